@@ -1,0 +1,4 @@
+//! Frames as bytes: one file a protocol, the frame template with its field modifiers, and the
+//! signature by which the tester knows its own frames again.
+
+pub mod signature;
