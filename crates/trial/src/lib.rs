@@ -1,1 +1,45 @@
-//! Everything that runs one trial.
+//! Everything that runs **one** trial, and nothing that decides which trial comes next.
+//!
+//! The path of a trial, in the order in which the files are best read:
+//!
+//! 1. [`Stream`] says *what* is sent: a period of ready frames, where they enter and where they
+//!    should come out. [`Schedule`] says *when*: the departure of frame `k`, computed from `k`.
+//! 2. [`Trial`] puts streams and schedules on ports, with the duration and the waiting times of
+//!    RFC 2544 section 23. [`Trial::transmit_plans`] and [`Trial::receive_plan`] turn it into what
+//!    a port needs.
+//! 3. [`Transmitter`] and [`Receiver`] are pure: time is an argument. The live ports and the
+//!    simulator drive the same two.
+//! 4. [`TrialResult`] keeps counts, per stream and port; ratios are derived. [`validity`] judges
+//!    the tester before anybody judges the device.
+//! 5. [`Tester`] is the boundary: a test method sees only this.
+
+mod account;
+mod frame_set;
+mod histogram;
+mod plan;
+mod receiver;
+mod result;
+mod schedule;
+mod seen;
+mod stream;
+mod tester;
+mod transmitter;
+#[allow(clippy::module_inception)]
+mod trial;
+pub mod validity;
+
+pub use account::{DelayVariation, Silence, StreamAccount};
+pub use frame_set::{FrameSet, Slot};
+pub use histogram::Histogram;
+pub use plan::{ExpectedStream, Insertion, ReceivePlan, Tagging, TransmitPlan, Trigger};
+pub use receiver::{Arrival, Receiver};
+pub use result::{
+    PortCounters, PortReceived, PortSent, StreamReceived, StreamResult, TransmitReport, TrialResult,
+};
+pub use schedule::{Departures, Schedule, Segment};
+pub use seen::{Missing, SeenSet};
+pub use stream::{Expectation, Fingerprint, PortId, Role, Stream, StreamFrame, StreamId};
+pub use tester::{DeviceAction, PortDescription, Tester, TesterDescription, TesterError};
+pub use transmitter::{Emitted, Transmitter};
+pub use trial::{CaptureRequest, PortLoad, Prelude, Trial, Waits};
+pub use validity::{InvalidReason, Validity, ValidityLimits};

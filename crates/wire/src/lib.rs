@@ -2,3 +2,4 @@
 //! signature by which the tester knows its own frames again.
 
 pub mod signature;
+pub mod verify;

@@ -1,0 +1,122 @@
+//! What one port needs to know of a trial.
+
+use crate::{Expectation, Fingerprint, FrameSet, PortId, Role, Schedule, StreamId};
+use serde::{Deserialize, Serialize};
+use units::Duration;
+use wire::signature::{Form, Key};
+
+/// When an extra frame takes the place of a test frame (RFC 2544 section 11: in the same stream,
+/// in place of a test frame).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trigger {
+    /// The frames numbered `first`, `first + every`, ... of the port (from 0).
+    Frames {
+        /// Number of the first.
+        first: u64,
+        /// Distance, at least 1.
+        every: u64,
+    },
+    /// The first frame due at or after `first`, `first + every`, ... from the start.
+    Interval {
+        /// From the start of the trial.
+        first: Duration,
+        /// Distance, above zero.
+        every: Duration,
+    },
+}
+
+/// An extra stream whose frames replace test frames now and then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Insertion {
+    /// The extra stream; a period of two makes states "A" and "B" alternate (section 11.3).
+    pub stream: StreamId,
+    /// When.
+    pub trigger: Trigger,
+}
+
+/// Everything a port needs to transmit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TransmitPlan {
+    /// The port.
+    pub port: PortId,
+    /// Of the trial's signatures.
+    pub key: Key,
+    /// The frames.
+    pub set: FrameSet,
+    /// Which stream of the set takes the next departure, over and over (indices into
+    /// `set.streams()`): round robin, with repetitions as weights.
+    pub order: Vec<usize>,
+    /// Indices into `set.streams()` with their triggers; the first that fires wins the departure.
+    pub insertions: Vec<(usize, Trigger)>,
+    /// When frames leave.
+    pub schedule: Schedule,
+    /// A frame that leaves later than this after it was due counts as late.
+    pub late_after: Duration,
+}
+
+/// Single frames whose latency is kept one by one (RFC 2544 section 26.2, RFC 8219 section 7.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Tagging {
+    /// Of which stream.
+    pub stream: StreamId,
+    /// Sequence number of the first tagged frame.
+    pub first: u64,
+    /// Distance to the next, at least 1.
+    pub every: u64,
+    /// How many in all.
+    pub count: u64,
+}
+
+impl Tagging {
+    /// Which of the tagged frames a sequence number is, from 0.
+    pub fn index_of(&self, sequence: u64) -> Option<u64> {
+        let from_first = sequence.checked_sub(self.first)?;
+        let index = from_first / self.every;
+        (from_first % self.every == 0 && index < self.count).then_some(index)
+    }
+}
+
+/// What a receiving port should know of one stream.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExpectedStream {
+    /// Its number in the signature.
+    pub id: StreamId,
+    /// Why it is there.
+    pub role: Role,
+    /// Whether it should arrive on this port; otherwise its frames are misdirected here.
+    pub here: bool,
+    /// Whether its absence is no loss and its presence nowhere misdirection.
+    pub unchecked: bool,
+    /// Sequence numbers are below this; one above it is corruption.
+    pub frames_max: u64,
+    /// Length without FCS of frame `n` is entry `n mod len`; one entry where all are alike.
+    pub lengths_bytes: Vec<u32>,
+    /// Which single frames' latencies to keep.
+    pub tagging: Option<Tagging>,
+    /// How a corrupted frame of it looks.
+    pub fingerprint: Option<Fingerprint>,
+}
+
+/// Everything a port needs to receive and account.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReceivePlan {
+    /// The port.
+    pub port: PortId,
+    /// Of the trial's signatures.
+    pub key: Key,
+    /// The signature forms in use, each at most once.
+    pub forms: Vec<Form>,
+    /// Every signed stream of the trial, whether it should arrive here or not.
+    pub streams: Vec<ExpectedStream>,
+    /// Whether the transport checksum of each frame is verified too, so that a corrupted payload
+    /// is found and not only a corrupted signature.
+    pub verify_payload: bool,
+}
+
+impl Expectation {
+    /// Whether frames should arrive on this port.
+    pub fn includes(&self, port: PortId) -> bool {
+        matches!(self, Expectation::Ports(ports) if ports.contains(&port))
+    }
+}

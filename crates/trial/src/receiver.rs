@@ -1,0 +1,372 @@
+//! The pure receiver: accounts for every frame that arrives on one port.
+
+use crate::{ExpectedStream, Missing, PortReceived, ReceivePlan, SeenSet, Silence, StreamAccount};
+use crate::{StreamId, StreamReceived};
+use std::collections::VecDeque;
+use units::{Duration, Instant};
+use wire::signature::{self, Form, Stamp};
+
+/// How many recent in-order arrivals are kept to find a reordered frame's extent.
+const REORDER_HISTORY: usize = 4096;
+
+/// What an arrival was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrival {
+    /// A frame of this stream that should arrive here (in time or late, once or again).
+    Ours(StreamId),
+    /// A frame of this stream that should not.
+    Misdirected(StreamId),
+    /// One of ours whose signature does not check.
+    Corrupted,
+    /// None of ours: the device's own or somebody else's.
+    Foreign,
+}
+
+/// Takes in a port's arrivals, in the order in which they come.
+#[derive(Clone, Debug)]
+pub struct Receiver<'a> {
+    plan: &'a ReceivePlan,
+    tick_ps: u64,
+    start: Instant,
+    deadline: Instant,
+    streams: Vec<Tracked<'a>>,
+    /// Stream number -> index into `streams`, plus one; 0 for unknown numbers.
+    by_id: Vec<u16>,
+    foreign: u64,
+    foreign_bytes: u64,
+    corrupted: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Tracked<'a> {
+    expected: &'a ExpectedStream,
+    account: StreamAccount,
+    seen: SeenSet,
+    next_expected: u64,
+    arrivals_in_time: u64,
+    /// Recent arrivals that raised `next_expected`: (number of arrival, sequence), both ascending.
+    raises: VecDeque<(u64, u64)>,
+    previous: Option<(u64, u64)>,
+}
+
+impl<'a> Receiver<'a> {
+    /// A receiver for a trial that begins at `start`, on a clock of `tick`.
+    pub fn new(plan: &'a ReceivePlan, start: Instant, tick: Duration) -> Self {
+        let largest = plan.streams.iter().map(|stream| usize::from(stream.id.0)).max();
+        let mut by_id = vec![0; largest.map_or(0, |id| id + 1)];
+        for (index, stream) in plan.streams.iter().enumerate() {
+            by_id[usize::from(stream.id.0)] = index as u16 + 1;
+        }
+        let streams = plan.streams.iter().map(|expected| Tracked::new(expected, tick));
+        Receiver {
+            plan,
+            tick_ps: tick.as_ps().max(1),
+            start,
+            deadline: Instant::FAR_FUTURE,
+            streams: streams.collect(),
+            by_id,
+            foreign: 0,
+            foreign_bytes: 0,
+            corrupted: 0,
+        }
+    }
+
+    /// Arrivals after this point are late: they no longer count as received
+    /// (RFC 2544 section 23 d).
+    pub fn set_deadline(&mut self, deadline: Instant) {
+        self.deadline = deadline;
+    }
+
+    /// Accounts for one frame (without FCS) that arrived at `now`.
+    #[inline]
+    pub fn absorb(&mut self, now: Instant, frame: &[u8]) -> Arrival {
+        let Some((form, stamp, index)) = self.recognise(frame) else {
+            return self.absorb_unknown(frame);
+        };
+        let tracked = &mut self.streams[index];
+        let id = tracked.expected.id;
+        let bits = if form == Form::Full { 64 } else { 32 };
+        let sequence = signature::extend(stamp.sequence, bits, tracked.next_expected);
+        if sequence >= tracked.expected.frames_max
+            || (self.plan.verify_payload && !wire::verify::transport_is_good(frame))
+        {
+            tracked.account.corrupted += 1;
+        } else if now > self.deadline {
+            tracked.account.late += 1;
+        } else {
+            let now_ticks = now.as_ps() / self.tick_ps;
+            let latency_ticks = (form != Form::Compact).then(|| {
+                now_ticks.saturating_sub(signature::extend_time(stamp.transmit_ticks, now_ticks))
+            });
+            tracked.in_time(now, sequence, latency_ticks, frame.len(), self.start, self.tick_ps);
+        }
+        if tracked.expected.here || tracked.expected.unchecked {
+            Arrival::Ours(id)
+        } else {
+            Arrival::Misdirected(id)
+        }
+    }
+
+    #[inline]
+    fn recognise(&self, frame: &[u8]) -> Option<(Form, Stamp, usize)> {
+        self.plan.forms.iter().find_map(|&form| {
+            let stamp = signature::read(form, self.plan.key, frame)?;
+            let entry = self.by_id.get(usize::from(stamp.stream)).copied()?;
+            Some((form, stamp, usize::from(entry.checked_sub(1)?)))
+        })
+    }
+
+    fn absorb_unknown(&mut self, frame: &[u8]) -> Arrival {
+        let prints = self.plan.streams.iter().filter_map(|stream| stream.fingerprint.as_ref());
+        if prints.into_iter().any(|print| print.matches(frame)) {
+            self.corrupted += 1;
+            return Arrival::Corrupted;
+        }
+        self.foreign += 1;
+        self.foreign_bytes += frame.len() as u64 + 4;
+        Arrival::Foreign
+    }
+
+    /// Frames of expected streams seen so far, for progress and for telling quiescence.
+    pub fn arrivals(&self) -> u64 {
+        self.streams.iter().map(|tracked| tracked.account.arrivals()).sum()
+    }
+
+    /// Closes the account. `sent_of` gives how many frames of a stream were sent in the trial.
+    pub fn into_received(self, sent_of: impl Fn(StreamId) -> u64) -> PortReceived {
+        let received = self.streams.into_iter().map(|tracked| {
+            let sent = sent_of(tracked.expected.id);
+            tracked.into_received(self.plan.port, sent)
+        });
+        PortReceived {
+            port: self.plan.port,
+            streams: received.collect(),
+            foreign: self.foreign,
+            foreign_bytes: self.foreign_bytes,
+            corrupted: self.corrupted,
+        }
+    }
+}
+
+impl<'a> Tracked<'a> {
+    fn new(expected: &'a ExpectedStream, tick: Duration) -> Self {
+        Tracked {
+            expected,
+            account: StreamAccount::new(tick),
+            seen: SeenSet::default(),
+            next_expected: 0,
+            arrivals_in_time: 0,
+            raises: VecDeque::new(),
+            previous: None,
+        }
+    }
+
+    #[inline]
+    fn in_time(
+        &mut self,
+        now: Instant,
+        sequence: u64,
+        latency_ticks: Option<u64>,
+        len: usize,
+        start: Instant,
+        tick_ps: u64,
+    ) {
+        self.note_arrival_time(now, tick_ps);
+        if !self.seen.insert(sequence) {
+            self.account.duplicates += 1;
+            return;
+        }
+        self.account.unique += 1;
+        self.account.unique_bytes += len as u64 + 4;
+        self.note_length(sequence, len);
+        self.note_order(sequence);
+        self.note_second(now, start);
+        if let Some(ticks) = latency_ticks {
+            self.note_latency(sequence, ticks, tick_ps);
+        }
+    }
+
+    fn note_arrival_time(&mut self, now: Instant, tick_ps: u64) {
+        self.arrivals_in_time += 1;
+        self.account.first_at.get_or_insert(now);
+        if let Some(last) = self.account.last_at {
+            let gap = now.since(last);
+            self.account.arrival_gaps.record(gap.as_ps() / tick_ps);
+            if self.account.longest_silence.is_none_or(|silence| gap > silence.duration()) {
+                self.account.longest_silence = Some(Silence { from: last, to: now });
+            }
+        }
+        self.account.last_at = Some(now);
+    }
+
+    fn note_length(&mut self, sequence: u64, len: usize) {
+        let lengths = &self.expected.lengths_bytes;
+        let expected = match &lengths[..] {
+            [] => return,
+            [only] => *only,
+            several => several[(sequence % several.len() as u64) as usize],
+        };
+        self.account.wrong_length += u64::from(expected as usize != len);
+    }
+
+    fn note_order(&mut self, sequence: u64) {
+        if sequence >= self.next_expected {
+            self.next_expected = sequence + 1;
+            if self.raises.len() == REORDER_HISTORY {
+                self.raises.pop_front();
+            }
+            self.raises.push_back((self.arrivals_in_time, sequence));
+            return;
+        }
+        self.account.reordered += 1;
+        let overtaker = self.raises.partition_point(|&(_, raised)| raised < sequence);
+        if let Some(&(arrival, _)) = self.raises.get(overtaker) {
+            let extent = self.arrivals_in_time - arrival;
+            let largest = &mut self.account.reorder_extent_max_frames;
+            *largest = (*largest).max(extent);
+        }
+    }
+
+    fn note_second(&mut self, now: Instant, start: Instant) {
+        let second = (now.since(start).as_ps() / Duration::from_secs(1).as_ps()) as usize;
+        let seconds = &mut self.account.per_second;
+        if second >= seconds.len() {
+            seconds.resize(second + 1, 0);
+        }
+        seconds[second] += 1;
+    }
+
+    fn note_latency(&mut self, sequence: u64, ticks: u64, tick_ps: u64) {
+        self.account.latency.record(ticks);
+        if let Some((previous, previous_ticks)) = self.previous
+            && previous + 1 == sequence
+        {
+            self.account.variation.record(previous_ticks, ticks);
+        }
+        self.previous = Some((sequence, ticks));
+        if let Some(index) = self.expected.tagging.and_then(|tagging| tagging.index_of(sequence)) {
+            self.account.tagged.push((index, Duration::from_ps(ticks * tick_ps)));
+        }
+    }
+
+    fn into_received(self, port: crate::PortId, sent: u64) -> StreamReceived {
+        let missing = match self.expected.here {
+            true => self.seen.missing_below(sent),
+            false => Missing::default(),
+        };
+        StreamReceived {
+            port,
+            stream: self.expected.id,
+            expected: self.expected.here,
+            unchecked: self.expected.unchecked,
+            missing,
+            account: self.account,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Fingerprint, PortId, Role, Tagging};
+    use wire::signature::Key;
+
+    const TICK: Duration = Duration::from_ns(1);
+    const KEY: Key = Key(0x1234);
+
+    fn plan() -> ReceivePlan {
+        let stream = |id: u16, here: bool| ExpectedStream {
+            id: StreamId(id),
+            role: Role::Test,
+            here,
+            unchecked: false,
+            frames_max: 1_000,
+            lengths_bytes: vec![60],
+            tagging: Some(Tagging { stream: StreamId(1), first: 2, every: 2, count: 2 }),
+            fingerprint: Some(Fingerprint { offset_bytes: 0, value: 0xabab_abab, mask: !0 }),
+        };
+        ReceivePlan {
+            port: PortId(1),
+            key: KEY,
+            forms: vec![Form::Full],
+            streams: vec![stream(1, true), stream(2, false)],
+            verify_payload: false,
+        }
+    }
+
+    fn frame(stream: u16, sequence: u64, sent_ns: u64) -> Vec<u8> {
+        let mut bytes = vec![0xab; 60];
+        let stamp = Stamp { stream, sequence, transmit_ticks: sent_ns };
+        signature::write(Form::Full, KEY, stamp, &mut bytes);
+        bytes
+    }
+
+    /// Feeds (sequence, sent at ns, arrived at ns) of stream 1.
+    fn account_of(arrivals: &[(u64, u64, u64)], sent: u64) -> StreamReceived {
+        let plan = plan();
+        let mut receiver = Receiver::new(&plan, Instant::ZERO, TICK);
+        receiver.set_deadline(Instant::from_ns(1_000_000));
+        for &(sequence, sent_ns, at_ns) in arrivals {
+            let arrival = receiver.absorb(Instant::from_ns(at_ns), &frame(1, sequence, sent_ns));
+            assert_eq!(arrival, Arrival::Ours(StreamId(1)));
+        }
+        receiver.into_received(|_| sent).streams.swap_remove(0)
+    }
+
+    #[test]
+    fn every_arrival_is_accounted_for_once() {
+        let received = account_of(&[(0, 0, 10), (1, 5, 15), (1, 5, 16), (4, 20, 2_000_000)], 5);
+        let account = &received.account;
+        assert_eq!((account.unique, account.duplicates, account.late), (2, 1, 1));
+        assert_eq!(account.arrivals(), 4);
+        assert_eq!((received.missing.count, received.missing.gaps), (3, 1));
+    }
+
+    /// RFC 4737 section 4.2.2: arrivals 1 2 3 7 8 9 4 5 6; frame 4 is overtaken by 7, three
+    /// arrivals before it; 5 and 6 likewise with extents 4 and 5.
+    #[test]
+    fn reordering_as_rfc4737() {
+        let order = [1, 2, 3, 7, 8, 9, 4, 5, 6];
+        let arrivals: Vec<_> = (0u64..).zip(order).map(|(at, s)| (s - 1, at, at + 1)).collect();
+        let account = account_of(&arrivals, 9).account;
+        assert_eq!((account.reordered, account.reorder_extent_max_frames), (3, 5));
+    }
+
+    #[test]
+    fn loss_alone_is_not_reordering() {
+        let account = account_of(&[(0, 0, 1), (2, 0, 2), (5, 0, 3)], 6).account;
+        assert_eq!(account.reordered, 0);
+    }
+
+    #[test]
+    fn latency_variation_and_tags() {
+        let arrivals = [(0, 0, 100), (1, 10, 130), (2, 40, 145), (4, 40, 300)];
+        let account = account_of(&arrivals, 5).account;
+        assert_eq!(account.latency.min(), Some(Duration::from_ns(100)));
+        assert_eq!(account.latency.max(), Some(Duration::from_ns(260)));
+        assert_eq!((account.variation.count, account.variation.min_ticks), (2, -15));
+        let tagged = vec![(0, Duration::from_ns(105)), (1, Duration::from_ns(260))];
+        assert_eq!(account.tagged, tagged);
+        let silence = account.longest_silence.unwrap();
+        assert_eq!((silence.from, silence.to), (Instant::from_ns(145), Instant::from_ns(300)));
+    }
+
+    #[test]
+    fn what_is_not_expected_is_told_apart() {
+        let plan = plan();
+        let mut receiver = Receiver::new(&plan, Instant::ZERO, TICK);
+        let now = Instant::from_ns(9);
+        assert_eq!(receiver.absorb(now, &frame(2, 0, 0)), Arrival::Misdirected(StreamId(2)));
+        let mut broken = frame(1, 0, 0);
+        broken[50] ^= 0x10;
+        assert_eq!(receiver.absorb(now, &broken), Arrival::Corrupted);
+        assert_eq!(receiver.absorb(now, &[0; 60]), Arrival::Foreign);
+        assert_eq!(receiver.absorb(now, &[]), Arrival::Foreign);
+        let impossible = frame(1, 1_000, 0);
+        assert_eq!(receiver.absorb(now, &impossible), Arrival::Ours(StreamId(1)));
+        let received = receiver.into_received(|_| 1);
+        assert_eq!((received.foreign, received.corrupted), (2, 1));
+        assert_eq!(received.streams[0].account.corrupted, 1);
+        assert_eq!(received.streams[1].account.unique, 1);
+    }
+}

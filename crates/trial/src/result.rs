@@ -1,0 +1,242 @@
+//! What came of a trial: counts, and ratios derived from them.
+
+use crate::{Histogram, InvalidReason, Missing, PortId, Role, StreamAccount, StreamId, Validity};
+use serde::{Deserialize, Serialize};
+use units::{Duration, FrameRate, Instant};
+
+/// What a transmitter did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransmitReport {
+    /// The port.
+    pub port: PortId,
+    /// Frames that the schedule held.
+    pub intended_frames: u64,
+    /// Frames that left.
+    pub sent_frames: u64,
+    /// Their bytes, FCS included.
+    pub sent_bytes: u64,
+    /// Frames that left, by stream.
+    pub sent_of_stream: Vec<(StreamId, u64)>,
+    /// When the first left.
+    pub first_departure: Option<Instant>,
+    /// When the last left.
+    pub last_departure: Option<Instant>,
+    /// Departure minus due time, of every frame.
+    pub lateness: Histogram,
+    /// Frames that left more than `late_after` after they were due.
+    pub late_frames: u64,
+    /// Bound of what counts as late.
+    pub late_after: Duration,
+}
+
+impl TransmitReport {
+    /// Rate at which frames really left: frames but one over the time from first to last.
+    pub fn sent_rate(&self) -> Option<FrameRate> {
+        let span = self.last_departure?.since(self.first_departure?);
+        let frames = self.sent_frames.checked_sub(1).filter(|frames| *frames > 0)?;
+        let seconds = span.as_secs_f64();
+        (seconds > 0.0).then(|| FrameRate::from_fps_f64(frames as f64 / seconds))
+    }
+}
+
+/// The transmit side of one port with the judgement base: what it should and did send.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortSent {
+    /// What the transmitter says.
+    pub report: TransmitReport,
+    /// Rate that was asked for, averaged over the schedule.
+    pub intended_rate: FrameRate,
+    /// Frames the transmitter handed over but the interface did not send.
+    pub dropped_by_tester: u64,
+}
+
+/// The receive side of one port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortReceived {
+    /// The port.
+    pub port: PortId,
+    /// Every signed stream of the trial, expected here or not.
+    pub streams: Vec<StreamReceived>,
+    /// Frames that are none of ours.
+    pub foreign: u64,
+    /// Their bytes, FCS included.
+    pub foreign_bytes: u64,
+    /// Frames that bear a stream's fingerprint but no good signature.
+    pub corrupted: u64,
+}
+
+/// One stream on one port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamReceived {
+    /// Where.
+    pub port: PortId,
+    /// Which.
+    pub stream: StreamId,
+    /// Whether it should arrive here.
+    pub expected: bool,
+    /// Whether it may arrive anywhere or nowhere.
+    pub unchecked: bool,
+    /// What did not arrive of what was sent (zero where it was not expected).
+    pub missing: Missing,
+    /// What did.
+    pub account: StreamAccount,
+}
+
+/// The interface's own counters over the trial, and the drops that are the tester's own.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PortCounters {
+    /// The port.
+    pub port: PortId,
+    /// Frames that the interface says it sent; `None` where it cannot say.
+    pub interface_sent: Option<u64>,
+    /// Frames that the interface says it received; `None` where it cannot say.
+    pub interface_received: Option<u64>,
+    /// Frames the tester itself lost on the way in, by the name of the counter
+    /// ("ring full", "tp_drops", "rx_dropped", ...).
+    pub tester_drops: Vec<(String, u64)>,
+    /// Requests and replies that the tester answered or consumed itself (ARP, ND, SNMP).
+    pub control_frames: u64,
+}
+
+/// One stream over the whole trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StreamResult {
+    /// Which.
+    pub id: StreamId,
+    /// For people.
+    pub name: String,
+    /// Test stream or modifier.
+    pub role: Role,
+    /// Where it entered the device.
+    pub from: PortId,
+    /// Mean frame size with FCS, in bytes.
+    pub mean_frame_size_bytes: f64,
+    /// Frames that left.
+    pub sent: u64,
+    /// Ports where it should arrive.
+    pub expected_ports: Vec<PortId>,
+    /// Different frames that arrived in time where they should, over all such ports.
+    pub received: u64,
+    /// sent x expected ports - received.
+    pub lost: u64,
+    /// Arrivals on ports where it should not arrive.
+    pub misdirected: u64,
+    /// Second arrivals where it should arrive.
+    pub duplicates: u64,
+    /// Out of order (RFC 4737).
+    pub reordered: u64,
+    /// After the drain time.
+    pub late: u64,
+    /// Signature good but checksum or number bad.
+    pub corrupted: u64,
+}
+
+/// What came of a trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialResult {
+    /// What the trial was for, in words.
+    pub label: String,
+    /// Transmit side.
+    pub sent: Vec<PortSent>,
+    /// Receive side.
+    pub received: Vec<PortReceived>,
+    /// Interfaces' own counters and tester drops.
+    pub counters: Vec<PortCounters>,
+    /// By stream, over all ports.
+    pub streams: Vec<StreamResult>,
+    /// Start of the schedule on the tester's clock.
+    pub started_at: Instant,
+    /// When a device action asked for in the trial began and ended.
+    pub action: Option<(Instant, Instant)>,
+    /// Whether the tester itself kept up.
+    pub validity: Validity,
+    /// What the reader should know of this trial (cores shared, rings chosen, ...).
+    pub notes: Vec<String>,
+}
+
+impl TrialResult {
+    fn test_streams(&self) -> impl Iterator<Item = &StreamResult> {
+        self.streams.iter().filter(|stream| stream.role == Role::Test)
+    }
+    /// Frames that the schedules held (with modifiers that take a test frame's place).
+    pub fn intended_frames(&self) -> u64 {
+        self.sent.iter().map(|sent| sent.report.intended_frames).sum()
+    }
+    /// Test frames that left.
+    pub fn offered_frames(&self) -> u64 {
+        self.test_streams().map(|stream| stream.sent).sum()
+    }
+    /// Test frames that should have come out: each as often as it has expected ports.
+    pub fn expected_frames(&self) -> u64 {
+        self.test_streams().map(|stream| stream.sent * stream.expected_ports.len() as u64).sum()
+    }
+    /// Test frames that came out where and when they should, each counted once a port.
+    pub fn forwarded_frames(&self) -> u64 {
+        self.test_streams().map(|stream| stream.received).sum()
+    }
+    /// Test frames that did not.
+    pub fn lost_frames(&self) -> u64 {
+        self.test_streams().map(|stream| stream.lost).sum()
+    }
+    /// Frame loss rate, 0 to 1: (input - output) / input (RFC 2544 section 26.3).
+    pub fn loss_ratio(&self) -> f64 {
+        self.lost_frames() as f64 / (self.expected_frames().max(1)) as f64
+    }
+    /// Intended load over all transmitting ports.
+    pub fn intended_rate(&self) -> FrameRate {
+        FrameRate::from_fps_f64(self.sent.iter().map(|sent| sent.intended_rate.fps()).sum())
+    }
+    /// Offered load over all transmitting ports, as measured at departure
+    /// (RFC 2285 section 3.5.2).
+    pub fn offered_rate(&self) -> FrameRate {
+        let rates = self.sent.iter().filter_map(|sent| sent.report.sent_rate());
+        FrameRate::from_fps_f64(rates.map(FrameRate::fps).sum())
+    }
+    /// Forwarding rate: offered load less what was lost (RFC 2285 section 3.6.1, over the whole
+    /// trial).
+    pub fn forwarding_rate(&self) -> FrameRate {
+        self.offered_rate().scaled(1.0 - self.loss_ratio())
+    }
+    /// Latency of all test streams where they were expected; `None` where none measures it.
+    pub fn latency(&self) -> Option<Histogram> {
+        let mut merged: Option<Histogram> = None;
+        for received in self.expected_accounts() {
+            match &mut merged {
+                Some(histogram) => histogram.merge(&received.account.latency),
+                None => merged = Some(received.account.latency.clone()),
+            }
+        }
+        merged.filter(|histogram| histogram.count() > 0)
+    }
+    /// Accounts of test streams on the ports where they should arrive.
+    pub fn expected_accounts(&self) -> impl Iterator<Item = &StreamReceived> {
+        let all = self.received.iter().flat_map(|port| &port.streams);
+        all.filter(|received| {
+            received.expected && self.test_streams().any(|stream| stream.id == received.stream)
+        })
+    }
+    /// Frames that the tester itself lost on the way in.
+    pub fn tester_drops(&self) -> u64 {
+        let drops = self.counters.iter().flat_map(|port| &port.tester_drops);
+        drops.map(|(_, count)| count).sum()
+    }
+    /// Whether the tester kept up, so that the trial may decide something.
+    pub fn is_valid(&self) -> bool {
+        matches!(self.validity, Validity::Valid)
+    }
+    /// Why the trial may not decide anything.
+    pub fn invalid_reasons(&self) -> &[InvalidReason] {
+        match &self.validity {
+            Validity::Valid => &[],
+            Validity::Invalid(reasons) => reasons,
+        }
+    }
+}
+
+impl PortReceived {
+    /// Every frame that arrived on the port.
+    pub fn arrivals(&self) -> u64 {
+        let ours: u64 = self.streams.iter().map(|received| received.account.arrivals()).sum();
+        ours + self.foreign + self.corrupted
+    }
+}

@@ -1,0 +1,205 @@
+//! Which sequence numbers arrived: one bit a frame, so that loss and duplication are exact.
+
+use serde::{Deserialize, Serialize};
+
+/// Bits in a chunk; a chunk that is full is given back.
+const CHUNK_BITS: u64 = 1 << 15;
+const WORDS: usize = (CHUNK_BITS / 64) as usize;
+
+#[derive(Clone, Debug)]
+enum Chunk {
+    Untouched,
+    Part(Box<[u64; WORDS]>, u32),
+    Full,
+}
+
+/// A set of sequence numbers. Memory is one bit for each number near or behind a gap; runs
+/// without a gap cost a word for each 32,768 numbers.
+#[derive(Clone, Debug, Default)]
+pub struct SeenSet {
+    chunks: Vec<Chunk>,
+    count: u64,
+}
+
+/// What is not in the set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Missing {
+    /// How many numbers.
+    pub count: u64,
+    /// How many runs of neighbouring missing numbers: the gaps of RFC 2544 section 10.
+    pub gaps: u64,
+    /// The lowest.
+    pub first: Option<u64>,
+    /// The highest.
+    pub last: Option<u64>,
+    /// Length of the longest run.
+    pub longest_gap: u64,
+    /// Length of the run that ends at `last`.
+    #[serde(skip)]
+    run: u64,
+}
+
+impl SeenSet {
+    /// The largest number that can be held; more would be a corrupted number, not a frame.
+    pub const MAX_SEQUENCE: u64 = 1 << 42;
+
+    /// Adds a number; false where it was there already, or is beyond [`Self::MAX_SEQUENCE`].
+    pub fn insert(&mut self, sequence: u64) -> bool {
+        if sequence > Self::MAX_SEQUENCE {
+            return false;
+        }
+        let index = (sequence / CHUNK_BITS) as usize;
+        if index >= self.chunks.len() {
+            self.chunks.resize(index + 1, Chunk::Untouched);
+        }
+        let chunk = &mut self.chunks[index];
+        if matches!(chunk, Chunk::Untouched) {
+            *chunk = Chunk::Part(Box::new([0; WORDS]), 0);
+        }
+        let Chunk::Part(words, filled) = chunk else { return false };
+        let bit = sequence % CHUNK_BITS;
+        let word = &mut words[(bit / 64) as usize];
+        if *word & (1 << (bit % 64)) != 0 {
+            return false;
+        }
+        *word |= 1 << (bit % 64);
+        *filled += 1;
+        if u64::from(*filled) == CHUNK_BITS {
+            *chunk = Chunk::Full;
+        }
+        self.count += 1;
+        true
+    }
+
+    /// A set counted elsewhere (in the kernel): bit `n % 64` of word `n / 64` stands for `n`.
+    pub fn from_words(words: &[u64]) -> Self {
+        let mut set = SeenSet::default();
+        for chunk in words.chunks(WORDS) {
+            let filled = chunk.iter().map(|word| word.count_ones()).sum::<u32>();
+            set.count += u64::from(filled);
+            set.chunks.push(match u64::from(filled) {
+                0 => Chunk::Untouched,
+                CHUNK_BITS => Chunk::Full,
+                _ => {
+                    let mut part = Box::new([0; WORDS]);
+                    part[..chunk.len()].copy_from_slice(chunk);
+                    Chunk::Part(part, filled)
+                }
+            });
+        }
+        set
+    }
+
+    /// Whether the number was added.
+    pub fn contains(&self, sequence: u64) -> bool {
+        match self.chunks.get((sequence / CHUNK_BITS) as usize) {
+            None | Some(Chunk::Untouched) => false,
+            Some(Chunk::Full) => true,
+            Some(Chunk::Part(words, _)) => {
+                let bit = sequence % CHUNK_BITS;
+                words[(bit / 64) as usize] & (1 << (bit % 64)) != 0
+            }
+        }
+    }
+
+    /// How many different numbers were added.
+    pub const fn len(&self) -> u64 {
+        self.count
+    }
+    /// Whether nothing was added.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// What is missing of the numbers below `sent`.
+    pub fn missing_below(&self, sent: u64) -> Missing {
+        let mut missing = Missing::default();
+        let mut sequence = 0;
+        while sequence < sent {
+            let end = (sequence / CHUNK_BITS + 1) * CHUNK_BITS;
+            match self.chunks.get((sequence / CHUNK_BITS) as usize) {
+                Some(Chunk::Full) => {}
+                Some(Chunk::Part(..)) => {
+                    for number in sequence..end.min(sent) {
+                        if !self.contains(number) {
+                            missing.add_run(number, 1);
+                        }
+                    }
+                }
+                None | Some(Chunk::Untouched) => {
+                    missing.add_run(sequence, end.min(sent) - sequence);
+                }
+            }
+            sequence = end;
+        }
+        missing
+    }
+}
+
+impl Missing {
+    /// Takes in a run that begins at or after the end of the last one.
+    fn add_run(&mut self, from: u64, length: u64) {
+        let continues = self.last.is_some_and(|last| last + 1 == from);
+        self.gaps += u64::from(!continues);
+        self.run = if continues { self.run + length } else { length };
+        self.longest_gap = self.longest_gap.max(self.run);
+        self.count += length;
+        self.first.get_or_insert(from);
+        self.last = Some(from + length - 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn gaps_are_runs_of_missing_numbers() {
+        let mut seen = SeenSet::default();
+        for sequence in [0, 1, 4, 5, 9] {
+            assert!(seen.insert(sequence));
+        }
+        assert!(!seen.insert(4), "a second arrival is a duplicate");
+        let missing = seen.missing_below(12);
+        assert_eq!((missing.count, missing.gaps, missing.longest_gap), (7, 3, 3));
+        assert_eq!((missing.first, missing.last), (Some(2), Some(11)));
+    }
+
+    #[test]
+    fn a_gap_may_span_chunks() {
+        let mut seen = SeenSet::default();
+        seen.insert(0);
+        seen.insert(3 * CHUNK_BITS);
+        let missing = seen.missing_below(3 * CHUNK_BITS + 1);
+        assert_eq!((missing.count, missing.gaps), (3 * CHUNK_BITS - 1, 1));
+        assert_eq!(missing.longest_gap, 3 * CHUNK_BITS - 1);
+    }
+
+    #[test]
+    fn full_chunks_are_given_back() {
+        let mut seen = SeenSet::default();
+        (0..2 * CHUNK_BITS).for_each(|sequence| assert!(seen.insert(sequence)));
+        assert!(seen.chunks.iter().all(|chunk| matches!(chunk, Chunk::Full)));
+        assert!(!seen.insert(7), "still known as seen");
+        assert_eq!(seen.missing_below(2 * CHUNK_BITS), Missing::default());
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_an_ordinary_set(numbers in prop::collection::vec(0u64..70_000, 0..400)) {
+            let mut seen = SeenSet::default();
+            let mut set = BTreeSet::new();
+            let mut words = vec![0u64; 70_000 / 64 + 1];
+            for number in numbers {
+                prop_assert_eq!(seen.insert(number), set.insert(number));
+                words[(number / 64) as usize] |= 1 << (number % 64);
+            }
+            let missing = seen.missing_below(70_000);
+            prop_assert_eq!(missing.count, 70_000 - set.len() as u64);
+            prop_assert_eq!(missing.last, (0..70_000).rev().find(|n| !set.contains(n)));
+            prop_assert_eq!(SeenSet::from_words(&words).missing_below(70_000), missing);
+        }
+    }
+}

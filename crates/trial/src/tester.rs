@@ -1,0 +1,113 @@
+//! The boundary between methods and the world: a method sees a [`Tester`] and nothing else.
+
+use crate::{PortId, Trial, TrialResult};
+use serde::{Deserialize, Serialize};
+use units::{Duration, LineRate};
+
+/// What a method may ask of the world. The simulator and the live ports implement it alike.
+pub trait Tester {
+    /// What this tester is and which ports it has.
+    fn describe(&self) -> &TesterDescription;
+
+    /// Runs one trial from its prelude to the end of its settling time.
+    ///
+    /// A device that loses frames, or all of them, is an `Ok`; so is a trial in which the tester
+    /// fell short (its `validity` says so). An `Err` is a tester that broke.
+    fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError>;
+
+    /// Lets time pass with nothing sent.
+    fn pause(&mut self, span: Duration) -> Result<(), TesterError>;
+}
+
+/// What a tester is.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TesterDescription {
+    /// Such as `netanvil 0.1.0, xdp ports`.
+    pub name: String,
+    /// In order of their numbers.
+    pub ports: Vec<PortDescription>,
+    /// Resolution of its clock.
+    pub tick: Duration,
+    /// What a reader should know: cores shared with the device, offloads left on, ...
+    pub notes: Vec<String>,
+}
+
+/// What one port is.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct PortDescription {
+    /// Its number.
+    pub id: PortId,
+    /// Name of the interface.
+    pub name: String,
+    /// `xdp`, `af_xdp`, `af_packet` or `simulated`.
+    pub port_type: String,
+    /// Why this type was chosen.
+    pub reason: String,
+    /// Rate of the medium that the theoretical maximum is computed from; for a virtual link the
+    /// nominal rate that was configured.
+    pub line_rate: LineRate,
+    /// Whether the medium itself enforces that rate; a veth does not.
+    pub line_rate_is_physical: bool,
+    /// Largest frame that can be sent, FCS included.
+    pub max_frame_size_bytes: u32,
+    /// Hardware address.
+    pub mac: String,
+    /// Kernel driver, if it is a kernel interface.
+    pub driver: String,
+}
+
+/// Something done to the device at a moment of a trial (RFC 6201).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceAction {
+    /// The device's link at this tester port goes down and up again.
+    LinkReset {
+        /// At which port of the tester.
+        port: PortId,
+        /// How long it stays down.
+        down_for: Duration,
+    },
+    /// The device's forwarding software is restarted.
+    SoftwareReset,
+}
+
+/// Why a tester could not run a trial.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TesterError {
+    /// A port vanished.
+    #[error("port {port} has vanished: {detail}; results taken so far are kept")]
+    PortGone {
+        /// Name of the interface.
+        port: String,
+        /// What the system said.
+        detail: String,
+    },
+    /// The device vanished.
+    #[error("the device under test has vanished: {0}; results taken so far are kept")]
+    DeviceGone(String),
+    /// This tester cannot do what the trial asks for.
+    #[error("not possible on this port ({port}): {what}; {remedy}")]
+    Unsupported {
+        /// Name of the interface, or "any".
+        port: String,
+        /// What was asked.
+        what: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// The trial contradicts itself or does not fit the ports.
+    #[error("the trial cannot be run: {0}")]
+    BadTrial(String),
+    /// The operating system refused.
+    #[error("{what}: {detail}")]
+    System {
+        /// What was attempted.
+        what: String,
+        /// What the system said.
+        detail: String,
+    },
+    /// The user asked to stop.
+    #[error("interrupted; results taken so far are kept")]
+    Interrupted,
+}

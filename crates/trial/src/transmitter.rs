@@ -1,0 +1,282 @@
+//! The pure transmitter: which frame leaves when, and its bytes. It sends nothing itself.
+
+use crate::{Departures, Histogram, StreamId, TransmitPlan, TransmitReport, Trigger};
+use std::iter::Peekable;
+use units::{Duration, Instant};
+use wire::signature::{self, Stamp};
+
+/// Walks through a [`TransmitPlan`]. A driver asks [`next_due`](Self::next_due), waits in its own
+/// way, and has the frame written by [`emit`](Self::emit) straight into the place from which it
+/// is sent.
+#[derive(Clone, Debug)]
+pub struct Transmitter<'a> {
+    plan: &'a TransmitPlan,
+    start: Instant,
+    tick_ps: u64,
+    departures: Peekable<Departures>,
+    /// Frames sent by this port so far.
+    frame: u64,
+    order_at: usize,
+    streams: Vec<Cursor>,
+    insertions: Vec<Pending>,
+    report: TransmitReport,
+}
+
+/// How far one stream of the set has come.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cursor {
+    sequence: u64,
+    slot: usize,
+}
+
+/// When an insertion fires next.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    stream: usize,
+    trigger: Trigger,
+    next_frame: u64,
+    next_time: Duration,
+}
+
+/// What [`Transmitter::emit`] has written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Emitted {
+    /// Of which stream.
+    pub stream: StreamId,
+    /// Its number in the stream.
+    pub sequence: u64,
+    /// Bytes written, without FCS.
+    pub len_bytes: usize,
+    /// When it should have left.
+    pub due: Instant,
+}
+
+impl<'a> Transmitter<'a> {
+    /// A transmitter whose first frame is due at `start`, on a clock of `tick`.
+    pub fn new(plan: &'a TransmitPlan, start: Instant, tick: Duration) -> Self {
+        let insertions = plan.insertions.iter().map(|&(stream, trigger)| {
+            let (next_frame, next_time) = match trigger {
+                Trigger::Frames { first, .. } => (first, Duration::ZERO),
+                Trigger::Interval { first, .. } => (0, first),
+            };
+            Pending { stream, trigger, next_frame, next_time }
+        });
+        Transmitter {
+            plan,
+            start,
+            tick_ps: tick.as_ps().max(1),
+            departures: plan.schedule.departures().peekable(),
+            frame: 0,
+            order_at: 0,
+            streams: vec![Cursor::default(); plan.set.streams().len()],
+            insertions: insertions.collect(),
+            report: TransmitReport::new(plan, tick),
+        }
+    }
+
+    /// When the next frame is due; `None` when all were sent.
+    #[inline]
+    pub fn next_due(&mut self) -> Option<Instant> {
+        self.departures.peek().map(|&from_start| self.start + from_start)
+    }
+
+    /// Writes the next frame, stamped with `now`, to the start of `buffer`, and counts it as sent.
+    ///
+    /// # Panics
+    /// If all frames were sent, or `buffer` is shorter than [`FrameSet::longest_bytes`]
+    /// (crate::FrameSet::longest_bytes).
+    #[inline]
+    pub fn emit(&mut self, now: Instant, buffer: &mut [u8]) -> Emitted {
+        let from_start = self.departures.next().expect("no frame is left to emit");
+        let index = self.next_stream(from_start);
+        let stream = self.plan.set.streams()[index];
+        let cursor = &mut self.streams[index];
+        let slot = self.plan.set.slots()[stream.first_slot + cursor.slot];
+        let sequence = cursor.sequence;
+        cursor.sequence += 1;
+        cursor.slot = if cursor.slot + 1 == stream.period { 0 } else { cursor.slot + 1 };
+
+        let frame = &mut buffer[..slot.len_bytes];
+        frame.copy_from_slice(self.plan.set.frame(&slot));
+        if let Some(form) = slot.form {
+            let transmit_ticks = now.as_ps() / self.tick_ps;
+            let stamp = Stamp { stream: stream.id.0, sequence, transmit_ticks };
+            signature::write(form, self.plan.key, stamp, frame);
+        }
+        self.frame += 1;
+        let due = self.start + from_start;
+        self.report.count(index, slot.len_bytes, now, due, self.plan.late_after);
+        Emitted { stream: stream.id, sequence, len_bytes: slot.len_bytes, due }
+    }
+
+    /// The stream that takes the departure at hand.
+    #[inline]
+    fn next_stream(&mut self, from_start: Duration) -> usize {
+        for pending in &mut self.insertions {
+            if pending.fires(self.frame, from_start) {
+                return pending.stream;
+            }
+        }
+        let index = self.plan.order[self.order_at];
+        self.order_at =
+            if self.order_at + 1 == self.plan.order.len() { 0 } else { self.order_at + 1 };
+        index
+    }
+
+    /// What was sent so far.
+    pub fn report(&self) -> &TransmitReport {
+        &self.report
+    }
+    /// What was sent.
+    pub fn into_report(self) -> TransmitReport {
+        self.report
+    }
+}
+
+impl Pending {
+    fn fires(&mut self, frame: u64, from_start: Duration) -> bool {
+        match self.trigger {
+            Trigger::Frames { every, .. } => {
+                let fires = frame >= self.next_frame;
+                if fires {
+                    self.next_frame += every.max(1);
+                }
+                fires
+            }
+            Trigger::Interval { every, .. } => {
+                let fires = from_start >= self.next_time;
+                if fires {
+                    self.next_time += every;
+                }
+                fires
+            }
+        }
+    }
+}
+
+impl TransmitReport {
+    fn new(plan: &TransmitPlan, tick: Duration) -> Self {
+        let streams = plan.set.streams().iter().map(|stream| (stream.id, 0));
+        TransmitReport {
+            port: plan.port,
+            intended_frames: plan.schedule.frames(),
+            sent_frames: 0,
+            sent_bytes: 0,
+            sent_of_stream: streams.collect(),
+            first_departure: None,
+            last_departure: None,
+            lateness: Histogram::new(tick),
+            late_frames: 0,
+            late_after: plan.late_after,
+        }
+    }
+
+    #[inline]
+    fn count(
+        &mut self,
+        stream: usize,
+        len: usize,
+        now: Instant,
+        due: Instant,
+        late_after: Duration,
+    ) {
+        self.sent_frames += 1;
+        self.sent_bytes += len as u64 + 4;
+        self.sent_of_stream[stream].1 += 1;
+        self.first_departure.get_or_insert(now);
+        self.last_departure = Some(now);
+        let lateness = now.since(due);
+        self.lateness.record(lateness.as_ps() / self.lateness.tick().as_ps().max(1));
+        self.late_frames += u64::from(lateness > late_after);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FrameSet, PortId, Schedule, Stream, StreamFrame};
+    use units::FrameRate;
+    use wire::signature::{Form, Key};
+
+    const TICK: Duration = Duration::from_ns(1);
+
+    fn stream(id: u16, fills: &[u8], form: Option<Form>) -> Stream {
+        let frame = |fill: &u8| StreamFrame { bytes: vec![*fill; 60], form };
+        Stream {
+            id: StreamId(id),
+            name: format!("stream {id}"),
+            role: crate::Role::Test,
+            from: PortId(0),
+            expect: crate::Expectation::Ports(vec![PortId(1)]),
+            frames: fills.iter().map(frame).collect(),
+            fingerprint: None,
+            given_up: vec![],
+        }
+    }
+
+    fn plan(streams: &[Stream], order: &[usize], insertions: &[(usize, Trigger)]) -> TransmitPlan {
+        TransmitPlan {
+            port: PortId(0),
+            key: Key(0x4e41),
+            set: FrameSet::new(streams),
+            order: order.to_vec(),
+            insertions: insertions.to_vec(),
+            schedule: Schedule::constant(FrameRate::from_fps(1_000), Duration::from_ms(10)),
+            late_after: Duration::from_us(20),
+        }
+    }
+
+    /// Sends everything on time; (stream, first byte) of each frame.
+    fn send_all(plan: &TransmitPlan) -> (Vec<(u16, u8)>, TransmitReport) {
+        let mut transmitter = Transmitter::new(plan, Instant::from_ns(500), TICK);
+        let mut sent = vec![];
+        let mut buffer = [0; 64];
+        while let Some(due) = transmitter.next_due() {
+            let emitted = transmitter.emit(due, &mut buffer);
+            if let Some(form) = plan.set.slots()[0].form {
+                let stamp = signature::read(form, plan.key, &buffer[..emitted.len_bytes]);
+                assert_eq!(stamp.map(|s| s.sequence), Some(emitted.sequence));
+            }
+            sent.push((emitted.stream.0, buffer[0]));
+        }
+        (sent, transmitter.into_report())
+    }
+
+    #[test]
+    fn frame_n_of_a_stream_is_its_slot_n_mod_period() {
+        let streams = [stream(7, &[1, 2, 3], Some(Form::Full)), stream(8, &[9], Some(Form::Full))];
+        let (sent, report) = send_all(&plan(&streams, &[0, 0, 1], &[]));
+        let expected =
+            [(7, 1), (7, 2), (8, 9), (7, 3), (7, 1), (8, 9), (7, 2), (7, 3), (8, 9), (7, 1)];
+        assert_eq!(sent, expected);
+        assert_eq!(report.sent_of_stream, vec![(StreamId(7), 7), (StreamId(8), 3)]);
+        assert_eq!(report.sent_bytes, 640);
+        assert_eq!(report.late_frames, 0);
+    }
+
+    #[test]
+    fn an_insertion_takes_a_test_frames_place_and_alternates() {
+        let streams = [stream(1, &[1], Some(Form::Full)), stream(2, &[0xa, 0xb], Some(Form::Full))];
+        let trigger = Trigger::Interval { first: Duration::ZERO, every: Duration::from_ms(4) };
+        let (sent, _) = send_all(&plan(&streams, &[0], &[(1, trigger)]));
+        let inserted: Vec<_> = sent.iter().enumerate().filter(|(_, frame)| frame.0 == 2).collect();
+        assert_eq!(inserted, vec![(0, &(2, 0xa)), (4, &(2, 0xb)), (8, &(2, 0xa))]);
+        assert_eq!(sent.len(), 10);
+    }
+
+    #[test]
+    fn lateness_is_kept_for_every_frame() {
+        let streams = [stream(1, &[1], Some(Form::Full))];
+        let plan = plan(&streams, &[0], &[]);
+        let mut transmitter = Transmitter::new(&plan, Instant::ZERO, TICK);
+        let mut buffer = [0; 64];
+        for late_us in [0, 5, 50] {
+            let due = transmitter.next_due().unwrap();
+            transmitter.emit(due + Duration::from_us(late_us), &mut buffer);
+        }
+        let report = transmitter.report();
+        assert_eq!(report.late_frames, 1);
+        assert_eq!(report.lateness.max(), Some(Duration::from_us(50)));
+        assert_eq!((report.intended_frames, report.sent_frames), (10, 3));
+    }
+}

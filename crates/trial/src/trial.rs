@@ -1,0 +1,262 @@
+//! One trial: what is sent where and when, and how long everything is waited for.
+
+use crate::{
+    DeviceAction, Expectation, ExpectedStream, FrameSet, Insertion, PortCounters, PortId,
+    PortReceived, PortSent, ReceivePlan, Schedule, Stream, StreamId, StreamResult, Tagging,
+    TesterError, TransmitPlan, TransmitReport, TrialResult, ValidityLimits, validity,
+};
+use serde::{Deserialize, Serialize};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use units::{Duration, Instant};
+use wire::signature::Key;
+
+/// What one port transmits in a trial.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PortLoad {
+    /// The port.
+    pub port: PortId,
+    /// When frames leave.
+    pub schedule: Schedule,
+    /// Streams taking turns, round robin; repeat one for more weight.
+    pub order: Vec<StreamId>,
+    /// Extra streams that take a test frame's place now and then.
+    pub insertions: Vec<Insertion>,
+}
+
+/// Frames sent before the stream: learning frames and routing updates
+/// (RFC 2544 section 23 a and b).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Prelude {
+    /// Out of which port.
+    pub port: PortId,
+    /// Without FCS.
+    pub frames: Vec<Vec<u8>>,
+    /// How long to wait afterwards.
+    pub wait: Duration,
+}
+
+/// The waiting times of RFC 2544 section 23.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Waits {
+    /// After the last frame left, for residual frames (d).
+    pub drain: Duration,
+    /// After that, for the device to settle before the next trial (e).
+    pub settle: Duration,
+}
+
+impl Waits {
+    /// As RFC 2544 section 23 has them: 2 s and 5 s.
+    pub const RFC2544: Waits =
+        Waits { drain: Duration::from_secs(2), settle: Duration::from_secs(5) };
+}
+
+/// Frames to be written to a capture file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CaptureRequest {
+    /// At which port.
+    pub port: PortId,
+    /// Sent frames.
+    pub sent: bool,
+    /// Received frames.
+    pub received: bool,
+    /// Only these streams; empty for every frame, foreign ones too.
+    pub streams: Vec<StreamId>,
+    /// At most so many frames.
+    pub max_frames: u64,
+    /// Where to (pcapng).
+    pub path: std::path::PathBuf,
+}
+
+/// One trial.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Trial {
+    /// What it is for, in words; part of its identity on resuming.
+    pub label: String,
+    /// Draws the constant of the signatures; different from trial to trial, so that a straggler
+    /// is not taken for a frame of the next one.
+    pub key: Key,
+    /// All streams, modifiers included.
+    pub streams: Vec<Stream>,
+    /// What each transmitting port does; all start together.
+    pub loads: Vec<PortLoad>,
+    /// Before the streams, in order.
+    pub prelude: Vec<Prelude>,
+    /// Afterwards.
+    pub waits: Waits,
+    /// Frames whose latency is kept one by one.
+    pub tagging: Option<Tagging>,
+    /// Whether receivers verify transport checksums too.
+    pub verify_payload: bool,
+    /// Something done to the device, so long after the start.
+    pub action: Option<(Duration, DeviceAction)>,
+    /// What to capture.
+    pub captures: Vec<CaptureRequest>,
+    /// Bounds of validity.
+    pub limits: ValidityLimits,
+}
+
+impl Trial {
+    /// Intended time from the first departure to the last.
+    pub fn duration(&self) -> Duration {
+        self.loads.iter().map(|load| load.schedule.duration()).max().unwrap_or(Duration::ZERO)
+    }
+
+    /// A number that differs when anything that is sent differs; equal trials of a run resumed
+    /// have equal numbers.
+    pub fn identity(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.label.hash(&mut hasher);
+        for load in &self.loads {
+            format!("{:?} {:?} {:?}", load.port, load.schedule, load.order).hash(&mut hasher);
+        }
+        for stream in &self.streams {
+            format!("{:?} {:?} {:?}", stream.id, stream.from, stream.expect).hash(&mut hasher);
+            stream.frames.iter().for_each(|frame| frame.bytes.hash(&mut hasher));
+        }
+        format!("{:?} {:?} {:?}", self.waits, self.tagging, self.action).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// What each transmitting port needs.
+    pub fn transmit_plans(&self) -> Result<Vec<TransmitPlan>, TesterError> {
+        self.loads.iter().map(|load| self.transmit_plan(load)).collect()
+    }
+
+    fn transmit_plan(&self, load: &PortLoad) -> Result<TransmitPlan, TesterError> {
+        let bad = |what: String| TesterError::BadTrial(format!("{}: {what}", load.port));
+        let streams: Vec<&Stream> = self.streams.iter().filter(|s| s.from == load.port).collect();
+        if let Some(empty) = streams.iter().find(|stream| stream.frames.is_empty()) {
+            return Err(bad(format!("stream {} has no frames", empty.name)));
+        }
+        let index_of = |id: StreamId| {
+            let position = streams.iter().position(|stream| stream.id == id);
+            position.ok_or_else(|| bad(format!("stream {} does not start here", id.0)))
+        };
+        let order = load.order.iter().map(|id| index_of(*id)).collect::<Result<Vec<_>, _>>()?;
+        if order.is_empty() && load.schedule.frames() > 0 {
+            return Err(bad("a load without streams".into()));
+        }
+        let insertions = load.insertions.iter();
+        let insertions = insertions.map(|i| Ok((index_of(i.stream)?, i.trigger)));
+        Ok(TransmitPlan {
+            port: load.port,
+            key: self.key,
+            set: FrameSet::new(streams.iter().copied()),
+            order,
+            insertions: insertions.collect::<Result<Vec<_>, TesterError>>()?,
+            late_after: self.limits.late_after(load.schedule.mean_rate()),
+            schedule: load.schedule.clone(),
+        })
+    }
+
+    /// What a port needs to account for what arrives.
+    pub fn receive_plan(&self, port: PortId) -> ReceivePlan {
+        let mut forms: Vec<_> =
+            self.streams.iter().flat_map(|s| &s.frames).filter_map(|frame| frame.form).collect();
+        forms.sort();
+        forms.dedup();
+        let signed = self.streams.iter().filter(|s| s.frames.iter().any(|f| f.form.is_some()));
+        let streams = signed.map(|stream| ExpectedStream {
+            id: stream.id,
+            role: stream.role,
+            here: stream.expect.includes(port),
+            unchecked: stream.expect == Expectation::Unchecked,
+            frames_max: self.frames_max(stream),
+            lengths_bytes: lengths(stream),
+            tagging: self.tagging.filter(|tagging| tagging.stream == stream.id),
+            fingerprint: stream.fingerprint,
+        });
+        ReceivePlan {
+            port,
+            key: self.key,
+            forms,
+            streams: streams.collect(),
+            verify_payload: self.verify_payload,
+        }
+    }
+
+    /// More frames than this one port's schedule holds no stream can send.
+    fn frames_max(&self, stream: &Stream) -> u64 {
+        let loads = self.loads.iter().filter(|load| load.port == stream.from);
+        loads.map(|load| load.schedule.frames()).sum()
+    }
+
+    /// Puts together and judges what the ports report.
+    pub fn conclude(
+        &self,
+        started_at: Instant,
+        reports: Vec<(TransmitReport, u64)>,
+        received: Vec<PortReceived>,
+        counters: Vec<PortCounters>,
+    ) -> TrialResult {
+        let sent: Vec<PortSent> = reports
+            .into_iter()
+            .map(|(report, dropped_by_tester)| {
+                let load = self.loads.iter().find(|load| load.port == report.port);
+                let intended_rate = load.map(|load| load.schedule.mean_rate());
+                let intended_rate = intended_rate.unwrap_or(units::FrameRate::ZERO);
+                PortSent { report, intended_rate, dropped_by_tester }
+            })
+            .collect();
+        let streams: Vec<StreamResult> =
+            self.streams.iter().map(|stream| stream_result(stream, &sent, &received)).collect();
+        let validity = validity::judge(&self.limits, &sent, &received, &counters, &streams);
+        TrialResult {
+            label: self.label.clone(),
+            sent,
+            received,
+            counters,
+            streams,
+            started_at,
+            action: None,
+            validity,
+            notes: vec![],
+        }
+    }
+}
+
+/// Expected lengths without FCS; one entry where all are alike.
+fn lengths(stream: &Stream) -> Vec<u32> {
+    let mut lengths: Vec<u32> =
+        stream.frames.iter().map(|frame| frame.bytes.len() as u32).collect();
+    if lengths.iter().all(|length| *length == lengths[0]) {
+        lengths.truncate(1);
+    }
+    lengths
+}
+
+fn stream_result(stream: &Stream, sent: &[PortSent], received: &[PortReceived]) -> StreamResult {
+    let counts = sent.iter().flat_map(|port| &port.report.sent_of_stream);
+    let sent = counts.filter(|(id, _)| *id == stream.id).map(|(_, count)| count).sum();
+    let accounts = || {
+        let all = received.iter().flat_map(|port| &port.streams);
+        all.filter(|account| account.stream == stream.id)
+    };
+    let expected = || accounts().filter(|r| r.expected || r.unchecked);
+    let expected_ports = match &stream.expect {
+        Expectation::Ports(ports) if stream.frames.iter().all(|f| f.form.is_some()) => {
+            ports.clone()
+        }
+        _ => vec![],
+    };
+    let forwarded = expected().map(|r| r.account.unique).sum();
+    StreamResult {
+        id: stream.id,
+        name: stream.name.clone(),
+        role: stream.role,
+        from: stream.from,
+        mean_frame_size_bytes: stream.mean_frame_size_bytes(),
+        sent,
+        lost: (sent * expected_ports.len() as u64).saturating_sub(forwarded),
+        expected_ports,
+        received: forwarded,
+        misdirected: accounts()
+            .filter(|r| !r.expected && !r.unchecked)
+            .map(|r| r.account.arrivals())
+            .sum(),
+        duplicates: expected().map(|r| r.account.duplicates).sum(),
+        reordered: expected().map(|r| r.account.reordered).sum(),
+        late: expected().map(|r| r.account.late).sum(),
+        corrupted: accounts().map(|r| r.account.corrupted).sum(),
+    }
+}
