@@ -1,0 +1,291 @@
+//! What test bed to build, as data: the `[testbed]` table of a configuration file.
+
+use crate::addressing::MAX_NETWORKS_PER_SIDE;
+use crate::error::{Result, TestbedError};
+use serde::{Deserialize, Serialize};
+
+/// The kind of device under test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceKind {
+    /// The kernel's own IPv4 and IPv6 forwarding in a namespace.
+    #[default]
+    LinuxRouter,
+    /// The kernel's learning bridge in a namespace.
+    LinuxBridge,
+    /// No device: ports 0-1, 2-3, ... of the tester are joined back to back.
+    Loopback,
+}
+
+/// How the device learns the Ethernet addresses of the tester's hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Neighbours {
+    /// They are permanent entries: no ARP, no neighbour discovery.
+    #[default]
+    Static,
+    /// The device asks and the tester answers.
+    Dynamic,
+}
+
+/// Which filter rules the device carries (RFC 2544 section 11.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FilterRules {
+    /// No filter at all: not even a rule set is loaded.
+    #[default]
+    #[serde(rename = "none")]
+    None,
+    /// One rule, which permits the test stream; everything else is denied.
+    #[serde(rename = "1")]
+    One,
+    /// Ten rules: nine that never match and the permit (the Harvard tests).
+    #[serde(rename = "10")]
+    Ten,
+    /// 25 rules: 24 that never match and the permit.
+    #[serde(rename = "25")]
+    TwentyFive,
+}
+
+/// Where the permit stands among the rules that never match. RFC 2544 contradicts itself here: the
+/// text of section 11.4 puts it last, the listing of section 11.4.1 in the middle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PermitPosition {
+    /// Last: every condition is evaluated (section 11.4).
+    #[default]
+    Last,
+    /// After half of the denies (section 11.4.1).
+    Middle,
+}
+
+/// Who does the device's forwarding work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceThreads {
+    /// Kernel threads of the device's ports (threaded NAPI): the device has its own receive queue
+    /// and drops like a device.
+    #[default]
+    Threaded,
+    /// The sender's own system call runs the device's forwarding path: the device can hardly ever
+    /// drop, it slows the tester instead.
+    Inline,
+}
+
+/// A limit the kernel itself puts upon the device, for tests whose right answer is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Impairment {
+    /// A token bucket on the way out of a device port, with a queue of known length before it
+    /// (`tc` qdiscs tbf and pfifo).
+    RateLimit {
+        /// Port the limit is on, from 0.
+        port: usize,
+        /// Rate in bits a second, counted over frame plus `overhead_bytes`.
+        rate_bps: u64,
+        /// Depth of the token bucket in bytes: what may leave at once after idleness.
+        burst_bytes: u32,
+        /// Length of the queue in frames; what comes when it is full is lost.
+        queue_frames: u32,
+        /// Octets counted for each frame beyond the kernel's view of it (which has no FCS). 24
+        /// makes the rate an Ethernet line rate: FCS 4, preamble 8, inter-frame gap 12.
+        #[serde(default = "line_overhead_bytes")]
+        overhead_bytes: u16,
+    },
+    /// A rule that forwards at most so many frames a second (nftables `limit`), counted over all ports.
+    FrameRateLimit {
+        /// Frames a second.
+        frames_per_second: u64,
+        /// Frames that may exceed the rate after idleness.
+        burst_frames: u32,
+    },
+    /// A rule that drops exactly every `every`th forwarded frame (nftables `numgen`), counted over
+    /// all ports: of F frames floor(F / every) are lost.
+    DropEvery {
+        /// The N of 1 in N.
+        every: u32,
+    },
+}
+
+fn line_overhead_bytes() -> u16 {
+    24
+}
+
+/// A whole test bed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TestbedConfig {
+    /// The kind of device.
+    pub device: DeviceKind,
+    /// Number of test ports: 2 to 128; even for the loopback.
+    pub ports: usize,
+    /// MTU of every link in bytes: frame size less 18. 1500 carries 1518-byte frames.
+    pub mtu_bytes: u32,
+    /// txqueuelen of every interface in frames, used by queues that a qdisc creates.
+    pub tx_queue_frames: u32,
+    /// How the device learns the tester's Ethernet addresses (router only).
+    pub neighbours: Neighbours,
+    /// Routes to 256 destination networks behind every port (router only).
+    pub destination_networks: bool,
+    /// Filter rules.
+    pub filter: FilterRules,
+    /// Where the permit stands among them.
+    pub permit: PermitPosition,
+    /// Who does the forwarding work.
+    pub threads: DeviceThreads,
+    /// The processor that the device's threads are pinned to; none leaves it to the scheduler.
+    pub device_cpu: Option<usize>,
+    /// Known limits put upon the device.
+    pub impairments: Vec<Impairment>,
+}
+
+impl Default for TestbedConfig {
+    fn default() -> Self {
+        TestbedConfig {
+            device: DeviceKind::default(),
+            ports: 2,
+            mtu_bytes: 1500,
+            tx_queue_frames: 1000,
+            neighbours: Neighbours::default(),
+            destination_networks: false,
+            filter: FilterRules::default(),
+            permit: PermitPosition::default(),
+            threads: DeviceThreads::default(),
+            device_cpu: None,
+            impairments: Vec::new(),
+        }
+    }
+}
+
+impl TestbedConfig {
+    /// The default test bed around a device of this kind.
+    pub fn of(device: DeviceKind) -> Self {
+        TestbedConfig { device, ..Self::default() }
+    }
+
+    /// Refuses what cannot be built, naming the key.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |message: String| Err(TestbedError::Configuration(message));
+        if !(2..=2 * MAX_NETWORKS_PER_SIDE).contains(&self.ports) {
+            return refuse(format!("ports = {}: 2 to 128 are possible", self.ports));
+        }
+        if !(68..=65_535).contains(&self.mtu_bytes) {
+            return refuse(format!("mtu_bytes = {}: 68 to 65535 are possible", self.mtu_bytes));
+        }
+        if self.device == DeviceKind::Loopback {
+            return self.check_loopback();
+        }
+        if self.device == DeviceKind::LinuxBridge && self.destination_networks {
+            return refuse("destination_networks: a bridge has no routes; use linux-router".into());
+        }
+        self.impairments.iter().try_for_each(|impairment| self.check_impairment(impairment))
+    }
+
+    fn check_loopback(&self) -> Result<()> {
+        let nothing_to_carry = [
+            ("filter", self.filter != FilterRules::None),
+            ("destination_networks", self.destination_networks),
+            ("impairments", !self.impairments.is_empty()),
+        ];
+        if let Some((key, _)) = nothing_to_carry.iter().find(|(_, set)| *set) {
+            return Err(TestbedError::Configuration(format!(
+                "{key}: a loopback has no device that could carry it; use linux-router or linux-bridge"
+            )));
+        }
+        if !self.ports.is_multiple_of(2) {
+            return Err(TestbedError::Configuration(format!(
+                "ports = {}: a loopback joins ports in pairs, so their number must be even",
+                self.ports
+            )));
+        }
+        Ok(())
+    }
+
+    fn check_impairment(&self, impairment: &Impairment) -> Result<()> {
+        let refuse = |message: String| Err(TestbedError::Configuration(message));
+        match *impairment {
+            Impairment::RateLimit { port, .. } if port >= self.ports => {
+                refuse(format!("rate-limit on port {port}: the ports are 0 to {}", self.ports - 1))
+            }
+            Impairment::RateLimit { rate_bps, .. } if rate_bps < 8 => {
+                refuse(format!("rate_bps = {rate_bps}: at least 8 (a byte a second) is needed"))
+            }
+            Impairment::RateLimit { burst_bytes, overhead_bytes, .. }
+                if burst_bytes < self.mtu_bytes + 14 + u32::from(overhead_bytes) =>
+            {
+                refuse(format!(
+                    "burst_bytes = {burst_bytes}: a bucket smaller than one frame of the MTU would \
+                     drop it always; at least {} is needed",
+                    self.mtu_bytes + 14 + u32::from(overhead_bytes)
+                ))
+            }
+            Impairment::RateLimit { queue_frames: 0, .. } => {
+                refuse("queue_frames = 0: a queue without a place forwards nothing".into())
+            }
+            Impairment::FrameRateLimit { frames_per_second: 0, .. } => {
+                refuse("frames_per_second = 0: at least 1".into())
+            }
+            Impairment::DropEvery { every } if every < 2 => {
+                refuse(format!("every = {every}: at least 2 (1 would drop every frame)"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        let config: TestbedConfig = toml::from_str(text).expect("parses");
+        config.check().expect_err("is refused").to_string()
+    }
+
+    #[test]
+    fn an_empty_table_is_the_default_router() {
+        let config: TestbedConfig = toml::from_str("").expect("parses");
+        assert_eq!(config, TestbedConfig::of(DeviceKind::LinuxRouter));
+        config.check().expect("can be built");
+    }
+
+    #[test]
+    fn a_full_table_reads_as_documented() {
+        let text = r#"
+            device = "linux-bridge"
+            ports = 4
+            filter = "25"
+            permit = "middle"
+            threads = "threaded"
+            device_cpu = 1
+            impairments = [
+                { kind = "rate-limit", port = 1, rate_bps = 10_000_000, burst_bytes = 1600, queue_frames = 100 },
+                { kind = "drop-every", every = 10 },
+            ]"#;
+        let config: TestbedConfig = toml::from_str(text).expect("parses");
+        config.check().expect("can be built");
+        assert_eq!(config.device_cpu, Some(1));
+        assert_eq!(config.filter, FilterRules::TwentyFive);
+        let again = toml::to_string(&config).expect("can be written");
+        assert_eq!(toml::from_str::<TestbedConfig>(&again).expect("reads back"), config);
+    }
+
+    #[test]
+    fn a_misspelt_key_is_named() {
+        let error =
+            toml::from_str::<TestbedConfig>("nieghbours = \"static\"").expect_err("refused");
+        assert!(error.to_string().contains("nieghbours"), "{error}");
+        let stray = "impairments = [{ kind = \"drop-every\", every = 3, port = 1 }]";
+        let error = toml::from_str::<TestbedConfig>(stray).expect_err("refused");
+        assert!(error.to_string().contains("port"), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_built_is_refused_by_key() {
+        assert!(refusal("ports = 1").contains("ports = 1"));
+        assert!(refusal("device = \"loopback\"\nports = 3").contains("even"));
+        assert!(refusal("device = \"loopback\"\nfilter = \"1\"").contains("filter"));
+        assert!(refusal("impairments = [{ kind = \"drop-every\", every = 1 }]").contains("every"));
+        let small = "impairments = [{ kind = \"rate-limit\", port = 0, rate_bps = 1000, burst_bytes = 1537, queue_frames = 1 }]";
+        assert!(refusal(small).contains("1538"));
+    }
+}

@@ -1,0 +1,39 @@
+//! Builds and removes real devices under test on one Linux machine: a router, a bridge, or two ports
+//! back to back, in network namespaces, by netlink.
+//!
+//! This is an edge of the project by nature: it talks to the kernel. Rules it keeps:
+//! * Nothing is created in the host's own network namespace; the tester's ports have one too.
+//! * Whatever is built is on record before it exists, and goes with the run: by
+//!   [`Testbed::destroy`], by drop, or by [`clean`] after a kill -9.
+//! * What could not be had (threads not pinned, no IPv6) is said in the description, never
+//!   passed over.
+
+mod addressing;
+mod config;
+mod device;
+mod error;
+mod ethtool;
+mod layer3;
+mod link;
+mod namespace;
+mod netlink;
+mod privilege;
+mod registry;
+mod sysctl;
+mod test_port;
+mod testbed;
+
+pub use addressing::{
+    DESTINATION_NETWORKS, MAX_NETWORKS_PER_SIDE, Network, Nodes, PortAddresses, Side,
+    destination_networks, device_mac, tester_mac,
+};
+pub use config::{
+    DeviceKind, DeviceThreads, FilterRules, Impairment, Neighbours, PermitPosition, TestbedConfig,
+};
+pub use device::Device;
+pub use error::{Result, TestbedError};
+pub use namespace::{NETNS_DIRECTORY, Namespace};
+pub use privilege::{Privilege, enter_user_namespace};
+pub use registry::{CleanReport, REGISTRY_DIRECTORY, clean};
+pub use test_port::TestPort;
+pub use testbed::Testbed;

@@ -1,0 +1,137 @@
+//! Interfaces by rtnetlink: create, change, look up, delete.
+
+use crate::error::{Result, TestbedError};
+use crate::netlink::Netlink;
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{
+    BridgeStpState, InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo,
+    LinkMessage,
+};
+use std::fs::File;
+use std::os::fd::AsRawFd;
+
+type Rtnetlink = Netlink<RouteNetlinkMessage>;
+
+/// One end of a veth pair to be made.
+pub(crate) struct VethEnd<'a> {
+    pub name: &'a str,
+    pub mac: [u8; 6],
+    pub mtu_bytes: u32,
+    pub tx_queue_frames: u32,
+}
+
+impl VethEnd<'_> {
+    fn message(&self) -> LinkMessage {
+        let mut message = LinkMessage::default();
+        message.attributes = vec![
+            LinkAttribute::IfName(self.name.into()),
+            LinkAttribute::Address(self.mac.to_vec()),
+            LinkAttribute::Mtu(self.mtu_bytes),
+            LinkAttribute::TxQueueLen(self.tx_queue_frames),
+        ];
+        message
+    }
+}
+
+impl Rtnetlink {
+    /// Makes a veth pair: `near` here, `far` in `far_namespace` (or here too).
+    pub fn add_veth(
+        &mut self,
+        near: &VethEnd<'_>,
+        far: &VethEnd<'_>,
+        far_namespace: Option<&File>,
+    ) -> Result<()> {
+        let mut peer = far.message();
+        peer.attributes.extend(far_namespace.map(|file| LinkAttribute::NetNsFd(file.as_raw_fd())));
+        let mut message = near.message();
+        message.attributes.push(LinkAttribute::LinkInfo(vec![
+            LinkInfo::Kind(InfoKind::Veth),
+            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
+        ]));
+        let doing = format!("create veth pair {} - {}", near.name, far.name);
+        self.request(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL, &doing)
+    }
+
+    /// Makes a bridge that only forwards by learned address: no spanning tree, no multicast snooping
+    /// or querying, no netfilter for IP (rules sit in the bridge family), no VLANs.
+    pub fn add_bridge(&mut self, name: &str, mac: [u8; 6], mtu_bytes: u32) -> Result<()> {
+        let mut message = LinkMessage::default();
+        message.attributes = vec![
+            LinkAttribute::IfName(name.into()),
+            LinkAttribute::Address(mac.to_vec()),
+            LinkAttribute::Mtu(mtu_bytes),
+            LinkAttribute::LinkInfo(vec![
+                LinkInfo::Kind(InfoKind::Bridge),
+                LinkInfo::Data(InfoData::Bridge(vec![
+                    InfoBridge::StpState(BridgeStpState::Disabled),
+                    InfoBridge::MulticastSnooping(false),
+                    InfoBridge::ForwardDelay(0),
+                ])),
+            ]),
+        ];
+        let doing = format!("create bridge {name}");
+        self.request(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL, &doing)
+    }
+
+    /// Everything the kernel tells of one interface.
+    pub fn link(&mut self, name: &str) -> Result<LinkMessage> {
+        let mut message = LinkMessage::default();
+        message.attributes = vec![LinkAttribute::IfName(name.into())];
+        let doing = format!("look up interface {name}");
+        let answers =
+            self.query(RouteNetlinkMessage::GetLink(message), &doing).map_err(|e| match e {
+                TestbedError::Netlink { source, .. }
+                    if source.raw_os_error() == Some(libc::ENODEV) =>
+                {
+                    TestbedError::NoSuchInterface {
+                        name: name.into(),
+                        place: "this namespace".into(),
+                    }
+                }
+                other => other,
+            })?;
+        answers
+            .into_iter()
+            .find_map(|answer| match answer {
+                RouteNetlinkMessage::NewLink(link) => Some(link),
+                _ => None,
+            })
+            .ok_or_else(|| TestbedError::NoSuchInterface {
+                name: name.into(),
+                place: "this namespace".into(),
+            })
+    }
+
+    /// Index of an interface.
+    pub fn link_index(&mut self, name: &str) -> Result<u32> {
+        self.link(name).map(|link| link.header.index)
+    }
+
+    /// Sets an interface administratively up or down.
+    pub fn set_link_up(&mut self, name: &str, up: bool) -> Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = self.link_index(name)?;
+        message.header.change_mask = LinkFlags::Up;
+        message.header.flags = if up { LinkFlags::Up } else { LinkFlags::empty() };
+        let doing = format!("set interface {name} {}", if up { "up" } else { "down" });
+        self.request(RouteNetlinkMessage::SetLink(message), 0, &doing)
+    }
+
+    /// Makes an interface a port of a bridge.
+    pub fn set_link_bridge(&mut self, name: &str, bridge: &str) -> Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = self.link_index(name)?;
+        message.attributes = vec![LinkAttribute::Controller(self.link_index(bridge)?)];
+        let doing = format!("make interface {name} a port of bridge {bridge}");
+        self.request(RouteNetlinkMessage::SetLink(message), 0, &doing)
+    }
+
+    /// Deletes an interface (of a veth pair: both ends).
+    pub fn delete_link(&mut self, name: &str) -> Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = self.link_index(name)?;
+        let doing = format!("delete interface {name}");
+        self.request(RouteNetlinkMessage::DelLink(message), 0, &doing)
+    }
+}

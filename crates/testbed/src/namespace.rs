@@ -1,0 +1,188 @@
+//! Network namespaces: created, entered by one thread for one closure, removed.
+//!
+//! A *named* namespace is bind-mounted under /run/netns as `ip netns` does it, so that an engineer
+//! can `ip netns exec` into it and [`crate::clean`] can find it. It is not held open otherwise:
+//! whoever deletes the name deletes the namespace, and the next use says so. An *anonymous* one (in a
+//! user namespace, where nothing may be mounted for others to see) is held by a file descriptor
+//! and vanishes with the process.
+
+use crate::error::{Result, TestbedError};
+use crate::netlink::Netlink;
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_sys::protocols::NETLINK_ROUTE;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, setns, unshare};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+/// Where `ip netns` keeps the names of network namespaces.
+pub const NETNS_DIRECTORY: &str = "/run/netns";
+
+const NO_SOURCE: Option<&str> = None;
+
+/// A network namespace of this run.
+#[derive(Debug)]
+pub struct Namespace {
+    label: String,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Named(PathBuf),
+    Anonymous(File),
+}
+
+impl Namespace {
+    /// Creates a namespace known under /run/netns by `name`.
+    pub fn create_named(name: &str) -> Result<Self> {
+        let path = Path::new(NETNS_DIRECTORY).join(name);
+        prepare_netns_directory()?;
+        File::options()
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(|e| TestbedError::system(format!("create {}", path.display()), e))?;
+        let made = on_a_thread_of_its_own(|| {
+            unshare(CloneFlags::CLONE_NEWNET)?;
+            mount(Some("/proc/thread-self/ns/net"), &path, NO_SOURCE, MsFlags::MS_BIND, NO_SOURCE)
+        });
+        if let Err(errno) = made {
+            let _ = std::fs::remove_file(&path);
+            return Err(TestbedError::system(format!("create network namespace {name}"), errno));
+        }
+        Ok(Namespace { label: name.to_owned(), place: Place::Named(path) })
+    }
+
+    /// Creates a namespace that only this process knows; `label` is its name in messages.
+    pub fn create_anonymous(label: &str) -> Result<Self> {
+        let doing = || format!("create network namespace {label}");
+        let made = on_a_thread_of_its_own(|| -> io::Result<File> {
+            unshare(CloneFlags::CLONE_NEWNET)?;
+            File::open("/proc/thread-self/ns/net")
+        });
+        let file = made.map_err(|e| TestbedError::system(doing(), e))?;
+        Ok(Namespace { label: label.to_owned(), place: Place::Anonymous(file) })
+    }
+
+    /// Its name, for messages and (when named) for `ip netns exec`.
+    pub fn name(&self) -> &str {
+        &self.label
+    }
+
+    /// Whether `ip netns` knows it.
+    pub fn is_named(&self) -> bool {
+        matches!(self.place, Place::Named(_))
+    }
+
+    /// A descriptor of the namespace. While it is open the namespace lives on even if its name is
+    /// deleted, therefore do not keep it.
+    pub fn open(&self) -> Result<File> {
+        let opened = match &self.place {
+            Place::Anonymous(file) => file.try_clone(),
+            Place::Named(path) => {
+                if !is_namespace_mount(path) {
+                    return Err(TestbedError::NamespaceGone { name: self.label.clone() });
+                }
+                File::open(path)
+            }
+        };
+        opened
+            .map_err(|e| TestbedError::system(format!("open network namespace {}", self.label), e))
+    }
+
+    /// Runs a closure on a thread inside the namespace and returns what it returns. Sockets opened
+    /// there stay in the namespace wherever they are used later. Panics are passed on.
+    pub fn run<T: Send>(&self, body: impl FnOnce() -> T + Send) -> Result<T> {
+        let file = self.open()?;
+        on_a_thread_of_its_own(|| {
+            setns(&file, CloneFlags::CLONE_NEWNET).map_err(|e| {
+                TestbedError::system(format!("enter network namespace {}", self.label), e)
+            })?;
+            drop(file);
+            Ok(body())
+        })
+    }
+
+    /// As [`Namespace::run`], and /sys shows this namespace's interfaces (on that thread only:
+    /// sysfs shows the network namespace it was mounted from).
+    pub fn run_with_sysfs<T: Send>(&self, body: impl FnOnce() -> T + Send) -> Result<T> {
+        self.run(|| {
+            mount_own_sysfs().map_err(|e| {
+                TestbedError::system(
+                    format!("mount the sysfs of network namespace {}", self.label),
+                    e,
+                )
+            })?;
+            Ok(body())
+        })?
+    }
+
+    /// An rtnetlink socket inside the namespace.
+    pub(crate) fn netlink(&self) -> Result<Netlink<RouteNetlinkMessage>> {
+        self.run(|| Netlink::open(NETLINK_ROUTE))?
+    }
+
+    /// Removes the name (the namespace itself goes when nothing uses it any more). A name that is
+    /// already gone is no error.
+    pub fn remove(&self) -> Result<()> {
+        match &self.place {
+            Place::Anonymous(_) => Ok(()),
+            Place::Named(path) => remove_name(path),
+        }
+    }
+}
+
+/// Unmounts and deletes one name under /run/netns.
+pub(crate) fn remove_name(path: &Path) -> Result<()> {
+    if is_namespace_mount(path) {
+        umount2(path, MntFlags::MNT_DETACH)
+            .map_err(|e| TestbedError::system(format!("unmount {}", path.display()), e))?;
+    }
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            Err(TestbedError::system(format!("delete {}", path.display()), e))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a path is a mounted namespace, rather than missing or the empty file left by an unmount.
+fn is_namespace_mount(path: &Path) -> bool {
+    const NSFS_MAGIC: i64 = 0x6e73_6673;
+    nix::sys::statfs::statfs(path).is_ok_and(|fs| fs.filesystem_type().0 as i64 == NSFS_MAGIC)
+}
+
+/// Makes /run/netns a shared mount, as `ip netns` does, so that a name removed in one mount
+/// namespace is removed in all.
+fn prepare_netns_directory() -> Result<()> {
+    let directory = Path::new(NETNS_DIRECTORY);
+    std::fs::create_dir_all(directory)
+        .map_err(|e| TestbedError::system(format!("create {NETNS_DIRECTORY}"), e))?;
+    let share =
+        || mount(NO_SOURCE, directory, NO_SOURCE, MsFlags::MS_SHARED | MsFlags::MS_REC, NO_SOURCE);
+    if share().is_ok() {
+        return Ok(());
+    }
+    // Not a mount point yet: bind it upon itself first.
+    let bind = MsFlags::MS_BIND | MsFlags::MS_REC;
+    mount(Some(directory), directory, NO_SOURCE, bind, NO_SOURCE)
+        .and_then(|()| share())
+        .map_err(|e| TestbedError::system(format!("share the mount {NETNS_DIRECTORY}"), e))
+}
+
+fn mount_own_sysfs() -> nix::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    mount(NO_SOURCE, "/", NO_SOURCE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NO_SOURCE)?;
+    mount(Some("netanvil"), "/sys", Some("sysfs"), MsFlags::empty(), NO_SOURCE)
+}
+
+/// Namespaces belong to threads: whatever changes one runs on a thread that ends with it.
+fn on_a_thread_of_its_own<T: Send>(body: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| match scope.spawn(body).join() {
+        Ok(value) => value,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}

@@ -1,0 +1,181 @@
+//! What is built is on record, so that `netanvil clean` can remove what a killed run left behind.
+//!
+//! The record of a run is a file under /run/netanvil on which the run holds an exclusive lock
+//! (flock). The kernel releases the lock however the process ends, kill -9 included, so a record
+//! that can be locked belongs to a dead run. That holds across PID namespaces and reused process
+//! ids, where "is process 4711 alive" would lie. The record exists before the first namespace of
+//! its run, hence a `netanvil-*` namespace without a record is a remnant too.
+
+use crate::error::{Result, TestbedError};
+use crate::namespace::{NETNS_DIRECTORY, remove_name};
+use nix::fcntl::{Flock, FlockArg};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Where the records are.
+pub const REGISTRY_DIRECTORY: &str = "/run/netanvil";
+const PREFIX: &str = "netanvil-";
+
+/// What a record says of its run, for the eyes of whoever finds it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Record {
+    run: String,
+    process: u32,
+    command: Vec<String>,
+}
+
+/// The record of a living run; removed with it.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    run: String,
+    path: PathBuf,
+    _lock: Flock<File>,
+}
+
+impl Registration {
+    /// Records a new run under a name no other run has.
+    pub fn new() -> Result<Self> {
+        std::fs::create_dir_all(REGISTRY_DIRECTORY)
+            .map_err(|e| TestbedError::system(format!("create {REGISTRY_DIRECTORY}"), e))?;
+        loop {
+            let run = next_run_name();
+            let path = record_path(&run);
+            let file = match File::options().write(true).create_new(true).open(&path) {
+                // Left by a killed run whose process id is ours now.
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
+                other => other,
+            };
+            let file =
+                file.map_err(|e| TestbedError::system(format!("create {}", path.display()), e))?;
+            let Ok(mut lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock) else { continue };
+            // `clean` may have taken the file for a remnant between its creation and its lock.
+            if !path.exists() || names_of_run(&run).next().is_some() {
+                let _ = std::fs::remove_file(&path);
+                continue;
+            }
+            let record = Record {
+                run: run.clone(),
+                process: std::process::id(),
+                command: std::env::args().collect(),
+            };
+            let text = serde_json::to_string_pretty(&record).expect("a record is plain data");
+            lock.write_all(text.as_bytes())
+                .map_err(|e| TestbedError::system(format!("write {}", path.display()), e))?;
+            return Ok(Registration { run, path, _lock: lock });
+        }
+    }
+
+    /// Name of one of the run's namespaces: `netanvil-<run>-<role>`.
+    pub fn namespace_name(&self, role: &str) -> String {
+        format!("{PREFIX}{}-{role}", self.run)
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Process id and a count within the process: short enough to type.
+pub(crate) fn next_run_name() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("{}.{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+fn record_path(run: &str) -> PathBuf {
+    Path::new(REGISTRY_DIRECTORY).join(format!("{run}.json"))
+}
+
+/// What [`clean`] did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct CleanReport {
+    /// Namespaces removed, with everything in them.
+    pub removed_namespaces: Vec<String>,
+    /// Records of dead runs removed.
+    pub removed_records: Vec<PathBuf>,
+    /// Namespaces left alone because their run is alive.
+    pub kept_namespaces: Vec<String>,
+    /// What could not be removed, and why.
+    pub failures: Vec<String>,
+}
+
+impl CleanReport {
+    /// Whether there was nothing to remove.
+    pub fn is_empty(&self) -> bool {
+        self.removed_namespaces.is_empty()
+            && self.removed_records.is_empty()
+            && self.failures.is_empty()
+    }
+}
+
+/// Removes what runs that no longer live have left: their namespaces (and with them links, rules
+/// and routes) and their records. With `force`, also what belongs to living runs.
+pub fn clean(force: bool) -> Result<CleanReport> {
+    let mut report = CleanReport::default();
+    // Namespaces first: a run makes its record before its namespaces, so none listed here can
+    // belong to a run whose record does not exist yet.
+    let namespaces = file_names(NETNS_DIRECTORY)?;
+    let records = file_names(REGISTRY_DIRECTORY)?;
+    let mut living = BTreeSet::new();
+    let mut dead_records = Vec::new();
+    for run in records.iter().filter_map(|name| name.strip_suffix(".json")) {
+        match try_lock(&record_path(run)) {
+            None if !force => {
+                living.insert(run.to_owned());
+            }
+            lock => dead_records.push((record_path(run), lock)),
+        }
+    }
+    for name in namespaces.iter().filter(|name| name.starts_with(PREFIX)) {
+        if run_of(name).is_some_and(|run| living.contains(run)) {
+            report.kept_namespaces.push(name.clone());
+            continue;
+        }
+        match remove_name(&Path::new(NETNS_DIRECTORY).join(name)) {
+            Ok(()) => report.removed_namespaces.push(name.clone()),
+            Err(error) => report.failures.push(error.to_string()),
+        }
+    }
+    // Records last: while one stands, a second `clean` finds what this one may not have finished.
+    for (path, _lock) in dead_records {
+        match std::fs::remove_file(&path) {
+            Ok(()) => report.removed_records.push(path),
+            Err(error) => report.failures.push(format!("delete {}: {error}", path.display())),
+        }
+    }
+    Ok(report)
+}
+
+/// The lock of a record, or nothing while its run lives.
+fn try_lock(record: &Path) -> Option<Flock<File>> {
+    Flock::lock(File::open(record).ok()?, FlockArg::LockExclusiveNonblock).ok()
+}
+
+/// The run of a namespace name `netanvil-<run>-<role>`.
+fn run_of(namespace: &str) -> Option<&str> {
+    namespace.strip_prefix(PREFIX)?.rsplit_once('-').map(|(run, _)| run)
+}
+
+fn names_of_run(run: &str) -> impl Iterator<Item = String> {
+    file_names(NETNS_DIRECTORY)
+        .unwrap_or_default()
+        .into_iter()
+        .filter(move |n| run_of(n) == Some(run))
+}
+
+/// Names in a directory, sorted; none when it does not exist.
+fn file_names(directory: &str) -> Result<Vec<String>> {
+    let entries = match std::fs::read_dir(directory) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(|e| TestbedError::system(format!("list {directory}"), e))?,
+    };
+    let mut names: Vec<String> =
+        entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Ok(names)
+}

@@ -1,0 +1,54 @@
+//! Kernel settings of a namespace, written by a thread inside it (/proc/sys/net shows the reader's).
+
+use crate::error::{Result, write_file};
+use std::path::Path;
+
+/// Settings of the tester's namespace: the kernel there is silent, so that every frame on a tester
+/// port is the tester's or the device's.
+pub(crate) fn silence_tester() -> Result<()> {
+    set_all(&[("net/ipv6/conf/all/disable_ipv6", "1"), ("net/ipv6/conf/default/disable_ipv6", "1")])
+}
+
+/// Settings of a router before its ports exist. Forwarding itself is switched by
+/// [`set_forwarding`].
+pub(crate) fn prepare_router() -> Result<()> {
+    set_all(&[
+        ("net/ipv4/conf/all/rp_filter", "0"),
+        ("net/ipv4/conf/default/rp_filter", "0"),
+        ("net/ipv4/conf/all/send_redirects", "0"),
+        ("net/ipv4/conf/default/send_redirects", "0"),
+        // No duplicate address detection and no router discovery: frames nobody asked for.
+        ("net/ipv6/conf/all/accept_dad", "0"),
+        ("net/ipv6/conf/default/accept_dad", "0"),
+        ("net/ipv6/conf/default/accept_ra", "0"),
+        ("net/ipv6/conf/default/router_solicitations", "0"),
+        // The multicast listener reports of a port's own groups are sent at once, not for seconds
+        // into a trial.
+        ("net/ipv6/conf/default/mldv1_unsolicited_report_interval", "1"),
+        ("net/ipv6/conf/default/mldv2_unsolicited_report_interval", "1"),
+    ])
+}
+
+/// Switches IPv4 and IPv6 forwarding of the namespace.
+pub(crate) fn set_forwarding(on: bool) -> Result<()> {
+    let value = if on { "1" } else { "0" };
+    set_all(&[("net/ipv4/ip_forward", value), ("net/ipv6/conf/all/forwarding", value)])
+}
+
+/// Settings of a bridge's namespace: it has no addresses at all.
+pub(crate) fn prepare_bridge() -> Result<()> {
+    silence_tester()
+}
+
+/// Whether the kernel has IPv6.
+pub(crate) fn has_ipv6() -> bool {
+    Path::new("/proc/sys/net/ipv6").exists()
+}
+
+fn set_all(settings: &[(&str, &str)]) -> Result<()> {
+    let ipv6 = has_ipv6();
+    settings
+        .iter()
+        .filter(|(key, _)| ipv6 || !key.starts_with("net/ipv6"))
+        .try_for_each(|(key, value)| write_file(Path::new("/proc/sys").join(key), value))
+}
