@@ -1,0 +1,17 @@
+//! Real ports, and the [`Tester`](trial::Tester) made of them.
+//!
+//! This crate is an edge of the project by nature: it owns the clock, the sockets, the threads
+//! and nearly all of the unsafe code. Therefore it opts out of two of the workspace's rules, as a
+//! whole: unsafe code (each block says why it is sound) and the ban on clocks and sleeps. What is
+//! counted and when frames leave is not decided here but in [`trial::Transmitter`] and
+//! [`trial::Receiver`].
+//!
+//! Sockets belong to the network namespace in which they were opened. Open ports on a thread
+//! inside the namespace of the interfaces; afterwards they may be used from anywhere.
+#![allow(unsafe_code)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod clock;
+mod port;
+
+pub use port::{Halves, Port, ReceiveHalf, Transmission, TransmitHalf, TrialSignals};
