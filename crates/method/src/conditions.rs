@@ -1,0 +1,119 @@
+//! Under which conditions a result was taken: what every table must say beside its numbers.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use units::{FrameRate, LineRate};
+
+/// The tests of a suite.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TestKind {
+    /// The tester measures itself, its ports looped.
+    SelfTest,
+    /// RFC 2544 section 26.1.
+    Throughput,
+    /// RFC 2544 section 26.2 and RFC 8219 section 7.2.
+    Latency,
+    /// RFC 2544 section 26.3.
+    FrameLoss,
+    /// RFC 2544 section 26.4 as RFC 9004 has it.
+    BackToBack,
+    /// RFC 2544 section 26.5.
+    Recovery,
+    /// RFC 2544 section 26.6 as RFC 6201 has it.
+    Reset,
+}
+
+impl fmt::Display for TestKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            TestKind::SelfTest => "self-test",
+            TestKind::Throughput => "throughput",
+            TestKind::Latency => "latency",
+            TestKind::FrameLoss => "frame loss rate",
+            TestKind::BackToBack => "back-to-back frames",
+            TestKind::Recovery => "system recovery",
+            TestKind::Reset => "reset",
+        })
+    }
+}
+
+/// Where the numbers of a configuration come from before they are overridden.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    /// As the RFCs have it.
+    #[default]
+    Rfc,
+    /// Short trials and few of them: not conformant, and every result says so.
+    Quick,
+}
+
+/// Which ports send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// From the first port to the second.
+    #[default]
+    Unidirectional,
+    /// Both ways at the same rate (RFC 2544 section 14); loss in either direction is loss.
+    Bidirectional,
+}
+
+/// What is mixed into the test frames (RFC 2544 section 11).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Modifier {
+    /// Nothing.
+    #[default]
+    None,
+    /// 1 % of the frames go to the broadcast address (section 11.1).
+    Broadcast,
+    /// The first frame of each second is an SNMP query (section 11.2).
+    Management,
+    /// Routing updates of two alternating states (section 11.3).
+    RoutingUpdate,
+}
+
+impl fmt::Display for Modifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Modifier::None => "none",
+            Modifier::Broadcast => "broadcast frames",
+            Modifier::Management => "management frames",
+            Modifier::RoutingUpdate => "routing update frames",
+        })
+    }
+}
+
+/// Everything about a result that is not the result.
+///
+/// **All rates are those of one direction**, that is of each transmitting port; with two
+/// directions the device carries twice as much.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Conditions {
+    /// As it was asked for: `64`, or the name of an IMIX. FCS included.
+    pub frame_size: String,
+    /// The same as a number, FCS included; the mean where sizes differ.
+    pub mean_frame_size_bytes: f64,
+    /// Which ports send.
+    pub direction: Direction,
+    /// What is mixed in.
+    pub modifier: Modifier,
+    /// Protocol and stream format in words: "UDP over IPv4, one address pair".
+    pub traffic: String,
+    /// Packet filters configured on the device, in words; empty for none.
+    pub filters: String,
+    /// Rate of the sending medium that `theoretical_max` is computed from.
+    pub line_rate: LineRate,
+    /// Whether the medium itself enforces it; false for a virtual link, whose rate is nominal.
+    pub line_rate_is_physical: bool,
+    /// The medium's maximum for this size (RFC 2544 section 20).
+    pub theoretical_max: FrameRate,
+    /// What the tester reaches by itself with this size, from the self-test.
+    pub tester_max: Option<FrameRate>,
+    /// Where the test departs from its standard, in words; empty where it conforms.
+    pub deviations: Vec<String>,
+    /// What the frames of this size cannot measure, and why.
+    pub given_up: Vec<String>,
+}

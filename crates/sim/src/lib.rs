@@ -1,0 +1,2 @@
+//! Virtual time: simulated links and devices whose truth is known, and a [`trial::Tester`] that
+//! runs trials on them.
