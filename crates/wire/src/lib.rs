@@ -1,5 +1,28 @@
 //! Frames as bytes: one file a protocol, the frame template with its field modifiers, and the
 //! signature by which the tester knows its own frames again.
+//!
+//! Pure: no clock, no socket, no randomness without a seed. Each protocol's `Repr` is the meaning
+//! of its header as plain data; `parse` gives it with the payload, cut to the length that the
+//! header states, and never panics; `emit` writes it.
 
+mod bytes;
+mod error;
+
+pub mod arp;
+pub mod checksum;
+pub mod ethernet;
+pub mod icmpv4;
+pub mod icmpv6;
+pub mod imix;
+pub mod ipv4;
+pub mod ipv6;
+pub mod modifier;
 pub mod signature;
+pub mod size;
+pub mod tcp;
+pub mod template;
+pub mod udp;
 pub mod verify;
+pub mod vlan;
+
+pub use error::DecodeError;

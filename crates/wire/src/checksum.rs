@@ -1,0 +1,149 @@
+//! The Internet checksum (RFC 1071), its pseudo headers, and its incremental update (RFC 1624).
+
+use crate::DecodeError;
+use crate::bytes::u16_at;
+use crate::ipv4::Protocol;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// A ones' complement sum being made. Each piece added is taken to start on a 16-bit boundary;
+/// a last odd byte is padded with zero (RFC 1071 section 1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Sum(u64);
+
+impl Sum {
+    /// The empty sum.
+    pub const ZERO: Sum = Sum(0);
+
+    /// This sum and that of `bytes`.
+    #[must_use]
+    pub fn bytes(self, bytes: &[u8]) -> Sum {
+        let mut words = bytes.chunks_exact(2);
+        let mut sum = self.0;
+        for word in &mut words {
+            sum += u64::from(u16::from_be_bytes([word[0], word[1]]));
+        }
+        if let [last] = words.remainder() {
+            sum += u64::from(*last) << 8;
+        }
+        Sum(sum)
+    }
+    /// This sum and one 16-bit word.
+    #[must_use]
+    pub const fn word(self, word: u16) -> Sum {
+        Sum(self.0 + word as u64)
+    }
+    /// The sum folded to 16 bits.
+    pub const fn folded(self) -> u16 {
+        let mut sum = self.0;
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        sum as u16
+    }
+    /// The checksum field: the complement of the folded sum.
+    pub const fn checksum(self) -> u16 {
+        !self.folded()
+    }
+}
+
+/// The checksum of a whole structure whose checksum field is zero.
+pub fn checksum(bytes: &[u8]) -> u16 {
+    Sum::ZERO.bytes(bytes).checksum()
+}
+
+/// The checksum after one 16-bit word under it changed (RFC 1624 section 3, equation 3).
+pub const fn update(checksum: u16, old_word: u16, new_word: u16) -> u16 {
+    Sum(!checksum as u64).word(!old_word).word(new_word).checksum()
+}
+
+/// The addresses under a transport checksum: IPv4 (RFC 768, RFC 9293 section 3.1) or IPv6
+/// (RFC 8200 section 8.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PseudoHeader {
+    /// Source and destination of an IPv4 packet.
+    V4(Ipv4Addr, Ipv4Addr),
+    /// Source and final destination of an IPv6 packet.
+    V6(Ipv6Addr, Ipv6Addr),
+}
+
+impl PseudoHeader {
+    /// The pseudo header's sum for an upper-layer packet of `len_bytes`.
+    pub fn sum(self, protocol: Protocol, len_bytes: usize) -> Sum {
+        let addresses = match self {
+            PseudoHeader::V4(src, dst) => Sum::ZERO.bytes(&src.octets()).bytes(&dst.octets()),
+            PseudoHeader::V6(src, dst) => Sum::ZERO.bytes(&src.octets()).bytes(&dst.octets()),
+        };
+        addresses.word(u16::from(protocol.0)).bytes(&(len_bytes as u32).to_be_bytes())
+    }
+}
+
+/// Refuses `bytes` whose checksum field, at offset `field`, does not match them and what `before`
+/// sums. The caller has checked that the field is there.
+pub(crate) fn verify(
+    what: &'static str,
+    before: Sum,
+    bytes: &[u8],
+    field: usize,
+) -> Result<(), DecodeError> {
+    let whole = before.bytes(bytes);
+    if whole.folded() == 0xffff {
+        return Ok(());
+    }
+    let found = u16_at(bytes, field);
+    Err(DecodeError::Checksum { what, found, expected: whole.word(!found).checksum() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// RFC 1071 section 3: the words 0001 f203 f4f5 f6f7 sum to ddf2.
+    #[test]
+    fn the_example_of_rfc1071() {
+        let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+        assert_eq!(Sum::ZERO.bytes(&bytes).folded(), 0xddf2);
+        assert_eq!(checksum(&bytes), 0x220d);
+    }
+
+    /// RFC 1624 section 4: where the method of RFC 1141 gives the wrong zero.
+    #[test]
+    fn the_example_of_rfc1624() {
+        assert_eq!(update(0xdd2f, 0x5555, 0x3285), 0x0000);
+    }
+
+    #[test]
+    fn an_odd_byte_is_padded_with_zero_on_its_right() {
+        assert_eq!(checksum(&[0x12, 0x34, 0x56]), checksum(&[0x12, 0x34, 0x56, 0x00]));
+    }
+
+    proptest! {
+        #[test]
+        fn updating_equals_computing_anew(mut bytes in proptest::collection::vec(1u8.., 20),
+                                          word in 0usize..10, new: u16) {
+            let before = checksum(&bytes);
+            let old = u16_at(&bytes, 2 * word);
+            crate::bytes::put_u16(&mut bytes, 2 * word, new);
+            prop_assert_eq!(update(before, old, new), checksum(&bytes));
+        }
+
+        #[test]
+        fn bytes_with_their_checksum_verify(mut bytes in proptest::collection::vec(0u8.., 4..99)) {
+            crate::bytes::put_u16(&mut bytes, 2, 0);
+            let field = checksum(&bytes);
+            crate::bytes::put_u16(&mut bytes, 2, field);
+            prop_assert_eq!(verify("test", Sum::ZERO, &bytes, 2), Ok(()));
+            bytes[0] ^= 1;
+            let expected = DecodeError::Checksum {
+                what: "test", found: field, expected: checksum(&without_field(&bytes)),
+            };
+            prop_assert_eq!(verify("test", Sum::ZERO, &bytes, 2), Err(expected));
+        }
+    }
+
+    fn without_field(bytes: &[u8]) -> Vec<u8> {
+        let mut copy = bytes.to_vec();
+        copy[2..4].fill(0);
+        copy
+    }
+}

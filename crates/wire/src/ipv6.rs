@@ -1,0 +1,390 @@
+//! IPv6 and its extension headers (RFC 8200).
+
+use crate::DecodeError;
+use crate::bytes::{ipv6_at, put, put_u16, put_u32, require, u16_at, u32_at};
+use crate::ipv4::Protocol;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::net::Ipv6Addr;
+
+const VERSION_CLASS_FLOW: usize = 0;
+const PAYLOAD_LENGTH: usize = 4;
+const NEXT_HEADER: usize = 6;
+const HOP_LIMIT: usize = 7;
+pub(crate) const SRC: usize = 8;
+pub(crate) const DST: usize = 24;
+/// Bytes of the fixed header.
+pub const HEADER_LEN: usize = 40;
+/// Bytes of a fragment header.
+pub const FRAGMENT_HEADER_LEN: usize = 8;
+
+/// The fixed header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Repr {
+    /// Differentiated services code point, 6 bits (RFC 2474).
+    pub dscp: u8,
+    /// Explicit congestion notification, 2 bits (RFC 3168).
+    pub ecn: u8,
+    /// Flow label, 20 bits (RFC 6437).
+    pub flow_label: u32,
+    /// Bytes after the fixed header, extension headers included.
+    pub payload_len: u16,
+    /// What follows.
+    pub next_header: Protocol,
+    /// Hops that the packet may still take.
+    pub hop_limit: u8,
+    /// Source.
+    pub src: Ipv6Addr,
+    /// Destination.
+    pub dst: Ipv6Addr,
+}
+
+impl Repr {
+    /// A plain header: hop limit 64, class and flow label zero.
+    pub const fn new(
+        src: Ipv6Addr,
+        dst: Ipv6Addr,
+        next_header: Protocol,
+        payload_len: u16,
+    ) -> Repr {
+        Repr { dscp: 0, ecn: 0, flow_label: 0, payload_len, next_header, hop_limit: 64, src, dst }
+    }
+    /// Reads the fixed header and cuts the payload to the length it states.
+    pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
+        const WHAT: &str = "IPv6 header";
+        require(WHAT, bytes, HEADER_LEN)?;
+        let word = u32_at(bytes, VERSION_CLASS_FLOW);
+        if word >> 28 != 6 {
+            return Err(DecodeError::malformed(WHAT, "version is not 6"));
+        }
+        let payload_len = u16_at(bytes, PAYLOAD_LENGTH);
+        let end = HEADER_LEN + usize::from(payload_len);
+        require("IPv6 packet", bytes, end)?;
+        let repr = Repr {
+            dscp: (word >> 22) as u8 & 0x3f,
+            ecn: (word >> 20) as u8 & 3,
+            flow_label: word & 0xf_ffff,
+            payload_len,
+            next_header: Protocol(bytes[NEXT_HEADER]),
+            hop_limit: bytes[HOP_LIMIT],
+            src: ipv6_at(bytes, SRC),
+            dst: ipv6_at(bytes, DST),
+        };
+        Ok((repr, &bytes[HEADER_LEN..end]))
+    }
+    /// Bytes that [`emit`](Repr::emit) writes.
+    pub const fn header_len(&self) -> usize {
+        HEADER_LEN
+    }
+    /// Writes the header; bits beyond a field's width are cut off. Panics where `bytes` is too
+    /// short.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        let class = u32::from(self.dscp << 2 | (self.ecn & 3));
+        put_u32(bytes, VERSION_CLASS_FLOW, 6 << 28 | class << 20 | (self.flow_label & 0xf_ffff));
+        put_u16(bytes, PAYLOAD_LENGTH, self.payload_len);
+        bytes[NEXT_HEADER] = self.next_header.0;
+        bytes[HOP_LIMIT] = self.hop_limit;
+        put(bytes, SRC, &self.src.octets());
+        put(bytes, DST, &self.dst.octets());
+    }
+    /// A whole packet.
+    pub fn packet(&self, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; HEADER_LEN];
+        self.emit(&mut bytes);
+        bytes.extend_from_slice(payload);
+        bytes
+    }
+}
+
+/// Takes one hop off the hop limit of the header that starts `packet`. `false`, and nothing
+/// changed, where it is used up (RFC 8200 section 3). The caller has parsed the header.
+pub fn decrement_hop_limit(packet: &mut [u8]) -> bool {
+    if packet[HOP_LIMIT] <= 1 {
+        return false;
+    }
+    packet[HOP_LIMIT] -= 1;
+    true
+}
+
+impl fmt::Display for Repr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (hops, next) = (self.hop_limit, self.next_header);
+        write!(f, "IPv6 {} > {} hop limit {hops} {next}", self.src, self.dst)?;
+        if self.dscp != 0 {
+            write!(f, " DSCP {}", self.dscp)?;
+        }
+        Ok(())
+    }
+}
+
+/// An extension header, without the number of the header after it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extension {
+    /// Options that every router on the way reads; padded so that 2 bytes and these make a
+    /// multiple of 8.
+    HopByHop {
+        /// The options as type, length, value.
+        options: Vec<u8>,
+    },
+    /// Options for the destination; padded as above.
+    DestinationOptions {
+        /// The options as type, length, value.
+        options: Vec<u8>,
+    },
+    /// A route.
+    Routing {
+        /// Type of route; 253 and 254 are for experiments (RFC 4727), 0 is deprecated (RFC 5095).
+        kind: u8,
+        /// Places still to be visited.
+        segments_left: u8,
+        /// What the type demands; padded so that 4 bytes and these make a multiple of 8.
+        data: Vec<u8>,
+    },
+    /// A fragment.
+    Fragment {
+        /// Place of this fragment's payload, in units of 8 bytes, 13 bits.
+        offset: u16,
+        /// This is not the last fragment.
+        more: bool,
+        /// What the fragments of one packet have in common.
+        identification: u32,
+    },
+}
+
+impl Extension {
+    /// Hop-by-hop options of `len_bytes` in all that ask for nothing (PadN).
+    /// Panics unless `len_bytes` is a multiple of 8 from 8 to 256.
+    pub fn hop_by_hop_padding(len_bytes: usize) -> Extension {
+        Extension::HopByHop { options: padding(len_bytes) }
+    }
+    /// Destination options of `len_bytes` in all that ask for nothing (PadN).
+    /// Panics unless `len_bytes` is a multiple of 8 from 8 to 256.
+    pub fn destination_padding(len_bytes: usize) -> Extension {
+        Extension::DestinationOptions { options: padding(len_bytes) }
+    }
+    /// A routing header of `len_bytes` in all, of experimental type 253, with no segment left, so
+    /// that it is passed over. Panics unless `len_bytes` is a multiple of 8 from 8 to 2,048.
+    pub fn experimental_routing(len_bytes: usize) -> Extension {
+        assert!(
+            len_bytes.is_multiple_of(8) && (8..=2048).contains(&len_bytes),
+            "{len_bytes} bytes"
+        );
+        Extension::Routing { kind: 253, segments_left: 0, data: vec![0; len_bytes - 4] }
+    }
+
+    /// The number by which the header before this one announces it.
+    pub const fn protocol(&self) -> Protocol {
+        match self {
+            Extension::HopByHop { .. } => Protocol::HOP_BY_HOP,
+            Extension::DestinationOptions { .. } => Protocol::DESTINATION_OPTIONS,
+            Extension::Routing { .. } => Protocol::ROUTING,
+            Extension::Fragment { .. } => Protocol::FRAGMENT,
+        }
+    }
+    /// Whether `protocol` is a header that [`parse`](Extension::parse) reads.
+    pub const fn is_known(protocol: Protocol) -> bool {
+        matches!(
+            protocol,
+            Protocol::HOP_BY_HOP
+                | Protocol::DESTINATION_OPTIONS
+                | Protocol::ROUTING
+                | Protocol::FRAGMENT
+        )
+    }
+    /// Reads the header announced as `protocol`: itself, the number of the next, and the rest.
+    pub fn parse(
+        protocol: Protocol,
+        bytes: &[u8],
+    ) -> Result<(Extension, Protocol, &[u8]), DecodeError> {
+        const WHAT: &str = "IPv6 extension header";
+        require(WHAT, bytes, 8)?;
+        let len = if protocol == Protocol::FRAGMENT { 8 } else { (usize::from(bytes[1]) + 1) * 8 };
+        require(WHAT, bytes, len)?;
+        let extension = match protocol {
+            Protocol::HOP_BY_HOP => Extension::HopByHop { options: bytes[2..len].to_vec() },
+            Protocol::DESTINATION_OPTIONS => {
+                Extension::DestinationOptions { options: bytes[2..len].to_vec() }
+            }
+            Protocol::ROUTING => Extension::Routing {
+                kind: bytes[2],
+                segments_left: bytes[3],
+                data: bytes[4..len].to_vec(),
+            },
+            Protocol::FRAGMENT => Extension::Fragment {
+                offset: u16_at(bytes, 2) >> 3,
+                more: bytes[3] & 1 != 0,
+                identification: u32_at(bytes, 4),
+            },
+            _ => return Err(DecodeError::malformed(WHAT, "of a kind that is not read")),
+        };
+        Ok((extension, Protocol(bytes[0]), &bytes[len..]))
+    }
+    /// Bytes that [`emit`](Extension::emit) writes.
+    pub fn header_len(&self) -> usize {
+        match self {
+            Extension::HopByHop { options } | Extension::DestinationOptions { options } => {
+                2 + options.len()
+            }
+            Extension::Routing { data, .. } => 4 + data.len(),
+            Extension::Fragment { .. } => FRAGMENT_HEADER_LEN,
+        }
+    }
+    /// Whether the length can be written: a multiple of 8 up to 2,048 bytes.
+    pub fn is_well_formed(&self) -> bool {
+        let len = self.header_len();
+        len.is_multiple_of(8) && len <= 2048
+    }
+    /// Writes the header. Panics where `bytes` is too short or the header not
+    /// [well formed](Extension::is_well_formed).
+    pub fn emit(&self, next_header: Protocol, bytes: &mut [u8]) {
+        assert!(self.is_well_formed(), "an extension header of {} bytes", self.header_len());
+        bytes[0] = next_header.0;
+        bytes[1] = (self.header_len() / 8 - 1) as u8;
+        match self {
+            Extension::HopByHop { options } | Extension::DestinationOptions { options } => {
+                put(bytes, 2, options);
+            }
+            Extension::Routing { kind, segments_left, data } => {
+                put(bytes, 2, &[*kind, *segments_left]);
+                put(bytes, 4, data);
+            }
+            Extension::Fragment { offset, more, identification } => {
+                put_u16(bytes, 2, offset << 3 | u16::from(*more));
+                put_u32(bytes, 4, *identification);
+            }
+        }
+    }
+}
+
+/// One PadN option that fills an options header of `len_bytes` (RFC 8200 section 4.2).
+fn padding(len_bytes: usize) -> Vec<u8> {
+    assert!(
+        len_bytes.is_multiple_of(8) && (8..=256).contains(&len_bytes),
+        "{len_bytes} bytes of options"
+    );
+    let mut options = vec![0; len_bytes - 2];
+    options[0] = 1;
+    options[1] = (len_bytes - 4) as u8;
+    options
+}
+
+impl fmt::Display for Extension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Extension::HopByHop { .. } => write!(f, "hop-by-hop {} bytes", self.header_len()),
+            Extension::DestinationOptions { .. } => {
+                write!(f, "destination options {} bytes", self.header_len())
+            }
+            Extension::Routing { kind, segments_left, .. } => {
+                write!(f, "routing type {kind} segments left {segments_left}")
+            }
+            Extension::Fragment { offset, more, identification } => {
+                let more = if *more { "+" } else { "" };
+                write!(f, "fragment {identification:#x} at {}{more}", u32::from(*offset) * 8)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// RFC 8200 section 3: version 6, class 0xb8 (DSCP 46), flow label 0x12345.
+    #[test]
+    fn fixed_header_byte_vector() {
+        let mut bytes = vec![0x6b, 0x81, 0x23, 0x45, 0, 3, 17, 64];
+        bytes.extend([0x20, 0x01, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+        bytes.extend([0x20, 0x01, 0, 2, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+        bytes.extend([1, 2, 3, 0xee]);
+        let (repr, payload) = Repr::parse(&bytes).unwrap();
+        assert_eq!((repr.dscp, repr.ecn, repr.flow_label), (46, 0, 0x1_2345));
+        assert_eq!((repr.next_header, repr.hop_limit), (Protocol::UDP, 64));
+        assert_eq!(repr.src, "2001:2::2".parse::<Ipv6Addr>().unwrap());
+        assert_eq!(repr.dst, "2001:2:0:8000::2".parse::<Ipv6Addr>().unwrap());
+        assert_eq!(payload, [1, 2, 3], "padding is cut off");
+    }
+
+    /// RFC 8200 appendix A has options padded with PadN (type 1); section 4.5 the fragment header.
+    #[test]
+    fn extension_byte_vectors() {
+        let mut bytes = [0xff; 8];
+        Extension::destination_padding(8).emit(Protocol::UDP, &mut bytes);
+        assert_eq!(bytes, [17, 0, 1, 4, 0, 0, 0, 0]);
+        let fragment = [58, 0, 0x05, 0xa9, 0xde, 0xad, 0xbe, 0xef];
+        let (extension, next, rest) = Extension::parse(Protocol::FRAGMENT, &fragment).unwrap();
+        assert_eq!(next, Protocol::ICMPV6);
+        assert_eq!(rest, []);
+        assert_eq!(extension.to_string(), "fragment 0xdeadbeef at 1448+");
+    }
+
+    #[test]
+    fn the_hop_limit_is_not_taken_below_one() {
+        let mut packet =
+            Repr::new(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST, Protocol::UDP, 0).packet(&[]);
+        for hop_limit in (1..64).rev() {
+            assert!(decrement_hop_limit(&mut packet));
+            assert_eq!(Repr::parse(&packet).unwrap().0.hop_limit, hop_limit);
+        }
+        assert!(!decrement_hop_limit(&mut packet));
+    }
+
+    fn any_extension() -> impl Strategy<Value = Extension> {
+        let octets = |len: usize| proptest::collection::vec(any::<u8>(), len);
+        prop_oneof![
+            (1usize..20)
+                .prop_flat_map(move |n| octets(n * 8 - 2))
+                .prop_map(|options| Extension::HopByHop { options }),
+            (1usize..20)
+                .prop_flat_map(move |n| octets(n * 8 - 2))
+                .prop_map(|options| Extension::DestinationOptions { options }),
+            (any::<u8>(), any::<u8>(), (1usize..20).prop_flat_map(move |n| octets(n * 8 - 4)))
+                .prop_map(|(kind, segments_left, data)| Extension::Routing {
+                    kind,
+                    segments_left,
+                    data
+                }),
+            (0u16..0x2000, any::<bool>(), any::<u32>()).prop_map(
+                |(offset, more, identification)| {
+                    Extension::Fragment { offset, more, identification }
+                }
+            ),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_emitted_is_parsed(dscp in 0u8..64, ecn in 0u8..4, flow_label in 0u32..0x10_0000,
+                                     next_header: u8, hop_limit: u8, src: [u8; 16], dst: [u8; 16],
+                                     payload: Vec<u8>) {
+            let repr = Repr {
+                dscp, ecn, flow_label, hop_limit,
+                payload_len: payload.len() as u16,
+                next_header: Protocol(next_header),
+                src: src.into(),
+                dst: dst.into(),
+            };
+            let packet = repr.packet(&payload);
+            prop_assert_eq!(Repr::parse(&packet), Ok((repr, &payload[..])));
+        }
+
+        #[test]
+        fn an_emitted_extension_is_parsed(extension in any_extension(), next: u8) {
+            let mut bytes = vec![0; extension.header_len()];
+            extension.emit(Protocol(next), &mut bytes);
+            let parsed = Extension::parse(extension.protocol(), &bytes);
+            prop_assert_eq!(parsed, Ok((extension.clone(), Protocol(next), &[][..])));
+        }
+
+        #[test]
+        fn no_bytes_make_the_parsers_panic(protocol: u8, mut bytes: Vec<u8>) {
+            let _ = Extension::parse(Protocol(protocol), &bytes);
+            if let Some(first) = bytes.first_mut() {
+                *first = 0x60;
+            }
+            let _ = Repr::parse(&bytes);
+        }
+    }
+}

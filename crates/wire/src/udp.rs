@@ -1,0 +1,162 @@
+//! UDP (RFC 768).
+
+use crate::DecodeError;
+use crate::bytes::{put_u16, require, u16_at};
+use crate::checksum::{self, PseudoHeader};
+use crate::ipv4::Protocol;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+const SRC_PORT: usize = 0;
+const DST_PORT: usize = 2;
+const LENGTH: usize = 4;
+const CHECKSUM: usize = 6;
+/// Bytes of the header.
+pub const HEADER_LEN: usize = 8;
+/// The echo service (RFC 862), to which RFC 2544 appendix C sends its test frames.
+pub const ECHO_PORT: u16 = 7;
+
+/// A UDP header without its checksum, which needs the addresses: see [`verify`] and
+/// [`fill_checksum`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Repr {
+    /// Source port.
+    pub src_port: u16,
+    /// Destination port.
+    pub dst_port: u16,
+    /// Bytes after the header.
+    pub payload_len: u16,
+}
+
+impl Repr {
+    /// Reads a header and cuts the payload to the length it states.
+    pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
+        const WHAT: &str = "UDP datagram";
+        require(WHAT, bytes, HEADER_LEN)?;
+        let length = usize::from(u16_at(bytes, LENGTH));
+        if length < HEADER_LEN {
+            return Err(DecodeError::malformed(WHAT, "length below that of its header"));
+        }
+        require(WHAT, bytes, length)?;
+        let repr = Repr {
+            src_port: u16_at(bytes, SRC_PORT),
+            dst_port: u16_at(bytes, DST_PORT),
+            payload_len: (length - HEADER_LEN) as u16,
+        };
+        Ok((repr, &bytes[HEADER_LEN..length]))
+    }
+    /// Bytes that [`emit`](Repr::emit) writes.
+    pub const fn header_len(&self) -> usize {
+        HEADER_LEN
+    }
+    /// Writes the header with checksum 0, "none". Panics where `bytes` is too short or the payload
+    /// too long for the length field.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        put_u16(bytes, SRC_PORT, self.src_port);
+        put_u16(bytes, DST_PORT, self.dst_port);
+        put_u16(bytes, LENGTH, self.payload_len + HEADER_LEN as u16);
+        put_u16(bytes, CHECKSUM, 0);
+    }
+    /// A whole datagram with its checksum.
+    pub fn datagram(&self, addresses: PseudoHeader, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; HEADER_LEN];
+        self.emit(&mut bytes);
+        bytes.extend_from_slice(payload);
+        fill_checksum(addresses, &mut bytes);
+        bytes
+    }
+}
+
+/// Computes and writes the checksum of a whole datagram; a computed 0 is sent as 0xffff, since 0
+/// means "none" (RFC 768).
+pub fn fill_checksum(addresses: PseudoHeader, datagram: &mut [u8]) {
+    put_u16(datagram, CHECKSUM, 0);
+    let sum = addresses.sum(Protocol::UDP, datagram.len()).bytes(datagram);
+    put_u16(datagram, CHECKSUM, on_the_wire(sum.checksum()));
+}
+
+/// The checksum field for a computed checksum.
+pub(crate) const fn on_the_wire(checksum: u16) -> u16 {
+    if checksum == 0 { 0xffff } else { checksum }
+}
+
+/// Checks the checksum of a whole datagram. None at all is good over IPv4 (RFC 768) and an error
+/// over IPv6 (RFC 8200 section 8.1).
+pub fn verify(addresses: PseudoHeader, datagram: &[u8]) -> Result<(), DecodeError> {
+    const WHAT: &str = "UDP datagram";
+    let (repr, _) = Repr::parse(datagram)?;
+    let datagram = &datagram[..HEADER_LEN + usize::from(repr.payload_len)];
+    match (u16_at(datagram, CHECKSUM), addresses) {
+        (0, PseudoHeader::V4(..)) => Ok(()),
+        (0, PseudoHeader::V6(..)) => {
+            Err(DecodeError::malformed(WHAT, "no checksum, which IPv6 does not allow"))
+        }
+        _ => {
+            let before = addresses.sum(Protocol::UDP, datagram.len());
+            checksum::verify(WHAT, before, datagram, CHECKSUM)
+        }
+    }
+}
+
+impl fmt::Display for Repr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "UDP {} > {} {} bytes", self.src_port, self.dst_port, self.payload_len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    /// Worked by hand after RFC 768: pseudo header c612+0102+c613+0102+0011+000a, datagram
+    /// c020+0007+000a+0000+0102 sum to 24f77, folded 4f79, complement b086.
+    #[test]
+    fn checksum_byte_vector() {
+        let addresses =
+            PseudoHeader::V4(Ipv4Addr::new(198, 18, 1, 2), Ipv4Addr::new(198, 19, 1, 2));
+        let repr = Repr { src_port: 49184, dst_port: ECHO_PORT, payload_len: 2 };
+        let datagram = repr.datagram(addresses, &[1, 2]);
+        assert_eq!(datagram, [0xc0, 0x20, 0, 7, 0, 10, 0xb0, 0x86, 1, 2]);
+    }
+
+    #[test]
+    fn no_checksum_is_good_over_ipv4_only() {
+        let mut bytes = [0; HEADER_LEN];
+        Repr { src_port: 1, dst_port: 2, payload_len: 0 }.emit(&mut bytes);
+        let v4 = PseudoHeader::V4(Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST);
+        let v6 = PseudoHeader::V6(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
+        assert_eq!(verify(v4, &bytes), Ok(()));
+        assert!(verify(v6, &bytes).is_err());
+    }
+
+    #[test]
+    fn lengths_that_cannot_be_are_refused() {
+        assert!(Repr::parse(&[0, 1, 0, 2, 0, 7, 0, 0]).is_err());
+        assert!(Repr::parse(&[0, 1, 0, 2, 0, 9, 0, 0]).is_err());
+        let (_, payload) = Repr::parse(&[0, 1, 0, 2, 0, 9, 0, 0, 5, 6]).unwrap();
+        assert_eq!(payload, [5], "padding is cut off");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_emitted_is_parsed_and_verifies(src_port: u16, dst_port: u16, payload: Vec<u8>,
+                                                  a: [u8; 16], b: [u8; 16], flip: usize) {
+            let repr = Repr { src_port, dst_port, payload_len: payload.len() as u16 };
+            let addresses = PseudoHeader::V6(a.into(), b.into());
+            let mut datagram = repr.datagram(addresses, &payload);
+            prop_assert_eq!(Repr::parse(&datagram), Ok((repr, &payload[..])));
+            prop_assert_eq!(verify(addresses, &datagram), Ok(()));
+            let bit = flip % (datagram.len() * 8);
+            datagram[bit / 8] ^= 1 << (bit % 8);
+            prop_assert!(verify(addresses, &datagram).is_err());
+        }
+
+        #[test]
+        fn no_bytes_make_the_parser_panic(bytes: Vec<u8>) {
+            let _ = Repr::parse(&bytes);
+            let _ = verify(PseudoHeader::V6(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST), &bytes);
+        }
+    }
+}

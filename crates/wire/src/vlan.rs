@@ -1,0 +1,93 @@
+//! VLAN tags: IEEE 802.1Q, and twice in a row IEEE 802.1ad (QinQ). A tag's own type, 0x8100 or
+//! 0x88a8, is the last field of the header before it.
+
+use crate::DecodeError;
+use crate::bytes::{put_u16, require, u16_at};
+use crate::ethernet::EtherType;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+const CONTROL: usize = 0;
+const TYPE: usize = 2;
+/// Bytes that a tag adds to a frame.
+pub const HEADER_LEN: usize = 4;
+/// The highest identifier for use; 4095 is reserved (IEEE 802.1Q table 9-2).
+pub const MAX_ID: u16 = 4094;
+
+/// One tag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Repr {
+    /// Priority code point, 0 to 7.
+    pub priority: u8,
+    /// Drop eligible indicator.
+    pub drop_eligible: bool,
+    /// VLAN identifier, 12 bits.
+    pub id: u16,
+    /// What follows: another tag, or the network layer.
+    pub ether_type: EtherType,
+}
+
+impl Repr {
+    /// Reads the tag that follows a header of type [`EtherType::VLAN`] or
+    /// [`EtherType::SERVICE_VLAN`].
+    pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
+        require("VLAN tag", bytes, HEADER_LEN)?;
+        let control = u16_at(bytes, CONTROL);
+        let repr = Repr {
+            priority: (control >> 13) as u8,
+            drop_eligible: control & 0x1000 != 0,
+            id: control & 0xfff,
+            ether_type: EtherType(u16_at(bytes, TYPE)),
+        };
+        Ok((repr, &bytes[HEADER_LEN..]))
+    }
+    /// Bytes that [`emit`](Repr::emit) writes.
+    pub const fn header_len(&self) -> usize {
+        HEADER_LEN
+    }
+    /// Writes the tag; bits beyond a field's width are cut off. Panics where `bytes` is too short.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        let priority = u16::from(self.priority & 7) << 13;
+        let drop_eligible = u16::from(self.drop_eligible) << 12;
+        put_u16(bytes, CONTROL, priority | drop_eligible | (self.id & 0xfff));
+        put_u16(bytes, TYPE, self.ether_type.0);
+    }
+}
+
+impl fmt::Display for Repr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dei = if self.drop_eligible { " drop-eligible" } else { "" };
+        write!(f, "VLAN {} priority {}{dei} {}", self.id, self.priority, self.ether_type)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// IEEE 802.1Q clause 9.6: three bits of priority, one of DEI, twelve of identifier.
+    #[test]
+    fn priority_5_drop_eligible_vlan_100() {
+        let (repr, rest) = Repr::parse(&[0xb0, 0x64, 0x08, 0x00, 1]).unwrap();
+        assert_eq!((repr.priority, repr.drop_eligible, repr.id), (5, true, 100));
+        assert_eq!(repr.ether_type, EtherType::IPV4);
+        assert_eq!(rest, [1]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_emitted_is_parsed(priority in 0u8..8, drop_eligible: bool,
+                                     id in 0u16..4096, ether_type: u16) {
+            let repr = Repr { priority, drop_eligible, id, ether_type: EtherType(ether_type) };
+            let mut bytes = [0; HEADER_LEN];
+            repr.emit(&mut bytes);
+            prop_assert_eq!(Repr::parse(&bytes), Ok((repr, &[][..])));
+        }
+
+        #[test]
+        fn no_bytes_make_the_parser_panic(bytes: Vec<u8>) {
+            let _ = Repr::parse(&bytes);
+        }
+    }
+}
