@@ -1,0 +1,243 @@
+//! A run folder: one directory a run, written so that no result is lost and no file is ever half.
+
+use crate::event_log::{self, EventLog, Notice};
+use serde::{Serialize, de::DeserializeOwned};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Every event of the run, one JSON value a line.
+pub const EVENTS: &str = "events.jsonl";
+/// The results, for programs.
+pub const RESULTS_JSON: &str = "results.json";
+/// One row a result.
+pub const RESULTS_CSV: &str = "results.csv";
+/// One row a trial.
+pub const TRIALS_CSV: &str = "trials.csv";
+/// The report, for people.
+pub const REPORT_HTML: &str = "report.html";
+const CAPTURES: &str = "captures";
+
+/// What can go wrong with a run folder. No result that was already saved is lost by any of these.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// No space, or quota used up.
+    #[error(
+        "no space left while writing {} ({detail}); the results taken so far are kept there and \
+         readable: free some space, then continue with --resume", path.display()
+    )]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        detail: String,
+    },
+    /// Two runs on one folder.
+    #[error(
+        "another run is writing to {}; wait for it to end, or give this run a folder of its own",
+        folder.display()
+    )]
+    Locked {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Nothing to read.
+    #[error("{} is not a run folder: it has no {EVENTS}", folder.display())]
+    NotARunFolder {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Anything else.
+    #[error("cannot {action} {}: {detail}", path.display())]
+    Io {
+        /// In the infinitive.
+        action: &'static str,
+        /// File or folder.
+        path: PathBuf,
+        /// What the system said.
+        detail: String,
+    },
+}
+
+impl FolderError {
+    pub(crate) fn new(action: &'static str, path: &Path, error: &io::Error) -> Self {
+        let (path, detail) = (path.to_owned(), error.to_string());
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                FolderError::Full { path, detail }
+            }
+            io::ErrorKind::NotFound if path.ends_with(EVENTS) => {
+                FolderError::NotARunFolder { folder: path.parent().unwrap_or(&path).to_owned() }
+            }
+            _ => FolderError::Io { action, path, detail },
+        }
+    }
+}
+
+/// Gives an I/O error its place.
+pub(crate) trait At<T> {
+    fn at(self, action: &'static str, path: &Path) -> Result<T, FolderError>;
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, action: &'static str, path: &Path) -> Result<T, FolderError> {
+        self.map_err(|error| FolderError::new(action, path, &error))
+    }
+}
+
+/// A run folder opened for writing; one process at a time holds it.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    log: EventLog,
+}
+
+impl RunFolder {
+    /// Makes `<runs>/<UTC time>-<name>/`, and `<runs>` where it is missing. Two runs that start
+    /// within a second get folders of their own.
+    pub fn create(runs: &Path, name: &str, started_unix_s: i64) -> Result<Self, FolderError> {
+        fs::create_dir_all(runs).at("make the folder", runs)?;
+        let base = folder_name(name, started_unix_s);
+        let mut path = runs.join(&base);
+        let mut number = 2;
+        while let Err(error) = fs::create_dir(&path) {
+            if error.kind() != io::ErrorKind::AlreadyExists {
+                return Err(FolderError::new("make the folder", &path, &error));
+            }
+            path = runs.join(format!("{base}-{number}"));
+            number += 1;
+        }
+        let log = EventLog::create(&path.join(EVENTS))?;
+        sync_directory(&path)?;
+        sync_directory(runs)?;
+        Ok(RunFolder { path, log })
+    }
+
+    /// Opens the folder of an interrupted run to go on with it: the events read back, and what a
+    /// reader should know of them. A line that was torn by the interruption is cut off.
+    pub fn resume<E: DeserializeOwned>(
+        path: &Path,
+    ) -> Result<(Self, Vec<E>, Vec<Notice>), FolderError> {
+        let (log, bytes) = EventLog::reopen(&path.join(EVENTS))?;
+        let (events, notices) = event_log::parse(&bytes);
+        Ok((RunFolder { path: path.to_owned(), log }, events, notices))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Saves an event. When this returns, the event has been handed to the system as one whole
+    /// line; where it is `durable` (it carries a trial), it is on the disk.
+    ///
+    /// After an error the folder holds every event before this one, whole.
+    pub fn append<E: Serialize>(&mut self, event: &E, durable: bool) -> Result<(), FolderError> {
+        self.log.append(event, durable)
+    }
+
+    /// The folder for captures, made if it is missing.
+    pub fn captures(&self) -> Result<PathBuf, FolderError> {
+        let path = self.path.join(CAPTURES);
+        fs::create_dir_all(&path).at("make the folder", &path)?;
+        Ok(path)
+    }
+}
+
+/// Reads the events of a run folder, whole or interrupted, also while a run is writing to it.
+pub fn read_events<E: DeserializeOwned>(
+    folder: &Path,
+) -> Result<(Vec<E>, Vec<Notice>), FolderError> {
+    let path = folder.join(EVENTS);
+    Ok(event_log::parse(&fs::read(&path).at("read", &path)?))
+}
+
+/// Replaces a file of a folder as a whole: a reader sees the old one or the new one, and on any
+/// error the old one stays.
+pub fn replace(folder: &Path, name: &str, contents: &[u8]) -> Result<(), FolderError> {
+    let path = folder.join(name);
+    let temporary = folder.join(format!(".{name}.new"));
+    let written = write_synced(&temporary, contents).and_then(|()| fs::rename(&temporary, &path));
+    if let Err(error) = written {
+        // What is left of it only takes space; that it cannot be removed changes nothing.
+        let _ = fs::remove_file(&temporary);
+        return Err(FolderError::new("write", &path, &error));
+    }
+    sync_directory(folder)
+}
+
+fn write_synced(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(contents)?;
+    file.sync_all()
+}
+
+/// So that the names in it survive a power failure too.
+fn sync_directory(path: &Path) -> Result<(), FolderError> {
+    File::open(path).and_then(|folder| folder.sync_all()).at("sync", path)
+}
+
+/// `2026-01-31T23-59-07Z-linux-router`: sorts by time, and has no character that a shell, a file
+/// system or a URL would mind.
+fn folder_name(name: &str, started_unix_s: i64) -> String {
+    let mut plain: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    plain.truncate(60);
+    format!("{}-{}", utc(started_unix_s).replace(':', "-"), plain.trim_matches('-'))
+        .trim_end_matches('-')
+        .to_string()
+}
+
+/// A time as RFC 3339 writes it, in UTC: `2026-01-31T23:59:07Z`. Times no calendar holds are
+/// given as seconds.
+pub fn utc(unix_s: i64) -> String {
+    match jiff::Timestamp::from_second(unix_s) {
+        Ok(time) => time.to_string(),
+        Err(_) => format!("{unix_s} s since 1970"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folders_name_is_its_time_and_a_plain_name() {
+        assert_eq!(
+            folder_name("Lab #3: router/α", 951_782_400),
+            "2000-02-29T00-00-00Z-Lab--3--router"
+        );
+        assert_eq!(folder_name("", 0), "1970-01-01T00-00-00Z");
+    }
+
+    #[test]
+    fn two_runs_of_one_second_get_two_folders_and_one_folder_takes_one_run() {
+        let runs = tempfile::tempdir().unwrap();
+        let first = RunFolder::create(runs.path(), "same", 1).unwrap();
+        let second = RunFolder::create(runs.path(), "same", 1).unwrap();
+        assert_ne!(first.path(), second.path());
+        let taken = RunFolder::resume::<u32>(first.path());
+        assert!(matches!(taken, Err(FolderError::Locked { .. })), "{taken:?}");
+        let path = first.path().to_owned();
+        drop(first);
+        RunFolder::resume::<u32>(&path).unwrap();
+    }
+
+    #[test]
+    fn replacing_leaves_the_old_file_when_it_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        replace(folder.path(), RESULTS_JSON, b"old").unwrap();
+        // A directory in the way of the temporary file makes the write fail, for root too.
+        fs::create_dir(folder.path().join(".results.json.new")).unwrap();
+        let error = replace(folder.path(), RESULTS_JSON, b"new").unwrap_err().to_string();
+        assert!(error.contains("results.json"), "{error}");
+        assert_eq!(fs::read(folder.path().join(RESULTS_JSON)).unwrap(), b"old");
+    }
+
+    #[test]
+    fn a_folder_without_events_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = read_events::<u32>(folder.path()).unwrap_err();
+        assert!(matches!(error, FolderError::NotARunFolder { .. }));
+    }
+}
