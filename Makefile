@@ -1,0 +1,57 @@
+# netanvil: the few commands one needs. Each is safe to repeat.
+
+# What builds and tests need beyond Rust. The first line builds; the second runs devices under
+# test; the rest are other people's tools that tests and benchmarks compare with.
+PACKAGES := clang llvm libbpf-dev libc6-dev gcc \
+            nftables iproute2 ethtool kmod procps util-linux \
+            tshark tcpdump chromium netsniff-ng dpdk xdp-tools jq snmp
+
+NETANVIL := target/release/netanvil
+DEMO     := target/demo
+
+.PHONY: help setup build demo test lint bench clean
+
+help:
+	@echo "make setup   install what is needed (apt, as root)"
+	@echo "make demo    build, then a short RFC 2544 suite on a Linux router in namespaces"
+	@echo "make test    all tests"
+	@echo "make lint    formatting and clippy"
+	@echo "make bench   this tester beside others, on this machine"
+	@echo "make clean   remove what builds and killed runs left"
+
+# Asks dpkg first: the second time it takes no time and no network.
+setup:
+	@missing=$$(for package in $(PACKAGES); do \
+	    dpkg-query -W -f='$${Status}' $$package 2>/dev/null | grep -q 'ok installed' \
+	        || echo $$package; done | xargs); \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then \
+	    echo "setup: no apt here; please install the like of: $$missing" >&2; exit 0; fi; \
+	if [ "$$(id -u)" -ne 0 ]; then \
+	    echo "setup: not root; please run: sudo apt-get install -y $$missing" >&2; exit 0; fi; \
+	echo "setup: installing $$missing"; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null
+
+build: setup
+	cargo build --release --package netanvil
+
+demo: build
+	@rm -rf $(DEMO)
+	$(NETANVIL) run --device linux-router --profile quick --out $(DEMO)
+	@echo
+	@echo "report: $(CURDIR)/$(DEMO)/report.html"
+
+test: setup
+	cargo test --workspace --no-fail-fast
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+bench: setup
+	cargo bench --workspace
+
+clean:
+	-@[ ! -x $(NETANVIL) ] || $(NETANVIL) clean
+	cargo clean

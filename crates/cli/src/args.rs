@@ -1,0 +1,150 @@
+//! The command line: subcommands, their flags, and examples in every help text.
+
+use crate::options::Options;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  done, but an acceptance criterion failed (`run --accept`, `compare`, `doctor`)
+  2  wrong usage, or the tester or its host broke; also an interrupted run
+  3  invalid: the tester could not offer the load, so nothing is said of the device
+
+Run RFC 2544 tests in an isolated test environment only (RFC 6815).";
+
+const MAIN_EXAMPLES: &str = "\
+Examples:
+  netanvil run --device linux-router --profile quick    a first look at the kernel's router
+  netanvil run --ports eth1,eth2 --address 198.18.1.2/24,198.19.1.2/24 \\
+               --gateway 198.18.1.1,198.19.1.1          a router between two interfaces
+  netanvil doctor --ports eth1,eth2                     what this host can do
+  netanvil report netanvil-20261121-060000              render a saved run again
+";
+
+/// An open tester of network devices: RFC 2544 benchmarks with the tester's own limits beside every number
+#[derive(Parser, Debug)]
+#[command(name = "netanvil", version, after_help = format!("{MAIN_EXAMPLES}\n{EXIT_CODES}"), arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Test a device: build one, take one between two interfaces, or simulate one
+    #[command(after_help = "\
+Examples:
+  netanvil run --device linux-router --profile quick
+  netanvil run --device linux-router --test throughput,latency --sizes 64,512,1518 --filter 25
+  netanvil run --device linux-bridge --frame-limit 50000 --test throughput --accept 'throughput>=49000'
+  netanvil run --ports eth1,eth2 --address 198.18.1.2/24,198.19.1.2/24 --gateway 198.18.1.1,198.19.1.1
+  netanvil run --config lab.toml --seed 7 --out results/monday
+  netanvil run --config lab.toml --print-config
+  netanvil run --resume results/monday
+
+A configuration file has the same names as the flags (`line-rate = \"10G\"`); flags override it.
+")]
+    Run(Box<Run>),
+    /// Say what this host and these ports can do, and the command that mends each shortfall
+    #[command(after_help = "\
+Examples:
+  netanvil doctor
+  netanvil doctor --ports eth1,eth2
+  netanvil doctor --json | jq '.checks[] | select(.state != \"ok\")'
+
+Exit code 1 if a check failed; warnings alone leave it 0.
+")]
+    Doctor(Doctor),
+    /// Remove what killed runs left behind; what a living run uses is untouched
+    #[command(after_help = "\
+Examples:
+  netanvil clean
+  netanvil clean --force       also what living runs use: they will fail
+")]
+    Clean(Clean),
+    /// List the devices that can be built or simulated, with their options
+    #[command(after_help = "\
+Examples:
+  netanvil devices
+")]
+    Devices,
+    /// Print shell completions
+    #[command(after_help = "\
+Examples:
+  netanvil completions bash > /etc/bash_completion.d/netanvil
+  netanvil completions zsh > ~/.zfunc/_netanvil
+  netanvil completions fish > ~/.config/fish/completions/netanvil.fish
+")]
+    Completions(Completions),
+    /// Print the manual page, or write all of them
+    #[command(after_help = "\
+Examples:
+  netanvil man | man -l -
+  netanvil man --dir /usr/local/share/man/man1
+")]
+    Man(Man),
+}
+
+#[derive(Args, Debug)]
+pub struct Run {
+    #[command(flatten)]
+    pub options: Options,
+    /// Read options from a TOML file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print the effective configuration as a TOML file, and do nothing
+    #[arg(long)]
+    pub print_config: bool,
+    /// Go on with an interrupted run after its last saved trial
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    pub resume: Option<PathBuf>,
+    /// Measure the tester now, even if a cached self-test fits
+    #[arg(long)]
+    pub fresh_selftest: bool,
+    /// Answer every question with yes
+    #[arg(long)]
+    pub yes: bool,
+    /// Print results.json on standard output instead of the tables
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// No progress on standard error
+    #[arg(long, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Doctor {
+    /// Look at these interfaces too
+    #[arg(long, value_delimiter = ',', value_name = "IF,...")]
+    pub ports: Vec<String>,
+    /// Print JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Find out whether a user namespace can be entered (in a process of its own)
+    #[arg(long, hide = true)]
+    pub probe_user_namespace: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Clean {
+    /// Remove what living runs use, too
+    #[arg(long)]
+    pub force: bool,
+    /// Print JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Completions {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+pub struct Man {
+    /// Write the pages of all subcommands to this directory
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}

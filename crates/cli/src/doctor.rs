@@ -1,0 +1,62 @@
+//! What this host and these ports can do, as a list of checks; each shortfall with its remedy.
+
+mod host;
+mod port;
+mod processor;
+mod sysfs;
+
+pub use host::can_enter_user_namespace;
+
+use serde::Serialize;
+
+/// How a check ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// As it should be.
+    Ok,
+    /// Tests can run; slower, or with less to trust.
+    Warn,
+    /// Tests cannot run.
+    Fail,
+}
+
+/// One thing looked at.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Check {
+    /// `host`, or the name of an interface.
+    pub subject: String,
+    /// What was looked at.
+    pub name: &'static str,
+    /// How it is.
+    pub state: State,
+    /// What was found.
+    pub found: String,
+    /// The command that mends it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mend: Option<String>,
+}
+
+impl Check {
+    fn ok(name: &'static str, found: impl Into<String>) -> Self {
+        let (subject, found) = ("host".into(), found.into());
+        Check { subject, name, state: State::Ok, found, mend: None }
+    }
+    fn warn(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Self {
+        Check { state: State::Warn, mend: Some(mend.into()), ..Check::ok(name, found) }
+    }
+    fn fail(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Self {
+        Check { state: State::Fail, mend: Some(mend.into()), ..Check::ok(name, found) }
+    }
+    fn of(self, subject: &str) -> Self {
+        Check { subject: subject.into(), ..self }
+    }
+}
+
+/// Looks at the host, then at each port.
+pub fn examine(ports: &[String]) -> Vec<Check> {
+    let mut checks = host::examine();
+    checks.extend(processor::examine());
+    checks.extend(ports.iter().flat_map(|port| port::examine(port)));
+    checks
+}

@@ -1,0 +1,117 @@
+//! Processors and clocks: what makes numbers steady.
+
+use super::{Check, sysfs};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+const CPU: &str = "/sys/devices/system/cpu";
+
+/// All checks of this file.
+pub fn examine() -> Vec<Check> {
+    let mut checks = vec![cores(), isolation(), clocksource()];
+    checks.extend(governor());
+    checks.extend([steal(), load()]);
+    checks
+}
+
+fn cores() -> Check {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    match cores {
+        0..=2 => Check::warn(
+            "cores",
+            format!("{cores}: transmitter, receiver and a device built here share them"),
+            "give this machine at least 4 cores; results stay valid, and say what was shared",
+        ),
+        _ => Check::ok("cores", cores.to_string()),
+    }
+}
+
+fn isolation() -> Check {
+    match sysfs::text(format!("{CPU}/isolated")) {
+        Some(list) => Check::ok("isolated cores", list),
+        None => Check::warn(
+            "isolated cores",
+            "none: other processes may run on the tester's cores",
+            "for long-term work boot with `isolcpus=2,3 nohz_full=2,3` (numbers of your cores)",
+        ),
+    }
+}
+
+fn clocksource() -> Check {
+    let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    match sysfs::text(path) {
+        Some(name)
+            if ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"]
+                .contains(&&*name) =>
+        {
+            Check::ok("clock source", name)
+        }
+        Some(name) => Check::warn(
+            "clock source",
+            format!("{name}: reading the time is a system call or worse"),
+            format!("echo tsc | sudo tee {path}"),
+        ),
+        None => Check::warn("clock source", "unknown", "mount sysfs on /sys"),
+    }
+}
+
+fn governor() -> Option<Check> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let names: BTreeSet<String> = (0..cores)
+        .filter_map(|core| sysfs::text(format!("{CPU}/cpu{core}/cpufreq/scaling_governor")))
+        .collect();
+    let list = names.iter().cloned().collect::<Vec<_>>().join(", ");
+    match names.len() {
+        0 => None,
+        _ if list == "performance" => Some(Check::ok("frequency governor", list)),
+        _ => Some(Check::warn(
+            "frequency governor",
+            format!("{list}: the clock rate follows the load"),
+            "sudo cpupower frequency-set -g performance",
+        )),
+    }
+}
+
+/// Share of time that the hypervisor gave to others, over a short while and since boot.
+fn steal() -> Check {
+    let Some(before) = processor_times() else {
+        return Check::warn("stolen time", "unknown: /proc/stat cannot be read", "mount /proc");
+    };
+    std::thread::sleep(Duration::from_millis(250));
+    let after = processor_times().unwrap_or(before);
+    let now = share(after.0 - before.0, after.1 - before.1);
+    let found =
+        format!("{:.1} % now, {:.1} % since boot", now * 100.0, share(after.0, after.1) * 100.0);
+    if now > 0.01 {
+        let mend = "move this virtual machine to a quieter host, or pin its processors";
+        return Check::warn("stolen time", found, mend);
+    }
+    Check::ok("stolen time", found)
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+/// Stolen ticks and all ticks of all processors (proc(5), /proc/stat).
+fn processor_times() -> Option<(u64, u64)> {
+    let text = sysfs::text("/proc/stat")?;
+    let line = text.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Vec<u64> = line.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+    Some((*ticks.get(7)?, ticks.iter().take(8).sum()))
+}
+
+fn load() -> Check {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+    let load: Option<f64> =
+        sysfs::text("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse().ok());
+    match load {
+        Some(load) if load > cores * 0.5 => Check::warn(
+            "load",
+            format!("{load:.2}: other programs are busy here and will disturb the tester"),
+            "stop them; `top` lists them",
+        ),
+        Some(load) => Check::ok("load", format!("{load:.2}")),
+        None => Check::warn("load", "unknown", "mount /proc"),
+    }
+}

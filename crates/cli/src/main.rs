@@ -1,0 +1,55 @@
+//! `netanvil`: arguments, wiring and progress; the work is done in the libraries.
+//!
+//! This is an edge of the project by nature: it reads the wall clock for names and estimates, and
+//! waits for people and signals. Therefore it opts out of the ban on clocks and sleeps.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod args;
+mod command;
+mod doctor;
+mod failure;
+mod interface;
+mod options;
+mod output;
+
+use args::{Arguments, Command};
+use clap::Parser;
+use failure::{Exit, Failure, Outcome};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    report_panics_as_errors();
+    let outcome = catch_unwind(AssertUnwindSafe(|| run(arguments.command)));
+    match outcome {
+        Ok(Ok(exit)) => exit.into(),
+        Ok(Err(failure)) => {
+            output::say(failure);
+            Exit::Failed.into()
+        }
+        Err(_panic) => Exit::Failed.into(),
+    }
+}
+
+fn run(command: Command) -> Outcome {
+    match command {
+        Command::Clean(arguments) => command::clean::run(&arguments),
+        Command::Devices => command::devices::run(),
+        Command::Completions(arguments) => command::completions::run(&arguments),
+        Command::Man(arguments) => command::man::run(&arguments),
+        Command::Doctor(arguments) => command::doctor::run(&arguments),
+        Command::Run(arguments) => command::run::run(&arguments),
+    }
+}
+
+/// A defect of our own reads like any other error. Unwinding goes on, so that whatever is built
+/// on the way is removed.
+fn report_panics_as_errors() {
+    std::panic::set_hook(Box::new(|panic| {
+        output::say(
+            Failure::new(format!("a defect in netanvil: {panic}"))
+                .help("results already taken are saved; please report this line"),
+        );
+    }));
+}

@@ -1,0 +1,27 @@
+//! Standard output, where a reader that went away (`| head`) is no error.
+
+use crate::failure::{Failure, Outcome};
+use std::io::{self, Write};
+
+/// Writes text to standard output, as it is.
+pub fn print(text: &str) -> Outcome<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a value to standard output as JSON.
+pub fn print_json(value: &impl serde::Serialize) -> Outcome<()> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
+    print(&(text + "\n"))
+}
+
+/// Writes a line to standard error; that nobody reads it is no error.
+pub fn say(line: impl std::fmt::Display) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
