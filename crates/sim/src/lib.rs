@@ -1,2 +1,28 @@
-//! Virtual time: simulated links and devices whose truth is known, and a [`trial::Tester`] that
-//! runs trials on them.
+//! Virtual time: simulated links and devices whose truth is known, and a tester that runs trials
+//! on them.
+//!
+//! Two fidelities, both behind [`trial::Tester`]:
+//! * [`SimTester`] moves every frame: transmitter, link, device, link, receiver. Transmitter and
+//!   receiver are the ones the live ports use, so that what is tested here holds there.
+//! * [`ClosedForm`] computes a trial's counts from a law (a capacity, a noise), for tests of
+//!   searches that run thousands of trials.
+//!
+//! Devices are put together: a [`StoreAndForward`] server or a plain [`Patch`] in the middle,
+//! [`Impaired`] by [`Rule`]s around it. Same seed, same bytes, same result.
+
+mod closed_form;
+mod device;
+mod impair;
+mod link;
+mod rules;
+mod sender;
+mod store_and_forward;
+mod tester;
+
+pub use closed_form::{ClosedForm, Law, Offered, Response, laws};
+pub use device::{Departing, DeviceUnderTest, Patch};
+pub use impair::{Fate, Impaired, Rule};
+pub use rules::{EveryNth, Noise, Outage};
+pub use sender::{Limits, Stall};
+pub use store_and_forward::{QueueLimit, Servers, StoreAndForward};
+pub use tester::{SimPort, SimTester};
