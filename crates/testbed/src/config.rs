@@ -209,13 +209,11 @@ impl TestbedConfig {
             Impairment::RateLimit { rate_bps, .. } if rate_bps < 8 => {
                 refuse(format!("rate_bps = {rate_bps}: at least 8 (a byte a second) is needed"))
             }
-            Impairment::RateLimit { burst_bytes, overhead_bytes, .. }
-                if burst_bytes < self.mtu_bytes + 14 + u32::from(overhead_bytes) =>
-            {
+            Impairment::RateLimit { burst_bytes, .. } if burst_bytes < self.mtu_bytes + 14 => {
                 refuse(format!(
                     "burst_bytes = {burst_bytes}: a bucket smaller than one frame of the MTU would \
                      drop it always; at least {} is needed",
-                    self.mtu_bytes + 14 + u32::from(overhead_bytes)
+                    self.mtu_bytes + 14
                 ))
             }
             Impairment::RateLimit { queue_frames: 0, .. } => {
@@ -285,7 +283,7 @@ mod tests {
         assert!(refusal("device = \"loopback\"\nports = 3").contains("even"));
         assert!(refusal("device = \"loopback\"\nfilter = \"1\"").contains("filter"));
         assert!(refusal("impairments = [{ kind = \"drop-every\", every = 1 }]").contains("every"));
-        let small = "impairments = [{ kind = \"rate-limit\", port = 0, rate_bps = 1000, burst_bytes = 1537, queue_frames = 1 }]";
-        assert!(refusal(small).contains("1538"));
+        let small = "impairments = [{ kind = \"rate-limit\", port = 0, rate_bps = 1000, burst_bytes = 1513, queue_frames = 1 }]";
+        assert!(refusal(small).contains("1514"));
     }
 }

@@ -1,12 +1,18 @@
 //! The device under test: a router or a bridge made of the Linux kernel in its own namespace.
 
 use crate::addressing::{PortAddresses, destination_networks, tester_mac};
-use crate::config::{DeviceKind, Neighbours, TestbedConfig};
+use crate::config::{DeviceKind, DeviceThreads, Impairment, Neighbours, TestbedConfig};
+use crate::counters::{self, DeviceCounters};
 use crate::error::Result;
 use crate::ethtool::{Ethtool, Offload};
 use crate::namespace::Namespace;
+use crate::queue::TokenBucket;
+use crate::rules;
 use crate::sysctl;
+use crate::threads::{PortThreads, thread_port};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Mutex;
 
 /// Name of the bridge in a bridge's namespace.
 const BRIDGE: &str = "bridge0";
@@ -18,11 +24,12 @@ const BRIDGE_MAC: [u8; 6] = [0x02, b'N', b'A', 0, 0xff, 1];
 pub struct Device {
     namespace: Namespace,
     config: TestbedConfig,
+    threads: Mutex<BTreeMap<usize, PortThreads>>,
 }
 
 impl Device {
     pub(crate) fn new(namespace: Namespace, config: TestbedConfig) -> Self {
-        Device { namespace, config }
+        Device { namespace, config, threads: Mutex::default() }
     }
 
     /// The device's namespace.
@@ -35,6 +42,40 @@ impl Device {
         format!("dut{port}")
     }
 
+    /// The nftables rules the device carries, as loaded; none when it carries none.
+    pub fn rule_set(&self) -> Option<String> {
+        rules::rule_set(&self.config)
+    }
+
+    /// Who does the receive work of each port, as achieved; empty when the sender does
+    /// ([`DeviceThreads::Inline`]).
+    pub fn threads(&self) -> Vec<PortThreads> {
+        self.threads.lock().expect("no panic while held").values().cloned().collect()
+    }
+
+    /// Reads all counters. Compare two readings with [`DeviceCounters::since`], the second taken
+    /// after the traffic has come to rest.
+    pub fn counters(&self) -> Result<DeviceCounters> {
+        let mut netlink = self.namespace.netlink()?;
+        let mut reading = DeviceCounters::default();
+        for port in 0..self.config.ports {
+            let interface = self.interface(port);
+            let count = counters::interface_counters(&mut netlink, &interface)?;
+            reading.interfaces.insert(interface, count);
+        }
+        for port in self.token_buckets().keys() {
+            let interface = self.interface(*port);
+            let index = netlink.link_index(&interface)?;
+            reading.queues.extend(netlink.queue_counters(index, &interface)?);
+        }
+        if self.rule_set().is_some() {
+            reading.rules = rules::counters(&self.namespace)?;
+        }
+        reading.ip = self.namespace.run(counters::ip_counters)??;
+        reading.softnet_dropped = counters::softnet_dropped()?;
+        Ok(reading)
+    }
+
     /// Settings that must stand before the device has ports.
     pub(crate) fn prepare(&self) -> Result<()> {
         match self.config.device {
@@ -45,6 +86,9 @@ impl Device {
 
     /// Configures the device from its ports up; also after a reset.
     pub(crate) fn start(&self) -> Result<()> {
+        if let Some(rule_set) = self.rule_set() {
+            rules::load(&self.namespace, &rule_set)?;
+        }
         if self.config.device == DeviceKind::LinuxBridge {
             self.add_bridge()?;
         } else {
@@ -53,22 +97,59 @@ impl Device {
         (0..self.config.ports).try_for_each(|port| self.start_port(port))
     }
 
+    /// Takes everything back that [`Device::start`] did, except the links themselves.
+    pub(crate) fn stop(&self) -> Result<()> {
+        let mut netlink = self.namespace.netlink()?;
+        if self.config.device == DeviceKind::LinuxBridge {
+            netlink.delete_link(BRIDGE)?;
+        } else {
+            self.namespace.run(|| sysctl::set_forwarding(false))??;
+        }
+        // Routes, neighbours and IPv6 addresses go with the link; IPv4 addresses would stay.
+        for port in 0..self.config.ports {
+            self.stop_port(port)?;
+            if self.config.device == DeviceKind::LinuxRouter {
+                let index = netlink.link_index(&self.interface(port))?;
+                let ipv4 = PortAddresses::of_port(port).ipv4;
+                netlink.delete_address(index, ipv4.device.into(), ipv4.prefix_length)?;
+            }
+        }
+        if self.rule_set().is_some() {
+            rules::flush(&self.namespace)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the device's end of a link down.
+    pub(crate) fn stop_port(&self, port: usize) -> Result<()> {
+        self.namespace.netlink()?.set_link_up(&self.interface(port), false)
+    }
+
+    /// Brings a port up and configures all that hangs on it.
+    pub(crate) fn start_port(&self, port: usize) -> Result<()> {
+        let interface = self.interface(port);
+        let mut netlink = self.namespace.netlink()?;
+        netlink.set_link_up(&interface, true)?;
+        let index = netlink.link_index(&interface)?;
+        self.set_offloads(&interface)?;
+        if self.config.threads == DeviceThreads::Threaded {
+            let achieved = thread_port(&self.namespace, &interface, index, self.config.device_cpu);
+            self.threads.lock().expect("no panic while held").insert(port, achieved);
+        }
+        if let Some(&bucket) = self.token_buckets().get(&port) {
+            netlink.set_token_bucket(index, bucket)?;
+        }
+        match self.config.device {
+            DeviceKind::LinuxBridge => netlink.set_link_bridge(&interface, BRIDGE)?,
+            _ => self.configure_layer3(port, index)?,
+        }
+        netlink.wait_for_carrier(&interface)
+    }
+
     fn add_bridge(&self) -> Result<()> {
         let mut netlink = self.namespace.netlink()?;
         netlink.add_bridge(BRIDGE, BRIDGE_MAC, self.config.mtu_bytes)?;
         netlink.set_link_up(BRIDGE, true)
-    }
-
-    fn start_port(&self, port: usize) -> Result<()> {
-        let interface = self.interface(port);
-        self.namespace.netlink()?.set_link_up(&interface, true)?;
-        self.set_offloads(&interface)?;
-        match self.config.device {
-            DeviceKind::LinuxBridge => {
-                self.namespace.netlink()?.set_link_bridge(&interface, BRIDGE)
-            }
-            _ => self.configure_layer3(port),
-        }
     }
 
     /// GRO on a veth gives it a receive queue of its own (NAPI); without it, or an XDP program, it
@@ -83,33 +164,39 @@ impl Device {
     }
 
     /// Addresses, neighbours and routes of a router's port, as configured.
-    fn configure_layer3(&self, port: usize) -> Result<()> {
+    fn configure_layer3(&self, port: usize, index: u32) -> Result<()> {
         let mut netlink = self.namespace.netlink()?;
-        let index = netlink.link_index(&self.interface(port))?;
         let PortAddresses { ipv4, ipv6, .. } = PortAddresses::of_port(port);
+        let supported = |address: &IpAddr| address.is_ipv4() || sysctl::has_ipv6();
         netlink.set_address(index, ipv4.device.into(), ipv4.prefix_length)?;
-        let has_ipv6 = sysctl::has_ipv6();
-        if has_ipv6 {
+        if supported(&ipv6.device.into()) {
             netlink.set_address(index, ipv6.device.into(), ipv6.prefix_length)?;
         }
         if self.config.neighbours == Neighbours::Static {
             let addresses = PortAddresses::of_port(port).tester_addresses();
-            for address in addresses.into_iter().filter(|a| a.is_ipv4() || has_ipv6) {
+            for address in addresses.into_iter().filter(supported) {
                 netlink.set_permanent_neighbour(index, address, tester_mac(port))?;
             }
         }
         if self.config.destination_networks {
-            for (family_ipv6, next_hop) in
-                [(false, IpAddr::from(ipv4.phantom_router)), (true, ipv6.phantom_router.into())]
-            {
-                if family_ipv6 && !has_ipv6 {
-                    continue;
-                }
-                for network in destination_networks(port, self.config.ports, family_ipv6) {
+            let next_hops = [ipv4.phantom_router.into(), ipv6.phantom_router.into()];
+            for next_hop in next_hops.into_iter().filter(supported) {
+                for network in destination_networks(port, self.config.ports, next_hop.is_ipv6()) {
                     netlink.set_route(index, network, next_hop)?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Rate limits by port.
+    fn token_buckets(&self) -> BTreeMap<usize, TokenBucket> {
+        let bucket = |impairment: &Impairment| match *impairment {
+            Impairment::RateLimit { port, rate_bps, burst_bytes, queue_frames, overhead_bytes } => {
+                Some((port, TokenBucket { rate_bps, burst_bytes, queue_frames, overhead_bytes }))
+            }
+            _ => None,
+        };
+        self.config.impairments.iter().filter_map(bucket).collect()
     }
 }

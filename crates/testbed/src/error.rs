@@ -49,6 +49,14 @@ pub enum TestbedError {
         /// The namespace looked in.
         place: String,
     },
+    /// An interface came up and got no carrier.
+    #[error("interface {name} has no carrier after {waited_ms} ms. Is the other end up?")]
+    NoCarrier {
+        /// The interface.
+        name: String,
+        /// Milliseconds waited.
+        waited_ms: u32,
+    },
     /// A program the test bed needs is missing or failed.
     #[error("{program}: {message}")]
     Program {

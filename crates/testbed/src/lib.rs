@@ -8,21 +8,28 @@
 //! * What could not be had (threads not pinned, no IPv6) is said in the description, never
 //!   passed over.
 
+mod actions;
 mod addressing;
 mod config;
+mod counters;
 mod device;
 mod error;
 mod ethtool;
+mod generic_netlink;
 mod layer3;
 mod link;
 mod namespace;
 mod netlink;
 mod privilege;
+mod queue;
 mod registry;
+mod rules;
 mod sysctl;
 mod test_port;
 mod testbed;
+mod threads;
 
+pub use actions::ActionTimes;
 pub use addressing::{
     DESTINATION_NETWORKS, MAX_NETWORKS_PER_SIDE, Network, Nodes, PortAddresses, Side,
     destination_networks, device_mac, tester_mac,
@@ -30,10 +37,14 @@ pub use addressing::{
 pub use config::{
     DeviceKind, DeviceThreads, FilterRules, Impairment, Neighbours, PermitPosition, TestbedConfig,
 };
+pub use counters::{DeviceCounters, InterfaceCounters};
 pub use device::Device;
 pub use error::{Result, TestbedError};
 pub use namespace::{NETNS_DIRECTORY, Namespace};
 pub use privilege::{Privilege, enter_user_namespace};
+pub use queue::QueueCounters;
 pub use registry::{CleanReport, REGISTRY_DIRECTORY, clean};
+pub use rules::{RuleCounter, rule_set};
 pub use test_port::TestPort;
 pub use testbed::Testbed;
+pub use threads::PortThreads;

@@ -6,12 +6,19 @@ use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
     BridgeStpState, InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo,
-    LinkMessage,
+    LinkMessage, State,
 };
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
 type Rtnetlink = Netlink<RouteNetlinkMessage>;
+
+/// Whether the operational state is up and the transmit queue is no longer the one that drops all.
+fn carries_frames(link: &LinkMessage) -> bool {
+    let up = |a: &LinkAttribute| matches!(a, LinkAttribute::OperState(State::Up));
+    let dropping = |a: &LinkAttribute| matches!(a, LinkAttribute::Qdisc(kind) if kind == "noop");
+    link.attributes.iter().any(up) && !link.attributes.iter().any(dropping)
+}
 
 /// One end of a veth pair to be made.
 pub(crate) struct VethEnd<'a> {
@@ -116,6 +123,20 @@ impl Rtnetlink {
         message.header.flags = if up { LinkFlags::Up } else { LinkFlags::empty() };
         let doing = format!("set interface {name} {}", if up { "up" } else { "down" });
         self.request(RouteNetlinkMessage::SetLink(message), 0, &doing)
+    }
+
+    /// Waits until an interface that is up has a carrier and carries frames. The kernel activates the
+    /// transmit queue some milliseconds after the carrier has come; until then it drops in silence.
+    #[allow(clippy::disallowed_methods, reason = "the kernel's link watch runs in real time")]
+    pub fn wait_for_carrier(&mut self, name: &str) -> Result<()> {
+        const PATIENCE_MS: u32 = 5000;
+        for _ in 0..PATIENCE_MS {
+            if carries_frames(&self.link(name)?) {
+                return Ok(());
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        Err(TestbedError::NoCarrier { name: name.into(), waited_ms: PATIENCE_MS })
     }
 
     /// Makes an interface a port of a bridge.

@@ -12,6 +12,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::protocols::NETLINK_ROUTE;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::statfs::{FsType, statfs};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -151,8 +152,8 @@ pub(crate) fn remove_name(path: &Path) -> Result<()> {
 
 /// Whether a path is a mounted namespace, rather than missing or the empty file left by an unmount.
 fn is_namespace_mount(path: &Path) -> bool {
-    const NSFS_MAGIC: i64 = 0x6e73_6673;
-    nix::sys::statfs::statfs(path).is_ok_and(|fs| fs.filesystem_type().0 as i64 == NSFS_MAGIC)
+    const NSFS: FsType = FsType(0x6e73_6673);
+    statfs(path).is_ok_and(|fs| fs.filesystem_type() == NSFS)
 }
 
 /// Makes /run/netns a shared mount, as `ip netns` does, so that a name removed in one mount

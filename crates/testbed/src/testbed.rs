@@ -2,6 +2,7 @@
 
 use crate::addressing::{PortAddresses, device_mac, tester_mac};
 use crate::config::{DeviceKind, TestbedConfig};
+use crate::counters::{InterfaceCounters, interface_counters};
 use crate::device::Device;
 use crate::error::{Result, TestbedError};
 use crate::ethtool::{Ethtool, Offload};
@@ -11,6 +12,7 @@ use crate::privilege::Privilege;
 use crate::registry::{Registration, next_run_name};
 use crate::sysctl;
 use crate::test_port::TestPort;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A built test bed. Dropping it removes it; [`Testbed::destroy`] also says what went wrong.
@@ -48,6 +50,8 @@ impl Testbed {
                 device.start()?;
             }
         }
+        let mut netlink = testbed.tester.netlink()?;
+        testbed.ports.iter().try_for_each(|port| netlink.wait_for_carrier(&port.interface))?;
         testbed._registration = namespaces.registration;
         Ok(testbed)
     }
@@ -71,6 +75,16 @@ impl Testbed {
     /// The device, to be read and acted upon from any thread; none in a loopback.
     pub fn device(&self) -> Option<Arc<Device>> {
         self.device.clone()
+    }
+
+    /// Reads the kernel's counters of the tester's ports, by interface name.
+    pub fn tester_counters(&self) -> Result<BTreeMap<String, InterfaceCounters>> {
+        let mut netlink = self.tester.netlink()?;
+        let read = |port: &TestPort| {
+            let counters = interface_counters(&mut netlink, &port.interface)?;
+            Ok((port.interface.clone(), counters))
+        };
+        self.ports.iter().map(read).collect()
     }
 
     /// Destination Ethernet address of frames from one port to another: the router's port, or the

@@ -10,6 +10,7 @@
 
 use std::io;
 use std::mem;
+use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 use testbed::{Privilege, TestPort, Testbed};
@@ -57,6 +58,17 @@ impl RawPort {
         if bound < 0 { Err(io::Error::last_os_error()) } else { Ok(RawPort(socket)) }
     }
 
+    /// Lets the socket hold so many bytes of frames that it never waits for the device to take them.
+    pub fn send_without_back_pressure(&self) {
+        let bytes: libc::c_int = 1 << 30;
+        let (fd, length) = (self.0.as_raw_fd(), mem::size_of_val(&bytes) as u32);
+        let value = (&raw const bytes).cast();
+        // SAFETY: `value` points to a live int of the length given.
+        let set =
+            unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, value, length) };
+        assert_eq!(set, 0, "SO_SNDBUFFORCE: {}", io::Error::last_os_error());
+    }
+
     pub fn send(&self, frame: &[u8]) -> io::Result<()> {
         // SAFETY: the buffer is live for the length given.
         let sent = unsafe { libc::send(self.0.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
@@ -84,12 +96,24 @@ impl RawPort {
 
 /// A UDP/IPv4 frame from port to port (without FCS), `payload_bytes` long after the UDP header.
 pub fn udp4(testbed: &Testbed, from: usize, to: usize, payload_bytes: usize) -> Vec<u8> {
+    let host = testbed.ports()[to].addresses.ipv4.host;
+    udp4_to(testbed, from, to, host, payload_bytes)
+}
+
+/// As [`udp4`], to a host behind the far port.
+pub fn udp4_to(
+    testbed: &Testbed,
+    from: usize,
+    to: usize,
+    host: Ipv4Addr,
+    payload_bytes: usize,
+) -> Vec<u8> {
     let (source, target) = (&testbed.ports()[from], &testbed.ports()[to]);
     let mut frame = ethernet(testbed, source, target, 0x0800);
     let length = (28 + payload_bytes) as u16;
     let mut header = vec![0x45, 0, (length >> 8) as u8, length as u8, 0, 0, 0, 0, 10, 17, 0, 0];
     header.extend(source.addresses.ipv4.host.octets());
-    header.extend(target.addresses.ipv4.host.octets());
+    header.extend(host.octets());
     let sum: u32 = header.chunks(2).map(|w| u32::from(w[0]) << 8 | u32::from(w[1])).sum();
     let checksum = !((sum & 0xffff) + (sum >> 16)) as u16;
     header[10..12].copy_from_slice(&checksum.to_be_bytes());
@@ -127,6 +151,12 @@ fn udp(payload_bytes: usize) -> Vec<u8> {
 /// Lets real time pass.
 pub fn wait(time: Duration) {
     std::thread::sleep(time);
+}
+
+/// Starts to measure real time; the closure returns the seconds since.
+pub fn stopwatch() -> impl Fn() -> f64 {
+    let began = Instant::now();
+    move || began.elapsed().as_secs_f64()
 }
 
 /// Polls until the condition holds.

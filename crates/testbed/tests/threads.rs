@@ -1,0 +1,95 @@
+//! The device is decoupled from the sender: it has threads and a receive queue, and drops like a device.
+
+mod common;
+
+use common::{RawPort, can_build, udp4, wait, wait_until};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+use std::time::Duration;
+use testbed::{DeviceThreads, Testbed, TestbedConfig};
+
+#[test]
+fn the_ports_have_threads_pinned_where_asked() {
+    if !can_build("the_ports_have_threads_pinned_where_asked") {
+        return;
+    }
+    let config = TestbedConfig { device_cpu: Some(0), ..TestbedConfig::default() };
+    let testbed = Testbed::build(&config).expect("build");
+    let threads = testbed.device().expect("a device").threads();
+    assert_eq!(threads.len(), 2);
+    for port in &threads {
+        assert!(port.threaded, "{port:?}");
+        assert_eq!(port.shortfall, None);
+        assert_eq!(port.pinned_to_cpu, Some(0));
+        for thread in &port.threads {
+            let status = std::fs::read_to_string(format!("/proc/{thread}/status")).expect("alive");
+            assert!(status.contains(&format!("napi/{}", port.interface)), "{status}");
+            assert!(status.contains("Cpus_allowed_list:\t0\n"), "{status}");
+        }
+        assert!(!port.threads.is_empty());
+    }
+}
+
+/// A processor that does not exist is said, and does not stop the build.
+#[test]
+fn an_impossible_processor_is_a_shortfall() {
+    if !can_build("an_impossible_processor_is_a_shortfall") {
+        return;
+    }
+    let config = TestbedConfig { device_cpu: Some(900), ..TestbedConfig::default() };
+    let testbed = Testbed::build(&config).expect("build");
+    let threads = testbed.device().expect("a device").threads();
+    assert!(threads.iter().all(|p| p.threaded && p.pinned_to_cpu.is_none()));
+    assert!(threads[0].shortfall.as_deref().is_some_and(|s| s.contains("900")), "{threads:?}");
+}
+
+/// A sender that keeps the threads from their only processor overruns the receive ring, and the loss is
+/// on the counters: nothing vanishes.
+#[test]
+fn a_burst_beyond_the_receive_ring_is_lost_and_counted() {
+    if !can_build("a_burst_beyond_the_receive_ring_is_lost_and_counted") {
+        return;
+    }
+    let config = TestbedConfig { device_cpu: Some(0), ..TestbedConfig::default() };
+    let testbed = Testbed::build(&config).expect("build");
+    let device = testbed.device().expect("a device");
+    let mut processor = CpuSet::new();
+    processor.set(0).expect("processor 0");
+    sched_setaffinity(Pid::from_raw(0), &processor).expect("pin this thread");
+    wait(Duration::from_millis(100));
+    let (before, tester_before) =
+        (device.counters().expect("counters"), testbed.tester_counters().expect("counters"));
+    let (port, frame) = (RawPort::open(&testbed, 0), udp4(&testbed, 0, 1, 18));
+    port.send_without_back_pressure();
+    let count = 100_000;
+    // The kernel tells the sender of each frame that found the ring full (ENOBUFS).
+    let refused = (0..count).filter(|_| port.send(&frame).is_err()).count() as u64;
+    let read = || {
+        let now = device.counters().expect("counters").since(&before);
+        let tester = testbed.tester_counters().expect("counters");
+        let sender = tester["tester0"].since(&tester_before["tester0"]);
+        (now.interfaces["dut0"], now.interfaces["dut1"], sender)
+    };
+    wait_until("every frame to be received or dropped", || {
+        let (input, _, sender) = read();
+        input.rx_frames + sender.tx_dropped == count
+    });
+    wait(Duration::from_millis(50));
+    let (input, output, sender) = read();
+    assert_eq!(sender.tx_dropped, refused);
+    assert_eq!(sender.tx_frames + sender.tx_dropped, count);
+    assert_eq!(input.rx_frames, sender.tx_frames);
+    assert_eq!(output.tx_frames, input.rx_frames, "what was received was forwarded");
+    assert!(sender.tx_dropped > 0, "the ring of 256 frames never ran over");
+    println!("of {count} frames {} overran the receive ring", sender.tx_dropped);
+}
+
+#[test]
+fn inline_devices_have_no_threads() {
+    if !can_build("inline_devices_have_no_threads") {
+        return;
+    }
+    let config = TestbedConfig { threads: DeviceThreads::Inline, ..TestbedConfig::default() };
+    let testbed = Testbed::build(&config).expect("build");
+    assert_eq!(testbed.device().expect("a device").threads(), []);
+}
