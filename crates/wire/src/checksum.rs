@@ -5,8 +5,8 @@ use crate::bytes::u16_at;
 use crate::ipv4::Protocol;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// A ones' complement sum being made. Each piece added is taken to start on a 16-bit boundary;
-/// a last odd byte is padded with zero (RFC 1071 section 1).
+/// A ones' complement sum being made, not yet folded. Each piece added is taken to start on a
+/// 16-bit boundary; a last odd byte is padded with zero (RFC 1071 section 1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sum(u64);
 
@@ -14,18 +14,19 @@ impl Sum {
     /// The empty sum.
     pub const ZERO: Sum = Sum(0);
 
-    /// This sum and that of `bytes`.
+    /// This sum and that of `bytes`. Eight at a time: with end-around carry, a sum of wider words
+    /// folds to the same 16 bits (RFC 1071 section 2C).
     #[must_use]
     pub fn bytes(self, bytes: &[u8]) -> Sum {
-        let mut words = bytes.chunks_exact(2);
-        let mut sum = self.0;
-        for word in &mut words {
-            sum += u64::from(u16::from_be_bytes([word[0], word[1]]));
-        }
-        if let [last] = words.remainder() {
-            sum += u64::from(*last) << 8;
-        }
-        Sum(sum)
+        let (words, rest) = bytes.as_chunks::<8>();
+        let wide = words
+            .iter()
+            .fold(u128::from(self.0), |wide, word| wide + u128::from(u64::from_be_bytes(*word)));
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        let wide = wide + u128::from(u64::from_be_bytes(last));
+        let halves = [wide >> 64, (wide >> 32) & 0xffff_ffff, wide & 0xffff_ffff];
+        Sum(halves.iter().map(|half| *half as u64).sum())
     }
     /// This sum and one 16-bit word.
     #[must_use]
@@ -118,6 +119,20 @@ mod tests {
     }
 
     proptest! {
+        /// The definition itself: 16-bit words, one by one.
+        #[test]
+        fn wide_words_sum_like_narrow_ones(a: Vec<u8>, b: Vec<u8>) {
+            let narrow = |bytes: &[u8]| -> u64 {
+                bytes.chunks(2).map(|pair| match pair {
+                    [high, low] => u64::from(u16::from_be_bytes([*high, *low])),
+                    _ => u64::from(pair[0]) << 8,
+                }).sum()
+            };
+            let total = narrow(&a) + narrow(&b);
+            let folded = if total == 0 { 0 } else { ((total - 1) % 0xffff + 1) as u16 };
+            prop_assert_eq!(Sum::ZERO.bytes(&a).bytes(&b).folded(), folded);
+        }
+
         #[test]
         fn updating_equals_computing_anew(mut bytes in proptest::collection::vec(1u8.., 20),
                                           word in 0usize..10, new: u16) {
