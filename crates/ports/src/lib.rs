@@ -13,5 +13,6 @@
 
 pub mod clock;
 mod port;
+pub mod xdp;
 
 pub use port::{Halves, Port, ReceiveHalf, Transmission, TransmitHalf, TrialSignals};

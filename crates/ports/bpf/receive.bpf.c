@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Dual MIT/GPL
+/*
+ * Accounts for every frame that arrives on one port, as trial::Receiver does, and hands on to the
+ * kernel whatever is not ours.
+ *
+ * Every receive queue has accounts of its own: one queue never runs on two cores at once, so they
+ * are counted with plain adds.
+ */
+#include "receive.h"
+#include "verify.h"
+
+#define NS_PER_S 1000000000ULL
+
+/* Set before the program is loaded, so that what a trial does not need is left out of it. */
+const volatile u32 QUEUES = 1;
+const volatile u32 STREAMS = 1;
+const volatile u32 FINGERPRINTS = 0;
+const volatile u32 VERIFY_PAYLOAD = 0;
+const volatile u32 HAS_FULL = 1;
+const volatile u32 HAS_SHORT = 0;
+const volatile u32 HAS_COMPACT = 0;
+const volatile u32 HAS_TAGS = 0;
+
+#define ARRAY(name, type_)                             \
+	struct {                                       \
+		__uint(type, MAP_TYPE_ARRAY);          \
+		__uint(map_flags, MAP_FLAG_MMAPABLE);  \
+		__uint(max_entries, 1);                \
+		__type(key, u32);                      \
+		__type(value, type_);                  \
+	} name SEC(".maps")
+
+ARRAY(control, struct receive_control);
+ARRAY(queues, struct queue_account);
+/* By stream number: 1 + index of the stream, 0 for strangers. */
+ARRAY(by_number, u64);
+ARRAY(expected, struct expected);
+/* By queue, then by stream. */
+ARRAY(accounts, struct account);
+/* One bit a frame: whether it has arrived. */
+ARRAY(seen, u64);
+ARRAY(lengths, u64);
+ARRAY(tagged, struct tagged);
+ARRAY(fingerprints, struct fingerprint);
+
+struct frame {
+	u64 now;
+	u32 len;
+	u32 form;
+	/* Index of the stream. */
+	u32 stream;
+	u64 sequence;
+	u64 transmit_ticks;
+};
+
+/* trial::signature::extend: the number nearest to `near` that ends in the `bits` bits of `low`. */
+INLINE u64 extend(u64 low, u32 bits, u64 near)
+{
+	u64 span = 1ULL << bits;
+	u64 candidate = (near & ~(span - 1)) | (low & (span - 1));
+
+	if (candidate > near && candidate - near > span / 2)
+		return candidate >= span ? candidate - span : candidate;
+	if (near > candidate && near - candidate > span / 2)
+		return candidate + span > candidate ? candidate + span : candidate;
+	return candidate;
+}
+
+/* The last `len` bytes of the frame. */
+INLINE int load_trailer(struct xdp_md *ctx, u32 frame_len, void *to, const u32 len)
+{
+	void *data = (void *)(long)ctx->data, *data_end = (void *)(long)ctx->data_end;
+	u32 at = frame_len - len;
+	void *trailer;
+
+	if (frame_len < len)
+		return 0;
+	if (likely(at <= 0x3fff)) {
+		trailer = data + at;
+		if (likely(trailer + len <= data_end)) {
+			__builtin_memcpy(to, trailer, len);
+			return 1;
+		}
+	}
+	return bpf_xdp_load_bytes(ctx, at, to, len) == 0;
+}
+
+INLINE int find_stream(struct frame *frame, u32 number)
+{
+	u64 *index = bpf_map_lookup_elem(&by_number, &number);
+
+	if (!index || !*index)
+		return 0;
+	frame->stream = *index - 1;
+	return 1;
+}
+
+INLINE int is_full(struct xdp_md *ctx, const struct receive_control *c, struct frame *frame)
+{
+	struct full_trailer t;
+	u64 sum;
+
+	if (!load_trailer(ctx, frame->len, &t, FULL_BYTES))
+		return 0;
+	sum = (u64)t.check + t.stream + words_of(t.sequence) + t.time_high + t.time_low;
+	if (canonical(be16(fold(sum))) != c->targets[FORM_FULL])
+		return 0;
+	frame->form = FORM_FULL;
+	frame->sequence = be64(t.sequence);
+	frame->transmit_ticks = (u64)be16(t.time_high) << 32 | be32(t.time_low);
+	return find_stream(frame, be16(t.stream));
+}
+
+INLINE int is_short(struct xdp_md *ctx, const struct receive_control *c, struct frame *frame)
+{
+	struct short_trailer t;
+	u64 sum;
+
+	if (!load_trailer(ctx, frame->len, &t, SHORT_BYTES))
+		return 0;
+	sum = (u64)t.check + t.stream + t.sequence + t.time_high + t.time_low;
+	if (canonical(be16(fold(sum))) != c->targets[FORM_SHORT])
+		return 0;
+	frame->form = FORM_SHORT;
+	frame->sequence = be32(t.sequence);
+	frame->transmit_ticks = (u64)be16(t.time_high) << 32 | be32(t.time_low);
+	return find_stream(frame, be16(t.stream));
+}
+
+INLINE int is_compact(struct xdp_md *ctx, const struct receive_control *c, struct frame *frame)
+{
+	struct compact_trailer t;
+	u16 sum, stream;
+
+	if (!load_trailer(ctx, frame->len, &t, COMPACT_BYTES))
+		return 0;
+	sum = canonical(be16(fold((u64)t.check + t.sequence)));
+	stream = canonical(fold((u64)sum + (u16)~c->targets[FORM_COMPACT]));
+	frame->form = FORM_COMPACT;
+	frame->sequence = be32(t.sequence);
+	frame->transmit_ticks = 0;
+	return find_stream(frame, stream);
+}
+
+INLINE int recognise(struct xdp_md *ctx, const struct receive_control *c, struct frame *frame)
+{
+	return (HAS_FULL && is_full(ctx, c, frame)) || (HAS_SHORT && is_short(ctx, c, frame)) ||
+	       (HAS_COMPACT && is_compact(ctx, c, frame));
+}
+
+INLINE void note_arrival_time(struct account *a, u64 now)
+{
+	u64 gap;
+
+	if (unlikely(!a->arrivals_in_time++)) {
+		a->first_ns = now;
+		a->last_ns = now;
+		return;
+	}
+	gap = now - a->last_ns;
+	if (!a->gaps.count || gap > a->gaps.max) {
+		a->silence_from_ns = a->last_ns;
+		a->silence_to_ns = now;
+	}
+	record(&a->gaps, gap);
+	a->last_ns = now;
+}
+
+/* Whether the frame has not arrived before. */
+INLINE int is_new(const struct expected *e, u64 sequence)
+{
+	u64 bit = 1ULL << (sequence & 63);
+	u32 at = e->seen_first + (sequence >> 6);
+	u64 *word = bpf_map_lookup_elem(&seen, &at);
+	u64 before;
+
+	if (!word)
+		return 0;
+	if (QUEUES > 1)
+		return !(__sync_fetch_and_or(word, bit) & bit);
+	before = *word;
+	*word = before | bit;
+	return !(before & bit);
+}
+
+INLINE void note_length(struct account *a, const struct expected *e, const struct frame *frame)
+{
+	u64 sequence = frame->sequence;
+	u64 *length;
+	u32 at;
+
+	if (!e->lengths_count)
+		return;
+	if (e->lengths_count == 1)
+		a->length_at = 0;
+	else if (sequence == a->length_sequence + 1)
+		a->length_at = a->length_at + 1 == e->lengths_count ? 0 : a->length_at + 1;
+	else
+		a->length_at = sequence % e->lengths_count;
+	a->length_sequence = sequence;
+	at = e->lengths_first + a->length_at;
+	length = bpf_map_lookup_elem(&lengths, &at);
+	a->wrong_length += !length || *length != frame->len;
+}
+
+struct overtaker {
+	struct account *account;
+	u64 sequence;
+	/* Jumps numbered from `low` up to `high` may be the one looked for. */
+	u64 low;
+	u64 high;
+};
+
+static long halve(u32 step, struct overtaker *o)
+{
+	u64 middle = o->low + (o->high - o->low) / 2;
+
+	if (o->low >= o->high)
+		return 1;
+	if (o->account->jumps[middle & (JUMPS - 1)].sequence < o->sequence)
+		o->low = middle + 1;
+	else
+		o->high = middle;
+	return 0;
+}
+
+/* How far behind the earliest frame that overtook it a reordered frame arrives. */
+static FUNCTION void note_extent(struct account *a, u64 sequence)
+{
+	struct overtaker o = { a, sequence, 0, a->jumps_made };
+	u64 extent;
+
+	if (o.high > JUMPS)
+		o.low = o.high - JUMPS;
+	bpf_loop(14, halve, &o, 0);
+	if (o.low >= a->jumps_made)
+		return;
+	extent = a->arrivals_in_time - a->jumps[o.low & (JUMPS - 1)].arrival;
+	if (extent > a->extent_max)
+		a->extent_max = extent;
+}
+
+INLINE void note_order(struct account *a, u64 sequence)
+{
+	struct jump *jump;
+
+	if (unlikely(sequence < a->next_expected)) {
+		a->reordered++;
+		note_extent(a, sequence);
+		return;
+	}
+	if (unlikely(sequence > a->next_expected)) {
+		jump = &a->jumps[a->jumps_made++ & (JUMPS - 1)];
+		jump->arrival = a->arrivals_in_time;
+		jump->sequence = sequence;
+	}
+	a->next_expected = sequence + 1;
+}
+
+static FUNCTION void begin_second(struct account *a, u64 now, u64 start)
+{
+	u64 second = now > start ? (now - start) / NS_PER_S : 0;
+
+	for (u32 i = 0; i < SECONDS && a->second < second; i++) {
+		a->second++;
+		a->seconds[a->second & (SECONDS - 1)] = 0;
+	}
+	if (a->second != second)
+		a->seconds[second & (SECONDS - 1)] = 0;
+	a->second = second;
+	a->second_end_ns = start + (second + 1) * NS_PER_S;
+}
+
+INLINE void note_second(struct account *a, u64 now, u64 start)
+{
+	if (unlikely(now >= a->second_end_ns) && start)
+		begin_second(a, now, start);
+	a->seconds[a->second & (SECONDS - 1)]++;
+}
+
+INLINE void note_variation(struct account *a, s64 difference)
+{
+	if (!a->variations++) {
+		a->variation_min = difference;
+		a->variation_max = difference;
+	}
+	a->variation_sum += difference < 0 ? -difference : difference;
+	if (difference < a->variation_min)
+		a->variation_min = difference;
+	if (difference > a->variation_max)
+		a->variation_max = difference;
+}
+
+INLINE void note_tag(struct account *a, const struct expected *e, u64 sequence, u64 ticks)
+{
+	u64 from_first = sequence - e->tag_first;
+	struct tagged *entry;
+	u64 index;
+	u32 at;
+
+	if (sequence < e->tag_first || !e->tag_count)
+		return;
+	/* Between two tags, which spares the division. */
+	if (a->tagged && sequence > a->tag_last && sequence - a->tag_last < e->tag_every)
+		return;
+	index = from_first / e->tag_every;
+	if (index >= e->tag_count || index * e->tag_every != from_first)
+		return;
+	a->tag_last = sequence;
+	at = e->tagged_first + a->tagged++;
+	entry = bpf_map_lookup_elem(&tagged, &at);
+	if (entry) {
+		entry->index = index;
+		entry->ticks = ticks;
+	}
+}
+
+INLINE void note_latency(struct account *a, const struct expected *e, const struct frame *frame)
+{
+	u64 sent = extend(frame->transmit_ticks, TIME_BITS, frame->now);
+	u64 ticks = frame->now > sent ? frame->now - sent : 0;
+
+	if (a->latencies.count && a->previous_sequence + 1 == frame->sequence)
+		note_variation(a, (s64)(ticks - a->previous_ticks));
+	record(&a->latencies, ticks);
+	a->previous_sequence = frame->sequence;
+	a->previous_ticks = ticks;
+	if (HAS_TAGS)
+		note_tag(a, e, frame->sequence, ticks);
+}
+
+INLINE void in_time(struct account *a, const struct expected *e, const struct frame *frame,
+		    u64 start_ns)
+{
+	note_arrival_time(a, frame->now);
+	if (!is_new(e, frame->sequence)) {
+		a->duplicates++;
+		return;
+	}
+	a->unique++;
+	a->unique_bytes += frame->len + 4;
+	note_length(a, e, frame);
+	note_order(a, frame->sequence);
+	note_second(a, frame->now, start_ns);
+	if (frame->form != FORM_COMPACT)
+		note_latency(a, e, frame);
+}
+
+INLINE void absorb_ours(struct xdp_md *ctx, const struct receive_control *c, struct frame *frame,
+			u32 queue)
+{
+	u32 at = queue * STREAMS + frame->stream;
+	struct account *a = bpf_map_lookup_elem(&accounts, &at);
+	struct expected *e = bpf_map_lookup_elem(&expected, &frame->stream);
+
+	if (!a || !e)
+		return;
+	if (frame->form != FORM_FULL)
+		frame->sequence = extend(frame->sequence, 32, a->next_expected);
+	if (frame->sequence >= e->frames_max || (VERIFY_PAYLOAD && !transport_is_good(ctx)))
+		a->corrupted++;
+	else if (frame->now > c->deadline_ns)
+		a->late++;
+	else
+		in_time(a, e, frame, c->start_ns);
+}
+
+struct search {
+	struct xdp_md *ctx;
+	u32 found;
+};
+
+static long compare(u32 index, struct search *search)
+{
+	struct fingerprint *print = bpf_map_lookup_elem(&fingerprints, &index);
+	u32 word;
+
+	if (!print || bpf_xdp_load_bytes(search->ctx, print->offset, &word, sizeof(word)))
+		return 0;
+	search->found = ((be32(word) ^ print->value) & print->mask) == 0;
+	return search->found;
+}
+
+INLINE int absorb_unknown(struct xdp_md *ctx, struct queue_account *q, u32 len)
+{
+	struct search search = { ctx, 0 };
+
+	if (FINGERPRINTS)
+		bpf_loop(FINGERPRINTS, compare, &search, 0);
+	if (search.found) {
+		q->corrupted++;
+		return XDP_DROP;
+	}
+	q->foreign++;
+	q->foreign_bytes += len + 4;
+	return XDP_PASS;
+}
+
+SEC("xdp.frags") int receive(struct xdp_md *ctx)
+{
+	struct receive_control *c;
+	struct queue_account *q;
+	struct frame frame = {};
+	u32 zero = 0, queue = 0;
+
+	frame.now = bpf_ktime_get_ns();
+	frame.len = bpf_xdp_get_buff_len(ctx);
+	if (QUEUES > 1)
+		queue = ctx->rx_queue_index;
+	c = bpf_map_lookup_elem(&control, &zero);
+	q = bpf_map_lookup_elem(&queues, &queue);
+	if (!c || !q)
+		return XDP_PASS;
+	q->arrivals++;
+	if (!recognise(ctx, c, &frame))
+		return absorb_unknown(ctx, q, frame.len);
+	absorb_ours(ctx, c, &frame, queue);
+	return XDP_DROP;
+}
+
+char license_of_this[] SEC("license") = "Dual MIT/GPL";

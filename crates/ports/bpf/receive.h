@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/* What the receive program shares with user space; src/xdp/layout.rs states the same. */
+#pragma once
+#include "histogram.h"
+#include "signature.h"
+
+/* Seconds that the program counts before user space must have fetched them. */
+#define SECONDS 64
+/* Jumps in the sequence that are kept to find a reordered frame's extent. */
+#define JUMPS 4096
+
+struct receive_control {
+	u64 start_ns;
+	u64 deadline_ns;
+	/* What the words of each form must sum up to, by `enum form`. */
+	u16 targets[4];
+};
+
+/* What is known of a stream beforehand. */
+struct expected {
+	u64 frames_max;
+	/* Index of its first word in `seen`. */
+	u64 seen_first;
+	/* Its lengths in `lengths`; a count of 0 where none is expected. */
+	u32 lengths_first;
+	u32 lengths_count;
+	u64 tag_first;
+	u64 tag_every;
+	u64 tag_count;
+	/* Index of its first entry in `tagged`. */
+	u64 tagged_first;
+};
+
+struct fingerprint {
+	u32 offset;
+	u32 value;
+	u32 mask;
+	u32 unused;
+};
+
+struct jump {
+	u64 arrival;
+	u64 sequence;
+};
+
+/* The account of one stream on one receive queue: trial::StreamAccount and its workings. */
+struct account {
+	u64 unique;
+	u64 unique_bytes;
+	u64 duplicates;
+	u64 late;
+	u64 corrupted;
+	u64 wrong_length;
+	u64 reordered;
+	u64 extent_max;
+	u64 arrivals_in_time;
+	u64 first_ns;
+	u64 last_ns;
+	u64 silence_from_ns;
+	u64 silence_to_ns;
+	u64 next_expected;
+	/* Number and latency of the unique frame before; valid if `latencies.count` is not 0. */
+	u64 previous_sequence;
+	u64 previous_ticks;
+	u64 variations;
+	u64 variation_sum;
+	s64 variation_min;
+	s64 variation_max;
+	/* Place of `length_sequence` in the stream's lengths. */
+	u64 length_sequence;
+	u64 length_at;
+	/* Last tagged frame, and how many tagged frames arrived. */
+	u64 tag_last;
+	u64 tagged;
+	/* The second that is being counted, when it ends, and the counts, by second modulo SECONDS. */
+	u64 second;
+	u64 second_end_ns;
+	u64 seconds[SECONDS];
+	u64 jumps_made;
+	struct jump jumps[JUMPS];
+	struct histogram latencies;
+	struct histogram gaps;
+};
+
+struct tagged {
+	u64 index;
+	u64 ticks;
+};
+
+/* What arrived on one receive queue, whatever it was. */
+struct queue_account {
+	u64 arrivals;
+	u64 foreign;
+	u64 foreign_bytes;
+	u64 corrupted;
+};

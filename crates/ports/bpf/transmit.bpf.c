@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Dual MIT/GPL
+/*
+ * Sends the frames of one port: the kernel runs this program once for each live frame
+ * (BPF_PROG_TEST_RUN), and each run fills in the frame that is due, waits until it is, stamps it
+ * and sends it. trial::Transmitter says what is to be sent; this is the same walk.
+ *
+ * Frames are copied anew each time although their pages come back: a device on the same machine
+ * gets the page itself and may have written to it.
+ */
+#include "transmit.h"
+
+/* Waiting is done in pieces of this length; between two the kernel may do other things. */
+#define PIECE_NS 16000
+/* More readings of the clock than fit into a piece. */
+#define PIECE_READINGS 4096
+#define PS_PER_NS 1000
+#define MAX_INSERTIONS 64
+
+struct {
+	__uint(type, MAP_TYPE_ARRAY);
+	__uint(map_flags, MAP_FLAG_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct transmit_state);
+} state SEC(".maps");
+
+struct {
+	__uint(type, MAP_TYPE_ARRAY);
+	__uint(map_flags, MAP_FLAG_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct transmit_stream);
+} streams SEC(".maps");
+
+/* Which stream takes the next departure, over and over. */
+struct {
+	__uint(type, MAP_TYPE_ARRAY);
+	__uint(map_flags, MAP_FLAG_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} order SEC(".maps");
+
+struct {
+	__uint(type, MAP_TYPE_ARRAY);
+	__uint(map_flags, MAP_FLAG_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct segment);
+} segments SEC(".maps");
+
+struct {
+	__uint(type, MAP_TYPE_ARRAY);
+	__uint(map_flags, MAP_FLAG_MMAPABLE);
+	__uint(max_entries, MAX_INSERTIONS);
+	__type(key, u32);
+	__type(value, struct insertion);
+} insertions SEC(".maps");
+
+struct {
+	__uint(type, MAP_TYPE_ARRAY);
+	__uint(map_flags, MAP_FLAG_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct slot);
+} slots SEC(".maps");
+
+struct device {
+	u32 ifindex;
+	u32 program;
+};
+
+struct {
+	__uint(type, MAP_TYPE_DEVMAP);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct device);
+} device SEC(".maps");
+
+INLINE void advance(struct time *time, const struct time *by)
+{
+	time->ns += by->ns;
+	time->ps += by->ps;
+	if (time->ps >= PS_PER_NS) {
+		time->ps -= PS_PER_NS;
+		time->ns++;
+	}
+}
+
+INLINE int reached(const struct time *now, const struct time *time)
+{
+	return now->ns > time->ns || (now->ns == time->ns && now->ps >= time->ps);
+}
+
+/* Moves `due` on to the next frame: trial::Departures. */
+INLINE void pace(struct transmit_state *s)
+{
+	const struct time ps = { 0, 1 };
+	struct segment *segment;
+	u32 index = s->segment;
+
+	segment = bpf_map_lookup_elem(&segments, &index);
+	if (!segment)
+		return;
+	if (unlikely(--s->segment_left == 0)) {
+		index = ++s->segment;
+		segment = bpf_map_lookup_elem(&segments, &index);
+		if (index >= s->segments || !segment) {
+			s->finished = ALL_SENT;
+			return;
+		}
+		s->due = segment->start;
+		s->segment_left = segment->frames;
+		s->carried = 0;
+		s->burst_left = segment->burst_frames;
+		s->burst_start = segment->start;
+		return;
+	}
+	advance(&s->due, &segment->spacing);
+	s->carried += segment->part;
+	if (s->carried >= segment->parts) {
+		s->carried -= segment->parts;
+		advance(&s->due, &ps);
+	}
+	if (segment->burst_frames && --s->burst_left == 0) {
+		s->burst_left = segment->burst_frames;
+		advance(&s->burst_start, &segment->burst_period);
+		s->due = s->burst_start;
+		s->carried = 0;
+	}
+}
+
+/* The insertion that takes the departure at hand; its trigger is set to the next time. */
+INLINE struct insertion *insertion_due(struct transmit_state *s)
+{
+	for (u32 i = 0; i < MAX_INSERTIONS; i++) {
+		struct insertion *insertion;
+
+		if (i >= s->insertions)
+			return 0;
+		insertion = bpf_map_lookup_elem(&insertions, &i);
+		if (!insertion)
+			return 0;
+		if (insertion->by_frames) {
+			if (s->frame >= insertion->next_frame) {
+				insertion->next_frame += insertion->every_frames;
+				return insertion;
+			}
+		} else if (reached(&s->due, &insertion->next)) {
+			advance(&insertion->next, &insertion->every);
+			return insertion;
+		}
+	}
+	return 0;
+}
+
+/* The stream that takes the departure at hand. */
+INLINE u32 next_stream(struct transmit_state *s)
+{
+	u32 at = s->order_at;
+	u64 *index;
+
+	if (unlikely(s->insertions)) {
+		struct insertion *insertion = insertion_due(s);
+
+		if (insertion)
+			return insertion->stream;
+	}
+	index = bpf_map_lookup_elem(&order, &at);
+	s->order_at = at + 1 == s->order_len ? 0 : at + 1;
+	return index ? *index : 0;
+}
+
+/* Writes the signature into the last bytes of a frame of `len` bytes. */
+INLINE int stamp(struct xdp_md *ctx, const struct transmit_state *s,
+		 const struct transmit_stream *stream, const struct slot *slot, u32 len, u64 now)
+{
+	u64 sequence = stream->sequence, time = now & ((1ULL << TIME_BITS) - 1);
+	void *data = (void *)(long)ctx->data, *data_end = (void *)(long)ctx->data_end;
+
+	if (likely(slot->form == FORM_FULL)) {
+		struct full_trailer *t = data + ((len - FULL_BYTES) & 0xfff);
+		u64 rest = stream->id + words_of(sequence) + words_of(time);
+
+		if ((void *)(t + 1) > data_end)
+			return 0;
+		t->check = be16(check_for(s->targets[FORM_FULL], rest));
+		t->stream = be16(stream->id);
+		t->sequence = be64(sequence);
+		t->time_high = be16(time >> 32);
+		t->time_low = be32(time);
+	} else if (slot->form == FORM_SHORT) {
+		struct short_trailer *t = data + ((len - SHORT_BYTES) & 0xfff);
+		u64 rest = stream->id + (u32)sequence + words_of(time);
+
+		if ((void *)(t + 1) > data_end)
+			return 0;
+		t->check = be16(check_for(s->targets[FORM_SHORT], rest));
+		t->stream = be16(stream->id);
+		t->sequence = be32(sequence);
+		t->time_high = be16(time >> 32);
+		t->time_low = be32(time);
+	} else if (slot->form == FORM_COMPACT) {
+		struct compact_trailer *t = data + ((len - COMPACT_BYTES) & 0xfff);
+		u16 target = fold((u64)s->targets[FORM_COMPACT] + stream->id);
+
+		if ((void *)(t + 1) > data_end)
+			return 0;
+		t->check = be16(check_for(target, (u32)sequence));
+		t->sequence = be32(sequence);
+	}
+	return 1;
+}
+
+/* Makes the live frame hold the slot's bytes. */
+INLINE int fill(struct xdp_md *ctx, struct slot *slot, u32 len)
+{
+	u32 has = ctx->data_end - ctx->data;
+
+	if (has != len && bpf_xdp_adjust_tail(ctx, (int)len - (int)has))
+		return 0;
+	return bpf_xdp_store_bytes(ctx, 0, slot->bytes, len) == 0;
+}
+
+struct wait {
+	u64 now;
+	u64 until;
+};
+
+static long read_clock(u32 reading, struct wait *wait)
+{
+	wait->now = bpf_ktime_get_ns();
+	return wait->now >= wait->until;
+}
+
+/* Returns the time at which `until`, which is at most a piece away, was seen to have come. */
+INLINE u64 wait_until(u64 until, u64 now)
+{
+	struct wait wait = { now, until };
+
+	if (now < until)
+		bpf_loop(PIECE_READINGS, read_clock, &wait, 0);
+	return wait.now;
+}
+
+/* Books a frame as sent. trial::TransmitReport says what lateness is. */
+INLINE void count(struct transmit_state *s, u32 len, u64 now, u64 due_ns)
+{
+	u64 late_ns = now - due_ns;
+	u64 late_ps = late_ns * PS_PER_NS + (s->due.ps ? PS_PER_NS - s->due.ps : 0);
+
+	if (!s->frame++)
+		s->first_ns = now;
+	s->last_ns = now;
+	s->bytes += len + 4;
+	s->late_frames += late_ps > s->late_after_ps;
+	record(&s->lateness, late_ns);
+}
+
+SEC("xdp") int transmit(struct xdp_md *ctx)
+{
+	struct transmit_stream *stream;
+	struct transmit_state *s;
+	struct slot *slot;
+	u64 now, due_ns;
+	u32 index = 0, len;
+
+	s = bpf_map_lookup_elem(&state, &index);
+	if (!s || s->finished)
+		return XDP_DROP;
+	now = bpf_ktime_get_ns();
+	if (s->stop || now > s->stop_at_ns) {
+		s->finished = STOPPED;
+		return XDP_DROP;
+	}
+	/* A frame is due at the first whole nanosecond that is not before its time. */
+	due_ns = s->start_ns + s->due.ns + !!s->due.ps;
+	if (due_ns > now + PIECE_NS) {
+		wait_until(now + PIECE_NS, now);
+		return XDP_DROP;
+	}
+
+	index = next_stream(s);
+	stream = bpf_map_lookup_elem(&streams, &index);
+	if (!stream)
+		goto broken;
+	index = stream->first_slot + stream->slot;
+	slot = bpf_map_lookup_elem(&slots, &index);
+	if (!slot)
+		goto broken;
+	len = slot->len;
+	if (len < FULL_BYTES || len > SLOT_BYTES || !fill(ctx, slot, len))
+		goto broken;
+	now = wait_until(due_ns, now);
+	if (now < due_ns || !stamp(ctx, s, stream, slot, len, now))
+		goto broken;
+
+	if (bpf_redirect_map(&device, 0, XDP_ABORTED) != XDP_REDIRECT) {
+		s->finished = NO_DEVICE;
+		return XDP_DROP;
+	}
+	stream->sequence++;
+	stream->slot = stream->slot + 1 == stream->period ? 0 : stream->slot + 1;
+	count(s, len, now, due_ns);
+	pace(s);
+	return XDP_REDIRECT;
+
+broken:
+	s->finished = BROKEN;
+	return XDP_DROP;
+}
+
+char license_of_this[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/* What the transmit program shares with user space; src/xdp/layout.rs states the same. */
+#pragma once
+#include "histogram.h"
+#include "signature.h"
+
+/* A time, or a span of it: whole nanoseconds and the picoseconds below them. */
+struct time {
+	u64 ns;
+	u64 ps;
+};
+
+/* Frames at one pace. Their spacing is `spacing` and `part`/`parts` of a picosecond. */
+struct segment {
+	u64 frames;
+	struct time start;
+	struct time spacing;
+	u64 part;
+	u64 parts;
+	/* Frames in a burst; 0 for a constant load. */
+	u64 burst_frames;
+	struct time burst_period;
+};
+
+/* An extra stream that takes a departure now and then. */
+struct insertion {
+	u64 stream;
+	/* Whether `every_frames` says when; otherwise `every` does. */
+	u64 by_frames;
+	u64 next_frame;
+	u64 every_frames;
+	struct time next;
+	struct time every;
+};
+
+struct transmit_stream {
+	/* Frames sent. */
+	u64 sequence;
+	u32 slot;
+	u32 first_slot;
+	u32 period;
+	u32 id;
+};
+
+/* A ready frame. */
+struct slot {
+	u32 len;
+	u32 form;
+	u8 bytes[SLOT_BYTES];
+};
+
+struct transmit_state {
+	/* Written by user space. */
+	u64 start_ns;
+	u64 stop_at_ns;
+	u64 late_after_ps;
+	/* What the words of each form must sum up to, by `enum form`. */
+	u16 targets[4];
+	u32 order_len;
+	u32 segments;
+	u32 insertions;
+	u32 stop;
+	/* Written by the program; `finished` is one of `enum finished`. */
+	u32 finished;
+	u32 order_at;
+	u64 frame;
+	u64 bytes;
+	u64 late_frames;
+	u64 first_ns;
+	u64 last_ns;
+	/* The frame due next, from the schedule's start. */
+	struct time due;
+	u64 segment;
+	u64 segment_left;
+	u64 carried;
+	u64 burst_left;
+	struct time burst_start;
+	struct histogram lateness;
+};
+
+enum finished { RUNNING, ALL_SENT, STOPPED, NO_DEVICE, BROKEN };

@@ -1,0 +1,298 @@
+//! The receiving half: lays out the accounts for the receive program and reads them at the end.
+
+use super::accounts::{Seconds, StreamQueues};
+use super::layout::{
+    Account, Expected, FingerprintEntry, QueueAccount, ReceiveControl, TaggedEntry,
+};
+use super::program::{Object, failed, receive_object};
+use super::shared::SharedArray;
+use super::transmit::targets;
+use crate::clock;
+use crate::{ReceiveHalf, TrialSignals};
+use aya::programs::ProgramError;
+use aya::programs::xdp::{XdpLink, XdpMode};
+use std::mem::offset_of;
+use std::sync::atomic::Ordering::Relaxed;
+use trial::{ExpectedStream, Fingerprint, PortReceived, ReceivePlan, StreamId, TesterError};
+use units::{Duration, Instant};
+use wire::signature::{Form, Key};
+
+/// How often the accounts are looked at while they are counted.
+const LOOK_EVERY: Duration = Duration::from_ms(1);
+
+/// Receives on one interface.
+pub(super) struct XdpReceive {
+    name: String,
+    queues: usize,
+    link: Option<XdpLink>,
+    accounts: Accounts,
+}
+
+impl XdpReceive {
+    /// Attaches to the interface; until a trial is prepared every frame goes on to the kernel.
+    pub fn open(name: &str, ifindex: u32, queues: usize) -> Result<Self, TesterError> {
+        let mut accounts = Accounts::new(name, queues, &nothing_expected())?;
+        let program = accounts.object.load_program("receive")?;
+        let id = program
+            .attach_to_if_index(ifindex, XdpMode::Driver)
+            .map_err(|error| cannot_attach(name, &error))?;
+        let link = program.take_link(id).map_err(|error| failed(name, "attach", &error))?;
+        Ok(XdpReceive { name: name.into(), queues, link: Some(link), accounts })
+    }
+}
+
+impl ReceiveHalf for XdpReceive {
+    fn prepare(&mut self, plan: &ReceivePlan) -> Result<(), TesterError> {
+        let mut accounts = Accounts::new(&self.name, self.queues, plan)?;
+        let program = accounts.object.load_program("receive")?;
+        let error = |error: ProgramError| failed(&self.name, "replace the XDP program", &error);
+        let link = self.link.take().expect("attached since it was opened");
+        let id = program.attach_to_link(link).map_err(error)?;
+        self.link = Some(program.take_link(id).map_err(error)?);
+        self.accounts = accounts;
+        Ok(())
+    }
+
+    fn receive(
+        &mut self,
+        plan: &ReceivePlan,
+        signals: &TrialSignals,
+    ) -> Result<PortReceived, TesterError> {
+        let accounts = &self.accounts;
+        let mut seconds = vec![Seconds::default(); plan.streams.len() * self.queues];
+        loop {
+            // Read before the accounts are: what arrives after closing belongs to no trial.
+            let closed = signals.closed();
+            accounts.set_times(signals.start(), signals.deadline());
+            for (index, seconds) in seconds.iter_mut().enumerate() {
+                seconds.fetch(&accounts.accounts, index);
+            }
+            signals.note_arrivals(plan.port, accounts.arrivals());
+            if let Some(sent) = closed {
+                let sent_of = |id: StreamId| sent.get(&id).copied().unwrap_or(0);
+                return Ok(accounts.received(plan, &seconds, sent_of));
+            }
+            clock::sleep(LOOK_EVERY);
+        }
+    }
+
+    fn drops(&mut self) -> Result<Vec<(String, u64)>, TesterError> {
+        Ok(vec![])
+    }
+}
+
+/// A program with the memory that it counts in.
+struct Accounts {
+    queues: usize,
+    object: Object,
+    control: SharedArray<ReceiveControl>,
+    by_queue: SharedArray<QueueAccount>,
+    /// By queue, then by stream.
+    accounts: SharedArray<Account>,
+    seen: SharedArray<u64>,
+    tagged: SharedArray<TaggedEntry>,
+    expected: Vec<Expected>,
+}
+
+impl Accounts {
+    fn new(name: &str, queues: usize, plan: &ReceivePlan) -> Result<Self, TesterError> {
+        let expected = expected_entries(&plan.streams);
+        let prints = fingerprints(&plan.streams);
+        let numbers = plan.streams.iter().map(|stream| usize::from(stream.id.0) + 1).max();
+        let seen: usize = plan.streams.iter().map(seen_words).sum();
+        let lengths: usize = plan.streams.iter().map(|stream| stream.lengths_bytes.len()).sum();
+        let tagged: u64 = expected.iter().map(|entry| entry.tag_count).sum();
+        let entries = [
+            ("queues", queues),
+            ("by_number", numbers.unwrap_or(0)),
+            ("expected", expected.len()),
+            ("accounts", queues * expected.len()),
+            ("seen", seen),
+            ("lengths", lengths),
+            ("tagged", tagged as usize),
+            ("fingerprints", prints.len()),
+        ];
+        let object =
+            Object::load(name, receive_object(), &entries, &constants(queues, plan, &prints))?;
+        let array = |name: &str, len| object.array::<u64>(name, len);
+        let by_number = array("by_number", numbers.unwrap_or(0))?;
+        for (index, stream) in plan.streams.iter().enumerate() {
+            by_number.write(stream.id.0.into(), &(index as u64 + 1));
+        }
+        let all_lengths = plan.streams.iter().flat_map(|stream| &stream.lengths_bytes);
+        let to = array("lengths", lengths)?;
+        all_lengths.enumerate().for_each(|(at, length)| to.write(at, &u64::from(*length)));
+        let to = object.array("expected", expected.len())?;
+        expected.iter().enumerate().for_each(|(at, entry)| to.write(at, entry));
+        let to = object.array("fingerprints", prints.len())?;
+        prints.iter().enumerate().for_each(|(at, print)| to.write(at, print));
+        let control = object.array("control", 1)?;
+        let targets = targets(plan.key);
+        control.write(0, &ReceiveControl { start_ns: 0, deadline_ns: u64::MAX, targets });
+        Ok(Accounts {
+            queues,
+            control,
+            by_queue: object.array("queues", queues)?,
+            accounts: object.array("accounts", queues * expected.len())?,
+            seen: object.array("seen", seen)?,
+            tagged: object.array("tagged", tagged as usize)?,
+            expected,
+            object,
+        })
+    }
+
+    fn set_times(&self, start: Option<Instant>, deadline: Instant) {
+        let start_ns = start.map_or(0, Instant::as_ns);
+        self.control.word(0, offset_of!(ReceiveControl, start_ns)).store(start_ns, Relaxed);
+        let deadline_ns = deadline.as_ns();
+        self.control.word(0, offset_of!(ReceiveControl, deadline_ns)).store(deadline_ns, Relaxed);
+    }
+
+    fn arrivals(&self) -> u64 {
+        self.of_queues(offset_of!(QueueAccount, arrivals))
+    }
+
+    fn of_queues(&self, offset: usize) -> u64 {
+        (0..self.queues).map(|queue| self.by_queue.word(queue, offset).load(Relaxed)).sum()
+    }
+
+    fn received(
+        &self,
+        plan: &ReceivePlan,
+        seconds: &[Seconds],
+        sent_of: impl Fn(StreamId) -> u64,
+    ) -> PortReceived {
+        let streams = plan.streams.iter().enumerate().map(|(index, stream)| {
+            let indices = (0..self.queues).map(|queue| queue * plan.streams.len() + index);
+            let expected = &self.expected[index];
+            let queues = StreamQueues {
+                accounts: indices.clone().map(|at| self.accounts.read(at)).collect(),
+                seconds: indices.map(|at| &seconds[at]).collect(),
+                seen: self.seen_of(stream, expected, sent_of(stream.id)),
+                tagged: self.tagged_of(expected, index),
+            };
+            queues.into_received(plan.port, stream, sent_of(stream.id))
+        });
+        PortReceived {
+            port: plan.port,
+            streams: streams.collect(),
+            foreign: self.of_queues(offset_of!(QueueAccount, foreign)),
+            foreign_bytes: self.of_queues(offset_of!(QueueAccount, foreign_bytes)),
+            corrupted: self.of_queues(offset_of!(QueueAccount, corrupted)),
+        }
+    }
+
+    /// The words that hold the bits of the frames that were sent.
+    fn seen_of(&self, stream: &ExpectedStream, expected: &Expected, sent: u64) -> Vec<u64> {
+        let words = seen_words(stream).min(sent.div_ceil(64) as usize);
+        let first = expected.seen_first as usize;
+        self.seen.words()[first..first + words].iter().map(|word| word.load(Relaxed)).collect()
+    }
+
+    fn tagged_of(&self, expected: &Expected, stream: usize) -> Vec<TaggedEntry> {
+        let streams = self.expected.len();
+        let counts = (0..self.queues).map(|queue| {
+            let word = self.accounts.word(queue * streams + stream, offset_of!(Account, tagged));
+            word.load(Relaxed)
+        });
+        let count = counts.sum::<u64>().min(expected.tag_count);
+        let first = expected.tagged_first;
+        (first..first + count).map(|at| *self.tagged.read(at as usize)).collect()
+    }
+}
+
+fn nothing_expected() -> ReceivePlan {
+    ReceivePlan {
+        port: trial::PortId(0),
+        key: Key(0),
+        forms: vec![],
+        streams: vec![],
+        verify_payload: false,
+    }
+}
+
+/// One bit a frame.
+fn seen_words(stream: &ExpectedStream) -> usize {
+    stream.frames_max.div_ceil(64) as usize
+}
+
+fn expected_entries(streams: &[ExpectedStream]) -> Vec<Expected> {
+    let (mut seen, mut lengths, mut tagged) = (0, 0, 0);
+    let entry = |stream: &ExpectedStream| {
+        let tagging = stream.tagging;
+        let entry = Expected {
+            frames_max: stream.frames_max,
+            seen_first: seen,
+            lengths_first: lengths,
+            lengths_count: stream.lengths_bytes.len() as u32,
+            tag_first: tagging.map_or(0, |tagging| tagging.first),
+            tag_every: tagging.map_or(1, |tagging| tagging.every.max(1)),
+            tag_count: tagging.map_or(0, |tagging| tagging.count),
+            tagged_first: tagged,
+        };
+        seen += seen_words(stream) as u64;
+        lengths += entry.lengths_count;
+        tagged += entry.tag_count;
+        entry
+    };
+    streams.iter().map(entry).collect()
+}
+
+/// The different fingerprints of all streams.
+fn fingerprints(streams: &[ExpectedStream]) -> Vec<FingerprintEntry> {
+    let mut prints: Vec<Fingerprint> = vec![];
+    for print in streams.iter().filter_map(|stream| stream.fingerprint) {
+        if !prints.contains(&print) {
+            prints.push(print);
+        }
+    }
+    let entry = |print: Fingerprint| FingerprintEntry {
+        offset: print.offset_bytes.into(),
+        value: print.value,
+        mask: print.mask,
+        unused: 0,
+    };
+    prints.into_iter().map(entry).collect()
+}
+
+/// What the trial does not need is left out of the program when it is verified.
+fn constants(
+    queues: usize,
+    plan: &ReceivePlan,
+    prints: &[FingerprintEntry],
+) -> [(&'static str, u32); 8] {
+    let has = |form| u32::from(plan.forms.contains(&form));
+    let has_tags = plan.streams.iter().any(|stream| stream.tagging.is_some());
+    [
+        ("QUEUES", queues as u32),
+        ("STREAMS", plan.streams.len() as u32),
+        ("FINGERPRINTS", prints.len() as u32),
+        ("VERIFY_PAYLOAD", plan.verify_payload.into()),
+        ("HAS_FULL", has(Form::Full)),
+        ("HAS_SHORT", has(Form::Short)),
+        ("HAS_COMPACT", has(Form::Compact)),
+        ("HAS_TAGS", has_tags.into()),
+    ]
+}
+
+fn cannot_attach(port: &str, error: &ProgramError) -> TesterError {
+    let errno = match error {
+        ProgramError::SyscallError(error) => error.io_error.raw_os_error(),
+        _ => None,
+    };
+    match errno {
+        Some(libc::EBUSY | libc::EEXIST) => TesterError::System {
+            what: format!("open port {port} as xdp"),
+            detail: format!(
+                "another XDP program is attached to it, perhaps another tester's; end that \
+                 program, or take it off with: ip link set dev {port} xdp off"
+            ),
+        },
+        Some(libc::EOPNOTSUPP) => TesterError::Unsupported {
+            port: port.into(),
+            what: "its driver runs no XDP programs".into(),
+            remedy: "use --port-type af_packet".into(),
+        },
+        _ => failed(port, "attach an XDP program to the interface's driver", error),
+    }
+}

@@ -1,0 +1,207 @@
+//! What the live tests share: a veth pair of their own, streams, and a run over two ports.
+#![allow(dead_code, clippy::disallowed_methods)]
+
+use ports::{Port, Transmission, TrialSignals, clock};
+use std::process::Command;
+use trial::*;
+use units::{Duration, FrameRate, Instant, LineRate};
+use wire::signature::{Form, Key};
+
+/// Runs `test` in a network namespace of its own, with a veth pair `va` - `vb` in it. The namespace
+/// goes with the thread, whatever happens. Does nothing but say so without privileges.
+pub fn with_veth_pair(test: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::spawn(|| {
+        // SAFETY: no pointers; only this thread changes its namespace.
+        #[allow(unsafe_code)]
+        let unshared = unsafe { libc::unshare(libc::CLONE_NEWNET) };
+        assert_eq!(unshared, 0, "live tests need root: {}", std::io::Error::last_os_error());
+        ip(
+            "link add name va address 02:00:00:00:00:0a type veth peer name vb address 02:00:00:00:00:0b",
+        );
+        for port in ["va", "vb"] {
+            std::fs::write(format!("/proc/sys/net/ipv6/conf/{port}/disable_ipv6"), "1").ok();
+            ip(&format!("link set {port} up"));
+        }
+        test();
+    });
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// Runs `ip` with these arguments.
+pub fn ip(arguments: &str) {
+    let status = Command::new("ip").args(arguments.split(' ')).status().expect("iproute2");
+    assert!(status.success(), "ip {arguments}");
+}
+
+/// Number of an interface in this thread's namespace.
+pub fn ifindex(name: &str) -> u32 {
+    let name = std::ffi::CString::new(name).unwrap();
+    // SAFETY: a terminated string that lives across the call.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::if_nametoindex(name.as_ptr())
+    }
+}
+
+pub fn describe(id: u16, name: &str) -> PortDescription {
+    PortDescription {
+        id: PortId(id),
+        name: name.into(),
+        port_type: "xdp".into(),
+        reason: "asked for".into(),
+        line_rate: LineRate::from_gbps(10),
+        line_rate_is_physical: false,
+        max_frame_size_bytes: 1518,
+        mac: String::new(),
+        driver: "veth".into(),
+    }
+}
+
+/// A UDP frame of `len` bytes without FCS, with its checksums good, and room for `form`.
+pub fn frame(len: usize, port: u16, form: Option<Form>) -> StreamFrame {
+    let mut bytes = vec![0x5a; len];
+    bytes[..14].copy_from_slice(&[2, 0, 0, 0, 0, 0xb, 2, 0, 0, 0, 0, 0xa, 8, 0]);
+    let total = (len - 14) as u16;
+    bytes[14..34]
+        .copy_from_slice(&[0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0, 198, 18, 0, 1, 198, 19, 0, 1]);
+    bytes[16..18].copy_from_slice(&total.to_be_bytes());
+    let sum = !ones_sum(&bytes[14..34], 0);
+    bytes[24..26].copy_from_slice(&sum.to_be_bytes());
+    bytes[34..36].copy_from_slice(&port.to_be_bytes());
+    bytes[36..38].copy_from_slice(&7u16.to_be_bytes());
+    bytes[38..40].copy_from_slice(&(total - 20).to_be_bytes());
+    bytes[40..42].fill(0);
+    if let Some(form) = form {
+        let stamp = wire::signature::Stamp { stream: 0, sequence: 0, transmit_ticks: 0 };
+        wire::signature::write(form, KEY, stamp, &mut bytes);
+    }
+    let pseudo = u32::from(ones_sum(&bytes[26..34], 0)) + 17 + u32::from(total - 20);
+    let sum = !ones_sum(&bytes[34..], pseudo);
+    bytes[40..42].copy_from_slice(&sum.to_be_bytes());
+    StreamFrame { bytes, form }
+}
+
+/// RFC 1071, word by word.
+fn ones_sum(bytes: &[u8], initial: u32) -> u16 {
+    let words = bytes.chunks(2).map(|w| u32::from(w[0]) << 8 | u32::from(*w.get(1).unwrap_or(&0)));
+    let mut sum = initial + words.sum::<u32>();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+pub const KEY: Key = Key(0x2bad);
+
+pub fn stream(id: u16, from: u16, to: u16, frames: Vec<StreamFrame>) -> Stream {
+    Stream {
+        id: StreamId(id),
+        name: format!("stream {id}"),
+        role: Role::Test,
+        from: PortId(from),
+        expect: Expectation::Ports(vec![PortId(to)]),
+        frames,
+        fingerprint: None,
+        given_up: vec![],
+    }
+}
+
+pub fn load(port: u16, schedule: Schedule, order: &[u16]) -> PortLoad {
+    PortLoad {
+        port: PortId(port),
+        schedule,
+        order: order.iter().map(|id| StreamId(*id)).collect(),
+        insertions: vec![],
+    }
+}
+
+pub fn trial(streams: Vec<Stream>, loads: Vec<PortLoad>) -> Trial {
+    Trial {
+        label: "live test".into(),
+        key: KEY,
+        streams,
+        loads,
+        prelude: vec![],
+        waits: Waits { drain: Duration::from_ms(100), settle: Duration::ZERO },
+        tagging: None,
+        verify_payload: false,
+        action: None,
+        captures: vec![],
+        limits: ValidityLimits::default(),
+    }
+}
+
+pub fn constant(fps: u64, ms: u64) -> Schedule {
+    Schedule::constant(FrameRate::from_fps(fps), Duration::from_ms(ms))
+}
+
+/// What came of a run: by transmitting port, and by port.
+pub struct Outcome {
+    pub sent: Vec<Result<Transmission, TesterError>>,
+    pub received: Vec<PortReceived>,
+    pub start: Instant,
+}
+
+impl Outcome {
+    pub fn report(&self, index: usize) -> &TransmitReport {
+        &self.sent[index].as_ref().expect("sent").report
+    }
+    pub fn sent_of(&self, id: StreamId) -> u64 {
+        let reports = self.sent.iter().flatten().flat_map(|sent| &sent.report.sent_of_stream);
+        reports.filter(|(stream, _)| *stream == id).map(|(_, sent)| sent).sum()
+    }
+}
+
+/// Runs a trial over these ports; `during` may do something meanwhile.
+pub fn run_with<P: Port>(
+    trial: &Trial,
+    ports: &mut [P],
+    during: impl FnOnce(&TrialSignals, Instant),
+) -> Outcome {
+    let plans = trial.transmit_plans().unwrap();
+    let receive_plans: Vec<_> =
+        (0..ports.len()).map(|port| trial.receive_plan(PortId(port as u16))).collect();
+    let signals = TrialSignals::new((0..ports.len()).map(|port| PortId(port as u16)));
+    let mut halves: Vec<_> = ports.iter_mut().map(|port| port.halves()).collect();
+    for (index, half) in halves.iter_mut().enumerate() {
+        half.receive.prepare(&receive_plans[index]).unwrap();
+        if let Some(plan) = plans.iter().find(|plan| usize::from(plan.port.0) == index) {
+            half.transmit.prepare(plan).unwrap();
+        }
+    }
+    let signals = &signals;
+    std::thread::scope(|scope| {
+        let mut receivers = vec![];
+        let mut transmitters = vec![];
+        let start = clock::now() + Duration::from_ms(20);
+        signals.announce(start);
+        for (index, half) in halves.into_iter().enumerate() {
+            let plan = &receive_plans[index];
+            let receive = half.receive;
+            receivers.push(scope.spawn(move || receive.receive(plan, signals).unwrap()));
+            if let Some(plan) = plans.iter().find(|plan| usize::from(plan.port.0) == index) {
+                let transmit = half.transmit;
+                let stop_at = start + trial.duration() + Duration::from_secs(2);
+                transmitters
+                    .push(scope.spawn(move || transmit.transmit(plan, start, stop_at, signals)));
+            }
+        }
+        during(signals, start);
+        let sent: Vec<_> = transmitters.into_iter().map(|t| t.join().unwrap()).collect();
+        let mut sent_of = std::collections::BTreeMap::new();
+        for (id, frames) in sent.iter().flatten().flat_map(|sent| &sent.report.sent_of_stream) {
+            *sent_of.entry(*id).or_insert(0) += frames;
+        }
+        signals.set_deadline(clock::now() + trial.waits.drain);
+        clock::sleep(trial.waits.drain);
+        signals.close(sent_of);
+        let received = receivers.into_iter().map(|r| r.join().unwrap()).collect();
+        Outcome { sent, received, start }
+    })
+}
+
+pub fn run<P: Port>(trial: &Trial, ports: &mut [P]) -> Outcome {
+    run_with(trial, ports, |_, _| ())
+}
