@@ -41,6 +41,15 @@ pub enum FolderError {
         /// The folder.
         folder: PathBuf,
     },
+    /// A new run where there is one already.
+    #[error(
+        "{} holds a run already; go on with it by --resume, or name another folder",
+        folder.display()
+    )]
+    Taken {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// Nothing to read.
     #[error("{} is not a run folder: it has no {EVENTS}", folder.display())]
     NotARunFolder {
@@ -107,10 +116,20 @@ impl RunFolder {
             path = runs.join(format!("{base}-{number}"));
             number += 1;
         }
-        let log = EventLog::create(&path.join(EVENTS))?;
-        sync_directory(&path)?;
         sync_directory(runs)?;
-        Ok(RunFolder { path, log })
+        Self::create_at(&path)
+    }
+
+    /// Makes a run folder of exactly this name. It may exist, but must hold no run yet.
+    pub fn create_at(path: &Path) -> Result<Self, FolderError> {
+        fs::create_dir_all(path).at("make the folder", path)?;
+        let events = path.join(EVENTS);
+        if events.exists() {
+            return Err(FolderError::Taken { folder: path.to_owned() });
+        }
+        let log = EventLog::create(&events)?;
+        sync_directory(path)?;
+        Ok(RunFolder { path: path.to_owned(), log })
     }
 
     /// Opens the folder of an interrupted run to go on with it: the events read back, and what a
@@ -221,6 +240,15 @@ mod tests {
         let path = first.path().to_owned();
         drop(first);
         RunFolder::resume::<u32>(&path).unwrap();
+    }
+
+    #[test]
+    fn a_folder_of_a_given_name_takes_one_run() {
+        let runs = tempfile::tempdir().unwrap();
+        let path = runs.path().join("a/b");
+        drop(RunFolder::create_at(&path).unwrap());
+        let again = RunFolder::create_at(&path);
+        assert!(matches!(again, Err(FolderError::Taken { .. })), "{again:?}");
     }
 
     #[test]
