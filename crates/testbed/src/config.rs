@@ -132,6 +132,9 @@ pub struct TestbedConfig {
     pub permit: PermitPosition,
     /// Who does the forwarding work.
     pub threads: DeviceThreads,
+    /// Length of each port's receive queue in frames, with [`DeviceThreads::Threaded`]; 0 leaves the
+    /// 256 frames of a veth's ring. The default is that of a network card.
+    pub input_queue_frames: u32,
     /// The processor that the device's threads are pinned to; none leaves it to the scheduler.
     pub device_cpu: Option<usize>,
     /// Known limits put upon the device.
@@ -150,6 +153,7 @@ impl Default for TestbedConfig {
             filter: FilterRules::default(),
             permit: PermitPosition::default(),
             threads: DeviceThreads::default(),
+            input_queue_frames: 4096,
             device_cpu: None,
             impairments: Vec::new(),
         }

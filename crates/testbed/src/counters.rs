@@ -4,8 +4,9 @@
 //!
 //! | place | counter |
 //! |---|---|
-//! | receive ring of a device port full, frame sent by a socket | `tx_dropped` of the **tester's** port: a veth charges the sender |
-//! | the same, frame sent by XDP redirect | `rx_dropped` of the device's port (and `tx_dropped` of the tester's) |
+//! | input queue of a device port full | `dropped` of the pfifo on `queueN` in [`DeviceCounters::queues`] |
+//! | without input queues: receive ring of a device port full, frame sent by a socket | `tx_dropped` of the **tester's** port: a veth charges the sender |
+//! | the same, frame sent by XDP redirect | `rx_dropped` of the device's port |
 //! | backlog of a processor full | [`DeviceCounters::softnet_dropped`], of the whole machine |
 //! | no route, bad header, TTL | [`DeviceCounters::ip`] |
 //! | a filter or limit that is a rule | [`DeviceCounters::rules`] |
@@ -62,7 +63,7 @@ impl InterfaceCounters {
 pub struct DeviceCounters {
     /// By interface of the device.
     pub interfaces: BTreeMap<String, InterfaceCounters>,
-    /// By qdisc, where a rate limit made one.
+    /// By qdisc: input queues and rate limits.
     pub queues: Vec<QueueCounters>,
     /// By rule, in the order of the rule set.
     pub rules: Vec<RuleCounter>,

@@ -42,6 +42,11 @@ impl Device {
         format!("dut{port}")
     }
 
+    /// What was asked for.
+    pub fn config(&self) -> &TestbedConfig {
+        &self.config
+    }
+
     /// The nftables rules the device carries, as loaded; none when it carries none.
     pub fn rule_set(&self) -> Option<String> {
         rules::rule_set(&self.config)
@@ -58,15 +63,11 @@ impl Device {
     pub fn counters(&self) -> Result<DeviceCounters> {
         let mut netlink = self.namespace.netlink()?;
         let mut reading = DeviceCounters::default();
-        for port in 0..self.config.ports {
-            let interface = self.interface(port);
+        for interface in (0..self.config.ports).flat_map(|port| self.interfaces_of(port)) {
             let count = counters::interface_counters(&mut netlink, &interface)?;
-            reading.interfaces.insert(interface, count);
-        }
-        for port in self.token_buckets().keys() {
-            let interface = self.interface(*port);
             let index = netlink.link_index(&interface)?;
             reading.queues.extend(netlink.queue_counters(index, &interface)?);
+            reading.interfaces.insert(interface, count);
         }
         if self.rule_set().is_some() {
             reading.rules = rules::counters(&self.namespace)?;
@@ -74,6 +75,14 @@ impl Device {
         reading.ip = self.namespace.run(counters::ip_counters)??;
         reading.softnet_dropped = counters::softnet_dropped()?;
         Ok(reading)
+    }
+
+    /// Every interface of a port, from the tester's link inwards.
+    fn interfaces_of(&self, port: usize) -> Vec<String> {
+        match self.has_input_queues() {
+            true => vec![self.connector(port), self.queue_interface(port), self.interface(port)],
+            false => vec![self.interface(port)],
+        }
     }
 
     /// Settings that must stand before the device has ports.
@@ -114,24 +123,27 @@ impl Device {
                 netlink.delete_address(index, ipv4.device.into(), ipv4.prefix_length)?;
             }
         }
-        if self.rule_set().is_some() {
-            rules::flush(&self.namespace)?;
+        if let Some(rule_set) = self.rule_set() {
+            rules::unload(&self.namespace, &rule_set)?;
         }
         Ok(())
     }
 
     /// Takes the device's end of a link down.
     pub(crate) fn stop_port(&self, port: usize) -> Result<()> {
-        self.namespace.netlink()?.set_link_up(&self.interface(port), false)
+        let mut netlink = self.namespace.netlink()?;
+        netlink.set_link_up(&self.connector(port), false)?;
+        netlink.set_link_up(&self.interface(port), false)
     }
 
     /// Brings a port up and configures all that hangs on it.
     pub(crate) fn start_port(&self, port: usize) -> Result<()> {
         let interface = self.interface(port);
         let mut netlink = self.namespace.netlink()?;
+        netlink.set_link_up(&self.connector(port), true)?;
         netlink.set_link_up(&interface, true)?;
         let index = netlink.link_index(&interface)?;
-        self.set_offloads(&interface)?;
+        self.set_offloads(&interface, true)?;
         if self.config.threads == DeviceThreads::Threaded {
             let achieved = thread_port(&self.namespace, &interface, index, self.config.device_cpu);
             self.threads.lock().expect("no panic while held").insert(port, achieved);
@@ -143,6 +155,7 @@ impl Device {
             DeviceKind::LinuxBridge => netlink.set_link_bridge(&interface, BRIDGE)?,
             _ => self.configure_layer3(port, index)?,
         }
+        netlink.wait_for_carrier(&self.connector(port))?;
         netlink.wait_for_carrier(&interface)
     }
 
@@ -152,13 +165,14 @@ impl Device {
         netlink.set_link_up(BRIDGE, true)
     }
 
-    /// GRO on a veth gives it a receive queue of its own (NAPI); without it, or an XDP program, it
-    /// takes no frames by XDP. All else is off, so that frames leave as they came.
-    fn set_offloads(&self, interface: &str) -> Result<()> {
+    /// Switches every offload off, so that frames leave as they came, except GRO where it is asked
+    /// for: it gives a veth a receive ring (NAPI), without which it takes no frames by XDP.
+    pub(crate) fn set_offloads(&self, interface: &str, receive_ring: bool) -> Result<()> {
         self.namespace.run(|| {
             let ethtool = Ethtool::new()?;
             Offload::ALL.iter().try_for_each(|&offload| {
-                ethtool.set_offload(interface, offload, offload == Offload::GenericReceive)
+                let on = receive_ring && offload == Offload::GenericReceive;
+                ethtool.set_offload(interface, offload, on)
             })
         })?
     }

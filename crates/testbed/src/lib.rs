@@ -12,10 +12,12 @@ mod actions;
 mod addressing;
 mod config;
 mod counters;
+mod description;
 mod device;
 mod error;
 mod ethtool;
 mod generic_netlink;
+mod input_queue;
 mod layer3;
 mod link;
 mod namespace;
@@ -38,6 +40,7 @@ pub use config::{
     DeviceKind, DeviceThreads, FilterRules, Impairment, Neighbours, PermitPosition, TestbedConfig,
 };
 pub use counters::{DeviceCounters, InterfaceCounters};
+pub use description::TestbedDescription;
 pub use device::Device;
 pub use error::{Result, TestbedError};
 pub use namespace::{NETNS_DIRECTORY, Namespace};

@@ -1,5 +1,6 @@
 //! Interfaces by rtnetlink: create, change, look up, delete.
 
+use crate::config::TestbedConfig;
 use crate::error::{Result, TestbedError};
 use crate::netlink::Netlink;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
@@ -26,6 +27,13 @@ pub(crate) struct VethEnd<'a> {
     pub mac: [u8; 6],
     pub mtu_bytes: u32,
     pub tx_queue_frames: u32,
+}
+
+impl TestbedConfig {
+    /// An end of a pair as this test bed has them all.
+    pub(crate) fn veth_end<'a>(&self, name: &'a str, mac: [u8; 6]) -> VethEnd<'a> {
+        VethEnd { name, mac, mtu_bytes: self.mtu_bytes, tx_queue_frames: self.tx_queue_frames }
+    }
 }
 
 impl VethEnd<'_> {

@@ -68,6 +68,14 @@ pub struct QueueCounters {
 }
 
 impl Netlink<RouteNetlinkMessage> {
+    /// Puts a queue of so many frames on the way out of an interface.
+    pub fn set_fifo(&mut self, index: u32, frames: u32) -> Result<()> {
+        let limit = frames.to_ne_bytes().to_vec();
+        let handle = TcHandle { major: 1, minor: 0 };
+        let pfifo = qdisc(index, "pfifo", handle, TcHandle::ROOT, limit);
+        self.replace_qdisc(pfifo, &format!("put a queue on interface {index}"))
+    }
+
     /// Puts a token bucket with its queue on the way out of an interface.
     pub fn set_token_bucket(&mut self, index: u32, bucket: TokenBucket) -> Result<()> {
         let handle = TcHandle { major: 1, minor: 0 };

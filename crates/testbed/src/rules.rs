@@ -27,14 +27,32 @@ pub fn rule_set(config: &TestbedConfig) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Loads a rule set into a namespace in place of whatever was there.
+/// Loads a rule set into a namespace in place of its tables that may be there.
 pub(crate) fn load(namespace: &Namespace, rule_set: &str) -> Result<()> {
-    nft(namespace, &["-f", "-"], &format!("flush ruleset\n{rule_set}")).map(drop)
+    nft(namespace, &["-f", "-"], &(removal(rule_set) + rule_set)).map(drop)
 }
 
-/// Removes every rule of a namespace.
-pub(crate) fn flush(namespace: &Namespace) -> Result<()> {
-    nft(namespace, &["flush", "ruleset"], "").map(drop)
+/// Removes the tables of a rule set.
+pub(crate) fn unload(namespace: &Namespace, rule_set: &str) -> Result<()> {
+    nft(namespace, &["-f", "-"], &removal(rule_set)).map(drop)
+}
+
+/// Commands that remove a rule set's tables, whether they exist or not.
+fn removal(rule_set: &str) -> String {
+    let tables = rule_set.lines().filter_map(|l| l.strip_prefix("table ")?.strip_suffix(" {"));
+    tables.map(|table| format!("add table {table}\ndelete table {table}\n")).collect()
+}
+
+/// Makes whatever arrives on either interface leave by the other.
+pub(crate) fn join(namespace: &Namespace, one: &str, other: &str) -> Result<()> {
+    let chain = |from: &str, to: &str| {
+        format!(
+            "  chain {from} {{\n    type filter hook ingress device {from} priority 0;\n    \
+             fwd to {to}\n  }}\n"
+        )
+    };
+    let chains = chain(one, other) + &chain(other, one);
+    nft(namespace, &["-f", "-"], &format!("table netdev netanvil-wires {{\n{chains}}}\n")).map(drop)
 }
 
 /// Hits of one rule.

@@ -40,6 +40,11 @@ pub(crate) fn prepare_bridge() -> Result<()> {
     silence_tester()
 }
 
+/// Keeps IPv6 from one interface of the calling thread's namespace.
+pub(crate) fn disable_ipv6(interface: &str) -> Result<()> {
+    set_all(&[(&format!("net/ipv6/conf/{interface}/disable_ipv6"), "1")])
+}
+
 /// Whether the kernel has IPv6.
 pub(crate) fn has_ipv6() -> bool {
     Path::new("/proc/sys/net/ipv6").exists()

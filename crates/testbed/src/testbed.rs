@@ -6,7 +6,6 @@ use crate::counters::{InterfaceCounters, interface_counters};
 use crate::device::Device;
 use crate::error::{Result, TestbedError};
 use crate::ethtool::{Ethtool, Offload};
-use crate::link::VethEnd;
 use crate::namespace::Namespace;
 use crate::privilege::Privilege;
 use crate::registry::{Registration, next_run_name};
@@ -102,8 +101,8 @@ impl Testbed {
     fn join_back_to_back(&mut self) -> Result<()> {
         for pair in (0..self.config.ports).step_by(2) {
             let (near, far) = (tester_interface(pair), tester_interface(pair + 1));
-            let (near, far) =
-                (self.end(&near, tester_mac(pair)), self.end(&far, tester_mac(pair + 1)));
+            let near = self.config.veth_end(&near, tester_mac(pair));
+            let far = self.config.veth_end(&far, tester_mac(pair + 1));
             self.tester.netlink()?.add_veth(&near, &far, None)?;
         }
         (0..self.config.ports).try_for_each(|port| self.open_port(port, None))
@@ -113,18 +112,15 @@ impl Testbed {
     fn join_to_device(&mut self, device: &Device) -> Result<()> {
         let device_namespace = device.namespace().open()?;
         for port in 0..self.config.ports {
-            let (near, far) = (tester_interface(port), device.interface(port));
-            let (near, far) = (self.end(&near, tester_mac(port)), self.end(&far, device_mac(port)));
+            let (near, far) = (tester_interface(port), device.connector(port));
+            let near = self.config.veth_end(&near, tester_mac(port));
+            let far = self.config.veth_end(&far, device.connector_mac(port));
             self.tester.netlink()?.add_veth(&near, &far, Some(&device_namespace))?;
+            device.add_input_queue(port)?;
         }
         let routed = self.config.device == DeviceKind::LinuxRouter;
         (0..self.config.ports)
             .try_for_each(|port| self.open_port(port, routed.then(|| device_mac(port))))
-    }
-
-    fn end<'a>(&self, name: &'a str, mac: [u8; 6]) -> VethEnd<'a> {
-        let TestbedConfig { mtu_bytes, tx_queue_frames, .. } = self.config;
-        VethEnd { name, mac, mtu_bytes, tx_queue_frames }
     }
 
     /// Brings a tester port up with every offload off: what is sent and received is then what is on

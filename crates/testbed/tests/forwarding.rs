@@ -113,7 +113,7 @@ fn the_tester_ports_are_silent() {
         wait(Duration::from_millis(100));
         let ports = [RawPort::open(&testbed, 0), RawPort::open(&testbed, 1)];
         for port in &ports {
-            let heard = port.receive(Duration::from_millis(1500), |_| true);
+            let heard = port.receive(Duration::from_millis(500), |_| true);
             assert_eq!(heard, None, "{device:?} spoke unasked");
         }
         testbed.destroy().expect("destroy");

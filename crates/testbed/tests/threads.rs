@@ -6,7 +6,7 @@ use common::{RawPort, can_build, udp4, wait, wait_until};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use std::time::Duration;
-use testbed::{DeviceThreads, Testbed, TestbedConfig};
+use testbed::{DeviceCounters, DeviceThreads, Testbed, TestbedConfig};
 
 #[test]
 fn the_ports_have_threads_pinned_where_asked() {
@@ -43,19 +43,18 @@ fn an_impossible_processor_is_a_shortfall() {
     assert!(threads[0].shortfall.as_deref().is_some_and(|s| s.contains("900")), "{threads:?}");
 }
 
-/// A sender that keeps the threads from their only processor overruns the receive ring, and the loss is
-/// on the counters: nothing vanishes.
+/// A sender that keeps the threads from their only processor overruns the receive ring of a port
+/// without an input queue, and the loss is on the counters: nothing vanishes.
 #[test]
 fn a_burst_beyond_the_receive_ring_is_lost_and_counted() {
     if !can_build("a_burst_beyond_the_receive_ring_is_lost_and_counted") {
         return;
     }
-    let config = TestbedConfig { device_cpu: Some(0), ..TestbedConfig::default() };
+    let config =
+        TestbedConfig { device_cpu: Some(0), input_queue_frames: 0, ..TestbedConfig::default() };
     let testbed = Testbed::build(&config).expect("build");
     let device = testbed.device().expect("a device");
-    let mut processor = CpuSet::new();
-    processor.set(0).expect("processor 0");
-    sched_setaffinity(Pid::from_raw(0), &processor).expect("pin this thread");
+    pin_this_thread_to_the_devices_processor();
     wait(Duration::from_millis(100));
     let (before, tester_before) =
         (device.counters().expect("counters"), testbed.tester_counters().expect("counters"));
@@ -82,6 +81,48 @@ fn a_burst_beyond_the_receive_ring_is_lost_and_counted() {
     assert_eq!(output.tx_frames, input.rx_frames, "what was received was forwarded");
     assert!(sender.tx_dropped > 0, "the ring of 256 frames never ran over");
     println!("of {count} frames {} overran the receive ring", sender.tx_dropped);
+}
+
+fn pin_this_thread_to_the_devices_processor() {
+    let mut processor = CpuSet::new();
+    processor.set(0).expect("processor 0");
+    sched_setaffinity(Pid::from_raw(0), &processor).expect("pin this thread");
+}
+
+/// The same burst into an input queue: as many frames as it holds wait for the thread, the rest is
+/// dropped there, and the sender notices nothing.
+#[test]
+fn an_input_queue_holds_what_it_was_made_for() {
+    if !can_build("an_input_queue_holds_what_it_was_made_for") {
+        return;
+    }
+    let config =
+        TestbedConfig { device_cpu: Some(0), input_queue_frames: 1000, ..TestbedConfig::default() };
+    let testbed = Testbed::build(&config).expect("build");
+    let device = testbed.device().expect("a device");
+    assert_eq!(testbed.describe().shortfalls, Vec::<String>::new());
+    pin_this_thread_to_the_devices_processor();
+    wait(Duration::from_millis(100));
+    let before = device.counters().expect("counters");
+    let (port, frame) = (RawPort::open(&testbed, 0), udp4(&testbed, 0, 1, 18));
+    port.send_without_back_pressure();
+    let count = 100_000;
+    for _ in 0..count {
+        port.send(&frame).expect("the sender is never refused");
+    }
+    let read = || device.counters().expect("counters").since(&before);
+    let queue = |now: &DeviceCounters| {
+        now.queues.iter().find(|q| q.interface == "queue0").cloned().expect("an input queue")
+    };
+    wait_until("the queue to drain", || queue(&read()).waiting == 0);
+    wait(Duration::from_millis(50));
+    let now = read();
+    let (taken, dropped) = (now.interfaces["dut0"].rx_frames, queue(&now).dropped);
+    assert_eq!(now.interfaces["wire0"].rx_frames, count);
+    assert_eq!(taken + dropped, count);
+    assert_eq!(now.interfaces["dut1"].tx_frames, taken);
+    assert!(taken >= 1000 + 256, "queue and ring hold 1256 frames, {taken} were taken");
+    assert!(dropped > 0, "a burst of {count} never filled a queue of 1000");
 }
 
 #[test]
