@@ -28,7 +28,9 @@ const ENTRY_LEN: usize = 20;
 const FAMILY_IP: u16 = 2;
 const ALL_RIP2_ROUTERS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 9);
 /// RFC 2544 C.2.6.2.
-const TTL: u8 = 10;
+const BROADCAST_TTL: u8 = 10;
+/// What is sent to 224.0.0.0/24 does not leave the link (RFC 5771 section 4).
+const MULTICAST_TTL: u8 = 1;
 const WHAT: &str = "RIP message";
 
 /// Version 1, of networks by class, or 2, of any prefix.
@@ -167,7 +169,7 @@ pub enum RipError {
 /// without FCS of up to 25 entries each, from `src` on a network of prefix length `src_prefix_len`.
 ///
 /// As RFC 2544 C.2.6.2 has it: broadcast, don't fragment, TTL 10, port 520 to 520; version 2 goes
-/// to its multicast group, 224.0.0.9. The UDP checksum, which the RFC leaves out, is computed.
+/// to its multicast group, 224.0.0.9, with TTL 1. The UDP checksum, which the RFC leaves out, is computed.
 pub fn update_frames(
     version: Version,
     src: (MacAddr, Ipv4Addr),
@@ -212,7 +214,7 @@ fn frame(src: (MacAddr, Ipv4Addr), dst: (MacAddr, Ipv4Addr), message: &Repr) -> 
     let udp = udp::Repr { src_port: PORT, dst_port: PORT, payload_len: payload.len() as u16 };
     let datagram = udp.datagram(PseudoHeader::V4(src.1, dst.1), &payload);
     let ip = ipv4::Repr {
-        ttl: TTL,
+        ttl: if dst.1.is_multicast() { MULTICAST_TTL } else { BROADCAST_TTL },
         dont_fragment: true,
         ..ipv4::Repr::new(src.1, dst.1, Protocol::UDP, datagram.len() as u16)
     };
