@@ -26,6 +26,22 @@ pub enum Trigger {
     },
 }
 
+impl Trigger {
+    /// More often than this it cannot fire in a schedule.
+    pub fn fires_max(&self, schedule: &Schedule) -> u64 {
+        let frames = schedule.frames();
+        let Some(last) = frames.checked_sub(1) else { return 0 };
+        match *self {
+            Trigger::Frames { first, every } => frames.saturating_sub(first).div_ceil(every.max(1)),
+            Trigger::Interval { first, every } => {
+                let last = schedule.departure(last);
+                let times = last.saturating_sub(first).as_ps().checked_div(every.as_ps());
+                if first > last { 0 } else { times.map_or(frames, |times| times.saturating_add(1)) }
+            }
+        }
+    }
+}
+
 /// An extra stream whose frames replace test frames now and then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Insertion {

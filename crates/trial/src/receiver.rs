@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use units::{Duration, Instant};
 use wire::signature::{self, Form, Stamp};
 
-/// How many recent in-order arrivals are kept to find a reordered frame's extent.
+/// How many recent gaps in the sequence are kept to find a reordered frame's extent: the earliest
+/// frame that overtook it is the one right behind its gap.
 const REORDER_HISTORY: usize = 4096;
 
 /// What an arrival was.
@@ -44,8 +45,8 @@ struct Tracked<'a> {
     seen: SeenSet,
     next_expected: u64,
     arrivals_in_time: u64,
-    /// Recent arrivals that raised `next_expected`: (number of arrival, sequence), both ascending.
-    raises: VecDeque<(u64, u64)>,
+    /// Recent arrivals that left a gap before them: (number of arrival, sequence), both ascending.
+    jumps: VecDeque<(u64, u64)>,
     previous: Option<(u64, u64)>,
 }
 
@@ -156,7 +157,7 @@ impl<'a> Tracked<'a> {
             seen: SeenSet::default(),
             next_expected: 0,
             arrivals_in_time: 0,
-            raises: VecDeque::new(),
+            jumps: VecDeque::new(),
             previous: None,
         }
     }
@@ -211,20 +212,26 @@ impl<'a> Tracked<'a> {
 
     fn note_order(&mut self, sequence: u64) {
         if sequence >= self.next_expected {
-            self.next_expected = sequence + 1;
-            if self.raises.len() == REORDER_HISTORY {
-                self.raises.pop_front();
+            if sequence > self.next_expected {
+                self.note_jump(sequence);
             }
-            self.raises.push_back((self.arrivals_in_time, sequence));
+            self.next_expected = sequence + 1;
             return;
         }
         self.account.reordered += 1;
-        let overtaker = self.raises.partition_point(|&(_, raised)| raised < sequence);
-        if let Some(&(arrival, _)) = self.raises.get(overtaker) {
+        let overtaker = self.jumps.partition_point(|&(_, behind)| behind < sequence);
+        if let Some(&(arrival, _)) = self.jumps.get(overtaker) {
             let extent = self.arrivals_in_time - arrival;
             let largest = &mut self.account.reorder_extent_max_frames;
             *largest = (*largest).max(extent);
         }
+    }
+
+    fn note_jump(&mut self, sequence: u64) {
+        if self.jumps.len() == REORDER_HISTORY {
+            self.jumps.pop_front();
+        }
+        self.jumps.push_back((self.arrivals_in_time, sequence));
     }
 
     fn note_second(&mut self, now: Instant, start: Instant) {
@@ -330,6 +337,14 @@ mod tests {
         let arrivals: Vec<_> = (0u64..).zip(order).map(|(at, s)| (s - 1, at, at + 1)).collect();
         let account = account_of(&arrivals, 9).account;
         assert_eq!((account.reordered, account.reorder_extent_max_frames), (3, 5));
+    }
+
+    /// However many frames overtake, as long as few gaps are open.
+    #[test]
+    fn an_extent_may_be_longer_than_the_history() {
+        let order = (0..100).chain(101..900).chain([100]).map(|s| (s, s, s + 1));
+        let account = account_of(&order.collect::<Vec<_>>(), 900).account;
+        assert_eq!((account.reordered, account.reorder_extent_max_frames), (1, 799));
     }
 
     #[test]

@@ -23,6 +23,21 @@ pub struct PortLoad {
     pub insertions: Vec<Insertion>,
 }
 
+impl PortLoad {
+    /// More frames than this the load cannot send of a stream: its share of the turns, and each
+    /// time an insertion of it can fire.
+    fn frames_max(&self, stream: StreamId) -> u64 {
+        let frames = self.schedule.frames();
+        let turns_in = |order: &[StreamId]| order.iter().filter(|id| **id == stream).count() as u64;
+        let rounds = frames.checked_div(self.order.len() as u64).unwrap_or(0);
+        let rest = frames.checked_rem(self.order.len() as u64).unwrap_or(0) as usize;
+        let turns = rounds * turns_in(&self.order) + turns_in(&self.order[..rest]);
+        let insertions = self.insertions.iter().filter(|insertion| insertion.stream == stream);
+        let fired: u64 = insertions.map(|i| i.trigger.fires_max(&self.schedule)).sum();
+        frames.min(turns + fired)
+    }
+}
+
 /// Frames sent before the stream: learning frames and routing updates
 /// (RFC 2544 section 23 a and b).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -175,10 +190,10 @@ impl Trial {
         }
     }
 
-    /// More frames than this one port's schedule holds no stream can send.
+    /// More frames than this the loads cannot send of a stream.
     fn frames_max(&self, stream: &Stream) -> u64 {
         let loads = self.loads.iter().filter(|load| load.port == stream.from);
-        loads.map(|load| load.schedule.frames()).sum()
+        loads.map(|load| load.frames_max(stream.id)).sum()
     }
 
     /// Puts together and judges what the ports report.
@@ -258,5 +273,34 @@ fn stream_result(stream: &Stream, sent: &[PortSent], received: &[PortReceived]) 
         reordered: expected().map(|r| r.account.reordered).sum(),
         late: expected().map(|r| r.account.late).sum(),
         corrupted: accounts().map(|r| r.account.corrupted).sum(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Trigger;
+    use units::FrameRate;
+
+    /// Seven frames, taking turns 1 2 2: 1 2 2 1 2 2 1.
+    #[test]
+    fn no_stream_can_send_more_than_its_turns_and_insertions() {
+        let insert = |stream, trigger| Insertion { stream: StreamId(stream), trigger };
+        let load = PortLoad {
+            port: PortId(0),
+            schedule: Schedule::constant(FrameRate::from_fps(1_000), Duration::from_ms(7)),
+            order: [1, 2, 2].map(StreamId).to_vec(),
+            insertions: vec![
+                insert(3, Trigger::Frames { first: 1, every: 3 }),
+                insert(
+                    4,
+                    Trigger::Interval { first: Duration::from_ms(2), every: Duration::from_ms(4) },
+                ),
+            ],
+        };
+        let frames_max = |id| load.frames_max(StreamId(id));
+        assert_eq!((frames_max(1), frames_max(2)), (3, 4));
+        assert_eq!((frames_max(3), frames_max(4)), (2, 2), "frames 1 and 4; 2 ms and 6 ms");
+        assert_eq!(frames_max(5), 0);
     }
 }
