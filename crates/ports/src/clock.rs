@@ -10,6 +10,9 @@ pub const TICK: Duration = Duration::from_ns(1);
 /// usual wake-up latency, short enough to leave an idle core idle.
 const SPIN: Duration = Duration::from_us(100);
 
+/// No single sleep is longer: whoever waits wants to notice that he should stop.
+const LONGEST_SLEEP: Duration = Duration::from_ms(10);
+
 /// The time now.
 #[inline]
 pub fn now() -> Instant {
@@ -30,15 +33,22 @@ pub fn read_ns(clock: libc::clockid_t) -> u64 {
 pub fn wait_until(due: Instant) -> Instant {
     loop {
         let now = now();
-        let left = due.since(now);
-        if left == Duration::ZERO {
+        if now >= due {
             return now;
         }
-        if left > SPIN {
-            sleep(left.saturating_sub(SPIN));
-        } else {
-            std::hint::spin_loop();
-        }
+        pause_before(due, now);
+    }
+}
+
+/// One step of waiting from `now` for `due`: a sleep if there is time for one, at most
+/// [`LONGEST_SLEEP`] so that the caller can look around, else next to nothing.
+#[inline]
+pub fn pause_before(due: Instant, now: Instant) {
+    let left = due.since(now);
+    if left > SPIN {
+        sleep(left.saturating_sub(SPIN).min(LONGEST_SLEEP));
+    } else {
+        std::hint::spin_loop();
     }
 }
 

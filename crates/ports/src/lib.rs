@@ -11,8 +11,25 @@
 #![allow(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod af_packet;
 pub mod clock;
+mod control;
+pub mod cores;
+mod ethtool;
+mod interface;
+mod live;
+mod lock;
+mod open;
 mod port;
+mod pump;
+mod session;
+mod sys;
 pub mod xdp;
 
+pub use af_packet::AfPacketPort;
+pub use ethtool::Ethtool;
+pub use interface::{Interface, InterfaceCounters, InterfaceState};
+pub use live::{DeviceControl, LiveOptions, LiveTester};
+pub use lock::PortLock;
+pub use open::{OpenPort, PortRequest, open_port};
 pub use port::{Halves, Port, ReceiveHalf, Transmission, TransmitHalf, TrialSignals};

@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use trial::{
-    PortDescription, PortReceived, ReceivePlan, StreamId, TesterError, TransmitPlan, TransmitReport,
+    PortDescription, PortId, PortReceived, ReceivePlan, StreamId, TesterError, TransmitPlan,
+    TransmitReport,
 };
 use units::Instant;
 
@@ -90,15 +91,15 @@ pub struct TrialSignals {
     start: OnceLock<Instant>,
     /// In ps; 0 while there is none.
     deadline_ps: AtomicU64,
-    /// By port: frames seen so far, whatever they were.
-    arrivals: BTreeMap<trial::PortId, AtomicU64>,
+    /// By port: frames seen so far, of any kind and expected ones.
+    arrivals: BTreeMap<PortId, (AtomicU64, AtomicU64)>,
     sent: OnceLock<BTreeMap<StreamId, u64>>,
 }
 
 impl TrialSignals {
     /// Signals for a trial on these ports.
-    pub fn new(ports: impl IntoIterator<Item = trial::PortId>) -> Self {
-        let arrivals = ports.into_iter().map(|port| (port, AtomicU64::new(0))).collect();
+    pub fn new(ports: impl IntoIterator<Item = PortId>) -> Self {
+        let arrivals = ports.into_iter().map(|port| (port, Default::default())).collect();
         TrialSignals { arrivals, ..Default::default() }
     }
 
@@ -135,16 +136,23 @@ impl TrialSignals {
         }
     }
 
-    /// A receiver says how many frames have arrived on its port so far.
+    /// A receiver says how many frames have arrived on its port so far: of any kind (foreign
+    /// ones too), and different frames where they are expected.
     #[inline]
-    pub fn note_arrivals(&self, port: trial::PortId, frames: u64) {
+    pub fn note_arrivals(&self, port: PortId, all: u64, expected: u64) {
         if let Some(arrivals) = self.arrivals.get(&port) {
-            arrivals.store(frames, Ordering::Relaxed);
+            arrivals.0.store(all, Ordering::Relaxed);
+            arrivals.1.store(expected, Ordering::Relaxed);
         }
     }
-    /// Frames that have arrived on all ports so far, to tell quiescence.
+    /// Frames of any kind that have arrived on all ports so far, to tell quiescence.
     pub fn arrivals(&self) -> u64 {
-        self.arrivals.values().map(|frames| frames.load(Ordering::Relaxed)).sum()
+        self.arrivals.values().map(|(all, _)| all.load(Ordering::Relaxed)).sum()
+    }
+    /// Different frames that have arrived so far where they are expected, to tell that nothing
+    /// is missing any more.
+    pub fn expected_arrivals(&self) -> u64 {
+        self.arrivals.values().map(|(_, expected)| expected.load(Ordering::Relaxed)).sum()
     }
 
     /// Ends receiving: everything was waited for, and so many frames of each stream were sent.

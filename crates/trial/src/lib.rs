@@ -14,6 +14,8 @@
 //! 5. [`Tester`] is the boundary: a test method sees only this.
 
 mod account;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod frame_set;
 mod histogram;
 mod plan;

@@ -78,6 +78,12 @@ impl<'a> Receiver<'a> {
         self.deadline = deadline;
     }
 
+    /// Says when the trial begins, if that was not known when the receiver was made; before the
+    /// first test frame arrives.
+    pub fn set_start(&mut self, start: Instant) {
+        self.start = start;
+    }
+
     /// Accounts for one frame (without FCS) that arrived at `now`.
     #[inline]
     pub fn absorb(&mut self, now: Instant, frame: &[u8]) -> Arrival {
@@ -131,6 +137,13 @@ impl<'a> Receiver<'a> {
     /// Frames of expected streams seen so far, for progress and for telling quiescence.
     pub fn arrivals(&self) -> u64 {
         self.streams.iter().map(|tracked| tracked.account.arrivals()).sum()
+    }
+
+    /// Different frames that arrived in time on this port and should, to tell when nothing is
+    /// missing any more.
+    pub fn expected_arrivals(&self) -> u64 {
+        let expected = self.streams.iter().filter(|tracked| tracked.expected.here);
+        expected.map(|tracked| tracked.account.unique).sum()
     }
 
     /// Closes the account. `sent_of` gives how many frames of a stream were sent in the trial.

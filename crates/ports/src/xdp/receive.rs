@@ -67,7 +67,8 @@ impl ReceiveHalf for XdpReceive {
             for (index, seconds) in seconds.iter_mut().enumerate() {
                 seconds.fetch(&accounts.accounts, index);
             }
-            signals.note_arrivals(plan.port, accounts.arrivals());
+            let expected = accounts.expected_arrivals(plan);
+            signals.note_arrivals(plan.port, accounts.arrivals(), expected);
             if let Some(sent) = closed {
                 let sent_of = |id: StreamId| sent.get(&id).copied().unwrap_or(0);
                 return Ok(accounts.received(plan, &seconds, sent_of));
@@ -150,6 +151,16 @@ impl Accounts {
 
     fn arrivals(&self) -> u64 {
         self.of_queues(offset_of!(QueueAccount, arrivals))
+    }
+
+    /// Different frames of the streams that should arrive here.
+    fn expected_arrivals(&self, plan: &ReceivePlan) -> u64 {
+        let here = plan.streams.iter().enumerate().filter(|(_, stream)| stream.here);
+        let accounts = here.flat_map(|(index, _)| {
+            (0..self.queues).map(move |queue| queue * plan.streams.len() + index)
+        });
+        let unique = |at| self.accounts.word(at, offset_of!(Account, unique)).load(Relaxed);
+        accounts.map(unique).sum()
     }
 
     fn of_queues(&self, offset: usize) -> u64 {

@@ -1,0 +1,9 @@
+//! Ports over AF_PACKET rings: they work on every interface, and for an ordinary user inside a
+//! user namespace.
+
+mod port;
+mod realtime;
+mod receive_ring;
+mod transmit_ring;
+
+pub use port::AfPacketPort;

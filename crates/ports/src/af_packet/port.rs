@@ -1,0 +1,130 @@
+//! An AF_PACKET port: both rings and their meaning as a [`Port`].
+
+use super::receive_ring::{ReceiveRing, RingSize};
+use super::transmit_ring::TransmitRing;
+use crate::pump::{self, NoTap};
+use crate::sys;
+use crate::{
+    Halves, Interface, Port, ReceiveHalf, Transmission, TransmitHalf, TrialSignals, clock,
+};
+use trial::{PortDescription, PortReceived, ReceivePlan, TesterError, TransmitPlan};
+use units::Instant;
+
+/// A port whose frames go through AF_PACKET rings.
+pub struct AfPacketPort {
+    description: PortDescription,
+    transmit: Transmit,
+    receive: Receive,
+}
+
+struct Transmit {
+    name: String,
+    ring: TransmitRing,
+}
+
+struct Receive {
+    name: String,
+    ring: ReceiveRing,
+}
+
+impl AfPacketPort {
+    /// Opens both rings on an interface, in the namespace of the calling thread.
+    pub fn open(interface: &Interface, description: PortDescription) -> Result<Self, TesterError> {
+        Self::open_sized(interface, description, RingSize::default())
+    }
+
+    /// As [`open`](Self::open), with a receive ring of so many blocks of 256 KiB: a small one
+    /// overflows early, which shows what an overflow looks like.
+    pub fn open_with_receive_blocks(
+        interface: &Interface,
+        description: PortDescription,
+        blocks: usize,
+    ) -> Result<Self, TesterError> {
+        Self::open_sized(interface, description, RingSize { blocks })
+    }
+
+    fn open_sized(
+        interface: &Interface,
+        description: PortDescription,
+        size: RingSize,
+    ) -> Result<Self, TesterError> {
+        let name = interface.name().to_string();
+        let longest_bytes = description.max_frame_size_bytes as usize;
+        let transmit = TransmitRing::open(interface.index(), longest_bytes)
+            .map_err(|error| sys::port_error(&name, "open the AF_PACKET transmit ring", &error))?;
+        let receive = ReceiveRing::open(interface.index(), size)
+            .map_err(|error| sys::port_error(&name, "open the AF_PACKET receive ring", &error))?;
+        Ok(AfPacketPort {
+            description,
+            transmit: Transmit { name: name.clone(), ring: transmit },
+            receive: Receive { name, ring: receive },
+        })
+    }
+}
+
+impl Port for AfPacketPort {
+    fn describe(&self) -> &PortDescription {
+        &self.description
+    }
+    fn halves(&mut self) -> Halves<'_> {
+        Halves { transmit: &mut self.transmit, receive: &mut self.receive }
+    }
+}
+
+impl TransmitHalf for Transmit {
+    fn prepare(&mut self, plan: &TransmitPlan) -> Result<(), TesterError> {
+        let longest_bytes = plan.set.longest_bytes();
+        if longest_bytes > self.ring.longest_bytes() {
+            return Err(TesterError::BadTrial(format!(
+                "{}: a frame of {} bytes is longer than this port was opened for",
+                self.name,
+                longest_bytes + 4
+            )));
+        }
+        Ok(())
+    }
+
+    fn transmit(
+        &mut self,
+        plan: &TransmitPlan,
+        start: Instant,
+        stop_at: Instant,
+        signals: &TrialSignals,
+    ) -> Result<Transmission, TesterError> {
+        pump::transmit(&mut self.ring, &mut NoTap, plan, start, stop_at, signals)
+            .map_err(|error| sys::port_error(&self.name, "send frames", &error))
+    }
+}
+
+impl ReceiveHalf for Receive {
+    fn prepare(&mut self, _plan: &ReceivePlan) -> Result<(), TesterError> {
+        self.ring
+            .restart(clock::now())
+            .map_err(|error| sys::port_error(&self.name, "receive frames", &error))
+    }
+
+    fn receive(
+        &mut self,
+        plan: &ReceivePlan,
+        signals: &TrialSignals,
+    ) -> Result<PortReceived, TesterError> {
+        let received = pump::receive(&mut self.ring, &mut NoTap, plan, signals)
+            .map_err(|error| sys::port_error(&self.name, "receive frames", &error))?;
+        if self.ring.clock_was_set() {
+            return Err(TesterError::System {
+                what: format!("{}: measure arrival times", self.name),
+                detail: "the time of day was set during the trial, and AF_PACKET stamps arrivals \
+                         with it; stop whatever sets it (NTP steps, VM time sync) and run again"
+                    .into(),
+            });
+        }
+        Ok(received)
+    }
+
+    fn drops(&mut self) -> Result<Vec<(String, u64)>, TesterError> {
+        let dropped = self.ring.dropped();
+        let dropped = dropped
+            .map_err(|error| sys::port_error(&self.name, "read the ring's statistics", &error))?;
+        Ok(vec![("AF_PACKET ring full (tp_drops)".into(), dropped)])
+    }
+}

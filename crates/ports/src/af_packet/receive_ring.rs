@@ -1,0 +1,236 @@
+//! The ring into which frames arrive: TPACKET_V3, blocks of packed frames with the kernel's
+//! own time stamps.
+
+use super::realtime::RealtimeOffset;
+use crate::pump::FrameSource;
+use crate::sys::{self, Mapping};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU32, Ordering};
+use units::Instant;
+
+/// linux/if_packet.h, linux/if_ether.h.
+const PACKET_RX_RING: i32 = 5;
+const PACKET_STATISTICS: i32 = 6;
+const PACKET_VERSION: i32 = 10;
+const PACKET_RESERVE: i32 = 12;
+const PACKET_IGNORE_OUTGOING: i32 = 23;
+const PACKET_ADD_MEMBERSHIP: i32 = 1;
+const PACKET_MR_PROMISC: u16 = 1;
+const TPACKET_V3: i32 = 2;
+const ETH_P_ALL: u16 = 3;
+const ETH_P_8021Q: u16 = 0x8100;
+const BLOCK_KERNEL: u32 = 0;
+const BLOCK_USER: u32 = 1;
+const STATUS_VLAN_VALID: u32 = 1 << 4;
+const STATUS_VLAN_TPID_VALID: u32 = 1 << 6;
+const VLAN_TAG_BYTES: usize = 4;
+const MAC_ADDRESSES_BYTES: usize = 12;
+
+/// Large enough for the largest jumbo frames, small enough to be handed over often.
+const BLOCK_BYTES: usize = 256 << 10;
+/// A block that is not full is handed over after this time.
+const RETIRE_MS: u32 = 1;
+/// So that `take_waiting` comes back to its caller now and then.
+const BLOCKS_AT_ONCE: usize = 4;
+
+/// How much a receive ring holds before it overflows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct RingSize {
+    pub blocks: usize,
+}
+
+impl Default for RingSize {
+    /// 32 MiB: 200,000 small frames, a fifth of a second at a million frames a second.
+    fn default() -> Self {
+        RingSize { blocks: 128 }
+    }
+}
+
+/// Frames that arrived, shared with the kernel.
+pub(super) struct ReceiveRing {
+    socket: OwnedFd,
+    mapping: Mapping,
+    blocks: usize,
+    next: usize,
+    clock: RealtimeOffset,
+    ignore_before: Instant,
+    dropped: u64,
+}
+
+impl ReceiveRing {
+    /// Opens a ring on an interface; it receives at once, in promiscuous mode.
+    pub fn open(ifindex: u32, size: RingSize) -> io::Result<Self> {
+        let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
+        let fd = sys::raw(&socket);
+        sys::set_option(fd, libc::SOL_PACKET, PACKET_VERSION, TPACKET_V3)?;
+        // Room to put a VLAN tag back that the kernel took off.
+        sys::set_option(fd, libc::SOL_PACKET, PACKET_RESERVE, VLAN_TAG_BYTES as u32)?;
+        sys::set_option(fd, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1i32)?;
+        let frame_bytes = 2048;
+        let request = libc::tpacket_req3 {
+            tp_block_size: BLOCK_BYTES as u32,
+            tp_block_nr: size.blocks as u32,
+            tp_frame_size: frame_bytes,
+            tp_frame_nr: (size.blocks * BLOCK_BYTES) as u32 / frame_bytes,
+            tp_retire_blk_tov: RETIRE_MS,
+            tp_sizeof_priv: 0,
+            tp_feature_req_word: 0,
+        };
+        sys::set_option(fd, libc::SOL_PACKET, PACKET_RX_RING, request)?;
+        let mapping = Mapping::of(fd, size.blocks * BLOCK_BYTES, 0)?;
+        let promiscuous = libc::packet_mreq {
+            mr_ifindex: ifindex as i32,
+            mr_type: PACKET_MR_PROMISC,
+            mr_alen: 0,
+            mr_address: [0; 8],
+        };
+        sys::set_option(fd, libc::SOL_PACKET, PACKET_ADD_MEMBERSHIP, promiscuous)?;
+        // Only now does it begin to receive, and only from this interface.
+        sys::bind_packet(fd, ifindex, ETH_P_ALL)?;
+        Ok(ReceiveRing {
+            socket,
+            mapping,
+            blocks: size.blocks,
+            next: 0,
+            clock: RealtimeOffset::measure(),
+            ignore_before: Instant::ZERO,
+            dropped: 0,
+        })
+    }
+
+    /// Forgets what has arrived before `now`.
+    pub fn restart(&mut self, now: Instant) -> io::Result<()> {
+        self.ignore_before = now;
+        self.clock = RealtimeOffset::measure();
+        while self.take_block(&mut |_, _| {}).is_some() {}
+        self.dropped()?;
+        self.dropped = 0;
+        sys::pending_error(sys::raw(&self.socket))
+    }
+
+    /// Frames lost since `restart` because the ring was full.
+    pub fn dropped(&mut self) -> io::Result<u64> {
+        // The kernel's counters start again from zero whenever they are read.
+        let fd = sys::raw(&self.socket);
+        let zero = libc::tpacket_stats_v3 { tp_packets: 0, tp_drops: 0, tp_freeze_q_cnt: 0 };
+        let statistics = sys::get_option(fd, libc::SOL_PACKET, PACKET_STATISTICS, zero)?;
+        self.dropped += u64::from(statistics.tp_drops);
+        Ok(self.dropped)
+    }
+
+    /// Whether the clock by which the kernel stamps frames was set during the trial, which makes
+    /// the arrival times worthless.
+    pub fn clock_was_set(&self) -> bool {
+        self.clock.was_set()
+    }
+
+    fn block_status(&self, block: usize) -> &AtomicU32 {
+        let at = block * BLOCK_BYTES + std::mem::offset_of!(libc::tpacket_block_desc, hdr);
+        // SAFETY: within the mapping and aligned (`at` checks); the word is only ever accessed
+        // atomically, by us and the kernel.
+        unsafe { AtomicU32::from_ptr(self.mapping.at::<u32>(at)) }
+    }
+
+    /// Passes on the frames of the next block, if the kernel has handed it over.
+    fn take_block(&mut self, take: &mut impl FnMut(Instant, &[u8])) -> Option<u64> {
+        if self.block_status(self.next).load(Ordering::Acquire) & BLOCK_USER == 0 {
+            return None;
+        }
+        let taken = self.walk_block(take);
+        self.block_status(self.next).store(BLOCK_KERNEL, Ordering::Release);
+        self.next = if self.next + 1 == self.blocks { 0 } else { self.next + 1 };
+        Some(taken)
+    }
+
+    fn walk_block(&self, take: &mut impl FnMut(Instant, &[u8])) -> u64 {
+        let start = self.next * BLOCK_BYTES;
+        // SAFETY: the block was handed over to us: the kernel writes it no more until its status
+        // is reset, and no other slice of it exists while `self` is borrowed here.
+        let block = unsafe { self.mapping.bytes_mut(start, BLOCK_BYTES) };
+        // SAFETY: `at` checked bounds and alignment; the block is ours as above.
+        let (frames, first) = unsafe {
+            let header = (*self.mapping.at::<libc::tpacket_block_desc>(start)).hdr.bh1;
+            (header.num_pkts, header.offset_to_first_pkt as usize)
+        };
+        let mut at = first;
+        let mut taken = 0;
+        for _ in 0..frames {
+            let header = Header::read(block, at);
+            let arrived = self.clock.to_monotonic(header.seconds, header.nanoseconds);
+            if arrived >= self.ignore_before {
+                take(arrived, header.frame(block, at));
+                taken += 1;
+            }
+            at += header.next_offset;
+        }
+        taken
+    }
+}
+
+/// What of a tpacket3_hdr is needed.
+struct Header {
+    next_offset: usize,
+    seconds: u32,
+    nanoseconds: u32,
+    captured_bytes: usize,
+    status: u32,
+    mac_offset: usize,
+    vlan: (u16, u16),
+}
+
+impl Header {
+    #[inline]
+    fn read(block: &[u8], at: usize) -> Header {
+        const LEN: usize = size_of::<libc::tpacket3_hdr>();
+        let bytes: &[u8; LEN] = block[at..at + LEN].try_into().expect("a slice of that length");
+        // SAFETY: a tpacket3_hdr is integers without padding; the array has its size.
+        let header: libc::tpacket3_hdr = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) };
+        Header {
+            next_offset: header.tp_next_offset as usize,
+            seconds: header.tp_sec,
+            nanoseconds: header.tp_nsec,
+            captured_bytes: header.tp_snaplen as usize,
+            status: header.tp_status,
+            mac_offset: usize::from(header.tp_mac),
+            vlan: (header.hv1.tp_vlan_tpid, header.hv1.tp_vlan_tci as u16),
+        }
+    }
+
+    /// The frame as it was on the wire: with the VLAN tag that the kernel took off, if any.
+    #[inline]
+    fn frame<'a>(&self, block: &'a mut [u8], at: usize) -> &'a [u8] {
+        let start = at + self.mac_offset;
+        let end = start + self.captured_bytes;
+        if self.status & STATUS_VLAN_VALID == 0 {
+            return &block[start..end];
+        }
+        let tpid = match self.status & STATUS_VLAN_TPID_VALID {
+            0 => ETH_P_8021Q,
+            _ => self.vlan.0,
+        };
+        let tagged = start - VLAN_TAG_BYTES;
+        block.copy_within(start..start + MAC_ADDRESSES_BYTES, tagged);
+        let tag = tagged + MAC_ADDRESSES_BYTES;
+        block[tag..tag + 2].copy_from_slice(&tpid.to_be_bytes());
+        block[tag + 2..tag + 4].copy_from_slice(&self.vlan.1.to_be_bytes());
+        &block[tagged..end]
+    }
+}
+
+impl FrameSource for ReceiveRing {
+    fn take_waiting(&mut self, mut take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
+        let mut taken = 0;
+        for _ in 0..BLOCKS_AT_ONCE {
+            match self.take_block(&mut take) {
+                Some(frames) => taken += frames,
+                None => break,
+            }
+        }
+        if taken == 0 {
+            self.clock.check();
+            sys::pending_error(sys::raw(&self.socket))?;
+        }
+        Ok(taken)
+    }
+}

@@ -1,0 +1,184 @@
+//! The ring from which frames are sent: TPACKET_V2, past the queueing discipline.
+//!
+//! By itself the kernel copies only the Ethernet header of a frame out of the ring and lets the
+//! rest refer to it, yet gives the slot back as soon as the receiving stack has taken the frame
+//! over (`skb_orphan` in ip_rcv), not when it is gone. A frame that still waits in a queue of the
+//! device would then change its bytes when the slot is written again: the tester would see loss
+//! and duplicates that never were. Therefore each frame carries a virtio-net header which names
+//! the whole frame as header, and the kernel copies all of it at once.
+
+use crate::pump::FrameSink;
+use crate::sys::{self, Mapping};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// linux/if_packet.h.
+const PACKET_VERSION: i32 = 10;
+const PACKET_TX_RING: i32 = 13;
+const PACKET_VNET_HDR: i32 = 15;
+const PACKET_QDISC_BYPASS: i32 = 20;
+const TPACKET_V2: i32 = 1;
+const STATUS_AVAILABLE: u32 = 0;
+const STATUS_SEND_REQUEST: u32 = 1;
+const STATUS_WRONG_FORMAT: u32 = 4;
+/// Where the virtio-net header begins within a slot: after a tpacket2_hdr, aligned to 16.
+const VNET_OFFSET: usize = size_of::<libc::tpacket2_hdr>().next_multiple_of(16);
+/// Where the frame begins.
+const FRAME_OFFSET: usize = VNET_OFFSET + size_of::<VnetHeader>();
+
+const SLOTS: usize = 512;
+/// Room for frames on their way through an interface that is slow to give them back.
+const SEND_BUFFER_BYTES: i32 = 16 << 20;
+
+/// struct virtio_net_hdr (linux/virtio_net.h).
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct VnetHeader {
+    flags: u8,
+    gso_type: u8,
+    header_len: u16,
+    gso_size: u16,
+    checksum_start: u16,
+    checksum_offset: u16,
+}
+
+/// Frames to be sent, shared with the kernel.
+pub(super) struct TransmitRing {
+    socket: OwnedFd,
+    mapping: Mapping,
+    slot_bytes: usize,
+    next: usize,
+    /// The oldest slot that the kernel may still own.
+    oldest: usize,
+    handed_over: usize,
+    refused: u64,
+}
+
+impl TransmitRing {
+    /// Opens a ring on an interface for frames up to `longest_bytes` (without FCS).
+    pub fn open(ifindex: u32, longest_bytes: usize) -> io::Result<Self> {
+        let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
+        let fd = sys::raw(&socket);
+        sys::set_option(fd, libc::SOL_PACKET, PACKET_VERSION, TPACKET_V2)?;
+        sys::set_option(fd, libc::SOL_PACKET, PACKET_QDISC_BYPASS, 1i32)?;
+        sys::set_option(fd, libc::SOL_PACKET, PACKET_VNET_HDR, 1i32)?;
+        let forced = sys::set_option(fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SEND_BUFFER_BYTES);
+        if forced.is_err() {
+            sys::set_option(fd, libc::SOL_SOCKET, libc::SO_SNDBUF, SEND_BUFFER_BYTES)?;
+        }
+        let slot_bytes = (FRAME_OFFSET + longest_bytes).next_power_of_two().max(2048);
+        let block_bytes = slot_bytes.max(64 << 10);
+        let request = libc::tpacket_req {
+            tp_block_size: block_bytes as u32,
+            tp_block_nr: (SLOTS * slot_bytes / block_bytes) as u32,
+            tp_frame_size: slot_bytes as u32,
+            tp_frame_nr: SLOTS as u32,
+        };
+        sys::set_option(fd, libc::SOL_PACKET, PACKET_TX_RING, request)?;
+        let mapping = Mapping::of(fd, SLOTS * slot_bytes, 0)?;
+        // Protocol 0: this socket receives nothing.
+        sys::bind_packet(fd, ifindex, 0)?;
+        Ok(TransmitRing {
+            socket,
+            mapping,
+            slot_bytes,
+            next: 0,
+            oldest: 0,
+            handed_over: 0,
+            refused: 0,
+        })
+    }
+
+    /// Longest frame that fits into a slot, without FCS.
+    pub fn longest_bytes(&self) -> usize {
+        self.slot_bytes - FRAME_OFFSET
+    }
+
+    #[inline]
+    fn status(&self, slot: usize) -> &AtomicU32 {
+        // SAFETY: `at` checks bounds and alignment (slots are powers of two); the status word is
+        // the first field of the header and only ever accessed atomically, by us and the kernel.
+        unsafe { AtomicU32::from_ptr(self.mapping.at::<u32>(slot * self.slot_bytes)) }
+    }
+
+    /// Takes back slots that the kernel has done with, in order.
+    fn reclaim(&mut self) {
+        while self.handed_over > 0 {
+            match self.status(self.oldest).load(Ordering::Acquire) {
+                STATUS_AVAILABLE => {}
+                status if status & STATUS_WRONG_FORMAT != 0 => {
+                    self.refused += 1;
+                    self.status(self.oldest).store(STATUS_AVAILABLE, Ordering::Release);
+                }
+                _ => return,
+            }
+            self.oldest = following(self.oldest);
+            self.handed_over -= 1;
+        }
+    }
+}
+
+#[inline]
+fn following(slot: usize) -> usize {
+    if slot + 1 == SLOTS { 0 } else { slot + 1 }
+}
+
+impl FrameSink for TransmitRing {
+    #[inline]
+    fn slot(&mut self) -> Option<&mut [u8]> {
+        if self.handed_over == SLOTS {
+            self.reclaim();
+            if self.handed_over == SLOTS {
+                return None;
+            }
+        }
+        let start = self.next * self.slot_bytes + FRAME_OFFSET;
+        // SAFETY: the slot was reclaimed, so the kernel is done with it until `commit` hands it
+        // over again; the borrow of `self` keeps other slices from existing.
+        Some(unsafe { self.mapping.bytes_mut(start, self.longest_bytes()) })
+    }
+
+    #[inline]
+    fn commit(&mut self, len_bytes: usize) {
+        let start = self.next * self.slot_bytes;
+        let header = self.mapping.at::<libc::tpacket2_hdr>(start);
+        let vnet = self.mapping.at::<VnetHeader>(start + VNET_OFFSET);
+        let whole_frame = VnetHeader { header_len: len_bytes as u16, ..Default::default() };
+        // SAFETY: the slot is ours (see `slot`), and `at` checked bounds and alignment.
+        unsafe {
+            (&raw mut (*header).tp_len).write((size_of::<VnetHeader>() + len_bytes) as u32);
+            vnet.write(whole_frame);
+        }
+        self.status(self.next).store(STATUS_SEND_REQUEST, Ordering::Release);
+        self.next = following(self.next);
+        self.handed_over += 1;
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // SAFETY: an empty message; the kernel takes the frames from the ring.
+        let sent =
+            unsafe { libc::send(sys::raw(&self.socket), std::ptr::null(), 0, libc::MSG_DONTWAIT) };
+        let outcome = if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) };
+        if self.handed_over > SLOTS / 2 || outcome.is_err() {
+            self.reclaim();
+        }
+        match outcome {
+            // No room in the interface's queue or the socket's budget: the frames stay in the
+            // ring, and the next call tries them again.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN)) => {
+                Ok(())
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn pending(&mut self) -> usize {
+        self.reclaim();
+        self.handed_over
+    }
+
+    fn refused(&self) -> u64 {
+        self.refused
+    }
+}

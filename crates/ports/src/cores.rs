@@ -1,0 +1,119 @@
+//! Which thread runs on which core: a pure function, so that it can be printed and tested.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use trial::PortId;
+
+/// Where the threads of a trial run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CorePlan {
+    /// Core of each transmitting port's thread.
+    pub transmit: BTreeMap<PortId, usize>,
+    /// Core of each port's receiving thread.
+    pub receive: BTreeMap<PortId, usize>,
+    /// What a reader should know, such as that tester and device share a core.
+    pub notes: Vec<String>,
+}
+
+/// Relative weight of what runs on a core. A transmitter spins and must not be disturbed; a
+/// device's thread may need all of a core; a receiver works in short spells.
+const TRANSMITTER: u32 = 8;
+const DEVICE: u32 = 6;
+const RECEIVER: u32 = 1;
+
+/// Gives every thread the least loaded core: transmitters first, since pacing suffers most from
+/// company. `cores` are those the tester may use, `device_cores` those the device's own threads
+/// are pinned to (none known: empty).
+pub fn plan(
+    cores: &[usize],
+    transmitting: &[PortId],
+    receiving: &[PortId],
+    device_cores: &[usize],
+) -> CorePlan {
+    let mut load: BTreeMap<usize, u32> = cores.iter().map(|core| (*core, 0)).collect();
+    for core in device_cores {
+        load.entry(*core).and_modify(|load| *load += DEVICE);
+    }
+    let mut place = |ports: &[PortId], weight: u32| -> BTreeMap<PortId, usize> {
+        let mut placed = BTreeMap::new();
+        for port in ports {
+            if let Some((core, load)) = load.iter_mut().min_by_key(|(core, load)| (**load, **core))
+            {
+                *load += weight;
+                placed.insert(*port, *core);
+            }
+        }
+        placed
+    };
+    let mut plan = CorePlan {
+        transmit: place(transmitting, TRANSMITTER),
+        receive: place(receiving, RECEIVER),
+        notes: vec![],
+    };
+    plan.notes = notes(&plan, device_cores);
+    plan
+}
+
+fn notes(plan: &CorePlan, device_cores: &[usize]) -> Vec<String> {
+    let mut threads: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for (port, core) in &plan.transmit {
+        threads.entry(*core).or_default().push(format!("{port} transmit"));
+    }
+    for (port, core) in &plan.receive {
+        threads.entry(*core).or_default().push(format!("{port} receive"));
+    }
+    let mut notes = vec![];
+    let mut layout = String::from("threads:");
+    for (core, names) in &threads {
+        let _ = write!(layout, " core {core}: {};", names.join(", "));
+    }
+    notes.push(layout.trim_end_matches(';').to_string());
+    for core in threads.keys().filter(|core| device_cores.contains(core)) {
+        notes.push(format!("tester and device share core {core}"));
+    }
+    let mut senders: BTreeMap<usize, usize> = BTreeMap::new();
+    plan.transmit.values().for_each(|core| *senders.entry(*core).or_default() += 1);
+    for (core, count) in senders.into_iter().filter(|(_, count)| *count > 1) {
+        notes.push(format!("{count} transmitters share core {core}: pacing suffers"));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: PortId = PortId(0);
+    const B: PortId = PortId(1);
+
+    #[test]
+    fn one_way_on_two_cores_sending_and_receiving_are_apart() {
+        let plan = plan(&[0, 1], &[A], &[A, B], &[]);
+        assert_eq!(plan.transmit[&A], 0);
+        assert_eq!((plan.receive[&A], plan.receive[&B]), (1, 1));
+        assert_eq!(plan.notes.len(), 1, "{:?}", plan.notes);
+    }
+
+    #[test]
+    fn a_core_shared_with_the_device_is_said() {
+        let plan = plan(&[0, 1], &[A], &[B], &[1]);
+        assert_eq!((plan.transmit[&A], plan.receive[&B]), (0, 1));
+        assert!(plan.notes.contains(&"tester and device share core 1".to_string()));
+    }
+
+    #[test]
+    fn with_cores_to_spare_nobody_shares() {
+        let plan = plan(&[0, 1, 2, 3, 4, 5], &[A, B], &[A, B], &[2, 3]);
+        let mut used: Vec<_> = plan.transmit.values().chain(plan.receive.values()).collect();
+        used.sort();
+        used.dedup();
+        assert_eq!(used.len(), 4);
+        assert_eq!(plan.notes.len(), 1, "{:?}", plan.notes);
+    }
+
+    #[test]
+    fn two_transmitters_on_one_core_are_said() {
+        let plan = plan(&[3], &[A, B], &[A, B], &[]);
+        assert!(plan.notes.iter().any(|note| note.contains("2 transmitters share core 3")));
+    }
+}

@@ -1,0 +1,183 @@
+//! What an interface's driver is and does by itself, by the ethtool ioctl: it works on every
+//! kernel that has AF_XDP and needs only a socket in the interface's namespace.
+
+use crate::sys;
+use std::io;
+use std::os::fd::OwnedFd;
+use trial::TesterError;
+
+/// linux/sockios.h.
+const SIOCETHTOOL: libc::Ioctl = 0x8946;
+/// linux/ethtool.h.
+const ETHTOOL_GDRVINFO: u32 = 0x03;
+const ETHTOOL_GLINK: u32 = 0x0a;
+const ETHTOOL_GCHANNELS: u32 = 0x3c;
+const ETHTOOL_GSET: u32 = 0x01;
+const ETHTOOL_GFLAGS: u32 = 0x25;
+const ETHTOOL_SFLAGS: u32 = 0x26;
+const FLAG_LARGE_RECEIVE: u32 = 1 << 15;
+const FLAG_RECEIVE_VLAN: u32 = 1 << 8;
+const FLAG_TRANSMIT_VLAN: u32 = 1 << 7;
+const SPEED_UNKNOWN: u32 = u32::MAX;
+
+/// An offload with a switch of its own; each before what it depends on.
+const OFFLOADS: [(&str, u32); 6] = [
+    ("generic-receive-offload", 0x2b),
+    ("tcp-segmentation-offload", 0x1e),
+    ("generic-segmentation-offload", 0x23),
+    ("scatter-gather", 0x18),
+    ("tx-checksumming", 0x16),
+    ("rx-checksumming", 0x14),
+];
+/// Offloads that are bits of one word.
+const FLAG_OFFLOADS: [(&str, u32); 3] = [
+    ("large-receive-offload", FLAG_LARGE_RECEIVE),
+    ("rx-vlan-offload", FLAG_RECEIVE_VLAN),
+    ("tx-vlan-offload", FLAG_TRANSMIT_VLAN),
+];
+
+/// Asks an interface's driver, in the namespace in which it was opened.
+#[derive(Debug)]
+pub struct Ethtool {
+    socket: OwnedFd,
+    interface: String,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Value {
+    command: u32,
+    data: u32,
+}
+
+/// struct ethtool_drvinfo.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct DriverInfo {
+    command: u32,
+    driver: [u8; 32],
+    rest: [u8; 160],
+}
+
+/// struct ethtool_channels.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Channels {
+    command: u32,
+    max: [u32; 4],
+    receive: u32,
+    transmit: u32,
+    other: u32,
+    combined: u32,
+}
+
+/// struct ethtool_cmd, as far as it is read here.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Settings {
+    command: u32,
+    supported: u32,
+    advertising: u32,
+    speed: u16,
+    others: [u8; 14],
+    speed_high: u16,
+    more: [u8; 14],
+}
+
+impl Ethtool {
+    /// Opens a way to ask about `interface`.
+    pub fn open(interface: &str) -> Result<Self, TesterError> {
+        let socket = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, 0);
+        let socket = socket.map_err(|error| sys::port_error(interface, "ask ethtool", &error))?;
+        Ok(Ethtool { socket, interface: interface.into() })
+    }
+
+    /// Name of the driver, such as `veth` or `ixgbe`; empty if it does not say.
+    pub fn driver(&self) -> String {
+        let mut info = DriverInfo { command: ETHTOOL_GDRVINFO, driver: [0; 32], rest: [0; 160] };
+        match self.ask(&mut info) {
+            Ok(()) => info.driver.iter().take_while(|c| **c > 0).map(|c| *c as char).collect(),
+            Err(_) => String::new(),
+        }
+    }
+
+    /// Whether the link is up; `None` if the driver does not say.
+    pub fn link_detected(&self) -> Option<bool> {
+        let mut value = Value { command: ETHTOOL_GLINK, data: 0 };
+        self.ask(&mut value).ok().map(|()| value.data != 0)
+    }
+
+    /// Rate of the medium in Mb/s; `None` where the driver has none to tell.
+    pub fn speed_mbps(&self) -> Option<u32> {
+        let mut settings = Settings { command: ETHTOOL_GSET, ..Default::default() };
+        self.ask(&mut settings).ok()?;
+        let speed = u32::from(settings.speed_high) << 16 | u32::from(settings.speed);
+        (speed != 0 && speed != SPEED_UNKNOWN && settings.speed != u16::MAX).then_some(speed)
+    }
+
+    /// How many receive queues are in use.
+    pub fn receive_queues(&self) -> u32 {
+        let mut channels = Channels { command: ETHTOOL_GCHANNELS, ..Default::default() };
+        match self.ask(&mut channels) {
+            Ok(()) => (channels.receive + channels.combined).max(1),
+            Err(_) => 1,
+        }
+    }
+
+    /// Switches off everything that would merge frames, split them, hide their tags or leave
+    /// their checksums open. Gives the names of what stays on.
+    pub fn disable_offloads(&self) -> Vec<String> {
+        let single = OFFLOADS.iter().filter(|(_, get)| !self.disable(*get));
+        let mut left_on: Vec<String> = single.map(|(name, _)| (*name).into()).collect();
+        let mut flags = Value { command: ETHTOOL_GFLAGS, data: 0 };
+        if self.ask(&mut flags).is_ok() {
+            let on = flags.data;
+            for (name, bit) in FLAG_OFFLOADS.iter().filter(|(_, bit)| on & bit != 0) {
+                let mut wanted = Value { command: ETHTOOL_SFLAGS, data: flags.data & !bit };
+                match self.ask(&mut wanted) {
+                    Ok(()) => flags.data &= !bit,
+                    Err(_) => left_on.push((*name).into()),
+                }
+            }
+        }
+        left_on
+    }
+
+    /// Names of the offloads that are on.
+    pub fn offloads_on(&self) -> Vec<String> {
+        let is_on = |get: u32| {
+            let mut value = Value { command: get, data: 0 };
+            self.ask(&mut value).is_ok() && value.data != 0
+        };
+        OFFLOADS.iter().filter(|(_, get)| is_on(*get)).map(|(name, _)| (*name).into()).collect()
+    }
+
+    /// True if the offload is off afterwards. The command that sets is one above that which gets.
+    fn disable(&self, get: u32) -> bool {
+        let mut value = Value { command: get, data: 0 };
+        if self.ask(&mut value).is_err() || value.data == 0 {
+            return true;
+        }
+        let mut off = Value { command: get + 1, data: 0 };
+        let asked = self.ask(&mut off);
+        value.command = get;
+        asked.is_ok() && self.ask(&mut value).is_ok() && value.data == 0
+    }
+
+    /// One SIOCETHTOOL; `data` is the command's own structure, which begins with the command.
+    fn ask<T: Copy>(&self, data: &mut T) -> io::Result<()> {
+        // SAFETY: ifreq is plain data for which all zeroes is a value.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        if self.interface.len() >= request.ifr_name.len() {
+            return Err(io::Error::from_raw_os_error(libc::ENODEV));
+        }
+        for (to, from) in request.ifr_name.iter_mut().zip(self.interface.bytes()) {
+            *to = from as libc::c_char;
+        }
+        request.ifr_ifru.ifru_data = (&raw mut *data).cast();
+        // SAFETY: the name is terminated (shorter than its zeroed array); `data` is a live and
+        // exclusive reference to the structure that its command makes the kernel read and write.
+        let result = unsafe { libc::ioctl(sys::raw(&self.socket), SIOCETHTOOL, &mut request) };
+        sys::check(result).map(drop)
+    }
+}

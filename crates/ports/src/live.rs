@@ -1,0 +1,187 @@
+//! The live tester: a [`Tester`] made of real ports.
+
+use crate::cores::{self, CorePlan};
+use crate::open::{OpenPort, settle_process};
+use crate::session::Session;
+use crate::{clock, sys};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use trial::{
+    DeviceAction, PortId, Prelude, Tester, TesterDescription, TesterError, Trial, TrialResult,
+};
+use units::{Duration, Instant};
+
+/// What the tester can have done to the device, and ask of it.
+pub trait DeviceControl: Send {
+    /// Carries out an action and returns when it is over.
+    fn act(&mut self, action: &DeviceAction) -> Result<(), TesterError>;
+    /// An error if the device is known to be gone.
+    fn check(&mut self) -> Result<(), TesterError>;
+}
+
+/// How a live tester is to behave.
+#[derive(Default)]
+pub struct LiveOptions {
+    /// Cores to which the device's own threads are pinned, if it is a device of this machine.
+    pub device_cores: Vec<usize>,
+    /// Whether transmitters run with real-time priority (SCHED_FIFO).
+    pub real_time: bool,
+    /// Way to the device, if there is one.
+    pub device: Option<Box<dyn DeviceControl>>,
+    /// Set by whoever wants the tester to stop, such as a signal handler.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Real ports as one tester.
+pub struct LiveTester {
+    pub(crate) ports: Vec<OpenPort>,
+    pub(crate) options: LiveOptions,
+    description: TesterDescription,
+    cores: Vec<usize>,
+}
+
+impl LiveTester {
+    /// A tester of these ports, numbered in their order.
+    pub fn new(ports: Vec<OpenPort>, options: LiveOptions) -> Result<Self, TesterError> {
+        for (index, port) in ports.iter().enumerate() {
+            if port.describe().id != PortId(index as u16) {
+                let what = format!("{} is not number {index}", port.describe().name);
+                return Err(TesterError::BadTrial(what));
+            }
+        }
+        let mut notes = settle_process();
+        notes.extend(ports.iter().flat_map(|port| port.notes.clone()));
+        let cores = sys::allowed_cores();
+        let both_ways: Vec<PortId> = ports.iter().map(|port| port.describe().id).collect();
+        let plan = cores::plan(&cores, &both_ways, &both_ways, &options.device_cores);
+        notes.extend(plan.notes.iter().map(|note| format!("when all ports transmit, {note}")));
+        let description = TesterDescription {
+            name: tester_name(&ports),
+            ports: ports.iter().map(|port| port.describe().clone()).collect(),
+            tick: clock::TICK,
+            notes,
+        };
+        Ok(LiveTester { ports, options, description, cores })
+    }
+
+    /// The ports, for whoever wants to look at interfaces.
+    pub fn ports(&self) -> &[OpenPort] {
+        &self.ports
+    }
+
+    fn core_plan(&self, trial: &Trial) -> CorePlan {
+        let transmitting: Vec<PortId> = trial.loads.iter().map(|load| load.port).collect();
+        // Ports where nothing is expected come last: their receivers have little to do.
+        let all = || self.description.ports.iter().map(|port| port.id);
+        let expected = |port: &PortId| trial.streams.iter().any(|s| s.expect.includes(*port));
+        let receiving: Vec<PortId> =
+            all().filter(expected).chain(all().filter(|port| !expected(port))).collect();
+        cores::plan(&self.cores, &transmitting, &receiving, &self.options.device_cores)
+    }
+
+    fn check_fits(&self, trial: &Trial) -> Result<(), TesterError> {
+        let known = |port: PortId| {
+            let port = self.ports.get(usize::from(port.0));
+            port.ok_or_else(|| TesterError::BadTrial("it names a port there is not".into()))
+        };
+        for load in &trial.loads {
+            known(load.port)?;
+        }
+        for stream in &trial.streams {
+            let port = known(stream.from)?.describe();
+            let longest = stream.frames.iter().map(|frame| untagged_bytes(&frame.bytes)).max();
+            let size_bytes = longest.unwrap_or(0) as u32 + 4;
+            if size_bytes > port.max_frame_size_bytes {
+                return Err(mtu_too_small(&port.name, size_bytes, port.max_frame_size_bytes));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the prelude's frames, each group with its wait.
+    fn send_prelude(&mut self, prelude: &[Prelude]) -> Result<(), TesterError> {
+        for step in prelude {
+            let port = self.ports.get_mut(usize::from(step.port.0));
+            let port = port.ok_or_else(|| {
+                TesterError::BadTrial("the prelude names a port there is not".into())
+            })?;
+            port.send_now(&step.frames)?;
+            self.pause(step.wait)?;
+        }
+        Ok(())
+    }
+}
+
+impl Tester for LiveTester {
+    fn describe(&self) -> &TesterDescription {
+        &self.description
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        self.check_fits(trial)?;
+        self.send_prelude(&trial.prelude)?;
+        let plan = self.core_plan(trial);
+        let result = Session::new(trial, &plan, &mut self.ports, &mut self.options)?.run()?;
+        self.pause(trial.waits.settle)?;
+        Ok(result)
+    }
+
+    fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
+        wait_unless(clock::now() + span, &self.options.stop)
+    }
+}
+
+/// Waits until `until`, or fails as soon as `stop` is set.
+fn wait_unless(until: Instant, stop: &AtomicBool) -> Result<(), TesterError> {
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Err(TesterError::Interrupted);
+        }
+        let left = until.since(clock::now());
+        if left == Duration::ZERO {
+            return Ok(());
+        }
+        clock::sleep(left.min(Duration::from_ms(10)));
+    }
+}
+
+fn tester_name(ports: &[OpenPort]) -> String {
+    let mut types: Vec<&str> = ports.iter().map(|p| p.describe().port_type.as_str()).collect();
+    types.dedup();
+    format!("netanvil {}, {} ports", env!("CARGO_PKG_VERSION"), types.join(" and "))
+}
+
+/// Length of a frame less its VLAN tags, which an MTU does not count.
+fn untagged_bytes(frame: &[u8]) -> usize {
+    let tag = |at: usize| matches!(frame.get(at..at + 2), Some([0x81, 0x00] | [0x88, 0xa8]));
+    let tags = (0..).take_while(|n| tag(12 + 4 * n)).count();
+    frame.len() - 4 * tags
+}
+
+fn mtu_too_small(port: &str, size_bytes: u32, max_bytes: u32) -> TesterError {
+    let mtu = |frame_bytes: u32| frame_bytes.saturating_sub(18);
+    TesterError::Unsupported {
+        port: port.into(),
+        what: format!("frames of {size_bytes} bytes with an MTU of {} bytes", mtu(max_bytes)),
+        remedy: format!(
+            "ip link set {port} mtu {}, likewise on the device's side, and start again",
+            mtu(size_bytes)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vlan_tags_do_not_count_against_the_mtu() {
+        let mut frame = vec![0; 1522];
+        assert_eq!(untagged_bytes(&frame), 1522);
+        frame[12..14].copy_from_slice(&[0x88, 0xa8]);
+        assert_eq!(untagged_bytes(&frame), 1518);
+        frame[16..18].copy_from_slice(&[0x81, 0x00]);
+        assert_eq!(untagged_bytes(&frame), 1514);
+        assert_eq!(untagged_bytes(&[0; 5]), 5);
+    }
+}

@@ -1,0 +1,380 @@
+//! One trial on live ports: threads are started, watched and ended, and what they report is put
+//! together. The order of events is that of [`crate::Port`].
+
+use crate::cores::CorePlan;
+use crate::interface::InterfaceCounters;
+use crate::live::LiveOptions;
+use crate::open::OpenPort;
+use crate::{Halves, Interface, Transmission, TrialSignals, clock, sys};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Scope, ScopedJoinHandle};
+use trial::{
+    Expectation, PortCounters, PortId, PortReceived, ReceivePlan, StreamId, TesterError,
+    TransmitPlan, Trial, TrialResult,
+};
+use units::{Duration, Instant};
+
+/// From announcing the start to the first frame: threads get into position.
+const LEAD: Duration = Duration::from_ms(20);
+/// So long after its schedule has ended a transmitter that lags may still send; what is unsent
+/// then is shortfall.
+const GRACE: Duration = Duration::from_ms(20);
+/// With nothing missing, residual frames could only be duplicates: they are waited for so long.
+const COMPLETE_QUIET: Duration = Duration::from_ms(50);
+/// How long nothing must arrive before counters are read: longer than any ring holds back
+/// frames.
+const QUIET: Duration = Duration::from_ms(10);
+/// A device that never falls silent is not waited for longer.
+const LONGEST_QUIESCENCE: Duration = Duration::from_ms(500);
+/// How often interfaces are looked at while a trial runs.
+const LOOK: Duration = Duration::from_ms(50);
+
+/// A trial about to run.
+pub(crate) struct Session<'a> {
+    trial: &'a Trial,
+    cores: &'a CorePlan,
+    ports: &'a mut [OpenPort],
+    options: &'a mut LiveOptions,
+    transmit_plans: BTreeMap<PortId, TransmitPlan>,
+    receive_plans: BTreeMap<PortId, ReceivePlan>,
+}
+
+/// The threads of a trial.
+struct Threads<'scope> {
+    transmit: Vec<ScopedJoinHandle<'scope, Result<Transmission, TesterError>>>,
+    receive: Vec<ScopedJoinHandle<'scope, Result<Received, TesterError>>>,
+    /// The device action; at most one.
+    action: Vec<ScopedJoinHandle<'scope, Result<(Instant, Instant), TesterError>>>,
+}
+
+struct Received {
+    account: PortReceived,
+    drops: Vec<(String, u64)>,
+}
+
+/// What the threads brought home.
+struct Outcome {
+    start: Instant,
+    transmissions: Vec<Transmission>,
+    received: Vec<Received>,
+    action: Option<(Instant, Instant)>,
+}
+
+impl<'a> Session<'a> {
+    /// Makes ready; nothing is sent yet, but from here on ports receive.
+    pub fn new(
+        trial: &'a Trial,
+        cores: &'a CorePlan,
+        ports: &'a mut [OpenPort],
+        options: &'a mut LiveOptions,
+    ) -> Result<Self, TesterError> {
+        let plans = trial.transmit_plans()?;
+        let transmit_plans: BTreeMap<_, _> =
+            plans.into_iter().map(|plan| (plan.port, plan)).collect();
+        let mut receive_plans = BTreeMap::new();
+        for port in ports.iter_mut() {
+            let id = port.describe().id;
+            let receive_plan = trial.receive_plan(id);
+            let Halves { transmit, receive } = port.port.halves();
+            if let Some(plan) = transmit_plans.get(&id) {
+                transmit.prepare(plan)?;
+            }
+            receive.prepare(&receive_plan)?;
+            receive_plans.insert(id, receive_plan);
+        }
+        Ok(Session { trial, cores, ports, options, transmit_plans, receive_plans })
+    }
+
+    /// Runs the trial to the end of its drain time.
+    pub fn run(self) -> Result<TrialResult, TesterError> {
+        let ids: Vec<PortId> = self.ports.iter().map(|port| port.describe().id).collect();
+        let before = self.interface_counters()?;
+        let control_before = self.control_frames();
+        let signals = TrialSignals::new(ids);
+        let Session { trial, cores, ports, options, transmit_plans, receive_plans } = self;
+        let outcome = std::thread::scope(|scope| {
+            let mut interfaces = vec![];
+            let mut threads = Threads { transmit: vec![], receive: vec![], action: vec![] };
+            let mut transmitters = vec![];
+            for port in ports.iter_mut() {
+                let id = port.port.describe().id;
+                let Halves { transmit, receive } = port.port.halves();
+                let (plan, core) = (&receive_plans[&id], cores.receive.get(&id).copied());
+                let signals = &signals;
+                threads.receive.push(spawn(scope, core, false, signals, move || {
+                    let account = receive.receive(plan, signals)?;
+                    Ok(Received { account, drops: receive.drops()? })
+                }));
+                if let Some(plan) = transmit_plans.get(&id) {
+                    transmitters.push((plan, transmit, cores.transmit.get(&id).copied()));
+                }
+                interfaces.push(&port.interface);
+            }
+            let start = clock::now() + LEAD;
+            signals.announce(start);
+            let stop_at = start + trial.duration() + GRACE;
+            let real_time = options.real_time;
+            for (plan, transmit, core) in transmitters {
+                let signals = &signals;
+                threads.transmit.push(spawn(scope, core, real_time, signals, move || {
+                    transmit.transmit(plan, start, stop_at, signals)
+                }));
+            }
+            if let (Some((after, action)), Some(device)) = (&trial.action, &mut options.device) {
+                let signals = &signals;
+                threads.action.push(spawn(scope, None, false, signals, move || {
+                    clock::wait_until(start + *after);
+                    let begun = clock::now();
+                    device.act(action)?;
+                    Ok((begun, clock::now()))
+                }));
+            }
+            let next_look = clock::now();
+            let mut watch = Watch { signals: &signals, interfaces, stop: &options.stop, next_look };
+            watch.conduct(trial, start, threads)
+        })?;
+        let session = Session { trial, cores, ports, options, transmit_plans, receive_plans };
+        session.conclude(outcome, &before, control_before)
+    }
+
+    fn interface_counters(&self) -> Result<Vec<InterfaceCounters>, TesterError> {
+        let states = self.ports.iter().map(|port| port.interface.state_if_up());
+        states.map(|state| state.map(|state| state.counters)).collect()
+    }
+
+    fn control_frames(&self) -> Vec<u64> {
+        self.ports.iter().map(OpenPort::control_frames).collect()
+    }
+
+    fn conclude(
+        &self,
+        outcome: Outcome,
+        before: &[InterfaceCounters],
+        control_before: Vec<u64>,
+    ) -> Result<TrialResult, TesterError> {
+        let after = self.interface_counters()?;
+        let control_after = self.control_frames();
+        let mut counters = vec![];
+        let mut accounts = vec![];
+        for (index, received) in outcome.received.into_iter().enumerate() {
+            let counted = after[index] - before[index];
+            counters.push(PortCounters {
+                port: received.account.port,
+                interface_sent: Some(counted.tx_frames),
+                interface_received: Some(counted.rx_frames),
+                tester_drops: with_interface_drops(received.drops, &counted),
+                control_frames: control_after[index] - control_before[index],
+            });
+            accounts.push(received.account);
+        }
+        let reports = outcome.transmissions.into_iter();
+        let reports = reports.map(|sent| (sent.report, sent.not_sent_frames)).collect();
+        let mut result = self.trial.conclude(outcome.start, reports, accounts, counters);
+        result.action = outcome.action;
+        result.notes.extend(self.cores.notes.iter().cloned());
+        Ok(result)
+    }
+}
+
+fn with_interface_drops(
+    mut drops: Vec<(String, u64)>,
+    counted: &InterfaceCounters,
+) -> Vec<(String, u64)> {
+    drops.push(("interface rx_dropped".into(), counted.rx_dropped));
+    drops.push(("interface rx_errors".into(), counted.rx_errors));
+    drops
+}
+
+/// Starts a thread of the trial. If it fails, transmitters are told to stop.
+fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    core: Option<usize>,
+    real_time: bool,
+    signals: &'scope TrialSignals,
+    body: impl FnOnce() -> Result<T, TesterError> + Send + 'scope,
+) -> ScopedJoinHandle<'scope, Result<T, TesterError>> {
+    scope.spawn(move || {
+        if let Some(core) = core {
+            sys::pin_thread(core)
+                .map_err(|error| sys::system(format!("pin a thread to core {core}"), &error))?;
+        }
+        if real_time {
+            sys::make_real_time().map_err(|error| {
+                sys::system("use real-time priority (leave it off, or run as root)", &error)
+            })?;
+        }
+        sys::prefer_thread();
+        sys::tighten_timer_slack();
+        body().inspect_err(|_| signals.stop())
+    })
+}
+
+/// The control thread's view of a running trial.
+struct Watch<'a> {
+    signals: &'a TrialSignals,
+    interfaces: Vec<&'a Interface>,
+    stop: &'a AtomicBool,
+    next_look: Instant,
+}
+
+impl Watch<'_> {
+    /// Sees a trial through. Whatever goes wrong, all threads end before this returns.
+    fn conduct(
+        &mut self,
+        trial: &Trial,
+        start: Instant,
+        mut threads: Threads<'_>,
+    ) -> Result<Outcome, TesterError> {
+        let outcome = self.see_through(trial, start, &mut threads);
+        if outcome.is_err() {
+            self.signals.stop();
+            self.signals.close(BTreeMap::new());
+        }
+        let failures = threads.join_all();
+        match outcome {
+            // What a thread has to say is the cause; what was noticed here may be its effect.
+            Err(noticed) if noticed != TesterError::Interrupted => {
+                Err(failures.into_iter().next().unwrap_or(noticed))
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn see_through(
+        &mut self,
+        trial: &Trial,
+        start: Instant,
+        threads: &mut Threads<'_>,
+    ) -> Result<Outcome, TesterError> {
+        while !threads.transmit.iter().all(|thread| thread.is_finished()) {
+            self.look_around(threads)?;
+            clock::sleep(Duration::from_ms(1));
+        }
+        let transmissions = joined(&mut threads.transmit)?;
+        let sent = sent_of_stream(&transmissions);
+        let last = transmissions.iter().filter_map(|sent| sent.report.last_departure).max();
+        let deadline = last.unwrap_or(start) + trial.waits.drain;
+        self.signals.set_deadline(deadline);
+        self.drain(expected_arrivals(trial, &sent), deadline, threads)?;
+        let action = joined(&mut threads.action)?.pop();
+        self.await_quiescence(threads)?;
+        self.signals.close(sent);
+        let received = joined(&mut threads.receive)?;
+        Ok(Outcome { start, transmissions, received, action })
+    }
+
+    /// Waits for residual frames until the deadline, or until nothing is missing and nothing
+    /// comes any more.
+    fn drain(
+        &mut self,
+        expected: Option<u64>,
+        deadline: Instant,
+        threads: &Threads<'_>,
+    ) -> Result<(), TesterError> {
+        let mut silence = Silence::begin(self.signals);
+        loop {
+            let now = clock::now();
+            let complete = expected == Some(self.signals.expected_arrivals());
+            let quiet = silence.lasts(self.signals, now) >= COMPLETE_QUIET;
+            if now >= deadline || (complete && quiet) {
+                return Ok(());
+            }
+            self.look_around(threads)?;
+            clock::sleep(deadline.since(now).min(Duration::from_ms(2)));
+        }
+    }
+
+    /// Waits until nothing arrives any more, so that counters can be read.
+    fn await_quiescence(&mut self, threads: &Threads<'_>) -> Result<(), TesterError> {
+        let begun = clock::now();
+        let mut silence = Silence::begin(self.signals);
+        loop {
+            let now = clock::now();
+            if silence.lasts(self.signals, now) >= QUIET || now.since(begun) > LONGEST_QUIESCENCE {
+                return Ok(());
+            }
+            self.look_around(threads)?;
+            clock::sleep(Duration::from_ms(1));
+        }
+    }
+
+    /// Fails if somebody wants to stop, an interface is gone or down, or a thread has failed.
+    fn look_around(&mut self, threads: &Threads<'_>) -> Result<(), TesterError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(TesterError::Interrupted);
+        }
+        let failed = self.signals.stopped() || threads.receive.iter().any(|t| t.is_finished());
+        if failed || clock::now() >= self.next_look {
+            self.next_look = clock::now() + LOOK;
+            self.interfaces.iter().try_for_each(|interface| interface.state_if_up().map(drop))?;
+        }
+        if failed {
+            return Err(TesterError::System {
+                what: "run a trial".into(),
+                detail: "a thread of the tester ended early".into(),
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Threads<'_> {
+    /// Waits for all threads that are left; gives the errors with which they ended.
+    fn join_all(self) -> Vec<TesterError> {
+        let transmit = self.transmit.into_iter().filter_map(|thread| finish(thread).err());
+        let receive = self.receive.into_iter().filter_map(|thread| finish(thread).err());
+        let action = self.action.into_iter().filter_map(|thread| finish(thread).err());
+        transmit.chain(receive).chain(action).collect()
+    }
+}
+
+/// Waits for threads; the first error with which one ended is the error of all.
+fn joined<T>(
+    threads: &mut Vec<ScopedJoinHandle<'_, Result<T, TesterError>>>,
+) -> Result<Vec<T>, TesterError> {
+    threads.drain(..).map(finish).collect()
+}
+
+fn finish<T>(thread: ScopedJoinHandle<'_, Result<T, TesterError>>) -> Result<T, TesterError> {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn sent_of_stream(transmissions: &[Transmission]) -> BTreeMap<StreamId, u64> {
+    let mut sent = BTreeMap::new();
+    for (stream, frames) in transmissions.iter().flat_map(|sent| &sent.report.sent_of_stream) {
+        *sent.entry(*stream).or_default() += frames;
+    }
+    sent
+}
+
+/// How many arrivals there are when nothing is missing; `None` where nothing is expected.
+fn expected_arrivals(trial: &Trial, sent: &BTreeMap<StreamId, u64>) -> Option<u64> {
+    let signed = trial.streams.iter().filter(|s| s.frames.iter().all(|f| f.form.is_some()));
+    let expected = signed.map(|stream| match &stream.expect {
+        Expectation::Ports(ports) => {
+            ports.len() as u64 * sent.get(&stream.id).copied().unwrap_or(0)
+        }
+        Expectation::Unchecked => 0,
+    });
+    Some(expected.sum()).filter(|arrivals| *arrivals > 0)
+}
+
+/// How long no frame has arrived on any port.
+struct Silence {
+    arrivals: u64,
+    since: Instant,
+}
+
+impl Silence {
+    fn begin(signals: &TrialSignals) -> Self {
+        Silence { arrivals: signals.arrivals(), since: clock::now() }
+    }
+    fn lasts(&mut self, signals: &TrialSignals, now: Instant) -> Duration {
+        let arrivals = signals.arrivals();
+        if arrivals != self.arrivals {
+            *self = Silence { arrivals, since: now };
+        }
+        now.since(self.since)
+    }
+}

@@ -1,0 +1,258 @@
+//! What every [`Tester`] must get right, as one body of checks: the live ports and the simulator
+//! run the same. Compiled with the feature `conformance` only.
+//!
+//! The tester is to be joined by something that forwards every frame of the given [`Path`]s
+//! without loss, duplication or reordering, at the rate given: two ports back to back, a router, a
+//! bridge, or a perfect simulated device.
+
+use crate::{
+    Expectation, Insertion, PortId, PortLoad, Role, Schedule, Stream, StreamFrame, StreamId,
+    Tagging, Tester, Trial, TrialResult, Trigger, ValidityLimits, Waits,
+};
+use std::net::Ipv4Addr;
+use units::{Duration, FrameRate, FrameSize};
+use wire::ethernet::MacAddr;
+use wire::signature::Key;
+use wire::template::FrameTemplate;
+
+/// How often a trial in which the tester fell short is tried.
+const ATTEMPTS: usize = 6;
+
+/// A way through the device that frames can take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Path {
+    /// Where frames enter the device.
+    pub from: PortId,
+    /// Where they come out.
+    pub to: PortId,
+    /// Addresses of the source.
+    pub source: (MacAddr, Ipv4Addr),
+    /// Ethernet address to send to (of the next hop), IPv4 address of the destination.
+    pub destination: (MacAddr, Ipv4Addr),
+}
+
+/// What to send in one trial.
+#[derive(Clone, Debug)]
+pub struct Load<'a> {
+    /// The paths, each with as many streams as `streams_each`.
+    pub paths: &'a [Path],
+    /// Streams of each path.
+    pub streams_each: u16,
+    /// Sizes of a stream's frames, in turn.
+    pub sizes: &'a [FrameSize],
+    /// Of each transmitting port.
+    pub rate: FrameRate,
+    /// Of the trial.
+    pub duration: Duration,
+    /// Differs from trial to trial.
+    pub key: Key,
+}
+
+impl Load<'_> {
+    /// The trial that sends it, waiting up to a second for residual frames.
+    ///
+    /// # Panics
+    /// If a size is too small for a UDP frame with a signature.
+    pub fn trial(&self, label: &str) -> Trial {
+        let mut streams = vec![];
+        for path in self.paths {
+            for _ in 0..self.streams_each {
+                streams.push(self.stream(path, StreamId(streams.len() as u16 + 1)));
+            }
+        }
+        let mut ports: Vec<PortId> = self.paths.iter().map(|path| path.from).collect();
+        ports.sort();
+        ports.dedup();
+        let loads = ports.into_iter().map(|port| PortLoad {
+            port,
+            schedule: Schedule::constant(self.rate, self.duration),
+            order: streams.iter().filter(|s| s.from == port).map(|s| s.id).collect(),
+            insertions: vec![],
+        });
+        Trial {
+            label: label.into(),
+            key: self.key,
+            loads: loads.collect(),
+            streams,
+            prelude: vec![],
+            waits: Waits { drain: Duration::from_secs(1), settle: Duration::ZERO },
+            tagging: None,
+            verify_payload: true,
+            action: None,
+            captures: vec![],
+            limits: ValidityLimits::default(),
+        }
+    }
+
+    fn stream(&self, path: &Path, id: StreamId) -> Stream {
+        let template = FrameTemplate::udp_ipv4(path.source, path.destination);
+        let frame = |size: &FrameSize| {
+            let prepared = template.prepare(*size, Some((self.key, id.0)));
+            let prepared = prepared.expect("a size with room for UDP and a signature");
+            StreamFrame { bytes: prepared.frame(0), form: prepared.form() }
+        };
+        Stream {
+            id,
+            name: format!("{} to {}, stream {}", path.from, path.to, id.0),
+            role: Role::Test,
+            from: path.from,
+            expect: Expectation::Ports(vec![path.to]),
+            frames: self.sizes.iter().map(frame).collect(),
+            fingerprint: None,
+            given_up: vec![],
+        }
+    }
+}
+
+/// What the device can carry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Capacity {
+    /// Frames a second of all ports together that it carries without loss.
+    pub rate: FrameRate,
+    /// Largest frame.
+    pub largest: FrameSize,
+}
+
+/// Runs every check; panics where one fails. `paths` are to include one and its way back.
+pub fn check(tester: &mut dyn Tester, paths: &[Path], capacity: Capacity) {
+    let sizes = [FrameSize::from_bytes(64), FrameSize::from_bytes(570), capacity.largest];
+    let there = &paths[..1];
+    let mut key = Key(0x1000);
+    let mut next_key = || {
+        key = Key(key.0 + 0x111);
+        key
+    };
+    let half = FrameRate::from_fps_f64(capacity.rate.fps() / 2.0);
+    let duration = Duration::from_ms(300);
+    let load = |paths, streams_each, sizes, rate, key| Load {
+        paths,
+        streams_each,
+        sizes,
+        rate,
+        duration,
+        key,
+    };
+    for size in &sizes {
+        let trial = load(there, 1, std::slice::from_ref(size), capacity.rate, next_key());
+        lossless(tester, &trial.trial(&format!("one way, {size} bytes")));
+    }
+    let both = load(paths, 1, &sizes[..1], half, next_key());
+    lossless(tester, &both.trial("every path at once"));
+    let many = load(there, 100, &sizes[..1], capacity.rate, next_key());
+    lossless(tester, &many.trial("a hundred streams"));
+    let mix = load(there, 1, &sizes, half, next_key());
+    lossless(tester, &mix.trial("sizes in turn"));
+    tagged_frames(tester, mix.trial("tagged frames"));
+    inserted_frames(tester, many.trial("an inserted stream"));
+    nothing_sent(tester, Load { duration: Duration::ZERO, ..both.clone() }.trial("nothing"));
+}
+
+/// Runs a trial that must not lose anything.
+fn lossless(tester: &mut dyn Tester, trial: &Trial) -> TrialResult {
+    let result = run_valid(tester, trial);
+    let label = &trial.label;
+    assert_eq!(result.lost_frames(), 0, "{label}");
+    assert_eq!(result.offered_frames(), result.intended_frames(), "{label}");
+    for stream in &result.streams {
+        let told = (stream.duplicates, stream.reordered, stream.late, stream.corrupted);
+        assert_eq!(told, (0, 0, 0, 0), "{label}: {}", stream.name);
+        assert_eq!(stream.misdirected, 0, "{label}: {}", stream.name);
+    }
+    result
+}
+
+/// Runs a trial until it is valid: on a busy machine a live tester may be held up, must say so,
+/// and does better when asked again. Its account closes each time.
+fn run_valid(tester: &mut dyn Tester, trial: &Trial) -> TrialResult {
+    let mut attempts = (0..ATTEMPTS).map(|_| run_accounted(tester, trial));
+    let mut last = attempts.next().expect("at least one attempt");
+    while !last.is_valid() {
+        let reasons = last.validity;
+        last = attempts.next().unwrap_or_else(|| panic!("{}: {reasons:?}", trial.label));
+    }
+    last
+}
+
+/// Runs a trial and checks that its account closes exactly.
+///
+/// # Panics
+/// Where it does not.
+pub fn run_accounted(tester: &mut dyn Tester, trial: &Trial) -> TrialResult {
+    let result = tester.run(trial).unwrap_or_else(|error| panic!("{}: {error}", trial.label));
+    account_closes(trial, &result);
+    result
+}
+
+fn account_closes(trial: &Trial, result: &TrialResult) {
+    let label = &trial.label;
+    for stream in &result.streams {
+        let expected = stream.sent * stream.expected_ports.len() as u64;
+        assert_eq!(stream.received + stream.lost, expected, "{label}: {}", stream.name);
+    }
+    for sent in &result.sent {
+        let of_streams: u64 = sent.report.sent_of_stream.iter().map(|(_, frames)| frames).sum();
+        assert_eq!(of_streams, sent.report.sent_frames, "{label}: frames of all streams");
+        let lateness = &sent.report.lateness;
+        assert_eq!(lateness.count(), sent.report.sent_frames, "{label}: lateness of each frame");
+    }
+    for received in result.received.iter().flat_map(|port| &port.streams) {
+        let account = &received.account;
+        let in_seconds: u64 = account.per_second.iter().sum();
+        assert_eq!(in_seconds, account.unique, "{label}: frames by the second");
+        if received.expected {
+            let stream = result.streams.iter().find(|stream| stream.id == received.stream);
+            let sent = stream.expect("a result for every stream").sent;
+            assert_eq!(account.unique + received.missing.count, sent, "{label}: missing frames");
+            assert_eq!(account.latency.count(), account.unique, "{label}: latency of each frame");
+        }
+    }
+    counters_agree(label, result);
+}
+
+/// What interfaces count, where they count, is at least what the tester counts.
+fn counters_agree(label: &str, result: &TrialResult) {
+    for counters in &result.counters {
+        let sent = result.sent.iter().find(|sent| sent.report.port == counters.port);
+        let sent = sent.map_or(0, |sent| sent.report.sent_frames);
+        let received = result.received.iter().find(|port| port.port == counters.port);
+        let received = received.expect("every port receives").arrivals();
+        let port = counters.port;
+        assert!(counters.interface_sent.is_none_or(|n| n >= sent), "{label}: {port} sent");
+        assert!(counters.interface_received.is_none_or(|n| n >= received), "{label}: {port}");
+    }
+}
+
+fn tagged_frames(tester: &mut dyn Tester, mut trial: Trial) {
+    let stream = trial.streams[0].id;
+    trial.tagging = Some(Tagging { stream, first: 3, every: 50, count: 20 });
+    let result = lossless(tester, &trial);
+    let account = &result.expected_accounts().next().expect("one stream").account;
+    let indices: Vec<u64> = account.tagged.iter().map(|(index, _)| *index).collect();
+    assert_eq!(indices, (0..20).collect::<Vec<_>>());
+    for (_, latency) in &account.tagged {
+        assert!(Some(*latency) >= account.latency.min(), "a latency below the minimum");
+        assert!(Some(*latency) <= account.latency.max(), "a latency above the maximum");
+    }
+}
+
+fn inserted_frames(tester: &mut dyn Tester, mut trial: Trial) {
+    let mut inserted = trial.streams[0].clone();
+    inserted.id = StreamId(500);
+    inserted.role = Role::Modifier;
+    trial.streams.push(inserted);
+    let trigger = Trigger::Frames { first: 0, every: 100 };
+    trial.loads[0].insertions.push(Insertion { stream: StreamId(500), trigger });
+    let result = run_valid(tester, &trial);
+    assert_eq!(result.lost_frames(), 0);
+    let frames = trial.loads[0].schedule.frames();
+    let modifier = result.streams.last().expect("the inserted stream");
+    assert_eq!(modifier.sent, frames.div_ceil(100));
+    assert_eq!(modifier.received, modifier.sent);
+    assert_eq!(result.offered_frames() + modifier.sent, frames);
+}
+
+fn nothing_sent(tester: &mut dyn Tester, trial: Trial) {
+    let result = run_accounted(tester, &trial);
+    assert_eq!((result.offered_frames(), result.forwarded_frames()), (0, 0));
+    assert!(result.latency().is_none());
+}
