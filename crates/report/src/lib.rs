@@ -1,8 +1,37 @@
-//! Saved events turned into what people look at.
+//! Saved events turned into what people look at: pure functions of events, and a thin writer.
 //!
-//! [`run_folder`] keeps a run on disk so that nothing already measured is lost.
+//! * [`run_folder`] keeps a run on disk so that nothing already measured is lost.
+//! * [`Report`] folds the events of a run, whole or interrupted, into one value.
+//! * [`tables`] says what stands in which table; [`terminal`] prints it.
+//!
+//! Counts are kept, ratios derived; a value that only bounds the truth is printed as a bound.
 
+pub mod compare;
+pub mod csv;
 mod event_log;
+pub mod json;
+mod model;
+mod number;
+pub mod quantity;
 pub mod run_folder;
+mod statistics;
+pub mod tables;
+pub mod terminal;
+mod trial_row;
+
+use run_folder::FolderError;
+use std::path::Path;
 
 pub use event_log::Notice;
+pub use model::{Group, GroupKey, Report, Status, TrialCounts};
+pub use trial_row::TrialRow;
+
+/// Writes everything that is rendered from a run's events into its folder, each file as a whole.
+pub fn save(folder: &Path, report: &Report) -> Result<(), FolderError> {
+    let files = [
+        (run_folder::RESULTS_JSON, json::render(report)),
+        (run_folder::RESULTS_CSV, csv::results(report)),
+        (run_folder::TRIALS_CSV, csv::trials(report)),
+    ];
+    files.iter().try_for_each(|(name, text)| run_folder::replace(folder, name, text.as_bytes()))
+}

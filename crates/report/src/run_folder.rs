@@ -1,7 +1,7 @@
 //! A run folder: one directory a run, written so that no result is lost and no file is ever half.
 
 use crate::event_log::{self, EventLog, Notice};
-use serde::{Serialize, de::DeserializeOwned};
+use method::{Event, EventSink, SinkError};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -134,9 +134,7 @@ impl RunFolder {
 
     /// Opens the folder of an interrupted run to go on with it: the events read back, and what a
     /// reader should know of them. A line that was torn by the interruption is cut off.
-    pub fn resume<E: DeserializeOwned>(
-        path: &Path,
-    ) -> Result<(Self, Vec<E>, Vec<Notice>), FolderError> {
+    pub fn resume(path: &Path) -> Result<(Self, Vec<Event>, Vec<Notice>), FolderError> {
         let (log, bytes) = EventLog::reopen(&path.join(EVENTS))?;
         let (events, notices) = event_log::parse(&bytes);
         Ok((RunFolder { path: path.to_owned(), log }, events, notices))
@@ -147,14 +145,6 @@ impl RunFolder {
         &self.path
     }
 
-    /// Saves an event. When this returns, the event has been handed to the system as one whole
-    /// line; where it is `durable` (it carries a trial), it is on the disk.
-    ///
-    /// After an error the folder holds every event before this one, whole.
-    pub fn append<E: Serialize>(&mut self, event: &E, durable: bool) -> Result<(), FolderError> {
-        self.log.append(event, durable)
-    }
-
     /// The folder for captures, made if it is missing.
     pub fn captures(&self) -> Result<PathBuf, FolderError> {
         let path = self.path.join(CAPTURES);
@@ -163,10 +153,28 @@ impl RunFolder {
     }
 }
 
+/// Saves events as they happen. When this returns, the event has been handed to the system as one
+/// whole line; one that carries a trial or a result is on the disk. After an error the folder
+/// holds every event before this one, whole.
+impl EventSink for RunFolder {
+    fn emit(&mut self, event: &Event) -> Result<(), SinkError> {
+        let durable = match event {
+            Event::TrialFinished(_)
+            | Event::TestFinished(_)
+            | Event::SelfTestFinished(_)
+            | Event::RunFinished(_) => true,
+            Event::RunStarted(_)
+            | Event::TestStarted(_)
+            | Event::TrialStarted(_)
+            | Event::Warning(_)
+            | Event::Note(_) => false,
+        };
+        self.log.append(event, durable).map_err(|error| SinkError(error.to_string()))
+    }
+}
+
 /// Reads the events of a run folder, whole or interrupted, also while a run is writing to it.
-pub fn read_events<E: DeserializeOwned>(
-    folder: &Path,
-) -> Result<(Vec<E>, Vec<Notice>), FolderError> {
+pub fn read_events(folder: &Path) -> Result<(Vec<Event>, Vec<Notice>), FolderError> {
     let path = folder.join(EVENTS);
     Ok(event_log::parse(&fs::read(&path).at("read", &path)?))
 }
@@ -235,11 +243,11 @@ mod tests {
         let first = RunFolder::create(runs.path(), "same", 1).unwrap();
         let second = RunFolder::create(runs.path(), "same", 1).unwrap();
         assert_ne!(first.path(), second.path());
-        let taken = RunFolder::resume::<u32>(first.path());
+        let taken = RunFolder::resume(first.path());
         assert!(matches!(taken, Err(FolderError::Locked { .. })), "{taken:?}");
         let path = first.path().to_owned();
         drop(first);
-        RunFolder::resume::<u32>(&path).unwrap();
+        RunFolder::resume(&path).unwrap();
     }
 
     #[test]
@@ -265,7 +273,7 @@ mod tests {
     #[test]
     fn a_folder_without_events_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let error = read_events::<u32>(folder.path()).unwrap_err();
+        let error = read_events(folder.path()).unwrap_err();
         assert!(matches!(error, FolderError::NotARunFolder { .. }));
     }
 }

@@ -1,0 +1,245 @@
+//! Two runs side by side: what differs, by how much, and whether that means anything.
+
+use crate::model::Report;
+use crate::quantity::{self, Basis, Quantity, Relation};
+use crate::tables::{self, Table};
+use method::TestKind;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where the uncertainty holds no difference but is wider than this share of the value, the
+/// verdict is "cannot tell" and not "same".
+const SAME_WITHIN: f64 = 0.1;
+/// The same for shares in percent, in percentage points.
+const SAME_WITHIN_POINTS: f64 = 1.0;
+
+/// Two runs compared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Name of the first run.
+    pub a: String,
+    /// Name of the second.
+    pub b: String,
+    /// What else differs between the runs, so that the device need not be the cause.
+    pub warnings: Vec<String>,
+    /// One for each quantity that either run has.
+    pub differences: Vec<Difference>,
+}
+
+/// One quantity in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// Of which test.
+    pub test: TestKind,
+    /// As it was asked for.
+    pub frame_size: String,
+    /// Conditions in words.
+    pub conditions: String,
+    /// Which.
+    pub quantity: String,
+    /// `fps`, `frames`, `ns` or `percent`.
+    pub unit: String,
+    /// In the first run; `None` where it has no such number.
+    pub a: Option<f64>,
+    /// How the truth relates to `a`.
+    pub a_relation: Relation,
+    /// In the second run.
+    pub b: Option<f64>,
+    /// How the truth relates to `b`.
+    pub b_relation: Relation,
+    /// b - a, in percent of a; for shares (unit `percent`) in percentage points.
+    pub difference: Option<f64>,
+    /// The difference is at least this, as far as the runs show; in the same measure.
+    pub low: Option<f64>,
+    /// The difference is at most this.
+    pub high: Option<f64>,
+    /// Where `low` and `high` come from.
+    pub basis: Basis,
+    /// What follows.
+    pub verdict: Verdict,
+}
+
+/// What a difference means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// No difference within the uncertainty, and that is small.
+    Same,
+    /// More than the uncertainty explains.
+    Different,
+    /// The uncertainty is too large, or not known.
+    CannotTell,
+    /// Only one of the runs measured it.
+    OnlyOne,
+}
+
+/// Compares two runs.
+pub fn compare(a: (&str, &Report), b: (&str, &Report)) -> Comparison {
+    let (of_a, of_b) = (quantities(a.1), quantities(b.1));
+    let mut differences: Vec<Difference> = vec![];
+    for quantity in &of_a {
+        let other = of_b.iter().find(|other| alike(quantity, other));
+        differences.push(difference(Some(quantity), other));
+    }
+    let new = of_b.iter().filter(|b| !of_a.iter().any(|a| alike(a, b)));
+    differences.extend(new.map(|quantity| difference(None, Some(quantity))));
+    Comparison { a: a.0.into(), b: b.0.into(), warnings: warnings(a.1, b.1), differences }
+}
+
+fn quantities(report: &Report) -> Vec<Quantity> {
+    let self_test = report.self_test.iter().flat_map(quantity::of_self_test);
+    self_test.chain(report.results.iter().flat_map(quantity::of_result)).collect()
+}
+
+fn alike(a: &Quantity, b: &Quantity) -> bool {
+    (a.test, &a.frame_size, &a.group, &a.name) == (b.test, &b.frame_size, &b.group, &b.name)
+}
+
+fn difference(a: Option<&Quantity>, b: Option<&Quantity>) -> Difference {
+    let known = a.or(b).expect("a difference has at least one side");
+    let mut difference = Difference {
+        test: known.test,
+        frame_size: known.frame_size.clone(),
+        conditions: known.group.describe(),
+        quantity: known.name.clone(),
+        unit: known.unit.into(),
+        a: a.and_then(|a| a.value),
+        a_relation: a.map_or(Relation::Unknown, |a| a.relation),
+        b: b.and_then(|b| b.value),
+        b_relation: b.map_or(Relation::Unknown, |b| b.relation),
+        difference: None,
+        low: None,
+        high: None,
+        basis: Basis::None,
+        verdict: Verdict::OnlyOne,
+    };
+    let (Some(a), Some(b)) = (a, b) else { return difference };
+    difference.verdict = Verdict::CannotTell;
+    let (Some(value_a), Some(value_b)) = (a.value, b.value) else { return difference };
+    let (low, high) = between(a, value_a, b, value_b);
+    if a.basis == b.basis {
+        difference.basis = a.basis;
+    }
+    difference.verdict = verdict(low, high, value_a.abs().max(value_b.abs()), known.unit);
+    // Shares are compared in percentage points; against nothing there are no percent.
+    let scale = if known.unit == "percent" { 1.0 } else { 100.0 / value_a };
+    let scaled = |value: f64| Some(value * scale).filter(|value| value.is_finite());
+    difference.difference = scaled(value_b - value_a);
+    (difference.low, difference.high) = (scaled(low), scaled(high));
+    difference
+}
+
+/// Between which values b - a lies. Bounds of a search are hard, so they add up; confidence
+/// intervals of independent runs add in squares.
+fn between(a: &Quantity, value_a: f64, b: &Quantity, value_b: f64) -> (f64, f64) {
+    let add = match (a.basis, b.basis) {
+        (Basis::SearchResolution, _) | (_, Basis::SearchResolution) => |x: f64, y: f64| x + y,
+        _ => f64::hypot,
+    };
+    let difference = value_b - value_a;
+    let low = difference - add(value_b - b.low, a.high - value_a);
+    let high = difference + add(b.high - value_b, value_a - a.low);
+    (low, high)
+}
+
+fn verdict(low: f64, high: f64, value: f64, unit: &str) -> Verdict {
+    let tolerated = match unit {
+        "percent" => SAME_WITHIN_POINTS,
+        _ => value * SAME_WITHIN,
+    };
+    match () {
+        () if low > 0.0 || high < 0.0 => Verdict::Different,
+        () if high.max(-low) <= tolerated => Verdict::Same,
+        () => Verdict::CannotTell,
+    }
+}
+
+/// Everything besides the results in which the runs differ.
+fn warnings(a: &Report, b: &Report) -> Vec<String> {
+    let mut warnings = vec![];
+    let (Some(of_a), Some(of_b)) = (&a.started, &b.started) else {
+        return vec!["the beginning of a run was not saved: what else differs is unknown".into()];
+    };
+    let mut differ = |what: &str, a: &str, b: &str| {
+        if a != b {
+            warnings.push(format!("{what} differs: {a} / {b}"));
+        }
+    };
+    differ("program", &of_a.program, &of_b.program);
+    differ("device", &of_a.device, &of_b.device);
+    differ("tester", &of_a.tester.name, &of_b.tester.name);
+    differ("tester's ports", &ports(a), &ports(b));
+    let keys: BTreeSet<&String> = of_a.environment.keys().chain(of_b.environment.keys()).collect();
+    for key in keys.into_iter().filter(|key| !is_a_date(key)) {
+        let value = |of: &BTreeMap<String, String>| {
+            of.get(key).map_or_else(|| "not stated".into(), String::clone)
+        };
+        differ(key, &value(&of_a.environment), &value(&of_b.environment));
+    }
+    let (flat_a, flat_b) = (flattened(&of_a.config), flattened(&of_b.config));
+    let keys: BTreeSet<&String> = flat_a.keys().chain(flat_b.keys()).collect();
+    for key in keys {
+        let value = |of: &BTreeMap<String, String>| {
+            of.get(key).map_or_else(|| "not set".into(), String::clone)
+        };
+        differ(&format!("configuration {key}"), &value(&flat_a), &value(&flat_b));
+    }
+    let (deviations_a, deviations_b) = (deviations(a), deviations(b));
+    differ("departure from the standards", &deviations_a, &deviations_b);
+    for (name, report) in [("first", a), ("second", b)] {
+        if report.status() != crate::Status::Complete {
+            warnings.push(format!("the {name} run is not complete"));
+        }
+    }
+    warnings
+}
+
+/// Members of the environment that differ between any two runs.
+fn is_a_date(key: &str) -> bool {
+    let key = key.to_lowercase();
+    ["date", "time", "started"].iter().any(|word| key.contains(word))
+}
+
+fn ports(report: &Report) -> String {
+    let ports = report.started.iter().flat_map(|started| &started.tester.ports);
+    let words = ports.map(|port| format!("{} at {}", port.port_type, port.line_rate));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+fn deviations(report: &Report) -> String {
+    let words: Vec<String> = report.deviations().into_iter().map(|(text, _)| text).collect();
+    if words.is_empty() { "none".into() } else { words.join("; ") }
+}
+
+/// `{"a": {"b": 1}}` as `a.b = 1`.
+fn flattened(value: &Value) -> BTreeMap<String, String> {
+    fn walk(path: &str, value: &Value, into: &mut BTreeMap<String, String>) {
+        match value {
+            Value::Object(members) => members.iter().for_each(|(name, value)| {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                walk(&path, value, into);
+            }),
+            other => {
+                into.insert(path.into(), other.to_string());
+            }
+        }
+    }
+    let mut flat = BTreeMap::new();
+    walk("", value, &mut flat);
+    flat
+}
+
+/// The comparison as JSON, with a line feed at its end.
+pub fn to_json(comparison: &Comparison) -> String {
+    let mut text = serde_json::to_string_pretty(comparison)
+        .unwrap_or_else(|error| format!("{{\"error\": \"{error}\"}}"));
+    text.push('\n');
+    text
+}
+
+/// The comparison as a table; quantities that only one run has are left to the JSON form.
+pub fn to_table(comparison: &Comparison) -> Table {
+    let about = vec![format!("a: {}", comparison.a), format!("b: {}", comparison.b)];
+    tables::comparison(about, comparison)
+}

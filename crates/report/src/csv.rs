@@ -1,0 +1,106 @@
+//! `results.csv` and `trials.csv`: the run for spreadsheets.
+//!
+//! `results.csv` has one row a measured quantity:
+//!
+//! | column | meaning |
+//! |---|---|
+//! | `test`, `frame_size`, `mean_frame_size_bytes` | which test; size as asked for (or an IMIX' name) and as a number, FCS included |
+//! | `direction`, `modifier`, `traffic`, `filters` | under which conditions |
+//! | `line_rate_bps`, `line_rate_is_physical`, `theoretical_fps`, `tester_fps` | the medium and the tester |
+//! | `quantity`, `value`, `unit` | the number; rates are those of one direction |
+//! | `relation` | `equal`, `at_least` (the tester was the limit), `below`, `unknown` |
+//! | `low`, `high`, `basis` | between which values the truth lies, and how that is known; empty where it is not |
+//! | `reason` | why the truth is not known better |
+//! | `deviations` | departures from the standard; empty where it conforms |
+//!
+//! `trials.csv` has one row a trial; the columns are the members of `trials` in `results.json`.
+
+use crate::json::Trial;
+use crate::model::Report;
+use crate::quantity::{self, Basis, Quantity, Relation};
+use method::{Conditions, Direction, Modifier, TestKind};
+use serde::Serialize;
+use units::FrameRate;
+
+/// One row a measured quantity, the tester's own first.
+pub fn results(report: &Report) -> String {
+    let self_test = report.self_test.iter().flat_map(|self_test| {
+        let quantities = quantity::of_self_test(self_test);
+        quantities.into_iter().filter_map(|quantity| {
+            Some((self_test.of_size(&quantity.frame_size)?.conditions.clone(), quantity))
+        })
+    });
+    let results = report.results.iter().flat_map(|result| {
+        let quantities = quantity::of_result(result).into_iter();
+        quantities.map(|quantity| (result.conditions().clone(), quantity))
+    });
+    let all: Vec<(Conditions, Quantity)> = self_test.chain(results).collect();
+    write(all.iter().map(|(conditions, quantity)| Row::new(conditions, quantity)))
+}
+
+/// One row a trial.
+pub fn trials(report: &Report) -> String {
+    write(report.trials.iter().map(Trial::of))
+}
+
+fn write(rows: impl Iterator<Item = impl Serialize>) -> String {
+    let mut writer = csv::Writer::from_writer(vec![]);
+    for row in rows {
+        // Writing to memory fails only where a row cannot be a row, which its type excludes.
+        writer.serialize(row).expect("a row of plain fields");
+    }
+    let bytes = writer.into_inner().expect("memory takes everything");
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    test: TestKind,
+    frame_size: &'a str,
+    mean_frame_size_bytes: f64,
+    direction: Direction,
+    modifier: Modifier,
+    traffic: &'a str,
+    filters: &'a str,
+    line_rate_bps: u64,
+    line_rate_is_physical: bool,
+    theoretical_fps: f64,
+    tester_fps: Option<f64>,
+    quantity: &'a str,
+    value: Option<f64>,
+    unit: &'a str,
+    relation: Relation,
+    low: Option<f64>,
+    high: Option<f64>,
+    basis: Basis,
+    reason: &'a str,
+    deviations: String,
+}
+
+impl<'a> Row<'a> {
+    fn new(conditions: &'a Conditions, quantity: &'a Quantity) -> Self {
+        let finite = |value: f64| value.is_finite().then_some(value);
+        Row {
+            test: quantity.test,
+            frame_size: &quantity.frame_size,
+            mean_frame_size_bytes: conditions.mean_frame_size_bytes,
+            direction: conditions.direction,
+            modifier: conditions.modifier,
+            traffic: &conditions.traffic,
+            filters: &conditions.filters,
+            line_rate_bps: conditions.line_rate.bps(),
+            line_rate_is_physical: conditions.line_rate_is_physical,
+            theoretical_fps: conditions.theoretical_max.fps(),
+            tester_fps: conditions.tester_max.map(FrameRate::fps),
+            quantity: &quantity.name,
+            value: quantity.value,
+            unit: quantity.unit,
+            relation: quantity.relation,
+            low: finite(quantity.low),
+            high: finite(quantity.high),
+            basis: quantity.basis,
+            reason: &quantity.reason,
+            deviations: conditions.deviations.join("; "),
+        }
+    }
+}

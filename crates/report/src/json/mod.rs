@@ -1,0 +1,180 @@
+//! `results.json`: the run for programs.
+//!
+//! The schema is stable: members are added, never changed or removed, while `schema_version`
+//! stays the same. Every number's unit is the end of its name: `_fps` (frames a second), `_bps`
+//! (bits a second), `_ps` (picoseconds), `_bytes`, `_frames`, `_percent` (0 to 100). Counts and
+//! times are whole numbers and exact; rates are the nearest binary fraction. A value that is not
+//! known is `null`. Rates in results are those of **one** direction, rates and counts of trials
+//! are over all ports.
+//!
+//! A rate's `relation` says how the truth relates to `rate_fps`: `equal` (to within
+//! `resolution_fps` above it), `at_least`, `below` (nothing passed; `rate_fps` is the lowest load
+//! tried), or `unknown`.
+
+mod results;
+pub(crate) mod trials;
+
+use crate::model::{Report, Status};
+use method::TestKind;
+use results::{BackToBack, FrameLoss, Latency, Recovery, Reset, SelfTestSize, Throughput};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use trials::Counts;
+pub(crate) use trials::Trial;
+
+/// Of the schema described above.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The run as JSON, with a line feed at its end.
+pub fn render(report: &Report) -> String {
+    let mut text = serde_json::to_string_pretty(&Document::of(report))
+        .unwrap_or_else(|error| format!("{{\"error\": \"{error}\"}}"));
+    text.push('\n');
+    text
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    schema_version: u32,
+    program: Option<&'a str>,
+    device: Option<&'a str>,
+    /// `complete`, `stopped` or `cut_off`.
+    status: &'static str,
+    stopped_by: Option<&'a str>,
+    resumed: u32,
+    /// Whether no departure from a standard was recorded.
+    conformant: bool,
+    deviations: Vec<Deviation>,
+    invalid_tests: &'a [String],
+    environment: Option<&'a BTreeMap<String, String>>,
+    tester: Option<Tester<'a>>,
+    configuration: Option<&'a Value>,
+    self_test: Vec<SelfTestSize<'a>>,
+    throughput: Vec<Throughput<'a>>,
+    latency: Vec<Latency<'a>>,
+    frame_loss: Vec<FrameLoss<'a>>,
+    back_to_back: Vec<BackToBack<'a>>,
+    recovery: Vec<Recovery<'a>>,
+    reset: Vec<Reset<'a>>,
+    trial_counts: Vec<Counts>,
+    trials: Vec<Trial>,
+    warnings: &'a [String],
+    notes: &'a [String],
+    notices: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Deviation {
+    deviation: String,
+    tests: Vec<TestKind>,
+}
+
+#[derive(Serialize)]
+struct Tester<'a> {
+    name: &'a str,
+    ports: Vec<Port<'a>>,
+    clock_tick_ps: u64,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Port<'a> {
+    port: u16,
+    name: &'a str,
+    port_type: &'a str,
+    reason: &'a str,
+    line_rate_bps: u64,
+    line_rate_is_physical: bool,
+    max_frame_size_bytes: u32,
+    mac: &'a str,
+    driver: &'a str,
+}
+
+impl<'a> Document<'a> {
+    fn of(report: &'a Report) -> Self {
+        use method::TestResult as R;
+        let started = report.started.as_ref();
+        let deviations = report.deviations();
+        let results = || report.results.iter();
+        Document {
+            schema: "netanvil results",
+            schema_version: SCHEMA_VERSION,
+            program: started.map(|started| &started.program[..]),
+            device: started.map(|started| &started.device[..]),
+            status: status_word(report.status()),
+            stopped_by: match report.status() {
+                Status::Stopped(why) => Some(why),
+                Status::Complete | Status::CutOff => None,
+            },
+            resumed: report.resumed,
+            conformant: deviations.is_empty(),
+            deviations: deviations
+                .into_iter()
+                .map(|(deviation, tests)| Deviation { deviation, tests })
+                .collect(),
+            invalid_tests: report.finished.as_ref().map_or(&[], |end| &end.invalid_tests),
+            environment: started.map(|started| &started.environment),
+            tester: started.map(|started| tester(&started.tester)),
+            configuration: started.map(|started| &started.config),
+            self_test: report.self_test.iter().flat_map(results::self_test).collect(),
+            throughput: results()
+                .filter_map(|r| if let R::Throughput(r) = r { Some(r.into()) } else { None })
+                .collect(),
+            latency: results()
+                .filter_map(|r| if let R::Latency(r) = r { Some(r.into()) } else { None })
+                .collect(),
+            frame_loss: results()
+                .filter_map(|r| if let R::FrameLoss(r) = r { Some(r.into()) } else { None })
+                .collect(),
+            back_to_back: results()
+                .filter_map(|r| if let R::BackToBack(r) = r { Some(r.into()) } else { None })
+                .collect(),
+            recovery: results()
+                .filter_map(|r| if let R::Recovery(r) = r { Some(r.into()) } else { None })
+                .collect(),
+            reset: results()
+                .filter_map(|r| if let R::Reset(r) = r { Some(r.into()) } else { None })
+                .collect(),
+            trial_counts: report.trial_counts().into_iter().map(Counts::from).collect(),
+            trials: report.trials.iter().map(Trial::of).collect(),
+            warnings: &report.warnings,
+            notes: &report.notes,
+            notices: report.notices.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+fn status_word(status: Status<'_>) -> &'static str {
+    match status {
+        Status::Complete => "complete",
+        Status::Stopped(_) => "stopped",
+        Status::CutOff => "cut_off",
+    }
+}
+
+fn tester(tester: &trial::TesterDescription) -> Tester<'_> {
+    Tester {
+        name: &tester.name,
+        ports: tester.ports.iter().map(Port::from).collect(),
+        clock_tick_ps: tester.tick.as_ps(),
+        notes: &tester.notes,
+    }
+}
+
+impl<'a> From<&'a trial::PortDescription> for Port<'a> {
+    fn from(port: &'a trial::PortDescription) -> Self {
+        Port {
+            port: port.id.0,
+            name: &port.name,
+            port_type: &port.port_type,
+            reason: &port.reason,
+            line_rate_bps: port.line_rate.bps(),
+            line_rate_is_physical: port.line_rate_is_physical,
+            max_frame_size_bytes: port.max_frame_size_bytes,
+            mac: &port.mac,
+            driver: &port.driver,
+        }
+    }
+}

@@ -1,0 +1,500 @@
+//! Results in `results.json`, test by test.
+
+use crate::quantity::{Relation, relation};
+use method::rfc2544::{
+    BackToBackResult, BurstOutcome, FrameLossResult, LatencyResult, LossPoint, MaximumOf,
+    RecoveryOutcome, RecoveryResult, ResetResult, ThroughputResult,
+};
+use method::{
+    Conditions as Under, Direction, Finding, LatencySummary, Modifier, RateFound, SelfTest, Spread,
+};
+use serde::Serialize;
+use units::{Duration, FrameRate};
+
+fn fps(rate: Option<FrameRate>) -> Option<f64> {
+    rate.map(FrameRate::fps)
+}
+
+fn ps(span: Option<Duration>) -> Option<u64> {
+    span.map(Duration::as_ps)
+}
+
+#[derive(Serialize)]
+struct Conditions<'a> {
+    frame_size: &'a str,
+    mean_frame_size_bytes: f64,
+    direction: Direction,
+    modifier: Modifier,
+    traffic: &'a str,
+    filters: &'a str,
+    line_rate_bps: u64,
+    line_rate_is_physical: bool,
+    theoretical_fps: f64,
+    tester_fps: Option<f64>,
+    deviations: &'a [String],
+    given_up: &'a [String],
+}
+
+impl<'a> From<&'a Under> for Conditions<'a> {
+    fn from(under: &'a Under) -> Self {
+        Conditions {
+            frame_size: &under.frame_size,
+            mean_frame_size_bytes: under.mean_frame_size_bytes,
+            direction: under.direction,
+            modifier: under.modifier,
+            traffic: &under.traffic,
+            filters: &under.filters,
+            line_rate_bps: under.line_rate.bps(),
+            line_rate_is_physical: under.line_rate_is_physical,
+            theoretical_fps: under.theoretical_max.fps(),
+            tester_fps: fps(under.tester_max),
+            deviations: &under.deviations,
+            given_up: &under.given_up,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Rate<'a> {
+    relation: Relation,
+    rate_fps: Option<f64>,
+    loss_tolerance_percent: f64,
+    loss_percent: Option<f64>,
+    percent_of_theoretical: Option<f64>,
+    offered_fps: Option<f64>,
+    upper_fps: Option<f64>,
+    resolution_fps: Option<f64>,
+    trial_duration_ps: u64,
+    trials: u32,
+    invalid_trials: u32,
+    trials_at_rate: u32,
+    failed_trials_at_rate: u32,
+    search: &'a str,
+    /// Why the rate is not simply the device's.
+    reasons: Vec<&'a str>,
+}
+
+impl<'a> From<&'a RateFound> for Rate<'a> {
+    fn from(found: &'a RateFound) -> Self {
+        let (relation, rate) = relation(found);
+        Rate {
+            relation,
+            rate_fps: fps(rate),
+            loss_tolerance_percent: found.loss_tolerance_percent,
+            loss_percent: match found.finding {
+                Finding::NothingPassed { loss_percent, .. } => Some(loss_percent),
+                _ => found.loss_percent,
+            },
+            percent_of_theoretical: found.percent_of_theoretical,
+            offered_fps: fps(found.offered),
+            upper_fps: fps(found.upper),
+            resolution_fps: found.resolution_fps,
+            trial_duration_ps: found.trial_duration.as_ps(),
+            trials: found.trials,
+            invalid_trials: found.invalid_trials,
+            trials_at_rate: found.trials_at_rate,
+            failed_trials_at_rate: found.failed_trials_at_rate,
+            search: &found.search,
+            reasons: match &found.finding {
+                Finding::AtLeast { why } => vec![why],
+                Finding::Invalid { reasons } => reasons.iter().map(String::as_str).collect(),
+                _ => vec![],
+            },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Summary {
+    count_frames: u64,
+    min_ps: u64,
+    mean_ps: u64,
+    p50_ps: u64,
+    p90_ps: u64,
+    p99_ps: u64,
+    p999_ps: u64,
+    max_ps: u64,
+    pdv_ps: u64,
+    jitter_mean_ns: Option<f64>,
+    percentiles_high_by_at_most_percent: f64,
+    /// (largest latency of the bucket in ps, frames in it), ascending.
+    histogram_upper_ps_and_frames: Vec<(u64, u64)>,
+}
+
+impl From<&LatencySummary> for Summary {
+    fn from(summary: &LatencySummary) -> Self {
+        let buckets = summary.histogram.filled();
+        Summary {
+            count_frames: summary.count,
+            min_ps: summary.min.as_ps(),
+            mean_ps: summary.mean.as_ps(),
+            p50_ps: summary.p50.as_ps(),
+            p90_ps: summary.p90.as_ps(),
+            p99_ps: summary.p99.as_ps(),
+            p999_ps: summary.p999.as_ps(),
+            max_ps: summary.max.as_ps(),
+            pdv_ps: summary.pdv.as_ps(),
+            jitter_mean_ns: summary.jitter_mean_ns,
+            percentiles_high_by_at_most_percent: trial::Histogram::RELATIVE_ERROR * 100.0,
+            histogram_upper_ps_and_frames: buckets.map(|(s, n)| (s.as_ps(), n)).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct SelfTestSize<'a> {
+    ports: &'a str,
+    #[serde(flatten)]
+    conditions: Conditions<'a>,
+    maximum: Rate<'a>,
+    low_fps: f64,
+    floor_low: Option<Summary>,
+    high_fps: f64,
+    floor_high: Option<Summary>,
+}
+
+pub(super) fn self_test(self_test: &SelfTest) -> impl Iterator<Item = SelfTestSize<'_>> {
+    self_test.sizes.iter().map(|size| SelfTestSize {
+        ports: &self_test.ports,
+        conditions: (&size.conditions).into(),
+        maximum: (&size.maximum).into(),
+        low_fps: size.low_rate.fps(),
+        floor_low: size.floor_low.as_ref().map(Summary::from),
+        high_fps: size.high_rate.fps(),
+        floor_high: size.floor_high.as_ref().map(Summary::from),
+    })
+}
+
+#[derive(Serialize)]
+pub(super) struct Throughput<'a> {
+    #[serde(flatten)]
+    conditions: Conditions<'a>,
+    throughput: Rate<'a>,
+    /// Not RFC 2544 throughput.
+    with_loss_tolerance: Vec<Rate<'a>>,
+    notes: &'a [String],
+}
+
+impl<'a> From<&'a ThroughputResult> for Throughput<'a> {
+    fn from(result: &'a ThroughputResult) -> Self {
+        Throughput {
+            conditions: (&result.conditions).into(),
+            throughput: (&result.throughput).into(),
+            with_loss_tolerance: result.with_tolerance.iter().map(Rate::from).collect(),
+            notes: &result.notes,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct Latency<'a> {
+    #[serde(flatten)]
+    conditions: Conditions<'a>,
+    not_measured: Option<&'a str>,
+    load_fps: Option<f64>,
+    load_is_throughput: bool,
+    definition: &'a str,
+    definition_meaning: &'a str,
+    serialization_in_ps: Option<u64>,
+    serialization_out_ps: Option<u64>,
+    tester_floor_ps: Option<u64>,
+    rfc2544: Option<Rfc2544>,
+    rfc8219: Option<Rfc8219>,
+    all_frames: Option<Summary>,
+    trials: Vec<LatencyTrial<'a>>,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Rfc2544 {
+    mean_ps: u64,
+    min_ps: u64,
+    max_ps: u64,
+    repetitions: u64,
+}
+
+#[derive(Serialize)]
+struct Rfc8219 {
+    typical_ps: u64,
+    typical_p1_ps: u64,
+    typical_p99_ps: u64,
+    worst_case_ps: u64,
+    worst_case_p1_ps: u64,
+    worst_case_p99_ps: u64,
+    tags_frames: u64,
+    repetitions: u64,
+}
+
+#[derive(Serialize)]
+struct LatencyTrial<'a> {
+    tagged_ps: Option<u64>,
+    typical_ps: Option<u64>,
+    worst_case_ps: Option<u64>,
+    tags_received_frames: u64,
+    lost_frames: u64,
+    invalid_reasons: &'a [String],
+}
+
+impl<'a> From<&'a LatencyResult> for Latency<'a> {
+    fn from(result: &'a LatencyResult) -> Self {
+        let trials = result.trials.iter().map(|trial| LatencyTrial {
+            tagged_ps: ps(trial.tagged),
+            typical_ps: ps(trial.typical),
+            worst_case_ps: ps(trial.worst_case),
+            tags_received_frames: trial.tags_received,
+            lost_frames: trial.lost_frames,
+            invalid_reasons: &trial.invalid,
+        });
+        Latency {
+            conditions: (&result.conditions).into(),
+            not_measured: result.not_measured.as_deref(),
+            load_fps: fps(result.rate),
+            load_is_throughput: result.rate_is_throughput,
+            definition: &result.definition.name,
+            definition_meaning: &result.definition.meaning,
+            serialization_in_ps: ps(result.definition.serialization_in),
+            serialization_out_ps: ps(result.definition.serialization_out),
+            tester_floor_ps: ps(result.tester_floor),
+            rfc2544: result.rfc2544.as_ref().map(|latency| Rfc2544 {
+                mean_ps: latency.mean.as_ps(),
+                min_ps: latency.min.as_ps(),
+                max_ps: latency.max.as_ps(),
+                repetitions: latency.repetitions,
+            }),
+            rfc8219: result.rfc8219.as_ref().map(|latency| Rfc8219 {
+                typical_ps: latency.typical.as_ps(),
+                typical_p1_ps: latency.typical_p1_p99.0.as_ps(),
+                typical_p99_ps: latency.typical_p1_p99.1.as_ps(),
+                worst_case_ps: latency.worst_case.as_ps(),
+                worst_case_p1_ps: latency.worst_case_p1_p99.0.as_ps(),
+                worst_case_p99_ps: latency.worst_case_p1_p99.1.as_ps(),
+                tags_frames: latency.tags,
+                repetitions: latency.repetitions,
+            }),
+            all_frames: result.all_frames.as_ref().map(Summary::from),
+            trials: trials.collect(),
+            notes: &result.notes,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct FrameLoss<'a> {
+    #[serde(flatten)]
+    conditions: Conditions<'a>,
+    maximum_fps: f64,
+    maximum_of: MaximumOf,
+    step_percent: f64,
+    points: Vec<Point<'a>>,
+    ended_with_two_lossless: bool,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Point<'a> {
+    load_percent_of_maximum: f64,
+    load_percent_of_theoretical: f64,
+    intended_fps: f64,
+    offered_fps: f64,
+    expected_frames: u64,
+    received_frames: u64,
+    loss_percent: f64,
+    invalid_reasons: &'a [String],
+}
+
+impl<'a> From<&'a FrameLossResult> for FrameLoss<'a> {
+    fn from(result: &'a FrameLossResult) -> Self {
+        FrameLoss {
+            conditions: (&result.conditions).into(),
+            maximum_fps: result.maximum.fps(),
+            maximum_of: result.maximum_of,
+            step_percent: result.step_percent,
+            points: result.points.iter().map(Point::from).collect(),
+            ended_with_two_lossless: result.ended_with_two_lossless,
+            notes: &result.notes,
+        }
+    }
+}
+
+impl<'a> From<&'a LossPoint> for Point<'a> {
+    fn from(point: &'a LossPoint) -> Self {
+        Point {
+            load_percent_of_maximum: point.percent_of_maximum,
+            load_percent_of_theoretical: point.percent_of_theoretical,
+            intended_fps: point.intended.fps(),
+            offered_fps: point.offered.fps(),
+            expected_frames: point.expected_frames,
+            received_frames: point.received_frames,
+            loss_percent: point.loss_percent,
+            invalid_reasons: &point.invalid,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct BackToBack<'a> {
+    #[serde(flatten)]
+    conditions: Conditions<'a>,
+    not_measured: Option<&'a str>,
+    burst_rate_fps: Option<f64>,
+    burst_rate_is_theoretical: bool,
+    throughput_fps: Option<f64>,
+    /// Over the searches, in frames.
+    burst_frames: Option<Spread>,
+    implied_buffer_time_ps: Option<u64>,
+    corrected_buffer_time_ps: Option<u64>,
+    corrected_buffer_frames: Option<f64>,
+    searches: Vec<Search<'a>>,
+    step_frames: u64,
+    limit_frames: u64,
+    limit_ps: u64,
+    search: &'a str,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Search<'a> {
+    burst_frames: u64,
+    outcome: &'a BurstOutcome,
+    trials: u32,
+}
+
+impl<'a> From<&'a BackToBackResult> for BackToBack<'a> {
+    fn from(result: &'a BackToBackResult) -> Self {
+        let summary = result.summary.as_ref();
+        let searches = result.searches.iter().map(|search| Search {
+            burst_frames: search.frames,
+            outcome: &search.outcome,
+            trials: search.trials,
+        });
+        BackToBack {
+            conditions: (&result.conditions).into(),
+            not_measured: result.not_measured.as_deref(),
+            burst_rate_fps: fps(result.burst_rate),
+            burst_rate_is_theoretical: result.burst_rate_is_theoretical,
+            throughput_fps: fps(result.throughput),
+            burst_frames: summary.map(|summary| summary.frames),
+            implied_buffer_time_ps: summary.map(|summary| summary.implied_buffer_time.as_ps()),
+            corrected_buffer_time_ps: summary.map(|summary| summary.corrected_buffer_time.as_ps()),
+            corrected_buffer_frames: summary.map(|summary| summary.corrected_buffer_frames),
+            searches: searches.collect(),
+            step_frames: result.step_frames,
+            limit_frames: result.limit_frames,
+            limit_ps: result.limit.as_ps(),
+            search: &result.search,
+            notes: &result.notes,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct Recovery<'a> {
+    #[serde(flatten)]
+    conditions: Conditions<'a>,
+    not_measured: Option<&'a str>,
+    throughput_fps: Option<f64>,
+    overload_fps: Option<f64>,
+    overload_is_maximum: bool,
+    overload_ps: u64,
+    mean_ps: Option<u64>,
+    min_ps: Option<u64>,
+    max_ps: Option<u64>,
+    trials: Vec<RecoveryTrial<'a>>,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct RecoveryTrial<'a> {
+    /// `recovered`, `no_overload`, `not_recovered` or `invalid`.
+    outcome: &'static str,
+    recovery_ps: Option<u64>,
+    observed_ps: Option<u64>,
+    lost_in_overload_frames: u64,
+    lost_after_frames: u64,
+    invalid_reasons: &'a [String],
+}
+
+impl<'a> From<&'a RecoveryResult> for Recovery<'a> {
+    fn from(result: &'a RecoveryResult) -> Self {
+        let trials = result.trials.iter().map(|trial| {
+            let (outcome, recovery, observed, reasons): (_, _, _, &[String]) = match &trial.outcome
+            {
+                RecoveryOutcome::Recovered { time } => ("recovered", Some(*time), None, &[]),
+                RecoveryOutcome::NoOverload => ("no_overload", None, None, &[]),
+                RecoveryOutcome::NotRecovered { observed } => {
+                    ("not_recovered", None, Some(*observed), &[])
+                }
+                RecoveryOutcome::Invalid { reasons } => ("invalid", None, None, reasons),
+            };
+            RecoveryTrial {
+                outcome,
+                recovery_ps: ps(recovery),
+                observed_ps: ps(observed),
+                lost_in_overload_frames: trial.lost_in_overload,
+                lost_after_frames: trial.lost_after,
+                invalid_reasons: reasons,
+            }
+        });
+        Recovery {
+            conditions: (&result.conditions).into(),
+            not_measured: result.not_measured.as_deref(),
+            throughput_fps: fps(result.throughput),
+            overload_fps: fps(result.overload),
+            overload_is_maximum: result.overload_is_maximum,
+            overload_ps: result.overload_duration.as_ps(),
+            mean_ps: ps(result.mean),
+            min_ps: ps(result.min),
+            max_ps: ps(result.max),
+            trials: trials.collect(),
+            notes: &result.notes,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct Reset<'a> {
+    #[serde(flatten)]
+    conditions: Conditions<'a>,
+    not_measured: Option<&'a str>,
+    reset: String,
+    load_fps: Option<f64>,
+    mean_by_loss_ps: Option<u64>,
+    mean_by_time_stamps_ps: Option<u64>,
+    mean_lost_frames: Option<f64>,
+    trials: Vec<ResetTrial<'a>>,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct ResetTrial<'a> {
+    by_loss_ps: Option<u64>,
+    by_time_stamps_ps: Option<u64>,
+    lost_frames: u64,
+    action_took_ps: Option<u64>,
+    no_loss: bool,
+    invalid_reasons: &'a [String],
+}
+
+impl<'a> From<&'a ResetResult> for Reset<'a> {
+    fn from(result: &'a ResetResult) -> Self {
+        let trials = result.trials.iter().map(|trial| ResetTrial {
+            by_loss_ps: ps(trial.by_loss),
+            by_time_stamps_ps: ps(trial.by_timestamps),
+            lost_frames: trial.lost_frames,
+            action_took_ps: ps(trial.action_took),
+            no_loss: trial.no_loss,
+            invalid_reasons: &trial.invalid,
+        });
+        Reset {
+            conditions: (&result.conditions).into(),
+            not_measured: result.not_measured.as_deref(),
+            reset: crate::tables::reset_action(&result.action),
+            load_fps: fps(result.rate),
+            mean_by_loss_ps: ps(result.mean_by_loss),
+            mean_by_time_stamps_ps: ps(result.mean_by_timestamps),
+            mean_lost_frames: result.mean_lost_frames,
+            trials: trials.collect(),
+            notes: &result.notes,
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Trials in `results.json`: the same numbers as in `trials.csv`.
+
+use crate::model::TrialCounts;
+use crate::trial_row::TrialRow;
+use method::{TestKind, TrialRecord, Verdict};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use units::Duration;
+
+/// Trials of one test.
+#[derive(Serialize)]
+pub(super) struct Counts {
+    test: TestKind,
+    trials: u64,
+    invalid_trials: u64,
+    /// Kind of reason, and in how many trials.
+    invalid_reasons: BTreeMap<String, u64>,
+}
+
+impl From<TrialCounts> for Counts {
+    fn from(counts: TrialCounts) -> Self {
+        Counts {
+            test: counts.test,
+            trials: counts.trials,
+            invalid_trials: counts.invalid,
+            invalid_reasons: counts.reasons,
+        }
+    }
+}
+
+/// One trial; also a row of `trials.csv`, whose columns have the members' names. Lists of words
+/// are joined by `; ` there.
+#[derive(Serialize)]
+pub(crate) struct Trial {
+    number: u64,
+    test: TestKind,
+    frame_size: String,
+    label: String,
+    attempt: u32,
+    verdict: Verdict,
+    duration_ps: u64,
+    intended_fps: f64,
+    offered_fps: f64,
+    unsent_frames: u64,
+    offered_frames: u64,
+    expected_frames: u64,
+    forwarded_frames: u64,
+    lost_frames: u64,
+    loss_percent: Option<f64>,
+    duplicate_frames: u64,
+    reordered_frames: u64,
+    late_frames: u64,
+    corrupted_frames: u64,
+    misdirected_frames: u64,
+    foreign_frames: u64,
+    sent_late_frames: u64,
+    lateness_p99_ps: Option<u64>,
+    lateness_max_ps: Option<u64>,
+    tester_dropped_frames: u64,
+    invalid_reasons: String,
+    notes: String,
+}
+
+impl Trial {
+    pub(crate) fn of(record: &TrialRecord) -> Self {
+        let row = TrialRow::of(record);
+        Trial {
+            loss_percent: row.loss_ratio().map(|ratio| ratio * 100.0),
+            number: row.number,
+            test: row.test,
+            frame_size: row.frame_size,
+            label: row.label,
+            attempt: row.attempt,
+            verdict: row.verdict,
+            duration_ps: row.duration.as_ps(),
+            intended_fps: row.intended.fps(),
+            offered_fps: row.offered.fps(),
+            unsent_frames: row.unsent_frames,
+            offered_frames: row.offered_frames,
+            expected_frames: row.expected_frames,
+            forwarded_frames: row.forwarded_frames,
+            lost_frames: row.lost_frames,
+            duplicate_frames: row.duplicate_frames,
+            reordered_frames: row.reordered_frames,
+            late_frames: row.late_frames,
+            corrupted_frames: row.corrupted_frames,
+            misdirected_frames: row.misdirected_frames,
+            foreign_frames: row.foreign_frames,
+            sent_late_frames: row.sent_late_frames,
+            lateness_p99_ps: row.lateness_p99.map(Duration::as_ps),
+            lateness_max_ps: row.lateness_max.map(Duration::as_ps),
+            tester_dropped_frames: row.tester_drops,
+            invalid_reasons: row.reasons.join("; "),
+            notes: row.notes.join("; "),
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! A run as a value: everything that renderers need, folded from its events. Counts are kept as
+//! they were saved; whatever is derived is derived here or later, never stored.
+
+use crate::Notice;
+use method::rfc2544::{
+    BackToBackResult, FrameLossResult, LatencyResult, RecoveryResult, ResetResult, ThroughputResult,
+};
+use method::{
+    Conditions, Direction, Event, Modifier, RunFinished, RunStarted, SelfTest, TestKind,
+    TestResult, TrialRecord,
+};
+use std::collections::BTreeMap;
+use trial::InvalidReason;
+use units::{FrameRate, FrameSize};
+
+/// A run, whole or interrupted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// How it began; `None` where not even that was saved.
+    pub started: Option<RunStarted>,
+    /// How often it was resumed.
+    pub resumed: u32,
+    /// What the tester can do by itself.
+    pub self_test: Option<SelfTest>,
+    /// Results in the order in which they came.
+    pub results: Vec<TestResult>,
+    /// Every trial, valid or not, in the order in which they were run.
+    pub trials: Vec<TrialRecord>,
+    /// What the user should mend or know before trusting the results.
+    pub warnings: Vec<String>,
+    /// What is worth knowing.
+    pub notes: Vec<String>,
+    /// What was wrong with the saved events.
+    pub notices: Vec<Notice>,
+    /// How it ended; `None` where it was cut off.
+    pub finished: Option<RunFinished>,
+}
+
+impl Report {
+    /// Folds events. A resumed run tells again what it knew: a result told twice counts once,
+    /// the later telling, and so does a trial.
+    pub fn from_events(events: &[Event], notices: Vec<Notice>) -> Self {
+        let mut report = Report { notices, ..Report::default() };
+        events.iter().for_each(|event| report.take(event));
+        report
+    }
+
+    fn take(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted(started) => {
+                self.resumed += u32::from(self.started.is_some());
+                self.started = Some((**started).clone());
+                // A run that goes on has not ended.
+                self.finished = None;
+            }
+            Event::SelfTestFinished(self_test) => self.self_test = Some((**self_test).clone()),
+            Event::TrialFinished(record) => {
+                put(&mut self.trials, &**record, |a, b| {
+                    (a.identity, a.attempt, a.result.started_at)
+                        == (b.identity, b.attempt, b.result.started_at)
+                });
+            }
+            Event::TestFinished(result) => put(&mut self.results, &**result, same_test),
+            Event::Warning(text) => put(&mut self.warnings, text, PartialEq::eq),
+            Event::Note(text) => put(&mut self.notes, text, PartialEq::eq),
+            Event::RunFinished(finished) => self.finished = Some(finished.clone()),
+            Event::TestStarted(_) | Event::TrialStarted(_) => {}
+        }
+    }
+
+    /// What was tested, in the user's words.
+    pub fn device(&self) -> &str {
+        self.started.as_ref().map_or("unknown device", |started| &started.device)
+    }
+
+    /// The same conditions at different frame sizes: what one table or plot may put together.
+    pub fn groups(&self) -> Vec<Group<'_>> {
+        let mut groups: Vec<Group> = vec![];
+        for result in &self.results {
+            let key = GroupKey::of(result.conditions());
+            let group = match groups.iter_mut().find(|group| group.key == key) {
+                Some(group) => group,
+                None => {
+                    groups.push(Group::new(key));
+                    groups.last_mut().expect("one was just pushed")
+                }
+            };
+            match result {
+                TestResult::Throughput(result) => group.throughput.push(result),
+                TestResult::Latency(result) => group.latency.push(result),
+                TestResult::FrameLoss(result) => group.frame_loss.push(result),
+                TestResult::BackToBack(result) => group.back_to_back.push(result),
+                TestResult::Recovery(result) => group.recovery.push(result),
+                TestResult::Reset(result) => group.reset.push(result),
+            }
+        }
+        groups
+    }
+
+    /// Every condition under which something was measured, the self-test's too.
+    pub fn conditions(&self) -> impl Iterator<Item = (TestKind, &Conditions)> {
+        let sizes = self.self_test.iter().flat_map(|self_test| &self_test.sizes);
+        let sizes = sizes.map(|size| (TestKind::SelfTest, &size.conditions));
+        sizes.chain(self.results.iter().map(|result| (result.kind(), result.conditions())))
+    }
+
+    /// Every departure from a standard, with the tests that it holds for. Empty: none was
+    /// recorded.
+    pub fn deviations(&self) -> Vec<(String, Vec<TestKind>)> {
+        let mut deviations: Vec<(String, Vec<TestKind>)> = vec![];
+        // The self-test serves the others; it has no standard of its own.
+        let tests = self.conditions().filter(|(kind, _)| *kind != TestKind::SelfTest);
+        for (kind, text) in tests.flat_map(|(kind, c)| c.deviations.iter().map(move |d| (kind, d)))
+        {
+            match deviations.iter_mut().find(|(known, _)| known == text) {
+                Some((_, kinds)) if kinds.contains(&kind) => {}
+                Some((_, kinds)) => kinds.push(kind),
+                None => deviations.push((text.clone(), vec![kind])),
+            }
+        }
+        deviations
+    }
+
+    /// How far the run came.
+    pub fn status(&self) -> Status<'_> {
+        match &self.finished {
+            None => Status::CutOff,
+            Some(RunFinished { stopped_by: Some(why), .. }) => Status::Stopped(why),
+            Some(_) => Status::Complete,
+        }
+    }
+
+    /// Trials, and why those that decided nothing did not, by test.
+    pub fn trial_counts(&self) -> Vec<TrialCounts> {
+        let mut by_test: BTreeMap<TestKind, TrialCounts> = BTreeMap::new();
+        for record in &self.trials {
+            let counts = by_test.entry(record.test).or_insert_with(|| TrialCounts {
+                test: record.test,
+                trials: 0,
+                invalid: 0,
+                reasons: BTreeMap::new(),
+            });
+            counts.trials += 1;
+            if !record.result.is_valid() {
+                counts.invalid += 1;
+                let mut kinds: Vec<String> =
+                    record.result.invalid_reasons().iter().map(reason_kind).collect();
+                kinds.sort();
+                kinds.dedup();
+                for kind in kinds {
+                    *counts.reasons.entry(kind).or_insert(0) += 1;
+                }
+            }
+        }
+        by_test.into_values().collect()
+    }
+
+    /// The medium's maximum for a frame size as it was asked for.
+    pub fn theoretical_max(&self, frame_size: &str) -> Option<FrameRate> {
+        let known = self.conditions().find(|(_, c)| c.frame_size == frame_size);
+        known.map(|(_, conditions)| conditions.theoretical_max).or_else(|| {
+            let line_rate = self.started.as_ref()?.tester.ports.first()?.line_rate;
+            let bytes = frame_size.parse().ok()?;
+            Some(line_rate.max_frame_rate(FrameSize::from_bytes(bytes)))
+        })
+    }
+}
+
+/// How far a run came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status<'a> {
+    /// To its end.
+    Complete,
+    /// It ended early and said why.
+    Stopped(&'a str),
+    /// Its events end without an end.
+    CutOff,
+}
+
+/// Trials of one test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrialCounts {
+    /// Which.
+    pub test: TestKind,
+    /// How many were run.
+    pub trials: u64,
+    /// Those among them in which the tester did not keep up.
+    pub invalid: u64,
+    /// Why: kind of reason, and in how many trials it was found (one trial may have several).
+    pub reasons: BTreeMap<String, u64>,
+}
+
+/// What must be alike for results of different frame sizes to stand in one table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupKey {
+    /// Which ports send.
+    pub direction: Direction,
+    /// What is mixed in.
+    pub modifier: Modifier,
+    /// Protocol and stream format.
+    pub traffic: String,
+    /// Packet filters on the device.
+    pub filters: String,
+}
+
+impl GroupKey {
+    /// Of a result's conditions.
+    pub fn of(conditions: &Conditions) -> Self {
+        GroupKey {
+            direction: conditions.direction,
+            modifier: conditions.modifier,
+            traffic: conditions.traffic.clone(),
+            filters: conditions.filters.clone(),
+        }
+    }
+
+    /// In words: protocol, stream format and media, as RFC 2544 section 26.1 wants them beside a
+    /// graph.
+    pub fn describe(&self) -> String {
+        let mut parts = vec![self.traffic.clone()];
+        parts.push(match self.direction {
+            Direction::Unidirectional => "unidirectional".into(),
+            Direction::Bidirectional => {
+                "bidirectional (all rates are those of one direction)".into()
+            }
+        });
+        if self.modifier != Modifier::None {
+            parts.push(format!("with {}", self.modifier));
+        }
+        if !self.filters.is_empty() {
+            parts.push(format!("filters: {}", self.filters));
+        }
+        parts.retain(|part| !part.is_empty());
+        parts.join("; ")
+    }
+}
+
+/// Results taken under the same conditions, smallest frame first as they were run.
+#[derive(Clone, Debug)]
+pub struct Group<'a> {
+    /// The conditions.
+    pub key: GroupKey,
+    /// RFC 2544 section 26.1.
+    pub throughput: Vec<&'a ThroughputResult>,
+    /// RFC 2544 section 26.2.
+    pub latency: Vec<&'a LatencyResult>,
+    /// RFC 2544 section 26.3.
+    pub frame_loss: Vec<&'a FrameLossResult>,
+    /// RFC 9004.
+    pub back_to_back: Vec<&'a BackToBackResult>,
+    /// RFC 2544 section 26.5.
+    pub recovery: Vec<&'a RecoveryResult>,
+    /// RFC 6201.
+    pub reset: Vec<&'a ResetResult>,
+}
+
+impl Group<'_> {
+    fn new(key: GroupKey) -> Self {
+        Group {
+            key,
+            throughput: vec![],
+            latency: vec![],
+            frame_loss: vec![],
+            back_to_back: vec![],
+            recovery: vec![],
+            reset: vec![],
+        }
+    }
+}
+
+/// Puts a value in its like's place, or at the end.
+fn put<T: Clone>(values: &mut Vec<T>, value: &T, alike: fn(&T, &T) -> bool) {
+    match values.iter_mut().find(|known| alike(known, value)) {
+        Some(known) => *known = value.clone(),
+        None => values.push(value.clone()),
+    }
+}
+
+fn same_test(a: &TestResult, b: &TestResult) -> bool {
+    let key = |result: &TestResult| {
+        let conditions = result.conditions();
+        let action = match result {
+            TestResult::Reset(reset) => Some(reset.action.clone()),
+            _ => None,
+        };
+        (result.kind(), GroupKey::of(conditions), conditions.frame_size.clone(), action)
+    };
+    key(a) == key(b)
+}
+
+/// A reason without its numbers, so that like ones can be counted.
+fn reason_kind(reason: &InvalidReason) -> String {
+    match reason {
+        InvalidReason::Shortfall { .. } => "offered load fell short".into(),
+        InvalidReason::TesterDropped { counter, .. } => {
+            format!("tester lost received frames ({counter})")
+        }
+        InvalidReason::NotSent { .. } => "interface did not send frames handed to it".into(),
+        InvalidReason::LossWithinLateness { .. } => {
+            "loss no larger than the tester's own late frames".into()
+        }
+        InvalidReason::CountersDisagree { .. } => "interface counters disagree".into(),
+        InvalidReason::Other { what } => what.clone(),
+    }
+}

@@ -1,0 +1,69 @@
+//! Numbers as people read them: thousands set apart, spans with a unit that suits.
+
+use units::Duration;
+
+/// `14,880,952`.
+pub(crate) fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1,234.5`: rounded to `decimals`.
+pub(crate) fn grouped_f64(value: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", value.abs());
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let whole = whole.parse().map_or_else(|_| whole.to_string(), grouped);
+    let sign = if value < 0.0 { "-" } else { "" };
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{sign}{whole}{point}{fraction}")
+}
+
+/// Microseconds with three decimals, so that a column can be compared down its length.
+pub(crate) fn microseconds(span: Duration) -> String {
+    grouped_f64(span.as_ps() as f64 / 1e6, 3)
+}
+
+/// Percent of a ratio, with as many decimals as keep some loss from reading as none, and almost
+/// all from reading as all.
+pub(crate) fn percent(ratio: f64) -> String {
+    let percent = ratio * 100.0;
+    // What must not vanish: the distance from none, or from all.
+    let distance = percent.abs().min((100.0 - percent).abs());
+    let shown = |decimals: &usize| {
+        let printed = format!("{distance:.decimals$}").parse().unwrap_or(0.0);
+        (distance - printed).abs() <= distance * 0.05
+    };
+    let decimals = (2..=10).find(shown).unwrap_or(2);
+    format!("{percent:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_loss_of_one_frame_in_a_million_does_not_read_as_none() {
+        assert_eq!(percent(1e-6), "0.0001");
+        assert_eq!(percent(1e-9), "0.0000001");
+        assert_eq!(percent(0.999_999), "99.9999");
+        assert_eq!(percent(1.0), "100.00");
+        assert_eq!(percent(0.0), "0.00");
+        assert_eq!(percent(0.1234), "12.34");
+    }
+
+    proptest! {
+        #[test]
+        fn grouping_changes_no_digit(value: u64) {
+            prop_assert_eq!(grouped(value).replace(',', ""), value.to_string());
+            prop_assert!(grouped(value).rsplit(',').skip(1).all(|group| group.len() <= 3));
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Single measured quantities with what is known of their uncertainty: rows of `results.csv`,
+//! and what a comparison compares.
+
+use crate::model::GroupKey;
+use crate::statistics::{mean_interval, median_interval, wilson_interval};
+use crate::tables::reset_action;
+use method::rfc2544::{
+    BackToBackResult, BurstOutcome, FrameLossResult, LatencyResult, RecoveryOutcome,
+    RecoveryResult, ResetResult, ThroughputResult,
+};
+use method::{Conditions, Finding, RateFound, SelfTest, TestKind, TestResult};
+use serde::Serialize;
+use units::{Duration, FrameRate};
+
+/// How the truth relates to a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Relation {
+    /// It is the value, within its uncertainty.
+    Equal,
+    /// It is the value or more: the tester was the limit.
+    AtLeast,
+    /// It is less than the value.
+    Below,
+    /// Nothing is known of it.
+    Unknown,
+}
+
+/// Where an uncertainty comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// The truth lies between the highest load that passed and the lowest that did not.
+    SearchResolution,
+    /// 95 % confidence interval of a mean of repetitions (Student).
+    RepeatedMean,
+    /// 95 % confidence interval of a median of repetitions (order statistics).
+    RepeatedMedian,
+    /// 95 % confidence interval of a share of frames counted in one trial (Wilson). What the
+    /// device does differently from one trial to the next is not in it.
+    Counting,
+    /// There is nothing to learn it from.
+    None,
+}
+
+/// One measured number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantity {
+    /// Of which test.
+    pub test: TestKind,
+    /// As it was asked for.
+    pub frame_size: String,
+    /// Under which conditions.
+    pub group: GroupKey,
+    /// Unique within test, size and group.
+    pub name: String,
+    /// `fps`, `frames`, `ns` or `percent`.
+    pub unit: &'static str,
+    /// The number, where there is one.
+    pub value: Option<f64>,
+    /// What it says of the truth.
+    pub relation: Relation,
+    /// Between which values the truth lies, as far as the run shows; infinite where it does not.
+    pub low: f64,
+    /// See `low`.
+    pub high: f64,
+    /// Where `low` and `high` come from.
+    pub basis: Basis,
+    /// Why the truth is not known better; empty where there is nothing to explain.
+    pub reason: String,
+}
+
+/// Every quantity of a result, in the order of its table.
+pub fn of_result(result: &TestResult) -> Vec<Quantity> {
+    let new = Maker { test: result.kind(), conditions: result.conditions() };
+    match result {
+        TestResult::Throughput(result) => throughput(&new, result),
+        TestResult::Latency(result) => latency(&new, result),
+        TestResult::FrameLoss(result) => frame_loss(&new, result),
+        TestResult::BackToBack(result) => back_to_back(&new, result),
+        TestResult::Recovery(result) => recovery(&new, result),
+        TestResult::Reset(result) => reset(&new, result),
+    }
+}
+
+/// Every quantity of the tester itself.
+pub fn of_self_test(self_test: &SelfTest) -> Vec<Quantity> {
+    let mut quantities = vec![];
+    for size in &self_test.sizes {
+        let new = Maker { test: TestKind::SelfTest, conditions: &size.conditions };
+        quantities.push(new.rate("tester maximum".into(), &size.maximum));
+        let floors = [("low", &size.floor_low), ("high", &size.floor_high)];
+        for (at, summary) in floors {
+            let Some(summary) = summary else { continue };
+            let name = format!("latency p50 at the {at} load");
+            quantities.push(new.single(name, "ns", summary.p50.as_ns_f64()));
+        }
+    }
+    quantities
+}
+
+/// How the truth relates to a rate found, and to which rate.
+pub(crate) fn relation(found: &RateFound) -> (Relation, Option<FrameRate>) {
+    match found.finding {
+        Finding::Measured | Finding::AtTheoreticalMaximum => (Relation::Equal, found.rate),
+        Finding::AtLeast { .. } => (Relation::AtLeast, found.rate),
+        Finding::NothingPassed { lowest, .. } => (Relation::Below, Some(lowest)),
+        Finding::Invalid { .. } => (Relation::Unknown, None),
+    }
+}
+
+struct Maker<'a> {
+    test: TestKind,
+    conditions: &'a Conditions,
+}
+
+impl Maker<'_> {
+    fn quantity(&self, name: String, unit: &'static str, value: Option<f64>) -> Quantity {
+        Quantity {
+            test: self.test,
+            frame_size: self.conditions.frame_size.clone(),
+            group: GroupKey::of(self.conditions),
+            name,
+            unit,
+            value,
+            relation: if value.is_some() { Relation::Equal } else { Relation::Unknown },
+            low: f64::NEG_INFINITY,
+            high: f64::INFINITY,
+            basis: Basis::None,
+            reason: String::new(),
+        }
+    }
+
+    /// A number that was not measured, and why.
+    fn missing(&self, name: &str, unit: &'static str, why: &Option<String>) -> Quantity {
+        let reason = why.clone().unwrap_or_else(|| "no valid trial".into());
+        Quantity { reason, ..self.quantity(name.into(), unit, None) }
+    }
+
+    /// A number that stands alone: nothing says how far it would differ another time.
+    fn single(&self, name: String, unit: &'static str, value: f64) -> Quantity {
+        self.quantity(name, unit, Some(value))
+    }
+
+    fn rate(&self, name: String, found: &RateFound) -> Quantity {
+        let (relation, rate) = relation(found);
+        let value = rate.map(FrameRate::fps);
+        let (low, high) = match (relation, value) {
+            (Relation::Equal, Some(rate)) => (rate, found.upper.map_or(rate, FrameRate::fps)),
+            (Relation::AtLeast, Some(rate)) => (rate, f64::INFINITY),
+            (Relation::Below, Some(lowest)) => (0.0, lowest),
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
+        };
+        let basis = match relation {
+            Relation::Unknown => Basis::None,
+            _ => Basis::SearchResolution,
+        };
+        let reason = match &found.finding {
+            Finding::AtLeast { why } => why.clone(),
+            Finding::Invalid { reasons } => reasons.join("; "),
+            _ => String::new(),
+        };
+        Quantity { relation, low, high, basis, reason, ..self.quantity(name, "fps", value) }
+    }
+
+    fn mean_of(&self, name: String, unit: &'static str, values: &[f64]) -> Quantity {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let value = (!values.is_empty()).then_some(mean);
+        self.repeated(self.quantity(name, unit, value), mean_interval(values), Basis::RepeatedMean)
+    }
+
+    fn repeated(&self, quantity: Quantity, within: Option<(f64, f64)>, basis: Basis) -> Quantity {
+        match within {
+            Some((low, high)) => Quantity { low, high, basis, ..quantity },
+            None => quantity,
+        }
+    }
+}
+
+fn throughput(new: &Maker<'_>, result: &ThroughputResult) -> Vec<Quantity> {
+    let mut quantities = vec![new.rate("throughput".into(), &result.throughput)];
+    quantities.extend(result.with_tolerance.iter().map(|found| {
+        new.rate(format!("rate with up to {} % loss", found.loss_tolerance_percent), found)
+    }));
+    quantities
+}
+
+fn latency(new: &Maker<'_>, result: &LatencyResult) -> Vec<Quantity> {
+    let counted = || result.trials.iter().filter(|trial| trial.invalid.is_empty());
+    let values = |take: fn(&method::rfc2544::LatencyTrial) -> Option<Duration>| -> Vec<f64> {
+        counted().filter_map(take).map(Duration::as_ns_f64).collect()
+    };
+    // Off the throughput rate it is a delay, which must not be compared with a latency.
+    let noun = if result.rate_is_throughput { "latency" } else { "delay" };
+    let mut quantities = vec![];
+    if result.rfc2544.is_none() {
+        quantities.push(new.missing("latency mean (RFC 2544)", "ns", &result.not_measured));
+    }
+    if let Some(rfc2544) = &result.rfc2544 {
+        let mean = new.mean_of(format!("{noun} mean (RFC 2544)"), "ns", &values(|t| t.tagged));
+        quantities.push(Quantity { value: Some(rfc2544.mean.as_ns_f64()), ..mean });
+    }
+    if let Some(rfc8219) = &result.rfc8219 {
+        let medians = [
+            ("typical", rfc8219.typical, values(|trial| trial.typical)),
+            ("worst case", rfc8219.worst_case, values(|trial| trial.worst_case)),
+        ];
+        quantities.extend(medians.map(|(which, value, values)| {
+            let name = format!("{noun} {which} (RFC 8219)");
+            let single = new.single(name, "ns", value.as_ns_f64());
+            new.repeated(single, median_interval(&values), Basis::RepeatedMedian)
+        }));
+    }
+    if let Some(all) = &result.all_frames {
+        let spans = [
+            ("min", all.min),
+            ("mean", all.mean),
+            ("p50", all.p50),
+            ("p99", all.p99),
+            ("p99.9", all.p999),
+            ("max", all.max),
+            ("PDV", all.pdv),
+        ];
+        quantities.extend(spans.map(|(which, span)| {
+            new.single(format!("{noun} of every frame {which}"), "ns", span.as_ns_f64())
+        }));
+    }
+    quantities
+}
+
+fn frame_loss(new: &Maker<'_>, result: &FrameLossResult) -> Vec<Quantity> {
+    let of_point = |point: &method::rfc2544::LossPoint| {
+        let name = format!("loss at {} % of the maximum", point.percent_of_maximum);
+        if !point.invalid.is_empty() {
+            return new.missing(&name, "percent", &Some(point.invalid.join("; ")));
+        }
+        let lost = point.expected_frames.saturating_sub(point.received_frames);
+        let single = new.single(name, "percent", point.loss_percent);
+        let within = wilson_interval(lost, point.expected_frames);
+        new.repeated(single, within.map(|(l, h)| (l * 100.0, h * 100.0)), Basis::Counting)
+    };
+    result.points.iter().map(of_point).collect()
+}
+
+fn back_to_back(new: &Maker<'_>, result: &BackToBackResult) -> Vec<Quantity> {
+    let Some(summary) = &result.summary else {
+        return vec![new.missing("average burst", "frames", &result.not_measured)];
+    };
+    let counted = result.searches.iter();
+    let counted = counted.filter(|s| !matches!(s.outcome, BurstOutcome::Invalid { .. }));
+    let values: Vec<f64> = counted.map(|search| search.frames as f64).collect();
+    let mut burst = new.mean_of("average burst".into(), "frames", &values);
+    burst.value = Some(summary.frames.mean);
+    // Each search is within a step below the truth, whatever the spread of the searches.
+    burst.high += result.step_frames as f64;
+    if crate::tables::at_least(result) {
+        burst = Quantity { relation: Relation::AtLeast, high: f64::INFINITY, ..burst };
+    }
+    let relation = burst.relation;
+    let corrected = summary.corrected_buffer_time.as_ns_f64();
+    let corrected = new.single("corrected buffer time".into(), "ns", corrected);
+    vec![burst, Quantity { relation, ..corrected }]
+}
+
+fn recovery(new: &Maker<'_>, result: &RecoveryResult) -> Vec<Quantity> {
+    let times = result.trials.iter().filter_map(|trial| match trial.outcome {
+        RecoveryOutcome::Recovered { time } => Some(time.as_ns_f64()),
+        _ => None,
+    });
+    let times: Vec<f64> = times.collect();
+    if times.is_empty() {
+        return vec![new.missing("recovery time mean", "ns", &result.not_measured)];
+    }
+    let mean = new.mean_of("recovery time mean".into(), "ns", &times);
+    vec![Quantity { value: result.mean.map(Duration::as_ns_f64), ..mean }]
+}
+
+fn reset(new: &Maker<'_>, result: &ResetResult) -> Vec<Quantity> {
+    let counted = || result.trials.iter().filter(|trial| trial.invalid.is_empty());
+    let by_loss = counted().filter_map(|trial| trial.by_loss).map(Duration::as_ns_f64);
+    let by_time = counted().filter_map(|trial| trial.by_timestamps).map(Duration::as_ns_f64);
+    let (by_loss, by_time): (Vec<f64>, Vec<f64>) = (by_loss.collect(), by_time.collect());
+    let action = reset_action(&result.action);
+    if by_loss.is_empty() && by_time.is_empty() {
+        let name = format!("reset time by loss ({action})");
+        return vec![new.missing(&name, "ns", &result.not_measured)];
+    }
+    vec![
+        Quantity {
+            value: result.mean_by_loss.map(Duration::as_ns_f64),
+            ..new.mean_of(format!("reset time by loss ({action})"), "ns", &by_loss)
+        },
+        Quantity {
+            value: result.mean_by_timestamps.map(Duration::as_ns_f64),
+            ..new.mean_of(format!("reset time by time stamps ({action})"), "ns", &by_time)
+        },
+    ]
+}

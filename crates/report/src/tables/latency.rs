@@ -1,0 +1,133 @@
+//! Latency: the RFC 2544 number, the RFC 8219 numbers, and every frame, each under its own name.
+
+use super::{Table, about, fps, optional};
+use crate::model::Group;
+use crate::number::{grouped, grouped_f64, microseconds};
+use method::rfc2544::LatencyResult;
+
+/// RFC 2544 section 26.2 and RFC 8219 section 7.2.
+pub(super) fn table(group: &Group<'_>) -> Option<Table> {
+    let first = group.latency.first()?;
+    let mut lines = about(group, &first.conditions);
+    lines.push(format!("latency is {}: {}", first.definition.name, first.definition.meaning));
+    lines.push(
+        "values are as measured; the tester's own floor is stated beside them, not subtracted"
+            .into(),
+    );
+    let mut table = Table::new(
+        "Latency (RFC 2544 section 26.2; typical and worst case RFC 8219 section 7.2)",
+        lines,
+        &[
+            "frame size",
+            "load fps",
+            "RFC 2544 mean us",
+            "min us",
+            "max us",
+            "typical us",
+            "worst case us",
+            "tester floor us",
+            "trials",
+            "<verdict",
+        ],
+    );
+    for result in &group.latency {
+        table.rows.push(row(result));
+        notes(&mut table, result);
+    }
+    Some(table)
+}
+
+fn row(result: &LatencyResult) -> Vec<String> {
+    let (rfc2544, rfc8219) = (result.rfc2544.as_ref(), result.rfc8219.as_ref());
+    let invalid = result.trials.iter().filter(|trial| !trial.invalid.is_empty()).count();
+    vec![
+        result.conditions.frame_size.clone(),
+        optional(result.rate, fps),
+        optional(rfc2544, |l| microseconds(l.mean)),
+        optional(rfc2544, |l| microseconds(l.min)),
+        optional(rfc2544, |l| microseconds(l.max)),
+        optional(rfc8219, |l| microseconds(l.typical)),
+        optional(rfc8219, |l| microseconds(l.worst_case)),
+        optional(result.tester_floor, microseconds),
+        super::trials_cell(result.trials.len() as u32, invalid as u32),
+        verdict(result).into(),
+    ]
+}
+
+fn verdict(result: &LatencyResult) -> &'static str {
+    match (&result.not_measured, result.rate_is_throughput) {
+        (Some(_), _) => "not measured",
+        (None, true) => "latency at throughput",
+        (None, false) => "delay (not at throughput)",
+    }
+}
+
+fn notes(table: &mut Table, result: &LatencyResult) {
+    let size = &result.conditions.frame_size;
+    table.note(size, result.not_measured.iter().map(|why| format!("not measured: {why}")));
+    let lost = result.trials.iter().filter(|trial| trial.lost_frames > 0).count();
+    if lost > 0 {
+        let all = result.trials.len();
+        table.note(size, [format!("frames were lost in {lost} of {all} trials")]);
+    }
+    if let Some(rfc2544) = &result.rfc2544 {
+        let repetitions = rfc2544.repetitions;
+        table.note(size, [format!("the RFC 2544 mean is of {repetitions} tagged frames")]);
+    }
+    if let Some(rfc8219) = &result.rfc8219 {
+        table.note(
+            size,
+            [format!(
+                "typical and worst case are medians of {} trials with {} tagged frames each",
+                rfc8219.repetitions, rfc8219.tags
+            )],
+        );
+    }
+    let definition = &result.definition;
+    if let (Some(within), Some(out)) = (definition.serialization_in, definition.serialization_out) {
+        table.note(
+            size,
+            [format!("the frame takes {within} on the sending and {out} on the receiving line")],
+        );
+    }
+    table.note(size, result.notes.iter().cloned());
+}
+
+/// Percentiles of all frames, to be told apart from the RFC's numbers.
+pub(super) fn all_frames(group: &Group<'_>) -> Option<Table> {
+    let first = group.latency.iter().find(|result| result.all_frames.is_some())?;
+    let mut lines = about(group, &first.conditions);
+    lines.push(format!(
+        "percentiles are high by at most {:.2} %; minimum, mean and maximum are exact",
+        trial::Histogram::RELATIVE_ERROR * 100.0
+    ));
+    let mut table = Table::new(
+        "Latency of every frame (neither the RFC 2544 nor the RFC 8219 number)",
+        lines,
+        &[
+            "frame size",
+            "frames",
+            "min us",
+            "mean us",
+            "p50 us",
+            "p90 us",
+            "p99 us",
+            "p99.9 us",
+            "max us",
+            "PDV us",
+            "jitter us",
+        ],
+    );
+    for result in &group.latency {
+        let Some(all) = &result.all_frames else { continue };
+        let spans = [all.min, all.mean, all.p50, all.p90, all.p99, all.p999, all.max, all.pdv];
+        let mut row = vec![result.conditions.frame_size.clone(), grouped(all.count)];
+        row.extend(spans.map(microseconds));
+        row.push(optional(all.jitter_mean_ns, |ns| grouped_f64(ns / 1e3, 3)));
+        table.rows.push(row);
+    }
+    let meaning = "packet delay variation D(99.9) - D(min) (RFC 5481 section 4.2)";
+    table.notes.push(format!("PDV: {meaning}"));
+    table.notes.push("jitter: mean of |D(i) - D(i-1)| (RFC 4689 section 3.2.5)".into());
+    Some(table)
+}

@@ -1,0 +1,154 @@
+//! Tables as values, one file a test; the terminal and the page print the same ones, so that no
+//! number can differ between them.
+
+mod back_to_back;
+mod comparison;
+mod frame_loss;
+mod latency;
+mod recovery;
+mod reset;
+mod self_test;
+mod throughput;
+mod trials;
+
+use crate::model::{Group, Report};
+use crate::number;
+use method::{Conditions, RateFound};
+use units::{Duration, FrameRate};
+
+pub(crate) use back_to_back::at_least;
+pub(crate) use comparison::comparison;
+pub(crate) use reset::action as reset_action;
+pub(crate) use throughput::rate_cell;
+
+/// A table ready to be printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Test and section of its standard.
+    pub heading: String,
+    /// Protocol, stream format and media, and what the columns mean.
+    pub about: Vec<String>,
+    /// From left to right.
+    pub columns: Vec<Column>,
+    /// As many cells each as there are columns.
+    pub rows: Vec<Vec<String>>,
+    /// What a reader should know, each once.
+    pub notes: Vec<String>,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// With the unit.
+    pub title: String,
+    /// Numbers stand under each other to the right, words to the left.
+    pub numeric: bool,
+}
+
+impl Table {
+    fn new(heading: impl Into<String>, about: Vec<String>, columns: &[&str]) -> Self {
+        let column = |title: &&str| match title.strip_prefix('<') {
+            Some(words) => Column { title: words.into(), numeric: false },
+            None => Column { title: (*title).into(), numeric: true },
+        };
+        Table {
+            heading: heading.into(),
+            about,
+            columns: columns.iter().map(column).collect(),
+            rows: vec![],
+            notes: vec![],
+        }
+    }
+
+    /// Adds notes of a frame size, each once.
+    fn note(&mut self, frame_size: &str, notes: impl IntoIterator<Item = String>) {
+        for note in notes {
+            match self.notes.iter_mut().find(|known| known.ends_with(&format!(": {note}"))) {
+                Some(known) => {
+                    let (sizes, _) = known.split_once(": ").unwrap_or((known, ""));
+                    if !sizes.split(", ").any(|size| size == frame_size) {
+                        *known = format!("{sizes}, {frame_size}: {note}");
+                    }
+                }
+                None => self.notes.push(format!("{frame_size}: {note}")),
+            }
+        }
+    }
+}
+
+/// The tables of one group of results, in the order of RFC 2544 section 26.
+pub fn of_group(group: &Group<'_>) -> Vec<Table> {
+    let tables = [
+        throughput::table(group),
+        throughput::with_tolerance(group),
+        latency::table(group),
+        latency::all_frames(group),
+        frame_loss::table(group),
+        back_to_back::table(group),
+        recovery::table(group),
+        reset::table(group),
+    ];
+    tables.into_iter().flatten().collect()
+}
+
+/// What the tester can do by itself.
+pub fn self_test(report: &Report) -> Option<Table> {
+    report.self_test.as_ref().map(self_test::table)
+}
+
+/// How many trials were run and how many decided nothing, with the reasons.
+pub fn trial_counts(report: &Report) -> Table {
+    trials::counts(report)
+}
+
+/// Every trial.
+pub fn trials(report: &Report) -> Table {
+    trials::every(report)
+}
+
+/// What stands over every table of a group.
+fn about(group: &Group<'_>, conditions: &Conditions) -> Vec<String> {
+    vec![format!("{}; {}", group.key.describe(), medium(conditions))]
+}
+
+/// The medium that theoretical maxima are computed from.
+pub(crate) fn medium(conditions: &Conditions) -> String {
+    match conditions.line_rate_is_physical {
+        true => format!("Ethernet at {}", conditions.line_rate),
+        false => format!(
+            "virtual Ethernet, nominally {} (the medium itself does not enforce it)",
+            conditions.line_rate
+        ),
+    }
+}
+
+/// Whole frames a second, truncated as RFC 2544 appendix B does, so that no rate is overstated.
+pub(crate) fn fps(rate: FrameRate) -> String {
+    match rate.fps() {
+        slow if slow > 0.0 && slow < 100.0 => format!("{slow:.3}"),
+        _ => number::grouped(rate.fps_truncated()),
+    }
+}
+
+fn optional<T>(value: Option<T>, print: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| "-".into(), print)
+}
+
+fn percent_cell(percent: Option<f64>) -> String {
+    optional(percent, |percent| number::percent(percent / 100.0))
+}
+
+fn resolution_cell(found: &RateFound) -> String {
+    optional(found.resolution_fps, |fps| number::grouped_f64(fps.ceil(), 0))
+}
+
+fn trials_cell(trials: u32, invalid: u32) -> String {
+    match invalid {
+        0 => trials.to_string(),
+        invalid => format!("{trials} ({invalid} invalid)"),
+    }
+}
+
+fn milliseconds(span: Duration) -> String {
+    number::grouped_f64(span.as_ps() as f64 / 1e9, 3)
+}
