@@ -4,7 +4,7 @@ use crate::addressing::{PortAddresses, destination_networks, tester_mac};
 use crate::config::{DeviceKind, DeviceThreads, Impairment, Neighbours, TestbedConfig};
 use crate::counters::{self, DeviceCounters};
 use crate::error::Result;
-use crate::ethtool::{Ethtool, Offload};
+use crate::ethtool::{Ethtool, REWRITING_FEATURES};
 use crate::namespace::Namespace;
 use crate::queue::TokenBucket;
 use crate::rules;
@@ -165,15 +165,15 @@ impl Device {
         netlink.set_link_up(BRIDGE, true)
     }
 
-    /// Switches every offload off, so that frames leave as they came, except GRO where it is asked
+    /// Switches off what rewrites frames, so that they leave as they came, except GRO where it is asked
     /// for: it gives a veth a receive ring (NAPI), without which it takes no frames by XDP.
     pub(crate) fn set_offloads(&self, interface: &str, receive_ring: bool) -> Result<()> {
         self.namespace.run(|| {
+            let (on, off): (Vec<&str>, Vec<&str>) =
+                REWRITING_FEATURES.iter().partition(|name| receive_ring && **name == "rx-gro");
             let ethtool = Ethtool::new()?;
-            Offload::ALL.iter().try_for_each(|&offload| {
-                let on = receive_ring && offload == Offload::GenericReceive;
-                ethtool.set_offload(interface, offload, on)
-            })
+            ethtool.set_features(interface, &off, false)?;
+            ethtool.set_features(interface, &on, true)
         })?
     }
 

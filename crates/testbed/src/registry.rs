@@ -7,6 +7,7 @@
 //! its run, hence a `netanvil-*` namespace without a record is a remnant too.
 
 use crate::error::{Result, TestbedError};
+use crate::hardware::{SwitchedOff, switch};
 use crate::namespace::{NETNS_DIRECTORY, remove_name};
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
@@ -20,12 +21,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub const REGISTRY_DIRECTORY: &str = "/run/netanvil";
 const PREFIX: &str = "netanvil-";
 
-/// What a record says of its run, for the eyes of whoever finds it.
+/// What a record says of its run: for the eyes of whoever finds it, and what to put back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
     run: String,
     process: u32,
     command: Vec<String>,
+    /// Features of hardware ports that were on and are switched off while the run lasts.
+    #[serde(default, skip_serializing_if = "SwitchedOff::is_empty")]
+    switched_off: SwitchedOff,
 }
 
 /// The record of a living run; removed with it.
@@ -38,7 +42,7 @@ pub(crate) struct Registration {
 
 impl Registration {
     /// Records a new run under a name no other run has.
-    pub fn new() -> Result<Self> {
+    pub fn new(switched_off: &SwitchedOff) -> Result<Self> {
         std::fs::create_dir_all(REGISTRY_DIRECTORY)
             .map_err(|e| TestbedError::system(format!("create {REGISTRY_DIRECTORY}"), e))?;
         loop {
@@ -61,6 +65,7 @@ impl Registration {
                 run: run.clone(),
                 process: std::process::id(),
                 command: std::env::args().collect(),
+                switched_off: switched_off.clone(),
             };
             let text = serde_json::to_string_pretty(&record).expect("a record is plain data");
             lock.write_all(text.as_bytes())
@@ -96,6 +101,8 @@ fn record_path(run: &str) -> PathBuf {
 pub struct CleanReport {
     /// Namespaces removed, with everything in them.
     pub removed_namespaces: Vec<String>,
+    /// Hardware ports whose features were switched on again.
+    pub restored_interfaces: Vec<String>,
     /// Records of dead runs removed.
     pub removed_records: Vec<PathBuf>,
     /// Namespaces left alone because their run is alive.
@@ -108,6 +115,7 @@ impl CleanReport {
     /// Whether there was nothing to remove.
     pub fn is_empty(&self) -> bool {
         self.removed_namespaces.is_empty()
+            && self.restored_interfaces.is_empty()
             && self.removed_records.is_empty()
             && self.failures.is_empty()
     }
@@ -143,12 +151,26 @@ pub fn clean(force: bool) -> Result<CleanReport> {
     }
     // Records last: while one stands, a second `clean` finds what this one may not have finished.
     for (path, _lock) in dead_records {
+        if let Err(error) = restore(&path, &mut report) {
+            report.failures.push(error.to_string());
+            continue;
+        }
         match std::fs::remove_file(&path) {
             Ok(()) => report.removed_records.push(path),
             Err(error) => report.failures.push(format!("delete {}: {error}", path.display())),
         }
     }
     Ok(report)
+}
+
+/// Puts hardware ports back as a dead run found them. A record cut short by the kill has nothing to say:
+/// it is written before anything is changed.
+fn restore(record: &Path, report: &mut CleanReport) -> Result<()> {
+    let Ok(text) = std::fs::read_to_string(record) else { return Ok(()) };
+    let Ok(record) = serde_json::from_str::<Record>(&text) else { return Ok(()) };
+    switch(&record.switched_off, true)?;
+    report.restored_interfaces.extend(record.switched_off.into_keys());
+    Ok(())
 }
 
 /// The lock of a record, or nothing while its run lives.

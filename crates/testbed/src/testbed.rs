@@ -5,7 +5,8 @@ use crate::config::{DeviceKind, TestbedConfig};
 use crate::counters::{InterfaceCounters, interface_counters};
 use crate::device::Device;
 use crate::error::{Result, TestbedError};
-use crate::ethtool::{Ethtool, Offload};
+use crate::ethtool::{Ethtool, REWRITING_FEATURES};
+use crate::hardware::SwitchedOff;
 use crate::namespace::Namespace;
 use crate::privilege::Privilege;
 use crate::registry::{Registration, next_run_name};
@@ -129,12 +130,8 @@ impl Testbed {
         let interface = tester_interface(port);
         let mut netlink = self.tester.netlink()?;
         netlink.set_link_up(&interface, true)?;
-        self.tester.run(|| {
-            let ethtool = Ethtool::new()?;
-            Offload::ALL
-                .iter()
-                .try_for_each(|&offload| ethtool.set_offload(&interface, offload, false))
-        })??;
+        self.tester
+            .run(|| Ethtool::new()?.set_features(&interface, &REWRITING_FEATURES, false))??;
         self.ports.push(TestPort {
             port,
             interface_index: netlink.link_index(&interface)?,
@@ -188,7 +185,7 @@ struct Namespaces {
 impl Namespaces {
     fn for_this_process() -> Result<Self> {
         let registration = match Privilege::current() {
-            Privilege::Root => Some(Registration::new()?),
+            Privilege::Root => Some(Registration::new(&SwitchedOff::new())?),
             Privilege::UserNamespace => None,
             Privilege::Ordinary => {
                 return Err(TestbedError::not_permitted("build a test bed as an ordinary user"));

@@ -12,8 +12,9 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 use testbed::{
-    DeviceKind, Impairment, NETNS_DIRECTORY, Namespace, REGISTRY_DIRECTORY, Testbed, TestbedConfig,
-    TestbedError, clean, enter_user_namespace,
+    DeviceKind, HardwarePorts, Impairment, InterfaceFacts, NETNS_DIRECTORY, Namespace,
+    REGISTRY_DIRECTORY, REWRITING_FEATURES, Testbed, TestbedConfig, TestbedError, clean,
+    enter_user_namespace,
 };
 
 const NOBODY: &str = "65534";
@@ -21,6 +22,7 @@ const NOBODY: &str = "65534";
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("hold") => hold(),
+        Some("hold-hardware") => hold_hardware(),
         Some("user-namespace") => build_in_user_namespace(),
         Some("ordinary") => build_as_ordinary_user(),
         _ => return run_tests(),
@@ -30,9 +32,10 @@ fn main() -> ExitCode {
 
 /// Runs the tests whose names contain the filter, if one was given, as the standard harness does.
 fn run_tests() -> ExitCode {
-    let tests: [(&str, fn()); 7] = [
+    let tests: [(&str, fn()); 8] = [
         ("kill_9_leaves_what_clean_removes", kill_9_leaves_what_clean_removes),
-        ("clean_spares_the_living_unless_forced", clean_spares_the_living),
+        ("clean_switches_hardware_ports_back", clean_switches_hardware_ports_back),
+        ("clean_spares_the_living", clean_spares_the_living),
         ("a_deleted_namespace_is_named_in_the_error", a_deleted_namespace_is_named),
         ("a_failed_build_leaves_nothing", a_failed_build_leaves_nothing),
         (
@@ -62,10 +65,17 @@ fn hold() {
     testbed.destroy().expect("destroy");
 }
 
-/// Starts [`hold`] and waits for the names of its namespaces.
-fn start_holding() -> (Child, Vec<String>) {
+/// The same with a hardware port taken.
+fn hold_hardware() {
+    let taken = HardwarePorts::take(&["card0".to_owned()]).expect("take");
+    println!("{} taken", taken.ports()[0].name);
+    let _ = std::io::stdin().lines().next();
+}
+
+/// Starts one of the above and waits for the two words it says when it is ready.
+fn start(role: &str) -> (Child, Vec<String>) {
     let mut child = Command::new(std::env::current_exe().expect("own path"))
-        .arg("hold")
+        .arg(role)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -87,7 +97,7 @@ fn record_of(namespace: &str) -> std::path::PathBuf {
 }
 
 fn kill_9_leaves_what_clean_removes() {
-    let (mut child, names) = start_holding();
+    let (mut child, names) = start("hold");
     assert!(names.iter().all(|name| exists(name)) && record_of(&names[0]).exists());
     child.kill().expect("SIGKILL");
     child.wait().expect("reap");
@@ -97,8 +107,33 @@ fn kill_9_leaves_what_clean_removes() {
     assert!(!record_of(&names[0]).exists());
 }
 
+fn clean_switches_hardware_ports_back() {
+    let machine = Namespace::create_anonymous("machine").expect("namespace");
+    let ip = |arguments: &str| {
+        let run = || Command::new("ip").args(arguments.split(' ')).status().expect("ip");
+        assert!(machine.run(run).expect("enter").success(), "ip {arguments}");
+    };
+    ip("link add card0 type veth peer name card1");
+    ip("link set card0 up");
+    ip("link set card1 up");
+    let features = || {
+        let facts = machine.run(|| InterfaceFacts::read("card0")).expect("enter").expect("read");
+        facts.features_on(&REWRITING_FEATURES)
+    };
+    let before = features();
+    // The child is born in the namespace of the thread that starts it.
+    let (mut child, _) = machine.run(|| start("hold-hardware")).expect("enter");
+    assert!(features().is_empty() && !before.is_empty());
+    child.kill().expect("SIGKILL");
+    child.wait().expect("reap");
+    assert!(features().is_empty(), "a killed process cannot tidy up");
+    let report = machine.run(|| clean(false)).expect("enter").expect("clean");
+    assert!(report.restored_interfaces.contains(&"card0".to_owned()), "{report:?}");
+    assert_eq!(features(), before);
+}
+
 fn clean_spares_the_living() {
-    let (mut child, names) = start_holding();
+    let (mut child, names) = start("hold");
     let report = clean(false).expect("clean");
     assert!(names.iter().all(|name| report.kept_namespaces.contains(name)), "{report:?}");
     assert!(names.iter().all(|name| exists(name)));
