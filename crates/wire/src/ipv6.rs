@@ -316,7 +316,7 @@ mod tests {
         let fragment = [58, 0, 0x05, 0xa9, 0xde, 0xad, 0xbe, 0xef];
         let (extension, next, rest) = Extension::parse(Protocol::FRAGMENT, &fragment).unwrap();
         assert_eq!(next, Protocol::ICMPV6);
-        assert_eq!(rest, []);
+        assert!(rest.is_empty());
         assert_eq!(extension.to_string(), "fragment 0xdeadbeef at 1448+");
     }
 

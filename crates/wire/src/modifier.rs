@@ -50,6 +50,7 @@ pub enum Field {
 
 /// Up to 64 neighbouring bits of an IPv6 address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Ipv6Bits {
     /// The lowest bit, counted from 0 at the right end of the address.
     pub lowest: u8,
@@ -66,7 +67,7 @@ impl Ipv6Bits {
 
 /// How a field's value follows from the frame's index.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pattern {
     /// `start`, `start + step`, ... : `count` values, then again.
     Increment {
@@ -205,6 +206,7 @@ pub const fn sub_seed(seed: u64, index: u64) -> u64 {
 
 /// A field and how its value follows from the frame's index.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Modifier {
     /// What is modified.
     pub field: Field,

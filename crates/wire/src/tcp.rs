@@ -173,7 +173,7 @@ mod tests {
         assert_eq!((repr.src_port, repr.dst_port, repr.sequence), (49184, 80, 1));
         assert_eq!((repr.flags, repr.window), (Flags::SYN, 65_535));
         assert_eq!(repr.options, [2, 4, 5, 0xb4]);
-        assert_eq!(payload, []);
+        assert!(payload.is_empty());
         assert_eq!(repr.to_string(), "TCP 49184 > 80 SYN sequence 1");
         assert_eq!((Flags::SYN | Flags::ACK).to_string(), "SYN+ACK");
     }

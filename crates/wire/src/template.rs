@@ -27,6 +27,7 @@ use units::FrameSize;
 /// What the frames of a stream look like: headers from the outside in, what fills them up to
 /// their size, and what changes from frame to frame.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FrameTemplate {
     /// Headers, the outermost first: Ethernet.
     pub layers: Vec<Layer>,

@@ -18,7 +18,7 @@ fn neighbor_solicitation_byte_vector() {
     let mac = MacAddr([2, 0, 0, 0, 0, 9]);
     let target = address("2001:2::1");
     assert_eq!(repr, Repr::NeighborSolicitation { target, source_mac: Some(mac) });
-    assert_eq!(rest, []);
+    assert!(rest.is_empty());
     let answer = repr.answer(mac).unwrap();
     assert_eq!(answer.to_string(), "ND 2001:2::1 is at 02:00:00:00:00:09");
     assert_eq!(answer.answer(mac), None);

@@ -32,7 +32,7 @@ fn get_request_byte_vector() {
     assert_eq!(repr.bindings.len(), 1);
     assert_eq!(repr.bindings[0].0.to_string(), "1.3.6.1.2.1.1.3.0");
     assert_eq!(repr.bindings[0].1, Value::Null);
-    assert_eq!(rest, []);
+    assert!(rest.is_empty());
     assert_eq!(repr.emit(), GET_SYS_UP_TIME);
 }
 

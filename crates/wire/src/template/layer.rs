@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// One header.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Layer {
     /// Ethernet: the first layer.
     Ethernet {
@@ -75,6 +75,7 @@ const fn customer_tag() -> EtherType {
 
 /// What a template says of IPv4.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Ipv4Layer {
     /// Source.
     pub src: Ipv4Addr,
@@ -118,6 +119,7 @@ impl Ipv4Layer {
 
 /// What a template says of IPv6.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Ipv6Layer {
     /// Source.
     pub src: Ipv6Addr,
@@ -161,6 +163,7 @@ const fn default_hops() -> u8 {
 
 /// What a template says of UDP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct UdpLayer {
     /// Source port.
     pub src_port: u16,
@@ -210,6 +213,7 @@ pub enum IfNoRoom {
 
 /// What a template says of TCP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TcpLayer {
     /// Source port.
     pub src_port: u16,

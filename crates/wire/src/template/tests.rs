@@ -3,7 +3,7 @@ use crate::checksum::PseudoHeader;
 use crate::ethernet::{self, EtherType};
 use crate::ipv4::{self, Protocol};
 use crate::ipv6::{self, Extension};
-use crate::modifier::Pattern;
+use crate::modifier::{Ipv6Bits, Pattern};
 use crate::signature::{self, Stamp};
 use crate::{icmpv4, icmpv6, tcp, udp, vlan};
 use proptest::prelude::*;
@@ -255,7 +255,34 @@ fn each_field_is_where_its_parser_reads_it() {
     assert_eq!(udp(&with(udp4(), Field::UdpDst, 5)).dst_port, 5);
 }
 
-use crate::modifier::Ipv6Bits;
+/// A template as a person writes it: what is left out has its default.
+#[test]
+fn a_template_is_read_from_json() {
+    let text = r#"{
+        "layers": [
+            {"ethernet": {"src": "02:00:00:00:00:01", "dst": "02:00:00:00:00:02"}},
+            {"vlan": {"id": 100}},
+            {"ipv4": {"src": "198.18.1.2", "dst": "198.19.1.2", "dscp": 46}},
+            {"udp": {"src_port": 49184, "dst_port": 7}}
+        ],
+        "payload": {"random": {"seed": 3}},
+        "modifiers": [
+            {"field": "udp_src", "pattern": {"random": {"seed": 1, "min": 1024, "max": 65535, "count": 64}}},
+            {"field": {"vlan_id": {"tag": 0}}, "pattern": {"list": [100, 200]}}
+        ]
+    }"#;
+    let read: FrameTemplate = serde_json::from_str(text).unwrap();
+    let pattern = Pattern::Random { seed: 1, min: 1024, max: 65_535, step: 1, count: 64 };
+    let expected = FrameTemplate::ethernet(SRC_MAC, DST_MAC)
+        .layer(Layer::vlan(100))
+        .layer(Layer::Ipv4(Ipv4Layer { dscp: 46, ..Ipv4Layer::new(SRC_V4, DST_V4) }))
+        .layer(Layer::Udp(UdpLayer::default()))
+        .payload(Payload::Random { seed: 3 })
+        .modifier(Modifier::new(Field::UdpSrc, pattern))
+        .modifier(Modifier::new(Field::VlanId { tag: 0 }, Pattern::List(vec![100, 200])));
+    assert_eq!(read, expected);
+    assert!(serde_json::from_str::<FrameTemplate>(&text.replace("dscp", "dscpp")).is_err());
+}
 
 fn any_template() -> impl Strategy<Value = FrameTemplate> {
     let tags = proptest::collection::vec(0u16..4096, 0..3);
@@ -326,6 +353,14 @@ fn modifiers_for(template: &FrameTemplate, seed: u64) -> Vec<Modifier> {
 }
 
 proptest! {
+    #[test]
+    fn a_saved_template_reads_back(template in any_template(), seed: u64) {
+        let modifiers = modifiers_for(&template, seed);
+        let template = FrameTemplate { modifiers, ..template };
+        let text = serde_json::to_string(&template).unwrap();
+        prop_assert_eq!(serde_json::from_str::<FrameTemplate>(&text).unwrap(), template);
+    }
+
     #[test]
     fn every_frame_is_whole_signed_and_keeps_its_checksums_when_stamped(
         template in any_template(), above in 0u32..1500, seed: u64, index: u64,
