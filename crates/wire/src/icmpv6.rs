@@ -3,11 +3,16 @@
 //! The checksum needs the addresses: [`verify`] it apart from [`Repr::parse`]. A receiver of
 //! neighbour discovery must also see that the hop limit is 255 (RFC 4861 section 7.1).
 
+mod options;
+
+pub use options::Prefix;
+
 use crate::DecodeError;
-use crate::bytes::{array, ipv6_at, put, put_u16, put_u32, require, u16_at, u32_at};
+use crate::bytes::{ipv6_at, put, put_u16, put_u32, require, u16_at, u32_at};
 use crate::checksum::{self, PseudoHeader};
 use crate::ethernet::MacAddr;
 use crate::ipv4::Protocol;
+use options::{Options, PREFIX_OPTION_LEN, SOURCE_MAC, TARGET_MAC, emit_mac, emit_mtu};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -32,29 +37,6 @@ const ROUTER_SOLICITATION: u8 = 133;
 const ROUTER_ADVERTISEMENT: u8 = 134;
 const NEIGHBOR_SOLICITATION: u8 = 135;
 const NEIGHBOR_ADVERTISEMENT: u8 = 136;
-
-const OPTION_SOURCE_MAC: u8 = 1;
-const OPTION_TARGET_MAC: u8 = 2;
-const OPTION_PREFIX: u8 = 3;
-const OPTION_MTU: u8 = 5;
-const PREFIX_OPTION_LEN: usize = 32;
-
-/// A prefix of a router advertisement (RFC 4861 section 4.6.2).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Prefix {
-    /// Its address.
-    pub prefix: Ipv6Addr,
-    /// Its length in bits.
-    pub len: u8,
-    /// Hosts with this prefix are on the link.
-    pub on_link: bool,
-    /// Hosts may make themselves an address of it.
-    pub autonomous: bool,
-    /// How long it is valid, in seconds; all ones for ever.
-    pub valid_s: u32,
-    /// How long addresses of it are preferred, in seconds; all ones for ever.
-    pub preferred_s: u32,
-}
 
 /// A message up to its data: neighbour discovery messages whole, of the others what stands before
 /// the echoed bytes or the packet in error.
@@ -218,15 +200,15 @@ impl Repr {
     fn emit_body(&self, bytes: &mut [u8]) {
         match self {
             Repr::RouterSolicitation { source_mac } => {
-                emit_mac(OPTION_SOURCE_MAC, *source_mac, &mut bytes[8..]);
+                emit_mac(SOURCE_MAC, *source_mac, &mut bytes[8..]);
             }
             Repr::NeighborSolicitation { target, source_mac } => {
                 put(bytes, TARGET, &target.octets());
-                emit_mac(OPTION_SOURCE_MAC, *source_mac, &mut bytes[24..]);
+                emit_mac(SOURCE_MAC, *source_mac, &mut bytes[24..]);
             }
             Repr::NeighborAdvertisement { target, target_mac, .. } => {
                 put(bytes, TARGET, &target.octets());
-                emit_mac(OPTION_TARGET_MAC, *target_mac, &mut bytes[24..]);
+                emit_mac(TARGET_MAC, *target_mac, &mut bytes[24..]);
             }
             Repr::RouterAdvertisement {
                 reachable_ms,
@@ -238,12 +220,8 @@ impl Repr {
             } => {
                 put_u32(bytes, 8, *reachable_ms);
                 put_u32(bytes, 12, *retransmit_ms);
-                let mut at = 16 + emit_mac(OPTION_SOURCE_MAC, *source_mac, &mut bytes[16..]);
-                if let Some(mtu) = mtu {
-                    put(bytes, at, &[OPTION_MTU, 1, 0, 0]);
-                    put_u32(bytes, at + 4, *mtu);
-                    at += 8;
-                }
+                let mut at = 16 + emit_mac(SOURCE_MAC, *source_mac, &mut bytes[16..]);
+                at += emit_mtu(*mtu, &mut bytes[at..]);
                 for (i, prefix) in prefixes.iter().enumerate() {
                     prefix.emit(&mut bytes[at + i * PREFIX_OPTION_LEN..]);
                 }
@@ -308,68 +286,6 @@ fn parse_neighbor_discovery(kind: u8, bytes: &[u8]) -> Result<Repr, DecodeError>
             target_mac: options.target_mac,
         },
     })
-}
-
-#[derive(Default)]
-struct Options {
-    source_mac: Option<MacAddr>,
-    target_mac: Option<MacAddr>,
-    mtu: Option<u32>,
-    prefixes: Vec<Prefix>,
-}
-
-impl Options {
-    fn parse(mut bytes: &[u8]) -> Result<Options, DecodeError> {
-        const WHAT: &str = "neighbour discovery option";
-        let mut options = Options::default();
-        while !bytes.is_empty() {
-            require(WHAT, bytes, 8)?;
-            let len = usize::from(bytes[1]) * 8;
-            if len == 0 {
-                return Err(DecodeError::malformed(WHAT, "length 0 (RFC 4861 section 4.6)"));
-            }
-            require(WHAT, bytes, len)?;
-            match (bytes[0], len) {
-                (OPTION_SOURCE_MAC, 8) => options.source_mac = Some(MacAddr(array(bytes, 2))),
-                (OPTION_TARGET_MAC, 8) => options.target_mac = Some(MacAddr(array(bytes, 2))),
-                (OPTION_MTU, 8) => options.mtu = Some(u32_at(bytes, 4)),
-                (OPTION_PREFIX, PREFIX_OPTION_LEN) => options.prefixes.push(Prefix::parse(bytes)),
-                _ => {}
-            }
-            bytes = &bytes[len..];
-        }
-        Ok(options)
-    }
-}
-
-impl Prefix {
-    /// From an option whose length was checked.
-    fn parse(bytes: &[u8]) -> Prefix {
-        Prefix {
-            len: bytes[2],
-            on_link: bytes[3] & 0x80 != 0,
-            autonomous: bytes[3] & 0x40 != 0,
-            valid_s: u32_at(bytes, 4),
-            preferred_s: u32_at(bytes, 8),
-            prefix: ipv6_at(bytes, 16),
-        }
-    }
-    fn emit(&self, bytes: &mut [u8]) {
-        let flags = u8::from(self.on_link) << 7 | u8::from(self.autonomous) << 6;
-        put(bytes, 0, &[OPTION_PREFIX, 4, self.len, flags]);
-        put_u32(bytes, 4, self.valid_s);
-        put_u32(bytes, 8, self.preferred_s);
-        put_u32(bytes, 12, 0);
-        put(bytes, 16, &self.prefix.octets());
-    }
-}
-
-/// Writes a link-layer address option, where there is an address; the bytes it took.
-fn emit_mac(kind: u8, mac: Option<MacAddr>, bytes: &mut [u8]) -> usize {
-    let Some(mac) = mac else { return 0 };
-    put(bytes, 0, &[kind, 1]);
-    put(bytes, 2, &mac.0);
-    8
 }
 
 /// Computes and writes the checksum of a whole message.

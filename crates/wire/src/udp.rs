@@ -3,9 +3,11 @@
 use crate::DecodeError;
 use crate::bytes::{put_u16, require, u16_at};
 use crate::checksum::{self, PseudoHeader};
-use crate::ipv4::Protocol;
+use crate::ethernet::{self, EtherType, MacAddr};
+use crate::ipv4::{self, Protocol};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::net::SocketAddrV4;
 
 const SRC_PORT: usize = 0;
 const DST_PORT: usize = 2;
@@ -65,6 +67,22 @@ impl Repr {
         fill_checksum(addresses, &mut bytes);
         bytes
     }
+}
+
+/// A datagram over IPv4 as a whole frame without FCS, TTL 64: queries and the like, from a station
+/// and its socket to another.
+pub fn frame_ipv4(
+    src: (MacAddr, SocketAddrV4),
+    dst: (MacAddr, SocketAddrV4),
+    payload: &[u8],
+) -> Vec<u8> {
+    let (src_ip, dst_ip) = (*src.1.ip(), *dst.1.ip());
+    let repr =
+        Repr { src_port: src.1.port(), dst_port: dst.1.port(), payload_len: payload.len() as u16 };
+    let datagram = repr.datagram(PseudoHeader::V4(src_ip, dst_ip), payload);
+    let ip = ipv4::Repr::new(src_ip, dst_ip, Protocol::UDP, datagram.len() as u16);
+    let ethernet = ethernet::Repr { dst: dst.0, src: src.0, ether_type: EtherType::IPV4 };
+    ethernet.frame(&ip.packet(&datagram))
 }
 
 /// Computes and writes the checksum of a whole datagram; a computed 0 is sent as 0xffff, since 0

@@ -5,7 +5,7 @@
 use pcap_file::pcap::{PcapPacket, PcapWriter};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use wire::ipv6::Extension;
 use wire::modifier::{Field, Ipv6Bits, Modifier, Pattern};
 use wire::signature::{self, Form, Key, Stamp};
 use wire::template::{FrameTemplate, Ipv4Layer, Ipv6Layer, Layer, Payload, TcpLayer, UdpLayer};
-use wire::{icmpv6, learning, rip, snmp, test_frame};
+use wire::{icmpv6, learning, rip, snmp, test_frame, udp};
 
 const SRC_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 const DST_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
@@ -397,12 +397,12 @@ fn management_queries_are_sound() {
         if_in_ucast_pkts: 128,
         if_out_ucast_pkts: 0,
     };
-    let frames = [query.emit(), query.answer(3, counters).emit()].map(|message| {
-        let udp =
-            Layer::Udp(UdpLayer { src_port: 49184, dst_port: snmp::PORT, ..UdpLayer::default() });
-        let size = FrameSize::from_bytes_without_fcs(42 + message.len() as u32);
-        ipv4().layer(udp).layer(Layer::Raw(message)).build(0, size, None).unwrap()
-    });
+    let agent = (DST_MAC, SocketAddrV4::new(DST_V4, snmp::PORT));
+    let manager = (SRC_MAC, SocketAddrV4::new(SRC_V4, 49184));
+    let frames = [
+        udp::frame_ipv4(manager, agent, &query.emit()),
+        udp::frame_ipv4(agent, manager, &query.answer(3, counters).emit()),
+    ];
     let names = "1.3.6.1.2.1.1.3.0,1.3.6.1.2.1.2.2.1.10.3,1.3.6.1.2.1.2.2.1.16.3,\
                  1.3.6.1.2.1.2.2.1.11.3,1.3.6.1.2.1.2.2.1.17.3";
     let seen = read_with_tshark(&frames, &[]);
