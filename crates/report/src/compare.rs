@@ -1,6 +1,6 @@
 //! Two runs side by side: what differs, by how much, and whether that means anything.
 
-use crate::model::Report;
+use crate::model::{Report, is_a_date};
 use crate::quantity::{self, Basis, Quantity, Relation};
 use crate::tables::{self, Table};
 use method::TestKind;
@@ -193,12 +193,6 @@ fn warnings(a: &Report, b: &Report) -> Vec<String> {
         }
     }
     warnings
-}
-
-/// Members of the environment that differ between any two runs.
-fn is_a_date(key: &str) -> bool {
-    let key = key.to_lowercase();
-    ["date", "time", "started"].iter().any(|word| key.contains(word))
 }
 
 fn ports(report: &Report) -> String {

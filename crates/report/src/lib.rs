@@ -9,6 +9,7 @@
 pub mod compare;
 pub mod csv;
 mod event_log;
+pub mod html;
 pub mod json;
 mod model;
 mod number;
@@ -32,6 +33,7 @@ pub fn save(folder: &Path, report: &Report) -> Result<(), FolderError> {
         (run_folder::RESULTS_JSON, json::render(report)),
         (run_folder::RESULTS_CSV, csv::results(report)),
         (run_folder::TRIALS_CSV, csv::trials(report)),
+        (run_folder::REPORT_HTML, html::render(report)),
     ];
     files.iter().try_for_each(|(name, text)| run_folder::replace(folder, name, text.as_bytes()))
 }

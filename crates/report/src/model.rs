@@ -303,3 +303,9 @@ fn reason_kind(reason: &InvalidReason) -> String {
         InvalidReason::Other { what } => what.clone(),
     }
 }
+
+/// Members of the environment that differ between any two runs.
+pub(crate) fn is_a_date(key: &str) -> bool {
+    let key = key.to_lowercase();
+    ["date", "time", "started"].iter().any(|word| key.contains(word))
+}

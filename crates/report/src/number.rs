@@ -44,6 +44,15 @@ pub(crate) fn percent(ratio: f64) -> String {
     format!("{percent:.decimals$}")
 }
 
+/// Percent of a whole that has been reached: cut off after two decimals, so that no more is
+/// claimed than was reached; small shares keep two digits.
+pub(crate) fn share_of(percent_reached: f64) -> String {
+    match percent_reached {
+        some if some >= 1.0 => format!("{:.2}", (some * 100.0 + 1e-9).floor() / 100.0),
+        little => percent(little / 100.0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,8 +2,13 @@
 
 use crate::model::{Report, Status};
 use crate::tables::{self, Table};
-use comfy_table::{CellAlignment, ContentArrangement, presets};
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width,
+};
 use std::fmt::Write as _;
+
+/// A line under the header and nothing else.
+const PLAIN: TableStyle = TableStyle::new().header_separator(LineStyle::new('-', '-', '-', '-'));
 
 /// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +27,7 @@ pub fn render(report: &Report, style: Style) -> String {
         print(&mut text, &table, style);
     }
     for group in report.groups() {
-        for table in tables::of_group(&group) {
+        for (_, table) in tables::of_group(&group) {
             print(&mut text, &table, style);
         }
     }
@@ -99,7 +104,7 @@ fn print(text: &mut String, table: &Table, style: Style) {
 
 fn grid(table: &Table, style: Style) -> String {
     let mut grid = comfy_table::Table::new();
-    grid.load_style(presets::ASCII_HORIZONTAL_ONLY);
+    grid.load_style(PLAIN);
     grid.set_header(table.columns.iter().map(|column| &column.title));
     if let Some(width) = style.width {
         grid.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
@@ -108,11 +113,22 @@ fn grid(table: &Table, style: Style) -> String {
         grid.add_row(row);
     }
     for (at, column) in table.columns.iter().enumerate() {
-        if let (true, Some(printed)) = (column.numeric, grid.column_mut(at)) {
+        let Some(printed) = grid.column_mut(at) else { continue };
+        // Better too wide a table than a number broken in two.
+        let narrowest = Width::Fixed(longest_word(table, at) + printed.padding_width());
+        printed.set_constraint(ColumnConstraint::LowerBoundary(narrowest));
+        if column.numeric {
             printed.set_cell_alignment(CellAlignment::Right);
         }
     }
     grid.trim_fmt()
+}
+
+fn longest_word(table: &Table, column: usize) -> u16 {
+    let cells = table.rows.iter().map(|row| &row[column]);
+    let cells = cells.chain([&table.columns[column].title]);
+    let words = cells.flat_map(|cell| cell.split_whitespace()).map(|word| word.chars().count());
+    words.max().unwrap_or(0).min(u16::MAX.into()) as u16
 }
 
 fn heading(text: &str, style: Style) -> String {

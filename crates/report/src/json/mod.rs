@@ -11,12 +11,14 @@
 //! `resolution_fps` above it), `at_least`, `below` (nothing passed; `rate_fps` is the lowest load
 //! tried), or `unknown`.
 
+mod latency;
 mod results;
 pub(crate) mod trials;
 
 use crate::model::{Report, Status};
+use latency::Latency;
 use method::TestKind;
-use results::{BackToBack, FrameLoss, Latency, Recovery, Reset, SelfTestSize, Throughput};
+use results::{BackToBack, FrameLoss, Recovery, Reset, SelfTestSize, Throughput};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -22,6 +22,7 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
             "corrected buffer frames",
             "implied buffer ms",
             "burst rate fps",
+            "throughput fps",
             "<verdict",
         ],
     );
@@ -50,6 +51,7 @@ fn row(result: &BackToBackResult) -> Vec<String> {
         optional(summary, |s| grouped_f64(s.corrected_buffer_frames, 1)),
         optional(summary, |s| milliseconds(s.implied_buffer_time)),
         optional(result.burst_rate, fps),
+        optional(result.throughput, fps),
         verdict(result).into(),
     ]
 }
@@ -89,10 +91,6 @@ fn notes(table: &mut Table, result: &BackToBackResult) {
             result.limit
         )],
     );
-    if let Some(throughput) = result.throughput {
-        table
-            .note(size, [format!("corrected by a throughput of {}", throughput_words(throughput))]);
-    }
     if !result.burst_rate_is_theoretical {
         table.note(size, ["bursts are sent at the tester's rate, not the medium's".to_string()]);
     }
@@ -113,8 +111,4 @@ fn notes(table: &mut Table, result: &BackToBackResult) {
         }
     }
     table.note(size, result.notes.iter().cloned());
-}
-
-fn throughput_words(rate: units::FrameRate) -> String {
-    format!("{} fps", fps(rate))
 }

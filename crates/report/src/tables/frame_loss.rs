@@ -14,16 +14,16 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
          two successive loads had been without loss"
             .into(),
     );
-    let mut columns = vec!["load % of maximum"];
+    let mut columns = vec!["load"];
     let sizes: Vec<String> =
         group.frame_loss.iter().map(|r| format!("{} loss %", r.conditions.frame_size)).collect();
     columns.extend(sizes.iter().map(String::as_str));
     let mut table = Table::new("Frame loss rate (RFC 2544 section 26.3)", lines, &columns);
-    let mut maxima = vec!["100 % is fps".to_string()];
+    let mut maxima = vec!["100 % in fps".to_string()];
     maxima.extend(group.frame_loss.iter().map(|result| fps(result.maximum)));
     table.rows.push(maxima);
     for load in loads(&group.frame_loss) {
-        let mut row = vec![number::percent(load / 100.0)];
+        let mut row = vec![format!("{load} %")];
         row.extend(group.frame_loss.iter().map(|result| {
             let point = result.points.iter().find(|point| point.percent_of_maximum == load);
             point.map_or_else(String::new, loss_cell)
@@ -60,7 +60,7 @@ fn notes(table: &mut Table, result: &FrameLossResult) {
             size,
             [format!(
                 "100 % is the tester's own maximum, {} % of the medium's",
-                number::percent(share)
+                number::share_of(share * 100.0)
             )],
         );
     }
@@ -68,7 +68,7 @@ fn notes(table: &mut Table, result: &FrameLossResult) {
         table.note(size, ["no two successive loads were without loss".to_string()]);
     }
     for point in result.points.iter().filter(|point| !point.invalid.is_empty()) {
-        let load = number::percent(point.percent_of_maximum / 100.0);
+        let load = point.percent_of_maximum;
         table.note(size, [format!("invalid at {load} %: {}", point.invalid.join("; "))]);
     }
     table.note(size, result.notes.iter().cloned());

@@ -99,7 +99,7 @@ pub(super) fn all_frames(group: &Group<'_>) -> Option<Table> {
     let mut lines = about(group, &first.conditions);
     lines.push(format!(
         "percentiles are high by at most {:.2} %; minimum, mean and maximum are exact",
-        trial::Histogram::RELATIVE_ERROR * 100.0
+        (trial::Histogram::RELATIVE_ERROR * 1e4).ceil() / 100.0
     ));
     let mut table = Table::new(
         "Latency of every frame (neither the RFC 2544 nor the RFC 8219 number)",

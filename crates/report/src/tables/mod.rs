@@ -13,7 +13,7 @@ mod trials;
 
 use crate::model::{Group, Report};
 use crate::number;
-use method::{Conditions, RateFound};
+use method::{Conditions, RateFound, TestKind};
 use units::{Duration, FrameRate};
 
 pub(crate) use back_to_back::at_least;
@@ -60,6 +60,19 @@ impl Table {
         }
     }
 
+    /// Notes that hold for every row say so, instead of naming each.
+    fn with_notes_summed_up(mut self) -> Self {
+        let mut sizes: Vec<&str> = self.rows.iter().map(|row| &row[0][..]).collect();
+        sizes.dedup();
+        let all = format!("{}: ", sizes.join(", "));
+        for note in self.notes.iter_mut().filter(|_| sizes.len() > 1) {
+            if let Some(text) = note.strip_prefix(&all) {
+                *note = format!("{ALL_SIZES}: {text}");
+            }
+        }
+        self
+    }
+
     /// Adds notes of a frame size, each once.
     fn note(&mut self, frame_size: &str, notes: impl IntoIterator<Item = String>) {
         for note in notes {
@@ -76,19 +89,25 @@ impl Table {
     }
 }
 
+/// Written in front of a note that holds for every row.
+const ALL_SIZES: &str = "all sizes";
+
 /// The tables of one group of results, in the order of RFC 2544 section 26.
-pub fn of_group(group: &Group<'_>) -> Vec<Table> {
+pub fn of_group(group: &Group<'_>) -> Vec<(TestKind, Table)> {
     let tables = [
-        throughput::table(group),
-        throughput::with_tolerance(group),
-        latency::table(group),
-        latency::all_frames(group),
-        frame_loss::table(group),
-        back_to_back::table(group),
-        recovery::table(group),
-        reset::table(group),
+        (TestKind::Throughput, throughput::table(group)),
+        (TestKind::Throughput, throughput::with_tolerance(group)),
+        (TestKind::Latency, latency::table(group)),
+        (TestKind::Latency, latency::all_frames(group)),
+        (TestKind::FrameLoss, frame_loss::table(group)),
+        (TestKind::BackToBack, back_to_back::table(group)),
+        (TestKind::Recovery, recovery::table(group)),
+        (TestKind::Reset, reset::table(group)),
     ];
-    tables.into_iter().flatten().collect()
+    tables
+        .into_iter()
+        .filter_map(|(test, table)| Some((test, table?.with_notes_summed_up())))
+        .collect()
 }
 
 /// What the tester can do by itself.
@@ -136,6 +155,10 @@ fn optional<T>(value: Option<T>, print: impl Fn(T) -> String) -> String {
 
 fn percent_cell(percent: Option<f64>) -> String {
     optional(percent, |percent| number::percent(percent / 100.0))
+}
+
+fn share_cell(percent_of_theoretical: Option<f64>) -> String {
+    optional(percent_of_theoretical, number::share_of)
 }
 
 fn resolution_cell(found: &RateFound) -> String {

@@ -1,6 +1,6 @@
 //! What the tester can do by itself.
 
-use super::{Table, fps, medium, optional, percent_cell, rate_cell, resolution_cell, trials_cell};
+use super::{Table, fps, medium, optional, rate_cell, resolution_cell, share_cell, trials_cell};
 use crate::number::microseconds;
 use method::{LatencySummary, SelfTest, SelfTestSize};
 
@@ -43,7 +43,7 @@ fn row(size: &SelfTestSize) -> Vec<String> {
         size.conditions.frame_size.clone(),
         fps(size.conditions.theoretical_max),
         rate_cell(found),
-        percent_cell(found.percent_of_theoretical),
+        share_cell(found.percent_of_theoretical),
         resolution_cell(found),
         trials_cell(found.trials, found.invalid_trials),
         span(&size.floor_low, |s| s.min),

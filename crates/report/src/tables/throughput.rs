@@ -1,6 +1,6 @@
 //! Throughput: theoretical, tester, device side by side.
 
-use super::{Table, about, fps, optional, percent_cell, resolution_cell, trials_cell};
+use super::{Table, about, fps, optional, percent_cell, resolution_cell, share_cell, trials_cell};
 use crate::model::Group;
 use crate::number;
 use method::{Finding, RateFound};
@@ -29,7 +29,7 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
             fps(conditions.theoretical_max),
             optional(conditions.tester_max, fps),
             rate_cell(found),
-            percent_cell(found.percent_of_theoretical),
+            share_cell(found.percent_of_theoretical),
             resolution_cell(found),
             trials_cell(found.trials, found.invalid_trials),
             verdict(found).into(),
@@ -66,7 +66,7 @@ pub(super) fn with_tolerance(group: &Group<'_>) -> Option<Table> {
                 number::percent(found.loss_tolerance_percent / 100.0),
                 rate_cell(found),
                 percent_cell(found.loss_percent),
-                percent_cell(found.percent_of_theoretical),
+                share_cell(found.percent_of_theoretical),
                 resolution_cell(found),
                 trials_cell(found.trials, found.invalid_trials),
                 verdict(found).into(),

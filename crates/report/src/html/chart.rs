@@ -1,0 +1,262 @@
+//! One chart: axes, lines, bars and whiskers as data, drawn as SVG by the plotting library, with
+//! a legend and a hover text for each mark.
+
+use super::axis::Axis;
+use super::ink::Ink;
+use maud::{Markup, PreEscaped, html};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Plot<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
+type Drawn<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// Shape of a mark: series are told apart by it as well as by their colour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mark {
+    None,
+    Circle,
+    Square,
+    Triangle,
+    Diamond,
+    Cross,
+}
+
+impl Mark {
+    /// The shape of the n-th of several like series.
+    pub fn of_series(number: usize) -> Mark {
+        [Mark::Circle, Mark::Square, Mark::Triangle, Mark::Diamond][number % 4]
+    }
+}
+
+/// A point with what a pointer over it is told.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    pub x: f64,
+    pub y: f64,
+    pub hover: String,
+}
+
+/// Points of one kind, joined or not.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub name: String,
+    pub ink: Ink,
+    pub mark: Mark,
+    pub joined: bool,
+    pub dashed: bool,
+    pub points: Vec<Point>,
+}
+
+/// A bar standing on the x axis.
+#[derive(Clone, Debug)]
+pub(crate) struct Bar {
+    pub from_x: f64,
+    pub to_x: f64,
+    pub y: f64,
+    pub ink: Ink,
+    pub hover: String,
+}
+
+/// A vertical line between two values of one x.
+#[derive(Clone, Debug)]
+pub(crate) struct Whisker {
+    pub x: f64,
+    pub low: f64,
+    pub high: f64,
+    pub ink: Ink,
+}
+
+/// A place of the drawing with its text.
+struct Hover {
+    x: i32,
+    y: i32,
+    text: String,
+}
+
+/// Everything that is drawn.
+#[derive(Clone, Debug)]
+pub(crate) struct Chart {
+    /// Read out to those who do not see it.
+    pub title: String,
+    pub x: Axis,
+    pub y: Axis,
+    pub bars: Vec<Bar>,
+    pub whiskers: Vec<Whisker>,
+    pub series: Vec<Series>,
+    /// Size of the drawing; lengths within it are in these units.
+    pub size: (u32, u32),
+}
+
+impl Chart {
+    /// As wide as the page.
+    pub const WIDE: (u32, u32) = (1600, 720);
+    /// One of two side by side.
+    pub const HALF: (u32, u32) = (1000, 560);
+
+    pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        let title = title.into();
+        let (bars, whiskers, series) = (vec![], vec![], vec![]);
+        Chart { title, x, y, bars, whiskers, series, size: Self::WIDE }
+    }
+
+    /// The drawing with its legend. What goes wrong is said in its place.
+    pub fn render(&self) -> Markup {
+        let drawing = self.draw();
+        html! {
+            @if self.series.len() > 1 { (self.legend()) }
+            @match drawing {
+                Ok(svg) => (PreEscaped(svg)),
+                Err(error) => p.warning { "This chart could not be drawn: " (error) },
+            }
+        }
+    }
+
+    fn legend(&self) -> Markup {
+        html! {
+            ul.legend {
+                @for series in &self.series {
+                    li { (swatch(series)) " " (series.name) }
+                }
+            }
+        }
+    }
+
+    fn draw(&self) -> Drawn<String> {
+        let mut svg = String::new();
+        let hovers = {
+            let root = SVGBackend::with_string(&mut svg, self.size).into_drawing_area();
+            let hovers = self.draw_on(&root)?;
+            root.present()?;
+            hovers
+        };
+        let inner = svg.split_once('>').map_or("", |(_, inner)| inner);
+        let inner = inner.rsplit_once("</svg>").map_or(inner, |(inner, _)| inner);
+        let (width, height) = self.size;
+        let whole = html! {
+            svg.plot.chart viewBox=(format!("0 0 {width} {height}")) role="img"
+                aria-label=(self.title) {
+                (PreEscaped(inner))
+                @for hover in hovers {
+                    circle.hover cx=(hover.x) cy=(hover.y) r="16" { title { (hover.text) } }
+                }
+            }
+        };
+        Ok(whole.into_string())
+    }
+
+    fn draw_on(&self, root: &Area<'_>) -> Drawn<Vec<Hover>> {
+        let mut plot = ChartBuilder::on(root)
+            .margin_top(18)
+            .margin_right(40)
+            .x_label_area_size(92)
+            .y_label_area_size(self.y_label_area())
+            .build_cartesian_2d(self.x.clone(), self.y.clone())?;
+        self.draw_axes(&mut plot)?;
+        for bar in &self.bars {
+            let corners = [(bar.from_x, self.y.from), (bar.to_x, bar.y)];
+            plot.draw_series([Rectangle::new(corners, bar.ink.rgb().filled())])?;
+        }
+        for whisker in &self.whiskers {
+            let ends = [(whisker.x, whisker.low), (whisker.x, whisker.high)];
+            plot.draw_series([PathElement::new(ends, whisker.ink.rgb().stroke_width(3))])?;
+        }
+        for series in &self.series {
+            draw_series(&mut plot, series)?;
+        }
+        let bars = self.bars.iter().map(|bar| (bar.middle(self.x.scale), bar.y, &bar.hover));
+        let points = self.series.iter().flat_map(|series| &series.points);
+        let points = points.map(|point| (point.x, point.y, &point.hover));
+        let texts = bars.chain(points).filter(|(_, _, text)| !text.is_empty());
+        let placed = texts.map(|(x, y, text)| {
+            let (x, y) = plot.backend_coord(&(x, y));
+            Hover { x, y, text: text.clone() }
+        });
+        Ok(placed.collect())
+    }
+
+    /// Room for the longest label and the axis' title.
+    fn y_label_area(&self) -> u32 {
+        let longest = self.y.ticks.iter().map(|(_, label)| label.chars().count()).max();
+        70 + 14 * longest.unwrap_or(0) as u32
+    }
+
+    fn draw_axes(&self, plot: &mut Plot<'_, '_>) -> Drawn<()> {
+        let text = |size: f64| ("sans-serif", size).into_font().color(&Ink::Text.rgb());
+        plot.configure_mesh()
+            .bold_line_style(Ink::Grid.rgb().stroke_width(2))
+            .light_line_style(TRANSPARENT)
+            .axis_style(Ink::Axis.rgb().stroke_width(2))
+            .set_all_tick_mark_size(8)
+            .x_label_style(text(30.0).pos(Pos::new(HPos::Center, VPos::Top)))
+            .y_label_style(text(30.0))
+            .axis_desc_style(text(31.0))
+            .x_desc(&self.x.title)
+            .y_desc(&self.y.title)
+            .draw()?;
+        Ok(())
+    }
+}
+
+impl Bar {
+    fn middle(&self, scale: super::axis::Scale) -> f64 {
+        match scale {
+            super::axis::Scale::Linear => (self.from_x + self.to_x) / 2.0,
+            super::axis::Scale::Log => (self.from_x * self.to_x).sqrt(),
+        }
+    }
+}
+
+fn draw_series(plot: &mut Plot<'_, '_>, series: &Series) -> Drawn<()> {
+    let colour = series.ink.rgb();
+    let points = || series.points.iter().map(|point| (point.x, point.y));
+    if series.joined && series.dashed {
+        plot.draw_series(DashedLineSeries::new(points(), 16, 10, colour.stroke_width(4)))?;
+    } else if series.joined {
+        plot.draw_series(LineSeries::new(points(), colour.stroke_width(5)))?;
+    }
+    let fill = colour.filled();
+    match series.mark {
+        Mark::None => {}
+        Mark::Circle => {
+            plot.draw_series(points().map(|at| Circle::new(at, 9, fill)))?;
+        }
+        Mark::Triangle => {
+            plot.draw_series(points().map(|at| TriangleMarker::new(at, 13, fill)))?;
+        }
+        Mark::Cross => {
+            plot.draw_series(points().map(|at| Cross::new(at, 9, colour.stroke_width(5))))?;
+        }
+        Mark::Square => {
+            let square = || Rectangle::new([(-8, -8), (8, 8)], fill);
+            plot.draw_series(points().map(|at| EmptyElement::at(at) + square()))?;
+        }
+        Mark::Diamond => {
+            let corners = || Polygon::new(vec![(0, -12), (12, 0), (0, 12), (-12, 0)], fill);
+            plot.draw_series(points().map(|at| EmptyElement::at(at) + corners()))?;
+        }
+    }
+    Ok(())
+}
+
+/// A short line with the series' mark.
+fn swatch(series: &Series) -> Markup {
+    let colour = series.ink.light();
+    html! {
+        svg.plot.swatch viewBox="0 0 40 16" aria-hidden="true" {
+            @if series.joined {
+                line x1="2" y1="8" x2="38" y2="8" stroke=(colour) stroke-width="3"
+                    stroke-dasharray=[series.dashed.then_some("8 5")] {}
+            }
+            @match series.mark {
+                Mark::None => {}
+                Mark::Circle => circle cx="20" cy="8" r="5" fill=(colour) {},
+                Mark::Square => rect x="15" y="3" width="10" height="10" fill=(colour) {},
+                Mark::Triangle => polygon points="20,2 26,13 14,13" fill=(colour) {},
+                Mark::Diamond => polygon points="20,1 27,8 20,15 13,8" fill=(colour) {},
+                Mark::Cross => path d="M15 3 25 13M15 13 25 3" stroke=(colour) stroke-width="3" {},
+            }
+        }
+    }
+}

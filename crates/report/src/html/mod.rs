@@ -1,0 +1,49 @@
+//! `report.html`: one page that needs nothing but itself. Its tables are those of the terminal,
+//! its charts are drawn from the same values, and everything in it is escaped.
+
+mod axis;
+mod chart;
+mod ink;
+mod plots;
+mod sections;
+mod sources;
+
+use crate::model::Report;
+use maud::{DOCTYPE, PreEscaped, html};
+
+const STYLE: &str = include_str!("style.css");
+/// Nothing from anywhere: what would be fetched by mistake is refused by the browser.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
+/// The run as a page.
+pub fn render(report: &Report) -> String {
+    let dark = ink::Ink::dark_rules();
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                link rel="icon" href="data:,";
+                title { (report.device()) " - benchmark report" }
+                style {
+                    (PreEscaped(STYLE))
+                    "@media screen and (prefers-color-scheme: dark){" (PreEscaped(&dark)) "}"
+                }
+            }
+            body {
+                (sections::head(report))
+                main {
+                    (sections::summary(report))
+                    (sections::results(report))
+                    (sections::trials(report))
+                    (sections::set_up(report))
+                    (sections::sources())
+                    (sections::every_trial(report))
+                }
+            }
+        }
+    };
+    page.into_string()
+}

@@ -1,0 +1,348 @@
+//! The parts of the page, from top to bottom.
+
+use super::plots;
+use super::sources::SOURCES;
+use crate::model::{Group, Report, Status};
+use crate::number::{grouped, share_of};
+use crate::tables::{self, Table};
+use maud::{Markup, html};
+use method::{Finding, TestKind};
+use serde_json::Value;
+use trial::PortDescription;
+
+/// Title, and everything a reader must know before any number.
+pub(super) fn head(report: &Report) -> Markup {
+    let deviations = report.deviations();
+    let started = report.started.as_ref();
+    html! {
+        header {
+            p.kicker { "Network device benchmark" }
+            h1 { (report.device()) }
+            p.facts {
+                @for (name, value) in started.iter().flat_map(|s| &s.environment) {
+                    @if crate::model::is_a_date(name) { span { (name) ": " (value) } }
+                }
+                @if let Some(started) = started { span { (started.program) } }
+                @if let Some(started) = started { span { (ports_in_short(&started.tester.ports)) } }
+            }
+            @if deviations.is_empty() {
+                p.banner.good {
+                    strong { "Conformance: " }
+                    "no departure from the standards named at each test was recorded."
+                }
+            } @else {
+                div.banner.bad {
+                    strong { "Not conformant." }
+                    " These results depart from the standards:"
+                    ul {
+                        @for (deviation, tests) in &deviations {
+                            li { (deviation) " " small { "(" (words(tests)) ")" } }
+                        }
+                    }
+                }
+            }
+            (incomplete(report))
+            @for warning in &report.warnings { p.banner.warn { strong { "Warning: " } (warning) } }
+            @for notice in &report.notices {
+                p.banner.warn { strong { "Saved events: " } (notice) }
+            }
+        }
+    }
+}
+
+fn words(tests: &[TestKind]) -> String {
+    let words: Vec<String> = tests.iter().map(ToString::to_string).collect();
+    words.join(", ")
+}
+
+fn incomplete(report: &Report) -> Markup {
+    let invalid = report.finished.iter().flat_map(|finished| &finished.invalid_tests);
+    html! {
+        @match report.status() {
+            Status::Complete => {}
+            Status::Stopped(why) => p.banner.bad { strong { "Incomplete: " } (why) },
+            Status::CutOff => p.banner.bad {
+                strong { "Incomplete: " }
+                "the run was cut off, or was still going on when this was written."
+            },
+        }
+        @for test in invalid {
+            p.banner.bad { strong { "No valid result: " } (test) }
+        }
+    }
+}
+
+fn ports_in_short(ports: &[PortDescription]) -> String {
+    let mut kinds: Vec<String> = ports
+        .iter()
+        .map(|port| {
+            let nominal = if port.line_rate_is_physical { "" } else { " nominal" };
+            format!("{} ports at {}{nominal}", port.port_type, port.line_rate)
+        })
+        .collect();
+    kinds.dedup();
+    kinds.join(", ")
+}
+
+/// A few figures, each with what makes it one: size, medium, protocol (RFC 2544 section 26.1).
+pub(super) fn summary(report: &Report) -> Markup {
+    let groups = report.groups();
+    let figures: Vec<Figure> = groups.iter().flat_map(figures_of).take(6).collect();
+    let trials = report.trials.len() as u64;
+    let invalid: u64 = report.trial_counts().iter().map(|counts| counts.invalid).sum();
+    html! {
+        section.figures {
+            @for figure in &figures {
+                div.figure {
+                    span.label { (figure.label) }
+                    span.value { (figure.value) " " small { (figure.unit) } }
+                    span.detail { (figure.detail) }
+                }
+            }
+            div.figure {
+                span.label { "Trials" }
+                span.value { (grouped(trials)) }
+                span.detail { (grouped(invalid)) " invalid; none of those decided anything" }
+            }
+        }
+    }
+}
+
+struct Figure {
+    label: String,
+    value: String,
+    unit: &'static str,
+    detail: String,
+}
+
+fn figures_of(group: &Group<'_>) -> Vec<Figure> {
+    let mut figures = vec![];
+    let throughput = &group.throughput;
+    let ends =
+        throughput.first().into_iter().chain(throughput.last().filter(|_| throughput.len() > 1));
+    for result in ends {
+        let (conditions, found) = (&result.conditions, &result.throughput);
+        let share = match (&found.finding, found.percent_of_theoretical) {
+            (Finding::Invalid { .. }, _) | (_, None) => String::new(),
+            (_, Some(share)) => format!("{} % of ", share_of(share)),
+        };
+        figures.push(Figure {
+            label: format!("Throughput, {}", plots::in_words(&conditions.frame_size)),
+            value: tables::rate_cell(found),
+            unit: "frames/s",
+            detail: format!(
+                "{share}{} theoretical at {}; {}",
+                tables::fps(conditions.theoretical_max),
+                conditions.line_rate,
+                conditions.traffic
+            ),
+        });
+    }
+    if let Some((result, latency)) =
+        group.latency.iter().find_map(|result| Some((result, result.rfc2544.as_ref()?)))
+    {
+        let floor = result
+            .tester_floor
+            .map_or_else(String::new, |floor| format!("; the tester's own floor is {floor}"));
+        figures.push(Figure {
+            label: format!("Latency, {}", plots::in_words(&result.conditions.frame_size)),
+            value: crate::number::microseconds(latency.mean),
+            unit: "us mean",
+            detail: format!("{} to {}{floor}", latency.min, latency.max),
+        });
+    }
+    figures
+}
+
+/// Charts and tables of every test.
+pub(super) fn results(report: &Report) -> Markup {
+    let groups = report.groups();
+    html! {
+        @for group in &groups {
+            @if groups.len() > 1 { h2.group { (group.key.describe()) } }
+            @let tables = tables::of_group(group);
+            @for (at, (test, table)) in tables.iter().enumerate() {
+                section.test {
+                    h2 { (table.heading) }
+                    @for about in &table.about { p.about { (about) } }
+                    @if at == 0 || tables[at - 1].0 != *test { (charts(*test, group)) }
+                    (grid(table))
+                }
+            }
+        }
+    }
+}
+
+fn charts(test: TestKind, group: &Group<'_>) -> Markup {
+    let (wide, small) = match test {
+        TestKind::Throughput => (plots::throughput(group).into_iter().collect(), vec![]),
+        TestKind::Latency => {
+            (plots::latency(group).into_iter().collect(), plots::latency_histograms(group))
+        }
+        TestKind::FrameLoss => (plots::frame_loss(group), vec![]),
+        TestKind::BackToBack => (plots::back_to_back(group).into_iter().collect(), vec![]),
+        TestKind::SelfTest | TestKind::Recovery | TestKind::Reset => (vec![], vec![]),
+    };
+    html! {
+        @for chart in &wide {
+            figure { figcaption { (chart.title) } (chart.render()) }
+        }
+        @if !small.is_empty() {
+            div.pairs {
+                @for chart in &small { figure { figcaption { (chart.title) } (chart.render()) } }
+            }
+        }
+    }
+}
+
+/// Rows, and the notes under them.
+fn grid(table: &Table) -> Markup {
+    html! {
+        @if !table.rows.is_empty() {
+            div.scroll {
+                table {
+                    thead { tr {
+                        @for column in &table.columns {
+                            th.num[column.numeric] scope="col" { (column.title) }
+                        }
+                    } }
+                    tbody {
+                        @for row in &table.rows {
+                            tr {
+                                @for (column, cell) in table.columns.iter().zip(row) {
+                                    td.num[column.numeric].bad[is_bad(cell)] { (cell) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @if !table.notes.is_empty() {
+            ul.notes { @for note in &table.notes { li { (note) } } }
+        }
+    }
+}
+
+/// Cells that must not be passed over.
+fn is_bad(cell: &str) -> bool {
+    cell.starts_with("INVALID") || cell == "invalid" || cell.starts_with(">=")
+}
+
+/// How many trials counted, and all of them at a glance.
+pub(super) fn trials(report: &Report) -> Markup {
+    let table = tables::trial_counts(report);
+    html! {
+        section.test {
+            h2 { (table.heading) }
+            @if let Some(chart) = plots::timeline(report) {
+                figure { figcaption { (chart.title) } (chart.render()) }
+            }
+            (grid(&table))
+        }
+    }
+}
+
+/// Tester, self-test, host, configuration.
+pub(super) fn set_up(report: &Report) -> Markup {
+    let started = report.started.as_ref();
+    html! {
+        @if let Some(table) = tables::self_test(report) {
+            section.test {
+                h2 { (table.heading) }
+                @for about in &table.about { p.about { (about) } }
+                (grid(&table))
+            }
+        }
+        @if let Some(started) = started {
+            section.test {
+                h2 { "Set-up" }
+                h3 { "Tester: " (started.tester.name) }
+                (ports(&started.tester.ports))
+                p.about { "Resolution of the clock: " (started.tester.tick) }
+                @if !started.tester.notes.is_empty() {
+                    ul.notes { @for note in &started.tester.notes { li { (note) } } }
+                }
+                h3 { "Environment" }
+                dl.pairs-of-words {
+                    dt { "Device under test" } dd { (started.device) }
+                    @for (name, value) in &started.environment {
+                        dt { (name) } dd { (value) }
+                    }
+                    @if report.resumed > 0 {
+                        dt { "Resumed" } dd { (report.resumed) " times" }
+                    }
+                }
+                @if !report.notes.is_empty() {
+                    h3 { "Notes" }
+                    ul.notes { @for note in &report.notes { li { (note) } } }
+                }
+                h3 { "Configuration, as resolved from profile, file and flags" }
+                pre { (configuration(&started.config)) }
+            }
+        }
+    }
+}
+
+fn ports(ports: &[PortDescription]) -> Markup {
+    html! {
+        div.scroll { table {
+            thead { tr {
+                @for title in ["port", "interface", "type", "rate", "largest frame", "MAC", "driver", "why this type"] {
+                    th scope="col" { (title) }
+                }
+            } }
+            tbody { @for port in ports { tr {
+                td { (port.id) } td { (port.name) } td { (port.port_type) }
+                td { (port.line_rate) @if !port.line_rate_is_physical { " nominal" } }
+                td { (port.max_frame_size_bytes) " bytes" }
+                td { (port.mac) } td { (port.driver) } td { (port.reason) }
+            } } }
+        } }
+    }
+}
+
+/// As TOML, the form in which it can be given again; as JSON where TOML cannot hold it.
+fn configuration(config: &Value) -> String {
+    let json = || serde_json::to_string_pretty(config).unwrap_or_else(|error| error.to_string());
+    toml::to_string_pretty(&without_nulls(config)).unwrap_or_else(|_| json())
+}
+
+/// TOML leaves out what is not set.
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let set = members.iter().filter(|(_, value)| !value.is_null());
+            set.map(|(name, value)| (name.clone(), without_nulls(value))).collect()
+        }
+        Value::Array(values) => values.iter().map(without_nulls).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Where the formulas come from.
+pub(super) fn sources() -> Markup {
+    html! {
+        section.test {
+            h2 { "Definitions and their sources" }
+            div.scroll { table {
+                thead { tr { th scope="col" { "quantity" } th scope="col" { "definition" } th scope="col" { "source" } } }
+                tbody { @for (what, rule, source) in SOURCES {
+                    tr { td { (what) } td { (rule) } td { (source) } }
+                } }
+            } }
+        }
+    }
+}
+
+/// The appendix.
+pub(super) fn every_trial(report: &Report) -> Markup {
+    let table = tables::trials(report);
+    html! {
+        section.appendix {
+            h2 { "Appendix: every trial" }
+            @for about in &table.about { p.about { (about) } }
+            (grid(&table))
+        }
+    }
+}
