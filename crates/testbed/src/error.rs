@@ -84,10 +84,10 @@ impl TestbedError {
     pub(crate) fn not_permitted(doing: impl Into<String>) -> Self {
         Self::NotPermitted {
             doing: doing.into(),
-            remedy:
-                "Run as root, or let netanvil enter a user namespace of its own (the default for \
-                     an ordinary user, where the kernel allows it)"
-                    .into(),
+            remedy: "Run as root (in a container with CAP_NET_ADMIN and CAP_SYS_ADMIN), or let \
+                     netanvil enter a user namespace of its own (the default for an ordinary \
+                     user, where the kernel allows it)"
+                .into(),
         }
     }
 }

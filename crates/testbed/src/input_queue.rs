@@ -2,7 +2,9 @@
 //!
 //! A veth's receive ring holds 256 frames, a tenth of a network card's, and whatever finds it full
 //! is lost: a device thread that is kept from its processor for a millisecond loses frames at any
-//! load. Therefore a port can be given a queue as long as a card's:
+//! load. Measured on two busy processors with 64-byte frames by XDP: with the ring alone 4 % of
+//! 100,000 frames/s were lost and 25 % of 600,000, with a queue of 20,000 none of 600,000; the most
+//! that was forwarded was the same 0.9 million. Therefore a port can be given a queue:
 //!
 //! ```text
 //! tester0 ===== wire0 --(nftables fwd)--> queue0 [pfifo] ===== dut0 (threaded; the router's port)

@@ -69,6 +69,25 @@ fn router_forwards_ipv4_and_ipv6() {
 }
 
 #[test]
+fn a_router_of_many_ports_forwards_between_all_neighbours() {
+    if !can_build("a_router_of_many_ports_forwards_between_all_neighbours") {
+        return;
+    }
+    const PORTS: usize = 16;
+    let testbed = Testbed::build(&TestbedConfig { ports: PORTS, ..TestbedConfig::default() });
+    let testbed = testbed.expect("build");
+    let ports: Vec<_> = (0..PORTS).map(|port| RawPort::open(&testbed, port)).collect();
+    for from in 0..PORTS {
+        let to = (from + 1) % PORTS;
+        ports[from].send(&udp4(&testbed, from, to, 18)).expect("send");
+        let got = ports[to].receive(SOON, |f| is_udp(f) && f[0..6] == testbed.ports()[to].mac);
+        let got = got.unwrap_or_else(|| panic!("no frame from port {from} on port {to}"));
+        assert_eq!(got[26..30], testbed.ports()[from].addresses.ipv4.host.octets());
+    }
+    testbed.destroy().expect("destroy");
+}
+
+#[test]
 fn jumbo_frames_pass_where_the_mtu_allows_them() {
     if !can_build("jumbo_frames_pass_where_the_mtu_allows_them") {
         return;
