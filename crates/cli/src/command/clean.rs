@@ -21,6 +21,8 @@ pub fn run(arguments: &Clean) -> Outcome {
 fn describe(report: &CleanReport) -> String {
     let mut lines = vec![];
     lines.extend(report.removed_namespaces.iter().map(|name| format!("removed namespace {name}")));
+    let restored = report.restored_interfaces.iter();
+    lines.extend(restored.map(|name| format!("switched the offloads of {name} back on")));
     lines.extend(report.removed_records.iter().map(|path| format!("removed {}", path.display())));
     lines.extend(
         report
