@@ -8,7 +8,7 @@
 #[path = "../tests/bed/mod.rs"]
 mod bed;
 
-use ports::{LiveOptions, LiveTester};
+use ports::{LiveOptions, LiveTester, PortType};
 use trial::conformance::Load;
 use trial::{Histogram, Tester, TrialResult};
 use units::{Duration, FrameRate, FrameSize};
@@ -20,6 +20,7 @@ const UNREACHABLE: FrameRate = FrameRate::from_fps(20_000_000);
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let port_type = arguments.next().unwrap_or_else(|| "auto".into());
+    let port_type: PortType = port_type.parse().expect("a port type");
     let bytes = arguments.next().map_or(64, |text| text.parse().expect("a frame size in bytes"));
     let size = FrameSize::from_bytes(bytes);
     let mtu_bytes = bytes.max(1518) - 18;
@@ -37,13 +38,13 @@ fn main() {
         result
     };
 
-    let mut alone = bed::open_as(&testbed, &port_type, FrameSize::MIN_ETHERNET).expect("ports");
+    let mut alone = bed::open(&testbed, port_type, size).expect("ports");
     alone.truncate(1);
     let mut tester = LiveTester::new(alone, LiveOptions::default()).expect("a tester");
     run(&mut tester, "transmit only", UNREACHABLE);
     drop(tester);
 
-    let ports = bed::open_as(&testbed, &port_type, FrameSize::MIN_ETHERNET).expect("ports");
+    let ports = bed::open(&testbed, port_type, size).expect("ports");
     let mut tester = LiveTester::new(ports, LiveOptions::default()).expect("a tester");
     tester.describe().notes.iter().for_each(|note| println!("  note: {note}"));
     for _ in 0..3 {

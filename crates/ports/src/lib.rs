@@ -12,6 +12,8 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod af_packet;
+mod af_xdp;
+mod choose;
 pub mod clock;
 mod control;
 pub mod cores;
@@ -19,6 +21,7 @@ mod ethtool;
 mod interface;
 mod live;
 mod lock;
+mod namespace;
 mod open;
 mod port;
 mod pump;
@@ -27,6 +30,8 @@ mod sys;
 pub mod xdp;
 
 pub use af_packet::AfPacketPort;
+pub use af_xdp::AfXdpPort;
+pub use choose::{Choice, Facts, PortType, choose};
 pub use ethtool::Ethtool;
 pub use interface::{Interface, InterfaceCounters, InterfaceState};
 pub use live::{DeviceControl, LiveOptions, LiveTester};

@@ -1,8 +1,10 @@
 //! Opening a port: the interface is locked, checked and made fit, then its frames' carrier is
 //! set up.
 
+use crate::choose::{self, Choice, Facts, PortType};
 use crate::control::ControlSocket;
-use crate::{AfPacketPort, Interface, InterfaceState, Port, PortLock, sys};
+use crate::namespace::NetworkNamespace;
+use crate::{AfPacketPort, AfXdpPort, Interface, InterfaceState, Port, PortLock, af_xdp, sys, xdp};
 use trial::{PortDescription, PortId, TesterError};
 use units::{FrameSize, LineRate};
 
@@ -18,8 +20,10 @@ pub struct PortRequest {
     pub interface: String,
     /// Rate from which theoretical maxima are computed, where the driver has none to tell.
     pub nominal_rate: LineRate,
-    /// Largest frame that will be sent, VLAN tags included.
+    /// Largest frame that will be sent, without VLAN tags.
     pub largest_frame: FrameSize,
+    /// What is to carry its frames.
+    pub port_type: PortType,
 }
 
 /// An open port and what belongs to it.
@@ -27,11 +31,12 @@ pub struct OpenPort {
     pub(crate) port: Box<dyn Port>,
     pub(crate) interface: Interface,
     pub(crate) notes: Vec<String>,
+    pub(crate) namespace: NetworkNamespace,
     control: ControlSocket,
     _lock: PortLock,
 }
 
-/// Opens a port in the network namespace of the calling thread.
+/// Opens a port in the network namespace of the calling thread; its threads will run there too.
 pub fn open_port(request: &PortRequest) -> Result<OpenPort, TesterError> {
     let interface = Interface::open(&request.interface)?;
     let lock = PortLock::take(&request.interface, interface.index())?;
@@ -46,11 +51,83 @@ pub fn open_port(request: &PortRequest) -> Result<OpenPort, TesterError> {
             left_on.join(", ")
         ));
     }
-    let description = describe(request, &interface, &state);
-    let port = Box::new(AfPacketPort::open(&interface, description)?);
+    let failed = |what, error: &_| sys::port_error(&request.interface, what, error);
     let control = ControlSocket::open(interface.index())
-        .map_err(|error| sys::port_error(&request.interface, "open a control socket", &error))?;
-    Ok(OpenPort { port, interface, notes, control, _lock: lock })
+        .map_err(|error| failed("open a control socket", &error))?;
+    let namespace = NetworkNamespace::current()
+        .map_err(|error| failed("look up its network namespace", &error))?;
+    let description = describe(request, &interface, &state);
+    let (port, more_notes) = open_chosen(request, &interface, description)?;
+    notes.extend(more_notes);
+    Ok(OpenPort { port, interface, notes, namespace, control, _lock: lock })
+}
+
+type Opened = (Box<dyn Port>, Vec<String>);
+
+/// Opens the type chosen; `auto` falls back to the next one where the driver cannot.
+fn open_chosen(
+    request: &PortRequest,
+    interface: &Interface,
+    mut description: PortDescription,
+) -> Result<Opened, TesterError> {
+    let mut facts = Facts {
+        xdp_built: xdp::available().map_err(String::from),
+        bpf_allowed: af_xdp::bpf_allowed(),
+        driver_xdp: None,
+        frame_size_bytes: request.largest_frame.bytes(),
+        xdp_max_frame_size_bytes: choose::XDP_MAX_FRAME_SIZE_BYTES,
+    };
+    loop {
+        let Choice { port_type, reason } = choose::choose(request.port_type, &facts);
+        description.port_type = port_type.name().into();
+        description.reason = reason;
+        match open_type(port_type, interface, description.clone()) {
+            Err(error @ (TesterError::Unsupported { .. } | TesterError::System { .. }))
+                if request.port_type == PortType::Auto && port_type != PortType::AfPacket =>
+            {
+                facts.driver_xdp = Some(Err(error.to_string()));
+            }
+            opened => return opened,
+        }
+    }
+}
+
+fn open_type(
+    port_type: PortType,
+    interface: &Interface,
+    description: PortDescription,
+) -> Result<Opened, TesterError> {
+    match port_type {
+        PortType::Xdp => open_xdp(interface, description),
+        PortType::AfXdp => {
+            let port = AfXdpPort::open(interface, description)?;
+            let notes = port.notes().to_vec();
+            Ok((Box::new(port), notes))
+        }
+        PortType::AfPacket | PortType::Auto => {
+            let note = format!(
+                "{}: AF_PACKET; arrivals are stamped by the kernel (packet ring)",
+                interface.name()
+            );
+            Ok((Box::new(AfPacketPort::open(interface, description)?), vec![note]))
+        }
+    }
+}
+
+#[cfg(xdp_programs)]
+fn open_xdp(interface: &Interface, description: PortDescription) -> Result<Opened, TesterError> {
+    let queues = interface.ethtool().receive_queues() as usize;
+    let port = xdp::XdpPort::open(description, interface.index(), queues)?;
+    Ok((Box::new(port), vec![]))
+}
+
+#[cfg(not(xdp_programs))]
+fn open_xdp(interface: &Interface, _: PortDescription) -> Result<Opened, TesterError> {
+    Err(TesterError::Unsupported {
+        port: interface.name().into(),
+        what: xdp::available().err().unwrap_or("the xdp port").into(),
+        remedy: "use --port-type af_xdp or af_packet".into(),
+    })
 }
 
 impl OpenPort {
@@ -84,7 +161,7 @@ fn describe(
     PortDescription {
         id: request.id,
         name: request.interface.clone(),
-        port_type: "af_packet".into(),
+        port_type: request.port_type.name().into(),
         reason: String::new(),
         line_rate: match speed {
             Some(mbps) => LineRate::from_mbps(mbps.into()),

@@ -82,6 +82,12 @@ pub trait ReceiveHalf: Send {
     /// Frames that the tester itself lost on this port since [`prepare`](Self::prepare), by the
     /// name of the counter; asked for after `receive` has returned.
     fn drops(&mut self) -> Result<Vec<(String, u64)>, TesterError>;
+
+    /// What a reader should know of this port's part in the trial; asked for after `receive` has
+    /// returned.
+    fn notes(&mut self) -> Vec<String> {
+        vec![]
+    }
 }
 
 /// What the threads of one trial tell each other.

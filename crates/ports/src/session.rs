@@ -4,6 +4,7 @@
 use crate::cores::CorePlan;
 use crate::interface::InterfaceCounters;
 use crate::live::LiveOptions;
+use crate::namespace::NetworkNamespace;
 use crate::open::OpenPort;
 use crate::{Halves, Interface, Transmission, TrialSignals, clock, sys};
 use std::collections::BTreeMap;
@@ -51,6 +52,7 @@ struct Threads<'scope> {
 struct Received {
     account: PortReceived,
     drops: Vec<(String, u64)>,
+    notes: Vec<String>,
 }
 
 /// What the threads brought home.
@@ -94,36 +96,38 @@ impl<'a> Session<'a> {
         let signals = TrialSignals::new(ids);
         let Session { trial, cores, ports, options, transmit_plans, receive_plans } = self;
         let outcome = std::thread::scope(|scope| {
+            let real_time = options.real_time;
             let mut interfaces = vec![];
             let mut threads = Threads { transmit: vec![], receive: vec![], action: vec![] };
             let mut transmitters = vec![];
             for port in ports.iter_mut() {
                 let id = port.port.describe().id;
                 let Halves { transmit, receive } = port.port.halves();
+                let place = |core| Place { core, namespace: &port.namespace, real_time: false };
                 let (plan, core) = (&receive_plans[&id], cores.receive.get(&id).copied());
                 let signals = &signals;
-                threads.receive.push(spawn(scope, core, false, signals, move || {
+                threads.receive.push(spawn(scope, Some(place(core)), signals, move || {
                     let account = receive.receive(plan, signals)?;
-                    Ok(Received { account, drops: receive.drops()? })
+                    Ok(Received { account, drops: receive.drops()?, notes: receive.notes() })
                 }));
                 if let Some(plan) = transmit_plans.get(&id) {
-                    transmitters.push((plan, transmit, cores.transmit.get(&id).copied()));
+                    let place = Place { real_time, ..place(cores.transmit.get(&id).copied()) };
+                    transmitters.push((plan, transmit, place));
                 }
                 interfaces.push(&port.interface);
             }
             let start = clock::now() + LEAD;
             signals.announce(start);
             let stop_at = start + trial.duration() + GRACE;
-            let real_time = options.real_time;
-            for (plan, transmit, core) in transmitters {
+            for (plan, transmit, place) in transmitters {
                 let signals = &signals;
-                threads.transmit.push(spawn(scope, core, real_time, signals, move || {
+                threads.transmit.push(spawn(scope, Some(place), signals, move || {
                     transmit.transmit(plan, start, stop_at, signals)
                 }));
             }
             if let (Some((after, action)), Some(device)) = (&trial.action, &mut options.device) {
                 let signals = &signals;
-                threads.action.push(spawn(scope, None, false, signals, move || {
+                threads.action.push(spawn(scope, None, signals, move || {
                     clock::wait_until(start + *after);
                     let begun = clock::now();
                     device.act(action)?;
@@ -157,6 +161,7 @@ impl<'a> Session<'a> {
         let control_after = self.control_frames();
         let mut counters = vec![];
         let mut accounts = vec![];
+        let mut notes = self.cores.notes.clone();
         for (index, received) in outcome.received.into_iter().enumerate() {
             let counted = after[index] - before[index];
             counters.push(PortCounters {
@@ -167,12 +172,13 @@ impl<'a> Session<'a> {
                 control_frames: control_after[index] - control_before[index],
             });
             accounts.push(received.account);
+            notes.extend(received.notes);
         }
         let reports = outcome.transmissions.into_iter();
         let reports = reports.map(|sent| (sent.report, sent.not_sent_frames)).collect();
         let mut result = self.trial.conclude(outcome.start, reports, accounts, counters);
         result.action = outcome.action;
-        result.notes.extend(self.cores.notes.iter().cloned());
+        result.notes.extend(notes);
         Ok(result)
     }
 }
@@ -186,27 +192,44 @@ fn with_interface_drops(
     drops
 }
 
-/// Starts a thread of the trial. If it fails, transmitters are told to stop.
-fn spawn<'scope, T: Send + 'scope>(
-    scope: &'scope Scope<'scope, '_>,
+/// Where and how a thread runs.
+struct Place<'a> {
     core: Option<usize>,
+    namespace: &'a NetworkNamespace,
     real_time: bool,
-    signals: &'scope TrialSignals,
-    body: impl FnOnce() -> Result<T, TesterError> + Send + 'scope,
-) -> ScopedJoinHandle<'scope, Result<T, TesterError>> {
-    scope.spawn(move || {
-        if let Some(core) = core {
+}
+
+impl Place<'_> {
+    /// Puts the calling thread there.
+    fn take(&self) -> Result<(), TesterError> {
+        self.namespace
+            .enter()
+            .map_err(|error| sys::system("enter the network namespace of a port", &error))?;
+        if let Some(core) = self.core {
             sys::pin_thread(core)
                 .map_err(|error| sys::system(format!("pin a thread to core {core}"), &error))?;
         }
-        if real_time {
+        sys::prefer_thread();
+        sys::tighten_timer_slack();
+        if self.real_time {
             sys::make_real_time().map_err(|error| {
                 sys::system("use real-time priority (leave it off, or run as root)", &error)
             })?;
         }
-        sys::prefer_thread();
-        sys::tighten_timer_slack();
-        body().inspect_err(|_| signals.stop())
+        Ok(())
+    }
+}
+
+/// Starts a thread of the trial. If it fails, transmitters are told to stop.
+fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    place: Option<Place<'scope>>,
+    signals: &'scope TrialSignals,
+    body: impl FnOnce() -> Result<T, TesterError> + Send + 'scope,
+) -> ScopedJoinHandle<'scope, Result<T, TesterError>> {
+    scope.spawn(move || {
+        let placed = place.map_or(Ok(()), |place| place.take());
+        placed.and_then(|()| body()).inspect_err(|_| signals.stop())
     })
 }
 

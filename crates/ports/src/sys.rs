@@ -75,6 +75,7 @@ pub(crate) fn bind_packet(fd: RawFd, ifindex: u32, protocol: u16) -> io::Result<
 }
 
 /// Attaches a classic BPF program to a socket.
+#[allow(dead_code)]
 pub(crate) fn attach_filter(fd: RawFd, code: &mut [libc::sock_filter]) -> io::Result<()> {
     let program = libc::sock_fprog { len: code.len() as u16, filter: code.as_mut_ptr() };
     // The kernel copies the program; `code` outlives the call.
@@ -111,6 +112,9 @@ pub(crate) struct Mapping {
 // SAFETY: the mapping is owned; what is in it is shared with the kernel alone, through raw
 // pointers whose users order their accesses.
 unsafe impl Send for Mapping {}
+// SAFETY: shared, it gives raw pointers, and slices only by an unsafe function whose contract is
+// exclusive use.
+unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// Maps `len` bytes of `fd` from `offset`, readable and writable, populated at once.
@@ -130,10 +134,6 @@ impl Mapping {
         }
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at zero"))?;
         Ok(Mapping { start, len })
-    }
-    /// How many bytes are mapped.
-    pub fn len(&self) -> usize {
-        self.len
     }
     /// Pointer to a `T` that lies `offset` bytes into the mapping.
     ///

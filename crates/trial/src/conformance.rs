@@ -16,7 +16,7 @@ use wire::signature::Key;
 use wire::template::FrameTemplate;
 
 /// How often a trial in which the tester fell short is tried.
-const ATTEMPTS: usize = 6;
+const ATTEMPTS: usize = 20;
 
 /// A way through the device that frames can take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

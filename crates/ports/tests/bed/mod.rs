@@ -1,7 +1,7 @@
 //! A pair of veth interfaces in a namespace of their own, and a tester on them.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use ports::{LiveOptions, LiveTester, OpenPort, PortRequest, open_port};
+use ports::{LiveOptions, LiveTester, OpenPort, PortRequest, PortType, open_port};
 use std::net::Ipv4Addr;
 use testbed::{DeviceKind, Testbed, TestbedConfig};
 use trial::conformance::Path;
@@ -15,31 +15,26 @@ pub fn loopback(mtu_bytes: u32) -> Testbed {
     Testbed::build(&config).expect("a loopback; these tests run as root")
 }
 
-/// Opens every port of a test bed, of a given type.
-pub fn open_as(
+/// Opens every port of a test bed.
+pub fn open(
     testbed: &Testbed,
-    port_type: &str,
+    port_type: PortType,
     largest: FrameSize,
 ) -> Result<Vec<OpenPort>, TesterError> {
-    assert!(["auto", "af_packet"].contains(&port_type), "unknown port type {port_type}");
-    open(testbed, largest)
-}
-
-/// Opens every port of a test bed.
-pub fn open(testbed: &Testbed, largest: FrameSize) -> Result<Vec<OpenPort>, TesterError> {
     let requests = testbed.ports().iter().map(|port| PortRequest {
         id: PortId(port.port as u16),
         interface: port.interface.clone(),
         nominal_rate: LineRate::from_gbps(10),
         largest_frame: largest,
+        port_type,
     });
     let requests: Vec<_> = requests.collect();
     testbed.tester().run(|| requests.iter().map(open_port).collect()).expect("enter the namespace")
 }
 
 /// A tester on every port of a test bed.
-pub fn tester(testbed: &Testbed, largest: FrameSize) -> LiveTester {
-    let ports = open(testbed, largest).expect("open the ports");
+pub fn tester(testbed: &Testbed, port_type: PortType, largest: FrameSize) -> LiveTester {
+    let ports = open(testbed, port_type, largest).expect("open the ports");
     LiveTester::new(ports, LiveOptions::default()).expect("a tester")
 }
 
