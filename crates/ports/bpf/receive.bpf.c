@@ -6,6 +6,7 @@
  * Every receive queue has accounts of its own: one queue never runs on two cores at once, so they
  * are counted with plain adds.
  */
+#include "capture.h"
 #include "receive.h"
 #include "verify.h"
 
@@ -20,6 +21,9 @@ const volatile u32 HAS_FULL = 1;
 const volatile u32 HAS_SHORT = 0;
 const volatile u32 HAS_COMPACT = 0;
 const volatile u32 HAS_TAGS = 0;
+/* Whether chosen streams are captured, and whether what is none of them is, too. */
+const volatile u32 CAPTURE = 0;
+const volatile u32 CAPTURE_ALL = 0;
 
 #define ARRAY(name, type_)                             \
 	struct {                                       \
@@ -32,7 +36,8 @@ const volatile u32 HAS_TAGS = 0;
 
 ARRAY(control, struct receive_control);
 ARRAY(queues, struct queue_account);
-/* By stream number: 1 + index of the stream, 0 for strangers. */
+/* By stream number: 1 + index of the stream, and a flag; 0 for strangers. */
+#define CAPTURED_STREAM (1ULL << 32)
 ARRAY(by_number, u64);
 ARRAY(expected, struct expected);
 /* By queue, then by stream. */
@@ -49,6 +54,7 @@ struct frame {
 	u32 form;
 	/* Index of the stream. */
 	u32 stream;
+	u32 is_captured;
 	u64 sequence;
 	u64 transmit_ticks;
 };
@@ -91,7 +97,8 @@ INLINE int find_stream(struct frame *frame, u32 number)
 
 	if (!index || !*index)
 		return 0;
-	frame->stream = *index - 1;
+	frame->stream = (u32)*index - 1;
+	frame->is_captured = (*index & CAPTURED_STREAM) != 0;
 	return 1;
 }
 
@@ -412,8 +419,13 @@ SEC("xdp.frags") int receive(struct xdp_md *ctx)
 	if (!c || !q)
 		return XDP_PASS;
 	q->arrivals++;
-	if (!recognise(ctx, c, &frame))
+	if (!recognise(ctx, c, &frame)) {
+		if (CAPTURE_ALL)
+			capture(ctx, frame.now, frame.len);
 		return absorb_unknown(ctx, q, frame.len);
+	}
+	if (CAPTURE && frame.is_captured)
+		capture(ctx, frame.now, frame.len);
 	absorb_ours(ctx, c, &frame, queue);
 	return XDP_DROP;
 }

@@ -7,6 +7,7 @@
  * Frames are copied anew each time although their pages come back: a device on the same machine
  * gets the page itself and may have written to it.
  */
+#include "capture.h"
 #include "transmit.h"
 
 /* Waiting is done in pieces of this length; between two the kernel may do other things. */
@@ -15,6 +16,9 @@
 #define PIECE_READINGS 4096
 #define PS_PER_NS 1000
 #define MAX_INSERTIONS 64
+
+/* Set before the program is loaded: whether streams are captured. */
+const volatile u32 CAPTURE = 0;
 
 struct {
 	__uint(type, MAP_TYPE_ARRAY);
@@ -295,6 +299,8 @@ SEC("xdp") int transmit(struct xdp_md *ctx)
 	if (now < due_ns || !stamp(ctx, s, stream, slot, len, now))
 		goto broken;
 
+	if (CAPTURE && stream->is_captured)
+		capture(ctx, now, len);
 	if (bpf_redirect_map(&device, 0, XDP_ABORTED) != XDP_REDIRECT) {
 		s->finished = NO_DEVICE;
 		return XDP_DROP;

@@ -39,7 +39,8 @@ struct transmit_stream {
 	u32 slot;
 	u32 first_slot;
 	u32 period;
-	u32 id;
+	u16 id;
+	u16 is_captured;
 };
 
 /* A ready frame. */

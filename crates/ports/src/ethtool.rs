@@ -12,6 +12,8 @@ const SIOCETHTOOL: libc::Ioctl = 0x8946;
 const ETHTOOL_GDRVINFO: u32 = 0x03;
 const ETHTOOL_GLINK: u32 = 0x0a;
 const ETHTOOL_GCHANNELS: u32 = 0x3c;
+const ETHTOOL_GSTRINGS: u32 = 0x1b;
+const ETHTOOL_GSTATS: u32 = 0x1d;
 const ETHTOOL_GSET: u32 = 0x01;
 const ETHTOOL_GFLAGS: u32 = 0x25;
 const ETHTOOL_SFLAGS: u32 = 0x26;
@@ -19,6 +21,11 @@ const FLAG_LARGE_RECEIVE: u32 = 1 << 15;
 const FLAG_RECEIVE_VLAN: u32 = 1 << 8;
 const FLAG_TRANSMIT_VLAN: u32 = 1 << 7;
 const SPEED_UNKNOWN: u32 = u32::MAX;
+/// Set of names that belong to the statistics.
+const STATISTICS_SET: u32 = 1;
+const NAME_BYTES: usize = 32;
+/// Room for statistics that a driver gets between two questions (queues added meanwhile).
+const SPARE_STATISTICS: usize = 1024;
 
 /// An offload with a switch of its own; each before what it depends on.
 const OFFLOADS: [(&str, u32); 6] = [
@@ -56,7 +63,9 @@ struct Value {
 struct DriverInfo {
     command: u32,
     driver: [u8; 32],
-    rest: [u8; 160],
+    others: [u8; 144],
+    statistics: u32,
+    rest: [u8; 12],
 }
 
 /// struct ethtool_channels.
@@ -94,11 +103,18 @@ impl Ethtool {
 
     /// Name of the driver, such as `veth` or `ixgbe`; empty if it does not say.
     pub fn driver(&self) -> String {
-        let mut info = DriverInfo { command: ETHTOOL_GDRVINFO, driver: [0; 32], rest: [0; 160] };
-        match self.ask(&mut info) {
-            Ok(()) => info.driver.iter().take_while(|c| **c > 0).map(|c| *c as char).collect(),
-            Err(_) => String::new(),
-        }
+        self.driver_info().map_or(String::new(), |info| text(&info.driver))
+    }
+
+    fn driver_info(&self) -> Option<DriverInfo> {
+        let mut info = DriverInfo {
+            command: ETHTOOL_GDRVINFO,
+            driver: [0; 32],
+            others: [0; 144],
+            statistics: 0,
+            rest: [0; 12],
+        };
+        self.ask(&mut info).ok().map(|()| info)
     }
 
     /// Whether the link is up; `None` if the driver does not say.
@@ -121,6 +137,35 @@ impl Ethtool {
         match self.ask(&mut channels) {
             Ok(()) => (channels.receive + channels.combined).max(1),
             Err(_) => 1,
+        }
+    }
+
+    /// The driver's own counters by name; none where it has none.
+    pub fn statistics(&self) -> Vec<(String, u64)> {
+        let names = self.statistic_names();
+        // struct ethtool_stats: command and count in one word, then the values.
+        let mut words = vec![0u64; 1 + names.len() + SPARE_STATISTICS];
+        words[0] = u64::from(ETHTOOL_GSTATS) | (names.len() as u64) << 32;
+        // SAFETY: the kernel writes the count and the values of all the driver's statistics,
+        // which are as many as it named a moment ago, with room to spare.
+        match unsafe { self.ask_at(words.as_mut_ptr().cast()) } {
+            Ok(()) => names.into_iter().zip(words[1..].iter().copied()).collect(),
+            Err(_) => vec![],
+        }
+    }
+
+    fn statistic_names(&self) -> Vec<String> {
+        let Some(info) = self.driver_info() else { return vec![] };
+        // struct ethtool_gstrings: command, set and count, then the names.
+        let count = info.statistics as usize;
+        let mut bytes = vec![0u8; 12 + (count + SPARE_STATISTICS) * NAME_BYTES];
+        bytes[..4].copy_from_slice(&ETHTOOL_GSTRINGS.to_ne_bytes());
+        bytes[4..8].copy_from_slice(&STATISTICS_SET.to_ne_bytes());
+        bytes[8..12].copy_from_slice(&info.statistics.to_ne_bytes());
+        // SAFETY: the kernel writes the count and the names, which there is room for to spare.
+        match unsafe { self.ask_at(bytes.as_mut_ptr().cast()) } {
+            Ok(()) => bytes[12..].chunks_exact(NAME_BYTES).take(count).map(text).collect(),
+            Err(_) => vec![],
         }
     }
 
@@ -166,6 +211,16 @@ impl Ethtool {
 
     /// One SIOCETHTOOL; `data` is the command's own structure, which begins with the command.
     fn ask<T: Copy>(&self, data: &mut T) -> io::Result<()> {
+        // SAFETY: `data` is a live and exclusive reference to the structure that its command makes
+        // the kernel read and write.
+        unsafe { self.ask_at((&raw mut *data).cast()) }
+    }
+
+    /// As [`ask`](Self::ask), for structures whose length is known only at run time.
+    ///
+    /// # Safety
+    /// All that the command at `data` makes the kernel read and write must be ours to.
+    unsafe fn ask_at(&self, data: *mut libc::c_char) -> io::Result<()> {
         // SAFETY: ifreq is plain data for which all zeroes is a value.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
         if self.interface.len() >= request.ifr_name.len() {
@@ -174,10 +229,15 @@ impl Ethtool {
         for (to, from) in request.ifr_name.iter_mut().zip(self.interface.bytes()) {
             *to = from as libc::c_char;
         }
-        request.ifr_ifru.ifru_data = (&raw mut *data).cast();
-        // SAFETY: the name is terminated (shorter than its zeroed array); `data` is a live and
-        // exclusive reference to the structure that its command makes the kernel read and write.
+        request.ifr_ifru.ifru_data = data;
+        // SAFETY: the name is terminated (shorter than its zeroed array); for `data` the caller
+        // answers.
         let result = unsafe { libc::ioctl(sys::raw(&self.socket), SIOCETHTOOL, &mut request) };
         sys::check(result).map(drop)
     }
+}
+
+/// A text that ends at its first zero byte.
+fn text(bytes: &[u8]) -> String {
+    bytes.iter().take_while(|c| **c > 0).map(|c| char::from(*c)).collect()
 }

@@ -31,4 +31,13 @@ impl NetworkNamespace {
         // SAFETY: no pointers; the descriptor is open.
         sys::check(unsafe { libc::setns(self.file.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
     }
+
+    /// Runs `act` inside, on a thread that ends with it.
+    #[cfg_attr(not(xdp_programs), allow(dead_code))]
+    pub fn run<T: Send>(&self, act: impl FnOnce() -> T + Send) -> io::Result<T> {
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| self.enter().map(|()| act()));
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
 }

@@ -116,9 +116,9 @@ fn open_type(
 
 #[cfg(xdp_programs)]
 fn open_xdp(interface: &Interface, description: PortDescription) -> Result<Opened, TesterError> {
-    let queues = interface.ethtool().receive_queues() as usize;
-    let port = xdp::XdpPort::open(description, interface.index(), queues)?;
-    Ok((Box::new(port), vec![]))
+    let port = xdp::XdpPort::open(interface, description)?;
+    let notes = port.notes().to_vec();
+    Ok((Box::new(port), notes))
 }
 
 #[cfg(not(xdp_programs))]

@@ -32,3 +32,8 @@ fn af_xdp_conforms_back_to_back() {
 fn af_xdp_conforms_with_jumbo_frames() {
     conforms(PortType::AfXdp, FrameSize::from_bytes(9018));
 }
+
+#[test]
+fn xdp_conforms_back_to_back() {
+    conforms(PortType::Xdp, FrameSize::MAX_ETHERNET);
+}

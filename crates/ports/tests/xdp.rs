@@ -4,11 +4,12 @@
 mod common;
 
 use common::*;
+use ports::Interface;
 use ports::xdp::XdpPort;
 use wire::signature::Form;
 
 fn open(id: u16, name: &str) -> XdpPort {
-    XdpPort::open(describe(id, name), ifindex(name), 1).unwrap()
+    XdpPort::open(&Interface::open(name).unwrap(), describe(id, name)).unwrap()
 }
 
 #[test]

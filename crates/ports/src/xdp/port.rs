@@ -1,8 +1,8 @@
 //! The port made of the two halves.
 
 use super::receive::XdpReceive;
-use super::transmit::XdpTransmit;
-use crate::{Halves, Port};
+use super::transmit::{LIVE_FRAME_BYTES, XdpTransmit};
+use crate::{Halves, Interface, Port};
 use trial::{PortDescription, TesterError};
 
 /// A port whose frames are built and accounted for in the kernel.
@@ -10,24 +10,30 @@ pub struct XdpPort {
     description: PortDescription,
     transmit: XdpTransmit,
     receive: XdpReceive,
+    notes: Vec<String>,
 }
 
 impl XdpPort {
-    /// Opens the interface that `description` names, in the network namespace of the calling
-    /// thread, which must not change until the port is dropped. Attaches an XDP program to it in
-    /// the driver; that is taken off on drop.
+    /// Opens an interface in the network namespace of the calling thread: attaches an XDP program
+    /// to it in the driver, which is taken off on drop.
     ///
     /// # Errors
     /// If another XDP program is attached, the driver runs none, or privileges are missing.
     pub fn open(
-        description: PortDescription,
-        ifindex: u32,
-        receive_queues: usize,
+        interface: &Interface,
+        mut description: PortDescription,
     ) -> Result<Self, TesterError> {
-        let name = description.name.clone();
-        let receive = XdpReceive::open(&name, ifindex, receive_queues)?;
-        let transmit = XdpTransmit { name, ifindex, prepared: None };
-        Ok(XdpPort { description, transmit, receive })
+        let longest = (LIVE_FRAME_BYTES + 4) as u32;
+        description.max_frame_size_bytes = description.max_frame_size_bytes.min(longest);
+        let receive = XdpReceive::open(interface)?;
+        let transmit = XdpTransmit::open(interface)?;
+        let notes = notes(interface.name(), receive.queues());
+        Ok(XdpPort { description, transmit, receive, notes })
+    }
+
+    /// What a reader of its results should know.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 }
 
@@ -38,4 +44,16 @@ impl Port for XdpPort {
     fn halves(&mut self) -> Halves<'_> {
         Halves { transmit: &mut self.transmit, receive: &mut self.receive }
     }
+}
+
+fn notes(name: &str, queues: usize) -> Vec<String> {
+    let mut notes = vec![format!("{name}: arrivals are stamped by an XDP program in the driver")];
+    if queues > 1 {
+        notes.push(format!(
+            "{name}: {queues} receive queues, each seen on its own: reordering, gaps, silences and \
+             delay variation between frames of different queues are not seen; for one queue: \
+             ethtool -L {name} combined 1"
+        ));
+    }
+    notes
 }

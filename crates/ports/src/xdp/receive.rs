@@ -8,7 +8,7 @@ use super::program::{Object, failed, receive_object};
 use super::shared::SharedArray;
 use super::transmit::targets;
 use crate::clock;
-use crate::{ReceiveHalf, TrialSignals};
+use crate::{Interface, ReceiveHalf, TrialSignals};
 use aya::programs::ProgramError;
 use aya::programs::xdp::{XdpLink, XdpMode};
 use std::mem::offset_of;
@@ -30,14 +30,23 @@ pub(super) struct XdpReceive {
 
 impl XdpReceive {
     /// Attaches to the interface; until a trial is prepared every frame goes on to the kernel.
-    pub fn open(name: &str, ifindex: u32, queues: usize) -> Result<Self, TesterError> {
+    pub fn open(interface: &Interface) -> Result<Self, TesterError> {
+        let name = interface.name();
+        let queues = interface.ethtool().receive_queues() as usize;
         let mut accounts = Accounts::new(name, queues, &nothing_expected())?;
         let program = accounts.object.load_program("receive")?;
         let id = program
-            .attach_to_if_index(ifindex, XdpMode::Driver)
+            .attach_to_if_index(interface.index(), XdpMode::Driver)
             .map_err(|error| cannot_attach(name, &error))?;
         let link = program.take_link(id).map_err(|error| failed(name, "attach", &error))?;
         Ok(XdpReceive { name: name.into(), queues, link: Some(link), accounts })
+    }
+}
+
+impl XdpReceive {
+    /// How many receive queues the interface has.
+    pub fn queues(&self) -> usize {
+        self.queues
     }
 }
 

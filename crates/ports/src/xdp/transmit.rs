@@ -7,9 +7,11 @@ use super::layout::{
 use super::program::{Object, SLOT_HEADER_BYTES, failed, transmit_object};
 use super::shared::SharedArray;
 use crate::clock::{self, TICK};
-use crate::{Transmission, TransmitHalf, TrialSignals};
+use crate::namespace::NetworkNamespace;
+use crate::{Ethtool, Interface, Transmission, TransmitHalf, TrialSignals};
 use aya::TestRun as _;
-use aya::maps::DevMap;
+use aya::maps::xdp::XdpMapError;
+use aya::maps::{DevMap, MapData};
 use aya::programs::{ProgramError, TestRunAttrs, TestRunOptions};
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,9 +26,64 @@ pub(super) const LIVE_FRAME_BYTES: usize = 3_400;
 
 /// Sends through one interface.
 pub(super) struct XdpTransmit {
-    pub name: String,
-    pub ifindex: u32,
-    pub prepared: Option<Prepared>,
+    name: String,
+    ifindex: u32,
+    namespace: NetworkNamespace,
+    ethtool: Ethtool,
+    prepared: Option<Prepared>,
+}
+
+impl XdpTransmit {
+    pub fn open(interface: &Interface) -> Result<Self, TesterError> {
+        let name = interface.name().to_string();
+        let namespace = NetworkNamespace::current()
+            .map_err(|error| failed(&name, "find its network namespace", &error))?;
+        let ethtool = Ethtool::open(&name)?;
+        Ok(XdpTransmit { name, ifindex: interface.index(), namespace, ethtool, prepared: None })
+    }
+
+    /// Makes the program's frames leave by this interface. An interface's number means something
+    /// only in its own namespace; anywhere else the frames would leave by another one.
+    fn device_map(&self, object: &mut Object) -> Result<DevMap<MapData>, TesterError> {
+        let map = object.take_map("device").expect("the object has a device map");
+        let set = || -> Result<_, XdpMapError> {
+            let mut map = DevMap::try_from(map)?;
+            map.set(0, self.ifindex, None, 0)?;
+            Ok(map)
+        };
+        let map = self
+            .namespace
+            .run(set)
+            .map_err(|error| failed(&self.name, "enter its network namespace", &error))?;
+        map.map_err(|error| failed(&self.name, "send through it by XDP", &error))
+    }
+
+    /// Frames that the interface took from the program, if it counts them: sent, or refused by
+    /// the queue of a virtual link's far end, which is no longer the tester's.
+    fn taken(&self) -> Option<u64> {
+        let statistics = self.ethtool.statistics();
+        let taken = statistics
+            .iter()
+            .filter(|(name, _)| name.ends_with("xdp_xmit") || name.ends_with("xdp_xmit_errors"));
+        let counts: Vec<u64> = taken.map(|(_, count)| *count).collect();
+        (!counts.is_empty()).then(|| counts.iter().sum())
+    }
+
+    fn not_sent(&self, report: &TransmitReport, before: Option<u64>) -> Result<u64, TesterError> {
+        let (Some(before), Some(after)) = (before, self.taken()) else { return Ok(0) };
+        let not_sent = report.sent_frames.saturating_sub(after - before);
+        if not_sent == report.sent_frames && not_sent > 0 {
+            return Err(TesterError::Unsupported {
+                port: self.name.clone(),
+                what: "the interface took none of the frames; a veth takes them only if its far \
+                       end polls (NAPI)"
+                    .into(),
+                remedy: "ethtool -K PEER gro on, while it is up, or use --port-type af_packet"
+                    .into(),
+            });
+        }
+        Ok(not_sent)
+    }
 }
 
 /// Everything that is set up before a trial.
@@ -38,13 +95,13 @@ pub(super) struct Prepared {
     blank: Vec<u8>,
     batch: u32,
     /// The program redirects through it; gone when the interface goes.
-    _device: DevMap<aya::maps::MapData>,
+    _device: DevMap<MapData>,
 }
 
 impl TransmitHalf for XdpTransmit {
     fn prepare(&mut self, plan: &TransmitPlan) -> Result<(), TesterError> {
         self.prepared = None;
-        self.prepared = Some(Prepared::new(&self.name, self.ifindex, plan)?);
+        self.prepared = Some(Prepared::new(self, plan)?);
         Ok(())
     }
 
@@ -57,14 +114,17 @@ impl TransmitHalf for XdpTransmit {
     ) -> Result<Transmission, TesterError> {
         let prepared = self.prepared.take().expect("prepared before it transmits");
         prepared.set_times(start, stop_at);
+        let taken_before = self.taken();
         prepared.run(&self.name, plan, stop_at, signals)?;
         let report = prepared.report(plan);
-        Ok(Transmission { report, not_sent_frames: 0 })
+        let not_sent_frames = self.not_sent(&report, taken_before)?;
+        Ok(Transmission { report, not_sent_frames })
     }
 }
 
 impl Prepared {
-    fn new(name: &str, ifindex: u32, plan: &TransmitPlan) -> Result<Self, TesterError> {
+    fn new(port: &XdpTransmit, plan: &TransmitPlan) -> Result<Self, TesterError> {
+        let name = &port.name;
         let longest = plan.set.longest_bytes();
         let object = transmit_object(longest).filter(|_| longest <= LIVE_FRAME_BYTES);
         let (object, slot_bytes) = object.ok_or_else(|| too_long(name, longest))?;
@@ -96,7 +156,7 @@ impl Prepared {
         write_slots(&object, plan, slot_bytes)?;
         let state = object.array::<TransmitState>("state", 1)?;
         state.write(0, &initial_state(plan, &segments));
-        let device = device_map(name, &mut object, ifindex)?;
+        let device = port.device_map(&mut object)?;
         object.load_program("transmit")?;
         let blank = vec![0; longest.max(60)];
         Ok(Prepared {
@@ -284,18 +344,6 @@ fn write_slots(object: &Object, plan: &TransmitPlan, slot_bytes: usize) -> Resul
         }
     }
     Ok(())
-}
-
-fn device_map(
-    port: &str,
-    object: &mut Object,
-    ifindex: u32,
-) -> Result<DevMap<aya::maps::MapData>, TesterError> {
-    let map = object.take_map("device").expect("the object has a device map");
-    let mut map =
-        DevMap::try_from(map).map_err(|error| failed(port, "use a device map", &error))?;
-    map.set(0, ifindex, None, 0).map_err(|error| failed(port, "send through it by XDP", &error))?;
-    Ok(map)
 }
 
 /// Frames that the kernel gathers before it hands them to the interface. One at a time keeps each
