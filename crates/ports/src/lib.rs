@@ -27,6 +27,7 @@ mod port;
 mod pump;
 mod session;
 mod sys;
+mod tally;
 pub mod xdp;
 
 pub use af_packet::AfPacketPort;

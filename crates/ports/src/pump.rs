@@ -29,7 +29,7 @@ pub(crate) trait FrameSink {
     /// Frames handed over that the system has not done with yet.
     fn pending(&mut self) -> usize;
     /// Frames that the system has said so far it could not send.
-    fn refused(&self) -> u64;
+    fn refused(&mut self) -> io::Result<u64>;
 }
 
 /// Where frames arrive.
@@ -66,7 +66,7 @@ pub(crate) fn transmit(
     stop_at: Instant,
     signals: &TrialSignals,
 ) -> io::Result<Transmission> {
-    let refused_before = sink.refused();
+    let refused_before = sink.refused()?;
     let mut transmitter = Transmitter::new(plan, start, TICK);
     while let Some(due) = transmitter.next_due() {
         let Some(now) = wait_for(due, stop_at, signals) else { break };
@@ -75,7 +75,7 @@ pub(crate) fn transmit(
     }
     let unfinished = await_completion(sink)?;
     let report = transmitter.into_report();
-    let not_sent_frames = sink.refused() - refused_before + unfinished;
+    let not_sent_frames = sink.refused()? - refused_before + unfinished;
     Ok(Transmission { report, not_sent_frames })
 }
 

@@ -2,17 +2,17 @@
 //! together. The order of events is that of [`crate::Port`].
 
 use crate::cores::CorePlan;
-use crate::interface::InterfaceCounters;
 use crate::live::LiveOptions;
 use crate::namespace::NetworkNamespace;
 use crate::open::OpenPort;
-use crate::{Halves, Interface, Transmission, TrialSignals, clock, sys};
+use crate::tally::{Reading, tally};
+use crate::{Halves, Interface, InterfaceState, PortType, Transmission, TrialSignals, clock, sys};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
 use trial::{
-    Expectation, PortCounters, PortId, PortReceived, ReceivePlan, StreamId, TesterError,
-    TransmitPlan, Trial, TrialResult,
+    DeviceAction, Expectation, PortCounters, PortId, PortReceived, ReceivePlan, StreamId,
+    TesterError, TransmitPlan, Trial, TrialResult,
 };
 use units::{Duration, Instant};
 
@@ -91,7 +91,7 @@ impl<'a> Session<'a> {
     /// Runs the trial to the end of its drain time.
     pub fn run(self) -> Result<TrialResult, TesterError> {
         let ids: Vec<PortId> = self.ports.iter().map(|port| port.describe().id).collect();
-        let before = self.interface_counters()?;
+        let before = self.interface_states()?;
         let control_before = self.control_frames();
         let signals = TrialSignals::new(ids);
         let Session { trial, cores, ports, options, transmit_plans, receive_plans } = self;
@@ -139,12 +139,11 @@ impl<'a> Session<'a> {
             watch.conduct(trial, start, threads)
         })?;
         let session = Session { trial, cores, ports, options, transmit_plans, receive_plans };
-        session.conclude(outcome, &before, control_before)
+        session.conclude(outcome, before, &control_before)
     }
 
-    fn interface_counters(&self) -> Result<Vec<InterfaceCounters>, TesterError> {
-        let states = self.ports.iter().map(|port| port.interface.state_if_up());
-        states.map(|state| state.map(|state| state.counters)).collect()
+    fn interface_states(&self) -> Result<Vec<InterfaceState>, TesterError> {
+        self.ports.iter().map(|port| port.interface.state_if_up()).collect()
     }
 
     fn control_frames(&self) -> Vec<u64> {
@@ -154,42 +153,58 @@ impl<'a> Session<'a> {
     fn conclude(
         &self,
         outcome: Outcome,
-        before: &[InterfaceCounters],
-        control_before: Vec<u64>,
+        before: Vec<InterfaceState>,
+        control_before: &[u64],
     ) -> Result<TrialResult, TesterError> {
-        let after = self.interface_counters()?;
+        let after = self.interface_states()?;
         let control_after = self.control_frames();
-        let mut counters = vec![];
-        let mut accounts = vec![];
+        let readings = self.readings(&outcome.received, before, after);
+        let link_was_reset = matches!(self.trial.action, Some((_, DeviceAction::LinkReset { .. })));
+        let tallies = tally(&readings, link_was_reset);
+        let reports = outcome.transmissions.into_iter().map(|sent| {
+            let tally = &tallies[usize::from(sent.report.port.0)];
+            (sent.report, sent.not_sent_frames + tally.not_sent)
+        });
+        let reports = reports.collect();
         let mut notes = self.cores.notes.clone();
-        for (index, received) in outcome.received.into_iter().enumerate() {
-            let counted = after[index] - before[index];
+        let mut accounts = vec![];
+        let mut counters = vec![];
+        for (index, (received, tally)) in outcome.received.into_iter().zip(tallies).enumerate() {
             counters.push(PortCounters {
                 port: received.account.port,
-                interface_sent: Some(counted.tx_frames),
-                interface_received: Some(counted.rx_frames),
-                tester_drops: with_interface_drops(received.drops, &counted),
+                interface_sent: Some(tally.sent),
+                interface_received: Some(tally.received),
+                tester_drops: tally.tester_drops,
                 control_frames: control_after[index] - control_before[index],
             });
             accounts.push(received.account);
-            notes.extend(received.notes);
+            notes.extend(received.notes.into_iter().chain(tally.notes));
         }
-        let reports = outcome.transmissions.into_iter();
-        let reports = reports.map(|sent| (sent.report, sent.not_sent_frames)).collect();
         let mut result = self.trial.conclude(outcome.start, reports, accounts, counters);
         result.action = outcome.action;
         result.notes.extend(notes);
         Ok(result)
     }
-}
 
-fn with_interface_drops(
-    mut drops: Vec<(String, u64)>,
-    counted: &InterfaceCounters,
-) -> Vec<(String, u64)> {
-    drops.push(("interface rx_dropped".into(), counted.rx_dropped));
-    drops.push(("interface rx_errors".into(), counted.rx_errors));
-    drops
+    fn readings(
+        &self,
+        received: &[Received],
+        before: Vec<InterfaceState>,
+        after: Vec<InterfaceState>,
+    ) -> Vec<Reading> {
+        let states = before.into_iter().zip(after);
+        let ports = self.ports.iter().zip(received).zip(states);
+        ports
+            .map(|((port, received), (before, after))| Reading {
+                name: port.interface.name().into(),
+                index: port.interface.index(),
+                own_drops: received.drops.clone(),
+                own_drops_in_interface: port.describe().port_type != PortType::AfPacket.name(),
+                before,
+                after,
+            })
+            .collect()
+    }
 }
 
 /// Where and how a thread runs.

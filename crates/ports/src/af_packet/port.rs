@@ -2,6 +2,7 @@
 
 use super::receive_ring::{ReceiveRing, RingSize};
 use super::transmit_ring::TransmitRing;
+use crate::Ethtool;
 use crate::pump::{self, NoTap};
 use crate::sys;
 use crate::{
@@ -9,6 +10,9 @@ use crate::{
 };
 use trial::{PortDescription, PortReceived, ReceivePlan, TesterError, TransmitPlan};
 use units::Instant;
+
+/// Room for two VLAN tags beyond what the MTU allows.
+const TAGS_BYTES: usize = 8;
 
 /// A port whose frames go through AF_PACKET rings.
 pub struct AfPacketPort {
@@ -49,8 +53,9 @@ impl AfPacketPort {
         size: RingSize,
     ) -> Result<Self, TesterError> {
         let name = interface.name().to_string();
-        let longest_bytes = description.max_frame_size_bytes as usize;
-        let transmit = TransmitRing::open(interface.index(), longest_bytes)
+        let longest_bytes = description.max_frame_size_bytes as usize + TAGS_BYTES;
+        let ethtool = Ethtool::open(&name)?;
+        let transmit = TransmitRing::open(interface.index(), ethtool, longest_bytes)
             .map_err(|error| sys::port_error(&name, "open the AF_PACKET transmit ring", &error))?;
         let receive = ReceiveRing::open(interface.index(), size)
             .map_err(|error| sys::port_error(&name, "open the AF_PACKET receive ring", &error))?;

@@ -6,7 +6,14 @@
 //! device would then change its bytes when the slot is written again: the tester would see loss
 //! and duplicates that never were. Therefore each frame carries a virtio-net header which names
 //! the whole frame as header, and the kernel copies all of it at once.
+//!
+//! A frame that the interface turns away (ENOBUFS) stays in the ring, to be tried again. That is
+//! right where a network card is busy. But where the frame is lost already, because the far end
+//! of a veth has a full queue or the link is down, trying again would hold up the schedule until
+//! there is room: the device could never lose a frame, only slow the tester. Such a frame is
+//! taken out of the ring; it has left, and is lost on its way.
 
+use crate::Ethtool;
 use crate::pump::FrameSink;
 use crate::sys::{self, Mapping};
 use std::io;
@@ -16,12 +23,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// linux/if_packet.h.
 const PACKET_VERSION: i32 = 10;
 const PACKET_TX_RING: i32 = 13;
+const PACKET_LOSS: i32 = 14;
 const PACKET_VNET_HDR: i32 = 15;
 const PACKET_QDISC_BYPASS: i32 = 20;
 const TPACKET_V2: i32 = 1;
 const STATUS_AVAILABLE: u32 = 0;
 const STATUS_SEND_REQUEST: u32 = 1;
-const STATUS_WRONG_FORMAT: u32 = 4;
+/// A length no frame has: with PACKET_LOSS set the kernel passes over it.
+const NO_FRAME: u32 = 0;
 /// Where the virtio-net header begins within a slot: after a tpacket2_hdr, aligned to 16.
 const VNET_OFFSET: usize = size_of::<libc::tpacket2_hdr>().next_multiple_of(16);
 /// Where the frame begins.
@@ -52,17 +61,20 @@ pub(super) struct TransmitRing {
     /// The oldest slot that the kernel may still own.
     oldest: usize,
     handed_over: usize,
-    refused: u64,
+    /// Tells why an interface turns frames away.
+    ethtool: Ethtool,
+    is_veth: bool,
 }
 
 impl TransmitRing {
     /// Opens a ring on an interface for frames up to `longest_bytes` (without FCS).
-    pub fn open(ifindex: u32, longest_bytes: usize) -> io::Result<Self> {
+    pub fn open(ifindex: u32, ethtool: Ethtool, longest_bytes: usize) -> io::Result<Self> {
         let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
         let fd = sys::raw(&socket);
         sys::set_option(fd, libc::SOL_PACKET, PACKET_VERSION, TPACKET_V2)?;
         sys::set_option(fd, libc::SOL_PACKET, PACKET_QDISC_BYPASS, 1i32)?;
         sys::set_option(fd, libc::SOL_PACKET, PACKET_VNET_HDR, 1i32)?;
+        sys::set_option(fd, libc::SOL_PACKET, PACKET_LOSS, 1i32)?;
         let forced = sys::set_option(fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SEND_BUFFER_BYTES);
         if forced.is_err() {
             sys::set_option(fd, libc::SOL_SOCKET, libc::SO_SNDBUF, SEND_BUFFER_BYTES)?;
@@ -86,7 +98,8 @@ impl TransmitRing {
             next: 0,
             oldest: 0,
             handed_over: 0,
-            refused: 0,
+            is_veth: ethtool.driver() == "veth",
+            ethtool,
         })
     }
 
@@ -104,18 +117,35 @@ impl TransmitRing {
 
     /// Takes back slots that the kernel has done with, in order.
     fn reclaim(&mut self) {
-        while self.handed_over > 0 {
-            match self.status(self.oldest).load(Ordering::Acquire) {
-                STATUS_AVAILABLE => {}
-                status if status & STATUS_WRONG_FORMAT != 0 => {
-                    self.refused += 1;
-                    self.status(self.oldest).store(STATUS_AVAILABLE, Ordering::Release);
-                }
-                _ => return,
-            }
+        while self.handed_over > 0
+            && self.status(self.oldest).load(Ordering::Acquire) == STATUS_AVAILABLE
+        {
             self.oldest = following(self.oldest);
             self.handed_over -= 1;
         }
+    }
+
+    /// The interface has turned the next frame away: lets it go where it is lost already.
+    fn turned_away(&mut self) {
+        if !self.is_veth && self.ethtool.link_detected() != Some(false) {
+            return;
+        }
+        self.reclaim();
+        let mut slot = self.oldest;
+        for _ in 0..self.handed_over {
+            if self.status(slot).load(Ordering::Acquire) == STATUS_SEND_REQUEST {
+                self.set_length(slot, NO_FRAME);
+                return;
+            }
+            slot = following(slot);
+        }
+    }
+
+    fn set_length(&mut self, slot: usize, bytes: u32) {
+        let header = self.mapping.at::<libc::tpacket2_hdr>(slot * self.slot_bytes);
+        // SAFETY: `at` checked bounds and alignment; the kernel only reads a slot's length, and
+        // only within a system call, which this thread does not make meanwhile.
+        unsafe { (&raw mut (*header).tp_len).write(bytes) };
     }
 }
 
@@ -141,15 +171,11 @@ impl FrameSink for TransmitRing {
 
     #[inline]
     fn commit(&mut self, len_bytes: usize) {
-        let start = self.next * self.slot_bytes;
-        let header = self.mapping.at::<libc::tpacket2_hdr>(start);
-        let vnet = self.mapping.at::<VnetHeader>(start + VNET_OFFSET);
+        let vnet = self.mapping.at::<VnetHeader>(self.next * self.slot_bytes + VNET_OFFSET);
         let whole_frame = VnetHeader { header_len: len_bytes as u16, ..Default::default() };
         // SAFETY: the slot is ours (see `slot`), and `at` checked bounds and alignment.
-        unsafe {
-            (&raw mut (*header).tp_len).write((size_of::<VnetHeader>() + len_bytes) as u32);
-            vnet.write(whole_frame);
-        }
+        unsafe { vnet.write(whole_frame) };
+        self.set_length(self.next, (size_of::<VnetHeader>() + len_bytes) as u32);
         self.status(self.next).store(STATUS_SEND_REQUEST, Ordering::Release);
         self.next = following(self.next);
         self.handed_over += 1;
@@ -164,11 +190,12 @@ impl FrameSink for TransmitRing {
             self.reclaim();
         }
         match outcome {
-            // No room in the interface's queue or the socket's budget: the frames stay in the
-            // ring, and the next call tries them again.
-            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN)) => {
+            Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
+                self.turned_away();
                 Ok(())
             }
+            // The socket's budget is spent: the next call goes on.
+            Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => Ok(()),
             outcome => outcome,
         }
     }
@@ -178,7 +205,9 @@ impl FrameSink for TransmitRing {
         self.handed_over
     }
 
-    fn refused(&self) -> u64 {
-        self.refused
+    /// A frame that the kernel finds fault with is passed over and not counted here; the
+    /// interface's own counter tells.
+    fn refused(&mut self) -> io::Result<u64> {
+        Ok(0)
     }
 }

@@ -43,6 +43,15 @@ struct Shared {
     umem: Umem,
 }
 
+impl Shared {
+    /// The socket's own counters, from its opening on.
+    fn statistics(&self) -> io::Result<libc::xdp_statistics> {
+        // SAFETY: integers, for which all zeroes is a value.
+        let zero: libc::xdp_statistics = unsafe { std::mem::zeroed() };
+        sys::get_option(sys::raw(&self.socket), libc::SOL_XDP, libc::XDP_STATISTICS, zero)
+    }
+}
+
 /// The direction out.
 pub(super) struct Sending {
     shared: Arc<Shared>,
@@ -51,7 +60,6 @@ pub(super) struct Sending {
     free: Vec<usize>,
     slots: usize,
     current: Option<usize>,
-    refused: u64,
 }
 
 /// The direction in.
@@ -110,7 +118,6 @@ impl Socket {
             free: (0..layout.transmit_slots).rev().collect(),
             slots: layout.transmit_slots,
             current: None,
-            refused: 0,
         };
         prefer_busy_polling(fd);
         bind(fd, ifindex, queue, in_pieces, transfer)?;
@@ -250,8 +257,8 @@ impl FrameSink for Sending {
         self.slots - self.free.len() - usize::from(self.current.is_some())
     }
 
-    fn refused(&self) -> u64 {
-        self.refused
+    fn refused(&mut self) -> io::Result<u64> {
+        Ok(self.shared.statistics()?.tx_invalid_descs)
     }
 }
 
@@ -259,14 +266,14 @@ impl Receiving {
     /// Forgets what has arrived so far.
     pub fn restart(&mut self) -> io::Result<()> {
         while self.take_waiting(|_, _| {})? > 0 {}
-        self.before = self.statistics()?;
+        self.before = self.shared.statistics()?;
         self.unstamped = 0;
         Ok(())
     }
 
     /// Frames lost since `restart`, by counter.
     pub fn drops(&self) -> io::Result<[(&'static str, u64); 3]> {
-        let (now, before) = (self.statistics()?, &self.before);
+        let (now, before) = (self.shared.statistics()?, &self.before);
         Ok([
             ("AF_XDP rx_dropped", now.rx_dropped - before.rx_dropped),
             ("AF_XDP receive ring full", now.rx_ring_full - before.rx_ring_full),
@@ -280,12 +287,6 @@ impl Receiving {
     /// Frames since `restart` whose arrival time is that at which they were read.
     pub fn unstamped(&self) -> u64 {
         self.unstamped
-    }
-
-    fn statistics(&self) -> io::Result<libc::xdp_statistics> {
-        // SAFETY: integers, for which all zeroes is a value.
-        let zero: libc::xdp_statistics = unsafe { std::mem::zeroed() };
-        sys::get_option(sys::raw(&self.shared.socket), libc::SOL_XDP, libc::XDP_STATISTICS, zero)
     }
 
     /// Gives the kernel every chunk for receiving.

@@ -11,8 +11,13 @@ use wire::ethernet::MacAddr;
 
 /// Two ports back to back.
 pub fn loopback(mtu_bytes: u32) -> Testbed {
-    let config = TestbedConfig { mtu_bytes, ..TestbedConfig::of(DeviceKind::Loopback) };
-    Testbed::build(&config).expect("a loopback; these tests run as root")
+    build(DeviceKind::Loopback, mtu_bytes)
+}
+
+/// Two ports with a device between them, or none.
+pub fn build(device: DeviceKind, mtu_bytes: u32) -> Testbed {
+    let config = TestbedConfig { mtu_bytes, ..TestbedConfig::of(device) };
+    Testbed::build(&config).expect("a test bed; these tests run as root")
 }
 
 /// Opens every port of a test bed.
