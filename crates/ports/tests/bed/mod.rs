@@ -1,28 +1,58 @@
 //! A pair of veth interfaces in a namespace of their own, and a tester on them.
 #![allow(dead_code, reason = "each test file uses a part")]
+#![allow(unsafe_code, reason = "std of the oldest supported Rust has no file locks")]
 
 use ports::{LiveOptions, LiveTester, OpenPort, PortRequest, PortType, open_port};
+use std::fs::File;
 use std::net::Ipv4Addr;
+use std::ops::Deref;
+use std::os::fd::AsRawFd;
 use testbed::{DeviceKind, Testbed, TestbedConfig};
 use trial::conformance::Path;
 use trial::{PortId, TesterError};
 use units::{FrameSize, LineRate};
 use wire::ethernet::MacAddr;
 
+/// A test bed for one test at a time on this machine: live tests at once would take each other's
+/// cores.
+pub struct Bed {
+    testbed: Testbed,
+    _turn: File,
+}
+
+impl Deref for Bed {
+    type Target = Testbed;
+    fn deref(&self) -> &Testbed {
+        &self.testbed
+    }
+}
+
 /// Two ports back to back.
-pub fn loopback(mtu_bytes: u32) -> Testbed {
+pub fn loopback(mtu_bytes: u32) -> Bed {
     build(DeviceKind::Loopback, mtu_bytes)
 }
 
 /// Two ports with a device between them, or none.
-pub fn build(device: DeviceKind, mtu_bytes: u32) -> Testbed {
+pub fn build(device: DeviceKind, mtu_bytes: u32) -> Bed {
     let config = TestbedConfig { mtu_bytes, ..TestbedConfig::of(device) };
-    Testbed::build(&config).expect("a test bed; these tests run as root")
+    let turn = await_turn();
+    let testbed = Testbed::build(&config).expect("a test bed; these tests run as root");
+    Bed { testbed, _turn: turn }
+}
+
+/// Waits for the lock that all live tests of this crate share, in whatever process.
+fn await_turn() -> File {
+    let path = std::env::temp_dir().join("netanvil-live-tests.lock");
+    let file = File::options().create(true).append(true).open(path).expect("a lock file");
+    // SAFETY: no pointers; the descriptor is open.
+    let locked = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) };
+    assert_eq!(locked, 0, "lock: {}", std::io::Error::last_os_error());
+    file
 }
 
 /// Opens every port of a test bed.
 pub fn open(
-    testbed: &Testbed,
+    testbed: &Bed,
     port_type: PortType,
     largest: FrameSize,
 ) -> Result<Vec<OpenPort>, TesterError> {
@@ -38,17 +68,17 @@ pub fn open(
 }
 
 /// A tester on every port of a test bed.
-pub fn tester(testbed: &Testbed, port_type: PortType, largest: FrameSize) -> LiveTester {
+pub fn tester(testbed: &Bed, port_type: PortType, largest: FrameSize) -> LiveTester {
     let ports = open(testbed, port_type, largest).expect("open the ports");
     LiveTester::new(ports, LiveOptions::default()).expect("a tester")
 }
 
 /// From port 0 to port 1 and back.
-pub fn paths(testbed: &Testbed) -> Vec<Path> {
+pub fn paths(testbed: &Bed) -> Vec<Path> {
     [(0, 1), (1, 0)].map(|(from, to)| path(testbed, from, to)).to_vec()
 }
 
-fn path(testbed: &Testbed, from: usize, to: usize) -> Path {
+fn path(testbed: &Bed, from: usize, to: usize) -> Path {
     let host = |port: usize| -> Ipv4Addr { testbed.ports()[port].addresses.ipv4.host };
     Path {
         from: PortId(from as u16),
