@@ -3,17 +3,41 @@
 //! A method is an ordinary function over a [`trial::Tester`], so that it reads like the standard.
 //! It knows no port, no simulator and no clock: waiting is asked of the tester. Everything it
 //! learns goes to an [`EventSink`] the moment it is known; its result is plain data.
+//!
+//! The way of a run, in the order in which the files are best read: [`SuiteConfig`] says what to
+//! do, [`Topology`] and [`Traffic`] with what; a [`Bench`] runs the trials and repeats invalid
+//! ones; a [`search`] chooses loads; the tests in [`rfc2544`] are made of these.
 
+mod bench;
 mod conditions;
+mod config;
+mod conformance;
+mod error;
 mod event;
 mod found;
+mod modifiers;
+mod rate_search;
 pub mod rfc2544;
+pub mod search;
 mod selftest;
+mod subject;
+mod traffic;
 
+pub use bench::Bench;
 pub use conditions::{Conditions, Direction, Modifier, Profile, TestKind};
+pub use config::{
+    BackToBackConfig, FrameLossConfig, LatencyConfig, RecoveryConfig, ResetConfig, ResetKind,
+    SearchConfig, SelfTestConfig, SuiteConfig, ThroughputConfig, TrialConfig,
+};
+pub use conformance::deviations;
+pub use error::RunError;
 pub use event::{
     Event, EventSink, RunFinished, RunStarted, SearchBounds, SinkError, TestResult, TestStarted,
     TrialIdentity, TrialRecord, TrialStarted, Verdict,
 };
 pub use found::{Finding, LatencySummary, RateFound, Spread, median, percentile};
 pub use selftest::{SelfTest, SelfTestSize};
+pub use subject::Subject;
+pub use traffic::{
+    Attachment, Destinations, Forwarding, Protocol, Topology, Traffic, TrafficConfig,
+};

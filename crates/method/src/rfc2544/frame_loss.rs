@@ -1,8 +1,10 @@
 //! Frame loss rate over the offered load (RFC 2544 section 26.3).
 
-use crate::Conditions;
+use crate::bench::{Bench, Request, measured};
+use crate::subject::Subject;
+use crate::{Conditions, RunError, TestKind};
 use serde::{Deserialize, Serialize};
-use units::FrameRate;
+use units::{Duration, FrameRate};
 
 /// The result for one frame size.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -54,4 +56,104 @@ pub struct LossPoint {
     pub loss_percent: f64,
     /// Why the point does not count; empty where it does.
     pub invalid: Vec<String>,
+}
+
+/// Goes down from 100 % in equal steps until two successive trials lose nothing.
+pub fn frame_loss(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+) -> Result<FrameLossResult, RunError> {
+    let step_percent = subject.config.frame_loss.step_percent;
+    let mut points: Vec<LossPoint> = vec![];
+    let mut lossless_in_a_row = 0;
+    for percent in loads(step_percent) {
+        let point = measure(bench, subject, percent)?;
+        let is_lossless =
+            point.invalid.is_empty() && point.received_frames == point.expected_frames;
+        lossless_in_a_row = if is_lossless { lossless_in_a_row + 1 } else { 0 };
+        points.push(point);
+        if lossless_in_a_row == 2 {
+            break;
+        }
+    }
+    let ended_with_two_lossless = lossless_in_a_row == 2;
+    Ok(FrameLossResult {
+        conditions: subject.conditions(TestKind::FrameLoss),
+        maximum: subject.ceiling.rate,
+        maximum_of: subject.ceiling.of,
+        step_percent,
+        notes: notes(subject, &points, ended_with_two_lossless),
+        points,
+        ended_with_two_lossless,
+    })
+}
+
+/// 100 %, one step less, two steps less, ...: of the maximum, not of the load before.
+fn loads(step_percent: f64) -> impl Iterator<Item = f64> {
+    let load = move |step: u32| 100.0 - f64::from(step) * step_percent;
+    (0..).map(load).take_while(|percent| *percent > 1e-9)
+}
+
+fn measure(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    percent: f64,
+) -> Result<LossPoint, RunError> {
+    let maximum = subject.ceiling.rate;
+    let rate = if percent == 100.0 { maximum } else { maximum.scaled(percent / 100.0) };
+    let duration = Duration::from_secs_f64(subject.config.trial.duration_s);
+    let size = subject.size_in_words();
+    let label = format!("{}, {size}: {percent:.1} %, {rate:.1}", TestKind::FrameLoss);
+    let ran = bench.run(Request {
+        test: TestKind::FrameLoss,
+        traffic: subject.traffic,
+        shape: subject.constant(label, rate, duration),
+        intended: rate,
+        bounds: None,
+        judge: &measured,
+    })?;
+    let directions = subject.traffic.senders().len() as f64;
+    Ok(LossPoint {
+        percent_of_maximum: percent,
+        percent_of_theoretical: subject.percent_of_theoretical(rate),
+        intended: rate,
+        offered: ran.result.offered_rate().scaled(1.0 / directions),
+        expected_frames: ran.result.expected_frames(),
+        received_frames: ran.result.forwarded_frames(),
+        loss_percent: ran.result.loss_ratio() * 100.0,
+        invalid: ran.invalid_reasons(),
+    })
+}
+
+fn notes(subject: &Subject<'_>, points: &[LossPoint], ended: bool) -> Vec<String> {
+    let mut notes = vec![];
+    if subject.ceiling.of == MaximumOf::Tester {
+        notes.push(format!(
+            "100 % is the tester's own maximum, {:.1}, not the medium's theoretical {:.1}",
+            subject.ceiling.rate,
+            subject.theoretical_max()
+        ));
+    }
+    let invalid = points.iter().filter(|point| !point.invalid.is_empty()).count();
+    if invalid > 0 {
+        notes.push(format!(
+            "{invalid} loads could not be measured validly: they are no part of the curve"
+        ));
+    }
+    if !ended {
+        notes.push("no two successive trials were without loss, down to the lowest load".into());
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_are_of_the_maximum_and_do_not_compound() {
+        let tens: Vec<f64> = loads(10.0).collect();
+        assert_eq!(tens, [100.0, 90.0, 80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 20.0, 10.0]);
+        assert_eq!(loads(30.0).collect::<Vec<_>>(), [100.0, 70.0, 40.0, 10.0]);
+    }
 }

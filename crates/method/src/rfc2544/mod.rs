@@ -8,8 +8,8 @@ mod reset;
 mod throughput;
 
 pub use back_to_back::{BackToBackResult, BurstFound, BurstOutcome, BurstSummary};
-pub use frame_loss::{FrameLossResult, LossPoint, MaximumOf};
+pub use frame_loss::{FrameLossResult, LossPoint, MaximumOf, frame_loss};
 pub use latency::{LatencyDefinition, LatencyResult, LatencyTrial, Rfc2544Latency, Rfc8219Latency};
 pub use recovery::{RecoveryOutcome, RecoveryResult, RecoveryTrial};
 pub use reset::{ResetResult, ResetTrial};
-pub use throughput::ThroughputResult;
+pub use throughput::{ThroughputResult, throughput};

@@ -1,7 +1,11 @@
 //! Throughput: the fastest rate at which no frame is lost (RFC 2544 section 26.1).
 
-use crate::{Conditions, RateFound};
+use crate::bench::Bench;
+use crate::rate_search::{Known, RateGoal, find_rate, judge_loss};
+use crate::subject::Subject;
+use crate::{Conditions, Finding, RateFound, RunError, TestKind};
 use serde::{Deserialize, Serialize};
+use units::Duration;
 
 /// The result for one frame size.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -15,4 +19,80 @@ pub struct ThroughputResult {
     pub with_tolerance: Vec<RateFound>,
     /// What a reader should know, such as loss that does not depend on the load.
     pub notes: Vec<String>,
+}
+
+/// Searches for throughput, then for the rates with some loss allowed.
+pub fn throughput(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+) -> Result<ThroughputResult, RunError> {
+    let mut known = Known::default();
+    let throughput = search(bench, subject, 0.0, &mut known)?;
+    let mut tolerances = subject.config.throughput.loss_tolerances_percent.clone();
+    tolerances.sort_by(f64::total_cmp);
+    let mut with_tolerance = vec![];
+    for tolerance in tolerances {
+        with_tolerance.push(search(bench, subject, tolerance, &mut known)?);
+    }
+    let notes = notes(&throughput, &with_tolerance, &known);
+    let conditions = subject.conditions(TestKind::Throughput);
+    Ok(ThroughputResult { conditions, throughput, with_tolerance, notes })
+}
+
+fn search(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    tolerance_percent: f64,
+    known: &mut Known,
+) -> Result<RateFound, RunError> {
+    let config = subject.config;
+    let goal = RateGoal {
+        test: TestKind::Throughput,
+        tolerance_percent,
+        resolution_percent: config.search.resolution_percent,
+        lowest_load_percent: config.search.lowest_load_percent,
+        max_trials_per_load: config.search.max_trials_per_load,
+        no_verification_above_lost_frames: config.search.no_verification_above_lost_frames,
+        search_duration: Duration::from_secs_f64(config.search.trial_duration_s),
+        final_duration: Duration::from_secs_f64(config.trial.duration_s),
+        final_trials: config.throughput.final_trials,
+        judge: &|result| judge_loss(result, tolerance_percent),
+    };
+    find_rate(bench, subject, &goal, known)
+}
+
+/// What the numbers alone do not say.
+fn notes(throughput: &RateFound, with_tolerance: &[RateFound], known: &Known) -> Vec<String> {
+    let mut notes = vec![];
+    if throughput.failed_trials_at_rate > 0 {
+        notes.push(format!(
+            "{} of {} trials at the throughput rate lost frames and passed on repetition",
+            throughput.failed_trials_at_rate, throughput.trials_at_rate
+        ));
+    }
+    if let Finding::NothingPassed { lowest, loss_percent } = &throughput.finding {
+        notes.push(format!(
+            "no load was carried without loss: even the lowest one tried, {lowest:.1}, lost \
+             {loss_percent:.4} % of its frames"
+        ));
+        if *loss_percent >= 100.0 {
+            notes.push("nothing came through at all: see addresses, routes and filters".into());
+        }
+    }
+    let tolerant = with_tolerance.last().and_then(|found| found.rate);
+    let Some(tolerant) = tolerant else { return notes };
+    let carried = throughput.rate.map_or(0.0, |rate| rate.fps());
+    let lost: Vec<f64> = known.losses().map(|(_, loss)| loss).filter(|loss| *loss > 0.0).collect();
+    let allowed = with_tolerance.last().map_or(0.0, |found| found.loss_tolerance_percent);
+    let small: Vec<f64> = lost.into_iter().filter(|loss| *loss <= allowed).collect();
+    if carried < 0.5 * tolerant.fps() && !small.is_empty() {
+        let least = small.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = small.iter().copied().fold(0.0, f64::max);
+        notes.push(format!(
+            "the device loses few frames ({least:.4} to {most:.4} %) far below its limit, whatever \
+             the load: throughput without loss says little of what it carries; with up to \
+             {allowed} % of loss that is {tolerant:.1}"
+        ));
+    }
+    notes
 }

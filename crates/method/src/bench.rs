@@ -1,0 +1,197 @@
+//! The bench at which every method works: runs trials, repeats invalid ones, and tells the sink.
+
+use crate::event::{
+    Event, EventSink, SearchBounds, TrialIdentity, TrialRecord, TrialStarted, Verdict,
+};
+use crate::traffic::{Traffic, TrialShape};
+use crate::{RunError, TestKind};
+use trial::{Tester, Trial, TrialResult};
+use units::{Duration, FrameRate};
+use wire::signature::Key;
+
+/// Runs trials for the methods.
+pub struct Bench<'a> {
+    tester: &'a mut dyn Tester,
+    sink: &'a mut dyn EventSink,
+    /// How often an invalid trial is repeated.
+    invalid_retries: u32,
+    seed: u64,
+    trials: u64,
+    invalid_trials: u64,
+    pub(crate) clock: Estimate,
+}
+
+/// What is left of the run, by virtual time.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Estimate {
+    /// What the test under way will take in all, and has taken.
+    pub test: Duration,
+    pub spent: Duration,
+    /// What the tests after it will take.
+    pub later: Duration,
+}
+
+impl Estimate {
+    pub(crate) fn remaining(&self) -> Duration {
+        self.test.saturating_sub(self.spent) + self.later
+    }
+}
+
+/// A trial that a method asks for.
+pub(crate) struct Request<'a> {
+    pub test: TestKind,
+    pub traffic: &'a Traffic,
+    pub shape: TrialShape,
+    /// Of each transmitting port.
+    pub intended: FrameRate,
+    pub bounds: Option<SearchBounds>,
+    /// What a trial means to the method.
+    pub judge: &'a dyn Fn(&TrialResult) -> Verdict,
+}
+
+/// A trial that was run, the last attempt of it.
+pub(crate) struct Ran {
+    pub result: TrialResult,
+    pub verdict: Verdict,
+    /// Attempts that were invalid.
+    pub invalid_attempts: u32,
+}
+
+impl Ran {
+    /// Why the trial decides nothing, in words; empty where it does.
+    pub(crate) fn invalid_reasons(&self) -> Vec<String> {
+        if self.verdict != Verdict::Invalid {
+            return vec![];
+        }
+        self.result.invalid_reasons().iter().map(ToString::to_string).collect()
+    }
+}
+
+/// A valid trial is a measurement.
+pub(crate) fn measured(result: &TrialResult) -> Verdict {
+    if result.is_valid() { Verdict::Measured } else { Verdict::Invalid }
+}
+
+impl<'a> Bench<'a> {
+    /// A bench before `tester`. `seed` and the number of a trial give its signature key.
+    pub fn new(
+        tester: &'a mut dyn Tester,
+        sink: &'a mut dyn EventSink,
+        invalid_retries: u32,
+        seed: u64,
+    ) -> Self {
+        Bench {
+            tester,
+            sink,
+            invalid_retries,
+            seed,
+            trials: 0,
+            invalid_trials: 0,
+            clock: Estimate::default(),
+        }
+    }
+
+    /// The tester.
+    pub fn tester(&self) -> &dyn Tester {
+        &*self.tester
+    }
+    /// Trials run, and those among them that were invalid.
+    pub fn trials(&self) -> (u64, u64) {
+        (self.trials, self.invalid_trials)
+    }
+    /// The same bench before another tester, for as long as `work` takes.
+    pub(crate) fn with_tester<R>(
+        &mut self,
+        tester: &mut dyn Tester,
+        work: impl FnOnce(&mut Bench<'_>) -> R,
+    ) -> R {
+        let mut other = Bench {
+            tester,
+            sink: &mut *self.sink,
+            invalid_retries: self.invalid_retries,
+            seed: self.seed,
+            trials: self.trials,
+            invalid_trials: self.invalid_trials,
+            clock: self.clock,
+        };
+        let result = work(&mut other);
+        let (trials, invalid_trials, clock) = (other.trials, other.invalid_trials, other.clock);
+        (self.trials, self.invalid_trials, self.clock) = (trials, invalid_trials, clock);
+        result
+    }
+
+    /// Tells the sink.
+    pub fn emit(&mut self, event: Event) -> Result<(), RunError> {
+        Ok(self.sink.emit(&event)?)
+    }
+
+    /// Runs a trial; one that is invalid is repeated, and only the last attempt is returned.
+    pub(crate) fn run(&mut self, request: Request<'_>) -> Result<Ran, RunError> {
+        let mut invalid_attempts = 0;
+        loop {
+            let attempt = invalid_attempts + 1;
+            let (result, verdict) = self.attempt(&request, attempt)?;
+            invalid_attempts += u32::from(verdict == Verdict::Invalid);
+            if verdict != Verdict::Invalid || attempt > self.invalid_retries {
+                return Ok(Ran { result, verdict, invalid_attempts });
+            }
+        }
+    }
+
+    fn attempt(
+        &mut self,
+        request: &Request<'_>,
+        attempt: u32,
+    ) -> Result<(TrialResult, Verdict), RunError> {
+        self.trials += 1;
+        let trial = request.traffic.trial(self.key(), &request.shape)?;
+        let number = self.trials;
+        self.emit(Event::TrialStarted(self.started(request, &trial, attempt)))?;
+        let result = self.tester.run(&trial)?;
+        let verdict = (request.judge)(&result);
+        self.invalid_trials += u64::from(verdict == Verdict::Invalid);
+        self.clock.spent += span_of(&trial);
+        let record = TrialRecord {
+            number,
+            identity: TrialIdentity(trial.identity()),
+            test: request.test,
+            frame_size: request.traffic.frame_size(),
+            attempt,
+            intended: request.intended,
+            duration: trial.duration(),
+            verdict,
+            result,
+        };
+        let event = Event::TrialFinished(Box::new(record));
+        self.sink.emit(&event)?;
+        let Event::TrialFinished(record) = event else { unreachable!("built above") };
+        Ok((record.result, verdict))
+    }
+
+    fn started(&self, request: &Request<'_>, trial: &Trial, attempt: u32) -> TrialStarted {
+        TrialStarted {
+            number: self.trials,
+            test: request.test,
+            frame_size: request.traffic.frame_size(),
+            label: trial.label.clone(),
+            attempt,
+            intended: request.intended,
+            intended_frames: trial.loads.iter().map(|load| load.schedule.frames()).sum(),
+            duration: trial.duration(),
+            bounds: request.bounds.clone(),
+            remaining: self.clock.remaining(),
+        }
+    }
+
+    /// Neighbouring trials never have the same key: the step is odd, so that all 65,536 come
+    /// before one comes again.
+    fn key(&self) -> Key {
+        Key((self.seed as u16).wrapping_add((self.trials as u16).wrapping_mul(0x9e37)))
+    }
+}
+
+/// Everything a trial takes, by virtual time.
+fn span_of(trial: &Trial) -> Duration {
+    let prelude: Duration = trial.prelude.iter().map(|prelude| prelude.wait).sum();
+    prelude + trial.duration() + trial.waits.drain + trial.waits.settle
+}

@@ -1,0 +1,517 @@
+//! The configuration of a suite: what the TOML file and the flags map to. Every number has the
+//! RFC's value or the quick profile's (see [`Profile`]) unless it is overridden.
+
+use crate::traffic::TrafficConfig;
+use crate::{Direction, Modifier, Profile, RunError, TestKind};
+use serde::{Deserialize, Serialize};
+use trial::{ValidityLimits, Waits};
+use units::{Duration, FrameSize};
+use wire::size::SizePattern;
+
+/// Everything about a run of the suite but the ports and the device.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SuiteConfig {
+    /// Whose numbers are meant where none are given.
+    pub profile: Profile,
+    /// Which tests, run in the order of RFC 2544 section 26.
+    pub tests: Vec<TestKind>,
+    /// Frame sizes in bytes with FCS, or mixes.
+    pub frame_sizes: Vec<SizePattern>,
+    /// Which ports send.
+    pub direction: Direction,
+    /// What is mixed in; the whole suite is run once for each (RFC 2544 section 11).
+    pub modifiers: Vec<Modifier>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// What is sent.
+    pub traffic: TrafficConfig,
+    /// How a trial is run.
+    pub trial: TrialConfig,
+    /// How a search is made.
+    pub search: SearchConfig,
+    /// The tester's measurement of itself.
+    pub self_test: SelfTestConfig,
+    /// RFC 2544 section 26.1.
+    pub throughput: ThroughputConfig,
+    /// RFC 2544 section 26.2, RFC 8219 section 7.2.
+    pub latency: LatencyConfig,
+    /// RFC 2544 section 26.3.
+    pub frame_loss: FrameLossConfig,
+    /// RFC 9004.
+    pub back_to_back: BackToBackConfig,
+    /// RFC 2544 section 26.5.
+    pub recovery: RecoveryConfig,
+    /// RFC 6201.
+    pub reset: ResetConfig,
+}
+
+/// How a trial is run (RFC 2544 sections 23 and 24).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrialConfig {
+    /// Length of a trial that decides a result, in seconds.
+    pub duration_s: f64,
+    /// Wait after learning frames, in seconds.
+    pub learning_wait_s: f64,
+    /// Wait for residual frames after the last one was sent, in seconds.
+    pub drain_s: f64,
+    /// Wait for the device to settle before the next trial, in seconds.
+    pub settle_s: f64,
+    /// How often a trial is repeated in which the tester did not keep up.
+    pub invalid_retries: u32,
+    /// When the tester counts as not having kept up.
+    pub limits: ValidityLimits,
+}
+
+/// How a search is made.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SearchConfig {
+    /// A search ends when its bounds are this near, in percent of the upper one.
+    pub resolution_percent: f64,
+    /// The lowest load tried, in percent of the maximum.
+    pub lowest_load_percent: f64,
+    /// Trials at a load before it counts as failed, the first included: max(r) of ETSI TST009's
+    /// binary search with loss verification. 1 for a plain binary search.
+    pub max_trials_per_load: u32,
+    /// A trial that loses more frames than this fails without verification (z of TST009); left
+    /// out for no such bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_verification_above_lost_frames: Option<u64>,
+    /// Length of trials while searching, in seconds; the result is always checked with trials of
+    /// full length.
+    pub trial_duration_s: f64,
+}
+
+/// The tester's measurement of itself.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SelfTestConfig {
+    /// Length of its trials, in seconds.
+    pub trial_duration_s: f64,
+    /// Resolution of its searches, in percent of the upper bound.
+    pub resolution_percent: f64,
+    /// Rate of the latency floor's trial at low load, in percent of the maximum found.
+    pub low_rate_percent: f64,
+    /// Rate of its trial at high load.
+    pub high_rate_percent: f64,
+}
+
+/// Throughput.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ThroughputConfig {
+    /// Further searches in which so much loss passes, in percent. Their results are not RFC 2544
+    /// throughput and are labelled so.
+    pub loss_tolerances_percent: Vec<f64>,
+    /// How often the rate found is tried again with full-length trials; 0 only where the search
+    /// itself used full-length ones.
+    pub final_trials: u32,
+}
+
+/// Latency.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LatencyConfig {
+    /// Trials for each frame size.
+    pub repetitions: u32,
+    /// Length of a trial, in seconds.
+    pub stream_s: f64,
+    /// When the first frame is tagged, in seconds from the start.
+    pub first_tag_s: f64,
+    /// Tagged frames of a trial, from `first_tag_s` on; the first is RFC 2544's.
+    pub tags: u64,
+}
+
+/// Frame loss rate.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FrameLossConfig {
+    /// From one load to the next, in percent of the maximum.
+    pub step_percent: f64,
+}
+
+/// Back-to-back frames.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BackToBackConfig {
+    /// Complete, independent searches for each frame size.
+    pub repetitions: u32,
+    /// Smallest step of a search, in frames.
+    pub step_frames: u64,
+    /// Resolution of a search in percent of the upper bound, where that is more than the step.
+    pub resolution_percent: f64,
+    /// Longest burst tried, in seconds at the burst rate.
+    pub limit_s: f64,
+    /// Wait after a burst has been received, in seconds.
+    pub wait_s: f64,
+}
+
+/// System recovery.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecoveryConfig {
+    /// Repetitions.
+    pub repetitions: u32,
+    /// Overload, in percent of the throughput.
+    pub overload_percent: f64,
+    /// How long it lasts, in seconds.
+    pub overload_s: f64,
+    /// How long frames are sent at half that rate afterwards, in seconds.
+    pub observe_s: f64,
+}
+
+/// Reset.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ResetConfig {
+    /// What is done to the device.
+    pub kinds: Vec<ResetKind>,
+    /// Repetitions of each.
+    pub repetitions: u32,
+    /// How long traffic flows before, in seconds.
+    pub before_s: f64,
+    /// How long it flows afterwards, in seconds: longer than the device needs.
+    pub after_s: f64,
+    /// How long a link stays down, in seconds.
+    pub link_down_s: f64,
+    /// Load, in percent of the throughput; 100 in RFC 6201.
+    pub rate_percent: f64,
+}
+
+/// What is done to the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResetKind {
+    /// Its link at the first receiving port goes down and up again.
+    Link,
+    /// Its forwarding software is restarted (RFC 6201 section 4.2).
+    Software,
+}
+
+impl Default for SuiteConfig {
+    /// As the RFCs have it.
+    fn default() -> Self {
+        use TestKind::*;
+        SuiteConfig {
+            profile: Profile::Rfc,
+            tests: vec![Throughput, Latency, FrameLoss, BackToBack, Recovery, Reset],
+            frame_sizes: FrameSize::RFC2544_ETHERNET.map(SizePattern::Fixed).to_vec(),
+            direction: Direction::Unidirectional,
+            modifiers: vec![Modifier::None],
+            seed: 1,
+            traffic: TrafficConfig::default(),
+            trial: TrialConfig::default(),
+            search: SearchConfig::default(),
+            self_test: SelfTestConfig::default(),
+            throughput: ThroughputConfig::default(),
+            latency: LatencyConfig::default(),
+            frame_loss: FrameLossConfig::default(),
+            back_to_back: BackToBackConfig::default(),
+            recovery: RecoveryConfig::default(),
+            reset: ResetConfig::default(),
+        }
+    }
+}
+
+impl Default for TrialConfig {
+    fn default() -> Self {
+        TrialConfig {
+            duration_s: 60.0,
+            learning_wait_s: 2.0,
+            drain_s: 2.0,
+            settle_s: 5.0,
+            invalid_retries: 3,
+            limits: ValidityLimits::default(),
+        }
+    }
+}
+
+impl Default for SearchConfig {
+    fn default() -> Self {
+        SearchConfig {
+            resolution_percent: 0.1,
+            lowest_load_percent: 0.1,
+            max_trials_per_load: 2,
+            no_verification_above_lost_frames: None,
+            trial_duration_s: 60.0,
+        }
+    }
+}
+
+impl Default for SelfTestConfig {
+    fn default() -> Self {
+        SelfTestConfig {
+            trial_duration_s: 5.0,
+            resolution_percent: 0.5,
+            low_rate_percent: 1.0,
+            high_rate_percent: 90.0,
+        }
+    }
+}
+
+impl Default for ThroughputConfig {
+    fn default() -> Self {
+        ThroughputConfig { loss_tolerances_percent: vec![0.5], final_trials: 1 }
+    }
+}
+
+impl Default for LatencyConfig {
+    fn default() -> Self {
+        LatencyConfig { repetitions: 20, stream_s: 120.0, first_tag_s: 60.0, tags: 10_000 }
+    }
+}
+
+impl Default for FrameLossConfig {
+    fn default() -> Self {
+        FrameLossConfig { step_percent: 10.0 }
+    }
+}
+
+impl Default for BackToBackConfig {
+    fn default() -> Self {
+        BackToBackConfig {
+            repetitions: 50,
+            step_frames: 1,
+            resolution_percent: 0.0,
+            limit_s: 30.0,
+            wait_s: 2.0,
+        }
+    }
+}
+
+impl Default for RecoveryConfig {
+    fn default() -> Self {
+        RecoveryConfig {
+            repetitions: 3,
+            overload_percent: 110.0,
+            overload_s: 60.0,
+            observe_s: 60.0,
+        }
+    }
+}
+
+impl Default for ResetConfig {
+    fn default() -> Self {
+        ResetConfig {
+            kinds: vec![ResetKind::Link, ResetKind::Software],
+            repetitions: 3,
+            before_s: 15.0,
+            after_s: 60.0,
+            link_down_s: 1.0,
+            rate_percent: 100.0,
+        }
+    }
+}
+
+impl SuiteConfig {
+    /// What a profile stands for.
+    pub fn of(profile: Profile) -> SuiteConfig {
+        match profile {
+            Profile::Rfc => SuiteConfig::default(),
+            Profile::Quick => SuiteConfig::quick(),
+        }
+    }
+
+    /// Short trials and few of them: a demonstration within two minutes.
+    fn quick() -> SuiteConfig {
+        use TestKind::*;
+        let sizes = [64, 512, 1518].map(FrameSize::from_bytes).map(SizePattern::Fixed);
+        let mut config = SuiteConfig {
+            profile: Profile::Quick,
+            tests: vec![Throughput, Latency, FrameLoss, BackToBack],
+            frame_sizes: sizes.to_vec(),
+            ..SuiteConfig::default()
+        };
+        config.trial.duration_s = 0.5;
+        config.trial.learning_wait_s = 0.02;
+        config.trial.drain_s = 0.15;
+        config.trial.settle_s = 0.05;
+        config.trial.invalid_retries = 2;
+        config.search.resolution_percent = 2.0;
+        config.search.lowest_load_percent = 1.0;
+        config.search.trial_duration_s = 0.5;
+        config.self_test.trial_duration_s = 0.3;
+        config.self_test.resolution_percent = 4.0;
+        config.throughput.final_trials = 1;
+        config.latency =
+            LatencyConfig { repetitions: 1, stream_s: 2.0, first_tag_s: 1.0, tags: 500 };
+        config.back_to_back.repetitions = 1;
+        config.back_to_back.step_frames = 16;
+        config.back_to_back.resolution_percent = 4.0;
+        config.back_to_back.limit_s = 0.5;
+        config.back_to_back.wait_s = 0.15;
+        config.recovery =
+            RecoveryConfig { repetitions: 1, overload_s: 1.0, observe_s: 1.0, ..config.recovery };
+        config.reset.repetitions = 1;
+        config.reset.before_s = 1.0;
+        config.reset.after_s = 4.0;
+        config
+    }
+
+    /// A profile with overrides on top: the members of `overrides` (as JSON; nested objects are
+    /// merged, everything else replaces) take the place of the profile's. A member `profile`
+    /// chooses the profile.
+    pub fn layered(overrides: &serde_json::Value) -> Result<SuiteConfig, RunError> {
+        let config_error = |error: serde_json::Error| RunError::Config(error.to_string());
+        let profile = match overrides.get("profile") {
+            Some(profile) => Profile::deserialize(profile).map_err(config_error)?,
+            None => Profile::default(),
+        };
+        let mut merged = serde_json::to_value(SuiteConfig::of(profile)).map_err(config_error)?;
+        merge(&mut merged, overrides);
+        let config = SuiteConfig::deserialize(merged).map_err(config_error)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Refuses what cannot be run.
+    pub fn check(&self) -> Result<(), RunError> {
+        let positive = [
+            ("trial.duration_s", self.trial.duration_s),
+            ("search.trial_duration_s", self.search.trial_duration_s),
+            ("search.resolution_percent", self.search.resolution_percent),
+            ("search.lowest_load_percent", self.search.lowest_load_percent),
+            ("self_test.trial_duration_s", self.self_test.trial_duration_s),
+            ("self_test.resolution_percent", self.self_test.resolution_percent),
+            ("self_test.low_rate_percent", self.self_test.low_rate_percent),
+            ("self_test.high_rate_percent", self.self_test.high_rate_percent),
+            ("latency.stream_s", self.latency.stream_s),
+            ("frame_loss.step_percent", self.frame_loss.step_percent),
+            ("back_to_back.limit_s", self.back_to_back.limit_s),
+            ("recovery.overload_percent", self.recovery.overload_percent),
+            ("recovery.overload_s", self.recovery.overload_s),
+            ("recovery.observe_s", self.recovery.observe_s),
+            ("reset.before_s", self.reset.before_s),
+            ("reset.after_s", self.reset.after_s),
+            ("reset.rate_percent", self.reset.rate_percent),
+        ];
+        let at_least_zero = [
+            ("trial.learning_wait_s", self.trial.learning_wait_s),
+            ("trial.drain_s", self.trial.drain_s),
+            ("trial.settle_s", self.trial.settle_s),
+            ("latency.first_tag_s", self.latency.first_tag_s),
+            ("back_to_back.resolution_percent", self.back_to_back.resolution_percent),
+            ("back_to_back.wait_s", self.back_to_back.wait_s),
+            ("reset.link_down_s", self.reset.link_down_s),
+        ];
+        for (name, value) in positive {
+            refuse(!(value > 0.0 && value.is_finite()), || format!("{name} must be above 0"))?;
+        }
+        for (name, value) in at_least_zero {
+            refuse(!(value >= 0.0 && value.is_finite()), || format!("{name} must not be below 0"))?;
+        }
+        self.check_relations()
+    }
+
+    fn check_relations(&self) -> Result<(), RunError> {
+        let counts = [
+            ("search.max_trials_per_load", self.search.max_trials_per_load),
+            ("latency.repetitions", self.latency.repetitions),
+            ("back_to_back.repetitions", self.back_to_back.repetitions),
+            ("recovery.repetitions", self.recovery.repetitions),
+            ("reset.repetitions", self.reset.repetitions),
+        ];
+        for (name, count) in counts {
+            refuse(count == 0, || format!("{name} must be at least 1"))?;
+        }
+        let percents = [
+            ("search.resolution_percent", self.search.resolution_percent),
+            ("search.lowest_load_percent", self.search.lowest_load_percent),
+            ("self_test.low_rate_percent", self.self_test.low_rate_percent),
+            ("self_test.high_rate_percent", self.self_test.high_rate_percent),
+            ("frame_loss.step_percent", self.frame_loss.step_percent),
+            ("reset.rate_percent", self.reset.rate_percent),
+        ];
+        for (name, percent) in percents {
+            refuse(percent > 100.0, || format!("{name} must not be above 100"))?;
+        }
+        let tolerances = &self.throughput.loss_tolerances_percent;
+        refuse(!tolerances.iter().all(|t| *t > 0.0 && *t < 100.0), || {
+            "throughput.loss_tolerances_percent must lie between 0 and 100; \
+             0 is throughput itself and always searched for"
+                .into()
+        })?;
+        refuse(self.latency.first_tag_s >= self.latency.stream_s, || {
+            "latency.first_tag_s must be below latency.stream_s".into()
+        })?;
+        refuse(self.latency.tags == 0, || "latency.tags must be at least 1".into())?;
+        refuse(self.back_to_back.step_frames == 0, || {
+            "back_to_back.step_frames must be at least 1".into()
+        })?;
+        refuse(self.frame_sizes.is_empty(), || "frame_sizes is empty: name at least one".into())?;
+        refuse(self.modifiers.is_empty(), || "modifiers is empty: write [\"none\"] for none".into())
+    }
+
+    /// Waits after a trial.
+    pub(crate) fn waits(&self) -> Waits {
+        Waits {
+            drain: Duration::from_secs_f64(self.trial.drain_s),
+            settle: Duration::from_secs_f64(self.trial.settle_s),
+        }
+    }
+}
+
+fn refuse(is_wrong: bool, why: impl FnOnce() -> String) -> Result<(), RunError> {
+    if is_wrong { Err(RunError::Config(why())) } else { Ok(()) }
+}
+
+fn merge(base: &mut serde_json::Value, overrides: &serde_json::Value) {
+    match (base.as_object_mut(), overrides.as_object()) {
+        (Some(base), Some(overrides)) => {
+            for (name, value) in overrides {
+                let slot = base.entry(name.clone()).or_insert(serde_json::Value::Null);
+                merge(slot, value);
+            }
+        }
+        _ => *base = overrides.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn overrides_lie_on_top_of_the_profile_they_name() {
+        let config = SuiteConfig::layered(&json!({
+            "profile": "quick",
+            "frame_sizes": ["128"],
+            "latency": { "repetitions": 3 },
+        }))
+        .unwrap();
+        assert_eq!(config.frame_sizes, vec![SizePattern::Fixed(FrameSize::from_bytes(128))]);
+        assert_eq!(config.latency.repetitions, 3);
+        assert_eq!(config.latency.stream_s, SuiteConfig::of(Profile::Quick).latency.stream_s);
+        assert_eq!(SuiteConfig::layered(&json!({})).unwrap(), SuiteConfig::default());
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_refused_by_name() {
+        let refusals = [
+            (json!({ "trial": { "durations": 1 } }), "unknown field `durations`"),
+            (json!({ "trial": { "duration_s": 0 } }), "trial.duration_s must be above 0"),
+            (json!({ "trial": { "drain_s": -1 } }), "trial.drain_s must not be below 0"),
+            (json!({ "latency": { "repetitions": 0 } }), "latency.repetitions"),
+            (json!({ "frame_sizes": [] }), "frame_sizes"),
+            (json!({ "frame_sizes": ["32"] }), "32 bytes"),
+            (json!({ "throughput": { "loss_tolerances_percent": [0.0] } }), "always searched"),
+        ];
+        for (overrides, expected) in refusals {
+            let error = SuiteConfig::layered(&overrides).unwrap_err().to_string();
+            assert!(error.contains(expected), "{overrides}: {error}");
+        }
+    }
+
+    #[test]
+    fn both_profiles_can_be_run_and_read_back() {
+        for profile in [Profile::Rfc, Profile::Quick] {
+            let config = SuiteConfig::of(profile);
+            assert_eq!(config.check(), Ok(()));
+            let json = serde_json::to_value(&config).unwrap();
+            assert_eq!(SuiteConfig::layered(&json).unwrap(), config);
+        }
+    }
+}

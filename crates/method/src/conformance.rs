@@ -1,0 +1,162 @@
+//! Where a configuration departs from the standards, found by comparing: nobody sets it by hand.
+
+use crate::{Profile, SuiteConfig, TestKind};
+
+/// Collects departures in words.
+#[derive(Default)]
+struct Deviations(Vec<String>);
+
+impl Deviations {
+    /// `value` should be at least `bound`.
+    fn at_least(&mut self, what: &str, value: f64, bound: f64, unit: &str, source: &str) {
+        if value < bound {
+            self.0.push(format!("{what} {value}{unit} instead of >= {bound}{unit} ({source})"));
+        }
+    }
+    fn say(&mut self, when: bool, what: String) {
+        self.0.extend(when.then_some(what));
+    }
+}
+
+/// Departures of one test from its standard, in words; empty where it conforms.
+pub fn deviations(config: &SuiteConfig, test: TestKind) -> Vec<String> {
+    let mut found = Deviations::default();
+    if test != TestKind::SelfTest {
+        waits(config, &mut found);
+    }
+    match test {
+        // Nobody has standardised it.
+        TestKind::SelfTest => {}
+        TestKind::Throughput => throughput(config, &mut found),
+        TestKind::Latency => latency(config, &mut found),
+        TestKind::FrameLoss => frame_loss(config, &mut found),
+        TestKind::BackToBack => back_to_back(config, &mut found),
+        TestKind::Recovery => recovery(config, &mut found),
+        TestKind::Reset => reset(config, &mut found),
+    }
+    let is_named = config.profile == Profile::Quick && !found.0.is_empty();
+    found.say(is_named, "quick profile: for a first look, not for publication".into());
+    found.0
+}
+
+fn waits(config: &SuiteConfig, found: &mut Deviations) {
+    let trial = &config.trial;
+    let source = "RFC 2544 section 23";
+    found.at_least("wait after learning frames", trial.learning_wait_s, 2.0, " s", source);
+    found.at_least("wait before the next trial", trial.settle_s, 5.0, " s", source);
+    let random = config.traffic.destinations == crate::Destinations::Random;
+    found.say(
+        random && config.traffic.protocol != crate::Protocol::Ethernet,
+        "no routing update before each trial: the device's routes are static (RFC 2544 section 13)"
+            .into(),
+    );
+}
+
+fn residual_wait(config: &SuiteConfig, found: &mut Deviations) {
+    let source = "RFC 2544 section 23 d";
+    found.at_least("wait for residual frames", config.trial.drain_s, 2.0, " s", source);
+}
+
+fn duration(config: &SuiteConfig, found: &mut Deviations) {
+    let source = "RFC 2544 section 24";
+    found.at_least("trial duration", config.trial.duration_s, 60.0, " s", source);
+}
+
+fn sizes(config: &SuiteConfig, found: &mut Deviations) {
+    let count = config.frame_sizes.len();
+    found.say(count < 5, format!("{count} frame sizes instead of >= 5 (RFC 2544 section 9)"));
+}
+
+fn throughput(config: &SuiteConfig, found: &mut Deviations) {
+    residual_wait(config, found);
+    duration(config, found);
+    sizes(config, found);
+}
+
+fn latency(config: &SuiteConfig, found: &mut Deviations) {
+    residual_wait(config, found);
+    let latency = &config.latency;
+    let source = "RFC 2544 section 26.2";
+    let repetitions = f64::from(latency.repetitions);
+    found.at_least("repetitions", repetitions, 20.0, "", source);
+    found.at_least("stream", latency.stream_s, 120.0, " s", source);
+    found.at_least("first tagged frame after", latency.first_tag_s, 60.0, " s", source);
+    found.at_least("tagged frames", latency.tags as f64, 500.0, "", "RFC 8219 section 7.2");
+    sizes(config, found);
+}
+
+fn frame_loss(config: &SuiteConfig, found: &mut Deviations) {
+    residual_wait(config, found);
+    duration(config, found);
+    let step = config.frame_loss.step_percent;
+    found.say(step > 10.0, format!("steps of {step} % instead of <= 10 % (RFC 2544 section 26.3)"));
+    sizes(config, found);
+}
+
+fn back_to_back(config: &SuiteConfig, found: &mut Deviations) {
+    let burst = &config.back_to_back;
+    found.at_least("wait after a burst", burst.wait_s, 2.0, " s", "RFC 9004 section 6.2");
+    let repetitions = f64::from(burst.repetitions);
+    found.at_least("repetitions", repetitions, 50.0, "", "RFC 2544 section 26.4");
+    found.at_least("longest burst", burst.limit_s, 30.0, " s", "RFC 9004 section 6.2");
+    sizes(config, found);
+}
+
+fn recovery(config: &SuiteConfig, found: &mut Deviations) {
+    residual_wait(config, found);
+    let recovery = &config.recovery;
+    let source = "RFC 2544 section 26.5";
+    found.at_least("overload", recovery.overload_s, 60.0, " s", source);
+    let percent = recovery.overload_percent;
+    found.say(
+        percent != 110.0,
+        format!("overload of {percent} % of the throughput instead of 110 % ({source})"),
+    );
+    sizes(config, found);
+}
+
+fn reset(config: &SuiteConfig, found: &mut Deviations) {
+    let source = "RFC 6201 section 4";
+    found.at_least("traffic before the reset", config.reset.before_s, 15.0, " s", source);
+    let percent = config.reset.rate_percent;
+    found.say(
+        percent != 100.0,
+        format!("load of {percent} % of the throughput instead of 100 % ({source})"),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [TestKind; 6] = [
+        TestKind::Throughput,
+        TestKind::Latency,
+        TestKind::FrameLoss,
+        TestKind::BackToBack,
+        TestKind::Recovery,
+        TestKind::Reset,
+    ];
+
+    #[test]
+    fn the_rfc_profile_deviates_nowhere_and_the_quick_one_everywhere() {
+        for test in ALL {
+            let rfc = deviations(&SuiteConfig::default(), test);
+            assert!(rfc.is_empty(), "{test}: {rfc:?}");
+            assert!(!deviations(&SuiteConfig::of(Profile::Quick), test).is_empty(), "{test}");
+        }
+    }
+
+    #[test]
+    fn each_number_that_is_changed_is_named() {
+        let mut config = SuiteConfig::default();
+        config.trial.duration_s = 1.0;
+        let found = deviations(&config, TestKind::Throughput);
+        let expected = "trial duration 1 s instead of >= 60 s (RFC 2544 section 24)";
+        assert_eq!(found, vec![expected.to_string()]);
+        config.recovery.overload_percent = 105.0;
+        assert!(deviations(&config, TestKind::Recovery)[0].contains("105 %"));
+        config.frame_loss.step_percent = 20.0;
+        assert!(deviations(&config, TestKind::FrameLoss).iter().any(|d| d.contains("20 %")));
+    }
+}

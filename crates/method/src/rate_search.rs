@@ -1,0 +1,321 @@
+//! The search for the highest rate that meets a goal: search, then final check; shared by
+//! throughput and self-test.
+
+use crate::bench::{Bench, Ran, Request};
+use crate::event::{SearchBounds, Verdict};
+use crate::rfc2544::MaximumOf;
+use crate::search::{
+    Bisect, Bounds, FinalCheck, LossVerification, Outcome, Range, Resolution, Search, Upper, drive,
+};
+use crate::subject::Subject;
+use crate::{Finding, RateFound, RunError, TestKind};
+use std::collections::{BTreeMap, VecDeque};
+use trial::TrialResult;
+use units::{Duration, FrameRate};
+
+/// Loads are parts per million of the ceiling.
+const PARTS: u64 = 1_000_000;
+
+/// What is searched for.
+pub(crate) struct RateGoal<'a> {
+    pub test: TestKind,
+    /// Loss that still passes, in percent.
+    pub tolerance_percent: f64,
+    pub resolution_percent: f64,
+    pub lowest_load_percent: f64,
+    pub max_trials_per_load: u32,
+    pub no_verification_above_lost_frames: Option<u64>,
+    /// Length of trials while searching.
+    pub search_duration: Duration,
+    /// Length of trials that decide.
+    pub final_duration: Duration,
+    /// How many of them at the end; 0 only where searching trials are as long.
+    pub final_trials: u32,
+    pub judge: &'a dyn Fn(&TrialResult) -> Verdict,
+}
+
+/// Valid trials made so far at each load, so that another goal need not repeat them.
+#[derive(Clone, Default)]
+pub(crate) struct Known(BTreeMap<u64, VecDeque<Tried>>);
+
+/// A valid trial.
+#[derive(Clone)]
+struct Tried {
+    duration: Duration,
+    result: TrialResult,
+}
+
+/// The largest loss of any test stream, 0 to 1: a direction must not hide behind the other
+/// (RFC 2544 section 14; loss in either fails a trial).
+pub(crate) fn worst_loss_ratio(result: &TrialResult) -> f64 {
+    let test = result.streams.iter().filter(|stream| stream.role == trial::Role::Test);
+    let ratios = test.map(|stream| {
+        let expected = stream.sent * stream.expected_ports.len() as u64;
+        stream.lost as f64 / expected.max(1) as f64
+    });
+    ratios.fold(0.0, f64::max)
+}
+
+/// A valid trial passes with no more than this loss in any direction.
+pub(crate) fn judge_loss(result: &TrialResult, tolerance_percent: f64) -> Verdict {
+    match result.is_valid() {
+        false => Verdict::Invalid,
+        true if worst_loss_ratio(result) * 100.0 <= tolerance_percent => Verdict::Passed,
+        true => Verdict::Failed,
+    }
+}
+
+/// Finds the highest rate that meets `goal`. Trials in `known` are not made again; new ones are
+/// added to it.
+pub(crate) fn find_rate(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    goal: &RateGoal<'_>,
+    known: &mut Known,
+) -> Result<RateFound, RunError> {
+    let mut hunt = Hunt {
+        bench,
+        subject,
+        goal,
+        known: known.clone(),
+        made: known,
+        tally: BTreeMap::new(),
+        passed: BTreeMap::new(),
+        trials: 0,
+        invalid_trials: 0,
+        failure: Failure::default(),
+    };
+    let bounds = hunt.search()?;
+    Ok(hunt.found(bounds))
+}
+
+/// A search under way.
+struct Hunt<'h, 'b> {
+    bench: &'h mut Bench<'b>,
+    subject: &'h Subject<'h>,
+    goal: &'h RateGoal<'h>,
+    /// Trials of earlier searches that this one has not used yet.
+    known: Known,
+    made: &'h mut Known,
+    /// By load: full-length trials, and those that failed.
+    tally: BTreeMap<u64, (u32, u32)>,
+    /// By load: the last full-length trial that passed.
+    passed: BTreeMap<u64, Passed>,
+    trials: u32,
+    invalid_trials: u32,
+    failure: Failure,
+}
+
+#[derive(Clone, Copy)]
+struct Passed {
+    offered: FrameRate,
+    loss_percent: f64,
+}
+
+/// What is known of the last loads that did not pass.
+#[derive(Default)]
+struct Failure {
+    /// By load, the loss in percent.
+    loss_percent: BTreeMap<u64, f64>,
+    /// Why the last invalid trial was invalid.
+    reasons: Vec<String>,
+}
+
+impl Hunt<'_, '_> {
+    fn search(&mut self) -> Result<Bounds, RunError> {
+        let goal = self.goal;
+        let min = (goal.lowest_load_percent / 100.0 * PARTS as f64) as u64;
+        let range = Range { min: min.max(1), max: PARTS };
+        let resolution = Resolution { absolute: 1, relative: goal.resolution_percent / 100.0 };
+        let bounds = self.drive(Bisect::new(range, resolution), goal.search_duration)?;
+        let is_short = goal.search_duration < goal.final_duration;
+        let (Some(lower), true) = (bounds.lower, is_short || goal.final_trials > 0) else {
+            return Ok(bounds);
+        };
+        let trials = goal.final_trials.max(1);
+        let check = FinalCheck::new(lower, bounds.upper, range.min, resolution, trials);
+        self.drive(check, goal.final_duration)
+    }
+
+    fn drive(&mut self, search: impl Search, duration: Duration) -> Result<Bounds, RunError> {
+        let goal = self.goal;
+        let z = goal.no_verification_above_lost_frames;
+        let mut search = LossVerification::new(search, goal.max_trials_per_load, z);
+        drive(&mut search, |load, bounds| self.try_load(load, bounds, duration))
+    }
+
+    fn try_load(
+        &mut self,
+        load: u64,
+        bounds: Bounds,
+        duration: Duration,
+    ) -> Result<Outcome, RunError> {
+        if let Some(tried) = self.known.take(load, duration) {
+            let verdict = (self.goal.judge)(&tried.result);
+            return Ok(self.note(load, tried.duration, &tried.result, verdict));
+        }
+        let ran = self.run(load, bounds, duration)?;
+        self.trials += 1 + ran.invalid_attempts - u32::from(ran.verdict == Verdict::Invalid);
+        self.invalid_trials += ran.invalid_attempts;
+        if ran.verdict == Verdict::Invalid {
+            self.failure.reasons = ran.invalid_reasons();
+            return Ok(Outcome::Undecided);
+        }
+        let outcome = self.note(load, duration, &ran.result, ran.verdict);
+        if ran.result.is_valid() {
+            self.made.add(load, Tried { duration, result: ran.result });
+        }
+        Ok(outcome)
+    }
+
+    fn run(&mut self, load: u64, bounds: Bounds, duration: Duration) -> Result<Ran, RunError> {
+        let rate = self.rate(load);
+        let size = self.subject.size_in_words();
+        let goal = match self.goal.tolerance_percent {
+            0.0 => "no loss".to_string(),
+            percent => format!("loss up to {percent} %"),
+        };
+        let label = format!("{}, {size}, {goal}: {rate:.1} for {duration}", self.goal.test);
+        let fps = |load: u64| self.rate(load).fps();
+        self.bench.run(Request {
+            test: self.goal.test,
+            traffic: self.subject.traffic,
+            shape: self.subject.constant(label, rate, duration),
+            intended: rate,
+            bounds: Some(SearchBounds {
+                lower: bounds.lower.map(fps),
+                upper: bounds.upper.map(|(load, _)| fps(load)),
+                unit: "fps".into(),
+            }),
+            judge: self.goal.judge,
+        })
+    }
+
+    /// Keeps what the result will tell of a trial that decides.
+    fn note(
+        &mut self,
+        load: u64,
+        duration: Duration,
+        result: &TrialResult,
+        verdict: Verdict,
+    ) -> Outcome {
+        let loss_percent = worst_loss_ratio(result) * 100.0;
+        let did_pass = verdict == Verdict::Passed;
+        if duration >= self.goal.final_duration {
+            let tally = self.tally.entry(load).or_default();
+            *tally = (tally.0 + 1, tally.1 + u32::from(!did_pass));
+            if did_pass {
+                let senders = self.subject.traffic.senders().len() as f64;
+                let offered = result.offered_rate().scaled(1.0 / senders);
+                self.passed.insert(load, Passed { offered, loss_percent });
+            }
+        }
+        if did_pass {
+            return Outcome::Passed;
+        }
+        self.failure.loss_percent.insert(load, loss_percent);
+        Outcome::Failed { lost_frames: result.lost_frames() }
+    }
+
+    /// The ceiling itself exactly, else the nearest thousandth of a frame a second.
+    fn rate(&self, load: u64) -> FrameRate {
+        let ceiling = self.subject.ceiling.rate;
+        if load == PARTS { ceiling } else { ceiling.scaled(load as f64 / PARTS as f64) }
+    }
+
+    fn found(self, bounds: Bounds) -> RateFound {
+        let subject = self.subject;
+        let rate = bounds.lower.map(|load| self.rate(load));
+        let upper = bounds.upper.map(|(load, _)| self.rate(load));
+        let passed = bounds.lower.and_then(|load| self.passed.get(&load)).copied();
+        let tally = bounds.lower.and_then(|load| self.tally.get(&load)).copied();
+        let (trials_at_rate, failed_trials_at_rate) = tally.unwrap_or_default();
+        let resolution_fps = rate.zip(upper).map(|(rate, upper)| upper.fps() - rate.fps());
+        let theoretical = subject.theoretical_max().fps();
+        RateFound {
+            loss_tolerance_percent: self.goal.tolerance_percent,
+            finding: self.finding(bounds),
+            rate,
+            percent_of_theoretical: rate.map(|rate| subject.percent_of_theoretical(rate)),
+            offered: passed.map(|passed| passed.offered),
+            loss_percent: passed.map(|passed| passed.loss_percent),
+            upper,
+            resolution_fps,
+            resolution_percent_of_theoretical: resolution_fps.map(|fps| fps / theoretical * 100.0),
+            trial_duration: self.goal.final_duration,
+            trials: self.trials,
+            invalid_trials: self.invalid_trials,
+            trials_at_rate,
+            failed_trials_at_rate,
+            search: self.goal.describe(),
+        }
+    }
+
+    fn finding(&self, bounds: Bounds) -> Finding {
+        let ceiling = self.subject.ceiling;
+        let is_testers = ceiling.of == MaximumOf::Tester;
+        let own_maximum = || Finding::AtLeast { why: "the tester's own maximum".into() };
+        match (bounds.lower, bounds.upper) {
+            (None, Some((lowest, Upper::Failed))) => Finding::NothingPassed {
+                lowest: self.rate(lowest),
+                loss_percent: self.failure.loss_percent.get(&lowest).copied().unwrap_or(0.0),
+            },
+            (None, _) => Finding::Invalid { reasons: self.failure.reasons.clone() },
+            (Some(_), Some((_, Upper::Undecided))) => {
+                Finding::AtLeast { why: self.failure.reasons.join("; ") }
+            }
+            (Some(_), None) if is_testers => own_maximum(),
+            (Some(_), None) => Finding::AtTheoreticalMaximum,
+            (Some(lower), Some((_, Upper::Failed))) => {
+                let is_near = self.rate(lower).fps() + ceiling.slack_fps >= ceiling.rate.fps();
+                if is_testers && is_near { own_maximum() } else { Finding::Measured }
+            }
+        }
+    }
+}
+
+impl RateGoal<'_> {
+    /// How the search is made, with its parameters.
+    fn describe(&self) -> String {
+        let verification = match (self.max_trials_per_load, self.no_verification_above_lost_frames)
+        {
+            (1, _) => "binary search".to_string(),
+            (r, None) => format!(
+                "binary search with loss verification (ETSI GS NFV-TST 009), at most {r} trials a \
+                 load"
+            ),
+            (r, Some(z)) => format!(
+                "binary search with loss verification (ETSI GS NFV-TST 009), at most {r} trials a \
+                 load, none after more than {z} lost frames"
+            ),
+        };
+        format!(
+            "{verification}, resolution {} %, lowest load {} % of the maximum, trials of {}, \
+             {} final trials of {}",
+            self.resolution_percent,
+            self.lowest_load_percent,
+            self.search_duration,
+            self.final_trials,
+            self.final_duration,
+        )
+    }
+}
+
+impl Known {
+    /// A trial at this load of at least this length, once.
+    fn take(&mut self, load: u64, duration: Duration) -> Option<Tried> {
+        let tried = self.0.get_mut(&load)?;
+        let index = tried.iter().position(|tried| tried.duration >= duration)?;
+        tried.remove(index)
+    }
+    fn add(&mut self, load: u64, tried: Tried) {
+        self.0.entry(load).or_default().push_back(tried);
+    }
+    /// Loss of all valid trials made, by load in parts of the ceiling: (load, loss in percent).
+    pub(crate) fn losses(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.0.iter().flat_map(|(load, tried)| {
+            let loss = |tried: &Tried| worst_loss_ratio(&tried.result) * 100.0;
+            tried.iter().map(move |tried| (*load as f64 / PARTS as f64, loss(tried)))
+        })
+    }
+}

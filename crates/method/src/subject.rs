@@ -1,0 +1,150 @@
+//! What a test is about: the traffic of one frame size, and how much of it can be offered.
+
+use crate::rfc2544::MaximumOf;
+use crate::traffic::{Traffic, TrialShape};
+use crate::{Conditions, Finding, SelfTestSize, SuiteConfig, TestKind, conformance};
+use trial::{Schedule, TesterDescription};
+use units::{Duration, FrameRate, LineRate};
+
+/// The subject of a test: one frame size through one device.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    pub(crate) config: &'a SuiteConfig,
+    pub(crate) traffic: &'a Traffic,
+    pub(crate) ceiling: Ceiling,
+    pub(crate) tester_floor: Option<Duration>,
+    line_rate: LineRate,
+    line_rate_is_physical: bool,
+    tester_max: Option<FrameRate>,
+}
+
+/// The highest load that can be offered, of each direction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ceiling {
+    pub rate: FrameRate,
+    pub of: MaximumOf,
+    /// How far below the tester's true maximum `rate` may be, in frames a second: the resolution
+    /// of the self-test.
+    pub slack_fps: f64,
+}
+
+impl<'a> Subject<'a> {
+    /// `traffic` between the ports of a tester that knows itself from `self_test`. An error where
+    /// the tester cannot carry such traffic even by itself.
+    pub fn new(
+        config: &'a SuiteConfig,
+        traffic: &'a Traffic,
+        tester: &TesterDescription,
+        self_test: Option<&SelfTestSize>,
+    ) -> Result<Self, String> {
+        let ports = || {
+            let senders = traffic.senders().iter().map(|sender| sender.port);
+            senders.filter_map(|id| tester.ports.iter().find(|port| port.id == id))
+        };
+        let slowest = ports().min_by_key(|port| port.line_rate);
+        let slowest = slowest.ok_or("the tester has no such port")?;
+        let theoretical = traffic.theoretical_max(slowest.line_rate);
+        let (ceiling, tester_max) = match self_test {
+            Some(known) => ceiling_of(theoretical, known)?,
+            None => (Ceiling::of_medium(theoretical), None),
+        };
+        let floor = self_test.and_then(|known| known.floor_low.as_ref());
+        Ok(Subject {
+            config,
+            traffic,
+            ceiling,
+            tester_floor: floor.map(|floor| floor.min),
+            line_rate: slowest.line_rate,
+            line_rate_is_physical: ports().all(|port| port.line_rate_is_physical),
+            tester_max,
+        })
+    }
+
+    /// The same with another ceiling.
+    pub(crate) fn with_ceiling(mut self, ceiling: Ceiling) -> Self {
+        self.ceiling = ceiling;
+        self
+    }
+
+    pub(crate) fn theoretical_max(&self) -> FrameRate {
+        self.traffic.theoretical_max(self.line_rate)
+    }
+    pub(crate) fn line_rate(&self) -> LineRate {
+        self.line_rate
+    }
+    pub(crate) fn line_rate_is_physical(&self) -> bool {
+        self.line_rate_is_physical
+    }
+    pub(crate) fn percent_of_theoretical(&self, rate: FrameRate) -> f64 {
+        rate.fps() / self.theoretical_max().fps() * 100.0
+    }
+
+    /// What every result says beside its numbers.
+    pub(crate) fn conditions(&self, test: TestKind) -> Conditions {
+        Conditions {
+            frame_size: self.traffic.frame_size(),
+            mean_frame_size_bytes: self.traffic.size().average_bytes(),
+            direction: self.traffic.direction(),
+            modifier: self.traffic.modifier(),
+            traffic: self.traffic.describe(),
+            filters: self.traffic.filters().to_string(),
+            line_rate: self.line_rate,
+            line_rate_is_physical: self.line_rate_is_physical,
+            theoretical_max: self.theoretical_max(),
+            tester_max: self.tester_max,
+            deviations: conformance::deviations(self.config, test),
+            given_up: self.traffic.given_up(),
+        }
+    }
+
+    /// A trial at a constant load.
+    pub(crate) fn constant(
+        &self,
+        label: String,
+        rate: FrameRate,
+        duration: Duration,
+    ) -> TrialShape {
+        TrialShape {
+            label,
+            schedule: Schedule::constant(rate, duration),
+            waits: self.config.waits(),
+            tags: None,
+            action: None,
+        }
+    }
+
+    /// `64 bytes`, or the name of a mix.
+    pub(crate) fn size_in_words(&self) -> String {
+        let size = self.traffic.frame_size();
+        if size.parse::<u32>().is_ok() { format!("{size} bytes") } else { size }
+    }
+}
+
+impl Ceiling {
+    pub(crate) fn of_medium(rate: FrameRate) -> Self {
+        Ceiling { rate, of: MaximumOf::Medium, slack_fps: 0.0 }
+    }
+}
+
+/// The medium's maximum where the tester reaches it, else the tester's own.
+fn ceiling_of(
+    theoretical: FrameRate,
+    known: &SelfTestSize,
+) -> Result<(Ceiling, Option<FrameRate>), String> {
+    let maximum = &known.maximum;
+    match (&maximum.finding, maximum.rate) {
+        (Finding::AtTheoreticalMaximum, Some(rate)) if rate >= theoretical => {
+            Ok((Ceiling::of_medium(theoretical), Some(rate)))
+        }
+        (_, Some(rate)) => {
+            let slack_fps = maximum.resolution_fps.unwrap_or(0.0);
+            let rate = rate.min(theoretical);
+            Ok((Ceiling { rate, of: MaximumOf::Tester, slack_fps }, Some(rate)))
+        }
+        (_, None) => {
+            Err("the self-test found no load that the tester carries without loss of its \
+             own; repeat it, or choose another port type"
+                .into())
+        }
+    }
+}

@@ -1,0 +1,491 @@
+//! What a test sends: from the user's choice of traffic and the device's addresses to streams.
+
+use crate::modifiers;
+use crate::{Direction, Modifier, RunError, SuiteConfig};
+use serde::{Deserialize, Serialize};
+use std::net::{Ipv4Addr, Ipv6Addr};
+use trial::{
+    DeviceAction, Expectation, Fingerprint, PortId, PortLoad, Prelude, Role, Schedule, Stream,
+    StreamFrame, StreamId, Tagging, Trial, ValidityLimits, Waits,
+};
+use units::{Duration, FrameRate, LineRate};
+use wire::ethernet::MacAddr;
+use wire::modifier::{Field, Ipv6Bits, Pattern, sub_seed};
+use wire::signature::Key;
+use wire::size::SizePattern;
+use wire::template::{BuildError, FrameTemplate};
+use wire::{arp, icmpv6};
+
+/// What test frames are made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// UDP echo requests over IPv4 (RFC 2544 appendix C.2.6.4).
+    #[default]
+    UdpIpv4,
+    /// UDP over IPv6 (RFC 5180).
+    UdpIpv6,
+    /// Ethernet frames without network layer, for bridges.
+    Ethernet,
+}
+
+/// To whom frames are addressed (RFC 2544 section 12).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Destinations {
+    /// One pair of addresses.
+    #[default]
+    One,
+    /// Through a router: hosts in 256 networks, at random. Through a bridge: MAC addresses, at
+    /// random.
+    Random,
+}
+
+/// The user's choice of traffic.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrafficConfig {
+    /// What the frames are made of.
+    pub protocol: Protocol,
+    /// To whom they go.
+    pub destinations: Destinations,
+    /// Pseudo-random UDP ports (RFC 4814 section 4.5).
+    pub random_ports: bool,
+    /// Pseudo-random source MAC addresses (RFC 4814 section 4.2).
+    pub random_macs: bool,
+    /// VLAN identifiers, the outermost first; empty for untagged frames.
+    pub vlans: Vec<u16>,
+    /// Different frames of a stream before the first comes again, where anything is random.
+    pub distinct_frames: u64,
+    /// Packet filters configured on the device, in words, for the report (RFC 2544 section 11.4).
+    pub filters: String,
+}
+
+impl Default for TrafficConfig {
+    fn default() -> Self {
+        TrafficConfig {
+            protocol: Protocol::default(),
+            destinations: Destinations::default(),
+            random_ports: false,
+            random_macs: false,
+            vlans: vec![],
+            distinct_frames: 1_024,
+            filters: String::new(),
+        }
+    }
+}
+
+/// How frames get through the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Forwarding {
+    /// By IP address: frames go to the device's own MAC address.
+    Routed,
+    /// By MAC address: frames go to the other port's MAC address.
+    Bridged,
+    /// There is no device: ports are joined back to back.
+    Looped,
+}
+
+/// How the tester's ports are attached to the device, and who has which address.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Topology {
+    /// How frames get through.
+    pub forwarding: Forwarding,
+    /// The two ports: frames go from the first to the second, and back where both send.
+    pub ports: [Attachment; 2],
+}
+
+/// One port of the tester on the device.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Attachment {
+    /// The port.
+    pub port: PortId,
+    /// The tester's MAC address here.
+    pub mac: MacAddr,
+    /// The tester's end host here.
+    pub host_ipv4: Ipv4Addr,
+    /// The same in IPv6.
+    pub host_ipv6: Ipv6Addr,
+    /// The device's MAC address here; without meaning where it does not route.
+    pub device_mac: MacAddr,
+    /// The device's address here.
+    pub device_ipv4: Ipv4Addr,
+    /// The same in IPv6.
+    pub device_ipv6: Ipv6Addr,
+    /// A host in each destination network behind this port (RFC 2544 section 12).
+    pub network_hosts_ipv4: Vec<Ipv4Addr>,
+    /// The same in IPv6.
+    pub network_hosts_ipv6: Vec<Ipv6Addr>,
+}
+
+impl Topology {
+    /// The same ports with addresses as they are, but joined back to back: for the self-test.
+    pub fn looped(&self) -> Topology {
+        Topology { forwarding: Forwarding::Looped, ..self.clone() }
+    }
+}
+
+/// What a trial adds to the traffic.
+#[derive(Clone, Debug)]
+pub(crate) struct TrialShape {
+    /// In words; part of the trial's identity.
+    pub label: String,
+    /// Of each transmitting port.
+    pub schedule: Schedule,
+    /// After sending.
+    pub waits: Waits,
+    /// Tagged frames of the forward direction: first, distance, how many.
+    pub tags: Option<(u64, u64, u64)>,
+    /// Something done to the device.
+    pub action: Option<(Duration, DeviceAction)>,
+}
+
+/// Number of the stream from the first port to the second; the other way is one more.
+pub(crate) const FORWARD: StreamId = StreamId(1);
+
+/// The traffic of one test at one frame size.
+#[derive(Clone, Debug)]
+pub struct Traffic {
+    config: TrafficConfig,
+    topology: Topology,
+    size: SizePattern,
+    direction: Direction,
+    modifier: Modifier,
+    seed: u64,
+    learning_wait: Duration,
+    limits: ValidityLimits,
+}
+
+impl Traffic {
+    /// The traffic of `suite` at one size; refuses what cannot be built.
+    pub fn new(
+        suite: &SuiteConfig,
+        topology: &Topology,
+        size: &SizePattern,
+        modifier: Modifier,
+    ) -> Result<Traffic, RunError> {
+        let traffic = Traffic {
+            config: suite.traffic.clone(),
+            topology: topology.clone(),
+            size: size.clone(),
+            direction: suite.direction,
+            modifier,
+            seed: suite.seed,
+            learning_wait: Duration::from_secs_f64(suite.trial.learning_wait_s),
+            limits: suite.trial.limits,
+        };
+        traffic.check()?;
+        traffic.streams(Key(0))?;
+        Ok(traffic)
+    }
+
+    fn check(&self) -> Result<(), RunError> {
+        let is_random = self.config.destinations == Destinations::Random;
+        let is_routed = self.topology.forwarding == Forwarding::Routed;
+        let needs = |what: &str| Err(RunError::Config(what.to_string()));
+        if self.config.protocol == Protocol::Ethernet && is_routed {
+            return needs("a router forwards no Ethernet frames without IP: choose an IP protocol");
+        }
+        let known = self.hosts(1).len();
+        if is_random && is_routed && known < 256 {
+            return needs(&format!(
+                "random destinations need 256 networks behind each port, the device has {known}: \
+                 configure them, or send to one destination"
+            ));
+        }
+        if matches!(self.modifier, Modifier::Management | Modifier::RoutingUpdate) && !is_routed {
+            return needs("only a router has a management address and routes: leave out modifiers");
+        }
+        Ok(())
+    }
+
+    /// As it was asked for: `64`, or the name of an IMIX.
+    pub fn frame_size(&self) -> String {
+        String::from(self.size.clone())
+    }
+    /// The sizes.
+    pub fn size(&self) -> &SizePattern {
+        &self.size
+    }
+    /// Which ports send.
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+    /// What is mixed in.
+    pub fn modifier(&self) -> Modifier {
+        self.modifier
+    }
+    /// The sending ports.
+    pub fn senders(&self) -> &[Attachment] {
+        match self.direction {
+            Direction::Unidirectional => &self.topology.ports[..1],
+            Direction::Bidirectional => &self.topology.ports,
+        }
+    }
+    /// Protocol and stream format, in words.
+    pub fn describe(&self) -> String {
+        let config = &self.config;
+        let mut words = vec![match config.protocol {
+            Protocol::UdpIpv4 => "UDP over IPv4".to_string(),
+            Protocol::UdpIpv6 => "UDP over IPv6".to_string(),
+            Protocol::Ethernet => "Ethernet".to_string(),
+        }];
+        words.push(match (config.destinations, self.topology.forwarding) {
+            (Destinations::One, _) => "one address pair".into(),
+            (Destinations::Random, Forwarding::Routed) => "random over 256 networks".into(),
+            (Destinations::Random, _) => "random destination MAC addresses".into(),
+        });
+        let mut add = |on: bool, what: &str| words.extend(on.then(|| what.to_string()));
+        add(config.random_ports, "random ports (RFC 4814)");
+        add(config.random_macs, "random source MAC addresses (RFC 4814)");
+        let vlans: Vec<String> = config.vlans.iter().map(u16::to_string).collect();
+        add(!vlans.is_empty(), &format!("VLAN {}", vlans.join(" in ")));
+        words.join(", ")
+    }
+    /// Packet filters on the device, in words.
+    pub fn filters(&self) -> &str {
+        &self.config.filters
+    }
+    /// What frames of this size cannot measure.
+    pub fn given_up(&self) -> Vec<String> {
+        let mut given_up: Vec<String> = vec![];
+        for size in self.size.sizes() {
+            for what in self.template(0).given_up(size) {
+                if !given_up.iter().any(|known| known == what) {
+                    given_up.push(what.to_string());
+                }
+            }
+        }
+        given_up
+    }
+    /// The medium's maximum for this size, mixes included: rate / ((N + 20) x 8) on average
+    /// (RFC 2544 section 20).
+    pub fn theoretical_max(&self, line: LineRate) -> FrameRate {
+        let bits: u64 = self.size.sizes().map(|size| u64::from(size.bytes_on_medium()) * 8).sum();
+        FrameRate::new(line.bps() * self.size.period(), bits)
+    }
+
+    /// A whole trial.
+    pub(crate) fn trial(&self, key: Key, shape: &TrialShape) -> Result<Trial, RunError> {
+        let mut streams = self.streams(key)?;
+        let mut loads = vec![];
+        for (index, sender) in self.senders().iter().enumerate() {
+            let extra = modifiers::streams(self, index, key)?;
+            let insertions = extra.iter().map(|(_, insertion)| *insertion).collect();
+            streams.extend(extra.into_iter().map(|(stream, _)| stream));
+            loads.push(PortLoad {
+                port: sender.port,
+                schedule: shape.schedule.clone(),
+                order: vec![StreamId(FORWARD.0 + index as u16)],
+                insertions,
+            });
+        }
+        let tagging = |(first, every, count)| Tagging { stream: FORWARD, first, every, count };
+        Ok(Trial {
+            label: shape.label.clone(),
+            key,
+            streams,
+            loads,
+            prelude: self.prelude(),
+            waits: shape.waits,
+            tagging: shape.tags.map(tagging),
+            verify_payload: false,
+            action: shape.action.clone(),
+            captures: vec![],
+            limits: self.limits,
+        })
+    }
+
+    /// The test streams: one for each sending port.
+    fn streams(&self, key: Key) -> Result<Vec<Stream>, RunError> {
+        (0..self.senders().len()).map(|index| self.stream(index, key)).collect()
+    }
+
+    fn stream(&self, index: usize, key: Key) -> Result<Stream, RunError> {
+        let template = self.template(index);
+        let id = StreamId(FORWARD.0 + index as u16);
+        Ok(Stream {
+            id,
+            name: ["forward", "reverse"][index].into(),
+            role: Role::Test,
+            from: self.from(index).port,
+            expect: Expectation::Ports(vec![self.to(index).port]),
+            frames: self.frames(&template, Some((key, id.0)))?,
+            fingerprint: Some(self.fingerprint(index)),
+            given_up: self.given_up(),
+        })
+    }
+
+    /// One period of a template: as many frames as its modifiers and the sizes make different,
+    /// and where anything is random no more than configured.
+    pub(crate) fn frames(
+        &self,
+        template: &FrameTemplate,
+        signature: Option<(Key, u16)>,
+    ) -> Result<Vec<StreamFrame>, BuildError> {
+        let mut prepared = std::collections::BTreeMap::new();
+        for size in self.size.sizes() {
+            prepared.insert(size, template.prepare(size, signature)?);
+        }
+        let sizes = self.size.period();
+        let varied = template.period().min(self.config.distinct_frames.max(1));
+        // A mix keeps its proportions: whole periods of it only.
+        let frames = if varied > 1 { varied.div_ceil(sizes) * sizes } else { sizes };
+        let frame = |index| {
+            let prepared = &prepared[&self.size.size_at(index)];
+            StreamFrame { bytes: prepared.frame(index), form: prepared.form() }
+        };
+        Ok((0..frames).map(frame).collect())
+    }
+
+    pub(crate) fn from(&self, index: usize) -> &Attachment {
+        &self.topology.ports[index]
+    }
+    pub(crate) fn to(&self, index: usize) -> &Attachment {
+        &self.topology.ports[1 - index]
+    }
+    /// To which MAC address a sender's frames go.
+    pub(crate) fn next_hop(&self, index: usize) -> MacAddr {
+        match self.topology.forwarding {
+            Forwarding::Routed => self.from(index).device_mac,
+            Forwarding::Bridged | Forwarding::Looped => self.to(index).mac,
+        }
+    }
+
+    fn template(&self, index: usize) -> FrameTemplate {
+        let (from, to, next_hop) = (self.from(index), self.to(index), self.next_hop(index));
+        let template = match self.config.protocol {
+            Protocol::UdpIpv4 => {
+                FrameTemplate::udp_ipv4((from.mac, from.host_ipv4), (next_hop, to.host_ipv4))
+            }
+            Protocol::UdpIpv6 => {
+                FrameTemplate::udp_ipv6((from.mac, from.host_ipv6), (next_hop, to.host_ipv6))
+            }
+            Protocol::Ethernet => FrameTemplate::ethernet(from.mac, next_hop),
+        };
+        self.vary(template.tagged(&self.config.vlans), index)
+    }
+
+    /// Adds what changes from frame to frame.
+    fn vary(&self, mut template: FrameTemplate, index: usize) -> FrameTemplate {
+        let count = self.config.distinct_frames.max(1);
+        let seed = |purpose: u64| sub_seed(self.seed, 16 * index as u64 + purpose);
+        let port = self.from(index).port.0 + 1;
+        let is_ip = self.config.protocol != Protocol::Ethernet;
+        if self.config.random_ports && is_ip {
+            for modifier in wire::modifier::Modifier::random_udp_ports(seed(0), count) {
+                template = template.modifier(modifier);
+            }
+        }
+        if self.config.random_macs {
+            let macs = wire::modifier::Modifier::random_macs(Field::EthSrc, seed(3), port, count);
+            template = template.modifier(macs);
+        }
+        if self.config.destinations == Destinations::Random {
+            for modifier in self.random_destinations(index, seed(4), count) {
+                template = template.modifier(modifier);
+            }
+        }
+        template
+    }
+
+    fn random_destinations(
+        &self,
+        index: usize,
+        seed: u64,
+        count: u64,
+    ) -> Vec<wire::modifier::Modifier> {
+        use wire::modifier::Modifier;
+        if self.topology.forwarding != Forwarding::Routed {
+            let port = self.to(index).port.0 + 1;
+            return vec![Modifier::random_macs(Field::EthDst, seed, port, count)];
+        }
+        let hosts = self.hosts(1 - index);
+        let draw = |i: u64| hosts[(sub_seed(seed, i) % hosts.len() as u64) as usize];
+        let list = |part: fn(u128) -> u64| Pattern::List((0..count).map(draw).map(part).collect());
+        match self.config.protocol {
+            Protocol::UdpIpv4 => vec![Modifier::new(Field::Ipv4Dst, list(|host| host as u64))],
+            _ => vec![
+                Modifier::new(
+                    Field::Ipv6Dst(Ipv6Bits { lowest: 64, count: 64 }),
+                    list(|host| (host >> 64) as u64),
+                ),
+                Modifier::new(Field::Ipv6Dst(Ipv6Bits::LOW_64), list(|host| host as u64)),
+            ],
+        }
+    }
+
+    /// A host in each destination network behind a port, as numbers.
+    fn hosts(&self, index: usize) -> Vec<u128> {
+        let port = &self.topology.ports[index];
+        match self.config.protocol {
+            Protocol::UdpIpv6 => port.network_hosts_ipv6.iter().map(|a| a.to_bits()).collect(),
+            _ => port.network_hosts_ipv4.iter().map(|a| a.to_bits().into()).collect(),
+        }
+    }
+
+    /// Our source address: no frame of the device's own bears it.
+    fn fingerprint(&self, index: usize) -> Fingerprint {
+        let tags = 4 * self.config.vlans.len() as u16;
+        let (offset_bytes, value) = match self.config.protocol {
+            Protocol::UdpIpv4 => (26 + tags, self.from(index).host_ipv4.to_bits()),
+            Protocol::UdpIpv6 => (34 + tags, self.from(index).host_ipv6.to_bits() as u32),
+            Protocol::Ethernet => (12 + tags, 0x88b5_0001),
+        };
+        let mask = if self.config.protocol == Protocol::Ethernet { 0xffff_0000 } else { !0 };
+        Fingerprint { offset_bytes, value, mask }
+    }
+
+    /// Learning frames, sent into the receiving ports (RFC 2544 section 23 b): each in the name of
+    /// the end host there, so that the device knows where it is.
+    fn prelude(&self) -> Vec<Prelude> {
+        if self.topology.forwarding == Forwarding::Looped {
+            return vec![];
+        }
+        let learning = |index: usize| {
+            let host = self.to(index);
+            Prelude {
+                port: host.port,
+                frames: vec![self.learning_frame(host)],
+                wait: Duration::ZERO,
+            }
+        };
+        let mut prelude: Vec<_> = (0..self.senders().len()).map(learning).collect();
+        if let Some(last) = prelude.last_mut() {
+            last.wait = self.learning_wait;
+        }
+        prelude
+    }
+
+    fn learning_frame(&self, host: &Attachment) -> Vec<u8> {
+        if self.config.protocol == Protocol::UdpIpv6 {
+            return neighbour_solicitation(host);
+        }
+        let request = arp::Repr {
+            operation: arp::Operation::Request,
+            sender_mac: host.mac,
+            sender_ip: host.host_ipv4,
+            target_mac: MacAddr::BROADCAST,
+            target_ip: host.device_ipv4,
+        };
+        request.frame(MacAddr::BROADCAST)
+    }
+}
+
+/// Asks for the device's address, and says the host's own by the way (RFC 4861 section 4.3).
+fn neighbour_solicitation(host: &Attachment) -> Vec<u8> {
+    let group = icmpv6::solicited_node_group(host.device_ipv6);
+    let solicitation =
+        icmpv6::Repr::NeighborSolicitation { target: host.device_ipv6, source_mac: Some(host.mac) };
+    let message = solicitation.message(host.host_ipv6, group, &[]);
+    let next = wire::ipv4::Protocol::ICMPV6;
+    let mut header = wire::ipv6::Repr::new(host.host_ipv6, group, next, message.len() as u16);
+    header.hop_limit = icmpv6::ND_HOP_LIMIT;
+    let ethernet = wire::ethernet::Repr {
+        dst: MacAddr::of_ipv6_group(group),
+        src: host.mac,
+        ether_type: wire::ethernet::EtherType::IPV6,
+    };
+    ethernet.frame(&header.packet(&message))
+}
