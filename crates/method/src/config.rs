@@ -259,7 +259,7 @@ impl Default for ThroughputConfig {
 
 impl Default for LatencyConfig {
     fn default() -> Self {
-        LatencyConfig { repetitions: 20, stream_s: 120.0, first_tag_s: 60.0, tags: 10_000 }
+        LatencyConfig { repetitions: 20, stream_s: 120.0, first_tag_s: 60.0, tags: 1_000 }
     }
 }
 
@@ -324,24 +324,24 @@ impl SuiteConfig {
             frame_sizes: sizes.to_vec(),
             ..SuiteConfig::default()
         };
-        config.trial.duration_s = 0.5;
+        config.trial.duration_s = 0.4;
         config.trial.learning_wait_s = 0.02;
-        config.trial.drain_s = 0.15;
+        config.trial.drain_s = 0.1;
         config.trial.settle_s = 0.05;
         config.trial.invalid_retries = 2;
         config.search.resolution_percent = 2.0;
         config.search.lowest_load_percent = 1.0;
-        config.search.trial_duration_s = 0.5;
-        config.self_test.trial_duration_s = 0.3;
+        config.search.trial_duration_s = 0.4;
+        config.self_test.trial_duration_s = 0.25;
         config.self_test.resolution_percent = 4.0;
         config.throughput.final_trials = 1;
         config.latency =
-            LatencyConfig { repetitions: 1, stream_s: 2.0, first_tag_s: 1.0, tags: 500 };
+            LatencyConfig { repetitions: 1, stream_s: 1.5, first_tag_s: 0.5, tags: 500 };
         config.back_to_back.repetitions = 1;
         config.back_to_back.step_frames = 16;
         config.back_to_back.resolution_percent = 4.0;
-        config.back_to_back.limit_s = 0.5;
-        config.back_to_back.wait_s = 0.15;
+        config.back_to_back.limit_s = 0.2;
+        config.back_to_back.wait_s = 0.1;
         config.recovery =
             RecoveryConfig { repetitions: 1, overload_s: 1.0, observe_s: 1.0, ..config.recovery };
         config.reset.repetitions = 1;

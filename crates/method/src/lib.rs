@@ -13,14 +13,17 @@ mod conditions;
 mod config;
 mod conformance;
 mod error;
+mod estimate;
 mod event;
 mod found;
 mod modifiers;
 mod rate_search;
+mod resume;
 pub mod rfc2544;
 pub mod search;
 mod selftest;
 mod subject;
+mod suite;
 mod traffic;
 
 pub use bench::Bench;
@@ -36,8 +39,10 @@ pub use event::{
     TrialIdentity, TrialRecord, TrialStarted, Verdict,
 };
 pub use found::{Finding, LatencySummary, RateFound, Spread, median, percentile};
-pub use selftest::{SelfTest, SelfTestSize};
+pub use resume::ResumingTester;
+pub use selftest::{SelfTest, SelfTestSize, self_test_size};
 pub use subject::Subject;
+pub use suite::Suite;
 pub use traffic::{
     Attachment, Destinations, Forwarding, Protocol, Topology, Traffic, TrafficConfig,
 };

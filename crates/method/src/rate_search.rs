@@ -308,6 +308,10 @@ impl Known {
         let index = tried.iter().position(|tried| tried.duration >= duration)?;
         tried.remove(index)
     }
+    /// Takes in a trial made at the ceiling before the search.
+    pub(crate) fn add_at_ceiling(&mut self, duration: Duration, result: TrialResult) {
+        self.add(PARTS, Tried { duration, result });
+    }
     fn add(&mut self, load: u64, tried: Tried) {
         self.0.entry(load).or_default().push_back(tried);
     }

@@ -1,8 +1,16 @@
-//! The tester measures itself before it measures a device.
+//! The tester measures itself before it measures a device: its ports joined back to back, the
+//! same traffic, the same sizes.
 
-use crate::{Conditions, LatencySummary, RateFound};
+use crate::bench::{Bench, Request, measured};
+use crate::event::Verdict;
+use crate::rate_search::{Known, RateGoal, find_rate, judge_loss};
+use crate::rfc2544::{MaximumOf, summarise};
+use crate::subject::{Ceiling, Subject};
+use crate::traffic::Traffic;
+use crate::{Conditions, LatencySummary, RateFound, RunError, SuiteConfig, TestKind};
 use serde::{Deserialize, Serialize};
-use units::FrameRate;
+use trial::TrialResult;
+use units::{Duration, FrameRate};
 
 /// What the tester can do by itself, its ports looped back to back.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -35,4 +43,101 @@ impl SelfTest {
     pub fn of_size(&self, frame_size: &str) -> Option<&SelfTestSize> {
         self.sizes.iter().find(|size| size.conditions.frame_size == frame_size)
     }
+}
+
+/// Measures one frame size; `traffic` is between ports that are looped.
+pub fn self_test_size(
+    bench: &mut Bench<'_>,
+    config: &SuiteConfig,
+    traffic: &Traffic,
+) -> Result<SelfTestSize, RunError> {
+    let subject = Subject::new(config, traffic, bench.tester().describe(), None);
+    let subject = subject.map_err(RunError::Config)?;
+    let mut known = Known::default();
+    let subject = probe(bench, subject, &mut known)?;
+    let maximum = find_rate(bench, &subject, &goal(config), &mut known)?;
+    let of_maximum =
+        |percent: f64| maximum.rate.unwrap_or(subject.ceiling.rate).scaled(percent / 100.0);
+    let low_rate = of_maximum(config.self_test.low_rate_percent);
+    let high_rate = of_maximum(config.self_test.high_rate_percent);
+    Ok(SelfTestSize {
+        conditions: subject.conditions(TestKind::SelfTest),
+        low_rate,
+        floor_low: floor(bench, &subject, low_rate)?,
+        high_rate,
+        floor_high: floor(bench, &subject, high_rate)?,
+        maximum,
+    })
+}
+
+/// Whatever keeps a trial from being whole is the tester's doing, and decides.
+fn judge(result: &TrialResult) -> Verdict {
+    match judge_loss(result, 0.0) {
+        Verdict::Passed => Verdict::Passed,
+        _ => Verdict::Failed,
+    }
+}
+
+fn goal(config: &SuiteConfig) -> RateGoal<'_> {
+    let duration = Duration::from_secs_f64(config.self_test.trial_duration_s);
+    RateGoal {
+        test: TestKind::SelfTest,
+        tolerance_percent: 0.0,
+        resolution_percent: config.self_test.resolution_percent,
+        lowest_load_percent: config.search.lowest_load_percent,
+        max_trials_per_load: config.search.max_trials_per_load,
+        no_verification_above_lost_frames: None,
+        search_duration: duration,
+        final_duration: duration,
+        final_trials: 1,
+        judge: &judge,
+    }
+}
+
+/// Tries the medium's theoretical maximum. Where the tester falls short, what it reached bounds
+/// the search: it will not be much faster when asked for less.
+fn probe<'a>(
+    bench: &mut Bench<'_>,
+    subject: Subject<'a>,
+    known: &mut Known,
+) -> Result<Subject<'a>, RunError> {
+    const MARGIN: f64 = 1.1;
+    let theoretical = subject.theoretical_max();
+    let duration = Duration::from_secs_f64(subject.config.self_test.trial_duration_s);
+    let size = subject.size_in_words();
+    let label = format!("{}, {size}: theoretical maximum, {theoretical:.1}", TestKind::SelfTest);
+    let ran = bench.run(Request {
+        test: TestKind::SelfTest,
+        traffic: subject.traffic,
+        shape: subject.constant(label, theoretical, duration),
+        intended: theoretical,
+        bounds: None,
+        judge: &judge,
+    })?;
+    if ran.verdict == Verdict::Passed {
+        known.add_at_ceiling(duration, ran.result);
+        return Ok(subject);
+    }
+    let reached = ran.result.sent.iter().filter_map(|sent| sent.report.sent_rate()).min();
+    let ceiling = reached.unwrap_or(theoretical).scaled(MARGIN).min(theoretical);
+    Ok(subject.with_ceiling(Ceiling { rate: ceiling, of: MaximumOf::Tester, slack_fps: 0.0 }))
+}
+
+fn floor(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    rate: FrameRate,
+) -> Result<Option<LatencySummary>, RunError> {
+    let duration = Duration::from_secs_f64(subject.config.self_test.trial_duration_s);
+    let size = subject.size_in_words();
+    let label = format!("{}, {size}: latency at {rate:.1}", TestKind::SelfTest);
+    let ran = bench.run(Request {
+        test: TestKind::SelfTest,
+        traffic: subject.traffic,
+        shape: subject.constant(label, rate, duration),
+        intended: rate,
+        bounds: None,
+        judge: &measured,
+    })?;
+    Ok(summarise(&ran.result))
 }

@@ -122,7 +122,7 @@ impl Trial {
         let mut hasher = DefaultHasher::new();
         self.label.hash(&mut hasher);
         for load in &self.loads {
-            format!("{:?} {:?} {:?}", load.port, load.schedule, load.order).hash(&mut hasher);
+            format!("{load:?}").hash(&mut hasher);
         }
         for stream in &self.streams {
             format!("{:?} {:?} {:?}", stream.id, stream.from, stream.expect).hash(&mut hasher);

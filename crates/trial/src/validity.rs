@@ -135,7 +135,8 @@ fn shortfall(limits: &ValidityLimits, sent: &PortSent) -> Option<InvalidReason> 
     let report = &sent.report;
     let unsent_frames = report.intended_frames.saturating_sub(report.sent_frames);
     let offered = report.sent_rate().unwrap_or(sent.intended_rate);
-    let slow = offered.fps() < sent.intended_rate.fps() * (1.0 - limits.shortfall);
+    let slow = offered.fps() < sent.intended_rate.fps() * (1.0 - limits.shortfall)
+        && behind(sent) > report.late_after;
     let few = unsent_frames as f64 > report.intended_frames as f64 * limits.shortfall;
     (slow || few).then_some(InvalidReason::Shortfall {
         port: report.port,
@@ -143,6 +144,17 @@ fn shortfall(limits: &ValidityLimits, sent: &PortSent) -> Option<InvalidReason> 
         offered,
         unsent_frames,
     })
+}
+
+/// How much longer the frames took than intended. In a short burst the lateness of a single frame
+/// is a large share of the rate; it matters once it is more than what counts as late.
+fn behind(sent: &PortSent) -> Duration {
+    let report = &sent.report;
+    let (Some(first), Some(last)) = (report.first_departure, report.last_departure) else {
+        return Duration::MAX;
+    };
+    let intended = sent.intended_rate.departure(report.sent_frames.saturating_sub(1));
+    last.since(first).saturating_sub(intended)
 }
 
 /// The interface may carry more than the tester counts (a device's own frames), never less.
@@ -176,12 +188,30 @@ fn disagreements(
 fn loss_within_lateness(sent: &[PortSent], streams: &[StreamResult]) -> Option<InvalidReason> {
     let lost: u64 = streams.iter().filter(|s| s.role == crate::Role::Test).map(|s| s.lost).sum();
     let late_frames: u64 = sent.iter().map(|sent| sent.report.late_frames).sum();
+    let bunched: u64 = sent.iter().map(bunched).sum();
     let worst = sent.iter().filter_map(|sent| sent.report.lateness.max()).max()?;
-    (lost > 0 && lost <= late_frames).then_some(InvalidReason::LossWithinLateness {
+    (lost > 0 && late_frames > 0 && lost <= bunched).then_some(InvalidReason::LossWithinLateness {
         lost,
         late_frames,
         worst,
     })
+}
+
+/// Frames that left in a bunch with late ones: the late ones, and those behind them that the
+/// tester had nearly caught up with. In a bunch each frame is one interval less late than the one
+/// before it, so as many bunches as frames that are late by the bound and not an interval more.
+fn bunched(sent: &PortSent) -> u64 {
+    let report = &sent.report;
+    let interval_ps = sent.intended_rate.interval().as_ps().max(1);
+    // The histogram shows a value as the upper edge of its bucket.
+    let bound_ps = report.late_after.as_ps();
+    let edge_ps = (bound_ps as f64 * (1.0 + crate::Histogram::RELATIVE_ERROR)) as u64;
+    let last_late_ps = edge_ps + 1..=edge_ps.saturating_add(interval_ps);
+    let lateness = report.lateness.filled();
+    let last_late = lateness.filter(|(late, _)| last_late_ps.contains(&late.as_ps()));
+    let bunches: u64 = last_late.map(|(_, frames)| frames).sum();
+    let tail_frames = bound_ps.div_ceil(interval_ps);
+    report.late_frames + bunches.max(1).min(report.late_frames) * tail_frames
 }
 
 impl fmt::Display for InvalidReason {
@@ -209,5 +239,90 @@ impl fmt::Display for InvalidReason {
             ),
             Self::Other { what } => f.write_str(what),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Histogram, TransmitReport};
+    use units::Instant;
+
+    const US: fn(u64) -> Duration = Duration::from_us;
+
+    /// A port that sent `frames` at 100,000 a second with these latenesses in microseconds, the
+    /// last one `behind_us` after it was due.
+    fn sent(frames: u64, lateness_us: &[u64], behind_us: u64) -> PortSent {
+        let rate = FrameRate::from_fps(100_000);
+        let late_after = ValidityLimits::default().late_after(rate);
+        let mut lateness = Histogram::new(Duration::from_ns(1));
+        lateness_us.iter().for_each(|us| lateness.record(us * 1_000));
+        let last = Instant::ZERO + rate.departure(frames - 1) + US(behind_us);
+        let report = TransmitReport {
+            port: PortId(0),
+            intended_frames: frames,
+            sent_frames: frames,
+            sent_bytes: 0,
+            sent_of_stream: vec![],
+            first_departure: Some(Instant::ZERO),
+            last_departure: Some(last),
+            lateness,
+            late_frames: lateness_us.iter().filter(|us| US(**us) > late_after).count() as u64,
+            late_after,
+        };
+        PortSent { report, intended_rate: rate, dropped_by_tester: 0 }
+    }
+
+    fn stream(lost: u64) -> StreamResult {
+        StreamResult {
+            id: crate::StreamId(1),
+            name: "test".into(),
+            role: crate::Role::Test,
+            from: PortId(0),
+            mean_frame_size_bytes: 64.0,
+            sent: 1_000_000,
+            expected_ports: vec![PortId(1)],
+            received: 1_000_000 - lost,
+            lost,
+            misdirected: 0,
+            duplicates: 0,
+            reordered: 0,
+            late: 0,
+            corrupted: 0,
+        }
+    }
+
+    fn is_valid(sent: PortSent, lost: u64) -> bool {
+        let limits = ValidityLimits::default();
+        judge(&limits, &[sent], &[], &[], &[stream(lost)]) == Validity::Valid
+    }
+
+    /// At 100,000 fps a frame is late after 16 intervals, 160 us.
+    #[test]
+    fn a_short_burst_may_be_behind_by_what_is_not_yet_late() {
+        assert!(is_valid(sent(100, &[], 150), 0), "15 % slower, but within the bound");
+        assert!(!is_valid(sent(100, &[], 170), 0));
+        assert!(is_valid(sent(1_000_000, &[], 9_000), 0), "0.09 % of 10 s");
+        assert!(!is_valid(sent(1_000_000, &[], 11_000), 0));
+    }
+
+    /// Standing still for 1 ms: 100 frames at once, 84 of them late. As many as the bunch holds
+    /// may be lost by the tester's doing, not only the late ones.
+    #[test]
+    fn a_bunch_is_more_than_its_late_frames() {
+        let bunch: Vec<u64> = (1..=100).map(|n| 10 * n).collect();
+        let sent = || sent(1_000_000, &bunch, 0);
+        assert_eq!(sent().report.late_frames, 84);
+        assert!(!is_valid(sent(), 84));
+        assert!(!is_valid(sent(), 100));
+        assert!(is_valid(sent(), 102), "more than the bunch: the device's own");
+        assert!(is_valid(sent(), 0), "no loss, no harm");
+        let twice = sent_twice(&bunch);
+        assert!(!is_valid(twice.clone(), 200));
+        assert!(is_valid(twice, 204));
+    }
+
+    fn sent_twice(bunch: &[u64]) -> PortSent {
+        sent(1_000_000, &[bunch, bunch].concat(), 0)
     }
 }

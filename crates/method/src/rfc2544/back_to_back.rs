@@ -1,8 +1,16 @@
 //! Back-to-back frames: the longest burst without loss, and the buffer behind it (RFC 2544
 //! section 26.4 as RFC 9004 has it).
 
-use crate::{Conditions, Spread};
+use crate::bench::{Bench, Request};
+use crate::event::SearchBounds;
+use crate::rate_search::judge_loss;
+use crate::rfc2544::{MaximumOf, ThroughputResult, known_rate};
+use crate::search::{Bisect, Bounds, LossVerification, Outcome, Range, Resolution, Upper, drive};
+use crate::subject::Subject;
+use crate::traffic::TrialShape;
+use crate::{Conditions, Finding, RunError, Spread, TestKind, Verdict};
 use serde::{Deserialize, Serialize};
+use trial::{Schedule, Segment, Waits};
 use units::{Duration, FrameRate};
 
 /// The result for one frame size.
@@ -78,4 +86,229 @@ pub enum BurstOutcome {
         /// Why, in words.
         reasons: Vec<String>,
     },
+}
+
+/// Searches for the longest lossless burst, several times over.
+pub fn back_to_back(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    throughput: &ThroughputResult,
+) -> Result<BackToBackResult, RunError> {
+    let config = &subject.config.back_to_back;
+    let burst_rate = subject.ceiling.rate;
+    let limit = Duration::from_secs_f64(config.limit_s);
+    let limit_frames = burst_rate.frames_in(limit).max(1);
+    let mut result = BackToBackResult {
+        conditions: subject.conditions(TestKind::BackToBack),
+        not_measured: not_applicable(subject, &throughput.throughput.finding),
+        burst_rate: Some(burst_rate),
+        burst_rate_is_theoretical: subject.ceiling.of == MaximumOf::Medium,
+        throughput: None,
+        summary: None,
+        searches: vec![],
+        step_frames: config.step_frames,
+        limit_frames,
+        limit,
+        search: describe(subject, limit_frames),
+        notes: vec![],
+    };
+    if result.not_measured.is_some() {
+        return Ok(result);
+    }
+    let (rate, note) = match known_rate(throughput) {
+        Ok(known) => known,
+        Err(why) => {
+            result.not_measured = Some(why);
+            return Ok(result);
+        }
+    };
+    result.throughput = Some(rate);
+    result.notes.extend(note.map(|note| format!("the correction uses a rate with loss: {note}")));
+    for repetition in 1..=config.repetitions {
+        let found = search(bench, subject, limit_frames, rate, repetition)?;
+        result.searches.push(found);
+    }
+    conclude(&mut result, burst_rate, rate);
+    Ok(result)
+}
+
+/// Why a size cannot be tested (RFC 9004 sections 3, 5 and 6.1).
+fn not_applicable(subject: &Subject<'_>, throughput: &Finding) -> Option<String> {
+    if subject.traffic.size().period() > 1 {
+        return Some("a mix of frame sizes must not be used (RFC 9004 section 3)".into());
+    }
+    let beyond = "no burst can be faster than the device forwards (RFC 9004 section 6.1)";
+    match throughput {
+        Finding::AtTheoreticalMaximum => {
+            Some(format!("the throughput is the medium's theoretical maximum: {beyond}"))
+        }
+        Finding::AtLeast { why } => {
+            Some(format!("the throughput is at the limit of the tester ({why}): {beyond}"))
+        }
+        _ => None,
+    }
+}
+
+/// One complete, independent search.
+fn search(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    limit_frames: u64,
+    throughput: FrameRate,
+    repetition: u32,
+) -> Result<BurstFound, RunError> {
+    let config = subject.config;
+    let relative = config.back_to_back.resolution_percent / 100.0;
+    let resolution = Resolution { absolute: config.back_to_back.step_frames, relative };
+    let bisect = Bisect::new(Range { min: 1, max: limit_frames }, resolution);
+    let z = config.search.no_verification_above_lost_frames;
+    let mut search = LossVerification::new(bisect, config.search.max_trials_per_load, z);
+    let mut trials = 0;
+    let mut reasons = vec![];
+    let bounds = drive(&mut search, |frames, bounds| {
+        let (outcome, why) = send_burst(bench, subject, frames, throughput, repetition, bounds)?;
+        trials += 1;
+        if !why.is_empty() {
+            reasons = why;
+        }
+        Ok::<_, RunError>(outcome)
+    })?;
+    Ok(BurstFound { frames: bounds.lower.unwrap_or(0), outcome: outcome(bounds, reasons), trials })
+}
+
+fn outcome(bounds: Bounds, reasons: Vec<String>) -> BurstOutcome {
+    match (bounds.lower, bounds.upper) {
+        (Some(_), Some((_, Upper::Failed))) => BurstOutcome::Measured,
+        (Some(_), Some((_, Upper::Undecided))) => BurstOutcome::AtLeast { why: reasons.join("; ") },
+        (Some(_), None) => BurstOutcome::AtLimit,
+        (None, Some((_, Upper::Failed))) => BurstOutcome::NothingPassed,
+        (None, _) => BurstOutcome::Invalid { reasons },
+    }
+}
+
+fn send_burst(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    frames: u64,
+    throughput: FrameRate,
+    repetition: u32,
+    bounds: Bounds,
+) -> Result<(Outcome, Vec<String>), RunError> {
+    let rate = subject.ceiling.rate;
+    let size = subject.size_in_words();
+    let schedule = Schedule { segments: vec![Segment::constant(rate, frames)] };
+    let ran = bench.run(Request {
+        test: TestKind::BackToBack,
+        traffic: subject.traffic,
+        shape: TrialShape {
+            label: format!(
+                "{}, {size}: burst of {frames} frames, search {repetition}",
+                TestKind::BackToBack
+            ),
+            waits: waits(subject, schedule.duration(), throughput.departure(frames)),
+            schedule,
+            tags: None,
+            action: None,
+        },
+        intended: rate,
+        bounds: Some(SearchBounds {
+            lower: bounds.lower.map(|frames| frames as f64),
+            upper: bounds.upper.map(|(frames, _)| frames as f64),
+            unit: "frames".into(),
+        }),
+        judge: &|result| judge_loss(result, 0.0),
+    })?;
+    let outcome = match ran.verdict {
+        Verdict::Passed => Outcome::Passed,
+        Verdict::Invalid => Outcome::Undecided,
+        _ => Outcome::Failed { lost_frames: ran.result.lost_frames() },
+    };
+    Ok((outcome, ran.invalid_reasons()))
+}
+
+/// After the burst: until it has been received at the throughput rate (reckoned twice, for the
+/// throughput may owe something to the buffer), and then the stated wait or, where the burst was
+/// longer, as long again (RFC 9004 section 6.2, step 3).
+fn waits(subject: &Subject<'_>, sending: Duration, receiving: Duration) -> Waits {
+    let wait = Duration::from_secs_f64(subject.config.back_to_back.wait_s);
+    let waits = subject.config.waits();
+    Waits { drain: (receiving * 2).saturating_sub(sending) + wait.max(sending), ..waits }
+}
+
+fn conclude(result: &mut BackToBackResult, burst_rate: FrameRate, throughput: FrameRate) {
+    let counts = |found: &&BurstFound| {
+        matches!(found.outcome, BurstOutcome::Measured | BurstOutcome::NothingPassed)
+    };
+    let frames: Vec<f64> =
+        result.searches.iter().filter(counts).map(|found| found.frames as f64).collect();
+    result.summary =
+        Spread::of(&frames).map(|frames| BurstSummary::of(frames, burst_rate, throughput));
+    let count = |kind: fn(&BurstOutcome) -> bool| {
+        result.searches.iter().filter(|found| kind(&found.outcome)).count()
+    };
+    let at_limit = count(|outcome| matches!(outcome, BurstOutcome::AtLimit));
+    let testers = count(|outcome| {
+        matches!(outcome, BurstOutcome::AtLeast { .. } | BurstOutcome::Invalid { .. })
+    });
+    let mut say = |when: bool, what: String| result.notes.extend(when.then_some(what));
+    say(
+        at_limit > 0,
+        format!(
+            "{at_limit} searches ended at the limit of {} and do not count: repeat with a higher \
+             limit (RFC 9004 section 6.2)",
+            result.limit
+        ),
+    );
+    say(testers > 0, format!("{testers} searches ended at the tester's limit and do not count"));
+    say(
+        !result.burst_rate_is_theoretical,
+        format!(
+            "bursts leave at the tester's own maximum, {burst_rate:.1}, which takes the place of \
+             the medium's theoretical maximum in the formulas"
+        ),
+    );
+}
+
+impl BurstSummary {
+    /// RFC 9004 section 6.4: implied = burst / max; corrected = implied - implied x throughput /
+    /// max.
+    fn of(frames: Spread, burst_rate: FrameRate, throughput: FrameRate) -> Self {
+        let implied_s = frames.mean / burst_rate.fps();
+        let corrected_s = implied_s - implied_s * throughput.fps() / burst_rate.fps();
+        BurstSummary {
+            frames,
+            implied_buffer_time: Duration::from_secs_f64(implied_s),
+            corrected_buffer_time: Duration::from_secs_f64(corrected_s),
+            corrected_buffer_frames: corrected_s * burst_rate.fps(),
+        }
+    }
+}
+
+fn describe(subject: &Subject<'_>, limit_frames: u64) -> String {
+    let config = &subject.config.back_to_back;
+    let trials = subject.config.search.max_trials_per_load;
+    format!(
+        "binary search over the burst length with loss verification (ETSI GS NFV-TST 009), at most \
+         {trials} trials a length, {} searches, step {} frames or {} % of the upper bound, up to \
+         {limit_frames} frames",
+        config.repetitions, config.step_frames, config.resolution_percent
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 10 Gb/s, 64 bytes: 14,880,952.38 fps at most, 12,000,000 forwarded, bursts of 26,000:
+    /// 26,000 / 14,880,952.38 = 1.7472 ms; x (1 - 0.8064) = 0.33826 ms; x rate = 5,033.6 frames.
+    #[test]
+    fn the_buffer_is_corrected_for_what_was_forwarded_meanwhile() {
+        let max = FrameRate::new(10_000_000_000, 672);
+        let frames = Spread::of(&[25_000.0, 27_000.0]).unwrap();
+        let summary = BurstSummary::of(frames, max, FrameRate::from_fps(12_000_000));
+        assert_eq!(summary.implied_buffer_time, Duration::from_ns(1_747_200));
+        let corrected = summary.corrected_buffer_time.as_secs_f64() * 1e3;
+        assert!((corrected - 0.338_258).abs() < 1e-6, "{corrected}");
+        assert!((summary.corrected_buffer_frames - 5_033.6).abs() < 0.1);
+    }
 }

@@ -1,8 +1,15 @@
 //! Latency at the throughput rate (RFC 2544 section 26.2), with RFC 8219 section 7.2's typical
-//! and worst-case latency from the same trials.
+//! and worst-case latency from the same trials: RFC 2544's one tagged frame is the first of
+//! RFC 8219's many.
 
-use crate::{Conditions, LatencySummary};
+use crate::bench::{Bench, Request, measured};
+use crate::found::{LatencySummary, median, percentile};
+use crate::rfc2544::{ThroughputResult, known_rate};
+use crate::subject::Subject;
+use crate::traffic::{FORWARD, TrialShape};
+use crate::{Conditions, RunError, TestKind};
 use serde::{Deserialize, Serialize};
+use trial::{DelayVariation, Histogram, TrialResult};
 use units::{Duration, FrameRate};
 
 /// The result for one frame size.
@@ -42,7 +49,7 @@ pub struct LatencyDefinition {
     /// From which moment to which, in words.
     pub meaning: String,
     /// Time of the frame's bits on the sending line (RFC 1242 conversions); `None` on a virtual
-    /// link, where frames take no time and all definitions agree.
+    /// link, where frames take no time and all definitions agree, and for mixed sizes.
     pub serialization_in: Option<Duration>,
     /// The same on the receiving line.
     pub serialization_out: Option<Duration>,
@@ -93,4 +100,227 @@ pub struct LatencyTrial {
     pub lost_frames: u64,
     /// Why it does not count; empty where it does.
     pub invalid: Vec<String>,
+}
+
+/// Repeats a long trial at the throughput rate and times its tagged frames.
+pub fn latency(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    throughput: &ThroughputResult,
+) -> Result<LatencyResult, RunError> {
+    let mut result = LatencyResult {
+        conditions: subject.conditions(TestKind::Latency),
+        not_measured: None,
+        rate: None,
+        rate_is_throughput: true,
+        definition: definition(subject),
+        rfc2544: None,
+        rfc8219: None,
+        all_frames: None,
+        tester_floor: subject.tester_floor,
+        trials: vec![],
+        notes: vec![],
+    };
+    let (rate, note) = match known_rate(throughput) {
+        Ok(known) => known,
+        Err(why) => {
+            result.not_measured = Some(why);
+            return Ok(result);
+        }
+    };
+    result.rate = Some(rate);
+    result.rate_is_throughput = note.is_none();
+    result.notes.extend(note);
+    let mut all = AllFrames::default();
+    for repetition in 1..=subject.config.latency.repetitions {
+        let trial = repeat(bench, subject, rate, repetition, &mut all)?;
+        result.trials.push(trial);
+    }
+    conclude(&mut result, subject, all);
+    Ok(result)
+}
+
+/// Latencies of every frame of every valid repetition.
+#[derive(Default)]
+struct AllFrames {
+    latency: Option<Histogram>,
+    variation: DelayVariation,
+}
+
+impl AllFrames {
+    fn add(&mut self, result: &TrialResult) {
+        match (&mut self.latency, result.latency()) {
+            (Some(all), Some(more)) => all.merge(&more),
+            (all, more) => *all = all.take().or(more),
+        }
+        for received in result.expected_accounts() {
+            self.variation.merge(&received.account.variation);
+        }
+    }
+    fn summary(self) -> Option<LatencySummary> {
+        let latency = self.latency?;
+        let tick_ns = latency.tick().as_ns_f64();
+        LatencySummary::of(latency, self.variation.mean_abs_ticks().map(|ticks| ticks * tick_ns))
+    }
+}
+
+/// Latency of all frames of one trial.
+pub(crate) fn summarise(result: &TrialResult) -> Option<LatencySummary> {
+    let mut all = AllFrames::default();
+    all.add(result);
+    all.summary()
+}
+
+fn repeat(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    rate: FrameRate,
+    repetition: u32,
+    all: &mut AllFrames,
+) -> Result<LatencyTrial, RunError> {
+    let config = &subject.config.latency;
+    let stream = Duration::from_secs_f64(config.stream_s);
+    let size = subject.size_in_words();
+    let label = format!(
+        "{}, {size}: {rate:.1}, repetition {repetition} of {}",
+        TestKind::Latency,
+        config.repetitions
+    );
+    let shape = TrialShape {
+        tags: Some(tags(rate, stream, Duration::from_secs_f64(config.first_tag_s), config.tags)),
+        ..subject.constant(label, rate, stream)
+    };
+    let ran = bench.run(Request {
+        test: TestKind::Latency,
+        traffic: subject.traffic,
+        shape,
+        intended: rate,
+        bounds: None,
+        judge: &measured,
+    })?;
+    let invalid = ran.invalid_reasons();
+    if invalid.is_empty() {
+        all.add(&ran.result);
+    }
+    let accounts = ran.result.expected_accounts().filter(|r| r.stream == FORWARD);
+    let tagged: Vec<_> = accounts.flat_map(|r| &r.account.tagged).copied().collect();
+    let latencies: Vec<_> = tagged.iter().map(|(_, latency)| *latency).collect();
+    Ok(LatencyTrial {
+        tagged: tagged.iter().find(|(index, _)| *index == 0).map(|(_, latency)| *latency),
+        typical: median(&latencies),
+        worst_case: percentile(&latencies, 99.9),
+        tags_received: latencies.len() as u64,
+        lost_frames: ran.result.lost_frames(),
+        invalid,
+    })
+}
+
+/// The first frame due at or after `first_tag`, and from there `count` frames evenly spread over
+/// the rest of the stream: (first, distance, how many).
+fn tags(rate: FrameRate, stream: Duration, first_tag: Duration, count: u64) -> (u64, u64, u64) {
+    let frames = rate.frames_in(stream);
+    let first = rate.frames_in(first_tag).min(frames.saturating_sub(1));
+    let rest = frames - first;
+    let every = (rest / count).max(1);
+    (first, every, count.min(rest.div_ceil(every)))
+}
+
+fn conclude(result: &mut LatencyResult, subject: &Subject<'_>, all: AllFrames) {
+    result.all_frames = all.summary();
+    let valid: Vec<_> = result.trials.iter().filter(|trial| trial.invalid.is_empty()).collect();
+    let of = |part: fn(&LatencyTrial) -> Option<Duration>| -> Vec<Duration> {
+        valid.iter().filter_map(|trial| part(trial)).collect()
+    };
+    result.rfc2544 = rfc2544(&of(|trial| trial.tagged));
+    let typical = of(|trial| trial.typical);
+    result.rfc8219 = rfc8219(&typical, &of(|trial| trial.worst_case), subject.config.latency.tags);
+    let invalid = result.trials.len() - valid.len();
+    let lost: u64 = valid.iter().map(|trial| trial.lost_frames).sum();
+    let untagged = valid.iter().filter(|trial| trial.tagged.is_none()).count();
+    let mut say = |when: bool, what: String| result.notes.extend(when.then_some(what));
+    say(invalid > 0, format!("{invalid} repetitions were invalid and do not count"));
+    say(lost > 0, format!("{lost} frames were lost while latency was measured"));
+    say(untagged > 0, format!("{untagged} repetitions lost the tagged frame and do not count"));
+    if result.all_frames.is_none() {
+        let why = if invalid == result.trials.len() {
+            "no repetition was valid: the tester did not keep up".to_string()
+        } else {
+            let given_up = result.conditions.given_up.join("; ");
+            format!("no frame with a transmit time came back ({given_up})")
+        };
+        result.not_measured = Some(why);
+    }
+}
+
+fn rfc2544(tagged: &[Duration]) -> Option<Rfc2544Latency> {
+    let sum: u128 = tagged.iter().map(|latency| u128::from(latency.as_ps())).sum();
+    Some(Rfc2544Latency {
+        mean: Duration::from_ps((sum / (tagged.len() as u128).max(1)) as u64),
+        min: *tagged.iter().min()?,
+        max: *tagged.iter().max()?,
+        repetitions: tagged.len() as u64,
+    })
+}
+
+fn rfc8219(typical: &[Duration], worst: &[Duration], tags: u64) -> Option<Rfc8219Latency> {
+    Some(Rfc8219Latency {
+        typical: median(typical)?,
+        worst_case: median(worst)?,
+        typical_p1_p99: (percentile(typical, 1.0)?, percentile(typical, 99.0)?),
+        worst_case_p1_p99: (percentile(worst, 1.0)?, percentile(worst, 99.0)?),
+        tags,
+        repetitions: typical.len() as u64,
+    })
+}
+
+/// What is measured, whatever the definition asked for: the tester stamps a frame as it sends it,
+/// and times its arrival when it has all of it.
+fn definition(subject: &Subject<'_>) -> LatencyDefinition {
+    let takes_time = subject.line_rate_is_physical() && subject.traffic.size().period() == 1;
+    let size = subject.traffic.size().size_at(0);
+    let serialization = takes_time.then(|| size.serialization_time(subject.line_rate()));
+    let conversions = match serialization {
+        Some(time) => format!(
+            "the time of its bits on the sending and on the receiving line is in it ({time} each \
+             at this size): for RFC 1242's store-and-forward latency (LIFO) take off both, for \
+             bit-forwarding latency (FIFO) that of the receiving line"
+        ),
+        None => "on a virtual link frames take no time, and the definitions of RFC 1242 agree"
+            .to_string(),
+    };
+    LatencyDefinition {
+        name: "transmit stamp to arrival".into(),
+        meaning: format!(
+            "from the moment the tester stamps the frame as it hands it out to the moment it has \
+             the whole frame back; {conversions}"
+        ),
+        serialization_in: serialization,
+        serialization_out: serialization,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_begin_where_they_should_and_fill_the_rest() {
+        let rate = FrameRate::from_fps(1_000);
+        let (stream, first) = (Duration::from_secs(120), Duration::from_secs(60));
+        assert_eq!(tags(rate, stream, first, 500), (60_000, 120, 500));
+        assert_eq!(tags(rate, stream, first, 1), (60_000, 60_000, 1));
+        // Fewer frames than tags: every one is tagged.
+        assert_eq!(tags(FrameRate::from_fps(1), stream, first, 500), (60, 1, 60));
+    }
+
+    #[test]
+    fn the_rfc2544_value_is_the_mean_and_the_rfc8219_values_are_medians() {
+        let ns = |values: &[u64]| values.iter().map(|v| Duration::from_ns(*v)).collect::<Vec<_>>();
+        let tagged = rfc2544(&ns(&[10, 20, 60])).unwrap();
+        assert_eq!((tagged.mean, tagged.repetitions), (Duration::from_ns(30), 3));
+        let many = rfc8219(&ns(&[10, 20, 60]), &ns(&[100, 900, 200]), 500).unwrap();
+        assert_eq!(many.typical, Duration::from_ns(20));
+        assert_eq!(many.worst_case, Duration::from_ns(200));
+        assert_eq!(many.worst_case_p1_p99, (Duration::from_ns(100), Duration::from_ns(900)));
+    }
 }

@@ -7,9 +7,34 @@ mod recovery;
 mod reset;
 mod throughput;
 
-pub use back_to_back::{BackToBackResult, BurstFound, BurstOutcome, BurstSummary};
+pub use back_to_back::{BackToBackResult, BurstFound, BurstOutcome, BurstSummary, back_to_back};
 pub use frame_loss::{FrameLossResult, LossPoint, MaximumOf, frame_loss};
-pub use latency::{LatencyDefinition, LatencyResult, LatencyTrial, Rfc2544Latency, Rfc8219Latency};
-pub use recovery::{RecoveryOutcome, RecoveryResult, RecoveryTrial};
-pub use reset::{ResetResult, ResetTrial};
+pub(crate) use latency::summarise;
+pub use latency::{
+    LatencyDefinition, LatencyResult, LatencyTrial, Rfc2544Latency, Rfc8219Latency, latency,
+};
+pub use recovery::{RecoveryOutcome, RecoveryResult, RecoveryTrial, recovery};
+pub use reset::{ResetResult, ResetTrial, reset};
 pub use throughput::{ThroughputResult, throughput};
+
+use units::FrameRate;
+
+/// The rate at which other tests run: the throughput; where no load was without loss, the highest
+/// with the least tolerance, and a note that says so.
+fn known_rate(result: &ThroughputResult) -> Result<(FrameRate, Option<String>), String> {
+    if let Some(rate) = result.throughput.rate {
+        return Ok((rate, None));
+    }
+    let tolerant = result.with_tolerance.iter().find_map(|found| Some((found.rate?, found)));
+    match tolerant {
+        Some((rate, found)) => {
+            let tolerance = found.loss_tolerance_percent;
+            let note = format!(
+                "measured at {rate:.1}, which loses up to {tolerance} % of its frames: no load was \
+                 without loss, so there is no throughput"
+            );
+            Ok((rate, Some(note)))
+        }
+        None => Err("there is no throughput: no load came through".into()),
+    }
+}

@@ -1,8 +1,17 @@
 //! System recovery from overload (RFC 2544 section 26.5).
+//!
+//! The RFC's text subtracts the wrong way round; the value is the time from the halving of the
+//! load to the departure of the last frame that was lost.
 
-use crate::Conditions;
+use crate::bench::{Bench, Ran, Request, measured};
+use crate::rfc2544::ThroughputResult;
+use crate::subject::Subject;
+use crate::traffic::{Traffic, TrialShape};
+use crate::{Conditions, Finding, Modifier, RunError, TestKind};
 use serde::{Deserialize, Serialize};
-use units::{Duration, FrameRate};
+use trial::{Schedule, Segment, StreamId, Transmitter};
+use units::{Duration, FrameRate, Instant};
+use wire::signature::Key;
 
 /// The result for one frame size.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -36,10 +45,8 @@ pub struct RecoveryResult {
 pub struct RecoveryTrial {
     /// What came of it.
     pub outcome: RecoveryOutcome,
-    /// Frames lost before the load was halved.
-    pub lost_in_overload: u64,
-    /// Frames lost afterwards.
-    pub lost_after: u64,
+    /// Frames lost, in the overload and after it.
+    pub lost_frames: u64,
 }
 
 /// What came of a repetition.
@@ -63,4 +70,182 @@ pub enum RecoveryOutcome {
         /// Why, in words.
         reasons: Vec<String>,
     },
+}
+
+/// Overloads the device, halves the load, and finds the last frame lost, several times over.
+pub fn recovery(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    throughput: &ThroughputResult,
+) -> Result<RecoveryResult, RunError> {
+    let config = &subject.config.recovery;
+    let mut result = RecoveryResult {
+        conditions: subject.conditions(TestKind::Recovery),
+        not_measured: None,
+        throughput: throughput.throughput.rate,
+        overload: None,
+        overload_is_maximum: false,
+        overload_duration: Duration::from_secs_f64(config.overload_s),
+        mean: None,
+        min: None,
+        max: None,
+        trials: vec![],
+        notes: vec![],
+    };
+    let rate = match overload_of(&throughput.throughput.finding, throughput.throughput.rate) {
+        Ok(rate) => rate,
+        Err(why) => {
+            result.not_measured = Some(why);
+            return Ok(result);
+        }
+    };
+    let wanted = rate.scaled(config.overload_percent / 100.0);
+    let overload = wanted.min(subject.ceiling.rate);
+    result.overload = Some(overload);
+    result.overload_is_maximum = overload < wanted;
+    let schedule = schedule(subject, overload);
+    for repetition in 1..=config.repetitions {
+        let trial = repeat(bench, subject, overload, &schedule, repetition)?;
+        result.trials.push(trial);
+    }
+    conclude(&mut result);
+    Ok(result)
+}
+
+/// The throughput, where more than that can be offered.
+fn overload_of(finding: &Finding, rate: Option<FrameRate>) -> Result<FrameRate, String> {
+    match (finding, rate) {
+        (Finding::Measured, Some(rate)) => Ok(rate),
+        (Finding::AtTheoreticalMaximum, _) => {
+            Err("no overload is possible: no loss at the medium's theoretical maximum".into())
+        }
+        (Finding::AtLeast { why }, _) => {
+            Err(format!("no overload is possible: no loss at the tester's limit ({why})"))
+        }
+        _ => Err("there is no throughput to compute the overload from".into()),
+    }
+}
+
+/// Overload, then half of it, with no gap between.
+fn schedule(subject: &Subject<'_>, overload: FrameRate) -> Schedule {
+    let config = &subject.config.recovery;
+    let half = overload.scaled(0.5);
+    let segment = |rate: FrameRate, seconds: f64| {
+        Segment::constant(rate, rate.frames_in(Duration::from_secs_f64(seconds)))
+    };
+    Schedule {
+        segments: vec![segment(overload, config.overload_s), segment(half, config.observe_s)],
+    }
+}
+
+fn repeat(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    overload: FrameRate,
+    schedule: &Schedule,
+    repetition: u32,
+) -> Result<RecoveryTrial, RunError> {
+    let size = subject.size_in_words();
+    let shape = TrialShape {
+        label: format!(
+            "{}, {size}: overload {overload:.1}, then half, repetition {repetition}",
+            TestKind::Recovery
+        ),
+        schedule: schedule.clone(),
+        waits: subject.config.waits(),
+        tags: None,
+        action: None,
+    };
+    let ran = bench.run(Request {
+        test: TestKind::Recovery,
+        traffic: subject.traffic,
+        shape: shape.clone(),
+        intended: overload,
+        bounds: None,
+        judge: &measured,
+    })?;
+    let outcome = judge(subject, &shape, &ran)?;
+    Ok(RecoveryTrial { outcome, lost_frames: ran.result.lost_frames() })
+}
+
+fn judge(
+    subject: &Subject<'_>,
+    shape: &TrialShape,
+    ran: &Ran,
+) -> Result<RecoveryOutcome, RunError> {
+    let reasons = ran.invalid_reasons();
+    if !reasons.is_empty() {
+        return Ok(RecoveryOutcome::Invalid { reasons });
+    }
+    if ran.result.lost_frames() == 0 {
+        return Ok(RecoveryOutcome::NoOverload);
+    }
+    let halved = shape.schedule.segments[0].duration();
+    let mut last_lost = Duration::ZERO;
+    for received in ran.result.expected_accounts() {
+        if let Some(sequence) = received.missing.last {
+            let left = departure(subject.traffic, shape, received.stream, sequence)?;
+            last_lost = last_lost.max(left);
+        }
+    }
+    let time = last_lost.saturating_sub(halved);
+    let observed = Duration::from_secs_f64(subject.config.recovery.observe_s);
+    // Loss in the last tenth of the observation: nobody can say that it was over.
+    let is_over = time.as_secs_f64() < 0.9 * observed.as_secs_f64();
+    Ok(if is_over {
+        RecoveryOutcome::Recovered { time }
+    } else {
+        RecoveryOutcome::NotRecovered { observed }
+    })
+}
+
+/// When frame `sequence` of a stream was due, from the start. Without modifiers it is the port's
+/// frame of that number; with them the plan is walked through.
+fn departure(
+    traffic: &Traffic,
+    shape: &TrialShape,
+    stream: StreamId,
+    sequence: u64,
+) -> Result<Duration, RunError> {
+    if traffic.modifier() == Modifier::None {
+        return Ok(shape.schedule.departure(sequence));
+    }
+    let trial = traffic.trial(Key(0), shape)?;
+    for plan in trial.transmit_plans()? {
+        let mut buffer = vec![0; plan.set.longest_bytes()];
+        let mut transmitter = Transmitter::new(&plan, Instant::ZERO, Duration::from_ns(1));
+        while let Some(due) = transmitter.next_due() {
+            let emitted = transmitter.emit(due, &mut buffer);
+            if emitted.stream == stream && emitted.sequence == sequence {
+                return Ok(due.since(Instant::ZERO));
+            }
+        }
+    }
+    Ok(shape.schedule.duration())
+}
+
+fn conclude(result: &mut RecoveryResult) {
+    let times: Vec<Duration> = result.trials.iter().filter_map(RecoveryTrial::time).collect();
+    let sum: u128 = times.iter().map(|time| u128::from(time.as_ps())).sum();
+    let mean = sum.checked_div(times.len() as u128);
+    result.mean = mean.map(|ps| Duration::from_ps(ps as u64));
+    result.min = times.iter().min().copied();
+    result.max = times.iter().max().copied();
+    let others = result.trials.len() - times.len();
+    if others > 0 {
+        let what = "had no loss in the overload, did not recover, or were invalid";
+        result.notes.push(format!("{others} repetitions do not count: they {what}"));
+    }
+    if result.overload_is_maximum {
+        result.notes.push("the overload is the maximum, less than asked for".into());
+    }
+}
+
+impl RecoveryTrial {
+    fn time(&self) -> Option<Duration> {
+        match self.outcome {
+            RecoveryOutcome::Recovered { time } => Some(time),
+            _ => None,
+        }
+    }
 }

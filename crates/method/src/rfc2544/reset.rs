@@ -1,9 +1,15 @@
-//! Reset: how long the device does not forward (RFC 2544 section 26.6 as RFC 6201 has it).
+//! Reset: how long the device does not forward (RFC 2544 section 26.6 as RFC 6201 has it), by
+//! both of RFC 6201's methods.
 
-use crate::Conditions;
+use crate::bench::{Bench, Ran, Request};
+use crate::config::ResetKind;
+use crate::rfc2544::{ThroughputResult, known_rate};
+use crate::subject::Subject;
+use crate::traffic::TrialShape;
+use crate::{Conditions, RunError, TestKind, Verdict};
 use serde::{Deserialize, Serialize};
-use trial::DeviceAction;
-use units::{Duration, FrameRate};
+use trial::{DeviceAction, InvalidReason, StreamReceived, TesterError, TrialResult};
+use units::{Duration, FrameRate, Instant};
 
 /// The result of one kind of reset.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -45,4 +51,158 @@ pub struct ResetTrial {
     pub no_loss: bool,
     /// Why it does not count; empty where it does.
     pub invalid: Vec<String>,
+}
+
+/// Resets the device under load, several times over.
+pub fn reset(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    throughput: &ThroughputResult,
+    kind: ResetKind,
+) -> Result<ResetResult, RunError> {
+    let config = &subject.config.reset;
+    let mut result = ResetResult {
+        conditions: subject.conditions(TestKind::Reset),
+        not_measured: None,
+        action: action(subject, kind),
+        rate: None,
+        mean_by_loss: None,
+        mean_by_timestamps: None,
+        mean_lost_frames: None,
+        trials: vec![],
+        notes: vec![],
+    };
+    let rate = match known_rate(throughput) {
+        Ok((rate, note)) => {
+            result.notes.extend(note);
+            rate.scaled(config.rate_percent / 100.0)
+        }
+        Err(why) => {
+            result.not_measured = Some(why);
+            return Ok(result);
+        }
+    };
+    result.rate = Some(rate);
+    for repetition in 1..=config.repetitions {
+        match repeat(bench, subject, rate, &result.action, repetition) {
+            Ok(trial) => result.trials.push(trial),
+            Err(RunError::Tester(error @ TesterError::Unsupported { .. })) => {
+                result.not_measured = Some(error.to_string());
+                return Ok(result);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    conclude(&mut result);
+    Ok(result)
+}
+
+fn action(subject: &Subject<'_>, kind: ResetKind) -> DeviceAction {
+    match kind {
+        ResetKind::Link => DeviceAction::LinkReset {
+            port: subject.traffic.to(0).port,
+            down_for: Duration::from_secs_f64(subject.config.reset.link_down_s),
+        },
+        ResetKind::Software => DeviceAction::SoftwareReset,
+    }
+}
+
+fn repeat(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    rate: FrameRate,
+    action: &DeviceAction,
+    repetition: u32,
+) -> Result<ResetTrial, RunError> {
+    let config = &subject.config.reset;
+    let before = Duration::from_secs_f64(config.before_s);
+    let duration = before + Duration::from_secs_f64(config.after_s);
+    let size = subject.size_in_words();
+    let what = match action {
+        DeviceAction::LinkReset { .. } => "link",
+        DeviceAction::SoftwareReset => "software",
+    };
+    let label = format!("{what} {}, {size}: {rate:.1}, repetition {repetition}", TestKind::Reset);
+    let is_link = matches!(action, DeviceAction::LinkReset { .. });
+    let shape = subject.constant(label, rate, duration);
+    let ran = bench.run(Request {
+        test: TestKind::Reset,
+        traffic: subject.traffic,
+        shape: TrialShape { action: Some((before, action.clone())), ..shape },
+        intended: rate,
+        bounds: None,
+        judge: &|result| match result.invalid_reasons().iter().all(|r| is_of_the_reset(r, is_link))
+        {
+            true => Verdict::Measured,
+            false => Verdict::Invalid,
+        },
+    })?;
+    Ok(evaluate(&ran, duration))
+}
+
+/// A link that is down keeps the tester itself from sending: that is the reset, not a fault.
+fn is_of_the_reset(reason: &InvalidReason, is_link: bool) -> bool {
+    use InvalidReason::*;
+    is_link && matches!(reason, Shortfall { .. } | NotSent { .. } | CountersDisagree { .. })
+}
+
+fn evaluate(ran: &Ran, duration: Duration) -> ResetTrial {
+    let result = &ran.result;
+    let end = result.started_at + duration;
+    let silences: Option<Vec<_>> =
+        result.expected_accounts().map(|received| silence(received, end)).collect();
+    let longest = silences.and_then(|silences| silences.into_iter().max());
+    ResetTrial {
+        by_loss: result.is_valid().then(|| by_loss(result)),
+        by_timestamps: longest,
+        lost_frames: result.lost_frames(),
+        action_took: result.action.map(|(began, ended)| ended.since(began)),
+        no_loss: result.is_valid() && result.lost_frames() == 0,
+        invalid: ran.invalid_reasons(),
+    }
+}
+
+/// Frames lost / offered rate, of the direction that lost longest (RFC 6201 section 1.3).
+fn by_loss(result: &TrialResult) -> Duration {
+    let test = result.streams.iter().filter(|stream| stream.role == trial::Role::Test);
+    let seconds = test.filter_map(|stream| {
+        let sent = result.sent.iter().find(|sent| sent.report.port == stream.from)?;
+        Some(stream.lost as f64 / sent.report.sent_rate()?.fps())
+    });
+    Duration::from_secs_f64(seconds.fold(0.0, f64::max))
+}
+
+/// The longest time without an arrival; `None` where none came again before `end`.
+fn silence(received: &StreamReceived, end: Instant) -> Option<Duration> {
+    let account = &received.account;
+    let inside = account.longest_silence.map_or(Duration::ZERO, |silence| silence.duration());
+    let at_the_end = end.since(account.last_at?);
+    let is_for_good = at_the_end > inside && at_the_end > Duration::from_ms(100);
+    (!is_for_good).then_some(inside)
+}
+
+fn conclude(result: &mut ResetResult) {
+    let valid: Vec<_> = result.trials.iter().filter(|trial| trial.invalid.is_empty()).collect();
+    let mean = |part: fn(&ResetTrial) -> Option<Duration>| {
+        let all: Vec<_> = valid.iter().filter_map(|trial| part(trial)).collect();
+        let sum: u128 = all.iter().map(|time| u128::from(time.as_ps())).sum();
+        sum.checked_div(all.len() as u128).map(|ps| Duration::from_ps(ps as u64))
+    };
+    result.mean_by_loss = mean(|trial| trial.by_loss);
+    result.mean_by_timestamps = mean(|trial| trial.by_timestamps);
+    let lost: u64 = valid.iter().map(|trial| trial.lost_frames).sum();
+    result.mean_lost_frames = (!valid.is_empty()).then(|| lost as f64 / valid.len() as f64);
+    let invalid = result.trials.len() - valid.len();
+    let unsent = valid.iter().filter(|trial| trial.by_loss.is_none()).count();
+    let gone = valid.iter().filter(|trial| trial.by_timestamps.is_none()).count();
+    let mut say = |when: bool, what: String| result.notes.extend(when.then_some(what));
+    say(invalid > 0, format!("{invalid} repetitions were invalid and do not count"));
+    say(
+        unsent > 0,
+        format!(
+            "in {unsent} repetitions the tester could not send while the link was down: only the \
+             timestamp method applies (RFC 6201 section 1.3)"
+        ),
+    );
+    say(gone > 0, format!("in {gone} repetitions the device did not forward again in time"));
 }

@@ -1,0 +1,62 @@
+//! Resuming a run: recorded trials are answered from the record, the rest is run. Methods being
+//! pure, the same answers lead to the same questions, and the run goes on where it stopped.
+
+use crate::event::{TrialIdentity, TrialRecord};
+use std::collections::VecDeque;
+use trial::{Tester, TesterDescription, TesterError, Trial, TrialResult};
+use units::Duration;
+
+/// Wraps a tester; see the module.
+pub struct ResumingTester<T> {
+    tester: T,
+    recorded: VecDeque<TrialRecord>,
+    replayed: u64,
+    discarded: u64,
+}
+
+impl<T: Tester> ResumingTester<T> {
+    /// `recorded` in the order in which the trials were run on this tester.
+    pub fn new(tester: T, recorded: impl IntoIterator<Item = TrialRecord>) -> Self {
+        let recorded = recorded.into_iter().collect();
+        ResumingTester { tester, recorded, replayed: 0, discarded: 0 }
+    }
+    /// Trials answered from the record so far.
+    pub fn replayed(&self) -> u64 {
+        self.replayed
+    }
+    /// Recorded trials thrown away because the run asked for something else: the configuration,
+    /// the device's addresses or the program have changed since. Not 0 calls for a warning.
+    pub fn discarded(&self) -> u64 {
+        self.discarded
+    }
+
+    /// The recorded result of this trial, if it is the next one in the record.
+    fn recall(&mut self, trial: &Trial) -> Option<TrialResult> {
+        let record = self.recorded.pop_front()?;
+        if record.identity == TrialIdentity(trial.identity()) {
+            self.replayed += 1;
+            return Some(record.result);
+        }
+        self.discarded = 1 + self.recorded.len() as u64;
+        self.recorded.clear();
+        None
+    }
+}
+
+impl<T: Tester> Tester for ResumingTester<T> {
+    fn describe(&self) -> &TesterDescription {
+        self.tester.describe()
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        if let Some(result) = self.recall(trial) {
+            return Ok(result);
+        }
+        self.tester.run(trial)
+    }
+
+    /// What was recorded has waited already.
+    fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
+        if self.recorded.is_empty() { self.tester.pause(span) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,401 @@
+//! The run: self-test, then test after test, each over all frame sizes (RFC 2544 section 26), the
+//! whole for each modifier (section 11). Every step is an event.
+
+use crate::bench::Bench;
+use crate::event::{Event, EventSink, RunFinished, RunStarted, TestResult, TestStarted};
+use crate::rfc2544::{
+    ThroughputResult, back_to_back, frame_loss, latency, recovery, reset, throughput,
+};
+use crate::selftest::{SelfTest, self_test_size};
+use crate::subject::Subject;
+use crate::traffic::{Topology, Traffic};
+use crate::{Finding, Modifier, ResetKind, RunError, SuiteConfig, TestKind, estimate};
+use std::collections::BTreeMap;
+use trial::{Tester, TesterDescription};
+use units::{Duration, FrameRate};
+
+/// A run of the suite: what to do, with which addresses, and what the caller knows of it.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// Name and version of the program.
+    pub program: String,
+    /// What is tested, in the user's words.
+    pub device: String,
+    /// Host, kernel, date, device configuration, ...: for the report.
+    pub environment: BTreeMap<String, String>,
+    /// What to do.
+    pub config: SuiteConfig,
+    /// Who has which address.
+    pub topology: Topology,
+    /// A self-test of an earlier run with the same ports and configuration; `None` to make one
+    /// where the ports can be looped.
+    pub self_test: Option<SelfTest>,
+}
+
+impl Suite {
+    /// Runs everything. `looped` is the tester with its ports joined back to back, for the
+    /// self-test; without it and without an earlier self-test the tester's own limits are not
+    /// known, and a warning says so.
+    ///
+    /// The last event is always `RunFinished`, with what stopped the run where it did not end by
+    /// itself; then the error is returned, too.
+    pub fn run(
+        &self,
+        device: &mut dyn Tester,
+        looped: Option<&mut dyn Tester>,
+        sink: &mut dyn EventSink,
+    ) -> Result<RunFinished, RunError> {
+        let description = device.describe().clone();
+        let seed = self.config.seed;
+        let mut bench = Bench::new(device, sink, self.config.trial.invalid_retries, seed);
+        let mut run = Run { suite: self, description, invalid_tests: vec![], todo: vec![] };
+        let outcome = run.all(&mut bench, looped);
+        finish(&mut bench, run.invalid_tests, outcome)
+    }
+
+    /// Only the self-test. The events are those of a run.
+    pub fn run_self_test(
+        &self,
+        looped: &mut dyn Tester,
+        sink: &mut dyn EventSink,
+    ) -> Result<SelfTest, RunError> {
+        let description = looped.describe().clone();
+        let seed = self.config.seed;
+        let mut bench = Bench::new(looped, sink, self.config.trial.invalid_retries, seed);
+        let mut run = Run { suite: self, description, invalid_tests: vec![], todo: vec![] };
+        let outcome = run.only_self_test(&mut bench);
+        let (self_test, outcome) = match outcome {
+            Ok(self_test) => (Some(self_test), Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        finish(&mut bench, run.invalid_tests, outcome)?;
+        self_test.ok_or_else(|| RunError::Config("the self-test measured nothing".into()))
+    }
+}
+
+/// A run under way.
+struct Run<'s> {
+    suite: &'s Suite,
+    description: TesterDescription,
+    invalid_tests: Vec<String>,
+    /// What each test still to come will take.
+    todo: Vec<Duration>,
+}
+
+/// What is known of one size with one modifier.
+struct Item {
+    traffic: Traffic,
+    throughput: Option<ThroughputResult>,
+}
+
+impl Run<'_> {
+    fn all(
+        &mut self,
+        bench: &mut Bench<'_>,
+        looped: Option<&mut dyn Tester>,
+    ) -> Result<(), RunError> {
+        self.suite.config.check()?;
+        let mut rounds = vec![];
+        for modifier in &self.suite.config.modifiers {
+            rounds.push(self.items(*modifier)?);
+        }
+        let will_self_test = self.suite.self_test.is_none() && looped.is_some();
+        self.plan(will_self_test, rounds.len());
+        bench.emit(self.started())?;
+        let self_test = self.know_thyself(bench, looped)?;
+        for items in &mut rounds {
+            for test in self.tests() {
+                self.test_all_sizes(bench, test, items, self_test.as_ref())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn only_self_test(&mut self, bench: &mut Bench<'_>) -> Result<SelfTest, RunError> {
+        self.suite.config.check()?;
+        self.items(Modifier::None)?;
+        self.plan_self_test();
+        bench.emit(self.started())?;
+        let self_test = self.measure_tester(bench)?;
+        bench.emit(Event::SelfTestFinished(Box::new(self_test.clone())))?;
+        Ok(self_test)
+    }
+
+    /// The traffic of every size; refuses the configuration before anything is sent.
+    fn items(&self, modifier: Modifier) -> Result<Vec<Item>, RunError> {
+        let config = &self.suite.config;
+        let item = |size| {
+            let traffic = Traffic::new(config, &self.suite.topology, size, modifier)?;
+            self.check_ports(&traffic)?;
+            Ok(Item { traffic, throughput: None })
+        };
+        config.frame_sizes.iter().map(item).collect()
+    }
+
+    fn check_ports(&self, traffic: &Traffic) -> Result<(), RunError> {
+        let largest = traffic.size().largest();
+        for attachment in &self.suite.topology.ports {
+            let port = self.description.ports.iter().find(|port| port.id == attachment.port);
+            let port = port.ok_or_else(|| {
+                RunError::Config(format!("the tester has no {}", attachment.port))
+            })?;
+            if largest.bytes() > port.max_frame_size_bytes {
+                return Err(RunError::Config(format!(
+                    "{} carries frames of at most {} bytes, {largest} are asked for: raise its MTU \
+                     or leave out that size",
+                    port.name, port.max_frame_size_bytes
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The tests asked for, in order, with throughput first where another needs it.
+    fn tests(&self) -> Vec<TestKind> {
+        let mut tests = self.suite.config.tests.clone();
+        tests.retain(|test| *test != TestKind::SelfTest);
+        if tests.iter().any(|test| *test != TestKind::FrameLoss) {
+            tests.push(TestKind::Throughput);
+        }
+        tests.sort();
+        tests.dedup();
+        tests
+    }
+
+    fn started(&self) -> Event {
+        let suite = self.suite;
+        Event::RunStarted(Box::new(RunStarted {
+            program: suite.program.clone(),
+            device: suite.device.clone(),
+            environment: suite.environment.clone(),
+            config: serde_json::to_value(&suite.config).unwrap_or_default(),
+            tester: self.description.clone(),
+            estimate: self.todo.iter().copied().sum(),
+        }))
+    }
+
+    /// The tester's own limits: measured, or known from an earlier day.
+    fn know_thyself(
+        &mut self,
+        bench: &mut Bench<'_>,
+        looped: Option<&mut dyn Tester>,
+    ) -> Result<Option<SelfTest>, RunError> {
+        let self_test = match (&self.suite.self_test, looped) {
+            (Some(known), _) => Some(known.clone()),
+            (None, Some(looped)) => {
+                Some(bench.with_tester(looped, |bench| self.measure_tester(bench))?)
+            }
+            (None, None) => None,
+        };
+        match &self_test {
+            Some(known) => bench.emit(Event::SelfTestFinished(Box::new(known.clone())))?,
+            None => bench.emit(Event::Warning(
+                "no self-test: what the tester itself can offer and receive is not known, and a \
+                 limit of its own could pass for the device's; run `netanvil selftest`"
+                    .into(),
+            ))?,
+        }
+        Ok(self_test)
+    }
+
+    fn measure_tester(&mut self, bench: &mut Bench<'_>) -> Result<SelfTest, RunError> {
+        let config = &self.suite.config;
+        let topology = self.suite.topology.looped();
+        let mut sizes = vec![];
+        for size in &config.frame_sizes {
+            let traffic = Traffic::new(config, &topology, size, Modifier::None)?;
+            self.begin(bench, TestKind::SelfTest, &traffic)?;
+            sizes.push(self_test_size(bench, config, &traffic)?);
+        }
+        let ports = bench.tester().describe().ports.iter();
+        let ports: Vec<_> =
+            ports.map(|port| format!("{} ({})", port.name, port.port_type)).collect();
+        Ok(SelfTest { ports: ports.join(", "), sizes })
+    }
+
+    fn test_all_sizes(
+        &mut self,
+        bench: &mut Bench<'_>,
+        test: TestKind,
+        items: &mut [Item],
+        self_test: Option<&SelfTest>,
+    ) -> Result<(), RunError> {
+        let smallest = items.iter().map(|item| item.traffic.size().smallest()).min();
+        for item in items {
+            if test == TestKind::Reset && Some(item.traffic.size().smallest()) != smallest {
+                continue;
+            }
+            let known = self_test.and_then(|known| known.of_size(&item.traffic.frame_size()));
+            let subject = Subject::new(&self.suite.config, &item.traffic, &self.description, known);
+            match subject {
+                Ok(subject) => self.test(bench, test, &subject, &mut item.throughput)?,
+                Err(why) => {
+                    self.begin(bench, test, &item.traffic)?;
+                    let name = name(test, &item.traffic);
+                    bench.emit(Event::Warning(format!("{name}: {why}")))?;
+                    self.invalid_tests.push(name);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn test(
+        &mut self,
+        bench: &mut Bench<'_>,
+        test: TestKind,
+        subject: &Subject<'_>,
+        known: &mut Option<ThroughputResult>,
+    ) -> Result<(), RunError> {
+        if test == TestKind::Reset {
+            for kind in &self.suite.config.reset.kinds {
+                self.test_reset(bench, subject, known.as_ref(), *kind)?;
+            }
+            return Ok(());
+        }
+        self.begin(bench, test, subject.traffic)?;
+        let result = match (test, known.as_ref()) {
+            (TestKind::Throughput, _) => {
+                let result = throughput(bench, subject)?;
+                *known = Some(result.clone());
+                TestResult::Throughput(result)
+            }
+            (TestKind::FrameLoss, _) => TestResult::FrameLoss(frame_loss(bench, subject)?),
+            (TestKind::Latency, Some(known)) => {
+                TestResult::Latency(latency(bench, subject, known)?)
+            }
+            (TestKind::BackToBack, Some(known)) => {
+                TestResult::BackToBack(back_to_back(bench, subject, known)?)
+            }
+            (TestKind::Recovery, Some(known)) => {
+                TestResult::Recovery(recovery(bench, subject, known)?)
+            }
+            _ => return Ok(()),
+        };
+        self.finish_test(bench, result, subject.traffic)
+    }
+
+    fn test_reset(
+        &mut self,
+        bench: &mut Bench<'_>,
+        subject: &Subject<'_>,
+        known: Option<&ThroughputResult>,
+        kind: ResetKind,
+    ) -> Result<(), RunError> {
+        let Some(known) = known else { return Ok(()) };
+        self.begin(bench, TestKind::Reset, subject.traffic)?;
+        let result = TestResult::Reset(reset(bench, subject, known, kind)?);
+        self.finish_test(bench, result, subject.traffic)
+    }
+
+    fn finish_test(
+        &mut self,
+        bench: &mut Bench<'_>,
+        result: TestResult,
+        traffic: &Traffic,
+    ) -> Result<(), RunError> {
+        if result.is_invalid() {
+            self.invalid_tests.push(name(result.kind(), traffic));
+        }
+        bench.emit(Event::TestFinished(Box::new(result)))
+    }
+
+    /// A test begins: its share of the estimate is now the one under way.
+    fn begin(
+        &mut self,
+        bench: &mut Bench<'_>,
+        test: TestKind,
+        traffic: &Traffic,
+    ) -> Result<(), RunError> {
+        let share = if self.todo.is_empty() { Duration::ZERO } else { self.todo.remove(0) };
+        bench.clock.test = share;
+        bench.clock.spent = Duration::ZERO;
+        bench.clock.later = self.todo.iter().copied().sum();
+        bench.emit(Event::TestStarted(TestStarted {
+            test,
+            frame_size: traffic.frame_size(),
+            direction: traffic.direction(),
+            modifier: traffic.modifier(),
+            remaining: bench.clock.remaining(),
+        }))
+    }
+
+    fn plan_self_test(&mut self) {
+        let sizes = &self.suite.config.frame_sizes;
+        let share = estimate::of(&self.suite.config, TestKind::SelfTest, FrameRate::ZERO);
+        self.todo.extend(sizes.iter().map(|_| share));
+    }
+
+    /// What every test will take, in the order in which they run.
+    fn plan(&mut self, self_test: bool, rounds: usize) {
+        if self_test {
+            self.plan_self_test();
+        }
+        let config = &self.suite.config;
+        // Only the logarithm of the highest rate matters here.
+        let ceiling = FrameRate::from_fps(1_000_000);
+        let tests = self.tests();
+        for &test in (0..rounds).flat_map(|_| &tests) {
+            let times = match test {
+                TestKind::Reset => config.reset.kinds.len(),
+                _ => config.frame_sizes.len(),
+            };
+            let share = estimate::of(config, test, ceiling);
+            self.todo.extend((0..times).map(|_| share));
+        }
+    }
+}
+
+fn finish(
+    bench: &mut Bench<'_>,
+    invalid_tests: Vec<String>,
+    outcome: Result<(), RunError>,
+) -> Result<RunFinished, RunError> {
+    let (trials, invalid_trials) = bench.trials();
+    let stopped_by = outcome.as_ref().err().map(ToString::to_string);
+    let finished = RunFinished { trials, invalid_trials, invalid_tests, stopped_by };
+    let told = bench.emit(Event::RunFinished(finished.clone()));
+    // What stopped the run says more than that its end could not be told.
+    outcome.and(told)?;
+    Ok(finished)
+}
+
+/// Such as `throughput, 64`.
+fn name(test: TestKind, traffic: &Traffic) -> String {
+    let size = traffic.frame_size();
+    match traffic.modifier() {
+        Modifier::None => format!("{test}, {size}"),
+        modifier => format!("{test}, {size}, with {modifier}"),
+    }
+}
+
+impl TestResult {
+    /// Whether the tester, not the device, kept the test from a result.
+    pub fn is_invalid(&self) -> bool {
+        use crate::rfc2544::{BurstOutcome, RecoveryOutcome};
+        match self {
+            TestResult::Throughput(result) => {
+                matches!(result.throughput.finding, Finding::Invalid { .. })
+            }
+            TestResult::Latency(result) => {
+                !result.trials.is_empty() && result.trials.iter().all(|t| !t.invalid.is_empty())
+            }
+            TestResult::FrameLoss(result) => result.points.iter().all(|p| !p.invalid.is_empty()),
+            TestResult::BackToBack(result) => {
+                let is_invalid =
+                    |found: &BurstOutcome| matches!(found, BurstOutcome::Invalid { .. });
+                !result.searches.is_empty()
+                    && result.searches.iter().all(|search| is_invalid(&search.outcome))
+            }
+            TestResult::Recovery(result) => {
+                let is_invalid =
+                    |outcome: &RecoveryOutcome| matches!(outcome, RecoveryOutcome::Invalid { .. });
+                !result.trials.is_empty()
+                    && result.trials.iter().all(|trial| is_invalid(&trial.outcome))
+            }
+            TestResult::Reset(result) => {
+                !result.trials.is_empty() && result.trials.iter().all(|t| !t.invalid.is_empty())
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Back-to-back frames: the burst that a known queue takes, and the queue computed back from it.
+
+use crate::bed::*;
+use method::rfc2544::{BackToBackResult, BurstOutcome, ThroughputResult, back_to_back, throughput};
+use method::{Bench, RunError, Subject, SuiteConfig};
+use sim::{Patch, QueueLimit, SimPort, SimTester, StoreAndForward};
+use units::{Duration, FrameRate, FrameSize, LineRate};
+
+/// 100 Mb/s: 148,809.5 frames of 64 bytes a second.
+const PORTS: [SimPort; 2] = [SimPort::physical(LineRate::from_mbps(100)); 2];
+
+fn measure(config: &SuiteConfig, tester: &mut SimTester<StoreAndForward>) -> BackToBackResult {
+    run(config, tester, both).0
+}
+
+fn both(bench: &mut Bench<'_>, subject: &Subject<'_>) -> Result<BackToBackResult, RunError> {
+    let found: ThroughputResult = throughput(bench, subject)?;
+    back_to_back(bench, subject, &found)
+}
+
+/// The longest burst that a queue of `queue` frames takes whole. Frame k comes at k times t; the
+/// server has finished floor((k t) / s) of those before it, and one is in service.
+fn longest_burst(interval: Duration, service: Duration, queue: u64) -> u64 {
+    let is_lost = |k: u64| {
+        let finished = (interval * k).as_ps() / service.as_ps();
+        k - finished > queue
+    };
+    (1..).find(|k| is_lost(*k)).unwrap()
+}
+
+#[test]
+fn the_burst_and_the_buffer_of_a_known_queue() {
+    let queue = 500;
+    let capacity = FrameRate::from_fps(100_000);
+    let mut config = config();
+    config.search.resolution_percent = 0.2;
+    config.back_to_back.repetitions = 3;
+    config.back_to_back.step_frames = 1;
+    config.back_to_back.resolution_percent = 0.0;
+    let device = StoreAndForward::with_capacity(capacity, QueueLimit::Frames(queue));
+    let result = measure(&config, &mut SimTester::new(&PORTS, device));
+    let interval = LineRate::from_mbps(100).max_frame_rate(FrameSize::MIN_ETHERNET).interval();
+    let truth = longest_burst(interval, capacity.interval(), queue);
+    assert_eq!(result.searches.len(), 3);
+    for search in &result.searches {
+        assert_eq!((search.frames, &search.outcome), (truth, &BurstOutcome::Measured));
+    }
+    let summary = result.summary.unwrap();
+    assert_eq!((summary.frames.mean, summary.frames.standard_deviation), (truth as f64, 0.0));
+    // The corrected buffer is the queue, as exactly as the throughput is known: 500 frames of
+    // queue raise it by 500 a second at most, which is 0.5 %, and its resolution is 0.2 %.
+    let buffer = summary.corrected_buffer_frames;
+    assert!((buffer - queue as f64).abs() < 0.03 * queue as f64, "{buffer}");
+    assert!(result.burst_rate_is_theoretical);
+}
+
+#[test]
+fn a_limit_that_is_too_low_is_told() {
+    let mut config = config();
+    config.back_to_back.limit_s = 0.01;
+    let device =
+        StoreAndForward::with_capacity(FrameRate::from_fps(100_000), QueueLimit::Frames(2_000));
+    let result = measure(&config, &mut SimTester::new(&PORTS, device));
+    assert_eq!(result.searches[0].outcome, BurstOutcome::AtLimit);
+    assert_eq!(result.summary, None);
+    assert!(result.notes.iter().any(|note| note.contains("higher limit")), "{:?}", result.notes);
+}
+
+#[test]
+fn sizes_that_cannot_be_tested_are_refused_with_the_reason() {
+    let refusal = |config: &SuiteConfig| {
+        let mut tester = SimTester::new(&PORTS, Patch::default());
+        let (result, _) = run(config, &mut tester, both);
+        assert!(result.searches.is_empty());
+        result.not_measured.unwrap()
+    };
+    let mut config = config();
+    config.trial.duration_s = 0.05;
+    config.search.trial_duration_s = 0.05;
+    assert!(refusal(&config).contains("theoretical maximum"));
+    config.frame_sizes = vec!["imix".parse().unwrap()];
+    assert!(refusal(&config).contains("a mix of frame sizes"));
+}
+
+/// The wait after a burst begins when the burst has been received (RFC 9004 section 6.2): a deep
+/// queue that drains for longer than the wait costs no frame.
+#[test]
+fn a_deep_queue_is_waited_for() {
+    let mut config = config();
+    config.trial.duration_s = 5.0;
+    config.search.trial_duration_s = 5.0;
+    config.trial.drain_s = 1.0;
+    config.back_to_back.wait_s = 0.05;
+    config.back_to_back.limit_s = 0.5;
+    let device =
+        StoreAndForward::with_capacity(FrameRate::from_fps(10_000), QueueLimit::Frames(5_000));
+    let result = measure(&config, &mut SimTester::new(&PORTS, device));
+    let frames = result.summary.unwrap().frames.mean;
+    // 5,000 x 148,810 / 138,810.
+    assert!((5_100.0..=5_370.0).contains(&frames), "{frames}");
+}

@@ -1,0 +1,89 @@
+//! What the tests share: addresses, a configuration of short trials, and a bench.
+
+use method::rfc2544::ThroughputResult;
+use method::{
+    Attachment, Bench, Direction, Event, Forwarding, Modifier, Profile, RunError, Subject,
+    SuiteConfig, Topology, Traffic,
+};
+use sim::{DeviceUnderTest, SimPort, SimTester};
+use std::net::{Ipv4Addr, Ipv6Addr};
+use trial::{PortId, Tester};
+use units::{FrameSize, LineRate};
+use wire::ethernet::MacAddr;
+use wire::size::SizePattern;
+
+pub const GIGABIT: SimPort = SimPort::physical(LineRate::from_gbps(1));
+pub const VIRTUAL: SimPort = SimPort::nominal(LineRate::from_gbps(1));
+
+pub fn topology(forwarding: Forwarding) -> Topology {
+    let attachment = |index: u8| Attachment {
+        port: PortId(index.into()),
+        mac: MacAddr([2, 0, 0, 0, index, 2]),
+        host_ipv4: Ipv4Addr::new(198, 18 + index, 1, 2),
+        host_ipv6: Ipv6Addr::new(0x2001, 2, 0, 0x8000 * u16::from(index), 0, 0, 0, 2),
+        device_mac: MacAddr([2, 0, 0, 0, index, 1]),
+        device_ipv4: Ipv4Addr::new(198, 18 + index, 1, 1),
+        device_ipv6: Ipv6Addr::new(0x2001, 2, 0, 0x8000 * u16::from(index), 0, 0, 0, 1),
+        network_hosts_ipv4: (0..=255).map(|n| Ipv4Addr::new(198, 18 + index, n, 129)).collect(),
+        network_hosts_ipv6: (0..256)
+            .map(|n| {
+                Ipv6Addr::new(0x2001, 2, 0, 0x4000 + 0x8000 * u16::from(index) + n, 0, 0, 0, 1)
+            })
+            .collect(),
+    };
+    Topology { forwarding, ports: [attachment(0), attachment(1)] }
+}
+
+/// Trials of a second, waits of little.
+pub fn config() -> SuiteConfig {
+    let mut config = SuiteConfig::of(Profile::Quick);
+    config.frame_sizes = vec![size(64)];
+    config.trial.duration_s = 1.0;
+    config.trial.drain_s = 0.5;
+    config.trial.learning_wait_s = 0.1;
+    config.search.trial_duration_s = 1.0;
+    config.search.resolution_percent = 1.0;
+    config.search.lowest_load_percent = 0.1;
+    config.throughput.loss_tolerances_percent = vec![];
+    config
+}
+
+pub fn size(bytes: u32) -> SizePattern {
+    SizePattern::Fixed(FrameSize::from_bytes(bytes))
+}
+
+/// Runs `work` for one size of `config` on `tester`, with the events in order.
+pub fn run<R>(
+    config: &SuiteConfig,
+    tester: &mut dyn Tester,
+    work: impl FnOnce(&mut Bench<'_>, &Subject<'_>) -> Result<R, RunError>,
+) -> (R, Vec<Event>) {
+    let topology = topology(Forwarding::Routed);
+    let size = &config.frame_sizes[0];
+    let traffic = Traffic::new(config, &topology, size, config.modifiers[0]).unwrap();
+    let description = tester.describe().clone();
+    let subject = Subject::new(config, &traffic, &description, None).unwrap();
+    let mut events = vec![];
+    let mut bench = Bench::new(tester, &mut events, config.trial.invalid_retries, config.seed);
+    let result = work(&mut bench, &subject).unwrap();
+    (result, events)
+}
+
+/// Throughput of a simulated device.
+pub fn throughput_of(
+    config: &SuiteConfig,
+    ports: [SimPort; 2],
+    device: impl DeviceUnderTest,
+) -> ThroughputResult {
+    run(config, &mut SimTester::new(&ports, device), method::rfc2544::throughput).0
+}
+
+pub fn bidirectional(mut config: SuiteConfig) -> SuiteConfig {
+    config.direction = Direction::Bidirectional;
+    config
+}
+
+pub fn with_modifier(mut config: SuiteConfig, modifier: Modifier) -> SuiteConfig {
+    config.modifiers = vec![modifier];
+    config
+}

@@ -1,0 +1,79 @@
+//! Frame loss rate: the curve of a known server, and the rule that ends it.
+
+use crate::bed::*;
+use method::rfc2544::{FrameLossResult, MaximumOf, frame_loss};
+use sim::{
+    ClosedForm, EveryNth, Fate, Impaired, Law, Patch, QueueLimit, SimTester, StoreAndForward, laws,
+};
+use units::LineRate;
+
+fn closed_form(law: impl Law) -> FrameLossResult {
+    run(&config(), &mut ClosedForm::new(&[VIRTUAL; 2], law), frame_loss).0
+}
+
+/// Two successive lossless trials end it: a lossless device needs 100 % and 90 % only.
+#[test]
+fn a_lossless_device_needs_two_trials() {
+    let result = closed_form(laws::never_lossy());
+    let loads: Vec<f64> = result.points.iter().map(|point| point.percent_of_maximum).collect();
+    assert_eq!(loads, [100.0, 90.0]);
+    assert!(result.ended_with_two_lossless);
+    assert_eq!(result.maximum_of, MaximumOf::Medium);
+}
+
+/// A server of 60 % of the line: loss is 1 - 0.6/load above, nothing below; ends at 50 %.
+#[test]
+fn the_curve_is_the_servers() {
+    let line = LineRate::from_mbps(10).max_frame_rate(units::FrameSize::MIN_ETHERNET);
+    let ports = [sim::SimPort::physical(LineRate::from_mbps(10)); 2];
+    let device = StoreAndForward::with_capacity(line.scaled(0.6), QueueLimit::Frames(8));
+    let mut tester = SimTester::new(&ports, device);
+    let (result, _) = run(&config(), &mut tester, frame_loss);
+    assert_eq!(result.points.len(), 6, "100 to 50 %");
+    for point in &result.points {
+        let truth = (1.0 - 60.0 / point.percent_of_theoretical).max(0.0) * 100.0;
+        let buffer = 9.0 / point.expected_frames as f64 * 100.0;
+        assert!(point.invalid.is_empty());
+        assert!(
+            (point.loss_percent - truth).abs() <= buffer + 0.02,
+            "at {} %: {} instead of {truth}",
+            point.percent_of_theoretical,
+            point.loss_percent
+        );
+    }
+}
+
+/// An even share of 1 in 1,000, exact to the frame at every load; no two lossless trials.
+#[test]
+fn one_in_a_thousand_is_exact_at_every_load() {
+    let mut config = config();
+    config.frame_loss.step_percent = 20.0;
+    let device = Impaired::new(Patch::default(), EveryNth::new(1_000, Fate::Drop));
+    let ports = [sim::SimPort::nominal(LineRate::from_mbps(10)); 2];
+    let (result, _) = run(&config, &mut SimTester::new(&ports, device), frame_loss);
+    assert_eq!(result.points.len(), 5);
+    let mut counted = 0;
+    for point in &result.points {
+        let lost = point.expected_frames - point.received_frames;
+        let expected = (counted + point.expected_frames) / 1_000 - counted / 1_000;
+        counted += point.expected_frames;
+        assert_eq!(lost, expected, "at {} %", point.percent_of_maximum);
+    }
+    assert!(!result.ended_with_two_lossless);
+    assert!(result.notes.iter().any(|note| note.contains("no two successive")));
+}
+
+/// What the tester itself loses is no point of the device's curve, and no lossless trial either.
+#[test]
+fn invalid_points_are_no_part_of_the_curve() {
+    let result = closed_form(laws::slow_tester(1_000_000.0, laws::never_lossy()));
+    let invalid: Vec<f64> = result
+        .points
+        .iter()
+        .filter(|point| !point.invalid.is_empty())
+        .map(|point| point.percent_of_maximum)
+        .collect();
+    assert_eq!(invalid, [100.0, 90.0, 80.0, 70.0], "the line's maximum is 1.488 M");
+    assert_eq!(result.points.len(), 6, "then two lossless ones");
+    assert!(result.notes.iter().any(|note| note.contains("4 loads could not")));
+}

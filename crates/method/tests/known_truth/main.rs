@@ -1,0 +1,14 @@
+//! Every method against simulated devices whose truth is known: the answer must be the analytic
+//! one within the stated resolution, and a failing tester must never pass for a failing device.
+
+mod back_to_back;
+mod bed;
+mod frame_loss;
+mod latency;
+mod modifiers;
+mod recovery;
+mod reset;
+mod resume;
+mod selftest;
+mod suite;
+mod throughput;

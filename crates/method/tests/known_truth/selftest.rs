@@ -1,0 +1,113 @@
+//! The tester's measurement of itself, and what a device's result within its limits reads.
+
+use crate::bed::*;
+use method::rfc2544::{MaximumOf, frame_loss, throughput};
+use method::{
+    Bench, Finding, Forwarding, Modifier, RunError, SelfTestSize, Subject, SuiteConfig, Traffic,
+    self_test_size,
+};
+use sim::{Limits, Patch, QueueLimit, SimTester, StoreAndForward};
+use trial::Tester;
+use units::{Duration, FrameRate};
+
+fn self_test(config: &SuiteConfig, tester: &mut dyn Tester) -> SelfTestSize {
+    let topology = topology(Forwarding::Routed).looped();
+    let traffic = Traffic::new(config, &topology, &config.frame_sizes[0], Modifier::None).unwrap();
+    let mut events = vec![];
+    let mut bench = Bench::new(tester, &mut events, 3, 1);
+    self_test_size(&mut bench, config, &traffic).unwrap()
+}
+
+fn short() -> SuiteConfig {
+    let mut config = config();
+    config.self_test.trial_duration_s = 0.1;
+    config.self_test.resolution_percent = 1.0;
+    config
+}
+
+fn tester_of(fps: u64) -> SimTester<Patch> {
+    let limits = Limits { max_rate: Some(FrameRate::from_fps(fps)), ..Limits::default() };
+    let delay = Duration::from_ns(300);
+    SimTester::new(&[VIRTUAL.propagation(delay), VIRTUAL.propagation(delay)], Patch::default())
+        .limits(limits)
+}
+
+#[test]
+fn the_testers_own_maximum_and_floor_are_found() {
+    let known = self_test(&short(), &mut tester_of(200_000));
+    let rate = known.maximum.rate.unwrap().fps();
+    assert!((197_900.0..=200_300.0).contains(&rate), "{rate}");
+    let floor = known.floor_low.unwrap();
+    assert_eq!((floor.min, floor.max), (Duration::from_ns(600), Duration::from_ns(600)));
+    assert_eq!(floor.jitter_mean_ns, Some(0.0));
+    assert!((known.high_rate.fps() / rate - 0.9).abs() < 1e-6);
+}
+
+#[test]
+fn a_tester_that_reaches_the_line_is_no_limit() {
+    let known = self_test(&short(), &mut SimTester::new(&[GIGABIT; 2], Patch::default()));
+    assert_eq!(known.maximum.finding, Finding::AtTheoreticalMaximum);
+}
+
+/// What the tester loses on the way in bounds it as well.
+#[test]
+fn a_tester_that_loses_what_it_receives_is_bounded_by_that() {
+    let law = |offered: sim::Offered| sim::Response {
+        dropped_by_tester: (offered.rate.fps() as u64).saturating_sub(300_000),
+        ..sim::Response::default()
+    };
+    let known = self_test(&short(), &mut sim::ClosedForm::new(&[VIRTUAL; 2], law));
+    let rate = known.maximum.rate.unwrap().fps();
+    assert!((296_000.0..=300_001.0).contains(&rate), "{rate}");
+}
+
+fn with_self_test<R>(
+    config: &SuiteConfig,
+    known: &SelfTestSize,
+    device: StoreAndForward,
+    work: impl FnOnce(&mut Bench<'_>, &Subject<'_>) -> Result<R, RunError>,
+) -> R {
+    let topology = topology(Forwarding::Routed);
+    let traffic = Traffic::new(config, &topology, &config.frame_sizes[0], Modifier::None).unwrap();
+    let limits = Limits { max_rate: Some(FrameRate::from_fps(200_000)), ..Limits::default() };
+    let mut tester = SimTester::new(&[VIRTUAL; 2], device).limits(limits);
+    let description = tester.describe().clone();
+    let subject = Subject::new(config, &traffic, &description, Some(known)).unwrap();
+    let mut events = vec![];
+    let mut bench = Bench::new(&mut tester, &mut events, 3, 1);
+    work(&mut bench, &subject).unwrap()
+}
+
+fn device(fps: u64) -> StoreAndForward {
+    StoreAndForward::with_capacity(FrameRate::from_fps(fps), QueueLimit::Frames(20))
+}
+
+#[test]
+fn a_device_beyond_the_tester_reads_at_least_and_one_below_is_measured() {
+    let mut config = short();
+    config.trial.duration_s = 0.2;
+    config.search.trial_duration_s = 0.2;
+    let known = self_test(&config, &mut tester_of(200_000));
+    let fast = with_self_test(&config, &known, device(900_000), throughput);
+    assert!(matches!(fast.throughput.finding, Finding::AtLeast { .. }));
+    assert_eq!(fast.throughput.rate, known.maximum.rate);
+    assert_eq!(fast.throughput.invalid_trials, 0, "nothing beyond the known maximum is tried");
+    assert_eq!(fast.conditions.tester_max, known.maximum.rate);
+    // Within what the self-test cannot tell apart.
+    let near = with_self_test(&config, &known, device(198_000), throughput);
+    assert!(matches!(near.throughput.finding, Finding::AtLeast { .. }), "{:?}", near.throughput);
+    let slow = with_self_test(&config, &known, device(90_000), throughput);
+    assert_eq!(slow.throughput.finding, Finding::Measured);
+}
+
+#[test]
+fn frame_loss_goes_from_the_testers_maximum_and_says_so() {
+    let mut config = short();
+    config.trial.duration_s = 0.2;
+    let known = self_test(&config, &mut tester_of(200_000));
+    let result = with_self_test(&config, &known, device(100_000), frame_loss);
+    assert_eq!(result.maximum_of, MaximumOf::Tester);
+    assert!(result.points.iter().all(|point| point.invalid.is_empty()));
+    assert!(result.points[0].loss_percent > 40.0);
+    assert!(result.notes[0].contains("the tester's own maximum"));
+}
