@@ -13,6 +13,7 @@
 
 mod af_packet;
 mod af_xdp;
+mod capture;
 mod choose;
 pub mod clock;
 mod control;
@@ -32,6 +33,7 @@ pub mod xdp;
 
 pub use af_packet::AfPacketPort;
 pub use af_xdp::AfXdpPort;
+pub use capture::{CaptureWish, Captured, CapturedFrame};
 pub use choose::{Choice, Facts, PortType, choose};
 pub use ethtool::Ethtool;
 pub use interface::{Interface, InterfaceCounters, InterfaceState};

@@ -13,6 +13,7 @@
 //! signals.close(sent)          ... returns the account
 //! ```
 
+use crate::{CaptureWish, Captured};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -53,6 +54,16 @@ pub trait TransmitHalf: Send {
         stop_at: Instant,
         signals: &TrialSignals,
     ) -> Result<Transmission, TesterError>;
+
+    /// Says which frames to keep in trials prepared from now on.
+    fn capture(&mut self, wish: Option<CaptureWish>) -> Result<(), TesterError> {
+        wish.map_or(Ok(()), |_| Err(no_capture()))
+    }
+
+    /// The frames kept since it was prepared.
+    fn captured(&mut self) -> Captured {
+        Captured::default()
+    }
 }
 
 /// What became of a plan to transmit.
@@ -87,6 +98,24 @@ pub trait ReceiveHalf: Send {
     /// returned.
     fn notes(&mut self) -> Vec<String> {
         vec![]
+    }
+
+    /// Says which frames to keep in trials prepared from now on.
+    fn capture(&mut self, wish: Option<CaptureWish>) -> Result<(), TesterError> {
+        wish.map_or(Ok(()), |_| Err(no_capture()))
+    }
+
+    /// The frames kept since it was prepared.
+    fn captured(&mut self) -> Captured {
+        Captured::default()
+    }
+}
+
+fn no_capture() -> TesterError {
+    TesterError::Unsupported {
+        port: "any".into(),
+        what: "capturing on this type of port".into(),
+        remedy: "use --port-type xdp or capture nothing".into(),
     }
 }
 

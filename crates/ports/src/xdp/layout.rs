@@ -23,7 +23,7 @@ macro_rules! shared {
 shared! {
     Time = 16, SegmentEntry = 80, InsertionEntry = 64, StreamEntry = 24, TransmitState = TRANSMIT_STATE,
     HistogramEntry = HISTOGRAM, ReceiveControl = 24, Expected = 56, FingerprintEntry = 16,
-    Jump = 16, Account = ACCOUNT, TaggedEntry = 16, QueueAccount = 32,
+    Jump = 16, Account = ACCOUNT, TaggedEntry = 16, QueueAccount = 32, CaptureState = 24,
 }
 // SAFETY: a plain number of eight bytes.
 unsafe impl Shared for u64 {}
@@ -133,7 +133,8 @@ pub(super) struct StreamEntry {
     pub slot: u32,
     pub first_slot: u32,
     pub period: u32,
-    pub id: u32,
+    pub id: u16,
+    pub is_captured: u16,
 }
 
 /// A histogram as the programs count it.
@@ -287,4 +288,13 @@ pub(super) struct QueueAccount {
     pub foreign: u64,
     pub foreign_bytes: u64,
     pub corrupted: u64,
+}
+
+/// How far a capture has come.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct CaptureState {
+    pub wanted: u64,
+    pub found: u64,
+    pub lost: u64,
 }

@@ -7,6 +7,8 @@
 #[cfg(xdp_programs)]
 mod accounts;
 #[cfg(xdp_programs)]
+mod capture;
+#[cfg(xdp_programs)]
 mod interrupt;
 #[cfg(xdp_programs)]
 mod layout;

@@ -1,6 +1,7 @@
 //! The receiving half: lays out the accounts for the receive program and reads them at the end.
 
 use super::accounts::{Seconds, StreamQueues};
+use super::capture::{Capture, ring_bytes};
 use super::layout::{
     Account, Expected, FingerprintEntry, QueueAccount, ReceiveControl, TaggedEntry,
 };
@@ -8,7 +9,7 @@ use super::program::{Object, failed, receive_object};
 use super::shared::SharedArray;
 use super::transmit::targets;
 use crate::clock;
-use crate::{Interface, ReceiveHalf, TrialSignals};
+use crate::{CaptureWish, Captured, Interface, ReceiveHalf, TrialSignals};
 use aya::programs::ProgramError;
 use aya::programs::xdp::{XdpLink, XdpMode};
 use std::mem::offset_of;
@@ -17,6 +18,8 @@ use trial::{ExpectedStream, Fingerprint, PortReceived, ReceivePlan, StreamId, Te
 use units::{Duration, Instant};
 use wire::signature::{Form, Key};
 
+/// Flag in `by_number`: frames of the stream are captured.
+const CAPTURED_STREAM: u64 = 1 << 32;
 /// How often the accounts are looked at while they are counted.
 const LOOK_EVERY: Duration = Duration::from_ms(1);
 
@@ -25,7 +28,9 @@ pub(super) struct XdpReceive {
     name: String,
     queues: usize,
     link: Option<XdpLink>,
+    wish: Option<CaptureWish>,
     accounts: Accounts,
+    capture: Option<Capture>,
 }
 
 impl XdpReceive {
@@ -33,13 +38,20 @@ impl XdpReceive {
     pub fn open(interface: &Interface) -> Result<Self, TesterError> {
         let name = interface.name();
         let queues = interface.ethtool().receive_queues() as usize;
-        let mut accounts = Accounts::new(name, queues, &nothing_expected())?;
+        let mut accounts = Accounts::new(name, queues, &nothing_expected(), None)?;
         let program = accounts.object.load_program("receive")?;
         let id = program
             .attach_to_if_index(interface.index(), XdpMode::Driver)
             .map_err(|error| cannot_attach(name, &error))?;
         let link = program.take_link(id).map_err(|error| failed(name, "attach", &error))?;
-        Ok(XdpReceive { name: name.into(), queues, link: Some(link), accounts })
+        Ok(XdpReceive {
+            name: name.into(),
+            queues,
+            link: Some(link),
+            wish: None,
+            accounts,
+            capture: None,
+        })
     }
 }
 
@@ -52,13 +64,17 @@ impl XdpReceive {
 
 impl ReceiveHalf for XdpReceive {
     fn prepare(&mut self, plan: &ReceivePlan) -> Result<(), TesterError> {
-        let mut accounts = Accounts::new(&self.name, self.queues, plan)?;
+        let wish = self.wish.as_ref();
+        let mut accounts = Accounts::new(&self.name, self.queues, plan, wish)?;
+        let capture = wish.map(|wish| Capture::new(&self.name, &mut accounts.object, wish));
+        let capture = capture.transpose()?;
         let program = accounts.object.load_program("receive")?;
         let error = |error: ProgramError| failed(&self.name, "replace the XDP program", &error);
         let link = self.link.take().expect("attached since it was opened");
         let id = program.attach_to_link(link).map_err(error)?;
         self.link = Some(program.take_link(id).map_err(error)?);
         self.accounts = accounts;
+        self.capture = capture;
         Ok(())
     }
 
@@ -77,6 +93,7 @@ impl ReceiveHalf for XdpReceive {
                 seconds.fetch(&accounts.accounts, index);
             }
             let expected = accounts.expected_arrivals(plan);
+            self.capture.iter_mut().for_each(Capture::fetch);
             signals.note_arrivals(plan.port, accounts.arrivals(), expected);
             if let Some(sent) = closed {
                 let sent_of = |id: StreamId| sent.get(&id).copied().unwrap_or(0);
@@ -88,6 +105,15 @@ impl ReceiveHalf for XdpReceive {
 
     fn drops(&mut self) -> Result<Vec<(String, u64)>, TesterError> {
         Ok(vec![])
+    }
+
+    fn capture(&mut self, wish: Option<CaptureWish>) -> Result<(), TesterError> {
+        self.wish = wish;
+        Ok(())
+    }
+
+    fn captured(&mut self) -> Captured {
+        self.capture.take().map(Capture::into_captured).unwrap_or_default()
     }
 }
 
@@ -105,7 +131,12 @@ struct Accounts {
 }
 
 impl Accounts {
-    fn new(name: &str, queues: usize, plan: &ReceivePlan) -> Result<Self, TesterError> {
+    fn new(
+        name: &str,
+        queues: usize,
+        plan: &ReceivePlan,
+        wish: Option<&CaptureWish>,
+    ) -> Result<Self, TesterError> {
         let expected = expected_entries(&plan.streams);
         let prints = fingerprints(&plan.streams);
         let numbers = plan.streams.iter().map(|stream| usize::from(stream.id.0) + 1).max();
@@ -121,13 +152,19 @@ impl Accounts {
             ("lengths", lengths),
             ("tagged", tagged as usize),
             ("fingerprints", prints.len()),
+            ("captured", ring_bytes(wish, longest_bytes(plan))),
         ];
-        let object =
-            Object::load(name, receive_object(), &entries, &constants(queues, plan, &prints))?;
+        let object = Object::load(
+            name,
+            receive_object(),
+            &entries,
+            &constants(queues, plan, &prints, wish),
+        )?;
         let array = |name: &str, len| object.array::<u64>(name, len);
         let by_number = array("by_number", numbers.unwrap_or(0))?;
         for (index, stream) in plan.streams.iter().enumerate() {
-            by_number.write(stream.id.0.into(), &(index as u64 + 1));
+            let flag = if wish.is_some_and(|w| w.wants(stream.id)) { CAPTURED_STREAM } else { 0 };
+            by_number.write(stream.id.0.into(), &((index as u64 + 1) | flag));
         }
         let all_lengths = plan.streams.iter().flat_map(|stream| &stream.lengths_bytes);
         let to = array("lengths", lengths)?;
@@ -231,6 +268,12 @@ fn nothing_expected() -> ReceivePlan {
     }
 }
 
+/// A guess: devices may lengthen frames, and foreign ones have any length.
+fn longest_bytes(plan: &ReceivePlan) -> usize {
+    let lengths = plan.streams.iter().flat_map(|stream| &stream.lengths_bytes);
+    lengths.max().map_or(0, |longest| *longest as usize)
+}
+
 /// One bit a frame.
 fn seen_words(stream: &ExpectedStream) -> usize {
     stream.frames_max.div_ceil(64) as usize
@@ -280,7 +323,8 @@ fn constants(
     queues: usize,
     plan: &ReceivePlan,
     prints: &[FingerprintEntry],
-) -> [(&'static str, u32); 8] {
+    wish: Option<&CaptureWish>,
+) -> [(&'static str, u32); 10] {
     let has = |form| u32::from(plan.forms.contains(&form));
     let has_tags = plan.streams.iter().any(|stream| stream.tagging.is_some());
     [
@@ -292,6 +336,8 @@ fn constants(
         ("HAS_SHORT", has(Form::Short)),
         ("HAS_COMPACT", has(Form::Compact)),
         ("HAS_TAGS", has_tags.into()),
+        ("CAPTURE", wish.is_some().into()),
+        ("CAPTURE_ALL", wish.is_some_and(|wish| wish.streams.is_empty()).into()),
     ]
 }
 

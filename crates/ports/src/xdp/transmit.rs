@@ -1,5 +1,6 @@
 //! The sending half: lays out a trial for the transmit program and has the kernel run it.
 
+use super::capture::{Capture, ring_bytes};
 use super::interrupt;
 use super::layout::{
     InsertionEntry, MAX_INSERTIONS, SegmentEntry, StreamEntry, TransmitState, finished,
@@ -8,7 +9,7 @@ use super::program::{Object, SLOT_HEADER_BYTES, failed, transmit_object};
 use super::shared::SharedArray;
 use crate::clock::{self, TICK};
 use crate::namespace::NetworkNamespace;
-use crate::{Ethtool, Interface, Transmission, TransmitHalf, TrialSignals};
+use crate::{CaptureWish, Captured, Ethtool, Interface, Transmission, TransmitHalf, TrialSignals};
 use aya::TestRun as _;
 use aya::maps::xdp::XdpMapError;
 use aya::maps::{DevMap, MapData};
@@ -30,7 +31,9 @@ pub(super) struct XdpTransmit {
     ifindex: u32,
     namespace: NetworkNamespace,
     ethtool: Ethtool,
+    wish: Option<CaptureWish>,
     prepared: Option<Prepared>,
+    captured: Captured,
 }
 
 impl XdpTransmit {
@@ -39,7 +42,15 @@ impl XdpTransmit {
         let namespace = NetworkNamespace::current()
             .map_err(|error| failed(&name, "find its network namespace", &error))?;
         let ethtool = Ethtool::open(&name)?;
-        Ok(XdpTransmit { name, ifindex: interface.index(), namespace, ethtool, prepared: None })
+        Ok(XdpTransmit {
+            name,
+            ifindex: interface.index(),
+            namespace,
+            ethtool,
+            wish: None,
+            prepared: None,
+            captured: Captured::default(),
+        })
     }
 
     /// Makes the program's frames leave by this interface. An interface's number means something
@@ -94,6 +105,7 @@ pub(super) struct Prepared {
     /// What the kernel makes live frames of; each gets its slot's bytes over it.
     blank: Vec<u8>,
     batch: u32,
+    capture: Option<Capture>,
     /// The program redirects through it; gone when the interface goes.
     _device: DevMap<MapData>,
 }
@@ -112,13 +124,24 @@ impl TransmitHalf for XdpTransmit {
         stop_at: Instant,
         signals: &TrialSignals,
     ) -> Result<Transmission, TesterError> {
-        let prepared = self.prepared.take().expect("prepared before it transmits");
+        let mut prepared = self.prepared.take().expect("prepared before it transmits");
         prepared.set_times(start, stop_at);
         let taken_before = self.taken();
-        prepared.run(&self.name, plan, stop_at, signals)?;
+        let ran = prepared.run(&self.name, plan, stop_at, signals);
+        self.captured = prepared.capture.take().map(Capture::into_captured).unwrap_or_default();
+        ran?;
         let report = prepared.report(plan);
         let not_sent_frames = self.not_sent(&report, taken_before)?;
         Ok(Transmission { report, not_sent_frames })
+    }
+
+    fn capture(&mut self, wish: Option<CaptureWish>) -> Result<(), TesterError> {
+        self.wish = wish;
+        Ok(())
+    }
+
+    fn captured(&mut self) -> Captured {
+        std::mem::take(&mut self.captured)
     }
 }
 
@@ -134,8 +157,10 @@ impl Prepared {
             ("order", plan.order.len()),
             ("segments", segments.len()),
             ("slots", plan.set.slots().len()),
+            ("captured", ring_bytes(port.wish.as_ref(), longest)),
         ];
-        let mut object = Object::load(name, object, &entries, &[])?;
+        let constants = [("CAPTURE", port.wish.is_some().into())];
+        let mut object = Object::load(name, object, &entries, &constants)?;
         let streams = object.array("streams", plan.set.streams().len())?;
         for (index, stream) in plan.set.streams().iter().enumerate() {
             streams.write(
@@ -143,7 +168,8 @@ impl Prepared {
                 &StreamEntry {
                     first_slot: stream.first_slot as u32,
                     period: stream.period as u32,
-                    id: stream.id.0.into(),
+                    id: stream.id.0,
+                    is_captured: port.wish.as_ref().is_some_and(|w| w.wants(stream.id)).into(),
                     ..Default::default()
                 },
             );
@@ -157,6 +183,8 @@ impl Prepared {
         let state = object.array::<TransmitState>("state", 1)?;
         state.write(0, &initial_state(plan, &segments));
         let device = port.device_map(&mut object)?;
+        let capture = port.wish.as_ref().map(|wish| Capture::new(name, &mut object, wish));
+        let capture = capture.transpose()?;
         object.load_program("transmit")?;
         let blank = vec![0; longest.max(60)];
         Ok(Prepared {
@@ -165,6 +193,7 @@ impl Prepared {
             streams,
             blank,
             batch: batch_for(&plan.schedule),
+            capture,
             _device: device,
         })
     }

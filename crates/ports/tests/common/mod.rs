@@ -205,3 +205,44 @@ pub fn run_with<P: Port>(
 pub fn run<P: Port>(trial: &Trial, ports: &mut [P]) -> Outcome {
     run_with(trial, ports, |_, _| ())
 }
+
+/// Makes the UDP checksum of an IPv4 frame from [`frame`] good again.
+pub fn mend_udp_checksum(bytes: &mut [u8]) {
+    let length = (bytes.len() - 34) as u32;
+    bytes[40..42].fill(0);
+    let pseudo = u32::from(ones_sum(&bytes[26..34], 0)) + 17 + length;
+    let sum = !ones_sum(&bytes[34..], pseudo);
+    bytes[40..42].copy_from_slice(&sum.to_be_bytes());
+}
+
+/// A packet socket to send single frames by.
+pub struct RawSocket(std::os::fd::OwnedFd);
+
+impl RawSocket {
+    pub fn open(interface: &str) -> Self {
+        use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+        let index = ifindex(interface) as i32;
+        // SAFETY: the descriptor is new and ours; the address is plain data and outlives the call.
+        #[allow(unsafe_code)]
+        unsafe {
+            let fd = libc::socket(libc::AF_PACKET, libc::SOCK_RAW, 0);
+            assert!(fd >= 0, "{}", std::io::Error::last_os_error());
+            let socket = OwnedFd::from_raw_fd(fd);
+            let mut address: libc::sockaddr_ll = std::mem::zeroed();
+            address.sll_family = libc::AF_PACKET as u16;
+            address.sll_ifindex = index;
+            let size = size_of::<libc::sockaddr_ll>() as u32;
+            let bound = libc::bind(socket.as_raw_fd(), (&raw const address).cast(), size);
+            assert_eq!(bound, 0, "{}", std::io::Error::last_os_error());
+            RawSocket(socket)
+        }
+    }
+
+    pub fn send(&self, frame: &[u8]) {
+        use std::os::fd::AsRawFd;
+        // SAFETY: `frame` is readable for its length.
+        #[allow(unsafe_code)]
+        let sent = unsafe { libc::send(self.0.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
+        assert_eq!(sent, frame.len() as isize, "{}", std::io::Error::last_os_error());
+    }
+}
