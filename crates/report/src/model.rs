@@ -7,7 +7,7 @@ use method::rfc2544::{
 };
 use method::{
     Conditions, Direction, Event, Modifier, RunFinished, RunStarted, SelfTest, TestKind,
-    TestResult, TrialRecord,
+    TestResult, TrialRecord, Verdict,
 };
 use std::collections::BTreeMap;
 use trial::InvalidReason;
@@ -141,7 +141,7 @@ impl Report {
                 reasons: BTreeMap::new(),
             });
             counts.trials += 1;
-            if !record.result.is_valid() {
+            if record.verdict == Verdict::Invalid {
                 counts.invalid += 1;
                 let mut kinds: Vec<String> =
                     record.result.invalid_reasons().iter().map(reason_kind).collect();
@@ -184,7 +184,8 @@ pub struct TrialCounts {
     pub test: TestKind,
     /// How many were run.
     pub trials: u64,
-    /// Those among them in which the tester did not keep up.
+    /// Those among them that decided nothing, because the tester did not keep up. (In a self-test
+    /// that is a finding, not an invalid trial.)
     pub invalid: u64,
     /// Why: kind of reason, and in how many trials it was found (one trial may have several).
     pub reasons: BTreeMap<String, u64>,

@@ -55,8 +55,9 @@ pub struct TrialRow {
     pub tester_drops: u64,
     /// What it means to the test.
     pub verdict: Verdict,
-    /// Why it is invalid; empty where it is not.
-    pub reasons: Vec<String>,
+    /// Where the tester did not keep up; never empty for an invalid trial. A self-test looks for
+    /// such faults, and a reset may cause them: there they invalidate nothing.
+    pub faults: Vec<String>,
     /// What the reader should know of it.
     pub notes: Vec<String>,
 }
@@ -96,7 +97,7 @@ impl TrialRow {
             sent_late_frames: reports().map(|report| report.late_frames).sum(),
             tester_drops: result.tester_drops(),
             verdict: record.verdict,
-            reasons: result.invalid_reasons().iter().map(ToString::to_string).collect(),
+            faults: result.invalid_reasons().iter().map(ToString::to_string).collect(),
             notes: result.notes.clone(),
         }
     }

@@ -57,7 +57,8 @@ impl Axis {
         let (from, to) = (min / 1.25, max * 1.25);
         let decades = (from.log10().floor() as i32)..=(to.log10().ceil() as i32);
         let mantissas: &[f64] = match (to / from).log10() {
-            span if span < 1.2 => &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
+            span if span < 0.5 => &[1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0],
+            span if span < 1.2 => &[1.0, 2.0, 3.0, 5.0],
             span if span < 3.0 => &[1.0, 2.0, 5.0],
             _ => &[1.0],
         };

@@ -150,6 +150,7 @@ impl Chart {
         let mut plot = ChartBuilder::on(root)
             .margin_top(18)
             .margin_right(40)
+            .margin_left(12)
             .x_label_area_size(92)
             .y_label_area_size(self.y_label_area())
             .build_cartesian_2d(self.x.clone(), self.y.clone())?;

@@ -40,9 +40,6 @@ pub(super) fn throughput(group: &Group<'_>) -> Option<Chart> {
             Some(result.conditions.theoretical_max)
         }),
         line("tester alone", Ink::Tester, Mark::Square, &|result| result.conditions.tester_max),
-        line("device: throughput, no loss", Ink::Device, Mark::Circle, &|result| {
-            result.throughput.rate
-        }),
     ];
     series.extend(tolerances(results).into_iter().enumerate().map(|(number, tolerance)| {
         let name = format!("device: up to {tolerance} % loss (not throughput)");
@@ -51,6 +48,10 @@ pub(super) fn throughput(group: &Group<'_>) -> Option<Chart> {
             found.find(|found| found.loss_tolerance_percent == tolerance)?.rate
         };
         line(&name, Ink::Series(number + 2), Mark::of_series(number + 2), &found)
+    }));
+    // Last, so that nothing hides it.
+    series.push(line("device: throughput, no loss", Ink::Device, Mark::Circle, &|result| {
+        result.throughput.rate
     }));
     series.push(limited(results));
     series.retain(|series| !series.points.is_empty());
@@ -362,9 +363,9 @@ pub(super) fn timeline(report: &Report) -> Option<Chart> {
 }
 
 fn timeline_point(x: f64, y: f64, row: &TrialRow) -> Point {
-    let reasons = if row.reasons.is_empty() { String::new() } else { row.reasons.join("; ") };
+    let faults = row.faults.join("; ");
     let hover = format!(
-        "trial {}, {}, {}: {} of {} frames lost; {} {reasons}",
+        "trial {}, {}, {}: {} of {} frames lost; {} {faults}",
         row.number,
         row.test,
         row.frame_size,

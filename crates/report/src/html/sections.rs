@@ -4,7 +4,7 @@ use super::plots;
 use super::sources::SOURCES;
 use crate::model::{Group, Report, Status};
 use crate::number::{grouped, share_of};
-use crate::tables::{self, Table};
+use crate::tables::{self, Column, Table};
 use maud::{Markup, html};
 use method::{Finding, TestKind};
 use serde_json::Value;
@@ -35,8 +35,8 @@ pub(super) fn head(report: &Report) -> Markup {
                     strong { "Not conformant." }
                     " These results depart from the standards:"
                     ul {
-                        @for (deviation, tests) in &deviations {
-                            li { (deviation) " " small { "(" (words(tests)) ")" } }
+                        @for (tests, deviations) in by_tests(&deviations, report) {
+                            li { strong { (tests) ":" } " " (deviations.join("; ")) }
                         }
                     }
                 }
@@ -50,9 +50,24 @@ pub(super) fn head(report: &Report) -> Markup {
     }
 }
 
-fn words(tests: &[TestKind]) -> String {
-    let words: Vec<String> = tests.iter().map(ToString::to_string).collect();
-    words.join(", ")
+/// Departures put together that hold for the same tests.
+fn by_tests<'a>(
+    deviations: &'a [(String, Vec<TestKind>)],
+    report: &Report,
+) -> Vec<(String, Vec<&'a str>)> {
+    let mut run: Vec<TestKind> = report.results.iter().map(|result| result.kind()).collect();
+    run.dedup();
+    let mut by_tests: Vec<(String, Vec<&str>)> = vec![];
+    for (deviation, tests) in deviations {
+        let words: Vec<String> = tests.iter().map(ToString::to_string).collect();
+        let all = run.iter().all(|test| tests.contains(test));
+        let words = if all { "all tests".into() } else { words.join(", ") };
+        match by_tests.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, known)) => known.push(deviation),
+            None => by_tests.push((words, vec![deviation])),
+        }
+    }
+    by_tests
 }
 
 fn incomplete(report: &Report) -> Markup {
@@ -210,7 +225,9 @@ fn grid(table: &Table) -> Markup {
                         @for row in &table.rows {
                             tr {
                                 @for (column, cell) in table.columns.iter().zip(row) {
-                                    td.num[column.numeric].bad[is_bad(cell)] { (cell) }
+                                    td.num[column.numeric].bad[is_bad(cell)].whole[is_short(column, cell)] {
+                                        (cell)
+                                    }
                                 }
                             }
                         }
@@ -227,6 +244,11 @@ fn grid(table: &Table) -> Markup {
 /// Cells that must not be passed over.
 fn is_bad(cell: &str) -> bool {
     cell.starts_with("INVALID") || cell == "invalid" || cell.starts_with(">=")
+}
+
+/// A verdict of a few words stays on its line.
+fn is_short(column: &Column, cell: &str) -> bool {
+    column.title == "verdict" && cell.len() < 26
 }
 
 /// How many trials counted, and all of them at a glance.

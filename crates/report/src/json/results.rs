@@ -279,8 +279,7 @@ struct RecoveryTrial<'a> {
     outcome: &'static str,
     recovery_ps: Option<u64>,
     observed_ps: Option<u64>,
-    lost_in_overload_frames: u64,
-    lost_after_frames: u64,
+    lost_frames: u64,
     invalid_reasons: &'a [String],
 }
 
@@ -300,8 +299,7 @@ impl<'a> From<&'a RecoveryResult> for Recovery<'a> {
                 outcome,
                 recovery_ps: ps(recovery),
                 observed_ps: ps(observed),
-                lost_in_overload_frames: trial.lost_in_overload,
-                lost_after_frames: trial.lost_after,
+                lost_frames: trial.lost_frames,
                 invalid_reasons: reasons,
             }
         });

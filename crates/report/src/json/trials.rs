@@ -57,7 +57,8 @@ pub(crate) struct Trial {
     lateness_p99_ps: Option<u64>,
     lateness_max_ps: Option<u64>,
     tester_dropped_frames: u64,
-    invalid_reasons: String,
+    /// Where the tester did not keep up; never empty for an invalid trial.
+    tester_faults: String,
     notes: String,
 }
 
@@ -90,7 +91,7 @@ impl Trial {
             lateness_p99_ps: row.lateness_p99.map(Duration::as_ps),
             lateness_max_ps: row.lateness_max.map(Duration::as_ps),
             tester_dropped_frames: row.tester_drops,
-            invalid_reasons: row.reasons.join("; "),
+            tester_faults: row.faults.join("; "),
             notes: row.notes.join("; "),
         }
     }

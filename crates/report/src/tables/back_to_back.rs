@@ -91,9 +91,6 @@ fn notes(table: &mut Table, result: &BackToBackResult) {
             result.limit
         )],
     );
-    if !result.burst_rate_is_theoretical {
-        table.note(size, ["bursts are sent at the tester's rate, not the medium's".to_string()]);
-    }
     for search in &result.searches {
         match &search.outcome {
             BurstOutcome::AtLimit => table

@@ -3,7 +3,7 @@
 use super::{Table, about, fps};
 use crate::model::Group;
 use crate::number;
-use method::rfc2544::{FrameLossResult, LossPoint, MaximumOf};
+use method::rfc2544::{FrameLossResult, LossPoint};
 
 /// RFC 2544 section 26.3.
 pub(super) fn table(group: &Group<'_>) -> Option<Table> {
@@ -54,19 +54,6 @@ fn loss_cell(point: &LossPoint) -> String {
 
 fn notes(table: &mut Table, result: &FrameLossResult) {
     let size = &result.conditions.frame_size;
-    if result.maximum_of == MaximumOf::Tester {
-        let share = result.maximum.fps() / result.conditions.theoretical_max.fps();
-        table.note(
-            size,
-            [format!(
-                "100 % is the tester's own maximum, {} % of the medium's",
-                number::share_of(share * 100.0)
-            )],
-        );
-    }
-    if !result.ended_with_two_lossless {
-        table.note(size, ["no two successive loads were without loss".to_string()]);
-    }
     for point in result.points.iter().filter(|point| !point.invalid.is_empty()) {
         let load = point.percent_of_maximum;
         table.note(size, [format!("invalid at {load} %: {}", point.invalid.join("; "))]);

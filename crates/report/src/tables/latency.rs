@@ -26,6 +26,7 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
             "typical us",
             "worst case us",
             "tester floor us",
+            "frame time us",
             "trials",
             "<verdict",
         ],
@@ -49,9 +50,19 @@ fn row(result: &LatencyResult) -> Vec<String> {
         optional(rfc8219, |l| microseconds(l.typical)),
         optional(rfc8219, |l| microseconds(l.worst_case)),
         optional(result.tester_floor, microseconds),
+        frame_time(result),
         super::trials_cell(result.trials.len() as u32, invalid as u32),
         verdict(result).into(),
     ]
+}
+
+/// What the frame's bits take on the lines, for those who want another definition of latency.
+fn frame_time(result: &LatencyResult) -> String {
+    match (result.definition.serialization_in, result.definition.serialization_out) {
+        (Some(within), Some(out)) if within == out => microseconds(within),
+        (Some(within), Some(out)) => format!("{} / {}", microseconds(within), microseconds(out)),
+        _ => "-".into(),
+    }
 }
 
 fn verdict(result: &LatencyResult) -> &'static str {
@@ -81,13 +92,6 @@ fn notes(table: &mut Table, result: &LatencyResult) {
                 "typical and worst case are medians of {} trials with {} tagged frames each",
                 rfc8219.repetitions, rfc8219.tags
             )],
-        );
-    }
-    let definition = &result.definition;
-    if let (Some(within), Some(out)) = (definition.serialization_in, definition.serialization_out) {
-        table.note(
-            size,
-            [format!("the frame takes {within} on the sending and {out} on the receiving line")],
         );
     }
     table.note(size, result.notes.iter().cloned());

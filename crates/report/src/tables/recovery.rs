@@ -23,8 +23,7 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
             "recovery mean ms",
             "min ms",
             "max ms",
-            "lost in overload",
-            "lost after",
+            "lost frames",
             "trials counted",
             "<verdict",
         ],
@@ -37,8 +36,8 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
 }
 
 fn row(result: &RecoveryResult) -> Vec<String> {
-    let lost: u64 = result.trials.iter().map(|trial| trial.lost_in_overload).sum();
-    let after: u64 = result.trials.iter().map(|trial| trial.lost_after).sum();
+    let run = Some(result.trials.len()).filter(|trials| *trials > 0);
+    let lost: u64 = result.trials.iter().map(|trial| trial.lost_frames).sum();
     vec![
         result.conditions.frame_size.clone(),
         optional(result.throughput, fps),
@@ -46,9 +45,8 @@ fn row(result: &RecoveryResult) -> Vec<String> {
         optional(result.mean, milliseconds),
         optional(result.min, milliseconds),
         optional(result.max, milliseconds),
-        grouped(lost),
-        grouped(after),
-        format!("{} of {}", recovered(result), result.trials.len()),
+        optional(run, |_| grouped(lost)),
+        optional(run, |trials| format!("{} of {trials}", recovered(result))),
         verdict(result).into(),
     ]
 }
@@ -72,12 +70,6 @@ fn verdict(result: &RecoveryResult) -> &'static str {
 fn notes(table: &mut Table, result: &RecoveryResult) {
     let size = &result.conditions.frame_size;
     table.note(size, result.not_measured.iter().map(|why| format!("not measured: {why}")));
-    if result.overload_is_maximum {
-        table.note(
-            size,
-            ["the overload is the maximum, less than 110 % of the throughput".to_string()],
-        );
-    }
     for trial in &result.trials {
         match &trial.outcome {
             RecoveryOutcome::Recovered { .. } => {}

@@ -28,7 +28,7 @@ pub(super) fn table(self_test: &SelfTest) -> Table {
     for size in &self_test.sizes {
         table.rows.push(row(size));
         let frame_size = &size.conditions.frame_size;
-        table.note(frame_size, super::throughput::finding_notes(&size.maximum));
+        table.note(frame_size, super::throughput::notes(&size.maximum));
         table.note(frame_size, size.conditions.given_up.iter().cloned());
     }
     table

@@ -34,7 +34,7 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
             trials_cell(found.trials, found.invalid_trials),
             verdict(found).into(),
         ]);
-        table.note(&conditions.frame_size, finding_notes(found));
+        table.note(&conditions.frame_size, limits(found));
         table.note(&conditions.frame_size, conditions.given_up.iter().cloned());
         table.note(&conditions.frame_size, result.notes.iter().cloned());
     }
@@ -55,7 +55,7 @@ pub(super) fn with_tolerance(group: &Group<'_>) -> Option<Table> {
             "loss measured %",
             "% of theoretical",
             "resolution fps",
-            "trials",
+            "further trials",
             "<verdict",
         ],
     );
@@ -71,7 +71,7 @@ pub(super) fn with_tolerance(group: &Group<'_>) -> Option<Table> {
                 trials_cell(found.trials, found.invalid_trials),
                 verdict(found).into(),
             ]);
-            table.note(&result.conditions.frame_size, finding_notes(found));
+            table.note(&result.conditions.frame_size, notes(found));
         }
     }
     Some(table)
@@ -98,24 +98,79 @@ pub(super) fn verdict(found: &RateFound) -> &'static str {
     }
 }
 
-pub(super) fn finding_notes(found: &RateFound) -> Vec<String> {
-    let mut notes = match &found.finding {
-        Finding::Measured | Finding::AtTheoreticalMaximum => vec![],
-        Finding::AtLeast { why } => vec![format!("the tester was the limit: {why}")],
-        Finding::NothingPassed { lowest, loss_percent } => vec![format!(
-            "even {} lost {} % of the frames",
-            lowest,
-            number::percent(loss_percent / 100.0)
-        )],
+/// What kept a search from finding the device's own limit.
+pub(super) fn limits(found: &RateFound) -> Option<String> {
+    match &found.finding {
+        Finding::AtLeast { why } => Some(format!("the tester was the limit: {why}")),
         Finding::Invalid { reasons } => {
-            vec![format!("no valid trial, nothing is known of the device: {}", reasons.join("; "))]
+            Some(format!("no valid trial, nothing is known of the device: {}", reasons.join("; ")))
         }
-    };
+        Finding::Measured | Finding::AtTheoreticalMaximum | Finding::NothingPassed { .. } => None,
+    }
+}
+
+/// The same, and what the rate found is worth.
+pub(super) fn notes(found: &RateFound) -> Vec<String> {
+    let mut notes: Vec<String> = limits(found).into_iter().collect();
+    if let Finding::NothingPassed { lowest, loss_percent } = &found.finding {
+        let loss = number::percent(loss_percent / 100.0);
+        notes.push(format!("even {lowest} lost {loss} % of the frames"));
+    }
     if found.failed_trials_at_rate > 0 {
         notes.push(format!(
-            "the rate reported lost frames in {} of {} full-length trials",
+            "{} of {} trials at the rate found lost more than allowed and passed on repetition",
             found.failed_trials_at_rate, found.trials_at_rate
         ));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use units::{Duration, FrameRate};
+
+    fn found(finding: Finding, rate: Option<FrameRate>) -> RateFound {
+        RateFound {
+            loss_tolerance_percent: 0.0,
+            finding,
+            rate,
+            percent_of_theoretical: None,
+            offered: rate,
+            loss_percent: Some(0.0),
+            upper: None,
+            resolution_fps: None,
+            resolution_percent_of_theoretical: None,
+            trial_duration: Duration::from_secs(60),
+            trials: 1,
+            invalid_trials: 0,
+            trials_at_rate: 1,
+            failed_trials_at_rate: 0,
+            search: String::new(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_printed_rate_is_never_more_than_was_found(millifps in 1u64..1_000_000_000_000) {
+            let rate = FrameRate::new(millifps, 1_000);
+            let printed = rate_cell(&found(Finding::Measured, Some(rate)));
+            let value: f64 = printed.replace(',', "").parse().unwrap();
+            prop_assert!(value <= rate.fps() + 1e-9, "{} for {:?}", printed, rate);
+            prop_assert!(value > rate.fps() * 0.99 - 1e-9, "{} for {:?}", printed, rate);
+            let bound = rate_cell(&found(Finding::AtLeast { why: "x".into() }, Some(rate)));
+            prop_assert_eq!(bound, format!(">= {printed}"));
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_printed_as_a_number() {
+        let lowest = FrameRate::from_fps(1_488);
+        let nothing = Finding::NothingPassed { lowest, loss_percent: 3.0 };
+        assert_eq!(rate_cell(&found(nothing, None)), "< 1,488");
+        let invalid = Finding::Invalid { reasons: vec!["too slow".into()] };
+        assert_eq!(rate_cell(&found(invalid.clone(), None)), "invalid");
+        assert!(limits(&found(invalid, None)).unwrap().contains("too slow"));
+    }
 }

@@ -94,7 +94,7 @@ fn row(trial: &TrialRow) -> Vec<String> {
     cells.push(optional(trial.lateness_max, microseconds));
     cells.push(grouped(trial.tester_drops));
     let mut verdict = vec![verdict_word(trial.verdict).to_string()];
-    verdict.extend(trial.reasons.iter().chain(&trial.notes).cloned());
+    verdict.extend(trial.faults.iter().chain(&trial.notes).cloned());
     cells.push(verdict.join("; "));
     cells
 }

@@ -1,0 +1,193 @@
+//! Numbers in tables, JSON, CSV and HTML equal those of the events.
+
+use crate::{EVENTS, report};
+use report::terminal::{self, Style};
+use report::{Report, csv, html, json};
+use serde_json::Value;
+
+/// The events as any reader of `events.jsonl` sees them.
+fn saved() -> Vec<Value> {
+    EVENTS.iter().map(|event| serde_json::to_value(event).unwrap()).collect()
+}
+
+fn of_kind(kind: &str) -> Vec<Value> {
+    saved().iter().filter_map(|event| event.get(kind).cloned()).collect()
+}
+
+fn sum(values: &Value, keep: impl Fn(&Value) -> bool, member: &str) -> u64 {
+    let values = values.as_array().unwrap().iter().filter(|value| keep(value));
+    values.map(|value| value[member].as_u64().unwrap()).sum()
+}
+
+/// A rate as it is saved: frames in seconds.
+fn fps(rate: &Value) -> f64 {
+    rate["frames"].as_f64().unwrap() / rate["per_seconds"].as_f64().unwrap()
+}
+
+/// Cells of the CSV as text, by row and name of column.
+fn rows(csv: &str) -> Vec<std::collections::BTreeMap<String, String>> {
+    ::csv::Reader::from_reader(csv.as_bytes()).deserialize().map(Result::unwrap).collect()
+}
+
+/// Cells of the table after a heading of the page.
+fn html_rows(page: &str, heading: &str) -> Vec<Vec<String>> {
+    let after = &page[page.find(heading).unwrap_or_else(|| panic!("no {heading}"))..];
+    let body = after.split_once("<tbody>").unwrap().1.split_once("</tbody>").unwrap().0;
+    let rows = body.split("<tr>").skip(1);
+    let cell = |cell: &str| {
+        let text = cell.split_once('>').unwrap().1.split_once("</td>").unwrap().0;
+        text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
+    };
+    rows.map(|row| row.split("<td").skip(1).map(cell).collect()).collect()
+}
+
+#[test]
+fn every_trial_is_in_every_form_with_the_counts_that_were_saved() {
+    let records = of_kind("trial_finished");
+    assert!(records.len() > 50, "a run of {} trials tests little", records.len());
+    let invalid = records.iter().filter(|r| r["verdict"] == "invalid").count();
+    assert!(invalid > 0, "the sample is to have invalid trials");
+    let report = report();
+    let in_csv = rows(&csv::trials(&report));
+    let in_json: Value = serde_json::from_str(&json::render(&report)).unwrap();
+    let page = html::render(&report);
+    let in_html = html_rows(&page, "Appendix: every trial");
+    assert_eq!(in_csv.len(), records.len());
+    assert_eq!(in_html.len(), records.len());
+    for (at, record) in records.iter().enumerate() {
+        let streams = &record["result"]["streams"];
+        let test = |stream: &Value| stream["role"] == "test";
+        let lost = sum(streams, test, "lost");
+        let sent = sum(streams, test, "sent");
+        let received = sum(streams, test, "received");
+        assert_eq!(sent, received + lost, "the sample's streams are unicast");
+        let foreign = sum(&record["result"]["received"], |_| true, "foreign");
+        let reordered = sum(streams, test, "reordered");
+        let expected = [
+            ("offered_frames", sent),
+            ("forwarded_frames", received),
+            ("lost_frames", lost),
+            ("reordered_frames", reordered),
+            ("foreign_frames", foreign),
+        ];
+        for (column, count) in expected {
+            assert_eq!(in_csv[at][column], count.to_string(), "{column} of trial {at}");
+            assert_eq!(in_json["trials"][at][column], count, "{column} of trial {at}");
+        }
+        let cells: Vec<&str> = in_html[at].iter().map(String::as_str).collect();
+        let digits = |cell: &str| cell.replace(',', "").parse::<u64>().unwrap();
+        assert_eq!(digits(cells[0]), record["number"].as_u64().unwrap());
+        assert_eq!([cells[9], cells[10], cells[11]].map(digits), [sent, received, lost]);
+        let is_invalid = cells.last().unwrap().starts_with("INVALID");
+        assert_eq!(is_invalid, record["verdict"] == "invalid", "{cells:?}");
+    }
+    let invalid_in_csv = in_csv.iter().filter(|row| row["verdict"] == "invalid").count();
+    assert_eq!(invalid_in_csv, invalid);
+    assert!(in_csv.iter().all(|r| r["verdict"] != "invalid" || !r["tester_faults"].is_empty()));
+    let text = terminal::render(&report, Style { width: None, colour: false });
+    let counted: u64 = invalid_column(&text);
+    assert_eq!(counted, invalid as u64, "{text}");
+}
+
+/// The sum of the column "invalid" of the table of trials.
+fn invalid_column(text: &str) -> u64 {
+    let table = text.split_once("\nTrials\n").unwrap().1;
+    let rows = table.lines().skip(2).take_while(|line| !line.trim().is_empty());
+    rows.map(|row| {
+        let numbers = row.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
+        numbers.take(3).last().unwrap()
+    })
+    .sum()
+}
+
+#[test]
+fn throughput_is_the_same_in_every_form_and_never_more_than_was_measured() {
+    let results: Vec<Value> =
+        of_kind("test_finished").iter().filter_map(|r| r.get("throughput").cloned()).collect();
+    assert_eq!(results.len(), 2);
+    let report = report();
+    let in_csv = rows(&csv::results(&report));
+    let in_csv: Vec<_> = in_csv.iter().filter(|row| row["quantity"] == "throughput").collect();
+    let in_json: Value = serde_json::from_str(&json::render(&report)).unwrap();
+    let page = html::render(&report);
+    let in_html = html_rows(&page, "Throughput (RFC 2544 section 26.1)");
+    let text = terminal::render(&report, Style { width: Some(100), colour: false });
+    for (at, result) in results.iter().enumerate() {
+        let rate = fps(&result["throughput"]["rate"]);
+        assert_eq!(in_csv[at]["value"].parse::<f64>().unwrap(), rate);
+        assert_eq!(in_json["throughput"][at]["throughput"]["rate_fps"], rate);
+        let printed: f64 = in_html[at][3].replace(',', "").parse().unwrap();
+        assert!(printed <= rate && rate < printed + 1.0, "{printed} for {rate}");
+        let size = result["conditions"]["frame_size"].as_str().unwrap();
+        let row = text.lines().find(|line| line.trim_start().starts_with(size)).unwrap();
+        assert!(row.contains(&in_html[at][1]), "theoretical maximum in {row}");
+        let resolution = result["throughput"]["resolution_fps"].as_f64();
+        let in_csv = in_csv[at]["high"].parse::<f64>().unwrap() - rate;
+        assert!((in_csv - resolution.unwrap_or(0.0)).abs() < 1e-6, "{in_csv} {resolution:?}");
+    }
+}
+
+#[test]
+fn loss_is_that_of_the_counts() {
+    let results: Vec<Value> =
+        of_kind("test_finished").iter().filter_map(|r| r.get("frame_loss").cloned()).collect();
+    let in_csv = rows(&csv::results(&report()));
+    let mut compared = 0;
+    for point in results.iter().flat_map(|r| r["points"].as_array().unwrap().clone()) {
+        let (expected, received) = (
+            point["expected_frames"].as_f64().unwrap(),
+            point["received_frames"].as_f64().unwrap(),
+        );
+        let percent = (expected - received) * 100.0 / expected;
+        let name = format!("loss at {} % of the maximum", point["percent_of_maximum"]);
+        let name = name.replace(".0 %", " %");
+        let of_name = in_csv.iter().filter(|row| row["quantity"] == name);
+        let values = of_name.map(|row| row["value"].parse::<f64>().unwrap());
+        assert!(values.into_iter().any(|v| (v - percent).abs() < 1e-9), "{name}: {percent}");
+        compared += 1;
+    }
+    assert!(compared >= 4, "{compared}");
+}
+
+#[test]
+fn conformance_and_hostile_words_are_in_every_form() {
+    let report = report();
+    let deviations: Vec<Value> = of_kind("test_finished");
+    let one =
+        deviations[0]["throughput"]["conditions"]["deviations"][0].as_str().unwrap().to_string();
+    let text = terminal::render(&report, Style { width: None, colour: false });
+    assert!(text.contains(&format!("NOT CONFORMANT: {one}")), "{text}");
+    assert!(csv::results(&report).contains(&one));
+    let in_json: Value = serde_json::from_str(&json::render(&report)).unwrap();
+    assert_eq!(in_json["conformant"], false);
+    let page = html::render(&report);
+    assert!(page.contains("Not conformant"));
+    // The device's name and its configuration try to be markup.
+    assert!(page.contains("R&amp;D &lt;1&gt;") && !page.contains("R&D <1>"));
+    assert!(!page.contains("<per port>"));
+}
+
+#[test]
+fn a_run_cut_off_says_so_and_keeps_what_it_has() {
+    let half = &EVENTS[..EVENTS.len() / 2];
+    let report = Report::from_events(half, vec![]);
+    let trials = half.iter().filter(|event| matches!(event, method::Event::TrialFinished(_)));
+    assert_eq!(report.trials.len(), trials.count());
+    assert!(html::render(&report).contains("Incomplete"));
+    let text = terminal::render(&report, Style { width: Some(80), colour: false });
+    assert!(text.contains("INCOMPLETE"), "{text}");
+    let in_json: Value = serde_json::from_str(&json::render(&report)).unwrap();
+    assert_eq!(in_json["status"], "cut_off");
+    assert_eq!(html::render(&Report::default()).matches("unknown device").count(), 2);
+}
+
+/// A resumed run tells again what it knew.
+#[test]
+fn what_is_told_twice_counts_once() {
+    let mut twice = EVENTS[..EVENTS.len() / 2].to_vec();
+    twice.extend(EVENTS.iter().cloned());
+    let (again, once) = (Report::from_events(&twice, vec![]), report());
+    assert!(again.trials == once.trials);
+    assert_eq!(again.results.len(), once.results.len());
+    assert_eq!((again.resumed, once.resumed), (1, 0));
+}
