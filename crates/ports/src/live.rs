@@ -101,7 +101,7 @@ impl LiveTester {
     /// Sends the prelude's frames, each group with its wait.
     fn send_prelude(&mut self, prelude: &[Prelude]) -> Result<(), TesterError> {
         for step in prelude {
-            let port = self.ports.get_mut(usize::from(step.port.0));
+            let port = self.ports.get(usize::from(step.port.0));
             let port = port.ok_or_else(|| {
                 TesterError::BadTrial("the prelude names a port there is not".into())
             })?;

@@ -2,11 +2,13 @@
 //! set up.
 
 use crate::choose::{self, Choice, Facts, PortType};
-use crate::control::ControlSocket;
+use crate::control::{Host, Responder};
 use crate::namespace::NetworkNamespace;
 use crate::{AfPacketPort, AfXdpPort, Interface, InterfaceState, Port, PortLock, af_xdp, sys, xdp};
+use std::net::IpAddr;
 use trial::{PortDescription, PortId, TesterError};
 use units::{FrameSize, LineRate};
+use wire::ethernet::MacAddr;
 
 /// Ethernet header (14 bytes) and FCS, which an MTU does not count.
 const ETHERNET_OVERHEAD_BYTES: u32 = 18;
@@ -32,7 +34,7 @@ pub struct OpenPort {
     pub(crate) interface: Interface,
     pub(crate) notes: Vec<String>,
     pub(crate) namespace: NetworkNamespace,
-    control: ControlSocket,
+    responder: Responder,
     _lock: PortLock,
 }
 
@@ -52,14 +54,14 @@ pub fn open_port(request: &PortRequest) -> Result<OpenPort, TesterError> {
         ));
     }
     let failed = |what, error: &_| sys::port_error(&request.interface, what, error);
-    let control = ControlSocket::open(interface.index())
+    let responder = Responder::start(interface.index())
         .map_err(|error| failed("open a control socket", &error))?;
     let namespace = NetworkNamespace::current()
         .map_err(|error| failed("look up its network namespace", &error))?;
     let description = describe(request, &interface, &state);
     let (port, more_notes) = open_chosen(request, &interface, description)?;
     notes.extend(more_notes);
-    Ok(OpenPort { port, interface, notes, namespace, control, _lock: lock })
+    Ok(OpenPort { port, interface, notes, namespace, responder, _lock: lock })
 }
 
 type Opened = (Box<dyn Port>, Vec<String>);
@@ -139,16 +141,32 @@ impl OpenPort {
     pub fn interface(&self) -> &Interface {
         &self.interface
     }
-    /// Frames that the tester has answered or consumed itself so far.
-    pub(crate) fn control_frames(&self) -> u64 {
-        0
+    /// From now on answers ARP and neighbour discovery for these hosts.
+    pub fn play(&self, hosts: Vec<Host>) {
+        self.responder.set_hosts(hosts);
     }
-    /// Sends single frames at once: learning frames, routing updates.
-    pub(crate) fn send_now(&mut self, frames: &[Vec<u8>]) -> Result<(), TesterError> {
-        frames
-            .iter()
-            .try_for_each(|frame| self.control.send(frame))
+    /// Asks for the hardware address of a gateway, from an address of the tester's.
+    pub fn resolve(
+        &self,
+        from: (MacAddr, IpAddr),
+        gateway: IpAddr,
+    ) -> Result<MacAddr, TesterError> {
+        self.responder.resolve(self.interface.name(), from, gateway)
+    }
+    /// Replies of SNMP agents that have arrived since they were taken last: whole frames without
+    /// FCS.
+    pub fn take_snmp_replies(&self) -> Vec<Vec<u8>> {
+        self.responder.take_replies()
+    }
+    /// Sends single frames (without FCS) at once: learning frames, routing updates.
+    pub fn send_now(&self, frames: &[Vec<u8>]) -> Result<(), TesterError> {
+        self.responder
+            .send(frames)
             .map_err(|error| sys::port_error(self.interface.name(), "send a control frame", &error))
+    }
+    /// Control frames that have arrived so far.
+    pub(crate) fn control_frames(&self) -> u64 {
+        self.responder.frames()
     }
 }
 

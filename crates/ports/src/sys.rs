@@ -75,7 +75,6 @@ pub(crate) fn bind_packet(fd: RawFd, ifindex: u32, protocol: u16) -> io::Result<
 }
 
 /// Attaches a classic BPF program to a socket.
-#[allow(dead_code)]
 pub(crate) fn attach_filter(fd: RawFd, code: &mut [libc::sock_filter]) -> io::Result<()> {
     let program = libc::sock_fprog { len: code.len() as u16, filter: code.as_mut_ptr() };
     // The kernel copies the program; `code` outlives the call.

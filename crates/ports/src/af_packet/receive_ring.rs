@@ -2,6 +2,7 @@
 //! own time stamps.
 
 use super::realtime::RealtimeOffset;
+use crate::control::is_control;
 use crate::pump::FrameSource;
 use crate::sys::{self, Mapping};
 use std::io;
@@ -158,8 +159,9 @@ impl ReceiveRing {
         for _ in 0..frames {
             let header = Header::read(block, at);
             let arrived = self.clock.to_monotonic(header.seconds, header.nanoseconds);
-            if arrived >= self.ignore_before {
-                take(arrived, header.frame(block, at));
+            let frame = header.frame(block, at);
+            if arrived >= self.ignore_before && !is_control(frame) {
+                take(arrived, frame);
                 taken += 1;
             }
             at += header.next_offset;

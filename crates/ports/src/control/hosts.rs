@@ -1,0 +1,216 @@
+//! The hosts that the tester plays on a port, and what they say when asked: pure.
+
+use std::net::{IpAddr, Ipv6Addr};
+use wire::ethernet::{self, EtherType, MacAddr};
+use wire::ipv4::Protocol;
+use wire::{arp, icmpv6, ipv6};
+
+/// A host, or many hosts behind one hardware address: it owns whole networks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Host {
+    /// Its hardware address.
+    pub mac: MacAddr,
+    /// What it owns: addresses with the lengths of their prefixes in bits (32 or 128 for one).
+    pub networks: Vec<(IpAddr, u8)>,
+    /// Addresses within its networks that are not its own, such as the device's.
+    pub except: Vec<IpAddr>,
+}
+
+impl Host {
+    /// Whether an address is this host's.
+    pub fn owns(&self, address: IpAddr) -> bool {
+        let inside = |(network, length): &(IpAddr, u8)| contains(*network, *length, address);
+        self.networks.iter().any(inside) && !self.except.contains(&address)
+    }
+}
+
+fn contains(network: IpAddr, length: u8, address: IpAddr) -> bool {
+    let (difference, width) = match (network, address) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => (u128::from(a.to_bits() ^ b.to_bits()), 32),
+        (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits(), 128),
+        _ => return false,
+    };
+    let host_bits = width - u32::from(length).min(width);
+    host_bits == 128 || difference >> host_bits == 0
+}
+
+/// What a control frame was.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Heard {
+    /// A question for one of the hosts, with the frame that answers it.
+    Question(Vec<u8>),
+    /// Somebody told his hardware address.
+    Told(IpAddr, MacAddr),
+    /// Nothing that concerns the tester.
+    Nothing,
+}
+
+/// Takes in a frame (without FCS).
+pub(super) fn hear(hosts: &[Host], frame: &[u8]) -> Heard {
+    let Ok((header, payload)) = ethernet::Repr::parse(frame) else { return Heard::Nothing };
+    match header.ether_type {
+        EtherType::ARP => hear_arp(hosts, payload),
+        EtherType::IPV6 => hear_discovery(hosts, header.src, payload).unwrap_or(Heard::Nothing),
+        _ => Heard::Nothing,
+    }
+}
+
+fn hear_arp(hosts: &[Host], packet: &[u8]) -> Heard {
+    let Ok((packet, _)) = arp::Repr::parse(packet) else { return Heard::Nothing };
+    let asked = hosts.iter().find(|host| host.owns(packet.target_ip.into()));
+    match (packet.operation, asked) {
+        (arp::Operation::Reply, _) => Heard::Told(packet.sender_ip.into(), packet.sender_mac),
+        (arp::Operation::Request, Some(host)) => {
+            let answer = packet.answer(host.mac).expect("a request has an answer");
+            Heard::Question(answer.frame(packet.sender_mac))
+        }
+        (arp::Operation::Request, None) => Heard::Nothing,
+    }
+}
+
+/// RFC 4861 section 7.1: hop limit 255 and a good checksum, or it is not heard.
+fn hear_discovery(hosts: &[Host], from: MacAddr, packet: &[u8]) -> Option<Heard> {
+    let (header, message) = ipv6::Repr::parse(packet).ok()?;
+    if header.next_header != Protocol::ICMPV6 || header.hop_limit != icmpv6::ND_HOP_LIMIT {
+        return None;
+    }
+    icmpv6::verify(header.src, header.dst, message).ok()?;
+    match icmpv6::Repr::parse(message).ok()?.0 {
+        icmpv6::Repr::NeighborSolicitation { target, source_mac } => {
+            let host = hosts.iter().find(|host| host.owns(target.into()))?;
+            let to = (source_mac.unwrap_or(from), header.src);
+            advertisement(host.mac, target, to).map(Heard::Question)
+        }
+        icmpv6::Repr::NeighborAdvertisement { target, target_mac, .. } => {
+            Some(Heard::Told(target.into(), target_mac.unwrap_or(from)))
+        }
+        _ => None,
+    }
+}
+
+/// The answer to a solicitation. One from the unspecified address is duplicate address detection:
+/// it is answered to all nodes (RFC 4861 section 7.2.4).
+fn advertisement(mac: MacAddr, target: Ipv6Addr, to: (MacAddr, Ipv6Addr)) -> Option<Vec<u8>> {
+    const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+    let detection = to.1.is_unspecified();
+    let (to_mac, to_ip) =
+        if detection { (MacAddr::of_ipv6_group(ALL_NODES), ALL_NODES) } else { to };
+    let answer = icmpv6::Repr::NeighborAdvertisement {
+        router: false,
+        solicited: !detection,
+        override_cache: true,
+        target,
+        target_mac: Some(mac),
+    };
+    Some(discovery_frame((mac, target), (to_mac, to_ip), &answer))
+}
+
+/// The question for the hardware address of `target`, from an address of the tester's.
+pub(super) fn question(from: (MacAddr, IpAddr), target: IpAddr) -> Option<Vec<u8>> {
+    match (from.1, target) {
+        (IpAddr::V4(sender_ip), IpAddr::V4(target_ip)) => {
+            let request = arp::Repr {
+                operation: arp::Operation::Request,
+                sender_mac: from.0,
+                sender_ip,
+                target_mac: MacAddr::ZERO,
+                target_ip,
+            };
+            Some(request.frame(MacAddr::BROADCAST))
+        }
+        (IpAddr::V6(source), IpAddr::V6(target)) => {
+            let group = icmpv6::solicited_node_group(target);
+            let question = icmpv6::Repr::NeighborSolicitation { target, source_mac: Some(from.0) };
+            let to = (MacAddr::of_ipv6_group(group), group);
+            Some(discovery_frame((from.0, source), to, &question))
+        }
+        _ => None,
+    }
+}
+
+fn discovery_frame(
+    from: (MacAddr, Ipv6Addr),
+    to: (MacAddr, Ipv6Addr),
+    message: &icmpv6::Repr,
+) -> Vec<u8> {
+    let message = message.message(from.1, to.1, &[]);
+    let header = ipv6::Repr {
+        dscp: 0,
+        ecn: 0,
+        flow_label: 0,
+        payload_len: message.len() as u16,
+        next_header: Protocol::ICMPV6,
+        hop_limit: icmpv6::ND_HOP_LIMIT,
+        src: from.1,
+        dst: to.1,
+    };
+    let ethernet = ethernet::Repr { dst: to.0, src: from.0, ether_type: EtherType::IPV6 };
+    ethernet.frame(&header.packet(&message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TESTER: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
+    const ROUTER: MacAddr = MacAddr([2, 0, 0, 0, 0, 9]);
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+    fn hosts() -> Vec<Host> {
+        vec![Host {
+            mac: TESTER,
+            networks: vec![(ip("198.19.1.0"), 24), (ip("2001:2:0:8000::"), 64)],
+            except: vec![ip("198.19.1.1"), ip("2001:2:0:8000::1")],
+        }]
+    }
+
+    #[test]
+    fn a_host_owns_its_networks_but_not_the_exceptions() {
+        let host = &hosts()[0];
+        assert!(host.owns(ip("198.19.1.2")) && host.owns(ip("198.19.1.254")));
+        assert!(!host.owns(ip("198.19.1.1")) && !host.owns(ip("198.19.2.2")));
+        assert!(host.owns(ip("2001:2:0:8000::ffff")) && !host.owns(ip("2001:2:0:8001::2")));
+        let all = Host { mac: TESTER, networks: vec![(ip("::"), 0)], except: vec![] };
+        assert!(all.owns(ip("2001:db8::1")) && !all.owns(ip("10.0.0.1")));
+    }
+
+    #[test]
+    fn a_question_of_one_is_answered_by_the_other_in_both_families() {
+        for (router, host) in
+            [("198.19.1.1", "198.19.1.2"), ("2001:2:0:8000::1", "2001:2:0:8000::2")]
+        {
+            let asked = question((ROUTER, ip(router)), ip(host)).unwrap();
+            let Heard::Question(answer) = hear(&hosts(), &asked) else { panic!("no answer") };
+            assert_eq!(hear(&[], &answer), Heard::Told(ip(host), TESTER));
+            assert_eq!(&answer[..6], &ROUTER.0);
+        }
+    }
+
+    #[test]
+    fn questions_for_others_and_damaged_ones_stay_unanswered() {
+        let other = question((ROUTER, ip("198.19.1.1")), ip("198.19.9.9")).unwrap();
+        assert_eq!(hear(&hosts(), &other), Heard::Nothing);
+        let own = ip("2001:2:0:8000::2");
+        let mut damaged = question((ROUTER, ip("2001:2:0:8000::1")), own).unwrap();
+        damaged[60] ^= 1;
+        assert_eq!(hear(&hosts(), &damaged), Heard::Nothing);
+        assert!(question((ROUTER, ip("198.19.1.1")), own).is_none());
+    }
+
+    #[test]
+    fn duplicate_address_detection_is_answered_to_all_nodes() {
+        let asked = question((ROUTER, ip("::")), ip("2001:2:0:8000::2")).unwrap();
+        let Heard::Question(answer) = hear(&hosts(), &asked) else { panic!("no answer") };
+        assert_eq!(&answer[..6], &[0x33, 0x33, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic() {
+        let frame = question((ROUTER, ip("2001:2:0:8000::1")), ip("2001:2:0:8000::2")).unwrap();
+        for len in 0..frame.len() {
+            let _ = hear(&hosts(), &frame[..len]);
+        }
+    }
+}

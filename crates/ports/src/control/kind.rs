@@ -1,0 +1,132 @@
+//! Which frames are the control side's: ARP, IPv6 neighbour and router discovery, and replies of
+//! SNMP agents. Everything else is a port's to account for. The XDP program of the AF_XDP port
+//! draws the same line.
+
+use wire::ethernet::EtherType;
+use wire::ipv4::Protocol;
+
+const ETHER_TYPE: usize = 12;
+const TAG_BYTES: usize = 4;
+const MAX_TAGS: usize = 2;
+const IPV4_WITHOUT_OPTIONS: u8 = 0x45;
+const SNMP_PORT: [u8; 2] = 161u16.to_be_bytes();
+/// From router solicitation to redirect.
+const DISCOVERY_TYPES: std::ops::RangeInclusive<u8> = 133..=137;
+
+/// What a control frame is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// ARP, or IPv6 neighbour or router discovery.
+    Discovery,
+    /// UDP from port 161.
+    SnmpReply,
+}
+
+/// Whether a frame belongs to the control side.
+#[inline]
+pub(crate) fn is_control(frame: &[u8]) -> bool {
+    kind_of(frame).is_some()
+}
+
+/// What a frame of the control side is; `None` for all others.
+#[inline]
+pub(super) fn kind_of(frame: &[u8]) -> Option<Kind> {
+    let mut frame = frame;
+    for _ in 0..MAX_TAGS {
+        if !matches!(ether_type(frame), Some(EtherType::VLAN | EtherType::SERVICE_VLAN)) {
+            break;
+        }
+        frame = &frame[TAG_BYTES..];
+    }
+    let discovery = Some(Kind::Discovery);
+    let snmp_if = |port: &[u8]| (port == SNMP_PORT).then_some(Kind::SnmpReply);
+    match ether_type(frame)? {
+        EtherType::ARP => discovery,
+        EtherType::IPV4 if frame.len() >= 42 => {
+            let is_udp = frame[14] == IPV4_WITHOUT_OPTIONS && frame[23] == Protocol::UDP.0;
+            snmp_if(&frame[34..36]).filter(|_| is_udp)
+        }
+        EtherType::IPV6 if frame.len() >= 58 => match Protocol(frame[20]) {
+            Protocol::ICMPV6 => discovery.filter(|_| DISCOVERY_TYPES.contains(&frame[54])),
+            Protocol::UDP => snmp_if(&frame[54..56]),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn ether_type(frame: &[u8]) -> Option<EtherType> {
+    let bytes = frame.get(ETHER_TYPE..ETHER_TYPE + 2)?;
+    Some(EtherType(u16::from_be_bytes([bytes[0], bytes[1]])))
+}
+
+/// A classic BPF program that lets a socket see control frames and few others, so that a million
+/// test frames a second do not wake it. [`is_control`] has the last word.
+pub(super) fn filter() -> [libc::sock_filter; 15] {
+    const LOAD_HALF: u16 = 0x28;
+    const LOAD_BYTE: u16 = 0x30;
+    const JUMP_EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    let line = |code, if_true, if_false, value| libc::sock_filter {
+        code,
+        jt: if_true,
+        jf: if_false,
+        k: value,
+    };
+    // Jumps count from the next line.
+    [
+        line(LOAD_HALF, 0, 0, 12),
+        line(JUMP_EQUAL, 11, 0, EtherType::ARP.0.into()),
+        line(JUMP_EQUAL, 5, 0, EtherType::IPV6.0.into()),
+        line(JUMP_EQUAL, 0, 10, EtherType::IPV4.0.into()),
+        line(LOAD_BYTE, 0, 0, 23),
+        line(JUMP_EQUAL, 0, 8, Protocol::UDP.0.into()),
+        line(LOAD_HALF, 0, 0, 34),
+        line(JUMP_EQUAL, 5, 6, 161),
+        line(LOAD_BYTE, 0, 0, 20),
+        line(JUMP_EQUAL, 3, 0, Protocol::ICMPV6.0.into()),
+        line(JUMP_EQUAL, 0, 3, Protocol::UDP.0.into()),
+        line(LOAD_HALF, 0, 0, 54),
+        line(JUMP_EQUAL, 0, 1, 161),
+        line(RETURN, 0, 0, u32::MAX),
+        line(RETURN, 0, 0, 0),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(ether_type: u16, set: &[(usize, u8)]) -> Vec<u8> {
+        let mut frame = vec![0; 64];
+        frame[12..14].copy_from_slice(&ether_type.to_be_bytes());
+        set.iter().for_each(|(at, value)| frame[*at] = *value);
+        frame
+    }
+
+    #[test]
+    fn arp_discovery_and_snmp_replies_are_the_control_sides() {
+        assert!(is_control(&frame(0x0806, &[])));
+        assert!(is_control(&frame(0x86dd, &[(20, 58), (54, 135)])));
+        assert!(is_control(&frame(0x0800, &[(14, 0x45), (23, 17), (35, 161)])));
+        assert!(is_control(&frame(0x86dd, &[(20, 17), (55, 161)])));
+    }
+
+    #[test]
+    fn echo_multicast_listeners_and_queries_to_agents_are_not() {
+        assert!(!is_control(&frame(0x86dd, &[(20, 58), (54, 128)])));
+        assert!(!is_control(&frame(0x86dd, &[(20, 58), (54, 143)])));
+        assert!(!is_control(&frame(0x0800, &[(14, 0x45), (23, 17), (37, 161)])));
+        assert!(!is_control(&frame(0x0800, &[(14, 0x46), (23, 17), (35, 161)])));
+        assert!(!is_control(&[]));
+        assert!(!is_control(&frame(0x0800, &[])[..20]));
+    }
+
+    #[test]
+    fn tags_are_looked_behind() {
+        let mut tagged = frame(0x88a8, &[]);
+        tagged[16..18].copy_from_slice(&[0x81, 0x00]);
+        tagged[20..22].copy_from_slice(&[0x08, 0x06]);
+        assert!(is_control(&tagged));
+    }
+}

@@ -1,0 +1,13 @@
+//! The control side of a port, beside the fast path: single frames are sent, ARP and IPv6
+//! neighbour discovery are answered for the hosts the tester plays, gateways are resolved, and
+//! replies of SNMP agents are collected. It works whatever carries the test frames.
+
+mod hosts;
+mod kind;
+mod responder;
+mod socket;
+
+pub use hosts::Host;
+pub(crate) use kind::is_control;
+pub(crate) use responder::Responder;
+pub(crate) use socket::ControlSocket;

@@ -1,0 +1,162 @@
+//! The thread that answers for the hosts the tester plays on a port.
+
+use super::hosts::{Heard, hear, question};
+use super::kind::{Kind, kind_of};
+use super::{ControlSocket, Host};
+use crate::{clock, sys};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use trial::TesterError;
+use units::Duration;
+use wire::ethernet::MacAddr;
+
+/// How soon the thread notices that it should end.
+const LOOK_MS: i32 = 50;
+/// RFC 4861 section 10: MAX_MULTICAST_SOLICIT and RETRANS_TIMER; the same serve for ARP.
+const QUESTIONS: usize = 3;
+const QUESTION_INTERVAL: Duration = Duration::from_secs(1);
+/// More replies than this are only counted.
+const REPLIES_KEPT: usize = 4096;
+/// An interface that is down or gone is looked at again after this time.
+const AFTER_ERROR: Duration = Duration::from_ms(50);
+
+/// Answers ARP requests and neighbour solicitations, learns who told his address, and keeps the
+/// replies of SNMP agents. Ends when dropped.
+pub(crate) struct Responder {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    socket: ControlSocket,
+    end: AtomicBool,
+    frames: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    hosts: Vec<Host>,
+    neighbours: BTreeMap<IpAddr, MacAddr>,
+    replies: Vec<Vec<u8>>,
+}
+
+impl Responder {
+    /// Starts the thread on an interface of the calling thread's namespace. It answers for nobody
+    /// yet.
+    pub fn start(ifindex: u32) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            socket: ControlSocket::open(ifindex)?,
+            end: AtomicBool::new(false),
+            frames: AtomicU64::new(0),
+            state: Mutex::default(),
+        });
+        let of_thread = shared.clone();
+        let thread =
+            std::thread::Builder::new().name("control".into()).spawn(move || of_thread.listen())?;
+        Ok(Responder { shared, thread: Some(thread) })
+    }
+
+    /// From now on answers for these hosts.
+    pub fn set_hosts(&self, hosts: Vec<Host>) {
+        self.shared.state().hosts = hosts;
+    }
+
+    /// Sends single frames (without FCS) at once.
+    pub fn send(&self, frames: &[Vec<u8>]) -> io::Result<()> {
+        frames.iter().try_for_each(|frame| self.shared.socket.send(frame))
+    }
+
+    /// Control frames seen so far.
+    pub fn frames(&self) -> u64 {
+        self.shared.frames.load(Ordering::Relaxed)
+    }
+
+    /// Replies of SNMP agents since they were taken last: whole frames without FCS.
+    pub fn take_replies(&self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.shared.state().replies)
+    }
+
+    /// Asks for the hardware address of a neighbour, from an address of the tester's.
+    pub fn resolve(
+        &self,
+        port: &str,
+        from: (MacAddr, IpAddr),
+        neighbour: IpAddr,
+    ) -> Result<MacAddr, TesterError> {
+        let question = question(from, neighbour).ok_or_else(|| {
+            TesterError::BadTrial(format!("{} and {neighbour} are of different families", from.1))
+        })?;
+        self.shared.state().neighbours.remove(&neighbour);
+        for _ in 0..QUESTIONS {
+            self.shared
+                .socket
+                .send(&question)
+                .map_err(|error| sys::port_error(port, "ask for a gateway's address", &error))?;
+            let give_up = clock::now() + QUESTION_INTERVAL;
+            while clock::now() < give_up {
+                if let Some(mac) = self.shared.state().neighbours.get(&neighbour) {
+                    return Ok(*mac);
+                }
+                clock::sleep(Duration::from_ms(2));
+            }
+        }
+        Err(TesterError::System {
+            what: format!("{port}: resolve the gateway {neighbour}"),
+            detail: format!(
+                "nobody answered {QUESTIONS} questions from {} ({}); check the address, the cable \
+                 and the device's side",
+                from.1, from.0
+            ),
+        })
+    }
+}
+
+impl Drop for Responder {
+    fn drop(&mut self) {
+        self.shared.end.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn listen(&self) {
+        let mut buffer = vec![0; 65_536];
+        while !self.end.load(Ordering::Relaxed) {
+            match self.socket.receive(&mut buffer, LOOK_MS) {
+                Ok(Some(frame)) => self.take(frame),
+                Ok(None) => {}
+                // Down or gone: the trial's own threads report that.
+                Err(_) => clock::sleep(AFTER_ERROR),
+            }
+        }
+    }
+
+    fn take(&self, frame: &[u8]) {
+        let Some(kind) = kind_of(frame) else { return };
+        self.frames.fetch_add(1, Ordering::Relaxed);
+        let mut state = self.state();
+        if kind == Kind::SnmpReply {
+            if state.replies.len() < REPLIES_KEPT {
+                state.replies.push(frame.to_vec());
+            }
+            return;
+        }
+        match hear(&state.hosts, frame) {
+            // An answer that cannot be sent will be asked for again.
+            Heard::Question(answer) => drop(self.socket.send(&answer)),
+            Heard::Told(address, mac) => drop(state.neighbours.insert(address, mac)),
+            Heard::Nothing => {}
+        }
+    }
+}
