@@ -13,7 +13,7 @@ use wire::ethernet::MacAddr;
 use wire::size::SizePattern;
 
 pub const GIGABIT: SimPort = SimPort::physical(LineRate::from_gbps(1));
-pub const VIRTUAL: SimPort = SimPort::nominal(LineRate::from_gbps(1));
+pub const VIRTUAL: SimPort = SimPort::nominal(LineRate::from_mbps(100));
 
 pub fn topology(forwarding: Forwarding) -> Topology {
     let attachment = |index: u8| Attachment {

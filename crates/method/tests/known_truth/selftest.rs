@@ -34,9 +34,9 @@ fn tester_of(fps: u64) -> SimTester<Patch> {
 
 #[test]
 fn the_testers_own_maximum_and_floor_are_found() {
-    let known = self_test(&short(), &mut tester_of(200_000));
+    let known = self_test(&short(), &mut tester_of(60_000));
     let rate = known.maximum.rate.unwrap().fps();
-    assert!((197_900.0..=200_300.0).contains(&rate), "{rate}");
+    assert!((59_300.0..=60_100.0).contains(&rate), "{rate}");
     let floor = known.floor_low.unwrap();
     assert_eq!((floor.min, floor.max), (Duration::from_ns(600), Duration::from_ns(600)));
     assert_eq!(floor.jitter_mean_ns, Some(0.0));
@@ -53,12 +53,12 @@ fn a_tester_that_reaches_the_line_is_no_limit() {
 #[test]
 fn a_tester_that_loses_what_it_receives_is_bounded_by_that() {
     let law = |offered: sim::Offered| sim::Response {
-        dropped_by_tester: (offered.rate.fps() as u64).saturating_sub(300_000),
+        dropped_by_tester: (offered.rate.fps() as u64).saturating_sub(90_000),
         ..sim::Response::default()
     };
     let known = self_test(&short(), &mut sim::ClosedForm::new(&[VIRTUAL; 2], law));
     let rate = known.maximum.rate.unwrap().fps();
-    assert!((296_000.0..=300_001.0).contains(&rate), "{rate}");
+    assert!((89_000.0..=90_001.0).contains(&rate), "{rate}");
 }
 
 fn with_self_test<R>(
@@ -69,7 +69,7 @@ fn with_self_test<R>(
 ) -> R {
     let topology = topology(Forwarding::Routed);
     let traffic = Traffic::new(config, &topology, &config.frame_sizes[0], Modifier::None).unwrap();
-    let limits = Limits { max_rate: Some(FrameRate::from_fps(200_000)), ..Limits::default() };
+    let limits = Limits { max_rate: Some(FrameRate::from_fps(60_000)), ..Limits::default() };
     let mut tester = SimTester::new(&[VIRTUAL; 2], device).limits(limits);
     let description = tester.describe().clone();
     let subject = Subject::new(config, &traffic, &description, Some(known)).unwrap();
@@ -87,16 +87,16 @@ fn a_device_beyond_the_tester_reads_at_least_and_one_below_is_measured() {
     let mut config = short();
     config.trial.duration_s = 0.2;
     config.search.trial_duration_s = 0.2;
-    let known = self_test(&config, &mut tester_of(200_000));
-    let fast = with_self_test(&config, &known, device(900_000), throughput);
+    let known = self_test(&config, &mut tester_of(60_000));
+    let fast = with_self_test(&config, &known, device(120_000), throughput);
     assert!(matches!(fast.throughput.finding, Finding::AtLeast { .. }));
     assert_eq!(fast.throughput.rate, known.maximum.rate);
     assert_eq!(fast.throughput.invalid_trials, 0, "nothing beyond the known maximum is tried");
     assert_eq!(fast.conditions.tester_max, known.maximum.rate);
     // Within what the self-test cannot tell apart.
-    let near = with_self_test(&config, &known, device(198_000), throughput);
+    let near = with_self_test(&config, &known, device(59_500), throughput);
     assert!(matches!(near.throughput.finding, Finding::AtLeast { .. }), "{:?}", near.throughput);
-    let slow = with_self_test(&config, &known, device(90_000), throughput);
+    let slow = with_self_test(&config, &known, device(30_000), throughput);
     assert_eq!(slow.throughput.finding, Finding::Measured);
 }
 
@@ -104,8 +104,8 @@ fn a_device_beyond_the_tester_reads_at_least_and_one_below_is_measured() {
 fn frame_loss_goes_from_the_testers_maximum_and_says_so() {
     let mut config = short();
     config.trial.duration_s = 0.2;
-    let known = self_test(&config, &mut tester_of(200_000));
-    let result = with_self_test(&config, &known, device(100_000), frame_loss);
+    let known = self_test(&config, &mut tester_of(60_000));
+    let result = with_self_test(&config, &known, device(30_000), frame_loss);
     assert_eq!(result.maximum_of, MaximumOf::Tester);
     assert!(result.points.iter().all(|point| point.invalid.is_empty()));
     assert!(result.points[0].loss_percent > 40.0);

@@ -82,9 +82,9 @@ fn a_run_says_everything_in_order() {
 /// The estimate of what is left goes down, and is not far off the virtual time that passes.
 #[test]
 fn the_estimate_is_of_the_right_size() {
-    let mut tester = ClosedForm::new(&[VIRTUAL; 2], laws::sharp_knee(400_000.0));
-    let mut config = SuiteConfig::default();
-    config.tests = vec![TestKind::Throughput, TestKind::Latency, TestKind::FrameLoss];
+    let mut tester = ClosedForm::new(&[VIRTUAL; 2], laws::sharp_knee(40_000.0));
+    let tests = vec![TestKind::Throughput, TestKind::Latency, TestKind::FrameLoss];
+    let config = SuiteConfig { tests, ..SuiteConfig::default() };
     let mut events: Vec<Event> = vec![];
     suite(config).run(&mut tester, None, &mut events).unwrap();
     let Event::RunStarted(started) = &events[0] else { panic!() };

@@ -10,8 +10,8 @@ use sim::{
 };
 use units::{Duration, FrameRate};
 
-/// 1 Gb/s, 64 bytes.
-const LINE_RATE_FPS: f64 = 1_488_095.238;
+/// 100 Mb/s, 64 bytes.
+const LINE_RATE_FPS: f64 = 148_809.5238;
 
 fn brackets(found: &RateFound, capacity_fps: f64, resolution_percent: f64) {
     assert_eq!(found.finding, Finding::Measured);
@@ -74,7 +74,7 @@ fn both_directions_count_and_share_what_is_shared() {
     assert!((39_500.0..=40_011.0).contains(&rate), "{rate}");
 }
 
-/// 1 in 5,000 lost at every load: without loss passes only a trial of fewer frames than that;
+/// 1 in 1,000 lost at every load: without loss passes only a trial of fewer frames than that;
 /// with 0.5 % allowed, everything. The notes must say so.
 #[test]
 fn loss_at_any_load_is_told_from_a_limit() {
@@ -82,17 +82,17 @@ fn loss_at_any_load_is_told_from_a_limit() {
     config.search.lowest_load_percent = 2.0;
     config.throughput.loss_tolerances_percent = vec![0.5];
     let lossy = Impaired::new(
-        StoreAndForward::with_capacity(FrameRate::from_fps(200_000), QueueLimit::Frames(50)),
-        EveryNth::new(5_000, Fate::Drop),
+        StoreAndForward::with_capacity(FrameRate::from_fps(100_000), QueueLimit::Frames(50)),
+        EveryNth::new(1_000, Fate::Drop),
     );
     let result = throughput_of(&config, [VIRTUAL; 2], lossy);
     let Finding::NothingPassed { lowest, loss_percent } = result.throughput.finding else {
         panic!("{:?}", result.throughput)
     };
     assert!((lowest.fps() - 0.02 * LINE_RATE_FPS).abs() < 1.0);
-    assert!((loss_percent - 0.02).abs() < 0.01, "{loss_percent}");
+    assert!((loss_percent - 0.1).abs() < 0.04, "{loss_percent}");
     let tolerant = &result.with_tolerance[0];
-    brackets(tolerant, 200_000.0 / (1.0 - 0.005 + 0.0002), 1.0);
+    brackets(tolerant, 100_000.0 / (1.0 - 0.005 + 0.001), 1.0);
     let notes = result.notes.join("\n");
     assert!(notes.contains("even the lowest one tried"), "{notes}");
     assert!(notes.contains("whatever the load"), "{notes}");
@@ -174,17 +174,14 @@ fn no_invalid_trial_decides(events: &[Event], found: &RateFound) {
         let is_valid = trial.result.is_valid();
         assert_eq!(trial.verdict == Verdict::Invalid, !is_valid, "{:?}", trial.verdict);
     }
+    let stands = |rate: FrameRate, verdict: Verdict| {
+        trials.iter().any(|trial| trial.intended == rate && trial.verdict == verdict)
+    };
     if let Some(rate) = found.rate {
-        let passed = |trial: &&&Box<method::TrialRecord>| {
-            trial.intended == rate && trial.verdict == Verdict::Passed
-        };
-        assert!(trials.iter().find(passed).is_some(), "{rate} never passed validly");
+        assert!(stands(rate, Verdict::Passed), "{rate} never passed validly");
     }
     if let (Finding::Measured, Some(upper)) = (&found.finding, found.upper) {
-        let failed = |trial: &&&Box<method::TrialRecord>| {
-            trial.intended == upper && trial.verdict == Verdict::Failed
-        };
-        assert!(trials.iter().find(failed).is_some(), "{upper} never failed validly");
+        assert!(stands(upper, Verdict::Failed), "{upper} never failed validly");
     }
 }
 
@@ -193,7 +190,7 @@ proptest! {
 
     /// Whatever the device, the bracket holds the truth within the stated resolution.
     #[test]
-    fn a_sharp_knee_is_bracketed(capacity in 2_000.0f64..1_480_000.0, resolution in 0.05f64..5.0) {
+    fn a_sharp_knee_is_bracketed(capacity in 200.0f64..148_000.0, resolution in 0.05f64..5.0) {
         let mut config = config();
         config.search.resolution_percent = resolution;
         let (result, _) = closed_form(&config, laws::sharp_knee(capacity));
@@ -202,7 +199,7 @@ proptest! {
 
     /// Noise below the knee makes the result smaller at worst, never larger than the truth.
     #[test]
-    fn noise_never_makes_a_device_faster(capacity in 2_000.0f64..1_480_000.0, seed: u64) {
+    fn noise_never_makes_a_device_faster(capacity in 200.0f64..148_000.0, seed: u64) {
         let (result, _) = closed_form(&config(), laws::noisy_knee(capacity, 0.1, seed));
         if let Some(rate) = result.throughput.rate {
             prop_assert!(rate.fps() <= capacity);
@@ -213,7 +210,7 @@ proptest! {
     /// the finding says that the tester was the limit, and then the rate is still a true bound.
     #[test]
     fn a_flaky_tester_never_lies(
-        capacity in 2_000.0f64..1_480_000.0, probability in 0.05f64..0.9, seed: u64,
+        capacity in 200.0f64..148_000.0, probability in 0.05f64..0.9, seed: u64,
     ) {
         let law = laws::flaky_tester(probability, seed, laws::sharp_knee(capacity));
         let (result, events) = closed_form(&config(), law);
@@ -234,7 +231,7 @@ proptest! {
     /// A tester slower than the device: the result is the tester's, and says so.
     #[test]
     fn a_slow_tester_is_never_the_device(
-        capacity in 2_000.0f64..1_480_000.0, tester in 2_000.0f64..1_480_000.0,
+        capacity in 200.0f64..148_000.0, tester in 200.0f64..148_000.0,
     ) {
         let law = laws::slow_tester(tester, laws::sharp_knee(capacity));
         let (result, _) = closed_form(&config(), law);
@@ -269,11 +266,11 @@ fn loss_verification_forgives_chance_and_says_so() {
     let mut told = 0;
     for seed in 0..60 {
         let mut config = config();
-        let law = || laws::noisy_knee(700_000.0, 0.2, seed);
+        let law = || laws::noisy_knee(70_000.0, 0.2, seed);
         let (verified, _) = closed_form(&config, law());
         config.search.max_trials_per_load = 1;
         let (plain, _) = closed_form(&config, law());
-        let is_right = |found: &RateFound| found.rate.is_some_and(|rate| rate.fps() > 690_000.0);
+        let is_right = |found: &RateFound| found.rate.is_some_and(|rate| rate.fps() > 69_000.0);
         with += u32::from(is_right(&verified.throughput));
         without += u32::from(is_right(&plain.throughput));
         told +=
@@ -289,7 +286,7 @@ fn goals_share_their_trials() {
     let mut config = config();
     let knee = || {
         |offered: Offered| {
-            let excess = (1.0 - 500_000.0 / offered.rate.fps()).max(0.0);
+            let excess = (1.0 - 50_000.0 / offered.rate.fps()).max(0.0);
             Response { lost: (offered.frames as f64 * excess).ceil() as u64, ..Response::default() }
         }
     };
@@ -297,8 +294,8 @@ fn goals_share_their_trials() {
     config.throughput.loss_tolerances_percent = vec![0.5, 10.0];
     let (shared, events) = closed_form(&config, knee());
     assert_eq!(shared.throughput, alone.throughput);
-    brackets(&shared.with_tolerance[0], 500_000.0 / 0.995, 1.0);
-    brackets(&shared.with_tolerance[1], 500_000.0 / 0.9, 1.0);
+    brackets(&shared.with_tolerance[0], 50_000.0 / 0.995, 1.0);
+    brackets(&shared.with_tolerance[1], 50_000.0 / 0.9, 1.0);
     let trials = events.iter().filter(|e| matches!(e, Event::TrialFinished(_))).count() as u32;
     assert!(trials < 2 * alone.throughput.trials, "{trials} for three goals");
 }
