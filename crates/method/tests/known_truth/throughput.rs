@@ -11,7 +11,7 @@ use sim::{
 use units::{Duration, FrameRate};
 
 /// 100 Mb/s, 64 bytes.
-const LINE_RATE_FPS: f64 = 148_809.5238;
+const LINE_RATE_FPS: f64 = 148_809.523_8;
 
 fn brackets(found: &RateFound, capacity_fps: f64, resolution_percent: f64) {
     assert_eq!(found.finding, Finding::Measured);
