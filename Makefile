@@ -4,7 +4,7 @@
 # test; the rest are other people's tools that tests and benchmarks compare with.
 PACKAGES := clang llvm libbpf-dev libc6-dev gcc \
             nftables iproute2 ethtool kmod procps util-linux \
-            tshark tcpdump chromium netsniff-ng dpdk xdp-tools jq snmp
+            tshark tcpdump chromium netsniff-ng dpdk-dev xdp-tools jq snmp
 
 NETANVIL := target/release/netanvil
 DEMO     := target/demo
@@ -49,8 +49,10 @@ lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
+# Beside trafgen, xdp-trafficgen and testpmd; as root, about six minutes. Leaves benches/RESULTS.md.
 bench: setup
-	cargo bench --workspace
+	cargo build --release --package netanvil-bench
+	target/release/netanvil-bench
 
 clean:
 	-@[ ! -x $(NETANVIL) ] || $(NETANVIL) clean

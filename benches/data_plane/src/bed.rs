@@ -1,0 +1,124 @@
+//! Where one case is measured: a veth pair of its own in a network namespace of its own.
+
+use crate::error::{BenchError, Result, system};
+use serde::Serialize;
+use std::fmt;
+use std::path::Path;
+use std::process::Command;
+use testbed::{DeviceKind, Testbed, TestbedConfig};
+
+/// What the far end of the pair does with frames when nobody is to receive them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sink {
+    /// The kernel's stack drops them: they are for nobody.
+    Stack,
+    /// An XDP program drops them in the driver.
+    Program,
+}
+
+impl fmt::Display for Sink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Sink::Stack => "stack",
+            Sink::Program => "XDP_DROP",
+        })
+    }
+}
+
+/// A veth pair, offloads off, which goes with the value.
+pub struct Bed {
+    testbed: Testbed,
+}
+
+/// What an interface has counted so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Frames received.
+    pub received: u64,
+    /// Received frames that it dropped.
+    pub receive_dropped: u64,
+}
+
+impl Bed {
+    /// Builds one.
+    pub fn build() -> Result<Self> {
+        let testbed = Testbed::build(&TestbedConfig::of(DeviceKind::Loopback))?;
+        Ok(Bed { testbed })
+    }
+
+    /// The test bed that it is made of.
+    pub fn testbed(&self) -> &Testbed {
+        &self.testbed
+    }
+    /// Name of the namespace.
+    pub fn namespace(&self) -> &str {
+        self.testbed.tester().name()
+    }
+    /// The interface from which frames are sent.
+    pub fn near(&self) -> &str {
+        &self.testbed.ports()[0].interface
+    }
+    /// The interface at which they arrive.
+    pub fn far(&self) -> &str {
+        &self.testbed.ports()[1].interface
+    }
+    /// Ethernet address of the near and the far end.
+    pub fn macs(&self) -> [[u8; 6]; 2] {
+        [self.testbed.ports()[0].mac, self.testbed.ports()[1].mac]
+    }
+
+    /// Has the far end drop what arrives; `program` is the compiled `drop.bpf.c`.
+    pub fn put_sink(&self, sink: Sink, program: &Path) -> Result<()> {
+        if sink == Sink::Stack {
+            return Ok(());
+        }
+        let output = Command::new("ip")
+            .args(["-n", self.namespace(), "link", "set", "dev", self.far(), "xdpdrv", "obj"])
+            .arg(program)
+            .args(["sec", "xdp"])
+            .output()
+            .map_err(system("run ip"))?;
+        if !output.status.success() {
+            return Err(BenchError::Tool {
+                tool: "ip".into(),
+                what: format!("cannot attach {} to {}", program.display(), self.far()),
+                said: String::from_utf8_lossy(&output.stderr).into_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// What the far end has counted so far.
+    pub fn arrived(&self) -> Result<Counters> {
+        let text =
+            self.testbed.tester().run(|| std::fs::read_to_string("/proc/thread-self/net/dev"))?;
+        let text = text.map_err(system("read the interfaces' counters"))?;
+        counters_of(&text, self.far())
+            .ok_or_else(|| BenchError::Implausible(format!("{} has no counters", self.far())))
+    }
+}
+
+/// Reads one interface's line of `/proc/net/dev`.
+fn counters_of(text: &str, interface: &str) -> Option<Counters> {
+    let line =
+        text.lines().find_map(|line| line.trim().strip_prefix(interface)?.strip_prefix(':'))?;
+    let numbers: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
+    Some(Counters { received: *numbers.get(1)?, receive_dropped: *numbers.get(3)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_those_of_the_interface_named() {
+        let text = "Inter-|   Receive                                                |  Transmit\n \
+                    face |bytes    packets errs drop fifo frame compressed multicast|bytes ...\n\
+                    tester1:     600      10    0    2    0     0          0         0   0 0 0 0 0 0 0 0\n\
+                    tester10:    60       1    0    0    0     0          0         0   0 0 0 0 0 0 0 0\n";
+        let counted = counters_of(text, "tester1");
+        assert_eq!(counted, Some(Counters { received: 10, receive_dropped: 2 }));
+        assert_eq!(counters_of(text, "tester2"), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! testpmd (DPDK), without huge pages: one process sends (txonly), another one receives (rxonly).
+//! Its rates are those of its own counters, read twice.
+
+use super::{Arena, BEGINS_WITHIN, ENDS_WITHIN, words};
+use crate::bed::Bed;
+use crate::error::{BenchError, Result};
+use crate::process::Process;
+use crate::subject::Subject;
+use crate::window::{LENGTH, Reading, WARM_UP, Window};
+use ports::clock;
+use serde::Serialize;
+use std::sync::atomic::{AtomicU32, Ordering};
+use units::{Duration, Instant};
+
+/// How long an answer to a command may take.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+const PROMPT: &str = "testpmd>";
+
+/// A sending and a receiving testpmd on one pair.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Received {
+    /// Frames a second that the sender says it sent.
+    pub sent_fps: f64,
+    /// Frames a second that the receiver says it received.
+    pub received_fps: f64,
+    /// The machine's view, of both processes.
+    pub window: Window,
+}
+
+/// Sends as fast as it can; watches what arrives at the far end.
+pub fn transmit_with_testpmd(
+    arena: &Arena,
+    subject: Subject,
+    bed: &Bed,
+    size_bytes: u32,
+) -> Result<Window> {
+    let mut sender = Testpmd::start(arena, subject, bed, Role::Send { size_bytes })?;
+    let window = crate::window::watch(bed, &[sender.process.id()])?;
+    sender.statistics()?;
+    sender.quit()?;
+    Ok(window)
+}
+
+/// Sends as fast as it can from one end to the other.
+pub fn receive_with_testpmd(
+    arena: &Arena,
+    subject: Subject,
+    bed: &Bed,
+    size_bytes: u32,
+) -> Result<Received> {
+    let mut receiver = Testpmd::start(arena, subject, bed, Role::Receive)?;
+    let mut sender = Testpmd::start(arena, subject, bed, Role::Send { size_bytes })?;
+    let processes = [sender.process.id(), receiver.process.id()];
+    clock::sleep(WARM_UP);
+    let first = Reading::take(bed, &processes)?;
+    let (sent_before, received_before) = (sender.statistics()?, receiver.statistics()?);
+    clock::sleep(LENGTH);
+    let (sent, received) = (sender.statistics()?, receiver.statistics()?);
+    let window = first.until(&Reading::take(bed, &processes)?);
+    sender.quit()?;
+    receiver.quit()?;
+    Ok(Received {
+        sent_fps: rate(sent_before.sent_at, sent.sent_at)?,
+        received_fps: rate(received_before.received_at, received.received_at)?,
+        window,
+    })
+}
+
+fn rate(before: (u64, Instant), after: (u64, Instant)) -> Result<f64> {
+    let seconds = after.1.since(before.1).as_secs_f64();
+    let frames = after.0.saturating_sub(before.0);
+    if frames == 0 {
+        return Err(BenchError::Implausible("testpmd's counters stand still".into()));
+    }
+    Ok(frames as f64 / seconds)
+}
+
+#[derive(Clone, Copy)]
+enum Role {
+    Send { size_bytes: u32 },
+    Receive,
+}
+
+/// A running testpmd.
+struct Testpmd {
+    process: Process,
+    answers: usize,
+    runtime: String,
+}
+
+/// What `show port stats` says, and when.
+#[derive(Clone, Copy)]
+struct Statistics {
+    received_at: (u64, Instant),
+    sent_at: (u64, Instant),
+}
+
+impl Testpmd {
+    fn start(arena: &Arena, subject: Subject, bed: &Bed, role: Role) -> Result<Self> {
+        let (core, interface, mode, packets) = match role {
+            Role::Send { size_bytes } => {
+                (arena.cores[0], bed.near(), "txonly", format!("--txpkts={}", size_bytes - 4))
+            }
+            Role::Receive => (arena.cores[1], bed.far(), "rxonly", String::new()),
+        };
+        let device = match subject {
+            Subject::TestpmdAfPacket => format!(
+                "net_af_packet0,iface={interface},blocksz=4096,framesz=2048,framecnt=512,qpairs=1,\
+                 qdisc_bypass=1"
+            ),
+            // With its preferred busy polling it receives a quarter less on a veth.
+            _ => format!("net_af_xdp0,iface={interface},busy_budget=0"),
+        };
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let runtime = format!("netanvil-{}-{count}", std::process::id());
+        let command = format!(
+            "stdbuf --output=L dpdk-testpmd --lcores 0@{core},1@{core} --no-huge -m 512 --no-pci --no-telemetry \
+             --file-prefix {runtime} --vdev {device} -- --interactive --forward-mode={mode} \
+             {packets} --nb-cores=1 --total-num-mbufs=16384 --burst=32 --txd=1024 --rxd=1024 \
+             --auto-start --no-mlockall"
+        );
+        let process = Process::start(bed, core, &words(&command), &[], &arena.stop)?;
+        let mut testpmd = Testpmd { process, answers: 0, runtime };
+        testpmd.process.await_words("prompt", BEGINS_WITHIN, |said| said.contains(PROMPT))?;
+        Ok(testpmd)
+    }
+
+    /// Asks for the port's counters.
+    fn statistics(&mut self) -> Result<Statistics> {
+        self.process.check_running()?;
+        let asked = clock::now();
+        self.process.tell("show port stats all")?;
+        self.answers += 1;
+        let answers = self.answers;
+        let said = self.process.await_words("statistics", ANSWERS_WITHIN, |said| {
+            counts(said, "Tx-bps:").count() >= answers
+        })?;
+        // The counters were read some time between question and answer.
+        let at = asked + Duration::from_ps(clock::now().since(asked).as_ps() / 2);
+        let last = |name: &str| {
+            counts(&said, name)
+                .last()
+                .ok_or_else(|| BenchError::Implausible(format!("testpmd's statistics lack {name}")))
+        };
+        Ok(Statistics {
+            received_at: (last("RX-packets:")?, at),
+            sent_at: (last("TX-packets:")?, at),
+        })
+    }
+
+    fn quit(mut self) -> Result<()> {
+        self.process.tell("quit")?;
+        self.process.wait(ENDS_WITHIN)?;
+        Ok(())
+    }
+}
+
+impl Drop for Testpmd {
+    fn drop(&mut self) {
+        // DPDK leaves its run-time files behind.
+        let _ = std::fs::remove_dir_all(format!("/var/run/dpdk/{}", self.runtime));
+    }
+}
+
+/// All numbers that follow this name.
+fn counts<'a>(said: &'a str, name: &'a str) -> impl Iterator<Item = u64> + 'a {
+    said.match_indices(name)
+        .filter_map(move |(at, _)| said[at + name.len()..].split_whitespace().next()?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_read_in_order() {
+        let said = "  RX-packets: 10  RX-missed: 0\n  Tx-bps:  1\nRX-packets: 25 RX-missed";
+        assert_eq!(counts(said, "RX-packets:").collect::<Vec<_>>(), [10, 25]);
+        assert_eq!(counts("RX-packets: ", "RX-packets:").count(), 0);
+    }
+}

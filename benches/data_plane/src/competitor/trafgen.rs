@@ -1,0 +1,26 @@
+//! trafgen (netsniff-ng): AF_PACKET transmit ring, one process.
+
+use super::{Arena, frame, words, write};
+use crate::bed::Bed;
+use crate::error::Result;
+use crate::process::Process;
+use std::fmt::Write as _;
+
+/// Starts it; returns once frames arrive.
+pub fn start(arena: &Arena, bed: &Bed, size_bytes: u32) -> Result<Process> {
+    let mut packet = String::from("{ ");
+    for byte in frame(bed, size_bytes) {
+        let _ = write!(packet, "{byte:#04x}, ");
+    }
+    packet.push('}');
+    let path = arena.helpers.directory().join(format!("trafgen-{size_bytes}.cfg"));
+    write(&path, &packet)?;
+    let command = format!(
+        "trafgen --dev {} --conf {} --cpus 1 --no-cpu-stats --no-sock-mem --notouch-irq",
+        bed.near(),
+        path.display()
+    );
+    let mut process = Process::start(bed, arena.cores[0], &words(&command), &[], &arena.stop)?;
+    arena.await_frames(&mut process, bed)?;
+    Ok(process)
+}
