@@ -280,13 +280,12 @@ fn definition(subject: &Subject<'_>) -> LatencyDefinition {
     let size = subject.traffic.size().size_at(0);
     let serialization = takes_time.then(|| size.serialization_time(subject.line_rate()));
     let conversions = match serialization {
-        Some(time) => format!(
-            "the time of its bits on the sending and on the receiving line is in it ({time} each \
-             at this size): for RFC 1242's store-and-forward latency (LIFO) take off both, for \
-             bit-forwarding latency (FIFO) that of the receiving line"
-        ),
-        None => "on a virtual link frames take no time, and the definitions of RFC 1242 agree"
-            .to_string(),
+        Some(_) => {
+            "the time of its bits on the sending and on the receiving line is in it: for RFC \
+             1242's store-and-forward latency (LIFO) take off both, for bit-forwarding latency \
+             (FIFO) that of the receiving line"
+        }
+        None => "on a virtual link frames take no time, and the definitions of RFC 1242 agree",
     };
     LatencyDefinition {
         name: "transmit stamp to arrival".into(),

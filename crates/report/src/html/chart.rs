@@ -85,6 +85,8 @@ pub(crate) struct Chart {
     pub bars: Vec<Bar>,
     pub whiskers: Vec<Whisker>,
     pub series: Vec<Series>,
+    /// Draws marks small, because there are many.
+    pub crowded: bool,
     /// Size of the drawing; lengths within it are in these units.
     pub size: (u32, u32),
 }
@@ -98,7 +100,7 @@ impl Chart {
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         let title = title.into();
         let (bars, whiskers, series) = (vec![], vec![], vec![]);
-        Chart { title, x, y, bars, whiskers, series, size: Self::WIDE }
+        Chart { title, x, y, bars, whiskers, series, crowded: false, size: Self::WIDE }
     }
 
     /// The drawing with its legend. What goes wrong is said in its place.
@@ -164,7 +166,7 @@ impl Chart {
             plot.draw_series([PathElement::new(ends, whisker.ink.rgb().stroke_width(3))])?;
         }
         for series in &self.series {
-            draw_series(&mut plot, series)?;
+            draw_series(&mut plot, series, if self.crowded { 5 } else { 9 })?;
         }
         let bars = self.bars.iter().map(|bar| (bar.middle(self.x.scale), bar.y, &bar.hover));
         let points = self.series.iter().flat_map(|series| &series.points);
@@ -209,7 +211,8 @@ impl Bar {
     }
 }
 
-fn draw_series(plot: &mut Plot<'_, '_>, series: &Series) -> Drawn<()> {
+/// `radius` is that of its marks.
+fn draw_series(plot: &mut Plot<'_, '_>, series: &Series, radius: i32) -> Drawn<()> {
     let colour = series.ink.rgb();
     let points = || series.points.iter().map(|point| (point.x, point.y));
     if series.joined && series.dashed {
@@ -217,25 +220,28 @@ fn draw_series(plot: &mut Plot<'_, '_>, series: &Series) -> Drawn<()> {
     } else if series.joined {
         plot.draw_series(LineSeries::new(points(), colour.stroke_width(5)))?;
     }
-    let fill = colour.filled();
+    let (fill, r) = (colour.filled(), radius);
+    let polygon = |corners: &[(i32, i32)]| Polygon::new(corners.to_vec(), fill);
     match series.mark {
         Mark::None => {}
         Mark::Circle => {
-            plot.draw_series(points().map(|at| Circle::new(at, 9, fill)))?;
+            plot.draw_series(points().map(|at| Circle::new(at, r, fill)))?;
         }
         Mark::Triangle => {
-            plot.draw_series(points().map(|at| TriangleMarker::new(at, 13, fill)))?;
+            plot.draw_series(points().map(|at| TriangleMarker::new(at, r * 4 / 3, fill)))?;
         }
         Mark::Cross => {
-            plot.draw_series(points().map(|at| Cross::new(at, 9, colour.stroke_width(5))))?;
+            let stroke = colour.stroke_width(5);
+            plot.draw_series(points().map(|at| Cross::new(at, r, stroke)))?;
         }
         Mark::Square => {
-            let square = || Rectangle::new([(-8, -8), (8, 8)], fill);
+            let square = || polygon(&[(-r, -r), (r, -r), (r, r), (-r, r)]);
             plot.draw_series(points().map(|at| EmptyElement::at(at) + square()))?;
         }
         Mark::Diamond => {
-            let corners = || Polygon::new(vec![(0, -12), (12, 0), (0, 12), (-12, 0)], fill);
-            plot.draw_series(points().map(|at| EmptyElement::at(at) + corners()))?;
+            let d = r * 4 / 3;
+            let diamond = || polygon(&[(0, -d), (d, 0), (0, d), (-d, 0)]);
+            plot.draw_series(points().map(|at| EmptyElement::at(at) + diamond()))?;
         }
     }
     Ok(())

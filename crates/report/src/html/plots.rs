@@ -13,6 +13,8 @@ use units::{Duration, FrameRate};
 
 /// Rates that differ by more than this want a logarithmic axis to be read at all.
 const LOG_FROM: f64 = 25.0;
+/// More trials than this are drawn as small marks.
+const CROWDED_FROM: usize = 100;
 /// Columns of a latency histogram.
 const HISTOGRAM_COLUMNS: i32 = 96;
 
@@ -323,10 +325,14 @@ pub(super) fn timeline(report: &Report) -> Option<Chart> {
             Some((f64::from(at), load, record.verdict, TrialRow::of(record)))
         })
         .collect();
-    let (lowest, highest) = super::axis::extent(placed.iter().map(|trial| trial.1))?;
+    let mut loads: Vec<f64> = placed.iter().map(|trial| trial.1).collect();
+    loads.sort_by(f64::total_cmp);
+    let tenth = *loads.get(loads.len() / 10)?;
+    let (most, highest) = (*loads.get(loads.len() * 9 / 10)?, *loads.last()?);
     let title = "Load (% of the theoretical maximum)";
-    let y = match lowest > 0.0 && highest / lowest > LOG_FROM {
-        true => Axis::log(&format!("{title}, log"), placed.iter().map(|trial| trial.1), short),
+    // A few trials at a very low load (the self-test's) are no reason for a log scale.
+    let y = match tenth > 0.0 && most / tenth > LOG_FROM {
+        true => Axis::log(&format!("{title}, log"), loads.into_iter(), short),
         false => Axis::from_zero(title, highest),
     };
     let x = Axis {
@@ -343,7 +349,7 @@ pub(super) fn timeline(report: &Report) -> Option<Chart> {
     let mut chart = Chart::new("Every trial: load and verdict", x, y);
     let kinds = [
         (Verdict::Passed, "passed", Ink::NoLoss, Mark::Circle),
-        (Verdict::Failed, "failed (loss)", Ink::Loss, Mark::Triangle),
+        (Verdict::Failed, "failed", Ink::Loss, Mark::Triangle),
         (Verdict::Measured, "measured", Ink::Series(0), Mark::Square),
         (Verdict::Invalid, "invalid (decides nothing)", Ink::Invalid, Mark::Cross),
     ];
@@ -359,6 +365,7 @@ pub(super) fn timeline(report: &Report) -> Option<Chart> {
         }
     }));
     chart.series.retain(|series| !series.points.is_empty());
+    chart.crowded = placed.len() > CROWDED_FROM;
     Some(chart)
 }
 

@@ -9,7 +9,13 @@ use method::rfc2544::LatencyResult;
 pub(super) fn table(group: &Group<'_>) -> Option<Table> {
     let first = group.latency.first()?;
     let mut lines = about(group, &first.conditions);
-    lines.push(format!("latency is {}: {}", first.definition.name, first.definition.meaning));
+    let definition = |result: &LatencyResult| {
+        format!("latency is {}: {}", result.definition.name, result.definition.meaning)
+    };
+    let one = group.latency.iter().all(|result| definition(result) == definition(first));
+    if one {
+        lines.push(definition(first));
+    }
     lines.push(
         "values are as measured; the tester's own floor is stated beside them, not subtracted"
             .into(),
@@ -33,6 +39,8 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
     );
     for result in &group.latency {
         table.rows.push(row(result));
+        let differing = (!one).then(|| definition(result));
+        table.note(&result.conditions.frame_size, differing);
         notes(&mut table, result);
     }
     Some(table)

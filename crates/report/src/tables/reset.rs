@@ -19,6 +19,7 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
             "by loss ms",
             "by time stamps ms",
             "mean loss frames",
+            "action took ms",
             "trials",
             "<verdict",
         ],
@@ -32,6 +33,7 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
 
 fn row(result: &ResetResult) -> Vec<String> {
     let invalid = result.trials.iter().filter(|trial| !trial.invalid.is_empty()).count();
+    let took = result.trials.iter().filter_map(|trial| trial.action_took).max();
     vec![
         result.conditions.frame_size.clone(),
         action(&result.action),
@@ -39,6 +41,7 @@ fn row(result: &ResetResult) -> Vec<String> {
         optional(result.mean_by_loss, milliseconds),
         optional(result.mean_by_timestamps, milliseconds),
         optional(result.mean_lost_frames, |frames| grouped_f64(frames, 1)),
+        optional(took, milliseconds),
         super::trials_cell(result.trials.len() as u32, invalid as u32),
         verdict(result).into(),
     ]
@@ -67,8 +70,6 @@ fn verdict(result: &ResetResult) -> &'static str {
 fn notes(table: &mut Table, result: &ResetResult) {
     let size = &result.conditions.frame_size;
     table.note(size, result.not_measured.iter().map(|why| format!("not measured: {why}")));
-    let took = result.trials.iter().filter_map(|trial| trial.action_took).max();
-    table.note(size, took.map(|took| format!("the action itself took up to {took}")));
     for trial in result.trials.iter().filter(|trial| !trial.invalid.is_empty()) {
         table.note(size, [format!("an invalid trial: {}", trial.invalid.join("; "))]);
     }
