@@ -7,6 +7,7 @@
  * are counted with plain adds.
  */
 #include "capture.h"
+#include "control.h"
 #include "receive.h"
 #include "verify.h"
 
@@ -398,6 +399,8 @@ INLINE int absorb_unknown(struct xdp_md *ctx, struct queue_account *q, u32 len)
 		q->corrupted++;
 		return XDP_DROP;
 	}
+	if (is_control(ctx))
+		return XDP_PASS;
 	q->foreign++;
 	q->foreign_bytes += len + 4;
 	return XDP_PASS;

@@ -40,5 +40,5 @@ pub use ethtool::Ethtool;
 pub use interface::{Interface, InterfaceCounters, InterfaceState};
 pub use live::{DeviceControl, LiveOptions, LiveTester};
 pub use lock::PortLock;
-pub use open::{OpenPort, PortRequest, open_port};
+pub use open::{OpenPort, PortRequest, open_port, open_port_with_room};
 pub use port::{Halves, Port, ReceiveHalf, Transmission, TransmitHalf, TrialSignals};

@@ -40,6 +40,15 @@ pub struct OpenPort {
 
 /// Opens a port in the network namespace of the calling thread; its threads will run there too.
 pub fn open_port(request: &PortRequest) -> Result<OpenPort, TesterError> {
+    open_port_with_room(request, None)
+}
+
+/// As [`open_port`], with room for about so many received frames that wait to be accounted for
+/// (AF_PACKET and AF_XDP). More bridges longer stalls of the machine and takes more memory.
+pub fn open_port_with_room(
+    request: &PortRequest,
+    receive_frames: Option<usize>,
+) -> Result<OpenPort, TesterError> {
     let interface = Interface::open(&request.interface)?;
     let lock = PortLock::take(&request.interface, interface.index())?;
     let state = interface.state_if_up()?;
@@ -59,7 +68,7 @@ pub fn open_port(request: &PortRequest) -> Result<OpenPort, TesterError> {
     let namespace = NetworkNamespace::current()
         .map_err(|error| failed("look up its network namespace", &error))?;
     let description = describe(request, &interface, &state);
-    let (port, more_notes) = open_chosen(request, &interface, description)?;
+    let (port, more_notes) = open_chosen(request, &interface, description, receive_frames)?;
     notes.extend(more_notes);
     Ok(OpenPort { port, interface, notes, namespace, responder, _lock: lock })
 }
@@ -71,6 +80,7 @@ fn open_chosen(
     request: &PortRequest,
     interface: &Interface,
     mut description: PortDescription,
+    receive_frames: Option<usize>,
 ) -> Result<Opened, TesterError> {
     let mut facts = Facts {
         xdp_built: xdp::available().map_err(String::from),
@@ -83,7 +93,7 @@ fn open_chosen(
         let Choice { port_type, reason } = choose::choose(request.port_type, &facts);
         description.port_type = port_type.name().into();
         description.reason = reason;
-        match open_type(port_type, interface, description.clone()) {
+        match open_type(port_type, interface, description.clone(), receive_frames) {
             Err(error @ (TesterError::Unsupported { .. } | TesterError::System { .. }))
                 if request.port_type == PortType::Auto && port_type != PortType::AfPacket =>
             {
@@ -98,11 +108,12 @@ fn open_type(
     port_type: PortType,
     interface: &Interface,
     description: PortDescription,
+    receive_frames: Option<usize>,
 ) -> Result<Opened, TesterError> {
     match port_type {
         PortType::Xdp => open_xdp(interface, description),
         PortType::AfXdp => {
-            let port = AfXdpPort::open(interface, description)?;
+            let port = AfXdpPort::open(interface, description, receive_frames)?;
             let notes = port.notes().to_vec();
             Ok((Box::new(port), notes))
         }
@@ -111,7 +122,7 @@ fn open_type(
                 "{}: AF_PACKET; arrivals are stamped by the kernel (packet ring)",
                 interface.name()
             );
-            Ok((Box::new(AfPacketPort::open(interface, description)?), vec![note]))
+            Ok((Box::new(AfPacketPort::open(interface, description, receive_frames)?), vec![note]))
         }
     }
 }

@@ -271,10 +271,7 @@ impl Watch<'_> {
         }
         let failures = threads.join_all();
         match outcome {
-            // What a thread has to say is the cause; what was noticed here may be its effect.
-            Err(noticed) if noticed != TesterError::Interrupted => {
-                Err(failures.into_iter().next().unwrap_or(noticed))
-            }
+            Err(noticed) if noticed != TesterError::Interrupted => Err(cause(failures, noticed)),
             outcome => outcome,
         }
     }
@@ -365,6 +362,17 @@ impl Threads<'_> {
         let action = self.action.into_iter().filter_map(|thread| finish(thread).err());
         transmit.chain(receive).chain(action).collect()
     }
+}
+
+/// Of all that was said of a failure, what tells most: that a port is gone explains all the rest;
+/// else what a thread says is the cause, and what was noticed from outside its effect.
+fn cause(failures: Vec<TesterError>, noticed: TesterError) -> TesterError {
+    let is_gone = |error: &TesterError| matches!(error, TesterError::PortGone { .. });
+    if is_gone(&noticed) {
+        return noticed;
+    }
+    let gone = failures.iter().position(is_gone);
+    failures.into_iter().nth(gone.unwrap_or(0)).unwrap_or(noticed)
 }
 
 /// Waits for threads; the first error with which one ended is the error of all.

@@ -1,6 +1,6 @@
 //! An AF_PACKET port: both rings and their meaning as a [`Port`].
 
-use super::receive_ring::{ReceiveRing, RingSize};
+use super::receive_ring::ReceiveRing;
 use super::transmit_ring::TransmitRing;
 use crate::Ethtool;
 use crate::pump::{self, NoTap};
@@ -32,32 +32,23 @@ struct Receive {
 }
 
 impl AfPacketPort {
-    /// Opens both rings on an interface, in the namespace of the calling thread.
-    pub fn open(interface: &Interface, description: PortDescription) -> Result<Self, TesterError> {
-        Self::open_sized(interface, description, RingSize::default())
-    }
-
-    /// As [`open`](Self::open), with a receive ring of so many blocks of 256 KiB: a small one
-    /// overflows early, which shows what an overflow looks like.
-    pub fn open_with_receive_blocks(
+    /// Opens both rings on an interface, in the namespace of the calling thread; the receive ring
+    /// for about so many of the longest frames, or of the default size.
+    pub fn open(
         interface: &Interface,
         description: PortDescription,
-        blocks: usize,
-    ) -> Result<Self, TesterError> {
-        Self::open_sized(interface, description, RingSize { blocks })
-    }
-
-    fn open_sized(
-        interface: &Interface,
-        description: PortDescription,
-        size: RingSize,
+        receive_frames: Option<usize>,
     ) -> Result<Self, TesterError> {
         let name = interface.name().to_string();
         let longest_bytes = description.max_frame_size_bytes as usize + TAGS_BYTES;
         let ethtool = Ethtool::open(&name)?;
+        let blocks = match receive_frames {
+            Some(frames) => ReceiveRing::blocks_for(frames, longest_bytes),
+            None => ReceiveRing::DEFAULT_BLOCKS,
+        };
         let transmit = TransmitRing::open(interface.index(), ethtool, longest_bytes)
             .map_err(|error| sys::port_error(&name, "open the AF_PACKET transmit ring", &error))?;
-        let receive = ReceiveRing::open(interface.index(), size)
+        let receive = ReceiveRing::open(interface.index(), blocks)
             .map_err(|error| sys::port_error(&name, "open the AF_PACKET receive ring", &error))?;
         Ok(AfPacketPort {
             description,

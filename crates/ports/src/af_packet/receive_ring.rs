@@ -30,23 +30,12 @@ const MAC_ADDRESSES_BYTES: usize = 12;
 
 /// Large enough for the largest jumbo frames, small enough to be handed over often.
 const BLOCK_BYTES: usize = 256 << 10;
+/// Header, address and alignment before each frame.
+const FRAME_OVERHEAD_BYTES: usize = 100;
 /// A block that is not full is handed over after this time.
 const RETIRE_MS: u32 = 1;
 /// So that `take_waiting` comes back to its caller now and then.
 const BLOCKS_AT_ONCE: usize = 4;
-
-/// How much a receive ring holds before it overflows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct RingSize {
-    pub blocks: usize,
-}
-
-impl Default for RingSize {
-    /// 32 MiB: 200,000 small frames, a fifth of a second at a million frames a second.
-    fn default() -> Self {
-        RingSize { blocks: 128 }
-    }
-}
 
 /// Frames that arrived, shared with the kernel.
 pub(super) struct ReceiveRing {
@@ -60,8 +49,17 @@ pub(super) struct ReceiveRing {
 }
 
 impl ReceiveRing {
-    /// Opens a ring on an interface; it receives at once, in promiscuous mode.
-    pub fn open(ifindex: u32, size: RingSize) -> io::Result<Self> {
+    /// 32 MiB: 200,000 small frames, a fifth of a second at a million frames a second.
+    pub const DEFAULT_BLOCKS: usize = 128;
+
+    /// Blocks that hold so many frames of this length; at least two, since the kernel fills one
+    /// while the other is read.
+    pub fn blocks_for(frames: usize, len_bytes: usize) -> usize {
+        (frames * (len_bytes + FRAME_OVERHEAD_BYTES)).div_ceil(BLOCK_BYTES).max(2)
+    }
+
+    /// Opens a ring of so many blocks on an interface; it receives at once, in promiscuous mode.
+    pub fn open(ifindex: u32, blocks: usize) -> io::Result<Self> {
         let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
         let fd = sys::raw(&socket);
         sys::set_option(fd, libc::SOL_PACKET, PACKET_VERSION, TPACKET_V3)?;
@@ -71,15 +69,15 @@ impl ReceiveRing {
         let frame_bytes = 2048;
         let request = libc::tpacket_req3 {
             tp_block_size: BLOCK_BYTES as u32,
-            tp_block_nr: size.blocks as u32,
+            tp_block_nr: blocks as u32,
             tp_frame_size: frame_bytes,
-            tp_frame_nr: (size.blocks * BLOCK_BYTES) as u32 / frame_bytes,
+            tp_frame_nr: (blocks * BLOCK_BYTES) as u32 / frame_bytes,
             tp_retire_blk_tov: RETIRE_MS,
             tp_sizeof_priv: 0,
             tp_feature_req_word: 0,
         };
         sys::set_option(fd, libc::SOL_PACKET, PACKET_RX_RING, request)?;
-        let mapping = Mapping::of(fd, size.blocks * BLOCK_BYTES, 0)?;
+        let mapping = Mapping::of(fd, blocks * BLOCK_BYTES, 0)?;
         let promiscuous = libc::packet_mreq {
             mr_ifindex: ifindex as i32,
             mr_type: PACKET_MR_PROMISC,
@@ -92,7 +90,7 @@ impl ReceiveRing {
         Ok(ReceiveRing {
             socket,
             mapping,
-            blocks: size.blocks,
+            blocks,
             next: 0,
             clock: RealtimeOffset::measure(),
             ignore_before: Instant::ZERO,

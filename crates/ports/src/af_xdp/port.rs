@@ -45,23 +45,19 @@ struct Queues(Vec<Receiving>);
 
 impl AfXdpPort {
     /// Opens a socket on each of the interface's receive queues, and attaches the program that
-    /// feeds them; in the namespace of the calling thread.
-    pub fn open(interface: &Interface, description: PortDescription) -> Result<Self, TesterError> {
-        Self::open_sized(interface, description, RECEIVE_CHUNKS)
-    }
-
-    /// As [`open`](Self::open), with room for so many received frames (a power of two): little
-    /// room overflows early, which shows what an overflow looks like.
-    pub fn open_sized(
+    /// feeds them; in the namespace of the calling thread. There is room for so many received
+    /// frames (rounded up to a power of two), or for the default number.
+    pub fn open(
         interface: &Interface,
         description: PortDescription,
-        receive_frames: usize,
+        receive_frames: Option<usize>,
     ) -> Result<Self, TesterError> {
         let name = interface.name().to_string();
         let failed = |what: &str, error: &io::Error| sys::port_error(&name, what, error);
         let longest_bytes = description.max_frame_size_bytes as usize - 4 + TAGS_BYTES;
         let queues = interface.ethtool().receive_queues();
-        let chunks = (receive_frames / (queues as usize).next_power_of_two()).max(64);
+        let frames = receive_frames.unwrap_or(RECEIVE_CHUNKS).next_power_of_two();
+        let chunks = (frames / (queues as usize).next_power_of_two()).max(64);
         let layout = Layout::new(longest_bytes, chunks, TRANSMIT_SLOTS);
         let map = SocketMap::new(queues).map_err(|e| failed("create a map of sockets", &e))?;
         let program = bpf::load_program(&redirect::program(map.fd()))

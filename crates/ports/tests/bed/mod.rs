@@ -2,14 +2,16 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(unsafe_code, reason = "std of the oldest supported Rust has no file locks")]
 
-use ports::{LiveOptions, LiveTester, OpenPort, PortRequest, PortType, open_port};
+use ports::{
+    Interface, LiveOptions, LiveTester, OpenPort, PortRequest, PortType, open_port_with_room,
+};
 use std::fs::File;
 use std::net::Ipv4Addr;
 use std::ops::Deref;
 use std::os::fd::AsRawFd;
 use testbed::{DeviceKind, Testbed, TestbedConfig};
 use trial::conformance::Path;
-use trial::{PortId, TesterError};
+use trial::{PortDescription, PortId, TesterError};
 use units::{FrameSize, LineRate};
 use wire::ethernet::MacAddr;
 
@@ -34,9 +36,13 @@ pub fn loopback(mtu_bytes: u32) -> Bed {
 
 /// Two ports with a device between them, or none.
 pub fn build(device: DeviceKind, mtu_bytes: u32) -> Bed {
-    let config = TestbedConfig { mtu_bytes, ..TestbedConfig::of(device) };
+    build_config(&TestbedConfig { mtu_bytes, ..TestbedConfig::of(device) })
+}
+
+/// Any test bed.
+pub fn build_config(config: &TestbedConfig) -> Bed {
     let turn = await_turn();
-    let testbed = Testbed::build(&config).expect("a test bed; these tests run as root");
+    let testbed = Testbed::build(config).expect("a test bed; these tests run as root");
     Bed { testbed, _turn: turn }
 }
 
@@ -56,6 +62,16 @@ pub fn open(
     port_type: PortType,
     largest: FrameSize,
 ) -> Result<Vec<OpenPort>, TesterError> {
+    open_with_room(testbed, port_type, largest, None)
+}
+
+/// As [`open`], with room for so many received frames.
+pub fn open_with_room(
+    testbed: &Bed,
+    port_type: PortType,
+    largest: FrameSize,
+    receive_frames: Option<usize>,
+) -> Result<Vec<OpenPort>, TesterError> {
     let requests = testbed.ports().iter().map(|port| PortRequest {
         id: PortId(port.port as u16),
         interface: port.interface.clone(),
@@ -64,7 +80,23 @@ pub fn open(
         port_type,
     });
     let requests: Vec<_> = requests.collect();
-    testbed.tester().run(|| requests.iter().map(open_port).collect()).expect("enter the namespace")
+    let open = |request| open_port_with_room(request, receive_frames);
+    testbed.tester().run(|| requests.iter().map(open).collect()).expect("enter the namespace")
+}
+
+/// A description for a port that a test opens itself.
+pub fn description(interface: &Interface) -> PortDescription {
+    PortDescription {
+        id: PortId(0),
+        name: interface.name().into(),
+        port_type: String::new(),
+        reason: String::new(),
+        line_rate: LineRate::from_gbps(10),
+        line_rate_is_physical: false,
+        max_frame_size_bytes: 1518,
+        mac: String::new(),
+        driver: String::new(),
+    }
 }
 
 /// A tester on every port of a test bed.
