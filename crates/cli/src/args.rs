@@ -46,6 +46,16 @@ Examples:
 A configuration file has the same names as the flags (`line-rate = \"10G\"`); flags override it.
 ")]
     Run(Box<Run>),
+    /// Measure the tester itself, back to back: what it can offer and receive, its latency floor
+    #[command(after_help = "\
+Examples:
+  netanvil selftest
+  netanvil selftest --port-type af_packet --sizes 64,1518
+  netanvil selftest --ports eth1,eth2          with a cable between the two
+
+Results are kept under $XDG_CACHE_HOME/netanvil (~/.cache/netanvil) for runs with the same options.
+")]
+    Selftest(Box<Selftest>),
     /// Say what this host and these ports can do, and the command that mends each shortfall
     #[command(after_help = "\
 Examples:
@@ -56,6 +66,19 @@ Examples:
 Exit code 1 if a check failed; warnings alone leave it 0.
 ")]
     Doctor(Doctor),
+    /// Render a saved run again: terminal table, results.json, results.csv, report.html
+    #[command(after_help = "\
+Examples:
+  netanvil report netanvil-20261121-060000
+  netanvil report netanvil-20261121-060000 --json | jq .
+")]
+    Report(Report),
+    /// Show the differences of two saved runs with their uncertainty
+    #[command(after_help = "\
+Examples:
+  netanvil compare results/kernel-6.12 results/kernel-6.18
+")]
+    Compare(Compare),
     /// Remove what killed runs left behind; what a living run uses is untouched
     #[command(after_help = "\
 Examples:
@@ -114,6 +137,28 @@ pub struct Run {
 }
 
 #[derive(Args, Debug)]
+pub struct Selftest {
+    /// Those of `run`, so that the result serves that very run; what concerns a device is ignored
+    #[command(flatten)]
+    pub options: Options,
+    /// Read options from a TOML file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print a cached result if one fits, instead of measuring
+    #[arg(long)]
+    pub cached: bool,
+    /// Answer every question with yes
+    #[arg(long)]
+    pub yes: bool,
+    /// Print JSON on standard output
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// No progress on standard error
+    #[arg(long, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
 pub struct Doctor {
     /// Look at these interfaces too
     #[arg(long, value_delimiter = ',', value_name = "IF,...")]
@@ -124,6 +169,26 @@ pub struct Doctor {
     /// Find out whether a user namespace can be entered (in a process of its own)
     #[arg(long, hide = true)]
     pub probe_user_namespace: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Report {
+    /// A run folder
+    pub folder: PathBuf,
+    /// Print results.json on standard output instead of the tables
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Compare {
+    /// A run folder
+    pub before: PathBuf,
+    /// Another one
+    pub after: PathBuf,
+    /// Print JSON on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args, Debug)]

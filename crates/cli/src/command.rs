@@ -1,8 +1,11 @@
 //! One file a subcommand.
 
 pub mod clean;
+pub mod compare;
 pub mod completions;
 pub mod devices;
 pub mod doctor;
 pub mod man;
+pub mod report;
 pub mod run;
+pub mod selftest;

@@ -5,7 +5,8 @@ mod port;
 mod processor;
 mod sysfs;
 
-pub use host::can_enter_user_namespace;
+pub use host::{can_enter_user_namespace, effective_capabilities};
+pub use port::addresses_in_use;
 
 use serde::Serialize;
 

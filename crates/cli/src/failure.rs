@@ -16,14 +16,21 @@ pub enum Exit {
     Invalid,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(match exit {
+impl Exit {
+    /// The number.
+    pub fn code(self) -> u8 {
+        match self {
             Exit::Done => 0,
             Exit::NotAccepted => 1,
             Exit::Failed => 2,
             Exit::Invalid => 3,
-        })
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
     }
 }
 

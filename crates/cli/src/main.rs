@@ -4,13 +4,29 @@
 //! waits for people and signals. Therefore it opts out of the ban on clocks and sleeps.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod accept;
 mod args;
+mod built;
 mod command;
 mod doctor;
 mod failure;
-mod interface;
+mod hardware;
+mod host;
+mod interrupt;
 mod options;
 mod output;
+mod plan;
+mod progress;
+mod recorder;
+mod rendering;
+mod resume;
+mod selftest_cache;
+mod session;
+mod setup;
+mod simulated;
+mod suite;
+mod supervised;
+mod topology;
 
 use args::{Arguments, Command};
 use clap::Parser;
@@ -40,6 +56,9 @@ fn run(command: Command) -> Outcome {
         Command::Man(arguments) => command::man::run(&arguments),
         Command::Doctor(arguments) => command::doctor::run(&arguments),
         Command::Run(arguments) => command::run::run(&arguments),
+        Command::Selftest(arguments) => command::selftest::run(&arguments),
+        Command::Report(arguments) => command::report::run(&arguments),
+        Command::Compare(arguments) => command::compare::run(&arguments),
     }
 }
 

@@ -7,69 +7,28 @@
 mod file;
 mod value;
 
-pub use file::read;
+pub use file::{parse, parse_options, read, read_options};
 pub use value::{BitRate, Share, Sizes, Span};
 
 use crate::failure::{Failure, Outcome};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use method::{Destinations, Modifier, Profile, Protocol};
+use ports::PortType;
 use serde::de::{DeserializeOwned, IntoDeserializer, value::StrDeserializer};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use testbed::{DeviceKind, DeviceThreads, FilterRules, Neighbours, PermitPosition};
 
-/// Which test (RFC 2544 section 26, with RFC 9004 and RFC 6201).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, clap::ValueEnum)]
+/// Which test, by its short name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestName {
-    /// Highest rate without loss (section 26.1).
     Throughput,
-    /// At the throughput rate (section 26.2, RFC 8219).
     Latency,
-    /// Frame loss rate over the offered load (section 26.3).
     Loss,
-    /// Longest burst without loss (RFC 9004).
     BackToBack,
-    /// Time to recover from overload (section 26.5).
     Recovery,
-    /// Time to recover from a reset (RFC 6201).
     Reset,
-}
-
-/// How long and how often.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    /// The durations and repetitions of the standards; hours.
-    Rfc,
-    /// Short trials for a first look; labelled as not conformant in every output.
-    Quick,
-}
-
-/// How frames reach the interface.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[value(rename_all = "snake_case")]
-pub enum PortTypeName {
-    /// The fastest that works here; the reason is printed.
-    Auto,
-    /// Live frames and accounting inside XDP programs.
-    Xdp,
-    /// AF_XDP sockets.
-    AfXdp,
-    /// Memory-mapped packet sockets; works everywhere.
-    AfPacket,
-}
-
-/// Frames that take a test frame's place (RFC 2544 section 11).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Modifier {
-    /// 1 % broadcast frames (section 11.1).
-    Broadcast,
-    /// An SNMP query a second (section 11.2).
-    Management,
-    /// Routing updates (section 11.3).
-    RoutingUpdate,
 }
 
 /// Everything that can be said about a run.
@@ -119,16 +78,16 @@ pub struct Options {
     /// Where the permit stands among the rules
     #[arg(long, help_heading = "Built devices", value_parser = named::<PermitPosition>(&["last", "middle"]))]
     pub permit: Option<PermitPosition>,
-    /// Destinations drawn from 256 networks behind each port (RFC 2544 section 12)
-    #[arg(long, help_heading = "Built devices", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
-    pub destination_networks: Option<bool>,
     /// How the device learns the tester's Ethernet addresses
     #[arg(long, help_heading = "Built devices", value_parser = named::<Neighbours>(&["static", "dynamic"]))]
     pub neighbours: Option<Neighbours>,
     /// MTU of the links in bytes (frame size less 18); default: enough for the largest size
     #[arg(long, help_heading = "Built devices", value_name = "BYTES")]
     pub mtu: Option<u32>,
-    /// Length of the interfaces' queues in frames
+    /// Frames that may wait at each input of the device
+    #[arg(long, help_heading = "Built devices", value_name = "FRAMES")]
+    pub input_queue: Option<u32>,
+    /// Length of the interfaces' transmit queues in frames
     #[arg(long, help_heading = "Built devices", value_name = "FRAMES")]
     pub tx_queue: Option<u32>,
     /// Who does the forwarding: kernel threads of the device, or the sender's own system call
@@ -160,10 +119,10 @@ pub struct Options {
     pub drop_every: Option<u32>,
 
     /// Durations and repetitions: the standards' own, or short ones that are not conformant
-    #[arg(long, help_heading = "Tests")]
+    #[arg(long, help_heading = "Tests", value_parser = named::<Profile>(&["rfc", "quick"]))]
     pub profile: Option<Profile>,
     /// Tests, in this order
-    #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "TEST,...")]
+    #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "TEST,...", value_parser = named::<TestName>(&["throughput", "latency", "loss", "back-to-back", "recovery", "reset"]))]
     pub test: Option<Vec<TestName>>,
     /// Frame sizes in bytes (FCS included), sweeps `64..1518/100`, or `imix`
     #[arg(long, help_heading = "Tests", value_name = "SIZE,...")]
@@ -171,9 +130,22 @@ pub struct Options {
     /// Load both directions at once (RFC 2544 section 14)
     #[arg(long, help_heading = "Tests", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     pub bidirectional: Option<bool>,
-    /// Internet protocol of the test frames
-    #[arg(long, help_heading = "Tests", value_parser = clap::value_parser!(u8).range(4..=6), value_name = "4|6")]
-    pub ip: Option<u8>,
+    /// What test frames are made of
+    #[arg(long, help_heading = "Traffic", value_parser = named::<Protocol>(&["udp_ipv4", "udp_ipv6", "ethernet"]))]
+    pub protocol: Option<Protocol>,
+    /// One address pair, or destinations at random: hosts in 256 networks behind a router, MAC
+    /// addresses behind a bridge (RFC 2544 section 12)
+    #[arg(long, help_heading = "Traffic", value_parser = named::<Destinations>(&["one", "random"]))]
+    pub destinations: Option<Destinations>,
+    /// Pseudo-random UDP ports (RFC 4814)
+    #[arg(long, help_heading = "Traffic", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
+    pub random_ports: Option<bool>,
+    /// Pseudo-random source MAC addresses (RFC 4814)
+    #[arg(long, help_heading = "Traffic", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
+    pub random_macs: Option<bool>,
+    /// VLAN identifiers, the outermost first
+    #[arg(long, help_heading = "Traffic", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=4094), value_name = "ID,...")]
+    pub vlan: Option<Vec<u16>>,
     /// Duration of a trial (of the last, verifying trial of a search too)
     #[arg(long, help_heading = "Tests", value_name = "TIME")]
     pub duration: Option<Span>,
@@ -183,8 +155,8 @@ pub struct Options {
     /// Loss still counted as none; anything but 0 is not RFC 2544 throughput and is labelled so
     #[arg(long, help_heading = "Tests", value_name = "SHARE")]
     pub loss_tolerance: Option<Share>,
-    /// Frames that take a test frame's place (RFC 2544 section 11)
-    #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "MODIFIER,...")]
+    /// Frames that take a test frame's place (RFC 2544 section 11); the suite is run once for each
+    #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "MODIFIER,...", value_parser = named::<Modifier>(&["none", "broadcast", "management", "routing_update"]))]
     pub modifiers: Option<Vec<Modifier>>,
     /// Seed of everything pseudo-random
     #[arg(long, help_heading = "Tests", value_name = "NUMBER")]
@@ -195,30 +167,68 @@ pub struct Options {
     pub accept: Option<Vec<String>>,
 
     /// How frames reach the interfaces
-    #[arg(long, help_heading = "Tester")]
-    pub port_type: Option<PortTypeName>,
+    #[arg(long, help_heading = "Tester", value_parser = named::<PortType>(&["auto", "xdp", "af_xdp", "af_packet"]))]
+    pub port_type: Option<PortType>,
     /// Write the frames of every trial to pcapng files in the run folder, at most so many each
     #[arg(long, help_heading = "Tester", num_args = 0..=1, default_missing_value = "10000", require_equals = true, value_name = "FRAMES")]
     pub capture: Option<u64>,
     /// Do not measure the tester first; the report says so
     #[arg(long, help_heading = "Tester", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     pub skip_selftest: Option<bool>,
+    /// Any setting of a section, such as `latency.repetitions=5`; `--print-config` shows them all
+    #[arg(long, help_heading = "Tests", value_name = "SECTION.KEY=VALUE")]
+    #[serde(skip)]
+    pub set: Vec<String>,
     /// Run folder to create (default: netanvil-<date>-<time>)
     #[arg(long, help_heading = "Output", value_name = "DIR")]
     pub out: Option<PathBuf>,
+
+    // Sections of a configuration file; their keys are those of `method::SuiteConfig`.
+    #[arg(skip)]
+    #[serde(rename = "trial")]
+    pub trial: Option<toml::Table>,
+    #[arg(skip)]
+    #[serde(rename = "search")]
+    pub search: Option<toml::Table>,
+    #[arg(skip)]
+    #[serde(rename = "self_test")]
+    pub self_test: Option<toml::Table>,
+    #[arg(skip)]
+    #[serde(rename = "throughput")]
+    pub throughput: Option<toml::Table>,
+    #[arg(skip)]
+    #[serde(rename = "latency")]
+    pub latency: Option<toml::Table>,
+    #[arg(skip)]
+    #[serde(rename = "frame_loss")]
+    pub frame_loss: Option<toml::Table>,
+    #[arg(skip)]
+    #[serde(rename = "back_to_back")]
+    pub back_to_back: Option<toml::Table>,
+    #[arg(skip)]
+    #[serde(rename = "recovery")]
+    pub recovery: Option<toml::Table>,
+    #[arg(skip)]
+    #[serde(rename = "reset")]
+    pub reset: Option<toml::Table>,
 }
 
 impl Options {
     /// These options with `under` filling what they leave open.
     pub fn over(&self, under: &Options) -> Options {
-        let mut table = as_table(under);
-        table.extend(as_table(self));
+        let mut table = under.as_table();
+        merge(&mut table, self.as_table());
         table.try_into().expect("a table of two Options is one")
+    }
+
+    /// By name, as in a configuration file; what is not set is not there.
+    pub fn as_table(&self) -> toml::Table {
+        toml::Table::try_from(self).expect("options are plain data")
     }
 
     /// As a configuration file.
     pub fn to_toml(&self) -> String {
-        toml::to_string(&as_table(self)).expect("options are plain data")
+        toml::to_string(&self.as_table()).expect("options are plain data")
     }
 
     /// Refuses options that contradict each other where the command line alone cannot see it
@@ -245,12 +255,20 @@ impl Options {
     }
 }
 
-fn as_table(options: &Options) -> toml::Table {
-    toml::Table::try_from(options).expect("options are plain data")
+/// Sections are merged key by key, everything else replaces.
+fn merge(under: &mut toml::Table, over: toml::Table) {
+    for (key, value) in over {
+        match (under.get_mut(&key), value) {
+            (Some(toml::Value::Table(under)), toml::Value::Table(over)) => merge(under, over),
+            (_, value) => {
+                under.insert(key, value);
+            }
+        }
+    }
 }
 
 /// A parser of a type that `serde` knows by these names.
-fn named<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+pub fn named<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where
     T: DeserializeOwned + Clone + Send + Sync + 'static,
 {

@@ -2,22 +2,21 @@
 
 use crate::args::Run;
 use crate::failure::{Exit, Outcome};
-use crate::options::{self, Options};
-use crate::output;
+use crate::plan::Plan;
+use crate::session::Session;
+use crate::{interrupt, output, setup};
 
 pub fn run(arguments: &Run) -> Outcome {
-    let options = effective(arguments)?;
+    let plan =
+        Plan::of(&arguments.options, arguments.config.as_deref(), arguments.resume.as_deref())?;
     if arguments.print_config {
-        output::print(&options.to_toml())?;
+        output::print(&plan.options.to_toml())?;
         return Ok(Exit::Done);
     }
-    Ok(Exit::Done)
-}
-
-/// Flags over the file over the defaults.
-fn effective(arguments: &Run) -> Outcome<Options> {
-    let file = arguments.config.as_deref().map(options::read).transpose()?.unwrap_or_default();
-    let options = arguments.options.over(&file);
-    options.check()?;
-    Ok(options)
+    let subject = setup::Subject::of(&plan.options)?;
+    // Before any thread: a process with threads may not enter a user namespace.
+    subject.acquire_rights()?;
+    let stop = interrupt::watch()?;
+    let setup = setup::prepare(&subject, &plan.options, arguments.yes, &stop)?;
+    Session::new(&plan, &subject, arguments, &stop).run(setup)
 }

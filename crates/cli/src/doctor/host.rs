@@ -49,7 +49,7 @@ fn privileges() -> Check {
     }
 }
 
-fn effective_capabilities() -> u64 {
+pub fn effective_capabilities() -> u64 {
     let status = sysfs::text("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)

@@ -1,81 +1,111 @@
 //! One interface: driver, queues, XDP, offloads, timestamps, and whether it is free for tests.
 
 use super::{Check, sysfs};
-use crate::interface;
+use std::net::IpAddr;
 use std::process::Command;
+use testbed::{InterfaceFacts, REWRITING_FEATURES};
 
 /// All checks of one interface.
 pub fn examine(name: &str) -> Vec<Check> {
-    let directory = format!("/sys/class/net/{name}");
-    if !std::path::Path::new(&directory).exists() {
-        let found = format!("there is no interface {name} in this network namespace");
-        return vec![Check::fail("interface", found, "ip -br link").of(name)];
-    }
-    let mut checks = vec![driver(&directory), link(name, &directory), queues(&directory)];
-    checks.extend([mtu(&directory), in_use(name), other_sockets(name), program_attached(name)]);
-    checks.extend(xdp(&directory));
-    checks.extend(offloads(name));
-    checks.extend(timestamps(name));
+    let facts = match InterfaceFacts::read(name) {
+        Ok(facts) => facts,
+        Err(error) => {
+            return vec![Check::fail("interface", error.to_string(), "ip -br link").of(name)];
+        }
+    };
+    let mut checks = vec![driver(&facts), link(&facts), queues(&facts), mtu(&facts)];
+    checks.extend([in_use(&facts), other_sockets(&facts), program_attached(&facts)]);
+    checks.extend([xdp_mode(&facts), zero_copy(&facts), offloads(&facts), timestamps(&facts)]);
     checks.into_iter().map(|check| check.of(name)).collect()
 }
 
-fn driver(directory: &str) -> Check {
-    let driver = sysfs::link_name(format!("{directory}/device/driver"));
-    Check::ok("driver", driver.unwrap_or_else(|| "none: a virtual interface".into()))
-}
-
-fn link(name: &str, directory: &str) -> Check {
-    let speed: Option<i64> = sysfs::number(format!("{directory}/speed"));
-    let speed = speed.filter(|mbps| *mbps > 0).map(|mbps| format!(", {mbps} Mbit/s"));
-    match sysfs::text(format!("{directory}/operstate")).as_deref() {
-        Some("up" | "unknown") => Check::ok(
-            "link",
-            format!("up{}", speed.unwrap_or(", speed not known: use --line-rate".into())),
-        ),
-        state => Check::fail(
-            "link",
-            state.unwrap_or("unknown"),
-            format!("sudo ip link set {name} up    (and look at the cable)"),
-        ),
+fn driver(facts: &InterfaceFacts) -> Check {
+    let driver = facts.driver.as_deref().unwrap_or("unknown");
+    match (&facts.kind, facts.ethernet) {
+        (_, false) => {
+            Check::fail("driver", format!("{driver}: not Ethernet"), "use an Ethernet interface")
+        }
+        (Some(kind), true) => Check::ok("driver", format!("{driver} (virtual: {kind})")),
+        (None, true) => Check::ok("driver", driver),
     }
 }
 
-fn queues(directory: &str) -> Check {
-    let count = |prefix: &str| {
-        std::fs::read_dir(format!("{directory}/queues")).map_or(0, |entries| {
-            entries
-                .flatten()
-                .filter(|e| e.file_name().to_string_lossy().starts_with(prefix))
-                .count()
-        })
-    };
-    Check::ok("queues", format!("{} receive, {} transmit", count("rx-"), count("tx-")))
+fn link(facts: &InterfaceFacts) -> Check {
+    let name = &facts.name;
+    match (facts.up, facts.carrier, facts.speed_mbps.filter(|_| facts.kind.is_none())) {
+        (false, ..) => Check::fail("link", "down", format!("sudo ip link set {name} up")),
+        (_, false, _) => Check::fail(
+            "link",
+            "no carrier",
+            format!("set the other end up and look at the cable: ip link show {name}"),
+        ),
+        (.., Some(mbps)) => Check::ok("link", format!("up, {mbps} Mbit/s")),
+        (.., None) => Check::ok("link", "up; it has no rate of its own: say --line-rate"),
+    }
 }
 
-fn mtu(directory: &str) -> Check {
-    let mtu: u32 = sysfs::number(format!("{directory}/mtu")).unwrap_or(0);
-    Check::ok("MTU", format!("{mtu} bytes: frames up to {} bytes with FCS", mtu + 18))
+fn queues(facts: &InterfaceFacts) -> Check {
+    let Some(channels) = facts.channels else {
+        return Check::ok("queues", "not told by the driver");
+    };
+    let (receive, transmit, both) = (channels.receive, channels.transmit, channels.combined);
+    Check::ok("queues", format!("{receive} receive, {transmit} transmit, {both} combined"))
+}
+
+fn mtu(facts: &InterfaceFacts) -> Check {
+    let mtu = facts.mtu_bytes;
+    let found = format!("{mtu} bytes: frames up to {} bytes with FCS", mtu + 18);
+    match mtu {
+        ..1500 => Check::warn(
+            "MTU",
+            format!("{found}; the sizes of RFC 2544 go up to 1518"),
+            format!("sudo ip link set {} mtu 1500", facts.name),
+        ),
+        _ => Check::ok("MTU", found),
+    }
 }
 
 /// RFC 6815: not on networks that are in use.
-fn in_use(name: &str) -> Check {
-    match interface::Use::of(name) {
-        interface::Use { default_route: true, .. } => Check::fail(
+fn in_use(facts: &InterfaceFacts) -> Check {
+    if facts.has_default_route {
+        return Check::fail(
             "in use",
             "it carries the default route: netanvil will not load it (RFC 6815)",
             "use an interface of its own for tests",
-        ),
-        interface::Use { addresses, .. } if !addresses.is_empty() => Check::warn(
+        );
+    }
+    if facts.controller.is_some() {
+        return Check::fail(
+            "in use",
+            "it is a port of a bridge or bond of this host",
+            format!("sudo ip link set {} nomaster", facts.name),
+        );
+    }
+    match &addresses_in_use(facts)[..] {
+        [] => Check::ok("in use", "no addresses, no default route"),
+        addresses => Check::warn(
             "in use",
             format!("it has addresses ({}): the host speaks on it", addresses.join(", ")),
-            format!("sudo ip addr flush dev {name}"),
+            format!("sudo ip addr flush dev {}", facts.name),
         ),
-        _ => Check::ok("in use", "no addresses, no default route"),
     }
 }
 
-fn other_sockets(name: &str) -> Check {
-    match interface::packet_sockets(name) {
+/// Addresses somebody gave it; link-local IPv6 ones the kernel gives by itself.
+pub fn addresses_in_use(facts: &InterfaceFacts) -> Vec<String> {
+    let given = facts.addresses.iter().filter(|address| match address {
+        IpAddr::V4(_) => true,
+        IpAddr::V6(address) => !address.is_unicast_link_local(),
+    });
+    given.map(IpAddr::to_string).collect()
+}
+
+/// `/proc/net/packet`, column Iface.
+fn other_sockets(facts: &InterfaceFacts) -> Check {
+    let table = sysfs::text("/proc/net/packet").unwrap_or_default();
+    let index = facts.index.to_string();
+    let here = |line: &&str| line.split_whitespace().nth(4) == Some(&index);
+    match table.lines().skip(1).filter(here).count() {
         0 => Check::ok("packet sockets", "none open"),
         count => Check::warn(
             "packet sockets",
@@ -85,21 +115,18 @@ fn other_sockets(name: &str) -> Check {
     }
 }
 
-fn program_attached(name: &str) -> Check {
-    let output = Command::new("ip").args(["-d", "link", "show", "dev", name]).output();
-    let text = output.map_or(String::new(), |o| String::from_utf8_lossy(&o.stdout).into_owned());
-    match text.contains("prog/xdp") {
+fn program_attached(facts: &InterfaceFacts) -> Check {
+    match facts.xdp_attached {
         true => Check::warn(
             "XDP program",
             "one is attached already: `xdp` and `af_xdp` ports cannot be opened",
-            format!("sudo ip link set dev {name} xdp off"),
+            format!("sudo ip link set dev {} xdp off", facts.name),
         ),
         false => Check::ok("XDP program", "none attached"),
     }
 }
 
-/// Drivers of Linux 6.x that run XDP programs themselves, and which of them send and receive
-/// AF_XDP frames without a copy.
+/// Drivers of Linux 6 that run XDP programs themselves.
 const NATIVE: [&str; 26] = [
     "ixgbe",
     "ixgbevf",
@@ -128,80 +155,68 @@ const NATIVE: [&str; 26] = [
     "fsl_dpaa2_eth",
     "thunder-nic",
 ];
+/// Those among them that hand AF_XDP frames over without a copy.
 const ZERO_COPY: [&str; 8] =
     ["ixgbe", "i40e", "ice", "igc", "mlx5_core", "stmmac", "tsnep", "fsl_dpaa2_eth"];
 
-fn xdp(directory: &str) -> Vec<Check> {
-    let Some(driver) = sysfs::link_name(format!("{directory}/device/driver")) else {
-        return vec![Check::ok("XDP", "native on veth, generic on other virtual interfaces")];
-    };
-    let native = NATIVE.contains(&&*driver);
-    let zero_copy = ZERO_COPY.contains(&&*driver);
-    let mode = match native {
+fn xdp_mode(facts: &InterfaceFacts) -> Check {
+    let driver = facts.driver.as_deref().unwrap_or("unknown");
+    match NATIVE.contains(&driver) {
         true => Check::ok("XDP", "native"),
         false => Check::warn(
             "XDP",
             format!(
-                "generic only: {driver} has no XDP of its own; slower, and latency includes the stack"
+                "generic only: {driver} has none of its own; slower, and latency includes the stack"
             ),
-            "use a card with native XDP (ixgbe, i40e, ice, igc, mlx5, bnxt, ...)",
+            "use a card with native XDP (ixgbe, i40e, ice, igc, mlx5, bnxt, ...), or --port-type af_packet",
         ),
-    };
-    let copy = match zero_copy {
+    }
+}
+
+fn zero_copy(facts: &InterfaceFacts) -> Check {
+    match facts.driver.as_deref().is_some_and(|driver| ZERO_COPY.contains(&driver)) {
         true => Check::ok("zero-copy", "AF_XDP without a copy"),
         false => Check::ok("zero-copy", "no: AF_XDP copies frames"),
-    };
-    vec![mode, copy]
-}
-
-/// Merged or unfinished frames are not what was on the wire.
-const MISLEADING: [&str; 5] = [
-    "generic-receive-offload",
-    "large-receive-offload",
-    "tcp-segmentation-offload",
-    "generic-segmentation-offload",
-    "rx-gro-hw",
-];
-
-fn offloads(name: &str) -> Vec<Check> {
-    let Some(text) = ethtool("-k", name) else { return vec![] };
-    let on: Vec<&str> = MISLEADING
-        .into_iter()
-        .filter(|feature| text.lines().any(|line| line.trim() == format!("{feature}: on")))
-        .collect();
-    if on.is_empty() {
-        return vec![Check::ok("offloads", "off where they would merge or split frames")];
     }
-    let short = ["gro", "lro", "tso", "gso", "rx-gro-hw"];
-    let switches: String = MISLEADING
-        .iter()
-        .zip(short)
-        .filter(|(feature, _)| on.contains(feature))
-        .map(|(_, short)| format!(" {short} off"))
-        .collect();
-    vec![Check::warn(
-        "offloads",
-        format!("on: {}; netanvil switches them off while it uses the port", on.join(", ")),
-        format!("sudo ethtool -K {name}{switches}"),
-    )]
 }
 
-fn timestamps(name: &str) -> Vec<Check> {
-    let Some(text) = ethtool("-T", name) else {
-        let mend = "sudo apt-get install ethtool";
-        return vec![Check::warn("offloads", "unknown without the ethtool program", mend)];
-    };
-    let hardware = text.contains("hardware-receive");
-    vec![Check::ok(
-        "timestamps",
-        match hardware {
-            true => "hardware can stamp; netanvil stamps in the kernel's clock",
-            false => "software only: the kernel's clock at the interface",
-        },
-    )]
+/// Merged, split or unfinished frames are not what was on the wire.
+fn offloads(facts: &InterfaceFacts) -> Check {
+    let on = facts.features_on(&REWRITING_FEATURES);
+    let fixed: Vec<_> = on.iter().filter(|name| !facts.features[**name].switchable).collect();
+    if !fixed.is_empty() {
+        let list: Vec<String> = fixed.iter().map(ToString::to_string).collect();
+        return Check::warn(
+            "offloads",
+            format!("on, and cannot be switched off: {}", list.join(", ")),
+            "use another card; results name the offloads left on",
+        );
+    }
+    match on.is_empty() {
+        true => Check::ok("offloads", "none that rewrites frames"),
+        false => Check::warn(
+            "offloads",
+            format!("on: {}; netanvil switches them off while it uses the port", on.join(", ")),
+            format!(
+                "sudo ethtool -K {}{}",
+                facts.name,
+                on.iter().map(|name| format!(" {name} off")).collect::<String>()
+            ),
+        ),
+    }
 }
 
-fn ethtool(what: &str, name: &str) -> Option<String> {
-    let output = Command::new("ethtool").args([what, name]).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+fn timestamps(facts: &InterfaceFacts) -> Check {
+    let output = Command::new("ethtool").args(["-T", &facts.name]).output();
+    match output {
+        Ok(output) if String::from_utf8_lossy(&output.stdout).contains("hardware-receive") => {
+            Check::ok("timestamps", "hardware can stamp; netanvil stamps with the kernel's clock")
+        }
+        Ok(_) => Check::ok("timestamps", "software only: the kernel's clock at the interface"),
+        Err(_) => Check::warn(
+            "timestamps",
+            "unknown without the ethtool program",
+            "sudo apt-get install ethtool",
+        ),
+    }
 }

@@ -12,8 +12,3 @@ pub fn text(path: impl AsRef<Path>) -> Option<String> {
 pub fn number<T: std::str::FromStr>(path: impl AsRef<Path>) -> Option<T> {
     text(path)?.parse().ok()
 }
-
-/// The last part of where a symbolic link points.
-pub fn link_name(path: impl AsRef<Path>) -> Option<String> {
-    Some(std::fs::read_link(path).ok()?.file_name()?.to_string_lossy().into_owned())
-}

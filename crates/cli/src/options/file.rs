@@ -2,18 +2,48 @@
 
 use super::Options;
 use crate::failure::{Failure, Outcome};
+use serde::de::DeserializeOwned;
 use std::path::Path;
 
-/// Reads options from a TOML file.
-pub fn read(path: &Path) -> Outcome<Options> {
+/// Reads a TOML file.
+pub fn read<T: DeserializeOwned>(path: &Path) -> Outcome<T> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))?;
     parse(&text, &path.display().to_string())
 }
 
-/// Reads options from the text of a file called `name`.
-pub fn parse(text: &str, name: &str) -> Outcome<Options> {
+/// Reads the text of a file called `name`.
+pub fn parse<T: DeserializeOwned>(text: &str, name: &str) -> Outcome<T> {
     toml::from_str(text).map_err(|error| explain(text, name, &error))
+}
+
+/// Reads options from a TOML file.
+pub fn read_options(path: &Path) -> Outcome<Options> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))?;
+    parse_options(&text, &path.display().to_string())
+}
+
+/// Reads options from the text of a file called `name`.
+pub fn parse_options(text: &str, name: &str) -> Outcome<Options> {
+    // Options keep their sections as tables, to tell what was given from what is default. This
+    // reading only finds wrong keys in them, with their lines.
+    #[derive(serde::Deserialize)]
+    #[allow(dead_code, reason = "what is read here is only checked")]
+    struct Sections {
+        trial: Option<method::TrialConfig>,
+        search: Option<method::SearchConfig>,
+        self_test: Option<method::SelfTestConfig>,
+        throughput: Option<method::ThroughputConfig>,
+        latency: Option<method::LatencyConfig>,
+        frame_loss: Option<method::FrameLossConfig>,
+        back_to_back: Option<method::BackToBackConfig>,
+        recovery: Option<method::RecoveryConfig>,
+        reset: Option<method::ResetConfig>,
+    }
+    let options = parse(text, name)?;
+    parse::<Sections>(text, name)?;
+    Ok(options)
 }
 
 fn explain(text: &str, name: &str, error: &toml::de::Error) -> Failure {
@@ -45,17 +75,14 @@ fn unknown_word(message: &str) -> Option<(&str, Vec<&str>)> {
 }
 
 fn suggest(failure: Failure, wrong: &str, valid: &[&str]) -> Failure {
-    let near = |word: &&&str| strsim::jaro_winkler(wrong, word);
+    let wrong = wrong.to_lowercase();
+    let near = |word: &&&str| strsim::jaro_winkler(&wrong, word);
     let nearest = valid.iter().max_by(|a, b| near(a).total_cmp(&near(b)));
     let failure = match nearest.filter(|word| near(word) > 0.7) {
         Some(nearest) => failure.help(format!("did you mean `{nearest}`?")),
         None => failure,
     };
-    if valid.len() <= 8 {
-        failure.help(format!("valid are: {}", valid.join(", ")))
-    } else {
-        failure.help("`netanvil run --help` lists the options; keys have the same names")
-    }
+    failure.help(format!("valid are: {}", valid.join(", ")))
 }
 
 #[cfg(test)]
@@ -63,7 +90,7 @@ mod tests {
     use super::*;
 
     fn refusal(text: &str) -> String {
-        parse(text, "a.toml").expect_err("is refused").to_string()
+        parse_options(text, "a.toml").expect_err("is refused").to_string()
     }
 
     #[test]
@@ -84,16 +111,18 @@ mod tests {
     #[test]
     fn a_bad_value_says_what_is_wanted() {
         assert!(refusal("duration = \"soon\"").contains("a.toml:1: `soon` is no time"));
-        assert!(refusal("sizes = [63]").contains("64 to 9216"));
+        assert!(refusal("sizes = [63]").contains("between 64 and 65535"));
         assert!(refusal("seed = [").contains("a.toml:1"));
+        let text = refusal("[latency]\nrepetitions = 3\nfirst_tags_s = 1.0\n");
+        assert!(text.contains("a.toml:3") && text.contains("`first_tag_s`"), "{text}");
     }
 
     #[test]
     fn every_option_survives_a_file() {
         let text = "device = \"linux-bridge\"\nsizes = [64, \"imix\"]\nduration = \"1s\"\n\
                     resolution = \"1%\"\ntest = [\"back-to-back\"]\nport-type = \"af_xdp\"\n\
-                    line-rate = \"2.5G\"\nmodifiers = [\"routing-update\"]\nfilter = \"25\"\n";
-        let options = parse(text, "a.toml").unwrap();
-        assert_eq!(parse(&options.to_toml(), "again").unwrap(), options);
+                    line-rate = \"2.5G\"\nmodifiers = [\"routing_update\"]\nfilter = \"25\"\n";
+        let options = parse_options(text, "a.toml").unwrap();
+        assert_eq!(parse_options(&options.to_toml(), "again").unwrap(), options);
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
 use units::{Duration, LineRate};
+use wire::size::SizePattern;
 
 /// A time: `60s`, `500ms`, `2m`, `20us`; a bare number is seconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,15 +13,6 @@ pub struct Span(pub Duration);
 /// A rate of the medium or of a limit: `10G`, `2.5G`, `100M`, `64k`; a bare number is bits a second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BitRate(pub u64);
-
-/// A frame size in bytes, FCS included, or `imix`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Size {
-    /// One size for all frames.
-    Fixed(u32),
-    /// The simple IMIX: 7 x 64, 4 x 594, 1 x 1518.
-    Imix,
-}
 
 /// A share of a whole: `1%`, `0.01`.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -92,29 +84,6 @@ impl BitRate {
     }
 }
 
-impl FromStr for Size {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "imix" => Ok(Size::Imix),
-            number => match number.parse::<u32>() {
-                Ok(bytes) if (64..=9216).contains(&bytes) => Ok(Size::Fixed(bytes)),
-                Ok(bytes) => Err(format!("frame size {bytes}: 64 to 9216 bytes are possible")),
-                Err(_) => Err(format!("`{text}` is no frame size; write 64, 1518 or imix")),
-            },
-        }
-    }
-}
-
-impl fmt::Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Size::Fixed(bytes) => write!(f, "{bytes}"),
-            Size::Imix => f.write_str("imix"),
-        }
-    }
-}
-
 impl FromStr for Share {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
@@ -154,7 +123,7 @@ macro_rules! as_text_or_number {
         }
     )*};
 }
-as_text_or_number!(Span, BitRate, Size, Share);
+as_text_or_number!(Span, BitRate, Share);
 
 struct TextOrNumber;
 
@@ -177,16 +146,38 @@ impl de::Visitor<'_> for TextOrNumber {
     }
 }
 
-/// Frame sizes: a list of sizes and sweeps, `64,512,1518`, `64..1518/100`, `imix`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Sizes(pub Vec<Size>);
+/// Frame sizes: each a size, a sweep, a list in turn, or an IMIX; the suite is run for each.
+///
+/// As a text: separated by commas, or by semicolons where a size itself has commas.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sizes(pub Vec<SizePattern>);
 
 impl FromStr for Sizes {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let lists =
-            text.split(',').map(|item| sweep(item.trim())).collect::<Result<Vec<_>, _>>()?;
-        Ok(Sizes(lists.concat()))
+        let parse =
+            |text: &str| text.parse().map_err(|e: wire::size::SizePatternError| e.to_string());
+        let parts: Vec<&str> = match text {
+            text if text.contains(';') => text.split(';').collect(),
+            text if text.starts_with("imix:") => vec![text],
+            text => text.split(',').collect(),
+        };
+        Ok(Sizes(parts.into_iter().map(parse).collect::<Result<_, _>>()?))
+    }
+}
+
+impl Serialize for Sizes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(untagged)]
+        enum Element {
+            Bytes(u32),
+            Text(String),
+        }
+        serializer.collect_seq(self.0.iter().map(|size| match size {
+            SizePattern::Fixed(size) => Element::Bytes(size.bytes()),
+            pattern => Element::Text(pattern.clone().into()),
+        }))
     }
 }
 
@@ -209,7 +200,7 @@ impl<'de> Deserialize<'de> for Sizes {
                 while let Some(Item(text)) = items.next_element()? {
                     texts.push(text);
                 }
-                Ok(texts.join(","))
+                Ok(texts.join(";"))
             }
         }
         deserializer.deserialize_any(List)?.parse().map_err(de::Error::custom)
@@ -223,22 +214,6 @@ impl<'de> Deserialize<'de> for Item {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Item(deserializer.deserialize_any(TextOrNumber)?))
     }
-}
-
-/// Splits `64..1518/100` (first, last, step) into the sizes of the sweep; the last one is always in.
-fn sweep(text: &str) -> Result<Vec<Size>, String> {
-    let Some((first, rest)) = text.split_once("..") else { return Ok(vec![text.parse()?]) };
-    let (last, step) = rest.split_once('/').unwrap_or((rest, "64"));
-    let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is no frame size"));
-    let (first, last, step) = (number(first)?, number(last)?, number(step)?);
-    if first > last || step == 0 || last > 9216 {
-        return Err(format!("`{text}` is no sweep; write first..last/step, as in 64..1518/100"));
-    }
-    let mut sizes: Vec<u32> = (first..=last).step_by(step as usize).collect();
-    if sizes.last() != Some(&last) {
-        sizes.push(last);
-    }
-    sizes.into_iter().map(|bytes| bytes.to_string().parse()).collect()
 }
 
 #[cfg(test)]
@@ -264,11 +239,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_ends_with_its_last_size() {
-        let sizes = sweep("64..300/100").unwrap();
-        assert_eq!(sizes, [64, 164, 264, 300].map(Size::Fixed));
-        assert!(sweep("300..64").is_err());
-        assert!(sweep("63").unwrap_err().contains("64 to 9216"));
+    fn sizes_are_separated_by_commas_unless_they_have_some() {
+        let count = |text: &str| text.parse::<Sizes>().unwrap().0.len();
+        assert_eq!(count("64,512,imix"), 3);
+        assert_eq!(count("64;64,128;imix:64,594"), 3);
+        assert_eq!(count("imix:64,594,64"), 1);
+        assert!("63".parse::<Sizes>().unwrap_err().contains("64"));
+        assert!("64,big".parse::<Sizes>().unwrap_err().contains("`big`"));
     }
 
     #[test]

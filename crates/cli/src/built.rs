@@ -1,0 +1,122 @@
+//! Devices built here: options turned into a test bed, and the test bed into a device that the
+//! tester can act upon.
+
+use crate::failure::Outcome;
+use crate::options::{Options, Sizes};
+use method::Destinations;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use testbed::{Device, DeviceKind, DeviceThreads, Impairment, Testbed, TestbedConfig};
+
+/// Ethernet header and FCS, which an MTU does not count.
+const ETHERNET_OVERHEAD_BYTES: u32 = 18;
+/// A token bucket holds at least one frame of the MTU with its overhead on the line.
+const LINE_OVERHEAD_BYTES: u32 = 14 + 24;
+
+/// The test bed that the options describe around a device of this kind.
+pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConfig> {
+    let defaults = TestbedConfig::of(kind);
+    let mtu_bytes = options.mtu.unwrap_or(mtu_for(options.sizes.as_ref()));
+    let config = TestbedConfig {
+        mtu_bytes,
+        tx_queue_frames: options.tx_queue.unwrap_or(defaults.tx_queue_frames),
+        input_queue_frames: options.input_queue.unwrap_or(defaults.input_queue_frames),
+        neighbours: options.neighbours.unwrap_or_default(),
+        destination_networks: kind == DeviceKind::LinuxRouter
+            && options.destinations == Some(Destinations::Random),
+        filter: options.filter.unwrap_or_default(),
+        permit: options.permit.unwrap_or_default(),
+        threads: options.device_threads.unwrap_or_default(),
+        device_cpu: options.device_cpu.or_else(|| device_cpu(kind)),
+        impairments: impairments(options, mtu_bytes),
+        ..defaults
+    };
+    config.check()?;
+    Ok(config)
+}
+
+/// Large enough for every frame size asked for.
+fn mtu_for(sizes: Option<&Sizes>) -> u32 {
+    let sizes = sizes.map_or(&[][..], |sizes| &sizes.0);
+    let largest = sizes.iter().map(|size| size.largest().bytes()).max().unwrap_or(0);
+    largest.max(1518) - ETHERNET_OVERHEAD_BYTES
+}
+
+/// The last processor, which leaves the first ones to the tester.
+fn device_cpu(kind: DeviceKind) -> Option<usize> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (kind != DeviceKind::Loopback && cores > 1).then_some(cores - 1)
+}
+
+fn impairments(options: &Options, mtu_bytes: u32) -> Vec<Impairment> {
+    let one_frame = mtu_bytes + LINE_OVERHEAD_BYTES;
+    let rate_limit = options.tbf_rate.map(|rate| Impairment::RateLimit {
+        port: options.tbf_port.unwrap_or(1),
+        rate_bps: rate.0,
+        burst_bytes: options.tbf_burst.unwrap_or(one_frame),
+        queue_frames: options.tbf_queue.unwrap_or(100),
+        overhead_bytes: 24,
+    });
+    let frame_limit = options.frame_limit.map(|fps| Impairment::FrameRateLimit {
+        frames_per_second: fps,
+        burst_frames: options.frame_limit_burst.unwrap_or(5),
+    });
+    let drops = options.drop_every.map(|every| Impairment::DropEvery { every });
+    rate_limit.into_iter().chain(frame_limit).chain(drops).collect()
+}
+
+/// The device in words, for the head of a report.
+pub fn in_words(config: &TestbedConfig) -> String {
+    let kind = match config.device {
+        DeviceKind::LinuxRouter => "Linux router in network namespaces",
+        DeviceKind::LinuxBridge => "Linux bridge in network namespaces",
+        DeviceKind::Loopback => return "no device: tester ports joined back to back".into(),
+    };
+    let threads = match config.threads {
+        DeviceThreads::Threaded => "receive threads of its own",
+        DeviceThreads::Inline => "forwarding within the sender's system call: it can hardly drop",
+    };
+    let limits: String =
+        config.impairments.iter().map(|limit| format!(", {}", limit_in_words(limit))).collect();
+    format!("{kind}, {threads}{limits}")
+}
+
+fn limit_in_words(limit: &Impairment) -> String {
+    match limit {
+        Impairment::RateLimit { port, rate_bps, queue_frames, .. } => {
+            format!("tbf {rate_bps} bit/s out of port {port} behind {queue_frames} frames")
+        }
+        Impairment::FrameRateLimit { frames_per_second, .. } => {
+            format!("at most {frames_per_second} frames/s")
+        }
+        Impairment::DropEvery { every } => format!("drops 1 in {every} frames"),
+    }
+}
+
+/// Every setting of the device, as RFC 2544 section 7 wants it in the report.
+pub fn settings(testbed: &Testbed) -> BTreeMap<String, String> {
+    let config = testbed.config();
+    let as_text = toml::to_string(config).unwrap_or_default();
+    let mut settings = BTreeMap::from([("device configuration".to_owned(), as_text)]);
+    if let Some(device) = testbed.device() {
+        if let Some(rules) = device.rule_set() {
+            settings.insert("device rules (nft)".into(), rules);
+        }
+        settings.insert("device threads".into(), threads(&device));
+    }
+    settings
+}
+
+fn threads(device: &Arc<Device>) -> String {
+    let lines = device.threads().into_iter().map(|port| {
+        let place = match port.pinned_to_cpu {
+            Some(cpu) => format!("pinned to processor {cpu}"),
+            None => "not pinned".into(),
+        };
+        let state = if port.threaded { "threads of its own" } else { "no threads of its own" };
+        let shortfall = port.shortfall.map(|why| format!(" ({why})")).unwrap_or_default();
+        format!("{}: {state}, {place}{shortfall}", port.interface)
+    });
+    let lines: Vec<String> = lines.collect();
+    if lines.is_empty() { "inline".into() } else { lines.join("; ") }
+}

@@ -1,0 +1,14 @@
+//! `netanvil report`: renders a saved run again.
+
+use crate::args::Report;
+use crate::failure::{Exit, Outcome};
+use crate::{output, rendering};
+
+pub fn run(arguments: &Report) -> Outcome {
+    let report = rendering::render(&arguments.folder)?;
+    match arguments.json {
+        true => output::print(&report::json::render(&report))?,
+        false => output::print(&report::terminal::render(&report, rendering::style()))?,
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,60 @@
+//! Ports given by the user: may they be loaded (RFC 6815)?
+
+use crate::doctor::{addresses_in_use, effective_capabilities};
+use crate::failure::{Failure, Outcome};
+use crate::output;
+use std::io::{BufRead, IsTerminal, Write};
+use testbed::{HardwarePorts, Privilege};
+
+/// Takes the interfaces, after asking where the host itself speaks on them.
+pub fn take(names: &[String], yes: bool) -> Outcome<HardwarePorts> {
+    check_rights()?;
+    let ports = HardwarePorts::take(names)?;
+    let spoken_on = ports.ports().iter().filter_map(|port| {
+        let addresses = addresses_in_use(port);
+        (!addresses.is_empty()).then(|| format!("{} ({})", port.name, addresses.join(", ")))
+    });
+    let spoken_on: Vec<String> = spoken_on.collect();
+    if !spoken_on.is_empty() && !yes {
+        confirm(&spoken_on.join(" and "))?;
+    }
+    Ok(ports)
+}
+
+/// Raw sockets on real interfaces: root, or the capabilities themselves.
+fn check_rights() -> Outcome<()> {
+    const NET_ADMIN_AND_RAW: u64 = 1 << 12 | 1 << 13;
+    let held = effective_capabilities() & NET_ADMIN_AND_RAW == NET_ADMIN_AND_RAW;
+    if held && Privilege::current() != Privilege::UserNamespace {
+        return Ok(());
+    }
+    let program = std::env::current_exe().unwrap_or_else(|_| "netanvil".into());
+    Err(Failure::new("ordinary users may not send raw frames on this host's interfaces")
+        .help("run it with sudo")
+        .help(format!(
+            "or grant the program the right once: sudo setcap \
+             cap_net_raw,cap_net_admin,cap_bpf,cap_perfmon,cap_ipc_lock,cap_sys_nice+ep {}",
+            program.display()
+        ))
+        .help("or let netanvil build a device: --device linux-router needs no rights"))
+}
+
+fn confirm(ports: &str) -> Outcome<()> {
+    let question = format!(
+        "this host has addresses on {ports}: RFC 2544 tests load a network to its limit and must \
+         not run on one that is in use (RFC 6815)"
+    );
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::new(question)
+            .help("take the addresses away (`sudo ip addr flush dev ...`), or say --yes"));
+    }
+    output::say(&question);
+    eprint!("Go on? [y/N] ");
+    let _ = std::io::stderr().flush();
+    let mut answer = String::new();
+    let _ = std::io::stdin().lock().read_line(&mut answer);
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => Err(Failure::new("not confirmed; nothing was sent")),
+    }
+}

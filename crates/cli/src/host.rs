@@ -1,0 +1,54 @@
+//! What a reader of a report has to know of the machine it was taken on.
+
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Seconds since 1970.
+pub fn now_unix_s() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_secs() as i64)
+}
+
+/// Release and build of the kernel.
+pub fn kernel() -> String {
+    let read = |name: &str| {
+        std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default()
+    };
+    format!("Linux {} {}", read("osrelease").trim(), read("version").trim())
+}
+
+/// Model and number of processors.
+pub fn processors() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = text.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        ["model name", "Model", "Processor"].contains(&key.trim()).then(|| value.trim())
+    });
+    format!("{cores} x {}", model.unwrap_or("unknown processor"))
+}
+
+/// Everything of this machine, for the report.
+pub fn describe() -> BTreeMap<String, String> {
+    let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned());
+    let cpu = "/sys/devices/system";
+    let files = [
+        ("host", "/proc/sys/kernel/hostname".into()),
+        ("clock source", format!("{cpu}/clocksource/clocksource0/current_clocksource")),
+        ("frequency governor", format!("{cpu}/cpu/cpu0/cpufreq/scaling_governor")),
+        ("isolated cores", format!("{cpu}/cpu/isolated")),
+        ("kernel command line", "/proc/cmdline".into()),
+    ];
+    let from_files = files.into_iter().filter_map(|(name, path)| {
+        let text = read(&path).ok().filter(|text| !text.is_empty())?;
+        Some((name.to_owned(), text))
+    });
+    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    let known = [
+        ("kernel", kernel()),
+        ("processors", processors()),
+        ("date", report::run_folder::utc(now_unix_s())),
+        ("command", command),
+        ("rights", format!("{:?}", testbed::Privilege::current())),
+    ];
+    from_files.chain(known.map(|(name, text)| (name.to_owned(), text))).collect()
+}

@@ -1,0 +1,82 @@
+//! What a run is to do, decided before anything is touched: flags over file over defaults.
+
+use crate::accept::Criterion;
+use crate::failure::{Failure, Outcome};
+use crate::options::{self, Options};
+use crate::{resume, setup::Subject, suite};
+use method::SuiteConfig;
+use ports::PortType;
+use std::path::Path;
+use testbed::{DeviceKind, DeviceThreads, FilterRules, Neighbours, PermitPosition};
+
+/// A run, decided.
+pub struct Plan {
+    /// Every option with its value, as `--print-config` shows them.
+    pub options: Options,
+    /// What the methods do.
+    pub suite: SuiteConfig,
+    /// What is tested; none is only an error once it is needed.
+    pub subject: Option<Subject>,
+    /// What the results must meet.
+    pub criteria: Vec<Criterion>,
+}
+
+impl Plan {
+    /// From the command line and its file.
+    pub fn of(flags: &Options, file: Option<&Path>, resume: Option<&Path>) -> Outcome<Plan> {
+        let mut given = flags.clone();
+        for setting in &flags.set {
+            let setting = options::parse_options(setting, "--set")
+                .map_err(|error| error.help("write --set latency.repetitions=5"))?;
+            given = given.over(&setting);
+        }
+        if let Some(path) = file {
+            given = given.over(&options::read_options(path)?);
+        }
+        match resume {
+            Some(folder) => Plan::resumed(&given, folder),
+            None => Plan::from_options(given),
+        }
+    }
+
+    /// Of a saved run, to which nothing may be added that changes it.
+    fn resumed(given: &Options, folder: &Path) -> Outcome<Plan> {
+        let saved = resume::options(folder)?;
+        let plan = Plan::from_options(given.over(&saved))?;
+        resume::check_same(&saved, &plan.options)?;
+        Ok(plan)
+    }
+
+    /// From options, the rest of which are defaults.
+    fn from_options(given: Options) -> Outcome<Plan> {
+        given.check()?;
+        let suite = suite::configuration(&given)?;
+        let subject = match given.device.is_some() || given.ports.is_some() || given.sim.is_some() {
+            true => Some(Subject::of(&given)?),
+            false => None,
+        };
+        let criteria = given.accept.iter().flatten().map(|text| text.parse());
+        let criteria = criteria.collect::<Result<_, String>>().map_err(Failure::new)?;
+        let options = given.over(&suite::as_options(&suite)?).over(&defaults(subject.as_ref()));
+        Ok(Plan { options, suite, subject, criteria })
+    }
+}
+
+/// What the command line itself adds to a profile.
+fn defaults(subject: Option<&Subject>) -> Options {
+    let general = Options {
+        port_type: Some(PortType::Auto),
+        skip_selftest: Some(false),
+        ..Options::default()
+    };
+    match subject {
+        Some(Subject::Built(kind)) if *kind != DeviceKind::Loopback => Options {
+            filter: Some(FilterRules::default()),
+            permit: Some(PermitPosition::default()),
+            neighbours: Some(Neighbours::default()),
+            device_threads: Some(DeviceThreads::default()),
+            ..general
+        },
+        _ => general,
+    }
+}

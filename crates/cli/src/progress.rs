@@ -1,0 +1,169 @@
+//! Progress of a run on standard error: a bar on a terminal, plain lines elsewhere.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use method::{Event, SearchBounds, TestStarted, TrialRecord, TrialStarted, Verdict};
+use std::io::IsTerminal;
+use std::time::Instant;
+use trial::TrialResult;
+use units::Duration;
+
+/// Shows events as they happen.
+pub struct Progress {
+    style: Style,
+    started: Instant,
+    test: String,
+    verdict: String,
+}
+
+enum Style {
+    Quiet,
+    Lines,
+    Bar(ProgressBar),
+}
+
+impl Progress {
+    /// A bar where standard error is a terminal.
+    pub fn new(quiet: bool) -> Self {
+        let style = match quiet {
+            true => Style::Quiet,
+            false if std::io::stderr().is_terminal() => Style::Bar(bar()),
+            false => Style::Lines,
+        };
+        Progress { style, started: Instant::now(), test: String::new(), verdict: String::new() }
+    }
+
+    /// Shows one event.
+    pub fn show(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted(run) => {
+                self.line(&format!("{}: about {}", run.device, in_words(run.estimate)))
+            }
+            Event::TestStarted(test) => self.test_started(test),
+            Event::TrialStarted(trial) => self.trial_started(trial),
+            Event::TrialFinished(trial) => self.trial_finished(trial),
+            Event::Warning(text) => self.line(&format!("warning: {text}")),
+            Event::Note(text) => self.line(&format!("note: {text}")),
+            Event::TestFinished(_) | Event::SelfTestFinished(_) => {}
+            Event::RunFinished(_) => self.finish(),
+        }
+    }
+
+    /// A line that stays, above the bar if there is one.
+    pub fn line(&self, text: &str) {
+        match &self.style {
+            Style::Quiet => {}
+            Style::Lines => crate::output::say(text),
+            Style::Bar(bar) => bar.println(text),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Style::Bar(bar) = &self.style {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn test_started(&mut self, test: &TestStarted) {
+        self.test = format!("{} {} bytes", test.test, test.frame_size);
+        self.verdict.clear();
+        if matches!(self.style, Style::Lines) {
+            self.line(&format!("{} ({} left)", self.test, in_words(test.remaining)));
+        }
+        self.advance(test.remaining);
+    }
+
+    fn trial_started(&mut self, trial: &TrialStarted) {
+        let attempt =
+            if trial.attempt > 1 { format!(", attempt {}", trial.attempt) } else { String::new() };
+        let bounds = trial.bounds.as_ref().map(describe_bounds).unwrap_or_default();
+        if let Style::Bar(bar) = &self.style {
+            bar.set_message(format!(
+                "{} | trial {}: {} for {}{attempt}{bounds}{}",
+                self.test,
+                trial.number,
+                trial.intended,
+                in_words(trial.duration),
+                self.verdict
+            ));
+        }
+        self.advance(trial.remaining);
+    }
+
+    fn trial_finished(&mut self, trial: &TrialRecord) {
+        let outcome = describe_outcome(trial.verdict, &trial.result);
+        self.verdict = format!(" | last: {outcome}");
+        if matches!(self.style, Style::Lines) {
+            self.line(&format!("  trial {}: {}: {outcome}", trial.number, trial.intended));
+        }
+    }
+
+    /// The bar is the time gone over the time gone and left.
+    fn advance(&self, remaining: Duration) {
+        if let Style::Bar(bar) = &self.style {
+            let gone = self.started.elapsed().as_millis() as u64;
+            bar.set_length(gone + remaining.as_us() / 1_000);
+            bar.set_position(gone);
+            bar.set_prefix(format!("{} left", in_words(remaining)));
+        }
+    }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
+    let style =
+        ProgressStyle::with_template("{spinner} [{bar:24}] {percent:>3} % {prefix} | {wide_msg}")
+            .expect("the template is a constant")
+            .progress_chars("=> ");
+    bar.set_style(style);
+    bar.enable_steady_tick(std::time::Duration::from_millis(200));
+    bar
+}
+
+fn describe_bounds(bounds: &SearchBounds) -> String {
+    let value = |bound: Option<f64>| bound.map_or("?".into(), |bound| format!("{bound:.0}"));
+    format!(" (between {} and {} {})", value(bounds.lower), value(bounds.upper), bounds.unit)
+}
+
+/// `passed, none of 10000 frames lost`, `failed, lost 12 of 10000 frames (0.120 %)`,
+/// `INVALID: why`.
+fn describe_outcome(verdict: Verdict, result: &TrialResult) -> String {
+    let (lost, expected) = (result.lost_frames(), result.expected_frames());
+    let loss = match lost {
+        0 => format!("none of {expected} frames lost"),
+        lost => format!("lost {lost} of {expected} frames ({:.3} %)", result.loss_ratio() * 100.0),
+    };
+    match (verdict, result.invalid_reasons().first()) {
+        (Verdict::Invalid, Some(reason)) => format!("INVALID: {reason}"),
+        (Verdict::Invalid, None) => format!("INVALID, {loss}"),
+        (Verdict::Passed, _) => format!("passed, {loss}"),
+        // A self-test fails by whatever keeps a trial from being whole.
+        (Verdict::Failed, Some(reason)) => format!("failed: {reason}"),
+        (Verdict::Failed, None) => format!("failed, {loss}"),
+        (Verdict::Measured, _) => loss,
+    }
+}
+
+/// `850 ms`, `12 s`, `3 min 20 s`, `5 h 7 min`.
+pub fn in_words(span: Duration) -> String {
+    let ms = span.as_us() / 1_000;
+    match (ms + 500) / 1_000 {
+        _ if ms < 1_000 => format!("{ms} ms"),
+        s if s < 120 => format!("{s} s"),
+        s if s < 7_200 => format!("{} min {} s", s / 60, s % 60),
+        s => format!("{} h {} min", s / 3_600, s % 3_600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_read_well() {
+        assert_eq!(in_words(Duration::from_ms(850)), "850 ms");
+        assert_eq!(in_words(Duration::from_ms(11_600)), "12 s");
+        assert_eq!(in_words(Duration::from_secs(200)), "3 min 20 s");
+        assert_eq!(in_words(Duration::from_secs(7_200)), "2 h 0 min");
+    }
+}

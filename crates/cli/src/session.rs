@@ -1,0 +1,237 @@
+//! One run from its self-test to its report.
+
+use crate::args::Run;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::recorder::Recorder;
+use crate::selftest_cache::Key;
+use crate::setup::{self, Setup, Subject};
+use crate::supervised::Supervised;
+use crate::{host, output, rendering, resume};
+use method::{ResumingTester, RunError, RunFinished, SelfTest, Suite, TestKind, TrialRecord};
+use report::run_folder::{self, RunFolder};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use trial::{TesterDescription, TesterError};
+
+/// Name of the effective configuration in a run folder.
+pub const CONFIGURATION: &str = "config.toml";
+
+/// A run about to begin.
+pub struct Session<'a> {
+    plan: &'a Plan,
+    subject: &'a Subject,
+    arguments: &'a Run,
+    stop: &'a Arc<AtomicBool>,
+}
+
+/// What is known of the tester before the run.
+struct Known {
+    /// A self-test that fits; `None` to make one, or to do without.
+    self_test: Option<SelfTest>,
+    /// The tester with its ports joined, where a self-test is to be made.
+    looped: Option<Setup>,
+    /// Where to keep what will be measured.
+    key: Key,
+    /// For the report.
+    about: String,
+}
+
+impl<'a> Session<'a> {
+    /// A run of `plan` on `subject`; `stop` ends it early.
+    pub fn new(
+        plan: &'a Plan,
+        subject: &'a Subject,
+        arguments: &'a Run,
+        stop: &'a Arc<AtomicBool>,
+    ) -> Self {
+        Session { plan, subject, arguments, stop }
+    }
+
+    /// Runs everything, and removes what was built, whatever happens.
+    pub fn run(&self, setup: Setup) -> Outcome {
+        let done = self.measure(setup);
+        let (folder, ended) = done?;
+        let report = rendering::render(&folder)?;
+        match self.arguments.json {
+            true => output::print(&report::json::render(&report))?,
+            false => output::print(&report::terminal::render(&report, rendering::style()))?,
+        }
+        let page = folder.join(run_folder::REPORT_HTML);
+        self.say(format!("report: {}", page.display()));
+        self.judge(&report, ended, &folder)
+    }
+
+    /// The run itself; its folder, and how it ended.
+    fn measure(&self, mut setup: Setup) -> Outcome<(PathBuf, Result<RunFinished, RunError>)> {
+        let recorded = resume::recorded(self.arguments.resume.as_deref(), setup.tester.describe())?;
+        let mut known = self.know_tester(&setup, recorded.as_deref())?;
+        setup.environment.insert("self-test".into(), known.about.clone());
+        let folder = self.folder()?;
+        let path = folder.path().to_owned();
+        run_folder::replace(&path, CONFIGURATION, self.plan.options.to_toml().as_bytes())?;
+        let recorded = recorded.unwrap_or_default();
+        let progress = Progress::new(self.arguments.quiet);
+        let mut recorder = Recorder::new(folder, progress, &recorded);
+        let suite = self.suite(&setup, known.self_test.take());
+        let ended = self.drive(&suite, &mut setup, known.looped.as_mut(), recorded, &mut recorder);
+        if let Some(self_test) = recorder.self_test().filter(|_| suite.self_test.is_none()) {
+            known.key.store(self_test);
+        }
+        recorder.end_progress();
+        let nothing_began = !recorder.began();
+        drop(recorder);
+        let torn_down = known.looped.map_or(Ok(()), Setup::tear_down).and(setup.tear_down());
+        if nothing_began && self.arguments.resume.is_none() {
+            // A configuration that was refused leaves no empty run behind.
+            let _ = std::fs::remove_dir_all(&path);
+            ended.map_err(Failure::new)?;
+            return Err(Failure::new("the run did not begin"));
+        }
+        torn_down?;
+        Ok((path, ended))
+    }
+
+    fn suite(&self, setup: &Setup, self_test: Option<SelfTest>) -> Suite {
+        let mut config = self.plan.suite.clone();
+        config.traffic.filters = setup.filters.clone();
+        Suite {
+            program: concat!("netanvil ", env!("CARGO_PKG_VERSION")).into(),
+            device: setup.device.clone(),
+            environment: setup.environment.clone(),
+            config,
+            topology: setup.topology.clone(),
+            self_test,
+        }
+    }
+
+    /// Trials already recorded are answered from the record; those of the self-test were made on
+    /// the looped tester.
+    fn drive(
+        &self,
+        suite: &Suite,
+        setup: &mut Setup,
+        looped: Option<&mut Setup>,
+        recorded: Vec<TrialRecord>,
+        recorder: &mut Recorder,
+    ) -> Result<RunFinished, RunError> {
+        let of_self_test = |record: &TrialRecord| record.test == TestKind::SelfTest;
+        let (of_tester, of_device): (Vec<_>, Vec<_>) = recorded.into_iter().partition(of_self_test);
+        let captures = recorder.folder().path().join("captures");
+        let captures = self.plan.options.capture.map(|frames| (captures, frames));
+        let device = Supervised::new(setup.tester.as_mut(), self.stop.clone(), captures);
+        let mut device = ResumingTester::new(device, of_device);
+        let Some(looped) = looped else { return suite.run(&mut device, None, recorder) };
+        let looped = Supervised::new(looped.tester.as_mut(), self.stop.clone(), None);
+        let mut looped = ResumingTester::new(looped, of_tester);
+        suite.run(&mut device, Some(&mut looped), recorder)
+    }
+
+    /// A new folder, or that of the run which goes on.
+    fn folder(&self) -> Outcome<RunFolder> {
+        if let Some(path) = &self.arguments.resume {
+            return Ok(RunFolder::resume(path)?.0);
+        }
+        match &self.plan.options.out {
+            Some(path) => Ok(RunFolder::create_at(path)?),
+            None => {
+                let name = self.subject.short_name();
+                Ok(RunFolder::create(Path::new("runs"), &name, host::now_unix_s())?)
+            }
+        }
+    }
+
+    /// The self-test of an earlier run that fits, or a looped tester to make one.
+    fn know_tester(&self, setup: &Setup, recorded: Option<&[TrialRecord]>) -> Outcome<Known> {
+        let key = selftest_key(self.plan, setup.tester.describe());
+        let nothing = |about: &str, key| Known {
+            self_test: None,
+            looped: None,
+            key,
+            about: about.to_owned(),
+        };
+        if self.plan.options.skip_selftest == Some(true) {
+            return Ok(nothing("skipped on request: the tester's own limits are not known", key));
+        }
+        // A run that made a self-test of its own has to come upon it again when it is resumed.
+        let made_one =
+            recorded.is_some_and(|all| all.iter().any(|record| record.test == TestKind::SelfTest));
+        let cached = key.load(&self.plan.suite.frame_sizes);
+        let cached = cached.filter(|_| !self.arguments.fresh_selftest && !made_one);
+        if let Some(cached) = cached {
+            let about = format!("cached from {}", run_folder::utc(cached.taken_unix_s));
+            self.say(format!("self-test: {about} (--fresh-selftest measures again)"));
+            let self_test = Some(cached.self_test);
+            return Ok(Known { self_test, ..nothing(&about, key) });
+        }
+        match setup::prepare_looped(self.subject, &self.plan.options, self.stop)? {
+            Some(looped) => {
+                let looped = Some(looped);
+                Ok(Known { looped, ..nothing("measured in this run", key) })
+            }
+            None => Err(Failure::new("these ports have not been measured by themselves yet")
+                .help("join the two with a cable, run `netanvil selftest --ports ...`, then connect the device")
+                .help("or do without: --skip-selftest (every result will say so)")),
+        }
+    }
+
+    /// The exit code, and on standard error what led to it.
+    fn judge(
+        &self,
+        report: &report::Report,
+        ended: Result<RunFinished, RunError>,
+        folder: &Path,
+    ) -> Outcome {
+        let finished = match ended {
+            Ok(finished) => finished,
+            Err(error) => return Err(stopped(error, folder)),
+        };
+        for test in &finished.invalid_tests {
+            output::say(format!("invalid: {test}: the tester could not offer the load"));
+        }
+        if !finished.invalid_tests.is_empty() {
+            return Ok(Exit::Invalid);
+        }
+        let failures: Vec<String> =
+            self.plan.criteria.iter().flat_map(|c| c.failures(&report.results)).collect();
+        failures.iter().for_each(|failure| output::say(format!("not accepted: {failure}")));
+        Ok(if failures.is_empty() { Exit::Done } else { Exit::NotAccepted })
+    }
+
+    fn say(&self, line: String) {
+        if !self.arguments.quiet {
+            output::say(line);
+        }
+    }
+}
+
+/// What a self-test depends on besides the machine.
+pub fn selftest_key(plan: &Plan, tester: &TesterDescription) -> Key {
+    let ports = tester
+        .ports
+        .iter()
+        .map(|port| format!("{} {} {} {}", port.name, port.port_type, port.driver, port.line_rate));
+    let suite = &plan.suite;
+    let options = serde_json::json!({
+        "direction": suite.direction,
+        "traffic": suite.traffic,
+        "self_test": suite.self_test,
+        "search": suite.search,
+        "trial": suite.trial,
+        "mtu": plan.options.mtu,
+        "tx_queue": plan.options.tx_queue,
+    });
+    Key::new(ports.collect::<Vec<_>>().join("; "), options.to_string())
+}
+
+/// A run that ended before its end, and how it goes on.
+fn stopped(error: RunError, folder: &Path) -> Failure {
+    let resume = format!("go on with: netanvil run --resume {}", folder.display());
+    match error {
+        RunError::Tester(TesterError::Interrupted) => Failure::new("interrupted").help(resume),
+        RunError::Config(why) => Failure::new(why),
+        other => Failure::new(other).help(resume),
+    }
+}

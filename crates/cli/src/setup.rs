@@ -1,0 +1,272 @@
+//! What a run needs of the world: a tester, the device between its ports, and who has which
+//! address.
+
+use crate::failure::{Failure, Outcome};
+use crate::options::{BitRate, Options};
+use crate::{built, hardware, host, simulated, suite, topology};
+use method::Topology;
+use ports::{DeviceControl, LiveOptions, LiveTester, OpenPort, PortRequest};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use testbed::{Device, DeviceKind, HardwarePorts, Privilege, Testbed, TestbedConfig, TestbedError};
+use trial::{DeviceAction, PortId, Tester, TesterError};
+use units::FrameSize;
+
+/// A virtual link has no rate of its own; the theoretical maximum is computed from this one.
+const NOMINAL_RATE: BitRate = BitRate(10_000_000_000);
+
+/// A tester in front of a device.
+pub struct Setup {
+    /// Runs trials.
+    pub tester: Box<dyn Tester>,
+    /// Who has which address.
+    pub topology: Topology,
+    /// The device in words.
+    pub device: String,
+    /// Packet filters on the device, in words; empty for none.
+    pub filters: String,
+    /// The host and the device's settings, for the report.
+    pub environment: BTreeMap<String, String>,
+    /// After the tester, so that sockets close before their interfaces go.
+    ground: Ground,
+}
+
+/// What the ports stand on, and is given back at the end.
+enum Ground {
+    Testbed(Box<Testbed>),
+    Hardware(HardwarePorts),
+    Nothing,
+}
+
+/// What is tested.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Subject {
+    /// A device that is built here.
+    Built(DeviceKind),
+    /// Whatever is between two interfaces.
+    Between([String; 2]),
+    /// A device in virtual time, by name or file.
+    Simulated(String),
+}
+
+impl Subject {
+    /// As the options name it.
+    pub fn of(options: &Options) -> Outcome<Self> {
+        match (&options.device, &options.ports, &options.sim) {
+            (Some(kind), ..) => Ok(Subject::Built(*kind)),
+            (_, Some(ports), _) => match &ports[..] {
+                [first, second] => Ok(Subject::Between([first.clone(), second.clone()])),
+                _ => Err(Failure::new("a test needs two ports").help("write --ports eth1,eth2")),
+            },
+            (.., Some(name)) => Ok(Subject::Simulated(name.clone())),
+            _ => Err(Failure::new("nothing to test")
+                .help("build a device with --device linux-router (linux-bridge, loopback),")
+                .help("test what is between two interfaces with --ports eth1,eth2,")
+                .help("or simulate one with --sim router; `netanvil devices` tells more")),
+        }
+    }
+
+    /// For the name of a run folder.
+    pub fn short_name(&self) -> String {
+        match self {
+            Subject::Built(DeviceKind::LinuxRouter) => "linux-router".into(),
+            Subject::Built(DeviceKind::LinuxBridge) => "linux-bridge".into(),
+            Subject::Built(DeviceKind::Loopback) => "loopback".into(),
+            Subject::Between([first, second]) => format!("{first}-{second}"),
+            Subject::Simulated(name) => format!("sim-{name}"),
+        }
+    }
+
+    /// Whether root's rights, or a user namespace in their stead, are needed.
+    pub fn acquire_rights(&self) -> Outcome<()> {
+        match self {
+            Subject::Built(_) if Privilege::current() == Privilege::Ordinary => {
+                Ok(testbed::enter_user_namespace()?)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Builds or opens everything that the options ask for.
+pub fn prepare(
+    subject: &Subject,
+    options: &Options,
+    yes: bool,
+    stop: &Arc<AtomicBool>,
+) -> Outcome<Setup> {
+    match subject {
+        Subject::Built(kind) => build(&built::configuration(options, *kind)?, options, stop),
+        Subject::Between(ports) => between(ports, options, yes, stop),
+        Subject::Simulated(name) => {
+            let device = simulated::read(name)?;
+            Ok(simulate(device.build(name, options.line_rate)))
+        }
+    }
+}
+
+/// The same tester without a device, its ports joined: for the self-test. None where that takes a
+/// cable.
+pub fn prepare_looped(
+    subject: &Subject,
+    options: &Options,
+    stop: &Arc<AtomicBool>,
+) -> Outcome<Option<Setup>> {
+    match subject {
+        Subject::Built(_) => {
+            let plain = Options {
+                sizes: options.sizes.clone(),
+                mtu: options.mtu,
+                tx_queue: options.tx_queue,
+                input_queue: options.input_queue,
+                line_rate: options.line_rate,
+                port_type: options.port_type,
+                ..Options::default()
+            };
+            let config = built::configuration(&plain, DeviceKind::Loopback)?;
+            build(&config, &plain, stop).map(Some)
+        }
+        Subject::Between(_) => Ok(None),
+        Subject::Simulated(name) => {
+            let device = simulated::read(name)?;
+            Ok(Some(simulate(device.looped(options.line_rate))))
+        }
+    }
+}
+
+/// Two interfaces joined by a cable, for their self-test.
+pub fn prepare_cabled(
+    ports: &[String; 2],
+    options: &Options,
+    yes: bool,
+    stop: &Arc<AtomicBool>,
+) -> Outcome<Setup> {
+    let mut setup = between(ports, options, yes, stop)?;
+    setup.topology = setup.topology.looped();
+    Ok(setup)
+}
+
+fn simulate(simulated: simulated::Simulated) -> Setup {
+    Setup {
+        topology: topology::of_simulation(),
+        device: simulated.name,
+        filters: String::new(),
+        environment: host::describe(),
+        tester: Box::new(simulated.tester),
+        ground: Ground::Nothing,
+    }
+}
+
+fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) -> Outcome<Setup> {
+    let testbed = Testbed::build(config)?;
+    let names: Vec<String> = testbed.ports().iter().map(|port| port.interface.clone()).collect();
+    let ports = testbed.tester().run(|| open(&names, options))??;
+    let device = testbed.device();
+    let live = LiveOptions {
+        device_cores: config.device_cpu.into_iter().collect(),
+        device: device.clone().map(|device| Box::new(Built { device }) as Box<dyn DeviceControl>),
+        stop: stop.clone(),
+        ..LiveOptions::default()
+    };
+    let mut environment = host::describe();
+    environment.extend(built::settings(&testbed));
+    Ok(Setup {
+        tester: Box::new(LiveTester::new(ports, live).map_err(Failure::new)?),
+        topology: topology::of_testbed(&testbed),
+        device: built::in_words(config),
+        filters: suite::filters_in_words(config),
+        environment,
+        ground: Ground::Testbed(Box::new(testbed)),
+    })
+}
+
+fn between(
+    names: &[String; 2],
+    options: &Options,
+    yes: bool,
+    stop: &Arc<AtomicBool>,
+) -> Outcome<Setup> {
+    let hardware = hardware::take(names, yes)?;
+    let ports = open(names, options)?;
+    let topology = topology::of_interfaces(&ports, options)?;
+    let live = LiveOptions { stop: stop.clone(), ..LiveOptions::default() };
+    let mut environment = host::describe();
+    let facts = serde_json::to_string(hardware.ports()).unwrap_or_default();
+    environment.insert("ports".into(), facts);
+    let left_on = hardware.shortfalls().join("; ");
+    if !left_on.is_empty() {
+        environment.insert("offloads left on".into(), left_on);
+    }
+    Ok(Setup {
+        tester: Box::new(LiveTester::new(ports, live).map_err(Failure::new)?),
+        topology,
+        device: format!("whatever is between {} and {}", names[0], names[1]),
+        filters: String::new(),
+        environment,
+        ground: Ground::Hardware(hardware),
+    })
+}
+
+/// Opens ports in the network namespace of the calling thread.
+fn open(names: &[String], options: &Options) -> Outcome<Vec<OpenPort>> {
+    let largest =
+        options.sizes.as_ref().and_then(|sizes| sizes.0.iter().map(|s| s.largest()).max());
+    let open_one = |(number, name): (usize, &String)| {
+        let request = PortRequest {
+            id: PortId(number as u16),
+            interface: name.clone(),
+            nominal_rate: options.line_rate.unwrap_or(NOMINAL_RATE).line_rate(),
+            largest_frame: largest.unwrap_or(FrameSize::MAX_ETHERNET),
+            port_type: options.port_type.unwrap_or_default(),
+        };
+        ports::open_port(&request).map_err(Failure::new)
+    };
+    names.iter().enumerate().map(open_one).collect()
+}
+
+impl Setup {
+    /// Closes the ports, then removes the device, and says what could not be removed.
+    pub fn tear_down(self) -> Outcome<()> {
+        let Setup { tester, ground, .. } = self;
+        drop(tester);
+        let done = match ground {
+            Ground::Testbed(testbed) => testbed.destroy(),
+            Ground::Hardware(ports) => ports.give_back(),
+            Ground::Nothing => Ok(()),
+        };
+        done.map_err(|error| Failure::from(error).help("`netanvil clean` removes what is left"))
+    }
+}
+
+/// A device that was built here, as the tester acts upon it.
+struct Built {
+    device: Arc<Device>,
+}
+
+impl DeviceControl for Built {
+    fn act(&mut self, action: &DeviceAction) -> Result<(), TesterError> {
+        let done = match action {
+            DeviceAction::LinkReset { port, down_for } => {
+                self.device.link_reset(usize::from(port.0), *down_for)
+            }
+            DeviceAction::SoftwareReset => self.device.software_reset(),
+        };
+        done.map(|_times| ()).map_err(gone)
+    }
+
+    fn check(&mut self) -> Result<(), TesterError> {
+        self.device.counters().map(|_counters| ()).map_err(gone)
+    }
+}
+
+fn gone(error: TestbedError) -> TesterError {
+    match error {
+        TestbedError::NamespaceGone { .. } | TestbedError::NoSuchInterface { .. } => {
+            TesterError::DeviceGone(error.to_string())
+        }
+        other => {
+            TesterError::System { what: "act on the device".into(), detail: other.to_string() }
+        }
+    }
+}

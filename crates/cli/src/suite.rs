@@ -1,0 +1,175 @@
+//! Options turned into the configuration of a suite, and back.
+
+use crate::failure::{Failure, Outcome};
+use crate::options::{Options, Share, Sizes, Span, TestName};
+use method::{Direction, Profile, SuiteConfig, TestKind};
+use serde_json::{Value, json};
+use units::Duration;
+
+/// What the methods are to do: the profile's numbers, the sections of the file over them, and
+/// the flags on top.
+pub fn configuration(options: &Options) -> Outcome<SuiteConfig> {
+    let mut layers = sections(options)?;
+    let profile = options.profile.unwrap_or(Profile::Rfc);
+    layers["profile"] = json!(profile);
+    let mut config = SuiteConfig::layered(&layers).map_err(Failure::new)?;
+    apply(options, &mut config);
+    config.check().map_err(Failure::new)?;
+    Ok(config)
+}
+
+/// The sections of the configuration file as one JSON object.
+fn sections(options: &Options) -> Outcome<Value> {
+    let sections = [
+        ("trial", &options.trial),
+        ("search", &options.search),
+        ("self_test", &options.self_test),
+        ("throughput", &options.throughput),
+        ("latency", &options.latency),
+        ("frame_loss", &options.frame_loss),
+        ("back_to_back", &options.back_to_back),
+        ("recovery", &options.recovery),
+        ("reset", &options.reset),
+    ];
+    let mut object = json!({});
+    for (name, section) in sections {
+        if let Some(section) = section {
+            object[name] = serde_json::to_value(section).map_err(Failure::new)?;
+        }
+    }
+    Ok(object)
+}
+
+fn apply(options: &Options, config: &mut SuiteConfig) {
+    if let Some(tests) = &options.test {
+        config.tests = tests.iter().map(|test| test.kind()).collect();
+    }
+    if let Some(Sizes(sizes)) = &options.sizes {
+        config.frame_sizes = sizes.clone();
+    }
+    match options.bidirectional {
+        Some(true) => config.direction = Direction::Bidirectional,
+        Some(false) => config.direction = Direction::Unidirectional,
+        None => {}
+    }
+    if let Some(modifiers) = &options.modifiers {
+        config.modifiers = modifiers.clone();
+    }
+    config.seed = options.seed.unwrap_or(config.seed);
+    apply_durations(options, config);
+    if let Some(Share(share)) = options.loss_tolerance {
+        let percent = share * 100.0;
+        config.throughput.loss_tolerances_percent =
+            if percent > 0.0 { vec![percent] } else { vec![] };
+    }
+    apply_traffic(options, config);
+}
+
+fn apply_durations(options: &Options, config: &mut SuiteConfig) {
+    if let Some(Share(share)) = options.resolution {
+        config.search.resolution_percent = share * 100.0;
+    }
+    let Some(Span(duration)) = options.duration else { return };
+    let seconds = duration.as_secs_f64();
+    config.trial.duration_s = seconds;
+    let said = options.search.as_ref().is_some_and(|s| s.contains_key("trial_duration_s"));
+    if !said {
+        config.search.trial_duration_s = config.search.trial_duration_s.min(seconds);
+    }
+}
+
+fn apply_traffic(options: &Options, config: &mut SuiteConfig) {
+    let traffic = &mut config.traffic;
+    traffic.protocol = options.protocol.unwrap_or(traffic.protocol);
+    traffic.destinations = options.destinations.unwrap_or(traffic.destinations);
+    traffic.random_ports = options.random_ports.unwrap_or(traffic.random_ports);
+    traffic.random_macs = options.random_macs.unwrap_or(traffic.random_macs);
+    if let Some(vlans) = &options.vlan {
+        traffic.vlans = vlans.clone();
+    }
+}
+
+/// The options that say the same as `config` does, every one of them.
+pub fn as_options(config: &SuiteConfig) -> Outcome<Options> {
+    let section = |value: Value, covered: &[&str]| -> Outcome<Option<toml::Table>> {
+        let mut table: toml::Table = serde_json::from_value(value).map_err(Failure::new)?;
+        covered.iter().for_each(|key| {
+            table.remove(*key);
+        });
+        Ok((!table.is_empty()).then_some(table))
+    };
+    let tolerance = config.throughput.loss_tolerances_percent.first().copied().unwrap_or(0.0);
+    let one_tolerance = config.throughput.loss_tolerances_percent.len() <= 1;
+    Ok(Options {
+        profile: Some(config.profile),
+        test: Some(config.tests.iter().filter_map(|test| TestName::of(*test)).collect()),
+        sizes: Some(Sizes(config.frame_sizes.clone())),
+        bidirectional: Some(config.direction == Direction::Bidirectional),
+        modifiers: Some(config.modifiers.clone()),
+        seed: Some(config.seed),
+        duration: Some(Span(Duration::from_secs_f64(config.trial.duration_s))),
+        resolution: Some(Share(config.search.resolution_percent / 100.0)),
+        loss_tolerance: one_tolerance.then_some(Share(tolerance / 100.0)),
+        protocol: Some(config.traffic.protocol),
+        destinations: Some(config.traffic.destinations),
+        random_ports: Some(config.traffic.random_ports),
+        random_macs: Some(config.traffic.random_macs),
+        vlan: Some(config.traffic.vlans.clone()),
+        trial: section(json!(config.trial), &["duration_s"])?,
+        search: section(json!(config.search), &["resolution_percent"])?,
+        self_test: section(json!(config.self_test), &[])?,
+        throughput: section(
+            json!(config.throughput),
+            if one_tolerance { &["loss_tolerances_percent"] } else { &[] },
+        )?,
+        latency: section(json!(config.latency), &[])?,
+        frame_loss: section(json!(config.frame_loss), &[])?,
+        back_to_back: section(json!(config.back_to_back), &[])?,
+        recovery: section(json!(config.recovery), &[])?,
+        reset: section(json!(config.reset), &[])?,
+        ..Options::default()
+    })
+}
+
+impl TestName {
+    /// The methods' name of it.
+    pub fn kind(self) -> TestKind {
+        match self {
+            TestName::Throughput => TestKind::Throughput,
+            TestName::Latency => TestKind::Latency,
+            TestName::Loss => TestKind::FrameLoss,
+            TestName::BackToBack => TestKind::BackToBack,
+            TestName::Recovery => TestKind::Recovery,
+            TestName::Reset => TestKind::Reset,
+        }
+    }
+
+    /// The command line's name of it; none for the self-test, which is no choice.
+    pub fn of(kind: TestKind) -> Option<Self> {
+        Some(match kind {
+            TestKind::SelfTest => return None,
+            TestKind::Throughput => TestName::Throughput,
+            TestKind::Latency => TestName::Latency,
+            TestKind::FrameLoss => TestName::Loss,
+            TestKind::BackToBack => TestName::BackToBack,
+            TestKind::Recovery => TestName::Recovery,
+            TestKind::Reset => TestName::Reset,
+        })
+    }
+}
+
+/// Packet filters in words, for the head of a table (RFC 2544 section 11.4).
+pub fn filters_in_words(config: &testbed::TestbedConfig) -> String {
+    use testbed::{FilterRules, PermitPosition};
+    let rules = match config.filter {
+        FilterRules::None => return String::new(),
+        FilterRules::One => return "1 rule, which permits the test stream".into(),
+        FilterRules::Ten => 10,
+        FilterRules::TwentyFive => 25,
+    };
+    let place = match config.permit {
+        PermitPosition::Last => "the permit last",
+        PermitPosition::Middle => "the permit in the middle",
+    };
+    format!("{rules} rules, {place}")
+}

@@ -1,0 +1,85 @@
+//! Configuration files: equal to the flags, and helpful when mistyped.
+
+mod common;
+
+use common::Scratch;
+
+#[test]
+fn what_is_printed_can_be_read_back_and_means_the_same() {
+    let scratch = Scratch::new();
+    let flags = "run --device linux-bridge --profile quick --sizes 64,512,imix --bidirectional \
+                 --duration 1500ms --resolution 2% --line-rate 2.5G --test throughput,back-to-back \
+                 --filter 25 --seed 7 --accept throughput>=1 --modifiers broadcast --capture";
+    let printed = scratch.run(&format!("{flags} --print-config")).expect(0).stdout;
+    scratch.file("lab.toml", &printed);
+    let again = scratch.run("run --config lab.toml --print-config").expect(0).stdout;
+    assert_eq!(printed, again);
+    for line in ["duration = \"1500ms\"", "filter = \"25\"", "bidirectional = true", "seed = 7"] {
+        assert!(printed.contains(line), "{line} is missing in\n{printed}");
+    }
+}
+
+#[test]
+fn the_effective_configuration_has_the_defaults_too() {
+    let printed = Scratch::new().run("run --device loopback --print-config").expect(0).stdout;
+    for key in ["profile", "sizes", "test", "port-type", "duration", "seed", "resolution"] {
+        assert!(
+            printed.lines().any(|line| line.starts_with(&format!("{key} = "))),
+            "{key}\n{printed}"
+        );
+    }
+}
+
+#[test]
+fn flags_override_the_file() {
+    let scratch = Scratch::new();
+    scratch.file("lab.toml", "device = \"loopback\"\nseed = 3\nbidirectional = true\n");
+    let printed = scratch
+        .run("run --config lab.toml --seed 4 --bidirectional=false --print-config")
+        .expect(0)
+        .stdout;
+    assert!(printed.contains("seed = 4") && printed.contains("bidirectional = false"), "{printed}");
+    assert!(printed.contains("device = \"loopback\""), "{printed}");
+}
+
+#[test]
+fn a_typo_is_named_with_its_line_and_the_nearest_word() {
+    let scratch = Scratch::new();
+    let cases = [
+        ("seed = 1\nbidirectoinal = true\n", "lab.toml:2", "`bidirectional`"),
+        ("\n\ndevice = \"linux-ruoter\"\n", "lab.toml:3", "`linux-router`"),
+        ("test = [\"throughput\", \"latncy\"]\n", "lab.toml:1", "`latency`"),
+        ("port-type = \"afxdp\"\n", "lab.toml:1", "`af_xdp`"),
+        ("profile = \"RFC\"\n", "lab.toml:1", "`rfc`"),
+    ];
+    for (text, place, nearest) in cases {
+        scratch.file("lab.toml", text);
+        let error = scratch.run("run --config lab.toml --print-config").expect(2).stderr;
+        assert!(error.starts_with("error: "), "{error}");
+        assert!(error.contains(place) && error.contains(nearest), "{text}: {error}");
+    }
+}
+
+#[test]
+fn values_that_make_no_sense_say_what_would() {
+    let scratch = Scratch::new();
+    for (text, help) in [
+        ("duration = \"soon\"", "60s"),
+        ("sizes = [63]", "between 64 and 65535"),
+        ("line-rate = \"fast\"", "10G"),
+        ("resolution = \"200%\"", "1%"),
+        ("device = \"loopback\"\nsim = \"router\"", "contradict"),
+        ("address = [\"198.18.1.2/24\"]", "belong to ports"),
+        ("accept = [\"speed>=1\"]", "throughput"),
+    ] {
+        scratch.file("lab.toml", text);
+        let error = scratch.run("run --config lab.toml --print-config").expect(2).stderr;
+        assert!(error.contains(help), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = Scratch::new().run("run --config nowhere.toml").expect(2).stderr;
+    assert!(error.contains("nowhere.toml") && error.contains("No such file"), "{error}");
+}
