@@ -2,7 +2,9 @@
 //!
 //! * [`run_folder`] keeps a run on disk so that nothing already measured is lost.
 //! * [`Report`] folds the events of a run, whole or interrupted, into one value.
-//! * [`tables`] says what stands in which table; [`terminal`] prints it.
+//! * [`tables`] says what stands in which table; [`terminal`] and [`html`] print the same ones.
+//! * [`quantity`] names single numbers with their uncertainty; [`csv`] writes them, [`compare`]
+//!   sets those of two runs side by side. [`json`] is the whole run for programs.
 //!
 //! Counts are kept, ratios derived; a value that only bounds the truth is printed as a bound.
 

@@ -8,7 +8,7 @@ use crate::number::{grouped, grouped_f64, percent};
 use crate::tables::{at_least, rate_cell};
 use crate::trial_row::TrialRow;
 use method::rfc2544::{FrameLossResult, LatencyResult, MaximumOf, ThroughputResult};
-use method::{Finding, LatencySummary, Verdict};
+use method::{Direction, Finding, LatencySummary, Verdict};
 use units::{Duration, FrameRate};
 
 /// Rates that differ by more than this want a logarithmic axis to be read at all.
@@ -59,7 +59,10 @@ pub(super) fn throughput(group: &Group<'_>) -> Option<Chart> {
     series.retain(|series| !series.points.is_empty());
     let rates = || series.iter().flat_map(|series| &series.points).map(|point| point.y);
     let (lowest, highest) = super::axis::extent(rates())?;
-    let title = "Frame rate of each direction (frames/s)";
+    let title = match group.key.direction {
+        Direction::Unidirectional => "Frame rate (frames/s)",
+        Direction::Bidirectional => "Frames/s in each direction",
+    };
     let y = match lowest > 0.0 && highest / lowest > LOG_FROM {
         true => Axis::log(&format!("{title}, log scale"), rates(), short),
         false => Axis::from_zero(title, highest),

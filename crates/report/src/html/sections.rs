@@ -102,7 +102,7 @@ fn ports_in_short(ports: &[PortDescription]) -> String {
 /// A few figures, each with what makes it one: size, medium, protocol (RFC 2544 section 26.1).
 pub(super) fn summary(report: &Report) -> Markup {
     let groups = report.groups();
-    let figures: Vec<Figure> = groups.iter().flat_map(figures_of).take(6).collect();
+    let figures: Vec<Figure> = groups.first().map(figures_of).unwrap_or_default();
     let trials = report.trials.len() as u64;
     let invalid: u64 = report.trial_counts().iter().map(|counts| counts.invalid).sum();
     html! {
@@ -149,7 +149,7 @@ fn figures_of(group: &Group<'_>) -> Vec<Figure> {
                 "{share}{} theoretical at {}; {}",
                 tables::fps(conditions.theoretical_max),
                 conditions.line_rate,
-                conditions.traffic
+                group.key.describe()
             ),
         });
     }

@@ -30,7 +30,7 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
         table.rows.push(row(result));
         notes(&mut table, result);
     }
-    table.note("search", [first.search.clone()]);
+    table.notes.push(format!("search: {}", first.search));
     Some(table)
 }
 

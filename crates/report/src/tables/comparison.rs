@@ -69,7 +69,7 @@ fn between(difference: &Difference) -> String {
     };
     match (difference.low, difference.high, difference.basis) {
         (None, None, _) | (_, _, Basis::None) => "unknown".into(),
-        (low, high, _) => format!("{} ... {}", end(low), end(high)),
+        (low, high, _) => format!("{}..{}", end(low), end(high)),
     }
 }
 

@@ -84,11 +84,6 @@ fn verdict(result: &LatencyResult) -> &'static str {
 fn notes(table: &mut Table, result: &LatencyResult) {
     let size = &result.conditions.frame_size;
     table.note(size, result.not_measured.iter().map(|why| format!("not measured: {why}")));
-    let lost = result.trials.iter().filter(|trial| trial.lost_frames > 0).count();
-    if lost > 0 {
-        let all = result.trials.len();
-        table.note(size, [format!("frames were lost in {lost} of {all} trials")]);
-    }
     if let Some(rfc2544) = &result.rfc2544 {
         let repetitions = rfc2544.repetitions;
         table.note(size, [format!("the RFC 2544 mean is of {repetitions} tagged frames")]);

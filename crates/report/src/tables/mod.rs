@@ -34,6 +34,8 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
     /// What a reader should know, each once.
     pub notes: Vec<String>,
+    /// Frame sizes that notes were asked of.
+    sizes: Vec<String>,
 }
 
 /// A column of a table.
@@ -57,15 +59,15 @@ impl Table {
             columns: columns.iter().map(column).collect(),
             rows: vec![],
             notes: vec![],
+            sizes: vec![],
         }
     }
 
-    /// Notes that hold for every row say so, instead of naming each.
+    /// Notes that hold for every size say so, instead of naming each.
     fn with_notes_summed_up(mut self) -> Self {
-        let mut sizes: Vec<&str> = self.rows.iter().map(|row| &row[0][..]).collect();
-        sizes.dedup();
-        let all = format!("{}: ", sizes.join(", "));
-        for note in self.notes.iter_mut().filter(|_| sizes.len() > 1) {
+        let all = format!("{}: ", self.sizes.join(", "));
+        let several = self.sizes.len() > 1;
+        for note in self.notes.iter_mut().filter(|_| several) {
             if let Some(text) = note.strip_prefix(&all) {
                 *note = format!("{ALL_SIZES}: {text}");
             }
@@ -75,6 +77,9 @@ impl Table {
 
     /// Adds notes of a frame size, each once.
     fn note(&mut self, frame_size: &str, notes: impl IntoIterator<Item = String>) {
+        if !self.sizes.iter().any(|size| size == frame_size) {
+            self.sizes.push(frame_size.into());
+        }
         for note in notes {
             match self.notes.iter_mut().find(|known| known.ends_with(&format!(": {note}"))) {
                 Some(known) => {

@@ -38,7 +38,7 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
         table.note(&conditions.frame_size, conditions.given_up.iter().cloned());
         table.note(&conditions.frame_size, result.notes.iter().cloned());
     }
-    table.note("search", [first.throughput.search.clone()]);
+    table.notes.push(format!("search: {}", first.throughput.search));
     Some(table)
 }
 
