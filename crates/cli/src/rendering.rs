@@ -29,10 +29,6 @@ pub fn read(folder: &Path) -> Outcome<Report> {
 /// How tables are printed on standard output.
 pub fn style() -> Style {
     let terminal = std::io::stdout().is_terminal();
-    Style { width: terminal.then(columns).flatten(), colour: terminal }
-}
-
-fn columns() -> Option<u16> {
-    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    columns.or(Some(100))
+    let width = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0);
+    Style { width, colour: terminal && std::env::var_os("NO_COLOR").is_none() }
 }

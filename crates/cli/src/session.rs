@@ -66,6 +66,9 @@ impl<'a> Session<'a> {
 
     /// The run itself; its folder, and how it ended.
     fn measure(&self, mut setup: Setup) -> Outcome<(PathBuf, Result<RunFinished, RunError>)> {
+        for port in setup.tester.describe().ports.iter().filter(|port| !port.reason.is_empty()) {
+            self.say(format!("{}: {} ({})", port.name, port.port_type, port.reason));
+        }
         let recorded = resume::recorded(self.arguments.resume.as_deref(), setup.tester.describe())?;
         let mut known = self.know_tester(&setup, recorded.as_deref())?;
         setup.environment.insert("self-test".into(), known.about.clone());

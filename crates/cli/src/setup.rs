@@ -4,7 +4,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::options::{BitRate, Options};
 use crate::{built, hardware, host, simulated, suite, topology};
-use method::Topology;
+use method::{Forwarding, Topology};
 use ports::{DeviceControl, LiveOptions, LiveTester, OpenPort, PortRequest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -162,6 +162,9 @@ fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) -> O
     let testbed = Testbed::build(config)?;
     let names: Vec<String> = testbed.ports().iter().map(|port| port.interface.clone()).collect();
     let ports = testbed.tester().run(|| open(&names, options))??;
+    for (port, here) in ports.iter().zip(testbed.ports()) {
+        port.play(vec![topology::hosts_of(here)]);
+    }
     let device = testbed.device();
     let live = LiveOptions {
         device_cores: config.device_cpu.into_iter().collect(),
@@ -200,12 +203,21 @@ fn between(
     }
     Ok(Setup {
         tester: Box::new(LiveTester::new(ports, live).map_err(Failure::new)?),
+        device: device_between(names, &topology),
         topology,
-        device: format!("whatever is between {} and {}", names[0], names[1]),
         filters: String::new(),
         environment,
         ground: Ground::Hardware(hardware),
     })
+}
+
+fn device_between(names: &[String; 2], topology: &Topology) -> String {
+    let [first, second] = names;
+    match topology.forwarding {
+        Forwarding::Routed => format!("router between {first} and {second}"),
+        Forwarding::Bridged => format!("bridge or switch between {first} and {second}"),
+        Forwarding::Looped => format!("cable between {first} and {second}"),
+    }
 }
 
 /// Opens ports in the network namespace of the calling thread.

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::options::Options;
 use method::{Attachment, Forwarding, Topology};
-use ports::OpenPort;
+use ports::{Host, OpenPort};
 use std::net::IpAddr;
 use testbed::{DeviceKind, TestPort, Testbed, destination_networks};
 use trial::PortId;
@@ -76,38 +76,71 @@ pub fn of_simulation() -> Topology {
     Topology { forwarding: Forwarding::Routed, ports: [attach(0), attach(1)] }
 }
 
-/// Interfaces with the user's addresses. Two gateways make a router; none makes a bridge.
+/// Interfaces with the user's addresses. Two gateways make a router, whose hardware addresses are
+/// asked for; none makes a bridge. With random destinations a router must have routes to
+/// [`destination_networks`] by way of the tester's addresses.
 pub fn of_interfaces(ports: &[OpenPort], options: &Options) -> Outcome<Topology> {
-    let gateways = options.gateway.as_deref().unwrap_or_default();
-    let forwarding = match gateways.len() {
-        0 => Forwarding::Bridged,
-        2 => Forwarding::Routed,
-        _ => return Err(Failure::new("--gateway needs two addresses, one for each port")),
-    };
     let mut topology = of_simulation();
-    topology.forwarding = forwarding;
+    topology.forwarding = match options.gateway.as_deref().map(<[IpAddr]>::len) {
+        None => Forwarding::Bridged,
+        Some(2) => Forwarding::Routed,
+        Some(_) => return Err(Failure::new("--gateway needs two addresses, one for each port")),
+    };
     for (index, port) in ports.iter().enumerate().take(2) {
         let attachment = &mut topology.ports[index];
         let mac = port.describe().mac.parse();
         attachment.mac = mac.map_err(|error| Failure::new(format!("{error}")))?;
-        attachment.network_hosts_ipv4.clear();
-        attachment.network_hosts_ipv6.clear();
-        match addresses_of(options, index)? {
+        let own = address_of(options, index)?;
+        match own {
             Some(IpAddr::V4(address)) => attachment.host_ipv4 = address,
             Some(IpAddr::V6(address)) => attachment.host_ipv6 = address,
             None => {}
         }
-        match gateways.get(index) {
-            Some(IpAddr::V4(address)) => attachment.device_ipv4 = *address,
-            Some(IpAddr::V6(address)) => attachment.device_ipv6 = *address,
-            None => {}
+        port.play(vec![host(attachment.mac, own)]);
+        if let Some(gateway) = options.gateway.as_ref().map(|gateways| gateways[index]) {
+            attach_to_router(attachment, port, own, gateway)?;
         }
     }
     Ok(topology)
 }
 
+fn attach_to_router(
+    attachment: &mut Attachment,
+    port: &OpenPort,
+    own: Option<IpAddr>,
+    gateway: IpAddr,
+) -> Outcome<()> {
+    let own = own.ok_or_else(|| {
+        Failure::new("--gateway needs the tester's own addresses beside it")
+            .help("write --address 198.18.1.2/24,198.19.1.2/24")
+    })?;
+    match gateway {
+        IpAddr::V4(address) => attachment.device_ipv4 = address,
+        IpAddr::V6(address) => attachment.device_ipv6 = address,
+    }
+    attachment.device_mac = port.resolve((attachment.mac, own), gateway).map_err(Failure::new)?;
+    Ok(())
+}
+
+/// The hosts that the tester plays at a port of a test bed.
+pub fn hosts_of(port: &TestPort) -> Host {
+    let addresses = port.addresses.tester_addresses();
+    let networks = addresses.into_iter().map(|address| (address, bits(address)));
+    Host { mac: MacAddr(port.mac), networks: networks.collect(), except: vec![] }
+}
+
+fn host(mac: MacAddr, address: Option<IpAddr>) -> Host {
+    let networks = address.into_iter().map(|address| (address, bits(address))).collect();
+    Host { mac, networks, except: vec![] }
+}
+
+/// The length of a prefix that means one address.
+fn bits(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
+
 /// The tester's own address at a port.
-fn addresses_of(options: &Options, index: usize) -> Outcome<Option<IpAddr>> {
+fn address_of(options: &Options, index: usize) -> Outcome<Option<IpAddr>> {
     let Some(addresses) = &options.address else { return Ok(None) };
     let wrong = |text: &str| {
         Failure::new(format!("`{text}` is no address")).help("write 198.18.1.2/24,198.19.1.2/24")
