@@ -6,7 +6,7 @@ use ports::{
     Interface, LiveOptions, LiveTester, OpenPort, PortRequest, PortType, open_port_with_room,
 };
 use std::fs::File;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::ops::Deref;
 use std::os::fd::AsRawFd;
 use testbed::{DeviceKind, Testbed, TestbedConfig};
@@ -111,7 +111,7 @@ pub fn paths(testbed: &Bed) -> Vec<Path> {
 }
 
 fn path(testbed: &Bed, from: usize, to: usize) -> Path {
-    let host = |port: usize| -> Ipv4Addr { testbed.ports()[port].addresses.ipv4.host };
+    let host = |port: usize| -> IpAddr { testbed.ports()[port].addresses.ipv4.host.into() };
     Path {
         from: PortId(from as u16),
         to: PortId(to as u16),
