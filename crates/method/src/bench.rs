@@ -5,7 +5,7 @@ use crate::event::{
 };
 use crate::traffic::{Traffic, TrialShape};
 use crate::{RunError, TestKind};
-use trial::{Tester, Trial, TrialResult};
+use trial::{InvalidReason, Tester, Trial, TrialResult};
 use units::{Duration, FrameRate};
 use wire::signature::Key;
 
@@ -13,7 +13,7 @@ use wire::signature::Key;
 pub struct Bench<'a> {
     tester: &'a mut dyn Tester,
     sink: &'a mut dyn EventSink,
-    /// How often an invalid trial is repeated.
+    /// How often an invalid trial is repeated at most.
     invalid_retries: u32,
     seed: u64,
     trials: u64,
@@ -125,14 +125,18 @@ impl<'a> Bench<'a> {
         Ok(self.sink.emit(&event)?)
     }
 
-    /// Runs a trial; one that is invalid is repeated, and only the last attempt is returned.
+    /// Runs a trial; one that is invalid is repeated, and only the last attempt is returned. A
+    /// tester that twice falls far short will not do better the third time.
     pub(crate) fn run(&mut self, request: Request<'_>) -> Result<Ran, RunError> {
         let mut invalid_attempts = 0;
+        let mut far_short = 0;
         loop {
             let attempt = invalid_attempts + 1;
             let (result, verdict) = self.attempt(&request, attempt)?;
             invalid_attempts += u32::from(verdict == Verdict::Invalid);
-            if verdict != Verdict::Invalid || attempt > self.invalid_retries {
+            far_short += u32::from(fell_far_short(&result));
+            let is_hopeless = attempt > self.invalid_retries || far_short == 2;
+            if verdict != Verdict::Invalid || is_hopeless {
                 return Ok(Ran { result, verdict, invalid_attempts });
             }
         }
@@ -190,8 +194,96 @@ impl<'a> Bench<'a> {
     }
 }
 
+/// By a tenth or more.
+fn fell_far_short(result: &TrialResult) -> bool {
+    result.invalid_reasons().iter().any(|reason| match reason {
+        InvalidReason::Shortfall { intended, offered, .. } => offered.fps() < 0.9 * intended.fps(),
+        _ => false,
+    })
+}
+
 /// Everything a trial takes, by virtual time.
 fn span_of(trial: &Trial) -> Duration {
     let prelude: Duration = trial.prelude.iter().map(|prelude| prelude.wait).sum();
     prelude + trial.duration() + trial.waits.drain + trial.waits.settle
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::{Attachment, Forwarding, Topology};
+    use crate::{Modifier, SuiteConfig};
+    use sim::{ClosedForm, Law, Offered, Response, SimPort};
+    use std::net::{Ipv4Addr, Ipv6Addr};
+    use trial::{PortId, Schedule, Waits};
+    use units::LineRate;
+    use wire::ethernet::MacAddr;
+
+    fn attempts(law: impl Law, retries: u32) -> (u32, Verdict, u64) {
+        let attachment = |port| Attachment {
+            port: PortId(port),
+            mac: MacAddr([2, 0, 0, 0, 0, port as u8]),
+            host_ipv4: Ipv4Addr::new(198, 18, port as u8, 2),
+            host_ipv6: Ipv6Addr::LOCALHOST,
+            device_mac: MacAddr::ZERO,
+            device_ipv4: Ipv4Addr::new(198, 18, port as u8, 1),
+            device_ipv6: Ipv6Addr::LOCALHOST,
+            network_hosts_ipv4: vec![],
+            network_hosts_ipv6: vec![],
+        };
+        let topology =
+            Topology { forwarding: Forwarding::Bridged, ports: [attachment(0), attachment(1)] };
+        let suite = SuiteConfig::default();
+        let size = &suite.frame_sizes[0];
+        let traffic = Traffic::new(&suite, &topology, size, Modifier::None).unwrap();
+        let rate = FrameRate::from_fps(1_000);
+        let port = SimPort::nominal(LineRate::from_gbps(1));
+        let mut tester = ClosedForm::new(&[port; 2], law);
+        let mut events: Vec<Event> = vec![];
+        let mut bench = Bench::new(&mut tester, &mut events, retries, 1);
+        let ran = bench.run(Request {
+            test: TestKind::Throughput,
+            traffic: &traffic,
+            shape: TrialShape {
+                label: "test".into(),
+                schedule: Schedule::constant(rate, Duration::from_secs(1)),
+                waits: Waits::RFC2544,
+                tags: None,
+                action: None,
+            },
+            intended: rate,
+            bounds: None,
+            judge: &measured,
+        });
+        let ran = ran.unwrap();
+        (ran.invalid_attempts, ran.verdict, bench.trials().0)
+    }
+
+    /// The tester loses a frame itself in its first so many trials.
+    fn invalid_at_first(trials: u64) -> impl Law {
+        move |offered: Offered| Response {
+            dropped_by_tester: u64::from(offered.trial < trials),
+            ..Response::default()
+        }
+    }
+
+    #[test]
+    fn an_invalid_trial_is_repeated_so_often_and_no_more() {
+        assert_eq!(attempts(invalid_at_first(0), 3), (0, Verdict::Measured, 1));
+        assert_eq!(attempts(invalid_at_first(2), 3), (2, Verdict::Measured, 3));
+        assert_eq!(attempts(invalid_at_first(9), 3), (4, Verdict::Invalid, 4));
+        assert_eq!(attempts(invalid_at_first(9), 0), (1, Verdict::Invalid, 1));
+    }
+
+    #[test]
+    fn a_tester_far_too_slow_is_asked_only_twice() {
+        let slow = |fps| {
+            move |_: Offered| Response {
+                reached: Some(FrameRate::from_fps(fps)),
+                ..Response::default()
+            }
+        };
+        assert_eq!(attempts(slow(500), 3), (2, Verdict::Invalid, 2));
+        assert_eq!(attempts(slow(950), 3), (4, Verdict::Invalid, 4));
+    }
 }

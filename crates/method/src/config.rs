@@ -58,7 +58,8 @@ pub struct TrialConfig {
     pub drain_s: f64,
     /// Wait for the device to settle before the next trial, in seconds.
     pub settle_s: f64,
-    /// How often a trial is repeated in which the tester did not keep up.
+    /// How often a trial is repeated, at most, in which the tester did not keep up; only once
+    /// where it fell short by a tenth or more.
     pub invalid_retries: u32,
     /// When the tester counts as not having kept up.
     pub limits: ValidityLimits,
