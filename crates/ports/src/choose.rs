@@ -63,6 +63,9 @@ pub struct Facts {
     pub bpf_allowed: Result<(), String>,
     /// Whether the driver runs XDP programs itself; if not, why (not tried: `None`).
     pub driver_xdp: Option<Result<(), String>>,
+    /// Whether the interface takes the frames that an XDP program sends; if not, why (not tried:
+    /// `None`).
+    pub xdp_sends: Option<Result<(), String>>,
     /// Largest frame to be sent, FCS included.
     pub frame_size_bytes: u32,
     /// Largest frame that the xdp port can send, FCS included.
@@ -108,6 +111,9 @@ fn usable(port_type: PortType, facts: &Facts) -> Result<String, String> {
             facts.xdp_built.clone()?;
             facts.bpf_allowed.clone()?;
             in_driver()?;
+            if let Some(Err(why)) = &facts.xdp_sends {
+                return Err(why.clone());
+            }
             if facts.frame_size_bytes > facts.xdp_max_frame_size_bytes {
                 return Err(format!(
                     "frames of {} bytes are more than its {}",
@@ -134,6 +140,7 @@ mod tests {
             xdp_built: Ok(()),
             bpf_allowed: Ok(()),
             driver_xdp: Some(Ok(())),
+            xdp_sends: None,
             frame_size_bytes: 1518,
             xdp_max_frame_size_bytes: 3520,
         }
@@ -150,6 +157,14 @@ mod tests {
         let choice = choose(PortType::Auto, &jumbo);
         assert_eq!(choice.port_type, PortType::AfXdp);
         assert!(choice.reason.contains("9018"), "{}", choice.reason);
+    }
+
+    #[test]
+    fn an_interface_that_takes_no_xdp_frames_still_receives_by_xdp() {
+        let deaf = Facts { xdp_sends: Some(Err("it took none".into())), ..facts() };
+        let choice = choose(PortType::Auto, &deaf);
+        assert_eq!(choice.port_type, PortType::AfXdp);
+        assert_eq!(choice.reason, "not xdp: it took none; past the kernel's stack");
     }
 
     #[test]

@@ -4,7 +4,9 @@
 use crate::choose::{self, Choice, Facts, PortType};
 use crate::control::{Host, Responder};
 use crate::namespace::NetworkNamespace;
-use crate::{AfPacketPort, AfXdpPort, Interface, InterfaceState, Port, PortLock, af_xdp, sys, xdp};
+use crate::{
+    AfPacketPort, AfXdpPort, Interface, InterfaceState, Port, PortLock, af_xdp, probe, sys, xdp,
+};
 use std::net::IpAddr;
 use trial::{PortDescription, PortId, TesterError};
 use units::{FrameSize, LineRate};
@@ -38,6 +40,27 @@ pub struct OpenPort {
     _lock: PortLock,
 }
 
+/// Opens the ports of a tester in the network namespace of the calling thread.
+///
+/// Where the type is to be chosen, each xdp port sends one frame first, once all are open: a veth
+/// takes what an XDP program sends only if its far end polls, and only the attempt tells. If it
+/// does not, the next type is taken.
+pub fn open_ports(requests: &[PortRequest]) -> Result<Vec<OpenPort>, TesterError> {
+    let mut ports = requests.iter().map(open_port).collect::<Result<Vec<_>, _>>()?;
+    for (request, at) in requests.iter().zip(0..) {
+        let is_xdp = ports[at].describe().port_type == PortType::Xdp.name();
+        if request.port_type != PortType::Auto || !is_xdp {
+            continue;
+        }
+        if let Err(refused) = probe::send_one(ports[at].port.as_mut()) {
+            // The interface must be free again before another type can have it.
+            drop(ports.remove(at));
+            ports.insert(at, open_ruled(request, None, Some(Err(refused.to_string())))?);
+        }
+    }
+    Ok(ports)
+}
+
 /// Opens a port in the network namespace of the calling thread; its threads will run there too.
 pub fn open_port(request: &PortRequest) -> Result<OpenPort, TesterError> {
     open_port_with_room(request, None)
@@ -48,6 +71,14 @@ pub fn open_port(request: &PortRequest) -> Result<OpenPort, TesterError> {
 pub fn open_port_with_room(
     request: &PortRequest,
     receive_frames: Option<usize>,
+) -> Result<OpenPort, TesterError> {
+    open_ruled(request, receive_frames, None)
+}
+
+fn open_ruled(
+    request: &PortRequest,
+    receive_frames: Option<usize>,
+    xdp_sends: Option<Result<(), String>>,
 ) -> Result<OpenPort, TesterError> {
     let interface = Interface::open(&request.interface)?;
     let lock = PortLock::take(&request.interface, interface.index())?;
@@ -68,7 +99,8 @@ pub fn open_port_with_room(
     let namespace = NetworkNamespace::current()
         .map_err(|error| failed("look up its network namespace", &error))?;
     let description = describe(request, &interface, &state);
-    let (port, more_notes) = open_chosen(request, &interface, description, receive_frames)?;
+    let (port, more_notes) =
+        open_chosen(request, &interface, description, receive_frames, xdp_sends)?;
     notes.extend(more_notes);
     Ok(OpenPort { port, interface, notes, namespace, responder, _lock: lock })
 }
@@ -81,8 +113,10 @@ fn open_chosen(
     interface: &Interface,
     mut description: PortDescription,
     receive_frames: Option<usize>,
+    xdp_sends: Option<Result<(), String>>,
 ) -> Result<Opened, TesterError> {
     let mut facts = Facts {
+        xdp_sends,
         xdp_built: xdp::available().map_err(String::from),
         bpf_allowed: af_xdp::bpf_allowed(),
         driver_xdp: None,

@@ -138,6 +138,36 @@ fn a_port_that_another_program_has_is_an_error_and_auto_goes_round_it() {
     drop(other);
 }
 
+/// The far end of a veth takes what an XDP program sends only if it polls: with an XDP program of
+/// its own, or with GRO on.
+#[test]
+fn auto_goes_round_a_far_end_that_takes_no_xdp_frames() {
+    let testbed = bed::loopback(1500);
+    ip(&testbed, "link add near0 type veth peer name far0");
+    ip(&testbed, "link set near0 up");
+    ip(&testbed, "link set far0 up");
+    let request = ports::PortRequest {
+        id: trial::PortId(0),
+        interface: "near0".into(),
+        nominal_rate: units::LineRate::from_gbps(10),
+        largest_frame: FrameSize::MIN_ETHERNET,
+        port_type: PortType::Auto,
+    };
+    let opened = || {
+        let ports = testbed.tester().run(|| ports::open_ports(std::slice::from_ref(&request)));
+        let ports = ports.expect("the namespace").expect("a port");
+        ports[0].describe().clone()
+    };
+    let deaf = opened();
+    assert_eq!(deaf.port_type, "af_xdp");
+    assert!(deaf.reason.contains("far end polls"), "{}", deaf.reason);
+
+    let namespace = testbed.tester().name();
+    let gro_on = ["netns", "exec", namespace, "ethtool", "-K", "far0", "gro", "on"];
+    assert!(Command::new("ip").args(gro_on).status().expect("iproute2").success());
+    assert_eq!(opened().port_type, "xdp");
+}
+
 #[test]
 fn an_mtu_too_small_names_mtu_frame_size_and_remedy() {
     let testbed = bed::loopback(1500);
