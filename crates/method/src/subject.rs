@@ -15,6 +15,8 @@ pub struct Subject<'a> {
     pub(crate) tester_floor: Option<Duration>,
     line_rate: LineRate,
     line_rate_is_physical: bool,
+    /// Of the port that receives the forward direction.
+    receiving_line_rate: LineRate,
     tester_max: Option<FrameRate>,
 }
 
@@ -37,12 +39,11 @@ impl<'a> Subject<'a> {
         tester: &TesterDescription,
         self_test: Option<&SelfTestSize>,
     ) -> Result<Self, String> {
-        let ports = || {
-            let senders = traffic.senders().iter().map(|sender| sender.port);
-            senders.filter_map(|id| tester.ports.iter().find(|port| port.id == id))
-        };
-        let slowest = ports().min_by_key(|port| port.line_rate);
-        let slowest = slowest.ok_or("the tester has no such port")?;
+        let port = |id| tester.ports.iter().find(|port| port.id == id);
+        let senders = traffic.senders().iter().filter_map(|sender| port(sender.port));
+        let slowest = senders.min_by_key(|port| port.line_rate);
+        let receiver = port(traffic.to(0).port);
+        let (slowest, receiver) = slowest.zip(receiver).ok_or("the tester has no such port")?;
         let theoretical = traffic.theoretical_max(slowest.line_rate);
         let (ceiling, tester_max) = match self_test {
             Some(known) => ceiling_of(theoretical, known)?,
@@ -55,7 +56,8 @@ impl<'a> Subject<'a> {
             ceiling,
             tester_floor: floor.map(|floor| floor.min),
             line_rate: slowest.line_rate,
-            line_rate_is_physical: ports().all(|port| port.line_rate_is_physical),
+            line_rate_is_physical: slowest.line_rate_is_physical && receiver.line_rate_is_physical,
+            receiving_line_rate: receiver.line_rate,
             tester_max,
         })
     }
@@ -71,6 +73,9 @@ impl<'a> Subject<'a> {
     }
     pub(crate) fn line_rate(&self) -> LineRate {
         self.line_rate
+    }
+    pub(crate) fn receiving_line_rate(&self) -> LineRate {
+        self.receiving_line_rate
     }
     pub(crate) fn line_rate_is_physical(&self) -> bool {
         self.line_rate_is_physical

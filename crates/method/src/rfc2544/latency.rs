@@ -278,14 +278,20 @@ fn rfc8219(typical: &[Duration], worst: &[Duration], tags: u64) -> Option<Rfc821
 fn definition(subject: &Subject<'_>) -> LatencyDefinition {
     let takes_time = subject.line_rate_is_physical() && subject.traffic.size().period() == 1;
     let size = subject.traffic.size().size_at(0);
-    let serialization = takes_time.then(|| size.serialization_time(subject.line_rate()));
-    let conversions = match serialization {
-        Some(_) => {
-            "the time of its bits on the sending and on the receiving line is in it: for RFC \
-             1242's store-and-forward latency (LIFO) take off both, for bit-forwarding latency \
-             (FIFO) that of the receiving line"
+    let time_on = |line| takes_time.then(|| size.serialization_time(line));
+    let serialization_in = time_on(subject.line_rate());
+    let serialization_out = time_on(subject.receiving_line_rate());
+    let conversions = match serialization_in.zip(serialization_out) {
+        Some((sending, receiving)) => format!(
+            "the time of its bits on the sending line ({sending} at this size) and on the \
+             receiving line ({receiving}) is in it: for RFC 1242's store-and-forward latency (LIFO) \
+             take off both, for bit-forwarding latency (FIFO) that of the receiving line"
+        ),
+        None if subject.line_rate_is_physical() => {
+            "with mixed sizes the definitions of RFC 1242 differ from frame to frame".to_string()
         }
-        None => "on a virtual link frames take no time, and the definitions of RFC 1242 agree",
+        None => "on a virtual link frames take no time, and the definitions of RFC 1242 agree"
+            .to_string(),
     };
     LatencyDefinition {
         name: "transmit stamp to arrival".into(),
@@ -293,8 +299,8 @@ fn definition(subject: &Subject<'_>) -> LatencyDefinition {
             "from the moment the tester stamps the frame as it hands it out to the moment it has \
              the whole frame back; {conversions}"
         ),
-        serialization_in: serialization,
-        serialization_out: serialization,
+        serialization_in,
+        serialization_out,
     }
 }
 

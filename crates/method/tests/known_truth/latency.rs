@@ -60,7 +60,18 @@ fn on_a_virtual_link_frames_take_no_time() {
     assert_eq!(result.definition.serialization_in, None);
 }
 
-/// Every 100th frame is held back: it counts in the worst case of enough tags, not in the median.
+/// In at 1 Gb/s, out at 100 Mb/s: 512 ns and 5.12 us.
+#[test]
+fn each_line_has_its_own_time() {
+    let slow = SimPort::physical(units::LineRate::from_mbps(100));
+    let result = measure(&config(), [GIGABIT, slow], device(0));
+    let definition = result.definition;
+    assert_eq!(definition.serialization_in, Some(Duration::from_ns(512)));
+    assert_eq!(definition.serialization_out, Some(Duration::from_ns(5_120)));
+    assert_eq!(result.all_frames.unwrap().min, Duration::from_ns(20_000 + 512 + 5_120));
+}
+
+/// Every 97th frame is held back: it counts in the worst case of enough tags, not in the median.
 #[test]
 fn the_worst_case_sees_what_the_typical_does_not() {
     let mut config = config();
