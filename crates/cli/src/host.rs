@@ -27,6 +27,15 @@ pub fn processors() -> String {
     format!("{cores} x {}", model.unwrap_or("unknown processor"))
 }
 
+/// Load average of the last minute, if it is too high for measurements that are to be kept: more
+/// than half of the processors were busy before anything was measured.
+pub fn busy() -> Option<f64> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    let load: f64 = text.split(' ').next()?.parse().ok()?;
+    (load > cores * 0.5).then_some(load)
+}
+
 /// Everything of this machine, for the report.
 pub fn describe() -> BTreeMap<String, String> {
     let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned());

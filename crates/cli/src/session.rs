@@ -35,6 +35,8 @@ struct Known {
     looped: Option<Setup>,
     /// Where to keep what will be measured.
     key: Key,
+    /// Whether it is worth keeping.
+    to_be_kept: bool,
     /// For the report.
     about: String,
 }
@@ -80,7 +82,7 @@ impl<'a> Session<'a> {
         let mut recorder = Recorder::new(folder, progress, &recorded);
         let suite = self.suite(&setup, known.self_test.take());
         let ended = self.drive(&suite, &mut setup, known.looped.as_mut(), recorded, &mut recorder);
-        if let Some(self_test) = recorder.self_test().filter(|_| suite.self_test.is_none()) {
+        if let Some(self_test) = recorder.self_test().filter(|_| known.to_be_kept) {
             known.key.store(self_test);
         }
         recorder.end_progress();
@@ -153,6 +155,7 @@ impl<'a> Session<'a> {
             self_test: None,
             looped: None,
             key,
+            to_be_kept: false,
             about: about.to_owned(),
         };
         if self.plan.options.skip_selftest == Some(true) {
@@ -171,12 +174,28 @@ impl<'a> Session<'a> {
         }
         match setup::prepare_looped(self.subject, &self.plan.options, self.stop)? {
             Some(looped) => {
-                let looped = Some(looped);
-                Ok(Known { looped, ..nothing("measured in this run", key) })
+                let (to_be_kept, about) = self.worth_keeping();
+                Ok(Known { looped: Some(looped), to_be_kept, ..nothing(&about, key) })
             }
             None => Err(Failure::new("these ports have not been measured by themselves yet")
                 .help("join the two with a cable, run `netanvil selftest --ports ...`, then connect the device")
                 .help("or do without: --skip-selftest (every result will say so)")),
+        }
+    }
+
+    /// A busy machine makes a poor self-test, which must not stand for later runs.
+    fn worth_keeping(&self) -> (bool, String) {
+        let is_real = !matches!(self.subject, Subject::Simulated(_));
+        match host::busy().filter(|_| is_real) {
+            None => (true, "measured in this run".into()),
+            Some(load) => {
+                let about = format!(
+                    "measured in this run, on a busy machine (load average {load:.1}); not kept \
+                     for later runs"
+                );
+                self.say(format!("self-test: {about}"));
+                (false, about)
+            }
         }
     }
 

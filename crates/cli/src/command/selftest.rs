@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::session::selftest_key;
 use crate::setup::{self, Setup, Subject};
 use crate::supervised::Supervised;
-use crate::{interrupt, output, rendering};
+use crate::{host, interrupt, output, rendering};
 use method::{Event, EventSink, Finding, SelfTest, SinkError, Suite};
 use report::{Report, run_folder};
 use std::sync::Arc;
@@ -22,6 +22,8 @@ pub fn run(arguments: &Selftest) -> Outcome {
     let mut setup = prepare(&subject, &plan, arguments, &stop)?;
     let key = selftest_key(&plan, setup.tester.describe());
     let cached = key.load(&plan.suite.frame_sizes).filter(|_| arguments.cached);
+    let is_new = cached.is_none();
+    let busy = host::busy().filter(|_| !matches!(subject, Subject::Simulated(_)));
     let mut log = Log { events: vec![], progress: Progress::new(arguments.quiet) };
     let self_test = match cached {
         Some(cached) => {
@@ -34,7 +36,13 @@ pub fn run(arguments: &Selftest) -> Outcome {
     log.progress.finish();
     setup.tear_down()?;
     let self_test = self_test?;
-    key.store(&self_test).filter(|_| !arguments.cached);
+    match busy {
+        None if is_new => drop(key.store(&self_test)),
+        Some(load) if is_new => output::say(format!(
+            "warning: measured on a busy machine (load average {load:.1}); not kept for later runs"
+        )),
+        _ => {}
+    }
     print(&log.events, arguments.json)?;
     let invalid = |finding: &Finding| matches!(finding, Finding::Invalid { .. });
     match self_test.sizes.iter().any(|size| invalid(&size.maximum.finding)) {

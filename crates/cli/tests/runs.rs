@@ -1,0 +1,209 @@
+//! Whole runs on simulated devices: what is saved, printed, compared, resumed and accepted.
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests wait for processes")]
+
+mod common;
+
+use common::Scratch;
+use serde_json::Value;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A run of a second or two.
+const SHORT: &str = "run --sim router --profile quick --sizes 64,1518 --test throughput";
+
+fn results(scratch: &Scratch, folder: &str) -> Value {
+    let text = std::fs::read_to_string(scratch.path().join(folder).join("results.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn events(scratch: &Scratch, folder: &str, kind: &str) -> usize {
+    let text = std::fs::read_to_string(scratch.path().join(folder).join("events.jsonl")).unwrap();
+    text.lines().filter(|line| line.starts_with(&format!("{{\"{kind}\""))).count()
+}
+
+#[test]
+fn a_known_capacity_is_found_within_the_resolution() {
+    let scratch = Scratch::new();
+    let ran = scratch.run(&format!("{SHORT} --out a")).expect(0);
+    for name in ["config.toml", "events.jsonl", "results.json", "results.csv", "report.html"] {
+        assert!(scratch.path().join("a").join(name).exists(), "{name}");
+    }
+    assert!(ran.stdout.contains("NOT CONFORMANT"), "{}", ran.stdout);
+    let results = results(&scratch, "a");
+    let found = &results["throughput"][0]["throughput"];
+    let rate = found["rate_fps"].as_f64().unwrap();
+    // The device forwards 100,000 frames a second and stores 100: within 0.4 s it can take
+    // 100,250 a second without loss, not more.
+    assert!((97_000.0..=100_250.0).contains(&rate), "{found}");
+    assert_eq!(
+        results["throughput"][1]["throughput"]["rate_fps"].as_f64().unwrap().floor(),
+        81_274.0
+    );
+}
+
+#[test]
+fn json_is_what_is_saved_and_progress_is_apart() {
+    let scratch = Scratch::new();
+    let ran = scratch.run(&format!("{SHORT} --out a --json")).expect(0);
+    let printed: Value = serde_json::from_str(&ran.stdout).expect("JSON alone on standard output");
+    assert_eq!(printed, results(&scratch, "a"));
+    assert!(ran.stderr.contains("trial 1:"), "{}", ran.stderr);
+    let quiet = scratch.run(&format!("{SHORT} --out b --json --quiet")).expect(0);
+    assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn criteria_decide_the_exit_code() {
+    let scratch = Scratch::new();
+    scratch.run(&format!("{SHORT} --out a --accept throughput@64>=90000")).expect(0);
+    let ran = scratch.run(&format!("{SHORT} --out b --accept throughput>=90000")).expect(1);
+    assert!(ran.stderr.contains("not accepted: throughput>=90000"), "{}", ran.stderr);
+    let ran = scratch.run(&format!("{SHORT} --out c --accept latency<=1s")).expect(1);
+    assert!(ran.stderr.contains("nothing was measured"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_tester_that_cannot_offer_the_load_ends_with_3() {
+    let scratch = Scratch::new();
+    scratch.file("weak.toml", "tester-frames-per-second = 3\n");
+    let ran = scratch
+        .run("run --sim weak.toml --profile quick --sizes 64 --test loss --skip-selftest --out a")
+        .expect(3);
+    assert!(ran.stderr.contains("could not offer the load"), "{}", ran.stderr);
+    let about = &results(&scratch, "a")["environment"]["self-test"];
+    assert!(about.as_str().unwrap().starts_with("skipped"), "{about}");
+}
+
+#[test]
+fn a_weak_tester_is_never_taken_for_a_weak_device() {
+    let scratch = Scratch::new();
+    scratch.file("weak.toml", "tester-frames-per-second = 50000\n");
+    let arguments = "run --sim weak.toml --profile quick --sizes 64 --test throughput --out a";
+    scratch.run(arguments).expect(0);
+    let found = &results(&scratch, "a")["throughput"][0]["throughput"];
+    assert_eq!(found["relation"], "at_least", "{found}");
+}
+
+#[test]
+fn a_self_test_is_used_again_until_it_does_not_fit() {
+    let scratch = Scratch::new();
+    scratch.run(&format!("{SHORT} --out a")).expect(0);
+    let ran = scratch.run(&format!("{SHORT} --out b")).expect(0);
+    assert!(ran.stderr.contains("cached from"), "{}", ran.stderr);
+    let about = results(&scratch, "b")["environment"]["self-test"].to_string();
+    assert!(about.contains("cached from 2"), "{about}");
+    let of_b = results(&scratch, "b");
+    let counts = of_b["trial_counts"].as_array().unwrap();
+    assert!(counts.iter().all(|count| count["test"] != "self_test"), "{counts:?}");
+    for other in ["--sizes 128", "--bidirectional", "--fresh-selftest", "--line-rate 100M"] {
+        let folder = format!("c{other}").replace([' ', '-'], "");
+        let ran = scratch.run(
+            &format!("{SHORT} {other} --out {folder}")
+                .replace("--sizes 64,1518 --test throughput --sizes", "--test throughput --sizes"),
+        );
+        let ran = ran.expect(0);
+        assert!(!ran.stderr.contains("cached from"), "{other}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_killed_run_goes_on_after_its_last_trial_and_ends_alike() {
+    let scratch = Scratch::new();
+    let whole = format!("{SHORT},loss --seed 5");
+    scratch.run(&format!("{whole} --out whole")).expect(0);
+    std::fs::remove_dir_all(scratch.path().join("cache")).unwrap();
+    let mut child = scratch
+        .command(&format!("{whole} --out cut"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let log = scratch.path().join("cut/events.jsonl");
+    wait_for(|| {
+        std::fs::read_to_string(&log).is_ok_and(|l| l.matches("{\"trial_finished").count() > 9)
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let saved = events(&scratch, "cut", "trial_finished");
+    let ran = scratch.run("run --resume cut").expect(0);
+    assert!(ran.stdout.contains("Throughput"), "{}", ran.stdout);
+    let (cut, whole) = (results(&scratch, "cut"), results(&scratch, "whole"));
+    assert!(saved > 9 && saved < events(&scratch, "whole", "trial_finished"), "{saved}");
+    assert_eq!(
+        events(&scratch, "cut", "trial_finished"),
+        events(&scratch, "whole", "trial_finished"),
+        "a recorded trial was run or saved again"
+    );
+    for test in ["throughput", "frame_loss", "self_test"] {
+        assert_eq!(cut[test], whole[test], "{test}");
+    }
+}
+
+#[test]
+fn another_configuration_is_not_gone_on_with() {
+    let scratch = Scratch::new();
+    scratch.run(&format!("{SHORT} --out a")).expect(0);
+    let ran = scratch.run("run --resume a --seed 9 --bidirectional").expect(2);
+    assert!(ran.stderr.contains("seed: 1 in the saved run, 9 now"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("bidirectional: false in the saved run, true now"),
+        "{}",
+        ran.stderr
+    );
+    let ran = scratch.run("run --resume nowhere").expect(2);
+    assert!(ran.stderr.contains("nowhere"), "{}", ran.stderr);
+    let ran = scratch.run(&format!("{SHORT} --out a")).expect(2);
+    assert!(ran.stderr.contains("--resume"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_interrupt_keeps_results_and_says_how_to_go_on() {
+    let scratch = Scratch::new();
+    let child = scratch
+        .command("run --sim router --profile rfc --sizes 64 --test throughput --out a")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let log = scratch.path().join("a/events.jsonl");
+    wait_for(|| std::fs::read_to_string(&log).is_ok_and(|l| l.contains("{\"trial_finished")));
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let ran = common::Ran::from(child.wait_with_output().unwrap()).expect(2);
+    assert!(ran.stderr.contains("error: interrupted"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("netanvil run --resume a"), "{}", ran.stderr);
+    assert_eq!(results(&scratch, "a")["status"], "stopped");
+}
+
+#[test]
+fn a_saved_run_is_rendered_and_compared() {
+    let scratch = Scratch::new();
+    scratch.file("fast.toml", "frames-per-second = 200000\nqueue-frames = 100\n");
+    scratch.run(&format!("{SHORT} --out a")).expect(0);
+    scratch.run(&format!("{SHORT} --out b --seed 2")).expect(0);
+    scratch.run(&format!("{SHORT} --out c").replace("--sim router", "--sim fast.toml")).expect(0);
+    let before = results(&scratch, "a");
+    std::fs::remove_file(scratch.path().join("a/results.json")).unwrap();
+    let ran = scratch.run("report a").expect(0);
+    assert!(ran.stdout.contains("Throughput"), "{}", ran.stdout);
+    assert_eq!(before, results(&scratch, "a"));
+    scratch.run("compare a b").expect(0);
+    let ran = scratch.run("compare a c").expect(1);
+    assert!(ran.stdout.contains("different"), "{}", ran.stdout);
+    let json: Value =
+        serde_json::from_str(&scratch.run("compare a c --json").expect(1).stdout).unwrap();
+    assert!(json["differences"].as_array().is_some_and(|all| !all.is_empty()));
+    scratch.run("report nowhere").expect(2);
+    scratch.run("compare a nowhere").expect(2);
+}
+
+/// Waits for something that must happen.
+#[track_caller]
+fn wait_for(happened: impl Fn() -> bool) {
+    let give_up = Instant::now() + Duration::from_secs(120);
+    while !happened() {
+        assert!(Instant::now() < give_up, "it did not happen within two minutes");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
