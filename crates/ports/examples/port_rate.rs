@@ -33,9 +33,10 @@ fn main() {
         let duration = Duration::from_secs(2);
         let load = Load { paths: &paths[..1], streams_each: 1, sizes: &sizes, rate, duration, key };
         let trial = load.trial(label);
-        let result = tester.run(&trial).expect("a trial");
-        print_result(label, &result);
-        result
+        match tester.run(&trial) {
+            Ok(result) => print_result(label, &result),
+            Err(error) => println!("{label}: {error}"),
+        }
     };
 
     let mut alone = bed::open(&testbed, port_type, size).expect("ports");
@@ -45,14 +46,19 @@ fn main() {
     drop(tester);
 
     let ports = bed::open(&testbed, port_type, size).expect("ports");
-    let mut tester = LiveTester::new(ports, LiveOptions::default()).expect("a tester");
+    let mut tester = LiveTester::new(ports, options()).expect("a tester");
     tester.describe().notes.iter().for_each(|note| println!("  note: {note}"));
     for _ in 0..3 {
         run(&mut tester, "transmit and receive", UNREACHABLE);
     }
-    for rate in [14_880, 100_000, 300_000, 500_000] {
+    for rate in [14_880, 100_000, 300_000, 500_000, 1_000_000] {
         run(&mut tester, "paced", FrameRate::from_fps(rate));
     }
+}
+
+/// With `REAL_TIME` set in the environment transmitters run with real-time priority.
+fn options() -> LiveOptions {
+    LiveOptions { real_time: std::env::var_os("REAL_TIME").is_some(), ..Default::default() }
 }
 
 fn print_result(label: &str, result: &TrialResult) {

@@ -73,6 +73,8 @@ pub struct Transmission {
     pub report: TransmitReport,
     /// Frames among them that were handed over but that the system says it did not send.
     pub not_sent_frames: u64,
+    /// What a reader should know of how it was sent.
+    pub notes: Vec<String>,
 }
 
 /// The half of a port that receives.

@@ -76,7 +76,7 @@ pub(crate) fn transmit(
     let unfinished = await_completion(sink)?;
     let report = transmitter.into_report();
     let not_sent_frames = sink.refused()? - refused_before + unfinished;
-    Ok(Transmission { report, not_sent_frames })
+    Ok(Transmission { report, not_sent_frames, notes: vec![] })
 }
 
 /// Waits until `due`; `None` if the trial ends before.

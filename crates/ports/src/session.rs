@@ -160,13 +160,23 @@ impl<'a> Session<'a> {
         let control_after = self.control_frames();
         let readings = self.readings(&outcome.received, before, after);
         let link_was_reset = matches!(self.trial.action, Some((_, DeviceAction::LinkReset { .. })));
-        let tallies = tally(&readings, link_was_reset);
-        let reports = outcome.transmissions.into_iter().map(|sent| {
-            let tally = &tallies[usize::from(sent.report.port.0)];
-            (sent.report, sent.not_sent_frames + tally.not_sent)
-        });
-        let reports = reports.collect();
+        let mut tallies = tally(&readings, link_was_reset);
         let mut notes = self.cores.notes.clone();
+        let mut reports = vec![];
+        for sent in outcome.transmissions {
+            let tally = &mut tallies[usize::from(sent.report.port.0)];
+            notes.extend(sent.notes);
+            let mut not_sent = sent.not_sent_frames + tally.not_sent;
+            if link_was_reset && sent.not_sent_frames > 0 {
+                notes.push(format!(
+                    "{}: {} frames met a link that was down; they count as lost",
+                    sent.report.port, sent.not_sent_frames
+                ));
+                tally.sent += sent.not_sent_frames;
+                not_sent -= sent.not_sent_frames;
+            }
+            reports.push((sent.report, not_sent));
+        }
         let mut accounts = vec![];
         let mut counters = vec![];
         for (index, (received, tally)) in outcome.received.into_iter().zip(tallies).enumerate() {

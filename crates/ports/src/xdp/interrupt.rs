@@ -11,7 +11,7 @@ const WATCH_EVERY: Duration = Duration::from_millis(5);
 
 /// Runs `call`; whenever `reason` holds meanwhile, the system call in which this thread is ends
 /// with `EINTR`. `call` must expect that at any time.
-pub(super) fn when<T>(reason: impl Fn() -> bool + Sync, call: impl FnOnce() -> T) -> T {
+pub(super) fn when<T>(mut reason: impl FnMut() -> bool + Send, call: impl FnOnce() -> T) -> T {
     install_handler();
     let done = AtomicBool::new(false);
     // SAFETY: no arguments; it cannot fail.

@@ -298,3 +298,20 @@ pub(super) struct CaptureState {
     pub found: u64,
     pub lost: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_split_into_whole_nanoseconds_and_the_rest() {
+        assert_eq!(Time::from(Duration::from_ps(67_200)), Time { ns: 67, ps: 200 });
+    }
+
+    /// A third of a second, and what is left of it carried along.
+    #[test]
+    fn a_spacing_keeps_the_fraction_of_a_picosecond() {
+        let (whole, part, parts) = spacing(FrameRate::from_fps(3));
+        assert_eq!((whole.as_ps(), part, parts), (333_333_333_333, 1, 3));
+    }
+}

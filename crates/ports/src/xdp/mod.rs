@@ -9,9 +9,13 @@ mod accounts;
 #[cfg(xdp_programs)]
 mod capture;
 #[cfg(xdp_programs)]
+mod groups;
+#[cfg(xdp_programs)]
 mod interrupt;
 #[cfg(xdp_programs)]
 mod layout;
+#[cfg(xdp_programs)]
+mod prepared;
 #[cfg(xdp_programs)]
 mod program;
 #[cfg(xdp_programs)]

@@ -1,7 +1,8 @@
 //! The port made of the two halves.
 
+use super::prepared::LIVE_FRAME_BYTES;
 use super::receive::XdpReceive;
-use super::transmit::{LIVE_FRAME_BYTES, XdpTransmit};
+use super::transmit::XdpTransmit;
 use crate::{Halves, Interface, Port};
 use trial::{PortDescription, TesterError};
 

@@ -5,9 +5,9 @@ use super::capture::{Capture, ring_bytes};
 use super::layout::{
     Account, Expected, FingerprintEntry, QueueAccount, ReceiveControl, TaggedEntry,
 };
+use super::prepared::targets;
 use super::program::{Object, failed, receive_object};
 use super::shared::SharedArray;
-use super::transmit::targets;
 use crate::clock;
 use crate::{CaptureWish, Captured, Interface, ReceiveHalf, TrialSignals};
 use aya::programs::ProgramError;

@@ -1,0 +1,147 @@
+//! In what groups frames leave.
+//!
+//! The kernel hands live frames to an interface in groups. One at a time keeps every departure
+//! exact, and the first frame of a group waits for the last. So groups are as small as the rate
+//! allows: by the rate at first, and larger as soon as the transmitter, though it has its core to
+//! itself, falls behind (a device that runs in the sender's own context slows it down).
+
+use super::layout::TransmitState;
+use super::shared::SharedArray;
+use crate::clock;
+use std::io;
+use std::mem::offset_of;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use trial::Schedule;
+use units::{Duration, Instant};
+
+/// Rates, in frames a second, up to which groups of one, four and sixteen suffice: about 60 % of
+/// what each reaches on one core of a small virtual machine (2.4, 3.7 and 4.3 million).
+const SUFFICE: [(f64, u32); 3] = [(1.5e6, 1), (2.5e6, 4), (3.4e6, 16)];
+/// Larger ones are no faster.
+const LARGEST: u32 = 64;
+/// Groups grow by this factor.
+const GROWTH: u32 = 4;
+/// Falling behind by less than this is no reason yet.
+const TOLERATED_LAG: Duration = Duration::from_ms(2);
+/// Share of the time in which the transmitter must have had its core: otherwise it fell behind
+/// for want of that, and larger groups would not help.
+const OWN_CORE: f64 = 0.9;
+
+/// What was found out so far about one interface.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Groups {
+    /// (rate in frames a second, group size that it turned out to need).
+    needed: Vec<(f64, u32)>,
+}
+
+impl Groups {
+    /// The group size to begin a schedule with.
+    pub fn size_for(&self, schedule: &Schedule) -> u32 {
+        let rate = fastest_fps(schedule);
+        let by_rate = SUFFICE.iter().find(|(upto, _)| rate <= *upto).map_or(LARGEST, |(_, n)| *n);
+        let needed = self.needed.iter().filter(|(from, _)| rate >= *from).map(|(_, size)| *size);
+        needed.fold(by_rate, u32::max)
+    }
+
+    /// Remembers that a schedule needed larger groups than it began with.
+    pub fn note(&mut self, schedule: &Schedule, size: u32) {
+        if size > self.size_for(schedule) {
+            self.needed.push((fastest_fps(schedule), size));
+        }
+    }
+}
+
+fn fastest_fps(schedule: &Schedule) -> f64 {
+    schedule.segments.iter().map(|segment| segment.rate.fps()).fold(0.0, f64::max)
+}
+
+/// Watches a transmission and lets its groups grow.
+pub(super) struct GroupWatch<'a> {
+    state: &'a SharedArray<TransmitState>,
+    size: &'a AtomicU32,
+    thread: ThreadClock,
+    last: Look,
+}
+
+#[derive(Clone, Copy)]
+struct Look {
+    at: Instant,
+    thread_time: Duration,
+    lag: Duration,
+}
+
+impl<'a> GroupWatch<'a> {
+    /// Watches a transmission of the calling thread; `size` is the group size that it uses.
+    pub fn new(state: &'a SharedArray<TransmitState>, size: &'a AtomicU32) -> Self {
+        let last = Look { at: clock::now(), thread_time: Duration::ZERO, lag: Duration::ZERO };
+        GroupWatch { state, size, thread: ThreadClock::of_this_thread(), last }
+    }
+
+    /// True if the groups have just been made larger.
+    pub fn look(&mut self) -> bool {
+        let at = clock::now();
+        let look = Look { at, thread_time: self.thread.read(), lag: at.since(self.due()) };
+        let last = std::mem::replace(&mut self.last, look);
+        let size = self.size.load(Relaxed);
+        let busy = look.thread_time.saturating_sub(last.thread_time).as_secs_f64();
+        let falls_behind = last.lag > TOLERATED_LAG && look.lag > last.lag;
+        let had_its_core = busy >= OWN_CORE * at.since(last.at).as_secs_f64();
+        let grows = size < LARGEST && falls_behind && had_its_core;
+        if grows {
+            self.size.store((size * GROWTH).min(LARGEST), Relaxed);
+            self.last.lag = Duration::ZERO;
+        }
+        grows
+    }
+
+    /// When the next frame is, or was, due.
+    fn due(&self) -> Instant {
+        let word = |offset| self.state.word(0, offset).load(Relaxed);
+        let start_ns = word(offset_of!(TransmitState, start_ns));
+        Instant::from_ns(start_ns + word(offset_of!(TransmitState, due)))
+    }
+}
+
+/// How much processor time a thread has had.
+struct ThreadClock(libc::clockid_t);
+
+impl ThreadClock {
+    fn of_this_thread() -> Self {
+        let mut clock = 0;
+        // SAFETY: the calling thread lives, and `clock` is writable.
+        let error = unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &mut clock) };
+        assert_eq!(error, 0, "{}", io::Error::from_raw_os_error(error));
+        ThreadClock(clock)
+    }
+
+    fn read(&self) -> Duration {
+        Duration::from_ns(clock::read_ns(self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::FrameRate;
+
+    fn at(fps: u64) -> Schedule {
+        Schedule::constant(FrameRate::from_fps(fps), Duration::from_secs(1))
+    }
+
+    #[test]
+    fn groups_are_as_small_as_the_rate_allows() {
+        let sizes = [14_880, 1_000_000, 2_000_000, 3_000_000, 14_880_952];
+        let sizes = sizes.map(|fps| Groups::default().size_for(&at(fps)));
+        assert_eq!(sizes, [1, 1, 4, 16, 64]);
+    }
+
+    #[test]
+    fn what_a_rate_needed_is_remembered_for_higher_ones() {
+        let mut groups = Groups::default();
+        groups.note(&at(600_000), 4);
+        groups.note(&at(900_000), 16);
+        groups.note(&at(2_000_000), 4);
+        let sizes = [500_000, 600_000, 1_000_000].map(|fps| groups.size_for(&at(fps)));
+        assert_eq!(sizes, [1, 4, 16]);
+    }
+}
