@@ -224,17 +224,15 @@ fn device_between(names: &[String; 2], topology: &Topology) -> String {
 fn open(names: &[String], options: &Options) -> Outcome<Vec<OpenPort>> {
     let largest =
         options.sizes.as_ref().and_then(|sizes| sizes.0.iter().map(|s| s.largest()).max());
-    let open_one = |(number, name): (usize, &String)| {
-        let request = PortRequest {
-            id: PortId(number as u16),
-            interface: name.clone(),
-            nominal_rate: options.line_rate.unwrap_or(NOMINAL_RATE).line_rate(),
-            largest_frame: largest.unwrap_or(FrameSize::MAX_ETHERNET),
-            port_type: options.port_type.unwrap_or_default(),
-        };
-        ports::open_port(&request).map_err(Failure::new)
+    let request = |(number, name): (usize, &String)| PortRequest {
+        id: PortId(number as u16),
+        interface: name.clone(),
+        nominal_rate: options.line_rate.unwrap_or(NOMINAL_RATE).line_rate(),
+        largest_frame: largest.unwrap_or(FrameSize::MAX_ETHERNET),
+        port_type: options.port_type.unwrap_or_default(),
     };
-    names.iter().enumerate().map(open_one).collect()
+    let requests: Vec<PortRequest> = names.iter().enumerate().map(request).collect();
+    ports::open_ports(&requests).map_err(Failure::new)
 }
 
 impl Setup {
