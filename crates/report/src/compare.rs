@@ -171,7 +171,7 @@ fn warnings(a: &Report, b: &Report) -> Vec<String> {
     differ("tester", &of_a.tester.name, &of_b.tester.name);
     differ("tester's ports", &ports(a), &ports(b));
     let keys: BTreeSet<&String> = of_a.environment.keys().chain(of_b.environment.keys()).collect();
-    for key in keys.into_iter().filter(|key| !is_a_date(key)) {
+    for key in keys.into_iter().filter(|key| !differs_anyway(key)) {
         let value = |of: &BTreeMap<String, String>| {
             of.get(key).map_or_else(|| "not stated".into(), String::clone)
         };
@@ -193,6 +193,12 @@ fn warnings(a: &Report, b: &Report) -> Vec<String> {
         }
     }
     warnings
+}
+
+/// Members of the environment that differ between any two runs: times, where the run was saved,
+/// and how old its self-test is (whose results are compared themselves).
+fn differs_anyway(key: &str) -> bool {
+    is_a_date(key) || ["command", "self-test"].contains(&key)
 }
 
 fn ports(report: &Report) -> String {

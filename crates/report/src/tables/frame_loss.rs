@@ -54,9 +54,15 @@ fn loss_cell(point: &LossPoint) -> String {
 
 fn notes(table: &mut Table, result: &FrameLossResult) {
     let size = &result.conditions.frame_size;
-    for point in result.points.iter().filter(|point| !point.invalid.is_empty()) {
-        let load = point.percent_of_maximum;
-        table.note(size, [format!("invalid at {load} %: {}", point.invalid.join("; "))]);
+    let invalid: Vec<&LossPoint> =
+        result.points.iter().filter(|point| !point.invalid.is_empty()).collect();
+    if let Some(first) = invalid.first() {
+        let loads: Vec<String> =
+            invalid.iter().map(|point| format!("{} %", point.percent_of_maximum)).collect();
+        let reasons = first.invalid.join("; ");
+        let others = if invalid.len() > 1 { " (the others: see every trial)" } else { "" };
+        let (loads, at) = (loads.join(", "), first.percent_of_maximum);
+        table.note(size, [format!("invalid at {loads}; at {at} %: {reasons}{others}")]);
     }
     table.note(size, result.notes.iter().cloned());
 }

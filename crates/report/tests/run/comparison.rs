@@ -57,9 +57,10 @@ fn runs_of_different_hosts_and_settings_are_warned_of() {
     let started = b.started.as_mut().unwrap();
     started.environment.insert("host".into(), "another".into());
     started.environment.insert("date".into(), "2027-01-01T00:00:00Z".into());
+    started.environment.insert("command".into(), "netanvil run --out elsewhere".into());
     started.config["trial"]["duration_s"] = 60.0.into();
     let warnings = compare(("a", &a), ("b", &b)).warnings;
-    assert_eq!(warnings.len(), 2, "a date is no difference: {warnings:?}");
+    assert_eq!(warnings.len(), 2, "a date and a command are no difference: {warnings:?}");
     assert!(warnings[0].contains("host") && warnings[0].contains("another"));
     assert!(warnings[1].contains("trial.duration_s") && warnings[1].contains("0.2 / 60"));
 }
