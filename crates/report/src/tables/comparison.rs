@@ -50,7 +50,9 @@ fn value(value: Option<f64>, relation: Relation, unit: &str) -> String {
         Relation::Below => "< ",
         Relation::Equal | Relation::Unknown => "",
     };
-    optional(value, |value| format!("{sign}{}", grouped_f64(value, decimals)))
+    // Rates are cut off here as everywhere, so that the same run reads the same.
+    let shown = |value: f64| if unit == "fps" { value.floor() } else { value };
+    optional(value, |value| format!("{sign}{}", grouped_f64(shown(value), decimals)))
 }
 
 /// In percent, or in percentage points.
