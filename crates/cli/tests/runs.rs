@@ -1,13 +1,9 @@
 //! Whole runs on simulated devices: what is saved, printed, compared, resumed and accepted.
 
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests wait for processes")]
-
 mod common;
 
 use common::Scratch;
 use serde_json::Value;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// A run of a second or two.
 const SHORT: &str = "run --sim router --profile quick --sizes 64,1518 --test throughput";
@@ -113,23 +109,15 @@ fn a_killed_run_goes_on_after_its_last_trial_and_ends_alike() {
     let whole = format!("{SHORT},loss --seed 5");
     scratch.run(&format!("{whole} --out whole")).expect(0);
     std::fs::remove_dir_all(scratch.path().join("cache")).unwrap();
-    let mut child = scratch
-        .command(&format!("{whole} --out cut"))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let log = scratch.path().join("cut/events.jsonl");
-    wait_for(|| {
-        std::fs::read_to_string(&log).is_ok_and(|l| l.matches("{\"trial_finished").count() > 9)
-    });
-    child.kill().unwrap();
-    child.wait().unwrap();
+    // The tenth trial of the run: self-test and search are under way.
+    let running = scratch.start(&whole, "cut", "{\"trial_started\":{\"number\":10,");
+    running.signal("KILL");
+    assert_eq!(running.wait().code, None);
     let saved = events(&scratch, "cut", "trial_finished");
     let ran = scratch.run("run --resume cut").expect(0);
     assert!(ran.stdout.contains("Throughput"), "{}", ran.stdout);
     let (cut, whole) = (results(&scratch, "cut"), results(&scratch, "whole"));
-    assert!(saved > 9 && saved < events(&scratch, "whole", "trial_finished"), "{saved}");
+    assert!(saved >= 9 && saved < events(&scratch, "whole", "trial_finished"), "{saved}");
     assert_eq!(
         events(&scratch, "cut", "trial_finished"),
         events(&scratch, "whole", "trial_finished"),
@@ -160,17 +148,10 @@ fn another_configuration_is_not_gone_on_with() {
 #[test]
 fn an_interrupt_keeps_results_and_says_how_to_go_on() {
     let scratch = Scratch::new();
-    let child = scratch
-        .command("run --sim router --profile rfc --sizes 64 --test throughput --out a")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let log = scratch.path().join("a/events.jsonl");
-    wait_for(|| std::fs::read_to_string(&log).is_ok_and(|l| l.contains("{\"trial_finished")));
-    let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    let ran = common::Ran::from(child.wait_with_output().unwrap()).expect(2);
+    let arguments = "run --sim router --profile rfc --sizes 64 --test throughput";
+    let running = scratch.start(arguments, "a", "{\"trial_finished");
+    running.signal("INT");
+    let ran = running.wait().expect(2);
     assert!(ran.stderr.contains("error: interrupted"), "{}", ran.stderr);
     assert!(ran.stderr.contains("netanvil run --resume a"), "{}", ran.stderr);
     assert_eq!(results(&scratch, "a")["status"], "stopped");
@@ -196,14 +177,4 @@ fn a_saved_run_is_rendered_and_compared() {
     assert!(json["differences"].as_array().is_some_and(|all| !all.is_empty()));
     scratch.run("report nowhere").expect(2);
     scratch.run("compare a nowhere").expect(2);
-}
-
-/// Waits for something that must happen.
-#[track_caller]
-fn wait_for(happened: impl Fn() -> bool) {
-    let give_up = Instant::now() + Duration::from_secs(120);
-    while !happened() {
-        assert!(Instant::now() < give_up, "it did not happen within two minutes");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }

@@ -169,44 +169,28 @@ impl Ethtool {
         }
     }
 
-    /// Switches off everything that would merge frames, split them, hide their tags or leave
-    /// their checksums open. Gives the names of what stays on.
-    pub fn disable_offloads(&self) -> Vec<String> {
-        let single = OFFLOADS.iter().filter(|(_, get)| !self.disable(*get));
-        let mut left_on: Vec<String> = single.map(|(name, _)| (*name).into()).collect();
-        let mut flags = Value { command: ETHTOOL_GFLAGS, data: 0 };
-        if self.ask(&mut flags).is_ok() {
-            let on = flags.data;
-            for (name, bit) in FLAG_OFFLOADS.iter().filter(|(_, bit)| on & bit != 0) {
-                let mut wanted = Value { command: ETHTOOL_SFLAGS, data: flags.data & !bit };
-                match self.ask(&mut wanted) {
-                    Ok(()) => flags.data &= !bit,
-                    Err(_) => left_on.push((*name).into()),
-                }
-            }
-        }
-        left_on
-    }
-
     /// Names of the offloads that are on.
     pub fn offloads_on(&self) -> Vec<String> {
-        let is_on = |get: u32| {
-            let mut value = Value { command: get, data: 0 };
-            self.ask(&mut value).is_ok() && value.data != 0
-        };
-        OFFLOADS.iter().filter(|(_, get)| is_on(*get)).map(|(name, _)| (*name).into()).collect()
+        let on = OFFLOADS.iter().filter(|(_, get)| self.is_on(*get));
+        on.map(|(name, _)| (*name).into()).collect()
     }
 
-    /// True if the offload is off afterwards. The command that sets is one above that which gets.
-    fn disable(&self, get: u32) -> bool {
+    /// Whether an offload with a switch of its own is on.
+    fn is_on(&self, get: u32) -> bool {
         let mut value = Value { command: get, data: 0 };
-        if self.ask(&mut value).is_err() || value.data == 0 {
-            return true;
-        }
-        let mut off = Value { command: get + 1, data: 0 };
-        let asked = self.ask(&mut off);
-        value.command = get;
-        asked.is_ok() && self.ask(&mut value).is_ok() && value.data == 0
+        self.ask(&mut value).is_ok() && value.data != 0
+    }
+
+    /// Sets such an offload. The command that sets is one above that which gets.
+    fn switch(&self, get: u32, on: bool) {
+        // Whether it worked is seen by asking again: a driver may agree and do nothing.
+        let _ = self.ask(&mut Value { command: get + 1, data: u32::from(on) });
+    }
+
+    /// The offloads that are bits of one word, as far as they are on.
+    fn flags(&self) -> u32 {
+        let mut flags = Value { command: ETHTOOL_GFLAGS, data: 0 };
+        if self.ask(&mut flags).is_ok() { flags.data } else { 0 }
     }
 
     /// One SIOCETHTOOL; `data` is the command's own structure, which begins with the command.
@@ -240,4 +224,53 @@ impl Ethtool {
 /// A text that ends at its first zero byte.
 fn text(bytes: &[u8]) -> String {
     bytes.iter().take_while(|c| **c > 0).map(|c| char::from(*c)).collect()
+}
+
+/// Everything that would merge frames, split them, hide their tags or leave their checksums open,
+/// switched off; switched on again when this is dropped.
+#[derive(Debug)]
+pub struct OffloadsOff {
+    ethtool: Ethtool,
+    /// Their commands, in the order in which they were switched off.
+    switched: Vec<u32>,
+    /// Bits of the word of flags that were cleared.
+    cleared: u32,
+    left_on: Vec<String>,
+}
+
+impl OffloadsOff {
+    /// Switches them off.
+    pub fn new(ethtool: Ethtool) -> Self {
+        let on: Vec<_> = OFFLOADS.into_iter().filter(|(_, get)| ethtool.is_on(*get)).collect();
+        on.iter().for_each(|(_, get)| ethtool.switch(*get, false));
+        let (left, off): (Vec<_>, Vec<_>) =
+            on.into_iter().partition(|(_, get)| ethtool.is_on(*get));
+        let mut left_on: Vec<String> = left.into_iter().map(|(name, _)| name.into()).collect();
+        let mut cleared = 0;
+        for (name, bit) in FLAG_OFFLOADS.into_iter().filter(|(_, bit)| ethtool.flags() & bit != 0) {
+            let mut wanted = Value { command: ETHTOOL_SFLAGS, data: ethtool.flags() & !bit };
+            match ethtool.ask(&mut wanted) {
+                Ok(()) => cleared |= bit,
+                Err(_) => left_on.push(name.into()),
+            }
+        }
+        let switched = off.into_iter().map(|(_, get)| get).collect();
+        OffloadsOff { ethtool, switched, cleared, left_on }
+    }
+
+    /// Names of what could not be switched off.
+    pub fn left_on(&self) -> &[String] {
+        &self.left_on
+    }
+}
+
+impl Drop for OffloadsOff {
+    fn drop(&mut self) {
+        // What depends on another comes after it. An interface that is gone needs nothing.
+        self.switched.iter().rev().for_each(|get| self.ethtool.switch(*get, true));
+        if self.cleared != 0 {
+            let data = self.ethtool.flags() | self.cleared;
+            let _ = self.ethtool.ask(&mut Value { command: ETHTOOL_SFLAGS, data });
+        }
+    }
 }

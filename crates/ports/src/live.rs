@@ -98,6 +98,25 @@ impl LiveTester {
         Ok(())
     }
 
+    fn run_fitting(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        self.send_prelude(&trial.prelude)?;
+        let plan = self.core_plan(trial);
+        Session::new(trial, &plan, &mut self.ports, &mut self.options)?.run()
+    }
+
+    /// A call that failed on a port or device that is gone failed because of that.
+    fn cause_of(&mut self, error: TesterError) -> TesterError {
+        if error == TesterError::Interrupted {
+            return error;
+        }
+        let device = self.options.device.as_mut().and_then(|device| device.check().err());
+        let ports = self.ports.iter().filter_map(|port| port.interface.state_if_up().err());
+        let is_gone = |error: &TesterError| {
+            matches!(error, TesterError::DeviceGone(_) | TesterError::PortGone { .. })
+        };
+        device.into_iter().chain(ports).find(is_gone).unwrap_or(error)
+    }
+
     /// Sends the prelude's frames, each group with its wait.
     fn send_prelude(&mut self, prelude: &[Prelude]) -> Result<(), TesterError> {
         for step in prelude {
@@ -119,9 +138,7 @@ impl Tester for LiveTester {
 
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
         self.check_fits(trial)?;
-        self.send_prelude(&trial.prelude)?;
-        let plan = self.core_plan(trial);
-        let result = Session::new(trial, &plan, &mut self.ports, &mut self.options)?.run()?;
+        let result = self.run_fitting(trial).map_err(|error| self.cause_of(error))?;
         self.pause(trial.waits.settle)?;
         Ok(result)
     }

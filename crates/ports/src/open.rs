@@ -3,6 +3,7 @@
 
 use crate::choose::{self, Choice, Facts, PortType};
 use crate::control::{Host, Responder};
+use crate::ethtool::{Ethtool, OffloadsOff};
 use crate::namespace::NetworkNamespace;
 use crate::{
     AfPacketPort, AfXdpPort, Interface, InterfaceState, Port, PortLock, af_xdp, probe, sys, xdp,
@@ -37,6 +38,8 @@ pub struct OpenPort {
     pub(crate) notes: Vec<String>,
     pub(crate) namespace: NetworkNamespace,
     responder: Responder,
+    /// After the port, which wants them off as long as it lives.
+    _offloads: OffloadsOff,
     _lock: PortLock,
 }
 
@@ -84,13 +87,13 @@ fn open_ruled(
     let lock = PortLock::take(&request.interface, interface.index())?;
     let state = interface.state_if_up()?;
     check_mtu(&request.interface, &state, request.largest_frame)?;
-    let left_on = interface.ethtool().disable_offloads();
+    let offloads = OffloadsOff::new(Ethtool::open(&request.interface)?);
     let mut notes = vec![];
-    if !left_on.is_empty() {
+    if !offloads.left_on().is_empty() {
         notes.push(format!(
             "{}: {} could not be switched off; frames may be merged or changed by the interface",
             request.interface,
-            left_on.join(", ")
+            offloads.left_on().join(", ")
         ));
     }
     let failed = |what, error: &_| sys::port_error(&request.interface, what, error);
@@ -102,7 +105,7 @@ fn open_ruled(
     let (port, more_notes) =
         open_chosen(request, &interface, description, receive_frames, xdp_sends)?;
     notes.extend(more_notes);
-    Ok(OpenPort { port, interface, notes, namespace, responder, _lock: lock })
+    Ok(OpenPort { port, interface, notes, namespace, responder, _offloads: offloads, _lock: lock })
 }
 
 type Opened = (Box<dyn Port>, Vec<String>);

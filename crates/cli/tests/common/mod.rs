@@ -1,5 +1,6 @@
 //! The real binary, run as a user would.
 #![allow(dead_code, reason = "each test file uses its own share of it")]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "waits for processes")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -96,4 +97,67 @@ pub fn as_ordinary_user(scratch: &Scratch, arguments: &str) -> Command {
     command.args(arguments.split_whitespace()).current_dir(scratch.path());
     command.env("XDG_CACHE_HOME", scratch.path().join("cache")).stdin(Stdio::null());
     command
+}
+
+/// Runs a command of the system, which must succeed; gives its output.
+#[track_caller]
+pub fn sh(command: &str) -> String {
+    let output = Command::new("sh").args(["-c", command]).output().expect("sh");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+/// A run in the background.
+pub struct Running {
+    child: std::process::Child,
+    folder: PathBuf,
+}
+
+impl Scratch {
+    /// Starts a run into `folder`; returns when its events contain `until`.
+    #[track_caller]
+    pub fn start(&self, arguments: &str, folder: &str, until: &str) -> Running {
+        self.start_command(self.command(&format!("{arguments} --out {folder}")), folder, until)
+    }
+    /// The same with a command put together by hand.
+    #[track_caller]
+    pub fn start_command(&self, mut command: Command, folder: &str, until: &str) -> Running {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("the program starts");
+        let mut running = Running { child, folder: self.path().join(folder) };
+        let log = running.folder.join("events.jsonl");
+        let give_up = std::time::Instant::now() + std::time::Duration::from_secs(120);
+        while !std::fs::read_to_string(&log).is_ok_and(|log| log.contains(until)) {
+            if let Some(status) = running.child.try_wait().expect("a child") {
+                let ran = Ran::from(running.child.wait_with_output().expect("its output"));
+                panic!("ended with {status} before {until}\n{}\n{}", ran.stdout, ran.stderr);
+            }
+            assert!(std::time::Instant::now() < give_up, "{until}: not within two minutes");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        running
+    }
+}
+
+impl Running {
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+    /// A namespace that it made: `tester` or `dut` of its newest test bed.
+    pub fn namespace(&self, role: &str) -> Option<String> {
+        let names = std::fs::read_dir("/run/netns").into_iter().flatten().flatten();
+        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let prefix = format!("netanvil-{}.", self.pid());
+        names.filter(|name| name.starts_with(&prefix) && name.ends_with(&format!("-{role}"))).max()
+    }
+    /// Sends a signal.
+    pub fn signal(&self, signal: &str) {
+        sh(&format!("kill -{signal} {}", self.pid()));
+    }
+    /// Waits for its end.
+    pub fn wait(self) -> Ran {
+        Ran::from(self.child.wait_with_output().expect("its output"))
+    }
 }
