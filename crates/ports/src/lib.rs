@@ -14,6 +14,7 @@
 mod af_packet;
 mod af_xdp;
 mod capture;
+mod capture_file;
 mod choose;
 pub mod clock;
 mod control;
@@ -27,9 +28,11 @@ mod open;
 mod port;
 mod probe;
 mod pump;
+mod recorder;
 mod session;
 mod sys;
 mod tally;
+mod watch;
 pub mod xdp;
 
 pub use af_packet::AfPacketPort;

@@ -89,7 +89,7 @@ impl LiveTester {
         }
         for stream in &trial.streams {
             let port = known(stream.from)?.describe();
-            let longest = stream.frames.iter().map(|frame| untagged_bytes(&frame.bytes)).max();
+            let longest = stream.frames.iter().map(|frame| bytes_against_mtu(&frame.bytes)).max();
             let size_bytes = longest.unwrap_or(0) as u32 + 4;
             if size_bytes > port.max_frame_size_bytes {
                 return Err(mtu_too_small(&port.name, size_bytes, port.max_frame_size_bytes));
@@ -168,11 +168,11 @@ fn tester_name(ports: &[OpenPort]) -> String {
     format!("netanvil {}, {} ports", env!("CARGO_PKG_VERSION"), types.join(" and "))
 }
 
-/// Length of a frame less its VLAN tags, which an MTU does not count.
-fn untagged_bytes(frame: &[u8]) -> usize {
-    let tag = |at: usize| matches!(frame.get(at..at + 2), Some([0x81, 0x00] | [0x88, 0xa8]));
-    let tags = (0..).take_while(|n| tag(12 + 4 * n)).count();
-    frame.len() - 4 * tags
+/// Length of a frame (without FCS) that counts against the MTU: Linux lets one 802.1Q tag come on
+/// top of it, but no second one and no service tag.
+fn bytes_against_mtu(frame: &[u8]) -> usize {
+    let tagged = frame.get(12..14) == Some(&[0x81, 0x00]);
+    frame.len() - if tagged { 4 } else { 0 }
 }
 
 fn mtu_too_small(port: &str, size_bytes: u32, max_bytes: u32) -> TesterError {
@@ -192,13 +192,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vlan_tags_do_not_count_against_the_mtu() {
+    fn one_vlan_tag_does_not_count_against_the_mtu() {
         let mut frame = vec![0; 1522];
-        assert_eq!(untagged_bytes(&frame), 1522);
-        frame[12..14].copy_from_slice(&[0x88, 0xa8]);
-        assert_eq!(untagged_bytes(&frame), 1518);
+        assert_eq!(bytes_against_mtu(&frame), 1522);
+        frame[12..14].copy_from_slice(&[0x81, 0x00]);
+        assert_eq!(bytes_against_mtu(&frame), 1518);
         frame[16..18].copy_from_slice(&[0x81, 0x00]);
-        assert_eq!(untagged_bytes(&frame), 1514);
-        assert_eq!(untagged_bytes(&[0; 5]), 5);
+        assert_eq!(bytes_against_mtu(&frame), 1518);
+        frame[12..14].copy_from_slice(&[0x88, 0xa8]);
+        assert_eq!(bytes_against_mtu(&frame), 1522);
+        assert_eq!(bytes_against_mtu(&[0; 5]), 5);
     }
 }

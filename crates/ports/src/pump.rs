@@ -47,16 +47,6 @@ pub(crate) trait Tap {
     fn received(&mut self, at: Instant, arrival: trial::Arrival, frame: &[u8]);
 }
 
-/// Captures nothing.
-pub(crate) struct NoTap;
-
-impl Tap for NoTap {
-    #[inline]
-    fn sent(&mut self, _: Instant, _: &Emitted, _: &[u8]) {}
-    #[inline]
-    fn received(&mut self, _: Instant, _: trial::Arrival, _: &[u8]) {}
-}
-
 /// Sends a whole plan through a sink.
 pub(crate) fn transmit(
     sink: &mut impl FrameSink,

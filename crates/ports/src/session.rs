@@ -3,34 +3,22 @@
 
 use crate::cores::CorePlan;
 use crate::live::LiveOptions;
-use crate::namespace::NetworkNamespace;
 use crate::open::OpenPort;
 use crate::tally::{Reading, tally};
-use crate::{Halves, Interface, InterfaceState, PortType, Transmission, TrialSignals, clock, sys};
+use crate::watch::{Outcome, Place, Received, Threads, Watch, spawn};
+use crate::{CaptureWish, Halves, InterfaceState, PortType, TrialSignals, capture_file, clock};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{Scope, ScopedJoinHandle};
 use trial::{
-    DeviceAction, Expectation, PortCounters, PortId, PortReceived, ReceivePlan, StreamId,
-    TesterError, TransmitPlan, Trial, TrialResult,
+    CaptureRequest, DeviceAction, PortCounters, PortId, ReceivePlan, TesterError, TransmitPlan,
+    Trial, TrialResult,
 };
-use units::{Duration, Instant};
+use units::Duration;
 
 /// From announcing the start to the first frame: threads get into position.
 const LEAD: Duration = Duration::from_ms(20);
 /// So long after its schedule has ended a transmitter that lags may still send; what is unsent
 /// then is shortfall.
 const GRACE: Duration = Duration::from_ms(20);
-/// With nothing missing, residual frames could only be duplicates: they are waited for so long.
-const COMPLETE_QUIET: Duration = Duration::from_ms(50);
-/// How long nothing must arrive before counters are read: longer than any ring holds back
-/// frames.
-const QUIET: Duration = Duration::from_ms(10);
-/// A device that never falls silent is not waited for longer.
-const LONGEST_QUIESCENCE: Duration = Duration::from_ms(500);
-/// How often interfaces are looked at while a trial runs.
-const LOOK: Duration = Duration::from_ms(50);
-
 /// A trial about to run.
 pub(crate) struct Session<'a> {
     trial: &'a Trial,
@@ -39,28 +27,6 @@ pub(crate) struct Session<'a> {
     options: &'a mut LiveOptions,
     transmit_plans: BTreeMap<PortId, TransmitPlan>,
     receive_plans: BTreeMap<PortId, ReceivePlan>,
-}
-
-/// The threads of a trial.
-struct Threads<'scope> {
-    transmit: Vec<ScopedJoinHandle<'scope, Result<Transmission, TesterError>>>,
-    receive: Vec<ScopedJoinHandle<'scope, Result<Received, TesterError>>>,
-    /// The device action; at most one.
-    action: Vec<ScopedJoinHandle<'scope, Result<(Instant, Instant), TesterError>>>,
-}
-
-struct Received {
-    account: PortReceived,
-    drops: Vec<(String, u64)>,
-    notes: Vec<String>,
-}
-
-/// What the threads brought home.
-struct Outcome {
-    start: Instant,
-    transmissions: Vec<Transmission>,
-    received: Vec<Received>,
-    action: Option<(Instant, Instant)>,
 }
 
 impl<'a> Session<'a> {
@@ -78,7 +44,13 @@ impl<'a> Session<'a> {
         for port in ports.iter_mut() {
             let id = port.describe().id;
             let receive_plan = trial.receive_plan(id);
+            let request = capture_at(trial, id)?;
+            let wish = |wanted: fn(&CaptureRequest) -> bool| {
+                request.filter(|request| wanted(request)).map(CaptureWish::of)
+            };
             let Halves { transmit, receive } = port.port.halves();
+            transmit.capture(wish(|request| request.sent))?;
+            receive.capture(wish(|request| request.received))?;
             if let Some(plan) = transmit_plans.get(&id) {
                 transmit.prepare(plan)?;
             }
@@ -138,8 +110,11 @@ impl<'a> Session<'a> {
             let mut watch = Watch { signals: &signals, interfaces, stop: &options.stop, next_look };
             watch.conduct(trial, start, threads)
         })?;
+        let captured = write_captures(trial, ports);
         let session = Session { trial, cores, ports, options, transmit_plans, receive_plans };
-        session.conclude(outcome, before, &control_before)
+        let mut result = session.conclude(outcome, before, &control_before)?;
+        result.notes.extend(captured);
+        Ok(result)
     }
 
     fn interface_states(&self) -> Result<Vec<InterfaceState>, TesterError> {
@@ -217,220 +192,38 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Where and how a thread runs.
-struct Place<'a> {
-    core: Option<usize>,
-    namespace: &'a NetworkNamespace,
-    real_time: bool,
-}
-
-impl Place<'_> {
-    /// Puts the calling thread there.
-    fn take(&self) -> Result<(), TesterError> {
-        self.namespace
-            .enter()
-            .map_err(|error| sys::system("enter the network namespace of a port", &error))?;
-        if let Some(core) = self.core {
-            sys::pin_thread(core)
-                .map_err(|error| sys::system(format!("pin a thread to core {core}"), &error))?;
-        }
-        sys::prefer_thread();
-        sys::tighten_timer_slack();
-        if self.real_time {
-            sys::make_real_time().map_err(|error| {
-                sys::system("use real-time priority (leave it off, or run as root)", &error)
-            })?;
-        }
-        Ok(())
+/// The one capture asked for at a port.
+fn capture_at(trial: &Trial, port: PortId) -> Result<Option<&CaptureRequest>, TesterError> {
+    let mut requests = trial.captures.iter().filter(|request| request.port == port);
+    match (requests.next(), requests.next()) {
+        (first, None) => Ok(first),
+        _ => Err(TesterError::BadTrial(format!(
+            "{port}: more than one capture; join them into one that names all streams"
+        ))),
     }
 }
 
-/// Starts a thread of the trial. If it fails, transmitters are told to stop.
-fn spawn<'scope, T: Send + 'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    place: Option<Place<'scope>>,
-    signals: &'scope TrialSignals,
-    body: impl FnOnce() -> Result<T, TesterError> + Send + 'scope,
-) -> ScopedJoinHandle<'scope, Result<T, TesterError>> {
-    scope.spawn(move || {
-        let placed = place.map_or(Ok(()), |place| place.take());
-        placed.and_then(|()| body()).inspect_err(|_| signals.stop())
-    })
-}
-
-/// The control thread's view of a running trial.
-struct Watch<'a> {
-    signals: &'a TrialSignals,
-    interfaces: Vec<&'a Interface>,
-    stop: &'a AtomicBool,
-    next_look: Instant,
-}
-
-impl Watch<'_> {
-    /// Sees a trial through. Whatever goes wrong, all threads end before this returns.
-    fn conduct(
-        &mut self,
-        trial: &Trial,
-        start: Instant,
-        mut threads: Threads<'_>,
-    ) -> Result<Outcome, TesterError> {
-        let outcome = self.see_through(trial, start, &mut threads);
-        if outcome.is_err() {
-            self.signals.stop();
-            self.signals.close(BTreeMap::new());
-        }
-        let failures = threads.join_all();
-        match outcome {
-            Err(noticed) if noticed != TesterError::Interrupted => Err(cause(failures, noticed)),
-            outcome => outcome,
-        }
-    }
-
-    fn see_through(
-        &mut self,
-        trial: &Trial,
-        start: Instant,
-        threads: &mut Threads<'_>,
-    ) -> Result<Outcome, TesterError> {
-        while !threads.transmit.iter().all(|thread| thread.is_finished()) {
-            self.look_around(threads)?;
-            clock::sleep(Duration::from_ms(1));
-        }
-        let transmissions = joined(&mut threads.transmit)?;
-        let sent = sent_of_stream(&transmissions);
-        let last = transmissions.iter().filter_map(|sent| sent.report.last_departure).max();
-        let deadline = last.unwrap_or(start) + trial.waits.drain;
-        self.signals.set_deadline(deadline);
-        self.drain(expected_arrivals(trial, &sent), deadline, threads)?;
-        let action = joined(&mut threads.action)?.pop();
-        self.await_quiescence(threads)?;
-        self.signals.close(sent);
-        let received = joined(&mut threads.receive)?;
-        Ok(Outcome { start, transmissions, received, action })
-    }
-
-    /// Waits for residual frames until the deadline, or until nothing is missing and nothing
-    /// comes any more.
-    fn drain(
-        &mut self,
-        expected: Option<u64>,
-        deadline: Instant,
-        threads: &Threads<'_>,
-    ) -> Result<(), TesterError> {
-        let mut silence = Silence::begin(self.signals);
-        loop {
-            let now = clock::now();
-            let complete = expected == Some(self.signals.expected_arrivals());
-            let quiet = silence.lasts(self.signals, now) >= COMPLETE_QUIET;
-            if now >= deadline || (complete && quiet) {
-                return Ok(());
+/// Writes the captures asked for; gives a note of each. A capture that cannot be written does
+/// not cost the trial its result.
+fn write_captures(trial: &Trial, ports: &mut [OpenPort]) -> Vec<String> {
+    let mut notes = vec![];
+    for request in &trial.captures {
+        let Some(port) = ports.get_mut(usize::from(request.port.0)) else { continue };
+        let description = port.describe().clone();
+        let Halves { transmit, receive } = port.port.halves();
+        let (sent, received) = (transmit.captured(), receive.captured());
+        let (frames, missed) =
+            (sent.frames.len() + received.frames.len(), sent.missed + received.missed);
+        notes.push(match capture_file::write(&request.path, &description, &sent, &received) {
+            Ok(()) if missed == 0 => {
+                format!("{}: {frames} frames captured", request.path.display())
             }
-            self.look_around(threads)?;
-            clock::sleep(deadline.since(now).min(Duration::from_ms(2)));
-        }
+            Ok(()) => format!(
+                "{}: {frames} frames captured, {missed} more found no room",
+                request.path.display()
+            ),
+            Err(error) => format!("could not {error}"),
+        });
     }
-
-    /// Waits until nothing arrives any more, so that counters can be read.
-    fn await_quiescence(&mut self, threads: &Threads<'_>) -> Result<(), TesterError> {
-        let begun = clock::now();
-        let mut silence = Silence::begin(self.signals);
-        loop {
-            let now = clock::now();
-            if silence.lasts(self.signals, now) >= QUIET || now.since(begun) > LONGEST_QUIESCENCE {
-                return Ok(());
-            }
-            self.look_around(threads)?;
-            clock::sleep(Duration::from_ms(1));
-        }
-    }
-
-    /// Fails if somebody wants to stop, an interface is gone or down, or a thread has failed.
-    fn look_around(&mut self, threads: &Threads<'_>) -> Result<(), TesterError> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(TesterError::Interrupted);
-        }
-        let failed = self.signals.stopped() || threads.receive.iter().any(|t| t.is_finished());
-        if failed || clock::now() >= self.next_look {
-            self.next_look = clock::now() + LOOK;
-            self.interfaces.iter().try_for_each(|interface| interface.state_if_up().map(drop))?;
-        }
-        if failed {
-            return Err(TesterError::System {
-                what: "run a trial".into(),
-                detail: "a thread of the tester ended early".into(),
-            });
-        }
-        Ok(())
-    }
-}
-
-impl Threads<'_> {
-    /// Waits for all threads that are left; gives the errors with which they ended.
-    fn join_all(self) -> Vec<TesterError> {
-        let transmit = self.transmit.into_iter().filter_map(|thread| finish(thread).err());
-        let receive = self.receive.into_iter().filter_map(|thread| finish(thread).err());
-        let action = self.action.into_iter().filter_map(|thread| finish(thread).err());
-        transmit.chain(receive).chain(action).collect()
-    }
-}
-
-/// Of all that was said of a failure, what tells most: that a port is gone explains all the rest;
-/// else what a thread says is the cause, and what was noticed from outside its effect.
-fn cause(failures: Vec<TesterError>, noticed: TesterError) -> TesterError {
-    let is_gone = |error: &TesterError| matches!(error, TesterError::PortGone { .. });
-    if is_gone(&noticed) {
-        return noticed;
-    }
-    let gone = failures.iter().position(is_gone);
-    failures.into_iter().nth(gone.unwrap_or(0)).unwrap_or(noticed)
-}
-
-/// Waits for threads; the first error with which one ended is the error of all.
-fn joined<T>(
-    threads: &mut Vec<ScopedJoinHandle<'_, Result<T, TesterError>>>,
-) -> Result<Vec<T>, TesterError> {
-    threads.drain(..).map(finish).collect()
-}
-
-fn finish<T>(thread: ScopedJoinHandle<'_, Result<T, TesterError>>) -> Result<T, TesterError> {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-fn sent_of_stream(transmissions: &[Transmission]) -> BTreeMap<StreamId, u64> {
-    let mut sent = BTreeMap::new();
-    for (stream, frames) in transmissions.iter().flat_map(|sent| &sent.report.sent_of_stream) {
-        *sent.entry(*stream).or_default() += frames;
-    }
-    sent
-}
-
-/// How many arrivals there are when nothing is missing; `None` where nothing is expected.
-fn expected_arrivals(trial: &Trial, sent: &BTreeMap<StreamId, u64>) -> Option<u64> {
-    let signed = trial.streams.iter().filter(|s| s.frames.iter().all(|f| f.form.is_some()));
-    let expected = signed.map(|stream| match &stream.expect {
-        Expectation::Ports(ports) => {
-            ports.len() as u64 * sent.get(&stream.id).copied().unwrap_or(0)
-        }
-        Expectation::Unchecked => 0,
-    });
-    Some(expected.sum()).filter(|arrivals| *arrivals > 0)
-}
-
-/// How long no frame has arrived on any port.
-struct Silence {
-    arrivals: u64,
-    since: Instant,
-}
-
-impl Silence {
-    fn begin(signals: &TrialSignals) -> Self {
-        Silence { arrivals: signals.arrivals(), since: clock::now() }
-    }
-    fn lasts(&mut self, signals: &TrialSignals, now: Instant) -> Duration {
-        let arrivals = signals.arrivals();
-        if arrivals != self.arrivals {
-            *self = Silence { arrivals, since: now };
-        }
-        now.since(self.since)
-    }
+    notes
 }

@@ -15,9 +15,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use trial::conformance::{Load, run_accounted};
-use trial::{InvalidReason, Tester, TesterError, Trial, Validity};
+use trial::{InvalidReason, StreamFrame, Tester, TesterError, Trial, Validity};
 use units::{Duration, FrameRate, FrameSize};
 use wire::signature::Key;
+use wire::template::FrameTemplate;
 
 /// A trial from port 0 to port 1.
 fn trial(testbed: &Bed, rate: u64, duration: Duration, size: FrameSize) -> Trial {
@@ -180,9 +181,19 @@ fn an_mtu_too_small_names_mtu_frame_size_and_remedy() {
     }
     // And likewise a single trial that wants more than the ports were opened for.
     let mut tester = bed::tester(&testbed, PortType::AfPacket, FrameSize::MAX_ETHERNET);
-    let trial = trial(&testbed, 100, Duration::from_ms(10), jumbo);
+    let mut trial = trial(&testbed, 100, Duration::from_ms(10), jumbo);
     let error = tester.run(&trial).expect_err("refused").to_string();
     assert!(error.contains("ip link set tester0 mtu 9000"), "{error}");
+    // One tag may come on top of the MTU, two may not.
+    for (tags, fits) in [(&[100][..], true), (&[200, 100][..], false)] {
+        let path = bed::paths(&testbed)[0];
+        let template = FrameTemplate::udp_ipv4(path.source, path.destination).tagged(tags);
+        let size = FrameSize::from_bytes(1518 + 4 * tags.len() as u32);
+        let prepared = template.prepare(size, Some((trial.key, 1))).expect("a frame");
+        trial.streams[0].frames =
+            vec![StreamFrame { bytes: prepared.frame(0), form: prepared.form() }];
+        assert_eq!(tester.run(&trial).is_ok(), fits, "{} tags", tags.len());
+    }
 }
 
 #[test]

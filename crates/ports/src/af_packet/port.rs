@@ -3,8 +3,10 @@
 use super::receive_ring::ReceiveRing;
 use super::transmit_ring::TransmitRing;
 use crate::Ethtool;
-use crate::pump::{self, NoTap};
+use crate::pump;
+use crate::recorder::Recorder;
 use crate::sys;
+use crate::{CaptureWish, Captured};
 use crate::{
     Halves, Interface, Port, ReceiveHalf, Transmission, TransmitHalf, TrialSignals, clock,
 };
@@ -24,11 +26,14 @@ pub struct AfPacketPort {
 struct Transmit {
     name: String,
     ring: TransmitRing,
+    recorder: Recorder,
 }
 
 struct Receive {
     name: String,
     ring: ReceiveRing,
+    longest_bytes: usize,
+    recorder: Recorder,
 }
 
 impl AfPacketPort {
@@ -52,8 +57,12 @@ impl AfPacketPort {
             .map_err(|error| sys::port_error(&name, "open the AF_PACKET receive ring", &error))?;
         Ok(AfPacketPort {
             description,
-            transmit: Transmit { name: name.clone(), ring: transmit },
-            receive: Receive { name, ring: receive },
+            transmit: Transmit {
+                name: name.clone(),
+                ring: transmit,
+                recorder: Recorder::default(),
+            },
+            receive: Receive { name, ring: receive, longest_bytes, recorder: Recorder::default() },
         })
     }
 }
@@ -77,6 +86,7 @@ impl TransmitHalf for Transmit {
                 longest_bytes + 4
             )));
         }
+        self.recorder.prepare(longest_bytes);
         Ok(())
     }
 
@@ -87,13 +97,23 @@ impl TransmitHalf for Transmit {
         stop_at: Instant,
         signals: &TrialSignals,
     ) -> Result<Transmission, TesterError> {
-        pump::transmit(&mut self.ring, &mut NoTap, plan, start, stop_at, signals)
+        pump::transmit(&mut self.ring, &mut self.recorder, plan, start, stop_at, signals)
             .map_err(|error| sys::port_error(&self.name, "send frames", &error))
+    }
+
+    fn capture(&mut self, wish: Option<CaptureWish>) -> Result<(), TesterError> {
+        self.recorder.set_wish(wish);
+        Ok(())
+    }
+
+    fn captured(&mut self) -> Captured {
+        self.recorder.take()
     }
 }
 
 impl ReceiveHalf for Receive {
     fn prepare(&mut self, _plan: &ReceivePlan) -> Result<(), TesterError> {
+        self.recorder.prepare(self.longest_bytes);
         self.ring
             .restart(clock::now())
             .map_err(|error| sys::port_error(&self.name, "receive frames", &error))
@@ -104,7 +124,7 @@ impl ReceiveHalf for Receive {
         plan: &ReceivePlan,
         signals: &TrialSignals,
     ) -> Result<PortReceived, TesterError> {
-        let received = pump::receive(&mut self.ring, &mut NoTap, plan, signals)
+        let received = pump::receive(&mut self.ring, &mut self.recorder, plan, signals)
             .map_err(|error| sys::port_error(&self.name, "receive frames", &error))?;
         if self.ring.clock_was_set() {
             return Err(TesterError::System {
@@ -122,5 +142,14 @@ impl ReceiveHalf for Receive {
         let dropped = dropped
             .map_err(|error| sys::port_error(&self.name, "read the ring's statistics", &error))?;
         Ok(vec![("AF_PACKET ring full (tp_drops)".into(), dropped)])
+    }
+
+    fn capture(&mut self, wish: Option<CaptureWish>) -> Result<(), TesterError> {
+        self.recorder.set_wish(wish);
+        Ok(())
+    }
+
+    fn captured(&mut self) -> Captured {
+        self.recorder.take()
     }
 }

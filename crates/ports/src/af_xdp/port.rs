@@ -4,8 +4,10 @@ use super::bpf::{self, SocketMap, XdpMode};
 use super::redirect;
 use super::socket::{Receiving, Sending, Socket, Transfer};
 use super::umem::Layout;
-use crate::pump::{self, FrameSource, NoTap};
+use crate::pump::{self, FrameSource};
+use crate::recorder::Recorder;
 use crate::sys;
+use crate::{CaptureWish, Captured};
 use crate::{Halves, Interface, Port, ReceiveHalf, Transmission, TransmitHalf, TrialSignals};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -34,11 +36,14 @@ struct Transmit {
     name: String,
     socket: Sending,
     longest_bytes: usize,
+    recorder: Recorder,
 }
 
 struct Receive {
     name: String,
     queues: Queues,
+    longest_bytes: usize,
+    recorder: Recorder,
 }
 
 struct Queues(Vec<Receiving>);
@@ -81,8 +86,18 @@ impl AfXdpPort {
         let socket = sending.expect("an interface has at least one queue");
         Ok(AfXdpPort {
             description,
-            transmit: Transmit { name: name.clone(), socket, longest_bytes },
-            receive: Receive { name, queues: Queues(receiving) },
+            transmit: Transmit {
+                name: name.clone(),
+                socket,
+                longest_bytes,
+                recorder: Recorder::default(),
+            },
+            receive: Receive {
+                name,
+                queues: Queues(receiving),
+                longest_bytes,
+                recorder: Recorder::default(),
+            },
             notes,
             _link: link,
             _map: map,
@@ -195,6 +210,7 @@ impl TransmitHalf for Transmit {
                 plan.set.longest_bytes() + 4
             )));
         }
+        self.recorder.prepare(plan.set.longest_bytes());
         Ok(())
     }
 
@@ -205,13 +221,23 @@ impl TransmitHalf for Transmit {
         stop_at: Instant,
         signals: &TrialSignals,
     ) -> Result<Transmission, TesterError> {
-        pump::transmit(&mut self.socket, &mut NoTap, plan, start, stop_at, signals)
+        pump::transmit(&mut self.socket, &mut self.recorder, plan, start, stop_at, signals)
             .map_err(|error| sys::port_error(&self.name, "send frames", &error))
+    }
+
+    fn capture(&mut self, wish: Option<CaptureWish>) -> Result<(), TesterError> {
+        self.recorder.set_wish(wish);
+        Ok(())
+    }
+
+    fn captured(&mut self) -> Captured {
+        self.recorder.take()
     }
 }
 
 impl ReceiveHalf for Receive {
     fn prepare(&mut self, _plan: &ReceivePlan) -> Result<(), TesterError> {
+        self.recorder.prepare(self.longest_bytes);
         let mut queues = self.queues.0.iter_mut();
         queues
             .try_for_each(Receiving::restart)
@@ -223,7 +249,7 @@ impl ReceiveHalf for Receive {
         plan: &ReceivePlan,
         signals: &TrialSignals,
     ) -> Result<PortReceived, TesterError> {
-        pump::receive(&mut self.queues, &mut NoTap, plan, signals)
+        pump::receive(&mut self.queues, &mut self.recorder, plan, signals)
             .map_err(|error| sys::port_error(&self.name, "receive frames", &error))
     }
 
@@ -251,6 +277,15 @@ impl ReceiveHalf for Receive {
             self.name
         );
         if unstamped > 0 { vec![note] } else { vec![] }
+    }
+
+    fn capture(&mut self, wish: Option<CaptureWish>) -> Result<(), TesterError> {
+        self.recorder.set_wish(wish);
+        Ok(())
+    }
+
+    fn captured(&mut self) -> Captured {
+        self.recorder.take()
     }
 }
 
