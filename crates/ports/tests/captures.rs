@@ -26,13 +26,16 @@ fn every_kind_of_frame(testbed: &Bed, captures: &Path) -> Trial {
     let path = bed::paths(testbed)[0];
     let ports = testbed.ports();
     let (from, to) = (ports[0].addresses.ipv6.host, ports[1].addresses.ipv6.host);
-    let ipv4 = || FrameTemplate::udp_ipv4(path.source, path.destination);
+    let (host, far_host) = (ports[0].addresses.ipv4.host, ports[1].addresses.ipv4.host);
+    let macs = (path.source.0, path.destination.0);
+    let ipv4 = || FrameTemplate::udp_ipv4((macs.0, host), (macs.1, far_host));
+    let ipv6 = || FrameTemplate::udp_ipv6((macs.0, from), (macs.1, to));
     let templates = [
         (ipv4(), vec![64, 65, 512, 1518]),
         (ipv4().tagged(&[100]), vec![68, 1522]),
         (ipv4().tagged(&[200, 100]), vec![72, 1518]),
-        (FrameTemplate::udp_ipv6((path.source.0, from), (path.destination.0, to)), vec![80, 1280]),
-        (FrameTemplate::udp_ipv6((path.source.0, from), (path.destination.0, to)), vec![64]),
+        (ipv6(), vec![80, 1280]),
+        (ipv6(), vec![64]),
     ];
     let streams = templates.iter().zip(1..).map(|((template, sizes), id)| {
         let frames = sizes.iter().map(|bytes| {

@@ -17,6 +17,7 @@ use std::time::Instant;
 use trial::conformance::{Load, run_accounted};
 use trial::{InvalidReason, StreamFrame, Tester, TesterError, Trial, Validity};
 use units::{Duration, FrameRate, FrameSize};
+use wire::ethernet::MacAddr;
 use wire::signature::Key;
 use wire::template::FrameTemplate;
 
@@ -186,8 +187,10 @@ fn an_mtu_too_small_names_mtu_frame_size_and_remedy() {
     assert!(error.contains("ip link set tester0 mtu 9000"), "{error}");
     // One tag may come on top of the MTU, two may not.
     for (tags, fits) in [(&[100][..], true), (&[200, 100][..], false)] {
-        let path = bed::paths(&testbed)[0];
-        let template = FrameTemplate::udp_ipv4(path.source, path.destination).tagged(tags);
+        let [near, far] = [0, 1].map(|port: usize| &testbed.ports()[port]);
+        let [source, destination] =
+            [near, far].map(|port| (MacAddr(port.mac), port.addresses.ipv4.host));
+        let template = FrameTemplate::udp_ipv4(source, destination).tagged(tags);
         let size = FrameSize::from_bytes(1518 + 4 * tags.len() as u32);
         let prepared = template.prepare(size, Some((trial.key, 1))).expect("a frame");
         trial.streams[0].frames =
