@@ -1,6 +1,7 @@
 //! A pair of veth interfaces in a namespace of their own, and a tester on them.
 #![allow(dead_code, reason = "each test file uses a part")]
-#![allow(unsafe_code, reason = "std of the oldest supported Rust has no file locks")]
+
+pub mod turn;
 
 use ports::{
     Interface, LiveOptions, LiveTester, OpenPort, PortRequest, PortType, open_port_with_room,
@@ -8,7 +9,6 @@ use ports::{
 use std::fs::File;
 use std::net::IpAddr;
 use std::ops::Deref;
-use std::os::fd::AsRawFd;
 use testbed::{DeviceKind, Testbed, TestbedConfig};
 use trial::conformance::Path;
 use trial::{PortDescription, PortId, TesterError};
@@ -41,19 +41,9 @@ pub fn build(device: DeviceKind, mtu_bytes: u32) -> Bed {
 
 /// Any test bed.
 pub fn build_config(config: &TestbedConfig) -> Bed {
-    let turn = await_turn();
+    let turn = turn::wait();
     let testbed = Testbed::build(config).expect("a test bed; these tests run as root");
     Bed { testbed, _turn: turn }
-}
-
-/// Waits for the lock that all live tests of this crate share, in whatever process.
-fn await_turn() -> File {
-    let path = std::env::temp_dir().join("netanvil-live-tests.lock");
-    let file = File::options().create(true).append(true).open(path).expect("a lock file");
-    // SAFETY: no pointers; the descriptor is open.
-    let locked = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) };
-    assert_eq!(locked, 0, "lock: {}", std::io::Error::last_os_error());
-    file
 }
 
 /// Opens every port of a test bed.

@@ -1,15 +1,24 @@
 //! What the live tests share: a veth pair of their own, streams, and a run over two ports.
 #![allow(dead_code, clippy::disallowed_methods)]
 
+#[path = "../bed/turn.rs"]
+mod turn;
+
 use ports::{Port, Transmission, TrialSignals, clock};
 use std::process::Command;
 use trial::*;
 use units::{Duration, FrameRate, Instant, LineRate};
 use wire::signature::{Form, Key};
 
-/// Runs `test` in a network namespace of its own, with a veth pair `va` - `vb` in it. The namespace
-/// goes with the thread, whatever happens. Does nothing but say so without privileges.
+/// Runs `test` in a network namespace of its own, with a veth pair `va` - `vb` in it, when it is
+/// its turn. The namespace goes with the thread, whatever happens.
 pub fn with_veth_pair(test: impl FnOnce() + Send + 'static) {
+    let _turn = turn::wait();
+    elsewhere(test);
+}
+
+/// The same within such a test: once more, in another namespace.
+pub fn elsewhere(test: impl FnOnce() + Send + 'static) {
     let thread = std::thread::spawn(|| {
         // SAFETY: no pointers; only this thread changes its namespace.
         #[allow(unsafe_code)]
@@ -33,6 +42,18 @@ pub fn with_veth_pair(test: impl FnOnce() + Send + 'static) {
 pub fn ip(arguments: &str) {
     let status = Command::new("ip").args(arguments.split(' ')).status().expect("iproute2");
     assert!(status.success(), "ip {arguments}");
+}
+
+/// Runs `nft` with these commands.
+pub fn nft(commands: &str) {
+    let status = Command::new("nft").arg(commands).status().expect("nftables");
+    assert!(status.success(), "nft {commands}");
+}
+
+/// Makes an interface poll, as a device of the test bed does.
+pub fn gro_on(interface: &str) {
+    let status = Command::new("ethtool").args(["-K", interface, "gro", "on"]).status();
+    assert!(status.expect("ethtool").success());
 }
 
 /// Number of an interface in this thread's namespace.
@@ -142,6 +163,8 @@ pub struct Outcome {
     pub sent: Vec<Result<Transmission, TesterError>>,
     pub received: Vec<PortReceived>,
     pub start: Instant,
+    /// When the last transmitter had returned.
+    pub transmitted_at: Instant,
 }
 
 impl Outcome {
@@ -154,10 +177,19 @@ impl Outcome {
     }
 }
 
+/// So that a test's pace does not depend on what else the machine does.
+fn make_real_time() {
+    let parameters = libc::sched_param { sched_priority: 1 };
+    // SAFETY: `parameters` lives across the call; 0 means the calling thread.
+    #[allow(unsafe_code)]
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) };
+    assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+}
+
 /// Runs a trial over these ports; `during` may do something meanwhile.
-pub fn run_with<P: Port>(
+pub fn run_with(
     trial: &Trial,
-    ports: &mut [P],
+    ports: &mut [Box<dyn Port>],
     during: impl FnOnce(&TrialSignals, Instant),
 ) -> Outcome {
     let plans = trial.transmit_plans().unwrap();
@@ -184,12 +216,15 @@ pub fn run_with<P: Port>(
             if let Some(plan) = plans.iter().find(|plan| usize::from(plan.port.0) == index) {
                 let transmit = half.transmit;
                 let stop_at = start + trial.duration() + Duration::from_secs(2);
-                transmitters
-                    .push(scope.spawn(move || transmit.transmit(plan, start, stop_at, signals)));
+                transmitters.push(scope.spawn(move || {
+                    make_real_time();
+                    transmit.transmit(plan, start, stop_at, signals)
+                }));
             }
         }
         during(signals, start);
         let sent: Vec<_> = transmitters.into_iter().map(|t| t.join().unwrap()).collect();
+        let transmitted_at = clock::now();
         let mut sent_of = std::collections::BTreeMap::new();
         for (id, frames) in sent.iter().flatten().flat_map(|sent| &sent.report.sent_of_stream) {
             *sent_of.entry(*id).or_insert(0) += frames;
@@ -198,11 +233,11 @@ pub fn run_with<P: Port>(
         clock::sleep(trial.waits.drain);
         signals.close(sent_of);
         let received = receivers.into_iter().map(|r| r.join().unwrap()).collect();
-        Outcome { sent, received, start }
+        Outcome { sent, received, start, transmitted_at }
     })
 }
 
-pub fn run<P: Port>(trial: &Trial, ports: &mut [P]) -> Outcome {
+pub fn run(trial: &Trial, ports: &mut [Box<dyn Port>]) -> Outcome {
     run_with(trial, ports, |_, _| ())
 }
 
