@@ -172,7 +172,12 @@ impl<'a> Session<'a> {
             let self_test = Some(cached.self_test);
             return Ok(Known { self_test, ..nothing(&about, key) });
         }
-        match setup::prepare_looped(self.subject, &self.plan.options, self.stop)? {
+        let (options, stop) = (&self.plan.options, self.stop);
+        let looped = match self.subject {
+            Subject::Between(_) => setup::prepare_alike(setup.tester.describe(), options, stop)?,
+            _ => setup::prepare_looped(self.subject, options, stop)?,
+        };
+        match looped {
             Some(looped) => {
                 let (to_be_kept, about) = self.worth_keeping();
                 Ok(Known { looped: Some(looped), to_be_kept, ..nothing(&about, key) })

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use testbed::{Device, DeviceKind, HardwarePorts, Privilege, Testbed, TestbedConfig, TestbedError};
-use trial::{DeviceAction, PortId, Tester, TesterError};
+use trial::{DeviceAction, PortId, Tester, TesterDescription, TesterError};
 use units::FrameSize;
 
 /// A virtual link has no rate of its own; the theoretical maximum is computed from this one.
@@ -114,25 +114,46 @@ pub fn prepare_looped(
     stop: &Arc<AtomicBool>,
 ) -> Outcome<Option<Setup>> {
     match subject {
-        Subject::Built(_) => {
-            let plain = Options {
-                sizes: options.sizes.clone(),
-                mtu: options.mtu,
-                tx_queue: options.tx_queue,
-                input_queue: options.input_queue,
-                line_rate: options.line_rate,
-                port_type: options.port_type,
-                ..Options::default()
-            };
-            let config = built::configuration(&plain, DeviceKind::Loopback)?;
-            build(&config, &plain, stop).map(Some)
-        }
+        Subject::Built(_) => virtual_pair(options.port_type, options, stop).map(Some),
         Subject::Between(_) => Ok(None),
         Subject::Simulated(name) => {
             let device = simulated::read(name)?;
             Ok(Some(simulate(device.looped(options.line_rate))))
         }
     }
+}
+
+/// Virtual links are all alike: for the self-test a pair of our own stands for the user's. None
+/// where the ports are others.
+pub fn prepare_alike(
+    tester: &TesterDescription,
+    options: &Options,
+    stop: &Arc<AtomicBool>,
+) -> Outcome<Option<Setup>> {
+    if tester.ports.iter().any(|port| port.driver != "veth") {
+        return Ok(None);
+    }
+    let in_use = tester.ports.first().and_then(|port| port.port_type.parse().ok());
+    virtual_pair(in_use, options, stop).map(Some)
+}
+
+/// Two ports joined by a virtual link.
+fn virtual_pair(
+    port_type: Option<ports::PortType>,
+    options: &Options,
+    stop: &Arc<AtomicBool>,
+) -> Outcome<Setup> {
+    let plain = Options {
+        sizes: options.sizes.clone(),
+        mtu: options.mtu,
+        tx_queue: options.tx_queue,
+        input_queue: options.input_queue,
+        line_rate: options.line_rate,
+        port_type,
+        ..Options::default()
+    };
+    let config = built::configuration(&plain, DeviceKind::Loopback)?;
+    build(&config, &plain, stop)
 }
 
 /// Two interfaces joined by a cable, for their self-test.

@@ -34,9 +34,6 @@ pub struct Missing {
     pub last: Option<u64>,
     /// Length of the longest run.
     pub longest_gap: u64,
-    /// Length of the run that ends at `last`.
-    #[serde(skip)]
-    run: u64,
 }
 
 impl SeenSet {
@@ -114,6 +111,7 @@ impl SeenSet {
     /// What is missing of the numbers below `sent`.
     pub fn missing_below(&self, sent: u64) -> Missing {
         let mut missing = Missing::default();
+        let mut run = 0;
         let mut sequence = 0;
         while sequence < sent {
             let end = (sequence / CHUNK_BITS + 1) * CHUNK_BITS;
@@ -122,12 +120,12 @@ impl SeenSet {
                 Some(Chunk::Part(..)) => {
                     for number in sequence..end.min(sent) {
                         if !self.contains(number) {
-                            missing.add_run(number, 1);
+                            missing.add_run(&mut run, number, 1);
                         }
                     }
                 }
                 None | Some(Chunk::Untouched) => {
-                    missing.add_run(sequence, end.min(sent) - sequence);
+                    missing.add_run(&mut run, sequence, end.min(sent) - sequence);
                 }
             }
             sequence = end;
@@ -137,12 +135,13 @@ impl SeenSet {
 }
 
 impl Missing {
-    /// Takes in a run that begins at or after the end of the last one.
-    fn add_run(&mut self, from: u64, length: u64) {
+    /// Takes in missing numbers at or after the end of the last ones; `run` is the length of the
+    /// run that ends at `last`.
+    fn add_run(&mut self, run: &mut u64, from: u64, length: u64) {
         let continues = self.last.is_some_and(|last| last + 1 == from);
         self.gaps += u64::from(!continues);
-        self.run = if continues { self.run + length } else { length };
-        self.longest_gap = self.longest_gap.max(self.run);
+        *run = if continues { *run + length } else { length };
+        self.longest_gap = self.longest_gap.max(*run);
         self.count += length;
         self.first.get_or_insert(from);
         self.last = Some(from + length - 1);

@@ -87,7 +87,7 @@ impl Socket {
         let umem = Umem::new(layout)?;
         register(fd, &umem)?;
         let entries = [
-            (libc::XDP_UMEM_FILL_RING, receive_entries(&layout)),
+            (libc::XDP_UMEM_FILL_RING, fill_entries(&layout)),
             (libc::XDP_UMEM_COMPLETION_RING, COMPLETION_ENTRIES),
             (libc::XDP_RX_RING, receive_entries(&layout)),
             (libc::XDP_TX_RING, TRANSMIT_ENTRIES),
@@ -104,7 +104,7 @@ impl Socket {
         let mut receiving = Receiving {
             shared: shared.clone(),
             ring: Ring::map(fd, offsets.rx, receive_entries(&layout), libc::XDP_PGOFF_RX_RING)?,
-            fill: Ring::map(fd, offsets.fr, receive_entries(&layout), fill as i64)?,
+            fill: Ring::map(fd, offsets.fr, fill_entries(&layout), fill as i64)?,
             joined: Vec::with_capacity(layout.slot_bytes()),
             // SAFETY: integers, for which all zeroes is a value.
             before: unsafe { std::mem::zeroed() },
@@ -132,6 +132,13 @@ impl Socket {
 
 fn receive_entries(layout: &Layout) -> u32 {
     layout.receive_chunks as u32
+}
+
+/// Twice as many as chunks: the kernel shows received frames a moment before it shows that it has
+/// taken their chunks from the fill ring (`xsk_flush`), so a chunk can be on its way back while
+/// its old entry still looks taken.
+fn fill_entries(layout: &Layout) -> u32 {
+    2 * receive_entries(layout)
 }
 
 fn register(fd: RawFd, umem: &Umem) -> io::Result<()> {
@@ -346,7 +353,7 @@ impl FrameSource for Receiving {
                 taken += 1;
             }
             let chunk = self.shared.umem.layout.chunk_of(address);
-            assert!(self.fill.push(chunk as u64), "no more chunks than entries");
+            assert!(self.fill.push(chunk as u64), "half the entries are free");
         }
         self.joined = joined;
         self.ring.release();
