@@ -30,6 +30,7 @@ mod probe;
 mod pump;
 mod recorder;
 mod session;
+mod shield;
 mod sys;
 mod tally;
 mod watch;

@@ -5,6 +5,7 @@ use crate::choose::{self, Choice, Facts, PortType};
 use crate::control::{Host, Responder};
 use crate::ethtool::{Ethtool, OffloadsOff};
 use crate::namespace::NetworkNamespace;
+use crate::shield::Shield;
 use crate::{
     AfPacketPort, AfXdpPort, Interface, InterfaceState, Port, PortLock, af_xdp, probe, sys, xdp,
 };
@@ -40,6 +41,7 @@ pub struct OpenPort {
     responder: Responder,
     /// After the port, which wants them off as long as it lives.
     _offloads: OffloadsOff,
+    _shield: Option<Shield>,
     _lock: PortLock,
 }
 
@@ -105,7 +107,29 @@ fn open_ruled(
     let (port, more_notes) =
         open_chosen(request, &interface, description, receive_frames, xdp_sends)?;
     notes.extend(more_notes);
-    Ok(OpenPort { port, interface, notes, namespace, responder, _offloads: offloads, _lock: lock })
+    let _shield = raise_shield(port.describe(), &interface, &mut notes);
+    let _offloads = offloads;
+    Ok(OpenPort { port, interface, notes, namespace, responder, _offloads, _shield, _lock: lock })
+}
+
+/// Only packet sockets leave the frame itself to the kernel's stack.
+fn raise_shield(
+    port: &PortDescription,
+    interface: &Interface,
+    notes: &mut Vec<String>,
+) -> Option<Shield> {
+    if port.port_type != PortType::AfPacket.name() {
+        return None;
+    }
+    let shield = Shield::raise(interface.name(), interface.index());
+    let note = |error: &std::io::Error| {
+        notes.push(format!(
+            "{}: what arrives also goes through the kernel's own stack, which costs rate \
+             (nftables at ingress: {error})",
+            interface.name()
+        ));
+    };
+    shield.inspect_err(note).ok()
 }
 
 type Opened = (Box<dyn Port>, Vec<String>);
