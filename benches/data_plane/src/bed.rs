@@ -63,11 +63,6 @@ impl Bed {
     pub fn far(&self) -> &str {
         &self.testbed.ports()[1].interface
     }
-    /// Ethernet address of the near and the far end.
-    pub fn macs(&self) -> [[u8; 6]; 2] {
-        [self.testbed.ports()[0].mac, self.testbed.ports()[1].mac]
-    }
-
     /// Has the far end drop what arrives; `program` is the compiled `drop.bpf.c`.
     pub fn put_sink(&self, sink: Sink, program: &Path) -> Result<()> {
         if sink == Sink::Stack {

@@ -31,6 +31,10 @@ const STEP_DOWN: f64 = 0.88;
 /// A rate at which no trial succeeds so often is too high.
 const ATTEMPTS: u32 = 2;
 
+/// An Ethernet address that no interface has: the far end's stack drops frames for it at once. It
+/// is the one to which testpmd sends.
+pub const NOBODY: [u8; 6] = [2, 0, 0, 0, 0, 0];
+
 /// A live tester on the bed's pair.
 pub struct Netanvil<'a> {
     bed: &'a Bed,
@@ -168,7 +172,11 @@ impl<'a> Netanvil<'a> {
     ) -> Trial {
         let (id, key) = (StreamId(1), Key(self.next_key));
         self.next_key = self.next_key.wrapping_mul(5).wrapping_add(1);
-        let prepared = prepare(self.bed, size_bytes, Some((key, id.0)));
+        let to = match expect {
+            Expectation::Unchecked => NOBODY,
+            Expectation::Ports(_) => self.bed.testbed().ports()[1].mac,
+        };
+        let prepared = prepare(self.bed, size_bytes, Some((key, id.0)), MacAddr(to));
         let stream = Stream {
             id,
             name: "bench".into(),
@@ -218,17 +226,20 @@ fn received_fps(account: &StreamAccount) -> Result<f64> {
     }
 }
 
-/// A UDP frame of this size from the near end to the far end, FCS not included.
-pub fn frame(bed: &Bed, size_bytes: u32, signature: Option<(Key, u16)>) -> Vec<u8> {
-    prepare(bed, size_bytes, signature).frame(0)
+/// A UDP frame of this size for nobody at the far end, FCS not included.
+pub fn frame_for_nobody(bed: &Bed, size_bytes: u32) -> Vec<u8> {
+    prepare(bed, size_bytes, None, MacAddr(NOBODY)).frame(0)
 }
 
-fn prepare(bed: &Bed, size_bytes: u32, signature: Option<(Key, u16)>) -> PreparedFrame {
-    let end = |port: usize| {
-        let port = &bed.testbed().ports()[port];
-        (MacAddr(port.mac), port.addresses.ipv4.host)
-    };
-    let template = FrameTemplate::udp_ipv4(end(0), end(1));
+fn prepare(
+    bed: &Bed,
+    size_bytes: u32,
+    signature: Option<(Key, u16)>,
+    to: MacAddr,
+) -> PreparedFrame {
+    let host = |port: usize| bed.testbed().ports()[port].addresses.ipv4.host;
+    let near = MacAddr(bed.testbed().ports()[0].mac);
+    let template = FrameTemplate::udp_ipv4((near, host(0)), (to, host(1)));
     let prepared = template.prepare(FrameSize::from_bytes(size_bytes), signature);
     prepared.expect("sizes from 64 bytes have room for UDP and a signature")
 }

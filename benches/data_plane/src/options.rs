@@ -3,6 +3,17 @@
 use crate::subject::Subject;
 use std::path::PathBuf;
 
+/// A part of the measurements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Part {
+    /// Transmit only.
+    Transmit,
+    /// Transmit to receive.
+    Exchange,
+    /// Pacing and latency at given rates.
+    Pacing,
+}
+
 /// Measures netanvil's ports beside trafgen, xdp-trafficgen and testpmd, on this machine, in one
 /// run. Needs root. Exit code 0: all targets met; 1: one was missed; 2: something could not be
 /// measured.
@@ -12,6 +23,10 @@ pub struct Options {
     /// What not to measure; its targets then read "not measured"
     #[arg(long, value_name = "WHAT", value_enum)]
     pub without: Vec<Subject>,
+    /// What to measure of each
+    #[arg(long, value_name = "PARTS", value_enum, value_delimiter = ',',
+          default_values_t = [Part::Transmit, Part::Exchange, Part::Pacing])]
+    pub parts: Vec<Part>,
     /// How often everything is measured; medians are printed
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
@@ -27,5 +42,9 @@ impl Options {
     /// Whether this is to be measured.
     pub fn wants(&self, subject: Subject) -> bool {
         !self.without.contains(&subject)
+    }
+    /// Whether this part is to be measured.
+    pub fn has(&self, part: Part) -> bool {
+        self.parts.contains(&part)
     }
 }

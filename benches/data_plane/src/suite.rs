@@ -6,7 +6,7 @@ use crate::competitor::{Arena, receive_with_testpmd};
 use crate::error::{BenchError, Result};
 use crate::frame_building;
 use crate::netanvil::Netanvil;
-use crate::options::Options;
+use crate::options::{Options, Part};
 use crate::pacing::{self, Pace};
 use crate::results::{Exchange, Pacing, Results, TransmitOnly, TransmitReceive};
 use crate::subject::{SIZES_BYTES, Subject};
@@ -59,6 +59,9 @@ impl Suite<'_> {
     }
 
     fn transmit_only(&mut self, round: u32, subject: Subject, size_bytes: u32) -> Result<()> {
+        if !self.options.has(Part::Transmit) {
+            return Ok(());
+        }
         let Some(sent_bytes) = subject.sent_size_bytes(size_bytes) else { return Ok(()) };
         for sink in subject.sinks() {
             let case = format!("{subject}, {sent_bytes} bytes, transmit only to {sink}");
@@ -95,7 +98,7 @@ impl Suite<'_> {
     }
 
     fn transmit_receive(&mut self, round: u32, subject: Subject, size_bytes: u32) -> Result<()> {
-        if !subject.receives() {
+        if !subject.receives() || !self.options.has(Part::Exchange) {
             return Ok(());
         }
         let case = format!("{subject}, {size_bytes} bytes, transmit to receive");
@@ -129,6 +132,9 @@ impl Suite<'_> {
     }
 
     fn pacing(&mut self, round: u32, subject: Subject) -> Result<()> {
+        if !self.options.has(Part::Pacing) {
+            return Ok(());
+        }
         let case = format!("{subject}, pacing");
         self.say(round, &case);
         let measured =

@@ -60,11 +60,6 @@ impl Arena<'_> {
     }
 }
 
-/// A frame of this size, FCS not included: what netanvil sends too, but for the signature.
-fn frame(bed: &Bed, size_bytes: u32) -> Vec<u8> {
-    crate::netanvil::frame(bed, size_bytes, None)
-}
-
 /// Writes a file that a tool is to read.
 fn write(path: &std::path::Path, text: &str) -> Result<()> {
     std::fs::write(path, text).map_err(system(format!("write {}", path.display())))

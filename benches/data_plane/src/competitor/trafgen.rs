@@ -1,15 +1,16 @@
 //! trafgen (netsniff-ng): AF_PACKET transmit ring, one process.
 
-use super::{Arena, frame, words, write};
+use super::{Arena, words, write};
 use crate::bed::Bed;
 use crate::error::Result;
+use crate::netanvil::frame_for_nobody;
 use crate::process::Process;
 use std::fmt::Write as _;
 
 /// Starts it; returns once frames arrive.
 pub fn start(arena: &Arena, bed: &Bed, size_bytes: u32) -> Result<Process> {
     let mut packet = String::from("{ ");
-    for byte in frame(bed, size_bytes) {
+    for byte in frame_for_nobody(bed, size_bytes) {
         let _ = write!(packet, "{byte:#04x}, ");
     }
     packet.push('}');
