@@ -9,6 +9,8 @@
 
 mod audit;
 mod bed;
+mod measure;
 
 pub use audit::Audited;
 pub use bed::{Bed, IpVersion, JUMBO, can_run};
+pub use measure::{measure, short_trials};
