@@ -34,9 +34,15 @@ pub(crate) struct RateGoal<'a> {
     pub judge: &'a dyn Fn(&TrialResult) -> Verdict,
 }
 
-/// Valid trials made so far at each load, so that another goal need not repeat them.
+/// What is known of each load so far, so that another goal need not try it again.
 #[derive(Clone, Default)]
-pub(crate) struct Known(BTreeMap<u64, VecDeque<Tried>>);
+pub(crate) struct Known {
+    /// Valid trials.
+    valid: BTreeMap<u64, VecDeque<Tried>>,
+    /// Loads that stayed invalid at this trial length, and why: what the tester cannot offer it
+    /// cannot offer for any goal.
+    undecided: BTreeMap<(u64, Duration), Vec<String>>,
+}
 
 /// A valid trial.
 #[derive(Clone)]
@@ -154,11 +160,16 @@ impl Hunt<'_, '_> {
             let verdict = (self.goal.judge)(&tried.result);
             return Ok(self.note(load, tried.duration, &tried.result, verdict));
         }
+        if let Some(reasons) = self.known.undecided.get(&(load, duration)) {
+            self.failure.reasons = reasons.clone();
+            return Ok(Outcome::Undecided);
+        }
         let ran = self.run(load, bounds, duration)?;
         self.trials += 1 + ran.invalid_attempts - u32::from(ran.verdict == Verdict::Invalid);
         self.invalid_trials += ran.invalid_attempts;
         if ran.verdict == Verdict::Invalid {
             self.failure.reasons = ran.invalid_reasons();
+            self.made.undecided.insert((load, duration), self.failure.reasons.clone());
             return Ok(Outcome::Undecided);
         }
         let outcome = self.note(load, duration, &ran.result, ran.verdict);
@@ -304,7 +315,7 @@ impl RateGoal<'_> {
 impl Known {
     /// A trial at this load of at least this length, once.
     fn take(&mut self, load: u64, duration: Duration) -> Option<Tried> {
-        let tried = self.0.get_mut(&load)?;
+        let tried = self.valid.get_mut(&load)?;
         let index = tried.iter().position(|tried| tried.duration >= duration)?;
         tried.remove(index)
     }
@@ -313,11 +324,11 @@ impl Known {
         self.add(PARTS, Tried { duration, result });
     }
     fn add(&mut self, load: u64, tried: Tried) {
-        self.0.entry(load).or_default().push_back(tried);
+        self.valid.entry(load).or_default().push_back(tried);
     }
     /// Loss of all valid trials made, by load in parts of the ceiling: (load, loss in percent).
     pub(crate) fn losses(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
-        self.0.iter().flat_map(|(load, tried)| {
+        self.valid.iter().flat_map(|(load, tried)| {
             let loss = |tried: &Tried| worst_loss_ratio(&tried.result) * 100.0;
             tried.iter().map(move |tried| (*load as f64 / PARTS as f64, loss(tried)))
         })

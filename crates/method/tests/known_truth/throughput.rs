@@ -299,3 +299,23 @@ fn goals_share_their_trials() {
     let trials = events.iter().filter(|e| matches!(e, Event::TrialFinished(_))).count() as u32;
     assert!(trials < 2 * alone.throughput.trials, "{trials} for three goals");
 }
+
+/// What the tester could not offer for one goal it is not asked for again for the next.
+#[test]
+fn goals_share_what_the_tester_cannot_do() {
+    let invalid = |config: &method::SuiteConfig| {
+        let law = laws::slow_tester(60_000.0, laws::never_lossy());
+        let (result, events) = closed_form(config, law);
+        let is_invalid = |event: &&Event| matches!(event, Event::TrialFinished(trial) if trial.verdict == Verdict::Invalid);
+        (result, events.iter().filter(is_invalid).count())
+    };
+    let mut config = config();
+    let (_, alone) = invalid(&config);
+    config.throughput.loss_tolerances_percent = vec![0.5];
+    let (result, shared) = invalid(&config);
+    assert!(alone > 0);
+    assert_eq!(shared, alone);
+    let tolerant = &result.with_tolerance[0];
+    assert!(matches!(tolerant.finding, Finding::AtLeast { .. }), "{:?}", tolerant.finding);
+    assert_eq!(tolerant.rate, result.throughput.rate);
+}
