@@ -138,9 +138,13 @@ impl Tester for LiveTester {
 
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
         self.check_fits(trial)?;
+        self.pause(Duration::ZERO)?;
         let result = self.run_fitting(trial).map_err(|error| self.cause_of(error))?;
-        self.pause(trial.waits.settle)?;
-        Ok(result)
+        match self.pause(trial.waits.settle) {
+            // The result is there and is not to be lost; the next call says that it is over.
+            Ok(()) | Err(TesterError::Interrupted) => Ok(result),
+            Err(error) => Err(error),
+        }
     }
 
     fn pause(&mut self, span: Duration) -> Result<(), TesterError> {

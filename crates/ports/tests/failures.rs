@@ -108,6 +108,54 @@ fn a_stop_ends_a_trial_at_once() {
 }
 
 #[test]
+fn a_stop_while_the_device_settles_keeps_the_result() {
+    let testbed = bed::loopback(1500);
+    let ports = bed::open(&testbed, PortType::AfPacket, FrameSize::MIN_ETHERNET).expect("ports");
+    let stop = Arc::new(AtomicBool::new(false));
+    let options = LiveOptions { stop: stop.clone(), ..LiveOptions::default() };
+    let mut tester = LiveTester::new(ports, options).expect("a tester");
+    let mut trial = trial(&testbed, 1_000, Duration::from_ms(100), FrameSize::MIN_ETHERNET);
+    trial.waits.settle = Duration::from_secs(60);
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_secs(3));
+            stop.store(true, Ordering::Relaxed);
+        });
+        tester.run(&trial)
+    });
+    assert_eq!(outcome.expect("the result").forwarded_frames(), 100);
+    assert_eq!(tester.run(&trial).err(), Some(TesterError::Interrupted));
+}
+
+/// The first frames come out at the far end, then its link goes down: what is sent from then on
+/// leaves and is lost, as on a cable that was pulled, and nothing is held back for later.
+#[test]
+fn a_far_end_that_goes_down_loses_frames_and_holds_nothing_up() {
+    for port_type in [PortType::AfPacket, PortType::AfXdp] {
+        let testbed = bed::loopback(1500);
+        let mut ports = bed::open(&testbed, port_type, FrameSize::MIN_ETHERNET).expect("ports");
+        ports.truncate(1);
+        let mut tester = LiveTester::new(ports, LiveOptions::default()).expect("a tester");
+        let trial = trial(&testbed, 2_000, Duration::from_secs(2), FrameSize::MIN_ETHERNET);
+        let result = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(std::time::Duration::from_millis(500));
+                ip(&testbed, "link set tester1 down");
+                std::thread::sleep(std::time::Duration::from_millis(500));
+                ip(&testbed, "link set tester1 up");
+            });
+            tester.run(&trial).expect("a link that is down is no failure of the tester")
+        });
+        let report = &result.sent[0].report;
+        assert_eq!((report.sent_frames, result.sent[0].dropped_by_tester), (4_000, 0));
+        assert_eq!(result.counters[0].interface_sent, Some(4_000), "{port_type}");
+        assert!(result.notes.iter().any(|note| note.contains("its link was down")), "{port_type}");
+        let lag = report.last_departure.expect("sent").since(result.started_at);
+        assert!(lag < Duration::from_ms(2_030), "{port_type}: the schedule was held up: {lag}");
+    }
+}
+
+#[test]
 fn two_testers_on_one_port_are_refused_with_the_holders_number() {
     let testbed = bed::loopback(1500);
     let first = bed::open(&testbed, PortType::AfPacket, FrameSize::MIN_ETHERNET).expect("ports");

@@ -19,7 +19,7 @@ use wire::ethernet::MacAddr;
 /// cores.
 pub struct Bed {
     testbed: Testbed,
-    _turn: File,
+    _turn: Option<File>,
 }
 
 impl Deref for Bed {
@@ -42,8 +42,13 @@ pub fn build(device: DeviceKind, mtu_bytes: u32) -> Bed {
 /// Any test bed.
 pub fn build_config(config: &TestbedConfig) -> Bed {
     let turn = turn::wait();
+    Bed { _turn: Some(turn), ..build_within_turn(config) }
+}
+
+/// Any test bed, for a process whose parent has the turn.
+pub fn build_within_turn(config: &TestbedConfig) -> Bed {
     let testbed = Testbed::build(config).expect("a test bed; these tests run as root");
-    Bed { testbed, _turn: turn }
+    Bed { testbed, _turn: None }
 }
 
 /// Opens every port of a test bed.
