@@ -134,7 +134,11 @@ pub fn judge(
 fn shortfall(limits: &ValidityLimits, sent: &PortSent) -> Option<InvalidReason> {
     let report = &sent.report;
     let unsent_frames = report.intended_frames.saturating_sub(report.sent_frames);
-    let offered = report.sent_rate().unwrap_or(sent.intended_rate);
+    let offered = match report.sent_frames {
+        0 => FrameRate::ZERO,
+        // One frame alone has no rate.
+        _ => report.sent_rate().unwrap_or(sent.intended_rate),
+    };
     let slow = offered.fps() < sent.intended_rate.fps() * (1.0 - limits.shortfall)
         && behind(sent) > Duration::from_us(limits.late_after_us);
     let few = unsent_frames as f64 > report.intended_frames as f64 * limits.shortfall;
@@ -295,6 +299,16 @@ mod tests {
     fn is_valid(sent: PortSent, lost: u64) -> bool {
         let limits = ValidityLimits::default();
         judge(&limits, &[sent], &[], &[], &[stream(lost)]) == Validity::Valid
+    }
+
+    #[test]
+    fn a_port_that_sent_nothing_offered_nothing() {
+        let mut silent = sent(100, &[], 0);
+        silent.report.sent_frames = 0;
+        (silent.report.first_departure, silent.report.last_departure) = (None, None);
+        let reason = shortfall(&ValidityLimits::default(), &silent).expect("a shortfall");
+        let text = reason.to_string();
+        assert!(text.contains("offered 0 fps of 100000 fps intended (100 frames"), "{text}");
     }
 
     #[test]
