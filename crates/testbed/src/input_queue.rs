@@ -31,7 +31,7 @@ impl Device {
     }
 
     /// Interface of the device that the tester's link ends at.
-    pub(crate) fn connector(&self, port: usize) -> String {
+    pub fn connector(&self, port: usize) -> String {
         if self.has_input_queues() { format!("wire{port}") } else { self.interface(port) }
     }
 

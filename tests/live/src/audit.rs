@@ -53,7 +53,8 @@ impl<'a, T: Tester> Audited<'a, T> {
             }
             if let (Some(before), Some(after)) = (&before.device, &after.device) {
                 let counted = after.since(before);
-                let far = &counted.interfaces[&format!("wire{}", port.port)];
+                let device = self.bed.device().expect("a device");
+                let far = &counted.interfaces[&device.connector(port.port)];
                 assert_eq!(far.rx_frames, wire.tx_frames, "{label}: far end of {name} received");
                 assert_eq!(far.tx_frames, wire.rx_frames, "{label}: far end of {name} sent");
             }

@@ -1,7 +1,7 @@
 //! A test bed with the tester's ports on it.
 
 use method::{Attachment, Forwarding, Topology};
-use ports::{LiveOptions, LiveTester, OpenPort, PortRequest, PortType, open_port};
+use ports::{LiveOptions, LiveTester, OpenPort, PortRequest, PortType, open_ports};
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -83,7 +83,7 @@ impl Bed {
             port_type,
         });
         let requests: Vec<_> = requests.collect();
-        self.tester().run(|| requests.iter().map(open_port).collect()).expect("enter the namespace")
+        self.tester().run(|| open_ports(&requests)).expect("enter the namespace")
     }
 
     /// A tester on every port.

@@ -9,8 +9,11 @@
 
 mod audit;
 mod bed;
+mod capture;
 mod measure;
+pub mod tshark;
 
 pub use audit::Audited;
 pub use bed::{Bed, IpVersion, JUMBO, can_run};
+pub use capture::{Capture, Captured, Direction};
 pub use measure::{measure, short_trials};
