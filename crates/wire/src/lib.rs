@@ -19,6 +19,7 @@ pub mod ipv4;
 pub mod ipv6;
 pub mod learning;
 pub mod modifier;
+pub mod netblt;
 pub mod rip;
 pub mod signature;
 pub mod size;
