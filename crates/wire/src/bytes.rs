@@ -1,4 +1,5 @@
-//! Big-endian reading and writing at an offset that was checked before.
+//! Reading and writing at an offset that was checked before: big-endian, where the name does not
+//! say otherwise.
 
 use crate::DecodeError;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -20,6 +21,9 @@ pub(crate) fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes(array(bytes, at))
 }
+pub(crate) fn u16_le_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(array(bytes, at))
+}
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes(array(bytes, at))
 }
@@ -36,6 +40,9 @@ pub(crate) fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
 }
 pub(crate) fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
     put(bytes, at, &value.to_be_bytes());
+}
+pub(crate) fn put_u16_le(bytes: &mut [u8], at: usize, value: u16) {
+    put(bytes, at, &value.to_le_bytes());
 }
 pub(crate) fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
     put(bytes, at, &value.to_be_bytes());

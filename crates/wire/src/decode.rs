@@ -4,7 +4,10 @@ use crate::checksum::PseudoHeader;
 use crate::ethernet::EtherType;
 use crate::ipv4::Protocol;
 use crate::ipv6::Extension;
+use crate::llc::Sap;
+use crate::snap::Oui;
 use crate::{DecodeError, arp, ethernet, icmpv4, icmpv6, ipv4, ipv6, rip, snmp, tcp, udp, vlan};
+use crate::{appletalk, decnet, ipx, llc, snap};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -25,6 +28,17 @@ pub enum Header {
     Icmpv6(icmpv6::Repr),
     Rip(rip::Repr),
     Snmp(snmp::Repr),
+    Llc(llc::Repr),
+    Snap(snap::Repr),
+    Decnet(decnet::Repr),
+    Nsp(decnet::nsp::Repr),
+    Aarp(appletalk::aarp::Repr),
+    Ddp(appletalk::ddp::Repr),
+    AppletalkEcho(appletalk::echo::Repr),
+    Rtmp(appletalk::rtmp::Repr),
+    Ipx(ipx::Repr),
+    IpxRip(ipx::rip::Repr),
+    IpxSap(ipx::sap::Repr),
 }
 
 /// A frame taken apart as far as we can.
@@ -62,6 +76,50 @@ fn link(
         headers.push(Header::Vlan(tag));
     }
     *payload_len = rest.len();
+    if !ether_type.is_length() {
+        return typed(ether_type, rest, headers, payload_len);
+    }
+    let rest = ether_type.cut_padding(rest)?;
+    *payload_len = rest.len();
+    logical_link(rest, headers, payload_len)
+}
+
+/// What follows a length: raw IPX where it starts with FF FF, which is no LLC header of use, or
+/// LLC.
+fn logical_link(
+    rest: &[u8],
+    headers: &mut Vec<Header>,
+    payload_len: &mut usize,
+) -> Result<(), DecodeError> {
+    if rest.starts_with(&ipx::NO_CHECKSUM.to_be_bytes()) {
+        return novell(rest, headers, payload_len);
+    }
+    let (header, payload) = llc::Repr::parse(rest)?;
+    if header == llc::Repr::datagram(Sap::SNAP) {
+        let (header, payload) = snap::Repr::parse(rest)?;
+        headers.push(Header::Snap(header));
+        *payload_len = payload.len();
+        return match header.oui {
+            Oui::ETHERTYPE => typed(header.protocol, payload, headers, payload_len),
+            Oui::APPLE if header == appletalk::ddp::SNAP => apple(payload, headers, payload_len),
+            _ => Ok(()),
+        };
+    }
+    headers.push(Header::Llc(header));
+    *payload_len = payload.len();
+    if header == llc::Repr::datagram(Sap::IPX) {
+        return novell(payload, headers, payload_len);
+    }
+    Ok(())
+}
+
+/// What an EtherType announces, be it the frame's own or SNAP's.
+fn typed(
+    ether_type: EtherType,
+    rest: &[u8],
+    headers: &mut Vec<Header>,
+    payload_len: &mut usize,
+) -> Result<(), DecodeError> {
     match ether_type {
         EtherType::ARP => {
             let (packet, _) = arp::Repr::parse(rest)?;
@@ -71,8 +129,85 @@ fn link(
         }
         EtherType::IPV4 => network(Protocol::IPV4, rest, headers, payload_len),
         EtherType::IPV6 => network(Protocol::IPV6, rest, headers, payload_len),
+        EtherType::DECNET => digital(rest, headers, payload_len),
+        EtherType::IPX => novell(rest, headers, payload_len),
+        EtherType::AARP => {
+            let (packet, _) = appletalk::aarp::Repr::parse(rest)?;
+            headers.push(Header::Aarp(packet));
+            *payload_len = 0;
+            Ok(())
+        }
         _ => Ok(()),
     }
+}
+
+/// DECnet, and NSP where a data packet carries a data segment of it.
+fn digital(
+    rest: &[u8],
+    headers: &mut Vec<Header>,
+    payload_len: &mut usize,
+) -> Result<(), DecodeError> {
+    let (message, payload) = decnet::Repr::parse(rest)?;
+    let is_data = matches!(message, decnet::Repr::Data(_));
+    headers.push(Header::Decnet(message));
+    *payload_len = payload.len();
+    if let (true, Ok((segment, payload))) = (is_data, decnet::nsp::Repr::parse(payload)) {
+        headers.push(Header::Nsp(segment));
+        *payload_len = payload.len();
+    }
+    Ok(())
+}
+
+/// DDP and what is above.
+fn apple(
+    rest: &[u8],
+    headers: &mut Vec<Header>,
+    payload_len: &mut usize,
+) -> Result<(), DecodeError> {
+    use appletalk::ddp::{self, Kind};
+    use appletalk::{echo, rtmp};
+    let (header, payload) = ddp::Repr::parse(rest)?;
+    headers.push(Header::Ddp(header));
+    *payload_len = payload.len();
+    ddp::verify(&rest[..ddp::HEADER_LEN + payload.len()])?;
+    let (header, payload) = match header.kind {
+        Kind::ECHO => {
+            let (packet, payload) = echo::Repr::parse(payload)?;
+            (Header::AppletalkEcho(packet), payload)
+        }
+        Kind::RTMP_DATA | Kind::RTMP_REQUEST => {
+            let (message, payload) = rtmp::Repr::parse(header.kind, payload)?;
+            (Header::Rtmp(message), payload)
+        }
+        _ => return Ok(()),
+    };
+    headers.push(header);
+    *payload_len = payload.len();
+    Ok(())
+}
+
+/// IPX, and RIP and SAP by their sockets.
+fn novell(
+    rest: &[u8],
+    headers: &mut Vec<Header>,
+    payload_len: &mut usize,
+) -> Result<(), DecodeError> {
+    let (header, payload) = ipx::Repr::parse(rest)?;
+    headers.push(Header::Ipx(header));
+    *payload_len = payload.len();
+    let is_socket = |socket| header.src.socket == socket || header.dst.socket == socket;
+    let (header, payload) = if is_socket(ipx::socket::RIP) {
+        let (message, payload) = ipx::rip::Repr::parse(payload)?;
+        (Header::IpxRip(message), payload)
+    } else if is_socket(ipx::socket::SAP) {
+        let (message, payload) = ipx::sap::Repr::parse(payload)?;
+        (Header::IpxSap(message), payload)
+    } else {
+        return Ok(());
+    };
+    headers.push(header);
+    *payload_len = payload.len();
+    Ok(())
 }
 
 /// IP, IP within IP, and what is above.
@@ -197,6 +332,17 @@ impl fmt::Display for Header {
             Header::Icmpv6(header) => header.fmt(f),
             Header::Rip(header) => header.fmt(f),
             Header::Snmp(header) => header.fmt(f),
+            Header::Llc(header) => header.fmt(f),
+            Header::Snap(header) => header.fmt(f),
+            Header::Decnet(header) => header.fmt(f),
+            Header::Nsp(header) => header.fmt(f),
+            Header::Aarp(header) => header.fmt(f),
+            Header::Ddp(header) => header.fmt(f),
+            Header::AppletalkEcho(header) => header.fmt(f),
+            Header::Rtmp(header) => header.fmt(f),
+            Header::Ipx(header) => header.fmt(f),
+            Header::IpxRip(header) => header.fmt(f),
+            Header::IpxSap(header) => header.fmt(f),
         }
     }
 }

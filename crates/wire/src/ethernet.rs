@@ -1,4 +1,5 @@
-//! Ethernet II: two MAC addresses and a type (IEEE 802.3 clause 3). The FCS is the interface's.
+//! Ethernet: two MAC addresses and a type or a length (IEEE 802.3 clause 3). The FCS is the
+//! interface's.
 
 use crate::DecodeError;
 use crate::bytes::{array, put, put_u16, require, u16_at};
@@ -15,6 +16,8 @@ const TYPE: usize = 12;
 pub const HEADER_LEN: usize = 14;
 /// Bytes without FCS below which a frame must be padded.
 pub const MIN_LEN_WITHOUT_FCS: usize = 60;
+/// The largest length that an IEEE 802.3 length field states, in bytes.
+pub const MAX_LENGTH: usize = 1500;
 
 /// A 48-bit MAC address. Reads and prints as `02:00:5e:10:00:01`; `-` separates as well.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -121,9 +124,41 @@ impl EtherType {
     pub const VLAN: EtherType = EtherType(0x8100);
     /// A service VLAN tag: the outer one of QinQ (IEEE 802.1ad).
     pub const SERVICE_VLAN: EtherType = EtherType(0x88a8);
+    /// DECnet Phase IV routing.
+    pub const DECNET: EtherType = EtherType(0x6003);
+    /// AppleTalk's datagrams, behind SNAP.
+    pub const APPLETALK: EtherType = EtherType(0x809b);
+    /// AppleTalk's address resolution, behind SNAP.
+    pub const AARP: EtherType = EtherType(0x80f3);
+    /// Novell IPX.
+    pub const IPX: EtherType = EtherType(0x8137);
     /// Local experimental EtherType 1 (IEEE 802): a test frame without a network layer.
     pub const EXPERIMENTAL: EtherType = EtherType(0x88b5);
 
+    /// The length field of an IEEE 802.3 frame with `bytes` before its padding.
+    ///
+    /// # Panics
+    /// Above [`MAX_LENGTH`].
+    pub const fn length(bytes: usize) -> EtherType {
+        assert!(bytes <= MAX_LENGTH, "a length field states at most 1500 bytes");
+        EtherType(bytes as u16)
+    }
+    /// Cuts the padding off what follows a length field; what follows a type stays as it is.
+    /// Refuses a length of which there are fewer bytes, or that no frame may state.
+    pub fn cut_padding(self, rest: &[u8]) -> Result<&[u8], DecodeError> {
+        if !self.is_length() {
+            return Ok(rest);
+        }
+        let length = usize::from(self.0);
+        if length > MAX_LENGTH {
+            return Err(DecodeError::malformed(
+                "802.3 length",
+                "1501 to 1535 is neither length nor type",
+            ));
+        }
+        require("802.3 frame", rest, length)?;
+        Ok(&rest[..length])
+    }
     /// Whether the field is an IEEE 802.3 length and not a type.
     pub const fn is_length(self) -> bool {
         self.0 < 0x600
@@ -142,6 +177,10 @@ impl fmt::Display for EtherType {
             EtherType::IPV6 => f.write_str("IPv6"),
             EtherType::VLAN => f.write_str("802.1Q"),
             EtherType::SERVICE_VLAN => f.write_str("802.1ad"),
+            EtherType::DECNET => f.write_str("DECnet"),
+            EtherType::APPLETALK => f.write_str("AppleTalk"),
+            EtherType::AARP => f.write_str("AARP"),
+            EtherType::IPX => f.write_str("IPX"),
             EtherType(length) if self.is_length() => write!(f, "length {length}"),
             EtherType(other) => write!(f, "{other:#06x}"),
         }
@@ -242,6 +281,15 @@ mod tests {
         let repr = Repr { dst: MacAddr::BROADCAST, src: MacAddr::ZERO, ether_type: EtherType::ARP };
         let frame = repr.frame(&[7]);
         assert_eq!((frame.len(), frame[14], frame[15]), (60, 7, 0));
+    }
+
+    #[test]
+    fn a_length_cuts_the_padding_and_a_type_does_not() {
+        let rest = [1, 2, 3, 0, 0];
+        assert_eq!(EtherType::length(3).cut_padding(&rest), Ok(&rest[..3]));
+        assert_eq!(EtherType::IPX.cut_padding(&rest), Ok(&rest[..]));
+        assert!(EtherType::length(6).cut_padding(&rest).is_err(), "cut short");
+        assert!(EtherType(1501).cut_padding(&[0; 1600]).is_err(), "neither length nor type");
     }
 
     proptest! {

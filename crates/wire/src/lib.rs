@@ -7,9 +7,13 @@
 
 mod bytes;
 mod error;
+#[cfg(test)]
+mod testing;
 
+pub mod appletalk;
 pub mod arp;
 pub mod checksum;
+pub mod decnet;
 pub mod decode;
 pub mod ethernet;
 pub mod icmpv4;
@@ -17,12 +21,15 @@ pub mod icmpv6;
 pub mod imix;
 pub mod ipv4;
 pub mod ipv6;
+pub mod ipx;
 pub mod learning;
+pub mod llc;
 pub mod modifier;
 pub mod netblt;
 pub mod rip;
 pub mod signature;
 pub mod size;
+pub mod snap;
 pub mod snmp;
 pub mod tcp;
 pub mod template;
