@@ -9,12 +9,16 @@ PACKAGES := clang llvm libbpf-dev libc6-dev gcc \
 NETANVIL := target/release/netanvil
 DEMO     := target/demo
 
-.PHONY: help setup build demo test lint bench clean
+# The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
+ORACLE   := target/mlr-oracle
+
+.PHONY: help setup build demo test mlr-oracle lint bench clean
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
 	@echo "make demo    build, then a short RFC 2544 suite on a Linux router in namespaces"
 	@echo "make test    all tests"
+	@echo "make mlr-oracle  our MLRsearch beside its reference implementation: trials, time, results"
 	@echo "make lint    formatting and clippy"
 	@echo "make bench   this tester beside others, on this machine"
 	@echo "make clean   remove what builds and killed runs left"
@@ -42,8 +46,19 @@ demo: build
 	@echo
 	@echo "report: $(CURDIR)/$(DEMO)/report.html"
 
-test: setup
+test: setup $(ORACLE)/ready
 	cargo test --workspace --no-fail-fast
+
+mlr-oracle: $(ORACLE)/ready
+	cargo test --package netanvil-method --test mlr_oracle -- --nocapture --test-threads=1
+
+# Without it, the tests compare with its recorded outcomes, and say so.
+$(ORACLE)/ready:
+	@rm -rf $(ORACLE); mkdir -p $(ORACLE)
+	@if python3 -m venv $(ORACLE) && $(ORACLE)/bin/pip install --quiet --disable-pip-version-check MLRsearch==1.2.1; \
+	then touch $@; \
+	else rm -rf $(ORACLE); \
+	    echo "mlr-oracle: no reference implementation; it needs python3-venv and PyPI" >&2; fi
 
 lint:
 	cargo fmt --all --check

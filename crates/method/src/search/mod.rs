@@ -8,6 +8,7 @@
 mod bisect;
 mod final_check;
 mod loss_verification;
+pub mod mlrsearch;
 
 pub use bisect::Bisect;
 pub use final_check::FinalCheck;
