@@ -59,7 +59,7 @@ pub struct TrialConfig {
     /// Wait for the device to settle before the next trial, in seconds.
     pub settle_s: f64,
     /// How often a trial is repeated, at most, in which the tester did not keep up; only once
-    /// where it fell short by a tenth or more.
+    /// where it fell short by a tenth, and not at all where by half.
     pub invalid_retries: u32,
     /// When the tester counts as not having kept up.
     pub limits: ValidityLimits,
@@ -329,7 +329,7 @@ impl SuiteConfig {
         config.trial.learning_wait_s = 0.02;
         config.trial.drain_s = 0.1;
         config.trial.settle_s = 0.05;
-        config.trial.invalid_retries = 2;
+        config.trial.invalid_retries = 1;
         config.search.resolution_percent = 2.0;
         config.search.lowest_load_percent = 1.0;
         config.search.trial_duration_s = 0.4;
