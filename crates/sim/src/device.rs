@@ -1,5 +1,6 @@
 //! What a simulated device is, and the simplest one: a patch cable.
 
+use crate::{Frame, Lines};
 use std::collections::VecDeque;
 use trial::{DeviceAction, PortId};
 use units::Instant;
@@ -10,14 +11,23 @@ use units::Instant;
 /// with [`poll_output`](Self::poll_output) until there is no more, and comes back at
 /// [`poll_timeout`](Self::poll_timeout) or with the next frame, whichever is first.
 pub trait DeviceUnderTest {
-    /// The last bit of a frame (without FCS) has come in at `port`.
-    fn handle_frame(&mut self, now: Instant, port: PortId, frame: Vec<u8>);
+    /// The last bit of a frame has come in at `port`, or as much of it as the device asks for by
+    /// [`hears_after_bytes`](Self::hears_after_bytes).
+    fn handle_frame(&mut self, now: Instant, port: PortId, frame: Frame);
 
-    /// The next frame that is ready to leave at `now`, if any.
-    fn poll_output(&mut self, now: Instant) -> Option<Departing>;
+    /// The next frame that is ready to leave at `now`, if any. A device with queues at its outputs
+    /// keeps a frame until `lines` has room for it.
+    fn poll_output(&mut self, now: Instant, lines: &Lines<'_>) -> Option<Departing>;
 
     /// When something will happen by itself; `None` for never.
     fn poll_timeout(&self) -> Option<Instant>;
+
+    /// How much of a frame the device wants to see before it acts on it: `None` for all of it
+    /// (store and forward), or so many bytes (cut through). Asked once. On a half-duplex link
+    /// frames are always whole.
+    fn hears_after_bytes(&self) -> Option<u32> {
+        None
+    }
 
     /// Does something to the device; returns when it is over, or `None` where the device cannot.
     fn act(&mut self, _now: Instant, _action: &DeviceAction) -> Option<Instant> {
@@ -30,16 +40,19 @@ pub trait DeviceUnderTest {
 pub struct Departing {
     /// Where it leaves.
     pub port: PortId,
-    /// Without FCS.
-    pub frame: Vec<u8>,
+    /// What leaves.
+    pub frame: Frame,
 }
 
 impl DeviceUnderTest for Box<dyn DeviceUnderTest> {
-    fn handle_frame(&mut self, now: Instant, port: PortId, frame: Vec<u8>) {
+    fn handle_frame(&mut self, now: Instant, port: PortId, frame: Frame) {
         (**self).handle_frame(now, port, frame);
     }
-    fn poll_output(&mut self, now: Instant) -> Option<Departing> {
-        (**self).poll_output(now)
+    fn poll_output(&mut self, now: Instant, lines: &Lines<'_>) -> Option<Departing> {
+        (**self).poll_output(now, lines)
+    }
+    fn hears_after_bytes(&self) -> Option<u32> {
+        (**self).hears_after_bytes()
     }
     fn poll_timeout(&self) -> Option<Instant> {
         (**self).poll_timeout()
@@ -61,10 +74,10 @@ pub struct Patch {
 }
 
 impl DeviceUnderTest for Patch {
-    fn handle_frame(&mut self, _now: Instant, port: PortId, frame: Vec<u8>) {
+    fn handle_frame(&mut self, _now: Instant, port: PortId, frame: Frame) {
         self.passing.push_back(Departing { port: partner(port), frame });
     }
-    fn poll_output(&mut self, _now: Instant) -> Option<Departing> {
+    fn poll_output(&mut self, _now: Instant, _lines: &Lines<'_>) -> Option<Departing> {
         self.passing.pop_front()
     }
     fn poll_timeout(&self) -> Option<Instant> {

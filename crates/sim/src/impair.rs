@@ -1,6 +1,6 @@
 //! Impairments: a rule decides what becomes of each frame before the device gets it.
 
-use crate::{Departing, DeviceUnderTest, device::partner};
+use crate::{Departing, DeviceUnderTest, Frame, Lines, device::partner};
 use std::collections::BTreeMap;
 use trial::{DeviceAction, PortId};
 use units::{Duration, Instant};
@@ -45,7 +45,7 @@ pub struct Impaired<D, R> {
     device: D,
     rule: R,
     /// Delayed frames by (time, order).
-    held: BTreeMap<(Instant, u64), (PortId, Vec<u8>)>,
+    held: BTreeMap<(Instant, u64), (PortId, Frame)>,
     order: u64,
 }
 
@@ -68,7 +68,7 @@ impl<D: DeviceUnderTest, R: Rule> Impaired<D, R> {
 }
 
 impl<D: DeviceUnderTest, R: Rule> DeviceUnderTest for Impaired<D, R> {
-    fn handle_frame(&mut self, now: Instant, port: PortId, mut frame: Vec<u8>) {
+    fn handle_frame(&mut self, now: Instant, port: PortId, mut frame: Frame) {
         self.release(now);
         match self.rule.decide(now, port, &frame) {
             Fate::Drop => return,
@@ -81,7 +81,7 @@ impl<D: DeviceUnderTest, R: Rule> DeviceUnderTest for Impaired<D, R> {
             }
             Fate::FlipBit { bytes_from_end } => {
                 let at = frame.len().saturating_sub(bytes_from_end);
-                if let Some(byte) = frame.get_mut(at) {
+                if let Some(byte) = frame.bytes.get_mut(at) {
                     *byte ^= 1;
                 }
             }
@@ -89,10 +89,10 @@ impl<D: DeviceUnderTest, R: Rule> DeviceUnderTest for Impaired<D, R> {
         self.device.handle_frame(now, port, frame);
     }
 
-    fn poll_output(&mut self, now: Instant) -> Option<Departing> {
+    fn poll_output(&mut self, now: Instant, lines: &Lines<'_>) -> Option<Departing> {
         self.release(now);
         loop {
-            let departing = self.device.poll_output(now)?;
+            let departing = self.device.poll_output(now, lines)?;
             if !self.rule.silences_output(now, departing.port) {
                 return Some(departing);
             }
@@ -102,6 +102,10 @@ impl<D: DeviceUnderTest, R: Rule> DeviceUnderTest for Impaired<D, R> {
     fn poll_timeout(&self) -> Option<Instant> {
         let held = self.held.first_key_value().map(|((at, _), _)| *at);
         held.into_iter().chain(self.device.poll_timeout()).min()
+    }
+
+    fn hears_after_bytes(&self) -> Option<u32> {
+        self.device.hears_after_bytes()
     }
 
     fn act(&mut self, now: Instant, action: &DeviceAction) -> Option<Instant> {

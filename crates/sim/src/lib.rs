@@ -3,7 +3,8 @@
 //!
 //! Two fidelities, both behind [`trial::Tester`]:
 //! * [`SimTester`] moves every frame: transmitter, link, device, link, receiver. Transmitter and
-//!   receiver are the ones the live ports use, so that what is tested here holds there.
+//!   receiver are the ones the live ports use, so that what is tested here holds there. Links are
+//!   full or half duplex, of any rate; the tester has limits of its own (gap, clock, resolution).
 //! * [`ClosedForm`] computes a trial's counts from a law (a capacity, a noise), for tests of
 //!   searches that run thousands of trials.
 //!
@@ -12,17 +13,23 @@
 
 mod closed_form;
 mod device;
+mod frame;
 mod impair;
 mod link;
+mod medium;
+mod port;
 mod rules;
+mod running;
 mod sender;
 mod store_and_forward;
 mod tester;
 
 pub use closed_form::{ClosedForm, Law, Offered, Response, laws};
 pub use device::{Departing, DeviceUnderTest, Patch};
+pub use frame::Frame;
 pub use impair::{Fate, Impaired, Rule};
+pub use port::{Duplex, Lines, SimPort};
 pub use rules::{EveryNth, Noise, Outage};
 pub use sender::{Limits, Stall};
 pub use store_and_forward::{QueueLimit, Servers, StoreAndForward};
-pub use tester::{SimPort, SimTester};
+pub use tester::SimTester;

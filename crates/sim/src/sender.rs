@@ -11,6 +11,11 @@ pub struct Limits {
     pub stall: Option<Stall>,
     /// The tester itself loses every so-many-th frame that it receives, and counts it.
     pub loses_every: Option<u64>,
+    /// The tester's clock runs fast by so many parts in a million (slow where negative): its
+    /// frames leave and are serialised so much faster, and it cannot see that.
+    pub clock_error_ppm: i32,
+    /// Its clock tells times apart no finer than this; a picosecond where zero.
+    pub timestamp_resolution: Duration,
 }
 
 /// Times at which a tester stands still.
@@ -21,6 +26,37 @@ pub struct Stall {
     /// How long it lasts.
     pub lasts: Duration,
 }
+
+impl Limits {
+    /// What the tester's clock shows at a moment of true time.
+    #[inline]
+    pub(crate) fn reads(&self, truth: Instant) -> Instant {
+        self.scale(truth, i64::from(self.clock_error_ppm) + MILLION, MILLION)
+    }
+
+    /// The moment of true time at which the tester's clock shows this, rounded up: never before.
+    #[inline]
+    pub(crate) fn moment(&self, shown: Instant) -> Instant {
+        self.scale(shown, MILLION, i64::from(self.clock_error_ppm) + MILLION)
+    }
+
+    #[inline]
+    fn scale(&self, at: Instant, times: i64, over: i64) -> Instant {
+        if self.clock_error_ppm == 0 {
+            return at;
+        }
+        let (times, over) = (times.max(1) as u128, over.max(1) as u128);
+        let ps = (u128::from(at.as_ps()) * times).div_ceil(over);
+        Instant::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
+    }
+
+    /// The tester's tick.
+    pub(crate) fn tick(&self) -> Duration {
+        self.timestamp_resolution.max(Duration::from_ps(1))
+    }
+}
+
+const MILLION: i64 = 1_000_000;
 
 /// When a port's frames really leave.
 #[derive(Clone, Copy, Debug)]

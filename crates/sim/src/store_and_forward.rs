@@ -1,10 +1,10 @@
 //! A store-and-forward device: a queue of finite length before a server of known speed.
 
 use crate::device::partner;
-use crate::{Departing, DeviceUnderTest};
+use crate::{Departing, DeviceUnderTest, Frame, Lines};
 use std::collections::VecDeque;
 use trial::PortId;
-use units::{Duration, FrameRate, FrameSize, Instant};
+use units::{Duration, FrameRate, Instant};
 
 /// How much may wait for the server, the frame in service not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,7 +87,7 @@ impl StoreAndForward {
         &mut self.lanes[index]
     }
 
-    fn service_time(&self, frame: &[u8]) -> Duration {
+    fn service_time(&self, frame: &Frame) -> Duration {
         self.per_frame + self.per_byte * with_fcs(frame)
     }
 
@@ -111,7 +111,7 @@ impl StoreAndForward {
 }
 
 impl DeviceUnderTest for StoreAndForward {
-    fn handle_frame(&mut self, now: Instant, port: PortId, frame: Vec<u8>) {
+    fn handle_frame(&mut self, now: Instant, port: PortId, frame: Frame) {
         self.advance(now);
         let queue = self.queue;
         let done = now + self.service_time(&frame);
@@ -128,7 +128,7 @@ impl DeviceUnderTest for StoreAndForward {
         }
     }
 
-    fn poll_output(&mut self, now: Instant) -> Option<Departing> {
+    fn poll_output(&mut self, now: Instant, _lines: &Lines<'_>) -> Option<Departing> {
         self.advance(now);
         let ready = |lane: &Lane| lane.served.front().is_some_and(|(at, _)| *at <= now);
         let lane = self.lanes.iter_mut().find(|lane| ready(lane))?;
@@ -151,8 +151,8 @@ impl QueueLimit {
     }
 }
 
-fn with_fcs(frame: &[u8]) -> u64 {
-    FrameSize::from_bytes_without_fcs(frame.len() as u32).bytes().into()
+fn with_fcs(frame: &Frame) -> u64 {
+    frame.size().bytes().into()
 }
 
 #[cfg(test)]
@@ -167,7 +167,7 @@ mod tests {
     fn drain(device: &mut StoreAndForward) -> Vec<(u64, u16, usize)> {
         let mut out = vec![];
         while let Some(now) = device.poll_timeout() {
-            while let Some(departing) = device.poll_output(now) {
+            while let Some(departing) = device.poll_output(now, &Lines(&[])) {
                 let at = now.since(Instant::ZERO).as_us();
                 out.push((at, departing.port.0, departing.frame.len()));
             }
@@ -184,8 +184,8 @@ mod tests {
         )
         .delay(Duration::from_us(7));
         // 60 bytes and FCS: 10 us + 64 x 0.1 us, that is 16.4 us each, and 7 us of delay.
-        device.handle_frame(at_us(0), PortId(0), vec![0; 60]);
-        device.handle_frame(at_us(1), PortId(0), vec![0; 60]);
+        device.handle_frame(at_us(0), PortId(0), vec![0; 60].into());
+        device.handle_frame(at_us(1), PortId(0), vec![0; 60].into());
         assert_eq!(drain(&mut device), vec![(23, 1, 60), (39, 1, 60)]);
     }
 
@@ -194,14 +194,14 @@ mod tests {
         let service = Duration::from_us(10);
         let mut device = StoreAndForward::new(service, Duration::ZERO, QueueLimit::Frames(2));
         for at in [0, 1, 2, 3] {
-            device.handle_frame(at_us(at), PortId(0), vec![at as u8; 60]);
+            device.handle_frame(at_us(at), PortId(0), vec![at as u8; 60].into());
         }
         assert_eq!(device.dropped(), 1);
         assert_eq!(drain(&mut device).len(), 3);
 
         let mut device = StoreAndForward::new(service, Duration::ZERO, QueueLimit::Bytes(128));
         for (at, len) in [(0, 60), (1, 60), (2, 61), (3, 60)] {
-            device.handle_frame(at_us(at), PortId(0), vec![0; len]);
+            device.handle_frame(at_us(at), PortId(0), vec![0; len].into());
         }
         assert_eq!(device.dropped(), 1, "64 + 65 bytes do not fit, 64 + 64 do");
     }
@@ -212,8 +212,8 @@ mod tests {
             let service = Duration::from_us(10);
             let device = StoreAndForward::new(service, Duration::ZERO, QueueLimit::Frames(9));
             let mut device = device.servers(servers);
-            device.handle_frame(at_us(0), PortId(0), vec![0; 60]);
-            device.handle_frame(at_us(0), PortId(1), vec![0; 60]);
+            device.handle_frame(at_us(0), PortId(0), vec![0; 60].into());
+            device.handle_frame(at_us(0), PortId(1), vec![0; 60].into());
             drain(&mut device)
         };
         assert_eq!(run(Servers::PerPort), vec![(10, 0, 60), (10, 1, 60)]);

@@ -1,115 +1,94 @@
 //! A tester that moves every frame of a trial through virtual time.
 
-use crate::link::Link;
-use crate::sender::Sender;
-use crate::{DeviceUnderTest, Limits};
-use trial::{
-    PortCounters, PortDescription, PortId, ReceivePlan, Receiver, Tester, TesterDescription,
-    TesterError, TransmitPlan, Transmitter, Trial, TrialResult,
-};
-use units::{Duration, Instant, LineRate};
+use crate::medium::Way;
+use crate::port::{Cable, Lines};
+use crate::running::Running;
+use crate::{DeviceUnderTest, Frame, Limits, SimPort};
+use trial::{PortId, ReceivePlan, Tester, TesterDescription, TesterError, Trial, TrialResult};
+use units::{Duration, Instant};
 
-/// The simulator's clock tells picoseconds apart.
-const TICK: Duration = Duration::from_ps(1);
-
-/// A port of the simulated tester and the link behind it.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct SimPort {
-    /// Nominal rate of the link.
-    pub line_rate: LineRate,
-    /// Whether frames take their time at that rate; false for a virtual link.
-    pub line_rate_is_physical: bool,
-    /// One way, between tester and device.
-    pub propagation: Duration,
-}
-
-impl SimPort {
-    /// A link on which frames take their time.
-    pub const fn physical(line_rate: LineRate) -> Self {
-        SimPort { line_rate, line_rate_is_physical: true, propagation: Duration::ZERO }
-    }
-    /// A link whose rate is only a name, as with a veth.
-    pub const fn nominal(line_rate: LineRate) -> Self {
-        SimPort { line_rate, line_rate_is_physical: false, propagation: Duration::ZERO }
-    }
-    /// The same with a propagation delay.
-    pub const fn propagation(mut self, propagation: Duration) -> Self {
-        self.propagation = propagation;
-        self
-    }
-
-    fn describe(&self, id: PortId) -> PortDescription {
-        PortDescription {
-            id,
-            name: format!("sim{}", id.0),
-            port_type: "simulated".into(),
-            reason: "virtual time".into(),
-            line_rate: self.line_rate,
-            line_rate_is_physical: self.line_rate_is_physical,
-            max_frame_size_bytes: 65_535,
-            mac: format!("02:00:00:00:00:{:02x}", id.0),
-            driver: "none".into(),
-        }
-    }
-
-    fn link(&self) -> Link {
-        Link::new(self.line_rate_is_physical.then_some(self.line_rate), self.propagation)
-    }
-}
-
-/// Runs trials on a simulated device, frame by frame, with the same [`Transmitter`] and
-/// [`Receiver`] as the live ports.
+/// Runs trials on a simulated device, frame by frame, with the same [`Transmitter`]
+/// (trial::Transmitter) and [`Receiver`](trial::Receiver) as the live ports.
 ///
 /// The stamp in a frame is the moment its first bit leaves; its arrival is the moment its last
 /// bit is in. The device and what is under way outlive a trial, as in reality.
 pub struct SimTester<D> {
-    description: TesterDescription,
-    limits: Limits,
-    device: D,
-    now: Instant,
-    to_device: Vec<Link>,
-    to_tester: Vec<Link>,
+    pub(crate) description: TesterDescription,
+    pub(crate) limits: Limits,
+    pub(crate) device: D,
+    /// True time; the tester's own clock may be wrong.
+    pub(crate) now: Instant,
+    ports: Vec<SimPort>,
+    pub(crate) cables: Vec<Cable>,
+    /// Buffers of frames that have arrived, for the next ones.
+    pub(crate) spare: Vec<Vec<u8>>,
 }
 
 impl<D: DeviceUnderTest> SimTester<D> {
     /// A tester with these ports in front of `device`.
     pub fn new(ports: &[SimPort], device: D) -> Self {
-        let id = |index: usize| PortId(index as u16);
-        let described = ports.iter().enumerate().map(|(i, port)| port.describe(id(i))).collect();
-        SimTester {
+        let described =
+            ports.iter().enumerate().map(|(index, port)| port.describe(PortId(index as u16)));
+        let mut tester = SimTester {
             description: TesterDescription {
                 name: concat!("netanvil ", env!("CARGO_PKG_VERSION"), ", simulated ports").into(),
-                ports: described,
-                tick: TICK,
+                ports: described.collect(),
+                tick: Limits::default().tick(),
                 notes: vec![],
             },
             limits: Limits::default(),
             device,
             now: Instant::ZERO,
-            to_device: ports.iter().map(SimPort::link).collect(),
-            to_tester: ports.iter().map(SimPort::link).collect(),
-        }
+            ports: ports.to_vec(),
+            cables: vec![],
+            spare: vec![],
+        };
+        tester.plug_in();
+        tester
     }
     /// Limits the tester itself.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self.description.tick = limits.tick();
+        self.plug_in();
         self
     }
-    /// Virtual time passed so far.
+    /// Virtual time passed so far, by the tester's own clock.
     pub fn now(&self) -> Instant {
-        self.now
+        self.limits.reads(self.now)
     }
     /// The device, to ask it what it knows.
     pub fn device(&self) -> &D {
         &self.device
     }
+    /// The device, to do something to it.
+    pub fn device_mut(&mut self) -> &mut D {
+        &mut self.device
+    }
 
-    /// Checks that the trial's ports exist.
+    fn plug_in(&mut self) {
+        let heard_after = self.device.hears_after_bytes();
+        let error_ppm = self.limits.clock_error_ppm;
+        let ports = self.ports.iter().enumerate();
+        let cable = |(index, port): (usize, &SimPort)| {
+            port.cable(PortId(index as u16), error_ppm, heard_after)
+        };
+        self.cables = ports.map(cable).collect();
+    }
+
+    /// Checks that the trial's ports exist, and that none has two loads.
     fn check(&self, trial: &Trial) -> Result<(), TesterError> {
+        let bad = |what: String| Err(TesterError::BadTrial(what));
         let used = trial.loads.iter().map(|load| load.port);
         let used = used.chain(trial.prelude.iter().map(|prelude| prelude.port));
-        match used.into_iter().find(|port| usize::from(port.0) >= self.to_device.len()) {
-            Some(port) => Err(TesterError::BadTrial(format!("there is no {port}"))),
+        let missing = |port: &PortId| usize::from(port.0) >= self.cables.len();
+        if let Some(port) = used.into_iter().find(missing) {
+            return bad(format!("there is no {port}"));
+        }
+        let mut loaded: Vec<PortId> = trial.loads.iter().map(|load| load.port).collect();
+        loaded.sort();
+        match loaded.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => bad(format!("{} has two loads", pair[0])),
             None => Ok(()),
         }
     }
@@ -117,10 +96,15 @@ impl<D: DeviceUnderTest> SimTester<D> {
     /// Moves frames with nobody sending or counting until `end`.
     fn idle_until(&mut self, end: Instant) {
         while let Some(at) = self.next_event().filter(|at| *at <= end) {
-            self.now = at;
-            self.forward();
-            for link in &mut self.to_tester {
-                while link.receive(at).is_some() {}
+            self.now = self.now.max(at);
+            for port in 0..self.cables.len() {
+                while let Some((heard, frame)) = self.cables[port].receive(Way::ToDevice, at) {
+                    self.device.handle_frame(heard, PortId(port as u16), frame);
+                }
+                while self.cables[port].receive(Way::ToTester, at).is_some() {}
+            }
+            while let Some((port, frame)) = self.next_output() {
+                self.cables[port].send(Way::ToTester, self.now, frame);
             }
         }
         self.now = self.now.max(end);
@@ -128,20 +112,18 @@ impl<D: DeviceUnderTest> SimTester<D> {
 
     /// When something happens next on a link or in the device.
     fn next_event(&self) -> Option<Instant> {
-        let links = self.to_device.iter().chain(&self.to_tester).filter_map(Link::next_arrival);
+        let links = self.cables.iter().filter_map(Cable::next_event);
         links.chain(self.device.poll_timeout()).min()
     }
 
-    /// Hands the device what has arrived, and its output to the links.
-    fn forward(&mut self) {
-        for (index, link) in self.to_device.iter_mut().enumerate() {
-            while let Some(frame) = link.receive(self.now) {
-                self.device.handle_frame(self.now, PortId(index as u16), frame);
-            }
-        }
-        while let Some(departing) = self.device.poll_output(self.now) {
-            if let Some(link) = self.to_tester.get_mut(usize::from(departing.port.0)) {
-                link.send(self.now, departing.frame);
+    /// What leaves the device now, and at which port.
+    #[inline]
+    pub(crate) fn next_output(&mut self) -> Option<(usize, Frame)> {
+        loop {
+            let departing = self.device.poll_output(self.now, &Lines(&self.cables))?;
+            let port = usize::from(departing.port.0);
+            if port < self.cables.len() {
+                return Some((port, departing.frame));
             }
         }
     }
@@ -155,9 +137,11 @@ impl<D: DeviceUnderTest> Tester for SimTester<D> {
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
         self.check(trial)?;
         for prelude in &trial.prelude {
-            let link = &mut self.to_device[usize::from(prelude.port.0)];
-            prelude.frames.iter().for_each(|frame| link.send(self.now, frame.clone()));
-            self.idle_until(self.now + prelude.wait);
+            let cable = &mut self.cables[usize::from(prelude.port.0)];
+            for frame in &prelude.frames {
+                cable.send(Way::ToDevice, self.now, frame.clone().into());
+            }
+            self.idle_until(self.after(prelude.wait));
         }
         let transmit = trial.transmit_plans()?;
         let ports = self.description.ports.iter();
@@ -166,170 +150,15 @@ impl<D: DeviceUnderTest> Tester for SimTester<D> {
     }
 
     fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
-        self.idle_until(self.now + span);
+        self.idle_until(self.after(span));
         Ok(())
     }
 }
 
-/// A trial under way.
-struct Running<'a, D> {
-    tester: &'a mut SimTester<D>,
-    trial: &'a Trial,
-    start: Instant,
-    sending: Vec<Sending<'a>>,
-    receiving: Vec<Receiving<'a>>,
-    buffer: Vec<u8>,
-    action: Option<(Instant, Instant)>,
-}
-
-struct Sending<'a> {
-    port: PortId,
-    transmitter: Transmitter<'a>,
-    sender: Sender,
-    /// When the next frame leaves.
-    next: Option<Instant>,
-}
-
-struct Receiving<'a> {
-    receiver: Receiver<'a>,
-    arrived: u64,
-    lost_by_tester: u64,
-}
-
-impl<'a, D: DeviceUnderTest> Running<'a, D> {
-    fn new(
-        tester: &'a mut SimTester<D>,
-        trial: &'a Trial,
-        transmit: &'a [TransmitPlan],
-        receive: &'a [ReceivePlan],
-    ) -> Self {
-        let start = tester.now;
-        let sending = transmit.iter().map(|plan| Sending {
-            port: plan.port,
-            transmitter: Transmitter::new(plan, start, TICK),
-            sender: Sender::new(tester.limits, start),
-            next: None,
-        });
-        let receiving = receive.iter().map(|plan| Receiving {
-            receiver: Receiver::new(plan, start, TICK),
-            arrived: 0,
-            lost_by_tester: 0,
-        });
-        let longest = transmit.iter().map(|plan| plan.set.longest_bytes()).max();
-        let mut running = Running {
-            trial,
-            start,
-            sending: sending.collect(),
-            receiving: receiving.collect(),
-            buffer: vec![0; longest.unwrap_or(0)],
-            action: None,
-            tester,
-        };
-        (0..running.sending.len()).for_each(|index| running.plan_next(index));
-        running
-    }
-
-    fn run(mut self) -> TrialResult {
-        while let Some(next) = self.next_departure() {
-            let event = self.tester.next_event().unwrap_or(Instant::FAR_FUTURE);
-            self.step(next.min(event));
-        }
-        let drained = self.tester.now + self.trial.waits.drain;
-        self.receiving.iter_mut().for_each(|port| port.receiver.set_deadline(drained));
-        let end = drained + self.trial.waits.settle;
-        while let Some(at) = self.tester.next_event().filter(|at| *at <= end) {
-            self.step(at);
-        }
-        self.act_if_due(end);
-        self.tester.now = end;
-        self.conclude()
-    }
-
-    fn next_departure(&self) -> Option<Instant> {
-        self.sending.iter().filter_map(|sending| sending.next).min()
-    }
-
-    /// Everything that happens at `now`.
-    fn step(&mut self, now: Instant) {
-        self.act_if_due(now);
-        self.tester.now = now;
-        for index in 0..self.sending.len() {
-            while self.sending[index].next.is_some_and(|next| next <= now) {
-                self.send(index);
-                self.plan_next(index);
-            }
-        }
-        self.tester.forward();
-        self.receive();
-    }
-
-    fn act_if_due(&mut self, now: Instant) {
-        let Some((after, action)) = &self.trial.action else { return };
-        let due = self.start + *after;
-        if self.action.is_none() && due <= now {
-            let end = self.tester.device.act(due, action).unwrap_or(due);
-            self.action = Some((due, end));
-        }
-    }
-
-    fn plan_next(&mut self, index: usize) {
-        let sending = &mut self.sending[index];
-        let link = &self.tester.to_device[usize::from(sending.port.0)];
-        let due = sending.transmitter.next_due();
-        sending.next = due.map(|due| sending.sender.departure(due.max(link.free_at())));
-    }
-
-    fn send(&mut self, index: usize) {
-        let now = self.tester.now;
-        let sending = &mut self.sending[index];
-        let emitted = sending.transmitter.emit(now, &mut self.buffer);
-        sending.sender.has_sent(now);
-        let link = &mut self.tester.to_device[usize::from(sending.port.0)];
-        link.send(now, self.buffer[..emitted.len_bytes].to_vec());
-    }
-
-    fn receive(&mut self) {
-        let now = self.tester.now;
-        for (link, port) in self.tester.to_tester.iter_mut().zip(&mut self.receiving) {
-            while let Some(frame) = link.receive(now) {
-                port.arrived += 1;
-                let loses = self.tester.limits.loses_every;
-                if loses.is_some_and(|every| port.arrived.is_multiple_of(every)) {
-                    port.lost_by_tester += 1;
-                } else {
-                    port.receiver.absorb(now, &frame);
-                }
-            }
-        }
-    }
-
-    fn conclude(self) -> TrialResult {
-        let reports: Vec<_> =
-            self.sending.into_iter().map(|s| (s.transmitter.into_report(), 0)).collect();
-        let sent_of = |stream| {
-            let counts = reports.iter().flat_map(|(report, _)| &report.sent_of_stream);
-            counts.filter(|(id, _)| *id == stream).map(|(_, count)| count).sum()
-        };
-        let sent_by = |port| {
-            let report = reports.iter().find(|(report, _)| report.port == port);
-            report.map_or(0, |(report, _)| report.sent_frames)
-        };
-        let mut received = vec![];
-        let mut counters = vec![];
-        for port in self.receiving {
-            let account = port.receiver.into_received(sent_of);
-            counters.push(PortCounters {
-                port: account.port,
-                interface_sent: Some(sent_by(account.port)),
-                interface_received: Some(port.arrived),
-                tester_drops: vec![("simulated ring full".into(), port.lost_by_tester)],
-                control_frames: 0,
-            });
-            received.push(account);
-        }
-        let mut result = self.trial.conclude(self.start, reports, received, counters);
-        result.action = self.action;
-        result
+impl<D> SimTester<D> {
+    /// The moment of true time when so much has passed on the tester's clock.
+    fn after(&self, span: Duration) -> Instant {
+        self.limits.moment(self.limits.reads(self.now) + span)
     }
 }
 
@@ -341,7 +170,7 @@ mod tests {
         DeviceAction, Expectation, PortLoad, Role, Schedule, Segment, Stream, StreamFrame,
         StreamId, ValidityLimits, Waits,
     };
-    use units::FrameRate;
+    use units::{FrameRate, LineRate};
     use wire::signature::{Form, Key};
 
     const GIGABIT: SimPort = SimPort::physical(LineRate::from_gbps(1));
@@ -412,6 +241,105 @@ mod tests {
         let result = run([GIGABIT; 2], Patch::default(), &trial_of(too_fast, 60));
         assert!(!result.is_valid());
         assert_eq!(result.lost_frames(), 0);
+    }
+
+    /// A source that needs 11.42 us between frames at 10 Mb/s: 57.6 us for a frame of 64 bytes and
+    /// its preamble, so 14,488.6 a second instead of 14,880.
+    #[test]
+    fn a_source_with_a_long_gap_offers_less_than_the_medium_takes() {
+        let port = SimPort::physical(LineRate::from_mbps(10)).min_gap(Duration::from_ns(11_420));
+        let maximum = LineRate::from_mbps(10).max_frame_rate(units::FrameSize::MIN_ETHERNET);
+        let trial = trial_of(Schedule::constant(maximum, Duration::from_ms(500)), 60);
+        let result = run([port; 2], Patch::default(), &trial);
+        assert_eq!(result.lost_frames(), 0);
+        let offered = result.sent[0].report.sent_rate().unwrap().fps();
+        assert!((offered - 1e6 / 69.02).abs() < 0.01, "{offered}");
+        assert!(format!("{:?}", result.invalid_reasons()).contains("Shortfall"));
+    }
+
+    /// The tester cannot see that its clock is fast; the device can: 200 ppm above the line rate
+    /// fill a queue of 4 frames before an output at line rate in some 25,000 frames.
+    #[test]
+    fn a_fast_clock_overruns_a_device_at_line_rate() {
+        let maximum = LineRate::from_gbps(1).max_frame_rate(units::FrameSize::MIN_ETHERNET);
+        let offer = |error_ppm| {
+            let limits = Limits { clock_error_ppm: error_ppm, ..Limits::default() };
+            let device = StoreAndForward::with_capacity(maximum, QueueLimit::Frames(4));
+            let mut tester = SimTester::new(&[GIGABIT; 2], device).limits(limits);
+            let trial = trial_of(Schedule::constant(maximum, Duration::from_ms(40)), 60);
+            (tester.run(&trial).unwrap(), tester.device().dropped())
+        };
+        let (result, dropped) = offer(200);
+        assert!(result.is_valid(), "{:?}", result.validity);
+        let rate = result.sent[0].report.sent_rate().unwrap().fps();
+        assert!((rate / maximum.fps() - 1.0).abs() < 1e-6, "as far as it can tell: {rate}");
+        // 59,524 frames x 0.0002 are 11.9 too many; 4 wait, and one is in service.
+        assert!((5..=8).contains(&dropped), "{dropped}");
+        assert_eq!(result.lost_frames(), dropped);
+        assert_eq!(offer(0).1 + offer(-200).1, 0);
+    }
+
+    #[test]
+    fn a_coarse_clock_shows_whole_ticks() {
+        let us = Duration::from_us(1);
+        let limits = Limits { timestamp_resolution: us, ..Limits::default() };
+        let mut tester = SimTester::new(&[GIGABIT; 2], Patch::default()).limits(limits);
+        assert_eq!(tester.describe().tick, us);
+        let result = tester.run(&trial_of(constant(19_000, 100), 1_000)).unwrap();
+        let latency = result.latency().unwrap();
+        // 1,004 bytes at 1 Gb/s, twice: 16.064 us are 16 or, from 0.936 us past a tick, 17 ticks.
+        assert_eq!(latency.min(), Some(us * 16));
+        assert_eq!(latency.max(), Some(us * 17));
+    }
+
+    /// Frames in both directions at once: what the device forwards finds the other port's medium
+    /// taken, and waits for 67.2 us from the start of the frame on it.
+    #[test]
+    fn a_shared_medium_is_waited_for() {
+        let port = SimPort::physical(LineRate::from_mbps(10));
+        let mut trial = trial_of(constant(3_000, 1_000), 60);
+        let back = Stream {
+            id: StreamId(2),
+            from: PortId(1),
+            expect: Expectation::Ports(vec![PortId(0)]),
+            ..trial.streams[0].clone()
+        };
+        trial.streams.push(back);
+        let load = PortLoad { port: PortId(1), order: vec![StreamId(2)], ..trial.loads[0].clone() };
+        trial.loads.push(load);
+        let result = run([port.half_duplex(); 2], Patch::default(), &trial);
+        assert_eq!((result.offered_frames(), result.lost_frames()), (6_000, 0));
+        let free = run([port; 2], Patch::default(), &trial);
+        assert_eq!(free.latency().unwrap().max(), Some(Duration::from_ns(102_400)));
+        let shared = Some(Duration::from_ns(67_200 + 51_200));
+        let latency = result.latency().unwrap();
+        assert_eq!((latency.min(), latency.max()), (shared, shared));
+    }
+
+    /// Every port of 64 at once at line rate, in pairs.
+    #[test]
+    fn any_number_of_ports() {
+        let maximum = LineRate::from_gbps(1).max_frame_rate(units::FrameSize::MIN_ETHERNET);
+        let one = trial_of(Schedule::constant(maximum, Duration::from_us(100)), 60);
+        let mut trial = one.clone();
+        trial.streams.clear();
+        trial.loads.clear();
+        for port in 0..64 {
+            trial.streams.push(Stream {
+                id: StreamId(port),
+                from: PortId(port),
+                expect: Expectation::Ports(vec![PortId(port ^ 1)]),
+                ..one.streams[0].clone()
+            });
+            let order = vec![StreamId(port)];
+            trial.loads.push(PortLoad { port: PortId(port), order, ..one.loads[0].clone() });
+        }
+        let result = SimTester::new(&[GIGABIT; 64], Patch::default()).run(&trial).unwrap();
+        assert!(result.is_valid(), "{:?}", result.validity);
+        assert_eq!((result.offered_frames(), result.lost_frames()), (64 * 149, 0));
+        trial.loads.push(trial.loads[0].clone());
+        let twice = SimTester::new(&[GIGABIT; 64], Patch::default()).run(&trial);
+        assert!(twice.unwrap_err().to_string().contains("port 0 has two loads"));
     }
 
     /// Frame k arrives at k x t and finds the server busy with frame floor(k x t / s): it is

@@ -2,7 +2,7 @@
 
 use crate::bed::*;
 use method::{Destinations, Forwarding, Modifier, Protocol, SuiteConfig, Traffic};
-use sim::{DeviceUnderTest, Patch, SimTester};
+use sim::{DeviceUnderTest, Frame, Lines, Patch, SimTester};
 use std::collections::BTreeMap;
 use trial::{PortId, Role};
 
@@ -14,12 +14,12 @@ struct Recorder {
 }
 
 impl DeviceUnderTest for Recorder {
-    fn handle_frame(&mut self, now: units::Instant, port: PortId, frame: Vec<u8>) {
-        self.frames.push((port, frame.clone()));
+    fn handle_frame(&mut self, now: units::Instant, port: PortId, frame: Frame) {
+        self.frames.push((port, frame.to_vec()));
         self.patch.handle_frame(now, port, frame);
     }
-    fn poll_output(&mut self, now: units::Instant) -> Option<sim::Departing> {
-        self.patch.poll_output(now)
+    fn poll_output(&mut self, now: units::Instant, lines: &Lines<'_>) -> Option<sim::Departing> {
+        self.patch.poll_output(now, lines)
     }
     fn poll_timeout(&self) -> Option<units::Instant> {
         None

@@ -1,0 +1,178 @@
+//! A port of the simulated tester and the link behind it.
+
+use crate::Frame;
+use crate::link::{Link, Pace};
+use crate::medium::{Medium, Way};
+use trial::{PortDescription, PortId};
+use units::{Duration, Instant, LineRate};
+
+/// Whether both ends may send at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Duplex {
+    /// They may.
+    #[default]
+    Full,
+    /// They share the medium (CSMA/CD).
+    Half,
+}
+
+/// A port of the simulated tester and the link behind it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SimPort {
+    /// Nominal rate of the link.
+    pub line_rate: LineRate,
+    /// Whether frames take their time at that rate; false for a virtual link.
+    pub line_rate_is_physical: bool,
+    /// One way, between tester and device.
+    pub propagation: Duration,
+    /// Who may send when.
+    pub duplex: Duplex,
+    /// The shortest gap, from the end of a frame to the next one's preamble, that the tester can
+    /// send with; the legal minimum of 96 bit times where that is longer.
+    pub min_gap: Duration,
+}
+
+impl SimPort {
+    /// A link on which frames take their time.
+    pub const fn physical(line_rate: LineRate) -> Self {
+        SimPort {
+            line_rate,
+            line_rate_is_physical: true,
+            propagation: Duration::ZERO,
+            duplex: Duplex::Full,
+            min_gap: Duration::ZERO,
+        }
+    }
+    /// A link whose rate is only a name, as with a veth.
+    pub const fn nominal(line_rate: LineRate) -> Self {
+        SimPort { line_rate_is_physical: false, ..SimPort::physical(line_rate) }
+    }
+    /// The same with a propagation delay.
+    pub const fn propagation(mut self, propagation: Duration) -> Self {
+        self.propagation = propagation;
+        self
+    }
+    /// The same with both ends sharing the medium.
+    pub const fn half_duplex(mut self) -> Self {
+        self.duplex = Duplex::Half;
+        self
+    }
+    /// The same with a tester that needs a longer gap.
+    pub const fn min_gap(mut self, min_gap: Duration) -> Self {
+        self.min_gap = min_gap;
+        self
+    }
+
+    pub(crate) fn describe(&self, id: PortId) -> PortDescription {
+        PortDescription {
+            id,
+            name: format!("sim{}", id.0),
+            port_type: "simulated".into(),
+            reason: "virtual time".into(),
+            line_rate: self.line_rate,
+            line_rate_is_physical: self.line_rate_is_physical,
+            max_frame_size_bytes: 65_535,
+            mac: format!("02:00:00:00:00:{:02x}", id.0),
+            driver: "none".into(),
+        }
+    }
+
+    /// The link, whose tester end runs fast by `error_ppm`.
+    pub(crate) fn cable(&self, id: PortId, error_ppm: i32, heard_after: Option<u32>) -> Cable {
+        let rate = self.line_rate_is_physical.then_some(self.line_rate);
+        let fast = rate.map(|rate| off_by(rate, error_ppm));
+        let tester = Pace::new(fast, self.min_gap);
+        let device = Pace::new(rate, Duration::ZERO);
+        match self.duplex {
+            Duplex::Full => Cable::Full {
+                to_device: Link::new(tester, self.propagation, heard_after),
+                to_tester: Link::new(device, self.propagation, None),
+            },
+            Duplex::Half => {
+                Cable::Half(Medium::new([tester, device], self.propagation, id.0.into()))
+            }
+        }
+    }
+}
+
+fn off_by(rate: LineRate, error_ppm: i32) -> LineRate {
+    let bps = u128::from(rate.bps()) * (1_000_000 + i128::from(error_ppm)).max(1) as u128;
+    LineRate::from_bps(((bps + 500_000) / 1_000_000).max(1) as u64)
+}
+
+/// A link with both its directions.
+#[derive(Clone, Debug)]
+pub(crate) enum Cable {
+    Full { to_device: Link, to_tester: Link },
+    Half(Medium),
+}
+
+impl Cable {
+    fn link(&mut self, way: Way) -> Result<&mut Link, &mut Medium> {
+        match (self, way) {
+            (Cable::Full { to_device, .. }, Way::ToDevice) => Ok(to_device),
+            (Cable::Full { to_tester, .. }, Way::ToTester) => Ok(to_tester),
+            (Cable::Half(medium), _) => Err(medium),
+        }
+    }
+
+    /// When a frame may start, as far as its sender can tell at `now`.
+    #[inline]
+    pub(crate) fn free_at(&self, way: Way, now: Instant) -> Instant {
+        match (self, way) {
+            (Cable::Full { to_device, .. }, Way::ToDevice) => to_device.free_at(),
+            (Cable::Full { to_tester, .. }, Way::ToTester) => to_tester.free_at(),
+            (Cable::Half(medium), _) => medium.free_at(way, now),
+        }
+    }
+
+    /// Sends a frame, at `now` or as soon as the link is free.
+    #[inline]
+    pub(crate) fn send(&mut self, way: Way, now: Instant, frame: Frame) {
+        match self.link(way) {
+            Ok(link) => link.send(now, frame),
+            Err(medium) => medium.send(way, now, frame),
+        }
+    }
+
+    /// Collisions so far, and frames of the tester's that were given up after the last attempt.
+    pub(crate) fn collisions(&self) -> (u64, u64) {
+        match self {
+            Cable::Full { .. } => (0, 0),
+            Cable::Half(medium) => (medium.collisions(), medium.given_up(Way::ToDevice)),
+        }
+    }
+
+    /// When something happens on the link.
+    #[inline]
+    pub(crate) fn next_event(&self) -> Option<Instant> {
+        match self {
+            Cable::Full { to_device, to_tester } => {
+                to_device.next_arrival().into_iter().chain(to_tester.next_arrival()).min()
+            }
+            Cable::Half(medium) => medium.next_event(),
+        }
+    }
+
+    /// The next frame that was heard of by now, and when.
+    #[inline]
+    pub(crate) fn receive(&mut self, way: Way, now: Instant) -> Option<(Instant, Frame)> {
+        match self.link(way) {
+            Ok(link) => link.receive(now),
+            Err(medium) => medium.receive(way, now),
+        }
+    }
+}
+
+/// The device's view of its links: when it may send.
+pub struct Lines<'a>(pub(crate) &'a [Cable]);
+
+impl Lines<'_> {
+    /// When the next frame may start at a port, as far as can be told at `now`. A device that does
+    /// not ask has an endless queue at its output, as a virtual link has.
+    #[inline]
+    pub fn free_at(&self, port: PortId, now: Instant) -> Instant {
+        let cable = self.0.get(usize::from(port.0));
+        cable.map_or(Instant::ZERO, |cable| cable.free_at(Way::ToTester, now))
+    }
+}

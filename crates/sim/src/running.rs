@@ -1,0 +1,335 @@
+//! A trial under way in virtual time.
+//!
+//! Events are kept one a port and one for the device, in a flat list: with few ports a look
+//! through it beats any heap. On a full-duplex link the next frame's departure depends on nothing
+//! but its port, so it is made ahead, and what is kept is its arrival at the device: one event a
+//! frame on the way in. On the way out there is none: as soon as the device lets go of a frame,
+//! its arrival is known, and the receiver accounts for it at that time.
+
+use crate::medium::Way;
+use crate::port::Cable;
+use crate::sender::Sender;
+use crate::{DeviceUnderTest, Frame, SimTester};
+use trial::{
+    PortCounters, PortId, ReceivePlan, Receiver, TransmitPlan, TransmitReport, Transmitter, Trial,
+    TrialResult,
+};
+use units::Instant;
+
+pub(crate) struct Running<'a, D> {
+    tester: &'a mut SimTester<D>,
+    trial: &'a Trial,
+    /// On the tester's clock.
+    start: Instant,
+    sending: Vec<Option<Sending<'a>>>,
+    receiving: Vec<Receiving<'a>>,
+    /// When something happens next at each port, and last in the device.
+    events: Vec<Instant>,
+    /// Ports that have not sent everything yet.
+    unfinished: usize,
+    /// The latest departure planned so far, in true time.
+    last_departure: Instant,
+    action: Option<(Instant, Instant)>,
+}
+
+struct Sending<'a> {
+    transmitter: Transmitter<'a>,
+    sender: Sender,
+    longest_bytes: usize,
+    next: Next,
+    /// Collisions on its medium and frames given up before the trial.
+    before: (u64, u64),
+}
+
+/// What a port sends next.
+enum Next {
+    Nothing,
+    /// It has left, and the device will hear of it.
+    UnderWay(Instant, Frame),
+    /// It will leave, if the link is free then.
+    Leaves(Instant),
+}
+
+struct Receiving<'a> {
+    receiver: Receiver<'a>,
+    arrived: u64,
+    damaged: u64,
+    lost_by_tester: u64,
+}
+
+impl<'a, D: DeviceUnderTest> Running<'a, D> {
+    pub(crate) fn new(
+        tester: &'a mut SimTester<D>,
+        trial: &'a Trial,
+        transmit: &'a [TransmitPlan],
+        receive: &'a [ReceivePlan],
+    ) -> Self {
+        let start = tester.limits.reads(tester.now);
+        let tick = tester.limits.tick();
+        let sending = receive.iter().map(|port| {
+            let plan = transmit.iter().find(|plan| plan.port == port.port)?;
+            Some(Sending {
+                transmitter: Transmitter::new(plan, start, tick),
+                sender: Sender::new(tester.limits, start),
+                longest_bytes: plan.set.longest_bytes(),
+                next: Next::Nothing,
+                before: tester.cables[usize::from(port.port.0)].collisions(),
+            })
+        });
+        let receiving = receive.iter().map(|plan| Receiving {
+            receiver: Receiver::new(plan, start, tick),
+            arrived: 0,
+            damaged: 0,
+            lost_by_tester: 0,
+        });
+        let mut running = Running {
+            trial,
+            start,
+            sending: sending.collect(),
+            receiving: receiving.collect(),
+            events: vec![Instant::FAR_FUTURE; receive.len() + 1],
+            unfinished: transmit.len(),
+            last_departure: tester.now,
+            action: None,
+            tester,
+        };
+        for port in 0..running.sending.len() {
+            running.plan_next(port);
+            running.note_event(port);
+        }
+        running.poll_device();
+        running
+    }
+
+    pub(crate) fn run(mut self) -> TrialResult {
+        while self.unfinished > 0 && self.step(Instant::FAR_FUTURE) {}
+        let sent = self.last_departure;
+        let waits = self.trial.waits;
+        let drained = self.tester.limits.reads(sent) + waits.drain;
+        self.receiving.iter_mut().for_each(|port| port.receiver.set_deadline(drained));
+        let end = self.tester.limits.moment(drained + waits.settle);
+        while self.step(end) {}
+        self.act_if_due(end);
+        self.tester.now = end;
+        self.conclude()
+    }
+
+    /// The next event, if it comes by `end`; false where none does.
+    #[inline]
+    fn step(&mut self, end: Instant) -> bool {
+        let mut next = 0;
+        for index in 1..self.events.len() {
+            if self.events[index] < self.events[next] {
+                next = index;
+            }
+        }
+        let at = self.events[next];
+        if at > end || at == Instant::FAR_FUTURE {
+            return false;
+        }
+        self.act_if_due(at);
+        self.tester.now = self.tester.now.max(at);
+        if next < self.sending.len() {
+            self.at_port(next, at);
+        }
+        self.poll_device();
+        if next < self.sending.len() {
+            self.note_event(next);
+        }
+        true
+    }
+
+    /// Everything that happens at a port at `now`.
+    #[inline]
+    fn at_port(&mut self, port: usize, now: Instant) {
+        let id = PortId(port as u16);
+        while let Some((heard, frame)) = self.tester.cables[port].receive(Way::ToDevice, now) {
+            self.tester.device.handle_frame(heard, id, frame);
+        }
+        self.send(port, id, now);
+        while let Some((arrives, frame)) = self.tester.cables[port].receive(Way::ToTester, now) {
+            self.absorb(port, arrives, frame);
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, port: usize, id: PortId, now: Instant) {
+        let Some(sending) = &mut self.sending[port] else { return };
+        match &mut sending.next {
+            Next::UnderWay(heard, frame) if *heard <= now => {
+                let (heard, frame) = (*heard, std::mem::take(frame));
+                self.tester.device.handle_frame(heard, id, frame);
+                self.plan_next(port);
+            }
+            Next::Leaves(at) => {
+                let free_at = self.tester.cables[port].free_at(Way::ToDevice, now);
+                if *at <= now && free_at <= now {
+                    let frame = self.emit(port, now);
+                    self.tester.cables[port].send(Way::ToDevice, now, frame);
+                }
+                self.plan_next(port);
+            }
+            Next::UnderWay(..) | Next::Nothing => {}
+        }
+    }
+
+    /// Decides when the port's next frame leaves.
+    #[inline]
+    fn plan_next(&mut self, port: usize) {
+        let Some(sending) = &mut self.sending[port] else { return };
+        let limits = self.tester.limits;
+        sending.next = Next::Nothing;
+        let Some(due) = sending.transmitter.next_due() else {
+            self.unfinished -= 1;
+            return;
+        };
+        let earliest = |free_at: Instant| {
+            let due = due.max(limits.reads(free_at));
+            limits.moment(sending.sender.departure(due)).max(free_at)
+        };
+        match &mut self.tester.cables[port] {
+            Cable::Full { to_device, .. } => {
+                let departs = earliest(to_device.free_at());
+                let frame = self.emit(port, departs);
+                let Cable::Full { to_device, .. } = &mut self.tester.cables[port] else { return };
+                let heard = to_device.take(departs, frame.size());
+                if let Some(sending) = &mut self.sending[port] {
+                    sending.next = Next::UnderWay(heard, frame);
+                }
+            }
+            Cable::Half(medium) => {
+                let free_at = medium.free_at(Way::ToDevice, self.tester.now);
+                // While the medium is not to be had, its next event will ask again.
+                let leaves =
+                    if free_at == Instant::FAR_FUTURE { free_at } else { earliest(free_at) };
+                sending.next = Next::Leaves(leaves);
+            }
+        }
+    }
+
+    /// The port's next frame, as it leaves at `departs`.
+    #[inline]
+    fn emit(&mut self, port: usize, departs: Instant) -> Frame {
+        let mut bytes = self.tester.spare.pop().unwrap_or_default();
+        let Some(sending) = &mut self.sending[port] else { return Frame::default() };
+        bytes.resize(sending.longest_bytes, 0);
+        let shown = self.tester.limits.reads(departs);
+        let emitted = sending.transmitter.emit(shown, &mut bytes);
+        bytes.truncate(emitted.len_bytes);
+        sending.sender.has_sent(shown);
+        self.last_departure = self.last_departure.max(departs);
+        Frame::from(bytes)
+    }
+
+    /// Takes what the device lets go of.
+    #[inline]
+    fn poll_device(&mut self) {
+        let now = self.tester.now;
+        while let Some((port, frame)) = self.tester.next_output() {
+            match &mut self.tester.cables[port] {
+                Cable::Full { to_tester, .. } => {
+                    let arrives = to_tester.take(now, frame.size());
+                    if to_tester.next_arrival().is_none() && self.counts_for_sure(arrives) {
+                        self.absorb(port, arrives, frame);
+                        continue;
+                    }
+                    let Cable::Full { to_tester, .. } = &mut self.tester.cables[port] else {
+                        continue;
+                    };
+                    to_tester.keep(arrives, frame);
+                }
+                Cable::Half(medium) => medium.send(Way::ToTester, now, frame),
+            }
+            self.note_event(port);
+        }
+        let device = self.sending.len();
+        self.events[device] = self.tester.device.poll_timeout().unwrap_or(Instant::FAR_FUTURE);
+    }
+
+    /// Whether what arrives then is in time, whatever else is sent.
+    #[inline]
+    fn counts_for_sure(&self, arrives: Instant) -> bool {
+        let limits = &self.tester.limits;
+        limits.reads(arrives) <= limits.reads(self.last_departure) + self.trial.waits.drain
+    }
+
+    fn absorb(&mut self, port: usize, arrives: Instant, frame: Frame) {
+        let receiving = &mut self.receiving[port];
+        if frame.damaged {
+            receiving.damaged += 1;
+        } else {
+            receiving.arrived += 1;
+            let loses = self.tester.limits.loses_every;
+            if loses.is_some_and(|every| receiving.arrived.is_multiple_of(every)) {
+                receiving.lost_by_tester += 1;
+            } else {
+                receiving.receiver.absorb(self.tester.limits.reads(arrives), &frame);
+            }
+        }
+        self.tester.spare.push(frame.bytes);
+    }
+
+    #[inline]
+    fn note_event(&mut self, port: usize) {
+        let sending = self.sending[port].as_ref().map(|sending| &sending.next);
+        let sends = match sending {
+            Some(Next::UnderWay(at, _) | Next::Leaves(at)) => *at,
+            Some(Next::Nothing) | None => Instant::FAR_FUTURE,
+        };
+        let link = self.tester.cables[port].next_event().unwrap_or(Instant::FAR_FUTURE);
+        self.events[port] = sends.min(link);
+    }
+
+    fn act_if_due(&mut self, now: Instant) {
+        let Some((after, action)) = &self.trial.action else { return };
+        let due = self.tester.limits.moment(self.start + *after);
+        if self.action.is_none() && due <= now {
+            let end = self.tester.device.act(due, action).unwrap_or(due);
+            let limits = &self.tester.limits;
+            self.action = Some((limits.reads(due), limits.reads(end)));
+        }
+    }
+
+    fn conclude(self) -> TrialResult {
+        let mut notes = vec![];
+        let mut reports: Vec<(TransmitReport, u64)> = vec![];
+        for (port, sending) in self.sending.into_iter().enumerate() {
+            let Some(sending) = sending else { continue };
+            let (collisions, given_up) = self.tester.cables[port].collisions();
+            if collisions > sending.before.0 {
+                let collisions = collisions - sending.before.0;
+                notes.push(format!("{collisions} collisions at port {port}"));
+            }
+            reports.push((sending.transmitter.into_report(), given_up - sending.before.1));
+        }
+        let sent_of = |stream| {
+            let counts = reports.iter().flat_map(|(report, _)| &report.sent_of_stream);
+            counts.filter(|(id, _)| *id == stream).map(|(_, count)| count).sum()
+        };
+        let sent_by = |port| {
+            let report = reports.iter().find(|(report, _)| report.port == port);
+            report.map_or(0, |(report, _)| report.sent_frames)
+        };
+        let mut received = vec![];
+        let mut counters = vec![];
+        for port in self.receiving {
+            let account = port.receiver.into_received(sent_of);
+            if port.damaged > 0 {
+                let (frames, port) = (port.damaged, account.port);
+                notes.push(format!("{frames} frames came out with a bad FCS at {port}"));
+            }
+            counters.push(PortCounters {
+                port: account.port,
+                interface_sent: Some(sent_by(account.port)),
+                interface_received: Some(port.arrived),
+                tester_drops: vec![("simulated ring full".into(), port.lost_by_tester)],
+                control_frames: 0,
+            });
+            received.push(account);
+        }
+        let mut result = self.trial.conclude(self.start, reports, received, counters);
+        result.action = self.action;
+        result.notes.extend(notes);
+        result
+    }
+}
