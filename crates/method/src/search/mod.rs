@@ -7,11 +7,13 @@
 
 mod bisect;
 mod final_check;
+mod gap_steps;
 mod loss_verification;
 pub mod mlrsearch;
 
 pub use bisect::Bisect;
 pub use final_check::FinalCheck;
+pub use gap_steps::GapSteps;
 pub use loss_verification::LossVerification;
 
 /// A policy for the next load.
