@@ -56,6 +56,12 @@ pub struct Open<'a> {
 }
 
 impl<'a> Open<'a> {
+    /// The same without a borrow.
+    pub fn into_owned(self) -> Open<'static> {
+        let Open { client_string, .. } = self;
+        Open { client_string: client_string.into_owned(), ..self }
+    }
+
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         require(WHAT, bytes, CLIENT_STRING)?;
         let flags = u16_at(bytes, FLAGS);

@@ -1,0 +1,95 @@
+//! How fast data comes in, and from that how long to wait for more (RFC 998 section 5.2.2 with
+//! RFC 1030's adaptive estimate, section 7 there).
+
+use crate::Burst;
+use units::{Duration, Instant};
+
+/// A running mean of the time between data packets.
+#[derive(Clone, Debug)]
+pub struct Arrivals {
+    mean: Duration,
+    last: Option<Instant>,
+}
+
+impl Arrivals {
+    /// Starts from the rate agreed on.
+    pub fn new(burst: Burst) -> Self {
+        Arrivals { mean: burst.packet_interval(), last: None }
+    }
+
+    /// A data packet arrives.
+    ///
+    /// The mean reaches over several bursts, since within one the gaps say nothing of the rate. A
+    /// gap counts for at most ten times the mean and two intervals: a pause is no slow network,
+    /// but a network that has become slow is believed step by step.
+    pub fn observe(&mut self, now: Instant, burst: Burst) {
+        if let Some(last) = self.last {
+            let gap = now.since(last).min(self.mean * 10 + burst.interval() * 2);
+            let weight = 16.max(4 * u64::from(burst.size_packets));
+            let kept = self.mean.as_ps() as u128 * u128::from(weight - 1);
+            let mean = (kept + u128::from(gap.as_ps())) / u128::from(weight);
+            self.mean = Duration::from_ps(mean as u64);
+        }
+        self.last = Some(now);
+    }
+
+    /// The data timer for `missing` packets: half as long again as they should take, two bursts
+    /// for what may be ahead of them, half a round trip for the request on its way, and a margin.
+    /// A sender keeps to its bursts, so no estimate below their rate is believed. (The constants
+    /// are our choice; RFC 998 asks for "bursts times burst rate plus a variance".)
+    pub fn data_timer(
+        &self,
+        missing: u64,
+        burst: Burst,
+        round_trip: Duration,
+        margin: Duration,
+    ) -> Duration {
+        let mean = self.mean.max(burst.packet_interval());
+        let transfer = Duration::from_ps(mean.as_ps() / 2 * 3) * missing;
+        let on_its_way = Duration::from_ps(round_trip.as_ps() / 2);
+        transfer + burst.interval() * 2 + on_its_way + margin
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BURST: Burst = Burst { size_packets: 5, interval_ms: 50 };
+
+    fn timer(arrivals: &Arrivals, missing: u64) -> Duration {
+        arrivals.data_timer(missing, BURST, Duration::from_ms(30), Duration::from_ms(7))
+    }
+
+    #[test]
+    fn at_the_rate_agreed_on_the_timer_is_half_as_long_again_as_the_transfer() {
+        let arrivals = Arrivals::new(BURST);
+        // 10 packets of 10 ms, half again; two intervals; half a round trip; the margin.
+        assert_eq!(timer(&arrivals, 10), Duration::from_ms(150 + 100 + 15 + 7));
+    }
+
+    #[test]
+    fn a_network_that_slows_down_lengthens_the_timer_and_a_faster_one_does_not_shorten_it() {
+        let mut slow = Arrivals::new(BURST);
+        let mut fast = Arrivals::new(BURST);
+        for k in 1..=400 {
+            slow.observe(Instant::ZERO + Duration::from_ms(600) * k, BURST);
+            fast.observe(Instant::ZERO + Duration::from_us(1) * k, BURST);
+        }
+        let rest = Duration::from_ms(100 + 15 + 7);
+        let of_slow = timer(&slow, 10) - rest;
+        assert!(of_slow > Duration::from_ms(8_900) && of_slow <= Duration::from_ms(9_000));
+        assert_eq!(timer(&fast, 10), timer(&Arrivals::new(BURST), 10));
+    }
+
+    #[test]
+    fn bursts_are_not_taken_for_a_rate() {
+        let mut arrivals = Arrivals::new(BURST);
+        for k in 0..100 {
+            let start = Instant::ZERO + BURST.interval() * k;
+            (0..5).for_each(|n| arrivals.observe(start + Duration::from_us(10) * n, BURST));
+        }
+        let mean_ms = arrivals.mean.as_us() as f64 / 1e3;
+        assert!((8.0..12.0).contains(&mean_ms), "{mean_ms}");
+    }
+}

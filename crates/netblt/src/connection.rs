@@ -1,0 +1,614 @@
+//! One connection: opening, a transfer one way, and the three ways to close (RFC 998 section 5).
+
+use crate::counters::Counters;
+use crate::event::{Event, Outcome};
+use crate::receiver::Receiver;
+use crate::sender::Sender;
+use crate::terms::{Burst, Limits, Terms, Timing};
+use std::collections::VecDeque;
+use units::{Duration, Instant};
+use wire::netblt::{Header, Mode, NullAck, Open, Packet, Repr, Text};
+
+/// An OPEN or QUIT is repeated after a wait that doubles up to this many times the first.
+const LONGEST_WAIT: u64 = 8;
+/// Waits for repeated QUITs of a peer that our QUITACK did not reach.
+const QUIT_DALLIES: u64 = 4;
+/// KEEPALIVEs that fit into the other end's death timer (RFC 998 section 5.2.3).
+const KEEPALIVES: u64 = 4;
+
+/// What an OPEN says beside the limits.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening<'a> {
+    /// Different from that of earlier connections between the same ports; best drawn at random.
+    pub connection_id: u32,
+    /// Which way the data goes.
+    pub mode: Mode,
+    /// For the other client; 0 for unknown.
+    pub transfer_size_bytes: u32,
+    /// For the other client.
+    pub client_string: &'a str,
+}
+
+/// Where a connection is in its life.
+#[derive(Clone, Debug)]
+enum Life {
+    /// OPEN was sent, or is about to be.
+    Opening { attempts: u32, again: Repeat },
+    /// Data goes over it.
+    Open,
+    /// All is sent and OK; repeated OKs are answered until then.
+    Dallying { until: Instant },
+    /// QUIT was sent and wants its QUITACK.
+    Quitting { again: Repeat },
+    /// QUIT was answered; repeated ones are until then.
+    QuitDallying { until: Instant },
+    /// Over.
+    Closed,
+}
+
+/// Something repeated at growing waits.
+#[derive(Clone, Copy, Debug)]
+struct Repeat {
+    at: Instant,
+    wait: Duration,
+}
+
+impl Repeat {
+    fn starting(now: Instant, wait: Duration) -> Repeat {
+        Repeat { at: now + wait, wait }
+    }
+    fn next(self, now: Instant, first: Duration) -> Repeat {
+        Repeat::starting(now, (self.wait * 2).min(first * LONGEST_WAIT))
+    }
+}
+
+/// What is done at this end.
+#[derive(Clone, Debug)]
+enum Role {
+    /// Not agreed yet.
+    Waiting,
+    Sending(Box<Sender>),
+    Receiving(Box<Receiver>),
+}
+
+/// One-off packets that are to leave.
+#[derive(Clone, Debug, Default)]
+struct Due {
+    open: bool,
+    response: bool,
+    quit: bool,
+    quit_ack: bool,
+    keepalive: bool,
+    done: bool,
+    abort: bool,
+    /// ABORT for somebody else who uses these ports.
+    stranger: bool,
+}
+
+/// A connection seen from one end. See the crate's documentation for its verbs.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    limits: Limits,
+    timing: Timing,
+    header: Header,
+    mode: Mode,
+    active: bool,
+    connection_id: u32,
+    transfer_size_bytes: u32,
+    client_string: String,
+    peer_string: Vec<u8>,
+    life: Life,
+    role: Role,
+    terms: Option<Terms>,
+    reason: String,
+    due: Due,
+    last_heard: Instant,
+    last_said: Instant,
+    counters: Counters,
+    events: VecDeque<Event>,
+}
+
+impl Connection {
+    /// The active end: sends OPEN.
+    pub fn open(
+        now: Instant,
+        header: Header,
+        limits: Limits,
+        timing: Timing,
+        opening: Opening<'_>,
+    ) -> Connection {
+        let Opening { connection_id, mode, transfer_size_bytes, client_string } = opening;
+        let again = Repeat::starting(now, timing.open_timeout);
+        let life = Life::Opening { attempts: 1, again };
+        Connection {
+            limits: limits.sane(),
+            timing,
+            header,
+            mode,
+            active: true,
+            connection_id,
+            transfer_size_bytes,
+            client_string: client_string.to_owned(),
+            peer_string: Vec::new(),
+            life,
+            role: Role::Waiting,
+            terms: None,
+            reason: String::new(),
+            due: Due { open: true, ..Due::default() },
+            last_heard: now,
+            last_said: now,
+            counters: Counters::default(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The passive end: answers an OPEN with RESPONSE. `header` is that of this end's packets. An
+    /// error is the reason to refuse.
+    pub fn accept(
+        now: Instant,
+        header: Header,
+        limits: Limits,
+        timing: Timing,
+        open: &Open<'_>,
+        client_string: &str,
+    ) -> Result<Connection, &'static str> {
+        let limits = limits.sane();
+        let terms = Terms::answering(&limits, open)?;
+        let opening = Opening {
+            connection_id: open.connection_id,
+            mode: open.mode,
+            transfer_size_bytes: open.transfer_size_bytes,
+            client_string,
+        };
+        let mut connection = Connection {
+            active: false,
+            peer_string: open.client_string.as_bytes().to_vec(),
+            due: Due { response: true, ..Due::default() },
+            ..Connection::open(now, header, limits, timing, opening)
+        };
+        connection.begin(terms);
+        Ok(connection)
+    }
+
+    fn begin(&mut self, terms: Terms) {
+        let sends = self.active == (self.mode == Mode::Write);
+        self.role = if sends {
+            Role::Sending(Box::new(Sender::new(terms, &self.limits, &self.timing)))
+        } else {
+            Role::Receiving(Box::new(Receiver::new(terms, &self.timing)))
+        };
+        self.terms = Some(terms);
+        self.life = Life::Open;
+        self.events.push_back(Event::Opened);
+    }
+}
+
+/// Getters.
+impl Connection {
+    /// What was agreed on, once it was.
+    pub fn terms(&self) -> Option<Terms> {
+        self.terms
+    }
+    /// What happened so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+    /// Tells this connection from others between the same ports.
+    pub fn connection_id(&self) -> u32 {
+        self.connection_id
+    }
+    /// Whether this end sent the OPEN.
+    pub fn is_active(&self) -> bool {
+        self.active
+    }
+    /// What the other client said in OPEN or RESPONSE.
+    pub fn peer_string(&self) -> &[u8] {
+        &self.peer_string
+    }
+    /// What the active end said of the size of the transfer; 0 for unknown.
+    pub fn transfer_size_bytes(&self) -> u32 {
+        self.transfer_size_bytes
+    }
+    /// The rate in force, as far as this end knows.
+    pub fn burst(&self) -> Option<Burst> {
+        match &self.role {
+            Role::Waiting => None,
+            Role::Sending(sender) => Some(sender.burst()),
+            Role::Receiving(receiver) => Some(receiver.burst()),
+        }
+    }
+    /// Buffers that the client may hand over now, to fill the number agreed on.
+    pub fn buffers_wanted(&self) -> usize {
+        match (&self.life, &self.role) {
+            (Life::Open, Role::Sending(sender)) => sender.buffers_wanted(),
+            (Life::Open, Role::Receiving(receiver)) => receiver.buffers_wanted(),
+            _ => 0,
+        }
+    }
+    /// Whether [`poll_event`](Connection::poll_event) has something.
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+    /// Over, with nothing left to say: it can be dropped.
+    pub fn is_over(&self) -> bool {
+        let Due { abort, done, quit_ack, .. } = self.due;
+        matches!(self.life, Life::Closed) && !abort && !done && !quit_ack
+    }
+}
+
+/// Commands of the client.
+impl Connection {
+    /// Hands over a buffer to send: of the size agreed on, or any smaller if it is the `last`.
+    /// Gives it back if that is not so, if this end does not send, or after the last one.
+    pub fn send_buffer(&mut self, data: Vec<u8>, last: bool) -> Result<(), Vec<u8>> {
+        match (&self.life, &mut self.role) {
+            (Life::Open, Role::Sending(sender)) => sender.supply(data, last),
+            _ => Err(data),
+        }
+    }
+    /// Hands over memory to receive a buffer in; any, even none, since it is fitted when data
+    /// comes. Dropped if this end does not receive.
+    pub fn supply_buffer(&mut self, memory: Vec<u8>) {
+        if let (Life::Open, Role::Receiving(receiver)) = (&self.life, &mut self.role) {
+            receiver.supply(memory);
+        }
+    }
+    /// The receiving client offers another rate, with the next OK. The sender may restrict it.
+    pub fn offer_burst(&mut self, burst: Burst) {
+        if let Role::Receiving(receiver) = &mut self.role {
+            receiver.offer(burst);
+        }
+    }
+    /// The client wants no more. The other end is told until it confirms or counts as dead.
+    pub fn quit(&mut self, now: Instant, reason: &str) {
+        match self.life {
+            Life::Opening { .. } => self.abort(reason),
+            Life::Open => {
+                self.reason = reason.to_owned();
+                self.due.quit = true;
+                self.last_heard = now;
+                let again = Repeat::starting(now, self.timing.open_timeout);
+                self.life = Life::Quitting { again };
+            }
+            _ => {}
+        }
+    }
+    /// Breaks off at once; the other end is told, once.
+    pub fn abort(&mut self, reason: &str) {
+        if !matches!(self.life, Life::Closed) {
+            self.reason = reason.to_owned();
+            self.due.abort = true;
+            self.close(Outcome::Aborted { by_peer: false, reason: reason.to_owned() });
+        }
+    }
+
+    fn close(&mut self, outcome: Outcome) {
+        // A dallying sender has told its client already.
+        if !matches!(self.life, Life::Dallying { .. } | Life::QuitDallying { .. } | Life::Closed) {
+            self.events.push_back(Event::Closed(outcome));
+        }
+        self.life = Life::Closed;
+        self.role = Role::Waiting;
+    }
+}
+
+/// What comes from outside.
+impl Connection {
+    /// Takes in a packet of this connection's addresses and ports.
+    pub fn handle_packet(&mut self, now: Instant, packet: &Packet<'_>) {
+        self.counters.packets_received += 1;
+        if matches!(self.life, Life::Closed) {
+            return;
+        }
+        match packet {
+            Packet::Open(open) => return self.handle_open(now, open),
+            Packet::Response(answer) => return self.handle_response(now, answer),
+            Packet::Refused(reason) => return self.handle_refused(reason),
+            // Half open: nothing else means anything yet; what matters will be repeated.
+            _ if matches!(self.life, Life::Opening { .. })
+                && !matches!(packet, Packet::Abort(_)) =>
+            {
+                self.counters.unexpected_packets += 1;
+                return;
+            }
+            _ => self.last_heard = now,
+        }
+        match packet {
+            Packet::Abort(reason) => {
+                self.close(Outcome::Aborted { by_peer: true, reason: reason.to_string() });
+            }
+            Packet::Quit(reason) => self.handle_quit(now, reason),
+            Packet::QuitAck => self.handle_quit_ack(),
+            Packet::KeepAlive => {}
+            _ => self.handle_transfer(now, packet),
+        }
+    }
+
+    fn handle_transfer(&mut self, now: Instant, packet: &Packet<'_>) {
+        let (counters, events) = (&mut self.counters, &mut self.events);
+        let healthy = match (&mut self.role, packet) {
+            (Role::Sending(sender), Packet::Control(messages)) => {
+                sender.handle_control(messages, counters, events)
+            }
+            (Role::Sending(_), Packet::Done) => {
+                if matches!(self.life, Life::Dallying { .. }) {
+                    self.life = Life::Closed;
+                }
+                Ok(())
+            }
+            (Role::Receiving(receiver), Packet::Data(data)) => {
+                receiver.handle_data(now, data, false, counters, events)
+            }
+            (Role::Receiving(receiver), Packet::LastData(data)) => {
+                receiver.handle_data(now, data, true, counters, events)
+            }
+            (Role::Receiving(receiver), Packet::NullAck(ack)) => {
+                let NullAck { high_consecutive, burst_size_packets, burst_interval_ms } = *ack;
+                receiver.acknowledge(now, high_consecutive, counters);
+                receiver.adopt(Burst {
+                    size_packets: burst_size_packets,
+                    interval_ms: burst_interval_ms,
+                });
+                Ok(())
+            }
+            _ => {
+                counters.unexpected_packets += 1;
+                Ok(())
+            }
+        };
+        match healthy {
+            Ok(()) => self.close_if_finished(now, matches!(packet, Packet::Control(_))),
+            Err(reason) => self.abort(reason),
+        }
+    }
+
+    fn close_if_finished(&mut self, now: Instant, control: bool) {
+        match (&self.life, &self.role) {
+            (Life::Open, Role::Receiving(receiver)) if receiver.is_finished() => {
+                self.due.done = true;
+                self.close(Outcome::Complete);
+            }
+            (Life::Open, Role::Sending(sender)) if sender.is_finished() => {
+                let until = now + sender.dally();
+                self.events.push_back(Event::Closed(Outcome::Complete));
+                self.life = Life::Dallying { until };
+            }
+            // The receiver still repeats its OK.
+            (Life::Dallying { .. }, Role::Sending(sender)) if control => {
+                self.life = Life::Dallying { until: now + sender.dally() };
+            }
+            _ => {}
+        }
+    }
+
+    /// RFC 998 section 5.1: with this connection's identifier our RESPONSE was lost; with another
+    /// it is an attempt at a second connection between the same ports, answered with ABORT.
+    fn handle_open(&mut self, now: Instant, open: &Open<'_>) {
+        if open.connection_id == self.connection_id && !self.active {
+            self.last_heard = now;
+            self.due.response = true;
+        } else {
+            self.counters.unexpected_packets += 1;
+            self.due.stranger = open.connection_id != self.connection_id;
+        }
+    }
+
+    fn handle_response(&mut self, now: Instant, answer: &Open<'_>) {
+        let mine = answer.connection_id == self.connection_id && self.active;
+        let opening = matches!(self.life, Life::Opening { .. });
+        if !mine || !opening {
+            self.counters.unexpected_packets += u64::from(!mine);
+            // While opening, it is late and was meant for an earlier attempt.
+            self.due.stranger = !opening && answer.connection_id != self.connection_id;
+            return;
+        }
+        self.last_heard = now;
+        self.due.open = false;
+        let terms = match answer.mode == self.mode {
+            true => Terms::answered(&self.limits, answer),
+            false => Err("RESPONSE of another mode than OPEN"),
+        };
+        match terms {
+            Ok(terms) => {
+                self.peer_string = answer.client_string.as_bytes().to_vec();
+                self.begin(terms);
+            }
+            Err(reason) => self.abort(reason),
+        }
+    }
+
+    fn handle_refused(&mut self, reason: &Text<'_>) {
+        if matches!(self.life, Life::Opening { .. }) {
+            self.close(Outcome::Refused(reason.to_string()));
+        } else {
+            self.counters.unexpected_packets += 1;
+        }
+    }
+
+    fn handle_quit(&mut self, now: Instant, reason: &Text<'_>) {
+        self.due.quit_ack = true;
+        let until = now + self.timing.open_timeout * QUIT_DALLIES;
+        match self.life {
+            Life::Open => {
+                self.close(Outcome::Quit { by_peer: true, reason: reason.to_string() });
+                self.life = Life::QuitDallying { until };
+            }
+            Life::Dallying { .. } => self.life = Life::QuitDallying { until },
+            _ => {}
+        }
+    }
+
+    fn handle_quit_ack(&mut self) {
+        if matches!(self.life, Life::Quitting { .. }) {
+            self.close(Outcome::Quit { by_peer: false, reason: self.reason.clone() });
+        }
+    }
+
+    /// Time has come to `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.death().is_some_and(|at| at <= now) {
+            return self.handle_death();
+        }
+        match &mut self.life {
+            Life::Opening { attempts, again } if again.at <= now => {
+                if *attempts >= self.timing.open_attempts {
+                    return self.close(Outcome::NoAnswer);
+                }
+                *attempts += 1;
+                *again = again.next(now, self.timing.open_timeout);
+                self.due.open = true;
+            }
+            Life::Quitting { again } if again.at <= now => {
+                *again = again.next(now, self.timing.open_timeout);
+                self.due.quit = true;
+            }
+            Life::Dallying { until } | Life::QuitDallying { until } if *until <= now => {
+                self.life = Life::Closed;
+                self.role = Role::Waiting;
+            }
+            Life::Open => {
+                if let Role::Receiving(receiver) = &mut self.role {
+                    receiver.handle_timeout(now, &mut self.counters);
+                }
+            }
+            _ => {}
+        }
+        self.due.keepalive |= self.keepalive().is_some_and(|at| at <= now);
+    }
+
+    fn handle_death(&mut self) {
+        let outcome = match (&self.life, &self.role) {
+            (Life::Quitting { .. }, _) => {
+                Outcome::Quit { by_peer: false, reason: self.reason.clone() }
+            }
+            // All data is here; only the sender's word that it knows is missing (our choice).
+            (_, Role::Receiving(receiver)) if receiver.has_everything() => {
+                Outcome::CompleteUnconfirmed
+            }
+            _ => Outcome::PeerDead,
+        };
+        self.close(outcome);
+    }
+}
+
+/// What wants out.
+impl Connection {
+    /// The next event for the client.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When to come back at the latest: with [`handle_timeout`](Connection::handle_timeout), then
+    /// polling for packets. A time that has passed means now. None once all is over.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        if self.wants_to_send() {
+            return Some(Instant::ZERO);
+        }
+        let life = match &self.life {
+            Life::Opening { again, .. } | Life::Quitting { again } => Some(again.at),
+            Life::Dallying { until } | Life::QuitDallying { until } => Some(*until),
+            Life::Open | Life::Closed => None,
+        };
+        let role = match (&self.life, &self.role) {
+            (Life::Open | Life::Dallying { .. }, Role::Sending(sender)) => sender.due(),
+            (Life::Open, Role::Receiving(receiver)) => receiver.timeout(),
+            _ => None,
+        };
+        [life, role, self.death(), self.keepalive()].into_iter().flatten().min()
+    }
+
+    fn wants_to_send(&self) -> bool {
+        let Due { open, response, quit, quit_ack, keepalive, done, abort, stranger } = self.due;
+        let receiver_wants = match (&self.life, &self.role) {
+            (Life::Open, Role::Receiving(receiver)) => receiver.wants_to_send(),
+            _ => false,
+        };
+        let closing = abort || done || quit_ack || quit || stranger;
+        closing || open || response || keepalive || receiver_wants
+    }
+
+    /// When the other end counts as dead: long before, it should have sent KEEPALIVE.
+    fn death(&self) -> Option<Instant> {
+        let runs = matches!(self.life, Life::Open | Life::Quitting { .. });
+        let wait = Duration::from_secs(self.limits.death_timer_s.into());
+        (runs && wait > Duration::ZERO).then(|| self.last_heard + wait)
+    }
+
+    /// When the other end should hear that this one lives.
+    fn keepalive(&self) -> Option<Instant> {
+        let announced = self.terms?.peer_death_timer_s;
+        let every = Duration::from_ps(Duration::from_secs(announced.into()).as_ps() / KEEPALIVES);
+        let runs = matches!(self.life, Life::Open) && announced > 0;
+        runs.then(|| self.last_said + every)
+    }
+
+    /// Writes the next packet that may leave now to the end of `out`; false if there is none.
+    /// Data is copied here, once, from the client's buffer.
+    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
+        let header = self.header;
+        let Some(packet) = self.next_packet(now) else { return false };
+        Repr { header, packet }.emit(out);
+        self.counters.packets_sent += 1;
+        self.last_said = now;
+        self.due.keepalive = false;
+        true
+    }
+
+    fn next_packet(&mut self, now: Instant) -> Option<Packet<'_>> {
+        let due = &mut self.due;
+        if std::mem::take(&mut due.abort) {
+            return Some(Packet::Abort(self.reason.as_str().into()));
+        }
+        if std::mem::take(&mut due.quit_ack) {
+            return Some(Packet::QuitAck);
+        }
+        if std::mem::take(&mut due.done) {
+            return Some(Packet::Done);
+        }
+        if matches!(self.life, Life::Closed) {
+            self.due = Due::default();
+            return None;
+        }
+        if std::mem::take(&mut due.open) {
+            return Some(Packet::Open(self.introduction(self.limits)));
+        }
+        if std::mem::take(&mut due.response) {
+            let Terms {
+                buffer_size_bytes,
+                data_packet_size_bytes,
+                burst,
+                max_outstanding_buffers,
+                checksum_data,
+                ..
+            } = self.terms?;
+            return Some(Packet::Response(self.introduction(Limits {
+                buffer_size_bytes,
+                data_packet_size_bytes,
+                burst,
+                max_outstanding_buffers,
+                checksum_data,
+                ..self.limits
+            })));
+        }
+        if std::mem::take(&mut due.stranger) {
+            return Some(Packet::Abort("a connection between these ports is open".into()));
+        }
+        if std::mem::take(&mut due.quit) {
+            return Some(Packet::Quit(self.reason.as_str().into()));
+        }
+        let keepalive = std::mem::take(&mut due.keepalive);
+        let packet = match (&self.life, &mut self.role) {
+            (Life::Open | Life::Dallying { .. }, Role::Sending(sender)) => {
+                sender.poll(now, &mut self.counters)
+            }
+            (Life::Open, Role::Receiving(receiver)) => receiver.poll(now, &mut self.counters),
+            _ => None,
+        };
+        packet.or(keepalive.then_some(Packet::KeepAlive))
+    }
+
+    fn introduction(&self, values: Limits) -> Open<'_> {
+        let string = self.client_string.as_str().into();
+        values.proposal(self.connection_id, self.mode, self.transfer_size_bytes, string)
+    }
+}

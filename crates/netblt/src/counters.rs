@@ -1,0 +1,51 @@
+//! What happened on a connection; ratios are for others to derive.
+
+use units::{Duration, Instant};
+
+/// Counts of one end, from the start of its connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Packets of any type sent.
+    pub packets_sent: u64,
+    /// Packets of any type taken in.
+    pub packets_received: u64,
+    /// DATA and LDATA sent, the first time or again.
+    pub data_packets_sent: u64,
+    /// DATA and LDATA sent again.
+    pub data_packets_resent: u64,
+    /// DATA and LDATA that brought something new.
+    pub data_packets_received: u64,
+    /// DATA and LDATA that were there already.
+    pub duplicate_data_packets: u64,
+    /// DATA and LDATA whose data was damaged.
+    pub damaged_data_packets: u64,
+    /// CONTROL packets sent.
+    pub control_packets_sent: u64,
+    /// Control messages that came more than once.
+    pub duplicate_control_messages: u64,
+    /// Packet numbers asked for again.
+    pub packets_asked_again: u64,
+    /// Data timers that ran out.
+    pub data_timeouts: u64,
+    /// Control timers that ran out.
+    pub control_timeouts: u64,
+    /// Packets that made no sense in the state of the connection.
+    pub unexpected_packets: u64,
+    /// Bytes of the client's data that were sent or delivered, each once.
+    pub data_bytes: u64,
+    /// Departure or arrival of the first data packet.
+    pub first_data_at: Option<Instant>,
+    /// Sender: departure of the last data packet that left for the first time. Receiver: arrival
+    /// of the last that was new.
+    pub last_new_data_at: Option<Instant>,
+    /// Smoothed round trip of control messages; zero before the first was measured.
+    pub round_trip: Duration,
+}
+
+impl Counters {
+    pub(crate) fn new_data(&mut self, now: Instant, bytes: usize) {
+        self.data_bytes += bytes as u64;
+        self.first_data_at.get_or_insert(now);
+        self.last_new_data_at = Some(now);
+    }
+}

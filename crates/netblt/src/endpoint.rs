@@ -1,0 +1,329 @@
+//! Many connections behind one socket: told apart, woken in turn, bounded in number.
+
+use crate::connection::{Connection, Opening};
+use crate::event::Event;
+use crate::terms::{Limits, Timing};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use units::{Duration, Instant};
+use wire::netblt::{Header, Open, Packet, Repr, Text};
+
+/// The name of a connection at its endpoint; never used twice.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ConnectionId(u64);
+
+/// What strangers can make an endpoint hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EndpointLimits {
+    /// Connections at once, in both directions.
+    pub max_connections: usize,
+    /// OPENs that wait for the client's word at once; more are not listened to.
+    pub max_requests: usize,
+    /// Connections that are remembered after their end, so that a late OPEN of theirs opens no
+    /// ghost; the oldest are forgotten first.
+    pub max_remembered: usize,
+    /// How long they are remembered.
+    pub remember: Duration,
+}
+
+impl Default for EndpointLimits {
+    fn default() -> Self {
+        EndpointLimits {
+            max_connections: 256,
+            max_requests: 64,
+            max_remembered: 4096,
+            remember: Duration::from_secs(60),
+        }
+    }
+}
+
+/// One connection between two ports and two addresses (RFC 998 section 5.1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Key<A> {
+    peer: A,
+    local_port: u16,
+    foreign_port: u16,
+}
+
+/// An OPEN that waits for the client's word.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Request<A> {
+    /// Where it came from.
+    pub peer: A,
+    /// The port that it is for.
+    pub port: u16,
+    /// What it says.
+    pub open: Open<'static>,
+    foreign_port: u16,
+}
+
+impl<A: Copy> Request<A> {
+    fn key(&self) -> Key<A> {
+        Key { peer: self.peer, local_port: self.port, foreign_port: self.foreign_port }
+    }
+}
+
+/// Connections of one host, told apart by address and ports. `A` is an address.
+#[derive(Clone, Debug)]
+pub struct Endpoint<A> {
+    limits: EndpointLimits,
+    timing: Timing,
+    listening: BTreeSet<u16>,
+    requests: VecDeque<Request<A>>,
+    /// Keys of requests, waiting or in the client's hands.
+    undecided: BTreeMap<Key<A>, u32>,
+    connections: BTreeMap<ConnectionId, (Key<A>, Connection)>,
+    keys: BTreeMap<Key<A>, ConnectionId>,
+    /// When each connection wants to be woken.
+    agenda: BTreeSet<(Instant, ConnectionId)>,
+    wake: BTreeMap<ConnectionId, Instant>,
+    /// Connections that have something to tell.
+    eventful: BTreeSet<ConnectionId>,
+    /// Answers that no connection gives.
+    answers: VecDeque<(Key<A>, Packet<'static>)>,
+    remembered: VecDeque<(Instant, Key<A>, u32)>,
+    next_id: u64,
+}
+
+impl<A: Copy + Ord> Endpoint<A> {
+    /// An endpoint without connections that listens nowhere.
+    pub fn new(limits: EndpointLimits, timing: Timing) -> Self {
+        Endpoint {
+            limits,
+            timing,
+            listening: BTreeSet::new(),
+            requests: VecDeque::new(),
+            undecided: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            agenda: BTreeSet::new(),
+            wake: BTreeMap::new(),
+            eventful: BTreeSet::new(),
+            answers: VecDeque::new(),
+            remembered: VecDeque::new(),
+            next_id: 0,
+        }
+    }
+
+    /// Connections that live.
+    pub fn connections(&self) -> impl Iterator<Item = (ConnectionId, A, &Connection)> {
+        self.connections.iter().map(|(id, (key, connection))| (*id, key.peer, connection))
+    }
+    /// A connection, to look at.
+    pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
+        self.connections.get(&id).map(|(_, connection)| connection)
+    }
+
+    /// Takes OPENs for `port` from now on.
+    pub fn listen(&mut self, port: u16) {
+        self.listening.insert(port);
+    }
+
+    /// Opens a connection as the active end; None if one between these ports exists, or too many.
+    pub fn open(
+        &mut self,
+        now: Instant,
+        (peer, local_port, foreign_port): (A, u16, u16),
+        limits: Limits,
+        opening: Opening<'_>,
+    ) -> Option<ConnectionId> {
+        let key = Key { peer, local_port, foreign_port };
+        let header = Header::new(local_port, foreign_port);
+        if self.keys.contains_key(&key) || self.is_full() {
+            return None;
+        }
+        Some(self.add(key, Connection::open(now, header, limits, self.timing, opening)))
+    }
+
+    /// The client agrees to a request. None if the OPEN makes no sense, or came too late: then it
+    /// was refused.
+    pub fn accept(
+        &mut self,
+        now: Instant,
+        request: &Request<A>,
+        limits: Limits,
+        client_string: &str,
+    ) -> Option<ConnectionId> {
+        let key = request.key();
+        self.undecided.remove(&key);
+        let header = Header::new(key.local_port, key.foreign_port);
+        let free = !self.keys.contains_key(&key) && !self.is_full();
+        let connection = match free {
+            true => {
+                Connection::accept(now, header, limits, self.timing, &request.open, client_string)
+            }
+            false => Err("no more connections"),
+        };
+        match connection {
+            Ok(connection) => Some(self.add(key, connection)),
+            Err(reason) => {
+                self.answer(key, Packet::Refused(reason.into()));
+                None
+            }
+        }
+    }
+
+    /// The client does not agree.
+    pub fn refuse(&mut self, request: &Request<A>, reason: &str) {
+        self.undecided.remove(&request.key());
+        self.answer(request.key(), Packet::Refused(Text::from(reason.to_owned())));
+    }
+
+    /// Gives the client's commands to a connection. None if it is no more.
+    pub fn with<R>(
+        &mut self,
+        id: ConnectionId,
+        command: impl FnOnce(&mut Connection) -> R,
+    ) -> Option<R> {
+        let (_, connection) = self.connections.get_mut(&id)?;
+        let result = command(connection);
+        self.look_after(id);
+        Some(result)
+    }
+
+    fn is_full(&self) -> bool {
+        self.connections.len() >= self.limits.max_connections
+    }
+
+    fn add(&mut self, key: Key<A>, connection: Connection) -> ConnectionId {
+        let id = ConnectionId(self.next_id);
+        self.next_id += 1;
+        self.keys.insert(key, id);
+        self.connections.insert(id, (key, connection));
+        self.look_after(id);
+        id
+    }
+
+    /// Notes when a connection is to be woken and whether it has something to tell.
+    fn look_after(&mut self, id: ConnectionId) {
+        let Some((_, connection)) = self.connections.get(&id) else { return };
+        if let Some(old) = self.wake.remove(&id) {
+            self.agenda.remove(&(old, id));
+        }
+        // One that is over is woken once more, to be forgotten.
+        let over = connection.is_over().then_some(Instant::ZERO);
+        if let Some(at) = over.or_else(|| connection.poll_timeout()) {
+            self.wake.insert(id, at);
+            self.agenda.insert((at, id));
+        }
+        if connection.has_events() {
+            self.eventful.insert(id);
+        }
+    }
+
+    /// Drops what is over, but remembers its name for a while.
+    fn forget_if_over(&mut self, now: Instant, id: ConnectionId) {
+        let over = |(_, connection): &(_, Connection)| connection.is_over();
+        if !self.connections.get(&id).is_some_and(over) {
+            return;
+        }
+        if let Some(old) = self.wake.remove(&id) {
+            self.agenda.remove(&(old, id));
+        }
+        if self.eventful.contains(&id) {
+            return;
+        }
+        let Some((key, connection)) = self.connections.remove(&id) else { return };
+        self.keys.remove(&key);
+        self.remembered.push_back((now + self.limits.remember, key, connection.connection_id()));
+        if self.remembered.len() > self.limits.max_remembered {
+            self.remembered.pop_front();
+        }
+    }
+
+    /// Takes in a datagram; bytes that are no packet of NETBLT are dropped as if lost. Gives the
+    /// connection that it was for.
+    pub fn handle_datagram(&mut self, now: Instant, peer: A, bytes: &[u8]) -> Option<ConnectionId> {
+        let Repr { header, packet } = Repr::parse(bytes).ok()?;
+        let key = Key { peer, local_port: header.foreign_port, foreign_port: header.local_port };
+        if let Some(&id) = self.keys.get(&key) {
+            self.connections.get_mut(&id)?.1.handle_packet(now, &packet);
+            self.look_after(id);
+            return Some(id);
+        }
+        match packet {
+            Packet::Open(open) => self.handle_open(now, key, open),
+            // Who still asks to quit has missed that we did.
+            Packet::Quit(_) => self.answer(key, Packet::QuitAck),
+            _ => {}
+        }
+        None
+    }
+
+    fn handle_open(&mut self, now: Instant, key: Key<A>, open: Open<'_>) {
+        self.remembered.retain(|(until, _, _)| *until > now);
+        let known =
+            |(_, old, id): &(Instant, Key<A>, u32)| *old == key && *id == open.connection_id;
+        if self.undecided.contains_key(&key) || self.remembered.iter().any(known) {
+            return;
+        }
+        if !self.listening.contains(&key.local_port) {
+            return self.answer(key, Packet::Refused("no client at this port".into()));
+        }
+        if self.is_full() {
+            return self.answer(key, Packet::Refused("no more connections".into()));
+        }
+        if self.undecided.len() >= self.limits.max_requests {
+            return;
+        }
+        self.undecided.insert(key, open.connection_id);
+        let open = open.into_owned();
+        let Key { peer, local_port: port, foreign_port } = key;
+        self.requests.push_back(Request { peer, port, open, foreign_port });
+    }
+
+    /// Answers a stranger, unless too many wait for an answer already.
+    fn answer(&mut self, key: Key<A>, packet: Packet<'static>) {
+        if self.answers.len() < self.limits.max_requests {
+            self.answers.push_back((key, packet));
+        }
+    }
+
+    /// The next OPEN that the client is to accept or refuse.
+    pub fn poll_request(&mut self) -> Option<Request<A>> {
+        self.requests.pop_front()
+    }
+
+    /// The next event of any connection. After [`Event::Closed`] the connection can be looked at
+    /// until the next call of [`poll_transmit`](Endpoint::poll_transmit).
+    pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
+        while let Some(&id) = self.eventful.first() {
+            let connection = self.connections.get_mut(&id).map(|(_, connection)| connection);
+            if let Some(event) = connection.and_then(Connection::poll_event) {
+                return Some((id, event));
+            }
+            self.eventful.remove(&id);
+            self.look_after(id);
+        }
+        None
+    }
+
+    /// When to come back at the latest; a time that has passed means now, be it for an event.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let told = self.answers.is_empty() && self.requests.is_empty() && self.eventful.is_empty();
+        if !told {
+            return Some(Instant::ZERO);
+        }
+        self.agenda.first().map(|(at, _)| *at)
+    }
+
+    /// Writes the next packet that may leave now to the end of `out` and says where to. The
+    /// connections take turns by the time at which they became due.
+    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<A> {
+        if let Some((key, packet)) = self.answers.pop_front() {
+            let header = Header::new(key.local_port, key.foreign_port);
+            Repr { header, packet }.emit(out);
+            return Some(key.peer);
+        }
+        while let Some(&(_, id)) = self.agenda.first().filter(|(at, _)| *at <= now) {
+            let (key, connection) = self.connections.get_mut(&id)?;
+            connection.handle_timeout(now);
+            let (peer, sent) = (key.peer, connection.poll_transmit(now, out));
+            self.look_after(id);
+            self.forget_if_over(now, id);
+            if sent {
+                return Some(peer);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,83 @@
+//! What a connection tells its client.
+
+use std::fmt;
+
+/// Something that the client should know. Poll until there is none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// Both ends have agreed; see [`Connection::terms`](crate::Connection::terms).
+    Opened,
+    /// A buffer has arrived whole. Buffers may finish out of their order.
+    Received {
+        /// Place in the transfer, from 0.
+        index: u32,
+        /// The data.
+        data: Vec<u8>,
+        /// Whether it is the last of the transfer.
+        last: bool,
+    },
+    /// A buffer is safe at the other end and belongs to the client again.
+    Sent {
+        /// Place in the transfer, from 0.
+        index: u32,
+        /// The buffer.
+        data: Vec<u8>,
+    },
+    /// The connection is over; the last event.
+    Closed(Outcome),
+}
+
+/// How a connection ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Everything arrived, and this end knows it.
+    Complete,
+    /// Everything arrived, but the other end fell silent before it confirmed that it knows.
+    CompleteUnconfirmed,
+    /// The other end would not connect; its reason.
+    Refused(String),
+    /// No answer to OPEN.
+    NoAnswer,
+    /// The other end was silent for longer than the death timer.
+    PeerDead,
+    /// A client wanted to stop.
+    Quit {
+        /// Whether it was the other one.
+        by_peer: bool,
+        /// Its reason.
+        reason: String,
+    },
+    /// A NETBLT found a malfunction, or a client broke off at once.
+    Aborted {
+        /// Whether it was the other one.
+        by_peer: bool,
+        /// Its reason.
+        reason: String,
+    },
+}
+
+impl Outcome {
+    /// Whether all data of the transfer arrived.
+    pub fn is_complete(&self) -> bool {
+        matches!(self, Outcome::Complete | Outcome::CompleteUnconfirmed)
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = |by_peer: &bool| if *by_peer { "the other end" } else { "this end" };
+        match self {
+            Outcome::Complete => write!(f, "complete"),
+            Outcome::CompleteUnconfirmed => {
+                write!(f, "complete, but the other end fell silent before it confirmed")
+            }
+            Outcome::Refused(reason) => write!(f, "refused: {reason}"),
+            Outcome::NoAnswer => write!(f, "no answer"),
+            Outcome::PeerDead => write!(f, "the other end fell silent"),
+            Outcome::Quit { by_peer, reason } => write!(f, "{} quit: {reason}", end(by_peer)),
+            Outcome::Aborted { by_peer, reason } => {
+                write!(f, "{} aborted: {reason}", end(by_peer))
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Bursts: so many packets back to back, once in an interval (RFC 998 section 4, RFC 1030
+//! section 3).
+
+use crate::Burst;
+use units::{Duration, Instant};
+
+/// Says when the next packet may leave.
+#[derive(Clone, Debug)]
+pub struct Pacer {
+    burst: Burst,
+    slack: Duration,
+    /// Start of the burst under way.
+    start: Option<Instant>,
+    /// Packets that may still leave in it.
+    left: u16,
+}
+
+impl Pacer {
+    /// Nothing has left yet.
+    pub fn new(burst: Burst, slack: Duration) -> Self {
+        Pacer { burst, slack, start: None, left: 0 }
+    }
+    pub fn burst(&self) -> Burst {
+        self.burst
+    }
+    /// From the next burst on.
+    pub fn set_burst(&mut self, burst: Burst) {
+        self.burst = burst;
+    }
+
+    /// When the next packet may leave.
+    pub fn due(&self) -> Instant {
+        match self.start {
+            None => Instant::ZERO,
+            Some(start) if self.left > 0 => start,
+            Some(start) => start + self.burst.interval(),
+        }
+    }
+    /// A packet leaves.
+    pub fn sent(&mut self, now: Instant) {
+        let next = self.start.map(|start| start + self.burst.interval());
+        if self.left == 0 || next.is_some_and(|next| next <= now) {
+            let earliest = Instant::from_ps(now.as_ps().saturating_sub(self.slack.as_ps()));
+            self.start = Some(next.map_or(now, |next| next.max(earliest)));
+            self.left = self.burst.size_packets;
+        }
+        self.left -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BURST: Burst = Burst { size_packets: 2, interval_ms: 10 };
+
+    fn at_ms(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_ms(ms)
+    }
+
+    /// Leaves as early as it may, but never at a time that `busy` turns later.
+    fn departures(slack_ms: u64, busy: impl Fn(u64) -> u64) -> Vec<u64> {
+        let mut pacer = Pacer::new(BURST, Duration::from_ms(slack_ms));
+        let mut now = at_ms(0);
+        (0..8)
+            .map(|_| {
+                let due = pacer.due().max(now);
+                now = at_ms(busy(due.as_ps() / 1_000_000_000));
+                pacer.sent(now);
+                now.as_ps() / 1_000_000_000
+            })
+            .collect()
+    }
+
+    #[test]
+    fn so_many_packets_once_in_an_interval() {
+        assert_eq!(departures(0, |due| due), [0, 0, 10, 10, 20, 20, 30, 30]);
+    }
+
+    #[test]
+    fn a_late_burst_is_made_up_for_within_the_slack_only() {
+        let late_once = |due: u64| if (8..17).contains(&due) { 17 } else { due };
+        assert_eq!(departures(0, late_once), [0, 0, 17, 17, 27, 27, 37, 37]);
+        assert_eq!(departures(5, late_once), [0, 0, 17, 17, 22, 22, 32, 32]);
+        assert_eq!(departures(9, late_once), [0, 0, 17, 17, 20, 20, 30, 30]);
+    }
+}

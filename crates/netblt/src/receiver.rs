@@ -1,0 +1,294 @@
+//! The end that receives data: it owns every timer that makes the transfer reliable (RFC 998
+//! section 5.2, with the changes of RFC 1030 section 7).
+
+use crate::arrivals::Arrivals;
+use crate::control_list::ControlList;
+use crate::counters::Counters;
+use crate::event::Event;
+use crate::incoming::{Incoming, Placed, State};
+use crate::sequence::at_or_before;
+use crate::terms::{Burst, Terms, Timing};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use units::{Duration, Instant};
+use wire::netblt::{Data, Kind, Missing, Packet};
+
+/// Number of the first buffer that we ask for.
+const FIRST_BUFFER: u32 = 1;
+/// Control messages of a packet take at least so much room: the smallest IP packet that every
+/// host takes is 576 bytes.
+const MIN_CONTROL_ROOM_BYTES: usize = 512;
+/// Of a RESEND, before its list.
+const RESEND_HEADER_BYTES: usize = 12;
+
+/// State of the receiving end.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    terms: Terms,
+    margin: Duration,
+    /// The rate in force: offered in every OK, and what data timers reckon with.
+    burst: Burst,
+    offer: Burst,
+    control: ControlList,
+    control_room_bytes: usize,
+    arrivals: Arrivals,
+    /// Buffers from GO to OK, by number.
+    buffers: BTreeMap<u32, Incoming>,
+    /// Running data timers.
+    timers: BTreeSet<(Instant, u32)>,
+    /// Memory of the client that no GO was sent for yet.
+    spare: VecDeque<Vec<u8>>,
+    next: u32,
+    /// The last buffer of the transfer, once a packet of it has come.
+    last: Option<u32>,
+    last_arrived: bool,
+}
+
+impl Receiver {
+    pub fn new(terms: Terms, timing: &Timing) -> Self {
+        // As large as a data packet, which the path is known to carry.
+        let control_room_bytes =
+            MIN_CONTROL_ROOM_BYTES.max(usize::from(terms.data_packet_size_bytes));
+        Receiver {
+            terms,
+            margin: timing.data_timer_margin,
+            burst: terms.burst,
+            offer: terms.burst,
+            control: ControlList::new(*timing, control_room_bytes),
+            control_room_bytes,
+            arrivals: Arrivals::new(terms.burst),
+            buffers: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            spare: VecDeque::new(),
+            next: FIRST_BUFFER,
+            last: None,
+            last_arrived: false,
+        }
+    }
+
+    /// The rate in force, as far as this end knows.
+    pub fn burst(&self) -> Burst {
+        self.burst
+    }
+    /// Offers another rate with the next OK.
+    pub fn offer(&mut self, burst: Burst) {
+        self.offer = burst;
+    }
+    /// Buffers that the client may supply now without exceeding what may be under way.
+    pub fn buffers_wanted(&self) -> usize {
+        let most = usize::from(self.terms.max_outstanding_buffers);
+        let here = self.buffers.len() + self.spare.len();
+        if self.last.is_some() { 0 } else { most.saturating_sub(here) }
+    }
+    /// All data is here.
+    pub fn has_everything(&self) -> bool {
+        self.last_arrived && self.buffers.is_empty()
+    }
+    /// All data is here and the sender knows it (RFC 998 section 5.3.1).
+    pub fn is_finished(&self) -> bool {
+        self.has_everything() && self.control.is_empty()
+    }
+
+    /// The client's memory for a buffer; any size, it is fitted when data comes.
+    pub fn supply(&mut self, memory: Vec<u8>) {
+        self.spare.push_back(memory);
+        self.open_buffers();
+    }
+
+    /// Sends GO for as many buffers as may be under way.
+    fn open_buffers(&mut self) {
+        let most = usize::from(self.terms.max_outstanding_buffers);
+        while self.last.is_none() && self.buffers.len() < most && self.control.has_room() {
+            let Some(memory) = self.spare.pop_front() else { return };
+            let go = self.control.push(self.next, Kind::Go);
+            let full = self.terms.buffer_size_bytes as usize;
+            let buffer = Incoming::new(memory, full, self.terms.data_packet_size_bytes, go);
+            self.buffers.insert(self.next, buffer);
+            self.next = self.next.wrapping_add(1);
+        }
+    }
+
+    /// The sender has every control message up to this one: buffers that waited for that now wait
+    /// for data, with a loose timer.
+    pub fn acknowledge(&mut self, now: Instant, high_consecutive: u16, counters: &mut Counters) {
+        self.control.acknowledge(now, high_consecutive);
+        counters.round_trip = self.control.round_trip();
+        if !at_or_before(high_consecutive, self.control.last_sequence()) {
+            return;
+        }
+        self.restart_timers(now, self.next, |state| match state {
+            State::AckWait(message) => {
+                at_or_before(message, high_consecutive).then_some(State::Acked)
+            }
+            State::Acked(_) | State::Receiving(_) => None,
+        });
+        self.open_buffers();
+    }
+
+    /// The sender's answer to an offer.
+    pub fn adopt(&mut self, burst: Burst) {
+        if burst.size_packets > 0 {
+            self.burst = burst;
+        }
+    }
+
+    /// Sets anew the data timers of buffers before `end` that `change` has a new state for. What
+    /// is missing from lower buffers comes first and is reckoned in (RFC 998 section 5.2.2).
+    fn restart_timers(
+        &mut self,
+        now: Instant,
+        end: u32,
+        change: impl Fn(State) -> Option<fn(Instant) -> State>,
+    ) {
+        let mut missing = 0;
+        for (&number, buffer) in self.buffers.range_mut(..end) {
+            missing += buffer.missing();
+            let Some(state) = change(buffer.state) else { continue };
+            let round_trip = self.control.round_trip();
+            let wait = self.arrivals.data_timer(missing, self.burst, round_trip, self.margin);
+            if let Some(old) = buffer.state.data_timer() {
+                self.timers.remove(&(old, number));
+            }
+            buffer.state = state(now + wait);
+            self.timers.insert((now + wait, number));
+        }
+    }
+
+    /// Takes in DATA, or LDATA if `ends`. An error is a malfunction of the other end.
+    pub fn handle_data(
+        &mut self,
+        now: Instant,
+        packet: &Data<'_>,
+        ends: bool,
+        counters: &mut Counters,
+        events: &mut VecDeque<Event>,
+    ) -> Result<(), &'static str> {
+        self.acknowledge(now, packet.high_consecutive, counters);
+        if self.terms.checksum_data && !packet.is_intact() {
+            counters.damaged_data_packets += 1;
+            return Ok(());
+        }
+        let Some(buffer) = self.buffers.get_mut(&packet.buffer) else {
+            counters.duplicate_data_packets += 1;
+            return Ok(());
+        };
+        self.arrivals.observe(now, self.burst);
+        match buffer.place(packet, ends) {
+            Placed::Misfit => return Err("a data packet that does not fit its buffer"),
+            Placed::Duplicate => counters.duplicate_data_packets += 1,
+            Placed::New => {
+                counters.data_packets_received += 1;
+                counters.new_data(now, packet.data.len());
+            }
+        }
+        if packet.last_buffer {
+            self.close_after(packet.buffer)?;
+        }
+        self.note_arrival(now, packet.buffer);
+        self.hand_over_if_whole(packet.buffer, events);
+        Ok(())
+    }
+
+    /// The first packet of a buffer sets its tight timer, and those of lower buffers of which
+    /// nothing has come: either their packets are lost or the network reorders, so that no RESEND
+    /// is sent at once (RFC 1030 section 7). Nor is one sent when LDATA leaves holes behind.
+    fn note_arrival(&mut self, now: Instant, number: u32) {
+        let first = self.buffers.get(&number).is_some_and(|buffer| match buffer.state {
+            State::Receiving(_) => false,
+            // Asked for again and not acknowledged yet: the control timer takes care.
+            State::AckWait(_) => false,
+            State::Acked(_) => true,
+        });
+        if !first {
+            return;
+        }
+        self.restart_timers(now, number, |state| {
+            matches!(state, State::Acked(_)).then_some(State::Acked as fn(Instant) -> State)
+        });
+        let missing = self.buffers.range(..=number).map(|(_, buffer)| buffer.missing()).sum();
+        let round_trip = self.control.round_trip();
+        let wait = self.arrivals.data_timer(missing, self.burst, round_trip, self.margin);
+        if let Some(buffer) = self.buffers.get_mut(&number) {
+            if let Some(old) = buffer.state.data_timer() {
+                self.timers.remove(&(old, number));
+            }
+            buffer.state = State::Receiving(now + wait);
+            self.timers.insert((now + wait, number));
+        }
+    }
+
+    /// No buffer follows `last`: those opened beyond it are closed again (our choice; otherwise
+    /// the transfer would never count as over).
+    fn close_after(&mut self, last: u32) -> Result<(), &'static str> {
+        match self.last {
+            Some(known) if known != last => return Err("two last buffers"),
+            Some(_) => return Ok(()),
+            None => self.last = Some(last),
+        }
+        let beyond = self.buffers.split_off(&last.wrapping_add(1));
+        if beyond.values().any(|buffer| !buffer.is_untouched()) {
+            return Err("data beyond the last buffer");
+        }
+        for (number, buffer) in beyond {
+            if let Some(at) = buffer.state.data_timer() {
+                self.timers.remove(&(at, number));
+            }
+        }
+        self.spare.clear();
+        Ok(())
+    }
+
+    fn hand_over_if_whole(&mut self, number: u32, events: &mut VecDeque<Event>) {
+        if !self.buffers.get(&number).is_some_and(Incoming::is_whole) {
+            return;
+        }
+        let Some(buffer) = self.buffers.remove(&number) else { return };
+        if let Some(at) = buffer.state.data_timer() {
+            self.timers.remove(&(at, number));
+        }
+        let last = self.last == Some(number);
+        self.last_arrived |= last;
+        let ok = Kind::Ok {
+            burst_size_packets: self.offer.size_packets,
+            burst_interval_ms: self.offer.interval_ms,
+            control_timer_ms: self.control.timer_value_ms(),
+        };
+        self.control.push(number, ok);
+        let index = number.wrapping_sub(FIRST_BUFFER);
+        events.push_back(Event::Received { index, data: buffer.into_data(), last });
+        self.open_buffers();
+    }
+
+    /// The next timer.
+    pub fn timeout(&self) -> Option<Instant> {
+        let data = self.timers.first().map(|(at, _)| *at);
+        [self.control.timeout(), data].into_iter().flatten().min()
+    }
+
+    /// Timers that ran out: the control list is repeated, packets that did not come are asked for
+    /// again.
+    pub fn handle_timeout(&mut self, now: Instant, counters: &mut Counters) {
+        if self.control.handle_timeout(now) {
+            counters.control_timeouts += 1;
+        }
+        while let Some(&(at, number)) = self.timers.first().filter(|(at, _)| *at <= now) {
+            self.timers.remove(&(at, number));
+            let most = (self.control_room_bytes - RESEND_HEADER_BYTES) / 2;
+            let Some(buffer) = self.buffers.get_mut(&number) else { continue };
+            // What does not fit is asked for when the timer runs out the next time.
+            let missing: Missing<'static> = buffer.missing_numbers().take(most).collect();
+            counters.data_timeouts += 1;
+            counters.packets_asked_again += missing.count() as u64;
+            buffer.state = State::AckWait(self.control.push(number, Kind::Resend(missing)));
+        }
+    }
+
+    pub fn wants_to_send(&self) -> bool {
+        self.control.wants_to_send()
+    }
+    /// The next CONTROL packet.
+    pub fn poll(&mut self, now: Instant, counters: &mut Counters) -> Option<Packet<'static>> {
+        let messages = self.control.poll(now)?;
+        counters.control_packets_sent += 1;
+        Some(Packet::Control(messages))
+    }
+}

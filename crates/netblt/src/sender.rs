@@ -1,0 +1,245 @@
+//! The end that sends data: passive but for its bursts (RFC 998 section 5.2).
+
+use crate::counters::Counters;
+use crate::event::Event;
+use crate::outgoing::Outgoing;
+use crate::pacer::Pacer;
+use crate::sequence::{Window, ahead};
+use crate::terms::{Burst, Limits, Terms, Timing};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use units::{Duration, Instant};
+use wire::netblt::{Data, Kind, Message, Messages, NullAck, Packet};
+
+/// Shortest control timer that the dally reckons with.
+const MIN_DALLIED_TIMER: Duration = Duration::from_secs(1);
+
+/// State of the sending end.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    terms: Terms,
+    /// The fastest this end can do, beyond which no offer takes it.
+    fastest: Burst,
+    window: Window,
+    /// Number of the first buffer: that of control message 1 (our choice; RFC 998 does not say).
+    base: Option<u32>,
+    /// By place in the transfer, from 0.
+    buffers: BTreeMap<u32, Outgoing>,
+    /// Buffers that have packets to send; the lowest goes first.
+    ready: BTreeSet<u32>,
+    /// GOs for buffers that the client has not filled yet.
+    permitted: BTreeSet<u32>,
+    supplied: u32,
+    last_supplied: bool,
+    pacer: Pacer,
+    newest_offer: Option<u16>,
+    control_timer: Duration,
+    null_ack: bool,
+}
+
+impl Sender {
+    pub fn new(terms: Terms, limits: &Limits, timing: &Timing) -> Self {
+        Sender {
+            terms,
+            fastest: limits.burst,
+            window: Window::default(),
+            base: None,
+            buffers: BTreeMap::new(),
+            ready: BTreeSet::new(),
+            permitted: BTreeSet::new(),
+            supplied: 0,
+            last_supplied: false,
+            pacer: Pacer::new(terms.burst, timing.pacing_slack),
+            newest_offer: None,
+            control_timer: timing.first_control_timer,
+            null_ack: false,
+        }
+    }
+
+    pub fn burst(&self) -> Burst {
+        self.pacer.burst()
+    }
+    /// Buffers that the client may fill now without exceeding what may be under way.
+    pub fn buffers_wanted(&self) -> usize {
+        let most = usize::from(self.terms.max_outstanding_buffers);
+        if self.last_supplied { 0 } else { most.saturating_sub(self.buffers.len()) }
+    }
+    /// Everything was sent and everything is OK.
+    pub fn is_finished(&self) -> bool {
+        self.last_supplied && self.buffers.is_empty()
+    }
+    /// How long to answer repeated OKs after the end: the receiver's control timer must run out
+    /// and its OK must come again (RFC 998 section 5.3.1; four timers are our choice).
+    pub fn dally(&self) -> Duration {
+        self.control_timer.max(MIN_DALLIED_TIMER) * 4
+    }
+
+    /// The client's next buffer. Refused are a size that was not agreed on, and anything after
+    /// the last buffer.
+    pub fn supply(&mut self, data: Vec<u8>, last: bool) -> Result<(), Vec<u8>> {
+        let full = self.terms.buffer_size_bytes as usize;
+        if self.last_supplied || data.len() > full || (!last && data.len() != full) {
+            return Err(data);
+        }
+        let packets = self.terms.packets(data.len());
+        let mut buffer = Outgoing::new(data, self.terms.data_packet_size_bytes, packets, last);
+        if self.permitted.remove(&self.supplied) {
+            buffer.permit();
+            self.ready.insert(self.supplied);
+        }
+        self.buffers.insert(self.supplied, buffer);
+        self.supplied += 1;
+        self.last_supplied = last;
+        if last {
+            self.permitted.clear();
+        }
+        Ok(())
+    }
+
+    /// Acts on a CONTROL packet. An error is a malfunction of the other end.
+    pub fn handle_control(
+        &mut self,
+        messages: &Messages<'_>,
+        counters: &mut Counters,
+        events: &mut VecDeque<Event>,
+    ) -> Result<(), &'static str> {
+        for message in messages.iter() {
+            let Some(base) =
+                self.base.or_else(|| (message.sequence == 1).then_some(message.buffer))
+            else {
+                // Which buffer is the first is not known yet: this will be repeated.
+                continue;
+            };
+            self.base = Some(base);
+            if self.window.accept(message.sequence) {
+                self.obey(&message, message.buffer.wrapping_sub(base), events)?;
+            } else {
+                counters.duplicate_control_messages += 1;
+            }
+        }
+        // Nothing else would carry the acknowledgement. Duplicates are answered too: the packet
+        // that acknowledged them may have been lost.
+        self.null_ack |= self.ready.is_empty() && self.base.is_some();
+        Ok(())
+    }
+
+    fn obey(
+        &mut self,
+        message: &Message<'_>,
+        index: u32,
+        events: &mut VecDeque<Event>,
+    ) -> Result<(), &'static str> {
+        match &message.kind {
+            Kind::Go => self.go(index),
+            Kind::Ok { burst_size_packets, burst_interval_ms, control_timer_ms } => {
+                let offer =
+                    Burst { size_packets: *burst_size_packets, interval_ms: *burst_interval_ms };
+                self.control_timer = Duration::from_ms((*control_timer_ms).into());
+                self.adopt(message.sequence, offer);
+                self.ok(index, events)
+            }
+            Kind::Resend(missing) => {
+                if let Some(buffer) = self.buffers.get_mut(&index) {
+                    missing.iter().for_each(|packet| buffer.resend(packet));
+                    if buffer.has_packets() {
+                        self.ready.insert(index);
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn go(&mut self, index: u32) -> Result<(), &'static str> {
+        if let Some(buffer) = self.buffers.get_mut(&index) {
+            buffer.permit();
+            if buffer.has_packets() {
+                self.ready.insert(index);
+            }
+        } else if index >= self.supplied && !self.last_supplied {
+            // An OK that makes room may have been overtaken by the GO that uses it.
+            let most = 2 * usize::from(self.terms.max_outstanding_buffers) + 16;
+            if self.permitted.len() >= most {
+                return Err("GO for more buffers than agreed on");
+            }
+            self.permitted.insert(index);
+        }
+        Ok(())
+    }
+
+    fn ok(&mut self, index: u32, events: &mut VecDeque<Event>) -> Result<(), &'static str> {
+        match self.buffers.get(&index) {
+            Some(buffer) if !buffer.has_left() => return Err("OK for data that never left"),
+            None if index >= self.supplied => return Err("OK for data that never was"),
+            _ => {}
+        }
+        if let Some(buffer) = self.buffers.remove(&index) {
+            self.ready.remove(&index);
+            events.push_back(Event::Sent { index, data: buffer.into_data() });
+        }
+        Ok(())
+    }
+
+    /// Takes the newest offer, as far as this end can do it, and says so in a NULL-ACK if that
+    /// changes anything.
+    fn adopt(&mut self, sequence: u16, offer: Burst) {
+        let stale = self.newest_offer.is_some_and(|newest| ahead(sequence, newest) >= 1 << 15);
+        if stale || offer.size_packets == 0 {
+            return;
+        }
+        self.newest_offer = Some(sequence);
+        let burst = offer.restricted_by(self.fastest);
+        if burst != self.pacer.burst() {
+            self.pacer.set_burst(burst);
+            self.null_ack = true;
+        }
+    }
+
+    /// When a packet may leave, if one wants to.
+    pub fn due(&self) -> Option<Instant> {
+        if self.null_ack {
+            return Some(Instant::ZERO);
+        }
+        (!self.ready.is_empty()).then(|| self.pacer.due())
+    }
+
+    /// The next packet that may leave now: an acknowledgement first, then data, lowest buffer
+    /// first.
+    pub fn poll(&mut self, now: Instant, counters: &mut Counters) -> Option<Packet<'_>> {
+        let high_consecutive = self.window.high_consecutive();
+        if std::mem::take(&mut self.null_ack) {
+            let Burst { size_packets, interval_ms } = self.pacer.burst();
+            return Some(Packet::NullAck(NullAck {
+                high_consecutive,
+                burst_size_packets: size_packets,
+                burst_interval_ms: interval_ms,
+            }));
+        }
+        if self.pacer.due() > now {
+            return None;
+        }
+        let index = *self.ready.first()?;
+        let buffer = self.buffers.get_mut(&index)?;
+        let last_buffer = buffer.last;
+        if buffer.queued() == 1 {
+            self.ready.remove(&index);
+        }
+        let piece = buffer.pop()?;
+        self.pacer.sent(now);
+        counters.data_packets_sent += 1;
+        if piece.again {
+            counters.data_packets_resent += 1;
+        } else {
+            counters.new_data(now, piece.data.len());
+        }
+        let data = Data {
+            buffer: self.base?.wrapping_add(index),
+            high_consecutive,
+            packet: piece.packet,
+            checksum: 0,
+            last_buffer,
+            data: piece.data,
+        };
+        let data = if self.terms.checksum_data { data.checksummed() } else { data };
+        Some(if piece.last { Packet::LastData(data) } else { Packet::Data(data) })
+    }
+}

@@ -1,0 +1,306 @@
+//! Peers that lie. Nothing they send makes an end panic or hold more than its own limits say.
+
+use crate::link::Dice;
+use netblt::{
+    Burst, Connection, Endpoint, EndpointLimits, Event, Header, Limits, Mode, Opening, Outcome,
+    Timing,
+};
+use units::{Duration, Instant};
+use wire::netblt::{Data, Kind, Message, Messages, NullAck, Open, Packet, Repr};
+
+const LIMITS: Limits = Limits {
+    buffer_size_bytes: 4000,
+    data_packet_size_bytes: 1000,
+    burst: Burst { size_packets: 4, interval_ms: 10 },
+    max_outstanding_buffers: 2,
+    checksum_data: false,
+    death_timer_s: 30,
+};
+const HERE: Header = Header::new(7, 1000);
+const THERE: Header = Header::new(1000, 7);
+
+fn open(mode: Mode) -> Open<'static> {
+    Open {
+        connection_id: 99,
+        buffer_size_bytes: u32::MAX,
+        transfer_size_bytes: u32::MAX,
+        data_packet_size_bytes: u16::MAX,
+        burst_size_packets: u16::MAX,
+        burst_interval_ms: 0,
+        death_timer_s: 30,
+        mode,
+        checksum_data: false,
+        max_outstanding_buffers: u16::MAX,
+        client_string: "".into(),
+    }
+}
+
+/// The passive end, which receives in WRITE and sends in READ.
+fn passive(mode: Mode) -> Connection {
+    let (now, timing) = (Instant::ZERO, Timing::default());
+    let mut connection =
+        Connection::accept(now, HERE, LIMITS, timing, &open(mode), "").expect("agreed");
+    assert_eq!(connection.poll_event(), Some(Event::Opened));
+    connection
+}
+
+fn data<'a>(buffer: u32, packet: u16, bytes: &'a [u8]) -> Data<'a> {
+    Data { buffer, high_consecutive: 0, packet, checksum: 0, last_buffer: false, data: bytes }
+}
+fn control(sequence: u16, buffer: u32, kind: Kind<'static>) -> Messages<'static> {
+    [Message { sequence, buffer, kind }].into_iter().collect()
+}
+fn datagram(header: Header, packet: Packet<'_>) -> Vec<u8> {
+    Repr { header, packet }.to_vec()
+}
+fn transmissions(connection: &mut Connection, now: Instant) -> Vec<Vec<u8>> {
+    std::iter::from_fn(|| {
+        let mut bytes = Vec::new();
+        connection.poll_transmit(now, &mut bytes).then_some(bytes)
+    })
+    .collect()
+}
+fn aborted(connection: &mut Connection) -> Option<String> {
+    std::iter::from_fn(|| connection.poll_event()).find_map(|event| match event {
+        Event::Closed(Outcome::Aborted { by_peer: false, reason }) => Some(reason),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_huge_proposal_is_cut_down_to_ones_own_limits() {
+    let connection = passive(Mode::Write);
+    let terms = connection.terms().expect("agreed");
+    assert_eq!(terms.buffer_size_bytes, LIMITS.buffer_size_bytes);
+    assert_eq!(terms.max_outstanding_buffers, 2);
+    assert_eq!(connection.buffers_wanted(), 2);
+}
+
+#[test]
+fn data_that_does_not_fit_ends_the_connection_with_abort() {
+    let long = [0; 1001];
+    let (mut last, mut other) = (data(1, 0, b"x"), data(2, 0, b"x"));
+    (last.last_buffer, other.last_buffer) = (true, true);
+    let cases: [(&[Packet<'_>], &str); 4] = [
+        (&[Packet::Data(data(1, 0, &long))], "does not fit"),
+        (&[Packet::Data(data(1, 4, &long[1..]))], "does not fit"),
+        (&[Packet::LastData(last), Packet::LastData(other)], ""),
+        (&[Packet::LastData(other), Packet::LastData(last)], "two last buffers"),
+    ];
+    for (packets, reason) in cases {
+        let mut connection = passive(Mode::Write);
+        (0..2).for_each(|_| connection.supply_buffer(Vec::new()));
+        packets.iter().for_each(|packet| connection.handle_packet(Instant::ZERO, packet));
+        match reason {
+            // Buffer 2 was closed again when 1 turned out to be the last.
+            "" => assert_eq!(aborted(&mut connection), None),
+            reason => assert!(aborted(&mut connection).expect("aborted").contains(reason)),
+        }
+    }
+}
+
+#[test]
+fn data_nobody_asked_for_takes_no_memory() {
+    let mut connection = passive(Mode::Write);
+    connection.supply_buffer(Vec::new());
+    for buffer in 2..10_000 {
+        connection.handle_packet(Instant::ZERO, &Packet::Data(data(buffer, 0, &[0; 1000])));
+    }
+    assert_eq!(connection.counters().data_packets_received, 0);
+    assert_eq!(connection.counters().duplicate_data_packets, 9998);
+}
+
+#[test]
+fn lies_of_a_receiver_are_malfunctions() {
+    let ok = || Kind::Ok { burst_size_packets: 4, burst_interval_ms: 10, control_timer_ms: 1 };
+    for (kind, reason) in [(ok(), "never was"), (Kind::Go, "")] {
+        let mut connection = passive(Mode::Read);
+        connection.handle_packet(Instant::ZERO, &Packet::Control(control(1, 1, kind)));
+        match reason {
+            "" => assert_eq!(aborted(&mut connection), None),
+            reason => assert!(aborted(&mut connection).expect("aborted").contains(reason)),
+        }
+    }
+    let mut connection = passive(Mode::Read);
+    assert_eq!(connection.send_buffer(vec![0; 4000], false), Ok(()));
+    connection.handle_packet(Instant::ZERO, &Packet::Control(control(1, 1, Kind::Go)));
+    connection.handle_packet(Instant::ZERO, &Packet::Control(control(2, 1, ok())));
+    assert!(aborted(&mut connection).expect("aborted").contains("never left"));
+}
+
+#[test]
+fn a_flood_of_go_is_a_malfunction_before_it_takes_memory() {
+    let mut connection = passive(Mode::Read);
+    let mut sent = 0;
+    while sent < 1000 && !connection.is_over() {
+        sent += 1;
+        let go = control(sent, sent.into(), Kind::Go);
+        connection.handle_packet(Instant::ZERO, &Packet::Control(go));
+        transmissions(&mut connection, Instant::ZERO);
+    }
+    assert!(sent <= 2 * LIMITS.max_outstanding_buffers + 16 + 1, "{sent}");
+    assert!(aborted(&mut connection).expect("aborted").contains("GO for more"));
+}
+
+#[test]
+fn a_request_to_resend_everything_cannot_beat_the_burst() {
+    let mut connection = passive(Mode::Read);
+    let now = Instant::ZERO;
+    assert_eq!(connection.send_buffer(vec![7; 4000], false), Ok(()));
+    transmissions(&mut connection, now);
+    connection.handle_packet(now, &Packet::Control(control(1, 1, Kind::Go)));
+    assert_eq!(transmissions(&mut connection, now).len(), 4);
+    for sequence in 2..500 {
+        let all = Kind::Resend((0..2000).collect());
+        connection.handle_packet(now, &Packet::Control(control(sequence, 1, all)));
+    }
+    assert_eq!(transmissions(&mut connection, now).len(), 0, "the burst is over");
+    let next = now + Duration::from_ms(10);
+    assert_eq!(transmissions(&mut connection, next).len(), 4);
+    assert_eq!(transmissions(&mut connection, next + Duration::from_ms(10)).len(), 0);
+}
+
+#[test]
+fn an_open_with_another_identifier_is_aborted_and_changes_nothing() {
+    let mut connection = passive(Mode::Write);
+    transmissions(&mut connection, Instant::ZERO);
+    let again = Packet::Open(open(Mode::Write));
+    connection.handle_packet(Instant::ZERO, &again);
+    let answers = transmissions(&mut connection, Instant::ZERO);
+    let Ok(Repr { packet: Packet::Response(answer), .. }) = Repr::parse(&answers[0]) else {
+        panic!("the same OPEN gets the RESPONSE again");
+    };
+    assert_eq!(answer.connection_id, 99);
+    let other = Open { connection_id: 100, ..open(Mode::Write) };
+    connection.handle_packet(Instant::ZERO, &Packet::Open(other));
+    let answers = transmissions(&mut connection, Instant::ZERO);
+    assert!(matches!(Repr::parse(&answers[0]), Ok(Repr { packet: Packet::Abort(_), .. })));
+    assert!(!connection.is_over());
+    assert_eq!(connection.poll_event(), None);
+}
+
+#[test]
+fn a_less_restrictive_response_is_aborted() {
+    let opening =
+        Opening { connection_id: 5, mode: Mode::Write, transfer_size_bytes: 0, client_string: "" };
+    let (now, timing) = (Instant::ZERO, Timing::default());
+    let mut connection = Connection::open(now, THERE, LIMITS, timing, opening);
+    let stale = Open { connection_id: 4, ..open(Mode::Write) };
+    connection.handle_packet(now, &Packet::Response(stale));
+    assert_eq!(connection.poll_event(), None, "an answer to an earlier request");
+    let greedy = Open { connection_id: 5, ..open(Mode::Write) };
+    connection.handle_packet(now, &Packet::Response(greedy));
+    assert!(aborted(&mut connection).expect("aborted").contains("less restrictive"));
+}
+
+#[test]
+fn a_flood_of_opens_fills_no_more_than_the_limits() {
+    let limits = EndpointLimits { max_connections: 5, max_requests: 3, ..Default::default() };
+    let mut endpoint = Endpoint::<u32>::new(limits, Timing::default());
+    endpoint.listen(7);
+    let hello = datagram(THERE, Packet::Open(open(Mode::Write)));
+    let mut asked = 0;
+    for stranger in 0..10_000 {
+        endpoint.handle_datagram(Instant::ZERO, stranger, &hello);
+        // A client that looks now and then.
+        let looks = if stranger % 7 == 0 { 9 } else { 0 };
+        for request in (0..looks).map_while(|_| endpoint.poll_request()).collect::<Vec<_>>() {
+            asked += 1;
+            endpoint.accept(Instant::ZERO, &request, LIMITS, "");
+        }
+    }
+    assert_eq!(endpoint.connections().count(), 5);
+    assert!(asked <= 5 + 3, "{asked}");
+    let mut answers = 0;
+    while endpoint.poll_transmit(Instant::ZERO, &mut Vec::new()).is_some() {
+        answers += 1;
+    }
+    assert_eq!(answers, 5 + 3, "five responses, and no more refusals than may wait");
+}
+
+#[test]
+fn nobody_at_a_port_is_refused_and_other_strangers_are_not_answered() {
+    let mut endpoint = Endpoint::<u32>::new(EndpointLimits::default(), Timing::default());
+    endpoint.listen(8);
+    let now = Instant::ZERO;
+    endpoint.handle_datagram(now, 1, &datagram(THERE, Packet::Open(open(Mode::Read))));
+    let mut bytes = Vec::new();
+    assert_eq!(endpoint.poll_transmit(now, &mut bytes), Some(1));
+    let refused = Repr::parse(&bytes).expect("good");
+    assert!(matches!(refused, Repr { header: HERE, packet: Packet::Refused(_) }));
+    let ack = NullAck { high_consecutive: 1, burst_size_packets: 1, burst_interval_ms: 1 };
+    for packet in [Packet::Done, Packet::NullAck(ack), Packet::Abort("".into())] {
+        endpoint.handle_datagram(now, 1, &datagram(THERE, packet));
+    }
+    assert_eq!(endpoint.poll_transmit(now, &mut Vec::new()), None);
+}
+
+/// Well-formed packets of every type with arbitrary contents, at both kinds of end, with time
+/// going on: nothing panics, and what an end sends stays in bounds.
+#[test]
+fn arbitrary_packets_in_any_order_do_no_harm() {
+    for seed in 0..400 {
+        let mut dice = Dice::new(seed);
+        let mode = if seed % 2 == 0 { Mode::Write } else { Mode::Read };
+        let mut connection = passive(mode);
+        let mut now = Instant::ZERO;
+        for _ in 0..200 {
+            if connection.buffers_wanted() > 0 {
+                connection.supply_buffer(Vec::new());
+                let _ = connection.send_buffer(vec![1; 4000], dice.permille(50));
+            }
+            let bytes = dice.bytes(1000);
+            let packet = any_packet(&mut dice, &bytes);
+            connection.handle_packet(now, &packet);
+            now += Duration::from_us(dice.below(50_000));
+            connection.handle_timeout(now);
+            let sent = transmissions(&mut connection, now);
+            assert!(sent.len() < 20, "{}", sent.len());
+            sent.iter().for_each(|bytes| assert!(Repr::parse(bytes).is_ok()));
+            while connection.poll_event().is_some() {}
+        }
+    }
+}
+
+fn any_packet<'a>(dice: &mut Dice, bytes: &'a [u8]) -> Packet<'a> {
+    let small = |dice: &mut Dice| dice.below(6);
+    let body = Data {
+        buffer: small(dice) as u32,
+        high_consecutive: small(dice) as u16,
+        packet: small(dice) as u16,
+        checksum: 0,
+        last_buffer: dice.permille(50),
+        data: if dice.permille(800) { bytes } else { &bytes[..dice.below(1000) as usize] },
+    };
+    let message = |dice: &mut Dice| Message {
+        sequence: small(dice) as u16,
+        buffer: small(dice) as u32,
+        kind: match dice.below(3) {
+            0 => Kind::Go,
+            1 => Kind::Ok {
+                burst_size_packets: small(dice) as u16,
+                burst_interval_ms: small(dice) as u16,
+                control_timer_ms: small(dice) as u16,
+            },
+            _ => Kind::Resend((0..small(dice) as u16).collect()),
+        },
+    };
+    match dice.below(60) {
+        0 => Packet::Abort("x".into()),
+        1 => Packet::Quit("x".into()),
+        2 => Packet::QuitAck,
+        3 => Packet::Done,
+        4 => Packet::Refused("x".into()),
+        5 => Packet::Open(Open { connection_id: 98 + small(dice) as u32, ..open(Mode::Read) }),
+        6 => Packet::Response(open(Mode::Write)),
+        7 => Packet::KeepAlive,
+        8..20 => Packet::NullAck(NullAck {
+            high_consecutive: small(dice) as u16,
+            burst_size_packets: small(dice) as u16,
+            burst_interval_ms: small(dice) as u16,
+        }),
+        20..35 => Packet::Control((0..small(dice)).map(|_| message(dice)).collect()),
+        35..50 => Packet::Data(body),
+        _ => Packet::LastData(body),
+    }
+}

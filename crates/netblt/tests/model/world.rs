@@ -1,0 +1,268 @@
+//! Two endpoints, a link between them, and two clients that take their time.
+
+use crate::link::{Dice, Faults, Link};
+use netblt::{
+    Burst, ConnectionId, Counters, Endpoint, EndpointLimits, Event, Limits, Mode, Opening, Outcome,
+    Timing,
+};
+use units::{Duration, Instant};
+
+/// The port that the passive client listens on.
+pub const PORT: u16 = 7;
+
+/// One run's circumstances.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub seed: u64,
+    pub faults: Faults,
+    pub mode: Mode,
+    /// Of the active and the passive end.
+    pub limits: [Limits; 2],
+    pub transfer_bytes: usize,
+    /// The clients wait up to so long before each buffer.
+    pub idle: Duration,
+    /// An end whose client breaks off, when, and whether at once.
+    pub break_off: Option<(usize, Instant, bool)>,
+    /// The receiver's client offers these rates, one with each buffer.
+    pub offers: Vec<Burst>,
+}
+
+impl Case {
+    pub fn plain(seed: u64) -> Case {
+        let limits = Limits {
+            buffer_size_bytes: 4000,
+            data_packet_size_bytes: 500,
+            burst: Burst { size_packets: 4, interval_ms: 5 },
+            max_outstanding_buffers: 4,
+            checksum_data: true,
+            death_timer_s: 60,
+        };
+        Case {
+            seed,
+            faults: Faults {
+                loss_permille: 0,
+                duplication_permille: 0,
+                damage_permille: 0,
+                delay: Duration::from_ms(20),
+                jitter: Duration::ZERO,
+                outlier: Duration::ZERO,
+                cut_at: Instant::FAR_FUTURE,
+            },
+            mode: Mode::Write,
+            limits: [limits; 2],
+            transfer_bytes: 50_000,
+            idle: Duration::ZERO,
+            break_off: None,
+            offers: vec![],
+        }
+    }
+}
+
+/// How it went.
+#[derive(Debug)]
+pub struct Ending {
+    /// What each end was told; index 0 is the active end.
+    pub outcomes: [Option<Outcome>; 2],
+    pub counters: [Counters; 2],
+    pub sent: Vec<u8>,
+    pub received: Vec<u8>,
+    /// The receiver handed over everything.
+    pub whole: bool,
+    pub finished_at: Instant,
+    /// The rate in force when a client looked last.
+    pub burst_at_end: Option<Burst>,
+}
+
+struct End {
+    endpoint: Endpoint<usize>,
+    id: Option<ConnectionId>,
+    outcome: Option<Outcome>,
+    counters: Counters,
+    opened: bool,
+    /// The client does its next thing then.
+    client_at: Option<Instant>,
+}
+
+pub struct World {
+    case: Case,
+    now: Instant,
+    dice: Dice,
+    link: Link,
+    ends: [End; 2],
+    sender: usize,
+    data: Vec<u8>,
+    given: usize,
+    last_given: bool,
+    received: Vec<(u32, Vec<u8>)>,
+    last_received: bool,
+    burst: Option<Burst>,
+}
+
+/// No transfer of these tests may take longer.
+const FOREVER: Duration = Duration::from_secs(4 * 3600);
+
+impl World {
+    pub fn new(case: Case) -> World {
+        let mut dice = Dice::new(case.seed);
+        let data = dice.bytes(case.transfer_bytes);
+        let link = Link::new(case.faults, case.seed ^ 0x5eed);
+        let end = || End {
+            endpoint: Endpoint::new(EndpointLimits::default(), Timing::default()),
+            id: None,
+            outcome: None,
+            counters: Counters::default(),
+            opened: false,
+            client_at: None,
+        };
+        let mut ends = [end(), end()];
+        ends[1].endpoint.listen(PORT);
+        let opening = Opening {
+            connection_id: case.seed as u32,
+            mode: case.mode,
+            transfer_size_bytes: data.len() as u32,
+            client_string: "model",
+        };
+        let ports = (1, 1000, PORT);
+        ends[0].id = ends[0].endpoint.open(Instant::ZERO, ports, case.limits[0], opening);
+        let sender = usize::from(case.mode == Mode::Read);
+        World {
+            case,
+            now: Instant::ZERO,
+            dice,
+            link,
+            ends,
+            sender,
+            data,
+            given: 0,
+            last_given: false,
+            received: vec![],
+            last_received: false,
+            burst: None,
+        }
+    }
+
+    /// Runs until both ends are over and nothing is under way any more.
+    pub fn run(mut self) -> Ending {
+        loop {
+            self.settle();
+            let Some(next) = self.next() else { break };
+            assert!(next.since(Instant::ZERO) < FOREVER, "no end in sight: {:?}", self.case);
+            self.now = self.now.max(next);
+            while let Some((to, datagram)) = self.link.arrival(self.now) {
+                self.ends[to].endpoint.handle_datagram(self.now, 1 - to, &datagram);
+            }
+        }
+        for end in &self.ends {
+            assert_eq!(end.endpoint.connections().count(), 0, "a connection is left behind");
+        }
+        let [active, passive] = self.ends;
+        self.received.sort();
+        Ending {
+            outcomes: [active.outcome, passive.outcome],
+            counters: [active.counters, passive.counters],
+            sent: self.data,
+            received: self.received.into_iter().flat_map(|(_, data)| data).collect(),
+            whole: self.last_received,
+            finished_at: self.now,
+            burst_at_end: self.burst,
+        }
+    }
+
+    fn next(&self) -> Option<Instant> {
+        let ends = self.ends.iter().flat_map(|end| [end.endpoint.poll_timeout(), end.client_at]);
+        let break_off = self.case.break_off.map(|(_, at, _)| at);
+        let idle = self.ends.iter().all(|end| end.endpoint.connections().count() == 0);
+        let break_off = break_off.filter(|_| !idle);
+        ends.chain([self.link.next_arrival(), break_off]).flatten().min()
+    }
+
+    /// Clients and endpoints do what is due now.
+    fn settle(&mut self) {
+        if let Some((end, at, at_once)) = self.case.break_off
+            && at <= self.now
+        {
+            self.case.break_off = None;
+            let (now, id) = (self.now, self.ends[end].id);
+            id.map(|id| {
+                self.ends[end].endpoint.with(id, |connection| match at_once {
+                    true => connection.abort("enough, at once"),
+                    false => connection.quit(now, "enough"),
+                })
+            });
+        }
+        for index in 0..2 {
+            while self.act(index) {}
+        }
+    }
+
+    fn act(&mut self, index: usize) -> bool {
+        self.listen(index);
+        if self.ends[index].client_at.is_some_and(|at| at <= self.now) {
+            self.ends[index].client_at = None;
+            self.client(index);
+        }
+        let mut datagram = Vec::new();
+        let to = self.ends[index].endpoint.poll_transmit(self.now, &mut datagram);
+        if let Some(to) = to {
+            self.link.send(self.now, to, &datagram);
+        }
+        to.is_some() || self.ends[index].client_at.is_some_and(|at| at <= self.now)
+    }
+
+    fn listen(&mut self, index: usize) {
+        let (now, limits) = (self.now, self.case.limits[index]);
+        let end = &mut self.ends[index];
+        while let Some(request) = end.endpoint.poll_request() {
+            end.id = end.endpoint.accept(now, &request, limits, "agreed");
+        }
+        while let Some((id, event)) = self.ends[index].endpoint.poll_event() {
+            self.ends[index].id = Some(id);
+            match event {
+                Event::Opened => self.ends[index].opened = true,
+                Event::Received { index, data, last } => {
+                    self.last_received |= last;
+                    self.received.push((index, data));
+                }
+                Event::Sent { .. } => {}
+                Event::Closed(outcome) => {
+                    let end = &mut self.ends[index];
+                    assert_eq!(end.outcome, None, "told twice");
+                    end.outcome = Some(outcome);
+                    end.counters = end.endpoint.connection(id).expect("still there").counters();
+                }
+            }
+            let wait = Duration::from_ps(self.dice.below(self.case.idle.as_ps() + 1));
+            self.ends[index].client_at.get_or_insert(self.now + wait);
+        }
+    }
+
+    /// The client does one thing, and comes back if there is more to do.
+    fn client(&mut self, index: usize) {
+        let Some(id) = self.ends[index].id.filter(|_| self.ends[index].opened) else { return };
+        let Some(connection) = self.ends[index].endpoint.connection(id) else { return };
+        let wanted = connection.buffers_wanted();
+        self.burst = connection.burst().or(self.burst);
+        if wanted == 0 {
+            return;
+        }
+        if index == self.sender {
+            let full = connection.terms().expect("opened").buffer_size_bytes as usize;
+            let end = (self.given + full).min(self.data.len());
+            let last = end == self.data.len();
+            let data = self.data[self.given..end].to_vec();
+            let taken = self.ends[index].endpoint.with(id, |c| c.send_buffer(data, last));
+            assert_eq!(taken, Some(Ok(())));
+            (self.given, self.last_given) = (end, last);
+        } else {
+            let offer = (!self.case.offers.is_empty()).then(|| self.case.offers.remove(0));
+            self.ends[index].endpoint.with(id, |c| {
+                c.supply_buffer(Vec::new());
+                if let Some(burst) = offer {
+                    c.offer_burst(burst);
+                }
+            });
+        }
+        let wait = Duration::from_ps(self.dice.below(self.case.idle.as_ps() + 1));
+        self.ends[index].client_at = Some(self.now + wait);
+    }
+}
