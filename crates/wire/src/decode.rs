@@ -1,13 +1,14 @@
 //! What a frame is, in a line, for logs and error messages.
 
+mod legacy;
+
 use crate::checksum::PseudoHeader;
 use crate::ethernet::EtherType;
 use crate::ipv4::Protocol;
 use crate::ipv6::Extension;
-use crate::llc::Sap;
-use crate::snap::Oui;
 use crate::{DecodeError, arp, ethernet, icmpv4, icmpv6, ipv4, ipv6, rip, snmp, tcp, udp, vlan};
-use crate::{appletalk, decnet, ipx, llc, snap};
+use crate::{appletalk, bpdu, decnet, igmp, ipx, llc, mld, snap};
+use legacy::{digital, logical_link, novell};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -30,6 +31,9 @@ pub enum Header {
     Snmp(snmp::Repr),
     Llc(llc::Repr),
     Snap(snap::Repr),
+    Bpdu(bpdu::Repr),
+    Igmp(igmp::Repr),
+    Mld(mld::Repr),
     Decnet(decnet::Repr),
     Nsp(decnet::nsp::Repr),
     Aarp(appletalk::aarp::Repr),
@@ -84,35 +88,6 @@ fn link(
     logical_link(rest, headers, payload_len)
 }
 
-/// What follows a length: raw IPX where it starts with FF FF, which is no LLC header of use, or
-/// LLC.
-fn logical_link(
-    rest: &[u8],
-    headers: &mut Vec<Header>,
-    payload_len: &mut usize,
-) -> Result<(), DecodeError> {
-    if rest.starts_with(&ipx::NO_CHECKSUM.to_be_bytes()) {
-        return novell(rest, headers, payload_len);
-    }
-    let (header, payload) = llc::Repr::parse(rest)?;
-    if header == llc::Repr::datagram(Sap::SNAP) {
-        let (header, payload) = snap::Repr::parse(rest)?;
-        headers.push(Header::Snap(header));
-        *payload_len = payload.len();
-        return match header.oui {
-            Oui::ETHERTYPE => typed(header.protocol, payload, headers, payload_len),
-            Oui::APPLE if header == appletalk::ddp::SNAP => apple(payload, headers, payload_len),
-            _ => Ok(()),
-        };
-    }
-    headers.push(Header::Llc(header));
-    *payload_len = payload.len();
-    if header == llc::Repr::datagram(Sap::IPX) {
-        return novell(payload, headers, payload_len);
-    }
-    Ok(())
-}
-
 /// What an EtherType announces, be it the frame's own or SNAP's.
 fn typed(
     ether_type: EtherType,
@@ -139,75 +114,6 @@ fn typed(
         }
         _ => Ok(()),
     }
-}
-
-/// DECnet, and NSP where a data packet carries a data segment of it.
-fn digital(
-    rest: &[u8],
-    headers: &mut Vec<Header>,
-    payload_len: &mut usize,
-) -> Result<(), DecodeError> {
-    let (message, payload) = decnet::Repr::parse(rest)?;
-    let is_data = matches!(message, decnet::Repr::Data(_));
-    headers.push(Header::Decnet(message));
-    *payload_len = payload.len();
-    if let (true, Ok((segment, payload))) = (is_data, decnet::nsp::Repr::parse(payload)) {
-        headers.push(Header::Nsp(segment));
-        *payload_len = payload.len();
-    }
-    Ok(())
-}
-
-/// DDP and what is above.
-fn apple(
-    rest: &[u8],
-    headers: &mut Vec<Header>,
-    payload_len: &mut usize,
-) -> Result<(), DecodeError> {
-    use appletalk::ddp::{self, Kind};
-    use appletalk::{echo, rtmp};
-    let (header, payload) = ddp::Repr::parse(rest)?;
-    headers.push(Header::Ddp(header));
-    *payload_len = payload.len();
-    ddp::verify(&rest[..ddp::HEADER_LEN + payload.len()])?;
-    let (header, payload) = match header.kind {
-        Kind::ECHO => {
-            let (packet, payload) = echo::Repr::parse(payload)?;
-            (Header::AppletalkEcho(packet), payload)
-        }
-        Kind::RTMP_DATA | Kind::RTMP_REQUEST => {
-            let (message, payload) = rtmp::Repr::parse(header.kind, payload)?;
-            (Header::Rtmp(message), payload)
-        }
-        _ => return Ok(()),
-    };
-    headers.push(header);
-    *payload_len = payload.len();
-    Ok(())
-}
-
-/// IPX, and RIP and SAP by their sockets.
-fn novell(
-    rest: &[u8],
-    headers: &mut Vec<Header>,
-    payload_len: &mut usize,
-) -> Result<(), DecodeError> {
-    let (header, payload) = ipx::Repr::parse(rest)?;
-    headers.push(Header::Ipx(header));
-    *payload_len = payload.len();
-    let is_socket = |socket| header.src.socket == socket || header.dst.socket == socket;
-    let (header, payload) = if is_socket(ipx::socket::RIP) {
-        let (message, payload) = ipx::rip::Repr::parse(payload)?;
-        (Header::IpxRip(message), payload)
-    } else if is_socket(ipx::socket::SAP) {
-        let (message, payload) = ipx::sap::Repr::parse(payload)?;
-        (Header::IpxSap(message), payload)
-    } else {
-        return Ok(());
-    };
-    headers.push(header);
-    *payload_len = payload.len();
-    Ok(())
 }
 
 /// IP, IP within IP, and what is above.
@@ -283,6 +189,17 @@ fn transport(
             headers.push(Header::Icmpv4(header));
             payload
         }
+        (Protocol::IGMP, PseudoHeader::V4(..)) => {
+            let (message, rest) = igmp::Repr::parse(bytes)?;
+            headers.push(Header::Igmp(message));
+            rest
+        }
+        (Protocol::ICMPV6, PseudoHeader::V6(src, dst)) if mld::is_mld(bytes) => {
+            icmpv6::verify(src, dst, bytes)?;
+            let (message, rest) = mld::Repr::parse(bytes)?;
+            headers.push(Header::Mld(message));
+            rest
+        }
         (Protocol::ICMPV6, PseudoHeader::V6(src, dst)) => {
             icmpv6::verify(src, dst, bytes)?;
             let (header, payload) = icmpv6::Repr::parse(bytes)?;
@@ -334,6 +251,9 @@ impl fmt::Display for Header {
             Header::Snmp(header) => header.fmt(f),
             Header::Llc(header) => header.fmt(f),
             Header::Snap(header) => header.fmt(f),
+            Header::Bpdu(header) => header.fmt(f),
+            Header::Igmp(header) => header.fmt(f),
+            Header::Mld(header) => header.fmt(f),
             Header::Decnet(header) => header.fmt(f),
             Header::Nsp(header) => header.fmt(f),
             Header::Aarp(header) => header.fmt(f),
@@ -364,93 +284,4 @@ impl fmt::Display for FrameSummary {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ethernet::MacAddr;
-    use crate::template::FrameTemplate;
-    use crate::{learning, test_frame};
-    use proptest::prelude::*;
-    use std::net::Ipv4Addr;
-    use units::FrameSize;
-
-    const SRC: (MacAddr, Ipv4Addr) = (MacAddr([2, 0, 0, 0, 0, 1]), Ipv4Addr::new(198, 18, 1, 2));
-    const DST: (MacAddr, Ipv4Addr) = (MacAddr([2, 0, 0, 0, 0, 2]), Ipv4Addr::new(198, 19, 1, 2));
-
-    fn test_frame() -> Vec<u8> {
-        test_frame::template(SRC, DST)
-            .tagged(&[5])
-            .build(0, FrameSize::from_bytes(68), None)
-            .unwrap()
-    }
-
-    #[test]
-    fn a_test_frame_in_a_line() {
-        let line = "68 bytes with FCS: Ethernet 02:00:00:00:00:01 > 02:00:00:00:00:02 802.1Q / \
-                    VLAN 5 priority 0 IPv4 / IPv4 198.18.1.2 > 198.19.1.2 TTL 10 UDP / \
-                    UDP 49184 > 7 18 bytes / payload of 18 bytes";
-        assert_eq!(summarize(&test_frame()).to_string(), line);
-    }
-
-    #[test]
-    fn what_is_wrong_is_said() {
-        let mut frame = test_frame();
-        frame[63] ^= 1;
-        let summary = summarize(&frame);
-        assert!(matches!(summary.fault, Some(DecodeError::Checksum { what: "UDP datagram", .. })));
-        assert_eq!(summary.headers.len(), 4);
-        frame[30] ^= 1;
-        let summary = summarize(&frame);
-        assert!(matches!(summary.fault, Some(DecodeError::Checksum { what: "IPv4 header", .. })));
-        assert_eq!(summary.headers.len(), 2);
-        let fault = summarize(&frame[..13]).fault;
-        assert_eq!(
-            fault,
-            Some(DecodeError::Truncated { what: "Ethernet header", needed: 14, got: 13 })
-        );
-    }
-
-    #[test]
-    fn padding_is_no_payload() {
-        let summary = summarize(&learning::gratuitous_arp(SRC.0, SRC.1));
-        assert_eq!((summary.payload_len_bytes, summary.fault), (0, None));
-        let summary = summarize(&learning::bridge(SRC.0));
-        assert_eq!((summary.payload_len_bytes, summary.fault), (46, None));
-    }
-
-    #[test]
-    fn rip_and_snmp_are_known_by_their_ports() {
-        let networks = [(Ipv4Addr::new(198, 19, 65, 0), 24)];
-        let update = rip::update_frames(rip::Version::V1, SRC, 24, &networks, 7).unwrap();
-        let text = summarize(&update[0]).to_string();
-        assert!(text.ends_with("UDP 520 > 520 24 bytes / RIPv1 response of 1 entries"), "{text}");
-    }
-
-    proptest! {
-        #[test]
-        fn no_frame_makes_it_panic(frame: Vec<u8>) {
-            let _ = summarize(&frame).to_string();
-        }
-
-        /// Damage and headers within headers, where random bytes do not come.
-        #[test]
-        fn no_damaged_frame_makes_it_panic(
-            damage in proptest::collection::vec((any::<usize>(), any::<u8>()), 0..5),
-            len in 0usize..200, ipv6: bool,
-        ) {
-            let template = match ipv6 {
-                false => test_frame::template(SRC, DST),
-                true => {
-                    let address = |last| std::net::Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, last);
-                    FrameTemplate::udp_ipv6((SRC.0, address(1)), (DST.0, address(2)))
-                }
-            };
-            let mut frame = template.build(0, FrameSize::from_bytes(200), None).unwrap();
-            for (at, octet) in damage {
-                let at = at % frame.len();
-                frame[at] = octet;
-            }
-            frame.truncate(len);
-            let _ = summarize(&frame).to_string();
-        }
-    }
-}
+mod tests;

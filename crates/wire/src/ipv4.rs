@@ -36,6 +36,8 @@ impl Protocol {
     pub const HOP_BY_HOP: Protocol = Protocol(0);
     /// ICMP for IPv4 (RFC 792).
     pub const ICMPV4: Protocol = Protocol(1);
+    /// Group membership (RFC 3376).
+    pub const IGMP: Protocol = Protocol(2);
     /// An IPv4 packet within (RFC 2003).
     pub const IPV4: Protocol = Protocol(4);
     /// TCP (RFC 9293).
@@ -63,6 +65,7 @@ impl fmt::Display for Protocol {
         match *self {
             Protocol::HOP_BY_HOP => f.write_str("hop-by-hop"),
             Protocol::ICMPV4 => f.write_str("ICMP"),
+            Protocol::IGMP => f.write_str("IGMP"),
             Protocol::IPV4 => f.write_str("IPv4"),
             Protocol::TCP => f.write_str("TCP"),
             Protocol::UDP => f.write_str("UDP"),

@@ -82,6 +82,14 @@ pub struct Repr {
 }
 
 impl Repr {
+    /// Asks a router for its whole table: one entry of no family and infinite metric (RFC 2453
+    /// section 3.9.1).
+    pub fn whole_table_request(version: Version) -> Repr {
+        let none = Ipv4Addr::UNSPECIFIED;
+        let (family, tag, metric) = (0, 0, UNREACHABLE);
+        let entry = Entry { family, tag, network: none, mask: none, next_hop: none, metric };
+        Repr { command: Command::Request, version, entries: vec![entry] }
+    }
     /// Reads a whole message.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
         require(WHAT, bytes, HEADER_LEN)?;
@@ -252,6 +260,7 @@ impl fmt::Display for Repr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::hex;
     use proptest::prelude::*;
 
     const SRC: (MacAddr, Ipv4Addr) = (MacAddr([2, 0, 0, 0, 0, 9]), Ipv4Addr::new(198, 19, 1, 10));
@@ -283,6 +292,49 @@ mod tests {
         assert_eq!(frames[0][30..34], [224, 0, 0, 9]);
         let entry = [0, 2, 0, 0, 198, 19, 65, 0, 255, 255, 255, 128, 0, 0, 0, 0, 0, 0, 0, 16];
         assert_eq!(frames[0][46..66], entry);
+    }
+
+    /// Both versions' messages as tshark and BIRD read them, behind Ethernet, IP and UDP.
+    #[test]
+    fn known_messages_of_both_versions() {
+        let known = [
+            (
+                Version::V1,
+                hex("ffffffff ffff0200 5e100002 08004500 005c1234 00000111 e049c612 0102ffff
+             ffff0208 02080048 dcf40201 00000002 0000c613 00000000 00000000 00000000
+             00010002 0000c613 01000000 00000000 00000000 00010002 0000c613 02000000
+             00000000 00000000 0001"),
+            ),
+            (
+                Version::V2,
+                hex("01005e00 00090200 5e100002 080045c0 005c1234 00000111 ff7fc612 0102e000
+             00090208 02080048 ffe60202 00000002 0000c613 0000ffff ff000000 00000000
+             00010002 0000c613 0100ffff ff000000 00000000 00010002 0000c613 0200ffff
+             ff000000 00000000 0001"),
+            ),
+        ];
+        for (version, frame) in known {
+            let (message, _) = Repr::parse(&frame[42..]).unwrap();
+            let networks = [0, 1, 2].map(|third| Ipv4Addr::new(198, 19, third, 0));
+            let found: Vec<_> = message.entries.iter().map(|e| (e.network, e.metric)).collect();
+            assert_eq!(found, networks.map(|network| (network, 1)));
+            let networks = networks.map(|network| (network, 24));
+            let src = (MacAddr([2, 0, 0x5e, 0x10, 0, 2]), Ipv4Addr::new(198, 18, 1, 2));
+            let ours = update_frames(version, src, 24, &networks, 1).unwrap();
+            assert_eq!(ours[0][42..], frame[42..], "{version:?}");
+            assert_eq!(ours[0][..14], frame[..14], "{version:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_for_the_whole_table() {
+        let known = hex("ffffffff ffff0200 5e100002 08004500 00341234 00000111 e071c612 0102ffff
+             ffff0208 02080020 33790101 00000000 00000000 00000000 00000000 00000000
+             0010");
+        let request = Repr::whole_table_request(Version::V1);
+        let mut bytes = vec![0; request.header_len()];
+        request.emit(&mut bytes);
+        assert_eq!(bytes, known[42..]);
     }
 
     #[test]

@@ -9,9 +9,12 @@
 
 mod layer;
 mod layout;
+mod legacy;
+mod order;
 mod prepared;
 
 pub use layer::{IfNoRoom, Ipv4Layer, Ipv6Layer, Layer, TcpLayer, UdpChecksum, UdpLayer};
+pub use legacy::{DdpLayer, DecnetLayer, IpxLayer};
 pub use prepared::PreparedFrame;
 
 use crate::ethernet::MacAddr;
@@ -140,6 +143,10 @@ impl FrameTemplate {
     pub fn min_size(&self) -> FrameSize {
         Layout::min_size(&self.layers, true)
     }
+    /// The largest size that the protocols allow, for a test to stop at.
+    pub fn max_size(&self) -> FrameSize {
+        Layout::max_size(&self.layers).0
+    }
     /// The form of signature that frames of this size carry: the richest for which there is room
     /// behind the headers; `None` below [`min_size`](Self::min_size).
     pub fn form_for(&self, size: FrameSize) -> Option<Form> {
@@ -199,13 +206,15 @@ pub enum BuildError {
         /// What takes the bytes.
         why: String,
     },
-    /// The length fields end before.
-    #[error("a frame of {size} bytes is too large: at most {maximum} can be built")]
+    /// The protocol ends before.
+    #[error("a frame of {size} bytes is too large: the largest has {maximum}, for {why}")]
     TooLarge {
         /// The size asked for.
         size: FrameSize,
-        /// The largest that can be built.
+        /// The largest that the protocol allows.
         maximum: FrameSize,
+        /// The rule that says so.
+        why: &'static str,
     },
     /// Layers that cannot follow each other, or one that cannot be written.
     #[error("layer {place}, {layer}: {why}")]

@@ -70,6 +70,8 @@ pub mod socket {
     pub const ECHO: u8 = 4;
     /// Zones.
     pub const ZONES: u8 = 6;
+    /// The first that is for anybody.
+    pub const FIRST_DYNAMIC: u8 = 128;
 }
 
 /// A long header without its checksum, which needs the data: see [`verify`] and

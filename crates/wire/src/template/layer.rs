@@ -1,11 +1,16 @@
 //! The layers of a template: what is chosen of a header. Lengths, checksums and the number of the
 //! layer within follow.
 
+use super::legacy::{DdpLayer, DecnetLayer, IpxLayer};
+use crate::appletalk::{ddp, echo};
+use crate::decnet::{self, nsp};
 use crate::ethernet::{EtherType, MacAddr};
 use crate::ipv4::Protocol;
 use crate::ipv6::Extension;
+use crate::llc::Sap;
+use crate::snap::Oui;
 use crate::tcp::Flags;
-use crate::{ethernet, icmpv4, ipv4, ipv6, tcp, udp, vlan};
+use crate::{ethernet, icmpv4, ipv4, ipv6, ipx, llc, snap, tcp, udp, vlan};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -65,6 +70,25 @@ pub enum Layer {
         /// Which of its questions.
         sequence: u16,
     },
+    /// LLC (IEEE 802.2), behind Ethernet or a VLAN tag, whose type becomes a length: a datagram
+    /// of this service access point.
+    Llc {
+        /// Of source and destination.
+        sap: Sap,
+    },
+    /// LLC and SNAP, behind Ethernet or a VLAN tag, whose type becomes a length. Owner and number
+    /// of the protocol follow from the next layer.
+    Snap,
+    /// IPX.
+    Ipx(IpxLayer),
+    /// A DECnet data packet.
+    Decnet(DecnetLayer),
+    /// A data segment of NSP, behind DECnet.
+    NspData,
+    /// DDP, behind SNAP.
+    Ddp(DdpLayer),
+    /// An AppleTalk echo request, behind DDP.
+    AppletalkEcho,
     /// Any bytes. The layer before needs its type given, where it is to have one.
     Raw(Vec<u8>),
 }
@@ -286,16 +310,58 @@ impl Layer {
             Layer::Udp(_) => udp::HEADER_LEN,
             Layer::Tcp(_) => tcp::HEADER_LEN,
             Layer::Icmpv4Echo { .. } | Layer::Icmpv6Echo { .. } => icmpv4::HEADER_LEN,
+            Layer::Llc { .. } => llc::HEADER_LEN,
+            Layer::Snap => snap::HEADER_LEN,
+            Layer::Ipx(_) => ipx::HEADER_LEN,
+            Layer::Decnet(_) => decnet::LENGTH_LEN + 1 + decnet::data::HEADER_LEN,
+            Layer::NspData => nsp::HEADER_LEN,
+            Layer::Ddp(_) => ddp::HEADER_LEN,
+            Layer::AppletalkEcho => echo::HEADER_LEN,
             Layer::Raw(bytes) => bytes.len(),
         }
     }
-    /// The EtherType of a header before this layer.
-    pub(super) fn ether_type(&self) -> EtherType {
+    /// The type field of a header before this layer, which has `len` bytes with all that follows.
+    pub(super) fn ether_type(&self, len: usize) -> EtherType {
         match self {
             Layer::Vlan { tag, .. } => *tag,
             Layer::Ipv4(_) => EtherType::IPV4,
             Layer::Ipv6(_) => EtherType::IPV6,
+            Layer::Decnet(_) => EtherType::DECNET,
+            Layer::Ddp(_) => EtherType::APPLETALK,
+            _ if self.is_behind_a_length() => EtherType::length(len),
+            Layer::Ipx(_) => EtherType::IPX,
             _ => EtherType::EXPERIMENTAL,
+        }
+    }
+    /// Whether the type field before this layer is an 802.3 length.
+    pub(super) fn is_behind_a_length(&self) -> bool {
+        matches!(self, Layer::Llc { .. } | Layer::Snap | Layer::Ipx(IpxLayer { raw: true, .. }))
+    }
+    /// Who gave the protocol of this layer the number that SNAP states.
+    pub(super) fn oui(&self) -> Oui {
+        if matches!(self, Layer::Ddp(_)) { Oui::APPLE } else { Oui::ETHERTYPE }
+    }
+    /// The DDP type in a header before this layer.
+    pub(super) fn ddp_kind(&self) -> ddp::Kind {
+        match self {
+            Layer::AppletalkEcho => ddp::Kind::ECHO,
+            _ => ddp::Kind(0),
+        }
+    }
+    /// The most bytes that this layer may have, with all that follows, and the rule that says so.
+    pub(super) fn limit(&self) -> Option<(usize, &'static str)> {
+        match self {
+            Layer::Ddp(_) => {
+                Some((ddp::HEADER_LEN + ddp::MAX_DATA_LEN, "DDP carries at most 586 bytes of data"))
+            }
+            Layer::Decnet(_) => Some((
+                decnet::LENGTH_LEN + decnet::MAX_MESSAGE_LEN,
+                "DECnet's block on Ethernet has at most 1498 bytes",
+            )),
+            _ if self.is_behind_a_length() => {
+                Some((ethernet::MAX_LENGTH, "an 802.3 length field states at most 1500 bytes"))
+            }
+            _ => None,
         }
     }
     /// The protocol number in an IP header before this layer.
@@ -309,63 +375,6 @@ impl Layer {
             Layer::Icmpv4Echo { .. } => Protocol::ICMPV4,
             Layer::Icmpv6Echo { .. } => Protocol::ICMPV6,
             _ => Protocol::EXPERIMENTAL,
-        }
-    }
-    /// Why this layer cannot stand behind `before`, or cannot be written; `None` where it can.
-    pub(super) fn fault(&self, before: Option<&Layer>) -> Option<&'static str> {
-        use Layer::*;
-        if matches!(before, Some(Raw(_))) && !matches!(self, Ipv6Extension(_)) {
-            return self.fault_alone();
-        }
-        let place = match (self, before) {
-            (Ethernet { .. }, None) => Ok(()),
-            (_, None) => Err("the first layer must be Ethernet"),
-            (Ethernet { .. }, _) => Err("Ethernet is the first layer, or stands behind raw bytes"),
-            (Vlan { .. }, Some(Ethernet { .. } | Vlan { .. })) => Ok(()),
-            (Vlan { .. }, _) => Err("a VLAN tag stands behind Ethernet or another tag"),
-            (Ipv6Extension(Extension::HopByHop { .. }), Some(Ipv6Extension(_))) => {
-                Err("hop-by-hop options stand right behind IPv6 (RFC 8200 section 4.1)")
-            }
-            (Ipv6Extension(_), Some(Ipv6(_) | Ipv6Extension(_))) => Ok(()),
-            (Ipv6Extension(_), _) => Err("an extension header stands behind IPv6 or another"),
-            (Ipv4(_) | Ipv6(_), Some(Udp(_) | Tcp(_) | Icmpv4Echo { .. } | Icmpv6Echo { .. })) => {
-                Err("IP stands behind Ethernet, a VLAN tag, IP, or raw bytes")
-            }
-            (Udp(_) | Tcp(_), Some(Ipv4(_) | Ipv6(_) | Ipv6Extension(_))) => Ok(()),
-            (Udp(_) | Tcp(_), _) => Err("UDP and TCP stand behind IP"),
-            (Icmpv4Echo { .. }, Some(Ipv4(_))) => Ok(()),
-            (Icmpv4Echo { .. }, _) => Err("ICMP stands behind IPv4"),
-            (Icmpv6Echo { .. }, Some(Ipv6(_) | Ipv6Extension(_))) => Ok(()),
-            (Icmpv6Echo { .. }, _) => Err("ICMPv6 stands behind IPv6"),
-            (Ipv4(_) | Ipv6(_) | Raw(_), _) => Ok(()),
-        };
-        place.err().or_else(|| self.fault_alone())
-    }
-    fn fault_alone(&self) -> Option<&'static str> {
-        match self {
-            Layer::Vlan { tag, .. } if !tag.is_vlan() => Some("its type is that of no VLAN tag"),
-            Layer::Vlan { id: 4096.., .. } => Some("its identifier has more than 12 bits"),
-            Layer::Vlan { priority: 8.., .. } => Some("its priority is above 7"),
-            Layer::Ipv4(Ipv4Layer { dscp: 64.., .. })
-            | Layer::Ipv6(Ipv6Layer { dscp: 64.., .. }) => Some("its DSCP is above 63"),
-            Layer::Ipv4(Ipv4Layer { ecn: 4.., .. }) | Layer::Ipv6(Ipv6Layer { ecn: 4.., .. }) => {
-                Some("its ECN is above 3")
-            }
-            Layer::Ipv6(Ipv6Layer { flow_label: 0x10_0000.., .. }) => {
-                Some("its flow label has more than 20 bits")
-            }
-            Layer::Ipv6Extension(extension) if !extension.is_well_formed() => {
-                Some("its length is no multiple of 8 bytes up to 2048")
-            }
-            Layer::Ipv6Extension(Extension::Fragment { offset, more, .. })
-                if *offset != 0 || *more =>
-            {
-                Some(
-                    "a template is a whole packet: only a fragment header with offset 0 and no \
-                      more to come",
-                )
-            }
-            _ => None,
         }
     }
 }
@@ -388,6 +397,13 @@ impl fmt::Display for Layer {
             Layer::Icmpv6Echo { identifier, .. } => {
                 write!(f, "ICMPv6 echo request {identifier:#06x}")
             }
+            Layer::Llc { sap } => llc::Repr::datagram(*sap).fmt(f),
+            Layer::Snap => f.write_str("SNAP"),
+            Layer::Ipx(ipx) => write!(f, "IPX {} > {}", ipx.src, ipx.dst),
+            Layer::Decnet(decnet) => write!(f, "DECnet {} > {}", decnet.src, decnet.dst),
+            Layer::NspData => f.write_str("NSP data"),
+            Layer::Ddp(ddp) => write!(f, "DDP {} > {}", ddp.src, ddp.dst),
+            Layer::AppletalkEcho => f.write_str("AEP request"),
             Layer::Raw(bytes) => write!(f, "{} raw bytes", bytes.len()),
         }
     }

@@ -22,9 +22,9 @@ impl<'a> Layout<'a> {
     /// hold them, with a signature where `signed`.
     pub fn new(layers: &'a [Layer], size: FrameSize, signed: bool) -> Result<Self, BuildError> {
         check_order(layers)?;
-        let maximum = FrameSize::from_bytes(*SIZE_RANGE_BYTES.end());
+        let (maximum, why) = Self::max_size(layers);
         if size > maximum {
-            return Err(BuildError::TooLarge { size, maximum });
+            return Err(BuildError::TooLarge { size, maximum, why });
         }
         let frame_len = size.bytes_without_fcs();
         let udp_left_out = may_leave_out_udp(layers) && frame_len < needed(layers, signed);
@@ -46,6 +46,21 @@ impl<'a> Layout<'a> {
         let used = if may_leave_out_udp(layers) { &layers[..layers.len() - 1] } else { layers };
         let bytes = u32::try_from(needed(used, signed)).unwrap_or(u32::MAX - 4);
         FrameSize::from_bytes_without_fcs(bytes).max(FrameSize::MIN_ETHERNET)
+    }
+    /// The largest size that the layers allow, and the rule that says so.
+    pub fn max_size(layers: &[Layer]) -> (FrameSize, &'static str) {
+        let mut max_len = FrameSize::from_bytes(*SIZE_RANGE_BYTES.end()).bytes_without_fcs();
+        let mut why = "length fields have 16 bits";
+        let mut at = 0;
+        for layer in layers {
+            if let Some((limit, rule)) = layer.limit()
+                && at + limit < max_len
+            {
+                (max_len, why) = (at + limit, rule);
+            }
+            at += layer.header_len();
+        }
+        (FrameSize::from_bytes_without_fcs(max_len as u32), why)
     }
     /// Bytes behind the headers.
     pub fn payload_len(&self) -> usize {

@@ -2,14 +2,19 @@
 //! differs.
 
 use super::layout::Layout;
-use super::{BuildError, FrameTemplate, Layer, Signature, UdpChecksum};
+use super::{
+    BuildError, DdpLayer, DecnetLayer, FrameTemplate, IpxLayer, Layer, Signature, UdpChecksum,
+};
+use crate::appletalk::{ddp, echo};
 use crate::bytes::put_u16;
 use crate::checksum::Sum;
+use crate::decnet::{self, nsp};
 use crate::ethernet::EtherType;
 use crate::ipv4::Protocol;
 use crate::modifier::{Field, Ipv6Bits, Modifier, Pattern};
 use crate::signature::{self, Form, Stamp};
-use crate::{ethernet, icmpv4, icmpv6, ipv4, ipv6, udp, vlan};
+use crate::snap::{self, Oui};
+use crate::{ethernet, icmpv4, icmpv6, ipv4, ipv6, ipx, llc, udp, vlan};
 use std::ops::Range;
 use units::FrameSize;
 
@@ -19,6 +24,8 @@ const IPV4_CHECKSUM: usize = 10;
 const UDP_CHECKSUM: usize = 6;
 const TCP_CHECKSUM: usize = 16;
 const ICMP_CHECKSUM: usize = 2;
+/// Both ends' number of the connection of which test frames pretend to be.
+const TEST_LINK: u16 = 0x2001;
 
 /// All frames of one template and one size, ready to be written by their index.
 #[derive(Clone, Debug)]
@@ -106,9 +113,10 @@ fn emit_headers(layout: &Layout, frame: &mut [u8]) {
     let frame_len = layout.frame_len();
     for (i, (at, layer)) in layout.places().iter().enumerate() {
         let bytes = &mut frame[*at..];
-        let payload_len = (frame_len - at - layer.header_len()) as u16;
+        let rest_len = frame_len - at - layer.header_len();
+        let payload_len = rest_len as u16;
         let next = layout.next(i);
-        let ether_type = next.map_or(EtherType::EXPERIMENTAL, Layer::ether_type);
+        let ether_type = next.map_or(EtherType::EXPERIMENTAL, |next| next.ether_type(rest_len));
         let protocol = next.map_or(Protocol::EXPERIMENTAL, Layer::protocol);
         match layer {
             Layer::Ethernet { src, dst, ether_type: given } => {
@@ -153,6 +161,25 @@ fn emit_headers(layout: &Layout, frame: &mut [u8]) {
                 let (identifier, sequence) = (*identifier, *sequence);
                 icmpv6::Repr::EchoRequest { identifier, sequence }.emit(bytes);
             }
+            Layer::Llc { sap } => llc::Repr::datagram(*sap).emit(bytes),
+            Layer::Snap => {
+                let oui = next.map_or(Oui::ETHERTYPE, Layer::oui);
+                snap::Repr { oui, protocol: ether_type }.emit(bytes);
+            }
+            Layer::Ipx(IpxLayer { src, dst, .. }) => {
+                ipx::Repr::new(ipx::Kind::UNKNOWN, *src, *dst, payload_len).emit(bytes);
+            }
+            Layer::Decnet(DecnetLayer { src, dst }) => {
+                let header = decnet::data::Repr::new(*src, *dst, payload_len);
+                decnet::Repr::Data(header).emit(bytes);
+            }
+            Layer::NspData => nsp::Repr::new(TEST_LINK, TEST_LINK).emit(bytes),
+            Layer::Ddp(DdpLayer { src, dst, kind }) => {
+                let kind = kind.or(next.map(Layer::ddp_kind)).unwrap_or(ddp::Kind(0));
+                let (src, dst) = (*src, *dst);
+                ddp::Repr { hops: 0, dst, src, kind, payload_len }.emit(bytes);
+            }
+            Layer::AppletalkEcho => echo::Repr::Request.emit(bytes),
             Layer::Raw(raw) => bytes[..raw.len()].copy_from_slice(raw),
         }
     }
@@ -234,6 +261,8 @@ fn find_checksums(layout: &Layout, base: &[u8]) -> Result<Vec<ChecksumField>, Bu
             }),
             Layer::Ethernet { .. } | Layer::Vlan { .. } => {}
             Layer::Ipv6Extension(_) | Layer::Raw(_) => {}
+            Layer::Llc { .. } | Layer::Snap | Layer::Ipx(_) => {}
+            Layer::Decnet(_) | Layer::NspData | Layer::Ddp(_) | Layer::AppletalkEcho => {}
         }
     }
     checksums.reverse();

@@ -1,0 +1,285 @@
+//! Multicast listener discovery, versions 1 (RFC 2710) and 2 (RFC 3810): what IGMP is to IPv4.
+//!
+//! Its messages are ICMPv6 messages; [`icmpv6::verify`] checks their checksum. They come from a
+//! link-local address with hop limit 1, behind a hop-by-hop header with the router alert option.
+
+use crate::DecodeError;
+use crate::bytes::{ipv6_at, put, put_u16, require, u16_at};
+use crate::ethernet::{self, EtherType, MacAddr};
+use crate::icmpv6;
+use crate::igmp::RecordKind;
+use crate::ipv4::Protocol;
+use crate::ipv6::{self, Extension};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::net::Ipv6Addr;
+
+const TYPE: usize = 0;
+const MAX_RESPONSE: usize = 4;
+const GROUP: usize = 8;
+const V1_LEN: usize = 24;
+const FLAGS: usize = 24;
+const INTERVAL_CODE: usize = 25;
+const SOURCE_COUNT: usize = 26;
+const V2_QUERY_LEN: usize = 28;
+const RECORD_COUNT: usize = 6;
+const V2_REPORT_LEN: usize = 8;
+const RECORD_LEN: usize = 20;
+const SOURCE_LEN: usize = 16;
+
+const QUERY: u8 = 130;
+const REPORT: u8 = 131;
+const DONE: u8 = 132;
+const V2_REPORT: u8 = 143;
+const SUPPRESS: u8 = 0x08;
+const ROBUSTNESS_MASK: u8 = 0x07;
+
+const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
+/// Where reports of version 2 go (RFC 3810 section 5.2.14).
+const ALL_V2_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x16);
+/// RFC 2711: routers on the way shall look at the packet, which is MLD's; and padding.
+const ROUTER_ALERT: [u8; 6] = [0x05, 0x02, 0, 0, 0x01, 0];
+const WHAT: &str = "MLD message";
+
+/// A group in a version 2 report. Auxiliary data is passed over and never written.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// What is said of it.
+    pub kind: RecordKind,
+    /// The group.
+    pub group: Ipv6Addr,
+    /// The sources that it is said of.
+    pub sources: Vec<Ipv6Addr>,
+}
+
+/// A query of version 2.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct V2Query {
+    /// Time in which to answer, in milliseconds, as [`response_time_ms`] reads it.
+    pub max_response_code: u16,
+    /// The group asked for; `::` for every group.
+    pub group: Ipv6Addr,
+    /// Other routers are not to restart their timers.
+    pub suppress: bool,
+    /// Times that a message is sent in case one is lost, 3 bits.
+    pub robustness: u8,
+    /// The querier's query interval, in seconds, as [`crate::igmp::time_of_code`] reads it.
+    pub interval_code: u8,
+    /// The sources asked for; none for all.
+    pub sources: Vec<Ipv6Addr>,
+}
+
+/// A message of multicast listener discovery.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Repr {
+    /// Who listens? Version 1.
+    Query {
+        /// Time in which to answer, in milliseconds.
+        max_response_ms: u16,
+        /// The group asked for; `::` for every group.
+        group: Ipv6Addr,
+    },
+    /// Who listens? Version 2.
+    V2Query(V2Query),
+    /// I listen, version 1.
+    Report {
+        /// To this group.
+        group: Ipv6Addr,
+    },
+    /// I listen no longer, version 1.
+    Done {
+        /// To this group.
+        group: Ipv6Addr,
+    },
+    /// What I listen to, and how that changed: version 2.
+    V2Report {
+        /// Group by group.
+        records: Vec<Record>,
+    },
+}
+
+/// Whether an ICMPv6 message is one of these.
+pub fn is_mld(message: &[u8]) -> bool {
+    matches!(message.first(), Some(&(QUERY | REPORT | DONE | V2_REPORT)))
+}
+
+impl Repr {
+    /// Joins a group, whatever the source, in version 2.
+    pub fn v2_join(group: Ipv6Addr) -> Repr {
+        let record = Record { kind: RecordKind::TO_EXCLUDE, group, sources: vec![] };
+        Repr::V2Report { records: vec![record] }
+    }
+    /// Leaves a group, in version 2.
+    pub fn v2_leave(group: Ipv6Addr) -> Repr {
+        let record = Record { kind: RecordKind::TO_INCLUDE, group, sources: vec![] };
+        Repr::V2Report { records: vec![record] }
+    }
+    /// Reads a whole message; its checksum is [verified](icmpv6::verify) apart.
+    pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
+        require(WHAT, bytes, icmpv6::HEADER_LEN)?;
+        if !is_mld(bytes) {
+            return Err(DecodeError::malformed(WHAT, "another message of ICMPv6"));
+        }
+        if bytes[TYPE] == V2_REPORT {
+            return Ok((Repr::V2Report { records: parse_records(bytes)? }, &[]));
+        }
+        require(WHAT, bytes, V1_LEN)?;
+        let group = ipv6_at(bytes, GROUP);
+        let repr = match (bytes[TYPE], bytes.len()) {
+            (REPORT, _) => Repr::Report { group },
+            (DONE, _) => Repr::Done { group },
+            (_, V1_LEN) => Repr::Query { max_response_ms: u16_at(bytes, MAX_RESPONSE), group },
+            _ => Repr::V2Query(parse_v2_query(bytes)?),
+        };
+        Ok((repr, &[]))
+    }
+    /// Bytes that [`emit`](Repr::emit) writes.
+    pub fn header_len(&self) -> usize {
+        let record = |record: &Record| RECORD_LEN + SOURCE_LEN * record.sources.len();
+        match self {
+            Repr::V2Query(query) => V2_QUERY_LEN + SOURCE_LEN * query.sources.len(),
+            Repr::V2Report { records } => V2_REPORT_LEN + records.iter().map(record).sum::<usize>(),
+            _ => V1_LEN,
+        }
+    }
+    /// Writes the message with checksum 0, to be [filled](icmpv6::fill_checksum).
+    /// Panics where `bytes` is too short.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        bytes[..icmpv6::HEADER_LEN].fill(0);
+        let mut head = |kind: u8, max_response: u16, group: &Ipv6Addr| {
+            bytes[TYPE] = kind;
+            put_u16(bytes, MAX_RESPONSE, max_response);
+            put(bytes, GROUP, &group.octets());
+        };
+        match self {
+            Repr::Query { max_response_ms, group } => head(QUERY, *max_response_ms, group),
+            Repr::Report { group } => head(REPORT, 0, group),
+            Repr::Done { group } => head(DONE, 0, group),
+            Repr::V2Query(query) => {
+                head(QUERY, query.max_response_code, &query.group);
+                let suppress = if query.suppress { SUPPRESS } else { 0 };
+                bytes[FLAGS] = suppress | (query.robustness & ROBUSTNESS_MASK);
+                bytes[INTERVAL_CODE] = query.interval_code;
+                put_u16(bytes, SOURCE_COUNT, query.sources.len() as u16);
+                emit_sources(&query.sources, &mut bytes[V2_QUERY_LEN..]);
+            }
+            Repr::V2Report { records } => {
+                bytes[TYPE] = V2_REPORT;
+                emit_records(records, bytes);
+            }
+        }
+    }
+    /// Where the message goes.
+    pub fn destination(&self) -> Ipv6Addr {
+        match self {
+            Repr::Query { group, .. } | Repr::V2Query(V2Query { group, .. })
+                if group.is_unspecified() =>
+            {
+                ALL_NODES
+            }
+            Repr::Query { group, .. }
+            | Repr::V2Query(V2Query { group, .. })
+            | Repr::Report { group } => *group,
+            Repr::Done { .. } => ALL_ROUTERS,
+            Repr::V2Report { .. } => ALL_V2_ROUTERS,
+        }
+    }
+    /// The message as a frame without FCS. Receivers demand a link-local source.
+    pub fn frame(&self, src: (MacAddr, Ipv6Addr)) -> Vec<u8> {
+        let dst = self.destination();
+        let mut message = vec![0; self.header_len()];
+        self.emit(&mut message);
+        icmpv6::fill_checksum(src.1, dst, &mut message);
+        let alert = Extension::HopByHop { options: ROUTER_ALERT.to_vec() };
+        let mut payload = vec![0; alert.header_len()];
+        alert.emit(Protocol::ICMPV6, &mut payload);
+        payload.extend_from_slice(&message);
+        let header = ipv6::Repr {
+            hop_limit: 1,
+            ..ipv6::Repr::new(src.1, dst, Protocol::HOP_BY_HOP, payload.len() as u16)
+        };
+        let ether_type = EtherType::IPV6;
+        let ethernet = ethernet::Repr { dst: MacAddr::of_ipv6_group(dst), src: src.0, ether_type };
+        ethernet.frame(&header.packet(&payload))
+    }
+}
+
+fn parse_v2_query(bytes: &[u8]) -> Result<V2Query, DecodeError> {
+    require(WHAT, bytes, V2_QUERY_LEN)?;
+    Ok(V2Query {
+        max_response_code: u16_at(bytes, MAX_RESPONSE),
+        group: ipv6_at(bytes, GROUP),
+        suppress: bytes[FLAGS] & SUPPRESS != 0,
+        robustness: bytes[FLAGS] & ROBUSTNESS_MASK,
+        interval_code: bytes[INTERVAL_CODE],
+        sources: parse_sources(&bytes[V2_QUERY_LEN..], u16_at(bytes, SOURCE_COUNT))?,
+    })
+}
+
+fn parse_records(bytes: &[u8]) -> Result<Vec<Record>, DecodeError> {
+    let mut rest = &bytes[V2_REPORT_LEN..];
+    let mut records = Vec::new();
+    for _ in 0..u16_at(bytes, RECORD_COUNT) {
+        require(WHAT, rest, RECORD_LEN)?;
+        let sources = parse_sources(&rest[RECORD_LEN..], u16_at(rest, 2))?;
+        let len = RECORD_LEN + SOURCE_LEN * sources.len() + 4 * usize::from(rest[1]);
+        require(WHAT, rest, len)?;
+        records.push(Record { kind: RecordKind(rest[0]), group: ipv6_at(rest, 4), sources });
+        rest = &rest[len..];
+    }
+    Ok(records)
+}
+
+fn parse_sources(bytes: &[u8], count: u16) -> Result<Vec<Ipv6Addr>, DecodeError> {
+    let len = SOURCE_LEN * usize::from(count);
+    require(WHAT, bytes, len)?;
+    Ok(bytes[..len].chunks_exact(SOURCE_LEN).map(|source| ipv6_at(source, 0)).collect())
+}
+
+fn emit_records(records: &[Record], bytes: &mut [u8]) {
+    put_u16(bytes, RECORD_COUNT, records.len() as u16);
+    let mut at = V2_REPORT_LEN;
+    for record in records {
+        (bytes[at], bytes[at + 1]) = (record.kind.0, 0);
+        put_u16(bytes, at + 2, record.sources.len() as u16);
+        put(bytes, at + 4, &record.group.octets());
+        at += RECORD_LEN;
+        emit_sources(&record.sources, &mut bytes[at..]);
+        at += SOURCE_LEN * record.sources.len();
+    }
+}
+
+fn emit_sources(sources: &[Ipv6Addr], bytes: &mut [u8]) {
+    let places = bytes.chunks_exact_mut(SOURCE_LEN);
+    places.zip(sources).for_each(|(place, source)| put(place, 0, &source.octets()));
+}
+
+/// What a version 2 query's maximum response code stands for, in milliseconds: itself below 32768,
+/// above it a floating-point number of three bits of exponent and twelve of mantissa (RFC 3810
+/// section 5.1.3).
+pub const fn response_time_ms(code: u16) -> u32 {
+    if code < 0x8000 {
+        return code as u32;
+    }
+    let (exponent, mantissa) = (code >> 12 & 7, code & 0xfff);
+    (mantissa as u32 | 0x1000) << (exponent + 3)
+}
+
+impl fmt::Display for Repr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Repr::Query { group, .. } if group.is_unspecified() => f.write_str("MLDv1 query"),
+            Repr::Query { group, .. } => write!(f, "MLDv1 query for {group}"),
+            Repr::V2Query(query) if query.group.is_unspecified() => f.write_str("MLDv2 query"),
+            Repr::V2Query(query) => write!(f, "MLDv2 query for {}", query.group),
+            Repr::Report { group } => write!(f, "MLDv1 report of {group}"),
+            Repr::Done { group } => write!(f, "MLDv1 done of {group}"),
+            Repr::V2Report { records } => write!(f, "MLDv2 report of {} records", records.len()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
