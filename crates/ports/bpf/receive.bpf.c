@@ -21,7 +21,8 @@ const volatile u32 VERIFY_PAYLOAD = 0;
 const volatile u32 HAS_FULL = 1;
 const volatile u32 HAS_SHORT = 0;
 const volatile u32 HAS_COMPACT = 0;
-const volatile u32 HAS_TAGS = 0;
+/* Tagged frames of all streams together; 0 where none is tagged. */
+const volatile u32 TAGGED = 0;
 /* Whether chosen streams are captured, and whether what is none of them is, too. */
 const volatile u32 CAPTURE = 0;
 const volatile u32 CAPTURE_ALL = 0;
@@ -46,6 +47,7 @@ ARRAY(accounts, struct account);
 /* One bit a frame: whether it has arrived. */
 ARRAY(seen, u64);
 ARRAY(lengths, u64);
+/* By queue, then by stream; each queue has room for all. */
 ARRAY(tagged, struct tagged);
 ARRAY(fingerprints, struct fingerprint);
 
@@ -299,7 +301,8 @@ INLINE void note_variation(struct account *a, s64 difference)
 		a->variation_max = difference;
 }
 
-INLINE void note_tag(struct account *a, const struct expected *e, u64 sequence, u64 ticks)
+INLINE void note_tag(struct account *a, const struct expected *e, u64 sequence, u64 ticks,
+		     u32 queue)
 {
 	u64 from_first = sequence - e->tag_first;
 	struct tagged *entry;
@@ -315,7 +318,7 @@ INLINE void note_tag(struct account *a, const struct expected *e, u64 sequence, 
 	if (index >= e->tag_count || index * e->tag_every != from_first)
 		return;
 	a->tag_last = sequence;
-	at = e->tagged_first + a->tagged++;
+	at = queue * TAGGED + e->tagged_first + a->tagged++;
 	entry = bpf_map_lookup_elem(&tagged, &at);
 	if (entry) {
 		entry->index = index;
@@ -323,7 +326,8 @@ INLINE void note_tag(struct account *a, const struct expected *e, u64 sequence, 
 	}
 }
 
-INLINE void note_latency(struct account *a, const struct expected *e, const struct frame *frame)
+INLINE void note_latency(struct account *a, const struct expected *e, const struct frame *frame,
+			 u32 queue)
 {
 	u64 sent = extend(frame->transmit_ticks, TIME_BITS, frame->now);
 	u64 ticks = frame->now > sent ? frame->now - sent : 0;
@@ -333,12 +337,12 @@ INLINE void note_latency(struct account *a, const struct expected *e, const stru
 	record(&a->latencies, ticks);
 	a->previous_sequence = frame->sequence;
 	a->previous_ticks = ticks;
-	if (HAS_TAGS)
-		note_tag(a, e, frame->sequence, ticks);
+	if (TAGGED)
+		note_tag(a, e, frame->sequence, ticks, queue);
 }
 
 INLINE void in_time(struct account *a, const struct expected *e, const struct frame *frame,
-		    u64 start_ns)
+		    u64 start_ns, u32 queue)
 {
 	note_arrival_time(a, frame->now);
 	if (!is_new(e, frame->sequence)) {
@@ -351,7 +355,7 @@ INLINE void in_time(struct account *a, const struct expected *e, const struct fr
 	note_order(a, frame->sequence);
 	note_second(a, frame->now, start_ns);
 	if (frame->form != FORM_COMPACT)
-		note_latency(a, e, frame);
+		note_latency(a, e, frame, queue);
 }
 
 INLINE void absorb_ours(struct xdp_md *ctx, const struct receive_control *c, struct frame *frame,
@@ -370,7 +374,7 @@ INLINE void absorb_ours(struct xdp_md *ctx, const struct receive_control *c, str
 	else if (frame->now > c->deadline_ns)
 		a->late++;
 	else
-		in_time(a, e, frame, c->start_ns);
+		in_time(a, e, frame, c->start_ns, queue);
 }
 
 struct search {

@@ -1,6 +1,7 @@
 //! Same streams, same seed: every port type sends the bytes that the pure transmitter writes, in
 //! its order, apart from the moment in the stamp. And what the kernel's transmitter reports is
 //! what the pure one would have reported, had it sent at the same moments.
+#![cfg(xdp_programs)]
 
 mod common;
 

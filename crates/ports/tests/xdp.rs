@@ -1,14 +1,15 @@
 //! The `xdp` port on a veth pair, back to back. Needs root.
+#![cfg(xdp_programs)]
 #![allow(clippy::disallowed_methods)]
 
 mod common;
 
 use common::*;
 use ports::xdp::XdpPort;
-use ports::{Interface, Port};
-use trial::{TesterError, Trial};
+use ports::{Interface, Port, TrialSignals};
+use trial::{PortId, StreamId, Tagging, TesterError, Trial};
 use units::Duration;
-use wire::signature::Form;
+use wire::signature::{Form, Stamp};
 
 fn open(id: u16, name: &str) -> Box<dyn Port> {
     Box::new(XdpPort::open(&Interface::open(name).unwrap(), describe(id, name)).unwrap())
@@ -152,5 +153,59 @@ fn every_third_frame_dropped_on_the_way_is_missing_exactly() {
         assert_eq!((received.account.unique, received.missing.count), (4_000, 2_000));
         assert_eq!((received.missing.gaps, received.missing.first), (2_000, Some(2)));
         assert_eq!(received.account.reordered, 0);
+    });
+}
+
+/// Frames of two flows come in by two receive queues, and so does each frame a second time: what
+/// is counted on either adds up.
+#[test]
+fn two_receive_queues_add_up() {
+    with_veth_pair(|| {
+        ip("link del va");
+        ip("link add name va numtxqueues 2 numrxqueues 2 type veth peer name vb numtxqueues 2 \
+            numrxqueues 2");
+        for link in ["va", "vb"] {
+            std::fs::write(format!("/proc/sys/net/ipv6/conf/{link}/disable_ipv6"), "1").ok();
+            channels(link, 2);
+            ip(&format!("link set {link} up"));
+        }
+        let mut trial = one_stream(60, 1_000, 2_000);
+        let tagging = Tagging { stream: StreamId(1), first: 100, every: 10, count: 50 };
+        trial.tagging = Some(tagging);
+        let mut port = open(1, "vb");
+        let plan = trial.receive_plan(PortId(1));
+        let signals = TrialSignals::new([PortId(1)]);
+        let receive = port.halves().receive;
+        receive.prepare(&plan).unwrap();
+        let socket = RawSocket::open("va");
+        let received = std::thread::scope(|scope| {
+            let receiving = scope.spawn(|| receive.receive(&plan, &signals).unwrap());
+            for sequence in 0..2_000 {
+                let flow = |number: u64| {
+                    let mut bytes = frame(60, 1_000 + number as u16, Some(Form::Full)).bytes;
+                    let transmit_ticks = ports::clock::now().as_ns();
+                    let stamp = Stamp { stream: 1, sequence, transmit_ticks };
+                    wire::signature::write(Form::Full, KEY, stamp, &mut bytes);
+                    bytes
+                };
+                socket.send(&flow(sequence % 16));
+                socket.send(&flow((sequence + 8) % 16));
+            }
+            ports::clock::sleep(Duration::from_ms(20));
+            signals.close([(StreamId(1), 2_000)].into());
+            receiving.join().unwrap()
+        });
+        let account = &received.streams[0].account;
+        assert_eq!((account.unique, account.duplicates), (2_000, 2_000));
+        assert_eq!((account.latency.count(), received.streams[0].missing.count), (2_000, 0));
+        let mut tags: Vec<u64> = account.tagged.iter().map(|(index, _)| *index).collect();
+        tags.sort();
+        assert_eq!(tags, (0..50).collect::<Vec<_>>());
+        let statistics = Interface::open("vb").unwrap().ethtool().statistics();
+        for queue in 0..2 {
+            let name = format!("rx_queue_{queue}_xdp_packets");
+            let (_, frames) = statistics.iter().find(|(counter, _)| *counter == name).unwrap();
+            assert!(*frames > 100, "{name}: {frames}");
+        }
     });
 }

@@ -1,7 +1,7 @@
 //! The receiver in the kernel and the pure one agree, field by field, on the same arrivals: frames
 //! of every kind are sent by hand, the kernel counts and captures them, and the pure receiver is
 //! given what was captured.
-#![cfg(test)]
+#![cfg(xdp_programs)]
 #![allow(clippy::disallowed_methods)]
 
 mod common;

@@ -142,7 +142,7 @@ impl Accounts {
         let numbers = plan.streams.iter().map(|stream| usize::from(stream.id.0) + 1).max();
         let seen: usize = plan.streams.iter().map(seen_words).sum();
         let lengths: usize = plan.streams.iter().map(|stream| stream.lengths_bytes.len()).sum();
-        let tagged: u64 = expected.iter().map(|entry| entry.tag_count).sum();
+        let tagged = expected.iter().map(|entry| entry.tag_count).sum::<u64>() as usize;
         let entries = [
             ("queues", queues),
             ("by_number", numbers.unwrap_or(0)),
@@ -150,7 +150,7 @@ impl Accounts {
             ("accounts", queues * expected.len()),
             ("seen", seen),
             ("lengths", lengths),
-            ("tagged", tagged as usize),
+            ("tagged", queues * tagged),
             ("fingerprints", prints.len()),
             ("captured", ring_bytes(wish, longest_bytes(plan))),
         ];
@@ -182,7 +182,7 @@ impl Accounts {
             by_queue: object.array("queues", queues)?,
             accounts: object.array("accounts", queues * expected.len())?,
             seen: object.array("seen", seen)?,
-            tagged: object.array("tagged", tagged as usize)?,
+            tagged: object.array("tagged", queues * tagged)?,
             expected,
             object,
         })
@@ -246,15 +246,21 @@ impl Accounts {
         self.seen.words()[first..first + words].iter().map(|word| word.load(Relaxed)).collect()
     }
 
+    /// In the order in which each queue saw them.
     fn tagged_of(&self, expected: &Expected, stream: usize) -> Vec<TaggedEntry> {
-        let streams = self.expected.len();
-        let counts = (0..self.queues).map(|queue| {
+        let (streams, room) = (self.expected.len(), self.tagged_room());
+        let of_queue = |queue: usize| {
             let word = self.accounts.word(queue * streams + stream, offset_of!(Account, tagged));
-            word.load(Relaxed)
-        });
-        let count = counts.sum::<u64>().min(expected.tag_count);
-        let first = expected.tagged_first;
-        (first..first + count).map(|at| *self.tagged.read(at as usize)).collect()
+            let first = queue * room + expected.tagged_first as usize;
+            let count = word.load(Relaxed).min(expected.tag_count) as usize;
+            (first..first + count).map(|at| *self.tagged.read(at))
+        };
+        (0..self.queues).flat_map(of_queue).collect()
+    }
+
+    /// Tagged frames of all streams.
+    fn tagged_room(&self) -> usize {
+        self.expected.iter().map(|entry| entry.tag_count).sum::<u64>() as usize
     }
 }
 
@@ -326,7 +332,8 @@ fn constants(
     wish: Option<&CaptureWish>,
 ) -> [(&'static str, u32); 10] {
     let has = |form| u32::from(plan.forms.contains(&form));
-    let has_tags = plan.streams.iter().any(|stream| stream.tagging.is_some());
+    let tags = plan.streams.iter().filter_map(|stream| stream.tagging);
+    let tagged: u64 = tags.map(|tagging| tagging.count).sum();
     [
         ("QUEUES", queues as u32),
         ("STREAMS", plan.streams.len() as u32),
@@ -335,7 +342,7 @@ fn constants(
         ("HAS_FULL", has(Form::Full)),
         ("HAS_SHORT", has(Form::Short)),
         ("HAS_COMPACT", has(Form::Compact)),
-        ("HAS_TAGS", has_tags.into()),
+        ("TAGGED", tagged as u32),
         ("CAPTURE", wish.is_some().into()),
         ("CAPTURE_ALL", wish.is_some_and(|wish| wish.streams.is_empty()).into()),
     ]

@@ -56,6 +56,14 @@ pub fn gro_on(interface: &str) {
     assert!(status.expect("ethtool").success());
 }
 
+/// Gives an interface so many queues either way.
+pub fn channels(interface: &str, queues: u32) {
+    let queues = queues.to_string();
+    let status =
+        Command::new("ethtool").args(["-L", interface, "rx", &queues, "tx", &queues]).status();
+    assert!(status.expect("ethtool").success());
+}
+
 /// Number of an interface in this thread's namespace.
 pub fn ifindex(name: &str) -> u32 {
     let name = std::ffi::CString::new(name).unwrap();
