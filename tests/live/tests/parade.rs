@@ -4,7 +4,7 @@
 
 use live::{Bed, Capture, Direction, can_run, tshark};
 use ports::PortType;
-use sim::{Departing, DeviceUnderTest, Patch, SimPort, SimTester};
+use sim::{Departing, DeviceUnderTest, Frame, Lines, Patch, SimPort, SimTester};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4};
 use testbed::DeviceKind;
@@ -16,11 +16,12 @@ use trial::{
 use units::{Duration, FrameRate, FrameSize, Instant, LineRate};
 use wire::ethernet::MacAddr;
 use wire::ipv6::Extension;
+use wire::ipx::Encapsulation;
 use wire::modifier::{Field, Ipv6Bits, Modifier, Pattern};
 use wire::signature::{self, Form, Key};
 use wire::size::SizePattern;
 use wire::template::{FrameTemplate, Ipv4Layer, Ipv6Layer, Layer, TcpLayer, UdpLayer};
-use wire::{learning, rip, snmp, test_frame, udp};
+use wire::{appletalk, decnet, learning, rip, snmp, test_frame, udp};
 
 const KEY: Key = Key(0x9a7a);
 const LINE: LineRate = LineRate::from_gbps(10);
@@ -83,6 +84,33 @@ fn kinds() -> Vec<Kind> {
         (ipv6(), "eth:ethertype:ipv6:data"),
         (ethernet(), "eth:ethertype:data"),
     ]
+    .into_iter()
+    .chain(legacy_kinds())
+    .collect()
+}
+
+/// The protocols of 1990, as a bridge sees them.
+fn legacy_kinds() -> Vec<Kind> {
+    let ethernet = FrameTemplate::ethernet(HOST_MACS[0], HOST_MACS[1]);
+    let ipx = |encapsulation| {
+        let hosts = [(1, HOST_MACS[0]), (2, HOST_MACS[1])];
+        FrameTemplate::ipx(encapsulation, hosts[0], hosts[1], HOST_MACS[1])
+    };
+    let node = |number| decnet::Address::new(2, number);
+    let apple = |port: usize| (HOST_MACS[port], appletalk::Address::new(100 + port as u16, 10));
+    let ip_behind_snap = ethernet
+        .layer(Layer::Snap)
+        .layer(Layer::Ipv4(Ipv4Layer::new(HOSTS_V4[0], HOSTS_V4[1])))
+        .layer(Layer::Udp(UdpLayer::default()));
+    vec![
+        (ipx(Encapsulation::Raw), "eth:ipx:data"),
+        (ipx(Encapsulation::EthernetII), "eth:ethertype:ipx:data"),
+        (ipx(Encapsulation::Llc), "eth:llc:ipx:data"),
+        (ipx(Encapsulation::Snap), "eth:llc:ipx:data"),
+        (FrameTemplate::decnet(node(10), node(11), node(11).mac()), "eth:ethertype:dec_dna"),
+        (FrameTemplate::appletalk(apple(0), apple(1)), "eth:llc:ddp:data"),
+        (ip_behind_snap, "eth:llc:ip:udp:data"),
+    ]
 }
 
 /// With all modifiers that fit.
@@ -132,7 +160,7 @@ fn frames(
     id: u16,
 ) -> Vec<Expected> {
     let frame = |index| {
-        let size = sizes.size_at(index).max(template.min_size());
+        let size = sizes.size_at(index).max(template.min_size()).min(template.max_size());
         let prepared = template.prepare(size, Some((KEY, id))).expect("a frame");
         let no_udp = template.given_up(size).iter().any(|what| what.contains("no UDP"));
         let protocols = protocols.replace(":udp", if no_udp { "" } else { ":udp" });
@@ -348,14 +376,14 @@ struct Observed {
 }
 
 impl DeviceUnderTest for Observed {
-    fn handle_frame(&mut self, now: Instant, port: PortId, frame: Vec<u8>) {
+    fn handle_frame(&mut self, now: Instant, port: PortId, frame: Frame) {
         if port == PortId(0) {
-            self.seen.push(frame.clone());
+            self.seen.push(frame.bytes.clone());
         }
         self.cable.handle_frame(now, port, frame);
     }
-    fn poll_output(&mut self, now: Instant) -> Option<Departing> {
-        self.cable.poll_output(now)
+    fn poll_output(&mut self, now: Instant, lines: &Lines<'_>) -> Option<Departing> {
+        self.cable.poll_output(now, lines)
     }
     fn poll_timeout(&self) -> Option<Instant> {
         self.cable.poll_timeout()
