@@ -4,12 +4,13 @@
 //!
 //! ```text
 //! control thread               receive thread                transmit thread
+//! (prelude frames)
 //! both halves: prepare()
 //!                              receive() ...
-//! (prelude frames)
 //! signals.announce(start)                                    transmit(): first frame at `start`
-//! waits for quiescence         ... signals.note_arrivals()   returns the report
+//! waits for them to be sent    ... signals.note_arrivals()   returns the report
 //! signals.set_deadline()
+//! waits for residual frames
 //! signals.close(sent)          ... returns the account
 //! ```
 

@@ -1,11 +1,10 @@
 //! The ring from which frames are sent: TPACKET_V2, past the queueing discipline.
 //!
 //! By itself the kernel copies only the Ethernet header of a frame out of the ring and lets the
-//! rest refer to it, yet gives the slot back as soon as the receiving stack has taken the frame
-//! over (`skb_orphan` in ip_rcv), not when it is gone. A frame that still waits in a queue of the
-//! device would then change its bytes when the slot is written again: the tester would see loss
-//! and duplicates that never were. Therefore each frame carries a virtio-net header which names
-//! the whole frame as header, and the kernel copies all of it at once.
+//! rest refer to it, until the frame enters a virtual link or a stack on this machine: there all
+//! of it is copied into pages of its own. Each frame here carries a virtio-net header which names
+//! the whole frame as header, and is copied once, at once: on a veth that sends more frames a
+//! second, and no frame that waits anywhere depends on a slot that is written again.
 //!
 //! A frame that the interface turns away (ENOBUFS) stays in the ring, to be tried again. That is
 //! right where a network card is busy. But where the frame is lost already, because the far end
