@@ -2,21 +2,27 @@
 
 use crate::traffic::{FORWARD, Traffic};
 use crate::{Modifier, RunError};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::ops::RangeInclusive;
 use trial::{Expectation, Insertion, Role, Stream, StreamFrame, StreamId, Trigger};
 use units::Duration;
-use wire::checksum::PseudoHeader;
-use wire::ethernet::{EtherType, MacAddr};
+use wire::ethernet::MacAddr;
+use wire::rip::RFC2544_METRIC;
 use wire::signature::Key;
 use wire::template::FrameTemplate;
-use wire::{ethernet, ipv4, udp};
+use wire::{rip, snmp, udp};
 
 /// Every hundredth frame: 1 % (section 11.1).
 const BROADCAST_EVERY: u64 = 100;
 /// RIP sends its table every 30 seconds (appendix C.2.3).
 const RIP_INTERVAL: Duration = Duration::from_secs(30);
-const RIP_PORT: u16 = 520;
-const SNMP_PORT: u16 = 161;
+/// From 198.18.0.0/15, the first or second half of it, the third octets of networks that no test
+/// uses.
+const UNUSED_NETWORKS: RangeInclusive<u8> = 101..=106;
+/// Of all networks of appendix C.2.2.
+const PREFIX_LEN: u8 = 24;
+/// From which queries come.
+const MANAGER_PORT: u16 = 49_184;
 
 /// The extra streams of one sender.
 pub(crate) fn streams(
@@ -33,12 +39,12 @@ pub(crate) fn streams(
             Expectation::Unchecked,
         ),
         Modifier::Management => (
-            vec![unsigned(snmp_query(traffic, sender))],
+            vec![snmp_query(traffic, sender)],
             Trigger::Interval { first: Duration::ZERO, every: Duration::from_secs(1) },
             Expectation::Unchecked,
         ),
         Modifier::RoutingUpdate => (
-            [7, 8].map(|metric| unsigned(rip_update(traffic, sender, metric))).to_vec(),
+            rip_updates(traffic, sender),
             Trigger::Interval { first: Duration::ZERO, every: RIP_INTERVAL },
             Expectation::Unchecked,
         ),
@@ -70,67 +76,28 @@ fn broadcast(
 
 /// An SNMP query for the five variables of appendix C.2.4.3 to the device's own address
 /// (section 11.2).
-fn snmp_query(traffic: &Traffic, sender: usize) -> Vec<u8> {
-    let variables: [&[u8]; 5] = [
-        &[0x2b, 6, 1, 2, 1, 1, 3, 0],        // sysUpTime.0
-        &[0x2b, 6, 1, 2, 1, 2, 2, 1, 10, 1], // ifInOctets.1
-        &[0x2b, 6, 1, 2, 1, 2, 2, 1, 16, 1], // ifOutOctets.1
-        &[0x2b, 6, 1, 2, 1, 2, 2, 1, 11, 1], // ifInUcastPkts.1
-        &[0x2b, 6, 1, 2, 1, 2, 2, 1, 17, 1], // ifOutUcastPkts.1
-    ];
-    let bindings =
-        variables.map(|oid| ber(SEQUENCE, &[ber(OBJECT_ID, oid), ber(NULL, &[])].concat()));
-    let zero = || ber(INTEGER, &[0]);
-    let pdu = [ber(INTEGER, &[1]), zero(), zero(), ber(SEQUENCE, &bindings.concat())].concat();
-    let version_1 = zero();
-    let message = [version_1, ber(OCTET_STRING, b"public"), ber(GET_REQUEST, &pdu)].concat();
+fn snmp_query(traffic: &Traffic, sender: usize) -> StreamFrame {
     let from = traffic.from(sender);
-    let to = (traffic.next_hop(sender), from.device_ipv4);
-    datagram((from.mac, from.host_ipv4), to, (49_184, SNMP_PORT), &ber(SEQUENCE, &message))
+    let manager = (from.mac, SocketAddrV4::new(from.host_ipv4, MANAGER_PORT));
+    let agent = (traffic.next_hop(sender), SocketAddrV4::new(from.device_ipv4, snmp::PORT));
+    let query = snmp::Repr::interface_query("public", 1, 1);
+    unsigned(udp::frame_ipv4(manager, agent, &query.emit()))
 }
 
-const INTEGER: u8 = 0x02;
-const OCTET_STRING: u8 = 0x04;
-const NULL: u8 = 0x05;
-const OBJECT_ID: u8 = 0x06;
-const SEQUENCE: u8 = 0x30;
-const GET_REQUEST: u8 = 0xa0;
-
-/// A value in the Basic Encoding Rules: tag, length, content (shorter than 256 bytes).
-fn ber(tag: u8, content: &[u8]) -> Vec<u8> {
-    let len = content.len() as u8;
-    let head = if len < 128 { vec![tag, len] } else { vec![tag, 0x81, len] };
-    [head, content.to_vec()].concat()
-}
-
-/// A RIP version 1 response (RFC 1058) with six networks that the test does not use, laid out as
-/// appendix C.2.6.2 has it. States "A" and "B" of section 11.3 differ in the metric.
-fn rip_update(traffic: &Traffic, sender: usize, metric: u8) -> Vec<u8> {
-    const RESPONSE: u8 = 2;
+/// RIP version 1 responses with six networks that the test does not use, laid out as appendix
+/// C.2.6.2 has it. States "A" and "B" of section 11.3 differ in the metric.
+fn rip_updates(traffic: &Traffic, sender: usize) -> Vec<StreamFrame> {
     let from = traffic.from(sender);
-    let [net, side, attached, _] = from.host_ipv4.octets();
-    let mut message = vec![RESPONSE, 1, 0, 0];
-    for network in 101..=106u8 {
-        let address = [net, side, network, 0];
-        message.extend([0, 2, 0, 0].iter().chain(&address).chain(&[0; 11]).chain(&[metric]));
-    }
-    let to = (MacAddr::BROADCAST, Ipv4Addr::new(net, side, attached, 255));
-    datagram((from.mac, from.host_ipv4), to, (RIP_PORT, RIP_PORT), &message)
+    let network = |third| (Ipv4Addr::new(198, 18 + sender as u8, third, 0), PREFIX_LEN);
+    let networks: Vec<_> = UNUSED_NETWORKS.map(network).collect();
+    let state = |metric| {
+        let host = (from.mac, from.host_ipv4);
+        rip::update_frames(rip::Version::V1, host, PREFIX_LEN, &networks, metric)
+            .expect("networks of class C, and few hops")
+    };
+    [RFC2544_METRIC, RFC2544_METRIC + 1].into_iter().flat_map(state).map(unsigned).collect()
 }
 
 fn unsigned(bytes: Vec<u8>) -> StreamFrame {
     StreamFrame { bytes, form: None }
-}
-
-fn datagram(
-    (src_mac, src): (MacAddr, Ipv4Addr),
-    (dst_mac, dst): (MacAddr, Ipv4Addr),
-    (src_port, dst_port): (u16, u16),
-    payload: &[u8],
-) -> Vec<u8> {
-    let header = udp::Repr { src_port, dst_port, payload_len: payload.len() as u16 };
-    let datagram = header.datagram(PseudoHeader::V4(src, dst), payload);
-    let packet = ipv4::Repr::new(src, dst, ipv4::Protocol::UDP, datagram.len() as u16);
-    let ethernet = ethernet::Repr { dst: dst_mac, src: src_mac, ether_type: EtherType::IPV4 };
-    ethernet.frame(&packet.packet(&datagram))
 }

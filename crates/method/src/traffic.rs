@@ -14,7 +14,7 @@ use wire::modifier::{Field, Ipv6Bits, Pattern, sub_seed};
 use wire::signature::Key;
 use wire::size::SizePattern;
 use wire::template::{BuildError, FrameTemplate};
-use wire::{arp, icmpv6};
+use wire::{learning, test_frame};
 
 /// What test frames are made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -357,10 +357,10 @@ impl Traffic {
         let (from, to, next_hop) = (self.from(index), self.to(index), self.next_hop(index));
         let template = match self.config.protocol {
             Protocol::UdpIpv4 => {
-                FrameTemplate::udp_ipv4((from.mac, from.host_ipv4), (next_hop, to.host_ipv4))
+                test_frame::template((from.mac, from.host_ipv4), (next_hop, to.host_ipv4))
             }
             Protocol::UdpIpv6 => {
-                FrameTemplate::udp_ipv6((from.mac, from.host_ipv6), (next_hop, to.host_ipv6))
+                test_frame::template_ipv6((from.mac, from.host_ipv6), (next_hop, to.host_ipv6))
             }
             Protocol::Ethernet => FrameTemplate::ethernet(from.mac, next_hop),
         };
@@ -460,32 +460,9 @@ impl Traffic {
 
     fn learning_frame(&self, host: &Attachment) -> Vec<u8> {
         if self.config.protocol == Protocol::UdpIpv6 {
-            return neighbour_solicitation(host);
+            learning::neighbor_solicitation(host.mac, host.host_ipv6, host.device_ipv6)
+        } else {
+            learning::arp_request(host.mac, host.host_ipv4, host.device_ipv4)
         }
-        let request = arp::Repr {
-            operation: arp::Operation::Request,
-            sender_mac: host.mac,
-            sender_ip: host.host_ipv4,
-            target_mac: MacAddr::BROADCAST,
-            target_ip: host.device_ipv4,
-        };
-        request.frame(MacAddr::BROADCAST)
     }
-}
-
-/// Asks for the device's address, and says the host's own by the way (RFC 4861 section 4.3).
-fn neighbour_solicitation(host: &Attachment) -> Vec<u8> {
-    let group = icmpv6::solicited_node_group(host.device_ipv6);
-    let solicitation =
-        icmpv6::Repr::NeighborSolicitation { target: host.device_ipv6, source_mac: Some(host.mac) };
-    let message = solicitation.message(host.host_ipv6, group, &[]);
-    let next = wire::ipv4::Protocol::ICMPV6;
-    let mut header = wire::ipv6::Repr::new(host.host_ipv6, group, next, message.len() as u16);
-    header.hop_limit = icmpv6::ND_HOP_LIMIT;
-    let ethernet = wire::ethernet::Repr {
-        dst: MacAddr::of_ipv6_group(group),
-        src: host.mac,
-        ether_type: wire::ethernet::EtherType::IPV6,
-    };
-    ethernet.frame(&header.packet(&message))
 }

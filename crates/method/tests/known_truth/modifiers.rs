@@ -58,6 +58,21 @@ fn learning_frames_come_first_and_into_the_receiving_port() {
     assert_eq!(arp.target_ip.to_string(), "198.19.1.1");
 }
 
+/// IPv4 header of the test frame of appendix C.2.6.4, its checksum worked by hand.
+#[test]
+fn the_test_frame_is_the_appendixs() {
+    let (frames, _) = frames_of(&config());
+    let (_, test_frame) = &frames[1];
+    let ipv4_header = [
+        [0x45, 0, 0, 46, 0, 0, 0, 0, 10, 17, 0x22, 0x96].as_slice(),
+        &[198, 18, 1, 2],
+        &[198, 19, 1, 2],
+    ]
+    .concat();
+    assert_eq!(test_frame[14..34], ipv4_header);
+    assert_eq!(test_frame[34..38], [0xc0, 0x20, 0, 7], "UDP ports");
+}
+
 /// One frame in a hundred, in place of a test frame; the test frames alone are offered load.
 #[test]
 fn one_percent_broadcast() {
@@ -89,10 +104,10 @@ fn an_snmp_query_each_second() {
     let (_, (_, frame)) = queries[0];
     assert!(wire::verify::transport_is_good(frame));
     assert_eq!(frame[30..34], [198, 18, 1, 1], "to the device itself");
-    // SEQUENCE, version 1, "public", GET.
+    // SEQUENCE, version 2c, "public", GET.
     let message = &frame[42..];
     assert_eq!(message[..2], [0x30, message.len() as u8 - 2]);
-    assert_eq!(message[2..5], [2, 1, 0]);
+    assert_eq!(message[2..5], [2, 1, 1]);
     assert_eq!(&message[5..13], b"\x04\x06public");
     assert_eq!(message[13], 0xa0);
     let oid = |last: &[u8]| [&[6, last.len() as u8 + 1, 0x2b], last].concat();
@@ -124,8 +139,11 @@ fn routing_updates_alternate() {
         assert!(wire::verify::transport_is_good(frame));
         assert_eq!(frame.len() + 4, 50 + 20 * 6);
         assert_eq!(frame[16..18], [0, 152], "IP total length");
+        assert_eq!(frame[20..23], [0x40, 0, 10], "don't fragment, TTL 10");
+        assert_eq!(frame[30..34], [198, 18, 1, 255], "to the whole network");
         assert_eq!(frame[38..40], [0, 132], "UDP length");
         assert_eq!(frame[42..46], [2, 1, 0, 0], "response, version 1");
+        assert_eq!(frame[50..54], [198, 18, 101, 0], "a network that no test uses");
     }
 }
 
