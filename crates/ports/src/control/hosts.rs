@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 use wire::ethernet::{self, EtherType, MacAddr};
 use wire::ipv4::Protocol;
-use wire::{arp, icmpv6, ipv6};
+use wire::{arp, icmpv6, ipv6, learning};
 
 /// A host, or many hosts behind one hardware address: it owns whole networks.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -102,7 +102,7 @@ fn advertisement(mac: MacAddr, target: Ipv6Addr, to: (MacAddr, Ipv6Addr)) -> Opt
         target,
         target_mac: Some(mac),
     };
-    Some(discovery_frame((mac, target), (to_mac, to_ip), &answer))
+    Some(learning::neighbor_discovery((mac, target), (to_mac, to_ip), &answer))
 }
 
 /// The question for the hardware address of `target`, from an address of the tester's.
@@ -118,34 +118,11 @@ pub(super) fn question(from: (MacAddr, IpAddr), target: IpAddr) -> Option<Vec<u8
             };
             Some(request.frame(MacAddr::BROADCAST))
         }
-        (IpAddr::V6(source), IpAddr::V6(target)) => {
-            let group = icmpv6::solicited_node_group(target);
-            let question = icmpv6::Repr::NeighborSolicitation { target, source_mac: Some(from.0) };
-            let to = (MacAddr::of_ipv6_group(group), group);
-            Some(discovery_frame((from.0, source), to, &question))
+        (IpAddr::V6(sender), IpAddr::V6(target)) => {
+            Some(learning::neighbor_solicitation(from.0, sender, target))
         }
         _ => None,
     }
-}
-
-fn discovery_frame(
-    from: (MacAddr, Ipv6Addr),
-    to: (MacAddr, Ipv6Addr),
-    message: &icmpv6::Repr,
-) -> Vec<u8> {
-    let message = message.message(from.1, to.1, &[]);
-    let header = ipv6::Repr {
-        dscp: 0,
-        ecn: 0,
-        flow_label: 0,
-        payload_len: message.len() as u16,
-        next_header: Protocol::ICMPV6,
-        hop_limit: icmpv6::ND_HOP_LIMIT,
-        src: from.1,
-        dst: to.1,
-    };
-    let ethernet = ethernet::Repr { dst: to.0, src: from.0, ether_type: EtherType::IPV6 };
-    ethernet.frame(&header.packet(&message))
 }
 
 #[cfg(test)]
