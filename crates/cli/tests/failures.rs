@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::{Running, Scratch, is_root, sh};
+use common::{Running, Scratch, as_ordinary_user, is_root, public_copy, sh};
 use serde_json::Value;
 use std::process::Command;
 
@@ -17,10 +17,13 @@ const LIVE: &str = "--line-rate 10M --sizes 512 --skip-selftest --profile quick 
 /// Its event: the first trial is saved, the second under way.
 const SECOND_TRIAL: &str = "{\"trial_started\":{\"number\":2,";
 
-fn status(scratch: &Scratch, folder: &str) -> Value {
+fn results(scratch: &Scratch, folder: &str) -> Value {
     let path = scratch.path().join(folder).join("results.json");
-    let results: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    results["status"].clone()
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn status(scratch: &Scratch, folder: &str) -> Value {
+    results(scratch, folder)["status"].clone()
 }
 
 /// Namespaces that a process made and that are still there.
@@ -133,6 +136,47 @@ fn a_full_disk_ends_the_run_and_loses_nothing_that_was_saved() {
     assert_eq!(status(&scratch, "roomy"), "complete");
 }
 
+/// For who is not root: one load, and whatever the tester makes of it.
+const ONE_LOAD: &str = "run --device linux-router --test loss --duration 200ms \
+                        --set frame_loss.step_percent=100";
+
+#[test]
+fn an_ordinary_user_gets_the_same_run_by_af_packet_where_the_kernel_lets_him() {
+    let unshare = "setpriv --reuid=65534 --regid=65534 --clear-groups unshare -Urn true";
+    let allowed = || Command::new("sh").args(["-c", unshare]).status().unwrap().success();
+    if !is_root() || !allowed() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let ran = as_ordinary_user(&scratch, &format!("{ONE_LOAD} {LIVE} --out a")).output().unwrap();
+    let ran = common::Ran::from(ran);
+    // 3: it says that the tester was held up, which is as good here.
+    assert!([Some(0), Some(3)].contains(&ran.code), "{}", ran.stderr);
+    assert!(ran.stderr.contains("tester0: af_packet"), "{}", ran.stderr);
+    let results = results(&scratch, "a");
+    assert_eq!(results["status"], "complete");
+    let trial = &results["trials"][0];
+    assert!(trial["forwarded_frames"].as_u64().is_some_and(|frames| frames > 0), "{trial:#}");
+}
+
+/// Within a changed root nobody may enter a user namespace.
+#[test]
+fn an_ordinary_user_whom_the_kernel_does_not_let_is_told_what_to_do() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let (program, root) = (public_copy(&scratch), scratch.path().join("root"));
+    std::fs::create_dir(&root).unwrap();
+    let run = format!("{} {ONE_LOAD} {LIVE} --out /tmp/never", program.display());
+    let root = root.display();
+    let elsewhere =
+        format!("mount --rbind / {root} && exec chroot --userspec=65534:65534 {root} {run}");
+    let ran = Command::new("unshare").args(["--mount", "sh", "-c", &elsewhere]).output().unwrap();
+    let ran = common::Ran::from(ran).expect(2);
+    assert!(ran.stderr.contains("user namespace") && ran.stderr.contains("root"), "{}", ran.stderr);
+}
+
 /// Two interfaces and a router between them, made by hand: what `--ports` is for.
 struct Lab {
     name: String,
@@ -203,8 +247,7 @@ fn a_router_between_two_interfaces_is_measured_and_they_are_given_back() {
     assert!(before.contains("generic-receive-offload: on"), "{before}");
     let ran = lab.run(&scratch, &format!("run {PORTS} {LIVE} --test throughput --out a")).expect(0);
     // The link has GRO on and is merged into giants if nobody switches it off.
-    let results = std::fs::read_to_string(scratch.path().join("a/results.json")).unwrap();
-    let results: Value = serde_json::from_str(&results).unwrap();
+    let results = results(&scratch, "a");
     let found = &results["throughput"][0]["throughput"];
     assert!(found["rate_fps"].as_f64().is_some_and(|rate| rate > 2_000.0), "{found}");
     assert!(ran.stderr.contains("eth1: "), "the port type is not named: {}", ran.stderr);
@@ -221,8 +264,7 @@ fn virtual_ports_are_measured_by_themselves_on_a_pair_alike() {
     let with_self_test = LIVE.replace("--skip-selftest", "");
     let arguments = format!("run {PORTS} {with_self_test} --test throughput --out a");
     lab.run(&scratch, &arguments).expect(0);
-    let results = std::fs::read_to_string(scratch.path().join("a/results.json")).unwrap();
-    let results: Value = serde_json::from_str(&results).unwrap();
+    let results = results(&scratch, "a");
     let tester = &results["throughput"][0]["tester_fps"];
     assert!(!tester.is_null(), "no limit of the tester: {}", results["throughput"][0]);
 }
