@@ -28,6 +28,7 @@ mod open;
 mod port;
 mod probe;
 mod pump;
+mod pumped;
 mod recorder;
 mod session;
 mod shield;

@@ -2,16 +2,10 @@
 
 use super::receive_ring::ReceiveRing;
 use super::transmit_ring::TransmitRing;
-use crate::Ethtool;
-use crate::pump;
-use crate::recorder::Recorder;
-use crate::sys;
-use crate::{CaptureWish, Captured};
-use crate::{
-    Halves, Interface, Port, ReceiveHalf, Transmission, TransmitHalf, TrialSignals, clock,
-};
-use trial::{PortDescription, PortReceived, ReceivePlan, TesterError, TransmitPlan};
-use units::Instant;
+use crate::pumped::{PumpedReceive, PumpedTransmit, TrialSource};
+use crate::{Ethtool, Halves, Interface, Port, clock, sys};
+use std::io;
+use trial::{PortDescription, TesterError};
 
 /// Room for two VLAN tags beyond what the MTU allows.
 const TAGS_BYTES: usize = 8;
@@ -19,21 +13,8 @@ const TAGS_BYTES: usize = 8;
 /// A port whose frames go through AF_PACKET rings.
 pub struct AfPacketPort {
     description: PortDescription,
-    transmit: Transmit,
-    receive: Receive,
-}
-
-struct Transmit {
-    name: String,
-    ring: TransmitRing,
-    recorder: Recorder,
-}
-
-struct Receive {
-    name: String,
-    ring: ReceiveRing,
-    longest_bytes: usize,
-    recorder: Recorder,
+    transmit: PumpedTransmit<TransmitRing>,
+    receive: PumpedReceive<ReceiveRing>,
 }
 
 impl AfPacketPort {
@@ -55,14 +36,11 @@ impl AfPacketPort {
             .map_err(|error| sys::port_error(&name, "open the AF_PACKET transmit ring", &error))?;
         let receive = ReceiveRing::open(interface.index(), blocks)
             .map_err(|error| sys::port_error(&name, "open the AF_PACKET receive ring", &error))?;
+        let slot_bytes = transmit.longest_bytes();
         Ok(AfPacketPort {
             description,
-            transmit: Transmit {
-                name: name.clone(),
-                ring: transmit,
-                recorder: Recorder::default(),
-            },
-            receive: Receive { name, ring: receive, longest_bytes, recorder: Recorder::default() },
+            transmit: PumpedTransmit::new(&name, transmit, slot_bytes),
+            receive: PumpedReceive::new(&name, receive, longest_bytes),
         })
     }
 }
@@ -76,80 +54,21 @@ impl Port for AfPacketPort {
     }
 }
 
-impl TransmitHalf for Transmit {
-    fn prepare(&mut self, plan: &TransmitPlan) -> Result<(), TesterError> {
-        let longest_bytes = plan.set.longest_bytes();
-        if longest_bytes > self.ring.longest_bytes() {
-            return Err(TesterError::BadTrial(format!(
-                "{}: a frame of {} bytes is longer than this port was opened for",
-                self.name,
-                longest_bytes + 4
-            )));
-        }
-        self.recorder.prepare(longest_bytes);
-        Ok(())
+impl TrialSource for ReceiveRing {
+    fn restart(&mut self) -> io::Result<()> {
+        self.restart(clock::now())
     }
 
-    fn transmit(
-        &mut self,
-        plan: &TransmitPlan,
-        start: Instant,
-        stop_at: Instant,
-        signals: &TrialSignals,
-    ) -> Result<Transmission, TesterError> {
-        pump::transmit(&mut self.ring, &mut self.recorder, plan, start, stop_at, signals)
-            .map_err(|error| sys::port_error(&self.name, "send frames", &error))
+    fn drops(&mut self) -> io::Result<Vec<(String, u64)>> {
+        Ok(vec![("AF_PACKET ring full (tp_drops)".into(), self.dropped()?)])
     }
 
-    fn capture(&mut self, wish: Option<CaptureWish>) -> Result<(), TesterError> {
-        self.recorder.set_wish(wish);
-        Ok(())
-    }
-
-    fn captured(&mut self) -> Captured {
-        self.recorder.take()
-    }
-}
-
-impl ReceiveHalf for Receive {
-    fn prepare(&mut self, _plan: &ReceivePlan) -> Result<(), TesterError> {
-        self.recorder.prepare(self.longest_bytes);
-        self.ring
-            .restart(clock::now())
-            .map_err(|error| sys::port_error(&self.name, "receive frames", &error))
-    }
-
-    fn receive(
-        &mut self,
-        plan: &ReceivePlan,
-        signals: &TrialSignals,
-    ) -> Result<PortReceived, TesterError> {
-        let received = pump::receive(&mut self.ring, &mut self.recorder, plan, signals)
-            .map_err(|error| sys::port_error(&self.name, "receive frames", &error))?;
-        if self.ring.clock_was_set() {
-            return Err(TesterError::System {
-                what: format!("{}: measure arrival times", self.name),
-                detail: "the time of day was set during the trial, and AF_PACKET stamps arrivals \
-                         with it; stop whatever sets it (NTP steps, VM time sync) and run again"
-                    .into(),
-            });
-        }
-        Ok(received)
-    }
-
-    fn drops(&mut self) -> Result<Vec<(String, u64)>, TesterError> {
-        let dropped = self.ring.dropped();
-        let dropped = dropped
-            .map_err(|error| sys::port_error(&self.name, "read the ring's statistics", &error))?;
-        Ok(vec![("AF_PACKET ring full (tp_drops)".into(), dropped)])
-    }
-
-    fn capture(&mut self, wish: Option<CaptureWish>) -> Result<(), TesterError> {
-        self.recorder.set_wish(wish);
-        Ok(())
-    }
-
-    fn captured(&mut self) -> Captured {
-        self.recorder.take()
+    fn fault(&self) -> Option<(&'static str, &'static str)> {
+        let fault = (
+            "measure arrival times",
+            "the time of day was set during the trial, and AF_PACKET stamps arrivals with it; stop \
+             whatever sets it (NTP steps, VM time sync) and run again",
+        );
+        self.clock_was_set().then_some(fault)
     }
 }

@@ -4,14 +4,13 @@ use super::bpf::{self, SocketMap, XdpMode};
 use super::redirect;
 use super::socket::{Receiving, Sending, Socket, Transfer};
 use super::umem::Layout;
-use crate::pump::{self, FrameSource};
-use crate::recorder::Recorder;
+use crate::pump::FrameSource;
+use crate::pumped::{PumpedReceive, PumpedTransmit, TrialSource};
 use crate::sys;
-use crate::{CaptureWish, Captured};
-use crate::{Halves, Interface, Port, ReceiveHalf, Transmission, TransmitHalf, TrialSignals};
+use crate::{Halves, Interface, Port};
 use std::io;
 use std::os::fd::OwnedFd;
-use trial::{PortDescription, PortReceived, ReceivePlan, TesterError, TransmitPlan};
+use trial::{PortDescription, TesterError};
 use units::Instant;
 
 /// Frames that the receive side holds before it overflows, over all queues: at a million frames
@@ -24,26 +23,12 @@ const TAGS_BYTES: usize = 8;
 /// A port whose frames go through AF_XDP sockets.
 pub struct AfXdpPort {
     description: PortDescription,
-    transmit: Transmit,
-    receive: Receive,
+    transmit: PumpedTransmit<Sending>,
+    receive: PumpedReceive<Queues>,
     notes: Vec<String>,
     // The program is detached first, and the map goes last.
     _link: OwnedFd,
     _map: SocketMap,
-}
-
-struct Transmit {
-    name: String,
-    socket: Sending,
-    longest_bytes: usize,
-    recorder: Recorder,
-}
-
-struct Receive {
-    name: String,
-    queues: Queues,
-    longest_bytes: usize,
-    recorder: Recorder,
 }
 
 struct Queues(Vec<Receiving>);
@@ -86,18 +71,8 @@ impl AfXdpPort {
         let socket = sending.expect("an interface has at least one queue");
         Ok(AfXdpPort {
             description,
-            transmit: Transmit {
-                name: name.clone(),
-                socket,
-                longest_bytes,
-                recorder: Recorder::default(),
-            },
-            receive: Receive {
-                name,
-                queues: Queues(receiving),
-                longest_bytes,
-                recorder: Recorder::default(),
-            },
+            transmit: PumpedTransmit::new(&name, socket, longest_bytes),
+            receive: PumpedReceive::new(&name, Queues(receiving), longest_bytes),
             notes,
             _link: link,
             _map: map,
@@ -201,65 +176,15 @@ impl Port for AfXdpPort {
     }
 }
 
-impl TransmitHalf for Transmit {
-    fn prepare(&mut self, plan: &TransmitPlan) -> Result<(), TesterError> {
-        if plan.set.longest_bytes() > self.longest_bytes {
-            return Err(TesterError::BadTrial(format!(
-                "{}: a frame of {} bytes is longer than this port was opened for",
-                self.name,
-                plan.set.longest_bytes() + 4
-            )));
-        }
-        self.recorder.prepare(plan.set.longest_bytes());
-        Ok(())
+impl TrialSource for Queues {
+    fn restart(&mut self) -> io::Result<()> {
+        self.0.iter_mut().try_for_each(Receiving::restart)
     }
 
-    fn transmit(
-        &mut self,
-        plan: &TransmitPlan,
-        start: Instant,
-        stop_at: Instant,
-        signals: &TrialSignals,
-    ) -> Result<Transmission, TesterError> {
-        pump::transmit(&mut self.socket, &mut self.recorder, plan, start, stop_at, signals)
-            .map_err(|error| sys::port_error(&self.name, "send frames", &error))
-    }
-
-    fn capture(&mut self, wish: Option<CaptureWish>) -> Result<(), TesterError> {
-        self.recorder.set_wish(wish);
-        Ok(())
-    }
-
-    fn captured(&mut self) -> Captured {
-        self.recorder.take()
-    }
-}
-
-impl ReceiveHalf for Receive {
-    fn prepare(&mut self, _plan: &ReceivePlan) -> Result<(), TesterError> {
-        self.recorder.prepare(self.longest_bytes);
-        let mut queues = self.queues.0.iter_mut();
-        queues
-            .try_for_each(Receiving::restart)
-            .map_err(|error| sys::port_error(&self.name, "receive frames", &error))
-    }
-
-    fn receive(
-        &mut self,
-        plan: &ReceivePlan,
-        signals: &TrialSignals,
-    ) -> Result<PortReceived, TesterError> {
-        pump::receive(&mut self.queues, &mut self.recorder, plan, signals)
-            .map_err(|error| sys::port_error(&self.name, "receive frames", &error))
-    }
-
-    fn drops(&mut self) -> Result<Vec<(String, u64)>, TesterError> {
+    fn drops(&mut self) -> io::Result<Vec<(String, u64)>> {
         let mut sums: Vec<(String, u64)> = vec![];
-        for queue in &self.queues.0 {
-            let drops = queue.drops().map_err(|error| {
-                sys::port_error(&self.name, "read the socket's statistics", &error)
-            })?;
-            for (index, (counter, frames)) in drops.into_iter().enumerate() {
+        for queue in &self.0 {
+            for (index, (counter, frames)) in queue.drops()?.into_iter().enumerate() {
                 match sums.get_mut(index) {
                     Some((_, sum)) => *sum += frames,
                     None => sums.push((counter.into(), frames)),
@@ -269,23 +194,13 @@ impl ReceiveHalf for Receive {
         Ok(sums)
     }
 
-    fn notes(&mut self) -> Vec<String> {
-        let unstamped: u64 = self.queues.0.iter().map(Receiving::unstamped).sum();
+    fn note(&self) -> Option<String> {
+        let unstamped: u64 = self.0.iter().map(Receiving::unstamped).sum();
         let note = format!(
-            "{}: {unstamped} frames have the time at which they were read as their arrival, since \
-             the driver has no room for a stamp: latency is overstated",
-            self.name
+            "{unstamped} frames have the time at which they were read as their arrival, since the \
+             driver has no room for a stamp: latency is overstated"
         );
-        if unstamped > 0 { vec![note] } else { vec![] }
-    }
-
-    fn capture(&mut self, wish: Option<CaptureWish>) -> Result<(), TesterError> {
-        self.recorder.set_wish(wish);
-        Ok(())
-    }
-
-    fn captured(&mut self) -> Captured {
-        self.recorder.take()
+        (unstamped > 0).then_some(note)
     }
 }
 
