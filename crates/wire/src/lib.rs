@@ -24,6 +24,7 @@ pub mod imix;
 pub mod ipv4;
 pub mod ipv6;
 pub mod ipx;
+pub mod keepalive;
 pub mod learning;
 pub mod llc;
 pub mod mld;
