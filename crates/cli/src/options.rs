@@ -131,7 +131,7 @@ pub struct Options {
     #[arg(long, help_heading = "Tests", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     pub bidirectional: Option<bool>,
     /// What test frames are made of
-    #[arg(long, help_heading = "Traffic", value_parser = named::<Protocol>(&["udp_ipv4", "udp_ipv6", "ethernet"]))]
+    #[arg(long, help_heading = "Traffic", value_parser = named::<Protocol>(&["udp_ipv4", "udp_ipv6", "ethernet", "decnet", "appletalk", "ipx_raw", "ipx_ethernet", "ipx_llc", "ipx_snap"]))]
     pub protocol: Option<Protocol>,
     /// One address pair, or destinations at random: hosts in 256 networks behind a router, MAC
     /// addresses behind a bridge (RFC 2544 section 12)

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::options::Options;
-use method::{Attachment, Forwarding, Topology};
+use method::{Attachment, Forwarding, LegacyAddresses, Topology};
 use ports::{Host, OpenPort};
 use std::net::IpAddr;
 use testbed::{DeviceKind, TestPort, Testbed, destination_networks};
@@ -39,6 +39,7 @@ fn attachment(port: &TestPort, ports: usize, networks: bool) -> Attachment {
         device_ipv6: ipv6.device,
         network_hosts_ipv4: hosts(false).iter().filter_map(|n| v4(n.first_host())).collect(),
         network_hosts_ipv6: hosts(true).iter().filter_map(|n| v6(n.first_host())).collect(),
+        legacy: LegacyAddresses::plan(PortId(port.port as u16)),
     }
 }
 
@@ -71,6 +72,7 @@ pub fn of_simulation() -> Topology {
             device_ipv6: addresses.ipv6.device,
             network_hosts_ipv4: networks(false).iter().filter_map(|n| v4(n.first_host())).collect(),
             network_hosts_ipv6: networks(true).iter().filter_map(|n| v6(n.first_host())).collect(),
+            legacy: LegacyAddresses::plan(PortId(port as u16)),
         }
     };
     Topology { forwarding: Forwarding::Routed, ports: [attach(0), attach(1)] }

@@ -214,7 +214,7 @@ fn span_of(trial: &Trial) -> Duration {
 mod tests {
     use super::*;
     use crate::traffic::{Attachment, Forwarding, Topology};
-    use crate::{Modifier, SuiteConfig};
+    use crate::{LegacyAddresses, Modifier, SuiteConfig};
     use sim::{ClosedForm, Law, Offered, Response, SimPort};
     use std::net::{Ipv4Addr, Ipv6Addr};
     use trial::{PortId, Schedule, Waits};
@@ -232,6 +232,7 @@ mod tests {
             device_ipv6: Ipv6Addr::LOCALHOST,
             network_hosts_ipv4: vec![],
             network_hosts_ipv6: vec![],
+            legacy: LegacyAddresses::plan(PortId(port)),
         };
         let topology =
             Topology { forwarding: Forwarding::Bridged, ports: [attachment(0), attachment(1)] };

@@ -17,6 +17,7 @@ mod estimate;
 mod event;
 mod found;
 mod modifiers;
+mod protocol;
 mod rate_search;
 mod resume;
 pub mod rfc2544;
@@ -39,10 +40,9 @@ pub use event::{
     TrialIdentity, TrialRecord, TrialStarted, Verdict,
 };
 pub use found::{Finding, LatencySummary, RateFound, Spread, median, percentile};
+pub use protocol::{LegacyAddresses, Protocol};
 pub use resume::ResumingTester;
 pub use selftest::{SelfTest, SelfTestSize, self_test_size};
 pub use subject::Subject;
 pub use suite::Suite;
-pub use traffic::{
-    Attachment, Destinations, Forwarding, Protocol, Topology, Traffic, TrafficConfig,
-};
+pub use traffic::{Attachment, Destinations, Forwarding, Topology, Traffic, TrafficConfig};

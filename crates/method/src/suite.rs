@@ -13,6 +13,7 @@ use crate::{Finding, Modifier, ResetKind, RunError, SuiteConfig, TestKind, estim
 use std::collections::BTreeMap;
 use trial::{Tester, TesterDescription};
 use units::{Duration, FrameRate};
+use wire::size::SizePattern;
 
 /// A run of the suite: what to do, with which addresses, and what the caller knows of it.
 #[derive(Clone, Debug)]
@@ -48,7 +49,9 @@ impl Suite {
         let description = device.describe().clone();
         let seed = self.config.seed;
         let mut bench = Bench::new(device, sink, self.config.trial.invalid_retries, seed);
-        let mut run = Run { suite: self, description, invalid_tests: vec![], todo: vec![] };
+        let (suite, left_out) = self.with_sizes_of_protocol();
+        let mut run =
+            Run { suite: &suite, left_out, description, invalid_tests: vec![], todo: vec![] };
         let outcome = run.all(&mut bench, looped);
         finish(&mut bench, run.invalid_tests, outcome)
     }
@@ -62,7 +65,9 @@ impl Suite {
         let description = looped.describe().clone();
         let seed = self.config.seed;
         let mut bench = Bench::new(looped, sink, self.config.trial.invalid_retries, seed);
-        let mut run = Run { suite: self, description, invalid_tests: vec![], todo: vec![] };
+        let (suite, left_out) = self.with_sizes_of_protocol();
+        let mut run =
+            Run { suite: &suite, left_out, description, invalid_tests: vec![], todo: vec![] };
         let outcome = run.only_self_test(&mut bench);
         let (self_test, outcome) = match outcome {
             Ok(self_test) => (Some(self_test), Ok(())),
@@ -73,9 +78,34 @@ impl Suite {
     }
 }
 
+impl Suite {
+    /// Without the frame sizes that the protocol cannot carry, and why each was left out: tests
+    /// stop at the largest legal size. Where none is left, with all of them, for their error.
+    fn with_sizes_of_protocol(&self) -> (Suite, Vec<String>) {
+        let largest = Traffic::largest_frame(&self.config, &self.topology);
+        let is_legal = |size: &SizePattern| size.largest() <= largest;
+        let (legal, beyond): (Vec<_>, Vec<_>) =
+            self.config.frame_sizes.iter().cloned().partition(is_legal);
+        if legal.is_empty() {
+            return (self.clone(), vec![]);
+        }
+        let why = |size: SizePattern| {
+            let protocol = self.config.traffic.protocol.name();
+            format!(
+                "frame size {} is left out: {protocol} has frames of at most {largest} bytes",
+                String::from(size)
+            )
+        };
+        let config = SuiteConfig { frame_sizes: legal, ..self.config.clone() };
+        (Suite { config, ..self.clone() }, beyond.into_iter().map(why).collect())
+    }
+}
+
 /// A run under way.
 struct Run<'s> {
     suite: &'s Suite,
+    /// Why frame sizes were left out.
+    left_out: Vec<String>,
     description: TesterDescription,
     invalid_tests: Vec<String>,
     /// What each test still to come will take.
@@ -101,7 +131,7 @@ impl Run<'_> {
         }
         let will_self_test = self.suite.self_test.is_none() && looped.is_some();
         self.plan(will_self_test, rounds.len());
-        bench.emit(self.started())?;
+        self.start(bench)?;
         let self_test = self.know_thyself(bench, looped)?;
         for items in &mut rounds {
             for test in self.tests() {
@@ -115,7 +145,7 @@ impl Run<'_> {
         self.suite.config.check()?;
         self.items(Modifier::None)?;
         self.plan_self_test();
-        bench.emit(self.started())?;
+        self.start(bench)?;
         let self_test = self.measure_tester(bench)?;
         bench.emit(Event::SelfTestFinished(Box::new(self_test.clone())))?;
         Ok(self_test)
@@ -160,6 +190,11 @@ impl Run<'_> {
         tests.sort();
         tests.dedup();
         tests
+    }
+
+    fn start(&self, bench: &mut Bench<'_>) -> Result<(), RunError> {
+        bench.emit(self.started())?;
+        self.left_out.iter().try_for_each(|why| bench.emit(Event::Warning(why.clone())))
     }
 
     fn started(&self) -> Event {

@@ -1,6 +1,7 @@
 //! What a test sends: from the user's choice of traffic and the device's addresses to streams.
 
 use crate::modifiers;
+use crate::protocol::{LegacyAddresses, Protocol};
 use crate::{Direction, Modifier, RunError, SuiteConfig};
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -8,26 +9,12 @@ use trial::{
     DeviceAction, Expectation, Fingerprint, PortId, PortLoad, Prelude, Role, Schedule, Stream,
     StreamFrame, StreamId, Tagging, Trial, ValidityLimits, Waits,
 };
-use units::{Duration, FrameRate, LineRate};
+use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
 use wire::modifier::{Field, Ipv6Bits, Pattern, sub_seed};
 use wire::signature::Key;
 use wire::size::SizePattern;
 use wire::template::{BuildError, FrameTemplate};
-use wire::{learning, test_frame};
-
-/// What test frames are made of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Protocol {
-    /// UDP echo requests over IPv4 (RFC 2544 appendix C.2.6.4).
-    #[default]
-    UdpIpv4,
-    /// UDP over IPv6 (RFC 5180).
-    UdpIpv6,
-    /// Ethernet frames without network layer, for bridges.
-    Ethernet,
-}
 
 /// To whom frames are addressed (RFC 2544 section 12).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -117,6 +104,8 @@ pub struct Attachment {
     pub network_hosts_ipv4: Vec<Ipv4Addr>,
     /// The same in IPv6.
     pub network_hosts_ipv6: Vec<Ipv6Addr>,
+    /// Addresses in other protocols.
+    pub legacy: LegacyAddresses,
 }
 
 impl Topology {
@@ -184,8 +173,16 @@ impl Traffic {
         let is_random = self.config.destinations == Destinations::Random;
         let is_routed = self.topology.forwarding == Forwarding::Routed;
         let needs = |what: &str| Err(RunError::Config(what.to_string()));
-        if self.config.protocol == Protocol::Ethernet && is_routed {
+        let protocol = self.config.protocol;
+        if protocol == Protocol::Ethernet && is_routed {
             return needs("a router forwards no Ethernet frames without IP: choose an IP protocol");
+        }
+        let is_legacy = !protocol.is_ip() && protocol != Protocol::Ethernet;
+        if is_legacy && (is_random || self.config.random_ports || self.config.random_macs) {
+            return needs(&format!(
+                "{} has addresses that random ones would break: send to one destination, from one",
+                protocol.name()
+            ));
         }
         let known = self.hosts(1).len();
         if is_random && is_routed && known < 256 {
@@ -203,6 +200,12 @@ impl Traffic {
     /// As it was asked for: `64`, or the name of an IMIX.
     pub fn frame_size(&self) -> String {
         String::from(self.size.clone())
+    }
+    /// The largest frame that the protocol of `suite` allows between these ports.
+    pub fn largest_frame(suite: &SuiteConfig, topology: &Topology) -> FrameSize {
+        let [from, to] = &topology.ports;
+        let template = suite.traffic.protocol.template(topology.forwarding, from, to);
+        template.tagged(&suite.traffic.vlans).max_size()
     }
     /// The sizes.
     pub fn size(&self) -> &SizePattern {
@@ -226,11 +229,7 @@ impl Traffic {
     /// Protocol and stream format, in words.
     pub fn describe(&self) -> String {
         let config = &self.config;
-        let mut words = vec![match config.protocol {
-            Protocol::UdpIpv4 => "UDP over IPv4".to_string(),
-            Protocol::UdpIpv6 => "UDP over IPv6".to_string(),
-            Protocol::Ethernet => "Ethernet".to_string(),
-        }];
+        let mut words = vec![config.protocol.name().to_string()];
         words.push(match (config.destinations, self.topology.forwarding) {
             (Destinations::One, _) => "one address pair".into(),
             (Destinations::Random, Forwarding::Routed) => "random over 256 networks".into(),
@@ -354,16 +353,8 @@ impl Traffic {
     }
 
     fn template(&self, index: usize) -> FrameTemplate {
-        let (from, to, next_hop) = (self.from(index), self.to(index), self.next_hop(index));
-        let template = match self.config.protocol {
-            Protocol::UdpIpv4 => {
-                test_frame::template((from.mac, from.host_ipv4), (next_hop, to.host_ipv4))
-            }
-            Protocol::UdpIpv6 => {
-                test_frame::template_ipv6((from.mac, from.host_ipv6), (next_hop, to.host_ipv6))
-            }
-            Protocol::Ethernet => FrameTemplate::ethernet(from.mac, next_hop),
-        };
+        let (from, to) = (self.from(index), self.to(index));
+        let template = self.config.protocol.template(self.topology.forwarding, from, to);
         self.vary(template.tagged(&self.config.vlans), index)
     }
 
@@ -372,8 +363,7 @@ impl Traffic {
         let count = self.config.distinct_frames.max(1);
         let seed = |purpose: u64| sub_seed(self.seed, 16 * index as u64 + purpose);
         let port = self.from(index).port.0 + 1;
-        let is_ip = self.config.protocol != Protocol::Ethernet;
-        if self.config.random_ports && is_ip {
+        if self.config.random_ports && self.config.protocol.is_ip() {
             for modifier in wire::modifier::Modifier::random_udp_ports(seed(0), count) {
                 template = template.modifier(modifier);
             }
@@ -428,13 +418,8 @@ impl Traffic {
     /// Our source address: no frame of the device's own bears it.
     fn fingerprint(&self, index: usize) -> Fingerprint {
         let tags = 4 * self.config.vlans.len() as u16;
-        let (offset_bytes, value) = match self.config.protocol {
-            Protocol::UdpIpv4 => (26 + tags, self.from(index).host_ipv4.to_bits()),
-            Protocol::UdpIpv6 => (34 + tags, self.from(index).host_ipv6.to_bits() as u32),
-            Protocol::Ethernet => (12 + tags, 0x88b5_0001),
-        };
-        let mask = if self.config.protocol == Protocol::Ethernet { 0xffff_0000 } else { !0 };
-        Fingerprint { offset_bytes, value, mask }
+        let untagged = self.config.protocol.fingerprint(self.from(index));
+        Fingerprint { offset_bytes: untagged.offset_bytes + tags, ..untagged }
     }
 
     /// Learning frames, sent into the receiving ports (RFC 2544 section 23 b): each in the name of
@@ -447,7 +432,7 @@ impl Traffic {
             let host = self.to(index);
             Prelude {
                 port: host.port,
-                frames: vec![self.learning_frame(host)],
+                frames: self.config.protocol.keep_alive(host).frames,
                 wait: Duration::ZERO,
             }
         };
@@ -456,13 +441,5 @@ impl Traffic {
             last.wait = self.learning_wait;
         }
         prelude
-    }
-
-    fn learning_frame(&self, host: &Attachment) -> Vec<u8> {
-        if self.config.protocol == Protocol::UdpIpv6 {
-            learning::neighbor_solicitation(host.mac, host.host_ipv6, host.device_ipv6)
-        } else {
-            learning::arp_request(host.mac, host.host_ipv4, host.device_ipv4)
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! A test bed with the tester's ports on it.
 
-use method::{Attachment, Forwarding, Topology};
+use method::{Attachment, Forwarding, LegacyAddresses, Topology};
 use ports::{LiveOptions, LiveTester, OpenPort, PortRequest, PortType, open_ports};
 use std::fs::File;
 use std::io::{self, Write};
@@ -135,6 +135,7 @@ impl Bed {
             device_ipv6: port.addresses.ipv6.device,
             network_hosts_ipv4: self.hosts_behind(index, false).filter_map(ipv4).collect(),
             network_hosts_ipv6: self.hosts_behind(index, true).filter_map(ipv6).collect(),
+            legacy: LegacyAddresses::plan(PortId(index as u16)),
         }
     }
 

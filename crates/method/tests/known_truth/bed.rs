@@ -2,8 +2,8 @@
 
 use method::rfc2544::ThroughputResult;
 use method::{
-    Attachment, Bench, Direction, Event, Forwarding, Modifier, Profile, RunError, Subject,
-    SuiteConfig, Topology, Traffic,
+    Attachment, Bench, Direction, Event, Forwarding, LegacyAddresses, Modifier, Profile, RunError,
+    Subject, SuiteConfig, Topology, Traffic,
 };
 use sim::{DeviceUnderTest, SimPort, SimTester};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -30,6 +30,7 @@ pub fn topology(forwarding: Forwarding) -> Topology {
                 Ipv6Addr::new(0x2001, 2, 0, 0x4000 + 0x8000 * u16::from(index) + n, 0, 0, 0, 1)
             })
             .collect(),
+        legacy: LegacyAddresses::plan(PortId(index.into())),
     };
     Topology { forwarding, ports: [attachment(0), attachment(1)] }
 }

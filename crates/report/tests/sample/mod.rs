@@ -2,7 +2,8 @@
 //! itself loses a frame now and then, so that there are invalid trials too.
 
 use method::{
-    Attachment, Event, EventSink, Forwarding, Profile, Suite, SuiteConfig, TestKind, Topology,
+    Attachment, Event, EventSink, Forwarding, LegacyAddresses, Profile, Suite, SuiteConfig,
+    TestKind, Topology,
 };
 use sim::{
     DeviceUnderTest, EveryNth, Fate, Impaired, Limits, Outage, Patch, QueueLimit, SimPort,
@@ -144,5 +145,6 @@ fn attachment(port: u16) -> Attachment {
         device_ipv6: v6(1),
         network_hosts_ipv4: vec![],
         network_hosts_ipv6: vec![],
+        legacy: LegacyAddresses::plan(PortId(port)),
     }
 }
