@@ -15,12 +15,12 @@ pub fn short_trials() -> SuiteConfig {
     let mut config = SuiteConfig::of(Profile::Quick);
     config.frame_sizes = vec![SizePattern::Fixed(FrameSize::MIN_ETHERNET)];
     config.trial.duration_s = 0.5;
-    config.trial.learning_wait_s = 0.1;
-    config.trial.drain_s = 0.3;
-    config.trial.settle_s = 0.1;
+    config.trial.learning_wait_s = 0.05;
+    config.trial.drain_s = 0.15;
+    config.trial.settle_s = 0.02;
     config.trial.invalid_retries = 10;
     config.search.trial_duration_s = 0.5;
-    config.search.resolution_percent = 3.0;
+    config.search.resolution_percent = 6.0;
     config.search.max_trials_per_load = 3;
     config.search.no_verification_above_lost_frames = Some(60);
     config.throughput.loss_tolerances_percent = vec![];

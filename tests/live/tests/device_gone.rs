@@ -14,7 +14,7 @@ use wire::signature::Key;
 /// Of a trial that nobody waits for.
 const AN_HOUR: Duration = Duration::from_secs(3_600);
 /// Long enough for the trial to be under way.
-const BEFORE: std::time::Duration = std::time::Duration::from_millis(500);
+const BEFORE: std::time::Duration = std::time::Duration::from_millis(300);
 
 /// Starts a trial of an hour through a router and does something to the router in the middle.
 fn ends_with_port_gone(port_type: PortType, disturb: impl Fn(&Bed) + Send + Sync) {
