@@ -194,8 +194,8 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Below this share of what was intended.
-fn fell_short(result: &TrialResult, share: f64) -> bool {
+/// Whether the tester offered less than this share of what was intended.
+pub(crate) fn fell_short(result: &TrialResult, share: f64) -> bool {
     result.invalid_reasons().iter().any(|reason| match reason {
         InvalidReason::Shortfall { intended, offered, .. } => {
             offered.fps() < share * intended.fps()

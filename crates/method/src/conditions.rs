@@ -112,6 +112,9 @@ pub struct Conditions {
     pub theoretical_max: FrameRate,
     /// What the tester reaches by itself with this size, from the self-test.
     pub tester_max: Option<FrameRate>,
+    /// The most that it could offer to this device, where that is less than it reaches by itself.
+    #[serde(default)]
+    pub tester_reach: Option<FrameRate>,
     /// Where the test departs from its standard, in words; empty where it conforms.
     pub deviations: Vec<String>,
     /// What the frames of this size cannot measure, and why.

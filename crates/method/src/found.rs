@@ -19,6 +19,12 @@ pub enum Finding {
         /// What kept the tester from going on.
         why: String,
     },
+    /// The device carries `rate` and loses frames at `upper`, which are further apart than was
+    /// asked for: of the loads between, the tester could not decide which pass.
+    Between {
+        /// What kept it from that.
+        why: String,
+    },
     /// The device did not even carry the lowest load tried.
     NothingPassed {
         /// That load.
@@ -48,7 +54,8 @@ pub struct RateFound {
     pub offered: Option<FrameRate>,
     /// Loss in the trial that passed, in percent; 0 for throughput.
     pub loss_percent: Option<f64>,
-    /// The lowest load that did not pass.
+    /// The lowest load at which the device failed; where it never did, the lowest that the tester
+    /// could not try validly.
     pub upper: Option<FrameRate>,
     /// `upper` - `rate`, in frames a second: the truth lies between.
     pub resolution_fps: Option<f64>,

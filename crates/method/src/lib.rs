@@ -19,6 +19,7 @@ mod found;
 mod modifiers;
 mod protocol;
 mod rate_search;
+mod reach;
 mod resume;
 pub mod rfc2544;
 pub mod search;

@@ -139,7 +139,7 @@ impl Hunt<'_, '_> {
             return Ok(bounds);
         };
         let trials = goal.final_trials.max(1);
-        let check = FinalCheck::new(lower, bounds.upper, range.min, resolution, trials);
+        let check = FinalCheck::new(lower, bounds, range.min, resolution, trials);
         self.drive(check, goal.final_duration)
     }
 
@@ -237,7 +237,8 @@ impl Hunt<'_, '_> {
     fn found(self, bounds: Bounds) -> RateFound {
         let subject = self.subject;
         let rate = bounds.lower.map(|load| self.rate(load));
-        let upper = bounds.upper.map(|(load, _)| self.rate(load));
+        let upper = bounds.failed.or(bounds.upper.map(|(load, _)| load));
+        let upper = upper.map(|load| self.rate(load));
         let passed = bounds.lower.and_then(|load| self.passed.get(&load)).copied();
         let tally = bounds.lower.and_then(|load| self.tally.get(&load)).copied();
         let (trials_at_rate, failed_trials_at_rate) = tally.unwrap_or_default();
@@ -266,15 +267,17 @@ impl Hunt<'_, '_> {
         let ceiling = self.subject.ceiling;
         let is_testers = ceiling.of == MaximumOf::Tester;
         let own_maximum = || Finding::AtLeast { why: "the tester's own maximum".into() };
+        let why = || self.failure.reasons.join("; ");
         match (bounds.lower, bounds.upper) {
             (None, Some((lowest, Upper::Failed))) => Finding::NothingPassed {
                 lowest: self.rate(lowest),
                 loss_percent: self.failure.loss_percent.get(&lowest).copied().unwrap_or(0.0),
             },
             (None, _) => Finding::Invalid { reasons: self.failure.reasons.clone() },
-            (Some(_), Some((_, Upper::Undecided))) => {
-                Finding::AtLeast { why: self.failure.reasons.join("; ") }
-            }
+            (Some(_), Some((_, Upper::Undecided))) => match bounds.failed {
+                Some(_) => Finding::Between { why: why() },
+                None => Finding::AtLeast { why: why() },
+            },
             (Some(_), None) if is_testers => own_maximum(),
             (Some(_), None) => Finding::AtTheoreticalMaximum,
             (Some(lower), Some((_, Upper::Failed))) => {

@@ -1,9 +1,10 @@
 //! What a test is about: the traffic of one frame size, and how much of it can be offered.
 
+use crate::reach::Reach;
 use crate::rfc2544::MaximumOf;
 use crate::traffic::{Traffic, TrialShape};
 use crate::{Conditions, Finding, SelfTestSize, SuiteConfig, TestKind, conformance};
-use trial::{Schedule, TesterDescription};
+use trial::{Schedule, TesterDescription, TrialResult};
 use units::{Duration, FrameRate, LineRate};
 
 /// The subject of a test: one frame size through one device.
@@ -18,6 +19,9 @@ pub struct Subject<'a> {
     /// Of the port that receives the forward direction.
     receiving_line_rate: LineRate,
     tester_max: Option<FrameRate>,
+    tester_reach: Option<FrameRate>,
+    /// A valid trial at the ceiling, and its length: a search need not make it again.
+    pub(crate) at_ceiling: Option<&'a (Duration, TrialResult)>,
 }
 
 /// The highest load that can be offered, of each direction.
@@ -59,12 +63,22 @@ impl<'a> Subject<'a> {
             line_rate_is_physical: slowest.line_rate_is_physical && receiver.line_rate_is_physical,
             receiving_line_rate: receiver.line_rate,
             tester_max,
+            tester_reach: None,
+            at_ceiling: None,
         })
     }
 
     /// The same with another ceiling.
     pub(crate) fn with_ceiling(mut self, ceiling: Ceiling) -> Self {
         self.ceiling = ceiling;
+        self
+    }
+
+    /// The same with what the tester can offer to this device.
+    pub(crate) fn within(mut self, reach: &'a Reach) -> Self {
+        self.ceiling = reach.ceiling;
+        self.at_ceiling = reach.tried.as_ref();
+        self.tester_reach = reach.is_lowered.then_some(reach.ceiling.rate);
         self
     }
 
@@ -97,6 +111,7 @@ impl<'a> Subject<'a> {
             line_rate_is_physical: self.line_rate_is_physical,
             theoretical_max: self.theoretical_max(),
             tester_max: self.tester_max,
+            tester_reach: self.tester_reach,
             deviations: conformance::deviations(self.config, test),
             given_up: self.traffic.given_up(),
         }

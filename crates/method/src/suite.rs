@@ -3,6 +3,7 @@
 
 use crate::bench::Bench;
 use crate::event::{Event, EventSink, RunFinished, RunStarted, TestResult, TestStarted};
+use crate::reach::{Reach, reach};
 use crate::rfc2544::{
     ThroughputResult, back_to_back, frame_loss, latency, recovery, reset, throughput,
 };
@@ -115,6 +116,8 @@ struct Run<'s> {
 /// What is known of one size with one modifier.
 struct Item {
     traffic: Traffic,
+    /// What the tester can offer to the device; found before the first test.
+    reach: Option<Reach>,
     throughput: Option<ThroughputResult>,
 }
 
@@ -157,7 +160,7 @@ impl Run<'_> {
         let item = |size| {
             let traffic = Traffic::new(config, &self.suite.topology, size, modifier)?;
             self.check_ports(&traffic)?;
-            Ok(Item { traffic, throughput: None })
+            Ok(Item { traffic, reach: None, throughput: None })
         };
         config.frame_sizes.iter().map(item).collect()
     }
@@ -263,7 +266,9 @@ impl Run<'_> {
             let known = self_test.and_then(|known| known.of_size(&item.traffic.frame_size()));
             let subject = Subject::new(&self.suite.config, &item.traffic, &self.description, known);
             match subject {
-                Ok(subject) => self.test(bench, test, &subject, &mut item.throughput)?,
+                Ok(subject) => {
+                    self.test(bench, test, subject, &mut item.reach, &mut item.throughput)?
+                }
                 Err(why) => {
                     self.begin(bench, test, &item.traffic)?;
                     let name = name(test, &item.traffic);
@@ -279,16 +284,23 @@ impl Run<'_> {
         &mut self,
         bench: &mut Bench<'_>,
         test: TestKind,
-        subject: &Subject<'_>,
+        subject: Subject<'_>,
+        reached: &mut Option<Reach>,
         known: &mut Option<ThroughputResult>,
     ) -> Result<(), RunError> {
+        if test != TestKind::Reset {
+            self.begin(bench, test, subject.traffic)?;
+            if reached.is_none() {
+                *reached = Some(reach(bench, &subject, test)?);
+            }
+        }
+        let subject = &reached.as_ref().map_or(subject, |reach| subject.within(reach));
         if test == TestKind::Reset {
             for kind in &self.suite.config.reset.kinds {
                 self.test_reset(bench, subject, known.as_ref(), *kind)?;
             }
             return Ok(());
         }
-        self.begin(bench, test, subject.traffic)?;
         let result = match (test, known.as_ref()) {
             (TestKind::Throughput, _) => {
                 let result = throughput(bench, subject)?;

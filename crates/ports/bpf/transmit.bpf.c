@@ -247,6 +247,27 @@ INLINE u64 wait_until(u64 until, u64 now)
 	return wait.now;
 }
 
+/* trial::CatchUp::observe */
+INLINE void observe(struct catch_up *c, u64 late_ps, u64 bound_ps)
+{
+	if (c->is_falling) {
+		if (late_ps <= c->extreme_ps) {
+			c->extreme_ps = late_ps;
+		} else if (late_ps > c->extreme_ps + bound_ps) {
+			c->ended_ps += c->peak_ps - c->extreme_ps;
+			c->is_falling = 0;
+			c->extreme_ps = late_ps;
+		}
+	} else if (late_ps >= c->extreme_ps) {
+		c->extreme_ps = late_ps;
+	} else if (late_ps + bound_ps < c->extreme_ps) {
+		c->is_falling = 1;
+		c->bunches++;
+		c->peak_ps = c->extreme_ps;
+		c->extreme_ps = late_ps;
+	}
+}
+
 /* Books a frame as sent. trial::TransmitReport says what lateness is. */
 INLINE void count(struct transmit_state *s, u32 len, u64 now, u64 due_ns)
 {
@@ -258,6 +279,7 @@ INLINE void count(struct transmit_state *s, u32 len, u64 now, u64 due_ns)
 	s->last_ns = now;
 	s->bytes += len + 4;
 	s->late_frames += late_ps > s->late_after_ps;
+	observe(&s->catch_up, late_ps, s->late_after_ps);
 	record(&s->lateness, late_ns);
 }
 

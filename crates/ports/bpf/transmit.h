@@ -50,6 +50,15 @@ struct slot {
 	u8 bytes[SLOT_BYTES];
 };
 
+/* trial::CatchUp says what these are. */
+struct catch_up {
+	u64 ended_ps;
+	u64 bunches;
+	u64 is_falling;
+	u64 peak_ps;
+	u64 extreme_ps;
+};
+
 struct transmit_state {
 	/* Written by user space. */
 	u64 start_ns;
@@ -76,6 +85,7 @@ struct transmit_state {
 	u64 carried;
 	u64 burst_left;
 	struct time burst_start;
+	struct catch_up catch_up;
 	struct histogram lateness;
 };
 

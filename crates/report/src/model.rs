@@ -298,7 +298,7 @@ fn reason_kind(reason: &InvalidReason) -> String {
         }
         InvalidReason::NotSent { .. } => "interface did not send frames handed to it".into(),
         InvalidReason::LossWithinLateness { .. } => {
-            "loss no larger than the tester's own late frames".into()
+            "loss no larger than the tester's own bunches".into()
         }
         InvalidReason::CountersDisagree { .. } => "interface counters disagree".into(),
         InvalidReason::Other { what } => what.clone(),

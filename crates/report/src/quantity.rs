@@ -102,7 +102,9 @@ pub fn of_self_test(self_test: &SelfTest) -> Vec<Quantity> {
 /// How the truth relates to a rate found, and to which rate.
 pub(crate) fn relation(found: &RateFound) -> (Relation, Option<FrameRate>) {
     match found.finding {
-        Finding::Measured | Finding::AtTheoreticalMaximum => (Relation::Equal, found.rate),
+        Finding::Measured | Finding::AtTheoreticalMaximum | Finding::Between { .. } => {
+            (Relation::Equal, found.rate)
+        }
         Finding::AtLeast { .. } => (Relation::AtLeast, found.rate),
         Finding::NothingPassed { lowest, .. } => (Relation::Below, Some(lowest)),
         Finding::Invalid { .. } => (Relation::Unknown, None),
@@ -156,7 +158,7 @@ impl Maker<'_> {
             _ => Basis::SearchResolution,
         };
         let reason = match &found.finding {
-            Finding::AtLeast { why } => why.clone(),
+            Finding::AtLeast { why } | Finding::Between { why } => why.clone(),
             Finding::Invalid { reasons } => reasons.join("; "),
             _ => String::new(),
         };

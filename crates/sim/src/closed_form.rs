@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use trial::{
-    Histogram, Missing, PortCounters, PortId, PortReceived, StreamAccount, StreamReceived, Tester,
-    TesterDescription, TesterError, TransmitReport, Trial, TrialResult,
+    CatchUp, Histogram, Missing, PortCounters, PortId, PortReceived, StreamAccount, StreamReceived,
+    Tester, TesterDescription, TesterError, TransmitReport, Trial, TrialResult,
 };
 use units::{Duration, FrameRate, Instant};
 
@@ -164,6 +164,7 @@ fn report(
         lateness: Histogram::new(TICK),
         late_frames: 0,
         late_after,
+        catch_up: CatchUp::default(),
     }
 }
 

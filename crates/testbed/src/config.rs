@@ -133,8 +133,9 @@ pub struct TestbedConfig {
     /// Who does the forwarding work.
     pub threads: DeviceThreads,
     /// Length of each port's receive queue in frames, with [`DeviceThreads::Threaded`]; 0 leaves the
-    /// 256 frames of a veth's ring. The default bridges 30 ms without a processor at 600,000
-    /// frames/s, as a virtual machine's threads have them.
+    /// 256 frames of a veth's ring. The default, the longest that a queue on the device's processor
+    /// can have, bridges 16 ms without that processor at a million frames/s, as a virtual machine's
+    /// threads have them.
     pub input_queue_frames: u32,
     /// The processor that the device's threads are pinned to; none leaves it to the scheduler.
     pub device_cpu: Option<usize>,
@@ -154,7 +155,7 @@ impl Default for TestbedConfig {
             filter: FilterRules::default(),
             permit: PermitPosition::default(),
             threads: DeviceThreads::default(),
-            input_queue_frames: 20_000,
+            input_queue_frames: 16_384,
             device_cpu: None,
             impairments: Vec::new(),
         }

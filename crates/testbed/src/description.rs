@@ -2,7 +2,6 @@
 
 use crate::config::TestbedConfig;
 use crate::error::read_file;
-use crate::input_queue;
 use crate::privilege::Privilege;
 use crate::test_port::TestPort;
 use crate::testbed::Testbed;
@@ -40,8 +39,7 @@ impl Testbed {
         let of_threads = threads
             .iter()
             .filter_map(|port| Some(format!("{}: {}", port.interface, port.shortfall.as_ref()?)));
-        let of_queues =
-            device.as_ref().filter(|d| d.has_input_queues()).and_then(|_| input_queue::shortfall());
+        let of_queues = device.as_ref().map(|d| d.input_queues.shortfalls()).unwrap_or_default();
         TestbedDescription {
             config: self.config().clone(),
             kernel: read_file("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),

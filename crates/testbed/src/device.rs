@@ -5,6 +5,7 @@ use crate::config::{DeviceKind, DeviceThreads, Impairment, Neighbours, TestbedCo
 use crate::counters::{self, DeviceCounters};
 use crate::error::Result;
 use crate::ethtool::{Ethtool, REWRITING_FEATURES};
+use crate::input_queue::InputQueues;
 use crate::namespace::Namespace;
 use crate::queue::TokenBucket;
 use crate::rules;
@@ -25,11 +26,13 @@ pub struct Device {
     namespace: Namespace,
     config: TestbedConfig,
     threads: Mutex<BTreeMap<usize, PortThreads>>,
+    pub(crate) input_queues: InputQueues,
 }
 
 impl Device {
     pub(crate) fn new(namespace: Namespace, config: TestbedConfig) -> Self {
-        Device { namespace, config, threads: Mutex::default() }
+        let input_queues = InputQueues::choose(&config);
+        Device { namespace, config, threads: Mutex::default(), input_queues }
     }
 
     /// The device's namespace.
@@ -75,14 +78,6 @@ impl Device {
         reading.ip = self.namespace.run(counters::ip_counters)??;
         reading.softnet_dropped = counters::softnet_dropped()?;
         Ok(reading)
-    }
-
-    /// Every interface of a port, from the tester's link inwards.
-    fn interfaces_of(&self, port: usize) -> Vec<String> {
-        match self.has_input_queues() {
-            true => vec![self.connector(port), self.queue_interface(port), self.interface(port)],
-            false => vec![self.interface(port)],
-        }
     }
 
     /// Settings that must stand before the device has ports.
@@ -143,9 +138,11 @@ impl Device {
         netlink.set_link_up(&self.connector(port), true)?;
         netlink.set_link_up(&interface, true)?;
         let index = netlink.link_index(&interface)?;
-        self.set_offloads(&interface, true)?;
+        self.set_offloads(&interface, self.needs_receive_ring())?;
         if self.config.threads == DeviceThreads::Threaded {
-            let achieved = thread_port(&self.namespace, &interface, index, self.config.device_cpu);
+            let cpu = self.config.device_cpu;
+            let threads = || thread_port(&self.namespace, &interface, index, cpu);
+            let achieved = self.queue_thread(port).unwrap_or_else(threads);
             self.threads.lock().expect("no panic while held").insert(port, achieved);
         }
         if let Some(&bucket) = self.token_buckets().get(&port) {

@@ -61,6 +61,15 @@ pub(crate) fn thread_port(
     achieved
 }
 
+/// Process ids of the kernel threads of this name.
+pub(crate) fn kernel_threads_named(name: &str) -> Vec<u32> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_named =
+        |id: &u32| read_file(format!("/proc/{id}/comm")).is_ok_and(|comm| comm.trim_end() == name);
+    ids.filter(is_named).collect()
+}
+
 fn set_threaded(namespace: &Namespace, interface: &str) -> Result<()> {
     let file = format!("/sys/class/net/{interface}/threaded");
     namespace.run_with_sysfs(|| {

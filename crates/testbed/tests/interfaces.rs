@@ -33,7 +33,9 @@ fn nothing_rewrites_frames_on_tester_ports() {
             let facts =
                 device.namespace().run(InterfaceFacts::read_all).expect("enter").expect("read");
             for port in facts.iter().filter(|f| f.name.starts_with("dut")) {
-                assert_eq!(port.features_on(&REWRITING_FEATURES), ["rx-gro"]);
+                // Without an XDP program GRO is what gives a veth its receive ring.
+                let needed: &[&str] = if port.xdp_attached { &[] } else { &["rx-gro"] };
+                assert_eq!(port.features_on(&REWRITING_FEATURES), needed);
             }
             let addressed =
                 facts.iter().filter(|f| f.name.starts_with("dut") && !f.addresses.is_empty());

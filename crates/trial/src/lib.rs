@@ -14,6 +14,7 @@
 //! 5. [`Tester`] is the boundary: a test method sees only this.
 
 mod account;
+mod catch_up;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod frame_set;
@@ -31,6 +32,7 @@ mod trial;
 pub mod validity;
 
 pub use account::{DelayVariation, Silence, StreamAccount};
+pub use catch_up::CatchUp;
 pub use frame_set::{FrameSet, Slot};
 pub use histogram::Histogram;
 pub use plan::{ExpectedStream, Insertion, ReceivePlan, Tagging, TransmitPlan, Trigger};

@@ -1,6 +1,8 @@
 //! What came of a trial: counts, and ratios derived from them.
 
-use crate::{Histogram, InvalidReason, Missing, PortId, Role, StreamAccount, StreamId, Validity};
+use crate::{
+    CatchUp, Histogram, InvalidReason, Missing, PortId, Role, StreamAccount, StreamId, Validity,
+};
 use serde::{Deserialize, Serialize};
 use units::{Duration, FrameRate, Instant};
 
@@ -27,6 +29,9 @@ pub struct TransmitReport {
     pub late_frames: u64,
     /// Bound of what counts as late.
     pub late_after: Duration,
+    /// What was sent faster than intended after falling behind by more than `late_after`.
+    #[serde(default)]
+    pub catch_up: CatchUp,
 }
 
 impl TransmitReport {
@@ -48,6 +53,16 @@ pub struct PortSent {
     pub intended_rate: FrameRate,
     /// Frames the transmitter handed over but the interface did not send.
     pub dropped_by_tester: u64,
+}
+
+impl PortSent {
+    /// Frames that left faster than intended, to catch up after falling behind; at most so many
+    /// losses are the tester's own doing. Each bunch counts whole frames, rounded up.
+    pub fn bunched_frames(&self) -> u64 {
+        let catch_up = &self.report.catch_up;
+        let interval_ps = self.intended_rate.interval().as_ps().max(1);
+        (catch_up.total().as_ps() / interval_ps).saturating_add(catch_up.bunches)
+    }
 }
 
 /// The receive side of one port.

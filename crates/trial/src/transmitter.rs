@@ -1,6 +1,6 @@
 //! The pure transmitter: which frame leaves when, and its bytes. It sends nothing itself.
 
-use crate::{Departures, Histogram, StreamId, TransmitPlan, TransmitReport, Trigger};
+use crate::{CatchUp, Departures, Histogram, StreamId, TransmitPlan, TransmitReport, Trigger};
 use std::iter::Peekable;
 use units::{Duration, Instant};
 use wire::signature::{self, Stamp};
@@ -168,6 +168,7 @@ impl TransmitReport {
             lateness: Histogram::new(tick),
             late_frames: 0,
             late_after: plan.late_after,
+            catch_up: CatchUp::default(),
         }
     }
 
@@ -188,6 +189,7 @@ impl TransmitReport {
         let lateness = now.since(due);
         self.lateness.record(lateness.as_ps() / self.lateness.tick().as_ps().max(1));
         self.late_frames += u64::from(lateness > late_after);
+        self.catch_up.observe(lateness, late_after);
     }
 }
 

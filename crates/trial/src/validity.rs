@@ -46,13 +46,15 @@ pub enum InvalidReason {
         /// How many.
         frames: u64,
     },
-    /// There was loss, and the tester's own late frames (sent in a bunch to catch up) could
-    /// have caused it.
+    /// There was loss, and no more of it than frames that the tester, having fallen behind, sent
+    /// faster than intended to catch up: these bunches could have caused it.
     LossWithinLateness {
         /// Frames lost by the trial.
         lost: u64,
-        /// Frames sent late, beyond the bound.
-        late_frames: u64,
+        /// How often the tester caught up with its schedule.
+        bunches: u64,
+        /// Frames that it sent faster than intended to do so.
+        bunched_frames: u64,
         /// The largest lateness.
         worst: Duration,
     },
@@ -191,31 +193,15 @@ fn disagreements(
 
 fn loss_within_lateness(sent: &[PortSent], streams: &[StreamResult]) -> Option<InvalidReason> {
     let lost: u64 = streams.iter().filter(|s| s.role == crate::Role::Test).map(|s| s.lost).sum();
-    let late_frames: u64 = sent.iter().map(|sent| sent.report.late_frames).sum();
-    let bunched: u64 = sent.iter().map(bunched).sum();
+    let bunches = sent.iter().map(|sent| sent.report.catch_up.bunches).sum();
+    let bunched_frames: u64 = sent.iter().map(PortSent::bunched_frames).sum();
     let worst = sent.iter().filter_map(|sent| sent.report.lateness.max()).max()?;
-    (lost > 0 && late_frames > 0 && lost <= bunched).then_some(InvalidReason::LossWithinLateness {
+    (lost > 0 && lost <= bunched_frames).then_some(InvalidReason::LossWithinLateness {
         lost,
-        late_frames,
+        bunches,
+        bunched_frames,
         worst,
     })
-}
-
-/// Frames that left in a bunch with late ones: the late ones, and those behind them that the
-/// tester had nearly caught up with. In a bunch each frame is one interval less late than the one
-/// before it, so as many bunches as frames that are late by the bound and not an interval more.
-fn bunched(sent: &PortSent) -> u64 {
-    let report = &sent.report;
-    let interval_ps = sent.intended_rate.interval().as_ps().max(1);
-    // The histogram shows a value as the upper edge of its bucket.
-    let bound_ps = report.late_after.as_ps();
-    let edge_ps = (bound_ps as f64 * (1.0 + crate::Histogram::RELATIVE_ERROR)) as u64;
-    let last_late_ps = edge_ps + 1..=edge_ps.saturating_add(interval_ps);
-    let lateness = report.lateness.filled();
-    let last_late = lateness.filter(|(late, _)| last_late_ps.contains(&late.as_ps()));
-    let bunches: u64 = last_late.map(|(_, frames)| frames).sum();
-    let tail_frames = bound_ps.div_ceil(interval_ps);
-    report.late_frames + bunches.max(1).min(report.late_frames) * tail_frames
 }
 
 impl fmt::Display for InvalidReason {
@@ -232,10 +218,11 @@ impl fmt::Display for InvalidReason {
             Self::NotSent { port, frames } => {
                 write!(f, "{port}: the interface did not send {frames} frames handed to it")
             }
-            Self::LossWithinLateness { lost, late_frames, worst } => write!(
+            Self::LossWithinLateness { lost, bunches, bunched_frames, worst } => write!(
                 f,
-                "{lost} frames were lost, but the tester sent {late_frames} frames late (up to \
-                 {worst}) and caught up in a bunch: the loss may be its own doing"
+                "{lost} frames were lost, but the tester fell behind {bunches} times (by up to \
+                 {worst}) and sent {bunched_frames} frames too fast to catch up: the loss may be \
+                 its own doing"
             ),
             Self::CountersDisagree { port, what, tester, interface } => write!(
                 f,
@@ -249,7 +236,7 @@ impl fmt::Display for InvalidReason {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Histogram, TransmitReport};
+    use crate::{CatchUp, Histogram, TransmitReport};
     use units::Instant;
 
     const US: fn(u64) -> Duration = Duration::from_us;
@@ -260,7 +247,9 @@ mod tests {
         let rate = FrameRate::from_fps(100_000);
         let late_after = ValidityLimits::default().late_after(rate);
         let mut lateness = Histogram::new(Duration::from_ns(1));
+        let mut catch_up = CatchUp::default();
         lateness_us.iter().for_each(|us| lateness.record(us * 1_000));
+        lateness_us.iter().for_each(|us| catch_up.observe(US(*us), late_after));
         let last = Instant::ZERO + rate.departure(frames - 1) + US(behind_us);
         let report = TransmitReport {
             port: PortId(0),
@@ -273,6 +262,7 @@ mod tests {
             lateness,
             late_frames: lateness_us.iter().filter(|us| US(**us) > late_after).count() as u64,
             late_after,
+            catch_up,
         };
         PortSent { report, intended_rate: rate, dropped_by_tester: 0 }
     }
@@ -319,23 +309,24 @@ mod tests {
         assert!(!is_valid(sent(1_000_000, &[], 11_000), 0));
     }
 
-    /// At 100,000 fps a frame is late after 16 intervals. Standing still for 1 ms: 100 frames at once, 84 of them late. As many as the bunch holds
-    /// may be lost by the tester's doing, not only the late ones.
+    /// Standing still for 1 ms at 100,000 fps makes a bunch of 100 frames. So many may be lost by
+    /// the tester's doing, and as many again by a second bunch.
     #[test]
-    fn a_bunch_is_more_than_its_late_frames() {
-        let bunch: Vec<u64> = (1..=100).map(|n| 10 * n).collect();
-        let sent = || sent(1_000_000, &bunch, 0);
-        assert_eq!(sent().report.late_frames, 84);
-        assert!(!is_valid(sent(), 84));
-        assert!(!is_valid(sent(), 100));
-        assert!(is_valid(sent(), 102), "more than the bunch: the device's own");
-        assert!(is_valid(sent(), 0), "no loss, no harm");
-        let twice = sent_twice(&bunch);
+    fn loss_up_to_what_was_sent_in_bunches_decides_nothing() {
+        let bunch: Vec<u64> = (0..=100).rev().map(|n| 10 * n).collect();
+        let once = || sent(1_000_000, &[&[0], &bunch[..]].concat(), 0);
+        assert!(!is_valid(once(), 1));
+        assert!(!is_valid(once(), 100));
+        assert!(is_valid(once(), 102), "more than the bunch: the device's own");
+        assert!(is_valid(once(), 0), "no loss, no harm");
+        let twice = sent(1_000_000, &[&[0], &bunch[..], &bunch[..]].concat(), 0);
         assert!(!is_valid(twice.clone(), 200));
-        assert!(is_valid(twice, 204));
+        assert!(is_valid(twice, 203));
     }
 
-    fn sent_twice(bunch: &[u64]) -> PortSent {
-        sent(1_000_000, &[bunch, bunch].concat(), 0)
+    /// A tester that is late all the time without ever catching up makes no bunches.
+    #[test]
+    fn steady_lateness_makes_no_bunches() {
+        assert!(is_valid(sent(1_000, &[500; 1_000], 0), 1));
     }
 }

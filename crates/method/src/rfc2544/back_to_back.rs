@@ -4,6 +4,7 @@
 use crate::bench::{Bench, Request};
 use crate::event::SearchBounds;
 use crate::rate_search::judge_loss;
+use crate::reach::burst_reach;
 use crate::rfc2544::{MaximumOf, ThroughputResult, known_rate};
 use crate::search::{Bisect, Bounds, LossVerification, Outcome, Range, Resolution, Upper, drive};
 use crate::subject::Subject;
@@ -20,7 +21,8 @@ pub struct BackToBackResult {
     pub conditions: Conditions,
     /// Why there is no result (RFC 9004 section 3 and 6.1); `None` where there is one.
     pub not_measured: Option<String>,
-    /// Rate within a burst: the medium's maximum or, on a virtual link, the tester's.
+    /// Rate within a burst: the medium's maximum or, where the tester does not send bursts that fast,
+    /// the highest that it does.
     pub burst_rate: Option<FrameRate>,
     /// Whether `burst_rate` is the medium's theoretical maximum.
     pub burst_rate_is_theoretical: bool,
@@ -95,21 +97,19 @@ pub fn back_to_back(
     throughput: &ThroughputResult,
 ) -> Result<BackToBackResult, RunError> {
     let config = &subject.config.back_to_back;
-    let burst_rate = subject.ceiling.rate;
     let limit = Duration::from_secs_f64(config.limit_s);
-    let limit_frames = burst_rate.frames_in(limit).max(1);
     let mut result = BackToBackResult {
         conditions: subject.conditions(TestKind::BackToBack),
         not_measured: not_applicable(subject, &throughput.throughput.finding),
-        burst_rate: Some(burst_rate),
-        burst_rate_is_theoretical: subject.ceiling.of == MaximumOf::Medium,
+        burst_rate: None,
+        burst_rate_is_theoretical: false,
         throughput: None,
         summary: None,
         searches: vec![],
         step_frames: config.step_frames,
-        limit_frames,
+        limit_frames: 0,
         limit,
-        search: describe(subject, limit_frames),
+        search: describe(subject),
         notes: vec![],
     };
     if result.not_measured.is_some() {
@@ -123,6 +123,17 @@ pub fn back_to_back(
         }
     };
     result.throughput = Some(rate);
+    let Some(ceiling) = burst_reach(bench, subject, TestKind::BackToBack, rate)? else {
+        result.not_measured =
+            Some("the tester sends no burst well faster than the device forwards".into());
+        return Ok(result);
+    };
+    let subject = &subject.with_ceiling(ceiling);
+    let burst_rate = ceiling.rate;
+    let limit_frames = burst_rate.frames_in(limit).max(1);
+    result.burst_rate = Some(burst_rate);
+    result.burst_rate_is_theoretical = ceiling.of == MaximumOf::Medium;
+    result.limit_frames = limit_frames;
     result.notes.extend(note.map(|note| format!("the correction uses a rate with loss: {note}")));
     for repetition in 1..=config.repetitions {
         let found = search(bench, subject, limit_frames, rate, repetition)?;
@@ -263,8 +274,8 @@ fn conclude(result: &mut BackToBackResult, burst_rate: FrameRate, throughput: Fr
     say(
         !result.burst_rate_is_theoretical,
         format!(
-            "bursts leave at the tester's own maximum, {burst_rate:.1}, which takes the place of \
-             the medium's theoretical maximum in the formulas"
+            "bursts leave at {burst_rate:.1}, the most that the tester can, which takes the place \
+             of the medium's theoretical maximum in the formulas"
         ),
     );
 }
@@ -284,14 +295,14 @@ impl BurstSummary {
     }
 }
 
-fn describe(subject: &Subject<'_>, limit_frames: u64) -> String {
+fn describe(subject: &Subject<'_>) -> String {
     let config = &subject.config.back_to_back;
     let trials = subject.config.search.max_trials_per_load;
     format!(
         "binary search over the burst length with loss verification (ETSI GS NFV-TST 009), at most \
          {trials} trials a length, {} searches, step {} frames or {} % of the upper bound, up to \
-         {limit_frames} frames",
-        config.repetitions, config.step_frames, config.resolution_percent
+         {} s",
+        config.repetitions, config.step_frames, config.resolution_percent, config.limit_s
     )
 }
 

@@ -115,7 +115,7 @@ pub fn recovery(
 /// The throughput, where more than that can be offered.
 fn overload_of(finding: &Finding, rate: Option<FrameRate>) -> Result<FrameRate, String> {
     match (finding, rate) {
-        (Finding::Measured, Some(rate)) => Ok(rate),
+        (Finding::Measured | Finding::Between { .. }, Some(rate)) => Ok(rate),
         (Finding::AtTheoreticalMaximum, _) => {
             Err("no overload is possible: no loss at the medium's theoretical maximum".into())
         }

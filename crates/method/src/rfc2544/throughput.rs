@@ -27,6 +27,9 @@ pub fn throughput(
     subject: &Subject<'_>,
 ) -> Result<ThroughputResult, RunError> {
     let mut known = Known::default();
+    if let Some((duration, result)) = subject.at_ceiling {
+        known.add_at_ceiling(*duration, result.clone());
+    }
     let throughput = search(bench, subject, 0.0, &mut known)?;
     let mut tolerances = subject.config.throughput.loss_tolerances_percent.clone();
     tolerances.sort_by(f64::total_cmp);

@@ -2,7 +2,7 @@
 //! not, the search on downwards with full-length trials only (RFC 2544 section 24: the final
 //! determination should be made with full-length trials).
 
-use super::{Bounds, Outcome, Resolution, Search, Upper};
+use super::{Bounds, Outcome, Resolution, Search};
 
 /// Starts at the load found; steps down, each step twice the one before, until a load passes;
 /// then halves what is left. See the module.
@@ -18,11 +18,11 @@ pub struct FinalCheck {
 }
 
 impl FinalCheck {
-    /// Checks `found`, above which `upper` failed; a load counts once it passed `passes_needed`
-    /// trials in a row. Never goes below `min`.
+    /// Checks `found`, above which a search came to `bounds`; a load counts once it passed
+    /// `passes_needed` trials in a row. Never goes below `min`.
     pub fn new(
         found: u64,
-        upper: Option<(u64, Upper)>,
+        bounds: Bounds,
         min: u64,
         resolution: Resolution,
         passes_needed: u32,
@@ -34,7 +34,7 @@ impl FinalCheck {
             resolution,
             passes_needed: passes_needed.max(1),
             passes: 0,
-            bounds: Bounds { lower: None, upper },
+            bounds: Bounds { lower: None, ..bounds },
         }
     }
 }
@@ -73,7 +73,7 @@ impl Search for FinalCheck {
 
 #[cfg(test)]
 mod tests {
-    use super::super::drive;
+    use super::super::{Upper, drive};
     use super::*;
     use proptest::prelude::*;
 
@@ -81,8 +81,8 @@ mod tests {
 
     fn check(found: u64, upper: u64, capacity: u64, passes: u32) -> (Vec<u64>, Bounds) {
         let mut tried = vec![];
-        let upper = Some((upper, Upper::Failed));
-        let mut check = FinalCheck::new(found, upper, 1, FINE, passes);
+        let before = Bounds { upper: Some((upper, Upper::Failed)), ..Bounds::default() };
+        let mut check = FinalCheck::new(found, before, 1, FINE, passes);
         let bounds = drive(&mut check, |load, _| {
             tried.push(load);
             let failed = Outcome::Failed { lost_frames: 1 };

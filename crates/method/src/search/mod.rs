@@ -47,6 +47,9 @@ pub struct Bounds {
     pub lower: Option<u64>,
     /// The lowest load above it that did not, and why.
     pub upper: Option<(u64, Upper)>,
+    /// The lowest load at which the device failed the goal: that of `upper`, or above it where
+    /// `upper` is the tester's.
+    pub failed: Option<u64>,
 }
 
 /// Why a load is an upper bound.
@@ -63,6 +66,9 @@ impl Bounds {
         let why = if outcome == Outcome::Undecided { Upper::Undecided } else { Upper::Failed };
         if self.upper.is_none_or(|(upper, _)| load <= upper) {
             self.upper = Some((load, why));
+        }
+        if why == Upper::Failed {
+            self.failed = Some(self.failed.map_or(load, |failed| failed.min(load)));
         }
     }
 }

@@ -119,6 +119,44 @@ fn the_quick_profile_ends_within_a_hundred_seconds() {
     assert_eq!(finished.len(), 4 * 3, "four tests, three sizes");
 }
 
+/// Beside a device on the same machine the tester offers less than by itself. The search starts at
+/// what it can offer, so that the device is bracketed and hardly a trial is invalid.
+#[test]
+fn a_device_that_slows_the_tester_is_measured_within_its_reach() {
+    let (alone, beside, capacity) = (4_000_000.0, 1_200_000.0, 900_000.0);
+    let ports = [sim::SimPort::nominal(units::LineRate::from_gbps(10)); 2];
+    let mut looped = ClosedForm::new(&ports, laws::slow_tester(alone, laws::never_lossy()));
+    let law = laws::slow_tester(beside, laws::sharp_knee(capacity));
+    let mut device = ClosedForm::new(&ports, law);
+    let tests = vec![TestKind::Throughput, TestKind::FrameLoss];
+    let config = SuiteConfig { tests, ..SuiteConfig::of(Profile::Quick) };
+    let mut events: Vec<Event> = vec![];
+    suite(config).run(&mut device, Some(&mut looped), &mut events).unwrap();
+    let results = events.iter().filter_map(|event| match event {
+        Event::TestFinished(result) => Some(result.as_ref()),
+        _ => None,
+    });
+    for result in results.filter(|result| result.conditions().frame_size == "64") {
+        let reach = result.conditions().tester_reach.expect("less than alone").fps();
+        assert!((0.95 * beside..=beside).contains(&reach), "{reach}");
+        match result {
+            method::TestResult::Throughput(result) => {
+                let found = &result.throughput;
+                assert_eq!(found.finding, method::Finding::Measured);
+                assert!(found.rate.unwrap().fps() <= capacity);
+                assert!(found.upper.unwrap().fps() > capacity);
+                assert_eq!(found.invalid_trials, 0);
+            }
+            method::TestResult::FrameLoss(result) => {
+                assert!(result.points.iter().all(|point| point.invalid.is_empty()));
+                let loss = (1.0 - capacity / reach) * 100.0;
+                assert!((result.points[0].loss_percent - loss).abs() < 0.01);
+            }
+            other => panic!("{:?}", other.kind()),
+        }
+    }
+}
+
 /// Fails at its `last` trial.
 struct Breaking<T> {
     tester: T,

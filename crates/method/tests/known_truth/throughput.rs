@@ -156,8 +156,13 @@ fn a_tester_that_is_late_never_makes_the_device_slower() {
     let (result, events) = run(&config(), &mut tester, throughput);
     no_invalid_trial_decides(&events, &result.throughput);
     match &result.throughput.finding {
-        Finding::AtLeast { why } => assert!(why.contains("late"), "{why}"),
-        Finding::Invalid { reasons } => assert!(reasons[0].contains("late"), "{reasons:?}"),
+        Finding::AtLeast { why } => assert!(why.contains("fell behind"), "{why}"),
+        Finding::Between { why } => {
+            assert!(why.contains("fell behind"), "{why}");
+            assert!(result.throughput.rate.unwrap().fps() <= 50_000.0 * 1.01);
+            assert!(result.throughput.upper.unwrap().fps() > 50_000.0);
+        }
+        Finding::Invalid { reasons } => assert!(reasons[0].contains("fell behind"), "{reasons:?}"),
         finding => panic!("{finding:?}"),
     }
 }
@@ -180,7 +185,8 @@ fn no_invalid_trial_decides(events: &[Event], found: &RateFound) {
     if let Some(rate) = found.rate {
         assert!(stands(rate, Verdict::Passed), "{rate} never passed validly");
     }
-    if let (Finding::Measured, Some(upper)) = (&found.finding, found.upper) {
+    let has_bound = matches!(found.finding, Finding::Measured | Finding::Between { .. });
+    if let Some(upper) = found.upper.filter(|_| has_bound) {
         assert!(stands(upper, Verdict::Failed), "{upper} never failed validly");
     }
 }
@@ -222,7 +228,9 @@ proptest! {
             prop_assert!(rate.fps() <= capacity);
         }
         match &found.finding {
-            Finding::Measured => prop_assert!(found.upper.unwrap().fps() > capacity),
+            Finding::Measured | Finding::Between { .. } => {
+                prop_assert!(found.upper.unwrap().fps() > capacity);
+            }
             Finding::AtLeast { .. } | Finding::Invalid { .. } => {}
             other => prop_assert!(false, "{other:?}"),
         }

@@ -1,7 +1,7 @@
 //! The structures that the BPF programs share with user space, as `bpf/transmit.h` and
 //! `bpf/receive.h` state them. All are made of whole numbers without gaps.
 
-use trial::{Histogram, Segment, Trigger};
+use trial::{CatchUp, Histogram, Segment, Trigger};
 use units::{Duration, FrameRate};
 
 /// Plain numbers that may be copied to and from shared memory, eight bytes at a time.
@@ -29,7 +29,7 @@ shared! {
 unsafe impl Shared for u64 {}
 
 const HISTOGRAM: usize = (4 + Histogram::BUCKETS) * 8;
-const TRANSMIT_STATE: usize = 160 + HISTOGRAM;
+const TRANSMIT_STATE: usize = 200 + HISTOGRAM;
 const ACCOUNT: usize = (26 + SECONDS + 1) * 8 + JUMPS * 16 + 2 * HISTOGRAM;
 
 /// Seconds that the receive program counts before they must have been fetched.
@@ -160,6 +160,29 @@ impl HistogramEntry {
     }
 }
 
+/// [`trial::CatchUp`] as the program counts it.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct CatchUpEntry {
+    pub ended_ps: u64,
+    pub bunches: u64,
+    pub is_falling: u64,
+    pub peak_ps: u64,
+    pub extreme_ps: u64,
+}
+
+impl From<CatchUpEntry> for CatchUp {
+    fn from(entry: CatchUpEntry) -> Self {
+        CatchUp {
+            ended: Duration::from_ps(entry.ended_ps),
+            bunches: entry.bunches,
+            is_falling: entry.is_falling != 0,
+            peak: Duration::from_ps(entry.peak_ps),
+            extreme: Duration::from_ps(entry.extreme_ps),
+        }
+    }
+}
+
 /// Everything about a transmission; `stop` and what is above it are ours, the rest the program's.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -185,6 +208,7 @@ pub(super) struct TransmitState {
     pub carried: u64,
     pub burst_left: u64,
     pub burst_start: Time,
+    pub catch_up: CatchUpEntry,
     pub lateness: HistogramEntry,
 }
 

@@ -101,6 +101,7 @@ impl Prepared {
             lateness: state.lateness.to_histogram(TICK),
             late_frames: state.late_frames,
             late_after: plan.late_after,
+            catch_up: state.catch_up.into(),
         }
     }
 }

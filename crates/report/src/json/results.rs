@@ -30,6 +30,7 @@ pub(super) struct Conditions<'a> {
     line_rate_is_physical: bool,
     theoretical_fps: f64,
     tester_fps: Option<f64>,
+    tester_reach_fps: Option<f64>,
     deviations: &'a [String],
     given_up: &'a [String],
 }
@@ -47,6 +48,7 @@ impl<'a> From<&'a Under> for Conditions<'a> {
             line_rate_is_physical: under.line_rate_is_physical,
             theoretical_fps: under.theoretical_max.fps(),
             tester_fps: fps(under.tester_max),
+            tester_reach_fps: fps(under.tester_reach),
             deviations: &under.deviations,
             given_up: &under.given_up,
         }
@@ -95,7 +97,7 @@ impl<'a> From<&'a RateFound> for Rate<'a> {
             failed_trials_at_rate: found.failed_trials_at_rate,
             search: &found.search,
             reasons: match &found.finding {
-                Finding::AtLeast { why } => vec![why],
+                Finding::AtLeast { why } | Finding::Between { why } => vec![why],
                 Finding::Invalid { reasons } => reasons.iter().map(String::as_str).collect(),
                 _ => vec![],
             },

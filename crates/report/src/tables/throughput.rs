@@ -3,7 +3,7 @@
 use super::{Table, about, fps, optional, percent_cell, resolution_cell, share_cell, trials_cell};
 use crate::model::Group;
 use crate::number;
-use method::{Finding, RateFound};
+use method::{Conditions, Finding, RateFound};
 
 /// RFC 2544 section 26.1.
 pub(super) fn table(group: &Group<'_>) -> Option<Table> {
@@ -35,11 +35,21 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
             verdict(found).into(),
         ]);
         table.note(&conditions.frame_size, limits(found));
+        table.note(&conditions.frame_size, reach(conditions));
         table.note(&conditions.frame_size, conditions.given_up.iter().cloned());
         table.note(&conditions.frame_size, result.notes.iter().cloned());
     }
     table.notes.push(format!("search: {}", first.throughput.search));
     Some(table)
+}
+
+/// What the tester could offer to this device, where that is less than it reaches alone.
+fn reach(conditions: &Conditions) -> Option<String> {
+    let reach = fps(conditions.tester_reach?);
+    Some(format!(
+        "to this device the tester could offer at most {reach} fps: device and tester share \
+         processors"
+    ))
 }
 
 /// Rates with some loss allowed, which are no throughput.
@@ -83,6 +93,7 @@ pub(crate) fn rate_cell(found: &RateFound) -> String {
     match &found.finding {
         Finding::Measured | Finding::AtTheoreticalMaximum => rate(),
         Finding::AtLeast { .. } => format!(">= {}", rate()),
+        Finding::Between { .. } => format!("{} .. {}", rate(), optional(found.upper, fps)),
         Finding::NothingPassed { lowest, .. } => format!("< {}", fps(*lowest)),
         Finding::Invalid { .. } => "invalid".into(),
     }
@@ -93,6 +104,7 @@ pub(super) fn verdict(found: &RateFound) -> &'static str {
         Finding::Measured => "measured",
         Finding::AtTheoreticalMaximum => "the medium's maximum",
         Finding::AtLeast { .. } => ">= tester",
+        Finding::Between { .. } => "between",
         Finding::NothingPassed { .. } => "no load passed",
         Finding::Invalid { .. } => "INVALID",
     }
@@ -102,6 +114,10 @@ pub(super) fn verdict(found: &RateFound) -> &'static str {
 pub(super) fn limits(found: &RateFound) -> Option<String> {
     match &found.finding {
         Finding::AtLeast { why } => Some(format!("the tester was the limit: {why}")),
+        Finding::Between { why } => Some(format!(
+            "carried at the lower rate, lost at the higher; between them the tester could not \
+             decide: {why}"
+        )),
         Finding::Invalid { reasons } => {
             Some(format!("no valid trial, nothing is known of the device: {}", reasons.join("; ")))
         }

@@ -56,6 +56,8 @@ pub struct GoalResult {
     pub lower: Option<u64>,
     /// Relevant upper bound, or what the tester could not offer below it.
     pub upper: Option<(u64, Upper)>,
+    /// The relevant upper bound, where the device failed.
+    pub failed: Option<u64>,
     /// Trials at `lower`.
     pub trials: Vec<Tried>,
 }
@@ -119,6 +121,7 @@ impl MlrSearch {
         GoalResult {
             goal: pursuit.goal,
             lower,
+            failed: failed.map(|(load, _)| load),
             upper: failed.into_iter().chain(limit).min_by_key(|(load, _)| *load),
             trials: lower.map_or(vec![], |load| record.trials(load).to_vec()),
         }
@@ -142,7 +145,7 @@ impl GoalResult {
     }
     /// As bounds of any search.
     pub fn bounds(&self) -> Bounds {
-        Bounds { lower: self.lower, upper: self.upper }
+        Bounds { lower: self.lower, upper: self.upper, failed: self.failed }
     }
 }
 

@@ -32,6 +32,7 @@ typedef long long s64;
 enum {
 	MAP_TYPE_ARRAY = 2,
 	MAP_TYPE_DEVMAP = 14,
+	MAP_TYPE_CPUMAP = 16,
 	MAP_TYPE_RINGBUF = 27,
 	MAP_FLAG_MMAPABLE = 1 << 10,
 };

@@ -1,0 +1,135 @@
+//! What the tester can offer to this very device. Alone it may reach more: a device on the same
+//! machine takes its share of the processors, and part of it may even run in the tester's own
+//! system calls. Nothing is learnt from loads that cannot be offered, so this is found before the
+//! first test, once for each frame size.
+
+use crate::TestKind;
+use crate::bench::{self, Bench, Ran, Request, measured};
+use crate::error::RunError;
+use crate::event::Verdict;
+use crate::rfc2544::MaximumOf;
+use crate::subject::{Ceiling, Subject};
+use trial::TrialResult;
+use units::{Duration, FrameRate};
+
+/// So much of what it just reached a tester is asked for next: a load that leaves it no reserve
+/// is one that it falls behind with.
+const ASKED_AGAIN: f64 = 0.97;
+/// Of a rate at which bursts fall short, so much is tried next.
+const BURST_STEP: f64 = 0.8;
+/// A burst fills a buffer only if it is faster than what the device forwards meanwhile.
+const BURST_ABOVE_THROUGHPUT: f64 = 1.1;
+/// Length of the burst that is tried.
+const BURST: Duration = Duration::from_ms(10);
+/// A tester that offers less than this share of a load cannot offer it; one that offers more was held
+/// up.
+const FAR_SHORT: f64 = 0.9;
+/// After so many steps down the last load stays the ceiling, offered or not.
+const STEPS_MAX: u32 = 5;
+
+/// The highest load to be asked for with this device.
+#[derive(Clone, Debug)]
+pub(crate) struct Reach {
+    pub ceiling: Ceiling,
+    /// A valid trial at the ceiling, and its length: the search need not make it again.
+    pub tried: Option<(Duration, TrialResult)>,
+    /// Whether the tester alone reached more.
+    pub is_lowered: bool,
+}
+
+/// Asks for the ceiling that the self-test found, and for less as long as the tester falls far
+/// short of it.
+pub(crate) fn reach(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    test: TestKind,
+) -> Result<Reach, RunError> {
+    let duration = Duration::from_secs_f64(subject.config.search.trial_duration_s);
+    let mut ceiling = subject.ceiling;
+    for step in 0..=STEPS_MAX {
+        let ran = offer(bench, subject, test, ceiling.rate, duration)?;
+        let is_lowered = step > 0;
+        if !bench::fell_short(&ran.result, FAR_SHORT) {
+            let tried = ran.result.is_valid().then_some((duration, ran.result));
+            return Ok(Reach { ceiling, tried, is_lowered });
+        }
+        ceiling = below(reached(&ran.result).unwrap_or(ceiling.rate).min(ceiling.rate));
+    }
+    Ok(Reach { ceiling, tried: None, is_lowered: true })
+}
+
+/// The fastest rate at which the tester sends a whole short burst to this device, from the ceiling
+/// downwards; `None` where no such rate is well above `throughput`. What a tester keeps up over a
+/// second it need not reach within milliseconds.
+pub(crate) fn burst_reach(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    test: TestKind,
+    throughput: FrameRate,
+) -> Result<Option<Ceiling>, RunError> {
+    let mut ceiling = subject.ceiling;
+    loop {
+        let ran = offer_burst(bench, subject, test, ceiling.rate)?;
+        if !bench::fell_short(&ran.result, f64::INFINITY) {
+            return Ok(Some(ceiling));
+        }
+        let reached = reached(&ran.result).unwrap_or(ceiling.rate);
+        ceiling = below(reached.min(ceiling.rate.scaled(BURST_STEP)));
+        if ceiling.rate.fps() < BURST_ABOVE_THROUGHPUT * throughput.fps() {
+            return Ok(None);
+        }
+    }
+}
+
+fn offer_burst(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    test: TestKind,
+    rate: FrameRate,
+) -> Result<Ran, RunError> {
+    let size = subject.size_in_words();
+    let label = format!("{test}, {size}: can the tester send bursts at {rate:.1} to this device");
+    bench.run(Request {
+        test,
+        traffic: subject.traffic,
+        shape: subject.constant(label, rate, BURST),
+        intended: rate,
+        bounds: None,
+        judge: &|result| {
+            if bench::fell_short(result, f64::INFINITY) {
+                Verdict::Invalid
+            } else {
+                Verdict::Measured
+            }
+        },
+    })
+}
+
+/// The slowest port's rate.
+fn reached(result: &TrialResult) -> Option<FrameRate> {
+    result.sent.iter().filter_map(|sent| sent.report.sent_rate()).min()
+}
+
+fn below(reached: FrameRate) -> Ceiling {
+    let rate = reached.scaled(ASKED_AGAIN);
+    Ceiling { rate, of: MaximumOf::Tester, slack_fps: reached.fps() - rate.fps() }
+}
+
+fn offer(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    test: TestKind,
+    rate: FrameRate,
+    duration: Duration,
+) -> Result<Ran, RunError> {
+    let size = subject.size_in_words();
+    let label = format!("{test}, {size}: can the tester offer {rate:.1} to this device");
+    bench.run(Request {
+        test,
+        traffic: subject.traffic,
+        shape: subject.constant(label, rate, duration),
+        intended: rate,
+        bounds: None,
+        judge: &measured,
+    })
+}
