@@ -24,6 +24,9 @@ const BURST: Duration = Duration::from_ms(10);
 /// A tester that offers less than this share of a load cannot offer it; one that offers more was held
 /// up.
 const FAR_SHORT: f64 = 0.9;
+/// A tester that offers less than this share of its ceiling is not slow but broken: the tests are
+/// made at the ceiling and say so.
+const BROKEN: f64 = 0.01;
 /// After so many steps down the last load stays the ceiling, offered or not.
 const STEPS_MAX: u32 = 5;
 
@@ -54,6 +57,9 @@ pub(crate) fn reach(
             return Ok(Reach { ceiling, tried, is_lowered });
         }
         ceiling = below(reached(&ran.result).unwrap_or(ceiling.rate).min(ceiling.rate));
+        if ceiling.rate.fps() < BROKEN * subject.ceiling.rate.fps() {
+            return Ok(Reach { ceiling: subject.ceiling, tried: None, is_lowered: false });
+        }
     }
     Ok(Reach { ceiling, tried: None, is_lowered: true })
 }
