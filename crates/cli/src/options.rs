@@ -124,7 +124,8 @@ pub struct Options {
     /// Tests, in this order
     #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "TEST,...", value_parser = named::<TestName>(&["throughput", "latency", "loss", "back-to-back", "recovery", "reset"]))]
     pub test: Option<Vec<TestName>>,
-    /// Frame sizes in bytes (FCS included), sweeps `64..1518/100`, or `imix`
+    /// Frame sizes in bytes (FCS included), sweeps `64..1518/100`, `imix`, or a
+    /// distribution `dist:64*7,1518*3`
     #[arg(long, help_heading = "Tests", value_name = "SIZE,...")]
     pub sizes: Option<Sizes>,
     /// Load both directions at once (RFC 2544 section 14)

@@ -1,5 +1,6 @@
 //! Which size the frames of a stream have: one for all, a sweep, a list, or an IMIX.
 
+use crate::distribution::{self, Distribution};
 use crate::imix::Imix;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -10,7 +11,7 @@ use units::FrameSize;
 /// Frame sizes of a stream as a pure function of the frame's index.
 ///
 /// As a text, in configuration files: `64`, `64,128,1518` (in turn), `64..1518` or `64..1518/2`
-/// (a sweep, ends included), or an IMIX (see [`Imix`]).
+/// (a sweep, ends included), an IMIX (see [`Imix`]), or a distribution (see [`Distribution`]).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum SizePattern {
@@ -29,6 +30,8 @@ pub enum SizePattern {
     List(Vec<FrameSize>),
     /// A mix with a name.
     Imix(Imix),
+    /// A distribution of packet lengths.
+    Distribution(Distribution),
 }
 
 impl SizePattern {
@@ -43,6 +46,7 @@ impl SizePattern {
             }
             SizePattern::List(sizes) => in_turn(sizes),
             SizePattern::Imix(imix) => in_turn(imix.sequence()),
+            SizePattern::Distribution(distribution) => in_turn(distribution.sequence()),
         }
     }
     /// Frames after which the sizes repeat.
@@ -54,6 +58,7 @@ impl SizePattern {
             }
             SizePattern::List(sizes) => sizes.len() as u64,
             SizePattern::Imix(imix) => imix.sequence().len() as u64,
+            SizePattern::Distribution(distribution) => distribution.sequence().len() as u64,
         }
     }
     /// Mean size in bytes, FCS included, over a period.
@@ -81,7 +86,7 @@ pub enum SizePatternError {
     /// Nothing that we know.
     #[error(
         "`{0}` is no frame size: write bytes with FCS as in `64`, a list `64,128`, a sweep \
-         `64..1518`, or `imix`"
+         `64..1518`, `imix`, or `dist:64*7,1518*3`"
     )]
     Unknown(String),
     /// A size outside what Ethernet can carry.
@@ -90,6 +95,14 @@ pub enum SizePatternError {
     /// A sweep that goes nowhere.
     #[error("sweep `{0}`: its first size must not be above its last, its step not 0")]
     EmptySweep(String),
+    /// A distribution that cannot be.
+    #[error("distribution `{text}`: {why}")]
+    Distribution {
+        /// The part of the text.
+        text: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// An IMIX that cannot be.
     #[error("IMIX `{text}`: {why}")]
     Imix {
@@ -118,6 +131,9 @@ impl FromStr for SizePattern {
         let text = text.trim();
         if text.to_ascii_lowercase().starts_with("imix") {
             return Ok(SizePattern::Imix(text.parse()?));
+        }
+        if text.starts_with(distribution::PREFIX) {
+            return Ok(SizePattern::Distribution(text.parse()?));
         }
         if let Some((first, rest)) = text.split_once("..") {
             let (last, step) = rest.split_once('/').unwrap_or((rest, "1"));
@@ -154,6 +170,7 @@ impl From<SizePattern> for String {
             }
             SizePattern::List(sizes) => comma_separated(&sizes),
             SizePattern::Imix(imix) => imix.text(),
+            SizePattern::Distribution(distribution) => distribution.into(),
         }
     }
 }
@@ -179,6 +196,7 @@ impl fmt::Display for SizePattern {
             }
             SizePattern::List(sizes) => write!(f, "{} in turn", comma_separated(sizes)),
             SizePattern::Imix(imix) => write!(f, "{imix}"),
+            SizePattern::Distribution(distribution) => write!(f, "{distribution}"),
         }
     }
 }

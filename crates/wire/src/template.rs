@@ -62,7 +62,7 @@ pub enum Payload {
 }
 
 impl Payload {
-    fn fill(self, bytes: &mut [u8]) {
+    pub(crate) fn fill(self, bytes: &mut [u8]) {
         match self {
             Payload::Incrementing => (0..).zip(bytes).for_each(|(i, byte)| *byte = i as u8),
             Payload::Zeros => bytes.fill(0),
@@ -146,6 +146,10 @@ impl FrameTemplate {
     /// The largest size that the protocols allow, for a test to stop at.
     pub fn max_size(&self) -> FrameSize {
         Layout::max_size(&self.layers).0
+    }
+    /// Bytes of the layers, without payload.
+    pub fn headers_len(&self) -> usize {
+        self.layers.iter().map(Layer::header_len).sum()
     }
     /// The form of signature that frames of this size carry: the richest for which there is room
     /// behind the headers; `None` below [`min_size`](Self::min_size).

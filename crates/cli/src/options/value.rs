@@ -159,7 +159,7 @@ impl FromStr for Sizes {
             |text: &str| text.parse().map_err(|e: wire::size::SizePatternError| e.to_string());
         let parts: Vec<&str> = match text {
             text if text.contains(';') => text.split(';').collect(),
-            text if text.starts_with("imix:") => vec![text],
+            text if text.starts_with("imix:") || text.starts_with("dist:") => vec![text],
             text => text.split(',').collect(),
         };
         Ok(Sizes(parts.into_iter().map(parse).collect::<Result<_, _>>()?))
@@ -242,6 +242,7 @@ mod tests {
     fn sizes_are_separated_by_commas_unless_they_have_some() {
         let count = |text: &str| text.parse::<Sizes>().unwrap().0.len();
         assert_eq!(count("64,512,imix"), 3);
+        assert_eq!(count("dist:64*7,1518*3"), 1);
         assert_eq!(count("64;64,128;imix:64,594"), 3);
         assert_eq!(count("imix:64,594,64"), 1);
         assert!("63".parse::<Sizes>().unwrap_err().contains("64"));
