@@ -3,6 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use wire::distribution::Distribution;
 use wire::ethernet::MacAddr;
 use wire::size::SizePattern;
 
@@ -11,6 +12,7 @@ fuzz_target!(|text: &str| {
         let _ = (pattern.to_string(), pattern.size_at(u64::MAX), pattern.average_bytes());
         assert_eq!(String::from(pattern.clone()).parse(), Ok(pattern));
     }
+    let _ = Distribution::from_csv(text);
     if let Ok(address) = text.parse::<MacAddr>() {
         assert_eq!(address.to_string().parse(), Ok(address));
     }

@@ -2,13 +2,10 @@
 //! and read by the real tshark, which must find good checksums, the lengths that the standards
 //! give, the headers in their order, and nothing malformed.
 
-use pcap_file::pcap::{PcapPacket, PcapWriter};
-use std::collections::BTreeMap;
-use std::fs::File;
+mod common;
+
+use common::Dissection;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4};
-use std::path::Path;
-use std::process::Command;
-use std::time::Duration;
 use units::FrameSize;
 use wire::ethernet::MacAddr;
 use wire::ipv6::Extension;
@@ -34,9 +31,6 @@ const NOT_PRESENT: &str = "3";
 /// What tshark remarks on a routing header of a type for experiments (RFC 4727), which nothing
 /// can decode.
 const EXPERIMENTAL_ROUTING: &str = "Undecoded IPv6 routing header field";
-
-/// What tshark says of one frame: its fields by name, empty ones left out.
-type Dissection = BTreeMap<&'static str, String>;
 
 const FIELDS: [&str; 36] = [
     "frame.len",
@@ -83,44 +77,8 @@ fn dissect(frames: &[Vec<u8>]) -> Vec<Dissection> {
     read_with_tshark(frames, &["-d", "udp.port==1-65535,data", "-d", "tcp.port==1-65535,data"])
 }
 
-/// Writes the frames into a capture and has tshark read it.
 fn read_with_tshark(frames: &[Vec<u8>], options: &[&str]) -> Vec<Dissection> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("frames.pcap");
-    write_capture(&path, frames);
-    let mut command = Command::new("tshark");
-    command.arg("-r").arg(&path).arg("-n").args(options);
-    for checked in ["ip", "udp", "tcp"] {
-        command.args(["-o", &format!("{checked}.check_checksum:TRUE")]);
-    }
-    command.args(["-o", "tcp.analyze_sequence_numbers:FALSE"]);
-    command.args(["-T", "fields", "-E", "separator=/t", "-E", "occurrence=a"]);
-    for field in FIELDS {
-        command.args(["-e", field]);
-    }
-    let output = command.output().unwrap_or_else(|error| {
-        panic!("this test needs tshark (Debian: apt-get install tshark): {error}")
-    });
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "tshark failed: {complaint}");
-    let text = String::from_utf8(output.stdout).unwrap();
-    let dissections: Vec<Dissection> = text
-        .lines()
-        .map(|line| {
-            let values = FIELDS.into_iter().zip(line.split('\t'));
-            values.filter(|(_, v)| !v.is_empty()).map(|(k, v)| (k, v.to_string())).collect()
-        })
-        .collect();
-    assert_eq!(dissections.len(), frames.len(), "tshark: {complaint}");
-    dissections
-}
-
-fn write_capture(path: &Path, frames: &[Vec<u8>]) {
-    let mut writer = PcapWriter::new(File::create(path).unwrap()).unwrap();
-    for (index, frame) in (0..).zip(frames) {
-        let packet = PcapPacket::new(Duration::from_micros(index), frame.len() as u32, frame);
-        writer.write_packet(&packet).unwrap();
-    }
+    common::read_with_tshark(frames, &FIELDS, options)
 }
 
 /// Whole, not malformed, no complaint, and every checksum that is there is good.
