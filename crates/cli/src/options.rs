@@ -8,11 +8,11 @@ mod file;
 mod value;
 
 pub use file::{parse, parse_options, read, read_options};
-pub use value::{BitRate, Share, Sizes, Span};
+pub use value::{BitRate, Goal, Share, Sizes, Span};
 
 use crate::failure::{Failure, Outcome};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use method::{Destinations, Modifier, Profile, Protocol};
+use method::{Destinations, GoalConfig, Modifier, Profile, Protocol, SearchPolicy};
 use ports::PortType;
 use serde::de::{DeserializeOwned, IntoDeserializer, value::StrDeserializer};
 use serde::{Deserialize, Serialize};
@@ -153,6 +153,17 @@ pub struct Options {
     /// Width at which a search ends, as a share of the line rate
     #[arg(long, help_heading = "Tests", value_name = "SHARE")]
     pub resolution: Option<Share>,
+    /// How the loads of a throughput test are chosen: binary search; steps of the gap between
+    /// frames (1990); TST 009's binary search with loss verification; MLRsearch. In a file:
+    /// `search.policy`
+    #[arg(long = "search", help_heading = "Tests", value_parser = named::<SearchPolicy>(&["bisect", "step", "tst009", "mlrsearch"]))]
+    #[serde(skip)]
+    pub search_policy: Option<SearchPolicy>,
+    /// A goal of MLRsearch, once for each, such as `loss=0.5%,exceed=50%,initial=1s,final=1s,sum=21s,width=0.5%`;
+    /// what is left out is RFC 2544's: no loss, one trial of full length. In a file: `search.goals`
+    #[arg(long, help_heading = "Tests", value_name = "KEY=VALUE,...")]
+    #[serde(skip)]
+    pub goal: Vec<Goal>,
     /// Loss still counted as none; anything but 0 is not RFC 2544 throughput and is labelled so
     #[arg(long, help_heading = "Tests", value_name = "SHARE")]
     pub loss_tolerance: Option<Share>,
@@ -220,6 +231,22 @@ impl Options {
         let mut table = under.as_table();
         merge(&mut table, self.as_table());
         table.try_into().expect("a table of two Options is one")
+    }
+
+    /// The same with flags that stand for keys of a section put there.
+    pub fn with_sections(&self) -> Options {
+        let mut options = self.clone();
+        let mut search = options.search.take().unwrap_or_default();
+        let as_toml = "a search's settings are plain data";
+        if let Some(policy) = options.search_policy.take() {
+            search.insert("policy".into(), toml::Value::try_from(policy).expect(as_toml));
+        }
+        if !options.goal.is_empty() {
+            let goals: Vec<GoalConfig> = options.goal.drain(..).map(|Goal(goal)| goal).collect();
+            search.insert("goals".into(), toml::Value::try_from(goals).expect(as_toml));
+        }
+        options.search = (!search.is_empty()).then_some(search);
+        options
     }
 
     /// By name, as in a configuration file; what is not set is not there.

@@ -24,7 +24,7 @@ pub struct Plan {
 impl Plan {
     /// From the command line and its file.
     pub fn of(flags: &Options, file: Option<&Path>, resume: Option<&Path>) -> Outcome<Plan> {
-        let mut given = flags.clone();
+        let mut given = flags.with_sections();
         for setting in &flags.set {
             let setting = options::parse_options(setting, "--set")
                 .map_err(|error| error.help("write --set latency.repetitions=5"))?;

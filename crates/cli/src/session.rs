@@ -245,7 +245,10 @@ pub fn selftest_key(plan: &Plan, tester: &TesterDescription) -> Key {
         "direction": suite.direction,
         "traffic": suite.traffic,
         "self_test": suite.self_test,
-        "search": suite.search,
+        "search": [
+            suite.search.lowest_load_percent,
+            f64::from(suite.search.max_trials_per_load),
+        ],
         "trial": suite.trial,
         "mtu": plan.options.mtu,
         "tx_queue": plan.options.tx_queue,

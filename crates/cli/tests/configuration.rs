@@ -19,6 +19,27 @@ fn what_is_printed_can_be_read_back_and_means_the_same() {
     }
 }
 
+/// Flags for a search are keys of its section in a file.
+#[test]
+fn a_search_and_its_goals_are_chosen_by_flag_or_file() {
+    let scratch = Scratch::new();
+    let goals = "--goal loss=0,exceed=50%,initial=1s,final=1s,sum=21s --goal loss=0.5%,width=1%";
+    let flags = format!("run --sim router --search mlrsearch {goals}");
+    let printed = scratch.run(&format!("{flags} --print-config")).expect(0).stdout;
+    for line in ["policy = \"mlrsearch\"", "exceed_percent = 50.0", "duration_sum_s = 21.0"] {
+        assert!(printed.contains(line), "{line} is missing in\n{printed}");
+    }
+    scratch.file("lab.toml", &printed);
+    let again = scratch.run("run --config lab.toml --print-config").expect(0).stdout;
+    assert_eq!(printed, again);
+    let other = scratch.run("run --config lab.toml --search step --print-config").expect(2).stderr;
+    assert!(other.contains("belong to MLRsearch"), "{other}");
+    let lossy = scratch.run("run --sim router --search mlrsearch --goal loss=1%").expect(2).stderr;
+    assert!(lossy.contains("throughput itself"), "{lossy}");
+    let typo = scratch.run("run --sim router --search mlrsearch --goal los=1%").expect(2).stderr;
+    assert!(typo.contains("loss=0.5%"), "{typo}");
+}
+
 #[test]
 fn the_effective_configuration_has_the_defaults_too() {
     let printed = Scratch::new().run("run --device loopback --print-config").expect(0).stdout;

@@ -38,6 +38,30 @@ fn a_known_capacity_is_found_within_the_resolution() {
     );
 }
 
+/// The same capacity, whoever chooses the loads; and what it took is told.
+#[test]
+fn every_search_finds_the_capacity_and_tells_its_cost() {
+    let scratch = Scratch::new();
+    for policy in ["bisect", "step", "tst009", "mlrsearch"] {
+        let arguments = "run --sim router --profile quick --sizes 64 --test throughput";
+        let ran = scratch.run(&format!("{arguments} --search {policy} --out {policy}")).expect(0);
+        let results = results(&scratch, policy);
+        let found = &results["throughput"][0]["throughput"];
+        assert_eq!(found["search_policy"], policy);
+        let number = |name: &str| found[name].as_f64().unwrap();
+        assert!((97_000.0..=100_250.0).contains(&number("rate_fps")), "{found}");
+        assert!(number("upper_fps") > 100_000.0, "{found}");
+        // A trial of 0.4 s with waits of 0.17 s.
+        let expected_s = number("trials") * 0.57;
+        assert!((number("test_time_ps") / 1e12 - expected_s).abs() < 0.01, "{found}");
+        let is_mlrsearch = policy == "mlrsearch";
+        assert_eq!(ran.stdout.contains("relevant upper bound fps"), is_mlrsearch, "{policy}");
+        assert_eq!(found["conditional_throughput_fps"].is_number(), is_mlrsearch, "{policy}");
+        let page = std::fs::read_to_string(scratch.path().join(policy).join("report.html"));
+        assert!(page.unwrap().contains("test time s"));
+    }
+}
+
 #[test]
 fn json_is_what_is_saved_and_progress_is_apart() {
     let scratch = Scratch::new();

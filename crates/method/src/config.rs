@@ -1,6 +1,7 @@
 //! The configuration of a suite: what the TOML file and the flags map to. Every number has the
 //! RFC's value or the quick profile's (see [`Profile`]) unless it is overridden.
 
+use crate::search_config::SearchConfig;
 use crate::traffic::TrafficConfig;
 use crate::{Direction, Modifier, Profile, RunError, TestKind};
 use serde::{Deserialize, Serialize};
@@ -63,26 +64,6 @@ pub struct TrialConfig {
     pub invalid_retries: u32,
     /// When the tester counts as not having kept up.
     pub limits: ValidityLimits,
-}
-
-/// How a search is made.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SearchConfig {
-    /// A search ends when its bounds are this near, in percent of the upper one.
-    pub resolution_percent: f64,
-    /// The lowest load tried, in percent of the maximum.
-    pub lowest_load_percent: f64,
-    /// Trials at a load before it counts as failed, the first included: max(r) of ETSI TST009's
-    /// binary search with loss verification. 1 for a plain binary search.
-    pub max_trials_per_load: u32,
-    /// A trial that loses more frames than this fails without verification (z of TST009); left
-    /// out for no such bound.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub no_verification_above_lost_frames: Option<u64>,
-    /// Length of trials while searching, in seconds; the result is always checked with trials of
-    /// full length.
-    pub trial_duration_s: f64,
 }
 
 /// The tester's measurement of itself.
@@ -225,18 +206,6 @@ impl Default for TrialConfig {
             settle_s: 5.0,
             invalid_retries: 3,
             limits: ValidityLimits::default(),
-        }
-    }
-}
-
-impl Default for SearchConfig {
-    fn default() -> Self {
-        SearchConfig {
-            resolution_percent: 0.1,
-            lowest_load_percent: 0.1,
-            max_trials_per_load: 2,
-            no_verification_above_lost_frames: None,
-            trial_duration_s: 60.0,
         }
     }
 }
@@ -434,6 +403,7 @@ impl SuiteConfig {
              0 is throughput itself and always searched for"
                 .into()
         })?;
+        self.search.check_goals(self.trial.duration_s)?;
         refuse(self.latency.first_tag_s >= self.latency.stream_s, || {
             "latency.first_tag_s must be below latency.stream_s".into()
         })?;

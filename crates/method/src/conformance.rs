@@ -1,6 +1,6 @@
 //! Where a configuration departs from the standards, found by comparing: nobody sets it by hand.
 
-use crate::{Profile, SuiteConfig, TestKind};
+use crate::{Profile, SearchPolicy, SuiteConfig, TestKind};
 
 /// Collects departures in words.
 #[derive(Default)]
@@ -69,8 +69,28 @@ fn sizes(config: &SuiteConfig, found: &mut Deviations) {
 
 fn throughput(config: &SuiteConfig, found: &mut Deviations) {
     residual_wait(config, found);
-    duration(config, found);
+    match config.search.policy {
+        SearchPolicy::Mlrsearch => goal(config, found),
+        _ => duration(config, found),
+    }
     sizes(config, found);
+}
+
+/// The goal without loss stands for throughput.
+fn goal(config: &SuiteConfig, found: &mut Deviations) {
+    let goals = config.search.goals(&[], config.trial.duration_s);
+    let Some(goal) = goals.first() else { return };
+    let seconds = goal.final_duration.as_secs_f64();
+    let source = "RFC 2544 section 24";
+    found.at_least("final trial duration", seconds, 60.0, " s", source);
+    found.say(
+        goal.exceed_ratio > 0.0,
+        format!(
+            "exceed ratio of {} % instead of 0 %: trials at the throughput rate may lose frames \
+             (RFC 2544 section 26.1)",
+            goal.exceed_ratio * 100.0
+        ),
+    );
 }
 
 fn latency(config: &SuiteConfig, found: &mut Deviations) {
@@ -128,6 +148,7 @@ fn reset(config: &SuiteConfig, found: &mut Deviations) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::GoalConfig;
 
     const ALL: [TestKind; 6] = [
         TestKind::Throughput,
@@ -154,6 +175,11 @@ mod tests {
         let found = deviations(&config, TestKind::Throughput);
         let expected = "trial duration 1 s instead of >= 60 s (RFC 2544 section 24)";
         assert_eq!(found, vec![expected.to_string()]);
+        config.search.policy = SearchPolicy::Mlrsearch;
+        config.trial.duration_s = 60.0;
+        assert!(deviations(&config, TestKind::Throughput).is_empty());
+        config.search.goals = vec![GoalConfig { exceed_percent: 50.0, ..GoalConfig::default() }];
+        assert!(deviations(&config, TestKind::Throughput)[0].contains("exceed ratio of 50 %"));
         config.recovery.overload_percent = 105.0;
         assert!(deviations(&config, TestKind::Recovery)[0].contains("105 %"));
         config.frame_loss.step_percent = 20.0;

@@ -1,7 +1,8 @@
 //! How long a test will take, by virtual time: trials and waits, for progress bars. Searches are
 //! reckoned at their usual number of trials.
 
-use crate::{SuiteConfig, TestKind};
+use crate::search::mlrsearch::SearchGoal;
+use crate::{SearchPolicy, SuiteConfig, TestKind};
 use units::{Duration, FrameRate};
 
 /// Of one test for one frame size whose highest load is `ceiling`.
@@ -13,6 +14,9 @@ pub(crate) fn of(config: &SuiteConfig, test: TestKind, ceiling: FrameRate) -> Du
         TestKind::SelfTest => {
             let steps = steps(100.0 / config.self_test.resolution_percent);
             (steps + 4.0) * (config.self_test.trial_duration_s + after)
+        }
+        TestKind::Throughput if config.search.policy == SearchPolicy::Mlrsearch => {
+            goals(config, waits)
         }
         TestKind::Throughput => {
             let steps = steps(100.0 / config.search.resolution_percent);
@@ -50,6 +54,19 @@ fn back_to_back(config: &SuiteConfig, ceiling: FrameRate) -> f64 {
     let waits = config.trial.learning_wait_s + burst.wait_s + config.trial.settle_s;
     // Bursts halve: together they are twice the first, and are drained as long again.
     f64::from(burst.repetitions) * (steps * 1.4 * waits + 4.0 * burst.limit_s)
+}
+
+/// Two trials to come near, and two bounds to make sure of, which most goals share with the next.
+fn goals(config: &SuiteConfig, waits: f64) -> f64 {
+    let tolerances = &config.throughput.loss_tolerances_percent;
+    let goals = config.search.goals(tolerances, config.trial.duration_s);
+    let bound = |goal: &SearchGoal| {
+        let trial_s = goal.final_duration.as_secs_f64();
+        let share = if goal.exceed_ratio > 0.0 { 0.6 } else { 1.0 };
+        (goal.duration_sum.as_secs_f64() * share / trial_s).ceil() * (trial_s + waits)
+    };
+    let near = goals.first().map_or(0.0, |goal| goal.initial_duration.as_secs_f64() + waits);
+    2.0 * near + goals.iter().map(bound).sum::<f64>() + goals.first().map_or(0.0, bound)
 }
 
 /// Trials of a binary search over so many steps.

@@ -182,7 +182,6 @@ impl<'a> Deserialize<'a> for TrialIdentity {
 /// The result of one test for one frame size.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "there are a few of them in a run")]
 pub enum TestResult {
     /// RFC 2544 section 26.1.
     Throughput(ThroughputResult),

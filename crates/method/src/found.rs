@@ -1,6 +1,7 @@
 //! Findings that several tests share: a rate found by a search, a spread of repetitions, a
 //! summary of latencies.
 
+use crate::SearchPolicy;
 use serde::{Deserialize, Serialize};
 use trial::Histogram;
 use units::{Duration, FrameRate};
@@ -48,7 +49,11 @@ pub struct RateFound {
     pub finding: Finding,
     /// The highest intended load that passed a trial of full length.
     pub rate: Option<FrameRate>,
-    /// The same as a percentage of the medium's theoretical maximum.
+    /// What came out at `rate`, of an MLRsearch goal: the forwarding rate that all but the exceed
+    /// ratio of its trials kept (draft-ietf-bmwg-mlrsearch-15, "Conditional Throughput").
+    #[serde(default)]
+    pub conditional_throughput: Option<FrameRate>,
+    /// `rate` as a percentage of the medium's theoretical maximum.
     pub percent_of_theoretical: Option<f64>,
     /// Load really offered in the trial that passed, as measured at departure.
     pub offered: Option<FrameRate>,
@@ -67,10 +72,16 @@ pub struct RateFound {
     pub trials: u32,
     /// Trials among them that were invalid; none of them decided anything.
     pub invalid_trials: u32,
+    /// Time that the search took: its trials with their waits.
+    #[serde(default)]
+    pub test_time: Duration,
     /// Full-length trials at `rate`.
     pub trials_at_rate: u32,
     /// Those among them that did not pass (loss verification repeats a load that lost).
     pub failed_trials_at_rate: u32,
+    /// Who chose the loads.
+    #[serde(default)]
+    pub policy: SearchPolicy,
     /// How the search was made, in words, with its parameters.
     pub search: String,
 }

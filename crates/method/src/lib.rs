@@ -16,6 +16,7 @@ mod error;
 mod estimate;
 mod event;
 mod found;
+mod goal_search;
 mod modifiers;
 mod protocol;
 mod rate_search;
@@ -23,6 +24,7 @@ mod reach;
 mod resume;
 pub mod rfc2544;
 pub mod search;
+mod search_config;
 mod selftest;
 mod subject;
 mod suite;
@@ -32,7 +34,7 @@ pub use bench::Bench;
 pub use conditions::{Conditions, Direction, Modifier, Profile, TestKind};
 pub use config::{
     BackToBackConfig, FrameLossConfig, LatencyConfig, RecoveryConfig, ResetConfig, ResetKind,
-    SearchConfig, SelfTestConfig, SuiteConfig, ThroughputConfig, TrialConfig,
+    SelfTestConfig, SuiteConfig, ThroughputConfig, TrialConfig,
 };
 pub use conformance::deviations;
 pub use error::RunError;
@@ -43,6 +45,7 @@ pub use event::{
 pub use found::{Finding, LatencySummary, RateFound, Spread, median, percentile};
 pub use protocol::{LegacyAddresses, Protocol};
 pub use resume::ResumingTester;
+pub use search_config::{GoalConfig, SearchConfig, SearchPolicy};
 pub use selftest::{SelfTest, SelfTestSize, self_test_size};
 pub use subject::Subject;
 pub use suite::Suite;

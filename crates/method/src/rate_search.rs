@@ -5,25 +5,29 @@ use crate::bench::{Bench, Ran, Request};
 use crate::event::{SearchBounds, Verdict};
 use crate::rfc2544::MaximumOf;
 use crate::search::{
-    Bisect, Bounds, FinalCheck, LossVerification, Outcome, Range, Resolution, Search, Upper, drive,
+    Bisect, Bounds, FinalCheck, GapSteps, LossVerification, Outcome, Range, Resolution, Search,
+    Upper, drive,
 };
 use crate::subject::Subject;
-use crate::{Finding, RateFound, RunError, TestKind};
+use crate::{Finding, RateFound, RunError, SearchPolicy, TestKind};
 use std::collections::{BTreeMap, VecDeque};
 use trial::TrialResult;
 use units::{Duration, FrameRate};
 
-/// Loads are parts per million of the ceiling.
-const PARTS: u64 = 1_000_000;
+/// Loads are parts per thousand million of the ceiling.
+pub(crate) const PARTS: u64 = 1_000_000_000;
 
 /// What is searched for.
 pub(crate) struct RateGoal<'a> {
     pub test: TestKind,
+    /// Who chooses the loads; not MLRsearch.
+    pub policy: SearchPolicy,
     /// Loss that still passes, in percent.
     pub tolerance_percent: f64,
     pub resolution_percent: f64,
     pub lowest_load_percent: f64,
     pub max_trials_per_load: u32,
+    pub gap_step_ns: Option<f64>,
     pub no_verification_above_lost_frames: Option<u64>,
     /// Length of trials while searching.
     pub search_duration: Duration,
@@ -46,9 +50,9 @@ pub(crate) struct Known {
 
 /// A valid trial.
 #[derive(Clone)]
-struct Tried {
-    duration: Duration,
-    result: TrialResult,
+pub(crate) struct Tried {
+    pub duration: Duration,
+    pub result: TrialResult,
 }
 
 /// The largest loss of any test stream, 0 to 1: a direction must not hide behind the other
@@ -91,8 +95,22 @@ pub(crate) fn find_rate(
         invalid_trials: 0,
         failure: Failure::default(),
     };
+    let before = hunt.bench.clock.spent;
     let bounds = hunt.search()?;
-    Ok(hunt.found(bounds))
+    let test_time = hunt.bench.clock.spent.saturating_sub(before);
+    Ok(RateFound { test_time, ..hunt.found(bounds) })
+}
+
+/// The loads of a search.
+pub(crate) fn range(lowest_load_percent: f64) -> Range {
+    let min = (lowest_load_percent / 100.0 * PARTS as f64) as u64;
+    Range { min: min.max(1), max: PARTS }
+}
+
+/// The ceiling itself exactly, else the nearest thousandth of a frame a second.
+pub(crate) fn rate_of(subject: &Subject<'_>, load: u64) -> FrameRate {
+    let ceiling = subject.ceiling.rate;
+    if load == PARTS { ceiling } else { ceiling.scaled(load as f64 / PARTS as f64) }
 }
 
 /// A search under way.
@@ -130,10 +148,14 @@ struct Failure {
 impl Hunt<'_, '_> {
     fn search(&mut self) -> Result<Bounds, RunError> {
         let goal = self.goal;
-        let min = (goal.lowest_load_percent / 100.0 * PARTS as f64) as u64;
-        let range = Range { min: min.max(1), max: PARTS };
+        let range = range(goal.lowest_load_percent);
         let resolution = Resolution { absolute: 1, relative: goal.resolution_percent / 100.0 };
-        let bounds = self.drive(Bisect::new(range, resolution), goal.search_duration)?;
+        let bounds = match goal.policy {
+            SearchPolicy::Step => {
+                self.drive(GapSteps::new(range, goal.gap_step(self.subject)), goal.search_duration)?
+            }
+            _ => self.drive(Bisect::new(range, resolution), goal.search_duration)?,
+        };
         let is_short = goal.search_duration < goal.final_duration;
         let (Some(lower), true) = (bounds.lower, is_short || goal.final_trials > 0) else {
             return Ok(bounds);
@@ -143,10 +165,14 @@ impl Hunt<'_, '_> {
         self.drive(check, goal.final_duration)
     }
 
-    fn drive(&mut self, search: impl Search, duration: Duration) -> Result<Bounds, RunError> {
+    fn drive(
+        &mut self,
+        search: impl Search<Load = u64, Outcome = Outcome>,
+        duration: Duration,
+    ) -> Result<Bounds, RunError> {
         let goal = self.goal;
         let z = goal.no_verification_above_lost_frames;
-        let mut search = LossVerification::new(search, goal.max_trials_per_load, z);
+        let mut search = LossVerification::new(search, goal.trials_per_load(), z);
         drive(&mut search, |load, bounds| self.try_load(load, bounds, duration))
     }
 
@@ -174,7 +200,7 @@ impl Hunt<'_, '_> {
         }
         let outcome = self.note(load, duration, &ran.result, ran.verdict);
         if ran.result.is_valid() {
-            self.made.add(load, Tried { duration, result: ran.result });
+            self.made.add(load, duration, ran.result);
         }
         Ok(outcome)
     }
@@ -228,10 +254,8 @@ impl Hunt<'_, '_> {
         Outcome::Failed { lost_frames: result.lost_frames() }
     }
 
-    /// The ceiling itself exactly, else the nearest thousandth of a frame a second.
     fn rate(&self, load: u64) -> FrameRate {
-        let ceiling = self.subject.ceiling.rate;
-        if load == PARTS { ceiling } else { ceiling.scaled(load as f64 / PARTS as f64) }
+        rate_of(self.subject, load)
     }
 
     fn found(self, bounds: Bounds) -> RateFound {
@@ -248,6 +272,7 @@ impl Hunt<'_, '_> {
             loss_tolerance_percent: self.goal.tolerance_percent,
             finding: self.finding(bounds),
             rate,
+            conditional_throughput: None,
             percent_of_theoretical: rate.map(|rate| subject.percent_of_theoretical(rate)),
             offered: passed.map(|passed| passed.offered),
             loss_percent: passed.map(|passed| passed.loss_percent),
@@ -257,54 +282,81 @@ impl Hunt<'_, '_> {
             trial_duration: self.goal.final_duration,
             trials: self.trials,
             invalid_trials: self.invalid_trials,
+            test_time: Duration::ZERO,
             trials_at_rate,
             failed_trials_at_rate,
+            policy: self.goal.policy,
             search: self.goal.describe(),
         }
     }
 
     fn finding(&self, bounds: Bounds) -> Finding {
-        let ceiling = self.subject.ceiling;
-        let is_testers = ceiling.of == MaximumOf::Tester;
-        let own_maximum = || Finding::AtLeast { why: "the tester's own maximum".into() };
-        let why = || self.failure.reasons.join("; ");
-        match (bounds.lower, bounds.upper) {
-            (None, Some((lowest, Upper::Failed))) => Finding::NothingPassed {
-                lowest: self.rate(lowest),
-                loss_percent: self.failure.loss_percent.get(&lowest).copied().unwrap_or(0.0),
-            },
-            (None, _) => Finding::Invalid { reasons: self.failure.reasons.clone() },
-            (Some(_), Some((_, Upper::Undecided))) => match bounds.failed {
-                Some(_) => Finding::Between { why: why() },
-                None => Finding::AtLeast { why: why() },
-            },
-            (Some(_), None) if is_testers => own_maximum(),
-            (Some(_), None) => Finding::AtTheoreticalMaximum,
-            (Some(lower), Some((_, Upper::Failed))) => {
-                let is_near = self.rate(lower).fps() + ceiling.slack_fps >= ceiling.rate.fps();
-                if is_testers && is_near { own_maximum() } else { Finding::Measured }
-            }
+        let lowest = bounds.upper.and_then(|(load, _)| self.failure.loss_percent.get(&load));
+        let lowest_loss_percent = lowest.copied().unwrap_or(0.0);
+        finding(self.subject, bounds, lowest_loss_percent, &self.failure.reasons)
+    }
+}
+
+/// What bounds mean. `loss_percent` is the loss at the upper one, `reasons` say why the last
+/// invalid trial was invalid.
+pub(crate) fn finding(
+    subject: &Subject<'_>,
+    bounds: Bounds,
+    loss_percent: f64,
+    reasons: &[String],
+) -> Finding {
+    let rate = |load| rate_of(subject, load);
+    let ceiling = subject.ceiling;
+    let is_testers = ceiling.of == MaximumOf::Tester;
+    let own_maximum = || Finding::AtLeast { why: "the tester's own maximum".into() };
+    match (bounds.lower, bounds.upper) {
+        (None, Some((lowest, Upper::Failed))) => {
+            Finding::NothingPassed { lowest: rate(lowest), loss_percent }
+        }
+        (None, _) => Finding::Invalid { reasons: reasons.to_vec() },
+        (Some(_), Some((_, Upper::Undecided))) => match bounds.failed {
+            Some(_) => Finding::Between { why: reasons.join("; ") },
+            None => Finding::AtLeast { why: reasons.join("; ") },
+        },
+        (Some(_), None) if is_testers => own_maximum(),
+        (Some(_), None) => Finding::AtTheoreticalMaximum,
+        (Some(lower), Some((_, Upper::Failed))) => {
+            let is_near = rate(lower).fps() + ceiling.slack_fps >= ceiling.rate.fps();
+            if is_testers && is_near { own_maximum() } else { Finding::Measured }
         }
     }
 }
 
 impl RateGoal<'_> {
+    /// One step of the gap as a share of the shortest interval from frame to frame.
+    fn gap_step(&self, subject: &Subject<'_>) -> f64 {
+        let shortest_ns = subject.ceiling.rate.interval().as_ns_f64();
+        self.gap_step_ns.map_or(self.resolution_percent / 100.0, |step_ns| step_ns / shortest_ns)
+    }
+
+    /// Loss verification belongs to TST009's search.
+    fn trials_per_load(&self) -> u32 {
+        if self.policy == SearchPolicy::Tst009 { self.max_trials_per_load } else { 1 }
+    }
+
     /// How the search is made, with its parameters.
     fn describe(&self) -> String {
-        let verification = match (self.max_trials_per_load, self.no_verification_above_lost_frames)
-        {
-            (1, _) => "binary search".to_string(),
-            (r, None) => format!(
-                "binary search with loss verification (ETSI GS NFV-TST 009), at most {r} trials a \
-                 load"
-            ),
-            (r, Some(z)) => format!(
-                "binary search with loss verification (ETSI GS NFV-TST 009), at most {r} trials a \
-                 load, none after more than {z} lost frames"
-            ),
+        let policy = match (self.policy, self.trials_per_load()) {
+            (SearchPolicy::Tst009, 1) => SearchPolicy::Bisect.to_string(),
+            (SearchPolicy::Tst009, r) => {
+                let unless = self.no_verification_above_lost_frames;
+                let unless = unless.map(|z| format!(", none after more than {z} lost frames"));
+                let unless = unless.unwrap_or_default();
+                format!("{}, at most {r} trials a load{unless}", self.policy)
+            }
+            (SearchPolicy::Step, _) => match self.gap_step_ns {
+                Some(step_ns) => format!("{} of {step_ns} ns", self.policy),
+                None => format!("{}, each the resolution's share of the shortest", self.policy),
+            },
+            (policy, _) => policy.to_string(),
         };
         format!(
-            "{verification}, resolution {} %, lowest load {} % of the maximum, trials of {}, \
+            "{policy}, resolution {} %, lowest load {} % of the maximum, trials of {}, \
              {} final trials of {}",
             self.resolution_percent,
             self.lowest_load_percent,
@@ -317,17 +369,18 @@ impl RateGoal<'_> {
 
 impl Known {
     /// A trial at this load of at least this length, once.
-    fn take(&mut self, load: u64, duration: Duration) -> Option<Tried> {
+    pub(crate) fn take(&mut self, load: u64, duration: Duration) -> Option<Tried> {
         let tried = self.valid.get_mut(&load)?;
         let index = tried.iter().position(|tried| tried.duration >= duration)?;
         tried.remove(index)
     }
     /// Takes in a trial made at the ceiling before the search.
     pub(crate) fn add_at_ceiling(&mut self, duration: Duration, result: TrialResult) {
-        self.add(PARTS, Tried { duration, result });
+        self.add(PARTS, duration, result);
     }
-    fn add(&mut self, load: u64, tried: Tried) {
-        self.valid.entry(load).or_default().push_back(tried);
+    /// Takes in a valid trial.
+    pub(crate) fn add(&mut self, load: u64, duration: Duration, result: TrialResult) {
+        self.valid.entry(load).or_default().push_back(Tried { duration, result });
     }
     /// Loss of all valid trials made, by load in parts of the ceiling: (load, loss in percent).
     pub(crate) fn losses(&self) -> impl Iterator<Item = (f64, f64)> + '_ {

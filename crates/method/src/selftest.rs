@@ -7,7 +7,7 @@ use crate::rate_search::{Known, RateGoal, find_rate, judge_loss};
 use crate::rfc2544::{MaximumOf, summarise};
 use crate::subject::{Ceiling, Subject};
 use crate::traffic::Traffic;
-use crate::{Conditions, LatencySummary, RateFound, RunError, SuiteConfig, TestKind};
+use crate::{Conditions, LatencySummary, RateFound, RunError, SearchPolicy, SuiteConfig, TestKind};
 use serde::{Deserialize, Serialize};
 use trial::TrialResult;
 use units::{Duration, FrameRate};
@@ -85,7 +85,9 @@ fn goal(config: &SuiteConfig) -> RateGoal<'_> {
         tolerance_percent: 0.0,
         resolution_percent: config.self_test.resolution_percent,
         lowest_load_percent: config.search.lowest_load_percent,
+        policy: SearchPolicy::Tst009,
         max_trials_per_load: config.search.max_trials_per_load,
+        gap_step_ns: None,
         no_verification_above_lost_frames: None,
         search_duration: duration,
         final_duration: duration,

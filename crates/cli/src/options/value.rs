@@ -1,5 +1,6 @@
 //! Values of options, written alike on the command line and in a configuration file.
 
+use method::GoalConfig;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
@@ -17,6 +18,10 @@ pub struct BitRate(pub u64);
 /// A share of a whole: `1%`, `0.01`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Share(pub f64);
+
+/// A goal of MLRsearch: `loss=0.5%,exceed=50%,final=1s`; a flag only.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Goal(pub GoalConfig);
 
 const SPAN_UNITS: [(&str, f64); 6] =
     [("us", 1e-6), ("ms", 1e-3), ("min", 60.0), ("m", 60.0), ("h", 3600.0), ("s", 1.0)];
@@ -101,6 +106,33 @@ impl FromStr for Share {
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
+    }
+}
+
+impl FromStr for Goal {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut goal = GoalConfig::default();
+        for part in text.split(',').filter(|part| !part.trim().is_empty()) {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            let percent = || value.trim().parse::<Share>().map(|Share(share)| share * 100.0);
+            let seconds = || value.trim().parse::<Span>().map(|span| span.0.as_secs_f64());
+            match key.trim() {
+                "loss" => goal.loss_percent = percent()?,
+                "exceed" => goal.exceed_percent = percent()?,
+                "width" => goal.width_percent = Some(percent()?),
+                "initial" => goal.initial_trial_s = Some(seconds()?),
+                "final" => goal.final_trial_s = Some(seconds()?),
+                "sum" => goal.duration_sum_s = Some(seconds()?),
+                other => {
+                    return Err(format!(
+                        "a goal has no `{other}`; write \
+                         loss=0.5%,exceed=50%,initial=1s,final=1s,sum=21s,width=0.5%"
+                    ));
+                }
+            }
+        }
+        Ok(Goal(goal))
     }
 }
 
@@ -247,6 +279,16 @@ mod tests {
         assert_eq!(count("imix:64,594,64"), 1);
         assert!("63".parse::<Sizes>().unwrap_err().contains("64"));
         assert!("64,big".parse::<Sizes>().unwrap_err().contains("`big`"));
+    }
+
+    #[test]
+    fn goals_leave_out_what_is_rfc_2544s() {
+        let Goal(goal) = "loss=0.5%, exceed=50%,final=1s,sum=21s".parse().unwrap();
+        assert_eq!((goal.loss_percent, goal.exceed_percent), (0.5, 50.0));
+        assert_eq!((goal.final_trial_s, goal.duration_sum_s), (Some(1.0), Some(21.0)));
+        assert_eq!((goal.initial_trial_s, goal.width_percent), (None, None));
+        assert!("los=1%".parse::<Goal>().unwrap_err().contains("loss=0.5%"));
+        assert!("loss=much".parse::<Goal>().unwrap_err().contains("1%"));
     }
 
     #[test]

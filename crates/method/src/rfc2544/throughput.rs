@@ -1,9 +1,10 @@
 //! Throughput: the fastest rate at which no frame is lost (RFC 2544 section 26.1).
 
 use crate::bench::Bench;
+use crate::goal_search::find_rates;
 use crate::rate_search::{Known, RateGoal, find_rate, judge_loss};
 use crate::subject::Subject;
-use crate::{Conditions, Finding, RateFound, RunError, TestKind};
+use crate::{Conditions, Finding, RateFound, RunError, SearchPolicy, TestKind};
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
@@ -30,16 +31,39 @@ pub fn throughput(
     if let Some((duration, result)) = subject.at_ceiling {
         known.add_at_ceiling(*duration, result.clone());
     }
-    let throughput = search(bench, subject, 0.0, &mut known)?;
-    let mut tolerances = subject.config.throughput.loss_tolerances_percent.clone();
-    tolerances.sort_by(f64::total_cmp);
-    let mut with_tolerance = vec![];
-    for tolerance in tolerances {
-        with_tolerance.push(search(bench, subject, tolerance, &mut known)?);
-    }
+    let mut found = match subject.config.search.policy {
+        SearchPolicy::Mlrsearch => goals_together(bench, subject, &mut known)?,
+        _ => one_by_one(bench, subject, &mut known)?,
+    };
+    let throughput = found.remove(0);
+    let with_tolerance = found;
     let notes = notes(&throughput, &with_tolerance, &known);
     let conditions = subject.conditions(TestKind::Throughput);
     Ok(ThroughputResult { conditions, throughput, with_tolerance, notes })
+}
+
+/// Throughput, then each rate with tolerated loss, by searches that know of each other's trials.
+fn one_by_one(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    known: &mut Known,
+) -> Result<Vec<RateFound>, RunError> {
+    let mut tolerances = subject.config.throughput.loss_tolerances_percent.clone();
+    tolerances.push(0.0);
+    tolerances.sort_by(f64::total_cmp);
+    tolerances.into_iter().map(|tolerance| search(bench, subject, tolerance, known)).collect()
+}
+
+/// All of them in one search.
+fn goals_together(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    known: &mut Known,
+) -> Result<Vec<RateFound>, RunError> {
+    let config = subject.config;
+    let tolerances = &config.throughput.loss_tolerances_percent;
+    let goals = config.search.goals(tolerances, config.trial.duration_s);
+    find_rates(bench, subject, &goals, known)
 }
 
 fn search(
@@ -54,7 +78,9 @@ fn search(
         tolerance_percent,
         resolution_percent: config.search.resolution_percent,
         lowest_load_percent: config.search.lowest_load_percent,
+        policy: config.search.policy,
         max_trials_per_load: config.search.max_trials_per_load,
+        gap_step_ns: config.search.gap_step_ns,
         no_verification_above_lost_frames: config.search.no_verification_above_lost_frames,
         search_duration: Duration::from_secs_f64(config.search.trial_duration_s),
         final_duration: Duration::from_secs_f64(config.trial.duration_s),

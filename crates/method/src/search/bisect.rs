@@ -21,6 +21,9 @@ impl Bisect {
 }
 
 impl Search for Bisect {
+    type Load = u64;
+    type Outcome = Outcome;
+
     fn next_load(&self) -> Option<u64> {
         let lower = self.bounds.lower.unwrap_or(0);
         let Some((upper, _)) = self.bounds.upper else {

@@ -40,6 +40,9 @@ impl FinalCheck {
 }
 
 impl Search for FinalCheck {
+    type Load = u64;
+    type Outcome = Outcome;
+
     fn next_load(&self) -> Option<u64> {
         let Some(lower) = self.bounds.lower else {
             let is_over = self.bounds.upper.is_some_and(|(upper, _)| upper <= self.min);

@@ -58,6 +58,9 @@ impl GapSteps {
 }
 
 impl Search for GapSteps {
+    type Load = u64;
+    type Outcome = Outcome;
+
     fn next_load(&self) -> Option<u64> {
         self.next_gap().map(|gap| self.load(gap))
     }

@@ -13,7 +13,7 @@ pub struct LossVerification<S> {
     failures: u32,
 }
 
-impl<S: Search> LossVerification<S> {
+impl<S: Search<Outcome = Outcome>> LossVerification<S> {
     /// Tries a load up to `max_trials_per_load` times in all, the first trial included (max(r) in
     /// the standard); 1 verifies nothing. A trial that loses more than
     /// `no_verification_above_lost_frames` (z in the standard) fails at once.
@@ -31,12 +31,15 @@ impl<S: Search> LossVerification<S> {
     }
 }
 
-impl<S: Search> Search for LossVerification<S> {
-    fn next_load(&self) -> Option<u64> {
+impl<S: Search<Outcome = Outcome>> Search for LossVerification<S> {
+    type Load = S::Load;
+    type Outcome = Outcome;
+
+    fn next_load(&self) -> Option<S::Load> {
         self.search.next_load()
     }
 
-    fn record(&mut self, load: u64, outcome: Outcome) {
+    fn record(&mut self, load: S::Load, outcome: Outcome) {
         if let Outcome::Failed { lost_frames } = outcome {
             self.failures += 1;
             let z = self.no_verification_above_lost_frames;

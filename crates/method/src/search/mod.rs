@@ -18,10 +18,15 @@ pub use loss_verification::LossVerification;
 
 /// A policy for the next load.
 pub trait Search {
+    /// What a search chooses of a trial: the load, and where it is the search's choice, the
+    /// length.
+    type Load: Copy;
+    /// What it is told of a trial.
+    type Outcome;
     /// The load to try next; `None` when the search is over.
-    fn next_load(&self) -> Option<u64>;
+    fn next_load(&self) -> Option<Self::Load>;
     /// Takes in what came of the load last asked for.
-    fn record(&mut self, load: u64, outcome: Outcome);
+    fn record(&mut self, load: Self::Load, outcome: Self::Outcome);
     /// What is known so far.
     fn bounds(&self) -> Bounds;
 }
@@ -105,7 +110,7 @@ impl Resolution {
 /// Runs a search to its end.
 pub fn drive<S: Search, E>(
     search: &mut S,
-    mut trial: impl FnMut(u64, Bounds) -> Result<Outcome, E>,
+    mut trial: impl FnMut(S::Load, Bounds) -> Result<S::Outcome, E>,
 ) -> Result<Bounds, E> {
     while let Some(load) = search.next_load() {
         let outcome = trial(load, search.bounds())?;

@@ -6,6 +6,7 @@ mod bed;
 mod frame_loss;
 mod latency;
 mod modifiers;
+mod policies;
 mod recovery;
 mod reset;
 mod resume;

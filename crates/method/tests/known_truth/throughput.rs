@@ -11,9 +11,9 @@ use sim::{
 use units::{Duration, FrameRate};
 
 /// 100 Mb/s, 64 bytes.
-const LINE_RATE_FPS: f64 = 148_809.523_8;
+pub const LINE_RATE_FPS: f64 = 148_809.523_8;
 
-fn brackets(found: &RateFound, capacity_fps: f64, resolution_percent: f64) {
+pub fn brackets(found: &RateFound, capacity_fps: f64, resolution_percent: f64) {
     assert_eq!(found.finding, Finding::Measured);
     let (rate, upper) = (found.rate.unwrap().fps(), found.upper.unwrap().fps());
     assert!(rate <= capacity_fps && capacity_fps < upper, "{capacity_fps} not in {rate}..{upper}");
@@ -22,7 +22,7 @@ fn brackets(found: &RateFound, capacity_fps: f64, resolution_percent: f64) {
     assert!((found.resolution_fps.unwrap() - (upper - rate)).abs() < 1e-6);
 }
 
-fn closed_form(config: &method::SuiteConfig, law: impl Law) -> (ThroughputResult, Vec<Event>) {
+pub fn closed_form(config: &method::SuiteConfig, law: impl Law) -> (ThroughputResult, Vec<Event>) {
     run(config, &mut ClosedForm::new(&[VIRTUAL; 2], law), throughput)
 }
 
@@ -168,7 +168,7 @@ fn a_tester_that_is_late_never_makes_the_device_slower() {
 }
 
 /// No load that only invalid trials stood for is the device's bound.
-fn no_invalid_trial_decides(events: &[Event], found: &RateFound) {
+pub fn no_invalid_trial_decides(events: &[Event], found: &RateFound) {
     let trials = events.iter().filter_map(|event| match event {
         Event::TrialFinished(record) => Some(record),
         _ => None,

@@ -1,7 +1,7 @@
 //! Devices and goals that both searches are run on.
 
-use method::search::mlrsearch::{MlrSearch, SearchGoal, Tried};
-use method::search::{Range, Upper};
+use method::search::mlrsearch::{MlrSearch, Outcome as Tells, SearchGoal, TimedLoad, Tried};
+use method::search::{Range, Search, Upper};
 use serde::{Deserialize, Serialize};
 use sim::{Law, Offered, laws};
 use trial::PortId;
@@ -203,15 +203,16 @@ impl Bench {
 pub fn own(scenario: &Scenario, seed: u64) -> Found {
     let mut bench = Bench::new(scenario.device, seed);
     let mut search = MlrSearch::new(RANGE, &scenario.goals);
-    while let Some((load, duration)) = search.next_trial() {
+    while let Some(asked) = search.next_load() {
+        let TimedLoad { load, duration, .. } = asked;
         let counts = bench.trial(load as f64, duration);
-        if counts.sent < counts.intended {
-            let reached = load as f64 * counts.sent as f64 / counts.intended as f64;
-            search.record_invalid(load, Some(reached as u64));
-            continue;
-        }
+        let reached = (load as f64 * counts.sent as f64 / counts.intended as f64) as u64;
         let lost_frames = counts.sent - counts.received;
-        search.record(load, Tried { duration, expected_frames: counts.sent, lost_frames });
+        let tells = match counts.sent < counts.intended {
+            true => Tells::Undecided { reached: Some(reached) },
+            false => Tells::Measured(Tried { duration, expected_frames: counts.sent, lost_frames }),
+        };
+        search.record(asked, tells);
         assert!(bench.trials < 10_000, "{}: no end", scenario.name);
     }
     let results = search.results();

@@ -59,6 +59,8 @@ impl<'a> From<&'a Under> for Conditions<'a> {
 struct Rate<'a> {
     relation: Relation,
     rate_fps: Option<f64>,
+    /// Of an MLRsearch goal.
+    conditional_throughput_fps: Option<f64>,
     loss_tolerance_percent: f64,
     loss_percent: Option<f64>,
     percent_of_theoretical: Option<f64>,
@@ -68,8 +70,11 @@ struct Rate<'a> {
     trial_duration_ps: u64,
     trials: u32,
     invalid_trials: u32,
+    /// Of all trials of the search, with their waits.
+    test_time_ps: u64,
     trials_at_rate: u32,
     failed_trials_at_rate: u32,
+    search_policy: method::SearchPolicy,
     search: &'a str,
     /// Why the rate is not simply the device's.
     reasons: Vec<&'a str>,
@@ -81,6 +86,7 @@ impl<'a> From<&'a RateFound> for Rate<'a> {
         Rate {
             relation,
             rate_fps: fps(rate),
+            conditional_throughput_fps: fps(found.conditional_throughput),
             loss_tolerance_percent: found.loss_tolerance_percent,
             loss_percent: match found.finding {
                 Finding::NothingPassed { loss_percent, .. } => Some(loss_percent),
@@ -93,8 +99,10 @@ impl<'a> From<&'a RateFound> for Rate<'a> {
             trial_duration_ps: found.trial_duration.as_ps(),
             trials: found.trials,
             invalid_trials: found.invalid_trials,
+            test_time_ps: found.test_time.as_ps(),
             trials_at_rate: found.trials_at_rate,
             failed_trials_at_rate: found.failed_trials_at_rate,
+            search_policy: found.policy,
             search: &found.search,
             reasons: match &found.finding {
                 Finding::AtLeast { why } | Finding::Between { why } => vec![why],

@@ -4,6 +4,7 @@
 mod back_to_back;
 mod comparison;
 mod frame_loss;
+mod goals;
 mod latency;
 mod recovery;
 mod reset;
@@ -102,6 +103,7 @@ pub fn of_group(group: &Group<'_>) -> Vec<(TestKind, Table)> {
     let tables = [
         (TestKind::Throughput, throughput::table(group)),
         (TestKind::Throughput, throughput::with_tolerance(group)),
+        (TestKind::Throughput, goals::table(group)),
         (TestKind::Latency, latency::table(group)),
         (TestKind::Latency, latency::all_frames(group)),
         (TestKind::FrameLoss, frame_loss::table(group)),
@@ -175,6 +177,10 @@ fn trials_cell(trials: u32, invalid: u32) -> String {
         0 => trials.to_string(),
         invalid => format!("{trials} ({invalid} invalid)"),
     }
+}
+
+fn seconds(span: Duration) -> String {
+    number::grouped_f64(span.as_secs_f64(), 1)
 }
 
 fn milliseconds(span: Duration) -> String {

@@ -1,6 +1,8 @@
 //! Throughput: theoretical, tester, device side by side.
 
-use super::{Table, about, fps, optional, percent_cell, resolution_cell, share_cell, trials_cell};
+use super::{
+    Table, about, fps, optional, percent_cell, resolution_cell, seconds, share_cell, trials_cell,
+};
 use crate::model::Group;
 use crate::number;
 use method::{Conditions, Finding, RateFound};
@@ -19,6 +21,7 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
             "% of theoretical",
             "resolution fps",
             "trials",
+            "test time s",
             "<verdict",
         ],
     );
@@ -32,6 +35,7 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
             share_cell(found.percent_of_theoretical),
             resolution_cell(found),
             trials_cell(found.trials, found.invalid_trials),
+            seconds(found.test_time),
             verdict(found).into(),
         ]);
         table.note(&conditions.frame_size, limits(found));
@@ -66,6 +70,7 @@ pub(super) fn with_tolerance(group: &Group<'_>) -> Option<Table> {
             "% of theoretical",
             "resolution fps",
             "further trials",
+            "further time s",
             "<verdict",
         ],
     );
@@ -79,6 +84,7 @@ pub(super) fn with_tolerance(group: &Group<'_>) -> Option<Table> {
                 share_cell(found.percent_of_theoretical),
                 resolution_cell(found),
                 trials_cell(found.trials, found.invalid_trials),
+                seconds(found.test_time),
                 verdict(found).into(),
             ]);
             table.note(&result.conditions.frame_size, notes(found));
@@ -152,6 +158,7 @@ mod tests {
             loss_tolerance_percent: 0.0,
             finding,
             rate,
+            conditional_throughput: None,
             percent_of_theoretical: None,
             offered: rate,
             loss_percent: Some(0.0),
@@ -161,8 +168,10 @@ mod tests {
             trial_duration: Duration::from_secs(60),
             trials: 1,
             invalid_trials: 0,
+            test_time: Duration::from_secs(60),
             trials_at_rate: 1,
             failed_trials_at_rate: 0,
+            policy: method::SearchPolicy::default(),
             search: String::new(),
         }
     }

@@ -15,7 +15,7 @@ mod pursuit;
 pub use classification::{Class, Tried};
 pub use goal::SearchGoal;
 
-use super::{Bounds, Range, Upper};
+use super::{Bounds, Range, Search, Upper};
 use pursuit::{Pursuit, Step};
 use std::collections::BTreeMap;
 use units::Duration;
@@ -44,6 +44,29 @@ struct TesterLimit {
     load: u64,
     /// What it offered instead.
     reached: Option<u64>,
+}
+
+/// What a trial is to be.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TimedLoad {
+    /// Trial Load.
+    pub load: u64,
+    /// Trial Duration.
+    pub duration: Duration,
+    /// Goal Loss Ratio of the goal that asks for it.
+    pub loss_ratio: f64,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It was valid.
+    Measured(Tried),
+    /// The tester could not make it validly: nothing is known of the device.
+    Undecided {
+        /// The load that the tester offered instead, where it fell short.
+        reached: Option<u64>,
+    },
 }
 
 /// What a search came to for one goal.
@@ -78,13 +101,17 @@ impl MlrSearch {
         }
     }
 
-    /// Load and length of the trial to make next; `None` when the search is over.
-    pub fn next_trial(&self) -> Option<(u64, Duration)> {
-        self.step().map(|(_, step)| (step.load, step.duration))
+    /// What is known so far, in the order of the goals.
+    pub fn results(&self) -> Vec<GoalResult> {
+        self.order.iter().map(|place| self.result(&self.pursuits[*place])).collect()
     }
 
-    /// Takes in a valid trial.
-    pub fn record(&mut self, load: u64, tried: Tried) {
+    /// Valid trials made at a load.
+    pub fn trials_at(&self, load: u64) -> &[Tried] {
+        self.record.trials(load)
+    }
+
+    fn measured(&mut self, load: u64, tried: Tried) {
         let step = self.step().filter(|(_, step)| step.load == load);
         let before: Vec<_> = self.pursuits.iter().map(|p| p.belief(&self.record, load)).collect();
         self.record.trials.entry(load).or_default().push(tried);
@@ -94,17 +121,11 @@ impl MlrSearch {
         }
     }
 
-    /// Takes in that the tester cannot offer this load validly, and what it offered instead.
-    pub fn record_invalid(&mut self, load: u64, reached: Option<u64>) {
+    fn undecided(&mut self, load: u64, reached: Option<u64>) {
         if self.record.limit.is_none_or(|limit| load <= limit.load) {
             let reached = reached.filter(|reached| *reached < load);
             self.record.limit = Some(TesterLimit { load, reached });
         }
-    }
-
-    /// What is known so far, in the order of the goals.
-    pub fn results(&self) -> Vec<GoalResult> {
-        self.order.iter().map(|place| self.result(&self.pursuits[*place])).collect()
     }
 
     fn step(&self) -> Option<(usize, Step)> {
@@ -125,6 +146,31 @@ impl MlrSearch {
             upper: failed.into_iter().chain(limit).min_by_key(|(load, _)| *load),
             trials: lower.map_or(vec![], |load| record.trials(load).to_vec()),
         }
+    }
+}
+
+impl Search for MlrSearch {
+    type Load = TimedLoad;
+    type Outcome = Outcome;
+
+    fn next_load(&self) -> Option<TimedLoad> {
+        let (place, step) = self.step()?;
+        let loss_ratio = self.pursuits[place].goal.loss_ratio;
+        Some(TimedLoad { load: step.load, duration: step.duration, loss_ratio })
+    }
+
+    fn record(&mut self, load: TimedLoad, outcome: Outcome) {
+        match outcome {
+            Outcome::Measured(tried) => self.measured(load.load, tried),
+            Outcome::Undecided { reached } => self.undecided(load.load, reached),
+        }
+    }
+
+    /// Those of the first goal.
+    fn bounds(&self) -> Bounds {
+        self.order
+            .first()
+            .map_or(Bounds::default(), |place| self.result(&self.pursuits[*place]).bounds())
     }
 }
 
@@ -166,21 +212,20 @@ mod tests {
     impl Bed {
         fn run(&self, search: &mut MlrSearch) -> usize {
             for trials in 0.. {
-                let Some((load, duration)) = search.next_trial() else { return trials };
+                let Some(asked) = search.next_load() else { return trials };
+                let TimedLoad { load, duration, .. } = asked;
                 assert!(trials < 1_000, "no end: {search:?}");
                 if load > self.tester {
-                    search.record_invalid(load, Some(self.tester));
+                    search.record(asked, Outcome::Undecided { reached: Some(self.tester) });
                     continue;
                 }
                 let excess = load.saturating_sub(self.capacity) as f64 * duration.as_secs_f64();
-                search.record(
-                    load,
-                    Tried {
-                        duration,
-                        expected_frames: (load as f64 * duration.as_secs_f64()) as u64,
-                        lost_frames: (excess - self.buffer as f64).max(0.0).ceil() as u64,
-                    },
-                );
+                let tried = Tried {
+                    duration,
+                    expected_frames: (load as f64 * duration.as_secs_f64()) as u64,
+                    lost_frames: (excess - self.buffer as f64).max(0.0).ceil() as u64,
+                };
+                search.record(asked, Outcome::Measured(tried));
             }
             unreachable!()
         }
