@@ -1,6 +1,6 @@
 //! What a simulated device is, and the simplest one: a patch cable.
 
-use crate::{Frame, Lines};
+use crate::{Counter, Frame, Lines};
 use std::collections::VecDeque;
 use trial::{DeviceAction, PortId};
 use units::Instant;
@@ -26,6 +26,11 @@ pub trait DeviceUnderTest {
     /// (store and forward), or so many bytes (cut through). Asked once. On a half-duplex link
     /// frames are always whole.
     fn hears_after_bytes(&self) -> Option<u32> {
+        None
+    }
+
+    /// One of the counters that the device shows; `None` for one that it does not have.
+    fn counter(&self, _port: PortId, _counter: Counter) -> Option<u64> {
         None
     }
 
@@ -56,6 +61,9 @@ impl DeviceUnderTest for Box<dyn DeviceUnderTest> {
     }
     fn poll_timeout(&self) -> Option<Instant> {
         (**self).poll_timeout()
+    }
+    fn counter(&self, port: PortId, counter: Counter) -> Option<u64> {
+        (**self).counter(port, counter)
     }
     fn act(&mut self, now: Instant, action: &DeviceAction) -> Option<Instant> {
         (**self).act(now, action)

@@ -1,6 +1,6 @@
 //! Impairments: a rule decides what becomes of each frame before the device gets it.
 
-use crate::{Departing, DeviceUnderTest, Frame, Lines, device::partner};
+use crate::{Counter, Departing, DeviceUnderTest, Frame, Lines, device::partner};
 use std::collections::BTreeMap;
 use trial::{DeviceAction, PortId};
 use units::{Duration, Instant};
@@ -106,6 +106,10 @@ impl<D: DeviceUnderTest, R: Rule> DeviceUnderTest for Impaired<D, R> {
 
     fn hears_after_bytes(&self) -> Option<u32> {
         self.device.hears_after_bytes()
+    }
+
+    fn counter(&self, port: PortId, counter: Counter) -> Option<u64> {
+        self.device.counter(port, counter)
     }
 
     fn act(&mut self, now: Instant, action: &DeviceAction) -> Option<Instant> {

@@ -12,6 +12,7 @@
 //! [`Impaired`] by [`Rule`]s around it. Same seed, same bytes, same result.
 
 mod closed_form;
+mod composed;
 mod device;
 mod frame;
 mod impair;
@@ -25,6 +26,11 @@ mod store_and_forward;
 mod tester;
 
 pub use closed_form::{ClosedForm, Law, Offered, Response, laws};
+pub use composed::{
+    Addresses, Card, Composed, Cost, Counter, Cpu, CpuServers, Description, DescriptionError,
+    Filter, FilterAction, FilterRule, Impair, Interface, Learning, Misbehaviour, PORTS_MAX, Pauses,
+    Processor, Protocol, Queue, Reset, Routes, StaticRoute, Table, TesterLimits,
+};
 pub use device::{Departing, DeviceUnderTest, Patch};
 pub use frame::Frame;
 pub use impair::{Fate, Impaired, Rule};

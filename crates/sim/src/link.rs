@@ -4,11 +4,6 @@ use crate::Frame;
 use std::collections::VecDeque;
 use units::{Duration, FrameSize, Instant, LineRate};
 
-/// Preamble and start-of-frame delimiter, and the minimum gap of 96 bit times (IEEE 802.3
-/// clauses 3.1.1 and 4.4.2).
-const PREAMBLE_BYTES: u64 = 8;
-const GAP_BYTES: u64 = 12;
-
 /// How fast the sender of a direction is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
@@ -28,7 +23,7 @@ impl Pace {
             (byte_ps * rate.bps() == 8_000_000_000_000).then_some(byte_ps)
         });
         let mut pace = Pace { rate, byte_ps, gap: Duration::ZERO };
-        pace.gap = pace.time_of(GAP_BYTES).max(min_gap);
+        pace.gap = pace.time_of(FrameSize::GAP_BYTES.into()).max(min_gap);
         pace
     }
 
@@ -55,7 +50,7 @@ impl Pace {
     /// From a frame's first bit to the next one's, at least.
     #[inline]
     pub(crate) fn period(&self, size: FrameSize) -> Duration {
-        self.time_of(u64::from(size.bytes()) + PREAMBLE_BYTES) + self.gap
+        self.time_of((size.bytes() + FrameSize::PREAMBLE_BYTES).into()) + self.gap
     }
 }
 

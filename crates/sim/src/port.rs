@@ -3,11 +3,13 @@
 use crate::Frame;
 use crate::link::{Link, Pace};
 use crate::medium::{Medium, Way};
+use serde::{Deserialize, Serialize};
 use trial::{PortDescription, PortId};
 use units::{Duration, Instant, LineRate};
 
 /// Whether both ends may send at once.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Duplex {
     /// They may.
     #[default]

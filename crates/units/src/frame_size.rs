@@ -5,10 +5,6 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 const FCS_BYTES: u32 = 4;
-/// Preamble and start-of-frame delimiter.
-const PREAMBLE_BYTES: u32 = 8;
-/// The minimum legal inter-frame gap: 96 bit times.
-const GAP_BYTES: u32 = 12;
 
 /// Octets of a frame from the first after the preamble through the end of the FCS
 /// (RFC 1242 section 3.5). A "64-byte frame" is 60 bytes handed to an interface and 4 of FCS.
@@ -19,6 +15,10 @@ pub struct FrameSize(u32);
 impl FrameSize {
     /// The smallest Ethernet frame.
     pub const MIN_ETHERNET: FrameSize = FrameSize(64);
+    /// Preamble and start-of-frame delimiter, in bytes of the medium.
+    pub const PREAMBLE_BYTES: u32 = 8;
+    /// The minimum legal inter-frame gap of 96 bit times, in bytes of the medium.
+    pub const GAP_BYTES: u32 = 12;
     /// The largest untagged Ethernet frame without jumbo support.
     pub const MAX_ETHERNET: FrameSize = FrameSize(1518);
     /// RFC 2544 section 9.1: the sizes to be used on Ethernet.
@@ -50,7 +50,7 @@ impl FrameSize {
     }
     /// Bytes of medium that the frame takes: with preamble and the minimum gap.
     pub const fn bytes_on_medium(self) -> u32 {
-        self.0 + PREAMBLE_BYTES + GAP_BYTES
+        self.0 + Self::PREAMBLE_BYTES + Self::GAP_BYTES
     }
     /// Time from one frame's start to the next at the minimum legal gap.
     pub fn time_at_line_rate(self, line: LineRate) -> Duration {

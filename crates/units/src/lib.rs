@@ -8,6 +8,7 @@
 
 mod frame_size;
 mod rate;
+pub mod text;
 mod time;
 
 pub use frame_size::FrameSize;

@@ -1,0 +1,31 @@
+//! Devices composed of a few mechanisms with physical meaning, one a file: queues with limited
+//! room, processors that frames cost time (on cards, on the bus, in the middle), tables with
+//! limits, counters, misbehaviours. They really speak: a frame is looked at, and rewritten, as a
+//! router or a bridge does it.
+
+mod addresses;
+mod bridge;
+mod buffer;
+mod counters;
+mod description;
+mod device;
+mod filter;
+mod forwarding;
+mod misbehaviour;
+mod neighbours;
+mod output;
+mod pipeline;
+mod router;
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use addresses::{Addresses, Interface, StaticRoute};
+pub use counters::Counter;
+pub use description::{
+    Card, Cost, Cpu, Description, DescriptionError, Filter, Impair, Learning, Misbehaviour,
+    PORTS_MAX, Pauses, Processor, Protocol, Queue, Reset, Routes, Servers as CpuServers, Table,
+    TesterLimits,
+};
+pub use device::Composed;
+pub use filter::{FilterAction, FilterRule};

@@ -1,0 +1,546 @@
+//! A device described by its mechanisms, as a TOML file has it; `docs/devices.md` explains every
+//! key with an example.
+
+use super::counters::Counter;
+use super::filter::FilterRule;
+use crate::Duplex;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use thiserror::Error;
+use units::text::{BitRate, Share, Span};
+
+/// Ports at most.
+pub const PORTS_MAX: usize = 64;
+
+/// What a device has a path for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// With ARP and RIP.
+    Ipv4,
+    /// With neighbour discovery.
+    Ipv6,
+    /// DECnet Phase IV.
+    Decnet,
+    /// AppleTalk Phase 2.
+    Appletalk,
+    /// Novell IPX.
+    Ipx,
+    /// Everything that is not routed.
+    Bridged,
+}
+
+/// A device. Every key may be left out; then a mechanism is not there, costs nothing, or has no
+/// limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Description {
+    /// How many; 2.
+    pub ports: usize,
+    /// Of every link; 1G.
+    pub line_rate: BitRate,
+    /// Of every link; full.
+    pub duplex: Duplex,
+    /// One way, between tester and device.
+    pub propagation: Span,
+    /// Protocols that it routes; frames of others are bridged, or not forwarded.
+    pub route: Vec<Protocol>,
+    /// Whether it bridges. A device that neither routes nor bridges joins its ports in pairs
+    /// (0 and 1, 2 and 3, ...), whatever is in the frames.
+    pub bridge: bool,
+    /// Forwards a frame when so many of its bytes are in, instead of storing it whole.
+    pub cut_through_bytes: Option<u32>,
+    /// Longer frames are giants, and dropped; 1518 where it routes or bridges.
+    pub max_frame_bytes: Option<u32>,
+    /// Constant delay after all service.
+    pub delay: Span,
+    /// And a random one on top of it, up to so much; frames stay in order.
+    pub delay_varies_by: Span,
+    /// Of each port, before the first processor.
+    pub input: Queue,
+    /// Of each port, before its link.
+    pub output: Queue,
+    /// Interface cards with a processor each.
+    pub card: Option<Card>,
+    /// What joins the cards.
+    pub bus: Option<Processor>,
+    /// The central processor.
+    pub cpu: Option<Cpu>,
+    /// Filters on IPv4.
+    pub filter: Filter,
+    /// The bridge's table.
+    pub learning: Learning,
+    /// ARP, neighbour discovery and AARP caches and DECnet adjacencies, each.
+    pub neighbours: Table,
+    /// Routes learned from routing updates.
+    pub routes: Routes,
+    /// The counters that it shows; all where left out.
+    pub counters: Option<Vec<Counter>>,
+    /// What it does wrong.
+    pub misbehaviour: Misbehaviour,
+    /// Faults injected before it, each exactly every Nth frame.
+    pub impair: Impair,
+    /// How long resets take; without it there are none.
+    pub reset: Option<Reset>,
+    /// Limits of the tester's own, to see what a weak tester reports.
+    pub tester: TesterLimits,
+    /// Of everything random in the device.
+    pub seed: u64,
+}
+
+impl Default for Description {
+    fn default() -> Self {
+        Description {
+            ports: 2,
+            line_rate: BitRate(1_000_000_000),
+            duplex: Duplex::Full,
+            propagation: Span::default(),
+            route: vec![],
+            bridge: false,
+            cut_through_bytes: None,
+            max_frame_bytes: None,
+            delay: Span::default(),
+            delay_varies_by: Span::default(),
+            input: Queue::default(),
+            output: Queue::default(),
+            card: None,
+            bus: None,
+            cpu: None,
+            filter: Filter::default(),
+            learning: Learning::default(),
+            neighbours: Table::default(),
+            routes: Routes::default(),
+            counters: None,
+            misbehaviour: Misbehaviour::default(),
+            impair: Impair::default(),
+            reset: None,
+            tester: TesterLimits::default(),
+            seed: 0,
+        }
+    }
+}
+
+/// Room for frames that wait, the one in service or on the link not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Queue {
+    /// At most so many frames.
+    pub frames: Option<u64>,
+    /// At most so many bytes, FCS included.
+    pub bytes: Option<u64>,
+}
+
+/// The time that a frame takes a processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Cost {
+    /// Whatever its size.
+    pub per_frame: Span,
+    /// And for each byte, FCS included.
+    pub per_byte: Span,
+    /// At once when it comes, before all other work, and even if it is then dropped for want of
+    /// room.
+    pub receive: Span,
+}
+
+/// A processor's pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Pauses {
+    /// From the start of one to the start of the next.
+    pub every: Span,
+    /// How long it lasts.
+    pub lasts: Span,
+}
+
+/// A processor that all frames pass.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Processor {
+    /// Of a frame.
+    pub cost: Cost,
+    /// Of frames of a protocol, where it is another.
+    pub protocols: BTreeMap<Protocol, Cost>,
+    /// For each port that frames come from, where this is not the first processor (that has the
+    /// device's `input`).
+    pub queue: Queue,
+    /// Housekeeping, routing updates.
+    pub stall: Option<Pauses>,
+}
+
+/// The central processor, or several.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Cpu {
+    /// What frames cost.
+    pub cost: Cost,
+    /// Of frames of a protocol, where it is another.
+    pub protocols: BTreeMap<Protocol, Cost>,
+    /// As for every processor.
+    pub queue: Queue,
+    /// As for every processor.
+    pub stall: Option<Pauses>,
+    /// One for all, or one for each port that frames come from.
+    pub servers: Servers,
+}
+
+/// How many central processors there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Servers {
+    /// One for all ports.
+    #[default]
+    Shared,
+    /// One for each port that frames come from.
+    PerPort,
+}
+
+/// Interface cards.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Card {
+    /// Neighbouring ports on a card; 1.
+    pub ports: usize,
+    /// Whether frames between ports of one card pass neither bus nor central processor.
+    pub local: bool,
+    /// What a frame costs that comes in.
+    pub input: Cost,
+    /// Of a protocol, where it is another.
+    pub protocols: BTreeMap<Protocol, Cost>,
+    /// What a frame costs that goes out.
+    pub output: Cost,
+    /// Of frames that wait to go out, for each port.
+    pub queue: Queue,
+    /// As for every processor.
+    pub stall: Option<Pauses>,
+}
+
+impl Default for Card {
+    fn default() -> Self {
+        Card {
+            ports: 1,
+            local: false,
+            input: Cost::default(),
+            protocols: BTreeMap::new(),
+            output: Cost::default(),
+            queue: Queue::default(),
+            stall: None,
+        }
+    }
+}
+
+/// Filters, looked at by the central processor, or by the card that decides by itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Filter {
+    /// The list: the first rule that matches decides; what none matches is dropped. Without rules
+    /// everything passes.
+    pub rules: Vec<FilterRule>,
+    /// Rules that the device has room for.
+    pub room: Option<u64>,
+    /// What having any rules costs for each frame.
+    pub per_frame: Span,
+    /// And each rule that is looked at.
+    pub per_rule: Span,
+}
+
+/// A bridge's table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Learning {
+    /// Addresses at most.
+    pub entries: Option<u64>,
+    /// After which time without a frame an address is forgotten; never where left out.
+    pub ageing: Option<Span>,
+    /// Hash buckets; where left out every address finds its place.
+    pub buckets: Option<u64>,
+    /// Places in a bucket; 1.
+    pub places: Option<u64>,
+}
+
+/// A table of neighbours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Table {
+    /// At most.
+    pub entries: Option<u64>,
+    /// After which time an entry is forgotten unless it is refreshed; never where left out.
+    pub ageing: Option<Span>,
+}
+
+/// The table of learned routes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Routes {
+    /// At most.
+    pub entries: Option<u64>,
+}
+
+/// What a device does wrong.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Misbehaviour {
+    /// A runt on its link makes it switch off the port.
+    pub disables_port_on_runt: bool,
+    /// When flooded it drops longer frames than this.
+    pub flooded_drops_over_bytes: Option<u32>,
+    /// It counts as flooded while so many frames of a port wait; 1.
+    pub flooded_at_frames: Option<u64>,
+    /// It crashes when more frames than this come in within a second, all ports together.
+    pub crashes_above_fps: Option<u64>,
+    /// How long it is down then; for ever where left out.
+    pub reboots_in: Option<Span>,
+    /// It counts a bad FCS as an alignment error.
+    pub crc_as_alignment: bool,
+    /// It does not answer for itself (ARP, echo) while so many frames of a port wait.
+    pub unreachable_at_frames: Option<u64>,
+}
+
+/// Faults injected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Impair {
+    /// Exactly every Nth frame is dropped.
+    pub drop_every: Option<u64>,
+    /// Exactly every Nth frame comes twice.
+    pub duplicate_every: Option<u64>,
+    /// Exactly every Nth frame is held back by `reorder-by`.
+    pub reorder_every: Option<u64>,
+    /// See `reorder-every`; 1 ms.
+    pub reorder_by: Option<Span>,
+    /// Exactly every Nth frame has a bit turned over, with an FCS that fits.
+    pub corrupt_every: Option<u64>,
+    /// Each frame is lost with this probability.
+    pub loss: Option<Share>,
+}
+
+/// How long resets take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Reset {
+    /// Of the software.
+    pub restart: Span,
+    /// From link up until frames pass.
+    pub link_recovery: Span,
+}
+
+/// Limits of the tester's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct TesterLimits {
+    /// Frames a second and port.
+    pub frames_per_second: Option<u64>,
+    /// The shortest gap that it can send with.
+    pub min_gap: Span,
+    /// Its clock runs fast by so many parts in a million.
+    pub clock_error_ppm: i32,
+    /// Its clock tells times apart no finer.
+    pub timestamp_resolution: Span,
+}
+
+/// What is wrong with a description.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{what}; {remedy}")]
+pub struct DescriptionError {
+    /// The key, and why its value cannot be.
+    pub what: String,
+    /// What to write instead.
+    pub remedy: String,
+}
+
+impl Description {
+    /// Reads and checks the text of a file.
+    pub fn from_toml(text: &str) -> Result<Self, DescriptionError> {
+        let description: Description = toml::from_str(text).map_err(|error| DescriptionError {
+            what: error.to_string().trim_end().to_string(),
+            remedy: "docs/devices.md explains every key".into(),
+        })?;
+        description.check()?;
+        Ok(description)
+    }
+
+    /// Finds values that no device can have.
+    pub fn check(&self) -> Result<(), DescriptionError> {
+        check::check(self)
+    }
+
+    /// Whether frames are looked at, or ports just joined in pairs.
+    pub(crate) fn joins_pairs(&self) -> bool {
+        self.route.is_empty() && !self.bridge
+    }
+}
+
+mod check {
+    use super::*;
+    use units::Duration;
+
+    type Checked = Result<(), DescriptionError>;
+
+    fn wrong<T: std::fmt::Display>(key: &str, value: T, remedy: &str) -> Checked {
+        let what = format!("`{key} = {value}` is impossible");
+        Err(DescriptionError { what, remedy: remedy.into() })
+    }
+
+    /// A count that must be 1 or more where it is given.
+    fn at_least_one(key: &str, value: Option<u64>) -> Checked {
+        match value {
+            Some(0) => wrong(key, 0, "write 1 or more, or leave it out"),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn check(device: &Description) -> Checked {
+        if !(2..=PORTS_MAX).contains(&device.ports) {
+            return wrong("ports", device.ports, "write 2 to 64");
+        }
+        if !(10_000..=800_000_000_000).contains(&device.line_rate.0) {
+            return wrong("line-rate", device.line_rate, "write 10k to 800G bits a second");
+        }
+        if device.joins_pairs() && device.ports % 2 == 1 {
+            return wrong("ports", device.ports, "ports are joined in pairs: write an even number");
+        }
+        if device.route.contains(&Protocol::Bridged) {
+            return wrong("route", "[\"bridged\"]", "write `bridge = true` instead");
+        }
+        if let Some(bytes) = device.cut_through_bytes.filter(|bytes| *bytes < 14) {
+            let remedy = "write 14 or more: the header must be in before it can be read";
+            return wrong("cut-through-bytes", bytes, remedy);
+        }
+        if device.cut_through_bytes.is_some() && device.duplex == Duplex::Half {
+            let remedy = "leave it out: on a half-duplex link a frame may yet collide";
+            return wrong("cut-through-bytes", device.cut_through_bytes.unwrap_or(0), remedy);
+        }
+        if let Some(bytes) = device.max_frame_bytes.filter(|bytes| *bytes < 64) {
+            return wrong("max-frame-bytes", bytes, "write 64 or more");
+        }
+        check_processors(device)?;
+        check_tables(device)?;
+        check_misbehaviour(device)?;
+        check_tester(&device.tester)
+    }
+
+    fn check_processors(device: &Description) -> Checked {
+        if let Some(card) = &device.card {
+            if card.ports == 0 || card.ports > device.ports {
+                return wrong("card.ports", card.ports, "write 1 up to the number of ports");
+            }
+            check_stall("card.stall", card.stall)?;
+        }
+        if let Some(bus) = &device.bus {
+            check_stall("bus.stall", bus.stall)?;
+        }
+        if let Some(cpu) = &device.cpu {
+            check_stall("cpu.stall", cpu.stall)?;
+        }
+        at_least_one("output.frames", device.output.frames)?;
+        let longest = device.max_frame_bytes.unwrap_or(1_518).into();
+        let queues = [("input", device.input), ("output", device.output)];
+        for (name, queue) in queues {
+            if let Some(bytes) = queue.bytes.filter(|bytes| *bytes > 0 && *bytes < longest) {
+                let remedy = format!("no frame of {longest} bytes fits: write at least as many");
+                return wrong(&format!("{name}.bytes"), bytes, &remedy);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_stall(key: &str, stall: Option<Pauses>) -> Checked {
+        let Some(Pauses { every, lasts }) = stall else { return Ok(()) };
+        if every.0 == Duration::ZERO {
+            return wrong(&format!("{key}.every"), every, "write a time above zero");
+        }
+        if lasts.0 >= every.0 {
+            let remedy = format!("it must be shorter than `every` ({every}), or nothing is done");
+            return wrong(&format!("{key}.lasts"), lasts, &remedy);
+        }
+        Ok(())
+    }
+
+    fn check_tables(device: &Description) -> Checked {
+        at_least_one("learning.entries", device.learning.entries)?;
+        at_least_one("learning.buckets", device.learning.buckets)?;
+        at_least_one("learning.places", device.learning.places)?;
+        if let Some(buckets) = device.learning.buckets.filter(|buckets| *buckets > 1 << 24) {
+            return wrong("learning.buckets", buckets, "write 16777216 or fewer");
+        }
+        at_least_one("neighbours.entries", device.neighbours.entries)?;
+        let rules = device.filter.rules.len() as u64;
+        if let Some(room) = device.filter.room.filter(|room| *room < rules) {
+            let remedy = format!("there are {rules} rules: make room for them or take some out");
+            return wrong("filter.room", room, &remedy);
+        }
+        Ok(())
+    }
+
+    fn check_misbehaviour(device: &Description) -> Checked {
+        let impair = &device.impair;
+        at_least_one("impair.drop-every", impair.drop_every)?;
+        at_least_one("impair.duplicate-every", impair.duplicate_every)?;
+        at_least_one("impair.reorder-every", impair.reorder_every)?;
+        at_least_one("impair.corrupt-every", impair.corrupt_every)?;
+        at_least_one("misbehaviour.crashes-above-fps", device.misbehaviour.crashes_above_fps)
+    }
+
+    fn check_tester(tester: &TesterLimits) -> Checked {
+        at_least_one("tester.frames-per-second", tester.frames_per_second)?;
+        if !(-100_000..=100_000).contains(&tester.clock_error_ppm) {
+            let remedy = "write -100000 to 100000: a tenth is no clock error any more";
+            return wrong("tester.clock-error-ppm", tester.clock_error_ppm, remedy);
+        }
+        if tester.timestamp_resolution.0 > Duration::from_secs(1) {
+            let remedy = "write a second or less";
+            return wrong("tester.timestamp-resolution", tester.timestamp_resolution, remedy);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        Description::from_toml(text).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn every_key_survives_being_written() {
+        let text = "ports = 4\nline-rate = \"10M\"\nduplex = \"half\"\nroute = [\"ipv4\", \"decnet\"]\n\
+                    bridge = true\ncounters = [\"in-frames\", \"crc-errors\"]\n\
+                    [input]\nframes = 20\n[card]\nports = 2\ninput = { per-frame = \"64us\" }\n\
+                    [cpu]\nservers = \"per-port\"\ncost = { per-frame = \"100us\", receive = \"9us\" }\n\
+                    [cpu.protocols.decnet]\nper-frame = \"1ms\"\n\
+                    [cpu.stall]\nevery = \"1s\"\nlasts = \"5ms\"\n\
+                    [[filter.rules]]\nfrom = \"192.32.100.1\"\nto = \"192.32.200.1\"\n";
+        let description = Description::from_toml(text).unwrap();
+        let again = toml::to_string(&description).unwrap();
+        assert_eq!(Description::from_toml(&again), Ok(description), "{again}");
+    }
+
+    #[test]
+    fn impossible_values_are_named_with_their_remedy() {
+        for (text, key, remedy) in [
+            ("ports = 1", "`ports = 1`", "2 to 64"),
+            ("ports = 3", "`ports = 3`", "even number"),
+            ("line-rate = \"1k\"", "line-rate", "10k to 800G"),
+            ("[output]\nframes = 0", "`output.frames = 0`", "1 or more"),
+            ("[input]\nbytes = 100", "`input.bytes = 100`", "1518"),
+            ("[cpu.stall]\nevery = \"0s\"\nlasts = \"0s\"", "cpu.stall.every", "above zero"),
+            ("[cpu.stall]\nevery = \"1s\"\nlasts = \"2s\"", "cpu.stall.lasts", "shorter"),
+            ("[card]\nports = 0", "card.ports", "number of ports"),
+            ("cut-through-bytes = 6", "cut-through-bytes", "14 or more"),
+            ("[learning]\nentries = 0", "learning.entries", "1 or more"),
+            ("[impair]\ndrop-every = 0", "impair.drop-every", "1 or more"),
+            ("[tester]\nclock-error-ppm = 1000000", "clock-error-ppm", "-100000"),
+            ("[filter]\nroom = 0\n[[filter.rules]]\n", "filter.room", "make room"),
+            // What the reader of the file refuses: it shows the line.
+            ("[input]\nframes = -5", "frames = -5", "docs/devices.md"),
+            ("line-rate = 0", "line-rate = 0", "docs/devices.md"),
+            ("delay = \"-1us\"", "delay = \"-1us\"", "docs/devices.md"),
+            ("quene = 3", "unknown field `quene`", "docs/devices.md"),
+        ] {
+            let refusal = refusal(text);
+            assert!(refusal.contains(key) && refusal.contains(remedy), "{text}: {refusal}");
+        }
+    }
+}

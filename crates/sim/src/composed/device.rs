@@ -1,0 +1,285 @@
+//! A composed device, put together from its description.
+
+use super::addresses::Addresses;
+use super::bridge::{LearningTable, Lookup};
+use super::counters::{Counter, Counters};
+use super::description::{Description, DescriptionError, Learning, Protocol, Table};
+use super::forwarding::Forwarding;
+use super::misbehaviour::Health;
+use super::neighbours::TableLimits;
+use super::output::Outputs;
+use super::pipeline::{Handed, Job, Pipeline, Step, room_of};
+use super::router::{self, Router, RouterLimits};
+use crate::{Departing, DeviceUnderTest, Frame, Lines};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use trial::PortId;
+use units::{Duration, FrameSize, Instant};
+use wire::ethernet::EtherType;
+
+/// A device composed of its mechanisms.
+///
+/// A frame is checked and counted by its port, finds room or not, is decided over (and rewritten)
+/// as it is taken in, passes the processors on its way, and waits at its output for the link.
+#[derive(Clone, Debug)]
+pub struct Composed {
+    forwarding: Forwarding,
+    pipeline: Pipeline,
+    outputs: Outputs,
+    health: Health,
+    counters: Vec<Counters>,
+    shown: Vec<Counter>,
+    cut_through_bytes: Option<u32>,
+    max_frame_bytes: u32,
+    joins_pairs: bool,
+    delay: Duration,
+    delay_varies_by: Duration,
+    random: Xoshiro256PlusPlus,
+    /// When something happens by itself.
+    wakes_at: Instant,
+}
+
+/// The largest untagged frame, and what a VLAN tag adds to it.
+const MAX_FRAME_BYTES: u32 = FrameSize::MAX_ETHERNET.bytes();
+const TAG_BYTES: u32 = 4;
+
+impl Composed {
+    /// A device with these addresses, one interface a port.
+    ///
+    /// # Errors
+    /// Where the description is impossible, or has other ports than the addresses.
+    pub fn new(device: &Description, addresses: &Addresses) -> Result<Self, DescriptionError> {
+        device.check()?;
+        if addresses.interfaces.len() != device.ports {
+            let interfaces = addresses.interfaces.len();
+            return Err(DescriptionError {
+                what: format!("{interfaces} interfaces for {} ports", device.ports),
+                remedy: "give one interface a port".into(),
+            });
+        }
+        let joins_pairs = device.joins_pairs();
+        let largest = if joins_pairs { u32::MAX } else { MAX_FRAME_BYTES };
+        Ok(Composed {
+            forwarding: forwarding_of(device, addresses),
+            pipeline: Pipeline::new(device),
+            outputs: Outputs::new(device.ports, room_of(device.output)),
+            health: Health::new(device.misbehaviour.clone()),
+            counters: vec![Counters::default(); device.ports],
+            shown: device.counters.clone().unwrap_or_else(|| Counter::ALL.to_vec()),
+            cut_through_bytes: device.cut_through_bytes,
+            max_frame_bytes: device.max_frame_bytes.unwrap_or(largest),
+            joins_pairs,
+            delay: device.delay.0,
+            delay_varies_by: device.delay_varies_by.0,
+            random: Xoshiro256PlusPlus::seed_from_u64(device.seed),
+            wakes_at: Instant::FAR_FUTURE,
+        })
+    }
+
+    /// What really happened at a port, whether the device shows it or not.
+    pub fn truth(&self, port: PortId, counter: Counter) -> u64 {
+        self.counters.get(usize::from(port.0)).map_or(0, |counters| counters.get(counter))
+    }
+
+    fn count(&mut self, port: PortId, counter: Counter) {
+        self.counters[usize::from(port.0)].add(counter, 1);
+    }
+
+    /// What the port's MAC thinks of a frame: `None` for a good one.
+    #[inline]
+    fn fault_of(&self, frame: &Frame) -> Option<Counter> {
+        let size = frame.size().bytes();
+        if size < FrameSize::MIN_ETHERNET.bytes() && !self.joins_pairs {
+            return Some(Counter::Runts);
+        }
+        if frame.damaged {
+            let alignment = self.health.counts_crc_as_alignment();
+            return Some(if alignment { Counter::AlignmentErrors } else { Counter::CrcErrors });
+        }
+        if size > self.max_frame_bytes {
+            let tagged = frame
+                .get(12..14)
+                .is_some_and(|field| EtherType(u16::from_be_bytes([field[0], field[1]])).is_vlan());
+            return (size > self.max_frame_bytes + TAG_BYTES || !tagged).then_some(Counter::Giants);
+        }
+        None
+    }
+
+    /// Takes in a good frame, if there is room.
+    #[inline]
+    fn take_in(&mut self, now: Instant, port: PortId, mut frame: Frame) {
+        let size_bytes = u64::from(frame.size().bytes());
+        let protocol = match self.joins_pairs {
+            true => Protocol::Bridged,
+            false => router::protocol_of_frame(&frame).unwrap_or(Protocol::Bridged),
+        };
+        let (room, waiting) = self.pipeline.admits(now, port, size_bytes, protocol);
+        if self.health.drops(size_bytes, waiting) {
+            return self.count(port, Counter::Misbehaved);
+        }
+        if !room {
+            return self.count(port, Counter::InDiscards);
+        }
+        let mut said = vec![];
+        let decision = self.forwarding.decide(now, port, &mut frame, &mut said);
+        if let Some(why) = decision.dropped {
+            self.count(port, why);
+        }
+        if self.health.is_unreachable(waiting) {
+            said.clear();
+        }
+        let step = self.pipeline.first();
+        let (to, protocol, rules) = (decision.to, decision.protocol, decision.rules);
+        self.pass_on(now, Job { frame, from: port, to, protocol, rules, said, step });
+    }
+
+    /// Lets a frame go on from one processor to the next, and at last to its outputs.
+    #[inline]
+    fn pass_on(&mut self, now: Instant, mut job: Job) {
+        if job.step >= Step::CardOut || self.pipeline.first() == Step::Output {
+            for (port, frame) in std::mem::take(&mut job.said) {
+                let (to, said) = (1 << port.0, vec![]);
+                let (protocol, rules) = (job.protocol, 0);
+                let step = Step::CardOut;
+                self.pass_on(now, Job { frame, from: port, to, protocol, rules, said, step });
+            }
+        }
+        match self.pipeline.hand_on(now, job) {
+            Handed::Taken => {}
+            Handed::Refused(job) => self.count(job.from, Counter::InDiscards),
+            Handed::Done(job) => self.put_out(now, job),
+        }
+    }
+
+    #[inline]
+    fn put_out(&mut self, now: Instant, mut job: Job) {
+        for (port, frame) in std::mem::take(&mut job.said) {
+            self.put_out_at(now, port, frame);
+        }
+        let mut to = job.to;
+        while to != 0 {
+            let port = PortId(to.trailing_zeros() as u16);
+            to &= to - 1;
+            // The last copy is the frame itself.
+            let frame = if to == 0 { std::mem::take(&mut job.frame) } else { job.frame.clone() };
+            self.put_out_at(now, port, frame);
+        }
+    }
+
+    #[inline]
+    fn put_out_at(&mut self, now: Instant, port: PortId, frame: Frame) {
+        let index = usize::from(port.0);
+        let mut ready = now + self.delay;
+        if self.delay_varies_by > Duration::ZERO {
+            let part = self.random.next_u64() % (self.delay_varies_by.as_ps() + 1);
+            ready = (ready + Duration::from_ps(part)).max(self.outputs.last_ready(index));
+        }
+        if self.health.is_disabled(port) || !self.outputs.push(index, ready, frame) {
+            self.count(port, Counter::OutDiscards);
+        }
+    }
+
+    /// Ends all service that is over by `now`.
+    #[inline]
+    fn advance(&mut self, now: Instant) {
+        while let Some((done, job)) = self.pipeline.finish(now) {
+            self.pass_on(done, job);
+        }
+    }
+
+    /// Forgets everything, as when it loses its power.
+    fn crash(&mut self) {
+        self.pipeline.clear();
+        self.outputs.clear();
+        self.forwarding.clear();
+    }
+}
+
+impl DeviceUnderTest for Composed {
+    fn handle_frame(&mut self, now: Instant, port: PortId, frame: Frame) {
+        self.advance(now);
+        if usize::from(port.0) >= self.counters.len() || self.health.is_down(now) {
+            return;
+        }
+        if self.health.crashes(now) {
+            self.count(port, Counter::Misbehaved);
+            return self.crash();
+        }
+        if let Some(fault) = self.fault_of(&frame) {
+            if fault == Counter::Runts {
+                self.health.runt(port);
+            }
+            return self.count(port, fault);
+        }
+        if self.health.is_disabled(port) {
+            return self.count(port, Counter::Misbehaved);
+        }
+        let counters = &mut self.counters[usize::from(port.0)];
+        counters.add(Counter::InFrames, 1);
+        counters.add(Counter::InBytes, frame.size().bytes().into());
+        self.take_in(now, port, frame);
+    }
+
+    fn poll_output(&mut self, now: Instant, lines: &Lines<'_>) -> Option<Departing> {
+        self.advance(now);
+        match self.outputs.next(now, lines) {
+            Ok(departing) => {
+                let counters = &mut self.counters[usize::from(departing.port.0)];
+                counters.add(Counter::OutFrames, 1);
+                counters.add(Counter::OutBytes, departing.frame.size().bytes().into());
+                Some(departing)
+            }
+            Err(again) => {
+                self.wakes_at = again.min(self.pipeline.next_done());
+                None
+            }
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        (self.wakes_at < Instant::FAR_FUTURE).then_some(self.wakes_at)
+    }
+
+    fn hears_after_bytes(&self) -> Option<u32> {
+        self.cut_through_bytes
+    }
+
+    fn counter(&self, port: PortId, counter: Counter) -> Option<u64> {
+        self.shown.contains(&counter).then(|| self.truth(port, counter))
+    }
+}
+
+fn forwarding_of(device: &Description, addresses: &Addresses) -> Forwarding {
+    if device.joins_pairs() {
+        return Forwarding::Pairs;
+    }
+    let limits = RouterLimits {
+        neighbours: limits_of(device.neighbours),
+        routes: device.routes.entries.unwrap_or(u64::MAX),
+    };
+    let router = (!device.route.is_empty()).then(|| {
+        let rules = device.filter.rules.clone();
+        Box::new(Router::new(&device.route, addresses, &limits, rules))
+    });
+    Forwarding::Tables {
+        router,
+        bridge: device.bridge.then(|| table_of(device.learning)),
+        all_ports: u64::MAX >> (64 - device.ports),
+    }
+}
+
+fn table_of(learning: Learning) -> LearningTable {
+    let lookup = match learning.buckets {
+        Some(buckets) => Lookup::Hashed { buckets, places: learning.places.unwrap_or(1) },
+        None => Lookup::Exact,
+    };
+    let Learning { entries, ageing, .. } = learning;
+    LearningTable::new(limits_of(Table { entries, ageing }), lookup)
+}
+
+fn limits_of(table: Table) -> TableLimits {
+    TableLimits {
+        entries: table.entries.unwrap_or(u64::MAX),
+        ageing: table.ageing.map(|span| span.0),
+    }
+}

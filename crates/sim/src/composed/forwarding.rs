@@ -1,0 +1,83 @@
+//! Where a frame goes: by its addresses, or by the port it came in at.
+
+use super::bridge::LearningTable;
+use super::counters::Counter;
+use super::description::Protocol;
+use super::router::{Router, Verdict};
+use crate::Frame;
+use crate::device::partner;
+use trial::PortId;
+use units::Instant;
+use wire::ethernet::{self, MacAddr};
+
+/// What was decided of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Decision {
+    /// Ports where it leaves, a bit each; none where it is dropped or was for the device itself.
+    pub to: u64,
+    pub protocol: Protocol,
+    /// Filter rules looked at.
+    pub rules: u64,
+    /// Why it is dropped, if it is.
+    pub dropped: Option<Counter>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Forwarding {
+    /// Ports are joined in pairs.
+    Pairs,
+    /// By addresses: what is the router's business is routed, the rest bridged.
+    Tables { router: Option<Box<Router>>, bridge: Option<LearningTable>, all_ports: u64 },
+}
+
+/// A bridge forwards nothing that is sent to these (IEEE 802.1D clause 7.12.6):
+/// 01-80-C2-00-00-00 to -0F.
+const RESERVED: u64 = 0x0180_c200_0000;
+
+impl Forwarding {
+    /// Decides over a frame, and rewrites it where it is routed.
+    #[inline]
+    pub(crate) fn decide(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        frame: &mut Frame,
+        said: &mut Vec<(PortId, Frame)>,
+    ) -> Decision {
+        let bridged = Decision { to: 0, protocol: Protocol::Bridged, rules: 0, dropped: None };
+        let Forwarding::Tables { router, bridge, all_ports } = self else {
+            return Decision { to: 1 << partner(port).0, ..bridged };
+        };
+        let routed = router.as_mut().and_then(|router| router.handle(now, port, frame, said));
+        if let Some((protocol, verdict)) = routed {
+            let none = Decision { protocol, ..bridged };
+            return match verdict {
+                Verdict::Forward { to, rules } => Decision { to: 1 << to.0, rules, ..none },
+                Verdict::Consumed => none,
+                Verdict::Dropped { why, rules } => Decision { rules, dropped: Some(why), ..none },
+            };
+        }
+        let not_forwarded = Decision { dropped: Some(Counter::NotForwarded), ..bridged };
+        let Some(table) = bridge else { return not_forwarded };
+        let Ok((header, _)) = ethernet::Repr::parse(frame) else { return not_forwarded };
+        table.learn(now, header.src, port);
+        match table.find(now, header.dst) {
+            _ if is_reserved(header.dst) => not_forwarded,
+            Some(to) if to == port => not_forwarded,
+            Some(to) => Decision { to: 1 << to.0, ..bridged },
+            None => Decision { to: *all_ports & !(1 << port.0), ..bridged },
+        }
+    }
+
+    /// Forgets everything learned.
+    pub(crate) fn clear(&mut self) {
+        if let Forwarding::Tables { router, bridge, .. } = self {
+            router.iter_mut().for_each(|router| router.clear());
+            bridge.iter_mut().for_each(LearningTable::clear);
+        }
+    }
+}
+
+fn is_reserved(mac: MacAddr) -> bool {
+    mac.to_u64() & !0xf == RESERVED
+}
