@@ -90,8 +90,12 @@ Examples:
     #[command(after_help = "\
 Examples:
   netanvil devices
+  netanvil devices router > my-router.toml
 ")]
-    Devices,
+    Devices {
+        /// Print the file of this simulated device
+        name: Option<String>,
+    },
     /// Print shell completions
     #[command(after_help = "\
 Examples:

@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Outcome {
     match command {
         Command::Clean(arguments) => command::clean::run(&arguments),
-        Command::Devices => command::devices::run(),
+        Command::Devices { name } => command::devices::run(name.as_deref()),
         Command::Completions(arguments) => command::completions::run(&arguments),
         Command::Man(arguments) => command::man::run(&arguments),
         Command::Doctor(arguments) => command::doctor::run(&arguments),

@@ -101,7 +101,7 @@ pub fn prepare(
         Subject::Between(ports) => between(ports, options, yes, stop),
         Subject::Simulated(name) => {
             let device = simulated::read(name)?;
-            Ok(simulate(device.build(name, options.line_rate)))
+            simulate(&device, name, options.line_rate)
         }
     }
 }
@@ -117,8 +117,8 @@ pub fn prepare_looped(
         Subject::Built(_) => virtual_pair(options.port_type, options, stop).map(Some),
         Subject::Between(_) => Ok(None),
         Subject::Simulated(name) => {
-            let device = simulated::read(name)?;
-            Ok(Some(simulate(device.looped(options.line_rate))))
+            let device = simulated::read(name)?.looped();
+            simulate(&device, "cable", options.line_rate).map(Some)
         }
     }
 }
@@ -168,15 +168,21 @@ pub fn prepare_cabled(
     Ok(setup)
 }
 
-fn simulate(simulated: simulated::Simulated) -> Setup {
-    Setup {
-        topology: topology::of_simulation(),
+fn simulate(device: &sim::Description, name: &str, line_rate: Option<BitRate>) -> Outcome<Setup> {
+    let simulated = simulated::build(device, name, line_rate)?;
+    let forwarding = if simulated.routes { Forwarding::Routed } else { Forwarding::Bridged };
+    let filters = match device.filter.rules.len() {
+        0 => String::new(),
+        rules => format!("{rules} rules"),
+    };
+    Ok(Setup {
+        topology: topology::of_simulation(device.ports, forwarding),
         device: simulated.name,
-        filters: String::new(),
+        filters,
         environment: host::describe(),
         tester: Box::new(simulated.tester),
         ground: Ground::Nothing,
-    }
+    })
 }
 
 fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) -> Outcome<Setup> {

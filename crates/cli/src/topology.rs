@@ -57,11 +57,11 @@ fn v6(address: IpAddr) -> Option<std::net::Ipv6Addr> {
     }
 }
 
-/// Two simulated ports: what the device does with addresses is nothing.
-pub fn of_simulation() -> Topology {
+/// The first two of so many simulated ports, by the test bed's plan.
+pub fn of_simulation(ports: usize, forwarding: Forwarding) -> Topology {
     let attach = |port: usize| {
         let addresses = testbed::PortAddresses::of_port(port);
-        let networks = |ipv6| destination_networks(port, 2, ipv6);
+        let networks = |ipv6| destination_networks(port, ports, ipv6);
         Attachment {
             port: PortId(port as u16),
             mac: MacAddr(testbed::tester_mac(port)),
@@ -75,19 +75,19 @@ pub fn of_simulation() -> Topology {
             legacy: LegacyAddresses::plan(PortId(port as u16)),
         }
     };
-    Topology { forwarding: Forwarding::Routed, ports: [attach(0), attach(1)] }
+    Topology { forwarding, ports: [attach(0), attach(1)] }
 }
 
 /// Interfaces with the user's addresses. Two gateways make a router, whose hardware addresses are
 /// asked for; none makes a bridge. With random destinations a router must have routes to
 /// [`destination_networks`] by way of the tester's addresses.
 pub fn of_interfaces(ports: &[OpenPort], options: &Options) -> Outcome<Topology> {
-    let mut topology = of_simulation();
-    topology.forwarding = match options.gateway.as_deref().map(<[IpAddr]>::len) {
+    let forwarding = match options.gateway.as_deref().map(<[IpAddr]>::len) {
         None => Forwarding::Bridged,
         Some(2) => Forwarding::Routed,
         Some(_) => return Err(Failure::new("--gateway needs two addresses, one for each port")),
     };
+    let mut topology = of_simulation(2, forwarding);
     for (index, port) in ports.iter().enumerate().take(2) {
         let attachment = &mut topology.ports[index];
         let mac = port.describe().mac.parse();

@@ -86,7 +86,7 @@ fn criteria_decide_the_exit_code() {
 #[test]
 fn a_tester_that_cannot_offer_the_load_ends_with_3() {
     let scratch = Scratch::new();
-    scratch.file("weak.toml", "tester-frames-per-second = 3\n");
+    scratch.file("weak.toml", "[tester]\nframes-per-second = 3\n");
     let ran = scratch
         .run("run --sim weak.toml --profile quick --sizes 64 --test loss --skip-selftest --out a")
         .expect(3);
@@ -98,7 +98,7 @@ fn a_tester_that_cannot_offer_the_load_ends_with_3() {
 #[test]
 fn a_weak_tester_is_never_taken_for_a_weak_device() {
     let scratch = Scratch::new();
-    scratch.file("weak.toml", "tester-frames-per-second = 50000\n");
+    scratch.file("weak.toml", "[tester]\nframes-per-second = 50000\n");
     let arguments = "run --sim weak.toml --profile quick --sizes 64 --test throughput --out a";
     scratch.run(arguments).expect(0);
     let found = &results(&scratch, "a")["throughput"][0]["throughput"];
@@ -184,7 +184,7 @@ fn an_interrupt_keeps_results_and_says_how_to_go_on() {
 #[test]
 fn a_saved_run_is_rendered_and_compared() {
     let scratch = Scratch::new();
-    scratch.file("fast.toml", "frames-per-second = 200000\nqueue-frames = 100\n");
+    scratch.file("fast.toml", "[input]\nframes = 100\n[cpu]\ncost = { per-frame = \"5us\" }\n");
     scratch.run(&format!("{SHORT} --out a")).expect(0);
     scratch.run(&format!("{SHORT} --out b --seed 2")).expect(0);
     scratch.run(&format!("{SHORT} --out c").replace("--sim router", "--sim fast.toml")).expect(0);

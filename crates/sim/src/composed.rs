@@ -6,6 +6,7 @@
 mod addresses;
 mod bridge;
 mod buffer;
+mod build;
 mod counters;
 mod description;
 mod device;
@@ -21,6 +22,7 @@ mod server;
 mod tests;
 
 pub use addresses::{Addresses, Interface, StaticRoute};
+pub use build::{BUILT_IN, BuiltIn};
 pub use counters::Counter;
 pub use description::{
     Card, Cost, Cpu, Description, DescriptionError, Filter, Impair, Learning, Misbehaviour,

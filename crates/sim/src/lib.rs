@@ -8,8 +8,10 @@
 //! * [`ClosedForm`] computes a trial's counts from a law (a capacity, a noise), for tests of
 //!   searches that run thousands of trials.
 //!
-//! Devices are put together: a [`StoreAndForward`] server or a plain [`Patch`] in the middle,
-//! [`Impaired`] by [`Rule`]s around it. Same seed, same bytes, same result.
+//! Devices are put together. A [`Composed`] one is made of what its [`Description`] says: queues,
+//! processors, tables, counters; a [`StoreAndForward`] server and a [`Patch`] are the simplest ones,
+//! that look at no frame. Each may be [`Impaired`] by [`Rule`]s around it. Same seed, same bytes,
+//! same result.
 
 mod closed_form;
 mod composed;
@@ -27,9 +29,9 @@ mod tester;
 
 pub use closed_form::{ClosedForm, Law, Offered, Response, laws};
 pub use composed::{
-    Addresses, Card, Composed, Cost, Counter, Cpu, CpuServers, Description, DescriptionError,
-    Filter, FilterAction, FilterRule, Impair, Interface, Learning, Misbehaviour, PORTS_MAX, Pauses,
-    Processor, Protocol, Queue, Reset, Routes, StaticRoute, Table, TesterLimits,
+    Addresses, BUILT_IN, BuiltIn, Card, Composed, Cost, Counter, Cpu, CpuServers, Description,
+    DescriptionError, Filter, FilterAction, FilterRule, Impair, Interface, Learning, Misbehaviour,
+    PORTS_MAX, Pauses, Processor, Protocol, Queue, Reset, Routes, StaticRoute, Table, TesterLimits,
 };
 pub use device::{Departing, DeviceUnderTest, Patch};
 pub use frame::Frame;

@@ -1,7 +1,7 @@
 //! `netanvil devices`: what can be built or simulated.
 
-use crate::failure::{Exit, Outcome};
-use crate::{output, simulated};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::output;
 
 const BUILT: &str = "\
 Built in network namespaces, joined to the tester by virtual links (--device):
@@ -28,17 +28,28 @@ Hardware (--ports IF,IF):
 const SIMULATED: &str = "Simulated, in virtual time (--sim NAME):\n";
 
 const SIMULATED_FILE: &str = "\
-  FILE.toml      any of these keys:
-                 line-rate  propagation  frames-per-second  rate  queue-frames  delay  shared
-                 drop-every  duplicate-every  reorder-every  reorder-by  corrupt-every  loss  seed
-                 restart  link-recovery  tester-frames-per-second
+  FILE.toml      one of your own: docs/devices.md explains every key, and `netanvil devices NAME`
+                 prints the file of a built-in one to begin with
 ";
 
-pub fn run() -> Outcome {
-    let simulated: String = simulated::BUILT_IN
+pub fn run(name: Option<&str>) -> Outcome {
+    if let Some(name) = name {
+        return print_file(name);
+    }
+    let simulated: String = sim::BUILT_IN
         .iter()
-        .map(|(name, what, _)| format!("  {name:13}  {what}\n"))
+        .map(|device| format!("  {:13}  {}\n", device.name, device.what()))
         .collect();
     output::print(&format!("{BUILT}\n{SIMULATED}{simulated}{SIMULATED_FILE}"))?;
+    Ok(Exit::Done)
+}
+
+/// The description of a built-in device, to begin one's own with.
+fn print_file(name: &str) -> Outcome {
+    let Some(device) = sim::BUILT_IN.iter().find(|device| device.name == name) else {
+        return Err(Failure::new(format!("no simulated device `{name}` is built in"))
+            .help("`netanvil devices` lists them"));
+    };
+    output::print(device.toml)?;
     Ok(Exit::Done)
 }

@@ -51,6 +51,10 @@ fn explain(text: &str, name: &str, error: &toml::de::Error) -> Failure {
     let line = text[..place].matches('\n').count() + 1;
     let message = error.message();
     let failure = Failure::new(format!("{name}:{line}: {}", first_sentence(message)));
+    let failure = match text.lines().nth(line - 1).filter(|_| unknown_word(message).is_none()) {
+        Some(wrong) if !wrong.trim().is_empty() => failure.help(format!("in `{}`", wrong.trim())),
+        _ => failure,
+    };
     match unknown_word(message) {
         Some((wrong, valid)) => suggest(failure, wrong, &valid),
         None => failure,

@@ -3,6 +3,7 @@
 
 mod back_to_back;
 mod bed;
+mod composed;
 mod frame_loss;
 mod latency;
 mod modifiers;

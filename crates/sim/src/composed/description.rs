@@ -413,10 +413,48 @@ mod check {
         if let Some(bytes) = device.max_frame_bytes.filter(|bytes| *bytes < 64) {
             return wrong("max-frame-bytes", bytes, "write 64 or more");
         }
+        check_times(device)?;
         check_processors(device)?;
         check_tables(device)?;
         check_misbehaviour(device)?;
         check_tester(&device.tester)
+    }
+
+    /// No more than a quarter of an hour: so that sums of times stay far from what can be held.
+    fn check_times(device: &Description) -> Checked {
+        let costs = |name: &str, cost: &Cost| {
+            let of = |key: &str| format!("{name}.{key}");
+            [
+                (of("per-frame"), cost.per_frame, 1_000),
+                (of("per-byte"), cost.per_byte, 1),
+                (of("receive"), cost.receive, 1_000),
+            ]
+        };
+        let mut times = vec![
+            ("propagation".into(), device.propagation, 1_000),
+            ("delay".into(), device.delay, 1_000),
+            ("delay-varies-by".into(), device.delay_varies_by, 1_000),
+            ("filter.per-frame".into(), device.filter.per_frame, 1_000),
+            ("filter.per-rule".into(), device.filter.per_rule, 1),
+            ("tester.min-gap".into(), device.tester.min_gap, 1_000),
+        ];
+        if let Some(card) = &device.card {
+            times.extend(costs("card.input", &card.input));
+            times.extend(costs("card.output", &card.output));
+            times.extend(card.protocols.values().flat_map(|cost| costs("card.protocols", cost)));
+        }
+        if let Some(bus) = &device.bus {
+            times.extend(costs("bus.cost", &bus.cost));
+            times.extend(bus.protocols.values().flat_map(|cost| costs("bus.protocols", cost)));
+        }
+        if let Some(cpu) = &device.cpu {
+            times.extend(costs("cpu.cost", &cpu.cost));
+            times.extend(cpu.protocols.values().flat_map(|cost| costs("cpu.protocols", cost)));
+        }
+        match times.into_iter().find(|(_, time, most)| time.0 > Duration::from_secs(*most)) {
+            Some((key, time, most)) => wrong(&key, time, &format!("write {most}s or less")),
+            None => Ok(()),
+        }
     }
 
     fn check_processors(device: &Description) -> Checked {
@@ -460,8 +498,8 @@ mod check {
         at_least_one("learning.entries", device.learning.entries)?;
         at_least_one("learning.buckets", device.learning.buckets)?;
         at_least_one("learning.places", device.learning.places)?;
-        if let Some(buckets) = device.learning.buckets.filter(|buckets| *buckets > 1 << 24) {
-            return wrong("learning.buckets", buckets, "write 16777216 or fewer");
+        if let Some(buckets) = device.learning.buckets.filter(|buckets| *buckets > 1 << 20) {
+            return wrong("learning.buckets", buckets, "write 1048576 or fewer");
         }
         at_least_one("neighbours.entries", device.neighbours.entries)?;
         let rules = device.filter.rules.len() as u64;
@@ -517,6 +555,15 @@ mod tests {
         assert_eq!(Description::from_toml(&again), Ok(description), "{again}");
     }
 
+    /// The example of the documentation is one.
+    #[test]
+    fn the_documented_example_can_be_read() {
+        let text = include_str!("../../../../docs/devices.md");
+        let example = text.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+        let device = Description::from_toml(example).unwrap();
+        assert_eq!((device.ports, device.filter.rules.len()), (4, 1));
+    }
+
     #[test]
     fn impossible_values_are_named_with_their_remedy() {
         for (text, key, remedy) in [
@@ -529,6 +576,7 @@ mod tests {
             ("[cpu.stall]\nevery = \"1s\"\nlasts = \"2s\"", "cpu.stall.lasts", "shorter"),
             ("[card]\nports = 0", "card.ports", "number of ports"),
             ("cut-through-bytes = 6", "cut-through-bytes", "14 or more"),
+            ("[cpu]\ncost = { per-byte = \"2s\" }", "cpu.cost.per-byte", "1s or less"),
             ("[learning]\nentries = 0", "learning.entries", "1 or more"),
             ("[impair]\ndrop-every = 0", "impair.drop-every", "1 or more"),
             ("[tester]\nclock-error-ppm = 1000000", "clock-error-ppm", "-100000"),

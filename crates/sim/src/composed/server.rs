@@ -131,24 +131,23 @@ impl<J> Server<J> {
 }
 
 impl Stall {
+    /// When work begun at `from` is done: it goes on outside the stalls only.
     fn worked(self, from: Instant, work: Duration) -> Instant {
-        let (every, lasts) = (self.every.as_ps(), self.lasts.as_ps());
-        let mut at = from.as_ps();
-        let mut left = work.as_ps();
-        loop {
-            let into = at % every;
-            // The first stall starts at `every`, not at zero.
-            if at >= every && into < lasts {
-                at += lasts - into;
-                continue;
-            }
-            let until_stall = every - into;
-            if left <= until_stall {
-                return Instant::from_ps(at + left);
-            }
-            at += until_stall;
-            left -= until_stall;
-        }
+        let (every, lasts) = (u128::from(self.every.as_ps()), u128::from(self.lasts.as_ps()));
+        let from = u128::from(from.as_ps());
+        let (period, into) = (from / every, from % every);
+        // The first stall starts at `every`, not at zero.
+        let begins = if period > 0 { into.max(lasts) } else { into };
+        let until_stall = every - begins;
+        let work = u128::from(work.as_ps());
+        let at = if work <= until_stall {
+            period * every + begins + work
+        } else {
+            let left = work - until_stall;
+            let (whole, rest) = ((left - 1) / (every - lasts), (left - 1) % (every - lasts) + 1);
+            (period + 1 + whole) * every + lasts + rest
+        };
+        Instant::from_ps(u64::try_from(at).unwrap_or(u64::MAX))
     }
 }
 
@@ -222,5 +221,7 @@ mod tests {
         assert_eq!(stall.worked(at_us(90), Duration::from_us(20)), at_us(140));
         assert_eq!(stall.worked(at_us(110), Duration::from_us(20)), at_us(150));
         assert_eq!(stall.worked(at_us(130), Duration::from_us(100)), at_us(260));
+        assert_eq!(stall.worked(at_us(130), Duration::from_us(70 + 3 * 70)), at_us(500));
+        assert_eq!(stall.worked(at_us(130), Duration::from_us(70 + 3 * 70 + 1)), at_us(531));
     }
 }

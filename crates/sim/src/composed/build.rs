@@ -1,0 +1,125 @@
+//! From a description to a device with its faults, and a tester in front of it.
+
+use super::addresses::Addresses;
+use super::description::{Description, DescriptionError};
+use super::device::Composed;
+use crate::{
+    DeviceUnderTest, Duplex, EveryNth, Fate, Impaired, Limits, Noise, Outage, SimPort, SimTester,
+};
+use units::{Duration, FrameRate};
+
+/// A device of any kind.
+type AnyDevice = Box<dyn DeviceUnderTest>;
+
+/// Devices that are described already: name, what it is, text of its file.
+pub const BUILT_IN: [BuiltIn; 6] = [
+    BuiltIn { name: "cable", toml: include_str!("../../devices/cable.toml") },
+    BuiltIn { name: "router", toml: include_str!("../../devices/router.toml") },
+    BuiltIn { name: "bridge", toml: include_str!("../../devices/bridge.toml") },
+    BuiltIn { name: "shared-bus", toml: include_str!("../../devices/shared-bus.toml") },
+    BuiltIn { name: "noisy", toml: include_str!("../../devices/noisy.toml") },
+    BuiltIn { name: "livelock", toml: include_str!("../../devices/livelock.toml") },
+];
+
+/// A device that is described already.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BuiltIn {
+    /// By which it is called.
+    pub name: &'static str,
+    /// Its description; the first line is a comment that says what it is.
+    pub toml: &'static str,
+}
+
+impl BuiltIn {
+    /// What it is.
+    pub fn what(&self) -> &'static str {
+        self.toml.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
+    }
+}
+
+impl Description {
+    /// The device, with faults and resets as described.
+    ///
+    /// # Errors
+    /// As [`Composed::new`].
+    pub fn device(&self, addresses: &Addresses) -> Result<AnyDevice, DescriptionError> {
+        let mut device: AnyDevice = Box::new(Composed::new(self, addresses)?);
+        let impair = &self.impair;
+        let reorder_by = impair.reorder_by.map_or(Duration::from_ms(1), |span| span.0);
+        let every = [
+            (impair.drop_every, Fate::Drop),
+            (impair.duplicate_every, Fate::Duplicate),
+            (impair.reorder_every, Fate::Delay(reorder_by)),
+            (impair.corrupt_every, Fate::FlipBit { bytes_from_end: 1 }),
+        ];
+        for (n, fate) in every {
+            if let Some(n) = n {
+                device = Box::new(Impaired::new(device, EveryNth::new(n, fate)));
+            }
+        }
+        if let Some(loss) = impair.loss {
+            device = Box::new(Impaired::new(device, Noise::new(loss.0, Fate::Drop, self.seed)));
+        }
+        if let Some(reset) = self.reset {
+            let outage = Outage::new(reset.restart.0, reset.link_recovery.0);
+            device = Box::new(Impaired::new(device, outage));
+        }
+        Ok(device)
+    }
+
+    /// The tester's ports and its links to the device.
+    pub fn ports(&self) -> Vec<SimPort> {
+        let port = SimPort::physical(self.line_rate.line_rate())
+            .propagation(self.propagation.0)
+            .min_gap(self.tester.min_gap.0);
+        let port = if self.duplex == Duplex::Half { port.half_duplex() } else { port };
+        vec![port; self.ports]
+    }
+
+    /// A tester, with its limits, in front of the device.
+    ///
+    /// # Errors
+    /// As [`Composed::new`].
+    pub fn tester(&self, addresses: &Addresses) -> Result<SimTester<AnyDevice>, DescriptionError> {
+        let limits = Limits {
+            max_rate: self.tester.frames_per_second.map(FrameRate::from_fps),
+            clock_error_ppm: self.tester.clock_error_ppm,
+            timestamp_resolution: self.tester.timestamp_resolution.0,
+            ..Limits::default()
+        };
+        Ok(SimTester::new(&self.ports(), self.device(addresses)?).limits(limits))
+    }
+
+    /// The same tester with two of its ports joined by a cable, without a device.
+    pub fn looped(&self) -> Description {
+        Description {
+            line_rate: self.line_rate,
+            duplex: self.duplex,
+            propagation: self.propagation,
+            tester: self.tester,
+            ..Description::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_device_can_be_built_and_says_what_it_is() {
+        for built_in in BUILT_IN {
+            let description = Description::from_toml(built_in.toml).unwrap();
+            let addresses = Addresses::plan(description.ports);
+            let tester = description.tester(&addresses).unwrap();
+            assert_eq!(trial::Tester::describe(&tester).ports.len(), description.ports);
+            assert!(built_in.what().len() > 10, "{}", built_in.name);
+        }
+    }
+
+    #[test]
+    fn as_many_interfaces_as_ports() {
+        let refusal = Description::default().device(&Addresses::plan(3)).err().unwrap();
+        assert!(refusal.to_string().contains("3 interfaces for 2 ports"), "{refusal}");
+    }
+}
