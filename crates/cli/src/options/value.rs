@@ -123,7 +123,6 @@ mod tests {
         assert!("63".parse::<Sizes>().unwrap_err().contains("64"));
         assert!("64,big".parse::<Sizes>().unwrap_err().contains("`big`"));
     }
-<<<<<<< HEAD
 
     #[test]
     fn goals_leave_out_what_is_rfc_2544s() {
@@ -134,13 +133,4 @@ mod tests {
         assert!("los=1%".parse::<Goal>().unwrap_err().contains("loss=0.5%"));
         assert!("loss=much".parse::<Goal>().unwrap_err().contains("1%"));
     }
-
-    #[test]
-    fn shares_are_percent_or_parts() {
-        assert_eq!("1%".parse::<Share>().unwrap(), Share(0.01));
-        assert_eq!("0.5".parse::<Share>().unwrap(), Share(0.5));
-        assert!("101%".parse::<Share>().is_err());
-    }
-=======
->>>>>>> f5bcb3c (Compose simulated devices of mechanisms: queues, processors, tables, counters, misbehaviours)
 }

@@ -149,7 +149,11 @@ fn run_at(tester: &mut dyn Tester, rate: u64, size: FrameSize) -> TrialResult {
 }
 
 /// Runs a search to its end; the bounds must be on both sides of the truth and as near as stated.
-fn brackets<S: Search>(device: &Random, mut search: S, is_near: impl Fn(u64, u64) -> bool) {
+fn brackets(
+    device: &Random,
+    mut search: impl Search<Load = u64, Outcome = Outcome>,
+    is_near: impl Fn(u64, u64) -> bool,
+) {
     let mut tester = tester(&device.description(), &PORTS);
     let bounds = drive(&mut search, |rate, _| {
         let lost_frames = run_at(&mut tester, rate, device.size).lost_frames();
