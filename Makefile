@@ -42,7 +42,8 @@ build: setup
 
 demo: build
 	@rm -rf $(DEMO)
-	$(NETANVIL) run --device linux-router --profile quick --out $(DEMO)
+	@# 3: a test had no valid trial, which the report explains; a first look on a busy machine may.
+	$(NETANVIL) run --device linux-router --profile quick --out $(DEMO) || [ $$? -eq 3 ]
 	@echo
 	@echo "report: $(CURDIR)/$(DEMO)/report.html"
 

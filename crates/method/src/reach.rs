@@ -19,8 +19,9 @@ const ASKED_AGAIN: f64 = 0.97;
 const BURST_STEP: f64 = 0.8;
 /// A burst fills a buffer only if it is faster than what the device forwards meanwhile.
 const BURST_ABOVE_THROUGHPUT: f64 = 1.1;
-/// Length of the burst that is tried.
-const BURST: Duration = Duration::from_ms(10);
+/// Lengths of the bursts that are tried: the shorter one shows how the tester gets under way, the
+/// longer one whether it keeps it up.
+const BURSTS: [Duration; 2] = [Duration::from_ms(2), Duration::from_ms(10)];
 /// A tester that offers less than this share of a load cannot offer it; one that offers more was held
 /// up.
 const FAR_SHORT: f64 = 0.9;
@@ -74,17 +75,28 @@ pub(crate) fn burst_reach(
     throughput: FrameRate,
 ) -> Result<Option<Ceiling>, RunError> {
     let mut ceiling = subject.ceiling;
-    loop {
-        let ran = offer_burst(bench, subject, test, ceiling.rate)?;
-        if !bench::fell_short(&ran.result, f64::INFINITY) {
-            return Ok(Some(ceiling));
-        }
-        let reached = reached(&ran.result).unwrap_or(ceiling.rate);
-        ceiling = below(reached.min(ceiling.rate.scaled(BURST_STEP)));
+    while !offers_bursts(bench, subject, test, ceiling.rate)? {
+        ceiling = below(ceiling.rate.scaled(BURST_STEP));
         if ceiling.rate.fps() < BURST_ABOVE_THROUGHPUT * throughput.fps() {
             return Ok(None);
         }
     }
+    Ok(Some(ceiling))
+}
+
+fn offers_bursts(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    test: TestKind,
+    rate: FrameRate,
+) -> Result<bool, RunError> {
+    for length in BURSTS {
+        let ran = offer_burst(bench, subject, test, rate, length)?;
+        if bench::fell_short(&ran.result, f64::INFINITY) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn offer_burst(
@@ -92,13 +104,16 @@ fn offer_burst(
     subject: &Subject<'_>,
     test: TestKind,
     rate: FrameRate,
+    length: Duration,
 ) -> Result<Ran, RunError> {
     let size = subject.size_in_words();
-    let label = format!("{test}, {size}: can the tester send bursts at {rate:.1} to this device");
+    let label = format!(
+        "{test}, {size}: can the tester send bursts of {length} at {rate:.1} to this device"
+    );
     bench.run(Request {
         test,
         traffic: subject.traffic,
-        shape: subject.constant(label, rate, BURST),
+        shape: subject.constant(label, rate, length),
         intended: rate,
         bounds: None,
         judge: &|result| {

@@ -124,8 +124,9 @@ pub fn back_to_back(
     };
     result.throughput = Some(rate);
     let Some(ceiling) = burst_reach(bench, subject, TestKind::BackToBack, rate)? else {
-        result.not_measured =
-            Some("the tester sends no burst well faster than the device forwards".into());
+        result.not_measured = Some(format!(
+            "beside this device the tester sends no bursts well faster than its throughput, {rate:.1}"
+        ));
         return Ok(result);
     };
     let subject = &subject.with_ceiling(ceiling);
