@@ -1,7 +1,7 @@
 //! How fast data comes in, and from that how long to wait for more (RFC 998 section 5.2.2 with
 //! RFC 1030's adaptive estimate, section 7 there).
 
-use crate::Burst;
+use crate::{Burst, DataTimer};
 use units::{Duration, Instant};
 
 /// A running mean of the time between data packets.
@@ -33,21 +33,13 @@ impl Arrivals {
         self.last = Some(now);
     }
 
-    /// The data timer for `missing` packets: half as long again as they should take, two bursts
-    /// for what may be ahead of them, half a round trip for the request on its way, and a margin.
-    /// A sender keeps to its bursts, so no estimate below their rate is believed. (The constants
-    /// are our choice; RFC 998 asks for "bursts times burst rate plus a variance".)
-    pub fn data_timer(
-        &self,
-        missing: u64,
-        burst: Burst,
-        round_trip: Duration,
-        margin: Duration,
-    ) -> Duration {
+    /// The data timer for `missing` packets: as long as they should take, stretched, some bursts
+    /// for what may be ahead of them, and a margin. Round trips have no part in it (RFC 998 section
+    /// 5.2.2). A sender keeps to its bursts, so no estimate below their rate is believed.
+    pub fn data_timer(&self, missing: u64, burst: Burst, rule: DataTimer) -> Duration {
         let mean = self.mean.max(burst.packet_interval());
-        let transfer = Duration::from_ps(mean.as_ps() / 2 * 3) * missing;
-        let on_its_way = Duration::from_ps(round_trip.as_ps() / 2);
-        transfer + burst.interval() * 2 + on_its_way + margin
+        let stretched = Duration::from_ps(mean.as_ps() / 100 * u64::from(rule.stretch_percent));
+        stretched * missing + burst.interval() * u64::from(rule.spare_bursts) + rule.margin
     }
 }
 
@@ -58,14 +50,16 @@ mod tests {
     const BURST: Burst = Burst { size_packets: 5, interval_ms: 50 };
 
     fn timer(arrivals: &Arrivals, missing: u64) -> Duration {
-        arrivals.data_timer(missing, BURST, Duration::from_ms(30), Duration::from_ms(7))
+        let rule =
+            DataTimer { stretch_percent: 150, spare_bursts: 2, margin: Duration::from_ms(7) };
+        arrivals.data_timer(missing, BURST, rule)
     }
 
     #[test]
     fn at_the_rate_agreed_on_the_timer_is_half_as_long_again_as_the_transfer() {
         let arrivals = Arrivals::new(BURST);
-        // 10 packets of 10 ms, half again; two intervals; half a round trip; the margin.
-        assert_eq!(timer(&arrivals, 10), Duration::from_ms(150 + 100 + 15 + 7));
+        // 10 packets of 10 ms, half again; two intervals; the margin.
+        assert_eq!(timer(&arrivals, 10), Duration::from_ms(150 + 100 + 7));
     }
 
     #[test]
@@ -76,7 +70,7 @@ mod tests {
             slow.observe(Instant::ZERO + Duration::from_ms(600) * k, BURST);
             fast.observe(Instant::ZERO + Duration::from_us(1) * k, BURST);
         }
-        let rest = Duration::from_ms(100 + 15 + 7);
+        let rest = Duration::from_ms(100 + 7);
         let of_slow = timer(&slow, 10) - rest;
         assert!(of_slow > Duration::from_ms(8_900) && of_slow <= Duration::from_ms(9_000));
         assert_eq!(timer(&fast, 10), timer(&Arrivals::new(BURST), 10));

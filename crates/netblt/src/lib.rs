@@ -41,5 +41,5 @@ pub use connection::{Connection, Opening};
 pub use counters::Counters;
 pub use endpoint::{ConnectionId, Endpoint, EndpointLimits, Request};
 pub use event::{Event, Outcome};
-pub use terms::{Burst, Limits, Terms, Timing};
+pub use terms::{Burst, DataTimer, Limits, Terms, Timing};
 pub use wire::netblt::{Header, Mode};

@@ -7,9 +7,9 @@ use crate::counters::Counters;
 use crate::event::Event;
 use crate::incoming::{Incoming, Placed, State};
 use crate::sequence::at_or_before;
-use crate::terms::{Burst, Terms, Timing};
+use crate::terms::{Burst, DataTimer, Terms, Timing};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use units::{Duration, Instant};
+use units::Instant;
 use wire::netblt::{Data, Kind, Missing, Packet};
 
 /// Number of the first buffer that we ask for.
@@ -24,7 +24,7 @@ const RESEND_HEADER_BYTES: usize = 12;
 #[derive(Clone, Debug)]
 pub struct Receiver {
     terms: Terms,
-    margin: Duration,
+    timer_rule: DataTimer,
     /// The rate in force: offered in every OK, and what data timers reckon with.
     burst: Burst,
     offer: Burst,
@@ -50,7 +50,7 @@ impl Receiver {
             MIN_CONTROL_ROOM_BYTES.max(usize::from(terms.data_packet_size_bytes));
         Receiver {
             terms,
-            margin: timing.data_timer_margin,
+            timer_rule: timing.data_timer,
             burst: terms.burst,
             offer: terms.burst,
             control: ControlList::new(*timing, control_room_bytes),
@@ -143,8 +143,7 @@ impl Receiver {
         for (&number, buffer) in self.buffers.range_mut(..end) {
             missing += buffer.missing();
             let Some(state) = change(buffer.state) else { continue };
-            let round_trip = self.control.round_trip();
-            let wait = self.arrivals.data_timer(missing, self.burst, round_trip, self.margin);
+            let wait = self.arrivals.data_timer(missing, self.burst, self.timer_rule);
             if let Some(old) = buffer.state.data_timer() {
                 self.timers.remove(&(old, number));
             }
@@ -205,8 +204,7 @@ impl Receiver {
             matches!(state, State::Acked(_)).then_some(State::Acked as fn(Instant) -> State)
         });
         let missing = self.buffers.range(..=number).map(|(_, buffer)| buffer.missing()).sum();
-        let round_trip = self.control.round_trip();
-        let wait = self.arrivals.data_timer(missing, self.burst, round_trip, self.margin);
+        let wait = self.arrivals.data_timer(missing, self.burst, self.timer_rule);
         if let Some(buffer) = self.buffers.get_mut(&number) {
             if let Some(old) = buffer.state.data_timer() {
                 self.timers.remove(&(old, number));

@@ -61,11 +61,24 @@ pub struct Timing {
     pub first_control_timer: Duration,
     /// Shortest control timer.
     pub min_control_timer: Duration,
-    /// Added to every data timer: what hosts and networks vary by.
-    pub data_timer_margin: Duration,
+    /// How data timers are made.
+    pub data_timer: DataTimer,
     /// How much of its lateness a burst may make up for by starting the next one early. Zero keeps
     /// the full interval after every start; more keeps the mean rate in spite of a coarse clock.
     pub pacing_slack: Duration,
+}
+
+/// How long to wait for data before asking for it again: RFC 998 section 5.2.2 has "the number of
+/// bursts times the burst rate, plus a variance", RFC 1030 an adaptive mean in place of the burst
+/// rate, and neither says how large the variance is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DataTimer {
+    /// Of the time that the missing packets should take.
+    pub stretch_percent: u32,
+    /// Burst intervals added.
+    pub spare_bursts: u32,
+    /// Added: what hosts and networks vary by.
+    pub margin: Duration,
 }
 
 impl Default for Limits {
@@ -89,7 +102,11 @@ impl Default for Timing {
             open_attempts: 6,
             first_control_timer: Duration::from_ms(500),
             min_control_timer: Duration::from_ms(10),
-            data_timer_margin: Duration::from_ms(20),
+            data_timer: DataTimer {
+                stretch_percent: 150,
+                spare_bursts: 2,
+                margin: Duration::from_ms(30),
+            },
             pacing_slack: Duration::from_ms(10),
         }
     }

@@ -1,0 +1,20 @@
+//! The networks over which NETBLT was tested in 1987, built from the mechanisms that RFC 1030
+//! describes, and its campaign run over them.
+//!
+//! The protocol is [`netblt`] itself, the same code that moves files today; what is modelled is
+//! around it: hosts that do one thing at a time ([`HostModel`]), adapters with one buffer
+//! ([`Adapter`]), a LAN with other people's traffic ([`Lan`]), a satellite channel divided into
+//! frames ([`Wideband`]).
+
+mod campaign;
+mod host;
+mod path;
+mod world;
+
+pub use campaign::{Constants, Network, Row, reproduce, reproduce_with, rows};
+pub use host::{Adapter, Cost, HostModel};
+pub use path::{Lan, Noise, Path, WIDEBAND_FRAME, WIDEBAND_FRAME_BITS, Wideband, WidebandModel};
+pub use world::{Bed, Measured, Transfer, run};
+
+#[cfg(test)]
+mod tests;
