@@ -122,23 +122,23 @@ pub struct Constants {
 impl Constants {
     /// The committed fit.
     pub const FITTED: Constants = Constants {
-        send_control_ms: 1.333,
-        receive_control_ms: 1.2,
+        send_control_ms: 0.8887,
+        receive_control_ms: 1.8,
         start_buffer_ms: 1.8,
         turn_buffer_ms: 4.583,
         timer_latency_ms: 0.463,
-        timer_latency_per_buffer_ms: 0.1694,
+        timer_latency_per_buffer_ms: 0.1906,
         ring_receive_excess: 1.062,
-        ethernet_byte_us: 2.782,
-        copy_byte_us: 1.0,
-        reenable_ms: 1.5,
-        reenable_after_sending_ms: 1.5,
+        ethernet_byte_us: 2.618,
+        copy_byte_us: 0.8889,
+        reenable_ms: 2.25,
+        reenable_after_sending_ms: 1.133,
         broadcast_interval_ms: 300.0,
-        damage: 0.0004109,
+        damage: 0.0001826,
         data_timer_stretch: 1.5,
         data_timer_margin_ms: 13.33,
-        wideband_loss: 0.0375,
-        another_reservation: 0.00179,
+        wideband_loss: 0.03333,
+        another_reservation: 0.001029,
         another_reservation_for_fragment: 0.3,
     };
 }
