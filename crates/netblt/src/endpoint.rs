@@ -241,6 +241,9 @@ impl<A: Copy + Ord> Endpoint<A> {
             return Some(id);
         }
         match packet {
+            // Raw IP sockets hear what is meant for others on their host: who listens nowhere does
+            // not answer for them.
+            _ if self.listening.is_empty() => {}
             Packet::Open(open) => self.handle_open(now, key, open),
             // Who still asks to quit has missed that we did.
             Packet::Quit(_) => self.answer(key, Packet::QuitAck),

@@ -233,6 +233,10 @@ fn nobody_at_a_port_is_refused_and_other_strangers_are_not_answered() {
         endpoint.handle_datagram(now, 1, &datagram(THERE, packet));
     }
     assert_eq!(endpoint.poll_transmit(now, &mut Vec::new()), None);
+    let mut client = Endpoint::<u32>::new(EndpointLimits::default(), Timing::default());
+    client.handle_datagram(now, 1, &datagram(THERE, Packet::Open(open(Mode::Read))));
+    client.handle_datagram(now, 1, &datagram(THERE, Packet::Quit("".into())));
+    assert_eq!(client.poll_timeout(), None, "who listens nowhere does not answer for others");
 }
 
 /// Well-formed packets of every type with arbitrary contents, at both kinds of end, with time
