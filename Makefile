@@ -12,13 +12,14 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test mlr-oracle lint bench clean
+.PHONY: help setup build demo test mlr-oracle netblt-1987 lint bench clean
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
 	@echo "make demo    build, then a short RFC 2544 suite on a Linux router in namespaces"
 	@echo "make test    all tests"
 	@echo "make mlr-oracle  our MLRsearch beside its reference implementation: trials, time, results"
+	@echo "make netblt-1987   the NETBLT tests of 1987 beside ours"
 	@echo "make lint    formatting and clippy"
 	@echo "make bench   this tester beside others, on this machine"
 	@echo "make clean   remove what builds and killed runs left"
@@ -60,6 +61,11 @@ $(ORACLE)/ready:
 	then touch $@; \
 	else rm -rf $(ORACLE); \
 	    echo "mlr-oracle: no reference implementation; it needs python3-venv and PyPI" >&2; fi
+
+# The 96 runs of RFC 1030 over emulated networks; some seconds. Exit code 1 if they miss the targets.
+netblt-1987: setup
+	cargo build --release --package netanvil
+	$(NETANVIL) netblt reproduce-1987
 
 lint:
 	cargo fmt --all --check

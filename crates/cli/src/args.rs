@@ -86,6 +86,16 @@ Examples:
   netanvil clean --force       also what living runs use: they will fail
 ")]
     Clean(Clean),
+    /// Move bulk data by NETBLT (RFC 998), and repeat its tests of 1987 (RFC 1030)
+    #[command(after_help = "\
+Examples:
+  netanvil netblt serve /srv/bulk
+  netanvil netblt send disk.img lab2 --rate 900M
+  netanvil netblt recv disk.img lab2
+  netanvil netblt test lab2 --burst 5/40 --buffers 2
+  netanvil netblt reproduce-1987
+")]
+    Netblt(crate::command::netblt::Netblt),
     /// List the devices that can be built or simulated, with their options
     #[command(after_help = "\
 Examples:

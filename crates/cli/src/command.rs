@@ -6,6 +6,7 @@ pub mod completions;
 pub mod devices;
 pub mod doctor;
 pub mod man;
+pub mod netblt;
 pub mod report;
 pub mod run;
 pub mod selftest;

@@ -52,6 +52,7 @@ fn run(command: Command) -> Outcome {
     match command {
         Command::Clean(arguments) => command::clean::run(&arguments),
         Command::Devices { name } => command::devices::run(name.as_deref()),
+        Command::Netblt(arguments) => command::netblt::run(&arguments),
         Command::Completions(arguments) => command::completions::run(&arguments),
         Command::Man(arguments) => command::man::run(&arguments),
         Command::Doctor(arguments) => command::doctor::run(&arguments),

@@ -4,8 +4,18 @@ mod common;
 
 use common::Scratch;
 
-const SUBCOMMANDS: [&str; 9] =
-    ["run", "selftest", "doctor", "report", "compare", "clean", "devices", "completions", "man"];
+const SUBCOMMANDS: [&str; 10] = [
+    "run",
+    "selftest",
+    "doctor",
+    "report",
+    "compare",
+    "clean",
+    "devices",
+    "netblt",
+    "completions",
+    "man",
+];
 
 #[test]
 fn every_subcommand_has_help_with_examples() {

@@ -1,0 +1,203 @@
+//! The command line of `netanvil netblt`.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// UDP port of the server, unless another is given. Ours to choose: none is assigned.
+pub const UDP_PORT: u16 = 20_030;
+
+#[derive(Args, Debug)]
+pub struct Netblt {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Send a file to a server
+    #[command(after_help = "\
+Examples:
+  netanvil netblt send disk.img lab2
+  netanvil netblt send disk.img lab2:20030 --rate 900M --buffers 200
+  netanvil netblt send disk.img 192.0.2.7 --as images/monday.img --json
+
+Run it again after a break: it goes on at the missing bytes.
+")]
+    Send(Send),
+    /// Receive a file from a server
+    #[command(after_help = "\
+Examples:
+  netanvil netblt recv images/monday.img lab2
+  netanvil netblt recv images/monday.img lab2 --out disk.img --rate 900M
+
+Run it again after a break: it goes on at the missing bytes.
+")]
+    Recv(Recv),
+    /// Serve a directory: others read its files and write new ones, and never leave it
+    #[command(after_help = "\
+Examples:
+  netanvil netblt serve /srv/bulk
+  netanvil netblt serve /srv/bulk --read-only --listen 192.0.2.7:20030
+  netanvil netblt serve /srv/bulk --raw-ip
+")]
+    Serve(Serve),
+    /// The test program of RFC 1030: memory to memory, with its parameters and its two throughputs
+    #[command(after_help = "\
+Examples:
+  netanvil netblt test lab2 --burst 5/40 --packet-size 1400 --buffer-size 14000 --buffers 2
+  netanvil netblt test lab2 --rate 500M --bytes 1000000000 --json
+  netanvil netblt test lab2 --read
+
+The other end is a server (`netanvil netblt serve`).
+")]
+    Test(Test),
+    /// Run the campaign of 1987 (RFC 1030) over emulated networks, beside the published tables
+    #[command(
+        name = "reproduce-1987",
+        after_help = "\
+Examples:
+  netanvil netblt reproduce-1987
+  netanvil netblt reproduce-1987 --json | jq .summary
+
+Exit code 1 if the targets are missed: half of the rows within 5 % in steady-state throughput, nine
+tenths within 15 %.
+"
+    )]
+    Reproduce1987(Reproduce),
+}
+
+#[derive(Args, Debug)]
+pub struct Send {
+    /// The file
+    pub file: PathBuf,
+    /// The server: host, or host:port for another UDP port than 20030
+    pub host: String,
+    /// Name at the server, instead of that of the file
+    #[arg(long = "as", value_name = "NAME")]
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub transfer: Transfer,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Args, Debug)]
+pub struct Recv {
+    /// Name at the server
+    pub name: String,
+    /// The server: host, or host:port for another UDP port than 20030
+    pub host: String,
+    /// Where to put it, instead of its own name here
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub overwrite: bool,
+    #[command(flatten)]
+    pub transfer: Transfer,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Args, Debug)]
+pub struct Serve {
+    /// The directory
+    pub directory: PathBuf,
+    /// Address to listen on, with a UDP port
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:20030")]
+    pub listen: String,
+    /// IP protocol 30 instead of UDP, as RFC 998 has it (as root)
+    #[arg(long)]
+    pub raw_ip: bool,
+    /// Let nobody write
+    #[arg(long, conflicts_with = "write_only")]
+    pub read_only: bool,
+    /// Let nobody read
+    #[arg(long)]
+    pub write_only: bool,
+    /// Let others replace files
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Connections at once; each may take buffers times buffer size of memory
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    pub max_connections: usize,
+    /// Largest buffer that is agreed to, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
+    pub buffer_size: u32,
+    /// Most buffers under way that are agreed to
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    pub buffers: u16,
+    /// End after the first transfer
+    #[arg(long)]
+    pub once: bool,
+    /// Print a line of JSON for each transfer on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Test {
+    /// The server: host, or host:port for another UDP port than 20030
+    pub host: String,
+    /// Transfer size in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 100_000_000)]
+    pub bytes: u64,
+    /// The server sends
+    #[arg(long)]
+    pub read: bool,
+    #[command(flatten)]
+    pub transfer: Transfer,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What the active end proposes. The server can only make it less.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Transfer")]
+pub struct Transfer {
+    /// Rate of data; choose no more than the path carries (100M: a hundred million bits a second)
+    #[arg(long, value_name = "BITS/S", default_value = "100M", conflicts_with = "burst")]
+    pub rate: String,
+    /// The same as RFC 998 has it: packets in a burst / milliseconds from burst to burst
+    #[arg(long, value_name = "SIZE/MS")]
+    pub burst: Option<String>,
+    /// Bytes of data in a packet; more than the path carries whole is fragmented
+    #[arg(long, value_name = "BYTES", default_value_t = 1400)]
+    pub packet_size: u16,
+    /// Bytes of a buffer
+    #[arg(long, value_name = "BYTES", default_value_t = 64 * 1400)]
+    pub buffer_size: u32,
+    /// Buffers under way at once: at least rate times round trip over buffer size, and some more
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub buffers: u16,
+    /// Seconds of silence after which the other end counts as dead
+    #[arg(long, value_name = "S", default_value_t = 30)]
+    pub death_timer: u16,
+    /// Do not checksum data (a file's digest is verified all the same)
+    #[arg(long)]
+    pub no_data_checksum: bool,
+    /// IP protocol 30 instead of UDP, as RFC 998 has it (as root)
+    #[arg(long)]
+    pub raw_ip: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// Print JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// No progress on standard error
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Reproduce {
+    /// Seed of everything that is left to chance
+    #[arg(long, default_value_t = 1987)]
+    pub seed: u64,
+    /// Print JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,22 @@
+//! `netanvil netblt`: bulk transfer after RFC 998 and RFC 1030.
+
+mod args;
+mod outcome;
+mod parameters;
+mod reproduce;
+mod serve;
+mod transfer;
+
+pub use args::Netblt;
+
+use crate::failure::Outcome;
+
+pub fn run(netblt: &Netblt) -> Outcome {
+    match &netblt.command {
+        args::Command::Send(arguments) => transfer::send(arguments),
+        args::Command::Recv(arguments) => transfer::receive(arguments),
+        args::Command::Test(arguments) => transfer::test(arguments),
+        args::Command::Serve(arguments) => serve::run(arguments),
+        args::Command::Reproduce1987(arguments) => reproduce::run(arguments),
+    }
+}

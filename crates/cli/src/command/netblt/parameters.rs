@@ -1,0 +1,145 @@
+//! Flags into limits, hosts into addresses.
+
+use super::args::{Transfer, UDP_PORT};
+use crate::failure::{Failure, Outcome};
+use netblt::{Burst, Limits};
+use netblt_io::{Carrier, Socket};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+
+/// Packets in a burst when a rate is given, if that is not too fast or too slow for it: the
+/// receiver of RFC 998's time wanted few, system calls want many.
+const BURST_PACKETS: f64 = 16.0;
+
+/// What an active end proposes.
+pub fn limits(transfer: &Transfer) -> Outcome<Limits> {
+    let Transfer { packet_size, buffer_size, buffers, death_timer, .. } = *transfer;
+    if packet_size == 0 || buffer_size == 0 || buffers == 0 {
+        return Err(Failure::new("packet size, buffer size and buffers must be at least 1"));
+    }
+    if buffer_size.div_ceil(packet_size.into()) > 1 << 16 {
+        return Err(Failure::new("a buffer of more than 65536 packets cannot be numbered")
+            .help("use larger packets or smaller buffers"));
+    }
+    // IP and UDP headers, NETBLT's, and padding must fit a datagram.
+    if packet_size > 65_400 {
+        return Err(Failure::new("a packet of more than 65400 bytes fits no datagram"));
+    }
+    Ok(Limits {
+        buffer_size_bytes: buffer_size,
+        data_packet_size_bytes: packet_size,
+        burst: match &transfer.burst {
+            Some(text) => parse_burst(text)?,
+            None => burst_of_rate(parse_rate(&transfer.rate)?, packet_size),
+        },
+        max_outstanding_buffers: buffers,
+        checksum_data: !transfer.no_data_checksum,
+        death_timer_s: death_timer,
+    })
+}
+
+fn parse_burst(text: &str) -> Outcome<Burst> {
+    let wrong = || Failure::new(format!("no burst: {text}")).help("for example --burst 5/40");
+    let (size, interval) = text.split_once('/').ok_or_else(wrong)?;
+    let size_packets = size.parse().ok().filter(|size| *size > 0).ok_or_else(wrong)?;
+    Ok(Burst { size_packets, interval_ms: interval.parse().map_err(|_| wrong())? })
+}
+
+fn parse_rate(text: &str) -> Outcome<f64> {
+    let (number, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1e3),
+        Some((at, 'M')) => (&text[..at], 1e6),
+        Some((at, 'G')) => (&text[..at], 1e9),
+        _ => (text, 1.0),
+    };
+    let rate = number.parse::<f64>().ok().map(|number| number * factor);
+    rate.filter(|rate| rate.is_finite() && *rate >= 1.0).ok_or_else(|| {
+        Failure::new(format!("no rate: {text}")).help("for example --rate 100M, --rate 2.5G")
+    })
+}
+
+/// The burst that comes nearest to a rate without exceeding it, among those of about
+/// [`BURST_PACKETS`].
+fn burst_of_rate(bits_per_s: f64, packet_size: u16) -> Burst {
+    let packets_per_ms = bits_per_s / 8e3 / f64::from(packet_size);
+    let wanted_ms = (BURST_PACKETS / packets_per_ms).ceil().clamp(1.0, f64::from(u16::MAX));
+    let size = (packets_per_ms * wanted_ms).floor().clamp(1.0, f64::from(u16::MAX));
+    let interval = (size / packets_per_ms).ceil().clamp(1.0, f64::from(u16::MAX));
+    Burst { size_packets: size as u16, interval_ms: interval as u16 }
+}
+
+/// The address of a server.
+pub fn resolve(host: &str) -> Outcome<SocketAddr> {
+    let with_port = match host.parse::<std::net::IpAddr>() {
+        Ok(address) => return Ok(SocketAddr::new(address, UDP_PORT)),
+        Err(_) if host.contains(':') => host.to_owned(),
+        Err(_) => format!("{host}:{UDP_PORT}"),
+    };
+    let unknown = |why: String| {
+        Failure::new(format!("cannot find {host}: {why}"))
+            .help("give a host name or address, with :PORT for another UDP port than 20030")
+    };
+    let mut found = with_port.to_socket_addrs().map_err(|error| unknown(error.to_string()))?;
+    found.next().ok_or_else(|| unknown("no address".to_owned()))
+}
+
+/// A socket of any address from which `peer` can be reached.
+pub fn socket_towards(peer: SocketAddr, raw_ip: bool) -> Outcome<Socket> {
+    let any = match peer {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    socket(any, raw_ip)
+}
+
+/// A socket bound to an address.
+pub fn socket(address: SocketAddr, raw_ip: bool) -> Outcome<Socket> {
+    let carrier = if raw_ip { Carrier::RawIp } else { Carrier::Udp };
+    Socket::bind(carrier, address).map_err(|error| {
+        let failure = Failure::new(format!("cannot open a socket on {address}: {error}"));
+        match error.kind() {
+            std::io::ErrorKind::PermissionDenied if raw_ip => {
+                failure.help("raw IP takes root, or CAP_NET_RAW; without --raw-ip it is UDP")
+            }
+            std::io::ErrorKind::AddrInUse => failure.help("give another one with --listen"),
+            _ => failure,
+        }
+    })
+}
+
+/// Unlike any number drawn before: seeded by the system.
+pub fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_becomes_the_burst_that_comes_nearest() {
+        // 100 Mb/s in packets of 1,250 bytes: 10 packets a millisecond.
+        let burst = |rate, size| {
+            let Burst { size_packets, interval_ms } = burst_of_rate(rate, size);
+            (size_packets, interval_ms)
+        };
+        assert_eq!(burst(100e6, 1250), (20, 2));
+        assert_eq!(burst(1e9, 1250), (100, 1));
+        assert_eq!(burst(1e5, 1250), (16, 1600));
+        assert_eq!(burst(1.0, 1250), (1, 10_000));
+        for rate in [3e3, 7.7e5, 1.1e7, 2.34e8, 5e9] {
+            let Burst { size_packets, interval_ms } = burst_of_rate(rate, 1400);
+            let got = f64::from(size_packets) * 1400.0 * 8e3 / f64::from(interval_ms);
+            assert!(got <= rate * 1.0001 && got > rate * 0.9, "{rate}: {got}");
+        }
+    }
+
+    #[test]
+    fn rates_and_bursts_are_read() {
+        assert_eq!(parse_rate("2.5G").ok(), Some(2.5e9));
+        assert_eq!(parse_rate("64k").ok(), Some(64e3));
+        assert!(["", "M", "-1M", "0", "inf", "1T"].iter().all(|text| parse_rate(text).is_err()));
+        assert_eq!(parse_burst("5/40").ok(), Some(Burst { size_packets: 5, interval_ms: 40 }));
+        assert!(["5", "0/4", "5/", "a/b", "5/70000"].iter().all(|t| parse_burst(t).is_err()));
+    }
+}

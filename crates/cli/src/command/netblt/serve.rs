@@ -1,0 +1,75 @@
+//! `netanvil netblt serve`: a directory for others.
+
+use super::args::Serve;
+use super::outcome::Report;
+use super::parameters::socket;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::{interrupt, output};
+use netblt::{Burst, EndpointLimits, Limits, Timing};
+use netblt_io::Station;
+use netblt_io::files::Served;
+use std::net::ToSocketAddrs;
+use std::sync::atomic::Ordering;
+use units::Duration;
+
+/// The NETBLT port that servers listen on. Ours to choose: none is assigned.
+pub const SERVICE_PORT: u16 = 30;
+/// How often to look for signals.
+const PAUSE: Duration = Duration::from_ms(200);
+
+pub fn run(arguments: &Serve) -> Outcome {
+    let directory = &arguments.directory;
+    let mut served = Served::open(directory)
+        .map_err(|error| Failure::new(format!("cannot serve {}: {error}", directory.display())))?;
+    served.readable = !arguments.write_only;
+    served.writable = !arguments.read_only;
+    served.overwrite = arguments.overwrite;
+    let no_address = || {
+        Failure::new(format!("no address to listen on: {}", arguments.listen))
+            .help("for example --listen 0.0.0.0:20030")
+    };
+    let address = arguments.listen.to_socket_addrs().ok().and_then(|mut all| all.next());
+    let socket = socket(address.ok_or_else(no_address)?, arguments.raw_ip)?;
+    let bound = socket.local_address().map(|address| address.to_string()).unwrap_or_default();
+    let endpoint =
+        EndpointLimits { max_connections: arguments.max_connections, ..Default::default() };
+    let mut station = Station::new(socket, endpoint, limits(arguments), Timing::default());
+    station.listen(SERVICE_PORT);
+    output::say(format_args!("serving {} on {bound}; nothing is encrypted", directory.display()));
+    let interrupted = interrupt::watch()?;
+    let mut over = false;
+    while !interrupted.load(Ordering::SeqCst) {
+        station
+            .turn(PAUSE, &mut served)
+            .map_err(|error| Failure::new(format!("the network broke: {error}")))?;
+        for ended in station.take_ended() {
+            over |= arguments.once;
+            show(&Report::new(&ended), arguments.json)?;
+        }
+        if over && station.connections().next().is_none() {
+            break;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Rates are the other end's choice; memory is ours.
+fn limits(arguments: &Serve) -> Limits {
+    Limits {
+        buffer_size_bytes: arguments.buffer_size,
+        data_packet_size_bytes: 65_400,
+        burst: Burst { size_packets: u16::MAX, interval_ms: 0 },
+        max_outstanding_buffers: arguments.buffers,
+        checksum_data: false,
+        death_timer_s: 30,
+    }
+}
+
+fn show(report: &Report, json: bool) -> Outcome<()> {
+    if !json {
+        return output::print(&report.text());
+    }
+    let line = serde_json::to_string(report)
+        .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
+    output::print(&(line + "\n"))
+}

@@ -1,0 +1,125 @@
+//! `netanvil netblt send`, `recv` and `test`: one transfer with a server.
+
+use super::args::{Output, Recv, Send, Test, Transfer};
+use super::outcome::Report;
+use super::parameters::{limits, random, resolve, socket_towards};
+use super::serve::SERVICE_PORT;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::{interrupt, output};
+use indicatif::{ProgressBar, ProgressStyle};
+use netblt::{EndpointLimits, Mode, Timing};
+use netblt_io::files::{self, Nobody, Wish};
+use netblt_io::{Ended, Station};
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use units::Duration;
+
+/// How often the progress bar moves.
+const PROGRESS_PAUSE: Duration = Duration::from_ms(100);
+const TRUSTED_PATH: &str = "note: nothing is encrypted; the path to the other end is trusted";
+
+pub fn send(arguments: &Send) -> Outcome {
+    let file = &arguments.file;
+    let own_name = file.file_name().and_then(|name| name.to_str());
+    let name = arguments.name.as_deref().or(own_name).ok_or_else(|| {
+        Failure::new("the file has no name to send it under").help("give one with --as NAME")
+    })?;
+    let wish = files::send(file, name)
+        .map_err(|error| Failure::new(format!("cannot send {}: {error}", file.display())))?;
+    run(&arguments.host, &arguments.transfer, &arguments.output, wish)
+}
+
+pub fn receive(arguments: &Recv) -> Outcome {
+    let own_name = Path::new(&arguments.name).file_name().map(Path::new);
+    let out = arguments.out.as_deref().or(own_name).ok_or_else(|| {
+        Failure::new("the file has no name to keep it under").help("give one with --out FILE")
+    })?;
+    let no_name = || Failure::new(format!("{} is no name for a file", out.display()));
+    let local_name = out.file_name().and_then(|name| name.to_str()).ok_or_else(no_name)?;
+    let directory = match out.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let wish = files::receive(directory, local_name, &arguments.name, arguments.overwrite)
+        .map_err(|error| {
+            let failure = Failure::new(format!("cannot write {}: {error}", out.display()));
+            match error.kind() {
+                std::io::ErrorKind::AlreadyExists => {
+                    failure.help("replace it with --overwrite, or keep the new one with --out FILE")
+                }
+                _ => failure,
+            }
+        })?;
+    run(&arguments.host, &arguments.transfer, &arguments.output, wish)
+}
+
+pub fn test(arguments: &Test) -> Outcome {
+    let mode = if arguments.read { Mode::Read } else { Mode::Write };
+    let wish = files::memory(mode, arguments.bytes);
+    run(&arguments.host, &arguments.transfer, &arguments.output, wish)
+}
+
+fn run(host: &str, transfer: &Transfer, shown: &Output, wish: Wish) -> Outcome {
+    let peer = resolve(host)?;
+    let limits = limits(transfer)?;
+    let socket = socket_towards(peer, transfer.raw_ip)?;
+    let mut station = Station::new(socket, EndpointLimits::default(), limits, Timing::default());
+    if !shown.quiet {
+        output::say(TRUSTED_PATH);
+    }
+    let ended = follow(&mut station, peer, wish, shown)?;
+    let report = Report::new(&ended);
+    match shown.json {
+        true => output::print_json(&report)?,
+        false => output::print(&report.text())?,
+    }
+    match ended.outcome.is_complete() {
+        true => Ok(Exit::Done),
+        false => Err(Failure::new(format!("the transfer with {peer} failed: {}", ended.outcome))
+            .help("what arrived is kept; the same command goes on where it broke")),
+    }
+}
+
+/// Opens the connection and turns the station until it is over, dally included.
+fn follow(
+    station: &mut Station,
+    peer: std::net::SocketAddr,
+    (mode, offer, opener): Wish,
+    shown: &Output,
+) -> Outcome<Ended> {
+    let interrupted = interrupt::watch()?;
+    let bar = bar(shown);
+    // Any port above the well-known ones; the identifier tells this connection from earlier ones.
+    let (ports, id) = ((1024 | random() as u16, SERVICE_PORT), random() as u32);
+    let id = station
+        .open(peer, ports, (mode, id), &offer, opener)
+        .ok_or_else(|| Failure::new("cannot open a connection"))?;
+    let mut ended = None;
+    let mut quitting = false;
+    while station.connections().next().is_some() {
+        station
+            .turn(PROGRESS_PAUSE, &mut Nobody)
+            .map_err(|error| Failure::new(format!("the network broke: {error}")))?;
+        if interrupted.load(Ordering::SeqCst) && !std::mem::replace(&mut quitting, true) {
+            station.quit(id, "interrupted");
+        }
+        if let Some(progress) = station.progress(id) {
+            bar.set_length(progress.total_bytes);
+            bar.set_position(progress.done_bytes);
+            bar.set_message(format!("{} again", progress.repeated_packets));
+        }
+        ended = ended.or(station.take_ended().pop());
+    }
+    bar.finish_and_clear();
+    ended.ok_or_else(|| Failure::new("the connection ended without a word"))
+}
+
+fn bar(shown: &Output) -> ProgressBar {
+    if shown.quiet || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let template = "{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left, {msg}";
+    let style = ProgressStyle::with_template(template);
+    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

@@ -1,0 +1,160 @@
+//! `netanvil netblt` as people use it: processes on the loopback interface and between namespaces.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "waits for processes")]
+
+mod common;
+
+use common::Scratch;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A server that is killed when it is dropped.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    fn start(scratch: &Scratch, arguments: &str) -> Server {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_netanvil"))
+            .args(["netblt", "serve", "served", "--listen", "127.0.0.1:0"])
+            .args(arguments.split_whitespace())
+            .current_dir(scratch.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("started");
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().expect("piped")).read_line(&mut line).expect("a line");
+        let (_, rest) = line.split_once(" on ").expect(&line);
+        let address = rest.split(';').next().expect("an address").to_owned();
+        Server { child, address }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn content(len: usize) -> Vec<u8> {
+    (0..len as u64).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
+}
+
+fn scene(len: usize) -> (Scratch, Vec<u8>) {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path().join("served")).unwrap();
+    let bytes = content(len);
+    std::fs::write(scratch.path().join("file"), &bytes).unwrap();
+    (scratch, bytes)
+}
+
+#[test]
+fn a_file_goes_to_a_server_and_comes_back() {
+    let (scratch, bytes) = scene(3_000_000);
+    let server = Server::start(&scratch, "");
+    let sent = scratch.run(&format!("netblt send file {} --json", server.address)).expect(0);
+    let json: serde_json::Value = serde_json::from_str(&sent.stdout).unwrap();
+    assert_eq!(json["complete"], true, "{}", sent.stdout);
+    assert!(sent.stderr.contains("nothing is encrypted"), "{}", sent.stderr);
+    assert_eq!(std::fs::read(scratch.path().join("served/file")).unwrap(), bytes);
+    let got = scratch.run(&format!("netblt recv file {} --out back", server.address)).expect(0);
+    assert!(got.stdout.contains("verified"), "{}", got.stdout);
+    assert_eq!(std::fs::read(scratch.path().join("back")).unwrap(), bytes);
+
+    let again = scratch.run(&format!("netblt recv file {} --out back", server.address)).expect(2);
+    assert!(again.stderr.contains("--overwrite"), "{}", again.stderr);
+    let refused = scratch.run(&format!("netblt send file {}", server.address)).expect(2);
+    assert!(refused.stderr.contains("exists already"), "{}", refused.stderr);
+    let tested = scratch
+        .run(&format!("netblt test {} --bytes 1000000 --burst 10/1 --json --quiet", server.address))
+        .expect(0);
+    let json: serde_json::Value = serde_json::from_str(&tested.stdout).unwrap();
+    // 10 packets of 1,400 bytes a millisecond are 112 Mb/s.
+    let steady = json["steady_state_mbps"].as_f64().unwrap();
+    assert!(steady > 1.0 && steady < 125.0, "{steady}");
+    assert_eq!(tested.stderr, "");
+}
+
+#[test]
+fn a_sender_or_a_server_that_is_killed_loses_nothing_that_arrived() {
+    let (scratch, bytes) = scene(6_000_000);
+    let mut server = Server::start(&scratch, "");
+    let part = scratch.path().join("served/.file.netblt-part");
+    for kill_server in [false, true] {
+        let mut sender = Command::new(env!("CARGO_BIN_EXE_netanvil"))
+            .args(["netblt", "send", "file", &server.address, "--rate", "20M", "--quiet"])
+            .current_dir(scratch.path())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // Until another million bytes are there.
+        let before = std::fs::metadata(&part).map_or(0, |metadata| metadata.len());
+        let started = Instant::now();
+        while std::fs::metadata(&part).map_or(0, |metadata| metadata.len()) < before + 1_000_000 {
+            assert!(started.elapsed() < Duration::from_secs(60), "nothing arrives");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if kill_server {
+            server = Server::start(&scratch, "");
+        }
+        sender.kill().unwrap();
+        sender.wait().unwrap();
+    }
+    let sent = scratch.run(&format!("netblt send file {} --json", server.address)).expect(0);
+    let json: serde_json::Value = serde_json::from_str(&sent.stdout).unwrap();
+    assert!(json["bytes"].as_u64().unwrap() < 5_000_000, "{}", sent.stdout);
+    assert_eq!(std::fs::read(scratch.path().join("served/file")).unwrap(), bytes);
+}
+
+#[test]
+fn raw_ip_is_protocol_30_and_takes_root() {
+    if !common::is_root() {
+        eprintln!("skipped: not root");
+        return;
+    }
+    // A namespace of its own: no other process hears these packets.
+    let (scratch, bytes) = scene(500_000);
+    let program = env!("CARGO_BIN_EXE_netanvil");
+    let script = format!(
+        "ip link set lo up; {program} netblt serve served --raw-ip --listen 127.0.0.1:0 --once & \
+         sleep 0.5; {program} netblt send file 127.0.0.1 --raw-ip --quiet && wait"
+    );
+    let status = Command::new("unshare")
+        .args(["--net", "sh", "-c", &script])
+        .current_dir(scratch.path())
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success());
+    assert_eq!(std::fs::read(scratch.path().join("served/file")).unwrap(), bytes);
+}
+
+#[test]
+fn wrong_usage_names_the_remedy() {
+    let (scratch, _) = scene(1);
+    for (arguments, words) in [
+        ("netblt send nothing 127.0.0.1", "cannot send nothing"),
+        ("netblt send file 127.0.0.1 --rate fast", "--rate 100M"),
+        ("netblt send file 127.0.0.1 --burst 0/5", "--burst 5/40"),
+        ("netblt send file 127.0.0.1 --packet-size 1", "use larger packets"),
+        ("netblt serve nowhere", "cannot serve nowhere"),
+        ("netblt serve served --listen here", "--listen 0.0.0.0:20030"),
+    ] {
+        let ran = scratch.run(arguments).expect(2);
+        assert!(ran.stderr.contains(words), "{arguments}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_campaign_of_1987_meets_its_targets() {
+    let scratch = Scratch::new();
+    let ran = scratch.run("netblt reproduce-1987 --json").expect(0);
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(json["rows"].as_array().unwrap().len(), 96);
+    assert_eq!(json["summary"]["targets_met"], true);
+    let table = scratch.run("netblt reproduce-1987").expect(0).stdout;
+    assert!(table.contains("BS/BI") && table.contains("targets met"), "{table}");
+}

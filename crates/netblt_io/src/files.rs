@@ -1,0 +1,206 @@
+//! Files and memory as clients of NETBLT.
+//!
+//! A file that is received is written beside its place under a hidden temporary name, with a
+//! journal of what is there. When all of it is, its BLAKE3 digest is compared with the sender's,
+//! and only then it gets its name. A transfer that broke leaves temporary file and journal behind;
+//! the next attempt at the same version of the file goes on at the missing bytes.
+
+use crate::agreement::{self, Answer, Layout, Offer, RANGES_CHARS};
+use crate::job::Job;
+use crate::ranges::Ranges;
+use crate::sink::{MemorySink, Partial, Writers, check_name, left_over};
+use crate::source::{FileSource, MemorySource, version};
+use crate::station::{Host, Opener};
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use netblt::{Connection, Mode};
+use std::fs::File;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+
+/// Size of the buffers that were agreed on.
+fn buffer_bytes(connection: &Connection) -> Result<u32, String> {
+    connection.terms().map(|terms| terms.buffer_size_bytes).ok_or_else(|| "not open".to_owned())
+}
+fn answer(connection: &Connection) -> Result<Answer, String> {
+    agreement::from_bytes(connection.peer_string())
+}
+fn refused(error: io::Error) -> String {
+    error.to_string()
+}
+
+/// What to open, and the client that does it.
+pub type Wish = (Mode, Offer, Opener);
+
+/// Sends the file at `path` under `name`.
+pub fn send(path: &Path, name: &str) -> io::Result<Wish> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    let size = metadata.len();
+    let offer = Offer::Put { name: name.to_owned(), size, version: version(&metadata) };
+    let opener: Opener = Box::new(move |connection| {
+        let Answer::Put { have } = answer(connection)? else { return Err("no such answer".into()) };
+        let missing = agreement::ranges(&have)?.missing(size);
+        let layout = Layout::file(missing.len_bytes(), buffer_bytes(connection)?);
+        Ok(Job::sending(FileSource::new(file, size, missing), layout))
+    });
+    Ok((Mode::Write, offer, opener))
+}
+
+/// Receives the file `name` into `directory` under `local_name`.
+pub fn receive(
+    directory: &Path,
+    local_name: &str,
+    name: &str,
+    overwrite: bool,
+) -> io::Result<Wish> {
+    let dir = Dir::open_ambient_dir(directory, ambient_authority())?;
+    if !overwrite && dir.symlink_metadata(local_name).is_ok() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file exists already"));
+    }
+    let before = left_over(&dir, local_name);
+    let (have, version) = match before {
+        Some((version, _, here)) => (here.abridged(RANGES_CHARS).to_string(), version),
+        None => Default::default(),
+    };
+    let offer = Offer::Get { name: name.to_owned(), have, version };
+    let local_name = local_name.to_owned();
+    let opener: Opener = Box::new(move |connection| {
+        let Answer::Get { size, version, have } = answer(connection)? else {
+            return Err("no such answer".into());
+        };
+        let partial =
+            Partial::open(dir, &local_name, size, &version, overwrite, &Writers::default())
+                .map_err(refused)?;
+        receiving(partial, &agreement::ranges(&have)?, size, buffer_bytes(connection)?)
+    });
+    Ok((Mode::Read, offer, opener))
+}
+
+/// A client that receives what is missing beyond `have`.
+fn receiving(partial: Partial, have: &Ranges, size: u64, buffer_bytes: u32) -> Result<Job, String> {
+    // Bytes that the other end does not send must be here.
+    let lost = partial.here().missing(size).len_bytes() > have.missing(size).len_bytes();
+    if lost {
+        return Err("bytes left out that are not here".to_owned());
+    }
+    let layout = Layout::file(have.missing(size).len_bytes(), buffer_bytes);
+    Ok(Job::receiving(partial.into_sink(have, layout), layout))
+}
+
+/// RFC 1030's test program: `bytes` from memory to memory, sent or received by this end.
+pub fn memory(mode: Mode, bytes: u64) -> Wish {
+    let sends = mode == Mode::Write;
+    let opener: Opener = Box::new(move |connection| {
+        let Answer::Memory = answer(connection)? else { return Err("no such answer".into()) };
+        Ok(memory_job(sends, bytes, buffer_bytes(connection)?))
+    });
+    (mode, Offer::Memory { bytes }, opener)
+}
+
+fn memory_job(sends: bool, bytes: u64, buffer_bytes: u32) -> Job {
+    let layout = Layout::memory(bytes, buffer_bytes);
+    match sends {
+        true => Job::sending(MemorySource(layout), layout),
+        false => Job::receiving(MemorySink(layout), layout),
+    }
+}
+
+/// Whatever others ask for is refused.
+pub struct Nobody;
+
+impl Host for Nobody {
+    fn decide(
+        &mut self,
+        _peer: SocketAddr,
+        _mode: Mode,
+        _offer: Offer,
+    ) -> Result<(Answer, Opener), String> {
+        Err("nothing is served here".to_owned())
+    }
+}
+
+/// A directory that others read from and write to, and never leave.
+pub struct Served {
+    dir: Dir,
+    writers: Writers,
+    /// Others may read.
+    pub readable: bool,
+    /// Others may write.
+    pub writable: bool,
+    /// Others may replace files.
+    pub overwrite: bool,
+}
+
+impl Served {
+    /// Of the directory at `path`.
+    pub fn open(path: &Path) -> io::Result<Served> {
+        let dir = Dir::open_ambient_dir(path, ambient_authority())?;
+        Ok(Served {
+            dir,
+            writers: Writers::default(),
+            readable: true,
+            writable: true,
+            overwrite: false,
+        })
+    }
+
+    fn put(&self, name: &str, size: u64, version: &str) -> Result<(Answer, Opener), String> {
+        check_name(name)?;
+        let dir = self.dir.try_clone().map_err(refused)?;
+        let partial = Partial::open(dir, name, size, version, self.overwrite, &self.writers)
+            .map_err(refused)?;
+        let have = partial.here().abridged(RANGES_CHARS);
+        let answer = Answer::Put { have: have.to_string() };
+        let opener: Opener =
+            Box::new(move |connection| receiving(partial, &have, size, buffer_bytes(connection)?));
+        Ok((answer, opener))
+    }
+
+    fn get(&self, name: &str, have: &str, known: &str) -> Result<(Answer, Opener), String> {
+        check_name(name)?;
+        let file = self.dir.open(name).map_err(refused)?.into_std();
+        let metadata = file.metadata().map_err(refused)?;
+        if !metadata.is_file() {
+            return Err("not a regular file".to_owned());
+        }
+        let (size, version) = (metadata.len(), version(&metadata));
+        let same = version == known;
+        let have = if same { agreement::ranges(have)? } else { Ranges::default() };
+        let answer = Answer::Get { size, version, have: have.to_string() };
+        let opener: Opener = Box::new(move |connection| {
+            let missing = have.missing(size);
+            let layout = Layout::file(missing.len_bytes(), buffer_bytes(connection)?);
+            Ok(Job::sending(FileSource::new(file, size, missing), layout))
+        });
+        Ok((answer, opener))
+    }
+}
+
+impl Host for Served {
+    fn decide(
+        &mut self,
+        _peer: SocketAddr,
+        mode: Mode,
+        offer: Offer,
+    ) -> Result<(Answer, Opener), String> {
+        match (mode, offer) {
+            (Mode::Write, Offer::Put { .. }) if !self.writable => Err("read only".to_owned()),
+            (Mode::Read, Offer::Get { .. }) if !self.readable => Err("write only".to_owned()),
+            (Mode::Write, Offer::Put { name, size, version }) => self.put(&name, size, &version),
+            (Mode::Read, Offer::Get { name, have, version }) => self.get(&name, &have, &version),
+            (mode, Offer::Memory { bytes }) => {
+                let sends = mode == Mode::Read;
+                let opener: Opener = Box::new(move |connection| {
+                    Ok(memory_job(sends, bytes, buffer_bytes(connection)?))
+                });
+                Ok((Answer::Memory, opener))
+            }
+            _ => Err("mode and wish do not agree".to_owned()),
+        }
+    }
+}

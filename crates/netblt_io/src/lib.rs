@@ -1,0 +1,23 @@
+//! NETBLT over real sockets: files and memory moved between hosts.
+//!
+//! This is an edge of the project by nature: it opens sockets, reads the clock and waits.
+//! Therefore it opts out of the ban on them. What is decided, is decided in [`netblt`].
+//!
+//! * [`Socket`]: UDP or raw IP. * [`Station`]: a socket, its connections, their clients.
+//! * [`files`]: sending, receiving and serving files; see there for what makes a file whole.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod agreement;
+mod clock;
+pub mod files;
+mod job;
+mod ranges;
+mod sink;
+mod socket;
+mod source;
+mod station;
+
+pub use agreement::{Answer, Layout, Offer};
+pub use job::Job;
+pub use socket::{Carrier, Socket};
+pub use station::{Ended, Host, Opener, Progress, Station};

@@ -1,0 +1,107 @@
+//! Where bytes come from: a file, or memory.
+
+use crate::agreement::Layout;
+use crate::ranges::Ranges;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::time::UNIX_EPOCH;
+
+/// Read at once while hashing what is not sent.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Fills buffers, one after another.
+pub trait Source: Send {
+    /// The content of buffer `index`; `buffer` has its length already.
+    fn fill(&mut self, index: u64, buffer: &mut [u8]) -> io::Result<()>;
+}
+
+/// Changes when a file does, as far as its size and time of modification tell.
+pub fn version(metadata: &std::fs::Metadata) -> String {
+    let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    format!("{}@{}", metadata.len(), modified.map_or(0, |since| since.as_nanos()))
+}
+
+/// The missing bytes of a file, then the digest of all of it.
+pub struct FileSource {
+    file: File,
+    size: u64,
+    missing: Ranges,
+    hasher: blake3::Hasher,
+    /// The hasher has seen everything before.
+    hashed: u64,
+    at: u64,
+    digest: Option<[u8; 32]>,
+}
+
+impl FileSource {
+    /// Of a file of `size` bytes.
+    pub fn new(file: File, size: u64, missing: Ranges) -> FileSource {
+        let hasher = blake3::Hasher::new();
+        FileSource { file, size, missing, hasher, hashed: 0, at: 0, digest: None }
+    }
+
+    fn hash_up_to(&mut self, end: u64) -> io::Result<()> {
+        let mut chunk = Vec::new();
+        while self.hashed < end {
+            chunk.resize((end - self.hashed).min(CHUNK_BYTES as u64) as usize, 0);
+            self.file.read_exact_at(&mut chunk, self.hashed)?;
+            self.hasher.update(&chunk);
+            self.hashed += chunk.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn digest(&mut self) -> io::Result<[u8; 32]> {
+        if let Some(digest) = self.digest {
+            return Ok(digest);
+        }
+        self.hash_up_to(self.size)?;
+        Ok(*self.digest.insert(*self.hasher.finalize().as_bytes()))
+    }
+}
+
+impl Source for FileSource {
+    fn fill(&mut self, _index: u64, mut buffer: &mut [u8]) -> io::Result<()> {
+        let missing = self.missing.len_bytes();
+        while !buffer.is_empty() {
+            let taken = if let Some((start, len)) = self.missing.locate(self.at) {
+                let piece = buffer.len().min(usize::try_from(len).unwrap_or(usize::MAX));
+                self.hash_up_to(start)?;
+                self.file.read_exact_at(&mut buffer[..piece], start)?;
+                self.hasher.update(&buffer[..piece]);
+                self.hashed += piece as u64;
+                piece
+            } else {
+                let digest = self.digest()?;
+                let rest = digest.get((self.at - missing) as usize..).unwrap_or(&[]);
+                let piece = rest.len().min(buffer.len());
+                buffer[..piece].copy_from_slice(&rest[..piece]);
+                buffer[piece..].fill(0);
+                buffer.len()
+            };
+            self.at += taken as u64;
+            buffer = &mut buffer[taken..];
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that a client could have made: RFC 1030's test program.
+#[derive(Clone, Debug)]
+pub struct MemorySource(pub Layout);
+
+/// Byte `at` of what memory sources send, so that the other end can check it.
+pub fn memory_byte(at: u64) -> u8 {
+    (at ^ (at >> 8)).wrapping_mul(0x9d) as u8
+}
+
+impl Source for MemorySource {
+    fn fill(&mut self, index: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let start = index * u64::from(self.0.buffer_bytes);
+        for (at, byte) in (start..).zip(buffer) {
+            *byte = memory_byte(at);
+        }
+        Ok(())
+    }
+}
