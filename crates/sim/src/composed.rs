@@ -25,9 +25,9 @@ pub use addresses::{Addresses, Interface, StaticRoute};
 pub use build::{BUILT_IN, BuiltIn};
 pub use counters::Counter;
 pub use description::{
-    Card, Cost, Cpu, Description, DescriptionError, Filter, Impair, Learning, Misbehaviour,
-    PORTS_MAX, Pauses, Processor, Protocol, Queue, Reset, Routes, Servers as CpuServers, Table,
-    TesterLimits,
+    Card, Cost, Cpu, Description, DescriptionError, Filter, FilterBy, Impair, Learning,
+    Misbehaviour, PORTS_MAX, Pauses, Processor, Protocol, Queue, Reset, Routes,
+    Servers as CpuServers, Table, TesterLimits,
 };
 pub use device::Composed;
 pub use filter::{FilterAction, FilterRule};

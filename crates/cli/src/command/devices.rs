@@ -38,7 +38,7 @@ pub fn run(name: Option<&str>) -> Outcome {
     }
     let simulated: String = sim::BUILT_IN
         .iter()
-        .map(|device| format!("  {:13}  {}\n", device.name, device.what()))
+        .map(|device| format!("  {:17}  {}\n", device.name, device.what()))
         .collect();
     output::print(&format!("{BUILT}\n{SIMULATED}{simulated}{SIMULATED_FILE}"))?;
     Ok(Exit::Done)

@@ -7,7 +7,8 @@ use wire::ethernet::MacAddr;
 /// One port's addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interface {
-    /// Its Ethernet address; with DECnet all ports have the one that follows from the node's.
+    /// Its Ethernet address; where it routes DECnet it also has the one that follows from the
+    /// node's.
     pub mac: MacAddr,
     /// Its IPv4 address and the length of its network's prefix.
     pub ipv4: (Ipv4Addr, u8),

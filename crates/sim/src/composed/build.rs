@@ -12,13 +12,43 @@ use units::{Duration, FrameRate};
 type AnyDevice = Box<dyn DeviceUnderTest>;
 
 /// Devices that are described already: name, what it is, text of its file.
-pub const BUILT_IN: [BuiltIn; 6] = [
+pub const BUILT_IN: [BuiltIn; 15] = [
     BuiltIn { name: "cable", toml: include_str!("../../devices/cable.toml") },
     BuiltIn { name: "router", toml: include_str!("../../devices/router.toml") },
     BuiltIn { name: "bridge", toml: include_str!("../../devices/bridge.toml") },
     BuiltIn { name: "shared-bus", toml: include_str!("../../devices/shared-bus.toml") },
     BuiltIn { name: "noisy", toml: include_str!("../../devices/noisy.toml") },
     BuiltIn { name: "livelock", toml: include_str!("../../devices/livelock.toml") },
+    BuiltIn {
+        name: "1990/netbuilder",
+        toml: include_str!("../../devices/harvard-1990/3com-netbuilder.toml"),
+    },
+    BuiltIn { name: "1990/t20", toml: include_str!("../../devices/harvard-1990/bbn-t20.toml") },
+    BuiltIn { name: "1990/ags", toml: include_str!("../../devices/harvard-1990/cisco-ags.toml") },
+    BuiltIn {
+        name: "1990/en640",
+        toml: include_str!("../../devices/harvard-1990/network-systems-corporation-en640-8.toml"),
+    },
+    BuiltIn {
+        name: "1990/netware-386",
+        toml: include_str!("../../devices/harvard-1990/novell-netware-386.toml"),
+    },
+    BuiltIn {
+        name: "1990/p4200",
+        toml: include_str!("../../devices/harvard-1990/proteon-p4200.toml"),
+    },
+    BuiltIn {
+        name: "1990/proteon-rig",
+        toml: include_str!("../../devices/harvard-1990/proteon-rig.toml"),
+    },
+    BuiltIn {
+        name: "1990/time-lan-100",
+        toml: include_str!("../../devices/harvard-1990/timeplex-time-lan-100.toml"),
+    },
+    BuiltIn {
+        name: "1990/link-node",
+        toml: include_str!("../../devices/harvard-1990/wellfleet-link-node.toml"),
+    },
 ];
 
 /// A device that is described already.

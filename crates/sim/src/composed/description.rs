@@ -229,13 +229,26 @@ impl Default for Card {
     }
 }
 
-/// Filters, looked at by the central processor, or by the card that decides by itself.
+/// Who looks at filters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FilterBy {
+    /// The central processor, or the card that decides without it.
+    #[default]
+    Processor,
+    /// The card where the frame leaves.
+    OutputCard,
+}
+
+/// Filters on IPv4.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Filter {
     /// The list: the first rule that matches decides; what none matches is dropped. Without rules
     /// everything passes.
     pub rules: Vec<FilterRule>,
+    /// Who looks at them.
+    pub by: FilterBy,
     /// Rules that the device has room for.
     pub room: Option<u64>,
     /// What having any rules costs for each frame.

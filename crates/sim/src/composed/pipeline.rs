@@ -1,7 +1,7 @@
 //! The processors that a frame passes: its card, the bus, the middle, the card where it leaves.
 
 use super::buffer::Room;
-use super::description::{Cost, Description, Filter, Pauses, Protocol, Queue, Servers};
+use super::description::{Cost, Description, Filter, FilterBy, Pauses, Protocol, Queue, Servers};
 use super::server::{Server, Stall, Work};
 use crate::Frame;
 use std::collections::BTreeMap;
@@ -52,6 +52,7 @@ pub(crate) struct Pipeline {
     bus: Option<Costs>,
     cpu: Option<(Costs, Servers)>,
     filter: (Duration, Duration),
+    filter_by: FilterBy,
     first: Step,
 }
 
@@ -92,7 +93,7 @@ impl Pipeline {
             let count = if cpu.servers == Servers::Shared { 1 } else { ports };
             servers.resize(servers.len() + count, server);
         }
-        let Filter { per_frame, per_rule, .. } = device.filter;
+        let Filter { per_frame, per_rule, by: filter_by, .. } = device.filter;
         Pipeline {
             servers,
             ports,
@@ -106,6 +107,7 @@ impl Pipeline {
             bus: device.bus.as_ref().map(|bus| Costs::new(bus.cost, &bus.protocols)),
             cpu: device.cpu.as_ref().map(|cpu| (Costs::new(cpu.cost, &cpu.protocols), cpu.servers)),
             filter: (per_frame.0, per_rule.0),
+            filter_by,
             first,
         }
     }
@@ -202,6 +204,9 @@ impl Pipeline {
     }
 
     fn filtering_step(&self, job: &Job) -> Step {
+        if self.filter_by == FilterBy::OutputCard {
+            return Step::CardOut;
+        }
         if self.cpu.is_some() && !self.is_local(job) { Step::Cpu } else { Step::CardIn }
     }
 

@@ -67,6 +67,8 @@ pub(crate) struct RouterLimits {
 #[derive(Clone, Debug)]
 pub(crate) struct Router {
     interfaces: Vec<Interface>,
+    /// Heard on every port beside the port's own: the one that DECnet asks of a node.
+    decnet_mac: Option<MacAddr>,
     ipv4: Option<ipv4::Ipv4>,
     ipv6: Option<ipv6::Ipv6>,
     decnet: Option<decnet::Decnet>,
@@ -82,18 +84,14 @@ impl Router {
         filter: Vec<FilterRule>,
     ) -> Self {
         let has = |protocol| protocols.contains(&protocol);
-        let mut interfaces = addresses.interfaces.clone();
-        if has(Protocol::Decnet) {
-            // DECnet gives every port the node's address (Phase IV, section on Ethernet addresses).
-            interfaces.iter_mut().for_each(|port| port.mac = addresses.decnet.mac());
-        }
         Router {
             ipv4: has(Protocol::Ipv4).then(|| ipv4::Ipv4::new(addresses, limits, filter)),
             ipv6: has(Protocol::Ipv6).then(|| ipv6::Ipv6::new(addresses, limits)),
             decnet: has(Protocol::Decnet).then(|| decnet::Decnet::new(addresses, limits)),
             appletalk: has(Protocol::Appletalk).then(|| appletalk::AppleTalk::new(limits)),
             ipx: has(Protocol::Ipx).then(|| ipx::Ipx::new(addresses, limits)),
-            interfaces,
+            interfaces: addresses.interfaces.clone(),
+            decnet_mac: has(Protocol::Decnet).then(|| addresses.decnet.mac()),
         }
     }
 
@@ -108,7 +106,8 @@ impl Router {
     ) -> Option<(Protocol, Verdict)> {
         let (header, _) = ethernet::Repr::parse(frame).ok()?;
         let interface = self.interfaces.get(usize::from(port.0))?;
-        if header.dst != interface.mac && !header.dst.is_group() {
+        let is_ours = header.dst == interface.mac || Some(header.dst) == self.decnet_mac;
+        if !is_ours && !header.dst.is_group() {
             return None;
         }
         let protocol = protocol_of(&header, frame)?;
