@@ -265,6 +265,23 @@ fn frames_that_the_tester_drops_make_the_trial_invalid_and_are_no_loss_of_the_de
     }
 }
 
+/// A jumbo frame takes three pieces of memory; with room for 64 each serves many times over.
+#[test]
+fn frames_in_several_pieces_arrive_whole_however_often_their_memory_goes_round() {
+    let (testbed, jumbo) = (bed::loopback(9000), FrameSize::from_bytes(9018));
+    let ports = bed::open_with_room(&testbed, PortType::AfXdp, jumbo, Some(64));
+    let options = LiveOptions::default();
+    let mut tester = LiveTester::new(ports.expect("open the ports"), options).expect("a tester");
+    let mut slow = trial(&testbed, 500, Duration::from_ms(1_000), jumbo);
+    slow.verify_payload = true;
+    let result = run_accounted(&mut tester, &slow);
+    let account = &result.expected_accounts().next().expect("an account").account;
+    assert_eq!(account.unique + result.tester_drops(), 500);
+    assert!(account.unique > 64, "{}", account.unique);
+    assert_eq!(account.unique_bytes, account.unique * 9_018);
+    assert_eq!((account.wrong_length, account.corrupted), (0, 0));
+}
+
 #[test]
 fn offloads_that_were_on_are_switched_off_and_nothing_is_merged() {
     let testbed = bed::loopback(1500);

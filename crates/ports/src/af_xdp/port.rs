@@ -107,7 +107,8 @@ fn attach(name: &str, program: &OwnedFd, ifindex: u32) -> Result<(OwnedFd, XdpMo
     }
 }
 
-/// Without copying if the driver can.
+/// Without copying if the driver can. Where the kernel copies, it takes chunks wherever they lie,
+/// and keeps but one description of a chunk at work instead of one for each.
 fn open_socket(
     ifindex: u32,
     queue: u32,
@@ -115,7 +116,10 @@ fn open_socket(
     in_pieces: bool,
     mode: XdpMode,
 ) -> io::Result<Socket> {
-    let open = |transfer| Socket::open(ifindex, queue, layout, in_pieces, transfer);
+    let open = |transfer| {
+        let layout = if transfer == Transfer::Copy { layout.spread() } else { layout };
+        Socket::open(ifindex, queue, layout, in_pieces, transfer)
+    };
     match mode {
         XdpMode::Driver => open(Transfer::ZeroCopy).or_else(|_| open(Transfer::Copy)),
         XdpMode::Generic => open(Transfer::Copy),

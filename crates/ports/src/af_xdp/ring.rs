@@ -85,6 +85,10 @@ impl<T: Copy> Ring<T> {
         self.ours = self.ours.wrapping_add(1);
         Some(value)
     }
+    /// As consumer: how many entries wait to be read.
+    pub fn waiting(&self) -> usize {
+        self.word(self.offsets.producer).load(Ordering::Acquire).wrapping_sub(self.ours) as usize
+    }
     /// As consumer: gives the kernel the room of what was read.
     #[inline]
     pub fn release(&mut self) {

@@ -13,6 +13,9 @@ use units::Instant;
 
 const COMPLETION_ENTRIES: u32 = 2048;
 const TRANSMIT_ENTRIES: u32 = 2048;
+/// Chunks that take turns in receiving at first: room for a stall of 8 ms at a million frames a
+/// second. The fewer there are, the more of what the kernel writes to is in its caches.
+const CIRCULATING_CHUNKS: usize = 8192;
 /// At most so many frames are taken from a socket at once.
 const TAKE_FRAMES: usize = 1024;
 const CONTINUES: u32 = libc::XDP_PKT_CONTD;
@@ -67,6 +70,8 @@ pub(super) struct Receiving {
     shared: Arc<Shared>,
     ring: Ring<libc::xdp_desc>,
     fill: Ring<u64>,
+    /// Number of chunks in circulation; those above are kept for longer stalls.
+    circulating: usize,
     /// A frame that came in several pieces.
     joined: Vec<u8>,
     before: libc::xdp_statistics,
@@ -105,12 +110,13 @@ impl Socket {
             shared: shared.clone(),
             ring: Ring::map(fd, offsets.rx, receive_entries(&layout), libc::XDP_PGOFF_RX_RING)?,
             fill: Ring::map(fd, offsets.fr, fill_entries(&layout), fill as i64)?,
+            circulating: 0,
             joined: Vec::with_capacity(layout.slot_bytes()),
             // SAFETY: integers, for which all zeroes is a value.
             before: unsafe { std::mem::zeroed() },
             unstamped: 0,
         };
-        receiving.fill_all();
+        receiving.circulate(CIRCULATING_CHUNKS);
         let sending = Sending {
             shared,
             ring: Ring::map(fd, offsets.tx, TRANSMIT_ENTRIES, libc::XDP_PGOFF_TX_RING)?,
@@ -147,7 +153,7 @@ fn register(fd: RawFd, umem: &Umem) -> io::Result<()> {
         len: umem.layout.len_bytes() as u64,
         chunk_size: umem.layout.chunk_bytes as u32,
         headroom: 0,
-        flags: 0,
+        flags: if umem.layout.is_spread() { libc::XDP_UMEM_UNALIGNED_CHUNK_FLAG } else { 0 },
         tx_metadata_len: 0,
     };
     sys::set_option(fd, libc::SOL_XDP, libc::XDP_UMEM_REG, region)
@@ -293,21 +299,32 @@ impl Receiving {
         self.unstamped
     }
 
-    /// Gives the kernel every chunk for receiving.
-    fn fill_all(&mut self) {
+    /// Gives the kernel so many chunks more for receiving, as far as there are.
+    fn circulate(&mut self, more: usize) {
         let layout = self.shared.umem.layout;
-        for chunk in 0..layout.receive_chunks {
-            assert!(self.fill.push((chunk * layout.chunk_bytes) as u64), "as many as entries");
+        let until = layout.receive_chunks.min(self.circulating + more);
+        for chunk in self.circulating..until {
+            assert!(self.fill.push(layout.chunk_address(chunk) as u64), "twice as many entries");
         }
+        self.circulating = until;
         self.fill.publish();
+    }
+
+    /// Where stalls let half of the chunks pile up, twice as many are needed.
+    fn make_room(&mut self) {
+        if self.circulating < self.shared.umem.layout.receive_chunks
+            && self.ring.waiting() > self.circulating / 2
+        {
+            self.circulate(self.circulating);
+        }
     }
 
     /// The arrival time before a frame, if the program has put it there; it is wiped, so that
     /// the chunk's next frame cannot pass it off as its own.
     #[inline]
-    fn take_stamp(&self, address: usize) -> Option<Instant> {
+    fn take_stamp(&self, chunk: usize, address: usize) -> Option<Instant> {
         let memory = &self.shared.umem.memory;
-        if address - self.shared.umem.layout.chunk_of(address) < STAMP_BYTES {
+        if address - chunk < STAMP_BYTES {
             return None;
         }
         // SAFETY: the chunk is ours between the receive ring and the fill ring.
@@ -319,40 +336,40 @@ impl Receiving {
     }
 
     #[inline]
-    fn piece(&self, descriptor: &libc::xdp_desc) -> &[u8] {
-        let (address, len) = (descriptor.addr as usize, descriptor.len as usize);
+    fn piece(&self, address: usize, len: u32) -> &[u8] {
         // SAFETY: the chunk is ours between the receive ring and the fill ring, and `self` is
         // borrowed meanwhile.
-        unsafe { self.shared.umem.memory.bytes_mut(address, len) }
+        unsafe { self.shared.umem.memory.bytes_mut(address, len as usize) }
     }
 }
 
 impl FrameSource for Receiving {
     fn take_waiting(&mut self, mut take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
+        self.make_room();
         let mut taken = 0;
         let mut arrived = None;
         let mut joined = std::mem::take(&mut self.joined);
         for _ in 0..TAKE_FRAMES {
             let Some(descriptor) = self.ring.pop() else { break };
-            let address = descriptor.addr as usize;
+            let (chunk, address) = self.shared.umem.layout.received_at(descriptor.addr);
+            let len = descriptor.len;
             if joined.is_empty() {
-                arrived = self.take_stamp(address);
+                arrived = self.take_stamp(chunk, address);
             }
             let continues = descriptor.options & CONTINUES != 0;
             if continues || !joined.is_empty() {
-                joined.extend_from_slice(self.piece(&descriptor));
+                joined.extend_from_slice(self.piece(address, len));
             }
             if !continues {
                 self.unstamped += u64::from(arrived.is_none());
                 let at = arrived.unwrap_or_else(clock::now);
                 match joined.is_empty() {
-                    true => take(at, self.piece(&descriptor)),
+                    true => take(at, self.piece(address, len)),
                     false => take(at, &joined),
                 }
                 joined.clear();
                 taken += 1;
             }
-            let chunk = self.shared.umem.layout.chunk_of(address);
             assert!(self.fill.push(chunk as u64), "half the entries are free");
         }
         self.joined = joined;
