@@ -20,6 +20,7 @@ mod pacing;
 mod process;
 mod report;
 mod results;
+mod spinning;
 mod subject;
 mod suite;
 mod targets;
@@ -125,6 +126,7 @@ fn empty(
         transmit_only: vec![],
         transmit_receive: vec![],
         pacing: vec![],
+        spinning: vec![],
         frame_building: vec![],
         verdicts: vec![],
         left_out: options.without.clone(),

@@ -1,6 +1,7 @@
 //! The results as tables, which are Markdown and read well on a terminal too.
 
 use crate::results::{Pacing, Results, TransmitReceive};
+use crate::spinning::Interruptions;
 use crate::subject::{SIZES_BYTES, Subject};
 use crate::targets::Verdict;
 use crate::window::Window;
@@ -43,6 +44,7 @@ pub fn markdown(results: &Results) -> String {
          generator better: in the kernel's stack or by an XDP program.\n\n",
     );
     section(&mut text, "Gap between arrivals less the intended gap", &gaps(results));
+    text.push_str(&spinning(results));
     section(&mut text, "Latency, back to back", &latency(results));
     section(&mut text, "Loops alone, without a port", &loops(results));
     section(&mut text, "Versions", &versions(results));
@@ -172,6 +174,23 @@ fn gaps(results: &Results) -> Table {
         ]);
     }
     table
+}
+
+/// What no sender on this machine can help.
+fn spinning(results: &Results) -> String {
+    if results.spinning.is_empty() {
+        return String::new();
+    }
+    let median =
+        |of: fn(&Interruptions) -> f64| crate::results::median(results.spinning.iter().map(of));
+    format!(
+        "A bare thread that spins on the sending core, as preferred as the senders, was away for more \
+         than 1 us {:.0} times a second, {:.0} us in the median, {:.2} % of the time in all: of frames \
+         due at a slow pace that share is late whatever the program, and those after it follow closer.\n\n",
+        median(|round| round.per_second),
+        median(|round| round.median_ns) / 1e3,
+        median(|round| round.away_percent),
+    )
 }
 
 fn remarks(case: &Pacing) -> String {

@@ -6,6 +6,7 @@ use crate::frame_building::LoopRate;
 use crate::machine::Machine;
 use crate::netanvil::FlatOut;
 use crate::pacing::Pace;
+use crate::spinning::Interruptions;
 use crate::subject::Subject;
 use crate::targets::Verdict;
 use crate::window::Window;
@@ -24,6 +25,8 @@ pub struct Results {
     pub transmit_receive: Vec<TransmitReceive>,
     /// Pacing and latency.
     pub pacing: Vec<Pacing>,
+    /// How the machine lets a bare spinning thread run, by round.
+    pub spinning: Vec<Interruptions>,
     /// The loop that builds frames, and the one that accounts for them, without a port.
     pub frame_building: Vec<LoopRate>,
     /// Whether the targets were met.

@@ -9,6 +9,7 @@ use crate::netanvil::Netanvil;
 use crate::options::{Options, Part};
 use crate::pacing::{self, Pace};
 use crate::results::{Exchange, Pacing, Results, TransmitOnly, TransmitReceive};
+use crate::spinning;
 use crate::subject::{SIZES_BYTES, Subject};
 use crate::targets;
 use crate::window::Window;
@@ -43,6 +44,7 @@ impl Suite<'_> {
             for subject in self.generators().into_iter().filter(|s| s.port_type().is_some()) {
                 self.pacing(round, subject)?;
             }
+            self.spinning(round)?;
         }
         if self.options.wants(Subject::FrameBuilding) {
             say("frame building");
@@ -142,6 +144,16 @@ impl Suite<'_> {
         let Some(measured) = self.keep(&case, measured)? else { return Ok(()) };
         for (rate_fps, pace) in measured {
             self.add_pace(subject, rate_fps, pace);
+        }
+        Ok(())
+    }
+
+    fn spinning(&mut self, round: u32) -> Result<()> {
+        if self.options.has(Part::Pacing) {
+            self.say(round, "a bare spinning thread");
+            let measured = spinning::measure(self.arena.cores[0]);
+            let measured = self.keep("a bare spinning thread", measured)?;
+            self.results.spinning.extend(measured);
         }
         Ok(())
     }
