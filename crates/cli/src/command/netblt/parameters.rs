@@ -59,7 +59,7 @@ fn parse_rate(text: &str) -> Outcome<f64> {
 }
 
 /// The burst that comes nearest to a rate without exceeding it, among those of about
-/// [`BURST_PACKETS`].
+/// [`BURST_PACKETS`]. Slower than a packet in 65,535 ms the protocol cannot say.
 fn burst_of_rate(bits_per_s: f64, packet_size: u16) -> Burst {
     let packets_per_ms = bits_per_s / 8e3 / f64::from(packet_size);
     let wanted_ms = (BURST_PACKETS / packets_per_ms).ceil().clamp(1.0, f64::from(u16::MAX));
@@ -126,7 +126,9 @@ mod tests {
         assert_eq!(burst(100e6, 1250), (20, 2));
         assert_eq!(burst(1e9, 1250), (100, 1));
         assert_eq!(burst(1e5, 1250), (16, 1600));
-        assert_eq!(burst(1.0, 1250), (1, 10_000));
+        assert_eq!(burst(1e3, 1250), (1, 10_000));
+        // A packet in 10,000 s would be it: the interval has 16 bits.
+        assert_eq!(burst(1.0, 1250), (1, 65_535));
         for rate in [3e3, 7.7e5, 1.1e7, 2.34e8, 5e9] {
             let Burst { size_packets, interval_ms } = burst_of_rate(rate, 1400);
             let got = f64::from(size_packets) * 1400.0 * 8e3 / f64::from(interval_ms);
