@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(burst(100e6, 1250), (20, 2));
         assert_eq!(burst(1e9, 1250), (100, 1));
         assert_eq!(burst(1e5, 1250), (16, 1600));
-        assert_eq!(burst(1e3, 1250), (1, 10_000));
+        assert_eq!(burst(1e3, 1250), (6, 60_000)); // and not 1 in 10,000
         // A packet in 10,000 s would be it: the interval has 16 bits.
         assert_eq!(burst(1.0, 1250), (1, 65_535));
         for rate in [3e3, 7.7e5, 1.1e7, 2.34e8, 5e9] {
