@@ -20,6 +20,7 @@ pub mod distribution;
 pub mod error_frame;
 pub mod ethernet;
 pub mod fragment;
+mod group_records;
 pub mod icmpv4;
 pub mod icmpv6;
 pub mod igmp;

@@ -6,8 +6,10 @@
 use crate::DecodeError;
 use crate::bytes::{ipv6_at, put, put_u16, require, u16_at};
 use crate::ethernet::{self, EtherType, MacAddr};
+use crate::group_records::{
+    self, QUERY_TAIL_LEN, SourceQuery, emit_records, parse_records, report_len,
+};
 use crate::icmpv6;
-use crate::igmp::RecordKind;
 use crate::ipv4::Protocol;
 use crate::ipv6::{self, Extension};
 use serde::{Deserialize, Serialize};
@@ -19,20 +21,12 @@ const MAX_RESPONSE: usize = 4;
 const GROUP: usize = 8;
 const V1_LEN: usize = 24;
 const FLAGS: usize = 24;
-const INTERVAL_CODE: usize = 25;
-const SOURCE_COUNT: usize = 26;
-const V2_QUERY_LEN: usize = 28;
-const RECORD_COUNT: usize = 6;
-const V2_REPORT_LEN: usize = 8;
-const RECORD_LEN: usize = 20;
-const SOURCE_LEN: usize = 16;
+const V2_QUERY_LEN: usize = FLAGS + QUERY_TAIL_LEN;
 
 const QUERY: u8 = 130;
 const REPORT: u8 = 131;
 const DONE: u8 = 132;
 const V2_REPORT: u8 = 143;
-const SUPPRESS: u8 = 0x08;
-const ROBUSTNESS_MASK: u8 = 0x07;
 
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
@@ -42,33 +36,10 @@ const ALL_V2_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x16);
 const ROUTER_ALERT: [u8; 6] = [0x05, 0x02, 0, 0, 0x01, 0];
 const WHAT: &str = "MLD message";
 
-/// A group in a version 2 report. Auxiliary data is passed over and never written.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Record {
-    /// What is said of it.
-    pub kind: RecordKind,
-    /// The group.
-    pub group: Ipv6Addr,
-    /// The sources that it is said of.
-    pub sources: Vec<Ipv6Addr>,
-}
-
+/// A group in a version 2 report.
+pub type Record = group_records::Record<Ipv6Addr>;
 /// A query of version 2.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct V2Query {
-    /// Time in which to answer, in milliseconds, as [`response_time_ms`] reads it.
-    pub max_response_code: u16,
-    /// The group asked for; `::` for every group.
-    pub group: Ipv6Addr,
-    /// Other routers are not to restart their timers.
-    pub suppress: bool,
-    /// Times that a message is sent in case one is lost, 3 bits.
-    pub robustness: u8,
-    /// The querier's query interval, in seconds, as [`crate::igmp::time_of_code`] reads it.
-    pub interval_code: u8,
-    /// The sources asked for; none for all.
-    pub sources: Vec<Ipv6Addr>,
-}
+pub type V2Query = SourceQuery<Ipv6Addr, u16>;
 
 /// A message of multicast listener discovery.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -108,13 +79,11 @@ pub fn is_mld(message: &[u8]) -> bool {
 impl Repr {
     /// Joins a group, whatever the source, in version 2.
     pub fn v2_join(group: Ipv6Addr) -> Repr {
-        let record = Record { kind: RecordKind::TO_EXCLUDE, group, sources: vec![] };
-        Repr::V2Report { records: vec![record] }
+        Repr::V2Report { records: vec![Record::join(group)] }
     }
     /// Leaves a group, in version 2.
     pub fn v2_leave(group: Ipv6Addr) -> Repr {
-        let record = Record { kind: RecordKind::TO_INCLUDE, group, sources: vec![] };
-        Repr::V2Report { records: vec![record] }
+        Repr::V2Report { records: vec![Record::leave(group)] }
     }
     /// Reads a whole message; its checksum is [verified](icmpv6::verify) apart.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
@@ -123,7 +92,7 @@ impl Repr {
             return Err(DecodeError::malformed(WHAT, "another message of ICMPv6"));
         }
         if bytes[TYPE] == V2_REPORT {
-            return Ok((Repr::V2Report { records: parse_records(bytes)? }, &[]));
+            return Ok((Repr::V2Report { records: parse_records(WHAT, bytes)? }, &[]));
         }
         require(WHAT, bytes, V1_LEN)?;
         let group = ipv6_at(bytes, GROUP);
@@ -131,16 +100,19 @@ impl Repr {
             (REPORT, _) => Repr::Report { group },
             (DONE, _) => Repr::Done { group },
             (_, V1_LEN) => Repr::Query { max_response_ms: u16_at(bytes, MAX_RESPONSE), group },
-            _ => Repr::V2Query(parse_v2_query(bytes)?),
+            _ => {
+                require(WHAT, bytes, V2_QUERY_LEN)?;
+                let code = u16_at(bytes, MAX_RESPONSE);
+                Repr::V2Query(V2Query::parse(WHAT, code, group, &bytes[FLAGS..])?)
+            }
         };
         Ok((repr, &[]))
     }
     /// Bytes that [`emit`](Repr::emit) writes.
     pub fn header_len(&self) -> usize {
-        let record = |record: &Record| RECORD_LEN + SOURCE_LEN * record.sources.len();
         match self {
-            Repr::V2Query(query) => V2_QUERY_LEN + SOURCE_LEN * query.sources.len(),
-            Repr::V2Report { records } => V2_REPORT_LEN + records.iter().map(record).sum::<usize>(),
+            Repr::V2Query(query) => FLAGS + query.tail_len(),
+            Repr::V2Report { records } => report_len(records),
             _ => V1_LEN,
         }
     }
@@ -159,11 +131,7 @@ impl Repr {
             Repr::Done { group } => head(DONE, 0, group),
             Repr::V2Query(query) => {
                 head(QUERY, query.max_response_code, &query.group);
-                let suppress = if query.suppress { SUPPRESS } else { 0 };
-                bytes[FLAGS] = suppress | (query.robustness & ROBUSTNESS_MASK);
-                bytes[INTERVAL_CODE] = query.interval_code;
-                put_u16(bytes, SOURCE_COUNT, query.sources.len() as u16);
-                emit_sources(&query.sources, &mut bytes[V2_QUERY_LEN..]);
+                query.emit_tail(&mut bytes[FLAGS..]);
             }
             Repr::V2Report { records } => {
                 bytes[TYPE] = V2_REPORT;
@@ -204,56 +172,6 @@ impl Repr {
         let ethernet = ethernet::Repr { dst: MacAddr::of_ipv6_group(dst), src: src.0, ether_type };
         ethernet.frame(&header.packet(&payload))
     }
-}
-
-fn parse_v2_query(bytes: &[u8]) -> Result<V2Query, DecodeError> {
-    require(WHAT, bytes, V2_QUERY_LEN)?;
-    Ok(V2Query {
-        max_response_code: u16_at(bytes, MAX_RESPONSE),
-        group: ipv6_at(bytes, GROUP),
-        suppress: bytes[FLAGS] & SUPPRESS != 0,
-        robustness: bytes[FLAGS] & ROBUSTNESS_MASK,
-        interval_code: bytes[INTERVAL_CODE],
-        sources: parse_sources(&bytes[V2_QUERY_LEN..], u16_at(bytes, SOURCE_COUNT))?,
-    })
-}
-
-fn parse_records(bytes: &[u8]) -> Result<Vec<Record>, DecodeError> {
-    let mut rest = &bytes[V2_REPORT_LEN..];
-    let mut records = Vec::new();
-    for _ in 0..u16_at(bytes, RECORD_COUNT) {
-        require(WHAT, rest, RECORD_LEN)?;
-        let sources = parse_sources(&rest[RECORD_LEN..], u16_at(rest, 2))?;
-        let len = RECORD_LEN + SOURCE_LEN * sources.len() + 4 * usize::from(rest[1]);
-        require(WHAT, rest, len)?;
-        records.push(Record { kind: RecordKind(rest[0]), group: ipv6_at(rest, 4), sources });
-        rest = &rest[len..];
-    }
-    Ok(records)
-}
-
-fn parse_sources(bytes: &[u8], count: u16) -> Result<Vec<Ipv6Addr>, DecodeError> {
-    let len = SOURCE_LEN * usize::from(count);
-    require(WHAT, bytes, len)?;
-    Ok(bytes[..len].chunks_exact(SOURCE_LEN).map(|source| ipv6_at(source, 0)).collect())
-}
-
-fn emit_records(records: &[Record], bytes: &mut [u8]) {
-    put_u16(bytes, RECORD_COUNT, records.len() as u16);
-    let mut at = V2_REPORT_LEN;
-    for record in records {
-        (bytes[at], bytes[at + 1]) = (record.kind.0, 0);
-        put_u16(bytes, at + 2, record.sources.len() as u16);
-        put(bytes, at + 4, &record.group.octets());
-        at += RECORD_LEN;
-        emit_sources(&record.sources, &mut bytes[at..]);
-        at += SOURCE_LEN * record.sources.len();
-    }
-}
-
-fn emit_sources(sources: &[Ipv6Addr], bytes: &mut [u8]) {
-    let places = bytes.chunks_exact_mut(SOURCE_LEN);
-    places.zip(sources).for_each(|(place, source)| put(place, 0, &source.octets()));
 }
 
 /// What a version 2 query's maximum response code stands for, in milliseconds: itself below 32768,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::igmp::RecordKind;
 use crate::testing::hex;
 use proptest::prelude::*;
 
