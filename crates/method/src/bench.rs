@@ -58,6 +58,10 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
+    /// Trials that were run for it.
+    pub(crate) fn attempts(&self) -> u32 {
+        self.invalid_attempts + u32::from(self.verdict != Verdict::Invalid)
+    }
     /// Why the trial decides nothing, in words; empty where it does.
     pub(crate) fn invalid_reasons(&self) -> Vec<String> {
         if self.verdict != Verdict::Invalid {
@@ -194,13 +198,21 @@ impl<'a> Bench<'a> {
     }
 }
 
+/// Whether the tester offered less than was intended, by more than is allowed.
+pub(crate) fn has_shortfall(result: &TrialResult) -> bool {
+    shortfalls(result).next().is_some()
+}
+
 /// Whether the tester offered less than this share of what was intended.
 pub(crate) fn fell_short(result: &TrialResult, share: f64) -> bool {
-    result.invalid_reasons().iter().any(|reason| match reason {
-        InvalidReason::Shortfall { intended, offered, .. } => {
-            offered.fps() < share * intended.fps()
-        }
-        _ => false,
+    shortfalls(result).any(|(intended, offered)| offered.fps() < share * intended.fps())
+}
+
+/// What was intended and offered where the tester fell short.
+fn shortfalls(result: &TrialResult) -> impl Iterator<Item = (FrameRate, FrameRate)> {
+    result.invalid_reasons().iter().filter_map(|reason| match reason {
+        InvalidReason::Shortfall { intended, offered, .. } => Some((*intended, *offered)),
+        _ => None,
     })
 }
 

@@ -6,8 +6,8 @@
 //! together, so that with two directions of which one is dead half of the frames are lost.
 
 use crate::bench::{Bench, Ran, Request};
-use crate::event::{SearchBounds, Verdict};
-use crate::rate_search::{Known, PARTS, finding, range, rate_of};
+use crate::event::Verdict;
+use crate::rate_search::{Known, PARTS, finding, range, rate_of, request};
 use crate::search::mlrsearch::{GoalResult, MlrSearch, Outcome, SearchGoal, TimedLoad, Tried};
 use crate::search::{Bounds, drive};
 use crate::subject::Subject;
@@ -69,7 +69,7 @@ impl GoalSearch<'_, '_> {
             return Ok(self.note(asked.load, known.duration, &known.result));
         }
         let ran = self.run(asked, bounds)?;
-        self.trials += 1 + ran.invalid_attempts - u32::from(ran.verdict == Verdict::Invalid);
+        self.trials += ran.attempts();
         self.invalid_trials += ran.invalid_attempts;
         if ran.verdict == Verdict::Invalid {
             self.reasons = ran.invalid_reasons();
@@ -92,35 +92,21 @@ impl GoalSearch<'_, '_> {
 
     fn run(&mut self, asked: TimedLoad, bounds: Bounds) -> Result<Ran, RunError> {
         let TimedLoad { load, duration, loss_ratio } = asked;
-        let rate = rate_of(self.subject, load);
-        let fps = |load| rate_of(self.subject, load).fps();
-        let size = self.subject.size_in_words();
-        let goal = match loss_ratio {
-            0.0 => "no loss".to_string(),
-            ratio => format!("loss up to {} %", percent(ratio)),
-        };
-        let label = format!("{}, {size}, {goal}: {rate:.1} for {duration}", TestKind::Throughput);
+        let (test, percent) = (TestKind::Throughput, percent(loss_ratio));
+        let request = request(self.subject, test, percent, (load, duration), bounds);
         self.bench.run(Request {
-            test: TestKind::Throughput,
-            traffic: self.subject.traffic,
-            shape: self.subject.constant(label, rate, duration),
-            intended: rate,
-            bounds: Some(SearchBounds {
-                lower: bounds.lower.map(fps),
-                upper: bounds.upper.map(|(load, _)| fps(load)),
-                unit: "fps".into(),
-            }),
             judge: &|result| match result.is_valid() {
                 false => Verdict::Invalid,
                 true if result.loss_ratio() <= loss_ratio => Verdict::Passed,
                 true => Verdict::Failed,
             },
+            ..request
         })
     }
 
     /// The load that the slowest port reached, where the tester fell short.
     fn reached(&self, result: &TrialResult) -> Option<u64> {
-        let slowest = result.sent.iter().filter_map(|sent| sent.report.sent_rate()).min()?;
+        let slowest = result.slowest_sent_rate()?;
         Some((slowest.fps() / self.subject.ceiling.rate.fps() * PARTS as f64) as u64)
     }
 

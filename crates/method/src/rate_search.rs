@@ -113,6 +113,30 @@ pub(crate) fn rate_of(subject: &Subject<'_>, load: u64) -> FrameRate {
     if load == PARTS { ceiling } else { ceiling.scaled(load as f64 / PARTS as f64) }
 }
 
+/// Asks for a trial at a load of a search for `test`, for so long; `percent` of loss may pass.
+pub(crate) fn request<'a>(
+    subject: &Subject<'a>,
+    test: TestKind,
+    percent: f64,
+    (load, duration): (u64, Duration),
+    bounds: Bounds,
+) -> Request<'a> {
+    let rate = rate_of(subject, load);
+    let size = subject.size_in_words();
+    let goal = match percent {
+        0.0 => "no loss".to_string(),
+        percent => format!("loss up to {percent} %"),
+    };
+    let label = format!("{test}, {size}, {goal}: {rate:.1} for {duration}");
+    let fps = |load| rate_of(subject, load).fps();
+    let bounds = SearchBounds {
+        lower: bounds.lower.map(fps),
+        upper: bounds.upper.map(|(load, _)| fps(load)),
+        unit: "fps".into(),
+    };
+    Request { bounds: Some(bounds), ..subject.request(test, label, rate, duration) }
+}
+
 /// A search under way.
 struct Hunt<'h, 'b> {
     bench: &'h mut Bench<'b>,
@@ -191,7 +215,7 @@ impl Hunt<'_, '_> {
             return Ok(Outcome::Undecided);
         }
         let ran = self.run(load, bounds, duration)?;
-        self.trials += 1 + ran.invalid_attempts - u32::from(ran.verdict == Verdict::Invalid);
+        self.trials += ran.attempts();
         self.invalid_trials += ran.invalid_attempts;
         if ran.verdict == Verdict::Invalid {
             self.failure.reasons = ran.invalid_reasons();
@@ -206,26 +230,9 @@ impl Hunt<'_, '_> {
     }
 
     fn run(&mut self, load: u64, bounds: Bounds, duration: Duration) -> Result<Ran, RunError> {
-        let rate = self.rate(load);
-        let size = self.subject.size_in_words();
-        let goal = match self.goal.tolerance_percent {
-            0.0 => "no loss".to_string(),
-            percent => format!("loss up to {percent} %"),
-        };
-        let label = format!("{}, {size}, {goal}: {rate:.1} for {duration}", self.goal.test);
-        let fps = |load: u64| self.rate(load).fps();
-        self.bench.run(Request {
-            test: self.goal.test,
-            traffic: self.subject.traffic,
-            shape: self.subject.constant(label, rate, duration),
-            intended: rate,
-            bounds: Some(SearchBounds {
-                lower: bounds.lower.map(fps),
-                upper: bounds.upper.map(|(load, _)| fps(load)),
-                unit: "fps".into(),
-            }),
-            judge: self.goal.judge,
-        })
+        let (test, percent) = (self.goal.test, self.goal.tolerance_percent);
+        let request = request(self.subject, test, percent, (load, duration), bounds);
+        self.bench.run(Request { judge: self.goal.judge, ..request })
     }
 
     /// Keeps what the result will tell of a trial that decides.

@@ -4,7 +4,7 @@
 //! first test, once for each frame size.
 
 use crate::TestKind;
-use crate::bench::{self, Bench, Ran, Request, measured};
+use crate::bench::{self, Bench, Ran, Request};
 use crate::error::RunError;
 use crate::event::Verdict;
 use crate::rfc2544::MaximumOf;
@@ -57,7 +57,7 @@ pub(crate) fn reach(
             let tried = ran.result.is_valid().then_some((duration, ran.result));
             return Ok(Reach { ceiling, tried, is_lowered });
         }
-        ceiling = below(reached(&ran.result).unwrap_or(ceiling.rate).min(ceiling.rate));
+        ceiling = below(ran.result.slowest_sent_rate().unwrap_or(ceiling.rate).min(ceiling.rate));
         if ceiling.rate.fps() < BROKEN * subject.ceiling.rate.fps() {
             return Ok(Reach { ceiling: subject.ceiling, tried: None, is_lowered: false });
         }
@@ -92,7 +92,7 @@ fn offers_bursts(
 ) -> Result<bool, RunError> {
     for length in BURSTS {
         let ran = offer_burst(bench, subject, test, rate, length)?;
-        if bench::fell_short(&ran.result, f64::INFINITY) {
+        if ran.verdict == Verdict::Invalid {
             return Ok(false);
         }
     }
@@ -111,24 +111,12 @@ fn offer_burst(
         "{test}, {size}: can the tester send bursts of {length} at {rate:.1} to this device"
     );
     bench.run(Request {
-        test,
-        traffic: subject.traffic,
-        shape: subject.constant(label, rate, length),
-        intended: rate,
-        bounds: None,
-        judge: &|result| {
-            if bench::fell_short(result, f64::INFINITY) {
-                Verdict::Invalid
-            } else {
-                Verdict::Measured
-            }
+        judge: &|result| match bench::has_shortfall(result) {
+            true => Verdict::Invalid,
+            false => Verdict::Measured,
         },
+        ..subject.request(test, label, rate, length)
     })
-}
-
-/// The slowest port's rate.
-fn reached(result: &TrialResult) -> Option<FrameRate> {
-    result.sent.iter().filter_map(|sent| sent.report.sent_rate()).min()
 }
 
 fn below(reached: FrameRate) -> Ceiling {
@@ -145,12 +133,5 @@ fn offer(
 ) -> Result<Ran, RunError> {
     let size = subject.size_in_words();
     let label = format!("{test}, {size}: can the tester offer {rate:.1} to this device");
-    bench.run(Request {
-        test,
-        traffic: subject.traffic,
-        shape: subject.constant(label, rate, duration),
-        intended: rate,
-        bounds: None,
-        judge: &measured,
-    })
+    bench.run(subject.request(test, label, rate, duration))
 }

@@ -1,7 +1,7 @@
 //! The tester measures itself before it measures a device: its ports joined back to back, the
 //! same traffic, the same sizes.
 
-use crate::bench::{Bench, Request, measured};
+use crate::bench::{Bench, Request};
 use crate::event::Verdict;
 use crate::rate_search::{Known, RateGoal, find_rate, judge_loss};
 use crate::rfc2544::{MaximumOf, summarise};
@@ -108,20 +108,14 @@ fn probe<'a>(
     let duration = Duration::from_secs_f64(subject.config.self_test.trial_duration_s);
     let size = subject.size_in_words();
     let label = format!("{}, {size}: theoretical maximum, {theoretical:.1}", TestKind::SelfTest);
-    let ran = bench.run(Request {
-        test: TestKind::SelfTest,
-        traffic: subject.traffic,
-        shape: subject.constant(label, theoretical, duration),
-        intended: theoretical,
-        bounds: None,
-        judge: &judge,
-    })?;
+    let request = subject.request(TestKind::SelfTest, label, theoretical, duration);
+    let ran = bench.run(Request { judge: &judge, ..request })?;
     if ran.verdict == Verdict::Passed {
         known.add_at_ceiling(duration, ran.result);
         return Ok(subject);
     }
-    let reached = ran.result.sent.iter().filter_map(|sent| sent.report.sent_rate()).min();
-    let ceiling = reached.unwrap_or(theoretical).scaled(MARGIN).min(theoretical);
+    let ceiling =
+        ran.result.slowest_sent_rate().unwrap_or(theoretical).scaled(MARGIN).min(theoretical);
     Ok(subject.with_ceiling(Ceiling { rate: ceiling, of: MaximumOf::Tester, slack_fps: 0.0 }))
 }
 
@@ -133,13 +127,6 @@ fn floor(
     let duration = Duration::from_secs_f64(subject.config.self_test.trial_duration_s);
     let size = subject.size_in_words();
     let label = format!("{}, {size}: latency at {rate:.1}", TestKind::SelfTest);
-    let ran = bench.run(Request {
-        test: TestKind::SelfTest,
-        traffic: subject.traffic,
-        shape: subject.constant(label, rate, duration),
-        intended: rate,
-        bounds: None,
-        judge: &measured,
-    })?;
+    let ran = bench.run(subject.request(TestKind::SelfTest, label, rate, duration))?;
     Ok(summarise(&ran.result))
 }

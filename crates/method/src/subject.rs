@@ -1,5 +1,6 @@
 //! What a test is about: the traffic of one frame size, and how much of it can be offered.
 
+use crate::bench::{Request, measured};
 use crate::reach::Reach;
 use crate::rfc2544::MaximumOf;
 use crate::traffic::{Traffic, TrialShape};
@@ -130,6 +131,24 @@ impl<'a> Subject<'a> {
             waits: self.config.waits(),
             tags: None,
             action: None,
+        }
+    }
+
+    /// Asks for a measurement at a constant load; what is special to a test replaces a field.
+    pub(crate) fn request(
+        &self,
+        test: TestKind,
+        label: String,
+        rate: FrameRate,
+        duration: Duration,
+    ) -> Request<'a> {
+        Request {
+            test,
+            traffic: self.traffic,
+            shape: self.constant(label, rate, duration),
+            intended: rate,
+            bounds: None,
+            judge: &measured,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::rfc2544::{
 use crate::selftest::{SelfTest, self_test_size};
 use crate::subject::Subject;
 use crate::traffic::{Topology, Traffic};
-use crate::{Finding, Modifier, ResetKind, RunError, SuiteConfig, TestKind, estimate};
+use crate::{Finding, Modifier, RunError, SuiteConfig, TestKind, estimate};
 use std::collections::BTreeMap;
 use trial::{Tester, TesterDescription};
 use units::{Duration, FrameRate};
@@ -295,12 +295,6 @@ impl Run<'_> {
             }
         }
         let subject = &reached.as_ref().map_or(subject, |reach| subject.within(reach));
-        if test == TestKind::Reset {
-            for kind in &self.suite.config.reset.kinds {
-                self.test_reset(bench, subject, known.as_ref(), *kind)?;
-            }
-            return Ok(());
-        }
         let result = match (test, known.as_ref()) {
             (TestKind::Throughput, _) => {
                 let result = throughput(bench, subject)?;
@@ -317,22 +311,25 @@ impl Run<'_> {
             (TestKind::Recovery, Some(known)) => {
                 TestResult::Recovery(recovery(bench, subject, known)?)
             }
+            (TestKind::Reset, Some(known)) => return self.test_resets(bench, subject, known),
             _ => return Ok(()),
         };
         self.finish_test(bench, result, subject.traffic)
     }
 
-    fn test_reset(
+    /// One test for each kind of reset.
+    fn test_resets(
         &mut self,
         bench: &mut Bench<'_>,
         subject: &Subject<'_>,
-        known: Option<&ThroughputResult>,
-        kind: ResetKind,
+        known: &ThroughputResult,
     ) -> Result<(), RunError> {
-        let Some(known) = known else { return Ok(()) };
-        self.begin(bench, TestKind::Reset, subject.traffic)?;
-        let result = TestResult::Reset(reset(bench, subject, known, kind)?);
-        self.finish_test(bench, result, subject.traffic)
+        for kind in &self.suite.config.reset.kinds {
+            self.begin(bench, TestKind::Reset, subject.traffic)?;
+            let result = TestResult::Reset(reset(bench, subject, known, *kind)?);
+            self.finish_test(bench, result, subject.traffic)?;
+        }
+        Ok(())
     }
 
     fn finish_test(

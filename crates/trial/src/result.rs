@@ -207,6 +207,10 @@ impl TrialResult {
         let rates = self.sent.iter().filter_map(|sent| sent.report.sent_rate());
         FrameRate::from_fps_f64(rates.map(FrameRate::fps).sum())
     }
+    /// The slowest transmitting port's rate as measured at departure; `None` where none sent.
+    pub fn slowest_sent_rate(&self) -> Option<FrameRate> {
+        self.sent.iter().filter_map(|sent| sent.report.sent_rate()).min()
+    }
     /// Forwarding rate: offered load less what was lost (RFC 2285 section 3.6.1, over the whole
     /// trial).
     pub fn forwarding_rate(&self) -> FrameRate {

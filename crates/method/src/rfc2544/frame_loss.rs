@@ -1,6 +1,6 @@
 //! Frame loss rate over the offered load (RFC 2544 section 26.3).
 
-use crate::bench::{Bench, Request, measured};
+use crate::bench::Bench;
 use crate::subject::Subject;
 use crate::{Conditions, RunError, TestKind};
 use serde::{Deserialize, Serialize};
@@ -104,14 +104,7 @@ fn measure(
     let duration = Duration::from_secs_f64(subject.config.trial.duration_s);
     let size = subject.size_in_words();
     let label = format!("{}, {size}: {percent:.1} %, {rate:.1}", TestKind::FrameLoss);
-    let ran = bench.run(Request {
-        test: TestKind::FrameLoss,
-        traffic: subject.traffic,
-        shape: subject.constant(label, rate, duration),
-        intended: rate,
-        bounds: None,
-        judge: &measured,
-    })?;
+    let ran = bench.run(subject.request(TestKind::FrameLoss, label, rate, duration))?;
     let directions = subject.traffic.senders().len() as f64;
     Ok(LossPoint {
         percent_of_maximum: percent,

@@ -2,7 +2,7 @@
 //! and worst-case latency from the same trials: RFC 2544's one tagged frame is the first of
 //! RFC 8219's many.
 
-use crate::bench::{Bench, Request, measured};
+use crate::bench::{Bench, Request};
 use crate::found::{LatencySummary, median, percentile};
 use crate::rfc2544::{ThroughputResult, known_rate};
 use crate::subject::Subject;
@@ -186,18 +186,11 @@ fn repeat(
         TestKind::Latency,
         config.repetitions
     );
-    let shape = TrialShape {
-        tags: Some(tags(rate, stream, Duration::from_secs_f64(config.first_tag_s), config.tags)),
-        ..subject.constant(label, rate, stream)
-    };
-    let ran = bench.run(Request {
-        test: TestKind::Latency,
-        traffic: subject.traffic,
-        shape,
-        intended: rate,
-        bounds: None,
-        judge: &measured,
-    })?;
+    let request = subject.request(TestKind::Latency, label, rate, stream);
+    let first_tag = Duration::from_secs_f64(config.first_tag_s);
+    let tags = Some(tags(rate, stream, first_tag, config.tags));
+    let shape = TrialShape { tags, ..request.shape };
+    let ran = bench.run(Request { shape, ..request })?;
     let invalid = ran.invalid_reasons();
     if invalid.is_empty() {
         all.add(&ran.result);

@@ -124,18 +124,16 @@ fn repeat(
     };
     let label = format!("{what} {}, {size}: {rate:.1}, repetition {repetition}", TestKind::Reset);
     let is_link = matches!(action, DeviceAction::LinkReset { .. });
-    let shape = subject.constant(label, rate, duration);
+    let request = subject.request(TestKind::Reset, label, rate, duration);
+    let shape = TrialShape { action: Some((before, action.clone())), ..request.shape };
     let ran = bench.run(Request {
-        test: TestKind::Reset,
-        traffic: subject.traffic,
-        shape: TrialShape { action: Some((before, action.clone())), ..shape },
-        intended: rate,
-        bounds: None,
+        shape,
         judge: &|result| match result.invalid_reasons().iter().all(|r| is_of_the_reset(r, is_link))
         {
             true => Verdict::Measured,
             false => Verdict::Invalid,
         },
+        ..request
     })?;
     Ok(evaluate(&ran, duration))
 }
