@@ -186,6 +186,7 @@ impl<'a> Netanvil<'a> {
             frames: vec![StreamFrame { bytes: prepared.frame(0), form: prepared.form() }],
             fingerprint: None,
             given_up: vec![],
+            bad_fcs: false,
         };
         let load = PortLoad {
             port: PortId(0),

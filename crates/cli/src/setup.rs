@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use testbed::{Device, DeviceKind, HardwarePorts, Privilege, Testbed, TestbedConfig, TestbedError};
-use trial::{DeviceAction, PortId, Tester, TesterDescription, TesterError};
+use trial::{
+    DeviceAction, DeviceCount, DeviceSetup, PortId, Tester, TesterDescription, TesterError,
+};
 use units::FrameSize;
 
 /// A virtual link has no rate of its own; the theoretical maximum is computed from this one.
@@ -294,6 +296,18 @@ impl DeviceControl for Built {
 
     fn check(&mut self) -> Result<(), TesterError> {
         self.device.counters().map(|_counters| ()).map_err(gone)
+    }
+
+    fn configure(&mut self, _setup: &DeviceSetup) -> Result<(), TesterError> {
+        Err(TesterError::Unsupported {
+            port: "any".into(),
+            what: "other packet filters during a run".into(),
+            remedy: "build the device with --filter".into(),
+        })
+    }
+
+    fn counters(&mut self) -> Result<Vec<DeviceCount>, TesterError> {
+        Ok(vec![])
     }
 }
 

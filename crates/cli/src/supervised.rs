@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use trial::{CaptureRequest, Tester, TesterDescription, TesterError, Trial, TrialResult};
+use trial::{
+    CaptureRequest, DeviceSetup, Tester, TesterDescription, TesterError, Trial, TrialResult,
+};
 use units::Duration;
 
 /// See the module.
@@ -67,5 +69,10 @@ impl Tester for Supervised<'_> {
     fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
         self.go_on()?;
         self.tester.pause(span)
+    }
+
+    fn configure(&mut self, setup: &DeviceSetup) -> Result<(), TesterError> {
+        self.go_on()?;
+        self.tester.configure(setup)
     }
 }

@@ -58,6 +58,7 @@ pub(crate) fn streams(
         frames,
         fingerprint: None,
         given_up: vec![],
+        bad_fcs: false,
     };
     Ok(vec![(stream, Insertion { stream: id, trigger })])
 }

@@ -3,7 +3,7 @@
 
 use crate::event::{TrialIdentity, TrialRecord};
 use std::collections::VecDeque;
-use trial::{Tester, TesterDescription, TesterError, Trial, TrialResult};
+use trial::{DeviceSetup, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Duration;
 
 /// Wraps a tester; see the module.
@@ -58,5 +58,10 @@ impl<T: Tester> Tester for ResumingTester<T> {
     /// What was recorded has waited already.
     fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
         if self.recorded.is_empty() { self.tester.pause(span) } else { Ok(()) }
+    }
+
+    /// Also while trials come from the record: the device must stand as it did when it goes on.
+    fn configure(&mut self, setup: &DeviceSetup) -> Result<(), TesterError> {
+        self.tester.configure(setup)
     }
 }

@@ -313,6 +313,7 @@ impl Traffic {
             frames: self.frames(&template, Some((key, id.0)))?,
             fingerprint: Some(self.fingerprint(index)),
             given_up: self.given_up(),
+            bad_fcs: false,
         })
     }
 

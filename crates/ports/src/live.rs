@@ -7,7 +7,8 @@ use crate::{clock, sys};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trial::{
-    DeviceAction, PortId, Prelude, Tester, TesterDescription, TesterError, Trial, TrialResult,
+    DeviceAction, DeviceCount, DeviceSetup, PortId, Prelude, Tester, TesterDescription,
+    TesterError, Trial, TrialResult, counted_between,
 };
 use units::{Duration, Instant};
 
@@ -17,6 +18,11 @@ pub trait DeviceControl: Send {
     fn act(&mut self, action: &DeviceAction) -> Result<(), TesterError>;
     /// An error if the device is known to be gone.
     fn check(&mut self) -> Result<(), TesterError>;
+    /// Configures the device, as [`Tester::configure`].
+    fn configure(&mut self, setup: &DeviceSetup) -> Result<(), TesterError>;
+    /// The device's own counters as they stand now, by every way in which they can be read; asked
+    /// for before and after each trial where [`LiveOptions::reads_counters`].
+    fn counters(&mut self) -> Result<Vec<DeviceCount>, TesterError>;
 }
 
 /// How a live tester is to behave.
@@ -28,6 +34,8 @@ pub struct LiveOptions {
     pub real_time: bool,
     /// Way to the device, if there is one.
     pub device: Option<Box<dyn DeviceControl>>,
+    /// Whether the device's own counters are read around each trial.
+    pub reads_counters: bool,
     /// Set by whoever wants the tester to stop, such as a signal handler.
     pub stop: Arc<AtomicBool>,
 }
@@ -89,6 +97,9 @@ impl LiveTester {
         }
         for stream in &trial.streams {
             let port = known(stream.from)?.describe();
+            if stream.bad_fcs {
+                return Err(no_bad_fcs(&port.name));
+            }
             let longest = stream.frames.iter().map(|frame| bytes_against_mtu(&frame.bytes)).max();
             let size_bytes = longest.unwrap_or(0) as u32 + 4;
             if size_bytes > port.max_frame_size_bytes {
@@ -117,6 +128,13 @@ impl LiveTester {
         device.into_iter().chain(ports).find(is_gone).unwrap_or(error)
     }
 
+    fn device_counts(&mut self) -> Result<Vec<DeviceCount>, TesterError> {
+        match &mut self.options.device {
+            Some(device) if self.options.reads_counters => device.counters(),
+            _ => Ok(vec![]),
+        }
+    }
+
     /// Sends the prelude's frames, each group with its wait.
     fn send_prelude(&mut self, prelude: &[Prelude]) -> Result<(), TesterError> {
         for step in prelude {
@@ -139,16 +157,30 @@ impl Tester for LiveTester {
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
         self.check_fits(trial)?;
         self.pause(Duration::ZERO)?;
-        let result = self.run_fitting(trial).map_err(|error| self.cause_of(error))?;
+        let before = self.device_counts()?;
+        let mut result = self.run_fitting(trial).map_err(|error| self.cause_of(error))?;
         match self.pause(trial.waits.settle) {
             // The result is there and is not to be lost; the next call says that it is over.
-            Ok(()) | Err(TesterError::Interrupted) => Ok(result),
-            Err(error) => Err(error),
+            Ok(()) | Err(TesterError::Interrupted) => {}
+            Err(error) => return Err(error),
         }
+        result.device = counted_between(&before, &self.device_counts()?);
+        Ok(result)
     }
 
     fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
         wait_unless(clock::now() + span, &self.options.stop)
+    }
+
+    fn configure(&mut self, setup: &DeviceSetup) -> Result<(), TesterError> {
+        match &mut self.options.device {
+            Some(device) => device.configure(setup),
+            None => Err(TesterError::Unsupported {
+                port: "any".into(),
+                what: "to configure a device that was not built here".into(),
+                remedy: "configure it by hand and repeat the run".into(),
+            }),
+        }
     }
 }
 
@@ -177,6 +209,16 @@ fn tester_name(ports: &[OpenPort]) -> String {
 fn bytes_against_mtu(frame: &[u8]) -> usize {
     let tagged = frame.get(12..14) == Some(&[0x81, 0x00]);
     frame.len() - if tagged { 4 } else { 0 }
+}
+
+fn no_bad_fcs(port: &str) -> TesterError {
+    TesterError::Unsupported {
+        port: port.into(),
+        what: "frames with a bad FCS".into(),
+        remedy:
+            "use a card whose driver takes the FCS from its user (SO_NOFCS): igb, ixgbe, e1000e"
+                .into(),
+    }
 }
 
 fn mtu_too_small(port: &str, size_bytes: u32, max_bytes: u32) -> TesterError {

@@ -33,6 +33,7 @@ fn plan(port: PortId) -> TransmitPlan {
         frames: vec![StreamFrame { bytes, form: None }],
         fingerprint: None,
         given_up: vec![],
+        bad_fcs: false,
     };
     TransmitPlan {
         port,

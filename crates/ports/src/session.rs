@@ -161,6 +161,7 @@ impl<'a> Session<'a> {
                 interface_received: Some(tally.received),
                 tester_drops: tally.tester_drops,
                 control_frames: control_after[index] - control_before[index],
+                bad_fcs: None,
             });
             accounts.push(received.account);
             notes.extend(received.notes.into_iter().chain(tally.notes));

@@ -52,6 +52,7 @@ fn every_kind_of_frame(testbed: &Bed, captures: &Path) -> Trial {
             frames: frames.collect(),
             fingerprint: None,
             given_up: vec![],
+            bad_fcs: false,
         }
     });
     let load = Load {

@@ -29,6 +29,7 @@ fn trial_of(size: FrameSize, senders: &[u16]) -> Trial {
         frames: vec![frame.clone()],
         fingerprint: None,
         given_up: vec![],
+        bad_fcs: false,
     };
     let rate = LINE.max_frame_rate(size);
     let load = |port: &u16| PortLoad {

@@ -2,7 +2,7 @@
 
 use crate::{Counter, Frame, Lines};
 use std::collections::VecDeque;
-use trial::{DeviceAction, PortId};
+use trial::{DeviceAction, DeviceSetup, PortId};
 use units::Instant;
 
 /// A device in virtual time. It never looks at a clock: it is told what time it is.
@@ -38,6 +38,12 @@ pub trait DeviceUnderTest {
     fn act(&mut self, _now: Instant, _action: &DeviceAction) -> Option<Instant> {
         None
     }
+
+    /// Configures the device; `None` where it has nothing to configure, and the reason where it
+    /// refuses.
+    fn configure(&mut self, _setup: &DeviceSetup) -> Option<Result<(), String>> {
+        None
+    }
 }
 
 /// A frame on its way out of the device.
@@ -67,6 +73,9 @@ impl DeviceUnderTest for Box<dyn DeviceUnderTest> {
     }
     fn act(&mut self, now: Instant, action: &DeviceAction) -> Option<Instant> {
         (**self).act(now, action)
+    }
+    fn configure(&mut self, setup: &DeviceSetup) -> Option<Result<(), String>> {
+        (**self).configure(setup)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{Counter, Departing, DeviceUnderTest, Frame, Lines, device::partner};
 use std::collections::BTreeMap;
-use trial::{DeviceAction, PortId};
+use trial::{DeviceAction, DeviceSetup, PortId};
 use units::{Duration, Instant};
 
 /// What becomes of a frame.
@@ -114,6 +114,10 @@ impl<D: DeviceUnderTest, R: Rule> DeviceUnderTest for Impaired<D, R> {
 
     fn act(&mut self, now: Instant, action: &DeviceAction) -> Option<Instant> {
         self.rule.act(now, action).max(self.device.act(now, action))
+    }
+
+    fn configure(&mut self, setup: &DeviceSetup) -> Option<Result<(), String>> {
+        self.device.configure(setup)
     }
 }
 

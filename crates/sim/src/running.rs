@@ -218,7 +218,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         bytes.truncate(emitted.len_bytes);
         sending.sender.has_sent(shown);
         self.last_departure = self.last_departure.max(departs);
-        Frame::from(bytes)
+        Frame { bytes, damaged: emitted.bad_fcs }
     }
 
     /// Takes what the device lets go of.
@@ -324,6 +324,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
                 interface_received: Some(port.arrived),
                 tester_drops: vec![("simulated ring full".into(), port.lost_by_tester)],
                 control_frames: 0,
+                bad_fcs: Some(port.damaged),
             });
             received.push(account);
         }

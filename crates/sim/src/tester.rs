@@ -3,8 +3,11 @@
 use crate::medium::Way;
 use crate::port::{Cable, Lines};
 use crate::running::Running;
-use crate::{DeviceUnderTest, Frame, Limits, SimPort};
-use trial::{PortId, ReceivePlan, Tester, TesterDescription, TesterError, Trial, TrialResult};
+use crate::{Counter, DeviceUnderTest, Frame, Limits, SimPort};
+use trial::{
+    DeviceCount, DeviceSetup, PortId, ReceivePlan, Tester, TesterDescription, TesterError, Trial,
+    TrialResult, counted_between,
+};
 use units::{Duration, Instant};
 
 /// Runs trials on a simulated device, frame by frame, with the same [`Transmitter`]
@@ -110,6 +113,22 @@ impl<D: DeviceUnderTest> SimTester<D> {
         self.now = self.now.max(end);
     }
 
+    /// Every counter that the device shows.
+    fn device_counts(&self) -> Vec<DeviceCount> {
+        let ports = self.description.ports.iter().map(|port| port.id);
+        let count = |(port, counter): (PortId, Counter)| {
+            Some(DeviceCount {
+                source: "device".into(),
+                port: Some(port),
+                name: counter.to_string(),
+                counted: counter.counted(),
+                count: self.device.counter(port, counter)?,
+            })
+        };
+        let all = ports.flat_map(|port| Counter::ALL.map(|counter| (port, counter)));
+        all.filter_map(count).collect()
+    }
+
     /// When something happens next on a link or in the device.
     fn next_event(&self) -> Option<Instant> {
         let links = self.cables.iter().filter_map(Cable::next_event);
@@ -136,6 +155,7 @@ impl<D: DeviceUnderTest> Tester for SimTester<D> {
 
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
         self.check(trial)?;
+        let before = self.device_counts();
         for prelude in &trial.prelude {
             let cable = &mut self.cables[usize::from(prelude.port.0)];
             for frame in &prelude.frames {
@@ -146,12 +166,25 @@ impl<D: DeviceUnderTest> Tester for SimTester<D> {
         let transmit = trial.transmit_plans()?;
         let ports = self.description.ports.iter();
         let receive: Vec<ReceivePlan> = ports.map(|port| trial.receive_plan(port.id)).collect();
-        Ok(Running::new(self, trial, &transmit, &receive).run())
+        let mut result = Running::new(self, trial, &transmit, &receive).run();
+        result.device = counted_between(&before, &self.device_counts());
+        Ok(result)
     }
 
     fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
         self.idle_until(self.after(span));
         Ok(())
+    }
+
+    fn configure(&mut self, setup: &DeviceSetup) -> Result<(), TesterError> {
+        match self.device.configure(setup) {
+            Some(done) => done.map_err(TesterError::Refused),
+            None => Err(TesterError::Unsupported {
+                port: "any".into(),
+                what: "packet filters on this device".into(),
+                remedy: "simulate a device that routes IPv4".into(),
+            }),
+        }
     }
 }
 
@@ -165,7 +198,10 @@ impl<D> SimTester<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{EveryNth, Fate, Impaired, Outage, Patch, QueueLimit, Stall, StoreAndForward};
+    use crate::{
+        Addresses, Description, EveryNth, Fate, Impaired, Outage, Patch, QueueLimit, Stall,
+        StoreAndForward,
+    };
     use trial::{
         DeviceAction, Expectation, PortLoad, Role, Schedule, Segment, Stream, StreamFrame,
         StreamId, ValidityLimits, Waits,
@@ -186,6 +222,7 @@ mod tests {
             frames: vec![StreamFrame { bytes: vec![0x5a; len_bytes], form: Some(Form::Full) }],
             fingerprint: None,
             given_up: vec![],
+            bad_fcs: false,
         };
         Trial {
             label: "test".into(),
@@ -290,6 +327,25 @@ mod tests {
         // 1,004 bytes at 1 Gb/s, twice: 16.064 us are 16 or, from 0.936 us past a tick, 17 ticks.
         assert_eq!(latency.min(), Some(us * 16));
         assert_eq!(latency.max(), Some(us * 17));
+    }
+
+    /// A repeater passes damaged frames on; what is received of them is no frame.
+    #[test]
+    fn a_bad_fcs_is_seen_by_the_device_and_by_the_receiver() {
+        let mut trial = trial_of(constant(1_000, 100), 60);
+        trial.streams[0].bad_fcs = true;
+        let result = run([GIGABIT; 2], Patch::default(), &trial);
+        assert!(result.is_valid(), "{:?}", result.validity);
+        assert_eq!((result.offered_frames(), result.lost_frames()), (100, 100));
+        assert_eq!(result.counters[1].bad_fcs, Some(100));
+        let router: Description = toml::from_str("bridge = true").unwrap();
+        let device = router.device(&Addresses::plan(2)).unwrap();
+        let mut tester = SimTester::new(&[GIGABIT; 2], device);
+        let result = tester.run(&trial).unwrap();
+        assert_eq!(result.counters[1].bad_fcs, Some(0));
+        let counts = result.device.iter().filter(|count| count.count > 0);
+        let counts: Vec<_> = counts.map(|count| (count.port, count.counted, count.count)).collect();
+        assert_eq!(counts, [(Some(PortId(0)), trial::Counted::CrcErrors, 100)]);
     }
 
     /// Frames in both directions at once: what the device forwards finds the other port's medium

@@ -52,6 +52,7 @@ fn flood(device: &Description, to: u16, size: u32) -> Trial {
             frames: vec![StreamFrame { bytes: prepared.frame(0), form: prepared.form() }],
             fingerprint: None,
             given_up: vec![],
+            bad_fcs: false,
         }],
         loads: vec![PortLoad {
             port: PortId(0),

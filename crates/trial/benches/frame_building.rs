@@ -24,6 +24,7 @@ fn trial_of(size: FrameSize) -> Trial {
         frames: vec![frame],
         fingerprint: None,
         given_up: vec![],
+        bad_fcs: false,
     };
     let rate = FrameRate::from_fps(14_880_952);
     let load = trial::PortLoad {

@@ -130,6 +130,7 @@ impl Load<'_> {
             frames: self.sizes.iter().map(frame).collect(),
             fingerprint: None,
             given_up: vec![],
+            bad_fcs: false,
         }
     }
 }

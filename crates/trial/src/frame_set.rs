@@ -24,6 +24,8 @@ pub struct SetStream {
     pub first_slot: usize,
     /// Number of its slots.
     pub period: usize,
+    /// Whether its frames leave with a bad FCS.
+    pub bad_fcs: bool,
 }
 
 /// All ready frames of a port, in one piece of memory.
@@ -43,6 +45,7 @@ impl FrameSet {
                 id: stream.id,
                 first_slot: set.slots.len(),
                 period: stream.frames.len(),
+                bad_fcs: stream.bad_fcs,
             });
             for frame in &stream.frames {
                 set.slots.push(Slot {

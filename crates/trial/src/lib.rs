@@ -17,6 +17,7 @@ mod account;
 mod catch_up;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod device_counts;
 mod frame_set;
 mod histogram;
 mod plan;
@@ -33,6 +34,7 @@ pub mod validity;
 
 pub use account::{DelayVariation, Silence, StreamAccount};
 pub use catch_up::CatchUp;
+pub use device_counts::{Counted, DeviceCount, DeviceSetup, PacketFilter, counted_between};
 pub use frame_set::{FrameSet, Slot};
 pub use histogram::Histogram;
 pub use plan::{ExpectedStream, Insertion, ReceivePlan, Tagging, TransmitPlan, Trigger};

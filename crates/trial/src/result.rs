@@ -1,7 +1,8 @@
 //! What came of a trial: counts, and ratios derived from them.
 
 use crate::{
-    CatchUp, Histogram, InvalidReason, Missing, PortId, Role, StreamAccount, StreamId, Validity,
+    CatchUp, DeviceCount, Histogram, InvalidReason, Missing, PortId, Role, StreamAccount, StreamId,
+    Validity,
 };
 use serde::{Deserialize, Serialize};
 use units::{Duration, FrameRate, Instant};
@@ -111,6 +112,9 @@ pub struct PortCounters {
     pub tester_drops: Vec<(String, u64)>,
     /// Requests and replies that the tester answered or consumed itself (ARP, ND, SNMP).
     pub control_frames: u64,
+    /// Frames that came in with a bad FCS; `None` where the port cannot say.
+    #[serde(default)]
+    pub bad_fcs: Option<u64>,
 }
 
 /// One stream over the whole trial.
@@ -163,6 +167,9 @@ pub struct TrialResult {
     pub started_at: Instant,
     /// When a device action asked for in the trial began and ended.
     pub action: Option<(Instant, Instant)>,
+    /// What the device itself counted, where its counters are read.
+    #[serde(default)]
+    pub device: Vec<DeviceCount>,
     /// Whether the tester itself kept up.
     pub validity: Validity,
     /// What the reader should know of this trial (cores shared, rings chosen, ...).

@@ -38,8 +38,8 @@ pub enum Role {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expectation {
-    /// Each frame once on each of these ports; one port for unicast. Anywhere else it is
-    /// misdirected.
+    /// Each frame once on each of these ports; one port for unicast, none for frames that a
+    /// device must discard. Anywhere else it is misdirected.
     Ports(Vec<PortId>),
     /// Anywhere or nowhere: arrivals are counted, absence is no loss.
     Unchecked,
@@ -96,6 +96,9 @@ pub struct Stream {
     pub fingerprint: Option<Fingerprint>,
     /// What its frames cannot measure, and why (from the template), for the report.
     pub given_up: Vec<String>,
+    /// Its frames are sent with an FCS that does not fit them, on purpose: a device must discard
+    /// them. A port that cannot do so says `TesterError::Unsupported`.
+    pub bad_fcs: bool,
 }
 
 impl Stream {

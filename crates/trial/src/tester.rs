@@ -1,6 +1,6 @@
 //! The boundary between methods and the world: a method sees a [`Tester`] and nothing else.
 
-use crate::{PortId, Trial, TrialResult};
+use crate::{DeviceSetup, PortId, Trial, TrialResult};
 use serde::{Deserialize, Serialize};
 use units::{Duration, LineRate};
 
@@ -17,6 +17,16 @@ pub trait Tester {
 
     /// Lets time pass with nothing sent.
     fn pause(&mut self, span: Duration) -> Result<(), TesterError>;
+
+    /// Configures the device for the trials that follow, in place of what it had. What the device
+    /// itself will not take is [`TesterError::Refused`]; then it keeps what it had.
+    fn configure(&mut self, _setup: &DeviceSetup) -> Result<(), TesterError> {
+        Err(TesterError::Unsupported {
+            port: "any".into(),
+            what: "to configure this device".into(),
+            remedy: "configure it by hand and repeat the run".into(),
+        })
+    }
 }
 
 /// What a tester is.
@@ -96,6 +106,9 @@ pub enum TesterError {
         /// What to do about it.
         remedy: String,
     },
+    /// The device does not take a configuration: a list too long, say.
+    #[error("the device refused its configuration: {0}")]
+    Refused(String),
     /// The trial contradicts itself or does not fit the ports.
     #[error("the trial cannot be run: {0}")]
     BadTrial(String),

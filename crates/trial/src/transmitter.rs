@@ -49,6 +49,8 @@ pub struct Emitted {
     pub len_bytes: usize,
     /// When it should have left.
     pub due: Instant,
+    /// Whether it is to leave with an FCS that does not fit.
+    pub bad_fcs: bool,
 }
 
 impl<'a> Transmitter<'a> {
@@ -106,7 +108,8 @@ impl<'a> Transmitter<'a> {
         self.frame += 1;
         let due = self.start + from_start;
         self.report.count(index, slot.len_bytes, now, due, self.plan.late_after);
-        Emitted { stream: stream.id, sequence, len_bytes: slot.len_bytes, due }
+        let (len_bytes, bad_fcs) = (slot.len_bytes, stream.bad_fcs);
+        Emitted { stream: stream.id, sequence, len_bytes, due, bad_fcs }
     }
 
     /// The stream that takes the departure at hand.
@@ -213,6 +216,7 @@ mod tests {
             frames: fills.iter().map(frame).collect(),
             fingerprint: None,
             given_up: vec![],
+            bad_fcs: false,
         }
     }
 

@@ -126,6 +126,7 @@ impl Trial {
         }
         for stream in &self.streams {
             format!("{:?} {:?} {:?}", stream.id, stream.from, stream.expect).hash(&mut hasher);
+            stream.bad_fcs.hash(&mut hasher);
             stream.frames.iter().for_each(|frame| frame.bytes.hash(&mut hasher));
         }
         format!("{:?} {:?} {:?}", self.waits, self.tagging, self.action).hash(&mut hasher);
@@ -224,6 +225,7 @@ impl Trial {
             streams,
             started_at,
             action: None,
+            device: vec![],
             validity,
             notes: vec![],
         }

@@ -212,8 +212,9 @@ impl Parade {
         };
         let (name, from) = (name.to_string(), PortId(0));
         let (frames, protocols) = frames.into_iter().unzip();
-        let (fingerprint, given_up) = (None, vec![]);
-        let stream = Stream { id, name, role, from, expect, frames, fingerprint, given_up };
+        let (fingerprint, given_up, bad_fcs) = (None, vec![], false);
+        let stream =
+            Stream { id, name, role, from, expect, frames, fingerprint, given_up, bad_fcs };
         self.trial.streams.push(stream);
         self.protocols.insert(id, protocols);
         id

@@ -41,6 +41,7 @@ fn trial(
         frames,
         fingerprint: None,
         given_up: vec![],
+        bad_fcs: false,
     };
     Trial {
         label: name.into(),

@@ -121,6 +121,7 @@ fn trial(rate: FrameRate, duration: Duration, size: FrameSize, key: u16) -> Tria
             frames: vec![StreamFrame { bytes: prepared.frame(0), form: prepared.form() }],
             fingerprint: None,
             given_up: vec![],
+            bad_fcs: false,
         }],
         loads: vec![PortLoad {
             port: PortId(0),

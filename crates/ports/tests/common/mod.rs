@@ -134,6 +134,7 @@ pub fn stream(id: u16, from: u16, to: u16, frames: Vec<StreamFrame>) -> Stream {
         frames,
         fingerprint: None,
         given_up: vec![],
+        bad_fcs: false,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use trial::Counted;
 
 /// A counter of a port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -65,6 +66,25 @@ impl Counter {
         Counter::NotForwarded,
         Counter::Misbehaved,
     ];
+}
+
+impl Counter {
+    /// What it counts, in the tester's terms.
+    pub const fn counted(self) -> Counted {
+        match self {
+            Counter::InFrames => Counted::FramesIn,
+            Counter::InBytes => Counted::OctetsIn,
+            Counter::OutFrames => Counted::FramesOut,
+            Counter::OutBytes => Counted::OctetsOut,
+            Counter::CrcErrors => Counted::CrcErrors,
+            Counter::AlignmentErrors => Counted::AlignmentErrors,
+            Counter::Runts => Counted::Runts,
+            Counter::Giants => Counted::Giants,
+            Counter::InDiscards => Counted::DiscardsIn,
+            Counter::OutDiscards => Counted::DiscardsOut,
+            _ => Counted::Other,
+        }
+    }
 }
 
 impl fmt::Display for Counter {

@@ -4,6 +4,7 @@ use super::addresses::Addresses;
 use super::bridge::{LearningTable, Lookup};
 use super::counters::{Counter, Counters};
 use super::description::{Description, DescriptionError, Learning, Protocol, Table};
+use super::filter::FilterRule;
 use super::forwarding::Forwarding;
 use super::misbehaviour::Health;
 use super::neighbours::TableLimits;
@@ -13,7 +14,7 @@ use super::router::{self, Router, RouterLimits};
 use crate::{Departing, DeviceUnderTest, Frame, Lines};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use trial::PortId;
+use trial::{DeviceSetup, PortId};
 use units::{Duration, FrameSize, Instant};
 use wire::ethernet::EtherType;
 
@@ -31,6 +32,7 @@ pub struct Composed {
     shown: Vec<Counter>,
     cut_through_bytes: Option<u32>,
     max_frame_bytes: u32,
+    filter_room: u64,
     joins_pairs: bool,
     delay: Duration,
     delay_varies_by: Duration,
@@ -68,6 +70,7 @@ impl Composed {
             shown: device.counters.clone().unwrap_or_else(|| Counter::ALL.to_vec()),
             cut_through_bytes: device.cut_through_bytes,
             max_frame_bytes: device.max_frame_bytes.unwrap_or(largest),
+            filter_room: device.filter.room.unwrap_or(u64::MAX),
             joins_pairs,
             delay: device.delay.0,
             delay_varies_by: device.delay_varies_by.0,
@@ -246,6 +249,16 @@ impl DeviceUnderTest for Composed {
 
     fn counter(&self, port: PortId, counter: Counter) -> Option<u64> {
         self.shown.contains(&counter).then(|| self.truth(port, counter))
+    }
+
+    fn configure(&mut self, setup: &DeviceSetup) -> Option<Result<(), String>> {
+        let rules = setup.filters.len() as u64;
+        if rules > self.filter_room {
+            let room = self.filter_room;
+            return Some(Err(format!("{rules} filter rules, there is room for {room}")));
+        }
+        let rules = setup.filters.iter().map(FilterRule::from).collect();
+        self.forwarding.set_filter(rules).then_some(Ok(()))
     }
 }
 

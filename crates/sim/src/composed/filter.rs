@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
+use trial::PacketFilter;
 
 /// What a rule does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -33,6 +34,13 @@ impl FilterRule {
     }
     fn matches(&self, src: Ipv4Addr, dst: Ipv4Addr) -> bool {
         self.from.is_none_or(|from| from == src) && self.to.is_none_or(|to| to == dst)
+    }
+}
+
+impl From<&PacketFilter> for FilterRule {
+    fn from(filter: &PacketFilter) -> Self {
+        let action = if filter.permit { FilterAction::Permit } else { FilterAction::Deny };
+        FilterRule { action, from: Some(filter.from), to: Some(filter.to) }
     }
 }
 

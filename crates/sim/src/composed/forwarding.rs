@@ -3,6 +3,7 @@
 use super::bridge::LearningTable;
 use super::counters::Counter;
 use super::description::Protocol;
+use super::filter::FilterRule;
 use super::router::{Router, Verdict};
 use crate::Frame;
 use crate::device::partner;
@@ -66,6 +67,14 @@ impl Forwarding {
             Some(to) if to == port => not_forwarded,
             Some(to) => Decision { to: 1 << to.0, ..bridged },
             None => Decision { to: *all_ports & !(1 << port.0), ..bridged },
+        }
+    }
+
+    /// Replaces the filter rules; false where nothing here filters.
+    pub(crate) fn set_filter(&mut self, rules: Vec<FilterRule>) -> bool {
+        match self {
+            Forwarding::Tables { router: Some(router), .. } => router.set_filter(rules),
+            _ => false,
         }
     }
 

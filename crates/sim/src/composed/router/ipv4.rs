@@ -54,6 +54,10 @@ impl Ipv4 {
         }
     }
 
+    pub(crate) fn set_filter(&mut self, rules: Vec<FilterRule>) {
+        self.filter = rules;
+    }
+
     pub(crate) fn clear(&mut self) {
         self.routes = self.configured.clone();
         self.neighbours.clear();

@@ -124,6 +124,12 @@ impl Router {
         Some((protocol, verdict))
     }
 
+    /// Replaces the filter rules; false where no IPv4 is routed.
+    pub(crate) fn set_filter(&mut self, rules: Vec<FilterRule>) -> bool {
+        self.ipv4.iter_mut().for_each(|ipv4| ipv4.set_filter(rules.clone()));
+        self.ipv4.is_some()
+    }
+
     /// Forgets everything learned, as on a restart.
     pub(crate) fn clear(&mut self) {
         self.ipv4.iter_mut().for_each(ipv4::Ipv4::clear);
