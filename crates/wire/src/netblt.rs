@@ -188,8 +188,8 @@ impl<'a> Repr<'a> {
 }
 
 /// Whether a whole header is one of DATA or LDATA.
-fn is_data(packet: &[u8]) -> bool {
-    matches!(packet[TYPE], 6 | 7)
+pub fn is_data(packet: &[u8]) -> bool {
+    matches!(packet.get(TYPE), Some(6 | 7))
 }
 
 /// What the checksum field of a packet without its padding is about.

@@ -9,6 +9,7 @@
 mod campaign;
 mod host;
 mod path;
+pub(crate) use path::Dice;
 mod world;
 
 pub use campaign::{Constants, Network, Row, reproduce, reproduce_with, rows};

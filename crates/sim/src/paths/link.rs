@@ -1,0 +1,123 @@
+//! One direction of a path: a queue before a bottleneck, and what comes after it.
+
+use super::chance::{Chance, Loss};
+use crate::netblt::Dice;
+use units::{Duration, Instant};
+
+/// Some packets take longer than others.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Overtaking {
+    /// Share of the packets.
+    pub share: f64,
+    /// By how much they are late.
+    pub late: Duration,
+}
+
+/// A direction of a path.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LinkModel {
+    /// Bits a second, counted from the IP header on.
+    pub rate_bps: u64,
+    /// Later rates, by the time from the start, ascending.
+    pub changes: Vec<(Duration, u64)>,
+    /// From the end of the queue to the receiver.
+    pub delay: Duration,
+    /// What the queue holds, the packet that is leaving included; what does not fit is dropped.
+    pub queue_bytes: u64,
+    /// Behind the queue.
+    pub loss: Loss,
+    /// Behind the queue.
+    pub overtaking: Option<Overtaking>,
+}
+
+impl LinkModel {
+    /// A link with a queue and a delay, and nothing else to say of it.
+    pub fn plain(rate_bps: u64, delay: Duration, queue_bytes: u64) -> LinkModel {
+        let (changes, loss, overtaking) = (Vec::new(), Loss::None, None);
+        LinkModel { rate_bps, changes, delay, queue_bytes, loss, overtaking }
+    }
+    /// The rate in force at a time since the start.
+    pub fn rate_at(&self, since_start: Duration) -> u64 {
+        let begun = |(at, _): &&(Duration, u64)| *at <= since_start;
+        self.changes.iter().take_while(begun).last().map_or(self.rate_bps, |(_, rate)| *rate)
+    }
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Fate {
+    /// The queue was full.
+    Dropped,
+    /// It waited so long, and is at the receiver at `at` unless it was lost by chance. A packet
+    /// that is `late` was overtaken.
+    Carried {
+        /// Before its first bit left the queue.
+        waited: Duration,
+        /// At the receiver.
+        at: Option<Instant>,
+        /// Not in the order of the others.
+        late: bool,
+    },
+}
+
+/// A [`LinkModel`] at work.
+#[derive(Clone, Debug)]
+pub struct Link {
+    model: LinkModel,
+    chance: Chance,
+    free_at: Instant,
+    rate_bps: u64,
+    /// Of `model.changes`, those that are in force.
+    changed: usize,
+}
+
+impl Link {
+    pub fn new(model: LinkModel) -> Link {
+        let (chance, rate_bps) = (Chance::new(model.loss), model.rate_bps);
+        Link { model, chance, free_at: Instant::ZERO, rate_bps, changed: 0 }
+    }
+
+    /// A packet comes to the queue. Packets come in the order of time.
+    pub fn carry(&mut self, now: Instant, bytes: usize, dice: &mut Dice) -> Fate {
+        let start = now.max(self.free_at);
+        let waited = start.since(now);
+        let bits = 8 * bytes as u64;
+        let queued_bits =
+            u128::from(waited.as_ps()) * u128::from(self.rate_bps) / 1_000_000_000_000;
+        if queued_bits + u128::from(bits) > u128::from(8 * self.model.queue_bytes)
+            && waited > Duration::ZERO
+        {
+            return Fate::Dropped;
+        }
+        self.free_at = self.finish(start, bits);
+        let late = self.model.overtaking.filter(|late| dice.unit() < late.share);
+        let extra = late.map_or(Duration::ZERO, |late| late.late);
+        let at = (!self.chance.loses(dice)).then_some(self.free_at + self.model.delay + extra);
+        Fate::Carried { waited, at, late: late.is_some() }
+    }
+
+    /// When the last of so many bits has left, if the first does at `start`; rates change on the
+    /// way. Starts never go back.
+    fn finish(&mut self, start: Instant, bits: u64) -> Instant {
+        const PS_PER_S: u128 = 1_000_000_000_000;
+        let mut at = start;
+        // In units of 1 / 10^12 bit, which a bit a second sends in a picosecond.
+        let mut left = u128::from(bits) * PS_PER_S;
+        loop {
+            let next =
+                self.model.changes.get(self.changed).map(|(at, rate)| (Instant::ZERO + *at, *rate));
+            let rate = u128::from(self.rate_bps.max(1));
+            let until =
+                next.map_or(u128::MAX, |(next, _)| u128::from(next.since(at).as_ps()) * rate);
+            match next {
+                Some((change, rate_bps)) if until < left || change <= at => {
+                    left -= if change <= at { 0 } else { until };
+                    at = at.max(change);
+                    self.rate_bps = rate_bps;
+                    self.changed += 1;
+                }
+                _ => return at + Duration::from_ps((left / rate) as u64),
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+use super::link::{Fate, Link};
+use super::*;
+use crate::netblt::Dice;
+use ::netblt::Burst;
+use proptest::prelude::*;
+use units::{Duration, Instant};
+
+const MBPS: u64 = 1_000_000;
+
+fn path(rate_bps: u64, round_trip_ms: u64, queue_bytes: u64) -> Path {
+    let one_way = Duration::from_us(500 * round_trip_ms);
+    let forward = LinkModel::plain(rate_bps, one_way, queue_bytes);
+    Path { back: LinkModel { queue_bytes: 1 << 30, ..forward.clone() }, forward, data_bytes: 1400 }
+}
+
+fn s(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Packets a second of the first flow between two times.
+fn rate(run: &Run, from_s: u64, to_s: u64) -> f64 {
+    run.meters.packets(0, s(from_s), s(to_s)) as f64 / (to_s - from_s) as f64
+}
+
+fn tcp(algorithm: Algorithm, path: &Path, seconds: u64) -> Run {
+    run(path, &[Flow::Tcp(algorithm, Duration::ZERO)], s(seconds), Duration::from_ms(10), 1)
+}
+
+#[test]
+fn a_packet_takes_its_time_over_a_rate_that_changes() {
+    // 1000 bits at 1 kb/s are a second; after half of them the rate is a tenth, then tenfold.
+    let mut model = LinkModel::plain(1000, Duration::from_ms(7), 1 << 20);
+    let ms = Duration::from_ms;
+    model.changes = vec![(ms(500), 100), (ms(1500), 10_000)];
+    let mut link = Link::new(model);
+    let mut dice = Dice::new(1);
+    let at = |fate| match fate {
+        Fate::Carried { at: Some(at), .. } => at.since(Instant::ZERO),
+        other => panic!("{other:?}"),
+    };
+    // 500 bits in 500 ms, 100 in 1 s, 400 in 40 ms.
+    assert_eq!(at(link.carry(Instant::ZERO, 125, &mut dice)), ms(1540 + 7));
+    assert_eq!(at(link.carry(Instant::ZERO, 125, &mut dice)), ms(1640 + 7));
+}
+
+#[test]
+fn what_the_queue_does_not_hold_is_dropped() {
+    let mut link = Link::new(LinkModel::plain(MBPS, Duration::ZERO, 3000));
+    let mut dice = Dice::new(1);
+    let fates: Vec<Fate> = (0..5).map(|_| link.carry(Instant::ZERO, 1000, &mut dice)).collect();
+    // One leaves, two wait.
+    assert!(fates[..3].iter().all(|fate| matches!(fate, Fate::Carried { .. })), "{fates:?}");
+    assert_eq!(fates[3..], [Fate::Dropped; 2]);
+}
+
+proptest! {
+    #[test]
+    fn losses_come_at_their_mean_rate(
+        to_bad in 0.002f64..0.05, to_good in 0.1f64..0.9, loss_while_bad in 0.2f64..1.0, seed: u64,
+    ) {
+        let bursts = Bursts { to_bad, to_good, loss_while_bad };
+        let mut chance = Chance::new(Loss::Bursts(bursts));
+        let mut dice = Dice::new(seed);
+        let count = 200_000;
+        let lost = (0..count).filter(|_| chance.loses(&mut dice)).count() as f64 / f64::from(count);
+        prop_assert!((lost / bursts.mean() - 1.0).abs() < 0.35, "{lost} {}", bursts.mean());
+    }
+}
+
+/// Mathis, Semke, Mahdavi and Ott 1997: sqrt(3/2) / sqrt(p) packets in a round trip, where every
+/// packet is acknowledged.
+#[test]
+fn reno_under_random_loss_is_as_fast_as_its_law_says() {
+    for loss in [0.001f64, 0.005, 0.01] {
+        let mut path = path(1000 * MBPS, 20, 1 << 30);
+        path.forward.loss = Loss::Random(loss);
+        let run = tcp(Algorithm::Reno, &path, 200);
+        let law = (1.5 / loss).sqrt() / 0.020;
+        let got = rate(&run, 10, 200);
+        assert!((got / law - 1.0).abs() < 0.15, "{loss}: {got} for {law}");
+    }
+}
+
+#[test]
+fn with_a_queue_of_a_round_trip_every_tcp_fills_the_path() {
+    let path = path(20 * MBPS, 40, 20_000_000 / 8 / 25);
+    let full = 20e6 / 8.0 / 1452.0;
+    for algorithm in [Algorithm::Reno, Algorithm::Cubic, Algorithm::Vegas] {
+        let run = tcp(algorithm, &path, 60);
+        let got = rate(&run, 10, 60);
+        assert!(got > 0.97 * full && got <= full * 1.001, "{algorithm:?}: {got} of {full}");
+        let wait_ms = run.meters.least_wait(s(40), s(41)).as_us() / 1000;
+        match algorithm {
+            Algorithm::Vegas => assert!(wait_ms < 4, "Vegas keeps few packets: {wait_ms} ms"),
+            _ => assert!(run.meters.drops(s(10), s(60)).1 > 0, "{algorithm:?} fills the queue"),
+        }
+    }
+}
+
+#[test]
+fn two_renos_share_a_path_evenly() {
+    let path = path(20 * MBPS, 20, 50_000);
+    let flows = [Flow::Tcp(Algorithm::Reno, s(0)), Flow::Tcp(Algorithm::Reno, s(5))];
+    let run = run(&path, &flows, s(120), Duration::from_ms(10), 3);
+    let [a, b] = [0, 1].map(|flow| run.meters.packets(flow, s(40), s(120)) as f64);
+    assert!(a.min(b) / a.max(b) > 0.8, "{a} {b}");
+}
+
+fn fixed(burst: Burst) -> Flow {
+    let model = TransferModel { burst, buffer_packets: 10, outstanding_buffers: 100 };
+    Flow::Netblt(model, Duration::ZERO)
+}
+
+#[test]
+fn netblt_at_a_fixed_rate_gets_what_it_sends_below_the_rate_of_the_path_and_drops_above() {
+    let path = path(20 * MBPS, 40, 50_000);
+    let full = 20e6 / 8.0 / 1452.0;
+    // 15 packets in 10 ms are 87 % of it, 20 are 116 %.
+    let below = run(&path, &[fixed(Burst { size_packets: 15, interval_ms: 10 })], s(20), s(1), 1);
+    assert_eq!(below.meters.drops(s(0), s(20)).1, 0);
+    assert!((rate(&below, 2, 20) / 1500.0 - 1.0).abs() < 0.01);
+    let above = run(&path, &[fixed(Burst { size_packets: 20, interval_ms: 10 })], s(20), s(1), 1);
+    let (came, dropped) = above.meters.drops(s(2), s(20));
+    assert!(dropped as f64 > 0.1 * came as f64, "{dropped} of {came}");
+    // What waited in the queue at the beginning comes on top.
+    assert!(rate(&above, 2, 20) <= full + 35.0 / 18.0, "{}", rate(&above, 2, 20));
+}
+
+#[test]
+fn netblt_delivers_over_a_path_that_loses_overtakes_and_changes_its_rate() {
+    let mut path = path(20 * MBPS, 40, 50_000);
+    path.forward.loss = Loss::Bursts(Bursts { to_bad: 0.01, to_good: 0.3, loss_while_bad: 0.5 });
+    path.forward.overtaking = Some(Overtaking { share: 0.01, late: Duration::from_ms(5) });
+    path.forward.changes = vec![(s(5), 10 * MBPS), (s(10), 20 * MBPS)];
+    let run = run(&path, &[fixed(Burst { size_packets: 15, interval_ms: 10 })], s(20), s(1), 1);
+    let lost = path.forward.loss.mean();
+    assert!((rate(&run, 1, 5) / 1500.0 - 1.0).abs() < 2.0 * lost, "{}", rate(&run, 1, 5));
+    assert!(rate(&run, 6, 10) <= 10e6 / 8.0 / 1452.0 * 1.001);
+    assert!(run.counters[0][0].data_packets_resent > 0);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let mut path = path(20 * MBPS, 40, 50_000);
+    path.forward.loss = Loss::Random(0.02);
+    let flows =
+        [fixed(Burst { size_packets: 15, interval_ms: 10 }), Flow::Tcp(Algorithm::Cubic, s(1))];
+    let go = |seed| run(&path, &flows, s(5), Duration::from_ms(10), seed);
+    assert_eq!(go(7), go(7));
+    assert_ne!(go(7).meters, go(8).meters);
+}
