@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use trial::{
-    CatchUp, Histogram, Missing, PortCounters, PortId, PortReceived, StreamAccount, StreamReceived,
-    Tester, TesterDescription, TesterError, TransmitReport, Trial, TrialResult,
+    CatchUp, Histogram, Missing, Paused, PortCounters, PortId, PortReceived, StreamAccount,
+    StreamReceived, Tester, TesterDescription, TesterError, TransmitReport, Trial, TrialResult,
 };
 use units::{Duration, FrameRate, Instant};
 
@@ -165,6 +165,7 @@ fn report(
         late_frames: 0,
         late_after,
         catch_up: CatchUp::default(),
+        paused: Paused::default(),
     }
 }
 

@@ -8,9 +8,11 @@ mod bridge;
 mod buffer;
 mod build;
 mod counters;
+mod crossbar;
 mod description;
 mod device;
 mod filter;
+mod flow_control;
 mod forwarding;
 mod misbehaviour;
 mod neighbours;
@@ -25,9 +27,9 @@ pub use addresses::{Addresses, Interface, StaticRoute};
 pub use build::{BUILT_IN, BuiltIn};
 pub use counters::Counter;
 pub use description::{
-    Card, Cost, Cpu, Description, DescriptionError, Filter, FilterBy, Impair, Learning,
-    Misbehaviour, PORTS_MAX, Pauses, Processor, Protocol, Queue, Reset, Routes,
-    Servers as CpuServers, Table, TesterLimits,
+    Arbitration, Card, Cost, Cpu, Description, DescriptionError, Fabric, Filter, FilterBy,
+    FlowControl, Impair, Learning, Misbehaviour, PORTS_MAX, Pauses, Processor, Protocol, Queue,
+    Reset, Routes, Servers as CpuServers, Table, TesterLimits,
 };
 pub use device::Composed;
 pub use filter::{FilterAction, FilterRule};

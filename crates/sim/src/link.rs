@@ -17,13 +17,20 @@ pub(crate) struct Pace {
 
 impl Pace {
     /// A sender that keeps the minimum legal gap or `min_gap`, whichever is longer.
+    #[cfg(test)]
     pub(crate) fn new(rate: Option<LineRate>, min_gap: Duration) -> Self {
+        Pace::with_gap(rate, FrameSize::GAP_BYTES, min_gap)
+    }
+
+    /// A sender that keeps this gap, or `min_gap` where that is longer; below the legal one it breaks
+    /// the rules.
+    pub(crate) fn with_gap(rate: Option<LineRate>, gap_bytes: u32, min_gap: Duration) -> Self {
         let byte_ps = rate.and_then(|rate| {
             let byte_ps = 8_000_000_000_000 / rate.bps();
             (byte_ps * rate.bps() == 8_000_000_000_000).then_some(byte_ps)
         });
         let mut pace = Pace { rate, byte_ps, gap: Duration::ZERO };
-        pace.gap = pace.time_of(FrameSize::GAP_BYTES.into()).max(min_gap);
+        pace.gap = pace.time_of(gap_bytes.into()).max(min_gap);
         pace
     }
 

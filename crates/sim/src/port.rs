@@ -5,7 +5,7 @@ use crate::link::{Link, Pace};
 use crate::medium::{Medium, Way};
 use serde::{Deserialize, Serialize};
 use trial::{PortDescription, PortId};
-use units::{Duration, Instant, LineRate};
+use units::{Duration, FrameSize, Instant, LineRate};
 
 /// Whether both ends may send at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -32,6 +32,10 @@ pub struct SimPort {
     /// The shortest gap, from the end of a frame to the next one's preamble, that the tester can
     /// send with; the legal minimum of 96 bit times where that is longer.
     pub min_gap: Duration,
+    /// The gap in bytes in place of the legal 12, if the tester can send with another.
+    pub tester_gap_bytes: u32,
+    /// The same of the device.
+    pub device_gap_bytes: u32,
 }
 
 impl SimPort {
@@ -43,6 +47,8 @@ impl SimPort {
             propagation: Duration::ZERO,
             duplex: Duplex::Full,
             min_gap: Duration::ZERO,
+            tester_gap_bytes: FrameSize::GAP_BYTES,
+            device_gap_bytes: FrameSize::GAP_BYTES,
         }
     }
     /// A link whose rate is only a name, as with a veth.
@@ -65,6 +71,13 @@ impl SimPort {
         self
     }
 
+    /// The same with other gaps than the legal minimum of 12 bytes, on the tester's side and the
+    /// device's.
+    pub const fn gaps(mut self, tester_bytes: u32, device_bytes: u32) -> Self {
+        (self.tester_gap_bytes, self.device_gap_bytes) = (tester_bytes, device_bytes);
+        self
+    }
+
     pub(crate) fn describe(&self, id: PortId) -> PortDescription {
         PortDescription {
             id,
@@ -83,8 +96,8 @@ impl SimPort {
     pub(crate) fn cable(&self, id: PortId, error_ppm: i32, heard_after: Option<u32>) -> Cable {
         let rate = self.line_rate_is_physical.then_some(self.line_rate);
         let fast = rate.map(|rate| off_by(rate, error_ppm));
-        let tester = Pace::new(fast, self.min_gap);
-        let device = Pace::new(rate, Duration::ZERO);
+        let tester = Pace::with_gap(fast, self.tester_gap_bytes, self.min_gap);
+        let device = Pace::with_gap(rate, self.device_gap_bytes, Duration::ZERO);
         match self.duplex {
             Duplex::Full => Cable::Full {
                 to_device: Link::new(tester, self.propagation, heard_after),

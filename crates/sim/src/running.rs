@@ -11,10 +11,11 @@ use crate::port::Cable;
 use crate::sender::Sender;
 use crate::{DeviceUnderTest, Frame, SimTester};
 use trial::{
-    PortCounters, PortId, ReceivePlan, Receiver, TransmitPlan, TransmitReport, Transmitter, Trial,
-    TrialResult,
+    PortCounters, PortId, ReceivePlan, Receiver, Tester, TransmitPlan, TransmitReport, Transmitter,
+    Trial, TrialResult,
 };
 use units::Instant;
+use wire::pause;
 
 pub(crate) struct Running<'a, D> {
     tester: &'a mut SimTester<D>,
@@ -54,7 +55,14 @@ struct Receiving<'a> {
     receiver: Receiver<'a>,
     arrived: u64,
     damaged: u64,
+    /// MAC control frames.
+    control: u64,
     lost_by_tester: u64,
+}
+
+#[inline]
+fn is_mac_control(frame: &Frame) -> bool {
+    frame.bytes.get(12..14) == Some(&[0x88, 0x08])
 }
 
 impl<'a, D: DeviceUnderTest> Running<'a, D> {
@@ -80,6 +88,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             receiver: Receiver::new(plan, start, tick),
             arrived: 0,
             damaged: 0,
+            control: 0,
             lost_by_tester: 0,
         });
         let mut running = Running {
@@ -188,7 +197,8 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             limits.moment(sending.sender.departure(due)).max(free_at)
         };
         match &mut self.tester.cables[port] {
-            Cable::Full { to_device, .. } => {
+            // Where the device may ask for a pause, nothing leaves before its time has come.
+            Cable::Full { to_device, .. } if !limits.honours_pause => {
                 let departs = earliest(to_device.free_at());
                 let frame = self.emit(port, departs);
                 let Cable::Full { to_device, .. } = &mut self.tester.cables[port] else { return };
@@ -197,8 +207,8 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
                     sending.next = Next::UnderWay(heard, frame);
                 }
             }
-            Cable::Half(medium) => {
-                let free_at = medium.free_at(Way::ToDevice, self.tester.now);
+            cable => {
+                let free_at = cable.free_at(Way::ToDevice, self.tester.now);
                 // While the medium is not to be had, its next event will ask again.
                 let leaves =
                     if free_at == Instant::FAR_FUTURE { free_at } else { earliest(free_at) };
@@ -229,7 +239,8 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             match &mut self.tester.cables[port] {
                 Cable::Full { to_tester, .. } => {
                     let arrives = to_tester.take(now, frame.size());
-                    if to_tester.next_arrival().is_none() && self.counts_for_sure(arrives) {
+                    let alone = to_tester.next_arrival().is_none() && !is_mac_control(&frame);
+                    if alone && self.counts_for_sure(arrives) {
                         self.absorb(port, arrives, frame);
                         continue;
                     }
@@ -254,6 +265,9 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
     }
 
     fn absorb(&mut self, port: usize, arrives: Instant, frame: Frame) {
+        if is_mac_control(&frame) && !frame.damaged {
+            return self.pause(port, arrives, &frame);
+        }
         let receiving = &mut self.receiving[port];
         if frame.damaged {
             receiving.damaged += 1;
@@ -267,6 +281,22 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             }
         }
         self.tester.spare.push(frame.bytes);
+    }
+
+    /// A MAC control frame goes no further than the MAC.
+    fn pause(&mut self, port: usize, now: Instant, frame: &Frame) {
+        self.receiving[port].control += 1;
+        let Some(pause) = pause::Repr::parse(frame).filter(|_| self.tester.limits.honours_pause)
+        else {
+            return;
+        };
+        let line = self.tester.describe().ports[port].line_rate;
+        let Some(sending) = &mut self.sending[port] else { return };
+        let until = self.tester.limits.reads(now) + pause.time(line);
+        sending.transmitter.pause_until(until);
+        if matches!(sending.next, Next::Leaves(_)) {
+            self.plan_next(port);
+        }
     }
 
     #[inline]
@@ -321,9 +351,9 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             counters.push(PortCounters {
                 port: account.port,
                 interface_sent: Some(sent_by(account.port)),
-                interface_received: Some(port.arrived),
+                interface_received: Some(port.arrived + port.control),
                 tester_drops: vec![("simulated ring full".into(), port.lost_by_tester)],
-                control_frames: 0,
+                control_frames: port.control,
                 bad_fcs: Some(port.damaged),
             });
             received.push(account);

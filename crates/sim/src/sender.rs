@@ -16,6 +16,8 @@ pub struct Limits {
     pub clock_error_ppm: i32,
     /// Its clock tells times apart no finer than this; a picosecond where zero.
     pub timestamp_resolution: Duration,
+    /// It stops sending where the device asks it to by PAUSE frames. Otherwise it only counts them.
+    pub honours_pause: bool,
 }
 
 /// Times at which a tester stands still.

@@ -40,7 +40,8 @@ pub use histogram::Histogram;
 pub use plan::{ExpectedStream, Insertion, ReceivePlan, Tagging, TransmitPlan, Trigger};
 pub use receiver::{Arrival, Receiver};
 pub use result::{
-    PortCounters, PortReceived, PortSent, StreamReceived, StreamResult, TransmitReport, TrialResult,
+    Paused, PortCounters, PortReceived, PortSent, StreamReceived, StreamResult, TransmitReport,
+    TrialResult,
 };
 pub use schedule::{Departures, Schedule, Segment};
 pub use seen::{Missing, SeenSet};

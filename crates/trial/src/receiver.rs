@@ -28,9 +28,12 @@ pub enum Arrival {
 pub struct Receiver<'a> {
     plan: &'a ReceivePlan,
     tick_ps: u64,
+    tick: Duration,
     start: Instant,
     deadline: Instant,
-    streams: Vec<Tracked<'a>>,
+    /// An account is opened with its first arrival: of all streams of a mesh few arrive at one
+    /// port.
+    streams: Vec<Option<Box<Tracked<'a>>>>,
     /// Stream number -> index into `streams`, plus one; 0 for unknown numbers.
     by_id: Vec<u16>,
     foreign: u64,
@@ -58,13 +61,13 @@ impl<'a> Receiver<'a> {
         for (index, stream) in plan.streams.iter().enumerate() {
             by_id[usize::from(stream.id.0)] = index as u16 + 1;
         }
-        let streams = plan.streams.iter().map(|expected| Tracked::new(expected, tick));
         Receiver {
             plan,
             tick_ps: tick.as_ps().max(1),
+            tick,
             start,
             deadline: Instant::FAR_FUTURE,
-            streams: streams.collect(),
+            streams: (0..plan.streams.len()).map(|_| None).collect(),
             by_id,
             foreign: 0,
             foreign_bytes: 0,
@@ -90,7 +93,9 @@ impl<'a> Receiver<'a> {
         let Some((form, stamp, index)) = self.recognise(frame) else {
             return self.absorb_unknown(frame);
         };
-        let tracked = &mut self.streams[index];
+        let (expected, tick) = (&self.plan.streams[index], self.tick);
+        let tracked =
+            self.streams[index].get_or_insert_with(|| Box::new(Tracked::new(expected, tick)));
         let id = tracked.expected.id;
         let bits = if form == Form::Full { 64 } else { 32 };
         let sequence = signature::extend(stamp.sequence, bits, tracked.next_expected);
@@ -136,21 +141,26 @@ impl<'a> Receiver<'a> {
 
     /// Frames of expected streams seen so far, for progress and for telling quiescence.
     pub fn arrivals(&self) -> u64 {
-        self.streams.iter().map(|tracked| tracked.account.arrivals()).sum()
+        self.streams.iter().flatten().map(|tracked| tracked.account.arrivals()).sum()
     }
 
     /// Different frames that arrived in time on this port and should, to tell when nothing is
     /// missing any more.
     pub fn expected_arrivals(&self) -> u64 {
-        let expected = self.streams.iter().filter(|tracked| tracked.expected.here);
+        let expected = self.streams.iter().flatten().filter(|tracked| tracked.expected.here);
         expected.map(|tracked| tracked.account.unique).sum()
     }
 
     /// Closes the account. `sent_of` gives how many frames of a stream were sent in the trial.
     pub fn into_received(self, sent_of: impl Fn(StreamId) -> u64) -> PortReceived {
-        let received = self.streams.into_iter().map(|tracked| {
-            let sent = sent_of(tracked.expected.id);
-            tracked.into_received(self.plan.port, sent)
+        let accounts = self.plan.streams.iter().zip(self.streams);
+        let received = accounts.filter_map(|(expected, tracked)| {
+            let tracked = match tracked {
+                Some(tracked) => *tracked,
+                None if expected.here || expected.unchecked => Tracked::new(expected, self.tick),
+                None => return None,
+            };
+            Some(tracked.into_received(self.plan.port, sent_of(expected.id)))
         });
         PortReceived {
             port: self.plan.port,

@@ -33,6 +33,19 @@ pub struct TransmitReport {
     /// What was sent faster than intended after falling behind by more than `late_after`.
     #[serde(default)]
     pub catch_up: CatchUp,
+    /// What the device asked of it by flow control.
+    #[serde(default)]
+    pub paused: Paused,
+}
+
+/// Pauses that a device asked for (IEEE 802.3 annex 31B). The time is the device's doing: it takes
+/// nothing from the tester's validity, and all of it from the offered load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paused {
+    /// PAUSE frames received.
+    pub frames: u64,
+    /// By how much they made the last frame later.
+    pub time: Duration,
 }
 
 impl TransmitReport {
@@ -71,7 +84,7 @@ impl PortSent {
 pub struct PortReceived {
     /// The port.
     pub port: PortId,
-    /// Every signed stream of the trial, expected here or not.
+    /// Signed streams of the trial that were expected here, and those that arrived all the same.
     pub streams: Vec<StreamReceived>,
     /// Frames that are none of ours.
     pub foreign: u64,
@@ -241,6 +254,19 @@ impl TrialResult {
             received.expected && self.test_streams().any(|stream| stream.id == received.stream)
         })
     }
+    /// Time between the first port's first departure and the last port's (RFC 2889 appendix B.2):
+    /// zero with a single port.
+    pub fn start_skew(&self) -> Duration {
+        let starts = || self.sent.iter().filter_map(|sent| sent.report.first_departure);
+        let (Some(first), Some(last)) = (starts().min(), starts().max()) else {
+            return Duration::ZERO;
+        };
+        last.since(first)
+    }
+    /// Flood count (RFC 2285 section 3.8.3): test frames on ports where they should not arrive.
+    pub fn flood_count(&self) -> u64 {
+        self.test_streams().map(|stream| stream.misdirected).sum()
+    }
     /// Frames that the tester itself lost on the way in.
     pub fn tester_drops(&self) -> u64 {
         let drops = self.counters.iter().flat_map(|port| &port.tester_drops);
@@ -260,6 +286,11 @@ impl TrialResult {
 }
 
 impl PortReceived {
+    /// Flood count of the port (RFC 2285 section 3.8.3): frames of ours that belong elsewhere.
+    pub fn flood_count(&self) -> u64 {
+        let elsewhere = self.streams.iter().filter(|stream| !stream.expected && !stream.unchecked);
+        elsewhere.map(|stream| stream.account.arrivals()).sum()
+    }
     /// Every frame that arrived on the port.
     pub fn arrivals(&self) -> u64 {
         let ours: u64 = self.streams.iter().map(|received| received.account.arrivals()).sum();

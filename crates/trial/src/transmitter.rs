@@ -1,6 +1,8 @@
 //! The pure transmitter: which frame leaves when, and its bytes. It sends nothing itself.
 
-use crate::{CatchUp, Departures, Histogram, StreamId, TransmitPlan, TransmitReport, Trigger};
+use crate::{
+    CatchUp, Departures, Histogram, Paused, StreamId, TransmitPlan, TransmitReport, Trigger,
+};
 use std::iter::Peekable;
 use units::{Duration, Instant};
 use wire::signature::{self, Stamp};
@@ -19,6 +21,8 @@ pub struct Transmitter<'a> {
     order_at: usize,
     streams: Vec<Cursor>,
     insertions: Vec<Pending>,
+    /// No frame leaves before this: the device has asked for a pause.
+    paused_until: Instant,
     report: TransmitReport,
 }
 
@@ -72,6 +76,7 @@ impl<'a> Transmitter<'a> {
             order_at: 0,
             streams: vec![Cursor::default(); plan.set.streams().len()],
             insertions: insertions.collect(),
+            paused_until: Instant::ZERO,
             report: TransmitReport::new(plan, tick),
         }
     }
@@ -79,7 +84,17 @@ impl<'a> Transmitter<'a> {
     /// When the next frame is due; `None` when all were sent.
     #[inline]
     pub fn next_due(&mut self) -> Option<Instant> {
-        self.departures.peek().map(|&from_start| self.start + from_start)
+        let held = self.report.paused.time;
+        let due = self.departures.peek().map(|&from_start| self.start + from_start + held);
+        due.map(|due| due.max(self.paused_until))
+    }
+
+    /// The device asks for silence until then, or for its end (a PAUSE frame of IEEE 802.3 annex
+    /// 31B). What is left of the schedule moves by the time that the pause took, and keeps its
+    /// order: no frame is left out and none catches up (RFC 2889 section 5.1.3).
+    pub fn pause_until(&mut self, until: Instant) {
+        self.paused_until = until;
+        self.report.paused.frames += 1;
     }
 
     /// Writes the next frame, stamped with `now`, to the start of `buffer`, and counts it as sent.
@@ -106,7 +121,10 @@ impl<'a> Transmitter<'a> {
             signature::write(form, self.plan.key, stamp, frame);
         }
         self.frame += 1;
-        let due = self.start + from_start;
+        let due = self.start + from_start + self.report.paused.time;
+        let paused = self.paused_until.since(due);
+        self.report.paused.time += paused;
+        let due = due + paused;
         self.report.count(index, slot.len_bytes, now, due, self.plan.late_after);
         let (len_bytes, bad_fcs) = (slot.len_bytes, stream.bad_fcs);
         Emitted { stream: stream.id, sequence, len_bytes, due, bad_fcs }
@@ -172,6 +190,7 @@ impl TransmitReport {
             late_frames: 0,
             late_after: plan.late_after,
             catch_up: CatchUp::default(),
+            paused: Paused::default(),
         }
     }
 

@@ -141,7 +141,16 @@ fn shortfall(limits: &ValidityLimits, sent: &PortSent) -> Option<InvalidReason> 
         // One frame alone has no rate.
         _ => report.sent_rate().unwrap_or(sent.intended_rate),
     };
-    let slow = offered.fps() < sent.intended_rate.fps() * (1.0 - limits.shortfall)
+    let span = report.last_departure.zip(report.first_departure).map(|(to, from)| to.since(from));
+    let free = span.map(|span| span.saturating_sub(report.paused.time).as_secs_f64());
+    // While it was paused by the device, the tester had nothing to offer.
+    let unpaused = match free {
+        Some(seconds) if seconds > 0.0 && report.paused.time > Duration::ZERO => {
+            report.sent_frames.saturating_sub(1) as f64 / seconds
+        }
+        _ => offered.fps(),
+    };
+    let slow = unpaused < sent.intended_rate.fps() * (1.0 - limits.shortfall)
         && behind(sent) > Duration::from_us(limits.late_after_us);
     let few = unsent_frames as f64 > report.intended_frames as f64 * limits.shortfall;
     (slow || few).then_some(InvalidReason::Shortfall {
@@ -160,7 +169,7 @@ fn behind(sent: &PortSent) -> Duration {
         return Duration::MAX;
     };
     let intended = sent.intended_rate.departure(report.sent_frames.saturating_sub(1));
-    last.since(first).saturating_sub(intended)
+    last.since(first).saturating_sub(intended + report.paused.time)
 }
 
 /// The interface may carry more than the tester counts (a device's own frames), never less.
@@ -263,6 +272,7 @@ mod tests {
             late_frames: lateness_us.iter().filter(|us| US(**us) > late_after).count() as u64,
             late_after,
             catch_up,
+            paused: crate::Paused::default(),
         };
         PortSent { report, intended_rate: rate, dropped_by_tester: 0 }
     }

@@ -34,6 +34,7 @@ pub mod llc;
 pub mod mld;
 pub mod modifier;
 pub mod netblt;
+pub mod pause;
 pub mod rip;
 pub mod signature;
 pub mod size;

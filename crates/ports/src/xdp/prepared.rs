@@ -10,7 +10,7 @@ use crate::CaptureWish;
 use crate::clock::TICK;
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::Relaxed;
-use trial::{Schedule, TesterError, TransmitPlan, TransmitReport};
+use trial::{Paused, Schedule, TesterError, TransmitPlan, TransmitReport};
 use units::{Duration, Instant};
 use wire::signature::{Form, Key};
 
@@ -102,6 +102,7 @@ impl Prepared {
             late_frames: state.late_frames,
             late_after: plan.late_after,
             catch_up: state.catch_up.into(),
+            paused: Paused::default(),
         }
     }
 }

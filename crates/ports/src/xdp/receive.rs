@@ -230,6 +230,9 @@ impl Accounts {
             };
             queues.into_received(plan.port, stream, sent_of(stream.id))
         });
+        let streams = streams.filter(|received| {
+            received.expected || received.unchecked || received.account.arrivals() > 0
+        });
         PortReceived {
             port: plan.port,
             streams: streams.collect(),

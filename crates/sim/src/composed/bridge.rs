@@ -23,6 +23,11 @@ pub(crate) struct LearningTable {
     lookup: Lookup,
     buckets: Vec<Vec<Entry>>,
     entries: u64,
+    /// What it takes to learn an address, and how many may wait for it.
+    per_address: Duration,
+    backlog: u64,
+    /// When all that wait are learned.
+    learned_by: Instant,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +35,8 @@ struct Entry {
     mac: u64,
     port: PortId,
     seen_at: Instant,
+    /// Not found before.
+    known_from: Instant,
 }
 
 /// Buckets of a table that finds every address: only a matter of speed.
@@ -41,7 +48,22 @@ impl LearningTable {
             Lookup::Exact => EXACT_BUCKETS,
             Lookup::Hashed { buckets, .. } => buckets.max(1) as usize,
         };
-        LearningTable { limits, lookup, buckets: vec![vec![]; buckets], entries: 0 }
+        LearningTable {
+            limits,
+            lookup,
+            buckets: vec![vec![]; buckets],
+            entries: 0,
+            per_address: Duration::ZERO,
+            backlog: 0,
+            learned_by: Instant::ZERO,
+        }
+    }
+
+    /// The same with a mechanism that takes so long for each new address, and at which so many may
+    /// wait.
+    pub(crate) fn learning_by(mut self, per_address: Duration, backlog: u64) -> Self {
+        (self.per_address, self.backlog) = (per_address, backlog);
+        self
     }
 
     /// Notes at which port an address is; group addresses are nobody's.
@@ -58,8 +80,10 @@ impl LearningTable {
         if self.has_no_room(index) {
             self.forget_aged(now, index);
         }
-        if !self.has_no_room(index) {
-            self.buckets[index].push(Entry { mac, port, seen_at: now });
+        if !self.has_no_room(index)
+            && let Some(known_from) = self.will_know(now)
+        {
+            self.buckets[index].push(Entry { mac, port, seen_at: now, known_from });
             self.entries += 1;
         }
     }
@@ -69,12 +93,25 @@ impl LearningTable {
     pub(crate) fn find(&self, now: Instant, mac: MacAddr) -> Option<PortId> {
         let number = mac.to_u64();
         let entry = self.buckets[self.bucket_of(mac)].iter().find(|entry| entry.mac == number)?;
-        (!is_aged(self.limits.ageing, entry, now)).then_some(entry.port)
+        let known = entry.known_from <= now && !is_aged(self.limits.ageing, entry, now);
+        known.then_some(entry.port)
     }
 
     pub(crate) fn clear(&mut self) {
         self.buckets.iter_mut().for_each(Vec::clear);
         self.entries = 0;
+        self.learned_by = Instant::ZERO;
+    }
+
+    /// When a new address will be known; `None` where too many wait before it.
+    #[inline]
+    fn will_know(&mut self, now: Instant) -> Option<Instant> {
+        let left = self.learned_by.since(now).as_ps();
+        let waiting = left.div_ceil(self.per_address.as_ps().max(1));
+        (waiting <= self.backlog).then(|| {
+            self.learned_by = self.learned_by.max(now) + self.per_address;
+            self.learned_by
+        })
     }
 
     fn has_no_room(&self, bucket: usize) -> bool {
@@ -145,6 +182,34 @@ mod tests {
         (0..1_024).for_each(|number| table.learn(at_s(0), mac(number * 7_919), PortId(0)));
         let found = (0..1_024).filter(|n| table.find(at_s(1), mac(n * 7_919)).is_some()).count();
         assert!((600..1_024).contains(&found), "{found}");
+    }
+
+    /// Ten microseconds an address: one every ten is learned, and from one every five each second,
+    /// unless the others may wait.
+    #[test]
+    fn addresses_that_come_too_fast_are_not_learned() {
+        let us = Duration::from_us;
+        let learned = |spacing_us: u64, backlog| {
+            let table = LearningTable::new(TableLimits::NONE, Lookup::Exact);
+            let mut table = table.learning_by(us(10), backlog);
+            for number in 0..100 {
+                table.learn(Instant::ZERO + us(number * spacing_us), mac(number), PortId(0));
+            }
+            known(&table, at_s(1), 100)
+        };
+        assert_eq!((learned(10, 0), learned(9, 0), learned(5, 0)), (100, 50, 50));
+        assert_eq!((learned(5, 100), learned(1, 4)), (100, 14));
+    }
+
+    #[test]
+    fn an_address_is_known_once_it_is_learned() {
+        let table = LearningTable::new(TableLimits::NONE, Lookup::Exact);
+        let mut table = table.learning_by(Duration::from_secs(2), 0);
+        table.learn(at_s(1), mac(1), PortId(0));
+        assert_eq!(
+            (table.find(at_s(2), mac(1)), table.find(at_s(3), mac(1))),
+            (None, Some(PortId(0)))
+        );
     }
 
     #[test]

@@ -6,16 +6,25 @@ use super::device::Composed;
 use crate::{
     DeviceUnderTest, Duplex, EveryNth, Fate, Impaired, Limits, Noise, Outage, SimPort, SimTester,
 };
-use units::{Duration, FrameRate};
+use units::{Duration, FrameRate, FrameSize};
 
 /// A device of any kind.
 type AnyDevice = Box<dyn DeviceUnderTest>;
 
 /// Devices that are described already: name, what it is, text of its file.
-pub const BUILT_IN: [BuiltIn; 15] = [
+pub const BUILT_IN: [BuiltIn; 18] = [
     BuiltIn { name: "cable", toml: include_str!("../../devices/cable.toml") },
     BuiltIn { name: "router", toml: include_str!("../../devices/router.toml") },
     BuiltIn { name: "bridge", toml: include_str!("../../devices/bridge.toml") },
+    BuiltIn { name: "switch", toml: include_str!("../../devices/switch.toml") },
+    BuiltIn {
+        name: "switch/input-queues",
+        toml: include_str!("../../devices/switch-input-queues.toml"),
+    },
+    BuiltIn {
+        name: "switch/flow-control",
+        toml: include_str!("../../devices/switch-flow-control.toml"),
+    },
     BuiltIn { name: "shared-bus", toml: include_str!("../../devices/shared-bus.toml") },
     BuiltIn { name: "noisy", toml: include_str!("../../devices/noisy.toml") },
     BuiltIn { name: "livelock", toml: include_str!("../../devices/livelock.toml") },
@@ -99,9 +108,11 @@ impl Description {
 
     /// The tester's ports and its links to the device.
     pub fn ports(&self) -> Vec<SimPort> {
+        let gap = |bytes: Option<u32>| bytes.unwrap_or(FrameSize::GAP_BYTES);
         let port = SimPort::physical(self.line_rate.line_rate())
             .propagation(self.propagation.0)
-            .min_gap(self.tester.min_gap.0);
+            .min_gap(self.tester.min_gap.0)
+            .gaps(gap(self.tester.gap_bytes), gap(self.misbehaviour.gap_bytes));
         let port = if self.duplex == Duplex::Half { port.half_duplex() } else { port };
         vec![port; self.ports]
     }
@@ -115,6 +126,7 @@ impl Description {
             max_rate: self.tester.frames_per_second.map(FrameRate::from_fps),
             clock_error_ppm: self.tester.clock_error_ppm,
             timestamp_resolution: self.tester.timestamp_resolution.0,
+            honours_pause: self.flow_control.is_some() && !self.tester.ignores_pause,
             ..Limits::default()
         };
         Ok(SimTester::new(&self.ports(), self.device(addresses)?).limits(limits))

@@ -60,6 +60,12 @@ pub struct Description {
     pub input: Queue,
     /// Of each port, before its link.
     pub output: Queue,
+    /// That all outputs share, on top of each one's own limit.
+    pub memory: Queue,
+    /// Queues at the inputs instead of the outputs.
+    pub fabric: Option<Fabric>,
+    /// PAUSE frames to senders; none where left out.
+    pub flow_control: Option<FlowControl>,
     /// Interface cards with a processor each.
     pub card: Option<Card>,
     /// What joins the cards.
@@ -103,6 +109,9 @@ impl Default for Description {
             delay_varies_by: Span::default(),
             input: Queue::default(),
             output: Queue::default(),
+            memory: Queue::default(),
+            fabric: None,
+            flow_control: None,
             card: None,
             bus: None,
             cpu: None,
@@ -128,6 +137,41 @@ pub struct Queue {
     pub frames: Option<u64>,
     /// At most so many bytes, FCS included.
     pub bytes: Option<u64>,
+}
+
+/// A fabric with a queue at each input, first in, first out. A frame leaves its queue straight for
+/// its link: there is none at the outputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Fabric {
+    /// In each queue at most so many frames.
+    pub frames: Option<u64>,
+    /// At most so many bytes, FCS included.
+    pub bytes: Option<u64>,
+    /// Which of several first frames an output takes.
+    pub arbitration: Arbitration,
+}
+
+/// Which of several first frames an output takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arbitration {
+    /// That which came first.
+    #[default]
+    OldestFirst,
+    /// That of the next input in turn.
+    RoundRobin,
+}
+
+/// Flow control: PAUSE frames of IEEE 802.3 annex 31B. A sender that has been asked may have a frame
+/// on its way and one begun: queues need room for these above `pause-at-frames`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct FlowControl {
+    /// A port's sender is asked for silence when so many of its frames wait in the device.
+    pub pause_at_frames: u64,
+    /// And may go on when no more than so many are left.
+    pub resume_at_frames: u64,
 }
 
 /// The time that a frame takes a processor.
@@ -269,6 +313,11 @@ pub struct Learning {
     pub buckets: Option<u64>,
     /// Places in a bucket; 1.
     pub places: Option<u64>,
+    /// Time that it takes to learn one new address; none where left out. Before it is over the
+    /// address is not known.
+    pub per_address: Span,
+    /// New addresses that wait for it at most; one that finds no room is not learned. 0.
+    pub backlog: u64,
 }
 
 /// A table of neighbours.
@@ -307,6 +356,13 @@ pub struct Misbehaviour {
     pub crc_as_alignment: bool,
     /// It does not answer for itself (ARP, echo) while so many frames of a port wait.
     pub unreachable_at_frames: Option<u64>,
+    /// It sends with gaps of so few bytes instead of the 12 that are the legal minimum (forward
+    /// pressure, RFC 2285 section 3.7.2).
+    pub gap_bytes: Option<u32>,
+    /// It forwards frames whose FCS is bad.
+    pub forwards_bad_fcs: bool,
+    /// It forwards frames below 64 bytes.
+    pub forwards_runts: bool,
 }
 
 /// Faults injected.
@@ -345,6 +401,10 @@ pub struct TesterLimits {
     pub frames_per_second: Option<u64>,
     /// The shortest gap that it can send with.
     pub min_gap: Span,
+    /// It can send with gaps of so few bytes, below the legal minimum of 12.
+    pub gap_bytes: Option<u32>,
+    /// It goes on sending when the device asks it for a pause.
+    pub ignores_pause: bool,
     /// Its clock runs fast by so many parts in a million.
     pub clock_error_ppm: i32,
     /// Its clock tells times apart no finer.
@@ -485,7 +545,28 @@ mod check {
         }
         at_least_one("output.frames", device.output.frames)?;
         let longest = device.max_frame_bytes.unwrap_or(1_518).into();
-        let queues = [("input", device.input), ("output", device.output)];
+        let fabric = device.fabric.unwrap_or_default();
+        at_least_one("fabric.frames", fabric.frames)?;
+        at_least_one("memory.frames", device.memory.frames)?;
+        if let Some(flow) = device.flow_control {
+            let FlowControl { pause_at_frames, resume_at_frames } = flow;
+            at_least_one("flow-control.pause-at-frames", Some(pause_at_frames))?;
+            if resume_at_frames >= pause_at_frames {
+                let remedy = format!("write fewer than `pause-at-frames` ({pause_at_frames})");
+                return wrong("flow-control.resume-at-frames", resume_at_frames, &remedy);
+            }
+            if device.duplex == Duplex::Half {
+                let remedy = "leave it out: PAUSE frames are for full-duplex links";
+                return wrong("flow-control.pause-at-frames", pause_at_frames, remedy);
+            }
+        }
+        let fabric = Queue { frames: fabric.frames, bytes: fabric.bytes };
+        let queues = [
+            ("input", device.input),
+            ("output", device.output),
+            ("memory", device.memory),
+            ("fabric", fabric),
+        ];
         for (name, queue) in queues {
             if let Some(bytes) = queue.bytes.filter(|bytes| *bytes > 0 && *bytes < longest) {
                 let remedy = format!("no frame of {longest} bytes fits: write at least as many");
@@ -514,6 +595,10 @@ mod check {
         if let Some(buckets) = device.learning.buckets.filter(|buckets| *buckets > 1 << 20) {
             return wrong("learning.buckets", buckets, "write 1048576 or fewer");
         }
+        if device.learning.per_address.0 > Duration::from_secs(10) {
+            let remedy = "write 10s or less";
+            return wrong("learning.per-address", device.learning.per_address, remedy);
+        }
         at_least_one("neighbours.entries", device.neighbours.entries)?;
         let rules = device.filter.rules.len() as u64;
         if let Some(room) = device.filter.room.filter(|room| *room < rules) {
@@ -534,6 +619,7 @@ mod check {
 
     fn check_tester(tester: &TesterLimits) -> Checked {
         at_least_one("tester.frames-per-second", tester.frames_per_second)?;
+        at_least_one("tester.gap-bytes", tester.gap_bytes.map(u64::from))?;
         if !(-100_000..=100_000).contains(&tester.clock_error_ppm) {
             let remedy = "write -100000 to 100000: a tenth is no clock error any more";
             return wrong("tester.clock-error-ppm", tester.clock_error_ppm, remedy);
@@ -590,6 +676,12 @@ mod tests {
             ("[card]\nports = 0", "card.ports", "number of ports"),
             ("cut-through-bytes = 6", "cut-through-bytes", "14 or more"),
             ("[cpu]\ncost = { per-byte = \"2s\" }", "cpu.cost.per-byte", "1s or less"),
+            ("[fabric]\nframes = 0", "`fabric.frames = 0`", "1 or more"),
+            (
+                "[flow-control]\npause-at-frames = 3\nresume-at-frames = 3",
+                "flow-control.resume-at-frames",
+                "fewer",
+            ),
             ("[learning]\nentries = 0", "learning.entries", "1 or more"),
             ("[impair]\ndrop-every = 0", "impair.drop-every", "1 or more"),
             ("[tester]\nclock-error-ppm = 1000000", "clock-error-ppm", "-100000"),

@@ -3,8 +3,10 @@
 use super::addresses::Addresses;
 use super::bridge::{LearningTable, Lookup};
 use super::counters::{Counter, Counters};
-use super::description::{Description, DescriptionError, Learning, Protocol, Table};
+use super::crossbar::Crossbar;
+use super::description::{Description, DescriptionError, Learning, Protocol, Queue, Table};
 use super::filter::FilterRule;
+use super::flow_control::FlowControl;
 use super::forwarding::Forwarding;
 use super::misbehaviour::Health;
 use super::neighbours::TableLimits;
@@ -27,6 +29,9 @@ pub struct Composed {
     forwarding: Forwarding,
     pipeline: Pipeline,
     outputs: Outputs,
+    /// Queues at the inputs, where there are any.
+    crossbar: Option<Crossbar>,
+    flow_control: Option<FlowControl>,
     health: Health,
     counters: Vec<Counters>,
     shown: Vec<Counter>,
@@ -64,7 +69,14 @@ impl Composed {
         Ok(Composed {
             forwarding: forwarding_of(device, addresses),
             pipeline: Pipeline::new(device),
-            outputs: Outputs::new(device.ports, room_of(device.output)),
+            outputs: Outputs::new(device.ports, room_of(device.output), room_of(device.memory)),
+            crossbar: device.fabric.map(|fabric| {
+                let room = room_of(Queue { frames: fabric.frames, bytes: fabric.bytes });
+                Crossbar::new(device.ports, room, fabric.arbitration)
+            }),
+            flow_control: device
+                .flow_control
+                .map(|plan| FlowControl::new(&plan, device.ports, device.line_rate.line_rate())),
             health: Health::new(device.misbehaviour.clone()),
             counters: vec![Counters::default(); device.ports],
             shown: device.counters.clone().unwrap_or_else(|| Counter::ALL.to_vec()),
@@ -92,10 +104,13 @@ impl Composed {
     #[inline]
     fn fault_of(&self, frame: &Frame) -> Option<Counter> {
         let size = frame.size().bytes();
-        if size < FrameSize::MIN_ETHERNET.bytes() && !self.joins_pairs {
+        if size < FrameSize::MIN_ETHERNET.bytes()
+            && !self.joins_pairs
+            && !self.health.forwards_runts()
+        {
             return Some(Counter::Runts);
         }
-        if frame.damaged {
+        if frame.damaged && !self.health.forwards_bad_fcs() {
             let alignment = self.health.counts_crc_as_alignment();
             return Some(if alignment { Counter::AlignmentErrors } else { Counter::CrcErrors });
         }
@@ -156,29 +171,72 @@ impl Composed {
 
     #[inline]
     fn put_out(&mut self, now: Instant, mut job: Job) {
+        let from = job.from;
         for (port, frame) in std::mem::take(&mut job.said) {
-            self.put_out_at(now, port, frame);
+            self.put_out_at(now, port, from, frame);
         }
         let mut to = job.to;
+        if let Some(crossbar) = &mut self.crossbar {
+            let frame = std::mem::take(&mut job.frame);
+            if !crossbar.push(usize::from(from.0), to, now + self.delay, frame) {
+                self.count(from, Counter::InDiscards);
+            }
+            to = 0;
+        }
         while to != 0 {
             let port = PortId(to.trailing_zeros() as u16);
             to &= to - 1;
             // The last copy is the frame itself.
             let frame = if to == 0 { std::mem::take(&mut job.frame) } else { job.frame.clone() };
-            self.put_out_at(now, port, frame);
+            self.put_out_at(now, port, from, frame);
         }
+        self.control_flow(now, from);
     }
 
     #[inline]
-    fn put_out_at(&mut self, now: Instant, port: PortId, frame: Frame) {
+    fn put_out_at(&mut self, now: Instant, port: PortId, from: PortId, frame: Frame) {
         let index = usize::from(port.0);
         let mut ready = now + self.delay;
         if self.delay_varies_by > Duration::ZERO {
             let part = self.random.next_u64() % (self.delay_varies_by.as_ps() + 1);
             ready = (ready + Duration::from_ps(part)).max(self.outputs.last_ready(index));
         }
-        if self.health.is_disabled(port) || !self.outputs.push(index, ready, frame) {
+        if self.health.is_disabled(port) || !self.outputs.push(index, from.0.into(), ready, frame) {
             self.count(port, Counter::OutDiscards);
+        }
+    }
+
+    /// Asks the sender at a port for silence, or lets it go on, where it is time to.
+    #[inline]
+    fn control_flow(&mut self, now: Instant, from: PortId) {
+        let Some(flow_control) = &mut self.flow_control else { return };
+        let index = usize::from(from.0);
+        let waiting = self.outputs.waiting_from(index)
+            + self.crossbar.as_ref().map_or(0, |crossbar| crossbar.waiting(index));
+        if let Some(frame) = flow_control.note(now, from, waiting) {
+            self.outputs.say(index, frame);
+        }
+    }
+
+    /// The next frame from one of the queues, and where it came in; otherwise when to ask again.
+    #[inline]
+    fn next_from_queues(&mut self, now: Instant, lines: &Lines<'_>) -> Result<Departing, Instant> {
+        let again = match self.outputs.next(now, lines) {
+            Ok((departing, from)) => {
+                if let Some(from) = from {
+                    self.control_flow(now, PortId(from as u16));
+                }
+                return Ok(departing);
+            }
+            Err(again) => again,
+        };
+        let Some(crossbar) = &mut self.crossbar else { return Err(again) };
+        match crossbar.next(now, lines) {
+            Ok((departing, from)) => {
+                self.control_flow(now, PortId(from as u16));
+                Ok(departing)
+            }
+            Err(other) => Err(again.min(other)),
         }
     }
 
@@ -194,6 +252,8 @@ impl Composed {
     fn crash(&mut self) {
         self.pipeline.clear();
         self.outputs.clear();
+        self.crossbar.iter_mut().for_each(Crossbar::clear);
+        self.flow_control.iter_mut().for_each(FlowControl::clear);
         self.forwarding.clear();
     }
 }
@@ -225,7 +285,7 @@ impl DeviceUnderTest for Composed {
 
     fn poll_output(&mut self, now: Instant, lines: &Lines<'_>) -> Option<Departing> {
         self.advance(now);
-        match self.outputs.next(now, lines) {
+        match self.next_from_queues(now, lines) {
             Ok(departing) => {
                 let counters = &mut self.counters[usize::from(departing.port.0)];
                 counters.add(Counter::OutFrames, 1);
@@ -286,8 +346,9 @@ fn table_of(learning: Learning) -> LearningTable {
         Some(buckets) => Lookup::Hashed { buckets, places: learning.places.unwrap_or(1) },
         None => Lookup::Exact,
     };
-    let Learning { entries, ageing, .. } = learning;
+    let Learning { entries, ageing, per_address, backlog, .. } = learning;
     LearningTable::new(limits_of(Table { entries, ageing }), lookup)
+        .learning_by(per_address.0, backlog)
 }
 
 fn limits_of(table: Table) -> TableLimits {

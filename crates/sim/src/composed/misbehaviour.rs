@@ -37,6 +37,18 @@ impl Health {
         self.disabled & (1 << port.0) != 0
     }
 
+    /// Whether it forwards frames below 64 bytes.
+    #[inline]
+    pub(crate) fn forwards_runts(&self) -> bool {
+        self.plan.forwards_runts
+    }
+
+    /// Whether it forwards frames whose FCS is bad.
+    #[inline]
+    pub(crate) fn forwards_bad_fcs(&self) -> bool {
+        self.plan.forwards_bad_fcs
+    }
+
     /// A runt was seen on a port's link.
     pub(crate) fn runt(&mut self, port: PortId) {
         if self.plan.disables_port_on_runt {

@@ -455,3 +455,87 @@ fn an_output_queue_holds_what_it_holds() {
     assert_eq!(bench.drain().len(), 8);
     assert_eq!(bench.device.truth(OUT, Counter::OutDiscards), 21);
 }
+
+/// An Ethernet frame of 64 bytes from one host to another, each at the port of its number.
+fn switched(from: u16, to: u16) -> Vec<u8> {
+    let mac = |port: u16| MacAddr([2, 0, 0, 0, 7, port as u8]);
+    let ether_type = ethernet::EtherType::EXPERIMENTAL;
+    ethernet::Repr { dst: mac(to), src: mac(from), ether_type }.frame(&[])
+}
+
+/// A switch with four ports whose hosts it has learned.
+fn switch(queues: &str) -> Bench {
+    let mut bench = Bench::new(&format!("ports = 4\nline-rate = \"10M\"\nbridge = true\n{queues}"));
+    for port in 0..4 {
+        bench.send(PortId(port), learning::bridge(MacAddr([2, 0, 0, 0, 7, port as u8])));
+    }
+    bench.now += Duration::from_ms(1);
+    bench
+}
+
+/// Port 0 has a frame for port 2 and then one for port 3; port 1 keeps port 2 busy. With queues at
+/// the outputs the second leaves at once; with queues at the inputs it waits behind the first, until
+/// that is the oldest or, after port 3 was served last, at once as its turn comes.
+#[test]
+fn a_first_frame_that_waits_blocks_those_behind_it() {
+    let waited = |queues: &str| {
+        let mut bench = switch(queues);
+        let start = bench.now;
+        for (late_us, (from, to)) in (0..).zip([(1, 2), (1, 2), (0, 2), (0, 3)]) {
+            let now = bench.now + Duration::from_us(late_us);
+            bench.device.handle_frame(now, PortId(from), switched(from, to).into());
+        }
+        bench.now += Duration::from_us(3);
+        let left = bench.drain();
+        assert_eq!(left.len(), 4);
+        let last = left.iter().find(|(_, port, _)| *port == PortId(3)).unwrap();
+        last.0.since(start).as_ps() / 67_200_000
+    };
+    assert_eq!(waited("[output]\nframes = 64\n"), 0);
+    assert_eq!(waited("[fabric]\nframes = 64\n"), 2);
+    assert_eq!(waited("[fabric]\nframes = 64\narbitration = \"round-robin\"\n"), 0);
+}
+
+#[test]
+fn a_fabric_floods_and_drops_at_its_inputs() {
+    let mut bench = switch("[fabric]\nframes = 2\n");
+    let out = bench.send(PortId(1), switched(1, 9));
+    let ports: Vec<u16> = out.iter().map(|(_, port, _)| port.0).collect();
+    assert_eq!(ports, [0, 2, 3], "to everybody but the sender");
+    for _ in 0..5 {
+        bench.device.handle_frame(bench.now, PortId(1), switched(1, 2).into());
+    }
+    assert_eq!(bench.drain().len(), 2);
+    assert_eq!(bench.device.truth(PortId(1), Counter::InDiscards), 3);
+}
+
+/// Of a memory for four frames one greedy output leaves the others what it has not taken.
+#[test]
+fn outputs_share_a_memory() {
+    let mut bench = switch("[memory]\nframes = 4\n");
+    for to in [2, 2, 2, 3, 3, 3] {
+        bench.device.handle_frame(bench.now, PortId(0), switched(0, to).into());
+    }
+    let out = bench.drain();
+    let count = |port| out.iter().filter(|(_, to, _)| *to == PortId(port)).count();
+    assert_eq!((count(2), count(3)), (3, 1));
+    assert_eq!(bench.device.truth(PortId(3), Counter::OutDiscards), 2);
+}
+
+/// Three frames of port 0 wait: it is asked for silence, before anything else leaves that way; when
+/// one is left, it may go on.
+#[test]
+fn a_sender_is_paused_and_may_go_on() {
+    let mut bench = switch("[flow-control]\npause-at-frames = 3\nresume-at-frames = 1\n");
+    for _ in 0..3 {
+        bench.device.handle_frame(bench.now, PortId(0), switched(0, 2).into());
+    }
+    let out = bench.drain();
+    let said: Vec<u16> = out
+        .iter()
+        .filter(|(_, port, _)| *port == PortId(0))
+        .filter_map(|(_, _, frame)| Some(wire::pause::Repr::parse(frame)?.quanta))
+        .collect();
+    assert_eq!(said, [0xffff, 0]);
+    assert_eq!(out.len(), 5);
+}
