@@ -4,20 +4,14 @@ use super::layout::Shared;
 use super::shared::SharedArray;
 use aya::maps::Map;
 use aya::programs::Xdp;
-use aya::{Ebpf, EbpfLoader};
+use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
 use std::os::fd::AsFd;
 use trial::TesterError;
 
-/// Aligned as an ELF file must be to be read in place.
-#[repr(C, align(8))]
-struct Aligned<T: ?Sized>(T);
-
 macro_rules! object {
-    ($file:literal) => {{
-        static OBJECT: &Aligned<[u8]> =
-            &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/", $file)));
-        &OBJECT.0
-    }};
+    ($file:literal) => {
+        include_bytes_aligned!(concat!(env!("OUT_DIR"), "/", $file))
+    };
 }
 
 /// The receive program.

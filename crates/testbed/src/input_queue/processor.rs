@@ -21,17 +21,12 @@ mod with_bpf {
     use super::*;
     use aya::maps::CpuMap;
     use aya::programs::{Xdp, XdpMode};
-    use aya::{Ebpf, EbpfLoader};
+    use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
     use std::error::Error;
     use std::io;
     use std::sync::Mutex;
 
-    /// Aligned as an ELF file must be to be read in place.
-    #[repr(C, align(8))]
-    struct Aligned<T: ?Sized>(T);
-
-    static OBJECT: &Aligned<[u8]> =
-        &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/input_queue.o")));
+    static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/input_queue.o"));
 
     /// One queue, with the program that fills it. It is gone when this is dropped.
     #[derive(Debug)]
@@ -57,7 +52,7 @@ mod with_bpf {
             let mut loader = EbpfLoader::new();
             loader.btf(None).map_max_entries("queues", number + 1);
             loader.override_global("PROCESSOR", &number, true);
-            let mut ebpf = loader.load(&OBJECT.0).map_err(|error| with_causes(&error))?;
+            let mut ebpf = loader.load(OBJECT).map_err(|error| with_causes(&error))?;
             let map = ebpf.map_mut("queues").expect("the object has the map");
             let mut queues = CpuMap::try_from(map).map_err(|error| with_causes(&error))?;
             queues.set(number, frames, None, 0).map_err(|error| with_causes(&error))?;
