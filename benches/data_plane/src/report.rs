@@ -34,9 +34,10 @@ pub fn markdown(results: &Results) -> String {
     section(&mut text, "Transmit to receive", &transmit_receive(results));
     text.push_str(
         "\"Flat out\" is sending as fast as the port can: what left, and what the receiver \
-         accounted for. \"No loss\" is the highest rate at which a valid trial of 0.5 s lost \
-         nothing; testpmd has no such search and does not say what it lost. netanvil checks the \
-         signature of every frame and keeps sequence, latency and gaps; testpmd counts.\n\n",
+         accounted for. \"No loss\" is the highest rate at which nothing was lost: flat out, where \
+         that lost no frame, else found with valid trials of 0.5 s; testpmd has no such search and \
+         does not say what it lost. netanvil checks the signature of every frame and keeps \
+         sequence, latency and gaps; testpmd counts.\n\n",
     );
     section(&mut text, "Transmit only", &transmit_only(results));
     text.push_str(

@@ -71,7 +71,8 @@ pub enum Exchange {
     Netanvil {
         /// At full speed.
         flat_out: FlatOut,
-        /// The highest rate, in frames a second, at which a valid trial lost nothing.
+        /// The highest rate, in frames a second, at which nothing was lost: flat out if that lost
+        /// nothing, else found with valid trials.
         no_loss_fps: f64,
     },
 }

@@ -129,7 +129,10 @@ impl Suite<'_> {
         }
         let mut netanvil = Netanvil::open(&bed, subject, true, &self.arena.stop)?;
         let flat_out = netanvil.flat_out(size_bytes)?;
-        let no_loss_fps = netanvil.no_loss_fps(size_bytes, flat_out.sent_fps)?;
+        let no_loss_fps = match flat_out.lost_frames + flat_out.dropped_frames {
+            0 => flat_out.sent_fps,
+            _ => netanvil.no_loss_fps(size_bytes, flat_out.sent_fps)?,
+        };
         Ok(Exchange::Netanvil { flat_out, no_loss_fps })
     }
 

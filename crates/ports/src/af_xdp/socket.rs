@@ -9,7 +9,7 @@ use crate::sys;
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
 use std::sync::Arc;
-use units::Instant;
+use units::{Duration, Instant};
 
 const COMPLETION_ENTRIES: u32 = 2048;
 const TRANSMIT_ENTRIES: u32 = 2048;
@@ -18,6 +18,10 @@ const TRANSMIT_ENTRIES: u32 = 2048;
 const CIRCULATING_CHUNKS: usize = 8192;
 /// At most so many frames are taken from a socket at once.
 const TAKE_FRAMES: usize = 1024;
+/// Arrival times of a queue only grow, but for what the clock may step back while the kernel adjusts
+/// it. One that is older than this was left by an earlier frame in the same chunk: all chunks in
+/// circulation have been filled since then.
+const STEP_BACK: Duration = Duration::from_us(10);
 const CONTINUES: u32 = libc::XDP_PKT_CONTD;
 const SO_PREFER_BUSY_POLL: i32 = 69;
 const SO_BUSY_POLL_BUDGET: i32 = 70;
@@ -76,6 +80,8 @@ pub(super) struct Receiving {
     joined: Vec<u8>,
     before: libc::xdp_statistics,
     unstamped: u64,
+    /// The latest arrival time.
+    latest: Instant,
 }
 
 impl Socket {
@@ -115,6 +121,7 @@ impl Socket {
             // SAFETY: integers, for which all zeroes is a value.
             before: unsafe { std::mem::zeroed() },
             unstamped: 0,
+            latest: Instant::ZERO,
         };
         receiving.circulate(CIRCULATING_CHUNKS);
         let sending = Sending {
@@ -319,10 +326,10 @@ impl Receiving {
         }
     }
 
-    /// The arrival time before a frame, if the program has put it there; it is wiped, so that
-    /// the chunk's next frame cannot pass it off as its own.
+    /// The arrival time before a frame, if the program has put it there. It is only read: what this
+    /// side writes the kernel's would have to fetch before it can put the next frame there.
     #[inline]
-    fn take_stamp(&self, chunk: usize, address: usize) -> Option<Instant> {
+    fn stamp(&mut self, chunk: usize, address: usize) -> Option<Instant> {
         let memory = &self.shared.umem.memory;
         if address - chunk < STAMP_BYTES {
             return None;
@@ -331,8 +338,12 @@ impl Receiving {
         let stamp = unsafe { memory.bytes_mut(address - STAMP_BYTES, STAMP_BYTES) };
         let word = |at: usize| u64::from_ne_bytes(stamp[at..at + 8].try_into().expect("eight"));
         let (time_ns, complement) = (word(0), word(8));
-        stamp.fill(0);
-        (time_ns == !complement).then(|| Instant::from_ns(time_ns))
+        let at = Instant::from_ns(time_ns);
+        if time_ns != !complement || at + STEP_BACK < self.latest {
+            return None;
+        }
+        self.latest = self.latest.max(at);
+        Some(at)
     }
 
     #[inline]
@@ -354,7 +365,7 @@ impl FrameSource for Receiving {
             let (chunk, address) = self.shared.umem.layout.received_at(descriptor.addr);
             let len = descriptor.len;
             if joined.is_empty() {
-                arrived = self.take_stamp(chunk, address);
+                arrived = self.stamp(chunk, address);
             }
             let continues = descriptor.options & CONTINUES != 0;
             if continues || !joined.is_empty() {

@@ -76,7 +76,8 @@ impl Layout {
     }
     /// The slot for sending to which an address belongs, if the address is its first chunk's.
     pub fn slot_at(&self, address: usize) -> Option<usize> {
-        let chunk = address.checked_sub(self.receive_bytes())? / self.chunk_bytes;
+        // A shift: this is asked for every frame that was sent.
+        let chunk = address.checked_sub(self.receive_bytes())? >> self.chunk_bytes.trailing_zeros();
         chunk.is_multiple_of(self.chunks_of_slot).then_some(chunk / self.chunks_of_slot)
     }
     /// Address of the chunk and of the frame in it, of what the kernel says it has received.
