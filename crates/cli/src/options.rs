@@ -29,12 +29,32 @@ pub enum TestName {
     BackToBack,
     Recovery,
     Reset,
+    Delay,
+    MaxRate,
+    RawRate,
+    DualStream,
+    DualMaxRate,
+}
+
+/// A suite of tests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum SuiteName {
+    /// RFC 2544 and what later RFCs made of it.
+    #[default]
+    #[serde(rename = "rfc2544")]
+    Rfc2544,
+    /// The router tests of 1990 (Harvard University).
+    #[serde(rename = "harvard-1990")]
+    Harvard1990,
 }
 
 /// Everything that can be said about a run.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, clap::Args)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Options {
+    /// The suite; on the command line `run` has it as its argument.
+    #[arg(skip)]
+    pub suite: Option<SuiteName>,
     /// Build this device in network namespaces and test it
     #[arg(long, help_heading = "Device", value_parser = named::<DeviceKind>(&["linux-router", "linux-bridge", "loopback"]))]
     pub device: Option<DeviceKind>,
@@ -122,7 +142,7 @@ pub struct Options {
     #[arg(long, help_heading = "Tests", value_parser = named::<Profile>(&["rfc", "quick"]))]
     pub profile: Option<Profile>,
     /// Tests, in this order
-    #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "TEST,...", value_parser = named::<TestName>(&["throughput", "latency", "loss", "back-to-back", "recovery", "reset"]))]
+    #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "TEST,...", value_parser = named::<TestName>(&["throughput", "latency", "loss", "back-to-back", "recovery", "reset", "delay", "max-rate", "raw-rate", "dual-stream", "dual-max-rate"]))]
     pub test: Option<Vec<TestName>>,
     /// Frame sizes in bytes (FCS included), sweeps `64..1518/100`, `imix`, or a
     /// distribution `dist:64*7,1518*3`
@@ -223,6 +243,9 @@ pub struct Options {
     #[arg(skip)]
     #[serde(rename = "reset")]
     pub reset: Option<toml::Table>,
+    #[arg(skip)]
+    #[serde(rename = "harvard")]
+    pub harvard: Option<toml::Table>,
 }
 
 impl Options {

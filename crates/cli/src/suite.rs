@@ -1,8 +1,9 @@
 //! Options turned into the configuration of a suite, and back.
 
 use crate::failure::{Failure, Outcome};
-use crate::options::{Options, Share, Sizes, Span, TestName};
-use method::{Direction, Profile, SuiteConfig, TestKind};
+use crate::options::{Options, Share, Sizes, Span, SuiteName, TestName};
+use method::harvard::Suite1990;
+use method::{Direction, Modifier, Profile, SuiteConfig, TestKind, TrafficConfig};
 use serde_json::{Value, json};
 use units::Duration;
 
@@ -13,9 +14,36 @@ pub fn configuration(options: &Options) -> Outcome<SuiteConfig> {
     let profile = options.profile.unwrap_or(Profile::Rfc);
     layers["profile"] = json!(profile);
     let mut config = SuiteConfig::layered(&layers).map_err(Failure::new)?;
+    let suite = options.suite.unwrap_or_default();
+    if suite == SuiteName::Harvard1990 {
+        config.tests = Suite1990::TESTS.to_vec();
+        config.frame_sizes = Suite1990::frame_sizes();
+    }
     apply(options, &mut config);
+    check_tests(suite, &config)?;
     config.check().map_err(Failure::new)?;
     Ok(config)
+}
+
+/// Refuses tests of another suite, and what the suite does not vary.
+fn check_tests(suite: SuiteName, config: &SuiteConfig) -> Outcome<()> {
+    let is_1990 = suite == SuiteName::Harvard1990;
+    let foreign = config.tests.iter().find(|test| test.is_harvard() != is_1990);
+    if let Some(test) = foreign {
+        let other = if is_1990 { "netanvil run" } else { "netanvil run harvard-1990" };
+        return Err(Failure::new(format!("{test} is a test of another suite"))
+            .help(format!("write `{other} --test ...`")));
+    }
+    let is_plain = config.direction == Direction::Unidirectional
+        && config.modifiers == [Modifier::None]
+        && config.traffic == TrafficConfig::default();
+    match is_1990 && !is_plain {
+        true => Err(Failure::new(
+            "the suite of 1990 chooses protocols, directions and addresses by itself",
+        )
+        .help("leave out --protocol, --bidirectional, --modifiers, --destinations, --vlan, --random-*")),
+        false => Ok(()),
+    }
 }
 
 /// The sections of the configuration file as one JSON object.
@@ -30,6 +58,7 @@ fn sections(options: &Options) -> Outcome<Value> {
         ("back_to_back", &options.back_to_back),
         ("recovery", &options.recovery),
         ("reset", &options.reset),
+        ("harvard", &options.harvard),
     ];
     let mut object = json!({});
     for (name, section) in sections {
@@ -72,6 +101,8 @@ fn apply_durations(options: &Options, config: &mut SuiteConfig) {
     let Some(Span(duration)) = options.duration else { return };
     let seconds = duration.as_secs_f64();
     config.trial.duration_s = seconds;
+    config.harvard.max_rate_stream_s = seconds;
+    config.harvard.raw_rate_stream_s = seconds;
     let said = options.search.as_ref().is_some_and(|s| s.contains_key("trial_duration_s"));
     if !said {
         config.search.trial_duration_s = config.search.trial_duration_s.min(seconds);
@@ -127,6 +158,7 @@ pub fn as_options(config: &SuiteConfig) -> Outcome<Options> {
         back_to_back: section(json!(config.back_to_back), &[])?,
         recovery: section(json!(config.recovery), &[])?,
         reset: section(json!(config.reset), &[])?,
+        harvard: section(json!(config.harvard), &[])?,
         ..Options::default()
     })
 }
@@ -141,6 +173,11 @@ impl TestName {
             TestName::BackToBack => TestKind::BackToBack,
             TestName::Recovery => TestKind::Recovery,
             TestName::Reset => TestKind::Reset,
+            TestName::Delay => TestKind::Delay,
+            TestName::MaxRate => TestKind::MaxRate,
+            TestName::RawRate => TestKind::RawRate,
+            TestName::DualStream => TestKind::DualStream,
+            TestName::DualMaxRate => TestKind::DualMaxRate,
         }
     }
 
@@ -154,6 +191,11 @@ impl TestName {
             TestKind::BackToBack => TestName::BackToBack,
             TestKind::Recovery => TestName::Recovery,
             TestKind::Reset => TestName::Reset,
+            TestKind::Delay => TestName::Delay,
+            TestKind::MaxRate => TestName::MaxRate,
+            TestKind::RawRate => TestName::RawRate,
+            TestKind::DualStream => TestName::DualStream,
+            TestKind::DualMaxRate => TestName::DualMaxRate,
         })
     }
 }

@@ -95,6 +95,12 @@ impl<'a> Bench<'a> {
         }
     }
 
+    /// The same after so many trials, and invalid ones among them, at other benches.
+    pub(crate) fn counting_from(mut self, (trials, invalid_trials): (u64, u64)) -> Self {
+        (self.trials, self.invalid_trials) = (trials, invalid_trials);
+        self
+    }
+
     /// The tester.
     pub fn tester(&self) -> &dyn Tester {
         &*self.tester
@@ -265,6 +271,7 @@ mod tests {
                 waits: Waits::RFC2544,
                 tags: None,
                 action: None,
+                beside: None,
             },
             intended: rate,
             bounds: None,

@@ -22,6 +22,24 @@ pub enum TestKind {
     Recovery,
     /// RFC 2544 section 26.6 as RFC 6201 has it.
     Reset,
+    /// Time through the device with few frames (Harvard tests).
+    Delay,
+    /// Highest rate without loss, by steps of the gap between frames (Harvard tests).
+    MaxRate,
+    /// What comes out when the tester sends with its shortest gap (Harvard tests).
+    RawRate,
+    /// The raw rate of two streams at once (Harvard tests).
+    DualStream,
+    /// The max rate of two streams at once (Harvard tests).
+    DualMaxRate,
+}
+
+impl TestKind {
+    /// Whether it is one of the Harvard tests.
+    pub const fn is_harvard(self) -> bool {
+        use TestKind::*;
+        matches!(self, Delay | MaxRate | RawRate | DualStream | DualMaxRate)
+    }
 }
 
 impl fmt::Display for TestKind {
@@ -34,6 +52,11 @@ impl fmt::Display for TestKind {
             TestKind::BackToBack => "back-to-back frames",
             TestKind::Recovery => "system recovery",
             TestKind::Reset => "reset",
+            TestKind::Delay => "delay",
+            TestKind::MaxRate => "max rate",
+            TestKind::RawRate => "raw rate",
+            TestKind::DualStream => "raw rate of two streams",
+            TestKind::DualMaxRate => "max rate of two streams",
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The configuration of a suite: what the TOML file and the flags map to. Every number has the
 //! RFC's value or the quick profile's (see [`Profile`]) unless it is overridden.
 
+use crate::harvard::HarvardConfig;
 use crate::search_config::SearchConfig;
 use crate::traffic::TrafficConfig;
 use crate::{Direction, Modifier, Profile, RunError, TestKind};
@@ -45,6 +46,8 @@ pub struct SuiteConfig {
     pub recovery: RecoveryConfig,
     /// RFC 6201.
     pub reset: ResetConfig,
+    /// The Harvard tests of 1989 and 1990.
+    pub harvard: HarvardConfig,
 }
 
 /// How a trial is run (RFC 2544 sections 23 and 24).
@@ -193,6 +196,7 @@ impl Default for SuiteConfig {
             back_to_back: BackToBackConfig::default(),
             recovery: RecoveryConfig::default(),
             reset: ResetConfig::default(),
+            harvard: HarvardConfig::default(),
         }
     }
 }
@@ -317,6 +321,7 @@ impl SuiteConfig {
         config.reset.repetitions = 1;
         config.reset.before_s = 1.0;
         config.reset.after_s = 4.0;
+        config.harvard = HarvardConfig::quick();
         config
     }
 
@@ -356,6 +361,11 @@ impl SuiteConfig {
             ("reset.before_s", self.reset.before_s),
             ("reset.after_s", self.reset.after_s),
             ("reset.rate_percent", self.reset.rate_percent),
+            ("harvard.raw_rate_stream_s", self.harvard.raw_rate_stream_s),
+            ("harvard.max_rate_stream_s", self.harvard.max_rate_stream_s),
+            ("harvard.gap_step_ns", self.harvard.gap_step_ns),
+            ("harvard.delay_stream_s", self.harvard.delay_stream_s),
+            ("harvard.delay_gap_s", self.harvard.delay_gap_s),
         ];
         let at_least_zero = [
             ("trial.learning_wait_s", self.trial.learning_wait_s),

@@ -21,7 +21,7 @@ impl Deviations {
 /// Departures of one test from its standard, in words; empty where it conforms.
 pub fn deviations(config: &SuiteConfig, test: TestKind) -> Vec<String> {
     let mut found = Deviations::default();
-    if test != TestKind::SelfTest {
+    if test != TestKind::SelfTest && !test.is_harvard() {
         waits(config, &mut found);
     }
     match test {
@@ -33,6 +33,15 @@ pub fn deviations(config: &SuiteConfig, test: TestKind) -> Vec<String> {
         TestKind::BackToBack => back_to_back(config, &mut found),
         TestKind::Recovery => recovery(config, &mut found),
         TestKind::Reset => reset(config, &mut found),
+        TestKind::Delay => {}
+        TestKind::MaxRate | TestKind::DualMaxRate => {
+            let streams = config.harvard.max_rate_stream_s;
+            found.at_least("streams of", streams, 20.0, " s", "router tests of 1990");
+        }
+        TestKind::RawRate | TestKind::DualStream => {
+            let streams = config.harvard.raw_rate_stream_s;
+            found.at_least("streams of", streams, 30.0, " s", "router tests of 1990");
+        }
     }
     let is_named = config.profile == Profile::Quick && !found.0.is_empty();
     found.say(is_named, "quick profile: for a first look, not for publication".into());

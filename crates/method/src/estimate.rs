@@ -42,6 +42,12 @@ pub(crate) fn of(config: &SuiteConfig, test: TestKind, ceiling: FrameRate) -> Du
             let reset = &config.reset;
             f64::from(reset.repetitions) * (reset.before_s + reset.after_s + waits)
         }
+        TestKind::Delay => config.harvard.delay_stream_s + waits,
+        TestKind::MaxRate | TestKind::DualMaxRate => {
+            let steps = 2.0 * steps(1e9 / ceiling.fps().max(1.0) / config.harvard.gap_step_ns);
+            steps * (config.harvard.max_rate_stream_s + waits)
+        }
+        TestKind::RawRate | TestKind::DualStream => config.harvard.raw_rate_stream_s + waits,
     };
     Duration::from_secs_f64(seconds)
 }

@@ -1,6 +1,7 @@
 //! What a run says while it goes on. A saved stream of events is the run: reports are rendered
 //! from it, and an interrupted run resumes from it.
 
+use crate::harvard::HarvardResult;
 use crate::rfc2544::{
     BackToBackResult, FrameLossResult, LatencyResult, RecoveryResult, ResetResult, ThroughputResult,
 };
@@ -195,6 +196,8 @@ pub enum TestResult {
     Recovery(RecoveryResult),
     /// RFC 6201.
     Reset(ResetResult),
+    /// One of the Harvard tests.
+    Harvard(HarvardResult),
 }
 
 impl TestResult {
@@ -207,6 +210,7 @@ impl TestResult {
             TestResult::BackToBack(_) => TestKind::BackToBack,
             TestResult::Recovery(_) => TestKind::Recovery,
             TestResult::Reset(_) => TestKind::Reset,
+            TestResult::Harvard(result) => result.kind(),
         }
     }
     /// Under which conditions.
@@ -218,6 +222,7 @@ impl TestResult {
             TestResult::BackToBack(result) => &result.conditions,
             TestResult::Recovery(result) => &result.conditions,
             TestResult::Reset(result) => &result.conditions,
+            TestResult::Harvard(result) => result.conditions(),
         }
     }
 }

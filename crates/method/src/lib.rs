@@ -6,7 +6,7 @@
 //!
 //! The way of a run, in the order in which the files are best read: [`SuiteConfig`] says what to
 //! do, [`Topology`] and [`Traffic`] with what; a [`Bench`] runs the trials and repeats invalid
-//! ones; a [`search`] chooses loads; the tests in [`rfc2544`] are made of these.
+//! ones; a [`search`] chooses loads; the tests in [`rfc2544`] and [`harvard`] are made of these.
 
 mod bench;
 mod conditions;
@@ -17,6 +17,7 @@ mod estimate;
 mod event;
 mod found;
 mod goal_search;
+pub mod harvard;
 mod modifiers;
 mod protocol;
 mod rate_search;

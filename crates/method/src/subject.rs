@@ -45,7 +45,7 @@ impl<'a> Subject<'a> {
         self_test: Option<&SelfTestSize>,
     ) -> Result<Self, String> {
         let port = |id| tester.ports.iter().find(|port| port.id == id);
-        let senders = traffic.senders().iter().filter_map(|sender| port(sender.port));
+        let senders = traffic.senders().into_iter().filter_map(|sender| port(sender.port));
         let slowest = senders.min_by_key(|port| port.line_rate);
         let receiver = port(traffic.to(0).port);
         let (slowest, receiver) = slowest.zip(receiver).ok_or("the tester has no such port")?;
@@ -72,6 +72,12 @@ impl<'a> Subject<'a> {
     /// The same with another ceiling.
     pub(crate) fn with_ceiling(mut self, ceiling: Ceiling) -> Self {
         self.ceiling = ceiling;
+        self
+    }
+
+    /// The same with what the tester reaches by itself.
+    pub(crate) fn with_tester_max(mut self, rate: FrameRate) -> Self {
+        self.tester_max = Some(rate);
         self
     }
 
@@ -131,6 +137,7 @@ impl<'a> Subject<'a> {
             waits: self.config.waits(),
             tags: None,
             action: None,
+            beside: None,
         }
     }
 
@@ -152,10 +159,14 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// `64 bytes`, or the name of a mix.
+    /// `64 bytes`, or the name of a mix, and the filters that the device has.
     pub(crate) fn size_in_words(&self) -> String {
         let size = self.traffic.frame_size();
-        if size.parse::<u32>().is_ok() { format!("{size} bytes") } else { size }
+        let size = if size.parse::<u32>().is_ok() { format!("{size} bytes") } else { size };
+        match self.traffic.filters() {
+            "" => size,
+            filters => format!("{size}, {filters}"),
+        }
     }
 }
 

@@ -54,7 +54,8 @@ impl Suite {
         let mut run =
             Run { suite: &suite, left_out, description, invalid_tests: vec![], todo: vec![] };
         let outcome = run.all(&mut bench, looped);
-        finish(&mut bench, run.invalid_tests, outcome)
+        let counted = bench.trials();
+        finish(counted, sink, run.invalid_tests, outcome)
     }
 
     /// Only the self-test. The events are those of a run.
@@ -70,11 +71,12 @@ impl Suite {
         let mut run =
             Run { suite: &suite, left_out, description, invalid_tests: vec![], todo: vec![] };
         let outcome = run.only_self_test(&mut bench);
+        let counted = bench.trials();
         let (self_test, outcome) = match outcome {
             Ok(self_test) => (Some(self_test), Ok(())),
             Err(error) => (None, Err(error)),
         };
-        finish(&mut bench, run.invalid_tests, outcome)?;
+        finish(counted, sink, run.invalid_tests, outcome)?;
         self_test.ok_or_else(|| RunError::Config("the self-test measured nothing".into()))
     }
 }
@@ -83,23 +85,31 @@ impl Suite {
     /// Without the frame sizes that the protocol cannot carry, and why each was left out: tests
     /// stop at the largest legal size. Where none is left, with all of them, for their error.
     fn with_sizes_of_protocol(&self) -> (Suite, Vec<String>) {
-        let largest = Traffic::largest_frame(&self.config, &self.topology);
-        let is_legal = |size: &SizePattern| size.largest() <= largest;
-        let (legal, beyond): (Vec<_>, Vec<_>) =
-            self.config.frame_sizes.iter().cloned().partition(is_legal);
+        let (legal, left_out) = legal_sizes(&self.config, &self.topology);
         if legal.is_empty() {
             return (self.clone(), vec![]);
         }
-        let why = |size: SizePattern| {
-            let protocol = self.config.traffic.protocol.name();
-            format!(
-                "frame size {} is left out: {protocol} has frames of at most {largest} bytes",
-                String::from(size)
-            )
-        };
         let config = SuiteConfig { frame_sizes: legal, ..self.config.clone() };
-        (Suite { config, ..self.clone() }, beyond.into_iter().map(why).collect())
+        (Suite { config, ..self.clone() }, left_out)
     }
+}
+
+/// The frame sizes that the protocol can carry, and why each of the others was left out.
+pub(crate) fn legal_sizes(
+    config: &SuiteConfig,
+    topology: &Topology,
+) -> (Vec<SizePattern>, Vec<String>) {
+    let largest = Traffic::largest_frame(config, topology);
+    let is_legal = |size: &SizePattern| size.largest() <= largest;
+    let (legal, beyond): (Vec<_>, Vec<_>) = config.frame_sizes.iter().cloned().partition(is_legal);
+    let why = |size: SizePattern| {
+        let protocol = config.traffic.protocol.name();
+        format!(
+            "frame size {} is left out: {protocol} has frames of at most {largest} bytes",
+            String::from(size)
+        )
+    };
+    (legal, beyond.into_iter().map(why).collect())
 }
 
 /// A run under way.
@@ -390,17 +400,19 @@ impl Run<'_> {
     }
 }
 
-fn finish(
-    bench: &mut Bench<'_>,
+/// Tells how a run ended, with its trials and the invalid ones among them.
+pub(crate) fn finish(
+    (trials, invalid_trials): (u64, u64),
+    sink: &mut dyn EventSink,
     invalid_tests: Vec<String>,
     outcome: Result<(), RunError>,
 ) -> Result<RunFinished, RunError> {
-    let (trials, invalid_trials) = bench.trials();
     let stopped_by = outcome.as_ref().err().map(ToString::to_string);
     let finished = RunFinished { trials, invalid_trials, invalid_tests, stopped_by };
-    let told = bench.emit(Event::RunFinished(finished.clone()));
+    let told = sink.emit(&Event::RunFinished(finished.clone()));
     // What stopped the run says more than that its end could not be told.
-    outcome.and(told)?;
+    outcome?;
+    told?;
     Ok(finished)
 }
 
@@ -440,6 +452,7 @@ impl TestResult {
             TestResult::Reset(result) => {
                 !result.trials.is_empty() && result.trials.iter().all(|t| !t.invalid.is_empty())
             }
+            TestResult::Harvard(result) => result.is_invalid(),
         }
     }
 }

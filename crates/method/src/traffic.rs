@@ -128,6 +128,8 @@ pub(crate) struct TrialShape {
     pub tags: Option<(u64, u64, u64)>,
     /// Something done to the device.
     pub action: Option<(Duration, DeviceAction)>,
+    /// Of the ports of the traffic beside, where they send at another pace.
+    pub beside: Option<Schedule>,
 }
 
 /// Number of the stream from the first port to the second; the other way is one more.
@@ -144,6 +146,9 @@ pub struct Traffic {
     seed: u64,
     learning_wait: Duration,
     limits: ValidityLimits,
+    first_stream: StreamId,
+    /// Sent at the same time through other ports of the device.
+    beside: Option<Box<Traffic>>,
 }
 
 impl Traffic {
@@ -163,10 +168,19 @@ impl Traffic {
             seed: suite.seed,
             learning_wait: Duration::from_secs_f64(suite.trial.learning_wait_s),
             limits: suite.trial.limits,
+            first_stream: FORWARD,
+            beside: None,
         };
         traffic.check()?;
         traffic.streams(Key(0))?;
         Ok(traffic)
+    }
+
+    /// The same with `other`, of the same sizes, sent at the same time through other ports.
+    pub(crate) fn beside(mut self, mut other: Traffic) -> Traffic {
+        other.first_stream = StreamId(FORWARD.0 + self.senders().len() as u16);
+        self.beside = Some(Box::new(other));
+        self
     }
 
     fn check(&self) -> Result<(), RunError> {
@@ -220,7 +234,12 @@ impl Traffic {
         self.modifier
     }
     /// The sending ports.
-    pub fn senders(&self) -> &[Attachment] {
+    pub fn senders(&self) -> Vec<&Attachment> {
+        let mut senders: Vec<_> = self.own_senders().iter().collect();
+        senders.extend(self.beside.iter().flat_map(|beside| beside.senders()));
+        senders
+    }
+    fn own_senders(&self) -> &[Attachment] {
         match self.direction {
             Direction::Unidirectional => &self.topology.ports[..1],
             Direction::Bidirectional => &self.topology.ports,
@@ -269,19 +288,19 @@ impl Traffic {
     pub(crate) fn trial(&self, key: Key, shape: &TrialShape) -> Result<Trial, RunError> {
         let mut streams = self.streams(key)?;
         let mut loads = vec![];
-        for (index, sender) in self.senders().iter().enumerate() {
+        for (index, sender) in self.own_senders().iter().enumerate() {
             let extra = modifiers::streams(self, index, key)?;
             let insertions = extra.iter().map(|(_, insertion)| *insertion).collect();
             streams.extend(extra.into_iter().map(|(stream, _)| stream));
             loads.push(PortLoad {
                 port: sender.port,
                 schedule: shape.schedule.clone(),
-                order: vec![StreamId(FORWARD.0 + index as u16)],
+                order: vec![self.stream_id(index)],
                 insertions,
             });
         }
         let tagging = |(first, every, count)| Tagging { stream: FORWARD, first, every, count };
-        Ok(Trial {
+        let trial = Trial {
             label: shape.label.clone(),
             key,
             streams,
@@ -293,17 +312,35 @@ impl Traffic {
             action: shape.action.clone(),
             captures: vec![],
             limits: self.limits,
-        })
+        };
+        match &self.beside {
+            Some(beside) => beside.join(trial, key, shape),
+            None => Ok(trial),
+        }
+    }
+
+    /// Adds this traffic to the trial of another.
+    fn join(&self, mut trial: Trial, key: Key, shape: &TrialShape) -> Result<Trial, RunError> {
+        let schedule = shape.beside.as_ref().unwrap_or(&shape.schedule).clone();
+        let own = self.trial(key, &TrialShape { schedule, ..shape.clone() })?;
+        trial.streams.extend(own.streams);
+        trial.loads.extend(own.loads);
+        trial.prelude.extend(own.prelude);
+        Ok(trial)
+    }
+
+    fn stream_id(&self, index: usize) -> StreamId {
+        StreamId(self.first_stream.0 + index as u16)
     }
 
     /// The test streams: one for each sending port.
     fn streams(&self, key: Key) -> Result<Vec<Stream>, RunError> {
-        (0..self.senders().len()).map(|index| self.stream(index, key)).collect()
+        (0..self.own_senders().len()).map(|index| self.stream(index, key)).collect()
     }
 
     fn stream(&self, index: usize, key: Key) -> Result<Stream, RunError> {
         let template = self.template(index);
-        let id = StreamId(FORWARD.0 + index as u16);
+        let id = self.stream_id(index);
         Ok(Stream {
             id,
             name: ["forward", "reverse"][index].into(),
@@ -437,7 +474,7 @@ impl Traffic {
                 wait: Duration::ZERO,
             }
         };
-        let mut prelude: Vec<_> = (0..self.senders().len()).map(learning).collect();
+        let mut prelude: Vec<_> = (0..self.own_senders().len()).map(learning).collect();
         if let Some(last) = prelude.last_mut() {
             last.wait = self.learning_wait;
         }

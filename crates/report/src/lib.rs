@@ -11,6 +11,7 @@
 pub mod compare;
 pub mod csv;
 mod event_log;
+pub mod harvard;
 pub mod html;
 pub mod json;
 mod model;

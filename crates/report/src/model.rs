@@ -76,7 +76,8 @@ impl Report {
     /// The same conditions at different frame sizes: what one table or plot may put together.
     pub fn groups(&self) -> Vec<Group<'_>> {
         let mut groups: Vec<Group> = vec![];
-        for result in &self.results {
+        let grouped = |result: &&TestResult| !matches!(result, TestResult::Harvard(_));
+        for result in self.results.iter().filter(grouped) {
             let key = GroupKey::of(result.conditions());
             let group = match groups.iter_mut().find(|group| group.key == key) {
                 Some(group) => group,
@@ -92,6 +93,8 @@ impl Report {
                 TestResult::BackToBack(result) => group.back_to_back.push(result),
                 TestResult::Recovery(result) => group.recovery.push(result),
                 TestResult::Reset(result) => group.reset.push(result),
+                // They have tables of their own.
+                TestResult::Harvard(_) => {}
             }
         }
         groups
@@ -284,7 +287,12 @@ fn same_test(a: &TestResult, b: &TestResult) -> bool {
             TestResult::Reset(reset) => Some(reset.action.clone()),
             _ => None,
         };
-        (result.kind(), GroupKey::of(conditions), conditions.frame_size.clone(), action)
+        let setting = match result {
+            TestResult::Harvard(harvard) => Some(harvard.setting()),
+            _ => None,
+        };
+        let size = conditions.frame_size.clone();
+        (result.kind(), GroupKey::of(conditions), size, action, setting)
     };
     key(a) == key(b)
 }

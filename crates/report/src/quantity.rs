@@ -4,6 +4,7 @@
 use crate::model::GroupKey;
 use crate::statistics::{mean_interval, median_interval, wilson_interval};
 use crate::tables::reset_action;
+use method::harvard::{HarvardResult, RawStream};
 use method::rfc2544::{
     BackToBackResult, BurstOutcome, FrameLossResult, LatencyResult, RecoveryOutcome,
     RecoveryResult, ResetResult, ThroughputResult,
@@ -80,6 +81,7 @@ pub fn of_result(result: &TestResult) -> Vec<Quantity> {
         TestResult::BackToBack(result) => back_to_back(&new, result),
         TestResult::Recovery(result) => recovery(&new, result),
         TestResult::Reset(result) => reset(&new, result),
+        TestResult::Harvard(result) => harvard(&new, result),
     }
 }
 
@@ -275,6 +277,32 @@ fn recovery(new: &Maker<'_>, result: &RecoveryResult) -> Vec<Quantity> {
     }
     let mean = new.mean_of("recovery time mean".into(), "ns", &times);
     vec![Quantity { value: result.mean.map(Duration::as_ns_f64), ..mean }]
+}
+
+fn harvard(new: &Maker<'_>, result: &HarvardResult) -> Vec<Quantity> {
+    let path = result.setting().path;
+    let column = |kind, stream| format!("{} {path}", result.setting().column(kind, stream));
+    let invalid = |reasons: &[String]| Some(reasons.join("; ")).filter(|why| !why.is_empty());
+    match result {
+        HarvardResult::MaxRate(result) => vec![new.rate(column("max", 0), &result.found)],
+        HarvardResult::RawRate(result) if result.streams.is_empty() => {
+            vec![new.missing(&column("fld", 0), "fps", &invalid(&result.invalid))]
+        }
+        HarvardResult::RawRate(result) => {
+            let streams = result.streams.iter().enumerate();
+            let forwarded = |(number, stream): (usize, &RawStream)| {
+                new.single(column("fld", number), "fps", stream.forwarded.fps())
+            };
+            streams.map(forwarded).collect()
+        }
+        HarvardResult::Delay(result) => {
+            let name = format!("delay {path}");
+            match result.delay() {
+                Some([_, median, _]) => vec![new.single(name, "ns", median.as_ns_f64())],
+                None => vec![new.missing(&name, "ns", &invalid(&result.invalid))],
+            }
+        }
+    }
 }
 
 fn reset(new: &Maker<'_>, result: &ResetResult) -> Vec<Quantity> {

@@ -221,6 +221,7 @@ fn send_burst(
             schedule,
             tags: None,
             action: None,
+            beside: None,
         },
         intended: rate,
         bounds: Some(SearchBounds {

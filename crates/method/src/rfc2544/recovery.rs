@@ -155,6 +155,7 @@ fn repeat(
         waits: subject.config.waits(),
         tags: None,
         action: None,
+        beside: None,
     };
     let ran = bench.run(Request {
         test: TestKind::Recovery,

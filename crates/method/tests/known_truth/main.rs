@@ -5,6 +5,7 @@ mod back_to_back;
 mod bed;
 mod composed;
 mod frame_loss;
+mod harvard;
 mod latency;
 mod modifiers;
 mod policies;

@@ -3,6 +3,7 @@
 use super::axis::{Axis, Scale, short, span_of_seconds};
 use super::chart::{Bar, Chart, Mark, Point, Series, Whisker};
 use super::ink::Ink;
+use crate::harvard::RateTable;
 use crate::model::{Group, Report};
 use crate::number::{grouped, grouped_f64, percent};
 use crate::tables::{at_least, rate_cell};
@@ -69,6 +70,57 @@ pub(super) fn throughput(group: &Group<'_>) -> Option<Chart> {
     };
     let sizes = results.iter().map(|result| result.conditions.mean_frame_size_bytes);
     let mut chart = Chart::new("Frame rate by frame size", Axis::frame_sizes(sizes), y);
+    chart.series = series;
+    Some(chart)
+}
+
+/// Frame rate over frame size as the router tests of 1990 drew it: the medium and the tester above,
+/// the device's columns below; with what was published as marks, where it is given.
+pub(super) fn rates(table: &RateTable, published: Option<&RateTable>) -> Option<Chart> {
+    let points = |table: &RateTable, column: &str| -> Vec<Point> {
+        let points = table.rows.iter().filter_map(|row| {
+            let fps = table.cell(&row.frame_size, column).fps()?;
+            let hover = format!("{}: {} fps, {column}", row.frame_size, grouped_f64(fps, 0));
+            Some(Point { x: row.frame_size.parse().ok()?, y: fps, hover })
+        });
+        points.collect()
+    };
+    let devices = table.columns.iter().filter(|column| column.contains('_'));
+    let testers = table.columns.iter().filter(|column| column.starts_with("test"));
+    let line = |name: &str, ink, mark, dashed, joined, points| Series {
+        name: name.into(),
+        ink,
+        mark,
+        joined,
+        dashed,
+        points,
+    };
+    let mut series =
+        vec![line("theo", Ink::Theoretical, Mark::None, true, true, points(table, "theo"))];
+    series.extend(
+        testers.map(|column| {
+            line(column, Ink::Tester, Mark::None, false, true, points(table, column))
+        }),
+    );
+    for (number, column) in devices.enumerate() {
+        let (ink, mark) = (Ink::Series(number), Mark::of_series(number));
+        let lines = if published.is_some() { Mark::None } else { mark };
+        series.push(line(column, ink, lines, false, true, points(table, column)));
+        let marks = published.map(|published| points(published, column)).unwrap_or_default();
+        if !marks.is_empty() {
+            let name = format!("{column}, published");
+            series.push(line(&name, ink, mark, false, false, marks));
+        }
+    }
+    series.retain(|series| !series.points.is_empty());
+    let all = || series.iter().flat_map(|series| &series.points);
+    let (_, highest) = super::axis::extent(all().map(|point| point.y))?;
+    let mut sizes: Vec<f64> = all().map(|point| point.x).collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes.dedup();
+    let x = Axis::frame_sizes(sizes.into_iter());
+    let y = Axis::from_zero("Frame rate (frames/s)", highest);
+    let mut chart = Chart::new("Frame rate by frame size", x, y);
     chart.series = series;
     Some(chart)
 }

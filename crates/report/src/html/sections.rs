@@ -2,6 +2,7 @@
 
 use super::plots;
 use super::sources::SOURCES;
+use crate::harvard::rate_tables;
 use crate::model::{Group, Report, Status};
 use crate::number::{grouped, share_of};
 use crate::tables::{self, Column, Table};
@@ -173,6 +174,7 @@ fn figures_of(group: &Group<'_>) -> Vec<Figure> {
 pub(super) fn results(report: &Report) -> Markup {
     let groups = report.groups();
     html! {
+        (harvard(report))
         @for group in &groups {
             @if groups.len() > 1 { h2.group { (group.key.describe()) } }
             @let tables = tables::of_group(group);
@@ -188,6 +190,25 @@ pub(super) fn results(report: &Report) -> Markup {
     }
 }
 
+/// The tables of the Harvard tests, those of rates with their chart.
+fn harvard(report: &Report) -> Markup {
+    let rates = rate_tables(&report.results);
+    html! {
+        @for table in tables::harvard(report) {
+            section.test {
+                h2 { (table.heading) }
+                @for about in &table.about { p.about { (about) } }
+                @if let Some(rates) = rates.iter().find(|rates| rates.heading == table.heading) {
+                    @if let Some(chart) = plots::rates(rates, None) {
+                        figure { figcaption { (chart.title) } (chart.render()) }
+                    }
+                }
+                (grid(&table))
+            }
+        }
+    }
+}
+
 fn charts(test: TestKind, group: &Group<'_>) -> Markup {
     let (wide, small) = match test {
         TestKind::Throughput => (plots::throughput(group).into_iter().collect(), vec![]),
@@ -196,7 +217,7 @@ fn charts(test: TestKind, group: &Group<'_>) -> Markup {
         }
         TestKind::FrameLoss => (plots::frame_loss(group), vec![]),
         TestKind::BackToBack => (plots::back_to_back(group).into_iter().collect(), vec![]),
-        TestKind::SelfTest | TestKind::Recovery | TestKind::Reset => (vec![], vec![]),
+        _ => (vec![], vec![]),
     };
     html! {
         @for chart in &wide {

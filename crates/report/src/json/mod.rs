@@ -11,11 +11,13 @@
 //! `resolution_fps` above it), `at_least`, `below` (nothing passed; `rate_fps` is the lowest load
 //! tried), or `unknown`.
 
+mod harvard;
 mod latency;
 mod results;
 pub(crate) mod trials;
 
 use crate::model::{Report, Status};
+use harvard::Harvard;
 use latency::Latency;
 use method::TestKind;
 use results::{BackToBack, FrameLoss, Recovery, Reset, SelfTestSize, Throughput};
@@ -60,6 +62,7 @@ struct Document<'a> {
     back_to_back: Vec<BackToBack<'a>>,
     recovery: Vec<Recovery<'a>>,
     reset: Vec<Reset<'a>>,
+    harvard: Vec<Harvard<'a>>,
     trial_counts: Vec<Counts>,
     trials: Vec<Trial>,
     warnings: &'a [String],
@@ -138,6 +141,9 @@ impl<'a> Document<'a> {
                 .collect(),
             reset: results()
                 .filter_map(|r| if let R::Reset(r) = r { Some(r.into()) } else { None })
+                .collect(),
+            harvard: results()
+                .filter_map(|r| if let R::Harvard(r) = r { Some(r.into()) } else { None })
                 .collect(),
             trial_counts: report.trial_counts().into_iter().map(Counts::from).collect(),
             trials: report.trials.iter().map(Trial::of).collect(),

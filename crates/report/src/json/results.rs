@@ -56,7 +56,7 @@ impl<'a> From<&'a Under> for Conditions<'a> {
 }
 
 #[derive(Serialize)]
-struct Rate<'a> {
+pub(super) struct Rate<'a> {
     relation: Relation,
     rate_fps: Option<f64>,
     /// Of an MLRsearch goal.

@@ -5,6 +5,7 @@ mod back_to_back;
 mod comparison;
 mod frame_loss;
 mod goals;
+mod harvard;
 mod latency;
 mod recovery;
 mod reset;
@@ -115,6 +116,11 @@ pub fn of_group(group: &Group<'_>) -> Vec<(TestKind, Table)> {
         .into_iter()
         .filter_map(|(test, table)| Some((test, table?.with_notes_summed_up())))
         .collect()
+}
+
+/// The tables of the Harvard tests.
+pub fn harvard(report: &Report) -> Vec<Table> {
+    harvard::tables(report)
 }
 
 /// What the tester can do by itself.

@@ -3,9 +3,11 @@
 use super::addresses::Addresses;
 use super::description::{Description, DescriptionError};
 use super::device::Composed;
+use super::filter::FilterRule;
 use crate::{
     DeviceUnderTest, Duplex, EveryNth, Fate, Impaired, Limits, Noise, Outage, SimPort, SimTester,
 };
+use std::net::Ipv4Addr;
 use units::{Duration, FrameRate, FrameSize};
 
 /// A device of any kind.
@@ -117,11 +119,32 @@ impl Description {
         vec![port; self.ports]
     }
 
+    /// The same with these filters: source and destination of what is permitted, in the order of
+    /// the list.
+    pub fn permitting(&self, pairs: &[(Ipv4Addr, Ipv4Addr)]) -> Description {
+        let mut device = self.clone();
+        device.filter.rules =
+            pairs.iter().map(|(from, to)| FilterRule::permit(*from, *to)).collect();
+        device
+    }
+
     /// A tester, with its limits, in front of the device.
     ///
     /// # Errors
     /// As [`Composed::new`].
     pub fn tester(&self, addresses: &Addresses) -> Result<SimTester<AnyDevice>, DescriptionError> {
+        self.tester_with_second(addresses, None)
+    }
+
+    /// The same with the tester's second source, whose shortest gap may be another, at this port.
+    ///
+    /// # Errors
+    /// As [`Composed::new`].
+    pub fn tester_with_second(
+        &self,
+        addresses: &Addresses,
+        second: Option<usize>,
+    ) -> Result<SimTester<AnyDevice>, DescriptionError> {
         let limits = Limits {
             max_rate: self.tester.frames_per_second.map(FrameRate::from_fps),
             clock_error_ppm: self.tester.clock_error_ppm,
@@ -129,7 +152,12 @@ impl Description {
             honours_pause: self.flow_control.is_some() && !self.tester.ignores_pause,
             ..Limits::default()
         };
-        Ok(SimTester::new(&self.ports(), self.device(addresses)?).limits(limits))
+        let mut ports = self.ports();
+        let second = second.and_then(|port| ports.get_mut(port));
+        if let Some((port, gap)) = second.zip(self.tester.second_min_gap) {
+            *port = port.min_gap(gap.0);
+        }
+        Ok(SimTester::new(&ports, self.device(addresses)?).limits(limits))
     }
 
     /// The same tester with two of its ports joined by a cable, without a device.

@@ -401,6 +401,9 @@ pub struct TesterLimits {
     pub frames_per_second: Option<u64>,
     /// The shortest gap that it can send with.
     pub min_gap: Span,
+    /// The same of its second source, where a test has two streams; that of the first where left
+    /// out.
+    pub second_min_gap: Option<Span>,
     /// It can send with gaps of so few bytes, below the legal minimum of 12.
     pub gap_bytes: Option<u32>,
     /// It goes on sending when the device asks it for a pause.
@@ -510,6 +513,11 @@ mod check {
             ("filter.per-frame".into(), device.filter.per_frame, 1_000),
             ("filter.per-rule".into(), device.filter.per_rule, 1),
             ("tester.min-gap".into(), device.tester.min_gap, 1_000),
+            (
+                "tester.second-min-gap".into(),
+                device.tester.second_min_gap.unwrap_or_default(),
+                1_000,
+            ),
         ];
         if let Some(card) = &device.card {
             times.extend(costs("card.input", &card.input));

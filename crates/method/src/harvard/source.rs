@@ -1,0 +1,86 @@
+//! What the tester itself can offer: the `test` columns of 1990, from its shortest gap between
+//! frames.
+
+use crate::bench::{self, Bench, Request};
+use crate::event::Verdict;
+use crate::rfc2544::MaximumOf;
+use crate::subject::{Ceiling, Subject};
+use crate::traffic::TrialShape;
+use crate::{RunError, TestKind};
+use trial::Schedule;
+use units::{Duration, FrameRate};
+
+/// Long enough to see a pace: a thousandth of a frame in a second.
+const LOOK: Duration = Duration::from_ms(500);
+/// A source that cannot keep up what it just reached is asked for so much of it next.
+const ASKED_AGAIN: f64 = 0.97;
+/// How often it is asked for less.
+const STEPS_MAX: u32 = 8;
+
+/// What each source offers with its shortest gap, in the order of the sending ports.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sources(Vec<FrameRate>);
+
+impl Sources {
+    /// Asks every sending port for the medium's maximum, and then for what it reached until it
+    /// keeps that up.
+    pub(crate) fn find(
+        bench: &mut Bench<'_>,
+        subject: &Subject<'_>,
+        test: TestKind,
+    ) -> Result<Sources, RunError> {
+        let medium = subject.theoretical_max();
+        let mut sources = Sources(vec![medium; subject.traffic.senders().len()]);
+        for _ in 0..=STEPS_MAX {
+            let intended = sources.clone();
+            let shape = TrialShape {
+                label: format!("{test}, {}: the shortest gap", subject.size_in_words()),
+                ..sources.flood(subject, LOOK)
+            };
+            let ran = bench.run(Request {
+                test,
+                traffic: subject.traffic,
+                shape,
+                intended: intended.slowest(),
+                bounds: None,
+                judge: &|_| Verdict::Measured,
+            })?;
+            let fell_short = bench::fell_short(&ran.result, f64::INFINITY);
+            if !fell_short {
+                return Ok(sources);
+            }
+            let is_first = intended.0.iter().all(|rate| *rate == medium);
+            let reached = ran.result.sent.iter().map(|sent| sent.report.sent_rate());
+            let reached = reached.map(|rate| rate.unwrap_or(FrameRate::from_fps(1)));
+            let next = |rate: FrameRate| if is_first { rate } else { rate.scaled(ASKED_AGAIN) };
+            sources = Sources(reached.map(next).collect());
+        }
+        Ok(sources)
+    }
+
+    /// Of each sending port.
+    pub fn rates(&self) -> &[FrameRate] {
+        &self.0
+    }
+
+    /// That of the slowest port.
+    pub fn slowest(&self) -> FrameRate {
+        self.0.iter().min().copied().unwrap_or(FrameRate::ZERO)
+    }
+
+    /// Every source with its shortest gap for so long.
+    pub(crate) fn flood(&self, subject: &Subject<'_>, duration: Duration) -> TrialShape {
+        let first = self.0.first().copied().unwrap_or(FrameRate::ZERO);
+        let second = self.0.get(1).map(|rate| Schedule::constant(*rate, duration));
+        TrialShape { beside: second, ..subject.constant(String::new(), first, duration) }
+    }
+
+    /// The highest load of a search: what every source reaches.
+    pub(crate) fn ceiling(&self, subject: &Subject<'_>) -> Ceiling {
+        let rate = self.slowest();
+        match rate == subject.theoretical_max() {
+            true => Ceiling::of_medium(rate),
+            false => Ceiling { rate, of: MaximumOf::Tester, slack_fps: 0.0 },
+        }
+    }
+}

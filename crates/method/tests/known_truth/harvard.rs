@@ -1,0 +1,197 @@
+//! The Harvard tests on a device whose answers follow from its description.
+
+use method::harvard::{
+    Filters, HarvardResult, Laboratory, Mode, Path, Ready, SetUp, SetUpError, Setting, Suite1990,
+};
+use method::{
+    Attachment, Event, Finding, Forwarding, LegacyAddresses, Profile, RunError, SuiteConfig,
+    TestKind, TestResult, Topology,
+};
+use sim::{Addresses, Description, DeviceUnderTest, Interface, SimTester};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use trial::{PortId, Tester, TesterDescription};
+use units::Duration;
+use wire::ethernet::MacAddr;
+
+/// Receiving takes 30 us and forwarding 150; a filter list 20 and each rule 3. The sources need
+/// 11.4 us and 11.1 us between frames.
+const ROUTER: &str = r#"
+ports = 4
+line-rate = "10M"
+route = ["ipv4", "appletalk"]
+bridge = true
+
+[card]
+ports = 2
+
+[cpu]
+cost = { per-frame = "150us", receive = "30us" }
+queue = { frames = 20 }
+
+[filter]
+per-frame = "20us"
+per-rule = "3us"
+
+[tester]
+min-gap = "11.4us"
+second-min-gap = "11.1us"
+"#;
+
+struct Simulated {
+    device: Description,
+    tester: Option<SimTester<Box<dyn DeviceUnderTest>>>,
+}
+
+impl Simulated {
+    fn new() -> Self {
+        Simulated { device: Description::from_toml(ROUTER).unwrap(), tester: None }
+    }
+}
+
+impl Laboratory for Simulated {
+    fn describe(&self) -> TesterDescription {
+        let tester = self.device.tester(&Addresses::plan(4)).unwrap();
+        tester.describe().clone()
+    }
+
+    fn set_up(&mut self, set_up: &SetUp) -> Result<Ready<'_>, SetUpError> {
+        if matches!(set_up.mode, Mode::Decnet | Mode::Ipx) {
+            return Err(SetUpError::NotPossible("it has no path for it".into()));
+        }
+        let mut addresses = Addresses::plan(4);
+        let pairs = set_up.ports(4, 2).map_err(SetUpError::NotPossible)?;
+        for (stream, (from, to)) in pairs.iter().enumerate() {
+            for (net, port) in [(100, from), (200, to)] {
+                let device = Ipv4Addr::new(192, 32, net + stream as u8, 254);
+                addresses.interfaces[usize::from(*port)].ipv4 = (device, 24);
+            }
+        }
+        let device = self.device.permitting(&set_up.filters.permitted());
+        let second = pairs.get(1).map(|(from, _)| usize::from(*from));
+        let tester = device.tester_with_second(&addresses, second);
+        let tester = tester.map_err(|error| RunError::Config(error.to_string()))?;
+        let is_bridge = set_up.mode == Mode::Bridge;
+        let forwarding = if is_bridge { Forwarding::Bridged } else { Forwarding::Routed };
+        let attach = |port: &u16| attachment(*port, &addresses.interfaces[usize::from(*port)]);
+        let topology =
+            |(from, to): &(u16, u16)| Topology { forwarding, ports: [attach(from), attach(to)] };
+        Ok(Ready {
+            streams: pairs.iter().map(topology).collect(),
+            filters: set_up.filters.in_words().into(),
+            tester: self.tester.insert(tester),
+        })
+    }
+}
+
+fn attachment(port: u16, device: &Interface) -> Attachment {
+    let [a, b, c, _] = device.ipv4.0.octets();
+    Attachment {
+        port: PortId(port),
+        mac: MacAddr([2, 0, 0, 0, port as u8, 2]),
+        host_ipv4: Ipv4Addr::new(a, b, c, 1),
+        host_ipv6: std::net::Ipv6Addr::LOCALHOST,
+        device_mac: device.mac,
+        device_ipv4: device.ipv4.0,
+        device_ipv6: device.ipv6.0,
+        network_hosts_ipv4: vec![],
+        network_hosts_ipv6: vec![],
+        legacy: LegacyAddresses::plan(PortId(port)),
+    }
+}
+
+fn run(sizes: &[u32], modes: &[Mode], paths: &[Path]) -> (Vec<HarvardResult>, Vec<Event>) {
+    let mut config = SuiteConfig::of(Profile::Quick);
+    config.tests = Suite1990::TESTS.to_vec();
+    config.frame_sizes = sizes.iter().map(|bytes| crate::bed::size(*bytes)).collect();
+    config.trial.settle_s = 0.1;
+    config.search.lowest_load_percent = 0.1;
+    config.harvard.raw_rate_stream_s = 1.0;
+    let suite = Suite1990 {
+        program: "test".into(),
+        device: "a described router".into(),
+        environment: BTreeMap::new(),
+        config,
+        modes: modes.to_vec(),
+        paths: paths.to_vec(),
+    };
+    let mut events = vec![];
+    let finished = suite.run(&mut Simulated::new(), &mut events).unwrap();
+    assert_eq!((finished.invalid_trials, finished.stopped_by), (0, None));
+    let results = events.iter().filter_map(|event| match event {
+        Event::TestFinished(result) => match &**result {
+            TestResult::Harvard(result) => Some(result.clone()),
+            _ => None,
+        },
+        _ => None,
+    });
+    (results.collect(), events)
+}
+
+fn near(found: f64, expected: f64, share: f64) {
+    assert!((found / expected - 1.0).abs() <= share, "{found}, expected {expected}");
+}
+
+/// The fastest interval of the first source at 64 bytes is 57.6 us + 11.4 us: 14,492.75 a second.
+#[test]
+fn max_raw_rate_and_delay_are_those_of_the_processor() {
+    let (results, _) = run(&[64], &[Mode::Ip], &[Path::Within]);
+    let filter_us = |filters| match filters {
+        Filters::None => 0.0,
+        Filters::One => 23.0,
+        Filters::Ten => 50.0,
+    };
+    let test = 1e6 / 69.0;
+    let mut seen = 0;
+    for result in &results {
+        let Setting { filters, streams, .. } = result.setting();
+        let service_us = 150.0 + filter_us(filters);
+        match result {
+            HarvardResult::MaxRate(max) => {
+                assert_eq!(max.found.finding, Finding::Measured);
+                // A step of the gap is 0.1 us; 20 frames may still wait at the end of 0.4 s.
+                let rate = 1e6 / (service_us + 30.0) / streams as f64;
+                near(max.found.rate.unwrap().fps(), rate, 0.015);
+            }
+            HarvardResult::RawRate(raw) if streams == 1 => {
+                near(raw.streams[0].offered.fps(), test, 1e-6);
+                let forwarded = (1e6 - test * 30.0) / service_us;
+                // With those that wait at the end of the second.
+                assert!((0.0..25.0).contains(&(raw.streams[0].forwarded.fps() - forwarded)));
+            }
+            HarvardResult::RawRate(raw) => {
+                let rates: Vec<f64> = raw.streams.iter().map(|s| s.offered.fps()).collect();
+                near(rates[0], test, 1e-6);
+                near(rates[1], 1e6 / 68.7, 1e-6);
+                let left = (1e6 - (rates[0] + rates[1]) * 30.0) / 150.0;
+                let both: f64 = raw.streams.iter().map(|s| s.forwarded.fps()).sum();
+                assert!((0.0..45.0).contains(&(both - left)), "{both}, {left}");
+            }
+            HarvardResult::Delay(delay) => {
+                assert_eq!(delay.delay(), Some([Duration::from_us(180); 3]));
+            }
+        }
+        seen += 1;
+    }
+    assert_eq!(seen, 1 + 3 * 2 + 2, "delay; max and raw rate with 0, 1, 10 filters; dual");
+}
+
+#[test]
+fn what_the_device_or_the_protocol_cannot_do_is_said() {
+    let (results, events) = run(&[64, 1024], &Mode::ALL, &[Path::Between]);
+    let told = |part: &str| {
+        events.iter().any(|event| match event {
+            Event::Warning(text) | Event::Note(text) => text.contains(part),
+            _ => false,
+        })
+    };
+    assert!(told("not possible on this device: DECNET - between interface cards: it has no path"));
+    assert!(told("not possible on this device: IPX"));
+    assert!(told("AppleTalk II - between interface cards: frame size 1024 is left out"));
+    let sizes = |mode| {
+        let of_mode = results.iter().filter(|result| result.setting().mode == mode);
+        of_mode.filter(|result| result.kind() == TestKind::RawRate).count()
+    };
+    assert_eq!((sizes(Mode::AppleTalk), sizes(Mode::Bridge), sizes(Mode::Decnet)), (1, 2, 0));
+    assert!(results.iter().all(|result| !result.is_invalid()));
+}
