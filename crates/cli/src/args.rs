@@ -2,7 +2,8 @@
 
 use crate::options::Options;
 use clap::{Args, Parser, Subcommand};
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -28,6 +29,21 @@ Examples:
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// Commands that may be called by their own names, as links to this program.
+const OWN_NAMES: [&str; 2] = ["hammer", "anvil"];
+
+/// The command line as it would be if the program had been called by its name: `hammer FILE` is
+/// `netanvil hammer FILE`.
+pub fn with_own_name(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.collect();
+    let called = arguments.first().and_then(|path| Path::new(path).file_name()).map(OsString::from);
+    if let Some(name) = called.filter(|called| OWN_NAMES.iter().any(|name| called == name)) {
+        arguments[0] = "netanvil".into();
+        arguments.insert(1, name);
+    }
+    arguments
 }
 
 #[derive(Subcommand, Debug)]
@@ -86,6 +102,33 @@ Examples:
   netanvil clean --force       also what living runs use: they will fail
 ")]
     Clean(Clean),
+    /// Send frames from files over and over, as the packet generator of 1989 did
+    #[command(after_help = "\
+Examples:
+  netanvil hammer -i eth1 -taa:00:04:00:01:04 ping.pcap             flood: as fast as the port can
+  netanvil hammer -i eth1 -taa:00:04:00:01:04 -n1 +200 packet/p64   the pad's length sets the rate
+  netanvil hammer -i eth1 -taa:00:04:00:01:04 -s1000 packet/p64*90  90 frames back to back, every second
+  netanvil hammer -i eth1 -taa:00:04:00:01:04 -s1000 +55            runts
+  netanvil hammer -i eth1 --rate 5000 --frames 100000 trace.pcapng  evenly spaced
+  ln -s netanvil hammer; ./hammer -i eth1 packet/p64                under its own name
+
+Frames go out in the order of the files, then those of `+#`. Sizes are with FCS, files without.
+Ctrl-C ends, and prints the totals. Run this in an isolated test environment only (RFC 6815).
+")]
+    Hammer(crate::command::hammer::Hammer),
+    /// Count frames: total, 10 s average, packet lengths, protocols
+    #[command(after_help = "\
+Examples:
+  netanvil anvil -i eth2
+  netanvil anvil -i eth2 --duration 10s           idle state: what does the device send by itself?
+  netanvil anvil trace.pcapng
+  netanvil anvil -i eth0 --lengths backbone.csv   the distribution of sizes as a table
+  netanvil anvil -i eth2 --json | jq .composition
+  ln -s netanvil anvil; ./anvil -i eth2           under its own name
+
+Ctrl-C ends, and prints the totals.
+")]
+    Anvil(crate::command::anvil::Anvil),
     /// Move bulk data by NETBLT (RFC 998), and repeat its tests of 1987 (RFC 1030)
     #[command(after_help = "\
 Examples:

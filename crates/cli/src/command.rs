@@ -1,10 +1,12 @@
 //! One file a subcommand.
 
+pub mod anvil;
 pub mod clean;
 pub mod compare;
 pub mod completions;
 pub mod devices;
 pub mod doctor;
+pub mod hammer;
 pub mod man;
 pub mod netblt;
 pub mod report;

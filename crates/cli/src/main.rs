@@ -35,7 +35,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::parse_from(args::with_own_name(std::env::args_os()));
     report_panics_as_errors();
     let outcome = catch_unwind(AssertUnwindSafe(|| run(arguments.command)));
     match outcome {
@@ -52,6 +52,8 @@ fn run(command: Command) -> Outcome {
     match command {
         Command::Clean(arguments) => command::clean::run(&arguments),
         Command::Devices { name } => command::devices::run(name.as_deref()),
+        Command::Hammer(arguments) => command::hammer::run(&arguments),
+        Command::Anvil(arguments) => command::anvil::run(&arguments),
         Command::Netblt(arguments) => command::netblt::run(&arguments),
         Command::Completions(arguments) => command::completions::run(&arguments),
         Command::Man(arguments) => command::man::run(&arguments),

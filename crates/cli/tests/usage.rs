@@ -4,7 +4,7 @@ mod common;
 
 use common::Scratch;
 
-const SUBCOMMANDS: [&str; 10] = [
+const SUBCOMMANDS: [&str; 12] = [
     "run",
     "selftest",
     "doctor",
@@ -12,6 +12,8 @@ const SUBCOMMANDS: [&str; 10] = [
     "compare",
     "clean",
     "devices",
+    "hammer",
+    "anvil",
     "netblt",
     "completions",
     "man",

@@ -81,6 +81,13 @@ pub(crate) fn attach_filter(fd: RawFd, code: &mut [libc::sock_filter]) -> io::Re
     set_option(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, program)
 }
 
+/// Sends a message on a connected or bound socket.
+pub(crate) fn send(socket: &OwnedFd, bytes: &[u8], flags: i32) -> io::Result<()> {
+    // SAFETY: the pointer and the length are the slice's, which lives across the call.
+    let sent = unsafe { libc::send(raw(socket), bytes.as_ptr().cast(), bytes.len(), flags) };
+    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// Waits until `fd` can be read, or has an error, or `timeout_ms` has passed. Gives poll's
 /// `revents`.
 pub(crate) fn poll_readable(fd: RawFd, timeout_ms: i32) -> io::Result<i16> {

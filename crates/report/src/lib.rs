@@ -15,7 +15,7 @@ pub mod harvard;
 pub mod html;
 pub mod json;
 mod model;
-mod number;
+pub mod number;
 pub mod quantity;
 pub mod run_folder;
 mod statistics;

@@ -3,7 +3,7 @@
 use units::Duration;
 
 /// `14,880,952`.
-pub(crate) fn grouped(value: u64) -> String {
+pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
     for (at, digit) in digits.char_indices() {
@@ -16,7 +16,7 @@ pub(crate) fn grouped(value: u64) -> String {
 }
 
 /// `1,234.5`: rounded to `decimals`.
-pub(crate) fn grouped_f64(value: f64, decimals: usize) -> String {
+pub fn grouped_f64(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
     let whole = whole.parse().map_or_else(|_| whole.to_string(), grouped);
@@ -32,7 +32,7 @@ pub(crate) fn microseconds(span: Duration) -> String {
 
 /// Percent of a ratio, with as many decimals as keep some loss from reading as none, and almost
 /// all from reading as all.
-pub(crate) fn percent(ratio: f64) -> String {
+pub fn percent(ratio: f64) -> String {
     let percent = ratio * 100.0;
     // What must not vanish: the distance from none, or from all.
     let distance = percent.abs().min((100.0 - percent).abs());

@@ -7,3 +7,5 @@ mod receive_ring;
 mod transmit_ring;
 
 pub use port::AfPacketPort;
+pub(crate) use receive_ring::ReceiveRing;
+pub(crate) use transmit_ring::TransmitRing;

@@ -38,7 +38,7 @@ const RETIRE_MS: u32 = 1;
 const BLOCKS_AT_ONCE: usize = 4;
 
 /// Frames that arrived, shared with the kernel.
-pub(super) struct ReceiveRing {
+pub(crate) struct ReceiveRing {
     socket: OwnedFd,
     mapping: Mapping,
     blocks: usize,
@@ -46,6 +46,8 @@ pub(super) struct ReceiveRing {
     clock: RealtimeOffset,
     ignore_before: Instant,
     dropped: u64,
+    /// Frames of the control side are passed on as well.
+    with_control: bool,
 }
 
 impl ReceiveRing {
@@ -95,7 +97,13 @@ impl ReceiveRing {
             clock: RealtimeOffset::measure(),
             ignore_before: Instant::ZERO,
             dropped: 0,
+            with_control: false,
         })
+    }
+
+    /// The same, but passing on every frame: for who looks on and plays no host.
+    pub fn with_control_frames(self) -> Self {
+        ReceiveRing { with_control: true, ..self }
     }
 
     /// Forgets what has arrived before `now`.
@@ -158,7 +166,7 @@ impl ReceiveRing {
             let header = Header::read(block, at);
             let arrived = self.clock.to_monotonic(header.seconds, header.nanoseconds);
             let frame = header.frame(block, at);
-            if arrived >= self.ignore_before && !is_control(frame) {
+            if arrived >= self.ignore_before && (self.with_control || !is_control(frame)) {
                 take(arrived, frame);
                 taken += 1;
             }

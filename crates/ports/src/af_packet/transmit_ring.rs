@@ -52,7 +52,7 @@ struct VnetHeader {
 }
 
 /// Frames to be sent, shared with the kernel.
-pub(super) struct TransmitRing {
+pub(crate) struct TransmitRing {
     socket: OwnedFd,
     mapping: Mapping,
     slot_bytes: usize,

@@ -28,10 +28,7 @@ impl ControlSocket {
 
     /// Sends one frame, given without FCS.
     pub fn send(&self, frame: &[u8]) -> io::Result<()> {
-        // SAFETY: `frame` is readable for its length.
-        let sent =
-            unsafe { libc::send(sys::raw(&self.socket), frame.as_ptr().cast(), frame.len(), 0) };
-        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        sys::send(&self.socket, frame, 0)
     }
 
     /// Waits up to `timeout_ms` for a frame; gives the part of `buffer` that it fills.

@@ -1,0 +1,36 @@
+//! A file that is one frame as it is on the wire, without FCS: what packet generators of 1989 read.
+
+/// Addresses and type.
+const SHORTEST_BYTES: usize = 14;
+/// Longer frames no Ethernet carries (the largest jumbo frames are some 16 KB).
+const LONGEST_BYTES: usize = 16 << 10;
+/// How files of other kinds begin, and what to do with them.
+const OTHERS: [(&[u8], &str); 7] = [
+    (&[0x1f, 0x8b], "it is compressed; gunzip it first"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "it is compressed; unzstd it first"),
+    (b"\xfd7zXZ", "it is compressed; unxz it first"),
+    (b"PK\x03\x04", "it is a zip archive; unpack it first"),
+    (b"snoop\0\0\0", "it is a capture of snoop; editcap -F pcap converts it"),
+    (b"GMBU", "it is a capture of Network Monitor; editcap -F pcap converts it"),
+    (b"\x7fELF", "it is a program"),
+];
+
+/// The bytes, if they may be a frame; else why not.
+pub(super) fn check(bytes: &[u8]) -> Result<&[u8], &'static str> {
+    let other = OTHERS.iter().find(|(magic, _)| bytes.starts_with(magic));
+    if let Some((_, what)) = other {
+        return Err(what);
+    }
+    if bytes.len() < SHORTEST_BYTES {
+        return Err("a frame has 14 bytes at least");
+    }
+    // No frame's addresses are letters throughout.
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    if bytes.iter().all(is_text) {
+        return Err("it is text; hexadecimal digits become a capture by text2pcap");
+    }
+    if bytes.len() > LONGEST_BYTES {
+        return Err("it is too long for one frame, and begins like no capture");
+    }
+    Ok(bytes)
+}
