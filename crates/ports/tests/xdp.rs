@@ -58,6 +58,28 @@ fn frames_keep_to_the_schedule_and_do_not_drift() {
     });
 }
 
+/// A sender that begins when all frames should have left would send them in one bunch; it lets a
+/// frame follow the one before after no less than three fifths of the intended 10 us.
+#[test]
+fn frames_that_are_late_catch_up_gently() {
+    with_veth_pair(|| {
+        let mut ports = [open(0, "va"), open(1, "vb")];
+        let trial = one_stream(60, 100_000, 50);
+        let plan = &trial.transmit_plans().unwrap()[0];
+        let [sender, _receiver] = &mut ports;
+        let sender = sender.halves().transmit;
+        sender.prepare(plan).unwrap();
+        let start = ports::clock::now();
+        ports::clock::wait_until(start + trial.duration());
+        let signals = TrialSignals::new([PortId(0), PortId(1)]);
+        let stop_at = start + Duration::from_secs(5);
+        let report = sender.transmit(plan, start, stop_at, &signals).unwrap().report;
+        assert_eq!(report.sent_frames, 5_000);
+        let span = report.last_departure.unwrap().since(report.first_departure.unwrap());
+        assert!(span >= Duration::from_us(6 * 4_999), "{span}");
+    });
+}
+
 /// The number of an interface is another interface elsewhere: a port is used from any namespace.
 #[test]
 fn a_port_may_be_used_from_another_namespace() {
