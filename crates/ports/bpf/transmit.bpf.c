@@ -12,6 +12,7 @@
 
 /* Waiting is done in pieces of this length; between two the kernel may do other things. */
 #define PIECE_NS 16000
+#define GENTLE_NS 1000000
 /* More readings of the clock than fit into a piece. */
 #define PIECE_READINGS 4096
 #define PS_PER_NS 1000
@@ -96,11 +97,20 @@ INLINE int reached(const struct time *now, const struct time *time)
 	return now->ns > time->ns || (now->ns == time->ns && now->ps >= time->ps);
 }
 
-/* A tester that was held up is back on schedule no faster than at 5/3 of its rate: what it bunches
- * is as gentle to the device as may be, and where frames have time no gap is off by more than 2/5. */
+/* A tester that was held up for a moment is back on schedule no faster than at 5/3 of its rate: what
+ * it bunches is as gentle to the device as may be, and no gap after it is off by more than 2/5. */
 INLINE u64 least_gap(u64 intended_ns)
 {
 	return intended_ns * 154 >> 8;
+}
+
+/* When a frame that is due then leaves. What is further behind than `GENTLE_NS` catches up at full
+ * speed, or the trial would end before it has. */
+INLINE u64 leaves_at(const struct transmit_state *s, u64 due_ns)
+{
+	u64 gentle_ns = s->last_ns + s->least_gap_ns;
+
+	return gentle_ns > due_ns && gentle_ns < due_ns + GENTLE_NS ? gentle_ns : due_ns;
 }
 
 /* Moves `due` on to the next frame: trial::Departures. */
@@ -308,9 +318,7 @@ SEC("xdp") int transmit(struct xdp_md *ctx)
 	}
 	/* A frame is due at the first whole nanosecond that is not before its time. */
 	due_ns = s->start_ns + s->due.ns + !!s->due.ps;
-	go_ns = s->last_ns + s->least_gap_ns;
-	if (go_ns < due_ns)
-		go_ns = due_ns;
+	go_ns = leaves_at(s, due_ns);
 	if (go_ns > now + PIECE_NS) {
 		wait_until(now + PIECE_NS, now);
 		return XDP_DROP;
