@@ -19,8 +19,9 @@ const FRAMES_OF_A_LOOK: usize = 8;
 /// How long a transmitter waits at the end for frames that the interface still holds.
 const COMPLETION_TIMEOUT: Duration = Duration::from_ms(1_000);
 /// How long a receiver with nothing to do gives its core away: short against the time in which
-/// its ring fills, and without bearing on arrival times, which are taken before.
-const NAP: Duration = Duration::from_us(200);
+/// its ring fills, and without bearing on arrival times, which are taken before. Longer naps let
+/// the sender run faster: both sides look at the same rings.
+const NAP: Duration = Duration::from_us(600);
 
 /// Where frames leave.
 pub(crate) trait FrameSink {

@@ -13,9 +13,10 @@ use units::{Duration, Instant};
 
 const COMPLETION_ENTRIES: u32 = 2048;
 const TRANSMIT_ENTRIES: u32 = 2048;
-/// Chunks that take turns in receiving at first: room for a stall of 8 ms at a million frames a
-/// second. The fewer there are, the more of what the kernel writes to is in its caches.
-const CIRCULATING_CHUNKS: usize = 8192;
+/// Chunks that take turns in receiving at first where the kernel copies: room for a stall of 2 ms at
+/// a million frames a second. The fewer there are, the more of what the kernel writes to is in its
+/// caches. Drivers that use the memory directly are faster than that, and have all chunks.
+const CIRCULATING_CHUNKS: usize = 2048;
 /// At most so many frames are taken from a socket at once.
 const TAKE_FRAMES: usize = 1024;
 /// Arrival times of a queue only grow, but for what the clock may step back while the kernel adjusts
@@ -123,7 +124,10 @@ impl Socket {
             unstamped: 0,
             latest: Instant::ZERO,
         };
-        receiving.circulate(CIRCULATING_CHUNKS);
+        receiving.circulate(match transfer {
+            Transfer::Copy => CIRCULATING_CHUNKS,
+            Transfer::ZeroCopy => layout.receive_chunks,
+        });
         let sending = Sending {
             shared,
             ring: Ring::map(fd, offsets.tx, TRANSMIT_ENTRIES, libc::XDP_PGOFF_TX_RING)?,
