@@ -36,6 +36,9 @@ impl Frame<'_> {
     }
 }
 
+/// No frame is longer, on whatever link or in whatever kernel: what claims to be is damaged.
+const LONGEST_BYTES: usize = 1 << 20;
+
 /// Why a file gives no frames, or no more of them.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum CaptureError {
@@ -130,6 +133,12 @@ impl<'a> Iterator for Capture<'a> {
                 Ok(Some(whole).filter(|_| self.frames == 0))
             }
         };
+        let step = step.and_then(|frame| match frame {
+            Some(frame) if frame.len_bytes > LONGEST_BYTES => {
+                Err(Trouble::Damaged(format!("a frame of {} bytes", frame.len_bytes)))
+            }
+            frame => Ok(frame),
+        });
         self.over = !matches!(step, Ok(Some(_)));
         self.frames += u64::from(!self.over);
         step.map_err(|trouble| told(trouble, self.frames)).transpose()

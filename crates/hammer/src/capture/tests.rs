@@ -140,6 +140,7 @@ fn what_is_no_frame_is_refused_with_the_reason() {
     assert!(error(&pcap(113, &[(&FRAME, 20)])).contains("link type 113"));
     assert!(error(&pcap(1, &[])).contains("without a frame"));
     assert!(error(&pcap(1, &[(&FRAME, 19)])).contains("damaged after 0 frames"));
+    assert!(error(&pcap(1, &[(&FRAME, u32::MAX)])).contains("4294967295 bytes"));
     assert!(error(&pcapng(&[enhanced(1, &FRAME, 20, &[])])).contains("interface 0"));
 }
 
