@@ -1,6 +1,6 @@
 //! The command line: subcommands, their flags, and examples in every help text.
 
-use crate::options::Options;
+use crate::options::{Options, SuiteName, named};
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -55,6 +55,7 @@ Examples:
   netanvil run --device linux-router --test throughput,latency --sizes 64,512,1518 --filter 25
   netanvil run --device linux-bridge --frame-limit 50000 --test throughput --accept 'throughput>=49000'
   netanvil run --ports eth1,eth2 --address 198.18.1.2/24,198.19.1.2/24 --gateway 198.18.1.1,198.19.1.1
+  netanvil run harvard-1989 --device linux-router --profile quick
   netanvil run --config lab.toml --seed 7 --out results/monday
   netanvil run --config lab.toml --print-config
   netanvil run --resume results/monday
@@ -168,6 +169,9 @@ Examples:
 
 #[derive(Args, Debug)]
 pub struct Run {
+    /// Which tests: those of RFC 2544, or the router tests of 1989 at Harvard
+    #[arg(value_name = "SUITE", value_parser = named::<SuiteName>(&["rfc2544", "harvard-1989"]))]
+    pub suite: Option<SuiteName>,
     #[command(flatten)]
     pub options: Options,
     /// Read options from a TOML file

@@ -46,6 +46,9 @@ pub enum SuiteName {
     /// The router tests of 1990 (Harvard University).
     #[serde(rename = "harvard-1990")]
     Harvard1990,
+    /// The router tests of 1989 (Harvard University).
+    #[serde(rename = "harvard-1989")]
+    Harvard1989,
 }
 
 /// Everything that can be said about a run.
@@ -246,6 +249,10 @@ pub struct Options {
     #[arg(skip)]
     #[serde(rename = "harvard")]
     pub harvard: Option<toml::Table>,
+    /// Section of the file.
+    #[arg(skip)]
+    #[serde(rename = "harvard_1989")]
+    pub harvard_1989: Option<toml::Table>,
 }
 
 impl Options {

@@ -3,7 +3,8 @@
 use crate::failure::{Failure, Outcome};
 use crate::options::{Options, Share, Sizes, Span, SuiteName, TestName};
 use method::harvard::Suite1990;
-use method::{Direction, Modifier, Profile, SuiteConfig, TestKind, TrafficConfig};
+use method::harvard::y1989::Suite1989;
+use method::{Direction, Method, Modifier, Profile, SuiteConfig, TestKind, TrafficConfig};
 use serde_json::{Value, json};
 use units::Duration;
 
@@ -19,14 +20,23 @@ pub fn configuration(options: &Options) -> Outcome<SuiteConfig> {
         config.tests = Suite1990::TESTS.to_vec();
         config.frame_sizes = Suite1990::frame_sizes();
     }
+    if suite == SuiteName::Harvard1989 {
+        config.method = Method::Harvard1989;
+        config.frame_sizes = Suite1989::frame_sizes();
+        config.trial.keep_alives = true;
+    }
     apply(options, &mut config);
-    check_tests(suite, &config)?;
+    check_tests(suite, options, &config)?;
     config.check().map_err(Failure::new)?;
     Ok(config)
 }
 
 /// Refuses tests of another suite, and what the suite does not vary.
-fn check_tests(suite: SuiteName, config: &SuiteConfig) -> Outcome<()> {
+fn check_tests(suite: SuiteName, options: &Options, config: &SuiteConfig) -> Outcome<()> {
+    if suite == SuiteName::Harvard1989 && options.test.is_some() {
+        return Err(Failure::new("the suite of 1989 has tests of other names")
+            .help("write --set 'harvard_1989.tests=[\"delay\", \"runts\"]'"));
+    }
     let is_1990 = suite == SuiteName::Harvard1990;
     let foreign = config.tests.iter().find(|test| test.is_harvard() != is_1990);
     if let Some(test) = foreign {
@@ -59,6 +69,7 @@ fn sections(options: &Options) -> Outcome<Value> {
         ("recovery", &options.recovery),
         ("reset", &options.reset),
         ("harvard", &options.harvard),
+        ("harvard_1989", &options.harvard_1989),
     ];
     let mut object = json!({});
     for (name, section) in sections {
@@ -103,8 +114,13 @@ fn apply_durations(options: &Options, config: &mut SuiteConfig) {
     config.trial.duration_s = seconds;
     config.harvard.max_rate_stream_s = seconds;
     config.harvard.raw_rate_stream_s = seconds;
-    let said = options.search.as_ref().is_some_and(|s| s.contains_key("trial_duration_s"));
-    if !said {
+    let says = |section: &Option<toml::Table>, key| {
+        section.as_ref().is_some_and(|section| section.contains_key(key))
+    };
+    if !says(&options.harvard_1989, "rate_stream_s") {
+        config.harvard_1989.rate_stream_s = seconds;
+    }
+    if !says(&options.search, "trial_duration_s") {
         config.search.trial_duration_s = config.search.trial_duration_s.min(seconds);
     }
 }
@@ -129,11 +145,12 @@ pub fn as_options(config: &SuiteConfig) -> Outcome<Options> {
         });
         Ok((!table.is_empty()).then_some(table))
     };
+    let tests = config.tests.iter().filter_map(|test| TestName::of(*test)).collect();
     let tolerance = config.throughput.loss_tolerances_percent.first().copied().unwrap_or(0.0);
     let one_tolerance = config.throughput.loss_tolerances_percent.len() <= 1;
     Ok(Options {
         profile: Some(config.profile),
-        test: Some(config.tests.iter().filter_map(|test| TestName::of(*test)).collect()),
+        test: (config.method != Method::Harvard1989).then_some(tests),
         sizes: Some(Sizes(config.frame_sizes.clone())),
         bidirectional: Some(config.direction == Direction::Bidirectional),
         modifiers: Some(config.modifiers.clone()),
@@ -159,6 +176,7 @@ pub fn as_options(config: &SuiteConfig) -> Outcome<Options> {
         recovery: section(json!(config.recovery), &[])?,
         reset: section(json!(config.reset), &[])?,
         harvard: section(json!(config.harvard), &[])?,
+        harvard_1989: section(json!(config.harvard_1989), &[])?,
         ..Options::default()
     })
 }
@@ -181,10 +199,11 @@ impl TestName {
         }
     }
 
-    /// The command line's name of it; none for the self-test, which is no choice.
+    /// The command line's name of it; none for the self-test, which is no choice, and for the tests
+    /// of 1989, which the file names.
     pub fn of(kind: TestKind) -> Option<Self> {
         Some(match kind {
-            TestKind::SelfTest => return None,
+            TestKind::SelfTest | TestKind::Harvard1989(_) => return None,
             TestKind::Throughput => TestName::Throughput,
             TestKind::Latency => TestName::Latency,
             TestKind::FrameLoss => TestName::Loss,

@@ -5,7 +5,7 @@ use crate::event::{
 };
 use crate::traffic::{Traffic, TrialShape};
 use crate::{RunError, TestKind};
-use trial::{InvalidReason, Tester, Trial, TrialResult};
+use trial::{DeviceSetup, InvalidReason, Tester, TesterError, Trial, TrialResult};
 use units::{Duration, FrameRate};
 use wire::signature::Key;
 
@@ -135,14 +135,28 @@ impl<'a> Bench<'a> {
         Ok(self.sink.emit(&event)?)
     }
 
+    /// Configures the device.
+    pub(crate) fn configure(&mut self, setup: &DeviceSetup) -> Result<(), TesterError> {
+        self.tester.configure(setup)
+    }
+
     /// Runs a trial; one that is invalid is repeated, and only the last attempt is returned. A
     /// tester that twice falls short by a tenth, or once by half, will not do better next time.
     pub(crate) fn run(&mut self, request: Request<'_>) -> Result<Ran, RunError> {
+        self.run_changed(request, &Ok)
+    }
+
+    /// The same of a trial that differs from the request's: `change` makes it of that one.
+    pub(crate) fn run_changed(
+        &mut self,
+        request: Request<'_>,
+        change: &dyn Fn(Trial) -> Result<Trial, RunError>,
+    ) -> Result<Ran, RunError> {
         let mut invalid_attempts = 0;
         let mut far_short = 0;
         loop {
             let attempt = invalid_attempts + 1;
-            let (result, verdict) = self.attempt(&request, attempt)?;
+            let (result, verdict) = self.attempt(&request, change, attempt)?;
             invalid_attempts += u32::from(verdict == Verdict::Invalid);
             far_short += u32::from(fell_short(&result, 0.9)) + u32::from(fell_short(&result, 0.5));
             let is_hopeless = attempt > self.invalid_retries || far_short >= 2;
@@ -155,10 +169,11 @@ impl<'a> Bench<'a> {
     fn attempt(
         &mut self,
         request: &Request<'_>,
+        change: &dyn Fn(Trial) -> Result<Trial, RunError>,
         attempt: u32,
     ) -> Result<(TrialResult, Verdict), RunError> {
         self.trials += 1;
-        let trial = request.traffic.trial(self.key(), &request.shape)?;
+        let trial = change(request.traffic.trial(self.key(), &request.shape)?)?;
         let number = self.trials;
         self.emit(Event::TrialStarted(self.started(request, &trial, attempt)))?;
         let result = self.tester.run(&trial)?;

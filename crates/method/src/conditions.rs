@@ -1,5 +1,6 @@
 //! Under which conditions a result was taken: what every table must say beside its numbers.
 
+use crate::harvard::y1989::Test1989;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::{FrameRate, LineRate};
@@ -32,13 +33,16 @@ pub enum TestKind {
     DualStream,
     /// The max rate of two streams at once (Harvard tests).
     DualMaxRate,
+    /// One of the router tests of 1989.
+    #[serde(rename = "harvard_1989")]
+    Harvard1989(Test1989),
 }
 
 impl TestKind {
     /// Whether it is one of the Harvard tests.
     pub const fn is_harvard(self) -> bool {
         use TestKind::*;
-        matches!(self, Delay | MaxRate | RawRate | DualStream | DualMaxRate)
+        matches!(self, Delay | MaxRate | RawRate | DualStream | DualMaxRate | Harvard1989(_))
     }
 }
 
@@ -57,6 +61,7 @@ impl fmt::Display for TestKind {
             TestKind::RawRate => "raw rate",
             TestKind::DualStream => "raw rate of two streams",
             TestKind::DualMaxRate => "max rate of two streams",
+            TestKind::Harvard1989(test) => return test.fmt(f),
         })
     }
 }

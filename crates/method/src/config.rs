@@ -2,6 +2,7 @@
 //! RFC's value or the quick profile's (see [`Profile`]) unless it is overridden.
 
 use crate::harvard::HarvardConfig;
+use crate::harvard::y1989::Harvard1989Config;
 use crate::search_config::SearchConfig;
 use crate::traffic::TrafficConfig;
 use crate::{Direction, Modifier, Profile, RunError, TestKind};
@@ -16,7 +17,9 @@ use wire::size::SizePattern;
 pub struct SuiteConfig {
     /// Whose numbers are meant where none are given.
     pub profile: Profile,
-    /// Which tests, run in the order of RFC 2544 section 26.
+    /// Whose tests.
+    pub method: Method,
+    /// Which tests of RFC 2544, run in the order of its section 26.
     pub tests: Vec<TestKind>,
     /// Frame sizes in bytes with FCS, or mixes.
     pub frame_sizes: Vec<SizePattern>,
@@ -48,6 +51,20 @@ pub struct SuiteConfig {
     pub reset: ResetConfig,
     /// The Harvard tests of 1989 and 1990.
     pub harvard: HarvardConfig,
+    /// The router tests of 1989.
+    pub harvard_1989: Harvard1989Config,
+}
+
+/// Whose tests are run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Those of RFC 2544, as later RFCs have them.
+    #[default]
+    Rfc2544,
+    /// The router tests of 1989.
+    #[serde(rename = "harvard-1989")]
+    Harvard1989,
 }
 
 /// How a trial is run (RFC 2544 sections 23 and 24).
@@ -65,6 +82,9 @@ pub struct TrialConfig {
     /// How often a trial is repeated, at most, in which the tester did not keep up; only once
     /// where it fell short by a tenth, and not at all where by half.
     pub invalid_retries: u32,
+    /// Whether hosts make themselves known again during trials longer than their keep-alive's
+    /// period, out of the ports that only receive.
+    pub keep_alives: bool,
     /// When the tester counts as not having kept up.
     pub limits: ValidityLimits,
 }
@@ -181,6 +201,7 @@ impl Default for SuiteConfig {
         use TestKind::*;
         SuiteConfig {
             profile: Profile::Rfc,
+            method: Method::default(),
             tests: vec![Throughput, Latency, FrameLoss, BackToBack, Recovery, Reset],
             frame_sizes: FrameSize::RFC2544_ETHERNET.map(SizePattern::Fixed).to_vec(),
             direction: Direction::Unidirectional,
@@ -197,6 +218,7 @@ impl Default for SuiteConfig {
             recovery: RecoveryConfig::default(),
             reset: ResetConfig::default(),
             harvard: HarvardConfig::default(),
+            harvard_1989: Harvard1989Config::default(),
         }
     }
 }
@@ -209,6 +231,7 @@ impl Default for TrialConfig {
             drain_s: 2.0,
             settle_s: 5.0,
             invalid_retries: 3,
+            keep_alives: false,
             limits: ValidityLimits::default(),
         }
     }
@@ -322,6 +345,7 @@ impl SuiteConfig {
         config.reset.before_s = 1.0;
         config.reset.after_s = 4.0;
         config.harvard = HarvardConfig::quick();
+        config.harvard_1989 = Harvard1989Config::quick();
         config
     }
 

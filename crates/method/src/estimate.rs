@@ -38,6 +38,10 @@ pub(crate) fn of(config: &SuiteConfig, test: TestKind, ceiling: FrameRate) -> Du
             let trial = recovery.overload_s + recovery.observe_s + waits;
             f64::from(recovery.repetitions) * trial
         }
+        TestKind::Harvard1989(test) => {
+            let trials = if test.needs_search() { 12.0 } else { 4.0 };
+            trials * (config.harvard_1989.rate_stream_s + waits)
+        }
         TestKind::Reset => {
             let reset = &config.reset;
             f64::from(reset.repetitions) * (reset.before_s + reset.after_s + waits)

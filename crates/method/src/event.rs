@@ -2,6 +2,7 @@
 //! from it, and an interrupted run resumes from it.
 
 use crate::harvard::HarvardResult;
+use crate::harvard::y1989::Harvard1989Result;
 use crate::rfc2544::{
     BackToBackResult, FrameLossResult, LatencyResult, RecoveryResult, ResetResult, ThroughputResult,
 };
@@ -198,6 +199,9 @@ pub enum TestResult {
     Reset(ResetResult),
     /// One of the Harvard tests.
     Harvard(HarvardResult),
+    /// One of the router tests of 1989.
+    #[serde(rename = "harvard_1989")]
+    Harvard1989(Box<Harvard1989Result>),
 }
 
 impl TestResult {
@@ -211,6 +215,7 @@ impl TestResult {
             TestResult::Recovery(_) => TestKind::Recovery,
             TestResult::Reset(_) => TestKind::Reset,
             TestResult::Harvard(result) => result.kind(),
+            TestResult::Harvard1989(result) => TestKind::Harvard1989(result.test),
         }
     }
     /// Under which conditions.
@@ -223,6 +228,7 @@ impl TestResult {
             TestResult::Recovery(result) => &result.conditions,
             TestResult::Reset(result) => &result.conditions,
             TestResult::Harvard(result) => result.conditions(),
+            TestResult::Harvard1989(result) => &result.conditions,
         }
     }
 }

@@ -34,8 +34,8 @@ mod traffic;
 pub use bench::Bench;
 pub use conditions::{Conditions, Direction, Modifier, Profile, TestKind};
 pub use config::{
-    BackToBackConfig, FrameLossConfig, LatencyConfig, RecoveryConfig, ResetConfig, ResetKind,
-    SelfTestConfig, SuiteConfig, ThroughputConfig, TrialConfig,
+    BackToBackConfig, FrameLossConfig, LatencyConfig, Method, RecoveryConfig, ResetConfig,
+    ResetKind, SelfTestConfig, SuiteConfig, ThroughputConfig, TrialConfig,
 };
 pub use conformance::deviations;
 pub use error::RunError;

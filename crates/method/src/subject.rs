@@ -69,6 +69,13 @@ impl<'a> Subject<'a> {
         })
     }
 
+    /// The same with other traffic of the same sizes.
+    pub(crate) fn with_traffic(mut self, traffic: &'a Traffic) -> Self {
+        self.traffic = traffic;
+        self.at_ceiling = None;
+        self
+    }
+
     /// The same with another ceiling.
     pub(crate) fn with_ceiling(mut self, ceiling: Ceiling) -> Self {
         self.ceiling = ceiling;

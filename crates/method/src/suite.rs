@@ -3,6 +3,7 @@
 
 use crate::bench::Bench;
 use crate::event::{Event, EventSink, RunFinished, RunStarted, TestResult, TestStarted};
+use crate::harvard::y1989::Suite1989;
 use crate::reach::{Reach, reach};
 use crate::rfc2544::{
     ThroughputResult, back_to_back, frame_loss, latency, recovery, reset, throughput,
@@ -10,7 +11,7 @@ use crate::rfc2544::{
 use crate::selftest::{SelfTest, self_test_size};
 use crate::subject::Subject;
 use crate::traffic::{Topology, Traffic};
-use crate::{Finding, Modifier, RunError, SuiteConfig, TestKind, estimate};
+use crate::{Finding, Method, Modifier, RunError, SuiteConfig, TestKind, estimate};
 use std::collections::BTreeMap;
 use trial::{Tester, TesterDescription};
 use units::{Duration, FrameRate};
@@ -146,6 +147,12 @@ impl Run<'_> {
         self.plan(will_self_test, rounds.len());
         self.start(bench)?;
         let self_test = self.know_thyself(bench, looped)?;
+        if self.suite.config.method == Method::Harvard1989 {
+            let (config, topology) = (&self.suite.config, &self.suite.topology);
+            let suite = Suite1989 { config, topology, self_test: self_test.as_ref() };
+            self.invalid_tests = suite.run(bench)?;
+            return Ok(());
+        }
         for items in &mut rounds {
             for test in self.tests() {
                 self.test_all_sizes(bench, test, items, self_test.as_ref())?;
@@ -453,6 +460,7 @@ impl TestResult {
                 !result.trials.is_empty() && result.trials.iter().all(|t| !t.invalid.is_empty())
             }
             TestResult::Harvard(result) => result.is_invalid(),
+            TestResult::Harvard1989(result) => result.is_invalid(),
         }
     }
 }

@@ -6,11 +6,12 @@ use crate::{Direction, Modifier, RunError, SuiteConfig};
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use trial::{
-    DeviceAction, Expectation, Fingerprint, PortId, PortLoad, Prelude, Role, Schedule, Stream,
-    StreamFrame, StreamId, Tagging, Trial, ValidityLimits, Waits,
+    DeviceAction, Expectation, Fingerprint, PortId, PortLoad, Prelude, Role, Schedule, Segment,
+    Stream, StreamFrame, StreamId, Tagging, Trial, ValidityLimits, Waits,
 };
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
+use wire::keepalive;
 use wire::modifier::{Field, Ipv6Bits, Pattern, sub_seed};
 use wire::signature::Key;
 use wire::size::SizePattern;
@@ -134,6 +135,10 @@ pub(crate) struct TrialShape {
 
 /// Number of the stream from the first port to the second; the other way is one more.
 pub(crate) const FORWARD: StreamId = StreamId(1);
+/// Number of the keep-alives out of port 0.
+const KEEP_ALIVE: StreamId = StreamId(100);
+/// Frames of a keep-alive of several leave at this rate.
+const KEEP_ALIVE_FPS: u64 = 1_000;
 
 /// The traffic of one test at one frame size.
 #[derive(Clone, Debug)]
@@ -149,6 +154,9 @@ pub struct Traffic {
     first_stream: StreamId,
     /// Sent at the same time through other ports of the device.
     beside: Option<Box<Traffic>>,
+    keep_alives: bool,
+    /// Said to the device before each trial, beside the learning frames.
+    announced: Vec<Prelude>,
 }
 
 impl Traffic {
@@ -170,6 +178,8 @@ impl Traffic {
             limits: suite.trial.limits,
             first_stream: FORWARD,
             beside: None,
+            keep_alives: suite.trial.keep_alives,
+            announced: vec![],
         };
         traffic.check()?;
         traffic.streams(Key(0))?;
@@ -299,6 +309,10 @@ impl Traffic {
                 insertions,
             });
         }
+        for (stream, load) in self.keep_alives(&shape.schedule) {
+            streams.push(stream);
+            loads.push(load);
+        }
         let tagging = |(first, every, count)| Tagging { stream: FORWARD, first, every, count };
         let trial = Trial {
             label: shape.label.clone(),
@@ -339,8 +353,17 @@ impl Traffic {
     }
 
     fn stream(&self, index: usize, key: Key) -> Result<Stream, RunError> {
+        self.stream_as(index, key, self.stream_id(index))
+    }
+
+    /// A sender's stream by another number, for trials with streams of several traffics.
+    pub(crate) fn stream_as(
+        &self,
+        index: usize,
+        key: Key,
+        id: StreamId,
+    ) -> Result<Stream, RunError> {
         let template = self.template(index);
-        let id = self.stream_id(index);
         Ok(Stream {
             id,
             name: ["forward", "reverse"][index].into(),
@@ -376,6 +399,22 @@ impl Traffic {
         Ok((0..frames).map(frame).collect())
     }
 
+    /// The ports and the device.
+    pub(crate) fn topology(&self) -> &Topology {
+        &self.topology
+    }
+    pub(crate) fn forwarding(&self) -> Forwarding {
+        self.topology.forwarding
+    }
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.config.protocol
+    }
+    /// The forward frames as they are without anything random.
+    pub(crate) fn plain_template(&self) -> FrameTemplate {
+        let (from, to) = (self.from(0), self.to(0));
+        let template = self.config.protocol.template(self.topology.forwarding, from, to);
+        template.tagged(&self.config.vlans)
+    }
     pub(crate) fn from(&self, index: usize) -> &Attachment {
         &self.topology.ports[index]
     }
@@ -460,9 +499,49 @@ impl Traffic {
         Fingerprint { offset_bytes: untagged.offset_bytes + tags, ..untagged }
     }
 
+    /// The same after these frames, which are sent before each trial.
+    pub(crate) fn announcing(mut self, announced: Vec<Prelude>) -> Traffic {
+        self.announced = announced;
+        self
+    }
+
+    /// In a trial longer than a device need remember a host: the host's keep-alives, again and
+    /// again, out of the ports that only receive.
+    fn keep_alives(&self, schedule: &Schedule) -> Vec<(Stream, PortLoad)> {
+        let is_long = |alive: &keepalive::KeepAlive| schedule.duration() > alive.period;
+        let receivers = self.topology.ports.iter().skip(self.own_senders().len());
+        let alive = |host: &Attachment| (host.port, self.config.protocol.keep_alive(host));
+        let due = receivers.map(alive).filter(|(_, alive)| self.keep_alives && is_long(alive));
+        due.map(|(port, alive)| {
+            let id = StreamId(KEEP_ALIVE.0 + port.0);
+            let frames = alive.frames.len() as u64;
+            let times = schedule.duration().as_ps().div_ceil(alive.period.as_ps());
+            let rate = FrameRate::from_fps(KEEP_ALIVE_FPS);
+            let segment = Segment::bursty(rate, frames, alive.period, frames * times);
+            let stream = Stream {
+                id,
+                name: "keep-alives".into(),
+                role: Role::Modifier,
+                from: port,
+                expect: Expectation::Unchecked,
+                frames: alive
+                    .frames
+                    .into_iter()
+                    .map(|bytes| StreamFrame { bytes, form: None })
+                    .collect(),
+                fingerprint: None,
+                given_up: vec![],
+                bad_fcs: false,
+            };
+            let schedule = Schedule { segments: vec![segment] };
+            (stream, PortLoad { port, schedule, order: vec![id], insertions: vec![] })
+        })
+        .collect()
+    }
+
     /// Learning frames, sent into the receiving ports (RFC 2544 section 23 b): each in the name of
     /// the end host there, so that the device knows where it is.
-    fn prelude(&self) -> Vec<Prelude> {
+    pub(crate) fn prelude(&self) -> Vec<Prelude> {
         if self.topology.forwarding == Forwarding::Looped {
             return vec![];
         }
@@ -478,6 +557,7 @@ impl Traffic {
         if let Some(last) = prelude.last_mut() {
             last.wait = self.learning_wait;
         }
+        prelude.extend(self.announced.iter().cloned());
         prelude
     }
 }

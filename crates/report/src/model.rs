@@ -76,7 +76,9 @@ impl Report {
     /// The same conditions at different frame sizes: what one table or plot may put together.
     pub fn groups(&self) -> Vec<Group<'_>> {
         let mut groups: Vec<Group> = vec![];
-        let grouped = |result: &&TestResult| !matches!(result, TestResult::Harvard(_));
+        let grouped = |result: &&TestResult| {
+            !matches!(result, TestResult::Harvard(_) | TestResult::Harvard1989(_))
+        };
         for result in self.results.iter().filter(grouped) {
             let key = GroupKey::of(result.conditions());
             let group = match groups.iter_mut().find(|group| group.key == key) {
@@ -94,7 +96,7 @@ impl Report {
                 TestResult::Recovery(result) => group.recovery.push(result),
                 TestResult::Reset(result) => group.reset.push(result),
                 // They have tables of their own.
-                TestResult::Harvard(_) => {}
+                TestResult::Harvard(_) | TestResult::Harvard1989(_) => {}
             }
         }
         groups

@@ -4,6 +4,7 @@
 use crate::model::GroupKey;
 use crate::statistics::{mean_interval, median_interval, wilson_interval};
 use crate::tables::reset_action;
+use method::harvard::y1989::{Figure, Harvard1989Result};
 use method::harvard::{HarvardResult, RawStream};
 use method::rfc2544::{
     BackToBackResult, BurstOutcome, FrameLossResult, LatencyResult, RecoveryOutcome,
@@ -82,6 +83,7 @@ pub fn of_result(result: &TestResult) -> Vec<Quantity> {
         TestResult::Recovery(result) => recovery(&new, result),
         TestResult::Reset(result) => reset(&new, result),
         TestResult::Harvard(result) => harvard(&new, result),
+        TestResult::Harvard1989(result) => harvard_1989(&new, result),
     }
 }
 
@@ -277,6 +279,14 @@ fn recovery(new: &Maker<'_>, result: &RecoveryResult) -> Vec<Quantity> {
     }
     let mean = new.mean_of("recovery time mean".into(), "ns", &times);
     vec![Quantity { value: result.mean.map(Duration::as_ns_f64), ..mean }]
+}
+
+fn harvard_1989(new: &Maker<'_>, result: &Harvard1989Result) -> Vec<Quantity> {
+    let figures = result.figures.iter();
+    let of = |figure: &Figure| {
+        Some(new.single(figure.name.clone(), figure.unit.symbol(), figure.value?))
+    };
+    figures.filter_map(of).collect()
 }
 
 fn harvard(new: &Maker<'_>, result: &HarvardResult) -> Vec<Quantity> {

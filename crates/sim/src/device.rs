@@ -34,6 +34,11 @@ pub trait DeviceUnderTest {
         None
     }
 
+    /// What the device calls a counter.
+    fn counter_name(&self, counter: Counter) -> String {
+        counter.to_string()
+    }
+
     /// Does something to the device; returns when it is over, or `None` where the device cannot.
     fn act(&mut self, _now: Instant, _action: &DeviceAction) -> Option<Instant> {
         None
@@ -70,6 +75,9 @@ impl DeviceUnderTest for Box<dyn DeviceUnderTest> {
     }
     fn counter(&self, port: PortId, counter: Counter) -> Option<u64> {
         (**self).counter(port, counter)
+    }
+    fn counter_name(&self, counter: Counter) -> String {
+        (**self).counter_name(counter)
     }
     fn act(&mut self, now: Instant, action: &DeviceAction) -> Option<Instant> {
         (**self).act(now, action)

@@ -112,6 +112,10 @@ impl<D: DeviceUnderTest, R: Rule> DeviceUnderTest for Impaired<D, R> {
         self.device.counter(port, counter)
     }
 
+    fn counter_name(&self, counter: Counter) -> String {
+        self.device.counter_name(counter)
+    }
+
     fn act(&mut self, now: Instant, action: &DeviceAction) -> Option<Instant> {
         self.rule.act(now, action).max(self.device.act(now, action))
     }

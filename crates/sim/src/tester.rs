@@ -120,7 +120,7 @@ impl<D: DeviceUnderTest> SimTester<D> {
             Some(DeviceCount {
                 source: "device".into(),
                 port: Some(port),
-                name: counter.to_string(),
+                name: self.device.counter_name(counter),
                 counted: counter.counted(),
                 count: self.device.counter(port, counter)?,
             })

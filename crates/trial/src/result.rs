@@ -217,14 +217,19 @@ impl TrialResult {
     pub fn loss_ratio(&self) -> f64 {
         self.lost_frames() as f64 / (self.expected_frames().max(1)) as f64
     }
-    /// Intended load over all transmitting ports.
-    pub fn intended_rate(&self) -> FrameRate {
-        FrameRate::from_fps_f64(self.sent.iter().map(|sent| sent.intended_rate.fps()).sum())
+    /// Ports that send test frames; others send keep-alives.
+    fn test_ports(&self) -> impl Iterator<Item = &PortSent> {
+        let is_tested = |port| self.test_streams().any(|stream| stream.from == port);
+        self.sent.iter().filter(move |sent| is_tested(sent.report.port))
     }
-    /// Offered load over all transmitting ports, as measured at departure
+    /// Intended load over all ports that transmit test frames.
+    pub fn intended_rate(&self) -> FrameRate {
+        FrameRate::from_fps_f64(self.test_ports().map(|sent| sent.intended_rate.fps()).sum())
+    }
+    /// Offered load over all ports that transmit test frames, as measured at departure
     /// (RFC 2285 section 3.5.2).
     pub fn offered_rate(&self) -> FrameRate {
-        let rates = self.sent.iter().filter_map(|sent| sent.report.sent_rate());
+        let rates = self.test_ports().filter_map(|sent| sent.report.sent_rate());
         FrameRate::from_fps_f64(rates.map(FrameRate::fps).sum())
     }
     /// The slowest transmitting port's rate as measured at departure; `None` where none sent.

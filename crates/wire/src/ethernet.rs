@@ -120,6 +120,8 @@ impl EtherType {
     pub const ARP: EtherType = EtherType(0x0806);
     /// IPv6 (RFC 2464).
     pub const IPV6: EtherType = EtherType(0x86dd);
+    /// The configuration test protocol, or loopback, of Ethernet version 2 (section 8).
+    pub const LOOPBACK: EtherType = EtherType(0x9000);
     /// A customer VLAN tag (IEEE 802.1Q).
     pub const VLAN: EtherType = EtherType(0x8100);
     /// A service VLAN tag: the outer one of QinQ (IEEE 802.1ad).

@@ -2,13 +2,14 @@
 
 use crate::args::Run;
 use crate::failure::{Exit, Outcome};
+use crate::options::Options;
 use crate::plan::Plan;
 use crate::session::Session;
 use crate::{interrupt, output, setup};
 
 pub fn run(arguments: &Run) -> Outcome {
-    let plan =
-        Plan::of(&arguments.options, arguments.config.as_deref(), arguments.resume.as_deref())?;
+    let options = Options { suite: arguments.suite, ..arguments.options.clone() };
+    let plan = Plan::of(&options, arguments.config.as_deref(), arguments.resume.as_deref())?;
     if arguments.print_config {
         output::print(&plan.options.to_toml())?;
         return Ok(Exit::Done);

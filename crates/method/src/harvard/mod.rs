@@ -15,6 +15,7 @@ mod raw_rate;
 mod result;
 mod source;
 mod suite_1990;
+pub mod y1989;
 
 pub use config::HarvardConfig;
 pub use delay::{DelayResult, delay};

@@ -88,7 +88,7 @@ impl Random {
 }
 
 /// Addresses of the bed's topology.
-fn addresses() -> Addresses {
+pub(crate) fn addresses() -> Addresses {
     let mut plan = Addresses::plan(2);
     for (interface, attached) in
         plan.interfaces.iter_mut().zip(crate::bed::topology(method::Forwarding::Routed).ports)

@@ -6,6 +6,7 @@ mod bed;
 mod composed;
 mod frame_loss;
 mod harvard;
+mod harvard_1989;
 mod latency;
 mod modifiers;
 mod policies;

@@ -63,6 +63,8 @@ struct Document<'a> {
     recovery: Vec<Recovery<'a>>,
     reset: Vec<Reset<'a>>,
     harvard: Vec<Harvard<'a>>,
+    /// Results of the router tests of 1989.
+    harvard_1989: Vec<&'a method::harvard::y1989::Harvard1989Result>,
     trial_counts: Vec<Counts>,
     trials: Vec<Trial>,
     warnings: &'a [String],
@@ -144,6 +146,9 @@ impl<'a> Document<'a> {
                 .collect(),
             harvard: results()
                 .filter_map(|r| if let R::Harvard(r) = r { Some(r.into()) } else { None })
+                .collect(),
+            harvard_1989: results()
+                .filter_map(|r| if let R::Harvard1989(r) = r { Some(&**r) } else { None })
                 .collect(),
             trial_counts: report.trial_counts().into_iter().map(Counts::from).collect(),
             trials: report.trials.iter().map(Trial::of).collect(),

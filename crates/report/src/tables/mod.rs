@@ -6,6 +6,7 @@ mod comparison;
 mod frame_loss;
 mod goals;
 mod harvard;
+mod harvard_1989;
 mod latency;
 mod recovery;
 mod reset;
@@ -118,9 +119,11 @@ pub fn of_group(group: &Group<'_>) -> Vec<(TestKind, Table)> {
         .collect()
 }
 
-/// The tables of the Harvard tests.
+/// The tables of the Harvard tests of 1990, then of 1989.
 pub fn harvard(report: &Report) -> Vec<Table> {
-    harvard::tables(report)
+    let mut tables = harvard::tables(report);
+    tables.extend(harvard_1989::tables(report));
+    tables
 }
 
 /// What the tester can do by itself.

@@ -82,6 +82,11 @@ pub struct Description {
     pub routes: Routes,
     /// The counters that it shows; all where left out.
     pub counters: Option<Vec<Counter>>,
+    /// What it calls some of them.
+    pub counter_names: BTreeMap<Counter, String>,
+    /// From one frame of its own to the next (a loopback to itself, out of every port); none where
+    /// left out.
+    pub hello: Option<Span>,
     /// What it does wrong.
     pub misbehaviour: Misbehaviour,
     /// Faults injected before it, each exactly every Nth frame.
@@ -120,6 +125,8 @@ impl Default for Description {
             neighbours: Table::default(),
             routes: Routes::default(),
             counters: None,
+            counter_names: BTreeMap::new(),
+            hello: None,
             misbehaviour: Misbehaviour::default(),
             impair: Impair::default(),
             reset: None,
@@ -348,6 +355,8 @@ pub struct Misbehaviour {
     pub flooded_drops_over_bytes: Option<u32>,
     /// It counts as flooded while so many frames of a port wait; 1.
     pub flooded_at_frames: Option<u64>,
+    /// And for so long after each frame that comes in meanwhile; no longer where left out.
+    pub flooded_for: Option<Span>,
     /// It crashes when more frames than this come in within a second, all ports together.
     pub crashes_above_fps: Option<u64>,
     /// How long it is down then; for ever where left out.
@@ -622,6 +631,9 @@ mod check {
         at_least_one("impair.duplicate-every", impair.duplicate_every)?;
         at_least_one("impair.reorder-every", impair.reorder_every)?;
         at_least_one("impair.corrupt-every", impair.corrupt_every)?;
+        if let Some(hello) = device.hello.filter(|span| span.0 == Duration::ZERO) {
+            return wrong("hello", hello, "write a time above zero, or leave it out");
+        }
         at_least_one("misbehaviour.crashes-above-fps", device.misbehaviour.crashes_above_fps)
     }
 

@@ -1,6 +1,6 @@
 //! A composed device, put together from its description.
 
-use super::addresses::Addresses;
+use super::addresses::{Addresses, Interface};
 use super::bridge::{LearningTable, Lookup};
 use super::counters::{Counter, Counters};
 use super::crossbar::Crossbar;
@@ -16,9 +16,10 @@ use super::router::{self, Router, RouterLimits};
 use crate::{Departing, DeviceUnderTest, Frame, Lines};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::BTreeMap;
 use trial::{DeviceSetup, PortId};
 use units::{Duration, FrameSize, Instant};
-use wire::ethernet::EtherType;
+use wire::ethernet::{self, EtherType};
 
 /// A device composed of its mechanisms.
 ///
@@ -35,6 +36,8 @@ pub struct Composed {
     health: Health,
     counters: Vec<Counters>,
     shown: Vec<Counter>,
+    counter_names: BTreeMap<Counter, String>,
+    hello: Option<Hello>,
     cut_through_bytes: Option<u32>,
     max_frame_bytes: u32,
     filter_room: u64,
@@ -80,6 +83,8 @@ impl Composed {
             health: Health::new(device.misbehaviour.clone()),
             counters: vec![Counters::default(); device.ports],
             shown: device.counters.clone().unwrap_or_else(|| Counter::ALL.to_vec()),
+            counter_names: device.counter_names.clone(),
+            hello: device.hello.map(|every| Hello::new(every.0, addresses)),
             cut_through_bytes: device.cut_through_bytes,
             max_frame_bytes: device.max_frame_bytes.unwrap_or(largest),
             filter_room: device.filter.room.unwrap_or(u64::MAX),
@@ -87,7 +92,7 @@ impl Composed {
             delay: device.delay.0,
             delay_varies_by: device.delay_varies_by.0,
             random: Xoshiro256PlusPlus::seed_from_u64(device.seed),
-            wakes_at: Instant::FAR_FUTURE,
+            wakes_at: device.hello.map_or(Instant::FAR_FUTURE, |every| Instant::ZERO + every.0),
         })
     }
 
@@ -132,7 +137,7 @@ impl Composed {
             false => router::protocol_of_frame(&frame).unwrap_or(Protocol::Bridged),
         };
         let (room, waiting) = self.pipeline.admits(now, port, size_bytes, protocol);
-        if self.health.drops(size_bytes, waiting) {
+        if self.health.drops(now, port, size_bytes, waiting) {
             return self.count(port, Counter::Misbehaved);
         }
         if !room {
@@ -246,6 +251,12 @@ impl Composed {
         while let Some((done, job)) = self.pipeline.finish(now) {
             self.pass_on(done, job);
         }
+        while let Some((at, frames)) = self.hello.as_mut().and_then(|hello| hello.due(now)) {
+            for (port, frame) in frames.into_iter().enumerate() {
+                let port = PortId(port as u16);
+                self.put_out_at(at, port, port, frame);
+            }
+        }
     }
 
     /// Forgets everything, as when it loses its power.
@@ -293,7 +304,8 @@ impl DeviceUnderTest for Composed {
                 Some(departing)
             }
             Err(again) => {
-                self.wakes_at = again.min(self.pipeline.next_done());
+                let hello = self.hello.as_ref().map_or(Instant::FAR_FUTURE, |hello| hello.next);
+                self.wakes_at = again.min(self.pipeline.next_done()).min(hello);
                 None
             }
         }
@@ -311,6 +323,10 @@ impl DeviceUnderTest for Composed {
         self.shown.contains(&counter).then(|| self.truth(port, counter))
     }
 
+    fn counter_name(&self, counter: Counter) -> String {
+        self.counter_names.get(&counter).cloned().unwrap_or_else(|| counter.to_string())
+    }
+
     fn configure(&mut self, setup: &DeviceSetup) -> Option<Result<(), String>> {
         let rules = setup.filters.len() as u64;
         if rules > self.filter_room {
@@ -319,6 +335,38 @@ impl DeviceUnderTest for Composed {
         }
         let rules = setup.filters.iter().map(FilterRule::from).collect();
         self.forwarding.set_filter(rules).then_some(Ok(()))
+    }
+}
+
+/// Frames that a device sends to itself, to see whether its ports work (configuration test protocol,
+/// the loopback of Ethernet version 2).
+#[derive(Clone, Debug)]
+struct Hello {
+    every: Duration,
+    next: Instant,
+    /// One a port.
+    frames: Vec<Frame>,
+}
+
+impl Hello {
+    fn new(every: Duration, addresses: &Addresses) -> Self {
+        let frame = |interface: &Interface| {
+            let (src, dst) = (interface.mac, interface.mac);
+            let header = ethernet::Repr { dst, src, ether_type: EtherType::LOOPBACK };
+            // Skip count 0, function "reply", receipt number 0.
+            Frame::from(header.frame(&[0, 0, 1, 0, 0, 0]))
+        };
+        let frames = addresses.interfaces.iter().map(frame).collect();
+        Hello { every, next: Instant::ZERO + every, frames }
+    }
+
+    /// The frames that are due, and when they are.
+    fn due(&mut self, now: Instant) -> Option<(Instant, Vec<Frame>)> {
+        let at = self.next;
+        (at <= now).then(|| {
+            self.next = at + self.every;
+            (at, self.frames.clone())
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a device does wrong, and what it knows of its own state for it.
 
 use super::description::Misbehaviour;
+use super::description::PORTS_MAX;
 use trial::PortId;
 use units::{Duration, Instant};
 
@@ -14,11 +15,20 @@ pub(crate) struct Health {
     window_start: Instant,
     in_window: u64,
     down_until: Option<Instant>,
+    /// Of each port.
+    flooded_until: Vec<Instant>,
 }
 
 impl Health {
     pub(crate) fn new(plan: Misbehaviour) -> Self {
-        Health { plan, disabled: 0, window_start: Instant::ZERO, in_window: 0, down_until: None }
+        Health {
+            plan,
+            disabled: 0,
+            window_start: Instant::ZERO,
+            in_window: 0,
+            down_until: None,
+            flooded_until: vec![Instant::ZERO; PORTS_MAX],
+        }
     }
 
     /// Whether the device does anything at all.
@@ -74,12 +84,17 @@ impl Health {
         true
     }
 
-    /// Whether a frame of this size is dropped with so many frames waiting.
+    /// Whether a frame of this size is dropped with so many frames waiting. Flooded once, a port
+    /// stays so for `flooded-for` after each frame that comes in.
     #[inline]
-    pub(crate) fn drops(&self, size_bytes: u64, waiting: u64) -> bool {
-        let over = self.plan.flooded_drops_over_bytes;
-        over.is_some_and(|limit| size_bytes > u64::from(limit))
-            && waiting >= self.plan.flooded_at_frames.unwrap_or(1)
+    pub(crate) fn drops(&mut self, now: Instant, port: PortId, size: u64, waiting: u64) -> bool {
+        let Some(limit) = self.plan.flooded_drops_over_bytes else { return false };
+        let until = &mut self.flooded_until[usize::from(port.0)];
+        let is_flooded = waiting >= self.plan.flooded_at_frames.unwrap_or(1) || now < *until;
+        if let Some(span) = self.plan.flooded_for.filter(|_| is_flooded) {
+            *until = now + span.0;
+        }
+        is_flooded && size > u64::from(limit)
     }
 
     /// Whether it does not answer for itself with so many frames waiting.

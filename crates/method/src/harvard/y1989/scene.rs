@@ -1,0 +1,135 @@
+//! What the tests of 1989 share: trials made of more than one stream, and what came of them.
+
+use super::Test1989;
+use super::result::Harvard1989Result;
+use crate::bench::{Bench, Ran, Request};
+use crate::subject::Subject;
+use crate::traffic::{FORWARD, TrialShape};
+use crate::{RunError, TestKind};
+use trial::{
+    Expectation, PortId, Prelude, Role, Schedule, Stream, StreamFrame, StreamId, TesterError, Trial,
+};
+use units::{Duration, FrameRate};
+use wire::template::FrameTemplate;
+
+/// Number of the extra stream of a trial; a second one has the next.
+pub(super) const EXTRA: StreamId = StreamId(50);
+
+/// A trial, or why the port or the device cannot do it.
+pub(super) type Possible = Result<Ran, String>;
+
+/// An empty result of a test.
+pub(super) fn result_of(test: Test1989, subject: &Subject<'_>) -> Harvard1989Result {
+    Harvard1989Result::new(test, subject.conditions(TestKind::Harvard1989(test)))
+}
+
+/// Asks for a trial at a constant load.
+pub(super) fn steady<'a>(
+    test: Test1989,
+    subject: &Subject<'a>,
+    what: &str,
+    rate: FrameRate,
+    duration: Duration,
+) -> Request<'a> {
+    let label = format!("{test}, {}: {what}, {rate:.1} for {duration}", subject.size_in_words());
+    subject.request(TestKind::Harvard1989(test), label, rate, duration)
+}
+
+/// Asks for so many frames at a rate.
+pub(super) fn frames<'a>(
+    test: Test1989,
+    subject: &Subject<'a>,
+    what: &str,
+    rate: FrameRate,
+    count: u64,
+) -> Request<'a> {
+    let request = steady(test, subject, what, rate, rate.departure(count));
+    let segments = vec![trial::Segment::constant(rate, count)];
+    let label = format!("{test}, {}: {what}, {count} frames", subject.size_in_words());
+    let shape = TrialShape { label, schedule: Schedule { segments }, ..request.shape };
+    Request { shape, ..request }
+}
+
+/// Runs a trial that differs from the usual one.
+pub(super) fn run_changed(
+    bench: &mut Bench<'_>,
+    request: Request<'_>,
+    change: &dyn Fn(Trial) -> Result<Trial, RunError>,
+) -> Result<Possible, RunError> {
+    match bench.run_changed(request, change) {
+        Ok(ran) => Ok(Ok(ran)),
+        Err(RunError::Tester(error @ TesterError::Unsupported { .. })) => {
+            Ok(Err(error.to_string()))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A stream beside the test frames: counted, but no part of offered load and loss.
+pub(super) fn beside(
+    id: StreamId,
+    name: &str,
+    from: PortId,
+    expect: Expectation,
+    frames: Vec<StreamFrame>,
+) -> Stream {
+    Stream {
+        id,
+        name: name.into(),
+        role: Role::Modifier,
+        from,
+        expect,
+        frames,
+        fingerprint: None,
+        given_up: vec![],
+        bad_fcs: false,
+    }
+}
+
+/// Ready frames without signature.
+pub(super) fn unsigned(frames: Vec<Vec<u8>>) -> Vec<StreamFrame> {
+    frames.into_iter().map(|bytes| StreamFrame { bytes, form: None }).collect()
+}
+
+/// Puts an extra stream into the load of the first port: after each test frame `weight` of it.
+pub(super) fn mixed_in(mut trial: Trial, stream: Stream, weight: usize) -> Trial {
+    if let Some(load) = trial.loads.first_mut() {
+        load.order = [FORWARD].into_iter().chain(vec![stream.id; weight]).collect();
+    }
+    trial.streams.push(stream);
+    trial
+}
+
+/// Frames told to the device one after the other, so slowly that any device hears them all.
+pub(super) fn told_slowly(port: PortId, frames: Vec<Vec<u8>>) -> Vec<Prelude> {
+    let each = |frame| Prelude { port, frames: vec![frame], wait: Duration::from_ms(5) };
+    frames.into_iter().map(each).collect()
+}
+
+/// Whether the device forwards anything at a very low load.
+pub(super) fn is_alive(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    test: Test1989,
+    what: &str,
+) -> Result<bool, RunError> {
+    let ran = bench.run(frames(test, subject, what, QUIET, QUIET_FRAMES))?;
+    Ok(!ran.result.is_valid() || ran.result.forwarded_frames() > 0)
+}
+
+/// A load that any device carries.
+const QUIET: FrameRate = FrameRate::from_fps(20);
+const QUIET_FRAMES: u64 = 10;
+
+/// One signed frame of a template in the size of the subject's smallest frames.
+pub(super) fn signed(
+    template: &FrameTemplate,
+    subject: &Subject<'_>,
+    trial: &Trial,
+    id: StreamId,
+) -> Result<Vec<StreamFrame>, RunError> {
+    let size = subject.traffic.size().smallest().max(template.min_size());
+    let prepared = template.prepare(size, Some((trial.key, id.0)))?;
+    let frame = |index| StreamFrame { bytes: prepared.frame(index), form: prepared.form() };
+    Ok((0..template.period().max(1)).map(frame).collect())
+}

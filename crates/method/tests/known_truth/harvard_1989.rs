@@ -1,0 +1,288 @@
+//! The tests of 1989 on devices whose tables, counters and misbehaviours are known: each is found,
+//! exactly, and named; and a device that does nothing wrong is not accused of anything.
+
+use crate::bed::{config, size, topology};
+use crate::composed::addresses;
+use method::harvard::y1989::{Harvard1989Result, Misbehaviour, Outcome, Test1989};
+use method::{Event, Forwarding, Method, Suite, SuiteConfig, TestResult};
+use sim::{Composed, Description, SimPort, SimTester};
+use std::collections::BTreeMap;
+use trial::Counted;
+use units::LineRate;
+use wire::error_frame::ErrorKind;
+
+/// A router that carries 5,000 frames a second, 20 of which wait.
+const ROUTER: &str = r#"
+    line-rate = "10M"
+    route = ["ipv4"]
+    counters = ["in-frames", "in-bytes", "out-frames", "out-bytes", "crc-errors",
+                "alignment-errors", "runts", "giants"]
+    delay = "300us"
+    [input]
+    frames = 20
+    [cpu]
+    cost = { per-frame = "200us" }
+"#;
+
+fn suite(tests: &[Test1989], change: impl FnOnce(&mut SuiteConfig)) -> Suite {
+    let mut config = config();
+    config.method = Method::Harvard1989;
+    config.harvard_1989.tests = tests.to_vec();
+    config.harvard_1989.rate_stream_s = 0.5;
+    config.frame_sizes = vec![size(64)];
+    config.trial.settle_s = 0.2;
+    change(&mut config);
+    Suite {
+        program: "test".into(),
+        device: "a simulated router".into(),
+        environment: BTreeMap::new(),
+        config,
+        topology: topology(Forwarding::Routed),
+        self_test: None,
+    }
+}
+
+/// The results of these tests on a router with more of a description.
+fn run_with(
+    more: &str,
+    tests: &[Test1989],
+    change: impl FnOnce(&mut SuiteConfig),
+) -> Vec<Harvard1989Result> {
+    run_on(&format!("{ROUTER}{more}"), tests, change)
+}
+
+/// The results of these tests on this device.
+fn run_on(
+    text: &str,
+    tests: &[Test1989],
+    change: impl FnOnce(&mut SuiteConfig),
+) -> Vec<Harvard1989Result> {
+    let device = Description::from_toml(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let line = SimPort::physical(LineRate::from_mbps(10));
+    let device = Composed::new(&device, &addresses()).expect("a device");
+    let mut tester = SimTester::new(&[line; 2], device);
+    let mut events: Vec<Event> = vec![];
+    let finished = suite(tests, change).run(&mut tester, None, &mut events).expect("a run");
+    assert!(finished.invalid_tests.is_empty(), "{:?}", finished.invalid_tests);
+    let result = |event| match event {
+        Event::TestFinished(result) => match *result {
+            TestResult::Harvard1989(result) => Some(*result),
+            _ => None,
+        },
+        _ => None,
+    };
+    events.into_iter().filter_map(result).collect()
+}
+
+fn run(more: &str, tests: &[Test1989]) -> Vec<Harvard1989Result> {
+    run_with(more, tests, |_| {})
+}
+
+fn one(more: &str, test: Test1989) -> Harvard1989Result {
+    let results = run(more, &[test]);
+    results.into_iter().find(|result| result.test == test).expect("a result")
+}
+
+#[test]
+fn a_router_without_fault_passes_every_test_with_its_numbers() {
+    let results = run_with("", &Test1989::ALL, |config| {
+        config.frame_sizes = vec![size(64), size(512)];
+        config.harvard_1989.table_limit = 64;
+    });
+    for result in &results {
+        assert_eq!(result.misbehaviours, [], "{}: {result:#?}", result.test);
+        let excused = matches!(result.test, Test1989::MixedProtocols);
+        let measured = result.outcome == Outcome::Measured;
+        assert!(measured || excused, "{}: {:?}", result.test, result.outcome);
+    }
+    let by = |test, size: &str| {
+        let found = results.iter().find(|r| r.test == test && r.conditions.frame_size == size);
+        found.unwrap_or_else(|| panic!("no {test} of {size}"))
+    };
+    let figure = |test, size: &str, name: &str| by(test, size).figure(name).unwrap();
+    // 64 bytes in 51.2 us, 512 in 409.6: twice over, 200 us of service and 300 us of delay. The
+    // lines are taken off.
+    assert_eq!(figure(Test1989::Delay, "64", "median"), 500.0);
+    assert_eq!(figure(Test1989::Delay, "512", "spread"), 0.0);
+    // 5,000 frames a second and what 20 places swallow in half a second: at most 40 more.
+    let max = figure(Test1989::MaxRate, "64", "max rate");
+    assert!((4_950.0..=5_045.0).contains(&max), "{max}");
+    let at_line = figure(Test1989::MaxRate, "512", "max rate");
+    assert!((at_line - 10e6 / (532.0 * 8.0)).abs() < 0.1, "the line's {at_line}");
+    let raw = figure(Test1989::RawRate, "64", "raw rate");
+    assert!((5_000.0..5_060.0).contains(&raw), "{raw}");
+    let over = by(Test1989::Overload25, "64");
+    assert!((figure(Test1989::Overload25, "64", "loss") - 19.6).abs() < 1.0, "{over:?}");
+    let routes = by(Test1989::ManyRoutes, "64");
+    assert_eq!(routes.figure("routes taken in"), Some(200.0));
+    for test in [Test1989::RoutingTable, Test1989::ArpCache, Test1989::FilterList] {
+        let figure = &by(test, "64").figures[0];
+        assert_eq!((figure.value, figure.at_least), (Some(64.0), true), "{test}");
+    }
+    let counters = &by(Test1989::Counters, "64").counters;
+    assert!(counters.len() >= 8 && counters.iter().all(|check| check.device == check.tester));
+}
+
+/// At line rate a frame comes every 67.2 us and 200 us later it is served. Of n at most 20 wait and
+/// one is in service, when the nth comes: n - floor((n - 1) 67.2 / 200) - 1 <= 20.
+#[test]
+fn back_to_back_is_what_arithmetic_says() {
+    let waiting = |n: u64| n - (n - 1) * 672 / 2_000 - 1;
+    let longest = (1..).take_while(|n| waiting(*n) <= 20).last().unwrap();
+    let found = one("", Test1989::BackToBack);
+    assert_eq!(found.figure("back to back"), Some(longest as f64));
+    assert_eq!(found.figure("theoretical"), Some((50_000.0f64 / 67.2).ceil()));
+}
+
+#[test]
+fn tables_are_found_exactly() {
+    for entries in [1, 7, 37] {
+        let routes = one(&format!("[routes]\nentries = {entries}"), Test1989::RoutingTable);
+        assert_eq!(routes.figure("routes"), Some(entries as f64));
+        let hosts = one(&format!("[neighbours]\nentries = {entries}"), Test1989::ArpCache);
+        assert_eq!(hosts.figure("hosts"), Some(entries as f64));
+        let filters = one(&format!("[filter]\nroom = {entries}"), Test1989::FilterList);
+        assert_eq!(filters.figure("filters"), Some(entries as f64));
+        assert!(!filters.figures[0].at_least);
+    }
+}
+
+#[test]
+fn filters_cost_what_they_cost() {
+    let costs = "[filter]\nper-frame = \"50us\"\nper-rule = \"25us\"";
+    let result = one(costs, Test1989::Filtering);
+    // 200 + 50 + 25 us: 3,636 a second; with nine rules more 2,000.
+    let rate = |name| result.figure(name).unwrap();
+    assert!((rate("max rate, 1 filters") - 3_636.0).abs() < 60.0, "{result:?}");
+    assert!((rate("max rate, 10 filters") - 2_000.0).abs() < 60.0, "{result:?}");
+}
+
+#[test]
+fn errors_are_seen_to_be_discarded_and_counted() {
+    for (test, counted) in [
+        (Test1989::CrcErrors, Counted::CrcErrors),
+        (Test1989::Runts, Counted::Runts),
+        (Test1989::Giants, Counted::Giants),
+    ] {
+        let result = one("", test);
+        let errors = result.errors.expect("what became of them");
+        assert_eq!((errors.sent, errors.forwarded), (100, 0), "{test}");
+        let (_, what, count) = &errors.counted[0];
+        assert_eq!((*what, *count, errors.counted.len()), (counted, 100, 1), "{test}");
+    }
+}
+
+#[test]
+fn a_device_that_counts_crc_errors_as_alignment_errors_is_named() {
+    let result = one("[misbehaviour]\ncrc-as-alignment = true", Test1989::CrcErrors);
+    let (kind, counted, frames) = (ErrorKind::Crc, Counted::AlignmentErrors, 100);
+    let named = Misbehaviour::MiscountsErrors { kind, counted, frames };
+    assert_eq!(result.misbehaviours, [named]);
+}
+
+#[test]
+fn a_device_without_a_counter_of_runts_is_named() {
+    let text = ROUTER.replace("\"runts\", ", "");
+    let results = run_on(&text, &[Test1989::Runts], |_| {});
+    let kind = ErrorKind::Runt;
+    assert_eq!(results[0].misbehaviours, [Misbehaviour::DoesNotCount { kind }]);
+}
+
+#[test]
+fn a_device_that_disables_its_port_on_runts_is_named() {
+    let result = one("[misbehaviour]\ndisables-port-on-runt = true", Test1989::Runts);
+    assert_eq!(result.misbehaviours, [Misbehaviour::DisablesPort { after: ErrorKind::Runt }]);
+}
+
+#[test]
+fn a_device_that_forwards_frames_with_a_bad_fcs_is_named() {
+    let result = one("[misbehaviour]\nforwards-bad-fcs = true", Test1989::CrcErrors);
+    let named =
+        |wrong: &Misbehaviour| matches!(wrong, Misbehaviour::ForwardsErrors { frames: 100, .. });
+    assert!(result.misbehaviours.iter().any(named), "{result:?}");
+}
+
+#[test]
+fn a_device_that_drops_long_frames_when_flooded_is_named_with_its_limit() {
+    let more = "[misbehaviour]\nflooded-drops-over-bytes = 250\nflooded-at-frames = 4\n\
+                flooded-for = \"20ms\"\n[cpu.protocols.ipv4]\nper-frame = \"900us\"";
+    let results = run_with(more, &[Test1989::Flood, Test1989::FloodedSizes], |config| {
+        config.frame_sizes = [64, 128, 256, 512].map(size).to_vec();
+    });
+    let sizes = results.last().expect("a result");
+    assert_eq!(sizes.misbehaviours, [Misbehaviour::DropsLongWhenFlooded { over_bytes: 250 }]);
+    let stops = |size: &str| {
+        let is =
+            |r: &&Harvard1989Result| r.test == Test1989::Flood && r.conditions.frame_size == size;
+        let flood = results.iter().find(is).expect("a flood");
+        flood.misbehaviours.iter().any(|w| matches!(w, Misbehaviour::StopsUnderLoad { .. }))
+    };
+    assert_eq!(["64", "128", "256", "512"].map(stops), [false, false, true, true]);
+}
+
+#[test]
+fn a_device_that_does_not_answer_under_load_is_named() {
+    let more = "[misbehaviour]\nunreachable-at-frames = 3";
+    let results = run_with(more, &[Test1989::Management], |config| {
+        config.harvard_1989.rate_stream_s = 4.0;
+    });
+    let result = results.last().expect("a result");
+    let answered = |load: &str| result.figure(&format!("answered at {load}")).unwrap();
+    assert_eq!(answered("1 % of the max rate"), 100.0);
+    // The first of 40 requests comes before the queue has filled.
+    assert_eq!(answered("flood"), 2.5);
+    let named = result.misbehaviours.iter().any(|wrong| {
+        matches!(wrong, Misbehaviour::UnreachableUnderLoad { load, answered: 1, asked: 40 } if load == "flood")
+    });
+    assert!(named, "{:?}", result.misbehaviours);
+}
+
+#[test]
+fn a_device_whose_delay_varies_is_named() {
+    let result = one("", Test1989::Delay);
+    assert_eq!(result.misbehaviours, []);
+    let text = ROUTER.replace("[input]", "delay-varies-by = \"100ms\"\nseed = 3\n[input]");
+    let results = run_on(&text, &[Test1989::Delay], |config| {
+        config.harvard_1989.delay_gap_s = 0.2;
+        config.harvard_1989.delay_stream_s = 60.0;
+    });
+    let wrong = &results[0].misbehaviours[0];
+    let Misbehaviour::DelayVaries { by } = wrong else { panic!("{wrong:?}") };
+    assert!((90..=100).contains(&by.as_ns().div_euclid(1_000_000)), "{by}");
+}
+
+#[test]
+fn a_device_that_crashes_under_load_is_named() {
+    let more = "[misbehaviour]\ncrashes-above-fps = 9000";
+    let results = run(more, &[Test1989::Flood]);
+    let result = &results[0];
+    assert_eq!(result.test, Test1989::MaxRate);
+    let dead = |wrong: &Misbehaviour| matches!(wrong, Misbehaviour::DeadAfter { .. });
+    assert!(result.misbehaviours.iter().any(dead), "{result:?}");
+}
+
+#[test]
+fn an_idle_device_is_heard() {
+    let text = format!("hello = \"250ms\"\n{ROUTER}");
+    let results = run_on(&text, &[Test1989::IdleState], |config| {
+        config.harvard_1989.idle_s = 10.0;
+    });
+    assert_eq!(results[0].figure("frames at port 0"), Some(40.0));
+    assert_eq!(results[0].figure("one frame every"), Some(0.25));
+}
+
+/// A host that a device forgets after 30 s is heard of again during a longer trial.
+#[test]
+fn keep_alives_are_repeated_during_a_trial() {
+    let forgets = "[neighbours]\nageing = \"30s\"";
+    let lost = |keep_alives| {
+        let results = run_with(forgets, &[Test1989::Delay], |config| {
+            config.trial.keep_alives = keep_alives;
+            config.harvard_1989.delay_gap_s = 1.0;
+            config.harvard_1989.delay_stream_s = 100.0;
+        });
+        results[0].figure("frames lost").unwrap()
+    };
+    assert_eq!(lost(true), 0.0);
+    assert!(lost(false) > 60.0);
+}
