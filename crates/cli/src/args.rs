@@ -56,6 +56,7 @@ Examples:
   netanvil run --device linux-bridge --frame-limit 50000 --test throughput --accept 'throughput>=49000'
   netanvil run --ports eth1,eth2 --address 198.18.1.2/24,198.19.1.2/24 --gateway 198.18.1.1,198.19.1.1
   netanvil run harvard-1989 --device linux-router --profile quick
+  netanvil run harvard-1990 --sim 1990/ags
   netanvil run --config lab.toml --seed 7 --out results/monday
   netanvil run --config lab.toml --print-config
   netanvil run --resume results/monday
@@ -140,6 +141,13 @@ Examples:
   netanvil netblt reproduce-1987
 ")]
     Netblt(crate::command::netblt::Netblt),
+    /// Repeat the router tests of 1990 (Harvard University) on models of their products
+    #[command(after_help = "\
+Examples:
+  netanvil harvard reproduce-1990
+  netanvil harvard reproduce-1990 --html harvard-1990.html
+")]
+    Harvard(crate::command::harvard::Harvard),
     /// List the devices that can be built or simulated, with their options
     #[command(after_help = "\
 Examples:
@@ -169,8 +177,8 @@ Examples:
 
 #[derive(Args, Debug)]
 pub struct Run {
-    /// Which tests: those of RFC 2544, or the router tests of 1989 at Harvard
-    #[arg(value_name = "SUITE", value_parser = named::<SuiteName>(&["rfc2544", "harvard-1989"]))]
+    /// Which tests: those of RFC 2544, or the router tests of 1989 or 1990 at Harvard
+    #[arg(value_name = "SUITE", value_parser = named::<SuiteName>(&["rfc2544", "harvard-1989", "harvard-1990"]))]
     pub suite: Option<SuiteName>,
     #[command(flatten)]
     pub options: Options,

@@ -7,6 +7,7 @@ pub mod completions;
 pub mod devices;
 pub mod doctor;
 pub mod hammer;
+pub mod harvard;
 pub mod man;
 pub mod netblt;
 pub mod report;

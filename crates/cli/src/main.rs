@@ -13,6 +13,7 @@ mod failure;
 mod hardware;
 mod host;
 mod interrupt;
+mod laboratory;
 mod options;
 mod output;
 mod plan;
@@ -54,6 +55,7 @@ fn run(command: Command) -> Outcome {
         Command::Devices { name } => command::devices::run(name.as_deref()),
         Command::Hammer(arguments) => command::hammer::run(&arguments),
         Command::Anvil(arguments) => command::anvil::run(&arguments),
+        Command::Harvard(arguments) => command::harvard::run(&arguments),
         Command::Netblt(arguments) => command::netblt::run(&arguments),
         Command::Completions(arguments) => command::completions::run(&arguments),
         Command::Man(arguments) => command::man::run(&arguments),

@@ -2,6 +2,7 @@
 
 use crate::args::Run;
 use crate::failure::{Exit, Failure, Outcome};
+use crate::laboratory::Laboratory;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::recorder::Recorder;
@@ -9,8 +10,10 @@ use crate::selftest_cache::Key;
 use crate::setup::{self, Setup, Subject};
 use crate::supervised::Supervised;
 use crate::{host, output, rendering, resume};
+use method::harvard::{Laboratory as _, Suite1990};
 use method::{ResumingTester, RunError, RunFinished, SelfTest, Suite, TestKind, TrialRecord};
 use report::run_folder::{self, RunFolder};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,6 +21,9 @@ use trial::{TesterDescription, TesterError};
 
 /// Name of the effective configuration in a run folder.
 pub const CONFIGURATION: &str = "config.toml";
+
+/// Name and version.
+const PROGRAM: &str = concat!("netanvil ", env!("CARGO_PKG_VERSION"));
 
 /// A run about to begin.
 pub struct Session<'a> {
@@ -54,16 +60,20 @@ impl<'a> Session<'a> {
 
     /// Runs everything, and removes what was built, whatever happens.
     pub fn run(&self, setup: Setup) -> Outcome {
-        let done = self.measure(setup);
-        let (folder, ended) = done?;
-        let report = rendering::render(&folder)?;
+        let (folder, ended) = self.measure(setup)?;
+        self.conclude(&folder, ended)
+    }
+
+    /// Renders a run, and judges it.
+    fn conclude(&self, folder: &Path, ended: Result<RunFinished, RunError>) -> Outcome {
+        let report = rendering::render(folder)?;
         match self.arguments.json {
             true => output::print(&report::json::render(&report))?,
             false => output::print(&report::terminal::render(&report, rendering::style()))?,
         }
         let page = folder.join(run_folder::REPORT_HTML);
         self.say(format!("report: {}", page.display()));
-        self.judge(&report, ended, &folder)
+        self.judge(&report, ended, folder)
     }
 
     /// The run itself; its folder, and how it ended.
@@ -99,11 +109,37 @@ impl<'a> Session<'a> {
         Ok((path, ended))
     }
 
+    /// Runs the suite of 1990, for which the device is set up again and again.
+    pub fn run_1990(&self) -> Outcome {
+        let options = &self.plan.options;
+        let resume = self.arguments.resume.as_deref();
+        let mut laboratory = Laboratory::new(self.subject, options, self.stop)?;
+        let recorded = resume::recorded(resume, &laboratory.describe())?.unwrap_or_default();
+        let folder = self.folder()?;
+        let path = folder.path().to_owned();
+        run_folder::replace(&path, CONFIGURATION, options.to_toml().as_bytes())?;
+        let progress = Progress::new(self.arguments.quiet);
+        let mut recorder = Recorder::new(folder, progress, &recorded);
+        laboratory.recall(recorded);
+        let suite = Suite1990 {
+            program: PROGRAM.into(),
+            device: laboratory.device().into(),
+            environment: laboratory.environment(),
+            config: self.plan.suite.clone(),
+            set_ups: Suite1990::all_set_ups(),
+        };
+        let ended = suite.run(&mut laboratory, &mut recorder);
+        recorder.end_progress();
+        drop(recorder);
+        laboratory.tear_down()?;
+        self.conclude(&path, ended)
+    }
+
     fn suite(&self, setup: &Setup, self_test: Option<SelfTest>) -> Suite {
         let mut config = self.plan.suite.clone();
         config.traffic.filters = setup.filters.clone();
         Suite {
-            program: concat!("netanvil ", env!("CARGO_PKG_VERSION")).into(),
+            program: PROGRAM.into(),
             device: setup.device.clone(),
             environment: setup.environment.clone(),
             config,
@@ -123,14 +159,15 @@ impl<'a> Session<'a> {
         recorder: &mut Recorder,
     ) -> Result<RunFinished, RunError> {
         let of_self_test = |record: &TrialRecord| record.test == TestKind::SelfTest;
-        let (of_tester, of_device): (Vec<_>, Vec<_>) = recorded.into_iter().partition(of_self_test);
+        let (mut of_tester, mut of_device): (VecDeque<_>, VecDeque<_>) =
+            recorded.into_iter().partition(of_self_test);
         let captures = recorder.folder().path().join("captures");
         let captures = self.plan.options.capture.map(|frames| (captures, frames));
         let device = Supervised::new(setup.tester.as_mut(), self.stop.clone(), captures);
-        let mut device = ResumingTester::new(device, of_device);
+        let mut device = ResumingTester::new(device, &mut of_device);
         let Some(looped) = looped else { return suite.run(&mut device, None, recorder) };
         let looped = Supervised::new(looped.tester.as_mut(), self.stop.clone(), None);
-        let mut looped = ResumingTester::new(looped, of_tester);
+        let mut looped = ResumingTester::new(looped, &mut of_tester);
         suite.run(&mut device, Some(&mut looped), recorder)
     }
 

@@ -187,7 +187,8 @@ fn simulate(device: &sim::Description, name: &str, line_rate: Option<BitRate>) -
     })
 }
 
-fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) -> Outcome<Setup> {
+/// A device that is built here.
+pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) -> Outcome<Setup> {
     let testbed = Testbed::build(config)?;
     let names: Vec<String> = testbed.ports().iter().map(|port| port.interface.clone()).collect();
     let ports = testbed.tester().run(|| open(&names, options))??;
@@ -205,7 +206,7 @@ fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) -> O
     environment.extend(built::settings(&testbed));
     Ok(Setup {
         tester: Box::new(LiveTester::new(ports, live).map_err(Failure::new)?),
-        topology: topology::of_testbed(&testbed),
+        topology: topology::of_testbed(&testbed, [0, 1]),
         device: built::in_words(config),
         filters: suite::filters_in_words(config),
         environment,
@@ -265,6 +266,14 @@ fn open(names: &[String], options: &Options) -> Outcome<Vec<OpenPort>> {
 }
 
 impl Setup {
+    /// The test bed, where there is one.
+    pub fn testbed(&self) -> Option<&Testbed> {
+        match &self.ground {
+            Ground::Testbed(testbed) => Some(testbed),
+            Ground::Hardware(_) | Ground::Nothing => None,
+        }
+    }
+
     /// Closes the ports, then removes the device, and says what could not be removed.
     pub fn tear_down(self) -> Outcome<()> {
         let Setup { tester, ground, .. } = self;

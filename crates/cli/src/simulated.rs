@@ -50,13 +50,13 @@ pub fn build(device: &Description, name: &str, line_rate: Option<BitRate>) -> Ou
     })
 }
 
-fn impossible(name: &str, error: &DescriptionError) -> Failure {
+pub fn impossible(name: &str, error: &DescriptionError) -> Failure {
     Failure::new(format!("{name}: {}", error.what)).help(&error.remedy)
 }
 
 /// The test bed's plan; hosts stand in for the routers behind which more networks lie, since it is
 /// they that make themselves known to the device.
-fn addresses(ports: usize) -> Addresses {
+pub fn addresses(ports: usize) -> Addresses {
     let mut plan = Addresses::plan(ports);
     for (port, interface) in plan.interfaces.iter_mut().enumerate() {
         let addresses = PortAddresses::of_port(port);

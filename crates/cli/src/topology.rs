@@ -9,8 +9,8 @@ use testbed::{DeviceKind, TestPort, Testbed, destination_networks};
 use trial::PortId;
 use wire::ethernet::MacAddr;
 
-/// The first two ports of a test bed.
-pub fn of_testbed(testbed: &Testbed) -> Topology {
+/// These two ports of a test bed, or the first two.
+pub fn of_testbed(testbed: &Testbed, [from, to]: [usize; 2]) -> Topology {
     let config = testbed.config();
     let forwarding = match config.device {
         DeviceKind::LinuxRouter => Forwarding::Routed,
@@ -20,7 +20,7 @@ pub fn of_testbed(testbed: &Testbed) -> Topology {
     let networks = config.destination_networks;
     let attach = |port: &TestPort| attachment(port, config.ports, networks);
     let ports = testbed.ports();
-    Topology { forwarding, ports: [attach(&ports[0]), attach(&ports[1])] }
+    Topology { forwarding, ports: [attach(&ports[from]), attach(&ports[to])] }
 }
 
 fn attachment(port: &TestPort, ports: usize, networks: bool) -> Attachment {
@@ -59,6 +59,11 @@ fn v6(address: IpAddr) -> Option<std::net::Ipv6Addr> {
 
 /// The first two of so many simulated ports, by the test bed's plan.
 pub fn of_simulation(ports: usize, forwarding: Forwarding) -> Topology {
+    between_simulated(ports, forwarding, [0, 1])
+}
+
+/// Two of so many simulated ports.
+pub fn between_simulated(ports: usize, forwarding: Forwarding, [from, to]: [usize; 2]) -> Topology {
     let attach = |port: usize| {
         let addresses = testbed::PortAddresses::of_port(port);
         let networks = |ipv6| destination_networks(port, ports, ipv6);
@@ -75,7 +80,7 @@ pub fn of_simulation(ports: usize, forwarding: Forwarding) -> Topology {
             legacy: LegacyAddresses::plan(PortId(port as u16)),
         }
     };
-    Topology { forwarding, ports: [attach(0), attach(1)] }
+    Topology { forwarding, ports: [attach(from), attach(to)] }
 }
 
 /// Interfaces with the user's addresses. Two gateways make a router, whose hardware addresses are

@@ -7,17 +7,17 @@ use trial::{DeviceSetup, Tester, TesterDescription, TesterError, Trial, TrialRes
 use units::Duration;
 
 /// Wraps a tester; see the module.
-pub struct ResumingTester<T> {
+pub struct ResumingTester<'r, T> {
     tester: T,
-    recorded: VecDeque<TrialRecord>,
+    recorded: &'r mut VecDeque<TrialRecord>,
     replayed: u64,
     discarded: u64,
 }
 
-impl<T: Tester> ResumingTester<T> {
-    /// `recorded` in the order in which the trials were run on this tester.
-    pub fn new(tester: T, recorded: impl IntoIterator<Item = TrialRecord>) -> Self {
-        let recorded = recorded.into_iter().collect();
+impl<'r, T: Tester> ResumingTester<'r, T> {
+    /// `recorded` in the order in which the trials were run; what is left of them when this tester
+    /// is done with is for the next one.
+    pub fn new(tester: T, recorded: &'r mut VecDeque<TrialRecord>) -> Self {
         ResumingTester { tester, recorded, replayed: 0, discarded: 0 }
     }
     /// Trials answered from the record so far.
@@ -43,7 +43,7 @@ impl<T: Tester> ResumingTester<T> {
     }
 }
 
-impl<T: Tester> Tester for ResumingTester<T> {
+impl<T: Tester> Tester for ResumingTester<'_, T> {
     fn describe(&self) -> &TesterDescription {
         self.tester.describe()
     }

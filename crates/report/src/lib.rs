@@ -17,6 +17,7 @@ pub mod json;
 mod model;
 pub mod number;
 pub mod quantity;
+pub mod reproduction;
 pub mod run_folder;
 mod statistics;
 pub mod tables;

@@ -2,7 +2,7 @@
 
 use crate::args::Run;
 use crate::failure::{Exit, Outcome};
-use crate::options::Options;
+use crate::options::{Options, SuiteName};
 use crate::plan::Plan;
 use crate::session::Session;
 use crate::{interrupt, output, setup};
@@ -18,6 +18,9 @@ pub fn run(arguments: &Run) -> Outcome {
     // Before any thread: a process with threads may not enter a user namespace.
     subject.acquire_rights()?;
     let stop = interrupt::watch()?;
+    if plan.options.suite == Some(SuiteName::Harvard1990) {
+        return Session::new(&plan, &subject, arguments, &stop).run_1990();
+    }
     let setup = setup::prepare(&subject, &plan.options, arguments.yes, &stop)?;
     Session::new(&plan, &subject, arguments, &stop).run(setup)
 }

@@ -103,32 +103,40 @@ pub struct SetUp {
 
 impl SetUp {
     /// The ports of each stream, source first, on a device with so many ports and so many of them
-    /// on a card.
+    /// on an interface card; `None` where it has no cards.
     ///
     /// # Errors
     /// In words, why the device has no such ports.
-    pub fn ports(&self, ports: usize, ports_a_card: usize) -> Result<Vec<(u16, u16)>, String> {
-        let pairs: &[(usize, usize)] = match (self.path, self.streams) {
-            (Path::Within, 1) if ports_a_card >= 2 => &[(0, 1)],
-            (Path::Within, 2) if ports_a_card >= 2 => &[(0, 1), (ports_a_card, ports_a_card + 1)],
-            (Path::Within, _) => return Err("an interface card has one port".into()),
-            (Path::Between, 1) => &[(0, ports_a_card)],
-            (Path::Between, _) if ports_a_card >= 2 => &[(0, ports_a_card), (1, ports_a_card + 1)],
+    pub fn ports(
+        &self,
+        ports: usize,
+        ports_a_card: Option<usize>,
+    ) -> Result<Vec<(u16, u16)>, String> {
+        let card = ports_a_card.unwrap_or(2);
+        let pairs = match (self.path, self.streams) {
+            (Path::Between, _) if ports_a_card.is_none() => {
+                return Err("it has no interface cards".into());
+            }
+            (Path::Within, _) if card < 2 => return Err("an interface card has one port".into()),
+            (Path::Within, 1) => vec![(0, 1)],
+            (Path::Within, _) => vec![(0, 1), (card, card + 1)],
+            (Path::Between, 1) => vec![(0, card)],
             // Cards of one port: the second stream has cards of its own.
-            (Path::Between, _) => &[(0, 1), (2, 3)],
+            (Path::Between, _) if card < 2 => vec![(0, 1), (2, 3)],
+            (Path::Between, _) => vec![(0, card), (1, card + 1)],
         };
         let last = pairs.iter().map(|(from, to)| *from.max(to)).max().unwrap_or(0);
-        if last >= ports {
-            return Err(format!("it has {ports} ports, {ports_a_card} on an interface card"));
+        match last < ports {
+            true => Ok(pairs.iter().map(|(from, to)| (*from as u16, *to as u16)).collect()),
+            false => Err(format!("it takes {} ports, there are {ports}", last + 1)),
         }
-        Ok(pairs.iter().map(|(from, to)| (*from as u16, *to as u16)).collect())
     }
 }
 
 /// A device set up, with the tester in front of it.
 pub struct Ready<'a> {
     /// Runs the trials.
-    pub tester: &'a mut dyn Tester,
+    pub tester: Box<dyn Tester + 'a>,
     /// Who has which address: one for each stream, from the first port to the second.
     pub streams: Vec<Topology>,
     /// The filters in words, for the conditions; empty for none.
@@ -167,13 +175,15 @@ mod tests {
             let filters = Filters::None;
             SetUp { mode: Mode::Ip, path, filters, streams }.ports(ports, ports_a_card).ok()
         };
-        assert_eq!(ports(Path::Within, 1, 4, 2), Some(vec![(0, 1)]));
-        assert_eq!(ports(Path::Within, 2, 4, 2), Some(vec![(0, 1), (2, 3)]));
-        assert_eq!(ports(Path::Between, 1, 4, 2), Some(vec![(0, 2)]));
-        assert_eq!(ports(Path::Between, 2, 4, 2), Some(vec![(0, 2), (1, 3)]));
-        assert_eq!(ports(Path::Between, 1, 2, 2), None, "one card only");
-        assert_eq!(ports(Path::Within, 1, 4, 1), None);
-        assert_eq!(ports(Path::Between, 2, 4, 1), Some(vec![(0, 1), (2, 3)]));
-        assert_eq!(ports(Path::Within, 2, 2, 2), None);
+        assert_eq!(ports(Path::Within, 1, 4, Some(2)), Some(vec![(0, 1)]));
+        assert_eq!(ports(Path::Within, 2, 4, Some(2)), Some(vec![(0, 1), (2, 3)]));
+        assert_eq!(ports(Path::Between, 1, 4, Some(2)), Some(vec![(0, 2)]));
+        assert_eq!(ports(Path::Between, 2, 4, Some(2)), Some(vec![(0, 2), (1, 3)]));
+        assert_eq!(ports(Path::Between, 1, 2, Some(2)), None, "one card only");
+        assert_eq!(ports(Path::Within, 1, 4, Some(1)), None);
+        assert_eq!(ports(Path::Between, 2, 4, Some(1)), Some(vec![(0, 1), (2, 3)]));
+        assert_eq!(ports(Path::Within, 2, 2, None), None);
+        assert_eq!(ports(Path::Within, 2, 4, None), Some(vec![(0, 1), (2, 3)]));
+        assert_eq!(ports(Path::Between, 1, 4, None), None);
     }
 }

@@ -25,10 +25,8 @@ pub struct Suite1990 {
     pub environment: BTreeMap<String, String>,
     /// What to do; of its tests those of this suite.
     pub config: SuiteConfig,
-    /// Which protocols.
-    pub modes: Vec<Mode>,
-    /// Between which ports.
-    pub paths: Vec<Path>,
+    /// Every way in which the device is set up, in order.
+    pub set_ups: Vec<SetUp>,
 }
 
 impl Suite1990 {
@@ -48,21 +46,18 @@ impl Suite1990 {
         Self::FRAME_SIZES_BYTES.map(FrameSize::from_bytes).map(SizePattern::Fixed).to_vec()
     }
 
-    /// Every way in which the device is set up, in the order of the tables.
-    pub fn set_ups(&self) -> Vec<SetUp> {
-        let mut all = vec![];
-        for &path in &self.paths {
-            for &mode in &self.modes {
-                let filters = if mode == Mode::Ip { &Filters::ALL[..] } else { &Filters::ALL[..1] };
-                let set_up =
-                    |filters: &Filters| SetUp { mode, path, filters: *filters, streams: 1 };
-                all.extend(filters.iter().map(set_up));
-            }
-            if self.modes.contains(&Mode::Ip) {
-                all.push(SetUp { mode: Mode::Ip, path, filters: Filters::None, streams: 2 });
-            }
-        }
-        all
+    /// Every way in which a device may be set up, in the order of the tables.
+    pub fn all_set_ups() -> Vec<SetUp> {
+        Path::ALL.into_iter().flat_map(Self::set_ups_of).collect()
+    }
+
+    fn set_ups_of(path: Path) -> Vec<SetUp> {
+        let one = |mode, filters| SetUp { mode, path, filters, streams: 1 };
+        let ip = Filters::ALL.map(|filters| one(Mode::Ip, filters));
+        let others = Mode::ALL.into_iter().filter(|mode| *mode != Mode::Ip);
+        let others = others.map(|mode| one(mode, Filters::None));
+        let dual = SetUp { streams: 2, ..one(Mode::Ip, Filters::None) };
+        ip.into_iter().chain(others).chain([dual]).collect()
     }
 
     /// Runs everything. What the device cannot do is told as a warning.
@@ -98,7 +93,7 @@ impl Suite1990 {
             let tests = self.tests(set_up).into_iter();
             tests.map(|test| estimate::of(&self.config, test, ceiling) * sizes).sum()
         };
-        self.set_ups().iter().map(share).collect()
+        self.set_ups.iter().map(share).collect()
     }
 }
 
@@ -119,7 +114,7 @@ impl Run<'_> {
     ) -> Result<(), RunError> {
         self.suite.config.check()?;
         sink.emit(&self.started(laboratory))?;
-        for set_up in self.suite.set_ups() {
+        for set_up in self.suite.set_ups.clone() {
             let share = self.todo.remove(0);
             if self.suite.tests(&set_up).is_empty() {
                 continue;
@@ -154,7 +149,7 @@ impl Run<'_> {
         &mut self,
         set_up: &SetUp,
         share: Duration,
-        ready: Ready<'_>,
+        mut ready: Ready<'_>,
         sink: &mut dyn EventSink,
     ) -> Result<(), RunError> {
         let mut config = self.suite.config.clone();
@@ -163,7 +158,7 @@ impl Run<'_> {
         let description = ready.tester.describe().clone();
         let retries = config.trial.invalid_retries;
         let mut bench =
-            Bench::new(ready.tester, sink, retries, config.seed).counting_from(self.counted);
+            Bench::new(&mut *ready.tester, sink, retries, config.seed).counting_from(self.counted);
         bench.clock.test = share;
         bench.clock.later = self.todo.iter().copied().sum();
         let first = ready.streams.first();

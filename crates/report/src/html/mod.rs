@@ -5,8 +5,11 @@ mod axis;
 mod chart;
 mod ink;
 mod plots;
+mod reproduction;
 mod sections;
 mod sources;
+
+pub use reproduction::reproduction;
 
 use crate::model::Report;
 use maud::{DOCTYPE, PreEscaped, html};

@@ -7,6 +7,7 @@ use crate::Duplex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
+use units::Duration;
 use units::text::{BitRate, Share, Span};
 
 /// Ports at most.
@@ -189,9 +190,32 @@ pub struct Cost {
     pub per_frame: Span,
     /// And for each byte, FCS included.
     pub per_byte: Span,
+    /// Only so many of its first bytes count for `per-byte`: what is copied of a longer frame. All
+    /// where left out.
+    pub first_bytes: Option<u32>,
+    /// And for each buffer after the first, where a frame is kept in buffers of `buffer-bytes`.
+    pub per_buffer: Span,
+    /// See `per-buffer`.
+    pub buffer_bytes: Option<u32>,
     /// At once when it comes, before all other work, and even if it is then dropped for want of
     /// room.
     pub receive: Span,
+    /// The same for each byte.
+    pub receive_per_byte: Span,
+}
+
+impl Cost {
+    /// What a frame of this size takes once it is its turn.
+    pub(crate) fn service(&self, size_bytes: u64) -> Duration {
+        let counted = self.first_bytes.map_or(size_bytes, |first| size_bytes.min(first.into()));
+        let buffers = self.buffer_bytes.map_or(1, |bytes| size_bytes.div_ceil(bytes.into()));
+        self.per_frame.0 + self.per_byte.0 * counted + self.per_buffer.0 * (buffers.max(1) - 1)
+    }
+
+    /// What it takes as it comes.
+    pub(crate) fn reception(&self, size_bytes: u64) -> Duration {
+        self.receive.0 + self.receive_per_byte.0 * size_bytes
+    }
 }
 
 /// A processor's pauses.
@@ -235,14 +259,14 @@ pub struct Cpu {
     pub servers: Servers,
 }
 
-/// How many central processors there are.
+/// How many processors there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Servers {
-    /// One for all ports.
+    /// One for all ports (of a card, where it is a card's).
     #[default]
     Shared,
-    /// One for each port that frames come from.
+    /// One for each port: that frames come from, or on a card also where they leave.
     PerPort,
 }
 
@@ -254,6 +278,8 @@ pub struct Card {
     pub ports: usize,
     /// Whether frames between ports of one card pass neither bus nor central processor.
     pub local: bool,
+    /// One processor a card, or one for each of its ports.
+    pub servers: Servers,
     /// What a frame costs that comes in.
     pub input: Cost,
     /// Of a protocol, where it is another.
@@ -271,6 +297,7 @@ impl Default for Card {
         Card {
             ports: 1,
             local: false,
+            servers: Servers::Shared,
             input: Cost::default(),
             protocols: BTreeMap::new(),
             output: Cost::default(),
@@ -306,6 +333,11 @@ pub struct Filter {
     pub per_frame: Span,
     /// And each rule that is looked at.
     pub per_rule: Span,
+    /// What having any rules costs beside that, at once when a frame comes to who looks at them,
+    /// and even if it is then dropped for want of room.
+    pub receive: Span,
+    /// What having any rules costs the card where a frame leaves, beside that.
+    pub output: Span,
 }
 
 /// A bridge's table.
@@ -449,6 +481,22 @@ impl Description {
         check::check(self)
     }
 
+    /// Every cost of every processor.
+    fn costs(&self) -> Vec<Cost> {
+        let mut costs = vec![];
+        if let Some(card) = &self.card {
+            costs.extend([card.input, card.output]);
+            costs.extend(card.protocols.values());
+        }
+        if let Some(bus) = &self.bus {
+            costs.extend(bus.protocols.values().chain([&bus.cost]));
+        }
+        if let Some(cpu) = &self.cpu {
+            costs.extend(cpu.protocols.values().chain([&cpu.cost]));
+        }
+        costs
+    }
+
     /// Whether frames are looked at, or ports just joined in pairs.
     pub(crate) fn joins_pairs(&self) -> bool {
         self.route.is_empty() && !self.bridge
@@ -457,7 +505,6 @@ impl Description {
 
 mod check {
     use super::*;
-    use units::Duration;
 
     type Checked = Result<(), DescriptionError>;
 
@@ -512,7 +559,9 @@ mod check {
             [
                 (of("per-frame"), cost.per_frame, 1_000),
                 (of("per-byte"), cost.per_byte, 1),
+                (of("per-buffer"), cost.per_buffer, 1),
                 (of("receive"), cost.receive, 1_000),
+                (of("receive-per-byte"), cost.receive_per_byte, 1),
             ]
         };
         let mut times = vec![
@@ -521,6 +570,8 @@ mod check {
             ("delay-varies-by".into(), device.delay_varies_by, 1_000),
             ("filter.per-frame".into(), device.filter.per_frame, 1_000),
             ("filter.per-rule".into(), device.filter.per_rule, 1),
+            ("filter.receive".into(), device.filter.receive, 1_000),
+            ("filter.output".into(), device.filter.output, 1_000),
             ("tester.min-gap".into(), device.tester.min_gap, 1_000),
             (
                 "tester.second-min-gap".into(),
@@ -541,6 +592,11 @@ mod check {
             times.extend(costs("cpu.cost", &cpu.cost));
             times.extend(cpu.protocols.values().flat_map(|cost| costs("cpu.protocols", cost)));
         }
+        let all = device.costs();
+        at_least_one(
+            "buffer-bytes",
+            all.iter().filter_map(|c| c.buffer_bytes).min().map(u64::from),
+        )?;
         match times.into_iter().find(|(_, time, most)| time.0 > Duration::from_secs(*most)) {
             Some((key, time, most)) => wrong(&key, time, &format!("write {most}s or less")),
             None => Ok(()),

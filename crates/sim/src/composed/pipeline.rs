@@ -1,7 +1,9 @@
 //! The processors that a frame passes: its card, the bus, the middle, the card where it leaves.
 
 use super::buffer::Room;
-use super::description::{Cost, Description, Filter, FilterBy, Pauses, Protocol, Queue, Servers};
+use super::description::{
+    Card, Cost, Description, Filter, FilterBy, Pauses, Protocol, Queue, Servers,
+};
 use super::server::{Server, Stall, Work};
 use crate::Frame;
 use std::collections::BTreeMap;
@@ -51,14 +53,24 @@ pub(crate) struct Pipeline {
     card: Option<Cards>,
     bus: Option<Costs>,
     cpu: Option<(Costs, Servers)>,
-    filter: (Duration, Duration),
+    filter: FilterCost,
     filter_by: FilterBy,
     first: Step,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FilterCost {
+    per_frame: Duration,
+    per_rule: Duration,
+    receive: Duration,
+    output: Duration,
 }
 
 #[derive(Clone, Debug)]
 struct Cards {
     ports_each: usize,
+    ports_a_server: usize,
+    /// Processors on all cards.
     count: usize,
     local: bool,
     input: Costs,
@@ -83,7 +95,7 @@ impl Pipeline {
             let mut queues = rooms(Step::CardIn, Queue::default());
             queues.extend(vec![room_of(card.queue); ports]);
             let server = Server::new(&queues, card.stall.map(stall_of));
-            servers.resize(ports.div_ceil(card.ports.max(1)), server);
+            servers.resize(ports.div_ceil(ports_a_server(card)), server);
         }
         if let Some(bus) = &device.bus {
             servers.push(Server::new(&rooms(Step::Bus, bus.queue), bus.stall.map(stall_of)));
@@ -93,20 +105,27 @@ impl Pipeline {
             let count = if cpu.servers == Servers::Shared { 1 } else { ports };
             servers.resize(servers.len() + count, server);
         }
-        let Filter { per_frame, per_rule, by: filter_by, .. } = device.filter;
+        let Filter { per_frame, per_rule, receive, output, by: filter_by, .. } = device.filter;
+        let filter = FilterCost {
+            per_frame: per_frame.0,
+            per_rule: per_rule.0,
+            receive: receive.0,
+            output: output.0,
+        };
         Pipeline {
             servers,
             ports,
             card: device.card.as_ref().map(|card| Cards {
                 ports_each: card.ports.max(1),
-                count: ports.div_ceil(card.ports.max(1)),
+                ports_a_server: ports_a_server(card),
+                count: ports.div_ceil(ports_a_server(card)),
                 local: card.local,
                 input: Costs::new(card.input, &card.protocols),
                 output: Costs::new(card.output, &BTreeMap::new()),
             }),
             bus: device.bus.as_ref().map(|bus| Costs::new(bus.cost, &bus.protocols)),
             cpu: device.cpu.as_ref().map(|cpu| (Costs::new(cpu.cost, &cpu.protocols), cpu.servers)),
-            filter: (per_frame.0, per_rule.0),
+            filter,
             filter_by,
             first,
         }
@@ -138,8 +157,9 @@ impl Pipeline {
         if self.servers[index].has_room(queue, size_bytes) {
             return (true, waiting);
         }
-        let receive =
-            self.costs_of(self.first).map_or(Duration::ZERO, |c| c.of(protocol).receive.0);
+        let receive = self
+            .costs_of(self.first)
+            .map_or(Duration::ZERO, |c| c.of(protocol).reception(size_bytes));
         self.servers[index].interrupt(now, receive);
         (false, waiting)
     }
@@ -196,11 +216,15 @@ impl Pipeline {
         };
         let cost = self.costs_of(step)?.of(job.protocol);
         let size_bytes = u64::from(job.frame.size().bytes());
-        let mut service = cost.per_frame.0 + cost.per_byte.0 * size_bytes;
+        let (mut service, mut receive) = (cost.service(size_bytes), cost.reception(size_bytes));
         if job.rules > 0 && step == self.filtering_step(job) {
-            service += self.filter.0 + self.filter.1 * job.rules;
+            service += self.filter.per_frame + self.filter.per_rule * job.rules;
+            receive += self.filter.receive;
         }
-        Some((server, Work { service, receive: cost.receive.0, size_bytes, queue }))
+        if job.rules > 0 && step == Step::CardOut {
+            service += self.filter.output;
+        }
+        Some((server, Work { service, receive, size_bytes, queue }))
     }
 
     fn filtering_step(&self, job: &Job) -> Step {
@@ -223,13 +247,13 @@ impl Pipeline {
     /// Whether a frame's card deals with it alone.
     fn is_local(&self, job: &Job) -> bool {
         let Some(card) = self.card.as_ref().filter(|card| card.local) else { return false };
-        let first = self.card_of(job.from) * card.ports_each;
+        let first = usize::from(job.from.0) / card.ports_each * card.ports_each;
         let ports = (u64::MAX >> (64 - card.ports_each.min(64))) << first;
         job.to != 0 && job.to & !ports == 0
     }
 
     fn card_of(&self, port: PortId) -> usize {
-        self.card.as_ref().map_or(0, |card| usize::from(port.0) / card.ports_each)
+        self.card.as_ref().map_or(0, |card| usize::from(port.0) / card.ports_a_server)
     }
     fn bus_index(&self) -> usize {
         self.card.as_ref().map_or(0, |card| card.count)
@@ -270,6 +294,10 @@ impl Costs {
     fn of(&self, protocol: Protocol) -> &Cost {
         &self.0[protocol as usize]
     }
+}
+
+fn ports_a_server(card: &Card) -> usize {
+    if card.servers == Servers::PerPort { 1 } else { card.ports.max(1) }
 }
 
 pub(crate) fn room_of(queue: Queue) -> Room {

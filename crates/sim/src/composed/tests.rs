@@ -325,6 +325,25 @@ fn a_frame_takes_the_time_of_the_processors_it_passes() {
     }
 }
 
+/// Of 512 bytes the first 100 are copied (0.1 us each), in buffers of 128 (three more than one, 2 us
+/// each); its reception takes 1 us + 512 x 0.01 us: 10 + 10 + 6 + 6.12 us. A filter list adds 5 us
+/// there as it comes, and 7 us where it leaves.
+#[test]
+fn bytes_may_be_counted_in_buffers_or_only_the_first_of_them() {
+    let toml = "route = [\"ipv4\"]\n[card]\n[cpu]\ncost = { per-frame = \"10us\", \
+        per-byte = \"0.1us\", first-bytes = 100, per-buffer = \"2us\", buffer-bytes = 128, \
+        receive = \"1us\", receive-per-byte = \"10ns\" }\n\
+        [filter]\nreceive = \"5us\"\noutput = \"7us\"\n";
+    let rule = "[[filter.rules]]\nfrom = \"198.18.1.2\"\nto = \"198.19.1.2\"\n";
+    for (rules, ns) in [("", 32_120), (rule, 44_120)] {
+        let mut bench = Bench::new(&(toml.to_owned() + rules));
+        learn(&mut bench);
+        bench.now = at_us(1_000_000);
+        let routed = bench.send(IN, udp(512, 9));
+        assert_eq!(routed[0].0, at_us(1_000_000) + Duration::from_ns(ns), "{rules}");
+    }
+}
+
 #[test]
 fn filters_drop_what_no_rule_permits() {
     let mut bench = Bench::new(

@@ -1,0 +1,53 @@
+//! `netanvil harvard`: the published router tests of 1989 and 1990 repeated in virtual time.
+
+mod published;
+mod reproduce_1990;
+
+use crate::failure::Outcome;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+pub struct Harvard {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Run the whole suite of 1990 on models of its products, and lay the tables side by side
+    #[command(
+        name = "reproduce-1990",
+        after_help = "\
+Examples:
+  netanvil harvard reproduce-1990
+  netanvil harvard reproduce-1990 --html harvard-1990.html
+  netanvil harvard reproduce-1990 --product 1990/p4200
+
+Exit code 1 unless half of the figures are within 1 % and 95 % of them within 5 %.
+"
+    )]
+    Reproduce1990(Reproduce1990),
+}
+
+#[derive(Args, Debug)]
+pub struct Reproduce1990 {
+    /// Write a page with graphs
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Only this product
+    #[arg(long, value_name = "NAME")]
+    pub product: Option<String>,
+    /// Length of a stream, instead of 20 s (max rate) and 30 s (raw rate)
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<crate::options::Span>,
+    /// No progress on standard error
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+pub fn run(harvard: &Harvard) -> Outcome {
+    match &harvard.command {
+        Command::Reproduce1990(arguments) => reproduce_1990::run(arguments),
+    }
+}

@@ -1,0 +1,185 @@
+//! The published tables of 1990, and the models of their products.
+
+use crate::failure::{Failure, Outcome};
+use method::harvard::{Filters, Mode, Path, SetUp};
+use report::harvard::{RateCell, RateRow, RateTable};
+use serde::Deserialize;
+
+const TABLES: &str = include_str!("../../../../../data/harvard-1990.csv");
+const REMARKS: &str = include_str!("../../../../../data/harvard-1990-remarks.csv");
+
+/// Each product as published, and the name of its model.
+const MODELS: [(&str, &str); 9] = [
+    ("3com NETBuilder", "1990/netbuilder"),
+    ("BBN T20", "1990/t20"),
+    ("cisco AGS+", "1990/ags"),
+    ("Network Systems Corporation EN640-8", "1990/en640"),
+    ("Novell NetWare 386", "1990/netware-386"),
+    ("Proteon P4200", "1990/p4200"),
+    ("Proteon rig", "1990/proteon-rig"),
+    ("Timeplex TIME/LAN 100", "1990/time-lan-100"),
+    ("Wellfleet Link Node", "1990/link-node"),
+];
+
+/// A published table.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// The product.
+    pub device: String,
+    /// The name of its model.
+    pub model: &'static str,
+    /// What was tested.
+    mode: Mode,
+    path: Path,
+    is_dual: bool,
+    /// The figures.
+    pub table: RateTable,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    device: String,
+    mode: String,
+    path: String,
+    frame_size_bytes: String,
+    column: String,
+    /// Empty where the original has a `U`.
+    frames_per_second: Option<f64>,
+}
+
+/// Why figures cannot be explained by the model.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Remark {
+    /// The product.
+    device: String,
+    /// Beginning of the table's heading; empty for every table.
+    heading: String,
+    /// Columns, separated by spaces; empty for every column.
+    columns: String,
+    /// Frame sizes, separated by spaces; empty for every size.
+    sizes: String,
+    /// The reason, in words.
+    pub reason: String,
+}
+
+/// All tables, in the order of the original.
+pub fn tables() -> Outcome<Vec<Published>> {
+    let mut tables: Vec<Published> = vec![];
+    let mut reader = csv::Reader::from_reader(TABLES.as_bytes());
+    for line in reader.deserialize() {
+        let line: Line = line.map_err(Failure::new)?;
+        let (mode, is_dual) = mode_of(&line.mode)?;
+        let path = if line.path == "within" { Path::Within } else { Path::Between };
+        let begins = !tables.last().is_some_and(|last| {
+            (&last.device, last.mode, last.is_dual, last.path)
+                == (&line.device, mode, is_dual, path)
+        });
+        if begins {
+            let heading = format!("{} - {path}", line.mode);
+            let model = MODELS.iter().find(|(device, _)| *device == line.device);
+            let (_, model) = model
+                .ok_or_else(|| Failure::new(format!("there is no model of the {}", line.device)))?;
+            let table = RateTable { heading, columns: vec![], rows: vec![] };
+            let device = line.device.clone();
+            tables.push(Published { device, model, mode, path, is_dual, table });
+        }
+        if let Some(last) = tables.last_mut() {
+            put(&mut last.table, line);
+        }
+    }
+    Ok(tables)
+}
+
+/// Reasons for what the models do not explain.
+pub fn remarks() -> Outcome<Vec<Remark>> {
+    let mut reader = csv::Reader::from_reader(REMARKS.as_bytes());
+    reader.deserialize().map(|remark| remark.map_err(Failure::new)).collect()
+}
+
+fn mode_of(name: &str) -> Outcome<(Mode, bool)> {
+    let mode = Mode::ALL.into_iter().find(|mode| mode.name() == name);
+    match mode {
+        Some(mode) => Ok((mode, false)),
+        None if name == "Dual IP Streams" => Ok((Mode::Ip, true)),
+        None => Err(Failure::new(format!("no such table: {name}"))),
+    }
+}
+
+/// Lines come row by row.
+fn put(table: &mut RateTable, line: Line) {
+    if !table.columns.contains(&line.column) {
+        table.columns.push(line.column);
+    }
+    let cell = line.frames_per_second.map_or(RateCell::Missing, RateCell::Fps);
+    match table.rows.last_mut() {
+        Some(row) if row.frame_size == line.frame_size_bytes => row.cells.push(cell),
+        _ => table.rows.push(RateRow { frame_size: line.frame_size_bytes, cells: vec![cell] }),
+    }
+}
+
+impl Published {
+    /// How the device has to be set up for the columns of the table.
+    pub fn set_ups(&self) -> Vec<SetUp> {
+        let (mode, path) = (self.mode, self.path);
+        let filters = Filters::ALL.into_iter().filter(|filters| match filters {
+            Filters::None => true,
+            Filters::One => self.has("1f_max"),
+            Filters::Ten => self.has("10f_max"),
+        });
+        let streams = if self.is_dual { 2 } else { 1 };
+        filters.map(|filters| SetUp { mode, path, filters, streams }).collect()
+    }
+
+    fn has(&self, column: &str) -> bool {
+        self.table.columns.iter().any(|known| known == column)
+    }
+}
+
+impl Remark {
+    /// Whether it is about this figure.
+    pub fn is_about(&self, device: &str, heading: &str, column: &str, size: &str) -> bool {
+        let names = |list: &str, name: &str| list.is_empty() || list.split(' ').any(|n| n == name);
+        self.device == device
+            && heading.starts_with(&self.heading)
+            && names(&self.columns, column)
+            && names(&self.sizes, size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_43_tables_with_their_1242_cells() {
+        let tables = tables().unwrap();
+        assert_eq!(tables.len(), 43);
+        let cells = |table: &Published| -> usize {
+            table.table.rows.iter().map(|row| row.cells.len()).sum()
+        };
+        assert_eq!(tables.iter().map(cells).sum::<usize>(), 1_242);
+        let whole = |table: &Published| {
+            table.table.rows.iter().all(|row| row.cells.len() == table.table.columns.len())
+        };
+        assert!(tables.iter().all(whole));
+        assert_eq!(tables[2].table.cell("256", "10f_max").print(), "2231");
+        assert_eq!((tables[2].set_ups().len(), tables[8].set_ups()[0].streams), (3, 2));
+    }
+
+    #[test]
+    fn remarks_are_about_published_figures() {
+        let tables = tables().unwrap();
+        for remark in remarks().unwrap() {
+            let about = tables.iter().any(|published| {
+                let table = &published.table;
+                table.columns.iter().any(|column| {
+                    table.rows.iter().any(|row| {
+                        let size = &row.frame_size;
+                        remark.is_about(&published.device, &table.heading, column, size)
+                    })
+                })
+            });
+            assert!(about, "{remark:?}");
+        }
+    }
+}
