@@ -43,7 +43,8 @@ impl Progress {
             Event::TrialFinished(trial) => self.trial_finished(trial),
             Event::Warning(text) => self.line(&format!("warning: {text}")),
             Event::Note(text) => self.line(&format!("note: {text}")),
-            Event::TestFinished(_) | Event::SelfTestFinished(_) => {}
+            Event::TestFinished(_) | Event::ChassisTestFinished(_) | Event::SelfTestFinished(_) => {
+            }
             Event::RunFinished(_) => self.finish(),
         }
     }

@@ -203,7 +203,7 @@ impl TestName {
     /// of 1989, which the file names.
     pub fn of(kind: TestKind) -> Option<Self> {
         Some(match kind {
-            TestKind::SelfTest | TestKind::Harvard1989(_) => return None,
+            TestKind::SelfTest | TestKind::Harvard1989(_) | TestKind::Chassis(_) => return None,
             TestKind::Throughput => TestName::Throughput,
             TestKind::Latency => TestName::Latency,
             TestKind::FrameLoss => TestName::Loss,

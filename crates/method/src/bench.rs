@@ -49,6 +49,20 @@ pub(crate) struct Request<'a> {
     pub judge: &'a dyn Fn(&TrialResult) -> Verdict,
 }
 
+/// The same of a trial of any kind.
+pub(crate) struct Asked<'a> {
+    pub test: TestKind,
+    /// As it was asked for.
+    pub frame_size: String,
+    /// Of each transmitting port.
+    pub intended: FrameRate,
+    pub bounds: Option<SearchBounds>,
+    /// Makes the trial, with the signatures of an attempt.
+    pub build: &'a dyn Fn(Key) -> Result<Trial, RunError>,
+    /// What a trial means to the method.
+    pub judge: &'a dyn Fn(&TrialResult) -> Verdict,
+}
+
 /// A trial that was run, the last attempt of it.
 pub(crate) struct Ran {
     pub result: TrialResult,
@@ -130,6 +144,12 @@ impl<'a> Bench<'a> {
         result
     }
 
+    /// Lets time pass with nothing sent.
+    pub(crate) fn pause(&mut self, span: Duration) -> Result<(), RunError> {
+        self.clock.spent += span;
+        Ok(self.tester.pause(span)?)
+    }
+
     /// Tells the sink.
     pub fn emit(&mut self, event: Event) -> Result<(), RunError> {
         Ok(self.sink.emit(&event)?)
@@ -152,11 +172,24 @@ impl<'a> Bench<'a> {
         request: Request<'_>,
         change: &dyn Fn(Trial) -> Result<Trial, RunError>,
     ) -> Result<Ran, RunError> {
+        let Request { test, traffic, shape, intended, bounds, judge } = request;
+        self.run_asked(&Asked {
+            test,
+            frame_size: traffic.frame_size(),
+            intended,
+            bounds,
+            build: &|key| change(traffic.trial(key, &shape)?),
+            judge,
+        })
+    }
+
+    /// The same with a trial of any kind.
+    pub(crate) fn run_asked(&mut self, asked: &Asked<'_>) -> Result<Ran, RunError> {
         let mut invalid_attempts = 0;
         let mut far_short = 0;
         loop {
             let attempt = invalid_attempts + 1;
-            let (result, verdict) = self.attempt(&request, change, attempt)?;
+            let (result, verdict) = self.attempt(asked, attempt)?;
             invalid_attempts += u32::from(verdict == Verdict::Invalid);
             far_short += u32::from(fell_short(&result, 0.9)) + u32::from(fell_short(&result, 0.5));
             let is_hopeless = attempt > self.invalid_retries || far_short >= 2;
@@ -168,25 +201,24 @@ impl<'a> Bench<'a> {
 
     fn attempt(
         &mut self,
-        request: &Request<'_>,
-        change: &dyn Fn(Trial) -> Result<Trial, RunError>,
+        asked: &Asked<'_>,
         attempt: u32,
     ) -> Result<(TrialResult, Verdict), RunError> {
         self.trials += 1;
-        let trial = change(request.traffic.trial(self.key(), &request.shape)?)?;
+        let trial = (asked.build)(self.key())?;
         let number = self.trials;
-        self.emit(Event::TrialStarted(self.started(request, &trial, attempt)))?;
+        self.emit(Event::TrialStarted(self.started(asked, &trial, attempt)))?;
         let result = self.tester.run(&trial)?;
-        let verdict = (request.judge)(&result);
+        let verdict = (asked.judge)(&result);
         self.invalid_trials += u64::from(verdict == Verdict::Invalid);
         self.clock.spent += span_of(&trial);
         let record = TrialRecord {
             number,
             identity: TrialIdentity(trial.identity()),
-            test: request.test,
-            frame_size: request.traffic.frame_size(),
+            test: asked.test,
+            frame_size: asked.frame_size.clone(),
             attempt,
-            intended: request.intended,
+            intended: asked.intended,
             duration: trial.duration(),
             verdict,
             result,
@@ -197,17 +229,17 @@ impl<'a> Bench<'a> {
         Ok((record.result, verdict))
     }
 
-    fn started(&self, request: &Request<'_>, trial: &Trial, attempt: u32) -> TrialStarted {
+    fn started(&self, asked: &Asked<'_>, trial: &Trial, attempt: u32) -> TrialStarted {
         TrialStarted {
             number: self.trials,
-            test: request.test,
-            frame_size: request.traffic.frame_size(),
+            test: asked.test,
+            frame_size: asked.frame_size.clone(),
             label: trial.label.clone(),
             attempt,
-            intended: request.intended,
+            intended: asked.intended,
             intended_frames: trial.loads.iter().map(|load| load.schedule.frames()).sum(),
             duration: trial.duration(),
-            bounds: request.bounds.clone(),
+            bounds: asked.bounds.clone(),
             remaining: self.clock.remaining(),
         }
     }

@@ -1,5 +1,6 @@
 //! Under which conditions a result was taken: what every table must say beside its numbers.
 
+use crate::chassis::ChassisTest;
 use crate::harvard::y1989::Test1989;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -36,6 +37,8 @@ pub enum TestKind {
     /// One of the router tests of 1989.
     #[serde(rename = "harvard_1989")]
     Harvard1989(Test1989),
+    /// A test of many ports.
+    Chassis(ChassisTest),
 }
 
 impl TestKind {
@@ -62,6 +65,7 @@ impl fmt::Display for TestKind {
             TestKind::DualStream => "raw rate of two streams",
             TestKind::DualMaxRate => "max rate of two streams",
             TestKind::Harvard1989(test) => return test.fmt(f),
+            TestKind::Chassis(test) => return test.fmt(f),
         })
     }
 }

@@ -25,8 +25,8 @@ pub fn deviations(config: &SuiteConfig, test: TestKind) -> Vec<String> {
         waits(config, &mut found);
     }
     match test {
-        // Nobody has standardised them.
-        TestKind::SelfTest | TestKind::Harvard1989(_) => {}
+        // Nobody has standardised them, or they say it themselves.
+        TestKind::SelfTest | TestKind::Harvard1989(_) | TestKind::Chassis(_) => {}
         TestKind::Throughput => throughput(config, &mut found),
         TestKind::Latency => latency(config, &mut found),
         TestKind::FrameLoss => frame_loss(config, &mut found),

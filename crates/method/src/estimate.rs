@@ -11,6 +11,8 @@ pub(crate) fn of(config: &SuiteConfig, test: TestKind, ceiling: FrameRate) -> Du
     let after = trial.drain_s + trial.settle_s;
     let waits = trial.learning_wait_s + after;
     let seconds = match test {
+        // A chassis estimates for itself.
+        TestKind::Chassis(_) => 0.0,
         TestKind::SelfTest => {
             let steps = steps(100.0 / config.self_test.resolution_percent);
             (steps + 4.0) * (config.self_test.trial_duration_s + after)

@@ -1,6 +1,7 @@
 //! What a run says while it goes on. A saved stream of events is the run: reports are rendered
 //! from it, and an interrupted run resumes from it.
 
+use crate::chassis::ChassisResult;
 use crate::harvard::HarvardResult;
 use crate::harvard::y1989::Harvard1989Result;
 use crate::rfc2544::{
@@ -29,6 +30,8 @@ pub enum Event {
     TrialFinished(Box<TrialRecord>),
     /// A test has its result for one frame size.
     TestFinished(Box<TestResult>),
+    /// A test of many ports has its result for one frame size.
+    ChassisTestFinished(Box<ChassisResult>),
     /// The tester has measured itself, or brought the measurement of an earlier day.
     SelfTestFinished(Box<SelfTest>),
     /// Something that the user should mend or know before trusting the results.

@@ -9,6 +9,7 @@
 //! ones; a [`search`] chooses loads; the tests in [`rfc2544`] and [`harvard`] are made of these.
 
 mod bench;
+pub mod chassis;
 mod conditions;
 mod config;
 mod conformance;
@@ -16,6 +17,7 @@ mod error;
 mod estimate;
 mod event;
 mod found;
+pub mod gigaswitch;
 mod goal_search;
 pub mod harvard;
 mod modifiers;
@@ -24,6 +26,7 @@ mod rate_search;
 mod reach;
 mod resume;
 pub mod rfc2544;
+pub mod rfc2889;
 pub mod search;
 mod search_config;
 mod selftest;

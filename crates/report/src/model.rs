@@ -2,6 +2,7 @@
 //! they were saved; whatever is derived is derived here or later, never stored.
 
 use crate::Notice;
+use method::chassis::ChassisResult;
 use method::rfc2544::{
     BackToBackResult, FrameLossResult, LatencyResult, RecoveryResult, ResetResult, ThroughputResult,
 };
@@ -24,6 +25,8 @@ pub struct Report {
     pub self_test: Option<SelfTest>,
     /// Results in the order in which they came.
     pub results: Vec<TestResult>,
+    /// Results of tests of many ports, in the order in which they came.
+    pub chassis: Vec<ChassisResult>,
     /// Every trial, valid or not, in the order in which they were run.
     pub trials: Vec<TrialRecord>,
     /// What the user should mend or know before trusting the results.
@@ -61,6 +64,9 @@ impl Report {
                 });
             }
             Event::TestFinished(result) => put(&mut self.results, &**result, same_test),
+            Event::ChassisTestFinished(result) => {
+                put(&mut self.chassis, &**result, |a, b| a.conditions() == b.conditions());
+            }
             Event::Warning(text) => put(&mut self.warnings, text, PartialEq::eq),
             Event::Note(text) => put(&mut self.notes, text, PartialEq::eq),
             Event::RunFinished(finished) => self.finished = Some(finished.clone()),
@@ -115,8 +121,10 @@ impl Report {
         let mut deviations: Vec<(String, Vec<TestKind>)> = vec![];
         // The self-test serves the others; it has no standard of its own.
         let tests = self.conditions().filter(|(kind, _)| *kind != TestKind::SelfTest);
-        for (kind, text) in tests.flat_map(|(kind, c)| c.deviations.iter().map(move |d| (kind, d)))
-        {
+        let tests = tests.map(|(kind, conditions)| (kind, &conditions.deviations));
+        let chassis = self.chassis.iter().map(|r| (r.kind(), &r.conditions().deviations));
+        let all = tests.chain(chassis);
+        for (kind, text) in all.flat_map(|(kind, all)| all.iter().map(move |d| (kind, d))) {
             match deviations.iter_mut().find(|(known, _)| known == text) {
                 Some((_, kinds)) if kinds.contains(&kind) => {}
                 Some((_, kinds)) => kinds.push(kind),

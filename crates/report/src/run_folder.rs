@@ -161,6 +161,7 @@ impl EventSink for RunFolder {
         let durable = match event {
             Event::TrialFinished(_)
             | Event::TestFinished(_)
+            | Event::ChassisTestFinished(_)
             | Event::SelfTestFinished(_)
             | Event::RunFinished(_) => true,
             Event::RunStarted(_)

@@ -31,6 +31,9 @@ pub fn render(report: &Report, style: Style) -> String {
             print(&mut text, &table, style);
         }
     }
+    for (table, _) in tables::chassis(report) {
+        print(&mut text, &table, style);
+    }
     for table in tables::harvard(report) {
         print(&mut text, &table, style);
     }

@@ -4,6 +4,7 @@
 //! router or a bridge does it.
 
 mod addresses;
+mod arp_server;
 mod bridge;
 mod buffer;
 mod build;
@@ -27,9 +28,9 @@ pub use addresses::{Addresses, Interface, StaticRoute};
 pub use build::{BUILT_IN, BuiltIn};
 pub use counters::Counter;
 pub use description::{
-    Arbitration, Card, Cost, Cpu, Description, DescriptionError, Fabric, Filter, FilterBy,
-    FlowControl, Impair, Learning, Misbehaviour, PORTS_MAX, Pauses, Processor, Protocol, Queue,
-    Reset, Routes, Servers as CpuServers, Table, TesterLimits,
+    Arbitration, ArpServer, Card, Cost, Cpu, Description, DescriptionError, Fabric, Filter,
+    FilterBy, FlowControl, Impair, Learning, Misbehaviour, PORTS_MAX, Pauses, Processor, Protocol,
+    Queue, Reset, Routes, Servers as CpuServers, Table, TesterLimits,
 };
 pub use device::Composed;
 pub use filter::{FilterAction, FilterRule};

@@ -34,10 +34,10 @@ mod tester;
 
 pub use closed_form::{ClosedForm, Law, Offered, Response, laws};
 pub use composed::{
-    Addresses, Arbitration, BUILT_IN, BuiltIn, Card, Composed, Cost, Counter, Cpu, CpuServers,
-    Description, DescriptionError, Fabric, Filter, FilterAction, FilterBy, FilterRule, FlowControl,
-    Impair, Interface, Learning, Misbehaviour, PORTS_MAX, Pauses, Processor, Protocol, Queue,
-    Reset, Routes, StaticRoute, Table, TesterLimits,
+    Addresses, Arbitration, ArpServer, BUILT_IN, BuiltIn, Card, Composed, Cost, Counter, Cpu,
+    CpuServers, Description, DescriptionError, Fabric, Filter, FilterAction, FilterBy, FilterRule,
+    FlowControl, Impair, Interface, Learning, Misbehaviour, PORTS_MAX, Pauses, Processor, Protocol,
+    Queue, Reset, Routes, StaticRoute, Table, TesterLimits,
 };
 pub use device::{Departing, DeviceUnderTest, Patch};
 pub use frame::Frame;

@@ -4,6 +4,7 @@
 mod axis;
 mod chart;
 mod ink;
+mod matrix;
 mod plots;
 mod reproduction;
 mod sections;

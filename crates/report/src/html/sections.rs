@@ -56,7 +56,9 @@ fn by_tests<'a>(
     deviations: &'a [(String, Vec<TestKind>)],
     report: &Report,
 ) -> Vec<(String, Vec<&'a str>)> {
-    let mut run: Vec<TestKind> = report.results.iter().map(|result| result.kind()).collect();
+    let chassis = report.chassis.iter().map(|result| result.kind());
+    let run = report.results.iter().map(|result| result.kind()).chain(chassis);
+    let mut run: Vec<TestKind> = run.collect();
     run.dedup();
     let mut by_tests: Vec<(String, Vec<&str>)> = vec![];
     for (deviation, tests) in deviations {
@@ -174,6 +176,7 @@ fn figures_of(group: &Group<'_>) -> Vec<Figure> {
 pub(super) fn results(report: &Report) -> Markup {
     let groups = report.groups();
     html! {
+        (chassis(report))
         (harvard(report))
         @for group in &groups {
             @if groups.len() > 1 { h2.group { (group.key.describe()) } }
@@ -185,6 +188,20 @@ pub(super) fn results(report: &Report) -> Markup {
                     @if at == 0 || tables[at - 1].0 != *test { (charts(*test, group)) }
                     (grid(table))
                 }
+            }
+        }
+    }
+}
+
+/// Tests of many ports, with the maps of their pairs.
+fn chassis(report: &Report) -> Markup {
+    html! {
+        @for (table, matrices) in tables::chassis(report) {
+            section.test {
+                h2 { (table.heading) }
+                @for about in &table.about { p.about { (about) } }
+                (grid(&table))
+                @for (title, matrix) in matrices { (super::matrix::maps(&title, matrix)) }
             }
         }
     }

@@ -20,6 +20,7 @@ use crate::model::{Report, Status};
 use harvard::Harvard;
 use latency::Latency;
 use method::TestKind;
+use method::chassis::ChassisResult;
 use results::{BackToBack, FrameLoss, Recovery, Reset, SelfTestSize, Throughput};
 use serde::Serialize;
 use serde_json::Value;
@@ -65,6 +66,8 @@ struct Document<'a> {
     harvard: Vec<Harvard<'a>>,
     /// Results of the router tests of 1989.
     harvard_1989: Vec<&'a method::harvard::y1989::Harvard1989Result>,
+    /// As in the events: a tagged object for each test and size.
+    chassis: &'a [ChassisResult],
     trial_counts: Vec<Counts>,
     trials: Vec<Trial>,
     warnings: &'a [String],
@@ -144,6 +147,7 @@ impl<'a> Document<'a> {
             reset: results()
                 .filter_map(|r| if let R::Reset(r) = r { Some(r.into()) } else { None })
                 .collect(),
+            chassis: &report.chassis,
             harvard: results()
                 .filter_map(|r| if let R::Harvard(r) = r { Some(r.into()) } else { None })
                 .collect(),

@@ -2,6 +2,7 @@
 //! number can differ between them.
 
 mod back_to_back;
+mod chassis;
 mod comparison;
 mod frame_loss;
 mod goals;
@@ -20,6 +21,7 @@ use method::{Conditions, RateFound, TestKind};
 use units::{Duration, FrameRate};
 
 pub(crate) use back_to_back::at_least;
+pub use chassis::ChassisTable;
 pub(crate) use comparison::comparison;
 pub(crate) use reset::action as reset_action;
 pub(crate) use throughput::rate_cell;
@@ -117,6 +119,11 @@ pub fn of_group(group: &Group<'_>) -> Vec<(TestKind, Table)> {
         .into_iter()
         .filter_map(|(test, table)| Some((test, table?.with_notes_summed_up())))
         .collect()
+}
+
+/// Tests of many ports, each with what came of pairs of ports.
+pub fn chassis(report: &Report) -> Vec<ChassisTable<'_>> {
+    chassis::tables(report)
 }
 
 /// The tables of the Harvard tests of 1990, then of 1989.

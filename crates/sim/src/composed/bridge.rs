@@ -73,9 +73,15 @@ impl LearningTable {
             return;
         }
         let (mac, index) = (mac.to_u64(), self.bucket_of(mac));
-        if let Some(entry) = self.buckets[index].iter_mut().find(|entry| entry.mac == mac) {
-            (entry.port, entry.seen_at) = (port, now);
-            return;
+        let known = self.buckets[index].iter_mut().find(|entry| entry.mac == mac);
+        match known {
+            Some(entry) if !is_aged(self.limits.ageing, entry, now) => {
+                (entry.port, entry.seen_at) = (port, now);
+                return;
+            }
+            // Forgotten, and to be learned anew.
+            Some(_) => self.forget_aged(now, index),
+            None => {}
         }
         if self.has_no_room(index) {
             self.forget_aged(now, index);

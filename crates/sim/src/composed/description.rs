@@ -77,6 +77,8 @@ pub struct Description {
     pub filter: Filter,
     /// The bridge's table.
     pub learning: Learning,
+    /// Answers ARP requests for others; none where left out.
+    pub arp_server: Option<ArpServer>,
     /// ARP, neighbour discovery and AARP caches and DECnet adjacencies, each.
     pub neighbours: Table,
     /// Routes learned from routing updates.
@@ -123,6 +125,7 @@ impl Default for Description {
             cpu: None,
             filter: Filter::default(),
             learning: Learning::default(),
+            arp_server: None,
             neighbours: Table::default(),
             routes: Routes::default(),
             counters: None,
@@ -357,6 +360,18 @@ pub struct Learning {
     pub per_address: Span,
     /// New addresses that wait for it at most; one that finds no room is not learned. 0.
     pub backlog: u64,
+}
+
+/// An ARP server. What it has learned from requests it tells others, instead of flooding theirs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct ArpServer {
+    /// Addresses at most.
+    pub entries: Option<u64>,
+    /// Time that a response takes.
+    pub per_request: Span,
+    /// Requests that may wait; more are dropped.
+    pub requests: Option<u64>,
 }
 
 /// A table of neighbours.

@@ -1,6 +1,7 @@
 //! A composed device, put together from its description.
 
 use super::addresses::{Addresses, Interface};
+use super::arp_server::{ArpServer, Request};
 use super::bridge::{LearningTable, Lookup};
 use super::counters::{Counter, Counters};
 use super::crossbar::Crossbar;
@@ -33,6 +34,7 @@ pub struct Composed {
     /// Queues at the inputs, where there are any.
     crossbar: Option<Crossbar>,
     flow_control: Option<FlowControl>,
+    arp_server: Option<ArpServer>,
     health: Health,
     counters: Vec<Counters>,
     shown: Vec<Counter>,
@@ -80,6 +82,7 @@ impl Composed {
             flow_control: device
                 .flow_control
                 .map(|plan| FlowControl::new(&plan, device.ports, device.line_rate.line_rate())),
+            arp_server: device.arp_server.as_ref().map(ArpServer::new),
             health: Health::new(device.misbehaviour.clone()),
             counters: vec![Counters::default(); device.ports],
             shown: device.counters.clone().unwrap_or_else(|| Counter::ALL.to_vec()),
@@ -136,6 +139,11 @@ impl Composed {
             true => Protocol::Bridged,
             false => router::protocol_of_frame(&frame).unwrap_or(Protocol::Bridged),
         };
+        match self.arp_server.as_mut().map(|server| server.handle(now, port, &frame)) {
+            Some(Request::Taken) => return,
+            Some(Request::NoRoom) => return self.count(port, Counter::InDiscards),
+            Some(Request::NotServed) | None => {}
+        }
         let (room, waiting) = self.pipeline.admits(now, port, size_bytes, protocol);
         if self.health.drops(now, port, size_bytes, waiting) {
             return self.count(port, Counter::Misbehaved);
@@ -257,6 +265,9 @@ impl Composed {
                 self.put_out_at(at, port, port, frame);
             }
         }
+        while let Some((port, frame)) = self.arp_server.as_mut().and_then(|s| s.poll(now)) {
+            self.put_out_at(now, port, port, frame);
+        }
     }
 
     /// Forgets everything, as when it loses its power.
@@ -265,6 +276,7 @@ impl Composed {
         self.outputs.clear();
         self.crossbar.iter_mut().for_each(Crossbar::clear);
         self.flow_control.iter_mut().for_each(FlowControl::clear);
+        self.arp_server.iter_mut().for_each(ArpServer::clear);
         self.forwarding.clear();
     }
 }
@@ -305,7 +317,9 @@ impl DeviceUnderTest for Composed {
             }
             Err(again) => {
                 let hello = self.hello.as_ref().map_or(Instant::FAR_FUTURE, |hello| hello.next);
-                self.wakes_at = again.min(self.pipeline.next_done()).min(hello);
+                let server = self.arp_server.as_ref();
+                let response = server.map_or(Instant::FAR_FUTURE, ArpServer::next_ready);
+                self.wakes_at = again.min(self.pipeline.next_done()).min(response).min(hello);
                 None
             }
         }

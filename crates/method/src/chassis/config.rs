@@ -1,0 +1,268 @@
+//! The configuration of a chassis run. Every number has the document's value or the quick
+//! profile's unless it is overridden.
+
+use super::ChassisTest;
+use crate::config::TrialConfig;
+use crate::{Profile, RunError, SuiteConfig};
+use serde::{Deserialize, Serialize};
+use units::FrameSize;
+
+/// Everything about a run but the ports and the device.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChassisConfig {
+    /// Whose numbers are meant where none are given.
+    pub profile: Profile,
+    /// Which tests, in this order.
+    pub tests: Vec<ChassisTest>,
+    /// In bytes with FCS.
+    pub frame_sizes: Vec<FrameSize>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// How a trial is run.
+    pub trial: TrialConfig,
+    /// Length of a search's trials, in seconds; what it finds must stand a trial of full length.
+    pub search_trial_s: f64,
+    /// Resolution of searches for a load, in percent of the upper bound.
+    pub resolution_percent: f64,
+    /// Loads whose loss and forwarding rate are reported beside the maximum, in percent of the
+    /// medium.
+    pub loads_percent: Vec<f64>,
+    /// Frames of a burst, 1 to 930 (RFC 2889 section 5.1.2); 1 for constant load.
+    pub burst_frames: u64,
+    /// Source addresses of each port; a power of two, 1 recommended.
+    pub addresses_per_port: u64,
+    /// From one learning frame to the next, in seconds: 50 a second in RFC 2889 section 3.
+    pub learning_interval_s: f64,
+    /// From one further address of a port to the next: devices that hash may like other steps.
+    pub address_step: u64,
+    /// RFC 2889 sections 5.7 and 5.8.
+    pub addresses: AddressConfig,
+    /// RFC 2889 section 5.6.
+    pub forward_pressure: ForwardPressureConfig,
+    /// RFC 2889 section 5.9.
+    pub errored: ErroredConfig,
+    /// Single frames of the broadcast latency test (RFC 2889 section 5.10.3 has one).
+    pub broadcast_frames: u32,
+    /// The fan-out of the GIGAswitch/FDDI tests.
+    pub fanout: FanoutConfig,
+    /// Their ARP server test.
+    pub arp_server: ArpServerConfig,
+}
+
+/// Address caching capacity and learning rate.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AddressConfig {
+    /// The ageing time of the device, in seconds: the tester waits so long before each trial.
+    pub ageing_s: f64,
+    /// Addresses never tried: one more than the device claims, or more.
+    pub max_addresses: u64,
+    /// From the last learning frame to the first that proves what was learned, in seconds: time for
+    /// the device to learn what it has taken in.
+    pub digest_s: f64,
+    /// The number tried first.
+    pub initial_addresses: u64,
+    /// Rate of learning frames in the capacity test, in frames a second.
+    pub learning_fps: u64,
+    /// Rate of the frames that prove what was learned, in frames a second.
+    pub test_fps: u64,
+    /// Addresses of the learning rate test.
+    pub rate_addresses: u64,
+    /// The highest learning rate tried, in frames a second.
+    pub max_learning_fps: u64,
+    /// Resolution of the learning rate, in frames a second.
+    pub rate_resolution_fps: u64,
+}
+
+/// Forward pressure and maximum forwarding rate.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ForwardPressureConfig {
+    /// Step of the search for the maximum forwarding rate, in percent of the medium.
+    pub step_percent: f64,
+}
+
+/// Errored frames.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ErroredConfig {
+    /// Loads, good and errored frames together, in percent of the medium.
+    pub loads_percent: Vec<f64>,
+}
+
+/// Fan-out.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FanoutConfig {
+    /// Receivers of each transmitter.
+    pub receivers: usize,
+    /// Numbers of ports that are measured.
+    pub ports: Vec<usize>,
+    /// The number to which they are extrapolated, and which is measured too where there are so
+    /// many.
+    pub extrapolate_to: usize,
+    /// Length of the trial with all of them, in seconds.
+    pub all_ports_trial_s: f64,
+}
+
+/// ARP server.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ArpServerConfig {
+    /// Addresses that the server learns, and requests for them.
+    pub addresses: u64,
+    /// Requests of a trial: the addresses are asked for again and again.
+    pub requests: u64,
+    /// The highest rate tried, in requests a second.
+    pub max_fps: u64,
+    /// Resolution of the rate, in requests a second.
+    pub resolution_fps: u64,
+}
+
+impl Default for ChassisConfig {
+    /// As the documents have it.
+    fn default() -> Self {
+        let trial = SuiteConfig::default().trial;
+        ChassisConfig {
+            profile: Profile::Rfc,
+            tests: ChassisTest::RFC2889.to_vec(),
+            frame_sizes: [64, 128, 256, 512, 1024, 1280, 1518].map(FrameSize::from_bytes).to_vec(),
+            seed: 1,
+            trial: TrialConfig { duration_s: 30.0, ..trial },
+            search_trial_s: 30.0,
+            resolution_percent: 0.1,
+            loads_percent: vec![100.0, 90.0, 80.0, 70.0, 60.0, 50.0],
+            burst_frames: 1,
+            addresses_per_port: 1,
+            learning_interval_s: 0.02,
+            address_step: 1,
+            addresses: AddressConfig::default(),
+            forward_pressure: ForwardPressureConfig::default(),
+            errored: ErroredConfig::default(),
+            broadcast_frames: 10,
+            fanout: FanoutConfig::default(),
+            arp_server: ArpServerConfig::default(),
+        }
+    }
+}
+
+impl Default for AddressConfig {
+    fn default() -> Self {
+        AddressConfig {
+            ageing_s: 300.0,
+            max_addresses: 16_385,
+            digest_s: 1.0,
+            initial_addresses: 1_024,
+            learning_fps: 1_000,
+            test_fps: 1_000,
+            rate_addresses: 1_000,
+            max_learning_fps: 100_000,
+            rate_resolution_fps: 10,
+        }
+    }
+}
+
+impl Default for ForwardPressureConfig {
+    fn default() -> Self {
+        ForwardPressureConfig { step_percent: 1.0 }
+    }
+}
+
+impl Default for ErroredConfig {
+    fn default() -> Self {
+        ErroredConfig { loads_percent: vec![100.0, 50.0, 10.0] }
+    }
+}
+
+impl Default for FanoutConfig {
+    fn default() -> Self {
+        FanoutConfig {
+            receivers: 2,
+            ports: vec![4, 8],
+            extrapolate_to: 34,
+            all_ports_trial_s: 60.0,
+        }
+    }
+}
+
+impl Default for ArpServerConfig {
+    fn default() -> Self {
+        ArpServerConfig { addresses: 100, requests: 2_000, max_fps: 10_000, resolution_fps: 10 }
+    }
+}
+
+impl ChassisConfig {
+    /// The numbers of a profile.
+    pub fn of(profile: Profile) -> Self {
+        match profile {
+            Profile::Rfc => ChassisConfig::default(),
+            Profile::Quick => ChassisConfig {
+                profile,
+                frame_sizes: [64, 512, 1518].map(FrameSize::from_bytes).to_vec(),
+                trial: TrialConfig { duration_s: 0.1, ..SuiteConfig::of(profile).trial },
+                search_trial_s: 0.1,
+                resolution_percent: 1.0,
+                loads_percent: vec![100.0, 50.0],
+                broadcast_frames: 3,
+                ..ChassisConfig::default()
+            },
+        }
+    }
+
+    /// As DEC had it for its GIGAswitch/FDDI: frames of 64 octets, at least 60 s of transmission.
+    pub fn gigaswitch(profile: Profile) -> Self {
+        let config = ChassisConfig::of(profile);
+        let quick = profile == Profile::Quick;
+        let duration_s = if quick { 0.1 } else { 60.0 };
+        ChassisConfig {
+            tests: ChassisTest::GIGASWITCH.to_vec(),
+            frame_sizes: vec![FrameSize::MIN_ETHERNET],
+            trial: TrialConfig { duration_s, ..config.trial },
+            search_trial_s: if quick { 0.1 } else { 0.5 },
+            fanout: FanoutConfig { all_ports_trial_s: duration_s, ..config.fanout },
+            ..config
+        }
+    }
+
+    /// Refuses what cannot be run.
+    pub fn check(&self) -> Result<(), RunError> {
+        let refuse = |is_wrong: bool, why: &str| match is_wrong {
+            true => Err(RunError::Config(why.into())),
+            false => Ok(()),
+        };
+        let percents = || self.loads_percent.iter().chain(&self.errored.loads_percent);
+        refuse(self.tests.is_empty(), "tests is empty: name at least one")?;
+        refuse(self.frame_sizes.is_empty(), "frame_sizes is empty: name at least one")?;
+        refuse(self.trial.duration_s <= 0.0, "trial.duration_s must be above 0")?;
+        refuse(self.search_trial_s <= 0.0, "search_trial_s must be above 0")?;
+        refuse(self.resolution_percent <= 0.0, "resolution_percent must be above 0")?;
+        refuse(!percents().all(|p| *p > 0.0 && *p <= 100.0), "loads_percent: above 0 up to 100")?;
+        refuse(
+            !(1..=930).contains(&self.burst_frames),
+            "burst_frames must lie between 1 and 930 (RFC 2889 section 5.1.2)",
+        )?;
+        refuse(
+            !self.addresses_per_port.is_power_of_two() || self.addresses_per_port > 4_096,
+            "addresses_per_port must be a power of two up to 4096 (RFC 2889 section 5.1.2)",
+        )?;
+        let addresses = &self.addresses;
+        refuse(
+            addresses.initial_addresses == 0
+                || addresses.initial_addresses >= addresses.max_addresses,
+            "addresses.initial_addresses must lie between 1 and addresses.max_addresses - 1",
+        )?;
+        let rates = [
+            addresses.learning_fps,
+            addresses.test_fps,
+            addresses.max_learning_fps,
+            addresses.rate_addresses,
+            addresses.rate_resolution_fps,
+            self.arp_server.max_fps,
+            self.arp_server.addresses,
+            self.arp_server.requests,
+        ];
+        refuse(rates.contains(&0), "rates and numbers of addresses must be at least 1")?;
+        refuse(self.fanout.receivers == 0, "fanout.receivers must be at least 1")
+    }
+}

@@ -1,0 +1,271 @@
+//! Loads of a pattern: what comes out at one, and the highest without loss.
+
+use super::{ChassisTest, Pattern, PortMatrix, Rack};
+use crate::bench::{Bench, Ran};
+use crate::search::{Bisect, Bounds, Outcome, Range, Resolution, Upper, drive};
+use crate::{Finding, RunError};
+use serde::{Deserialize, Serialize};
+use trial::TrialResult;
+use units::{Duration, FrameRate};
+
+/// What came out at one load. Rates are sums over all ports, as RFC 2889 appendix B wants the load
+/// offered to the device.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LoadPoint {
+    /// Of each sending port, in percent of its medium.
+    pub load_percent: f64,
+    /// The same as a rate, of each sending port.
+    pub intended: FrameRate,
+    /// As measured at departure, sum of all ports (Oload).
+    pub offered: FrameRate,
+    /// Forwarded to the right ports, sum (FR).
+    pub forwarding_rate: FrameRate,
+    /// Of the receiving port that got least of what it should, 0 to 1.
+    pub worst_port_ratio: f64,
+    /// Frames offered; a broadcast once for each port where it should arrive.
+    pub offered_frames: u64,
+    /// Those that came out where and when they should.
+    pub received_frames: u64,
+    /// Those that also, or only, came out elsewhere.
+    pub flood_count: u64,
+    /// Of the frames, in percent (RFC 2544 section 26.3).
+    pub loss_percent: f64,
+    /// Between the first port's first frame and the last port's.
+    pub start_skew: Duration,
+    /// As intended.
+    pub duration: Duration,
+    /// Why the trial decides nothing; empty where it does.
+    pub invalid: Vec<String>,
+    /// What the device asked of the tester by PAUSE frames, sum over ports.
+    pub paused: Duration,
+}
+
+impl LoadPoint {
+    fn of(load_percent: f64, intended: FrameRate, duration: Duration, ran: &Ran) -> LoadPoint {
+        let result = &ran.result;
+        LoadPoint {
+            load_percent,
+            intended,
+            offered: result.offered_rate(),
+            forwarding_rate: result.forwarding_rate(),
+            worst_port_ratio: worst_port(result),
+            offered_frames: result.expected_frames(),
+            received_frames: result.forwarded_frames(),
+            flood_count: result.flood_count(),
+            loss_percent: result.loss_ratio() * 100.0,
+            start_skew: result.start_skew(),
+            duration,
+            invalid: shortfall_words(ran),
+            paused: result.sent.iter().map(|sent| sent.report.paused.time).sum(),
+        }
+    }
+    /// Start skew as a share of the trial: RFC 2889 appendix B wants 1 % or less.
+    pub fn skew_percent(&self) -> f64 {
+        self.start_skew.as_secs_f64() / self.duration.as_secs_f64().max(1e-12) * 100.0
+    }
+}
+
+/// Why a trial decides nothing.
+pub(crate) fn shortfall_words(ran: &Ran) -> Vec<String> {
+    ran.invalid_reasons()
+}
+
+/// What the worst receiving port got of what it should get.
+fn worst_port(result: &TrialResult) -> f64 {
+    let ports = result.received.iter().filter_map(|port| {
+        let here = port.streams.iter().filter(|stream| stream.expected);
+        let (got, missed) = here.fold((0, 0), |(got, missed), stream| {
+            (got + stream.account.unique, missed + stream.missing.count)
+        });
+        (got + missed > 0).then(|| got as f64 / (got + missed) as f64)
+    });
+    ports.fold(1.0, f64::min)
+}
+
+/// The highest load without loss.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Throughput {
+    /// What was found.
+    pub finding: Finding,
+    /// The load, of each sending port, in percent of its medium.
+    pub load_percent: Option<f64>,
+    /// The same as a rate.
+    pub rate: Option<FrameRate>,
+    /// The lowest load that failed, in percent.
+    pub upper_percent: Option<f64>,
+    /// The trial that decided it.
+    pub point: Option<LoadPoint>,
+    /// Trials in all.
+    pub trials: u32,
+    /// Those that decided nothing.
+    pub invalid_trials: u32,
+}
+
+impl Throughput {
+    /// Why there is none; empty where there is one, or where the device has none.
+    pub fn invalid_reasons(&self) -> &[String] {
+        match &self.finding {
+            Finding::Invalid { reasons } => reasons,
+            _ => &[],
+        }
+    }
+}
+
+/// Loads in parts of the medium's maximum.
+const PARTS: u64 = 1_000_000;
+
+/// Finds the highest load of a pattern without loss.
+struct Search<'r, 'a> {
+    rack: &'r Rack<'a>,
+    test: ChassisTest,
+    pattern: Pattern,
+    trials: u32,
+    invalid_trials: u32,
+    reasons: Vec<String>,
+    /// At the load tried last.
+    loss_percent: f64,
+    /// The highest load that passed a trial of full length.
+    best: Option<LoadPoint>,
+}
+
+/// Runs one load of a pattern.
+pub(crate) fn point_at(
+    bench: &mut Bench<'_>,
+    rack: &Rack<'_>,
+    (test, pattern): (ChassisTest, Pattern),
+    load_percent: f64,
+    duration: Duration,
+) -> Result<(LoadPoint, PortMatrix), RunError> {
+    let rate = rack.rate_of(load_percent);
+    let label = format!("{test}, {} bytes: {load_percent:.4} % for {duration}", rack.size);
+    let ran = rack.run(bench, test, &label, rate, &|draft| {
+        draft.learn_all(rack);
+        for turn in pattern.turns(rack.ports) {
+            draft.turn(rack, &turn, rack.schedule(rate, duration))?;
+        }
+        Ok(())
+    })?;
+    let point = LoadPoint::of(load_percent, rate, duration, &ran);
+    let about = format!("{load_percent:.2} % of the medium offered at each port, {duration}");
+    Ok((point, PortMatrix::of(&ran.result, rack.ports, about)))
+}
+
+/// The highest load without loss (RFC 2889 section 5.1.4: the search adjusts the intended load).
+pub(crate) fn highest_load(
+    bench: &mut Bench<'_>,
+    rack: &Rack<'_>,
+    test: ChassisTest,
+    pattern: Pattern,
+) -> Result<Throughput, RunError> {
+    let mut search = Search {
+        rack,
+        test,
+        pattern,
+        trials: 0,
+        invalid_trials: 0,
+        reasons: vec![],
+        loss_percent: 0.0,
+        best: None,
+    };
+    search.run(bench)
+}
+
+impl Search<'_, '_> {
+    fn run(&mut self, bench: &mut Bench<'_>) -> Result<Throughput, RunError> {
+        let config = self.rack.config;
+        let full = Duration::from_secs_f64(config.trial.duration_s);
+        let short = Duration::from_secs_f64(config.search_trial_s.min(config.trial.duration_s));
+        let mut bounds = self.bisect(bench, PARTS, short)?;
+        while let Some(lower) = bounds.lower.filter(|_| short < full) {
+            // What was found in short trials must stand one of full length.
+            match self.try_load(bench, lower, full)? {
+                Outcome::Passed => break,
+                outcome => {
+                    let why = match outcome {
+                        Outcome::Undecided => Upper::Undecided,
+                        _ => Upper::Failed,
+                    };
+                    let below = lower.saturating_sub(self.step(lower));
+                    bounds = match below {
+                        0 => Bounds::default(),
+                        below => self.bisect(bench, below, short)?,
+                    };
+                    bounds.upper = bounds.upper.or(Some((lower, why)));
+                }
+            }
+        }
+        Ok(self.found(bounds))
+    }
+
+    fn step(&self, load: u64) -> u64 {
+        ((load as f64 * self.rack.config.resolution_percent / 100.0) as u64).max(1)
+    }
+
+    fn bisect(
+        &mut self,
+        bench: &mut Bench<'_>,
+        max: u64,
+        duration: Duration,
+    ) -> Result<Bounds, RunError> {
+        let relative = self.rack.config.resolution_percent / 100.0;
+        let range = Range { min: PARTS / 1_000, max };
+        let mut bisect = Bisect::new(range, Resolution { absolute: 1, relative });
+        drive(&mut bisect, |load, _| self.try_load(bench, load, duration))
+    }
+
+    fn try_load(
+        &mut self,
+        bench: &mut Bench<'_>,
+        load: u64,
+        duration: Duration,
+    ) -> Result<Outcome, RunError> {
+        let test = (self.test, self.pattern);
+        let (point, _) = point_at(bench, self.rack, test, percent(load), duration)?;
+        self.trials += 1;
+        if !point.invalid.is_empty() {
+            self.invalid_trials += 1;
+            self.reasons = point.invalid;
+            return Ok(Outcome::Undecided);
+        }
+        self.loss_percent = point.loss_percent;
+        let lost_frames = point.offered_frames - point.received_frames;
+        if lost_frames > 0 {
+            return Ok(Outcome::Failed { lost_frames });
+        }
+        if duration == Duration::from_secs_f64(self.rack.config.trial.duration_s) {
+            self.best = Some(point);
+        }
+        Ok(Outcome::Passed)
+    }
+
+    fn found(&mut self, bounds: Bounds) -> Throughput {
+        let invalid = || self.reasons.join("; ");
+        let finding = match (bounds.lower, bounds.upper) {
+            (Some(_), None) => Finding::AtTheoreticalMaximum,
+            (Some(_), Some((_, Upper::Failed))) => Finding::Measured,
+            (Some(_), Some((_, Upper::Undecided))) => match bounds.failed {
+                Some(_) => Finding::Between { why: invalid() },
+                None => Finding::AtLeast { why: invalid() },
+            },
+            (None, Some((load, Upper::Failed))) => Finding::NothingPassed {
+                lowest: self.rack.rate_of(percent(load)),
+                loss_percent: self.loss_percent,
+            },
+            (None, _) => Finding::Invalid { reasons: self.reasons.clone() },
+        };
+        let point = self.best.take().filter(|_| bounds.lower.is_some());
+        Throughput {
+            finding,
+            load_percent: bounds.lower.map(percent),
+            rate: bounds.lower.map(|load| self.rack.rate_of(percent(load))),
+            upper_percent: bounds.upper.map(|(load, _)| percent(load)),
+            point,
+            trials: self.trials,
+            invalid_trials: self.invalid_trials,
+        }
+    }
+}
+
+fn percent(load: u64) -> f64 {
+    load as f64 * 100.0 / PARTS as f64
+}

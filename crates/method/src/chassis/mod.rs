@@ -1,0 +1,253 @@
+//! Many ports at once: which port sends to which, in what order, and what came of each pair.
+//!
+//! [`Pattern`] is the order of destinations, exactly as RFC 2889 has it; a [`Rack`] makes trials of
+//! it; a [`PortMatrix`] is what came of each pair of ports. [`ChassisSuite`] runs the tests of
+//! [`rfc2889`](crate::rfc2889) and [`gigaswitch`](crate::gigaswitch) that are made of these.
+
+mod burst;
+mod config;
+mod load;
+mod matrix;
+mod pattern;
+mod rack;
+mod suite;
+
+pub use burst::Bursts;
+pub use config::{
+    AddressConfig, ArpServerConfig, ChassisConfig, ErroredConfig, FanoutConfig,
+    ForwardPressureConfig,
+};
+pub use load::{LoadPoint, Throughput};
+pub(crate) use load::{highest_load, point_at, shortfall_words};
+pub use matrix::{PairCount, PortMatrix};
+pub use pattern::{Pattern, Turn};
+pub use rack::Rack;
+pub(crate) use rack::{Draft, Sent};
+pub use suite::ChassisSuite;
+
+use crate::gigaswitch::{ArpServerResult, ExtrapolationResult, FanoutResult};
+use crate::rfc2889::{
+    AddressResult, BroadcastLatencyResult, CongestionResult, ErroredResult, ForwardPressureResult,
+    MeshResult,
+};
+use crate::{Attachment, TestKind};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use units::{Duration, FrameRate, LineRate};
+
+/// The ports of the tester on the device, in order of their numbers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Chassis {
+    /// Who has which address; all of them on one bridged network.
+    pub ports: Vec<Attachment>,
+}
+
+/// The tests of a chassis.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChassisTest {
+    /// RFC 2889 section 5.1.
+    FullyMeshed,
+    /// RFC 2889 section 5.2, from one port to all others.
+    OneToMany,
+    /// RFC 2889 section 5.2, from all other ports to one.
+    ManyToOne,
+    /// RFC 2889 section 5.2, both at once.
+    OneAndMany,
+    /// RFC 2889 section 5.3, with local traffic.
+    BackboneLocal,
+    /// RFC 2889 section 5.3, only across the backbone.
+    Backbone,
+    /// RFC 2889 section 5.4.
+    Unidirectional,
+    /// RFC 2889 section 5.5.
+    Congestion,
+    /// RFC 2889 section 5.6.
+    ForwardPressure,
+    /// RFC 2889 section 5.7.
+    AddressCaching,
+    /// RFC 2889 section 5.8.
+    AddressLearning,
+    /// RFC 2889 section 5.9.
+    ErroredFrames,
+    /// RFC 2889 section 5.10, forwarding.
+    Broadcast,
+    /// RFC 2889 section 5.10, latency.
+    BroadcastLatency,
+    /// The de-multiplexed fan-out of the GIGAswitch/FDDI tests.
+    Fanout,
+    /// What fewer ports say of all of them, and what all of them say.
+    Extrapolation,
+    /// The ARP server test of the GIGAswitch/FDDI tests.
+    ArpServer,
+}
+
+impl ChassisTest {
+    /// Those of RFC 2889, in its order.
+    pub const RFC2889: [ChassisTest; 14] = [
+        ChassisTest::FullyMeshed,
+        ChassisTest::OneToMany,
+        ChassisTest::ManyToOne,
+        ChassisTest::OneAndMany,
+        ChassisTest::BackboneLocal,
+        ChassisTest::Backbone,
+        ChassisTest::Unidirectional,
+        ChassisTest::Congestion,
+        ChassisTest::ForwardPressure,
+        ChassisTest::AddressCaching,
+        ChassisTest::AddressLearning,
+        ChassisTest::ErroredFrames,
+        ChassisTest::Broadcast,
+        ChassisTest::BroadcastLatency,
+    ];
+    /// Those of the GIGAswitch/FDDI tests.
+    pub const GIGASWITCH: [ChassisTest; 2] = [ChassisTest::Extrapolation, ChassisTest::ArpServer];
+
+    /// The section of its document.
+    pub const fn section(self) -> &'static str {
+        match self {
+            ChassisTest::FullyMeshed => "RFC 2889 section 5.1",
+            ChassisTest::OneToMany | ChassisTest::ManyToOne | ChassisTest::OneAndMany => {
+                "RFC 2889 section 5.2"
+            }
+            ChassisTest::BackboneLocal | ChassisTest::Backbone => "RFC 2889 section 5.3",
+            ChassisTest::Unidirectional => "RFC 2889 section 5.4",
+            ChassisTest::Congestion => "RFC 2889 section 5.5",
+            ChassisTest::ForwardPressure => "RFC 2889 section 5.6",
+            ChassisTest::AddressCaching => "RFC 2889 section 5.7",
+            ChassisTest::AddressLearning => "RFC 2889 section 5.8",
+            ChassisTest::ErroredFrames => "RFC 2889 section 5.9",
+            ChassisTest::Broadcast | ChassisTest::BroadcastLatency => "RFC 2889 section 5.10",
+            ChassisTest::Fanout | ChassisTest::Extrapolation | ChassisTest::ArpServer => {
+                "DIGITAL GIGAswitch/FDDI System tests"
+            }
+        }
+    }
+}
+
+impl fmt::Display for ChassisTest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            ChassisTest::FullyMeshed => "fully meshed",
+            ChassisTest::OneToMany => "one to many",
+            ChassisTest::ManyToOne => "many to one",
+            ChassisTest::OneAndMany => "one to many and back",
+            ChassisTest::BackboneLocal => "two halves, all traffic",
+            ChassisTest::Backbone => "two halves, backbone only",
+            ChassisTest::Unidirectional => "unidirectional",
+            ChassisTest::Congestion => "congestion control",
+            ChassisTest::ForwardPressure => "forward pressure",
+            ChassisTest::AddressCaching => "address caching capacity",
+            ChassisTest::AddressLearning => "address learning rate",
+            ChassisTest::ErroredFrames => "errored frames filtering",
+            ChassisTest::Broadcast => "broadcast forwarding",
+            ChassisTest::BroadcastLatency => "broadcast latency",
+            ChassisTest::Fanout => "fan-out",
+            ChassisTest::Extrapolation => "extrapolation to all ports",
+            ChassisTest::ArpServer => "ARP server",
+        })
+    }
+}
+
+/// Under which conditions a result was taken (RFC 2889 section 5.x.5).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ChassisConditions {
+    /// Which test.
+    pub test: ChassisTest,
+    /// In bytes, FCS included.
+    pub frame_size: u32,
+    /// Ports that take part.
+    pub ports: usize,
+    /// Of the sending media.
+    pub line_rate: LineRate,
+    /// Whether the medium itself enforces it; false for a virtual link.
+    pub line_rate_is_physical: bool,
+    /// The medium's maximum for this size on each port, which is the maximum offered load.
+    pub theoretical_max: FrameRate,
+    /// Frames of a burst; 1 for constant load.
+    pub burst_frames: u64,
+    /// Source addresses of each port.
+    pub addresses_per_port: u64,
+    /// Intended length of a trial that counts.
+    pub trial_duration: Duration,
+    /// Where the test departs from its document, in words; empty where it conforms.
+    pub deviations: Vec<String>,
+}
+
+impl ChassisConditions {
+    /// Load mode, learning and the like, in words.
+    pub fn describe(&self) -> String {
+        let bursts = match self.burst_frames {
+            1 => "constant load".to_string(),
+            frames => format!("bursts of {frames} frames at the minimum gap"),
+        };
+        let addresses = match self.addresses_per_port {
+            1 => "1 address a port".to_string(),
+            count => format!("{count} addresses a port, pairs at random"),
+        };
+        format!(
+            "{} ports; frame based, {bursts}, {addresses}, {} s; addresses learned before each trial",
+            self.ports,
+            self.trial_duration.as_secs_f64()
+        )
+    }
+}
+
+/// The result of one test of a chassis for one frame size.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChassisResult {
+    /// RFC 2889 sections 5.1 to 5.4 and the forwarding part of 5.10.
+    Mesh(MeshResult),
+    /// RFC 2889 section 5.5.
+    Congestion(CongestionResult),
+    /// RFC 2889 section 5.6.
+    ForwardPressure(ForwardPressureResult),
+    /// RFC 2889 sections 5.7 and 5.8.
+    Addresses(AddressResult),
+    /// RFC 2889 section 5.9.
+    Errored(ErroredResult),
+    /// RFC 2889 section 5.10, latency.
+    BroadcastLatency(BroadcastLatencyResult),
+    /// The fan-out test with one number of ports.
+    Fanout(FanoutResult),
+    /// What it says of all ports.
+    Extrapolation(ExtrapolationResult),
+    /// The ARP server test.
+    ArpServer(ArpServerResult),
+}
+
+impl ChassisResult {
+    /// Under which conditions.
+    pub fn conditions(&self) -> &ChassisConditions {
+        match self {
+            ChassisResult::Mesh(result) => &result.conditions,
+            ChassisResult::Congestion(result) => &result.conditions,
+            ChassisResult::ForwardPressure(result) => &result.conditions,
+            ChassisResult::Addresses(result) => &result.conditions,
+            ChassisResult::Errored(result) => &result.conditions,
+            ChassisResult::BroadcastLatency(result) => &result.conditions,
+            ChassisResult::Fanout(result) => &result.conditions,
+            ChassisResult::Extrapolation(result) => &result.conditions,
+            ChassisResult::ArpServer(result) => &result.conditions,
+        }
+    }
+    /// Which test.
+    pub fn kind(&self) -> TestKind {
+        TestKind::Chassis(self.conditions().test)
+    }
+    /// Why nothing is known of the device: the tester did not keep up; empty where something is.
+    pub fn invalid_reasons(&self) -> &[String] {
+        match self {
+            ChassisResult::Mesh(result) => result.throughput.invalid_reasons(),
+            ChassisResult::Fanout(result) => result.throughput.invalid_reasons(),
+            ChassisResult::Congestion(result) => &result.invalid,
+            ChassisResult::ForwardPressure(result) => result.throughput.invalid_reasons(),
+            ChassisResult::Addresses(result) => &result.invalid,
+            ChassisResult::Errored(result) => &result.invalid,
+            ChassisResult::BroadcastLatency(result) => &result.invalid,
+            ChassisResult::ArpServer(result) => &result.invalid,
+            ChassisResult::Extrapolation(_) => &[],
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Makes trials of patterns: streams between ports, learning frames, loads.
+
+use super::{Bursts, Chassis, ChassisConditions, ChassisConfig, ChassisTest, Turn};
+use crate::bench::{Asked, Bench, Ran, measured};
+use crate::protocol::Protocol;
+use crate::traffic::Attachment;
+use crate::{RunError, TestKind};
+use trial::{
+    Expectation, Fingerprint, PortDescription, PortId, PortLoad, Prelude, Role, Schedule, Stream,
+    StreamFrame, StreamId, TesterDescription, Trial, Waits,
+};
+use units::{Duration, FrameRate, FrameSize};
+use wire::ethernet::MacAddr;
+use wire::learning;
+use wire::modifier::sub_seed;
+use wire::signature::Key;
+use wire::test_frame;
+
+/// The ports of a test, and what its frames are like.
+#[derive(Clone, Copy, Debug)]
+pub struct Rack<'a> {
+    /// All ports.
+    pub chassis: &'a Chassis,
+    /// What to do.
+    pub config: &'a ChassisConfig,
+    /// What the tester says of itself.
+    pub description: &'a TesterDescription,
+    /// FCS included.
+    pub size: FrameSize,
+    /// So many of the ports take part, from the first.
+    pub ports: usize,
+}
+
+/// What a port is to send: streams in turn, by a schedule.
+pub(crate) struct Sent {
+    pub from: usize,
+    pub schedule: Schedule,
+    pub order: Vec<StreamId>,
+}
+
+/// A trial that is being put together.
+pub(crate) struct Draft {
+    key: Key,
+    streams: Vec<Stream>,
+    sent: Vec<Sent>,
+    prelude: Vec<Prelude>,
+}
+
+/// Different frames of a stream whose addresses are drawn at random.
+const DISTINCT_FRAMES: u64 = 64;
+/// Of our own further addresses: locally administered, and no port's.
+const FURTHER_ADDRESSES: u64 = 0x0600_0000_0000;
+/// Room for the further addresses of a port.
+const ADDRESSES_OF_PORT: u64 = 1 << 32;
+
+impl<'a> Rack<'a> {
+    /// The same with fewer ports.
+    pub(crate) fn with_ports(&self, ports: usize) -> Rack<'a> {
+        Rack { ports, ..*self }
+    }
+    pub(crate) fn port(&self, index: usize) -> &'a Attachment {
+        &self.chassis.ports[index]
+    }
+    pub(crate) fn described(&self, index: usize) -> &'a PortDescription {
+        let id = self.port(index).port;
+        let described = self.description.ports.iter().find(|port| port.id == id);
+        described.unwrap_or(&self.description.ports[0])
+    }
+    /// The medium's maximum for the size: the maximum offered load of a port.
+    pub(crate) fn theoretical_max(&self) -> FrameRate {
+        self.described(0).line_rate.max_frame_rate(self.size)
+    }
+    pub(crate) fn rate_of(&self, percent: f64) -> FrameRate {
+        match percent {
+            100.0 => self.theoretical_max(),
+            percent => self.theoretical_max().scaled(percent / 100.0),
+        }
+    }
+    /// Bursts of the configured length, or a constant load.
+    pub(crate) fn schedule(&self, rate: FrameRate, duration: Duration) -> Schedule {
+        let (line, frames) = (self.described(0).line_rate, self.config.burst_frames);
+        Bursts { line, size: self.size, frames, rate }.schedule(duration)
+    }
+    pub(crate) fn waits(&self) -> Waits {
+        Waits {
+            drain: Duration::from_secs_f64(self.config.trial.drain_s),
+            settle: Duration::from_secs_f64(self.config.trial.settle_s),
+        }
+    }
+
+    pub(crate) fn conditions(&self, test: ChassisTest) -> ChassisConditions {
+        let port = self.described(0);
+        let duration_s = self.config.trial.duration_s;
+        let mut deviations = vec![];
+        if duration_s < 30.0 && test.section().starts_with("RFC") {
+            deviations.push(format!("trials of {duration_s} s instead of the recommended 30 s"));
+        }
+        if duration_s < 60.0 && !test.section().starts_with("RFC") {
+            deviations.push(format!("trials of {duration_s} s instead of at least 60 s"));
+        }
+        ChassisConditions {
+            test,
+            frame_size: self.size.bytes(),
+            ports: self.ports,
+            line_rate: port.line_rate,
+            line_rate_is_physical: port.line_rate_is_physical,
+            theoretical_max: self.theoretical_max(),
+            burst_frames: self.config.burst_frames,
+            addresses_per_port: self.config.addresses_per_port,
+            trial_duration: Duration::from_secs_f64(duration_s),
+            deviations,
+        }
+    }
+
+    /// Address number `number` of a port; number 0 is its own.
+    pub(crate) fn address(&self, port: usize, number: u64) -> MacAddr {
+        match number {
+            0 => self.port(port).mac,
+            _ => {
+                let own = port as u64 * ADDRESSES_OF_PORT / 256;
+                let number =
+                    number.wrapping_mul(self.config.address_step) % (ADDRESSES_OF_PORT / 256);
+                MacAddr::from_u64(FURTHER_ADDRESSES + own + number)
+            }
+        }
+    }
+
+    /// Signed frames of one pair of ports: the test frame of RFC 2544 appendix C between addresses
+    /// that, where a port has several, are drawn at random (RFC 2889 section 5.1.3).
+    pub(crate) fn frames(
+        &self,
+        from: usize,
+        to: Option<usize>,
+        signature: (Key, StreamId),
+    ) -> Result<Vec<StreamFrame>, RunError> {
+        let (source, target) = (self.port(from), self.port(to.unwrap_or(from)));
+        let addresses = self.config.addresses_per_port;
+        let count = if addresses == 1 { 1 } else { DISTINCT_FRAMES };
+        let draw = |what: u64, index: u64| {
+            let seed = sub_seed(self.config.seed, (from as u64) << 32 | (what << 16));
+            sub_seed(seed, index) % addresses
+        };
+        let frame = |index: u64| {
+            let src = self.address(from, draw(0, index));
+            let dst =
+                to.map_or(MacAddr::BROADCAST, |to| self.address(to, draw(1 + to as u64, index)));
+            self.frame((src, source), (dst, target), signature)
+        };
+        (0..count).map(frame).collect()
+    }
+
+    /// One signed frame between these addresses.
+    pub(crate) fn frame(
+        &self,
+        src: (MacAddr, &Attachment),
+        dst: (MacAddr, &Attachment),
+        (key, id): (Key, StreamId),
+    ) -> Result<StreamFrame, RunError> {
+        let template = test_frame::template((src.0, src.1.host_ipv4), (dst.0, dst.1.host_ipv4));
+        let prepared = template.prepare(self.size, Some((key, id.0)))?;
+        Ok(StreamFrame { bytes: prepared.frame(0), form: prepared.form() })
+    }
+
+    fn fingerprint(&self, from: usize) -> Fingerprint {
+        Protocol::UdpIpv4.fingerprint(self.port(from))
+    }
+
+    /// Runs a trial made by `build`; one in which the tester fell short is repeated.
+    pub(crate) fn run(
+        &self,
+        bench: &mut Bench<'_>,
+        test: ChassisTest,
+        label: &str,
+        intended: FrameRate,
+        build: &dyn Fn(&mut Draft) -> Result<(), RunError>,
+    ) -> Result<Ran, RunError> {
+        self.run_with(bench, test, label, intended, self.waits(), build)
+    }
+
+    pub(crate) fn run_with(
+        &self,
+        bench: &mut Bench<'_>,
+        test: ChassisTest,
+        label: &str,
+        intended: FrameRate,
+        waits: Waits,
+        build: &dyn Fn(&mut Draft) -> Result<(), RunError>,
+    ) -> Result<Ran, RunError> {
+        bench.run_asked(&Asked {
+            test: TestKind::Chassis(test),
+            frame_size: self.size.to_string(),
+            intended,
+            bounds: None,
+            build: &|key| {
+                let mut draft = Draft { key, streams: vec![], sent: vec![], prelude: vec![] };
+                build(&mut draft)?;
+                Ok(draft.into_trial(self, label, waits))
+            },
+            judge: &measured,
+        })
+    }
+}
+
+impl Draft {
+    pub(crate) fn key(&self) -> Key {
+        self.key
+    }
+
+    /// The number of the next stream.
+    pub(crate) fn next_id(&self) -> StreamId {
+        StreamId(self.streams.len() as u16 + 1)
+    }
+
+    /// One more stream, of frames signed for [`next_id`](Self::next_id).
+    pub(crate) fn stream(
+        &mut self,
+        rack: &Rack<'_>,
+        from: usize,
+        to: &[usize],
+        frames: Vec<StreamFrame>,
+    ) -> StreamId {
+        let id = self.next_id();
+        let ports: Vec<PortId> = to.iter().map(|to| rack.port(*to).port).collect();
+        let to: Vec<String> = ports.iter().map(|port| port.0.to_string()).collect();
+        self.streams.push(Stream {
+            id,
+            name: format!("{} to {}", rack.port(from).port.0, to.join(",")),
+            role: Role::Test,
+            from: rack.port(from).port,
+            expect: Expectation::Ports(ports),
+            frames,
+            fingerprint: Some(rack.fingerprint(from)),
+            given_up: vec![],
+            bad_fcs: false,
+        });
+        id
+    }
+
+    /// The stream just made leaves with a bad FCS.
+    pub(crate) fn with_bad_fcs(&mut self) {
+        if let Some(stream) = self.streams.last_mut() {
+            stream.bad_fcs = true;
+        }
+    }
+
+    /// The stream just made has frames of no use as test frames: counted, but no loss.
+    pub(crate) fn as_modifier(&mut self) {
+        if let Some(stream) = self.streams.last_mut() {
+            stream.role = Role::Modifier;
+        }
+    }
+
+    /// A port sends these streams in turn.
+    pub(crate) fn send(&mut self, from: usize, schedule: Schedule, order: Vec<StreamId>) {
+        self.sent.push(Sent { from, schedule, order });
+    }
+
+    /// A port's whole turn of destinations.
+    pub(crate) fn turn(
+        &mut self,
+        rack: &Rack<'_>,
+        turn: &Turn,
+        schedule: Schedule,
+    ) -> Result<(), RunError> {
+        let mut order = vec![];
+        for to in &turn.to {
+            let one = if let [one] = to[..] { Some(one) } else { None };
+            let frames = rack.frames(turn.from, one, (self.key(), self.next_id()))?;
+            order.push(self.stream(rack, turn.from, to, frames));
+        }
+        self.send(turn.from, schedule, order);
+        Ok(())
+    }
+
+    /// Every address of every port makes itself known, slowly, before anything else is sent
+    /// (RFC 2889 section 3).
+    pub(crate) fn learn_all(&mut self, rack: &Rack<'_>) {
+        for port in 0..rack.ports {
+            self.learn(rack, port, rack.config.addresses_per_port);
+        }
+        let wait = Duration::from_secs_f64(rack.config.trial.learning_wait_s);
+        if let Some(last) = self.prelude.last_mut() {
+            last.wait = last.wait.max(wait);
+        }
+    }
+
+    /// So many addresses of a port make themselves known.
+    pub(crate) fn learn(&mut self, rack: &Rack<'_>, port: usize, addresses: u64) {
+        let wait = Duration::from_secs_f64(rack.config.learning_interval_s);
+        for number in 0..addresses {
+            let frames = vec![learning::bridge(rack.address(port, number))];
+            self.prelude.push(Prelude { port: rack.port(port).port, frames, wait });
+        }
+    }
+
+    /// These frames leave a port before anything else, as fast as they can.
+    pub(crate) fn say(
+        &mut self,
+        rack: &Rack<'_>,
+        port: usize,
+        frames: Vec<Vec<u8>>,
+        wait: Duration,
+    ) {
+        self.prelude.push(Prelude { port: rack.port(port).port, frames, wait });
+    }
+
+    fn into_trial(self, rack: &Rack<'_>, label: &str, waits: Waits) -> Trial {
+        let load = |sent: Sent| PortLoad {
+            port: rack.port(sent.from).port,
+            schedule: sent.schedule,
+            order: sent.order,
+            insertions: vec![],
+        };
+        Trial {
+            label: label.into(),
+            key: self.key,
+            streams: self.streams,
+            loads: self.sent.into_iter().map(load).collect(),
+            prelude: self.prelude,
+            waits,
+            tagging: None,
+            verify_payload: false,
+            action: None,
+            captures: vec![],
+            limits: rack.config.trial.limits,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A run of chassis tests. Every step is an event.
+
+use super::{Chassis, ChassisConfig, ChassisResult, ChassisTest, Rack};
+use crate::bench::Bench;
+use crate::event::{Event, EventSink, RunFinished, RunStarted, TestStarted};
+use crate::suite::finish;
+use crate::{Direction, Modifier, RunError, TestKind, gigaswitch, rfc2889};
+use std::collections::BTreeMap;
+use trial::{Tester, TesterDescription};
+use units::{Duration, FrameSize};
+
+/// A run: what to do, with which addresses, and what the caller knows of it.
+#[derive(Clone, Debug)]
+pub struct ChassisSuite {
+    /// Name and version of the program.
+    pub program: String,
+    /// What is tested, in the user's words.
+    pub device: String,
+    /// Host, kernel, date, device configuration, ...: for the report.
+    pub environment: BTreeMap<String, String>,
+    /// What to do.
+    pub config: ChassisConfig,
+    /// Who has which address.
+    pub chassis: Chassis,
+}
+
+impl ChassisSuite {
+    /// Runs everything. The last event is always `RunFinished`, with what stopped the run where it
+    /// did not end by itself; then the error is returned, too.
+    pub fn run(
+        &self,
+        device: &mut dyn Tester,
+        sink: &mut dyn EventSink,
+    ) -> Result<RunFinished, RunError> {
+        let description = device.describe().clone();
+        let retries = self.config.trial.invalid_retries;
+        let mut bench = Bench::new(device, sink, retries, self.config.seed);
+        let mut invalid_tests = vec![];
+        let outcome = self.all(&mut bench, &description, &mut invalid_tests);
+        let counted = bench.trials();
+        finish(counted, sink, invalid_tests, outcome)
+    }
+
+    fn all(
+        &self,
+        bench: &mut Bench<'_>,
+        description: &TesterDescription,
+        invalid_tests: &mut Vec<String>,
+    ) -> Result<(), RunError> {
+        self.config.check()?;
+        let items = self.items(description)?;
+        let share = self.share();
+        bench.emit(Event::RunStarted(Box::new(RunStarted {
+            program: self.program.clone(),
+            device: self.device.clone(),
+            environment: self.environment.clone(),
+            config: serde_json::to_value(&self.config).unwrap_or_default(),
+            tester: description.clone(),
+            estimate: share * items.len() as u64,
+        })))?;
+        for (done, (test, size)) in items.iter().enumerate() {
+            bench.clock.test = share;
+            bench.clock.spent = Duration::ZERO;
+            bench.clock.later = share * (items.len() - 1 - done) as u64;
+            bench.emit(Event::TestStarted(TestStarted {
+                test: TestKind::Chassis(*test),
+                frame_size: size.to_string(),
+                direction: Direction::Unidirectional,
+                modifier: Modifier::None,
+                remaining: bench.clock.remaining(),
+            }))?;
+            let ports = self.chassis.ports.len();
+            let (chassis, config) = (&self.chassis, &self.config);
+            let rack = Rack { chassis, config, description, size: *size, ports };
+            match run_test(bench, &rack, *test) {
+                Ok(Some(result)) => {
+                    if !result.invalid_reasons().is_empty() {
+                        invalid_tests.push(format!("{test}, {size}"));
+                    }
+                    bench.emit(Event::ChassisTestFinished(Box::new(result)))?;
+                }
+                Ok(None) => invalid_tests.push(format!("{test}, {size}")),
+                // What this device or these ports cannot do says nothing of the other tests.
+                Err(RunError::Config(why)) => {
+                    bench.emit(Event::Warning(format!("{test}, {size}: not run: {why}")))?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Every test with every size that it is made for.
+    fn items(
+        &self,
+        description: &TesterDescription,
+    ) -> Result<Vec<(ChassisTest, FrameSize)>, RunError> {
+        let known = |port: &crate::Attachment| description.ports.iter().find(|p| p.id == port.port);
+        let mut largest = u32::MAX;
+        for port in &self.chassis.ports {
+            let port = known(port)
+                .ok_or_else(|| RunError::Config(format!("the tester has no {}", port.port)))?;
+            largest = largest.min(port.max_frame_size_bytes);
+        }
+        let sizes = &self.config.frame_sizes;
+        if let Some(size) = sizes.iter().find(|size| size.bytes() > largest) {
+            return Err(RunError::Config(format!(
+                "the ports carry frames of at most {largest} bytes, {size} are asked for: raise \
+                 their MTU or leave out that size"
+            )));
+        }
+        let smallest = sizes.iter().min().copied().unwrap_or(FrameSize::MIN_ETHERNET);
+        let items = self.config.tests.iter().flat_map(|test| {
+            let of_test = match test {
+                // Addresses have no size.
+                ChassisTest::AddressCaching
+                | ChassisTest::AddressLearning
+                | ChassisTest::ArpServer => vec![smallest],
+                _ => sizes.clone(),
+            };
+            of_test.into_iter().map(|size| (*test, size))
+        });
+        Ok(items.collect())
+    }
+
+    /// A guess at what a test takes: a search of ten trials and the loads of the table.
+    fn share(&self) -> Duration {
+        let trial = &self.config.trial;
+        let waits = trial.learning_wait_s + trial.drain_s + trial.settle_s;
+        let trials = 10.0 + self.config.loads_percent.len() as f64;
+        Duration::from_secs_f64(trials * (trial.duration_s + waits))
+    }
+}
+
+fn run_test(
+    bench: &mut Bench<'_>,
+    rack: &Rack<'_>,
+    test: ChassisTest,
+) -> Result<Option<ChassisResult>, RunError> {
+    Ok(Some(match test {
+        ChassisTest::Congestion => ChassisResult::Congestion(rfc2889::congestion(bench, rack)?),
+        ChassisTest::ForwardPressure => {
+            ChassisResult::ForwardPressure(rfc2889::forward_pressure(bench, rack)?)
+        }
+        ChassisTest::AddressCaching => ChassisResult::Addresses(rfc2889::caching(bench, rack)?),
+        ChassisTest::AddressLearning => {
+            ChassisResult::Addresses(rfc2889::learning_rate(bench, rack)?)
+        }
+        ChassisTest::ErroredFrames => ChassisResult::Errored(rfc2889::errored(bench, rack)?),
+        ChassisTest::BroadcastLatency => {
+            ChassisResult::BroadcastLatency(rfc2889::broadcast_latency(bench, rack)?)
+        }
+        ChassisTest::Fanout => ChassisResult::Fanout(gigaswitch::fanout(bench, rack)?),
+        ChassisTest::Extrapolation => {
+            let result = gigaswitch::extrapolation(bench, rack)?;
+            return Ok(result.map(ChassisResult::Extrapolation));
+        }
+        ChassisTest::ArpServer => ChassisResult::ArpServer(gigaswitch::arp_server(bench, rack)?),
+        ChassisTest::FullyMeshed
+        | ChassisTest::OneToMany
+        | ChassisTest::ManyToOne
+        | ChassisTest::OneAndMany
+        | ChassisTest::BackboneLocal
+        | ChassisTest::Backbone
+        | ChassisTest::Unidirectional
+        | ChassisTest::Broadcast => ChassisResult::Mesh(rfc2889::mesh(bench, rack, test)?),
+    }))
+}

@@ -1,0 +1,245 @@
+//! Address caching capacity and address learning rate (RFC 2889 sections 5.7 and 5.8): how many
+//! addresses a device learns, and how fast.
+
+use crate::RunError;
+use crate::bench::{Bench, Ran};
+use crate::chassis::{ChassisConditions, ChassisTest, Draft, Rack, Sent, shortfall_words};
+use serde::{Deserialize, Serialize};
+use trial::{Schedule, Segment, StreamId, Waits};
+use units::{Duration, FrameRate};
+use wire::learning;
+
+/// How many addresses a device learns, or how fast.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct AddressResult {
+    /// Under which conditions.
+    pub conditions: ChassisConditions,
+    /// The most addresses, or the highest rate in addresses a second, with which all were learned;
+    /// `None` where not even the lowest was.
+    pub found: Option<u64>,
+    /// The least that failed; the truth lies below it.
+    pub failed: Option<u64>,
+    /// Whether the search ended at the highest value tried and not at the device's limit.
+    pub at_least: bool,
+    /// How long the tester waited for addresses to age out, before each trial.
+    pub ageing: Duration,
+    /// Every trial, in order.
+    pub trials: Vec<AddressTrial>,
+    /// Why nothing is known; empty where something is.
+    pub invalid: Vec<String>,
+}
+
+/// One trial: addresses are taught, then a frame is sent to each.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct AddressTrial {
+    /// How many.
+    pub addresses: u64,
+    /// Learning frames a second.
+    pub learning_rate: FrameRate,
+    /// Learning frames that came through to the test port.
+    pub learning_received: u64,
+    /// Frames sent from the test port, one to each address.
+    pub offered: u64,
+    /// Those that came out at the learning port.
+    pub received: u64,
+    /// Frames that came out at the test port and should not have.
+    pub flood_test_port: u64,
+    /// The same at the learning port.
+    pub flood_learning_port: u64,
+    /// Frames that the device flooded to the monitoring port.
+    pub flood_monitor_port: u64,
+    /// Whether all were learned; `None` where the tester fell short.
+    pub learned: Option<bool>,
+}
+
+/// The three ports (section 5.7.2): addresses are behind the learning port, frames for them come
+/// from the test port, and what is not known floods to the monitoring port.
+const LEARNING: usize = 0;
+const TEST: usize = 1;
+const MONITOR: usize = 2;
+
+/// Address caching capacity: the most addresses that are learned without a flood or a loss.
+pub fn caching(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<AddressResult, RunError> {
+    let config = &rack.config.addresses;
+    let mut search = AddressSearch::new(rack, ChassisTest::AddressCaching)?;
+    let rate = FrameRate::from_fps(config.learning_fps);
+    let (mut low, mut high, mut n) = (0, config.max_addresses, config.initial_addresses);
+    loop {
+        match search.trial(bench, n, rate)? {
+            Some(true) => low = n,
+            Some(false) => high = n,
+            None => break,
+        }
+        n = low + (high - low) / 2;
+        if high - low < 2 {
+            break;
+        }
+    }
+    Ok(search.result(low, high, config.max_addresses))
+}
+
+/// Address learning rate: the highest rate of new addresses at which all are learned.
+pub fn learning_rate(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<AddressResult, RunError> {
+    let config = &rack.config.addresses;
+    let mut search = AddressSearch::new(rack, ChassisTest::AddressLearning)?;
+    let beyond = config.max_learning_fps + config.rate_resolution_fps;
+    let (mut low, mut high, mut fps) = (0, beyond, config.max_learning_fps);
+    while high - low > config.rate_resolution_fps {
+        match search.trial(bench, config.rate_addresses, FrameRate::from_fps(fps))? {
+            Some(true) => low = fps,
+            Some(false) => high = fps,
+            None => break,
+        }
+        fps = (low + (high - low) / 2).max(1);
+    }
+    Ok(search.result(low, high, beyond))
+}
+
+struct AddressSearch<'r, 'a> {
+    rack: &'r Rack<'a>,
+    test: ChassisTest,
+    trials: Vec<AddressTrial>,
+    invalid: Vec<String>,
+}
+
+impl<'r, 'a> AddressSearch<'r, 'a> {
+    fn new(rack: &'r Rack<'a>, test: ChassisTest) -> Result<Self, RunError> {
+        if rack.ports < 3 {
+            return Err(RunError::Config(format!("{test} needs 3 ports or more")));
+        }
+        Ok(AddressSearch { rack, test, trials: vec![], invalid: vec![] })
+    }
+
+    fn result(self, low: u64, high: u64, never_tried: u64) -> AddressResult {
+        AddressResult {
+            conditions: self.rack.with_ports(3).conditions(self.test),
+            found: (low > 0).then_some(low),
+            failed: (high < never_tried).then_some(high),
+            at_least: low > 0 && high == never_tried,
+            ageing: self.ageing(),
+            trials: self.trials,
+            invalid: self.invalid,
+        }
+    }
+
+    fn ageing(&self) -> Duration {
+        Duration::from_secs_f64(self.rack.config.addresses.ageing_s)
+    }
+
+    /// Whether so many addresses are learned when they come at this rate.
+    fn trial(
+        &mut self,
+        bench: &mut Bench<'_>,
+        addresses: u64,
+        rate: FrameRate,
+    ) -> Result<Option<bool>, RunError> {
+        self.check_time(addresses, rate)?;
+        // "Allow the device to age out": a little longer than it takes.
+        bench.pause(self.ageing() + Duration::from_secs(1))?;
+        let taught = self.teach(bench, addresses, rate)?;
+        let tested = self.test(bench, addresses)?;
+        let invalid = [shortfall_words(&taught), shortfall_words(&tested)].concat();
+        let flood = |port: usize| {
+            let id = self.rack.port(port).port;
+            let here = tested.result.received.iter().find(|received| received.port == id);
+            here.map_or(0, |received| received.flood_count())
+        };
+        let (offered, received) =
+            (tested.result.offered_frames(), tested.result.forwarded_frames());
+        let learned = flood(MONITOR) == 0 && received == offered;
+        self.trials.push(AddressTrial {
+            addresses,
+            learning_rate: rate,
+            learning_received: taught.result.streams.iter().map(|stream| stream.received).sum(),
+            offered,
+            received,
+            flood_test_port: flood(TEST),
+            flood_learning_port: flood(LEARNING),
+            flood_monitor_port: flood(MONITOR),
+            learned: invalid.is_empty().then_some(learned),
+        });
+        let outcome = invalid.is_empty().then_some(learned);
+        self.invalid.extend(invalid);
+        Ok(outcome)
+    }
+
+    /// No address may age out before its turn comes.
+    fn check_time(&self, addresses: u64, rate: FrameRate) -> Result<(), RunError> {
+        let test_rate = FrameRate::from_fps(self.rack.config.addresses.test_fps);
+        let needed = rate.departure(addresses) + test_rate.departure(addresses);
+        let waits = Duration::from_secs_f64(self.rack.config.addresses.digest_s + 1.0);
+        if needed + waits < self.ageing() {
+            return Ok(());
+        }
+        Err(RunError::Config(format!(
+            "{addresses} addresses take {needed} to be learned and tried, and the device forgets them \
+             after {}: set a longer ageing time on the device and here (addresses.ageing_s), or \
+             higher rates (addresses.learning_fps, addresses.test_fps)",
+            self.ageing()
+        )))
+    }
+
+    /// The learning port sends a frame from each address to the test port, which has made itself
+    /// known.
+    fn teach(
+        &self,
+        bench: &mut Bench<'_>,
+        addresses: u64,
+        rate: FrameRate,
+    ) -> Result<Ran, RunError> {
+        let label = format!("{}: {addresses} addresses learned at {rate:.0}", self.test);
+        let digest = Duration::from_secs_f64(self.rack.config.addresses.digest_s);
+        self.run(bench, &label, (rate, digest), &|draft, rack| {
+            let known = vec![learning::bridge(rack.port(TEST).mac)];
+            draft.say(
+                rack,
+                TEST,
+                known,
+                Duration::from_secs_f64(rack.config.trial.learning_wait_s),
+            );
+            let signature = (draft.key(), draft.next_id());
+            let (from, to) = (rack.port(LEARNING), rack.port(TEST));
+            let frame = |n| rack.frame((rack.address(LEARNING, n), from), (to.mac, to), signature);
+            let frames = (1..=addresses).map(frame).collect::<Result<_, _>>()?;
+            let id = draft.stream(rack, LEARNING, &[TEST], frames);
+            Ok(Sent { from: LEARNING, schedule: once(rate, addresses), order: vec![id] })
+        })
+    }
+
+    /// The test port sends a frame to each address.
+    fn test(&self, bench: &mut Bench<'_>, addresses: u64) -> Result<Ran, RunError> {
+        let rate = FrameRate::from_fps(self.rack.config.addresses.test_fps);
+        let label = format!("{}: a frame to each of {addresses} addresses", self.test);
+        self.run(bench, &label, (rate, Duration::ZERO), &|draft, rack| {
+            let signature = (draft.key(), draft.next_id());
+            let (from, to) = (rack.port(TEST), rack.port(LEARNING));
+            let frame =
+                |n| rack.frame((from.mac, from), (rack.address(LEARNING, n), to), signature);
+            let frames = (1..=addresses).map(frame).collect::<Result<_, _>>()?;
+            let id: StreamId = draft.stream(rack, TEST, &[LEARNING], frames);
+            Ok(Sent { from: TEST, schedule: once(rate, addresses), order: vec![id] })
+        })
+    }
+
+    fn run(
+        &self,
+        bench: &mut Bench<'_>,
+        label: &str,
+        (rate, settle): (FrameRate, Duration),
+        build: &dyn Fn(&mut Draft, &Rack<'_>) -> Result<Sent, RunError>,
+    ) -> Result<Ran, RunError> {
+        let rack = &self.rack.with_ports(3);
+        // No longer than need be: addresses must not age out.
+        let waits = Waits { drain: Duration::from_ms(100), settle };
+        rack.run_with(bench, self.test, label, rate, waits, &|draft| {
+            let Sent { from, schedule, order } = build(draft, rack)?;
+            draft.send(from, schedule, order);
+            Ok(())
+        })
+    }
+}
+
+/// Each frame of a stream once.
+fn once(rate: FrameRate, frames: u64) -> Schedule {
+    Schedule { segments: vec![Segment::constant(rate, frames)] }
+}

@@ -1,0 +1,115 @@
+//! Forward pressure and maximum forwarding rate (RFC 2889 section 5.6).
+
+use crate::RunError;
+use crate::bench::Bench;
+use crate::chassis::{
+    ChassisConditions, ChassisTest, LoadPoint, Pattern, Rack, Throughput, highest_load, point_at,
+    shortfall_words,
+};
+use serde::{Deserialize, Serialize};
+use trial::Schedule;
+use units::{Duration, FrameRate, FrameSize};
+
+/// What two ports forward at most, and whether the device breaks the rules for it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ForwardPressureResult {
+    /// Under which conditions.
+    pub conditions: ChassisConditions,
+    /// Where the search for the maximum forwarding rate begins.
+    pub throughput: Throughput,
+    /// Loads from there up to the medium's maximum.
+    pub steps: Vec<LoadPoint>,
+    /// What frames with a gap of 88 bit times showed.
+    pub gap: GapOutcome,
+}
+
+/// What came of frames sent with too small a gap.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum GapOutcome {
+    /// The device sent faster than the medium allows.
+    Detected {
+        /// Rate at the receiving port.
+        rate: FrameRate,
+    },
+    /// It did not.
+    NotDetected {
+        /// Rate at the receiving port.
+        rate: FrameRate,
+    },
+    /// It could not be tried.
+    NotTested {
+        /// Why.
+        why: String,
+    },
+}
+
+impl ForwardPressureResult {
+    /// The maximum forwarding rate, and at which load it was reached (RFC 2285 section 3.6.3).
+    pub fn mfr(&self) -> Option<&LoadPoint> {
+        let points = self.steps.iter().chain(&self.throughput.point);
+        let valid = points.filter(|point| point.invalid.is_empty());
+        valid.max_by(|a, b| a.forwarding_rate.fps().total_cmp(&b.forwarding_rate.fps()))
+    }
+}
+
+/// The gap of the test, one byte below the legal one (section 5.6.3.2: 88 bits).
+const GAP_BYTES: u32 = FrameSize::GAP_BYTES - 1;
+/// Two clocks of 100 ppm each may differ by so much without anybody breaking a rule.
+const CLOCK_TOLERANCE: f64 = 200e-6;
+const PAIR: (ChassisTest, Pattern) = (ChassisTest::ForwardPressure, Pattern::Unidirectional);
+
+/// The test, between the first two ports.
+pub fn forward_pressure(
+    bench: &mut Bench<'_>,
+    rack: &Rack<'_>,
+) -> Result<ForwardPressureResult, RunError> {
+    let rack = &rack.with_ports(2);
+    let throughput = highest_load(bench, rack, PAIR.0, PAIR.1)?;
+    let duration = Duration::from_secs_f64(rack.config.trial.duration_s);
+    let mut steps = vec![];
+    let mut load = throughput.load_percent.unwrap_or(0.0);
+    // Where the throughput is the medium's maximum, so is the maximum forwarding rate.
+    while load < 100.0 {
+        load = (load + rack.config.forward_pressure.step_percent.max(0.01)).min(100.0);
+        steps.push(point_at(bench, rack, PAIR, load, duration)?.0);
+    }
+    let gap = try_gap(bench, rack, duration)?;
+    Ok(ForwardPressureResult { conditions: rack.conditions(PAIR.0), throughput, steps, gap })
+}
+
+fn try_gap(
+    bench: &mut Bench<'_>,
+    rack: &Rack<'_>,
+    duration: Duration,
+) -> Result<GapOutcome, RunError> {
+    let not_tested = |why: String| Ok(GapOutcome::NotTested { why });
+    let port = rack.described(0);
+    if !port.line_rate_is_physical {
+        return not_tested("a virtual link has no gaps: its medium enforces no rate".into());
+    }
+    let bytes = rack.size.bytes() + FrameSize::PREAMBLE_BYTES + GAP_BYTES;
+    let rate = FrameRate::new(port.line_rate.bps(), u64::from(bytes) * 8);
+    let label = format!("{}, {} bytes: gap of 88 bit times", PAIR.0, rack.size);
+    let ran = rack.run(bench, PAIR.0, &label, rate, &|draft| {
+        draft.learn_all(rack);
+        for turn in PAIR.1.turns(rack.ports) {
+            draft.turn(rack, &turn, Schedule::constant(rate, duration))?;
+        }
+        Ok(())
+    })?;
+    let invalid = shortfall_words(&ran);
+    if !invalid.is_empty() {
+        return not_tested(format!(
+            "the tester cannot send frames with gaps below the legal minimum: {}",
+            invalid.join("; ")
+        ));
+    }
+    let arrived = ran.result.expected_accounts().next().map(|received| &received.account);
+    let span = arrived.and_then(|a| Some(a.last_at?.since(a.first_at?).as_secs_f64()));
+    let frames = arrived.map_or(0, |account| account.unique).saturating_sub(1);
+    let fps = span.filter(|span| *span > 0.0).map_or(0.0, |span| frames as f64 / span);
+    let rate = FrameRate::from_fps_f64(fps);
+    let too_fast = fps > rack.theoretical_max().fps() * (1.0 + CLOCK_TOLERANCE);
+    Ok(if too_fast { GapOutcome::Detected { rate } } else { GapOutcome::NotDetected { rate } })
+}

@@ -1,0 +1,15 @@
+//! The tests of RFC 2889 for LAN switches, in the terms of RFC 2285; one file a test.
+
+mod addresses;
+mod broadcast;
+mod congestion;
+mod errored;
+mod forward_pressure;
+mod mesh;
+
+pub use addresses::{AddressResult, AddressTrial, caching, learning_rate};
+pub use broadcast::{BroadcastLatencyResult, PortLatency, broadcast_latency};
+pub use congestion::{CongestionResult, CongestionVerdict, congestion};
+pub use errored::{ErroredKind, ErroredOutcome, ErroredResult, ErroredTrial, errored};
+pub use forward_pressure::{ForwardPressureResult, GapOutcome, forward_pressure};
+pub use mesh::{MeshResult, mesh};

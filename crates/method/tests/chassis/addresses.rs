@@ -1,0 +1,111 @@
+//! Address caching capacity and learning rate, to the address and within the stated resolution.
+
+use crate::bed::{SWITCH, config, run_with};
+use method::Event;
+use method::chassis::{ChassisConfig, ChassisResult, ChassisTest};
+use method::rfc2889::AddressResult;
+use units::FrameRate;
+use wire::modifier::sub_seed;
+
+fn addresses(toml: &str, config: ChassisConfig) -> AddressResult {
+    let (mut results, events) = run_with(toml, config);
+    assert_eq!(results.len(), 1, "{events:?}");
+    match results.remove(0) {
+        ChassisResult::Addresses(result) => result,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn caching(max: u64) -> ChassisConfig {
+    let mut config = config(&[ChassisTest::AddressCaching]);
+    config.addresses.max_addresses = max;
+    config.addresses.initial_addresses = 100;
+    config.addresses.ageing_s = 60.0;
+    config.addresses.learning_fps = 50_000;
+    config.addresses.test_fps = 50_000;
+    config
+}
+
+/// The test port's own address takes a place: one less than the table has is found.
+#[test]
+fn the_capacity_is_found_to_the_address() {
+    for seed in 0..6 {
+        let entries = 2 + sub_seed(seed, 0) % 4_000;
+        let toml =
+            format!("ports = 4\n{SWITCH}[learning]\nentries = {entries}\nageing = \"60s\"\n");
+        let found = addresses(&toml, caching(5_000));
+        assert_eq!(found.found, Some(entries - 1), "{toml}");
+        assert_eq!((found.failed, found.at_least), (Some(entries), false));
+        let failing = found.trials.iter().filter(|trial| trial.learned == Some(false));
+        // What does not fit floods, to the monitoring port too.
+        for trial in failing {
+            assert_eq!(trial.flood_monitor_port, trial.addresses - (entries - 1));
+            assert_eq!(trial.received, trial.offered, "a flooded frame comes through as well");
+        }
+    }
+}
+
+#[test]
+fn a_table_larger_than_what_was_tried_is_a_bound() {
+    let found = addresses(&format!("ports = 3\n{SWITCH}"), caching(300));
+    assert_eq!((found.found, found.failed, found.at_least), (Some(299), None, true));
+}
+
+/// An address whose bucket is full is not learned: the capacity found is the longest run of
+/// addresses that all find a place, below the number of places.
+#[test]
+fn a_hash_has_less_room_than_places() {
+    let toml =
+        format!("ports = 3\n{SWITCH}[learning]\nbuckets = 64\nplaces = 4\nageing = \"60s\"\n");
+    let found = addresses(&toml, caching(1_000)).found.unwrap();
+    assert!((4..255).contains(&found), "{found}");
+}
+
+#[test]
+fn addresses_that_would_age_out_before_their_turn_are_refused() {
+    let mut config = caching(5_000);
+    config.addresses.learning_fps = 1;
+    let (results, events) = run_with(&format!("ports = 3\n{SWITCH}"), config);
+    assert!(results.is_empty());
+    let warned = |event: &Event| matches!(event, Event::Warning(why) if why.contains("ageing"));
+    assert!(events.iter().any(warned), "{events:?}");
+}
+
+/// Without room to wait, an address must come no sooner than the one before it is learned.
+#[test]
+fn the_learning_rate_is_found_within_its_resolution() {
+    for seed in 0..6 {
+        let per_address_us = 15 + sub_seed(seed, 0) % 3_000;
+        let backlog = if seed % 2 == 0 { 0 } else { sub_seed(seed, 1) % 50 };
+        let toml = format!(
+            "ports = 3\n{SWITCH}[learning]\nageing = \"60s\"\nper-address = \"{per_address_us}us\"\n\
+             backlog = {backlog}\n"
+        );
+        let mut config = config(&[ChassisTest::AddressLearning]);
+        config.addresses.rate_addresses = 200;
+        config.addresses.ageing_s = 60.0;
+        config.addresses.rate_resolution_fps = 10;
+        config.addresses.test_fps = 10_000;
+        let result = addresses(&toml, config);
+        let (found, failed) = (result.found.unwrap(), result.failed.unwrap());
+        assert!(failed - found <= 10);
+        let learns = |fps: u64| all_learned(fps, per_address_us * 1_000_000, backlog, 200);
+        assert!(learns(found) && !learns(failed), "{found} {failed}: {toml}");
+        if backlog == 0 {
+            let truth = 1e6 / per_address_us as f64;
+            assert!((found as f64) <= truth && (failed as f64) > truth, "{found} {failed} {truth}");
+        }
+    }
+}
+
+/// By arithmetic: when address k comes, those before it that are not learned yet must not be more
+/// than one being learned and `backlog` waiting.
+fn all_learned(fps: u64, per_address_ps: u64, backlog: u64, addresses: u64) -> bool {
+    let at = |k: u64| FrameRate::from_fps(fps).departure(k).as_ps();
+    let mut done = 0;
+    (0..addresses).all(|k| {
+        let left = u64::saturating_sub(done, at(k)).div_ceil(per_address_ps);
+        done = done.max(at(k)) + per_address_ps;
+        left <= backlog
+    })
+}

@@ -1,0 +1,73 @@
+//! What the tests share: a chassis, a configuration of short trials, and a run.
+
+use method::chassis::{Chassis, ChassisConfig, ChassisResult, ChassisSuite, ChassisTest};
+use method::{Attachment, Event, LegacyAddresses, Profile};
+use sim::{Addresses, Description};
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use trial::PortId;
+use units::FrameSize;
+use wire::ethernet::MacAddr;
+
+pub fn chassis(ports: usize) -> Chassis {
+    let attachment = |index: u16| Attachment {
+        port: PortId(index),
+        mac: MacAddr([2, 0, 0, 0, index as u8, 2]),
+        host_ipv4: Ipv4Addr::new(198, 18, 0, 2 + index as u8),
+        host_ipv6: Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2 + index),
+        device_mac: MacAddr::ZERO,
+        device_ipv4: Ipv4Addr::new(198, 18, 0, 1),
+        device_ipv6: Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 1),
+        network_hosts_ipv4: vec![],
+        network_hosts_ipv6: vec![],
+        legacy: LegacyAddresses::plan(PortId(index)),
+    };
+    Chassis { ports: (0..ports as u16).map(attachment).collect() }
+}
+
+/// Trials of 10 ms, waits of little, one size.
+pub fn config(tests: &[ChassisTest]) -> ChassisConfig {
+    let mut config = ChassisConfig::of(Profile::Quick);
+    config.tests = tests.to_vec();
+    config.frame_sizes = vec![FrameSize::MIN_ETHERNET];
+    config.trial.duration_s = 0.01;
+    config.trial.learning_wait_s = 0.01;
+    config.trial.drain_s = 0.1;
+    config.trial.settle_s = 0.0;
+    config.search_trial_s = 0.01;
+    config
+}
+
+/// Runs a configuration on a device; results and all events.
+pub fn run_with(toml: &str, config: ChassisConfig) -> (Vec<ChassisResult>, Vec<Event>) {
+    let device = Description::from_toml(toml).unwrap();
+    let mut tester = device.tester(&Addresses::plan(device.ports)).unwrap();
+    let suite = ChassisSuite {
+        program: "test".into(),
+        device: "test".into(),
+        environment: BTreeMap::new(),
+        config,
+        chassis: chassis(device.ports),
+    };
+    let mut events: Vec<Event> = vec![];
+    suite.run(&mut tester, &mut events).unwrap();
+    let result = |event: &Event| match event {
+        Event::ChassisTestFinished(result) => Some((**result).clone()),
+        _ => None,
+    };
+    (events.iter().filter_map(result).collect(), events)
+}
+
+/// The one result of one test on a device.
+pub fn run(toml: &str, test: ChassisTest) -> ChassisResult {
+    let (mut results, events) = run_with(toml, config(&[test]));
+    assert_eq!(
+        results.len(),
+        1,
+        "{:?}",
+        events.iter().filter(|e| matches!(e, Event::Warning(_))).collect::<Vec<_>>()
+    );
+    results.remove(0)
+}
+
+pub const SWITCH: &str = "line-rate = \"100M\"\nbridge = true\n";

@@ -1,0 +1,69 @@
+//! Errored frames and broadcasts.
+
+use crate::bed::{SWITCH, run};
+use method::chassis::{ChassisResult, ChassisTest};
+use method::rfc2889::{ErroredKind, ErroredOutcome, ErroredResult};
+
+fn errored(toml: &str) -> ErroredResult {
+    match run(&format!("ports = 3\n{SWITCH}{toml}"), ChassisTest::ErroredFrames) {
+        ChassisResult::Errored(result) => result,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn passed(result: &ErroredResult, kind: ErroredKind) -> Option<bool> {
+    match result.verdict(kind).unwrap() {
+        ErroredOutcome::Passed => Some(true),
+        ErroredOutcome::Failed => Some(false),
+        ErroredOutcome::NotTested { .. } => None,
+    }
+}
+
+const ALL: [ErroredKind; 5] = [
+    ErroredKind::Oversize,
+    ErroredKind::Undersize,
+    ErroredKind::CrcError,
+    ErroredKind::Dribble,
+    ErroredKind::Alignment,
+];
+
+#[test]
+fn a_switch_filters_what_it_must() {
+    let result = errored("");
+    let verdicts = ALL.map(|kind| passed(&result, kind));
+    assert_eq!(verdicts, [Some(true), Some(true), Some(true), None, None]);
+    for trial in result.trials.iter().filter(|trial| trial.errored.0 > 0) {
+        assert_eq!(trial.good.0, trial.good.1, "good frames pass in the same trial: {trial:?}");
+        assert!(trial.good.0 > 5 && trial.errored.0.abs_diff(trial.good.0) <= 1, "{trial:?}");
+        assert_eq!(trial.errored.1, 0);
+    }
+}
+
+#[test]
+fn what_is_not_filtered_is_found() {
+    let with = |key: &str, kind| {
+        let result = errored(key);
+        for other in ALL.into_iter().filter(|other| *other != kind) {
+            assert_ne!(passed(&result, other), Some(false), "{key}: {other}");
+        }
+        passed(&result, kind)
+    };
+    assert_eq!(with("max-frame-bytes = 2000\n", ErroredKind::Oversize), Some(false));
+    let wrong = |key: &str| format!("[misbehaviour]\n{key} = true\n");
+    assert_eq!(with(&wrong("forwards-runts"), ErroredKind::Undersize), Some(false));
+    assert_eq!(with(&wrong("forwards-bad-fcs"), ErroredKind::CrcError), Some(false));
+}
+
+/// 64 bytes at 100 Mb/s, in and out, and the delay of the device: 5.12 us twice and 7 us.
+#[test]
+fn a_broadcast_reaches_every_port_when_it_should() {
+    let toml = format!("ports = 6\ndelay = \"7us\"\n{SWITCH}");
+    let ChassisResult::BroadcastLatency(result) = run(&toml, ChassisTest::BroadcastLatency) else {
+        panic!("another result")
+    };
+    assert_eq!(result.ports.len(), 5);
+    for port in &result.ports {
+        let latency = port.latency_ns.unwrap();
+        assert_eq!((port.received, latency.min, latency.max), (3, 17_240.0, 17_240.0));
+    }
+}

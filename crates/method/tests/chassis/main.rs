@@ -1,0 +1,7 @@
+//! Tests of many ports on simulated devices whose right answer follows from their description.
+
+mod addresses;
+mod bed;
+mod filters;
+mod gigaswitch;
+mod mesh;

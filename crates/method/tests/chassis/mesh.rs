@@ -1,0 +1,197 @@
+//! Patterns, congestion control and forward pressure.
+
+use crate::bed::{SWITCH, config, run, run_with};
+use method::Finding;
+use method::chassis::{ChassisResult, ChassisTest};
+use method::rfc2889::{CongestionResult, CongestionVerdict, GapOutcome, MeshResult};
+use units::{FrameSize, LineRate};
+use wire::modifier::sub_seed;
+
+fn mesh(toml: &str, test: ChassisTest) -> MeshResult {
+    match run(toml, test) {
+        ChassisResult::Mesh(result) => result,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn congestion(queues: &str) -> CongestionResult {
+    match run(&format!("ports = 4\n{SWITCH}{queues}"), ChassisTest::Congestion) {
+        ChassisResult::Congestion(result) => result,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Fully meshed by the RFC's order, no output is ever offered two frames at once: whatever the
+/// queues are, a switch with links at line rate carries all of it.
+#[test]
+fn an_ideal_switch_carries_every_pattern_in_which_no_port_is_overloaded() {
+    let ideal = format!("ports = 8\n{SWITCH}[output]\nframes = 8\n");
+    for test in [
+        ChassisTest::FullyMeshed,
+        ChassisTest::Unidirectional,
+        ChassisTest::Backbone,
+        ChassisTest::BackboneLocal,
+        ChassisTest::OneToMany,
+        ChassisTest::Broadcast,
+    ] {
+        let result = mesh(&ideal, test);
+        assert_eq!(result.throughput.finding, Finding::AtTheoreticalMaximum, "{test}");
+        let matrix = result.matrix.as_ref().unwrap();
+        assert!(matrix.pairs.iter().all(|pair| pair.sent == pair.received && pair.sent > 0));
+        assert_eq!(matrix.flooded.iter().sum::<u64>(), 0, "{test}");
+        assert_eq!(result.points[0].start_skew, units::Duration::ZERO);
+    }
+}
+
+/// Seven ports to one: each may offer a seventh of what one takes, less what the queue held.
+#[test]
+fn many_to_one_carries_one_ports_worth() {
+    let result =
+        mesh(&format!("ports = 8\n{SWITCH}[output]\nframes = 8\n"), ChassisTest::ManyToOne);
+    let load = result.throughput.load_percent.unwrap();
+    // 1,488 frames leave in a trial; 8 more may wait: 0.6 %. The resolution is 1 %.
+    assert!((load - 100.0 / 7.0).abs() < 0.3, "{load}");
+    let frmol = result.frmol().unwrap();
+    assert!((frmol.loss_percent - 600.0 / 7.0).abs() < 0.5, "{}", frmol.loss_percent);
+    let one_port = LineRate::from_mbps(100).max_frame_rate(FrameSize::MIN_ETHERNET).fps();
+    assert!((frmol.forwarding_rate.fps() / one_port - 1.0).abs() < 0.02);
+}
+
+/// A central processor of so many frames a second, whatever its cost: shared by all ports.
+#[test]
+fn the_throughput_of_a_mesh_is_what_the_slowest_part_has() {
+    for seed in 0..4 {
+        let ports = 4 + 2 * (sub_seed(seed, 0) % 4);
+        let cost_ns = 800 + sub_seed(seed, 1) % 2_000;
+        let queue = 4 + sub_seed(seed, 2) % 12;
+        let toml = format!(
+            "ports = {ports}\n{SWITCH}[input]\nframes = {queue}\n\
+             [cpu]\ncost = {{ per-frame = \"{cost_ns}ns\" }}\n"
+        );
+        let result = mesh(&toml, ChassisTest::FullyMeshed);
+        let capacity = 1e9 / cost_ns as f64;
+        let offered = LineRate::from_mbps(100).max_frame_rate(FrameSize::MIN_ETHERNET).fps();
+        let truth = (capacity / (offered * ports as f64) * 100.0).min(100.0);
+        let found = result.throughput.load_percent.unwrap();
+        // Within the resolution of 1 %, and what the queues hold of 10 ms: queue x ports frames.
+        let held = (queue * ports) as f64 / (capacity * 0.01) * truth;
+        assert!(found >= truth * 0.985 && found <= truth + held + 0.01, "{found} {truth}: {toml}");
+        let frmol = result.frmol().unwrap();
+        let forwarded = frmol.forwarding_rate.fps();
+        assert!((forwarded / capacity - 1.0).abs() < 0.02 + held / 100.0 || truth == 100.0);
+    }
+}
+
+/// (150 - 100) / 150 of the frames for the congested port find no room: 33.3 %.
+#[test]
+fn an_ideal_switch_loses_a_third_at_the_congested_port_and_nothing_elsewhere() {
+    for frames in [8, 32] {
+        let result = congestion(&format!("[output]\nframes = {frames}\n"));
+        assert_eq!(result.uncongested.0, result.uncongested.1);
+        let (sent, received) = result.congested;
+        assert_eq!(sent, result.frames * 3 / 2);
+        // What waits at the end is received all the same.
+        let room = (frames + 2) as f64 / sent as f64 * 100.0;
+        let loss = result.congested_loss_percent();
+        assert!(loss <= 100.0 / 3.0 && loss >= 100.0 / 3.0 - room, "{loss}: {received} of {sent}");
+        use CongestionVerdict::*;
+        assert_eq!(result.verdicts, [NoHeadOfLineBlocking, NoBackpressure]);
+    }
+}
+
+/// With queues at the inputs and the oldest frame first, frames for the uncongested port wait behind
+/// others until there is no room for more of them, while the congested port is never idle.
+#[test]
+fn queues_at_the_inputs_block_the_head_of_the_line() {
+    for frames in [8, 64] {
+        let result = congestion(&format!("[fabric]\nframes = {frames}\n"));
+        assert!(result.verdicts.contains(&CongestionVerdict::HeadOfLineBlocking));
+        let loss = result.uncongested_loss_percent();
+        assert!(loss > 20.0, "{loss} with {frames}");
+        // A link's worth in the time of the trial, and what waited at its end.
+        let came = result.congested.1 - result.frames;
+        assert!(came <= 2 * frames + 4, "{came} with {frames}");
+    }
+    // In turn, the first source has its half of the congested port, which is all it wants.
+    let result = congestion("[fabric]\nframes = 8\narbitration = \"round-robin\"\n");
+    assert!(result.verdicts.contains(&CongestionVerdict::NoHeadOfLineBlocking), "{result:?}");
+}
+
+/// Paused in time, senders lose nothing. With queues at the outputs the second is held back and the
+/// first keeps its half of the congested port. The trial is the device's result, not the tester's
+/// failure.
+#[test]
+fn flow_control_saves_the_frames() {
+    let result = congestion("[flow-control]\npause-at-frames = 16\nresume-at-frames = 8\n");
+    assert!(result.invalid.is_empty(), "{:?}", result.invalid);
+    assert_eq!(result.uncongested.0, result.uncongested.1);
+    assert_eq!(result.congested.0, result.congested.1);
+    use CongestionVerdict::*;
+    assert_eq!(result.verdicts, [NoHeadOfLineBlocking, Backpressure]);
+    assert!(result.pauses.0 > 10 && result.pauses.1 > units::Duration::ZERO);
+    // 1.5 T frames go through one port: half as long again.
+    let longest = result.matrix.duration.as_secs_f64();
+    assert!((longest / 0.015 - 1.0).abs() < 0.05, "{longest}");
+    // With queues at the inputs the first is held back, too, for both of its destinations.
+    let result = congestion(
+        "[fabric]\nframes = 32\n[flow-control]\npause-at-frames = 16\nresume-at-frames = 8\n",
+    );
+    assert_eq!(result.verdicts, [NoHeadOfLineBlocking, Backpressure, Throttled]);
+    // A tester that does not listen loses what it would have lost without.
+    let deaf = "[memory]\nframes = 64\n[flow-control]\npause-at-frames = 16\nresume-at-frames = 8\n\
+                [tester]\nignores-pause = true\n";
+    let result = congestion(deaf);
+    assert!(result.congested_loss_percent() > 30.0);
+    assert!(result.pauses.0 > 0 && result.pauses.1 == units::Duration::ZERO);
+}
+
+#[test]
+fn forward_pressure_is_found_where_it_is_and_only_there() {
+    let gap =
+        |toml: &str| match run(&format!("ports = 2\n{SWITCH}{toml}"), ChassisTest::ForwardPressure)
+        {
+            ChassisResult::ForwardPressure(result) => {
+                assert_eq!(result.throughput.finding, Finding::AtTheoreticalMaximum);
+                result.gap
+            }
+            other => panic!("{other:?}"),
+        };
+    let able = "[tester]\ngap-bytes = 11\n";
+    assert!(matches!(
+        gap(&format!("[misbehaviour]\ngap-bytes = 11\n{able}")),
+        GapOutcome::Detected { .. }
+    ));
+    assert!(matches!(gap(able), GapOutcome::NotDetected { .. }));
+    assert!(matches!(gap(""), GapOutcome::NotTested { .. }));
+}
+
+/// A processor whose interrupts leave ever less time for forwarding: it forwards most below the
+/// medium's maximum.
+#[test]
+fn the_maximum_forwarding_rate_may_lie_below_the_maximum_offered_load() {
+    let toml = format!(
+        "ports = 2\n{SWITCH}[input]\nframes = 20\n\
+         [cpu]\ncost = {{ per-frame = \"10us\", receive = \"4us\" }}\n"
+    );
+    let ChassisResult::ForwardPressure(result) = run(&toml, ChassisTest::ForwardPressure) else {
+        panic!("another result")
+    };
+    let mfr = result.mfr().unwrap();
+    // 14 us a frame: 71,428 a second, 48 % of the medium; at its maximum the interrupts alone take
+    // 148,810 x 4 us = 59.5 % and leave 40.5 % for 10 us each: 40,476.
+    assert!((mfr.load_percent - 48.0).abs() < 2.0, "{}", mfr.load_percent);
+    assert!((mfr.forwarding_rate.fps() / 71_428.0 - 1.0).abs() < 0.03);
+    let last = result.steps.last().unwrap();
+    assert!((last.forwarding_rate.fps() / 40_476.0 - 1.0).abs() < 0.05, "{last:?}");
+}
+
+/// Bursts of 24 at half the load: a queue of 12 suffices for a constant load and not for them.
+#[test]
+fn bursts_need_room() {
+    let toml = format!("ports = 4\n{SWITCH}[output]\nframes = 8\n");
+    let mut config = config(&[ChassisTest::ManyToOne]);
+    config.burst_frames = 24;
+    let (results, _) = run_with(&toml, config);
+    let ChassisResult::Mesh(bursty) = &results[0] else { panic!("{results:?}") };
+    assert!(matches!(bursty.throughput.finding, Finding::NothingPassed { .. }), "{bursty:?}");
+}
