@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod accept;
+mod agent;
 mod args;
 mod built;
 mod command;

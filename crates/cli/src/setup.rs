@@ -2,16 +2,19 @@
 //! address.
 
 use crate::failure::{Failure, Outcome};
-use crate::options::{BitRate, Options};
-use crate::{built, hardware, host, simulated, suite, topology};
+use crate::options::{BitRate, Options, SuiteName};
+use crate::{agent, built, hardware, host, simulated, suite, topology};
 use method::{Forwarding, Topology};
 use ports::{DeviceControl, LiveOptions, LiveTester, OpenPort, PortRequest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use testbed::{Device, DeviceKind, HardwarePorts, Privilege, Testbed, TestbedConfig, TestbedError};
+use testbed::{
+    Device, DeviceKind, FilterEntry, HardwarePorts, Privilege, Testbed, TestbedConfig, TestbedError,
+};
 use trial::{
-    DeviceAction, DeviceCount, DeviceSetup, PortId, Tester, TesterDescription, TesterError,
+    DeviceAction, DeviceCount, DeviceSetup, PacketFilter, PortId, Tester, TesterDescription,
+    TesterError,
 };
 use units::FrameSize;
 
@@ -199,6 +202,7 @@ pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) 
     let live = LiveOptions {
         device_cores: config.device_cpu.into_iter().collect(),
         device: device.clone().map(|device| Box::new(Built { device }) as Box<dyn DeviceControl>),
+        reads_counters: options.suite == Some(SuiteName::Harvard1989),
         stop: stop.clone(),
         ..LiveOptions::default()
     };
@@ -307,16 +311,29 @@ impl DeviceControl for Built {
         self.device.counters().map(|_counters| ()).map_err(gone)
     }
 
-    fn configure(&mut self, _setup: &DeviceSetup) -> Result<(), TesterError> {
-        Err(TesterError::Unsupported {
-            port: "any".into(),
-            what: "other packet filters during a run".into(),
-            remedy: "build the device with --filter".into(),
+    fn configure(&mut self, setup: &DeviceSetup) -> Result<(), TesterError> {
+        let entry = |filter: &PacketFilter| {
+            let PacketFilter { permit, from, to } = *filter;
+            FilterEntry { permit, from, to }
+        };
+        let filters: Vec<FilterEntry> = setup.filters.iter().map(entry).collect();
+        self.device.set_filters(&filters).map_err(|error| match error {
+            TestbedError::Configuration(what) => TesterError::Unsupported {
+                port: "any".into(),
+                what,
+                remedy: "test it with --device linux-router".into(),
+            },
+            TestbedError::Program { message, .. } => TesterError::Refused(message),
+            other => gone(other),
         })
     }
 
     fn counters(&mut self) -> Result<Vec<DeviceCount>, TesterError> {
-        Ok(vec![])
+        let failed =
+            |detail| TesterError::System { what: "read the device's counters".into(), detail };
+        let mut counts = agent::by_netlink(&self.device).map_err(failed)?;
+        counts.extend(agent::by_snmp(&self.device).map_err(failed)?);
+        Ok(counts)
     }
 }
 

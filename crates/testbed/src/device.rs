@@ -3,12 +3,12 @@
 use crate::addressing::{PortAddresses, destination_networks, tester_mac};
 use crate::config::{DeviceKind, DeviceThreads, Impairment, Neighbours, TestbedConfig};
 use crate::counters::{self, DeviceCounters};
-use crate::error::Result;
+use crate::error::{Result, TestbedError};
 use crate::ethtool::{Ethtool, REWRITING_FEATURES};
 use crate::input_queue::InputQueues;
 use crate::namespace::Namespace;
 use crate::queue::TokenBucket;
-use crate::rules;
+use crate::rules::{self, FilterEntry};
 use crate::sysctl;
 use crate::threads::{PortThreads, thread_port};
 use std::collections::BTreeMap;
@@ -43,6 +43,30 @@ impl Device {
     /// Name of the device's interface for a port, in the device's namespace.
     pub fn interface(&self, port: usize) -> String {
         format!("dut{port}")
+    }
+
+    /// Number of that interface in the device's namespace, by which SNMP names it.
+    pub fn interface_index(&self, port: usize) -> Result<u32> {
+        self.namespace.netlink()?.link_index(&self.interface(port))
+    }
+
+    /// Brings up the loopback of the device's namespace, so that programs there can be asked.
+    pub fn loopback_up(&self) -> Result<()> {
+        self.namespace.netlink()?.set_link_up("lo", true)
+    }
+
+    /// Replaces the packet filters of a router by this list, the first match of which decides and
+    /// without match denies; an empty one brings back what the configuration asks for.
+    pub fn set_filters(&self, filters: &[FilterEntry]) -> Result<()> {
+        if self.config.device != DeviceKind::LinuxRouter {
+            let why = "filters on addresses: only linux-router has them";
+            return Err(TestbedError::Configuration(why.into()));
+        }
+        match (filters, self.rule_set()) {
+            ([], Some(configured)) => rules::load(&self.namespace, &configured),
+            ([], None) => rules::unload(&self.namespace, &rules::listed(&[])),
+            (filters, _) => rules::load(&self.namespace, &rules::listed(filters)),
+        }
     }
 
     /// What was asked for.

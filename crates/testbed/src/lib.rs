@@ -52,7 +52,7 @@ pub use namespace::{NETNS_DIRECTORY, Namespace};
 pub use privilege::{Privilege, enter_user_namespace};
 pub use queue::QueueCounters;
 pub use registry::{CleanReport, REGISTRY_DIRECTORY, clean};
-pub use rules::{RuleCounter, rule_set};
+pub use rules::{FilterEntry, RuleCounter, rule_set};
 pub use test_port::TestPort;
 pub use testbed::Testbed;
 pub use threads::PortThreads;

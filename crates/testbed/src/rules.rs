@@ -19,12 +19,38 @@ use crate::error::{Result, TestbedError};
 use crate::namespace::Namespace;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
+use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 
 /// The rule set of a configuration, in nft's own language; none when no rule is asked for.
 pub fn rule_set(config: &TestbedConfig) -> Option<String> {
     let text = [filter_tables(config), limit_table(config)].concat();
     (!text.is_empty()).then_some(text)
+}
+
+/// A condition on IPv4 packets that a router forwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilterEntry {
+    /// Forwarded, or dropped.
+    pub permit: bool,
+    /// Source.
+    pub from: Ipv4Addr,
+    /// Destination.
+    pub to: Ipv4Addr,
+}
+
+/// The table of a list of filters: what none of them matches is dropped.
+pub(crate) fn listed(filters: &[FilterEntry]) -> String {
+    let rules: Vec<(Condition, &str)> = filters
+        .iter()
+        .map(|filter| {
+            let FilterEntry { permit, from, to } = filter;
+            let expression = format!("ip saddr {from} ip daddr {to}");
+            let verdict = if *permit { "accept" } else { "drop" };
+            (Condition { expression, name: format!("{from} to {to}") }, verdict)
+        })
+        .collect();
+    filter_table("ip", &rules)
 }
 
 /// Loads a rule set into a namespace in place of its tables that may be there.

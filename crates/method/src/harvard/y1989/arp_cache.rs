@@ -1,8 +1,8 @@
 //! ARP cache size, found by a search: hosts that have all made themselves known must all be reached.
 
 use super::Test1989;
-use super::growing::table_size;
-use super::result::{Harvard1989Result, Unit};
+use super::growing::{Fit, table_size};
+use super::result::Harvard1989Result;
 use super::routes::{no_routes, to_each};
 use super::scene::{frames, result_of, run_changed, told_slowly};
 use crate::RunError;
@@ -31,14 +31,11 @@ pub(super) fn arp_cache(
     let limit = subject.config.harvard_1989.table_limit.min(hosts.len() as u64);
     let found = table_size(limit, |count| {
         let hosts = &hosts[..count as usize];
-        Ok(reached(bench, subject, hosts)? == count)
+        reached(bench, subject, hosts)
     })?;
-    match found.is_limit {
-        true => result.put("hosts", found.entries as f64, Unit::Entries),
-        false => {
-            result.put_at_least("hosts", found.entries as f64, Unit::Entries);
-            result.note("no more hosts were tried: the network has no more addresses");
-        }
+    found.put(&mut result, "hosts");
+    if found.beyond == Fit::All {
+        result.note("no more hosts were tried: the network has no more addresses");
     }
     Ok(result)
 }
@@ -58,12 +55,12 @@ fn hosts(subject: &Subject<'_>) -> Vec<(MacAddr, Ipv4Addr)> {
     [(attached.mac, attached.host_ipv4)].into_iter().chain(others.map(other)).collect()
 }
 
-/// Lets these hosts make themselves known, and sends a frame to each: how many came out.
+/// Lets these hosts make themselves known, and sends a frame to each: whether all came out.
 fn reached(
     bench: &mut Bench<'_>,
     subject: &Subject<'_>,
     hosts: &[(MacAddr, Ipv4Addr)],
-) -> Result<u64, RunError> {
+) -> Result<Fit, RunError> {
     let attached = subject.traffic.to(0);
     let rate = FrameRate::from_fps(subject.config.harvard_1989.table_fps.max(1));
     let what = format!("{} hosts by ARP", hosts.len());
@@ -78,5 +75,5 @@ fn reached(
         Ok(trial)
     };
     let ran = run_changed(bench, request, &change)?;
-    Ok(ran.map_or(0, |ran| ran.result.forwarded_frames()))
+    Ok(ran.map_or(Fit::Undecided, |ran| Fit::of(&ran, hosts.len() as u64)))
 }

@@ -13,6 +13,8 @@ use units::{Duration, FrameRate};
 
 /// Bytes of an FCS.
 const FCS_BYTES: u64 = 4;
+/// Bytes of an Ethernet header.
+const ETHERNET_BYTES: u64 = 14;
 
 /// Sends at half the max rate, and lays the device's counters beside the tester's.
 pub(super) fn counters(
@@ -129,7 +131,12 @@ impl Truth {
     }
 }
 
+/// What a count of bytes leaves out, where that is all that is missing.
 fn without_fcs(device: u64, bytes: u64, frames: u64) -> Option<String> {
-    let is_so = device == bytes.saturating_sub(FCS_BYTES * frames);
-    is_so.then(|| "it counts bytes without FCS".into())
+    let without = |left_out: u64| device == bytes.saturating_sub(left_out * frames);
+    match (without(FCS_BYTES), without(FCS_BYTES + ETHERNET_BYTES)) {
+        (true, _) => Some("it counts bytes without FCS".into()),
+        (_, true) => Some("it counts bytes without Ethernet header and FCS".into()),
+        _ => None,
+    }
 }

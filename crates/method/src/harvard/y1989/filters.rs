@@ -2,9 +2,9 @@
 //! many filters the device has room for, found by a search.
 
 use super::Test1989;
-use super::growing::table_size;
+use super::growing::{Fit, table_size};
 use super::rates::search;
-use super::result::{Harvard1989Result, Outcome, Unit};
+use super::result::{Harvard1989Result, Outcome};
 use super::routes::no_routes;
 use super::scene::{frames, result_of};
 use crate::RunError;
@@ -29,6 +29,9 @@ fn list(subject: &Subject<'_>, filters: u64) -> DeviceSetup {
     let others = (0..filters.saturating_sub(1)).map(other);
     DeviceSetup { filters: others.chain((filters > 0).then_some(stream)).collect() }
 }
+
+/// Sent through the list.
+const FRAMES: u64 = 10;
 
 /// What came of configuring a device.
 enum Configured {
@@ -92,10 +95,10 @@ pub(super) fn filter_list(
     let found = table_size(subject.config.harvard_1989.table_limit, |filters| {
         match configure(bench, &list(subject, filters))? {
             Configured::Yes => works(bench, subject, filters),
-            Configured::Refused => Ok(false),
+            Configured::Refused => Ok(Fit::NotAll),
             Configured::NotPossible(why) => {
                 not_possible = Some(why);
-                Ok(false)
+                Ok(Fit::Undecided)
             }
         }
     })?;
@@ -103,17 +106,14 @@ pub(super) fn filter_list(
         return Ok(result.not_possible(why));
     }
     configure(bench, &DeviceSetup::default())?;
-    match found.is_limit {
-        true => result.put("filters", found.entries as f64, Unit::Entries),
-        false => result.put_at_least("filters", found.entries as f64, Unit::Entries),
-    }
+    found.put(&mut result, "filters");
     Ok(result)
 }
 
 /// Whether the last filter of the list does what it says: the stream, permitted by it alone, passes.
-fn works(bench: &mut Bench<'_>, subject: &Subject<'_>, filters: u64) -> Result<bool, RunError> {
+fn works(bench: &mut Bench<'_>, subject: &Subject<'_>, filters: u64) -> Result<Fit, RunError> {
     let rate = FrameRate::from_fps(subject.config.harvard_1989.table_fps.max(1));
     let what = format!("behind {filters} filters");
-    let ran = bench.run(frames(Test1989::FilterList, subject, &what, rate, 10))?;
-    Ok(ran.result.lost_frames() == 0)
+    let ran = bench.run(frames(Test1989::FilterList, subject, &what, rate, FRAMES))?;
+    Ok(Fit::of(&ran, FRAMES))
 }

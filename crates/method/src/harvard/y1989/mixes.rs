@@ -60,9 +60,9 @@ pub(super) fn mixed_protocols(
         let Some(traffic) = traffic_of(subject, protocol) else { continue };
         let alone = subject.with_traffic(&traffic);
         let ran = bench.run(frames(test, &alone, protocol.name(), QUIET, 10))?;
-        match ran.result.lost_frames() {
-            0 => together.push((protocol, traffic)),
-            _ => result.note(format!("{} is not forwarded by this device", protocol.name())),
+        match ran.result.forwarded_frames() {
+            1.. => together.push((protocol, traffic)),
+            0 => result.note(format!("{} is not forwarded by this device", protocol.name())),
         }
     }
     let Some((_, first)) = together.first() else {

@@ -2,10 +2,10 @@
 //! for, found by a search: every network that was announced must be reached.
 
 use super::Test1989;
-use super::growing::table_size;
+use super::growing::{Fit, table_size};
 use super::rates::search;
 use super::result::{Harvard1989Result, Unit};
-use super::scene::{frames, result_of, run_changed, told_slowly};
+use super::scene::{Possible, frames, result_of, run_changed, told_slowly};
 use crate::RunError;
 use crate::bench::Bench;
 use crate::subject::Subject;
@@ -73,7 +73,11 @@ pub(super) fn many_routes(
     }
     let routes = subject.config.harvard_1989.routes.min(NETWORKS_MAX);
     result.put("routes announced", routes as f64, Unit::Entries);
-    let reached = reached(bench, subject, test, 0..routes, 0)?;
+    let reached = match reached(bench, subject, test, 0..routes, 0)? {
+        Ok(ran) if !ran.result.is_valid() => return Ok(result.invalid(ran.invalid_reasons())),
+        Ok(ran) => ran.result.forwarded_frames(),
+        Err(why) => return Ok(result.not_possible(why)),
+    };
     if reached == 0 {
         return Ok(result.not_possible(NO_RIP));
     }
@@ -83,7 +87,7 @@ pub(super) fn many_routes(
     let found = search(bench, &subject.with_traffic(&traffic), test)?;
     result.put_rate("max rate", &found);
     // The routes are taken back, so that the next test finds the device as it was.
-    self::reached(bench, subject, test, 0..1, routes)?;
+    self::reached(bench, subject, test, 0..1, routes)?.map(drop).unwrap_or_default();
     Ok(result)
 }
 
@@ -103,30 +107,27 @@ pub(super) fn routing_table(
     let limit = subject.config.harvard_1989.table_limit.min(NETWORKS_MAX);
     let mut announced = subject.config.harvard_1989.routes.min(NETWORKS_MAX);
     let found = table_size(limit, |routes| {
-        let reached = reached(bench, subject, test, 0..routes, announced)?;
+        let ran = reached(bench, subject, test, 0..routes, announced)?;
         announced = announced.max(routes);
-        Ok(reached == routes)
+        Ok(ran.map_or(Fit::Undecided, |ran| Fit::of(&ran, routes)))
     })?;
-    if found.entries == 0 {
+    if (found.entries, found.beyond) == (0, Fit::NotAll) {
         return Ok(result.not_possible(NO_RIP));
     }
-    match found.is_limit {
-        true => result.put("routes", found.entries as f64, Unit::Entries),
-        false => result.put_at_least("routes", found.entries as f64, Unit::Entries),
-    }
-    reached(bench, subject, test, 0..1, announced)?;
+    found.put(&mut result, "routes");
+    reached(bench, subject, test, 0..1, announced)?.map(drop).unwrap_or_default();
     Ok(result)
 }
 
 /// Announces these networks, takes those above them back up to `withdrawn`, and sends a frame to
-/// each of them: how many came out.
+/// each of them.
 fn reached(
     bench: &mut Bench<'_>,
     subject: &Subject<'_>,
     test: Test1989,
     networks: std::ops::Range<u64>,
     withdrawn: u64,
-) -> Result<u64, RunError> {
+) -> Result<Possible, RunError> {
     let rate = FrameRate::from_fps(subject.config.harvard_1989.table_fps.max(1));
     let what = format!("{} routes by RIP", networks.end);
     let request = frames(test, subject, &what, rate, networks.end - networks.start);
@@ -139,8 +140,7 @@ fn reached(
             to_each(subject, &trial, networks.clone().map(|n| host_of(network(n))))?;
         Ok(trial)
     };
-    let ran = run_changed(bench, request, &change)?;
-    Ok(ran.map_or(0, |ran| ran.result.forwarded_frames()))
+    run_changed(bench, request, &change)
 }
 
 fn host_of(network: Ipv4Addr) -> Ipv4Addr {
