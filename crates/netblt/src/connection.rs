@@ -328,7 +328,7 @@ impl Connection {
         let (counters, events) = (&mut self.counters, &mut self.events);
         let healthy = match (&mut self.role, packet) {
             (Role::Sending(sender), Packet::Control(messages)) => {
-                sender.handle_control(messages, counters, events)
+                sender.handle_control(now, messages, counters, events)
             }
             (Role::Sending(_), Packet::Done) => {
                 if matches!(self.life, Life::Dallying { .. }) {

@@ -9,6 +9,8 @@ use wire::netblt::{Kind, Message, Messages};
 
 /// Longest control timer before any round trip was measured: satellites answer within it.
 const LONGEST_BLIND_TIMER: Duration = Duration::from_secs(8);
+/// Longest that fits the 16 bits in which an OK message says it.
+const LONGEST_TIMER: Duration = Duration::from_ms(u16::MAX as u64);
 
 #[derive(Clone, Debug)]
 struct Entry {
@@ -97,11 +99,6 @@ impl ControlList {
             .map_or(self.timing.first_control_timer, |trip| trip.smoothed + trip.variation * 4);
         value.max(self.timing.min_control_timer)
     }
-    /// The same for an OK message, which has 16 bits for it.
-    pub fn timer_value_ms(&self) -> u16 {
-        let ms = self.timer_value().as_us().div_ceil(1000);
-        ms.min(u64::from(u16::MAX)) as u16
-    }
 
     /// Adds a message; gives its number.
     pub fn push(&mut self, buffer: u32, kind: Kind<'static>) -> u16 {
@@ -148,12 +145,16 @@ impl ControlList {
         true
     }
 
-    fn set_timer(&mut self, now: Instant) {
+    /// Gives what OK messages that leave now say of it: never less than it is, since the sender's
+    /// dally must let it run out (RFC 998 section 5.3.1).
+    fn set_timer(&mut self, now: Instant) -> u16 {
         let mut wait = self.timer_value() * (1 << self.backoff);
         if self.round_trip.is_none() {
             wait = wait.min(LONGEST_BLIND_TIMER.max(self.timing.first_control_timer));
         }
+        let wait = wait.min(LONGEST_TIMER);
         self.timer = Some(now + wait);
+        u16::try_from(wait.as_ps().div_ceil(Duration::from_ms(1).as_ps())).unwrap_or(u16::MAX)
     }
 
     pub fn wants_to_send(&self) -> bool {
@@ -168,13 +169,16 @@ impl ControlList {
             None if self.unsent > 0 => self.new_and_oldest(),
             None => return None,
         };
-        self.set_timer(now);
+        let timer_ms = self.set_timer(now);
         let entries = &mut self.entries;
         Some(
             chosen
                 .map(|index| {
                     let entry = &mut entries[index];
                     entry.first_sent.get_or_insert(now);
+                    if let Kind::Ok { control_timer_ms, .. } = &mut entry.message.kind {
+                        *control_timer_ms = timer_ms;
+                    }
                     entry.message.clone()
                 })
                 .collect(),
@@ -264,7 +268,6 @@ mod tests {
         list.acknowledge(at_ms(100), 1);
         // First sample R: R + 4 x R / 2 (RFC 6298 section 2.2).
         assert_eq!(list.timer_value(), Duration::from_ms(300));
-        assert_eq!(list.timer_value_ms(), 300);
     }
 
     #[test]
@@ -294,5 +297,32 @@ mod tests {
         list.acknowledge(at_ms(1), 0);
         list.acknowledge(at_ms(1), 40_000);
         assert!(!list.is_empty());
+    }
+
+    #[test]
+    fn every_ok_says_how_long_the_timer_runs_that_was_set_with_it() {
+        let mut list = list(1000);
+        let ok = Kind::Ok { burst_size_packets: 1, burst_interval_ms: 1, control_timer_ms: 0 };
+        list.push(1, ok);
+        let said_ms = |list: &mut ControlList, now| {
+            let messages = list.poll(now).expect("a packet");
+            let message = messages.iter().next().expect("a message");
+            let Kind::Ok { control_timer_ms, .. } = message.kind else { panic!("{message:?}") };
+            assert_eq!(list.timeout(), Some(now + Duration::from_ms(control_timer_ms.into())));
+            control_timer_ms
+        };
+        assert_eq!(said_ms(&mut list, at_ms(0)), 500);
+        for (now_ms, doubled_ms) in [(500, 1000), (1500, 2000), (3500, 4000), (7500, 8000)] {
+            assert!(list.handle_timeout(at_ms(now_ms)));
+            assert_eq!(said_ms(&mut list, at_ms(now_ms)), doubled_ms);
+        }
+        // A round trip beyond the field's 16 bits: then the timer is what fits.
+        list.acknowledge(at_ms(7600), 1);
+        list.push(2, Kind::Go);
+        list.poll(at_ms(8000));
+        list.acknowledge(at_ms(108_000), 2);
+        let ok = Kind::Ok { burst_size_packets: 1, burst_interval_ms: 1, control_timer_ms: 0 };
+        list.push(3, ok);
+        assert_eq!(said_ms(&mut list, at_ms(108_000)), u16::MAX);
     }
 }

@@ -36,12 +36,16 @@ impl Pacer {
             Some(start) => start + self.burst.interval(),
         }
     }
-    /// A packet leaves.
-    pub fn sent(&mut self, now: Instant) {
+    /// A packet leaves; some have waited for it without a break since `waiting_since`.
+    ///
+    /// A burst that ran dry goes on if packets come before its interval is over (our choice). Only
+    /// lateness is made up for: where nothing waited when the burst was due, it starts now.
+    pub fn sent(&mut self, now: Instant, waiting_since: Instant) {
         let next = self.start.map(|start| start + self.burst.interval());
         if self.left == 0 || next.is_some_and(|next| next <= now) {
             let earliest = Instant::from_ps(now.as_ps().saturating_sub(self.slack.as_ps()));
-            self.start = Some(next.map_or(now, |next| next.max(earliest)));
+            let late = next.filter(|next| waiting_since <= *next);
+            self.start = Some(late.map_or(now, |due| due.max(earliest)));
             self.left = self.burst.size_packets;
         }
         self.left -= 1;
@@ -66,10 +70,23 @@ mod tests {
             .map(|_| {
                 let due = pacer.due().max(now);
                 now = at_ms(busy(due.as_ps() / 1_000_000_000));
-                pacer.sent(now);
+                pacer.sent(now, Instant::ZERO);
                 now.as_ps() / 1_000_000_000
             })
             .collect()
+    }
+
+    /// Packets leave as early as they may, each no earlier than it is ready.
+    fn departures_of(slack_ms: u64, ready_ms: &[u64]) -> Vec<u64> {
+        let mut pacer = Pacer::new(BURST, Duration::from_ms(slack_ms));
+        let mut now = at_ms(0);
+        let leaves = |ready: &u64| {
+            let waiting_since = at_ms(*ready);
+            now = pacer.due().max(now).max(waiting_since);
+            pacer.sent(now, waiting_since);
+            now.as_ps() / 1_000_000_000
+        };
+        ready_ms.iter().map(leaves).collect()
     }
 
     #[test]
@@ -83,5 +100,15 @@ mod tests {
         assert_eq!(departures(0, late_once), [0, 0, 17, 17, 27, 27, 37, 37]);
         assert_eq!(departures(5, late_once), [0, 0, 17, 17, 22, 22, 32, 32]);
         assert_eq!(departures(9, late_once), [0, 0, 17, 17, 20, 20, 30, 30]);
+    }
+
+    #[test]
+    fn after_a_wait_for_packets_the_full_interval_runs_from_the_start_of_the_next_burst() {
+        // Whole bursts, then a wait; the slack is for lateness, of which there is none.
+        assert_eq!(departures_of(9, &[0, 0, 15, 15, 15, 15]), [0, 0, 15, 15, 25, 25]);
+        // The same after a burst that ran dry before it was whole.
+        assert_eq!(departures_of(9, &[0, 15, 15, 15, 15]), [0, 15, 15, 25, 25]);
+        // A burst that ran dry goes on within its interval, and the next keeps its time.
+        assert_eq!(departures_of(9, &[0, 6, 6, 6, 6]), [0, 6, 10, 10, 20]);
     }
 }

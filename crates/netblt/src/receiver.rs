@@ -248,7 +248,8 @@ impl Receiver {
         let ok = Kind::Ok {
             burst_size_packets: self.offer.size_packets,
             burst_interval_ms: self.offer.interval_ms,
-            control_timer_ms: self.control.timer_value_ms(),
+            // Filled in when it leaves.
+            control_timer_ms: 0,
         };
         self.control.push(number, ok);
         let index = number.wrapping_sub(FIRST_BUFFER);

@@ -26,6 +26,8 @@ pub struct Sender {
     buffers: BTreeMap<u32, Outgoing>,
     /// Buffers that have packets to send; the lowest goes first.
     ready: BTreeSet<u32>,
+    /// Since when there have been such buffers; none if there are none, or not looked at yet.
+    waiting_since: Option<Instant>,
     /// GOs for buffers that the client has not filled yet.
     permitted: BTreeSet<u32>,
     supplied: u32,
@@ -45,6 +47,7 @@ impl Sender {
             base: None,
             buffers: BTreeMap::new(),
             ready: BTreeSet::new(),
+            waiting_since: None,
             permitted: BTreeSet::new(),
             supplied: 0,
             last_supplied: false,
@@ -98,11 +101,16 @@ impl Sender {
     /// Acts on a CONTROL packet. An error is a malfunction of the other end.
     pub fn handle_control(
         &mut self,
+        now: Instant,
         messages: &Messages<'_>,
         counters: &mut Counters,
         events: &mut VecDeque<Event>,
     ) -> Result<(), &'static str> {
         for message in messages.iter() {
+            if let Kind::Ok { control_timer_ms, .. } = message.kind {
+                // Repeated ones too: the timer may have grown since.
+                self.control_timer = Duration::from_ms(control_timer_ms.into());
+            }
             let Some(base) =
                 self.base.or_else(|| (message.sequence == 1).then_some(message.buffer))
             else {
@@ -119,7 +127,16 @@ impl Sender {
         // Nothing else would carry the acknowledgement. Duplicates are answered too: the packet
         // that acknowledged them may have been lost.
         self.null_ack |= self.ready.is_empty() && self.base.is_some();
+        self.note_waiting(now);
         Ok(())
+    }
+
+    /// Notes since when packets have waited for their burst.
+    fn note_waiting(&mut self, now: Instant) {
+        match self.ready.is_empty() {
+            true => self.waiting_since = None,
+            false => _ = self.waiting_since.get_or_insert(now),
+        }
     }
 
     fn obey(
@@ -130,10 +147,9 @@ impl Sender {
     ) -> Result<(), &'static str> {
         match &message.kind {
             Kind::Go => self.go(index),
-            Kind::Ok { burst_size_packets, burst_interval_ms, control_timer_ms } => {
+            Kind::Ok { burst_size_packets, burst_interval_ms, .. } => {
                 let offer =
                     Burst { size_packets: *burst_size_packets, interval_ms: *burst_interval_ms };
-                self.control_timer = Duration::from_ms((*control_timer_ms).into());
                 self.adopt(message.sequence, offer);
                 self.ok(index, events)
             }
@@ -214,17 +230,21 @@ impl Sender {
                 burst_interval_ms: interval_ms,
             }));
         }
+        self.note_waiting(now);
         if self.pacer.due() > now {
             return None;
         }
-        let index = *self.ready.first()?;
+        let (index, waiting_since) = (*self.ready.first()?, self.waiting_since?);
         let buffer = self.buffers.get_mut(&index)?;
         let last_buffer = buffer.last;
         if buffer.queued() == 1 {
             self.ready.remove(&index);
         }
+        if self.ready.is_empty() {
+            self.waiting_since = None;
+        }
         let piece = buffer.pop()?;
-        self.pacer.sent(now);
+        self.pacer.sent(now, waiting_since);
         counters.data_packets_sent += 1;
         if piece.again {
             counters.data_packets_resent += 1;
