@@ -12,7 +12,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test mlr-oracle netblt-1987 harvard-1990 lint bench clean
+.PHONY: help setup build demo test mlr-oracle netblt-1987 harvard-1990 lint bench bench-simulator clean
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -23,6 +23,7 @@ help:
 	@echo "make harvard-1990  the router tests of 1990 on models of their products, beside the published tables"
 	@echo "make lint    formatting and clippy"
 	@echo "make bench   this tester beside others, on this machine"
+	@echo "make bench-simulator  the simulator alone, beside ns-3"
 	@echo "make clean   remove what builds and killed runs left"
 
 # Asks dpkg first: the second time it takes no time and no network.
@@ -79,9 +80,17 @@ lint:
 	cargo clippy --workspace --all-targets -- -D warnings
 
 # Beside trafgen, xdp-trafficgen and testpmd; as root, about six minutes. Leaves benches/RESULTS.md.
+# A target that the simulator misses does not keep the ports from being measured.
 bench: setup
 	cargo build --release --package netanvil-bench
-	target/release/netanvil-bench
+	@$(MAKE) --no-print-directory bench-simulator; simulated=$$?; \
+	target/release/netanvil-bench && exit $$simulated
+
+# The simulator beside ns-3, half a minute. Leaves benches/SIMULATOR.md.
+bench-simulator:
+	@$(MAKE) --no-print-directory setup PACKAGES='g++ libns3-dev'
+	cargo build --release --package netanvil-simulator-bench
+	target/release/netanvil-simulator-bench
 
 clean:
 	-@[ ! -x $(NETANVIL) ] || $(NETANVIL) clean

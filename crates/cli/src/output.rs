@@ -25,3 +25,9 @@ pub fn print_json(value: &impl serde::Serialize) -> Outcome<()> {
 pub fn say(line: impl std::fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
+
+/// Writes a line to a terminal in place of the one before; [`say`] an empty one to end with.
+pub fn say_over(line: impl std::fmt::Display) {
+    let mut stderr = io::stderr().lock();
+    let _ = write!(stderr, "\r{line}  ").and_then(|()| stderr.flush());
+}

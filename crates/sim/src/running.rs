@@ -264,6 +264,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         limits.reads(arrives) <= limits.reads(self.last_departure) + self.trial.waits.drain
     }
 
+    #[inline]
     fn absorb(&mut self, port: usize, arrives: Instant, frame: Frame) {
         if is_mac_control(&frame) && !frame.damaged {
             return self.pause(port, arrives, &frame);
@@ -310,6 +311,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         self.events[port] = sends.min(link);
     }
 
+    #[inline]
     fn act_if_due(&mut self, now: Instant) {
         let Some((after, action)) = &self.trial.action else { return };
         let due = self.tester.limits.moment(self.start + *after);

@@ -74,6 +74,7 @@ impl Sender {
     }
 
     /// The earliest moment from `due` on at which this tester can send.
+    #[inline]
     pub(crate) fn departure(&self, due: Instant) -> Instant {
         let interval = self.limits.max_rate.map_or(Duration::ZERO, FrameRate::interval);
         let paced = self.last.map_or(due, |last| due.max(last + interval));
@@ -84,6 +85,7 @@ impl Sender {
         if into < stall.every.as_ps() { paced } else { self.start + period * (periods + 1) }
     }
 
+    #[inline]
     pub(crate) fn has_sent(&mut self, at: Instant) {
         self.last = Some(at);
     }

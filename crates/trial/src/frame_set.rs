@@ -67,6 +67,7 @@ impl FrameSet {
         &self.streams
     }
     /// Bytes of one slot's frame, without FCS.
+    #[inline]
     pub fn frame(&self, slot: &Slot) -> &[u8] {
         &self.bytes[slot.offset_bytes..slot.offset_bytes + slot.len_bytes]
     }

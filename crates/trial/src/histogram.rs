@@ -53,6 +53,7 @@ impl Histogram {
     }
 
     /// The bucket of a value in ticks.
+    #[inline]
     pub const fn bucket_of(ticks: u64) -> usize {
         if ticks < LINEAR {
             return ticks as usize;
@@ -77,6 +78,7 @@ impl Histogram {
     }
 
     /// Counts one value.
+    #[inline]
     pub fn record(&mut self, ticks: u64) {
         let bucket = Self::bucket_of(ticks);
         if bucket >= self.buckets.len() {

@@ -210,6 +210,7 @@ impl<'a> Tracked<'a> {
         }
     }
 
+    #[inline]
     fn note_arrival_time(&mut self, now: Instant, tick_ps: u64) {
         self.arrivals_in_time += 1;
         self.account.first_at.get_or_insert(now);
@@ -223,6 +224,7 @@ impl<'a> Tracked<'a> {
         self.account.last_at = Some(now);
     }
 
+    #[inline]
     fn note_length(&mut self, sequence: u64, len: usize) {
         let lengths = &self.expected.lengths_bytes;
         let expected = match &lengths[..] {
@@ -233,6 +235,7 @@ impl<'a> Tracked<'a> {
         self.account.wrong_length += u64::from(expected as usize != len);
     }
 
+    #[inline]
     fn note_order(&mut self, sequence: u64) {
         if sequence >= self.next_expected {
             if sequence > self.next_expected {
@@ -257,6 +260,7 @@ impl<'a> Tracked<'a> {
         self.jumps.push_back((self.arrivals_in_time, sequence));
     }
 
+    #[inline]
     fn note_second(&mut self, now: Instant, start: Instant) {
         let second = (now.since(start).as_ps() / Duration::from_secs(1).as_ps()) as usize;
         let seconds = &mut self.account.per_second;
@@ -266,6 +270,7 @@ impl<'a> Tracked<'a> {
         seconds[second] += 1;
     }
 
+    #[inline]
     fn note_latency(&mut self, sequence: u64, ticks: u64, tick_ps: u64) {
         self.account.latency.record(ticks);
         if let Some((previous, previous_ticks)) = self.previous

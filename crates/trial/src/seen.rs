@@ -41,6 +41,7 @@ impl SeenSet {
     pub const MAX_SEQUENCE: u64 = 1 << 42;
 
     /// Adds a number; false where it was there already, or is beyond [`Self::MAX_SEQUENCE`].
+    #[inline]
     pub fn insert(&mut self, sequence: u64) -> bool {
         if sequence > Self::MAX_SEQUENCE {
             return false;

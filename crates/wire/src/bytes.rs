@@ -5,6 +5,7 @@ use crate::DecodeError;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Refuses input of fewer than `needed` bytes.
+#[inline]
 pub(crate) fn require(what: &'static str, bytes: &[u8], needed: usize) -> Result<(), DecodeError> {
     if bytes.len() < needed {
         return Err(DecodeError::Truncated { what, needed, got: bytes.len() });
@@ -13,20 +14,24 @@ pub(crate) fn require(what: &'static str, bytes: &[u8], needed: usize) -> Result
 }
 
 /// The `N` bytes at `at`, which the caller has checked to be there.
+#[inline]
 pub(crate) fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut out = [0; N];
     out.copy_from_slice(&bytes[at..at + N]);
     out
 }
+#[inline]
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes(array(bytes, at))
 }
 pub(crate) fn u16_le_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes(array(bytes, at))
 }
+#[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes(array(bytes, at))
 }
+#[inline]
 pub(crate) fn ipv4_at(bytes: &[u8], at: usize) -> Ipv4Addr {
     Ipv4Addr::from(array::<4>(bytes, at))
 }
@@ -35,9 +40,11 @@ pub(crate) fn ipv6_at(bytes: &[u8], at: usize) -> Ipv6Addr {
 }
 
 /// Writes `value` at `at`.
+#[inline]
 pub(crate) fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     bytes[at..at + value.len()].copy_from_slice(value);
 }
+#[inline]
 pub(crate) fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
     put(bytes, at, &value.to_be_bytes());
 }

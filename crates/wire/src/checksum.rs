@@ -17,6 +17,7 @@ impl Sum {
     /// This sum and that of `bytes`. Eight at a time: with end-around carry, a sum of wider words
     /// folds to the same 16 bits (RFC 1071 section 2C).
     #[must_use]
+    #[inline]
     pub fn bytes(self, bytes: &[u8]) -> Sum {
         let (words, rest) = bytes.as_chunks::<8>();
         let wide = words
@@ -34,6 +35,7 @@ impl Sum {
         Sum(self.0 + word as u64)
     }
     /// The sum folded to 16 bits.
+    #[inline]
     pub const fn folded(self) -> u16 {
         let mut sum = self.0;
         while sum > 0xffff {
@@ -53,6 +55,7 @@ pub fn checksum(bytes: &[u8]) -> u16 {
 }
 
 /// The checksum after one 16-bit word under it changed (RFC 1624 section 3, equation 3).
+#[inline]
 pub const fn update(checksum: u16, old_word: u16, new_word: u16) -> u16 {
     Sum(!checksum as u64).word(!old_word).word(new_word).checksum()
 }
@@ -80,6 +83,7 @@ impl PseudoHeader {
 
 /// Refuses `bytes` whose checksum field, at offset `field`, does not match them and what `before`
 /// sums. The caller has checked that the field is there.
+#[inline]
 pub(crate) fn verify(
     what: &'static str,
     before: Sum,

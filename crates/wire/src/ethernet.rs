@@ -207,6 +207,7 @@ pub struct Repr {
 
 impl Repr {
     /// Reads a header; the rest of the frame, padding included, comes with it.
+    #[inline]
     pub fn parse(frame: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
         require("Ethernet header", frame, HEADER_LEN)?;
         let repr = Repr {

@@ -217,6 +217,7 @@ impl Repr {
 /// Takes one hop off the time to live of the header that starts `packet`, and mends the checksum
 /// as a router does (RFC 1624). `false`, and nothing changed, where the time to live is used up
 /// (RFC 1812 section 5.3.1). The caller has parsed the header.
+#[inline]
 pub fn decrement_ttl(packet: &mut [u8]) -> bool {
     if packet[TTL] <= 1 {
         return false;

@@ -102,6 +102,7 @@ pub struct Stamp {
 ///
 /// # Panics
 /// If the frame is shorter than the form.
+#[inline]
 pub fn write(form: Form, key: Key, stamp: Stamp, frame: &mut [u8]) {
     let start = frame.len() - form.len_bytes();
     let trailer = &mut frame[start..];
@@ -132,6 +133,7 @@ pub fn write(form: Form, key: Key, stamp: Stamp, frame: &mut [u8]) {
 /// Reads a signature of this form from the end of `frame` (without FCS); `None` where the check
 /// says that this is none of ours. For [`Form::Compact`] the caller must still see whether the
 /// stream is one of its own: any six bytes name some stream.
+#[inline]
 pub fn read(form: Form, key: Key, frame: &[u8]) -> Option<Stamp> {
     let start = frame.len().checked_sub(form.len_bytes())?;
     let trailer = &frame[start..];
@@ -159,6 +161,7 @@ pub fn read(form: Form, key: Key, frame: &[u8]) -> Option<Stamp> {
 
 /// Restores a counter of which only the low `bits` were sent: the value nearest to `reference`
 /// with those low bits.
+#[inline]
 pub fn extend(low: u64, bits: u32, reference: u64) -> u64 {
     if bits >= 64 {
         return low;
@@ -175,6 +178,7 @@ pub fn extend(low: u64, bits: u32, reference: u64) -> u64 {
 }
 
 /// Restores a full transmit time from a stamp's 48 bits and a time near it, both in ticks.
+#[inline]
 pub fn extend_time(ticks_48: u64, near_ticks: u64) -> u64 {
     extend(ticks_48, TIME_BITS, near_ticks)
 }

@@ -135,10 +135,11 @@ impl Composed {
     #[inline]
     fn take_in(&mut self, now: Instant, port: PortId, mut frame: Frame) {
         let size_bytes = u64::from(frame.size().bytes());
-        let protocol = match self.joins_pairs {
-            true => Protocol::Bridged,
-            false => router::protocol_of_frame(&frame).unwrap_or(Protocol::Bridged),
+        let routed = match self.joins_pairs {
+            true => None,
+            false => router::protocol_of_frame(&frame),
         };
+        let protocol = routed.unwrap_or(Protocol::Bridged);
         match self.arp_server.as_mut().map(|server| server.handle(now, port, &frame)) {
             Some(Request::Taken) => return,
             Some(Request::NoRoom) => return self.count(port, Counter::InDiscards),
@@ -152,7 +153,7 @@ impl Composed {
             return self.count(port, Counter::InDiscards);
         }
         let mut said = vec![];
-        let decision = self.forwarding.decide(now, port, &mut frame, &mut said);
+        let decision = self.forwarding.decide(now, port, routed, &mut frame, &mut said);
         if let Some(why) = decision.dropped {
             self.count(port, why);
         }
@@ -161,29 +162,41 @@ impl Composed {
         }
         let step = self.pipeline.first();
         let (to, protocol, rules) = (decision.to, decision.protocol, decision.rules);
-        self.pass_on(now, Job { frame, from: port, to, protocol, rules, said, step });
+        self.start(now, Job { frame, from: port, to, protocol, rules, said, step });
+    }
+
+    #[inline]
+    fn start(&mut self, now: Instant, job: Job) {
+        let job = self.pipeline.place(job);
+        self.pass_on(now, job);
     }
 
     /// Lets a frame go on from one processor to the next, and at last to its outputs.
     #[inline]
-    fn pass_on(&mut self, now: Instant, mut job: Job) {
+    fn pass_on(&mut self, now: Instant, mut job: Box<Job>) {
         if job.step >= Step::CardOut || self.pipeline.first() == Step::Output {
             for (port, frame) in std::mem::take(&mut job.said) {
                 let (to, said) = (1 << port.0, vec![]);
                 let (protocol, rules) = (job.protocol, 0);
                 let step = Step::CardOut;
-                self.pass_on(now, Job { frame, from: port, to, protocol, rules, said, step });
+                self.start(now, Job { frame, from: port, to, protocol, rules, said, step });
             }
         }
         match self.pipeline.hand_on(now, job) {
             Handed::Taken => {}
-            Handed::Refused(job) => self.count(job.from, Counter::InDiscards),
-            Handed::Done(job) => self.put_out(now, job),
+            Handed::Refused(job) => {
+                self.count(job.from, Counter::InDiscards);
+                self.pipeline.give_back(job);
+            }
+            Handed::Done(mut job) => {
+                self.put_out(now, &mut job);
+                self.pipeline.give_back(job);
+            }
         }
     }
 
     #[inline]
-    fn put_out(&mut self, now: Instant, mut job: Job) {
+    fn put_out(&mut self, now: Instant, job: &mut Job) {
         let from = job.from;
         for (port, frame) in std::mem::take(&mut job.said) {
             self.put_out_at(now, port, from, frame);

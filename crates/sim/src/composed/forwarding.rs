@@ -36,12 +36,14 @@ pub(crate) enum Forwarding {
 const RESERVED: u64 = 0x0180_c200_0000;
 
 impl Forwarding {
-    /// Decides over a frame, and rewrites it where it is routed.
+    /// Decides over a frame, of a protocol that may be routed or of none, and rewrites it where it
+    /// is.
     #[inline]
     pub(crate) fn decide(
         &mut self,
         now: Instant,
         port: PortId,
+        protocol: Option<Protocol>,
         frame: &mut Frame,
         said: &mut Vec<(PortId, Frame)>,
     ) -> Decision {
@@ -49,7 +51,10 @@ impl Forwarding {
         let Forwarding::Tables { router, bridge, all_ports } = self else {
             return Decision { to: 1 << partner(port).0, ..bridged };
         };
-        let routed = router.as_mut().and_then(|router| router.handle(now, port, frame, said));
+        let routed = match (router, protocol) {
+            (Some(router), Some(protocol)) => router.handle(now, port, protocol, frame, said),
+            _ => None,
+        };
         if let Some((protocol, verdict)) = routed {
             let none = Decision { protocol, ..bridged };
             return match verdict {

@@ -41,14 +41,23 @@ pub(crate) enum Handed {
     /// A processor has it.
     Taken,
     /// It found a queue full.
-    Refused(Job),
+    Refused(Box<Job>),
     /// No processor is left before its output.
-    Done(Job),
+    Done(Box<Job>),
 }
+
+/// No processor has anything to do.
+const NEVER: (Instant, usize) = (Instant::FAR_FUTURE, 0);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Pipeline {
-    servers: Vec<Server<Job>>,
+    servers: Vec<Server<Box<Job>>>,
+    /// The processor that is done first, and when: it is asked for far more often than it changes.
+    soonest: (Instant, usize),
+    /// Places of frames that have left, for the next ones: a frame is moved into its place once,
+    /// however many processors it passes.
+    #[allow(clippy::vec_box, reason = "what is kept are the boxes")]
+    spare: Vec<Box<Job>>,
     ports: usize,
     card: Option<Cards>,
     bus: Option<Costs>,
@@ -114,6 +123,8 @@ impl Pipeline {
         };
         Pipeline {
             servers,
+            soonest: NEVER,
+            spare: vec![],
             ports,
             card: device.card.as_ref().map(|card| Cards {
                 ports_each: card.ports.max(1),
@@ -161,17 +172,38 @@ impl Pipeline {
             .costs_of(self.first)
             .map_or(Duration::ZERO, |c| c.of(protocol).reception(size_bytes));
         self.servers[index].interrupt(now, receive);
+        self.look_for_soonest();
         (false, waiting)
+    }
+
+    /// Puts a frame into a place of its own.
+    #[inline]
+    pub(crate) fn place(&mut self, job: Job) -> Box<Job> {
+        match self.spare.pop() {
+            Some(mut place) => {
+                *place = job;
+                place
+            }
+            None => Box::new(job),
+        }
+    }
+
+    /// Takes back the place of a frame that has left it.
+    #[inline]
+    pub(crate) fn give_back(&mut self, place: Box<Job>) {
+        self.spare.push(place);
     }
 
     /// Hands a frame to the next processor on its way.
     #[inline]
-    pub(crate) fn hand_on(&mut self, now: Instant, mut job: Job) -> Handed {
+    pub(crate) fn hand_on(&mut self, now: Instant, mut job: Box<Job>) -> Handed {
         while job.step < Step::Output {
             let step = job.step;
             job.step = step.next();
             if let Some((server, work)) = self.stop(step, &job) {
-                return match self.servers[server].offer(now, work, job) {
+                let offered = self.servers[server].offer(now, work, job);
+                self.look_for_soonest();
+                return match offered {
                     Ok(()) => Handed::Taken,
                     Err(job) => Handed::Refused(job),
                 };
@@ -182,22 +214,36 @@ impl Pipeline {
 
     /// The frame that is done first, if it is by `now`, and when.
     #[inline]
-    pub(crate) fn finish(&mut self, now: Instant) -> Option<(Instant, Job)> {
-        let dones = self.servers.iter().enumerate();
-        let dones = dones.filter_map(|(index, server)| Some((server.next_done()?, index)));
-        let (_, index) = dones.min().filter(|(done, _)| *done <= now)?;
-        self.servers[index].finish(now)
+    pub(crate) fn finish(&mut self, now: Instant) -> Option<(Instant, Box<Job>)> {
+        let (done, index) = self.soonest;
+        if done > now {
+            return None;
+        }
+        let finished = self.servers[index].finish(now);
+        self.look_for_soonest();
+        finished
     }
 
     /// When the next frame is done.
     #[inline]
     pub(crate) fn next_done(&self) -> Instant {
-        let dones = self.servers.iter().filter_map(Server::next_done);
-        dones.min().unwrap_or(Instant::FAR_FUTURE)
+        self.soonest.0
+    }
+
+    #[inline]
+    fn look_for_soonest(&mut self) {
+        self.soonest = NEVER;
+        for (index, server) in self.servers.iter().enumerate() {
+            match server.next_done() {
+                Some(done) if done < self.soonest.0 => self.soonest = (done, index),
+                _ => {}
+            }
+        }
     }
 
     pub(crate) fn clear(&mut self) {
         self.servers.iter_mut().for_each(Server::clear);
+        self.soonest = NEVER;
     }
 
     /// The processor of a step that this frame passes, and its work there.

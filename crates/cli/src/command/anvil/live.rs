@@ -40,6 +40,9 @@ pub fn count(arguments: &Anvil, interface: &str) -> Outcome<Counted> {
         most: arguments.frames.unwrap_or(u64::MAX),
     };
     let ended = counting.run(&mut listener, &stop, arguments.quiet);
+    if !arguments.quiet && std::io::stderr().is_terminal() {
+        output::say("");
+    }
     let elapsed = clock::now().min(counting.end).since(start);
     let mut totals = Totals::new(interface, &counting.census, elapsed);
     let outcome = ended.and_then(|()| conclude(&mut listener, before, &mut totals));
@@ -114,8 +117,7 @@ impl Counting {
     fn show(&self, now: Instant, looks: u64) {
         let line = text::progress(&self.census, now.since(self.start));
         if std::io::stderr().is_terminal() {
-            // Over the line before.
-            eprint!("\r{line}  ");
+            output::say_over(line);
         } else if looks.is_multiple_of(LOOKS_A_LINE) {
             output::say(line);
         }

@@ -95,12 +95,13 @@ impl Router {
         }
     }
 
-    /// What becomes of a frame; `None` where it is none of the router's business.
+    /// What becomes of a frame of this protocol; `None` where it is none of the router's business.
     #[inline]
     pub(crate) fn handle(
         &mut self,
         now: Instant,
         port: PortId,
+        protocol: Protocol,
         frame: &mut Frame,
         said: &mut Vec<(PortId, Frame)>,
     ) -> Option<(Protocol, Verdict)> {
@@ -110,7 +111,6 @@ impl Router {
         if !is_ours && !header.dst.is_group() {
             return None;
         }
-        let protocol = protocol_of(&header, frame)?;
         let mut context = Context { now, port, interfaces: &self.interfaces, said };
         let context = &mut context;
         let verdict = match protocol {
