@@ -16,6 +16,9 @@ const QUIT_DALLIES: u64 = 4;
 /// KEEPALIVEs that fit into the other end's death timer (RFC 998 section 5.2.3).
 const KEEPALIVES: u64 = 4;
 
+/// The reason of an ABORT for somebody else who uses a connection's ports.
+const TAKEN: &str = "a connection between these ports is open";
+
 /// What an OPEN says beside the limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening<'a> {
@@ -101,6 +104,8 @@ pub struct Connection {
     role: Role,
     terms: Option<Terms>,
     reason: String,
+    /// Something of the transfer itself has come: the other end has this very connection.
+    confirmed: bool,
     due: Due,
     last_heard: Instant,
     last_said: Instant,
@@ -134,6 +139,7 @@ impl Connection {
             role: Role::Waiting,
             terms: None,
             reason: String::new(),
+            confirmed: false,
             due: Due { open: true, ..Due::default() },
             last_heard: now,
             last_said: now,
@@ -311,6 +317,12 @@ impl Connection {
                 self.counters.unexpected_packets += 1;
                 return;
             }
+            // Meant for somebody whose OPEN or RESPONSE had another identifier, though it came from
+            // these ports.
+            Packet::Abort(reason) if self.confirmed && reason.as_bytes() == TAKEN.as_bytes() => {
+                self.counters.unexpected_packets += 1;
+                return;
+            }
             _ => self.last_heard = now,
         }
         match packet {
@@ -326,6 +338,7 @@ impl Connection {
 
     fn handle_transfer(&mut self, now: Instant, packet: &Packet<'_>) {
         let (counters, events) = (&mut self.counters, &mut self.events);
+        self.confirmed = true;
         let healthy = match (&mut self.role, packet) {
             (Role::Sending(sender), Packet::Control(messages)) => {
                 sender.handle_control(now, messages, counters, events)
@@ -404,11 +417,8 @@ impl Connection {
         }
         self.last_heard = now;
         self.due.open = false;
-        let terms = match answer.mode == self.mode {
-            true => Terms::answered(&self.limits, answer),
-            false => Err("RESPONSE of another mode than OPEN"),
-        };
-        match terms {
+        // The mode is the active end's to say: RESPONSE need not repeat it.
+        match Terms::answered(&self.limits, answer) {
             Ok(terms) => {
                 self.peer_string = answer.client_string.as_bytes().to_vec();
                 self.begin(terms);
@@ -591,7 +601,7 @@ impl Connection {
             })));
         }
         if std::mem::take(&mut due.stranger) {
-            return Some(Packet::Abort("a connection between these ports is open".into()));
+            return Some(Packet::Abort(TAKEN.into()));
         }
         if std::mem::take(&mut due.quit) {
             return Some(Packet::Quit(self.reason.as_str().into()));

@@ -19,6 +19,8 @@ pub struct Counters {
     pub duplicate_data_packets: u64,
     /// DATA and LDATA whose data was damaged.
     pub damaged_data_packets: u64,
+    /// DATA and LDATA that fit neither what was agreed on nor what came before.
+    pub misfit_data_packets: u64,
     /// CONTROL packets sent.
     pub control_packets_sent: u64,
     /// Control messages that came more than once.

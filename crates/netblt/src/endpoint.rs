@@ -54,11 +54,16 @@ pub struct Request<A> {
     /// What it says.
     pub open: Open<'static>,
     foreign_port: u16,
+    version: u8,
 }
 
 impl<A: Copy> Request<A> {
     fn key(&self) -> Key<A> {
         Key { peer: self.peer, local_port: self.port, foreign_port: self.foreign_port }
+    }
+    /// Answers speak the version of the OPEN: the formats are the same in all.
+    fn header(&self) -> Header {
+        Header { version: self.version, ..Header::new(self.port, self.foreign_port) }
     }
 }
 
@@ -79,7 +84,7 @@ pub struct Endpoint<A> {
     /// Connections that have something to tell.
     eventful: BTreeSet<ConnectionId>,
     /// Answers that no connection gives.
-    answers: VecDeque<(Key<A>, Packet<'static>)>,
+    answers: VecDeque<(A, Header, Packet<'static>)>,
     remembered: VecDeque<(Instant, Key<A>, u32)>,
     next_id: u64,
 }
@@ -143,9 +148,8 @@ impl<A: Copy + Ord> Endpoint<A> {
         limits: Limits,
         client_string: &str,
     ) -> Option<ConnectionId> {
-        let key = request.key();
+        let (key, header) = (request.key(), request.header());
         self.undecided.remove(&key);
-        let header = Header::new(key.local_port, key.foreign_port);
         let free = !self.keys.contains_key(&key) && !self.is_full();
         let connection = match free {
             true => {
@@ -156,7 +160,7 @@ impl<A: Copy + Ord> Endpoint<A> {
         match connection {
             Ok(connection) => Some(self.add(key, connection)),
             Err(reason) => {
-                self.answer(key, Packet::Refused(reason.into()));
+                self.answer(key.peer, header, Packet::Refused(reason.into()));
                 None
             }
         }
@@ -165,7 +169,8 @@ impl<A: Copy + Ord> Endpoint<A> {
     /// The client does not agree.
     pub fn refuse(&mut self, request: &Request<A>, reason: &str) {
         self.undecided.remove(&request.key());
-        self.answer(request.key(), Packet::Refused(Text::from(reason.to_owned())));
+        let reason = Text::from(reason.to_owned());
+        self.answer(request.peer, request.header(), Packet::Refused(reason));
     }
 
     /// Gives the client's commands to a connection. None if it is no more.
@@ -244,40 +249,50 @@ impl<A: Copy + Ord> Endpoint<A> {
             // Raw IP sockets hear what is meant for others on their host: who listens nowhere does
             // not answer for them.
             _ if self.listening.is_empty() => {}
-            Packet::Open(open) => self.handle_open(now, key, open),
+            Packet::Open(open) => self.handle_open(now, key, answering(header), open),
             // Who still asks to quit has missed that we did.
-            Packet::Quit(_) => self.answer(key, Packet::QuitAck),
+            Packet::Quit(_) => self.answer(peer, answering(header), Packet::QuitAck),
             _ => {}
         }
         None
     }
 
-    fn handle_open(&mut self, now: Instant, key: Key<A>, open: Open<'_>) {
+    fn handle_open(&mut self, now: Instant, key: Key<A>, header: Header, open: Open<'_>) {
+        let Key { peer, local_port: port, foreign_port } = key;
         self.remembered.retain(|(until, _, _)| *until > now);
         let known =
             |(_, old, id): &(Instant, Key<A>, u32)| *old == key && *id == open.connection_id;
-        if self.undecided.contains_key(&key) || self.remembered.iter().any(known) {
+        if self.undecided.contains_key(&key) {
             return;
         }
-        if !self.listening.contains(&key.local_port) {
-            return self.answer(key, Packet::Refused("no client at this port".into()));
-        }
-        if self.is_full() {
-            return self.answer(key, Packet::Refused("no more connections".into()));
+        let objection = if !self.listening.contains(&port) {
+            Some("no client at this port")
+        } else if self.remembered.iter().any(known) {
+            Some("this identifier was used a moment ago")
+        } else {
+            self.is_full().then_some("no more connections")
+        };
+        if let Some(reason) = objection {
+            return self.answer(peer, header, Packet::Refused(reason.into()));
         }
         if self.undecided.len() >= self.limits.max_requests {
             return;
         }
         self.undecided.insert(key, open.connection_id);
         let open = open.into_owned();
-        let Key { peer, local_port: port, foreign_port } = key;
-        self.requests.push_back(Request { peer, port, open, foreign_port });
+        self.requests.push_back(Request {
+            peer,
+            port,
+            open,
+            foreign_port,
+            version: header.version,
+        });
     }
 
     /// Answers a stranger, unless too many wait for an answer already.
-    fn answer(&mut self, key: Key<A>, packet: Packet<'static>) {
+    fn answer(&mut self, peer: A, header: Header, packet: Packet<'static>) {
         if self.answers.len() < self.limits.max_requests {
-            self.answers.push_back((key, packet));
+            self.answers.push_back((peer, header, packet));
         }
     }
 
@@ -312,10 +327,9 @@ impl<A: Copy + Ord> Endpoint<A> {
     /// Writes the next packet that may leave now to the end of `out` and says where to. The
     /// connections take turns by the time at which they became due.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<A> {
-        if let Some((key, packet)) = self.answers.pop_front() {
-            let header = Header::new(key.local_port, key.foreign_port);
+        if let Some((peer, header, packet)) = self.answers.pop_front() {
             Repr { header, packet }.emit(out);
-            return Some(key.peer);
+            return Some(peer);
         }
         while let Some(&(_, id)) = self.agenda.first().filter(|(at, _)| *at <= now) {
             let (key, connection) = self.connections.get_mut(&id)?;
@@ -329,4 +343,9 @@ impl<A: Copy + Ord> Endpoint<A> {
         }
         None
     }
+}
+
+/// The header of the answer to a packet.
+fn answering(Header { version, local_port, foreign_port }: Header) -> Header {
+    Header { version, local_port: foreign_port, foreign_port: local_port }
 }

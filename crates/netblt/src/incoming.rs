@@ -66,14 +66,37 @@ impl Incoming {
         }
     }
 
+    /// The data of `packet`, `ends` for LDATA, without padding that its length counts: RFC 998
+    /// section 8 can be read so. Up to three zero bytes beyond where the packet must end are none.
+    pub fn without_padding<'a>(&self, packet: &Data<'a>, ends: bool) -> &'a [u8] {
+        let start = usize::from(packet.packet) * self.packet_bytes;
+        let rest = self.full_bytes.saturating_sub(start);
+        let room = if ends { self.packet_bytes.min(rest) } else { self.packet_bytes };
+        match packet.data.split_at_checked(room) {
+            Some((data, [] | [0] | [0, 0] | [0, 0, 0])) => data,
+            _ => packet.data,
+        }
+    }
+
     /// Packets not here yet.
     pub fn missing(&self) -> u64 {
         u64::from(self.packets - self.count)
     }
-    pub fn missing_numbers(&self) -> impl Iterator<Item = u16> {
+    /// Packets not here yet that exist for certain. A `last` buffer of which LDATA has not come may
+    /// be short: after a DATA packet there is another one, but who knows of more.
+    pub fn missing_numbers(&self, last: bool) -> impl Iterator<Item = u16> {
+        let certain = match self.highest() {
+            Some(highest) if last && self.ends_at.is_none() => (highest + 2).min(self.packets),
+            _ => self.packets,
+        };
         let here =
             |n: &u32| self.here.get(*n as usize / 64).is_some_and(|w| w >> (n % 64) & 1 == 1);
-        (0..self.packets).filter(move |n| !here(n)).map(|n| n as u16)
+        (0..certain).filter(move |n| !here(n)).map(|n| n as u16)
+    }
+    fn highest(&self) -> Option<u32> {
+        let highest =
+            |(index, word): (usize, &u64)| Some(64 * index as u32 + word.checked_ilog2()?);
+        self.here.iter().enumerate().rev().find_map(highest)
     }
     pub fn is_whole(&self) -> bool {
         self.ends_at.is_some() && self.count == self.packets
@@ -168,7 +191,7 @@ mod tests {
         assert_eq!(buffer.place(&packet(2, b"ij", false), true), Placed::New);
         assert_eq!(buffer.place(&packet(0, b"abcd", false), false), Placed::New);
         assert_eq!(buffer.place(&packet(0, b"abcd", false), false), Placed::Duplicate);
-        assert_eq!(buffer.missing_numbers().collect::<Vec<_>>(), [1]);
+        assert_eq!(buffer.missing_numbers(false).collect::<Vec<_>>(), [1]);
         assert!(!buffer.is_whole());
         assert_eq!(buffer.place(&packet(1, b"efgh", false), false), Placed::New);
         assert!(buffer.is_whole());
@@ -206,6 +229,40 @@ mod tests {
         assert_eq!(buffer.place(&packet(0, b"abcd", true), true), Placed::Misfit, "1 is here");
         assert_eq!(buffer.place(&packet(2, b"ij", true), true), Placed::New);
         assert_eq!(buffer.place(&packet(2, b"i", true), true), Placed::Misfit, "another end");
+    }
+
+    #[test]
+    fn padding_that_the_length_counts_is_no_data() {
+        let buffer = empty();
+        for (number, data, ends, expected) in [
+            (0, &b"abcd\0\0\0"[..], false, &b"abcd"[..]),
+            (0, b"abcd\0\0\0\0", false, b"abcd\0\0\0\0"), // more than padding can be
+            (0, b"abcdx", false, b"abcdx"),               // no zeros
+            (0, b"abc\0", false, b"abc\0"),               // where data is to be
+            (2, b"ij\0\0", true, b"ij"),                  // up to the end of a full buffer
+            (2, b"ij\0\0", false, b"ij\0\0"),
+            (0, b"ab\0\0", true, b"ab\0\0"), // of a short one nothing tells
+            (9, b"\0", true, b""),
+        ] {
+            let packet = packet(number, data, true);
+            assert_eq!(buffer.without_padding(&packet, ends), expected, "{number} {data:?}");
+        }
+    }
+
+    #[test]
+    fn of_a_last_buffer_without_its_end_only_what_exists_is_missing() {
+        let missing = |buffer: &Incoming, last| buffer.missing_numbers(last).collect::<Vec<_>>();
+        let mut buffer = Incoming::new(Vec::new(), 400, 4, 1);
+        assert_eq!(missing(&buffer, true).len(), 100, "nothing is known of it");
+        buffer.place(&packet(2, b"ijkl", true), false);
+        assert_eq!(missing(&buffer, true), [0, 1, 3]);
+        assert_eq!(missing(&buffer, false).len(), 99);
+        buffer.place(&packet(70, b"ijkl", true), false);
+        assert_eq!(missing(&buffer, true).last(), Some(&71));
+        buffer.place(&packet(72, b"x", true), true);
+        assert_eq!(missing(&buffer, true).last(), Some(&71));
+        buffer.place(&packet(71, b"ijkl", true), false);
+        assert_eq!(missing(&buffer, true).last(), Some(&69));
     }
 
     #[test]

@@ -17,6 +17,8 @@ const FIRST_BUFFER: u32 = 1;
 /// Control messages of a packet take at least so much room: the smallest IP packet that every
 /// host takes is 576 bytes.
 const MIN_CONTROL_ROOM_BYTES: usize = 512;
+/// Data packets that do not fit before the other end counts as malfunctioning.
+const MAX_MISFITS: u64 = 100;
 /// Of a RESEND, before its list.
 const RESEND_HEADER_BYTES: usize = 12;
 
@@ -171,8 +173,17 @@ impl Receiver {
             return Ok(());
         };
         self.arrivals.observe(now, self.burst);
+        let packet = &Data { data: buffer.without_padding(packet, ends), ..*packet };
         match buffer.place(packet, ends) {
-            Placed::Misfit => return Err("a data packet that does not fit its buffer"),
+            Placed::Misfit => {
+                counters.misfit_data_packets += 1;
+                let many = counters.misfit_data_packets > MAX_MISFITS;
+                return if many {
+                    Err("data packets that do not fit their buffers")
+                } else {
+                    Ok(())
+                };
+            }
             Placed::Duplicate => counters.duplicate_data_packets += 1,
             Placed::New => {
                 counters.data_packets_received += 1;
@@ -274,7 +285,8 @@ impl Receiver {
             let most = (self.control_room_bytes - RESEND_HEADER_BYTES) / 2;
             let Some(buffer) = self.buffers.get_mut(&number) else { continue };
             // What does not fit is asked for when the timer runs out the next time.
-            let missing: Missing<'static> = buffer.missing_numbers().take(most).collect();
+            let missing: Missing<'static> =
+                buffer.missing_numbers(self.last == Some(number)).take(most).collect();
             counters.data_timeouts += 1;
             counters.packets_asked_again += missing.count() as u64;
             buffer.state = State::AckWait(self.control.push(number, Kind::Resend(missing)));

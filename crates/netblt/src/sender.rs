@@ -148,8 +148,7 @@ impl Sender {
         match &message.kind {
             Kind::Go => self.go(index),
             Kind::Ok { burst_size_packets, burst_interval_ms, .. } => {
-                let offer =
-                    Burst { size_packets: *burst_size_packets, interval_ms: *burst_interval_ms };
+                let offer = self.offered(*burst_size_packets, *burst_interval_ms);
                 self.adopt(message.sequence, offer);
                 self.ok(index, events)
             }
@@ -195,11 +194,20 @@ impl Sender {
         Ok(())
     }
 
+    /// What an OK offers; 0 leaves a value as it is (our choice).
+    fn offered(&self, size_packets: u16, interval_ms: u16) -> Burst {
+        let now = self.pacer.burst();
+        Burst {
+            size_packets: if size_packets > 0 { size_packets } else { now.size_packets },
+            interval_ms: if interval_ms > 0 { interval_ms } else { now.interval_ms },
+        }
+    }
+
     /// Takes the newest offer, as far as this end can do it, and says so in a NULL-ACK if that
     /// changes anything.
     fn adopt(&mut self, sequence: u16, offer: Burst) {
         let stale = self.newest_offer.is_some_and(|newest| ahead(sequence, newest) >= 1 << 15);
-        if stale || offer.size_packets == 0 {
+        if stale {
             return;
         }
         self.newest_offer = Some(sequence);

@@ -6,6 +6,9 @@ use wire::netblt::{Mode, Open, Text};
 /// Packets in a buffer at most: their number is 16 bits wide (RFC 998 section 8).
 const MAX_PACKETS: u64 = 1 << 16;
 
+/// An end that answers agrees to no interval of 0, which would be no rate at all (our choice).
+const FASTEST: Burst = Burst { size_packets: u16::MAX, interval_ms: 1 };
+
 /// The rate of a sender: so many packets, once in so many milliseconds (RFC 998 section 4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Burst {
@@ -166,7 +169,7 @@ impl Terms {
         Ok(Terms {
             buffer_size_bytes: buffer,
             data_packet_size_bytes: packet,
-            burst: theirs.burst.restricted_by(limits.burst),
+            burst: theirs.burst.restricted_by(limits.burst).restricted_by(FASTEST),
             max_outstanding_buffers: theirs
                 .max_outstanding_buffers
                 .min(limits.max_outstanding_buffers),
@@ -269,6 +272,15 @@ mod tests {
             peer_death_timer_s: 7,
         };
         assert_eq!(terms, Ok(expected));
+    }
+
+    #[test]
+    fn an_interval_of_0_is_not_agreed_to() {
+        let burst = Burst { size_packets: 5, interval_ms: 0 };
+        let none = Limits { burst, ..limits() };
+        let terms = Terms::answering(&none, &none.proposal(1, Mode::Read, 0, Text::default()));
+        let slowest = Burst { size_packets: 5, interval_ms: 1 };
+        assert_eq!(terms.map(|terms| terms.burst), Ok(slowest));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use crate::link::Dice;
 use netblt::{
-    Burst, Connection, Endpoint, EndpointLimits, Event, Header, Limits, Mode, Opening, Outcome,
-    Timing,
+    Burst, Connection, Counters, Endpoint, EndpointLimits, Event, Header, Limits, Mode, Opening,
+    Outcome, Timing,
 };
 use units::{Duration, Instant};
 use wire::netblt::{Data, Kind, Message, Messages, NullAck, Open, Packet, Repr};
@@ -77,13 +77,67 @@ fn a_huge_proposal_is_cut_down_to_ones_own_limits() {
 }
 
 #[test]
-fn data_that_does_not_fit_ends_the_connection_with_abort() {
-    let long = [0; 1001];
+fn data_that_does_not_fit_is_left_out_and_ends_the_connection_only_after_much_of_it() {
+    let now = Instant::ZERO;
+    for misfit in [data(1, 0, &[1; 1001]), data(1, 4, &[1; 1000]), data(1, 0, &[0; 1004])] {
+        let mut connection = passive(Mode::Write);
+        connection.supply_buffer(Vec::new());
+        (0..100).for_each(|_| connection.handle_packet(now, &Packet::Data(misfit)));
+        assert_eq!(aborted(&mut connection), None);
+        let Counters { misfit_data_packets, data_bytes, .. } = connection.counters();
+        assert_eq!((misfit_data_packets, data_bytes), (100, 0));
+        connection.handle_packet(now, &Packet::Data(misfit));
+        assert!(aborted(&mut connection).expect("aborted").contains("do not fit"));
+    }
+}
+
+#[test]
+fn a_length_that_counts_the_padding_is_taken_as_data_size_was_agreed() {
+    // RFC 1030's packets of 1,438 bytes in a buffer of ten, as who counts the padding sends them.
+    let limits = Limits { buffer_size_bytes: 2 * 1438, data_packet_size_bytes: 1438, ..LIMITS };
+    let (now, timing) = (Instant::ZERO, Timing::default());
+    let mut connection =
+        Connection::accept(now, HERE, limits, timing, &open(Mode::Write), "").expect("agreed");
+    assert_eq!(connection.poll_event(), Some(Event::Opened));
+    connection.supply_buffer(Vec::new());
+    let mut padded = vec![7; 1438];
+    padded.extend([0, 0]);
+    connection.handle_packet(now, &Packet::Data(data(1, 0, &padded)));
+    connection.handle_packet(now, &Packet::LastData(data(1, 1, &padded)));
+    let received = Event::Received { index: 0, data: vec![7; 2 * 1438], last: false };
+    assert_eq!(connection.poll_event(), Some(received));
+    assert_eq!(connection.counters().data_bytes, 2 * 1438);
+}
+
+#[test]
+fn a_resend_names_no_packet_beyond_a_short_last_buffer() {
+    let mut connection = passive(Mode::Write);
+    connection.supply_buffer(Vec::new());
+    transmissions(&mut connection, Instant::ZERO);
+    // Packet 1 is LDATA, was lost, and is the last of a buffer that could hold four.
+    let first = Data { high_consecutive: 1, last_buffer: true, ..data(1, 0, &[0; 1000]) };
+    connection.handle_packet(Instant::ZERO, &Packet::Data(first));
+    let later = Instant::ZERO + Duration::from_secs(1);
+    connection.handle_timeout(later);
+    let asked = transmissions(&mut connection, later);
+    let Ok(Repr { packet: Packet::Control(messages), .. }) = Repr::parse(&asked[0]) else {
+        panic!("{asked:?}");
+    };
+    let resends: Vec<Vec<u16>> = messages
+        .iter()
+        .filter_map(|message| match message.kind {
+            Kind::Resend(missing) => Some(missing.iter().collect()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(resends, [[1]]);
+}
+
+#[test]
+fn two_last_buffers_end_the_connection_with_abort() {
     let (mut last, mut other) = (data(1, 0, b"x"), data(2, 0, b"x"));
     (last.last_buffer, other.last_buffer) = (true, true);
-    let cases: [(&[Packet<'_>], &str); 4] = [
-        (&[Packet::Data(data(1, 0, &long))], "does not fit"),
-        (&[Packet::Data(data(1, 4, &long[1..]))], "does not fit"),
+    let cases: [(&[Packet<'_>], &str); 2] = [
         (&[Packet::LastData(last), Packet::LastData(other)], ""),
         (&[Packet::LastData(other), Packet::LastData(last)], "two last buffers"),
     ];
@@ -177,6 +231,105 @@ fn an_open_with_another_identifier_is_aborted_and_changes_nothing() {
     assert!(matches!(Repr::parse(&answers[0]), Ok(Repr { packet: Packet::Abort(_), .. })));
     assert!(!connection.is_over());
     assert_eq!(connection.poll_event(), None);
+}
+
+#[test]
+fn an_abort_meant_for_a_stranger_at_the_same_ports_ends_no_transfer_that_runs() {
+    let now = Instant::ZERO;
+    let mut other = passive(Mode::Write);
+    transmissions(&mut other, now);
+    let stranger = Open { connection_id: 100, ..open(Mode::Write) };
+    other.handle_packet(now, &Packet::Open(stranger));
+    let abort = transmissions(&mut other, now).remove(0);
+    let abort = Repr::parse(&abort).expect("good").packet;
+    assert!(matches!(abort, Packet::Abort(_)));
+    // Nothing of the transfer has come yet: our connection may be the stranger.
+    let ended = |connection: &mut Connection| {
+        std::iter::from_fn(|| connection.poll_event())
+            .any(|event| matches!(event, Event::Closed(Outcome::Aborted { by_peer: true, .. })))
+    };
+    let mut connection = passive(Mode::Read);
+    connection.handle_packet(now, &abort);
+    assert!(ended(&mut connection));
+    let mut connection = passive(Mode::Read);
+    connection.handle_packet(now, &Packet::Control(control(1, 1, Kind::Go)));
+    connection.handle_packet(now, &abort);
+    assert!(!ended(&mut connection) && !connection.is_over());
+    connection.handle_packet(now, &Packet::Abort("anything else".into()));
+    assert!(ended(&mut connection));
+}
+
+#[test]
+fn a_response_need_not_repeat_the_mode() {
+    let opening =
+        Opening { connection_id: 99, mode: Mode::Write, transfer_size_bytes: 0, client_string: "" };
+    let (now, timing) = (Instant::ZERO, Timing::default());
+    let mut connection = Connection::open(now, THERE, LIMITS, timing, opening);
+    let terms = Open {
+        buffer_size_bytes: 1000,
+        data_packet_size_bytes: 1000,
+        burst_size_packets: 1,
+        burst_interval_ms: 10,
+        max_outstanding_buffers: 1,
+        ..open(Mode::Read)
+    };
+    connection.handle_packet(now, &Packet::Response(terms));
+    assert_eq!(connection.poll_event(), Some(Event::Opened));
+    assert_eq!(connection.send_buffer(vec![0; 1000], false), Ok(()), "this end sends as it said");
+}
+
+#[test]
+fn a_dally_lets_the_longest_timer_of_any_ok_run_out() {
+    let now = Instant::ZERO;
+    let mut connection = passive(Mode::Read);
+    assert_eq!(connection.send_buffer(vec![0; 10], true), Ok(()));
+    connection.handle_packet(now, &Packet::Control(control(1, 1, Kind::Go)));
+    transmissions(&mut connection, now);
+    let ok = |control_timer_ms| Kind::Ok {
+        burst_size_packets: 4,
+        burst_interval_ms: 10,
+        control_timer_ms,
+    };
+    connection.handle_packet(now, &Packet::Control(control(2, 1, ok(500))));
+    // The same OK again, by a timer that has doubled: the acknowledgement was lost.
+    connection.handle_packet(now, &Packet::Control(control(2, 1, ok(60_000))));
+    transmissions(&mut connection, now);
+    assert!(connection.poll_timeout().expect("dallies") > now + Duration::from_secs(60));
+}
+
+#[test]
+fn answers_have_the_version_of_the_open_and_an_identifier_used_again_is_refused() {
+    let mut endpoint = Endpoint::<u32>::new(EndpointLimits::default(), Timing::default());
+    endpoint.listen(7);
+    let now = Instant::ZERO;
+    let header = Header { version: 1, ..THERE };
+    let hello = datagram(header, Packet::Open(open(Mode::Write)));
+    let answer = |endpoint: &mut Endpoint<u32>| {
+        let mut bytes = Vec::new();
+        endpoint.poll_transmit(now, &mut bytes).expect("an answer");
+        let Repr { header, packet } = Repr::parse(&bytes).expect("good");
+        assert_eq!(header, Header { version: 1, ..HERE });
+        packet.name().to_owned()
+            + &match packet {
+                Packet::Refused(reason) => format!(" {reason}"),
+                _ => String::new(),
+            }
+    };
+    endpoint.handle_datagram(now, 1, &hello);
+    let request = endpoint.poll_request().expect("asked");
+    let id = endpoint.accept(now, &request, LIMITS, "").expect("accepted");
+    assert_eq!(answer(&mut endpoint), "RESPONSE");
+    endpoint.with(id, |connection| connection.abort("over"));
+    while endpoint.poll_event().is_some() {}
+    assert_eq!(answer(&mut endpoint), "ABORT");
+    assert_eq!(endpoint.poll_transmit(now, &mut Vec::new()), None);
+    endpoint.handle_datagram(now, 1, &hello);
+    assert_eq!(answer(&mut endpoint), "REFUSED this identifier was used a moment ago");
+    let elsewhere = Header { version: 1, ..Header::new(1000, 8) };
+    endpoint.handle_datagram(now, 1, &datagram(elsewhere, Packet::Open(open(Mode::Write))));
+    let mut bytes = Vec::new();
+    endpoint.poll_transmit(now, &mut bytes).expect("refused");
+    assert_eq!(Repr::parse(&bytes).expect("good").header.version, 1);
 }
 
 #[test]

@@ -140,7 +140,10 @@ fn each_ok_can_change_the_rate_within_what_the_sender_can_do() {
         (offer(2, 10), offer(2, 10)),
         (offer(9, 1), offer(4, 5)),
         (offer(3, 1), offer(3, 5)),
-        (offer(0, 7), offer(4, 5)),
+        // 0 leaves a value as it is.
+        (offer(0, 7), offer(4, 7)),
+        (offer(3, 0), offer(3, 5)),
+        (offer(0, 0), offer(4, 5)),
     ] {
         let ending = run(Case { offers: vec![offered], ..Case::plain(1) });
         assert_complete(&ending);
