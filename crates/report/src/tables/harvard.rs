@@ -26,10 +26,13 @@ fn rates(from: &RateTable) -> Table {
                  max, the highest without loss; fld, what comes out at the rate of test";
     let mut table = Table::new(from.heading.clone(), vec![about.into()], &columns);
     for row in &from.rows {
-        let cells = row.cells.iter().map(|cell| cell.print());
+        let cells = row.cells.iter().map(|cell| match cell {
+            RateCell::AtLeast(_) => format!(">={}", cell.print()),
+            _ => cell.print(),
+        });
         table.rows.push([row.frame_size.clone()].into_iter().chain(cells).collect());
         if row.cells.iter().any(|cell| matches!(cell, RateCell::AtLeast(_))) {
-            let note = "max is the tester's own rate: the device may carry more";
+            let note = "above max the tester was the limit: the device may carry more";
             table.note(&row.frame_size, [note.to_string()]);
         }
     }
