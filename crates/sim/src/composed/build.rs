@@ -14,7 +14,7 @@ use units::{Duration, FrameRate, FrameSize};
 type AnyDevice = Box<dyn DeviceUnderTest>;
 
 /// Devices that are described already: name, what it is, text of its file.
-pub const BUILT_IN: [BuiltIn; 18] = [
+pub const BUILT_IN: [BuiltIn; 24] = [
     BuiltIn { name: "cable", toml: include_str!("../../devices/cable.toml") },
     BuiltIn { name: "router", toml: include_str!("../../devices/router.toml") },
     BuiltIn { name: "bridge", toml: include_str!("../../devices/bridge.toml") },
@@ -59,6 +59,27 @@ pub const BUILT_IN: [BuiltIn; 18] = [
     BuiltIn {
         name: "1990/link-node",
         toml: include_str!("../../devices/harvard-1990/wellfleet-link-node.toml"),
+    },
+    BuiltIn { name: "1989/ags", toml: include_str!("../../devices/harvard-1989/cisco-ags.toml") },
+    BuiltIn {
+        name: "1989/hyperchannel-dx",
+        toml: include_str!("../../devices/harvard-1989/nsc-hyperchannel-dx.toml"),
+    },
+    BuiltIn {
+        name: "1989/p4200",
+        toml: include_str!("../../devices/harvard-1989/proteon-p4200.toml"),
+    },
+    BuiltIn {
+        name: "1989/link-node",
+        toml: include_str!("../../devices/harvard-1989/wellfleet-link-node.toml"),
+    },
+    BuiltIn {
+        name: "1989/stops-over-250",
+        toml: include_str!("../../devices/harvard-1989/stops-over-250.toml"),
+    },
+    BuiltIn {
+        name: "1989/disables-on-runts",
+        toml: include_str!("../../devices/harvard-1989/disables-on-runts.toml"),
     },
 ];
 

@@ -1,6 +1,7 @@
 //! `netanvil harvard`: the published router tests of 1989 and 1990 repeated in virtual time.
 
 mod published;
+mod reproduce_1989;
 mod reproduce_1990;
 
 use crate::failure::Outcome;
@@ -28,6 +29,17 @@ Exit code 1 unless half of the figures are within 1 % and 95 % of them within 5 
 "
     )]
     Reproduce1990(Reproduce1990),
+    /// Take again, on models of its products, what the text of 1989 says of them
+    #[command(
+        name = "reproduce-1989",
+        after_help = "\
+Examples:
+  netanvil harvard reproduce-1989
+
+Exit code 1 if a statement is not reproduced.
+"
+    )]
+    Reproduce1989,
 }
 
 #[derive(Args, Debug)]
@@ -49,5 +61,6 @@ pub struct Reproduce1990 {
 pub fn run(harvard: &Harvard) -> Outcome {
     match &harvard.command {
         Command::Reproduce1990(arguments) => reproduce_1990::run(arguments),
+        Command::Reproduce1989 => reproduce_1989::run(),
     }
 }

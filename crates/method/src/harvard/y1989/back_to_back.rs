@@ -28,7 +28,8 @@ pub(super) fn back_to_back(
     let mut result = result_of(test, subject);
     let period = Duration::from_secs_f64(config.burst_period_ms / 1e3);
     let rate = subject.ceiling.rate;
-    let longest = rate.frames_in(period).max(1);
+    // As many whole frames with their gaps as a period holds.
+    let longest = ((rate.fps() * period.as_secs_f64()).floor() as u64).max(1);
     let resolution = Resolution { absolute: 1, relative: 0.0 };
     let mut search = Bisect::new(Range { min: 1, max: longest }, resolution);
     let mut reasons = vec![];

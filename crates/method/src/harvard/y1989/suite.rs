@@ -17,6 +17,7 @@ use super::scene::result_of;
 use super::storms::{nfs_bursts, storm};
 use crate::bench::Bench;
 use crate::event::{Event, TestResult, TestStarted};
+use crate::harvard::Sources;
 use crate::reach::reach;
 use crate::subject::Subject;
 use crate::traffic::Traffic;
@@ -118,8 +119,14 @@ impl Suite1989<'_> {
         let description = bench.tester().describe().clone();
         let subject = Subject::new(self.config, traffic, &description, known);
         let subject = subject.map_err(RunError::Config)?;
-        let reach = reach(bench, &subject, TestKind::Harvard1989(test))?;
-        work(bench, &subject.within(&reach))
+        if known.is_some() {
+            let reach = reach(bench, &subject, TestKind::Harvard1989(test))?;
+            return work(bench, &subject.within(&reach));
+        }
+        // What a source with a long gap offers, to the frame.
+        let sources = Sources::find(bench, &subject, TestKind::Harvard1989(test))?;
+        let ceiling = sources.ceiling(&subject);
+        work(bench, &subject.with_ceiling(ceiling))
     }
 
     /// Runs one test and tells of it; the max rate where it found one.

@@ -1,0 +1,245 @@
+//! `netanvil harvard reproduce-1989`: what the text of 1989 says of its products, taken again on models
+//! of them: idle load, delay, flood, back to back, counters, errors.
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::{output, simulated, topology};
+use method::harvard::y1989::{Harvard1989Result, Misbehaviour, Suite1989, Test1989};
+use method::{Event, Forwarding, Method, Suite, SuiteConfig, TestResult};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt::Write as _;
+
+const PUBLISHED: &str = include_str!("../../../../../data/harvard-1989.csv");
+
+/// From the start of a burst of the original's source to the start of the next. It is not told; but
+/// the "theoretical" figures, 140 frames of 64 bytes, 59 of 256 and 17 of 1024 at gaps of 55 us, are
+/// those of 15.77 to 15.85 ms, and of no other time.
+const BURST_PERIOD_MS: f64 = 15.8;
+/// So many that what is left over of each burst fills the longest queue.
+const BURSTS: u64 = 1_000;
+/// Long enough for the slowest of the idle routers to speak ten times.
+const IDLE_S: f64 = 300.0;
+
+/// What stands in the models as it was told, and what follows from them.
+const ABOUT_MODELS: &str = "Idle intervals, which counters there are, and what the unnamed routers do \
+wrong stand in the models as they were told. The twelve figures of back to back follow from six numbers: \
+a time per frame for three products, a time per byte for two, and one queue; and from the 15.8 ms \
+between the bursts of the source, which its theoretical figures tell.";
+
+/// What the document shows as graphs whose values its text does not have.
+const NOT_COMPARED: &str = "Not compared, for the text of the document has the titles of these graphs \
+and not their values: delay by packet length; throughput by packet length (max, +25 %, flood, 1 and \
+10 filters) of each product; packet length distributions. Of Vitalink's product no results are told.";
+
+/// A statement of the document.
+#[derive(Clone, Debug, Deserialize)]
+struct Line {
+    section: String,
+    product: String,
+    model: String,
+    path: String,
+    of: String,
+    published: String,
+}
+
+pub fn run() -> Outcome {
+    let lines = lines()?;
+    let mut ours: BTreeMap<(String, String), Vec<Harvard1989Result>> = BTreeMap::new();
+    for line in &lines {
+        let key = (line.model.clone(), line.path.clone());
+        if let Entry::Vacant(vacant) = ours.entry(key) {
+            vacant.insert(take_again(&line.model, &line.path)?);
+        }
+    }
+    let mut text = String::new();
+    let (mut section, mut product, mut off) = ("", "", 0);
+    for line in &lines {
+        if section != line.section {
+            let _ = writeln!(text, "\nResults: {}", line.section);
+            (section, product) = (&line.section, "");
+        }
+        if product != line.product {
+            let _ = writeln!(text, "\n{}:", line.product);
+            product = &line.product;
+        }
+        let results = &ours[&(line.model.clone(), line.path.clone())];
+        let found = answer(line, results);
+        let same = found == line.published;
+        off += usize::from(!same);
+        let _ = writeln!(
+            text,
+            "  {:<26} published: {:<28} ours: {:<28} {}",
+            line.of,
+            line.published,
+            found,
+            difference(&line.published, &found)
+        );
+    }
+    let _ = writeln!(text, "\n{ABOUT_MODELS}\n\n{NOT_COMPARED}");
+    let right = lines.len() - off;
+    let _ = writeln!(text, "\n{right} of {} statements reproduced exactly", lines.len());
+    output::print(text.trim_start())?;
+    Ok(if off == 0 { Exit::Done } else { Exit::NotAccepted })
+}
+
+fn lines() -> Outcome<Vec<Line>> {
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .comment(Some(b'#'))
+        .from_reader(PUBLISHED.as_bytes());
+    let lines = reader.deserialize().collect::<Result<Vec<Line>, _>>();
+    lines.map_err(|error| Failure::new(format!("data/harvard-1989.csv: {error}")))
+}
+
+/// Everything that the document tells of a product, taken again on its model.
+fn take_again(model: &str, path: &str) -> Outcome<Vec<Harvard1989Result>> {
+    let device = simulated::read(model)?;
+    // From the first port to its neighbour on the card, or to the first of the next card.
+    let ports_a_card = device.card.as_ref().map_or(1, |card| card.ports);
+    let to = if path == "within" { 1 } else { ports_a_card };
+    let mut tester = simulated::build(&device, model, None)?.tester;
+    let topology = topology::between_simulated(device.ports, Forwarding::Routed, [0, to]);
+    let suite = Suite {
+        program: "netanvil".into(),
+        device: model.into(),
+        environment: BTreeMap::new(),
+        config: configuration(),
+        topology,
+        self_test: None,
+    };
+    let mut events: Vec<Event> = vec![];
+    suite.run(&mut tester, None, &mut events).map_err(Failure::new)?;
+    let result = |event| match event {
+        Event::TestFinished(result) => match *result {
+            TestResult::Harvard1989(result) => Some(*result),
+            _ => None,
+        },
+        _ => None,
+    };
+    Ok(events.into_iter().filter_map(result).collect())
+}
+
+fn configuration() -> SuiteConfig {
+    let mut config = SuiteConfig {
+        method: Method::Harvard1989,
+        frame_sizes: Suite1989::frame_sizes(),
+        ..SuiteConfig::default()
+    };
+    config.trial.keep_alives = true;
+    config.trial.settle_s = 1.0;
+    let harvard = &mut config.harvard_1989;
+    harvard.tests = vec![
+        Test1989::IdleState,
+        Test1989::Delay,
+        Test1989::BackToBack,
+        Test1989::Counters,
+        Test1989::FloodedSizes,
+        Test1989::CrcErrors,
+        Test1989::Giants,
+        Test1989::Runts,
+    ];
+    harvard.idle_s = IDLE_S;
+    harvard.rate_stream_s = 5.0;
+    harvard.burst_period_ms = BURST_PERIOD_MS;
+    harvard.bursts = BURSTS;
+    config
+}
+
+/// What our results say to a statement, in the document's words.
+fn answer(line: &Line, results: &[Harvard1989Result]) -> String {
+    let size = line.of.trim_end_matches(" byte");
+    let of = |test, size: Option<&str>| {
+        results.iter().find(|result| {
+            result.test == test && size.is_none_or(|size| result.conditions.frame_size == size)
+        })
+    };
+    let said = match (line.section.as_str(), line.of.as_str()) {
+        ("idle load", _) => of(Test1989::IdleState, None)
+            .and_then(|result| result.figure("one frame every"))
+            .map(|every| format!("{every:.0}")),
+        ("delay", _) => of(Test1989::Delay, Some(size)).map(delay),
+        ("flood", _) => of(Test1989::FloodedSizes, None).and_then(|result| {
+            result.misbehaviours.iter().find_map(|wrong| match wrong {
+                Misbehaviour::DropsLongWhenFlooded { over_bytes } => Some(over_bytes.to_string()),
+                _ => None,
+            })
+        }),
+        ("back to back", _) => {
+            of(Test1989::BackToBack, Some(size)).map(|result| burst(line, result))
+        }
+        ("counters", _) => of(Test1989::Counters, None).map(accuracy),
+        ("errors", "bad crc") => of(Test1989::CrcErrors, None).map(error),
+        ("errors", "giant") => of(Test1989::Giants, None).map(error),
+        ("errors", "runt") => of(Test1989::Runts, None).map(error),
+        ("errors", _) => of(Test1989::Runts, None).map(|result| {
+            let disables =
+                |wrong: &Misbehaviour| matches!(wrong, Misbehaviour::DisablesPort { .. });
+            match result.misbehaviours.iter().any(disables) {
+                true => "disables the interface".into(),
+                false => "works on".into(),
+            }
+        }),
+        _ => None,
+    };
+    said.unwrap_or_else(|| "no result".into())
+}
+
+/// "The tested routers showed small transit delays that were mostly stable for a particular packet
+/// size."
+fn delay(result: &Harvard1989Result) -> String {
+    match result.figure("spread") {
+        Some(0.0) => "constant".into(),
+        Some(spread) => format!("varies by {spread:.1} us"),
+        None => "no frame came back".into(),
+    }
+}
+
+fn burst(line: &Line, result: &Harvard1989Result) -> String {
+    let frames = |name| result.figure(name).map_or_else(|| "-".into(), |n: f64| format!("{n:.0}"));
+    if line.published.ends_with("theoretical") {
+        return format!("{} theoretical", frames("theoretical"));
+    }
+    let all = result.figures.iter().any(|figure| figure.at_least);
+    // Where every figure of a product was the theoretical one, the original says "too fast".
+    match all && line.published == "too fast" {
+        true => "too fast".into(),
+        false => frames("back to back"),
+    }
+}
+
+fn accuracy(result: &Harvard1989Result) -> String {
+    let wrong = result.counters.iter().filter(|check| !check.agrees()).count();
+    match (result.counters.len(), wrong) {
+        (0, _) => "no counters".into(),
+        (_, 0) => "accurate".into(),
+        (all, wrong) => format!("{wrong} of {all} wrong"),
+    }
+}
+
+/// Which counter moved; and whether every frame was discarded, as all tested routers did.
+fn error(result: &Harvard1989Result) -> String {
+    let Some(errors) = &result.errors else { return "no result".into() };
+    if errors.forwarded > 0 {
+        return format!("{} forwarded", errors.forwarded);
+    }
+    let miscounted = |wrong: &Misbehaviour| matches!(wrong, Misbehaviour::MiscountsErrors { .. });
+    let not_its_own = result.misbehaviours.iter().any(miscounted);
+    let own = if not_its_own { "CRC error counter not incremented. " } else { "" };
+    match errors.counted.first() {
+        Some((name, _, _)) => {
+            let name = name.trim_start_matches("device ");
+            format!("{own}{name} counter incremented.")
+        }
+        None => "No counter.".into(),
+    }
+}
+
+fn difference(published: &str, ours: &str) -> String {
+    let number = |text: &str| text.trim_end_matches(" theoretical").parse::<f64>().ok();
+    match (number(published), number(ours)) {
+        (Some(published), Some(ours)) => format!("difference: {:+}", ours - published),
+        _ if published == ours => "same".into(),
+        _ => "DIFFERENT".into(),
+    }
+}
