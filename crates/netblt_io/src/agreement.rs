@@ -78,6 +78,14 @@ pub fn ranges(text: &str) -> Result<Ranges, String> {
     Ranges::parse(text).ok_or_else(|| format!("ranges not understood: {text}"))
 }
 
+const TOO_LARGE: &str = "larger than any file can be";
+
+/// Whether a file can have this size: file systems count with 63 bits.
+pub fn check_size(size: u64) -> Result<(), String> {
+    let most = i64::MAX as u64 - DIGEST_BYTES;
+    if size <= most { Ok(()) } else { Err(TOO_LARGE.to_owned()) }
+}
+
 /// How a transfer is cut into buffers.
 ///
 /// A file's missing bytes and its digest fill buffers that are padded with zeros; an empty one
@@ -96,12 +104,20 @@ pub struct Layout {
 
 impl Layout {
     /// Of a file of which so many bytes are missing.
-    pub fn file(missing_bytes: u64, buffer_bytes: u32) -> Layout {
-        Layout { content_bytes: missing_bytes + DIGEST_BYTES, buffer_bytes, closing: true }
+    pub fn file(missing_bytes: u64, buffer_bytes: u32) -> Result<Layout, String> {
+        let content_bytes = missing_bytes.checked_add(DIGEST_BYTES).ok_or(TOO_LARGE)?;
+        Layout { content_bytes, buffer_bytes, closing: true }.countable()
     }
     /// Of bytes from memory.
-    pub fn memory(content_bytes: u64, buffer_bytes: u32) -> Layout {
-        Layout { content_bytes, buffer_bytes, closing: false }
+    pub fn memory(content_bytes: u64, buffer_bytes: u32) -> Result<Layout, String> {
+        Layout { content_bytes, buffer_bytes, closing: false }.countable()
+    }
+    /// Buffers, the closing one included, are numbered with 32 bits.
+    fn countable(self) -> Result<Layout, String> {
+        if self.buffer_bytes == 0 || self.buffers() >= u32::MAX.into() {
+            return Err("more buffers than can be numbered: larger ones are needed".to_owned());
+        }
+        Ok(self)
     }
     /// Buffers with content.
     pub fn buffers(&self) -> u64 {
@@ -121,12 +137,24 @@ mod tests {
 
     #[test]
     fn a_file_fills_whole_buffers_and_memory_what_it_takes() {
-        let file = Layout::file(100, 50);
+        let file = Layout::file(100, 50).unwrap();
         assert_eq!((file.buffers(), file.len(0), file.len(2)), (3, 50, 50));
-        let memory = Layout::memory(120, 50);
+        let memory = Layout::memory(120, 50).unwrap();
         assert_eq!((memory.buffers(), memory.len(0), memory.len(2)), (3, 50, 20));
-        assert_eq!((Layout::memory(0, 50).buffers(), Layout::memory(0, 50).len(0)), (1, 0));
-        assert_eq!(Layout::memory(100, 50).buffers(), 2);
+        let empty = Layout::memory(0, 50).unwrap();
+        assert_eq!((empty.buffers(), empty.len(0)), (1, 0));
+        assert_eq!(Layout::memory(100, 50).unwrap().buffers(), 2);
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_are_refused() {
+        assert_eq!(check_size(i64::MAX as u64 - 32), Ok(()));
+        for size in [i64::MAX as u64 - 31, i64::MAX as u64, u64::MAX - 31, u64::MAX] {
+            assert!(check_size(size).is_err(), "{size}");
+        }
+        assert!(Layout::file(u64::MAX, u32::MAX).is_err());
+        assert!(Layout::memory(u64::MAX, u32::MAX).is_err(), "2^32 buffers");
+        assert!(Layout::memory(1, 0).is_err());
     }
 
     #[test]

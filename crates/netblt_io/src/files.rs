@@ -12,11 +12,13 @@ use crate::sink::{MemorySink, Partial, Writers, check_name, left_over};
 use crate::source::{FileSource, MemorySource, version};
 use crate::station::{Host, Opener};
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, OpenOptions};
 use netblt::{Connection, Mode};
+use nix::fcntl::OFlag;
 use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Size of the buffers that were agreed on.
@@ -35,7 +37,8 @@ pub type Wish = (Mode, Offer, Opener);
 
 /// Sends the file at `path` under `name`.
 pub fn send(path: &Path, name: &str) -> io::Result<Wish> {
-    let file = File::open(path)?;
+    // Opening a FIFO would wait for somebody to write to it.
+    let file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::Error::other("not a regular file"));
@@ -45,7 +48,7 @@ pub fn send(path: &Path, name: &str) -> io::Result<Wish> {
     let opener: Opener = Box::new(move |connection| {
         let Answer::Put { have } = answer(connection)? else { return Err("no such answer".into()) };
         let missing = agreement::ranges(&have)?.missing(size);
-        let layout = Layout::file(missing.len_bytes(), buffer_bytes(connection)?);
+        let layout = Layout::file(missing.len_bytes(), buffer_bytes(connection)?)?;
         Ok(Job::sending(FileSource::new(file, size, missing), layout))
     });
     Ok((Mode::Write, offer, opener))
@@ -73,6 +76,7 @@ pub fn receive(
         let Answer::Get { size, version, have } = answer(connection)? else {
             return Err("no such answer".into());
         };
+        agreement::check_size(size)?;
         let partial =
             Partial::open(dir, &local_name, size, &version, overwrite, &Writers::default())
                 .map_err(refused)?;
@@ -88,7 +92,7 @@ fn receiving(partial: Partial, have: &Ranges, size: u64, buffer_bytes: u32) -> R
     if lost {
         return Err("bytes left out that are not here".to_owned());
     }
-    let layout = Layout::file(have.missing(size).len_bytes(), buffer_bytes);
+    let layout = Layout::file(have.missing(size).len_bytes(), buffer_bytes)?;
     Ok(Job::receiving(partial.into_sink(have, layout), layout))
 }
 
@@ -97,17 +101,17 @@ pub fn memory(mode: Mode, bytes: u64) -> Wish {
     let sends = mode == Mode::Write;
     let opener: Opener = Box::new(move |connection| {
         let Answer::Memory = answer(connection)? else { return Err("no such answer".into()) };
-        Ok(memory_job(sends, bytes, buffer_bytes(connection)?))
+        memory_job(sends, bytes, buffer_bytes(connection)?)
     });
     (mode, Offer::Memory { bytes }, opener)
 }
 
-fn memory_job(sends: bool, bytes: u64, buffer_bytes: u32) -> Job {
-    let layout = Layout::memory(bytes, buffer_bytes);
-    match sends {
+fn memory_job(sends: bool, bytes: u64, buffer_bytes: u32) -> Result<Job, String> {
+    let layout = Layout::memory(bytes, buffer_bytes)?;
+    Ok(match sends {
         true => Job::sending(MemorySource(layout), layout),
         false => Job::receiving(MemorySink(layout), layout),
-    }
+    })
 }
 
 /// Whatever others ask for is refused.
@@ -151,6 +155,7 @@ impl Served {
 
     fn put(&self, name: &str, size: u64, version: &str) -> Result<(Answer, Opener), String> {
         check_name(name)?;
+        agreement::check_size(size)?;
         let dir = self.dir.try_clone().map_err(refused)?;
         let partial = Partial::open(dir, name, size, version, self.overwrite, &self.writers)
             .map_err(refused)?;
@@ -163,7 +168,10 @@ impl Served {
 
     fn get(&self, name: &str, have: &str, known: &str) -> Result<(Answer, Opener), String> {
         check_name(name)?;
-        let file = self.dir.open(name).map_err(refused)?.into_std();
+        let mut options = OpenOptions::new();
+        // Opening a FIFO would wait for somebody to write to it.
+        cap_std::fs::OpenOptionsExt::custom_flags(options.read(true), OFlag::O_NONBLOCK.bits());
+        let file = self.dir.open_with(name, &options).map_err(refused)?.into_std();
         let metadata = file.metadata().map_err(refused)?;
         if !metadata.is_file() {
             return Err("not a regular file".to_owned());
@@ -174,7 +182,7 @@ impl Served {
         let answer = Answer::Get { size, version, have: have.to_string() };
         let opener: Opener = Box::new(move |connection| {
             let missing = have.missing(size);
-            let layout = Layout::file(missing.len_bytes(), buffer_bytes(connection)?);
+            let layout = Layout::file(missing.len_bytes(), buffer_bytes(connection)?)?;
             Ok(Job::sending(FileSource::new(file, size, missing), layout))
         });
         Ok((answer, opener))
@@ -195,9 +203,8 @@ impl Host for Served {
             (Mode::Read, Offer::Get { name, have, version }) => self.get(&name, &have, &version),
             (mode, Offer::Memory { bytes }) => {
                 let sends = mode == Mode::Read;
-                let opener: Opener = Box::new(move |connection| {
-                    Ok(memory_job(sends, bytes, buffer_bytes(connection)?))
-                });
+                let opener: Opener =
+                    Box::new(move |connection| memory_job(sends, bytes, buffer_bytes(connection)?));
                 Ok((Answer::Memory, opener))
             }
             _ => Err("mode and wish do not agree".to_owned()),

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_
 use std::thread;
 use units::Instant;
 
-/// Buffers that a reader has ready beyond those under way.
-const READ_AHEAD: usize = 2;
+/// What a reader has ready beyond the buffers that the other end has asked for; at least a buffer.
+const READ_AHEAD_BYTES: usize = 1 << 20;
 
 /// What a thread came to: a digest if there is one, or why not.
 type Finish = Result<Option<String>, String>;
@@ -37,7 +37,8 @@ pub struct Receiving {
     supplied: u64,
     arrived: u64,
     arrived_bytes: u64,
-    full: Sender<(u64, Vec<u8>)>,
+    /// None once nothing more comes.
+    full: Option<Sender<(u64, Vec<u8>)>>,
     empty: Receiver<Vec<u8>>,
     finish: Receiver<Finish>,
     finished: Option<Finish>,
@@ -50,7 +51,7 @@ impl Job {
     /// A thread reads from `source`.
     pub fn sending(mut source: impl Source + 'static, layout: Layout) -> Job {
         let (to_fill, empty) = channel::<Vec<u8>>();
-        let (filled_by, filled): (SyncSender<_>, _) = sync_channel(READ_AHEAD);
+        let (filled_by, filled): (SyncSender<_>, _) = sync_channel(read_ahead(&layout));
         thread::spawn(move || {
             for index in 0..layout.buffers() {
                 let mut memory = empty.try_recv().unwrap_or_default();
@@ -90,7 +91,7 @@ impl Job {
             supplied: 0,
             arrived: 0,
             arrived_bytes: 0,
-            full,
+            full: Some(full),
             empty,
             finish,
             finished: None,
@@ -142,19 +143,30 @@ impl Job {
             _ => None,
         }
     }
-    /// Waits for what the thread came to: everything has arrived, and without an invitation to a
-    /// closing buffer nobody else waits for it.
-    pub fn conclude(&mut self) -> Result<(), String> {
-        let Job::Receiving(receiving) = self else { return Ok(()) };
+    /// What the client came to, once its connection is complete; None while its thread is still at
+    /// work. Nobody waits here: other connections live in the calling thread.
+    pub fn conclude(&mut self) -> Option<Result<(), String>> {
+        let Job::Receiving(receiving) = self else { return Some(Ok(())) };
+        let (arrived, announced) = (receiving.arrived, receiving.layout.buffers());
+        if arrived < announced {
+            // The thread would wait for the rest for ever.
+            receiving.full = None;
+            let reason = format!("ended early: {arrived} of {announced} buffers arrived");
+            return Some(Err(reason));
+        }
         if receiving.finished.is_none() {
-            receiving.finished = receiving.finish.recv().ok();
+            receiving.finished = match receiving.finish.try_recv() {
+                Ok(finish) => Some(finish),
+                Err(TryRecvError::Empty) => return None,
+                Err(TryRecvError::Disconnected) => Some(Err("the writing thread broke".to_owned())),
+            };
         }
-        match &receiving.finished {
-            Some(Err(reason)) => Err(reason.clone()),
-            Some(Ok(_)) => Ok(()),
-            None => Err("the writing thread broke".to_owned()),
-        }
+        Some(receiving.finished.clone()?.map(drop))
     }
+}
+
+fn read_ahead(layout: &Layout) -> usize {
+    (READ_AHEAD_BYTES / (layout.buffer_bytes as usize).max(1)).max(1)
 }
 
 impl Sending {
@@ -192,7 +204,8 @@ impl Receiving {
             self.arrived += 1;
             self.arrived_bytes += memory.len() as u64;
             self.unstored += 1;
-            let _ = self.full.send((index.into(), memory));
+            let full = self.full.as_ref();
+            let _ = full.map(|full| full.send((index.into(), memory)));
         }
     }
 

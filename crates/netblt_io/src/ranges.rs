@@ -27,6 +27,12 @@ impl Ranges {
     pub fn len_bytes(&self) -> u64 {
         self.iter().map(|range| range.end - range.start).sum()
     }
+    /// Whether all bytes of the others are in these.
+    pub fn contains(&self, others: &Ranges) -> bool {
+        others.iter().all(|other| {
+            self.iter().any(|range| range.start <= other.start && other.end <= range.end)
+        })
+    }
     /// What of a file of `size` bytes is not in them.
     pub fn missing(&self, size: u64) -> Ranges {
         let mut gaps = Vec::new();
@@ -130,6 +136,10 @@ mod tests {
             for at in 0..80 {
                 prop_assert_eq!(here(at, &ranges), bytes[at as usize]);
                 prop_assert_eq!(here(at, &ranges.missing(80)), !bytes[at as usize]);
+                let mut more = ranges.clone();
+                more.insert(at..at + 1);
+                prop_assert!(more.contains(&ranges));
+                prop_assert_eq!(ranges.contains(&more), bytes[at as usize]);
             }
             prop_assert!(ranges.0.windows(2).all(|pair| pair[0].end < pair[1].start));
             prop_assert_eq!(Ranges::parse(&ranges.to_string()), Some(ranges));

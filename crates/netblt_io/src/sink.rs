@@ -3,13 +3,15 @@
 use crate::agreement::{DIGEST_BYTES, Layout};
 use crate::ranges::Ranges;
 use crate::source::memory_byte;
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, MetadataExt as _, OpenOptions};
+use nix::errno::Errno;
+use nix::fcntl::{RenameFlags, renameat2};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// Read at once while verifying.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -50,15 +52,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Writers {
-    /// Begins to write. An error if somebody writes another version.
+    /// Whether one may begin to write. Nothing changes yet: anybody can ask.
+    fn may_enter(&self, name: &str, version: &str) -> io::Result<()> {
+        self.before(&mut lock(&self.0), name, version).map(drop)
+    }
+
+    /// Begins to write, in place of an older attempt at the same version.
     fn enter(&self, name: &str, version: &str) -> io::Result<Arc<Mutex<Writing>>> {
         let mut all = lock(&self.0);
-        all.retain(|_, (_, writing)| Arc::strong_count(writing) > 1);
-        if let Some((their_version, theirs)) = all.get(name) {
-            if their_version != version {
-                return Err(io::Error::other("another version of this file is on its way"));
-            }
-            let mut theirs = lock(theirs);
+        if let Some(theirs) = self.before(&mut all, name, version)? {
+            let mut theirs = free(&theirs)?;
             theirs.taken_over = true;
             theirs.locked.take().map(|file| file.unlock()).transpose()?;
         }
@@ -66,18 +69,54 @@ impl Writers {
         all.insert(name.to_owned(), (version.to_owned(), mine.clone()));
         Ok(mine)
     }
+
+    /// Who writes that file already. An error if it is another version, or finished but for the
+    /// verification.
+    fn before(
+        &self,
+        all: &mut BTreeMap<String, Version>,
+        name: &str,
+        version: &str,
+    ) -> io::Result<Option<Arc<Mutex<Writing>>>> {
+        all.retain(|_, (_, writing)| Arc::strong_count(writing) > 1);
+        let Some((their_version, theirs)) = all.get(name) else { return Ok(None) };
+        if their_version != version {
+            return Err(io::Error::other("another version of this file is on its way"));
+        }
+        drop(free(theirs)?);
+        Ok(Some(theirs.clone()))
+    }
+}
+
+/// Nobody waits for a file to be verified, which may take minutes.
+fn free(writing: &Mutex<Writing>) -> io::Result<MutexGuard<'_, Writing>> {
+    match writing.try_lock() {
+        Ok(guard) => Ok(guard),
+        Err(TryLockError::Poisoned(guard)) => Ok(guard.into_inner()),
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::other("this file is being written or verified, try again"))
+        }
+    }
 }
 
 /// A file on its way: its bytes under a temporary name beside where it will be, and a journal of
 /// those that are there, so that a broken transfer goes on at the missing ones.
+///
+/// Nothing is made or changed before the first bytes have come: who only asks leaves no trace.
 pub struct Partial {
     dir: Dir,
     name: String,
     overwrite: bool,
-    size: u64,
-    file: File,
-    journal: File,
+    header: Header,
     here: Ranges,
+    writers: Writers,
+    open: Option<Files>,
+}
+
+/// Part and journal, and the right to write them.
+struct Files {
+    part: File,
+    journal: File,
     writing: Arc<Mutex<Writing>>,
 }
 
@@ -86,6 +125,9 @@ fn part_name(name: &str) -> String {
 }
 fn journal_name(name: &str) -> String {
     beside(name, "netblt-journal")
+}
+fn new_journal_name(name: &str) -> String {
+    beside(name, "netblt-journal-new")
 }
 /// A hidden name in the same directory.
 fn beside(name: &str, kind: &str) -> String {
@@ -98,7 +140,9 @@ fn beside(name: &str, kind: &str) -> String {
 /// Whether a peer may use this name: a plain relative path, without our own temporary names.
 pub fn check_name(name: &str) -> Result<(), String> {
     let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
-    let temporary = name.ends_with(".netblt-part") || name.ends_with(".netblt-journal");
+    let temporary = [".netblt-part", ".netblt-journal", ".netblt-journal-new"]
+        .iter()
+        .any(|ending| name.ends_with(ending));
     if name.len() > 255 || name.contains('\0') || !name.split('/').all(plain) || temporary {
         return Err("not a name of a file in the served directory".to_owned());
     }
@@ -110,9 +154,10 @@ pub fn left_over(dir: &Dir, name: &str) -> Option<(String, u64, Ranges)> {
     let journal = dir.open(journal_name(name)).ok()?.into_std();
     let part = dir.open(part_name(name)).ok()?.into_std();
     let (header, here) = read_journal(journal)?;
-    let fits = here.iter().last().is_none_or(|last| {
-        part.metadata().is_ok_and(|metadata| metadata.len() >= last.end) && last.end <= header.size
-    });
+    let metadata = part.metadata().ok()?;
+    let fits =
+        here.iter().last().is_none_or(|last| metadata.len() >= last.end && last.end <= header.size)
+            && metadata.nlink() == 1;
     fits.then_some((header.version, header.size, here))
 }
 
@@ -139,35 +184,31 @@ impl Partial {
         overwrite: bool,
         writers: &Writers,
     ) -> io::Result<Partial> {
-        if !overwrite && dir.symlink_metadata(name).is_ok() {
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file exists already"));
-        }
-        let writing = writers.enter(name, version)?;
-        let before = left_over(&dir, name).filter(|left| left.0 == version && left.1 == size);
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let file = dir.open_with(part_name(name), &options)?.into_std();
-        file.try_lock().map_err(|_| io::Error::other("somebody else writes this file now"))?;
-        lock(&writing).locked = Some(file.try_clone()?);
-        let journal = dir.open_with(journal_name(name), &options)?.into_std();
-        let here = before.map(|(_, _, here)| here).unwrap_or_default();
-        let name = name.to_owned();
-        let mut partial = Partial { dir, name, overwrite, size, file, journal, here, writing };
-        partial.begin(Header { size, version: version.to_owned() })?;
+        let header = Header { size, version: version.to_owned() };
+        let (name, writers) = (name.to_owned(), writers.clone());
+        let mut partial =
+            Partial { dir, name, overwrite, header, here: Ranges::default(), writers, open: None };
+        partial.check_free()?;
+        partial.writers.may_enter(&partial.name, version)?;
+        partial.here = partial.left();
         Ok(partial)
     }
 
-    /// Writes the journal anew, as short as it can be.
-    fn begin(&mut self, header: Header) -> io::Result<()> {
-        if self.here == Ranges::default() {
-            self.file.set_len(0)?;
+    fn check_free(&self) -> io::Result<()> {
+        if !self.overwrite && self.dir.symlink_metadata(&self.name).is_ok() {
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file exists already"));
         }
-        self.journal.set_len(0)?;
-        let mut text = serde_json::to_string(&header)? + "\n";
-        for range in self.here.iter() {
-            text += &format!("{}-{};\n", range.start, range.end);
-        }
-        self.journal.write_all(text.as_bytes())
+        Ok(())
+    }
+
+    /// What is left of this version.
+    fn left(&self) -> Ranges {
+        left_over(&self.dir, &self.name)
+            .filter(|(version, size, _)| {
+                *version == self.header.version && *size == self.header.size
+            })
+            .map(|(_, _, here)| here)
+            .unwrap_or_default()
     }
 
     /// What is here.
@@ -177,24 +218,86 @@ impl Partial {
 
     /// Takes what is missing beyond `have`, which the other end does not send.
     pub fn into_sink(self, have: &Ranges, layout: Layout) -> FileSink {
-        let missing = have.missing(self.size);
-        FileSink { partial: self, missing, layout, digest: [0; DIGEST_BYTES as usize] }
+        let missing = have.missing(self.header.size);
+        let have = have.clone();
+        FileSink { partial: self, have, missing, layout, digest: [0; DIGEST_BYTES as usize] }
     }
 
-    fn write(&mut self, data: &[u8], start: u64) -> io::Result<()> {
-        self.file.write_all_at(data, start)?;
+    /// Takes part and journal in hand, once. What `have` says must still be there.
+    fn begin(&mut self, have: &Ranges) -> io::Result<&mut Files> {
+        if self.open.is_none() {
+            self.check_free()?;
+            let writing = self.writers.enter(&self.name, &self.header.version)?;
+            let part = self.open_part()?;
+            lock(&writing).locked = Some(part.try_clone()?);
+            // An older attempt may have gone on, or ended, since this one was agreed on.
+            self.here = self.left();
+            if !self.here.contains(have) {
+                return Err(io::Error::other("what was kept is gone, try again"));
+            }
+            if self.here == Ranges::default() {
+                part.set_len(0)?;
+            }
+            let journal = self.new_journal()?;
+            self.open = Some(Files { part, journal, writing });
+        }
+        self.open.as_mut().ok_or_else(|| io::Error::other("not open"))
+    }
+
+    /// The temporary file, locked against other processes. One that has another name too is a
+    /// published file whose temporary name somebody had no time to remove.
+    fn open_part(&self) -> io::Result<File> {
+        let name = part_name(&self.name);
+        if self.dir.symlink_metadata(&name).is_ok_and(|metadata| metadata.nlink() > 1) {
+            self.dir.remove_file(&name)?;
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let part = self.dir.open_with(&name, &options)?.into_std();
+        let busy = || io::Error::other("somebody else writes this file now");
+        part.try_lock().map_err(|_| busy())?;
+        // It may have been published between opening and locking.
+        let (mine, there) = (part.metadata()?, self.dir.symlink_metadata(&name)?);
+        let same = mine.ino() == there.ino() && mine.dev() == there.dev();
+        if same && mine.nlink() == 1 { Ok(part) } else { Err(busy()) }
+    }
+
+    /// Writes the journal anew, as short as it can be; the old one is there until it is whole.
+    fn new_journal(&self) -> io::Result<File> {
+        let (name, new) = (journal_name(&self.name), new_journal_name(&self.name));
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        let mut journal = self.dir.open_with(&new, &options)?.into_std();
+        let mut text = serde_json::to_string(&self.header)? + "\n";
+        for range in self.here.iter() {
+            text += &format!("{}-{};\n", range.start, range.end);
+        }
+        journal.write_all(text.as_bytes())?;
+        self.dir.rename(&new, &self.dir, &name)?;
+        Ok(journal)
+    }
+
+    fn write(&mut self, have: &Ranges, data: &[u8], start: u64) -> io::Result<()> {
+        let files = self.begin(have)?;
+        files.part.write_all_at(data, start)?;
         let end = start + data.len() as u64;
+        files.journal.write_all(format!("{start}-{end};\n").as_bytes())?;
         self.here.insert(start..end);
-        self.journal.write_all(format!("{start}-{end};\n").as_bytes())
+        Ok(())
+    }
+
+    fn files(&self) -> io::Result<&Files> {
+        self.open.as_ref().ok_or_else(|| io::Error::other("nothing has come"))
     }
 
     fn digest(&self) -> io::Result<blake3::Hash> {
         let mut hasher = blake3::Hasher::new();
         let mut chunk = vec![0; CHUNK_BYTES];
         let mut at = 0;
-        while at < self.size {
-            let piece = (self.size - at).min(CHUNK_BYTES as u64) as usize;
-            self.file.read_exact_at(&mut chunk[..piece], at)?;
+        let part = &self.files()?.part;
+        while at < self.header.size {
+            let piece = (self.header.size - at).min(CHUNK_BYTES as u64) as usize;
+            part.read_exact_at(&mut chunk[..piece], at)?;
             hasher.update(&chunk[..piece]);
             at += piece as u64;
         }
@@ -208,23 +311,39 @@ impl Partial {
 
     /// Gives the file its name.
     fn publish(&self) -> io::Result<()> {
-        let part = part_name(&self.name);
-        self.file.set_len(self.size)?;
-        self.file.sync_all()?;
+        let part = &self.files()?.part;
+        part.set_len(self.header.size)?;
+        part.sync_all()?;
         if self.overwrite {
-            self.dir.rename(&part, &self.dir, &self.name)?;
+            self.dir.rename(part_name(&self.name), &self.dir, &self.name)?;
         } else {
-            // A link, unlike renaming, fails if the name was taken meanwhile.
-            self.dir.hard_link(&part, &self.dir, &self.name)?;
-            self.dir.remove_file(&part)?;
+            self.rename_unless_taken()?;
         }
         self.dir.remove_file(journal_name(&self.name))
+    }
+
+    /// The name may have been taken meanwhile.
+    fn rename_unless_taken(&self) -> io::Result<()> {
+        let part = part_name(&self.name);
+        let (parent, name) = self.name.rsplit_once('/').unwrap_or((".", &self.name));
+        let own_part = part.rsplit_once('/').map_or(&*part, |(_, last)| last);
+        let parent = self.dir.open_dir(parent)?;
+        match renameat2(&parent, own_part, &parent, name, RenameFlags::RENAME_NOREPLACE) {
+            // This file system cannot; a link fails too if the name is taken.
+            Err(Errno::EINVAL | Errno::ENOSYS) => {
+                self.dir.hard_link(&part, &self.dir, &self.name)?;
+                self.dir.remove_file(&part)
+            }
+            renamed => renamed.map_err(io::Error::from),
+        }
     }
 }
 
 /// Puts the missing bytes of a file into their places.
 pub struct FileSink {
     partial: Partial,
+    /// What is not sent.
+    have: Ranges,
     missing: Ranges,
     layout: Layout,
     digest: [u8; 32],
@@ -241,12 +360,12 @@ fn still_mine(writing: &Mutex<Writing>) -> io::Result<MutexGuard<'_, Writing>> {
 
 impl Sink for FileSink {
     fn store(&mut self, index: u64, mut data: &[u8]) -> io::Result<()> {
-        let writing = self.partial.writing.clone();
+        let writing = self.partial.begin(&self.have)?.writing.clone();
         let _mine = still_mine(&writing)?;
         let mut at = index * u64::from(self.layout.buffer_bytes);
         while let Some((start, len)) = self.missing.locate(at).filter(|_| !data.is_empty()) {
             let piece = data.len().min(usize::try_from(len).unwrap_or(usize::MAX));
-            self.partial.write(&data[..piece], start)?;
+            self.partial.write(&self.have, &data[..piece], start)?;
             at += piece as u64;
             data = &data[piece..];
         }
@@ -258,7 +377,7 @@ impl Sink for FileSink {
     }
 
     fn finish(&mut self) -> io::Result<Option<String>> {
-        let _mine = still_mine(&self.partial.writing)?;
+        let _mine = still_mine(&self.partial.files()?.writing)?;
         let digest = self.partial.digest()?;
         if *digest.as_bytes() != self.digest {
             self.partial.discard();
@@ -269,6 +388,16 @@ impl Sink for FileSink {
         }
         self.partial.publish()?;
         Ok(Some(digest.to_hex().to_string()))
+    }
+}
+
+impl Drop for FileSink {
+    /// A digest alone is nothing to go on with.
+    fn drop(&mut self) {
+        let Some(files) = &self.partial.open else { return };
+        if self.partial.here == Ranges::default() && still_mine(&files.writing).is_ok() {
+            self.partial.discard();
+        }
     }
 }
 
@@ -284,5 +413,105 @@ impl Sink for MemorySink {
     }
     fn finish(&mut self) -> io::Result<Option<String>> {
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cap_std::ambient_authority;
+    use std::fs;
+
+    fn partial(
+        folder: &tempfile::TempDir,
+        writers: &Writers,
+        version: &str,
+    ) -> io::Result<Partial> {
+        let dir = Dir::open_ambient_dir(folder.path(), ambient_authority())?;
+        Partial::open(dir, "x", 3, version, true, writers)
+    }
+    fn sink(partial: Partial) -> FileSink {
+        let have = partial.here().clone();
+        let missing = have.missing(3).len_bytes();
+        partial.into_sink(&have, Layout::file(missing, 1).unwrap())
+    }
+    fn names(folder: &tempfile::TempDir) -> usize {
+        fs::read_dir(folder.path()).unwrap().count()
+    }
+
+    #[test]
+    fn nobody_waits_for_a_file_that_is_being_verified() {
+        let (folder, writers) = (tempfile::tempdir().unwrap(), Writers::default());
+        let mut first = sink(partial(&folder, &writers, "v").unwrap());
+        first.store(0, b"a").unwrap();
+        let writing = first.partial.open.as_ref().unwrap().writing.clone();
+        let verifying = lock(&writing);
+        let error = partial(&folder, &writers, "v").err().unwrap();
+        assert!(error.to_string().contains("try again"), "{error}");
+        drop(verifying);
+        assert!(partial(&folder, &writers, "v").is_ok());
+    }
+
+    #[test]
+    fn who_only_asks_leaves_no_trace_and_takes_nothing() {
+        let (folder, writers) = (tempfile::tempdir().unwrap(), Writers::default());
+        let mut first = sink(partial(&folder, &writers, "v").unwrap());
+        assert_eq!(names(&folder), 0);
+        first.store(0, b"a").unwrap();
+        assert_eq!(names(&folder), 2, "part and journal");
+        drop(partial(&folder, &writers, "v").unwrap());
+        first.store(1, b"b").unwrap();
+        assert!(partial(&folder, &writers, "other").is_err(), "while the first one lives");
+        drop(first);
+        drop(partial(&folder, &writers, "other").unwrap());
+        drop(sink(partial(&folder, &writers, "other").unwrap()));
+        assert_eq!(partial(&folder, &writers, "v").unwrap().here().to_string(), "0-2");
+        // The first byte of another version replaces it.
+        sink(partial(&folder, &writers, "other").unwrap()).store(2, b"c").unwrap();
+        assert_eq!(partial(&folder, &writers, "v").unwrap().here().to_string(), "");
+        assert_eq!(partial(&folder, &writers, "other").unwrap().here().to_string(), "2-3");
+    }
+
+    #[test]
+    fn a_digest_alone_leaves_nothing_behind() {
+        let (folder, writers) = (tempfile::tempdir().unwrap(), Writers::default());
+        let mut first = sink(partial(&folder, &writers, "v").unwrap());
+        first.store(3, b"d").unwrap();
+        assert_eq!(names(&folder), 2);
+        drop(first);
+        assert_eq!(names(&folder), 0);
+    }
+
+    #[test]
+    fn a_part_that_is_a_published_file_too_is_let_go() {
+        let (folder, writers) = (tempfile::tempdir().unwrap(), Writers::default());
+        let (part, published) = (folder.path().join(".x.netblt-part"), folder.path().join("x"));
+        fs::write(&published, "old").unwrap();
+        fs::hard_link(&published, &part).unwrap();
+        let journal = "{\"size\":3,\"version\":\"v\"}\n0-3;\n";
+        fs::write(folder.path().join(".x.netblt-journal"), journal).unwrap();
+        let partial = partial(&folder, &writers, "v").unwrap();
+        assert_eq!(partial.here().to_string(), "", "it is nobody's left-over");
+        sink(partial).store(0, b"n").unwrap();
+        assert_eq!(fs::read(&published).unwrap(), b"old");
+    }
+
+    #[test]
+    fn a_name_that_was_taken_meanwhile_is_not_replaced() {
+        let (folder, writers) = (tempfile::tempdir().unwrap(), Writers::default());
+        let mut partial = partial(&folder, &writers, "v").unwrap();
+        partial.overwrite = false;
+        let mut sink = sink(partial);
+        (0..3).for_each(|at| sink.store(at, b"a").unwrap());
+        for (at, byte) in (3..).zip(blake3::hash(b"aaa").as_bytes()) {
+            sink.store(at, &[*byte]).unwrap();
+        }
+        fs::write(folder.path().join("x"), "other").unwrap();
+        assert_eq!(sink.finish().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(folder.path().join("x")).unwrap(), b"other");
+        fs::remove_file(folder.path().join("x")).unwrap();
+        sink.finish().unwrap();
+        assert_eq!(fs::read(folder.path().join("x")).unwrap(), b"aaa");
+        assert_eq!(names(&folder), 1);
     }
 }

@@ -8,8 +8,9 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrIn, SockaddrIn6, sendmsg};
 use nix::sys::time::TimeSpec;
 use socket2::{Domain, Protocol, Socket as Socket2, Type};
+use std::collections::BTreeSet;
 use std::io::{self, IoSlice};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use units::Duration;
 
@@ -19,7 +20,9 @@ const KERNEL_BUFFER_BYTES: usize = 8 << 20;
 const MAX_DATAGRAM_BYTES: usize = 65_535;
 /// Segments of one send, at most (Linux: `UDP_MAX_SEGMENTS`), and bytes.
 const MAX_SEGMENTS: usize = 64;
-const MAX_SEND_BYTES: usize = 65_000;
+pub(crate) const MAX_SEND_BYTES: usize = 65_000;
+/// Peers of which it is remembered that packets to them cannot be cut apart by the kernel.
+const MAX_UNSEGMENTED: usize = 256;
 /// The number of NETBLT on IP (RFC 998 section 6).
 const NETBLT: i32 = 30;
 /// Bytes of an IPv4 header without options.
@@ -39,7 +42,8 @@ pub enum Carrier {
 pub struct Socket {
     inner: UdpSocket,
     carrier: Carrier,
-    segmentation: bool,
+    /// Whom the kernel does not cut packets apart for: their path's interface or MTU forbids it.
+    unsegmented: BTreeSet<IpAddr>,
 }
 
 impl Socket {
@@ -55,7 +59,7 @@ impl Socket {
         let _ = socket.set_send_buffer_size(KERNEL_BUFFER_BYTES);
         socket.bind(&key(carrier, address).into())?;
         socket.set_nonblocking(true)?;
-        Ok(Socket { inner: socket.into(), carrier, segmentation: carrier == Carrier::Udp })
+        Ok(Socket { inner: socket.into(), carrier, unsegmented: BTreeSet::new() })
     }
 
     /// What carries the packets.
@@ -78,6 +82,10 @@ impl Socket {
     ) -> io::Result<Option<(SocketAddr, &'m [u8])>> {
         memory.resize(MAX_DATAGRAM_BYTES, 0);
         match self.inner.recv_from(memory) {
+            // Nobody can be answered there; an empty packet is none of NETBLT's.
+            Ok((_, peer)) if self.carrier == Carrier::Udp && peer.port() == 0 => {
+                Ok(Some((peer, &[])))
+            }
             Ok((len, peer)) => {
                 let bytes = &memory[..len];
                 let packet = if self.carrier == Carrier::RawIp && peer.is_ipv4() {
@@ -97,12 +105,15 @@ impl Socket {
     pub fn send(&mut self, peer: SocketAddr, packets: &[u8], len: usize) -> io::Result<()> {
         let segments = (MAX_SEND_BYTES / len).clamp(1, MAX_SEGMENTS);
         for batch in packets.chunks(segments * len) {
-            if batch.len() > len && self.segmentation {
+            let segmented = batch.len() > len
+                && self.carrier == Carrier::Udp
+                && !self.unsegmented.contains(&peer.ip());
+            if segmented {
                 match self.send_segmented(peer, batch, len) {
                     Ok(()) => continue,
                     // No such thing on this path: from now on one by one.
-                    Err(Errno::EIO | Errno::EINVAL | Errno::EOPNOTSUPP) => {
-                        self.segmentation = false
+                    Err(Errno::EIO | Errno::EINVAL | Errno::EOPNOTSUPP | Errno::EMSGSIZE) => {
+                        self.leave_unsegmented(peer.ip());
                     }
                     Err(errno) => {
                         tolerate(errno.into())?;
@@ -115,6 +126,14 @@ impl Socket {
             }
         }
         Ok(())
+    }
+
+    /// Forgetting it again costs a call that fails.
+    fn leave_unsegmented(&mut self, peer: IpAddr) {
+        if self.unsegmented.len() >= MAX_UNSEGMENTED {
+            self.unsegmented.clear();
+        }
+        self.unsegmented.insert(peer);
     }
 
     /// One system call for many packets: the kernel cuts them apart (UDP_SEGMENT).
@@ -156,22 +175,13 @@ fn after_ipv4_header(bytes: &[u8]) -> &[u8] {
     bytes.get(header.max(MIN_IPV4_HEADER_BYTES)..).unwrap_or(&[])
 }
 
-/// Nothing there now, or a complaint about an earlier packet (ICMP unreachable): the protocol's
-/// own timers know what to do.
+/// Anything but a socket that is none: nothing is there now, the kernel has no room, a firewall
+/// forbids it, an address cannot be reached, or somebody complained about an earlier packet (ICMP
+/// unreachable). One peer's troubles are not those of others; for a network that loses packets the
+/// protocol has its timers.
 fn is_passing(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error().map(Errno::from_raw),
-        Some(
-            Errno::EAGAIN
-                | Errno::EINTR
-                | Errno::ECONNREFUSED
-                | Errno::EHOSTUNREACH
-                | Errno::ENETUNREACH
-                | Errno::ENOPROTOOPT
-                | Errno::EPROTO
-                | Errno::ENOBUFS
-        )
-    )
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    !matches!(errno, None | Some(Errno::EBADF | Errno::ENOTSOCK | Errno::EFAULT))
 }
 
 fn tolerate(error: io::Error) -> io::Result<()> {

@@ -88,6 +88,8 @@ pub struct Station {
     openers: BTreeMap<ConnectionId, Opener>,
     jobs: BTreeMap<ConnectionId, Job>,
     started: BTreeMap<ConnectionId, Instant>,
+    /// Connections that are over, but not yet what their clients do with what came.
+    concluding: Vec<(Ended, Job)>,
     ended: Vec<Ended>,
     memory: Vec<u8>,
     last_turn: Instant,
@@ -106,6 +108,7 @@ impl Station {
             openers: BTreeMap::new(),
             jobs: BTreeMap::new(),
             started: BTreeMap::new(),
+            concluding: Vec::new(),
             ended: Vec::new(),
             memory: Vec::new(),
             last_turn: Instant::ZERO,
@@ -148,9 +151,10 @@ impl Station {
         let now = self.clock.now();
         self.endpoint.with(id, |connection| connection.quit(now, reason));
     }
-    /// Connections that live.
+    /// Connections that live, and those whose clients are not done with what came.
     pub fn connections(&self) -> impl Iterator<Item = ConnectionId> {
-        self.endpoint.connections().map(|(id, _, _)| id)
+        let concluding = self.concluding.iter().map(|(ended, _)| ended.id);
+        self.endpoint.connections().map(|(id, _, _)| id).chain(concluding)
     }
     /// How far a transfer is; None before it began or after its end.
     pub fn progress(&self, id: ConnectionId) -> Option<Progress> {
@@ -176,7 +180,8 @@ impl Station {
         let busy = |(id, job): (&ConnectionId, &Job)| {
             self.endpoint.connection(*id).is_some_and(|connection| job.is_busy(connection))
         };
-        let pause = if self.jobs.iter().any(busy) { THREAD_PAUSE.min(at_most) } else { at_most };
+        let busy = !self.concluding.is_empty() || self.jobs.iter().any(busy);
+        let pause = if busy { THREAD_PAUSE.min(at_most) } else { at_most };
         let wait = due.since(now).min(pause);
         if wait > Duration::ZERO { self.socket.wait(wait) } else { Ok(()) }
     }
@@ -228,6 +233,7 @@ impl Station {
         for id in self.jobs.keys().copied().collect::<Vec<_>>() {
             self.pump(id);
         }
+        self.conclude();
     }
 
     fn pump(&mut self, id: ConnectionId) {
@@ -250,24 +256,37 @@ impl Station {
         }
     }
 
-    fn closed(&mut self, id: ConnectionId, mut outcome: Outcome) {
+    fn closed(&mut self, id: ConnectionId, outcome: Outcome) {
         let Some(peer) = self.endpoint.connections().find(|found| found.0 == id).map(|c| c.1)
         else {
             return;
         };
         let counters = self.endpoint.connection(id).map(Connection::counters).unwrap_or_default();
         let job = self.jobs.remove(&id);
-        let mut digest = None;
-        if let Some(mut job) = job.filter(|_| outcome.is_complete()) {
-            if let Err(reason) = job.conclude() {
-                outcome = Outcome::Aborted { by_peer: false, reason };
-            }
-            digest = job.digest();
-        }
         let started = self.started.remove(&id).unwrap_or(Instant::ZERO);
         let elapsed = self.clock.now().since(started);
         self.openers.remove(&id);
-        self.ended.push(Ended { id, peer, outcome, counters, elapsed, digest });
+        let complete = outcome.is_complete();
+        let ended = Ended { id, peer, outcome, counters, elapsed, digest: None };
+        match job.filter(|_| complete) {
+            Some(job) => self.concluding.push((ended, job)),
+            None => self.ended.push(ended),
+        }
+    }
+
+    /// Clients of complete transfers come to an end.
+    fn conclude(&mut self) {
+        for (mut ended, mut job) in std::mem::take(&mut self.concluding) {
+            match job.conclude() {
+                None => {
+                    self.concluding.push((ended, job));
+                    continue;
+                }
+                Some(Err(reason)) => ended.outcome = Outcome::Aborted { by_peer: false, reason },
+                Some(Ok(())) => ended.digest = job.digest(),
+            }
+            self.ended.push(ended);
+        }
     }
 
     /// Sends what may leave now; packets of one size to one peer in one call.

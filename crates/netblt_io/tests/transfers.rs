@@ -2,65 +2,16 @@
 //! loses datagrams or cuts the path.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-use netblt::{Burst, EndpointLimits, Limits, Outcome, Timing};
-use netblt_io::files::{self, Nobody, Served, Wish};
-use netblt_io::{Carrier, Ended, Socket, Station};
+mod common;
+
+use common::{PAUSE, PORT, Server, station};
+use netblt::Outcome;
+use netblt_io::Ended;
+use netblt_io::files::{self, Nobody, Wish};
 use std::fs;
 use std::net::{SocketAddr, UdpSocket};
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
-use units::Duration;
-
-const PORT: u16 = 30;
-const PAUSE: Duration = Duration::from_ms(20);
-
-fn limits() -> Limits {
-    Limits {
-        buffer_size_bytes: 40_000,
-        data_packet_size_bytes: 1400,
-        burst: Burst { size_packets: 16, interval_ms: 1 },
-        max_outstanding_buffers: 16,
-        checksum_data: true,
-        death_timer_s: 2,
-    }
-}
-
-fn station() -> (Station, SocketAddr) {
-    let socket = Socket::bind(Carrier::Udp, "127.0.0.1:0".parse().unwrap()).unwrap();
-    let address = socket.local_address().unwrap();
-    (Station::new(socket, EndpointLimits::default(), limits(), Timing::default()), address)
-}
-
-/// A server in a thread, until it is dropped.
-struct Server {
-    address: SocketAddr,
-    stop: Arc<AtomicBool>,
-}
-
-impl Server {
-    fn start(directory: &Path, change: impl FnOnce(&mut Served)) -> Server {
-        let mut served = Served::open(directory).unwrap();
-        change(&mut served);
-        let (mut station, address) = station();
-        station.listen(PORT);
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
-        thread::spawn(move || {
-            while !stopped.load(Ordering::SeqCst) {
-                station.turn(PAUSE, &mut served).unwrap();
-            }
-        });
-        Server { address, stop }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::SeqCst);
-    }
-}
 
 /// A relay to `server` that loses some in a thousand datagrams, and all after `cut_after`.
 fn relay(server: SocketAddr, loss_permille: u64, cut_after: usize) -> SocketAddr {
