@@ -12,7 +12,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test mlr-oracle netblt-1987 harvard-1989 harvard-1990 lint bench bench-simulator clean
+.PHONY: help setup build demo test mlr-oracle netblt-1987 harvard-1989 harvard-1990 lint bench bench-simulator clean gigaswitch
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -22,6 +22,7 @@ help:
 	@echo "make netblt-1987   the NETBLT tests of 1987 beside ours"
 	@echo "make harvard-1989  the router tests of 1989 on models of their products, beside what was published"
 	@echo "make harvard-1990  the router tests of 1990 on models of their products, beside the published tables"
+	@echo "make gigaswitch  DEC's GIGAswitch tests of 4, 8 and 34 ports, beside the published figures"
 	@echo "make lint    formatting and clippy"
 	@echo "make bench   this tester beside others, on this machine"
 	@echo "make bench-simulator  the simulator alone, beside ns-3"
@@ -80,6 +81,15 @@ harvard-1990: setup
 	cargo build --release --package netanvil
 	$(NETANVIL) harvard reproduce-1990 --html target/harvard-1990.html
 	@echo "page: $(CURDIR)/target/harvard-1990.html"
+
+# On a switch that scales, and on one that does not; some minutes. Trials of 60 s of virtual time with
+# 4 and 8 ports, of 1 s with all 34.
+gigaswitch: setup
+	cargo build --release --package netanvil
+	@rm -rf target/gigaswitch target/gigaswitch-bus
+	$(NETANVIL) run gigaswitch --sim gigaswitch --set chassis.fanout.all_ports_trial_s=1 --out target/gigaswitch
+	$(NETANVIL) run gigaswitch --sim gigaswitch/bus --duration 1s --out target/gigaswitch-bus \
+	    --set 'chassis.tests=["extrapolation"]'
 
 lint:
 	cargo fmt --all --check

@@ -1,8 +1,9 @@
 //! Devices built here: options turned into a test bed, and the test bed into a device that the
 //! tester can act upon.
 
+use crate::chassis;
 use crate::failure::Outcome;
-use crate::options::{Options, Sizes};
+use crate::options::{Options, Sizes, SuiteName};
 use method::Destinations;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,6 +19,12 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
     let defaults = TestbedConfig::of(kind);
     let mtu_bytes = options.mtu.unwrap_or(mtu_for(options.sizes.as_ref()));
     let config = TestbedConfig {
+        ports: options.port_count.unwrap_or(match options.suite {
+            Some(SuiteName::Rfc2889 | SuiteName::Gigaswitch) if kind != DeviceKind::Loopback => {
+                chassis::PORTS
+            }
+            _ => defaults.ports,
+        }),
         mtu_bytes,
         tx_queue_frames: options.tx_queue.unwrap_or(defaults.tx_queue_frames),
         input_queue_frames: options.input_queue.unwrap_or(defaults.input_queue_frames),

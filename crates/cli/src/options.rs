@@ -49,6 +49,12 @@ pub enum SuiteName {
     /// The router tests of 1989 (Harvard University).
     #[serde(rename = "harvard-1989")]
     Harvard1989,
+    /// LAN switches with many ports.
+    #[serde(rename = "rfc2889")]
+    Rfc2889,
+    /// The tests of DEC's GIGAswitch/FDDI.
+    #[serde(rename = "gigaswitch")]
+    Gigaswitch,
 }
 
 /// Everything that can be said about a run.
@@ -104,6 +110,9 @@ pub struct Options {
     /// How the device learns the tester's Ethernet addresses
     #[arg(long, help_heading = "Built devices", value_parser = named::<Neighbours>(&["static", "dynamic"]))]
     pub neighbours: Option<Neighbours>,
+    /// Ports of the device, for tests of many (default 2; with rfc2889 and gigaswitch 8)
+    #[arg(long, help_heading = "Built devices", value_name = "COUNT")]
+    pub port_count: Option<usize>,
     /// MTU of the links in bytes (frame size less 18); default: enough for the largest size
     #[arg(long, help_heading = "Built devices", value_name = "BYTES")]
     pub mtu: Option<u32>,
@@ -246,6 +255,9 @@ pub struct Options {
     #[arg(skip)]
     #[serde(rename = "reset")]
     pub reset: Option<toml::Table>,
+    #[arg(skip)]
+    #[serde(rename = "chassis")]
+    pub chassis: Option<toml::Table>,
     #[arg(skip)]
     #[serde(rename = "harvard")]
     pub harvard: Option<toml::Table>,

@@ -3,8 +3,9 @@
 use crate::accept::Criterion;
 use crate::failure::{Failure, Outcome};
 use crate::options::{self, Options};
-use crate::{resume, setup::Subject, suite};
+use crate::{chassis, resume, setup::Subject, suite};
 use method::SuiteConfig;
+use method::chassis::ChassisConfig;
 use ports::PortType;
 use std::path::Path;
 use testbed::{DeviceKind, DeviceThreads, FilterRules, Neighbours, PermitPosition};
@@ -15,6 +16,8 @@ pub struct Plan {
     pub options: Options,
     /// What the methods do.
     pub suite: SuiteConfig,
+    /// What the tests of many ports do, where they are asked for.
+    pub chassis: Option<ChassisConfig>,
     /// What is tested; none is only an error once it is needed.
     pub subject: Option<Subject>,
     /// What the results must meet.
@@ -50,15 +53,20 @@ impl Plan {
     /// From options, the rest of which are defaults.
     fn from_options(given: Options) -> Outcome<Plan> {
         given.check()?;
-        let suite = suite::configuration(&given)?;
+        let mut suite = suite::configuration(&given)?;
+        let chassis = chassis::configuration(&given)?;
+        chassis.iter().for_each(|config| chassis::agree(config, &mut suite));
         let subject = match given.device.is_some() || given.ports.is_some() || given.sim.is_some() {
             true => Some(Subject::of(&given)?),
             false => None,
         };
         let criteria = given.accept.iter().flatten().map(|text| text.parse());
         let criteria = criteria.collect::<Result<_, String>>().map_err(Failure::new)?;
-        let options = given.over(&suite::as_options(&suite)?).over(&defaults(subject.as_ref()));
-        Ok(Plan { options, suite, subject, criteria })
+        let mut options = given.over(&suite::as_options(&suite)?).over(&defaults(subject.as_ref()));
+        if let Some(config) = &chassis {
+            chassis::as_options(config, &mut options)?;
+        }
+        Ok(Plan { options, suite, chassis, subject, criteria })
     }
 }
 

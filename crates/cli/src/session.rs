@@ -10,8 +10,11 @@ use crate::selftest_cache::Key;
 use crate::setup::{self, Setup, Subject};
 use crate::supervised::Supervised;
 use crate::{host, output, rendering, resume};
+use method::chassis::{ChassisConfig, ChassisSuite};
 use method::harvard::{Laboratory as _, Suite1990};
-use method::{ResumingTester, RunError, RunFinished, SelfTest, Suite, TestKind, TrialRecord};
+use method::{
+    Forwarding, ResumingTester, RunError, RunFinished, SelfTest, Suite, TestKind, TrialRecord,
+};
 use report::run_folder::{self, RunFolder};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -107,6 +110,36 @@ impl<'a> Session<'a> {
         }
         torn_down?;
         Ok((path, ended))
+    }
+
+    /// Runs tests of many ports. They say themselves where the tester falls short: what two of its
+    /// ports can do back to back says little of all at once.
+    pub fn run_chassis(&self, config: &ChassisConfig, mut setup: Setup) -> Outcome {
+        if setup.topology.forwarding == Forwarding::Routed {
+            return Err(Failure::new("these are tests of switches: the device routes")
+                .help("build one with --device linux-bridge, or simulate one with --sim switch"));
+        }
+        let resume = self.arguments.resume.as_deref();
+        let recorded = resume::recorded(resume, setup.tester.describe())?.unwrap_or_default();
+        let folder = self.folder()?;
+        let path = folder.path().to_owned();
+        run_folder::replace(&path, CONFIGURATION, self.plan.options.to_toml().as_bytes())?;
+        let mut recorder = Recorder::new(folder, Progress::new(self.arguments.quiet), &recorded);
+        let suite = ChassisSuite {
+            program: PROGRAM.into(),
+            device: setup.device.clone(),
+            environment: setup.environment.clone(),
+            config: config.clone(),
+            chassis: setup.chassis.clone(),
+        };
+        let captures = self.plan.options.capture.map(|frames| (path.join("captures"), frames));
+        let mut recorded: VecDeque<_> = recorded.into();
+        let device = Supervised::new(setup.tester.as_mut(), self.stop.clone(), captures);
+        let ended = suite.run(&mut ResumingTester::new(device, &mut recorded), &mut recorder);
+        recorder.end_progress();
+        drop(recorder);
+        setup.tear_down()?;
+        self.conclude(&path, ended)
     }
 
     /// Runs the suite of 1990, for which the device is set up again and again.

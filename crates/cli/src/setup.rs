@@ -4,6 +4,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::options::{BitRate, Options, SuiteName};
 use crate::{agent, built, hardware, host, simulated, suite, topology};
+use method::chassis::Chassis;
 use method::{Forwarding, Topology};
 use ports::{DeviceControl, LiveOptions, LiveTester, OpenPort, PortRequest};
 use std::collections::BTreeMap;
@@ -27,6 +28,8 @@ pub struct Setup {
     pub tester: Box<dyn Tester>,
     /// Who has which address.
     pub topology: Topology,
+    /// The same of all ports.
+    pub chassis: Chassis,
     /// The device in words.
     pub device: String,
     /// Packet filters on the device, in words; empty for none.
@@ -182,6 +185,7 @@ fn simulate(device: &sim::Description, name: &str, line_rate: Option<BitRate>) -
     };
     Ok(Setup {
         topology: topology::of_simulation(device.ports, forwarding),
+        chassis: topology::chassis_of_simulation(device.ports),
         device: simulated.name,
         filters,
         environment: host::describe(),
@@ -211,6 +215,7 @@ pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) 
     Ok(Setup {
         tester: Box::new(LiveTester::new(ports, live).map_err(Failure::new)?),
         topology: topology::of_testbed(&testbed, [0, 1]),
+        chassis: topology::chassis_of_testbed(&testbed),
         device: built::in_words(config),
         filters: suite::filters_in_words(config),
         environment,
@@ -238,6 +243,7 @@ fn between(
     Ok(Setup {
         tester: Box::new(LiveTester::new(ports, live).map_err(Failure::new)?),
         device: device_between(names, &topology),
+        chassis: Chassis { ports: topology.ports.to_vec() },
         topology,
         filters: String::new(),
         environment,

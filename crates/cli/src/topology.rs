@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::options::Options;
+use method::chassis::Chassis;
 use method::{Attachment, Forwarding, LegacyAddresses, Topology};
 use ports::{Host, OpenPort};
 use std::net::IpAddr;
@@ -64,23 +65,37 @@ pub fn of_simulation(ports: usize, forwarding: Forwarding) -> Topology {
 
 /// Two of so many simulated ports.
 pub fn between_simulated(ports: usize, forwarding: Forwarding, [from, to]: [usize; 2]) -> Topology {
-    let attach = |port: usize| {
-        let addresses = testbed::PortAddresses::of_port(port);
-        let networks = |ipv6| destination_networks(port, ports, ipv6);
-        Attachment {
-            port: PortId(port as u16),
-            mac: MacAddr(testbed::tester_mac(port)),
-            host_ipv4: addresses.ipv4.host,
-            host_ipv6: addresses.ipv6.host,
-            device_mac: MacAddr(testbed::device_mac(port)),
-            device_ipv4: addresses.ipv4.device,
-            device_ipv6: addresses.ipv6.device,
-            network_hosts_ipv4: networks(false).iter().filter_map(|n| v4(n.first_host())).collect(),
-            network_hosts_ipv6: networks(true).iter().filter_map(|n| v6(n.first_host())).collect(),
-            legacy: LegacyAddresses::plan(PortId(port as u16)),
-        }
-    };
+    let attach = |port| simulated_attachment(port, ports);
     Topology { forwarding, ports: [attach(from), attach(to)] }
+}
+
+fn simulated_attachment(port: usize, ports: usize) -> Attachment {
+    let addresses = testbed::PortAddresses::of_port(port);
+    let networks = |ipv6| destination_networks(port, ports, ipv6);
+    Attachment {
+        port: PortId(port as u16),
+        mac: MacAddr(testbed::tester_mac(port)),
+        host_ipv4: addresses.ipv4.host,
+        host_ipv6: addresses.ipv6.host,
+        device_mac: MacAddr(testbed::device_mac(port)),
+        device_ipv4: addresses.ipv4.device,
+        device_ipv6: addresses.ipv6.device,
+        network_hosts_ipv4: networks(false).iter().filter_map(|n| v4(n.first_host())).collect(),
+        network_hosts_ipv6: networks(true).iter().filter_map(|n| v6(n.first_host())).collect(),
+        legacy: LegacyAddresses::plan(PortId(port as u16)),
+    }
+}
+
+/// All simulated ports.
+pub fn chassis_of_simulation(ports: usize) -> Chassis {
+    Chassis { ports: (0..ports).map(|port| simulated_attachment(port, ports)).collect() }
+}
+
+/// All ports of a test bed.
+pub fn chassis_of_testbed(testbed: &Testbed) -> Chassis {
+    let config = testbed.config();
+    let attach = |port: &TestPort| attachment(port, config.ports, config.destination_networks);
+    Chassis { ports: testbed.ports().iter().map(attach).collect() }
 }
 
 /// Interfaces with the user's addresses. Two gateways make a router, whose hardware addresses are

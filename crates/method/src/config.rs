@@ -462,7 +462,8 @@ fn refuse(is_wrong: bool, why: impl FnOnce() -> String) -> Result<(), RunError> 
     if is_wrong { Err(RunError::Config(why())) } else { Ok(()) }
 }
 
-fn merge(base: &mut serde_json::Value, overrides: &serde_json::Value) {
+/// Lays members of one JSON object over those of another.
+pub(crate) fn merge(base: &mut serde_json::Value, overrides: &serde_json::Value) {
     match (base.as_object_mut(), overrides.as_object()) {
         (Some(base), Some(overrides)) => {
             for (name, value) in overrides {

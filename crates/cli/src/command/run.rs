@@ -22,5 +22,9 @@ pub fn run(arguments: &Run) -> Outcome {
         return Session::new(&plan, &subject, arguments, &stop).run_1990();
     }
     let setup = setup::prepare(&subject, &plan.options, arguments.yes, &stop)?;
-    Session::new(&plan, &subject, arguments, &stop).run(setup)
+    let session = Session::new(&plan, &subject, arguments, &stop);
+    match &plan.chassis {
+        Some(config) => session.run_chassis(config, setup),
+        None => session.run(setup),
+    }
 }

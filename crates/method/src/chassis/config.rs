@@ -2,7 +2,7 @@
 //! profile's unless it is overridden.
 
 use super::ChassisTest;
-use crate::config::TrialConfig;
+use crate::config::{TrialConfig, merge};
 use crate::{Profile, RunError, SuiteConfig};
 use serde::{Deserialize, Serialize};
 use units::FrameSize;
@@ -223,6 +223,14 @@ impl ChassisConfig {
             fanout: FanoutConfig { all_ports_trial_s: duration_s, ..config.fanout },
             ..config
         }
+    }
+
+    /// The same with these members in place of its own.
+    pub fn layered(&self, overrides: &serde_json::Value) -> Result<Self, RunError> {
+        let config_error = |error: serde_json::Error| RunError::Config(error.to_string());
+        let mut merged = serde_json::to_value(self).map_err(config_error)?;
+        merge(&mut merged, overrides);
+        ChassisConfig::deserialize(merged).map_err(config_error)
     }
 
     /// Refuses what cannot be run.

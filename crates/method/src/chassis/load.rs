@@ -41,8 +41,11 @@ pub struct LoadPoint {
 }
 
 impl LoadPoint {
-    fn of(load_percent: f64, intended: FrameRate, duration: Duration, ran: &Ran) -> LoadPoint {
+    fn of(rack: &Rack<'_>, load_percent: f64, duration: Duration, ran: &Ran) -> LoadPoint {
+        let intended = rack.rate_of(load_percent);
         let result = &ran.result;
+        let mut invalid = shortfall_words(ran);
+        invalid.extend(out_of_step(result, duration, rack.config.burst_frames == 1));
         LoadPoint {
             load_percent,
             intended,
@@ -55,7 +58,7 @@ impl LoadPoint {
             loss_percent: result.loss_ratio() * 100.0,
             start_skew: result.start_skew(),
             duration,
-            invalid: shortfall_words(ran),
+            invalid,
             paused: result.sent.iter().map(|sent| sent.report.paused.time).sum(),
         }
     }
@@ -69,6 +72,25 @@ impl LoadPoint {
 pub(crate) fn shortfall_words(ran: &Ran) -> Vec<String> {
     ran.invalid_reasons()
 }
+
+/// Ports that did not send at the same time, or not at the intended rate, offered another load than
+/// the pattern's: "all ports start within 1 % of the trial duration" (RFC 2889 appendix B.2).
+fn out_of_step(result: &TrialResult, duration: Duration, is_constant: bool) -> Option<String> {
+    let skew = result.start_skew();
+    if skew.as_secs_f64() > MOST_SKEW * duration.as_secs_f64() {
+        return Some(format!(
+            "the ports started {skew} apart, more than 1 % of the trial: use fewer ports, a lower \
+             rate or --port-type af_packet, whose transmitters share processors better"
+        ));
+    }
+    let (offered, intended) = (result.offered_rate(), result.intended_rate());
+    let too_fast = offered.fps() > intended.fps() * (1.0 + MOST_SKEW);
+    (is_constant && too_fast).then(|| {
+        format!("the ports sent in bunches, at {offered:.0} where {intended:.0} was intended")
+    })
+}
+
+const MOST_SKEW: f64 = 0.01;
 
 /// What the worst receiving port got of what it should get.
 fn worst_port(result: &TrialResult) -> f64 {
@@ -145,7 +167,7 @@ pub(crate) fn point_at(
         }
         Ok(())
     })?;
-    let point = LoadPoint::of(load_percent, rate, duration, &ran);
+    let point = LoadPoint::of(rack, load_percent, duration, &ran);
     let about = format!("{load_percent:.2} % of the medium offered at each port, {duration}");
     Ok((point, PortMatrix::of(&ran.result, rack.ports, about)))
 }

@@ -150,6 +150,17 @@ fn trial(
     let longest = rack.described(0).line_rate.max_frame_rate(bad.max(rack.size));
     let rate = FrameRate::from_fps_f64((maximum.fps() * load_percent / 100.0).min(longest.fps()));
     let label = format!("{test}, {} bytes: {kind} at {load_percent} %", rack.size);
+    let not_tested = |why: String| ErroredTrial {
+        kind,
+        load_percent,
+        errored: (0, 0),
+        good: (0, 0),
+        outcome: ErroredOutcome::NotTested { why },
+    };
+    if kind == ErroredKind::Undersize && !rack.described(0).line_rate_is_physical {
+        let why = "a virtual link has no smallest frame";
+        return Ok(not_tested(why.into()));
+    }
     let ran = rack.run(bench, test, &label, rate, &|draft| {
         draft.learn_all(rack);
         let good = rack.frames(0, Some(1), (draft.key(), draft.next_id()))?;
@@ -163,13 +174,6 @@ fn trial(
         draft.send(0, Schedule::constant(rate, duration), vec![good, errored]);
         Ok(())
     });
-    let not_tested = |why: String| ErroredTrial {
-        kind,
-        load_percent,
-        errored: (0, 0),
-        good: (0, 0),
-        outcome: ErroredOutcome::NotTested { why },
-    };
     match ran {
         Ok(ran) => {
             let why = shortfall_words(&ran);

@@ -1,0 +1,75 @@
+//! Options turned into the configuration of a chassis run: RFC 2889 and the GIGAswitch tests.
+
+use crate::failure::{Failure, Outcome};
+use crate::options::{Options, Share, Sizes, Span, SuiteName};
+use method::chassis::ChassisConfig;
+use method::{Profile, SuiteConfig};
+use serde_json::{Value, json};
+use wire::size::SizePattern;
+
+/// Ports of a device that is built for these tests, where nothing else is said.
+pub const PORTS: usize = 8;
+
+/// What the tests of many ports are to do; `None` where another suite is asked for.
+pub fn configuration(options: &Options) -> Outcome<Option<ChassisConfig>> {
+    let profile = options.profile.unwrap_or(Profile::Rfc);
+    let base = match options.suite {
+        Some(SuiteName::Rfc2889) => ChassisConfig::of(profile),
+        Some(SuiteName::Gigaswitch) => ChassisConfig::gigaswitch(profile),
+        _ => return Ok(None),
+    };
+    if options.test.is_some() {
+        return Err(Failure::new("this suite has tests of other names")
+            .help("write --set 'chassis.tests=[\"fully_meshed\", \"congestion\"]'"));
+    }
+    let mut layers = json!({});
+    if let Some(trial) = &options.trial {
+        layers["trial"] = serde_json::to_value(trial).map_err(Failure::new)?;
+    }
+    let mut config = base.layered(&layers).map_err(Failure::new)?;
+    apply(options, &mut config)?;
+    if let Some(section) = &options.chassis {
+        let section: Value = serde_json::to_value(section).map_err(Failure::new)?;
+        config = config.layered(&section).map_err(Failure::new)?;
+    }
+    config.check().map_err(Failure::new)?;
+    Ok(Some(config))
+}
+
+fn apply(options: &Options, config: &mut ChassisConfig) -> Outcome<()> {
+    if let Some(Sizes(sizes)) = &options.sizes {
+        let fixed = |size: &SizePattern| match size {
+            SizePattern::Fixed(size) => Ok(*size),
+            mix => {
+                let mix = String::from(mix.clone());
+                Err(Failure::new(format!("these tests have one size at a time, not `{mix}`")))
+            }
+        };
+        config.frame_sizes = sizes.iter().map(fixed).collect::<Outcome<_>>()?;
+    }
+    config.seed = options.seed.unwrap_or(config.seed);
+    if let Some(Span(duration)) = options.duration {
+        let seconds = duration.as_secs_f64();
+        config.trial.duration_s = seconds;
+        config.search_trial_s = config.search_trial_s.min(seconds);
+        config.fanout.all_ports_trial_s = config.fanout.all_ports_trial_s.min(seconds);
+    }
+    if let Some(Share(share)) = options.resolution {
+        config.resolution_percent = share * 100.0;
+    }
+    Ok(())
+}
+
+/// Puts what was decided where a configuration file has it.
+pub fn as_options(config: &ChassisConfig, options: &mut Options) -> Outcome<()> {
+    options.test = None;
+    options.chassis = Some(serde_json::from_value(json!(config)).map_err(Failure::new)?);
+    Ok(())
+}
+
+/// The configuration of the other suites agrees in what both have.
+pub fn agree(config: &ChassisConfig, suite: &mut SuiteConfig) {
+    suite.frame_sizes = config.frame_sizes.iter().copied().map(SizePattern::Fixed).collect();
+    suite.trial = config.trial.clone();
+    suite.seed = config.seed;
+}
