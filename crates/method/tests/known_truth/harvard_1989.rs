@@ -253,7 +253,7 @@ fn a_device_whose_delay_varies_is_named() {
 
 #[test]
 fn a_device_that_crashes_under_load_is_named() {
-    let more = "[misbehaviour]\ncrashes-above-fps = 9000";
+    let more = "[misbehaviour]\ncrashes-above-fps = 7000";
     let results = run(more, &[Test1989::Flood]);
     let result = &results[0];
     assert_eq!(result.test, Test1989::MaxRate);
