@@ -75,7 +75,21 @@ fn a_file_goes_to_a_server_and_comes_back() {
     // 10 packets of 1,400 bytes a millisecond are 112 Mb/s.
     let steady = json["steady_state_mbps"].as_f64().unwrap();
     assert!(steady > 1.0 && steady < 125.0, "{steady}");
+    assert_eq!(json["bytes"], 1_000_000);
+    assert!(json["wire_bytes_sent"].as_u64().unwrap() > 1_000_000, "{}", tested.stdout);
+    assert_eq!(json["damaged_data_packets"], serde_json::Value::Null, "the server's to count");
     assert_eq!(tested.stderr, "");
+}
+
+#[test]
+fn another_port_is_another_server_and_nothing_is_said_to_be_kept() {
+    let (scratch, _) = scene(100_000);
+    let server = Server::start(&scratch, "--port 77");
+    let refused = scratch.run(&format!("netblt send file {} --quiet", server.address)).expect(2);
+    assert!(refused.stderr.contains("no client at this port"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("kept"), "{}", refused.stderr);
+    assert!(!refused.stdout.contains("received,"), "it sends: {}", refused.stdout);
+    scratch.run(&format!("netblt send file {} --quiet --port 77", server.address)).expect(0);
 }
 
 #[test]
@@ -140,6 +154,12 @@ fn wrong_usage_names_the_remedy() {
         ("netblt send file 127.0.0.1 --rate fast", "--rate 100M"),
         ("netblt send file 127.0.0.1 --burst 0/5", "--burst 5/40"),
         ("netblt send file 127.0.0.1 --packet-size 1", "use larger packets"),
+        ("netblt serve served --buffer-size 0", "must be at least 1"),
+        ("netblt serve served --buffers 0", "must be at least 1"),
+        ("netblt serve served --max-connections 0", "must be at least 1"),
+        ("netblt test 127.0.0.1:0", "UDP port 0"),
+        ("netblt test 127.0.0.1:9999 --raw-ip", "raw IP has no port"),
+        ("netblt test 127.0.0.1 --port 0", "--port"),
         ("netblt serve nowhere", "cannot serve nowhere"),
         ("netblt serve served --listen here", "--listen 0.0.0.0:20030"),
     ] {

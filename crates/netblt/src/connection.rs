@@ -199,6 +199,10 @@ impl Connection {
     pub fn counters(&self) -> Counters {
         self.counters
     }
+    /// A packet of so many bytes came.
+    pub(crate) fn count_received(&mut self, bytes: usize) {
+        self.counters.bytes_received += bytes as u64;
+    }
     /// Tells this connection from others between the same ports.
     pub fn connection_id(&self) -> u32 {
         self.connection_id
@@ -557,8 +561,10 @@ impl Connection {
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
         let header = self.header;
         let Some(packet) = self.next_packet(now) else { return false };
+        let before = out.len();
         Repr { header, packet }.emit(out);
         self.counters.packets_sent += 1;
+        self.counters.bytes_sent += (out.len() - before) as u64;
         self.last_said = now;
         self.due.keepalive = false;
         true

@@ -9,6 +9,10 @@ pub struct Counters {
     pub packets_sent: u64,
     /// Packets of any type taken in.
     pub packets_received: u64,
+    /// Bytes of the packets sent: NETBLT's headers and padding, not those of what carries it.
+    pub bytes_sent: u64,
+    /// Bytes of the packets taken in, likewise.
+    pub bytes_received: u64,
     /// DATA and LDATA sent, the first time or again.
     pub data_packets_sent: u64,
     /// DATA and LDATA sent again.
@@ -40,12 +44,21 @@ pub struct Counters {
     /// Sender: departure of the last data packet that left for the first time. Receiver: arrival
     /// of the last that was new.
     pub last_new_data_at: Option<Instant>,
+    /// Place in the transfer, from 0, of the newest buffer of which data left or arrived.
+    pub newest_buffer: u32,
+    /// Departure or arrival of the first data of that buffer.
+    pub newest_buffer_at: Option<Instant>,
     /// Smoothed round trip of control messages; zero before the first was measured.
     pub round_trip: Duration,
 }
 
 impl Counters {
-    pub(crate) fn new_data(&mut self, now: Instant, bytes: usize) {
+    pub(crate) fn new_data(&mut self, now: Instant, buffer: u32, bytes: usize) {
+        let newer = self.newest_buffer_at.is_none() || buffer > self.newest_buffer;
+        if newer && bytes > 0 {
+            self.newest_buffer = buffer;
+            self.newest_buffer_at = Some(now);
+        }
         self.data_bytes += bytes as u64;
         self.first_data_at.get_or_insert(now);
         self.last_new_data_at = Some(now);

@@ -241,7 +241,9 @@ impl<A: Copy + Ord> Endpoint<A> {
         let Repr { header, packet } = Repr::parse(bytes).ok()?;
         let key = Key { peer, local_port: header.foreign_port, foreign_port: header.local_port };
         if let Some(&id) = self.keys.get(&key) {
-            self.connections.get_mut(&id)?.1.handle_packet(now, &packet);
+            let (_, connection) = self.connections.get_mut(&id)?;
+            connection.count_received(bytes.len());
+            connection.handle_packet(now, &packet);
             self.look_after(id);
             return Some(id);
         }

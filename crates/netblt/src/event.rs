@@ -63,6 +63,18 @@ impl Outcome {
     }
 }
 
+/// A peer's words without the control characters that a terminal would obey.
+struct Harmless<'a>(&'a str);
+
+impl fmt::Display for Harmless<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|char| match char {
+            '"' | '\'' => write!(f, "{char}"),
+            _ => write!(f, "{}", char.escape_debug()),
+        })
+    }
+}
+
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let end = |by_peer: &bool| if *by_peer { "the other end" } else { "this end" };
@@ -71,13 +83,34 @@ impl fmt::Display for Outcome {
             Outcome::CompleteUnconfirmed => {
                 write!(f, "complete, but the other end fell silent before it confirmed")
             }
-            Outcome::Refused(reason) => write!(f, "refused: {reason}"),
+            Outcome::Refused(reason) => write!(f, "refused: {}", Harmless(reason)),
             Outcome::NoAnswer => write!(f, "no answer"),
             Outcome::PeerDead => write!(f, "the other end fell silent"),
-            Outcome::Quit { by_peer, reason } => write!(f, "{} quit: {reason}", end(by_peer)),
-            Outcome::Aborted { by_peer, reason } => {
-                write!(f, "{} aborted: {reason}", end(by_peer))
+            Outcome::Quit { by_peer, reason } => {
+                write!(f, "{} quit: {}", end(by_peer), Harmless(reason))
             }
+            Outcome::Aborted { by_peer, reason } => {
+                write!(f, "{} aborted: {}", end(by_peer), Harmless(reason))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_cannot_command_the_terminal() {
+        let reason = "\u{1b}[2J\u{9b}31m\u{202e}\r\n\u{7} \"é\"".to_owned();
+        for outcome in [
+            Outcome::Refused(reason.clone()),
+            Outcome::Quit { by_peer: true, reason: reason.clone() },
+            Outcome::Aborted { by_peer: false, reason: reason.clone() },
+        ] {
+            let shown = outcome.to_string();
+            assert!(!shown.contains(|c: char| c.is_control() || c == '\u{202e}'), "{shown:?}");
+            assert!(shown.ends_with("\"é\""), "{shown}");
         }
     }
 }

@@ -187,7 +187,8 @@ impl Receiver {
             Placed::Duplicate => counters.duplicate_data_packets += 1,
             Placed::New => {
                 counters.data_packets_received += 1;
-                counters.new_data(now, packet.data.len());
+                let index = packet.buffer.wrapping_sub(FIRST_BUFFER);
+                counters.new_data(now, index, packet.data.len());
             }
         }
         if packet.last_buffer {

@@ -257,7 +257,7 @@ impl Sender {
         if piece.again {
             counters.data_packets_resent += 1;
         } else {
-            counters.new_data(now, piece.data.len());
+            counters.new_data(now, index, piece.data.len());
         }
         let data = Data {
             buffer: self.base?.wrapping_add(index),

@@ -94,7 +94,9 @@ pub fn check_size(size: u64) -> Result<(), String> {
 /// Bytes from memory fill buffers of which the last is as short as it happens to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// Bytes that mean something.
+    /// Bytes of the file, or of memory: what the transfer is for.
+    pub payload_bytes: u64,
+    /// Those, and the digest of a file.
     pub content_bytes: u64,
     /// Bytes of a buffer.
     pub buffer_bytes: u32,
@@ -106,11 +108,13 @@ impl Layout {
     /// Of a file of which so many bytes are missing.
     pub fn file(missing_bytes: u64, buffer_bytes: u32) -> Result<Layout, String> {
         let content_bytes = missing_bytes.checked_add(DIGEST_BYTES).ok_or(TOO_LARGE)?;
-        Layout { content_bytes, buffer_bytes, closing: true }.countable()
+        Layout { payload_bytes: missing_bytes, content_bytes, buffer_bytes, closing: true }
+            .countable()
     }
     /// Of bytes from memory.
     pub fn memory(content_bytes: u64, buffer_bytes: u32) -> Result<Layout, String> {
-        Layout { content_bytes, buffer_bytes, closing: false }.countable()
+        Layout { payload_bytes: content_bytes, content_bytes, buffer_bytes, closing: false }
+            .countable()
     }
     /// Buffers, the closing one included, are numbered with 32 bits.
     fn countable(self) -> Result<Layout, String> {
@@ -122,6 +126,14 @@ impl Layout {
     /// Buffers with content.
     pub fn buffers(&self) -> u64 {
         self.content_bytes.div_ceil(self.buffer_bytes.into()).max(1)
+    }
+    /// Bytes of payload in the buffers before buffer `index`.
+    pub fn payload_before(&self, index: u64) -> u64 {
+        index.saturating_mul(self.buffer_bytes.into()).min(self.payload_bytes)
+    }
+    /// Bytes of payload in buffer `index`.
+    pub fn payload_in(&self, index: u64) -> u64 {
+        self.payload_before(index.saturating_add(1)) - self.payload_before(index)
     }
     /// Bytes of buffer `index` of those.
     pub fn len(&self, index: u64) -> usize {
@@ -139,6 +151,7 @@ mod tests {
     fn a_file_fills_whole_buffers_and_memory_what_it_takes() {
         let file = Layout::file(100, 50).unwrap();
         assert_eq!((file.buffers(), file.len(0), file.len(2)), (3, 50, 50));
+        assert_eq!((file.payload_in(1), file.payload_in(2), file.payload_before(3)), (50, 0, 100));
         let memory = Layout::memory(120, 50).unwrap();
         assert_eq!((memory.buffers(), memory.len(0), memory.len(2)), (3, 50, 20));
         let empty = Layout::memory(0, 50).unwrap();

@@ -26,6 +26,8 @@ pub enum Job {
 pub struct Sending {
     layout: Layout,
     given: u64,
+    /// Payload that is safe at the other end.
+    safe_bytes: u64,
     filled: Receiver<Result<Vec<u8>, String>>,
     empty: Sender<Vec<u8>>,
     closed: bool,
@@ -36,6 +38,7 @@ pub struct Receiving {
     layout: Layout,
     supplied: u64,
     arrived: u64,
+    /// Payload among what arrived.
     arrived_bytes: u64,
     /// None once nothing more comes.
     full: Option<Sender<(u64, Vec<u8>)>>,
@@ -63,7 +66,14 @@ impl Job {
                 }
             }
         });
-        Job::Sending(Sending { layout, given: 0, filled, empty: to_fill, closed: false })
+        Job::Sending(Sending {
+            layout,
+            given: 0,
+            safe_bytes: 0,
+            filled,
+            empty: to_fill,
+            closed: false,
+        })
     }
 
     /// A thread writes to `sink`.
@@ -108,8 +118,9 @@ impl Job {
         }
     }
     /// A buffer that was sent belongs to the client again.
-    pub fn take_back(&mut self, memory: Vec<u8>) {
+    pub fn take_back(&mut self, index: u32, memory: Vec<u8>) {
         if let Job::Sending(sending) = self {
+            sending.safe_bytes += sending.layout.payload_in(index.into());
             let _ = sending.empty.send(memory);
         }
     }
@@ -126,15 +137,19 @@ impl Job {
             Job::Receiving(receiving) => receiving.unstored > 0 || receiving.awaits_finish(),
         }
     }
-    /// Bytes that were handed over so far, and how many there are in all.
-    pub fn progress(&self) -> (u64, u64) {
-        let (layout, bytes) = match self {
-            Job::Sending(sending) => {
-                (sending.layout, sending.given * u64::from(sending.layout.buffer_bytes))
-            }
-            Job::Receiving(receiving) => (receiving.layout, receiving.arrived_bytes),
-        };
-        (bytes.min(layout.content_bytes), layout.content_bytes)
+    /// How the transfer is cut into buffers.
+    pub fn layout(&self) -> Layout {
+        match self {
+            Job::Sending(sending) => sending.layout,
+            Job::Receiving(receiving) => receiving.layout,
+        }
+    }
+    /// Bytes of payload that arrived, or are known to have arrived at the other end.
+    pub fn done_bytes(&self) -> u64 {
+        match self {
+            Job::Sending(sending) => sending.safe_bytes,
+            Job::Receiving(receiving) => receiving.arrived_bytes,
+        }
     }
     /// The digest of what was received, once it is in its place.
     pub fn digest(&self) -> Option<String> {
@@ -202,7 +217,7 @@ impl Receiving {
         // The closing buffer has nothing in it.
         if u64::from(index) < self.layout.buffers() {
             self.arrived += 1;
-            self.arrived_bytes += memory.len() as u64;
+            self.arrived_bytes += self.layout.payload_in(index.into());
             self.unstored += 1;
             let full = self.full.as_ref();
             let _ = full.map(|full| full.send((index.into(), memory)));

@@ -1,6 +1,6 @@
 //! A socket, an endpoint, and the clients of its connections: what turns packets into transfers.
 
-use crate::agreement::{self, Answer, Offer};
+use crate::agreement::{self, Answer, Layout, Offer};
 use crate::clock::Clock;
 use crate::job::Job;
 use crate::socket::Socket;
@@ -46,21 +46,32 @@ pub struct Ended {
     pub counters: Counters,
     /// From OPEN to the end.
     pub elapsed: Duration,
+    /// Whether this end sent the data.
+    pub sends: bool,
+    /// How the transfer was cut into buffers; None if the two ends never agreed.
+    pub layout: Option<Layout>,
+    /// Bytes of the file, or of memory, that arrived, or are known to have arrived at the other
+    /// end; neither padding nor digest.
+    pub payload_bytes: u64,
     /// Digest of a file that was received and is in its place.
     pub digest: Option<String>,
 }
 
 impl Ended {
-    /// RFC 1030 section 3: the bits transferred over the time from start to finish.
-    pub fn real_mbps(&self) -> f64 {
-        mbps(self.counters.data_bytes, self.elapsed)
+    /// RFC 1030 section 3: the bits transferred over the time from start to finish. None if nothing
+    /// was.
+    pub fn real_mbps(&self) -> Option<f64> {
+        (self.payload_bytes > 0).then(|| mbps(self.payload_bytes, self.elapsed))
     }
-    /// RFC 1030 section 3: without setup, and without recovery after the last data was first sent.
-    /// At a receiver: from the first data to the last that was new.
+    /// RFC 1030 section 3: "the rate at which data is transmitted as the transfer size approaches
+    /// infinity". Here: the payload of all buffers but the last, over the time from the first
+    /// packet of the first to that of the last; neither setup nor late recovery is in it. None if
+    /// there was one buffer only.
     pub fn steady_state_mbps(&self) -> Option<f64> {
-        let Counters { first_data_at, last_new_data_at, data_bytes, .. } = self.counters;
-        let span = last_new_data_at?.since(first_data_at?);
-        (span > Duration::ZERO).then(|| mbps(data_bytes, span))
+        let Counters { first_data_at, newest_buffer, newest_buffer_at, .. } = self.counters;
+        let span = newest_buffer_at?.since(first_data_at?);
+        let bytes = self.layout?.payload_before(newest_buffer.into());
+        (bytes > 0 && span > Duration::ZERO).then(|| mbps(bytes, span))
     }
 }
 
@@ -71,7 +82,7 @@ fn mbps(bytes: u64, span: Duration) -> f64 {
 /// How far a transfer is.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Progress {
-    /// Bytes handed over, the digest's among them.
+    /// Bytes of payload that arrived, or are known to have arrived at the other end.
     pub done_bytes: u64,
     /// Bytes in all.
     pub total_bytes: u64,
@@ -87,7 +98,8 @@ pub struct Station {
     limits: Limits,
     openers: BTreeMap<ConnectionId, Opener>,
     jobs: BTreeMap<ConnectionId, Job>,
-    started: BTreeMap<ConnectionId, Instant>,
+    /// When each connection began, and whether this end sends.
+    started: BTreeMap<ConnectionId, (Instant, bool)>,
     /// Connections that are over, but not yet what their clients do with what came.
     concluding: Vec<(Ended, Job)>,
     ended: Vec<Ended>,
@@ -142,7 +154,7 @@ impl Station {
         let ports = (self.socket.key(peer), local_port, port);
         let id = self.endpoint.open(now, ports, self.limits, opening)?;
         self.openers.insert(id, opener);
-        self.started.insert(id, now);
+        self.started.insert(id, (now, mode == Mode::Write));
         Some(id)
     }
 
@@ -158,7 +170,8 @@ impl Station {
     }
     /// How far a transfer is; None before it began or after its end.
     pub fn progress(&self, id: ConnectionId) -> Option<Progress> {
-        let (done_bytes, total_bytes) = self.jobs.get(&id)?.progress();
+        let job = self.jobs.get(&id)?;
+        let (done_bytes, total_bytes) = (job.done_bytes(), job.layout().payload_bytes);
         let counters = self.endpoint.connection(id)?.counters();
         let repeated_packets = counters.data_packets_resent + counters.packets_asked_again;
         Some(Progress { done_bytes, total_bytes, repeated_packets })
@@ -203,7 +216,7 @@ impl Station {
                     let id = self.endpoint.accept(now, &request, self.limits, &answer);
                     if let Some(id) = id {
                         self.openers.insert(id, opener);
-                        self.started.insert(id, now);
+                        self.started.insert(id, (now, request.open.mode == Mode::Read));
                     }
                 }
                 Err(reason) => self.endpoint.refuse(&request, &reason),
@@ -221,9 +234,9 @@ impl Station {
                         job.store(index, data);
                     }
                 }
-                Event::Sent { data, .. } => {
+                Event::Sent { index, data } => {
                     if let Some(job) = self.jobs.get_mut(&id) {
-                        job.take_back(data);
+                        job.take_back(index, data);
                     }
                 }
                 Event::Closed(outcome) => self.closed(id, outcome),
@@ -263,11 +276,21 @@ impl Station {
         };
         let counters = self.endpoint.connection(id).map(Connection::counters).unwrap_or_default();
         let job = self.jobs.remove(&id);
-        let started = self.started.remove(&id).unwrap_or(Instant::ZERO);
+        let (started, sends) = self.started.remove(&id).unwrap_or((Instant::ZERO, false));
         let elapsed = self.clock.now().since(started);
         self.openers.remove(&id);
         let complete = outcome.is_complete();
-        let ended = Ended { id, peer, outcome, counters, elapsed, digest: None };
+        let ended = Ended {
+            id,
+            peer,
+            outcome,
+            counters,
+            elapsed,
+            sends,
+            layout: job.as_ref().map(Job::layout),
+            payload_bytes: job.as_ref().map_or(0, Job::done_bytes),
+            digest: None,
+        };
         match job.filter(|_| complete) {
             Some(job) => self.concluding.push((ended, job)),
             None => self.ended.push(ended),

@@ -102,6 +102,11 @@ fn files_go_there_and_come_back_whole_and_verified() {
         assert_eq!(ended.outcome, Outcome::Complete, "{len} bytes");
         assert_eq!(scene.names(), ["there"], "nothing but the file is left");
         assert_eq!(fs::read(scene.served().join("there")).unwrap(), scene.bytes);
+        assert_eq!(ended.payload_bytes, len as u64, "neither padding nor digest");
+        assert!(ended.counters.bytes_sent > ended.counters.data_bytes);
+        // 32 bytes of digest follow the file's; the empty buffer that closes is none.
+        assert_eq!(ended.steady_state_mbps().is_some(), len + 32 > 40_000, "{len} bytes");
+        assert_eq!(ended.real_mbps().is_some(), len > 0);
 
         let wish = files::receive(scene.folder.path(), "back", "there", false).unwrap();
         let ended = fulfil(server.address, wish);
@@ -230,10 +235,12 @@ fn memory_goes_both_ways() {
     for mode in [netblt::Mode::Write, netblt::Mode::Read] {
         let ended = fulfil(server.address, files::memory(mode, 2_000_123));
         assert_eq!(ended.outcome, Outcome::Complete);
-        assert_eq!(ended.counters.data_bytes, 2_000_123);
-        // 16 packets of 1,400 bytes a millisecond are 179 Mb/s; nothing may be faster.
+        assert_eq!(ended.payload_bytes, 2_000_123);
+        // 16 packets of 1,400 bytes a millisecond are 179.2 Mb/s.
         let mbps = ended.steady_state_mbps().unwrap();
         assert!(mbps > 1.0 && mbps < 200.0, "{mbps}");
+        assert!(ended.real_mbps().unwrap() < 200.0);
+        assert_eq!(ended.sends, mode == netblt::Mode::Write);
     }
 }
 

@@ -3,6 +3,8 @@
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
+/// The NETBLT port of servers, unless another is given. Ours to choose: none is assigned.
+pub const SERVICE_PORT: u16 = 30;
 /// UDP port of the server, unless another is given. Ours to choose: none is assigned.
 pub const UDP_PORT: u16 = 20_030;
 
@@ -109,6 +111,9 @@ pub struct Serve {
     /// IP protocol 30 instead of UDP, as RFC 998 has it (as root)
     #[arg(long)]
     pub raw_ip: bool,
+    /// NETBLT port to listen on (not the one of UDP)
+    #[arg(long, value_name = "N", default_value_t = SERVICE_PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: u16,
     /// Let nobody write
     #[arg(long, conflicts_with = "write_only")]
     pub read_only: bool,
@@ -176,6 +181,9 @@ pub struct Transfer {
     /// Do not checksum data (a file's digest is verified all the same)
     #[arg(long)]
     pub no_data_checksum: bool,
+    /// NETBLT port of the server (not the one of UDP)
+    #[arg(long, value_name = "N", default_value_t = SERVICE_PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: u16,
     /// IP protocol 30 instead of UDP, as RFC 998 has it (as root)
     #[arg(long)]
     pub raw_ip: bool,

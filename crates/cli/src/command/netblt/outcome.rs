@@ -5,83 +5,131 @@ use netblt_io::Ended;
 use serde::Serialize;
 use units::Duration;
 
-/// A transfer that is over, as JSON has it.
+/// A transfer that is over, as JSON has it. What only the other end counts is null here.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     peer: String,
     complete: bool,
     outcome: String,
+    /// Of the file or of memory, that arrived or are known to have; no padding, no digest.
     bytes: u64,
+    /// NETBLT's packets whole, those sent again included; not the headers of UDP and IP.
+    wire_bytes_sent: u64,
+    /// Likewise.
+    wire_bytes_received: u64,
     elapsed_s: f64,
-    /// RFC 1030 section 3.
-    real_mbps: f64,
-    /// RFC 1030 section 3; none if nothing, or one packet, was sent.
+    /// RFC 1030 section 3; none if nothing was transferred.
+    real_mbps: Option<f64>,
+    /// RFC 1030 section 3; none if there was one buffer only.
     steady_state_mbps: Option<f64>,
-    data_packets_sent: u64,
-    data_packets_resent: u64,
-    data_packets_received: u64,
-    duplicate_data_packets: u64,
-    damaged_data_packets: u64,
-    packets_asked_again: u64,
-    data_timeouts: u64,
-    control_timeouts: u64,
-    control_packets_sent: u64,
-    round_trip_s: Option<f64>,
+    #[serde(flatten)]
+    sent: Sent,
+    #[serde(flatten)]
+    received: Received,
     blake3: Option<String>,
+}
+
+/// What the sender of data counts.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+struct Sent {
+    data_packets_sent: Option<u64>,
+    data_packets_resent: Option<u64>,
+}
+
+/// What the receiver of data counts.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+struct Received {
+    data_packets_received: Option<u64>,
+    duplicate_data_packets: Option<u64>,
+    damaged_data_packets: Option<u64>,
+    packets_asked_again: Option<u64>,
+    data_timeouts: Option<u64>,
+    control_timeouts: Option<u64>,
+    control_packets_sent: Option<u64>,
+    round_trip_s: Option<f64>,
+}
+
+impl Sent {
+    fn new(counters: &Counters) -> Sent {
+        Sent {
+            data_packets_sent: Some(counters.data_packets_sent),
+            data_packets_resent: Some(counters.data_packets_resent),
+        }
+    }
+}
+
+impl Received {
+    fn new(counters: &Counters) -> Received {
+        let round_trip = counters.round_trip;
+        Received {
+            data_packets_received: Some(counters.data_packets_received),
+            duplicate_data_packets: Some(counters.duplicate_data_packets),
+            damaged_data_packets: Some(counters.damaged_data_packets),
+            packets_asked_again: Some(counters.packets_asked_again),
+            data_timeouts: Some(counters.data_timeouts),
+            control_timeouts: Some(counters.control_timeouts),
+            control_packets_sent: Some(counters.control_packets_sent),
+            round_trip_s: (round_trip > Duration::ZERO).then(|| round_trip.as_secs_f64()),
+        }
+    }
 }
 
 impl Report {
     pub fn new(ended: &Ended) -> Report {
-        let Counters { round_trip, .. } = ended.counters;
-        let counters = ended.counters;
+        let counters = &ended.counters;
+        let (sent, received) = match ended.sends {
+            true => (Sent::new(counters), Received::default()),
+            false => (Sent::default(), Received::new(counters)),
+        };
         Report {
             peer: ended.peer.to_string(),
             complete: ended.outcome.is_complete(),
             outcome: ended.outcome.to_string(),
-            bytes: counters.data_bytes,
+            bytes: ended.payload_bytes,
+            wire_bytes_sent: counters.bytes_sent,
+            wire_bytes_received: counters.bytes_received,
             elapsed_s: ended.elapsed.as_secs_f64(),
             real_mbps: ended.real_mbps(),
             steady_state_mbps: ended.steady_state_mbps(),
-            data_packets_sent: counters.data_packets_sent,
-            data_packets_resent: counters.data_packets_resent,
-            data_packets_received: counters.data_packets_received,
-            duplicate_data_packets: counters.duplicate_data_packets,
-            damaged_data_packets: counters.damaged_data_packets,
-            packets_asked_again: counters.packets_asked_again,
-            data_timeouts: counters.data_timeouts,
-            control_timeouts: counters.control_timeouts,
-            control_packets_sent: counters.control_packets_sent,
-            round_trip_s: (round_trip > Duration::ZERO).then(|| round_trip.as_secs_f64()),
+            sent,
+            received,
             blake3: ended.digest.clone(),
         }
     }
 
     /// Some lines for people.
     pub fn text(&self) -> String {
-        let mut lines = vec![format!(
-            "{} bytes in {:.3} s with {}: {}",
-            self.bytes, self.elapsed_s, self.peer, self.outcome
-        )];
-        let steady = match self.steady_state_mbps {
-            Some(mbps) => format!("{mbps:.3} Mb/s"),
-            None => "-".to_owned(),
-        };
-        lines.push(format!("real {:.3} Mb/s, steady state {steady}", self.real_mbps));
-        if self.data_packets_sent > 0 {
-            let (sent, again) = (self.data_packets_sent, self.data_packets_resent);
-            lines.push(format!("data packets: {sent} sent, {again} of them again"));
-        } else {
-            lines.push(format!(
+        let mbps =
+            |rate: Option<f64>| rate.map_or("-".to_owned(), |mbps| format!("{mbps:.3} Mb/s"));
+        let count = |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
+        let mut lines = vec![
+            format!(
+                "{} bytes in {:.3} s with {}: {}",
+                self.bytes, self.elapsed_s, self.peer, self.outcome
+            ),
+            format!("real {}, steady state {}", mbps(self.real_mbps), mbps(self.steady_state_mbps)),
+            format!(
+                "NETBLT packets: {} bytes sent, {} bytes received",
+                self.wire_bytes_sent, self.wire_bytes_received
+            ),
+        ];
+        let (Sent { data_packets_sent, data_packets_resent }, received) =
+            (self.sent, self.received);
+        lines.push(match data_packets_sent {
+            Some(sent) => {
+                format!("data packets: {sent} sent, {} of them again", count(data_packets_resent))
+            }
+            None => format!(
                 "data packets: {} received, {} duplicate, {} damaged, {} asked for again; \
                  {} data timeouts, {} control timeouts",
-                self.data_packets_received,
-                self.duplicate_data_packets,
-                self.damaged_data_packets,
-                self.packets_asked_again,
-                self.data_timeouts,
-                self.control_timeouts,
-            ));
-        }
+                count(received.data_packets_received),
+                count(received.duplicate_data_packets),
+                count(received.damaged_data_packets),
+                count(received.packets_asked_again),
+                count(received.data_timeouts),
+                count(received.control_timeouts),
+            ),
+        });
         lines.extend(self.blake3.as_ref().map(|digest| format!("blake3 {digest}, verified")));
         lines.join("\n") + "\n"
     }

@@ -68,8 +68,22 @@ fn burst_of_rate(bits_per_s: f64, packet_size: u16) -> Burst {
     Burst { size_packets: size as u16, interval_ms: interval as u16 }
 }
 
-/// The address of a server.
-pub fn resolve(host: &str) -> Outcome<SocketAddr> {
+/// The address of a server. One on raw IP has no port.
+pub fn resolve(host: &str, raw_ip: bool) -> Outcome<SocketAddr> {
+    let is_address = host.parse::<std::net::IpAddr>().is_ok();
+    if raw_ip && !is_address && host.contains(':') {
+        return Err(Failure::new(format!("{host}: raw IP has no port"))
+            .help("give the host alone; --port is the port of NETBLT"));
+    }
+    let address = look_up(host)?;
+    match address.port() {
+        0 => Err(Failure::new(format!("{host}: nobody can be reached at UDP port 0"))
+            .help("without a port it is 20030")),
+        _ => Ok(address),
+    }
+}
+
+fn look_up(host: &str) -> Outcome<SocketAddr> {
     let with_port = match host.parse::<std::net::IpAddr>() {
         Ok(address) => return Ok(SocketAddr::new(address, UDP_PORT)),
         Err(_) if host.contains(':') => host.to_owned(),

@@ -12,12 +12,13 @@ use std::net::ToSocketAddrs;
 use std::sync::atomic::Ordering;
 use units::Duration;
 
-/// The NETBLT port that servers listen on. Ours to choose: none is assigned.
-pub const SERVICE_PORT: u16 = 30;
 /// How often to look for signals.
 const PAUSE: Duration = Duration::from_ms(200);
 
 pub fn run(arguments: &Serve) -> Outcome {
+    if arguments.buffer_size == 0 || arguments.buffers == 0 || arguments.max_connections == 0 {
+        return Err(Failure::new("buffer size, buffers and connections must be at least 1"));
+    }
     let directory = &arguments.directory;
     let mut served = Served::open(directory)
         .map_err(|error| Failure::new(format!("cannot serve {}: {error}", directory.display())))?;
@@ -34,7 +35,7 @@ pub fn run(arguments: &Serve) -> Outcome {
     let endpoint =
         EndpointLimits { max_connections: arguments.max_connections, ..Default::default() };
     let mut station = Station::new(socket, endpoint, limits(arguments), Timing::default());
-    station.listen(SERVICE_PORT);
+    station.listen(arguments.port);
     output::say(format_args!("serving {} on {bound}; nothing is encrypted", directory.display()));
     let interrupted = interrupt::watch()?;
     let mut over = false;

@@ -3,13 +3,12 @@
 use super::args::{Output, Recv, Send, Test, Transfer};
 use super::outcome::Report;
 use super::parameters::{limits, random, resolve, socket_towards};
-use super::serve::SERVICE_PORT;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
 use indicatif::{ProgressBar, ProgressStyle};
-use netblt::{EndpointLimits, Mode, Timing};
+use netblt::{EndpointLimits, Mode, Outcome as Ending, Timing};
 use netblt_io::files::{self, Nobody, Wish};
-use netblt_io::{Ended, Station};
+use netblt_io::{Ended, Offer, Station};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -61,14 +60,15 @@ pub fn test(arguments: &Test) -> Outcome {
 }
 
 fn run(host: &str, transfer: &Transfer, shown: &Output, wish: Wish) -> Outcome {
-    let peer = resolve(host)?;
+    let peer = resolve(host, transfer.raw_ip)?;
     let limits = limits(transfer)?;
     let socket = socket_towards(peer, transfer.raw_ip)?;
     let mut station = Station::new(socket, EndpointLimits::default(), limits, Timing::default());
     if !shown.quiet {
         output::say(TRUSTED_PATH);
     }
-    let ended = follow(&mut station, peer, wish, shown)?;
+    let keeps = !matches!(wish.1, Offer::Memory { .. });
+    let ended = follow(&mut station, (peer, transfer.port), wish, shown)?;
     let report = Report::new(&ended);
     match shown.json {
         true => output::print_json(&report)?,
@@ -76,22 +76,36 @@ fn run(host: &str, transfer: &Transfer, shown: &Output, wish: Wish) -> Outcome {
     }
     match ended.outcome.is_complete() {
         true => Ok(Exit::Done),
-        false => Err(Failure::new(format!("the transfer with {peer} failed: {}", ended.outcome))
-            .help("what arrived is kept; the same command goes on where it broke")),
+        false => Err(failure(&ended, keeps)),
+    }
+}
+
+/// What arrived is worth mentioning only if something did, and was a file's, and is still there.
+fn failure(ended: &Ended, keeps: bool) -> Failure {
+    let failure =
+        Failure::new(format!("the transfer with {} failed: {}", ended.peer, ended.outcome));
+    let discarded =
+        matches!(&ended.outcome, Ending::Quit { reason, .. } if reason.contains("digest"));
+    match ended.outcome {
+        Ending::NoAnswer => failure.help("is `netanvil netblt serve` running there?"),
+        _ if keeps && ended.payload_bytes > 0 && !discarded => {
+            failure.help("what arrived is kept; the same command goes on where it broke")
+        }
+        _ => failure,
     }
 }
 
 /// Opens the connection and turns the station until it is over, dally included.
 fn follow(
     station: &mut Station,
-    peer: std::net::SocketAddr,
+    (peer, port): (std::net::SocketAddr, u16),
     (mode, offer, opener): Wish,
     shown: &Output,
 ) -> Outcome<Ended> {
     let interrupted = interrupt::watch()?;
     let bar = bar(shown);
     // Any port above the well-known ones; the identifier tells this connection from earlier ones.
-    let (ports, id) = ((1024 | random() as u16, SERVICE_PORT), random() as u32);
+    let (ports, id) = ((1024 | random() as u16, port), random() as u32);
     let id = station
         .open(peer, ports, (mode, id), &offer, opener)
         .ok_or_else(|| Failure::new("cannot open a connection"))?;
