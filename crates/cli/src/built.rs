@@ -2,7 +2,7 @@
 //! tester can act upon.
 
 use crate::chassis;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::options::{Options, Sizes, SuiteName};
 use method::Destinations;
 use std::collections::BTreeMap;
@@ -11,6 +11,8 @@ use testbed::{Device, DeviceKind, DeviceThreads, Impairment, Testbed, TestbedCon
 
 /// Ethernet header and FCS, which an MTU does not count.
 const ETHERNET_OVERHEAD_BYTES: u32 = 18;
+/// RFC 8200 section 5.
+const IPV6_LEAST_MTU_BYTES: u32 = 1280;
 /// A token bucket holds at least one frame of the MTU with its overhead on the line.
 const LINE_OVERHEAD_BYTES: u32 = 14 + 24;
 
@@ -18,6 +20,11 @@ const LINE_OVERHEAD_BYTES: u32 = 14 + 24;
 pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConfig> {
     let defaults = TestbedConfig::of(kind);
     let mtu_bytes = options.mtu.unwrap_or(mtu_for(options.sizes.as_ref()));
+    if mtu_bytes < IPV6_LEAST_MTU_BYTES {
+        return Err(Failure::new(format!("an MTU of {mtu_bytes} bytes is too small")).help(format!(
+            "interfaces that are built have IPv6 addresses, which take {IPV6_LEAST_MTU_BYTES} at least"
+        )));
+    }
     let config = TestbedConfig {
         ports: options.port_count.unwrap_or(match options.suite {
             Some(SuiteName::Rfc2889 | SuiteName::Gigaswitch) if kind != DeviceKind::Loopback => {

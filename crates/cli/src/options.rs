@@ -182,7 +182,7 @@ pub struct Options {
     /// Duration of a trial (of the last, verifying trial of a search too)
     #[arg(long, help_heading = "Tests", value_name = "TIME")]
     pub duration: Option<Span>,
-    /// Width at which a search ends, as a share of the line rate
+    /// Width at which a search ends, as a share of its upper bound
     #[arg(long, help_heading = "Tests", value_name = "SHARE")]
     pub resolution: Option<Share>,
     /// How the loads of a throughput test are chosen: binary search; steps of the gap between
@@ -223,7 +223,7 @@ pub struct Options {
     #[arg(long, help_heading = "Tests", value_name = "SECTION.KEY=VALUE")]
     #[serde(skip)]
     pub set: Vec<String>,
-    /// Run folder to create (default: netanvil-<date>-<time>)
+    /// Run folder to create (default: runs/<date>T<time>Z-<device>)
     #[arg(long, help_heading = "Output", value_name = "DIR")]
     pub out: Option<PathBuf>,
 

@@ -3,8 +3,9 @@
 use crate::failure::{Failure, Outcome};
 use crate::options::{self, Options};
 use crate::session::CONFIGURATION;
-use method::{Event, TrialRecord};
+use method::{Event, SelfTest, TrialRecord};
 use report::run_folder;
+use std::collections::BTreeMap;
 use std::path::Path;
 use trial::TesterDescription;
 
@@ -63,15 +64,24 @@ pub fn recorded(
             .help(format!("saved: {}", ports_in_words(&started.tester)))
             .help(format!("now:   {}", ports_in_words(tester))));
     }
-    let mut records: Vec<TrialRecord> = vec![];
-    for event in events {
-        if let Event::TrialFinished(record) = event
-            && records.iter().all(|known| known.number != record.number)
-        {
-            records.push(*record);
-        }
-    }
-    Ok(Some(records))
+    let trials = events.into_iter().filter_map(|event| match event {
+        Event::TrialFinished(record) => Some((record.number, *record)),
+        _ => None,
+    });
+    // A run that was resumed has told its earlier trials again. Where it made one anew, the later one
+    // is what the rest rests on.
+    Ok(Some(trials.collect::<BTreeMap<_, _>>().into_values().collect()))
+}
+
+/// The self-test that the saved run went by, if one is resumed: another would lead it to ask for other
+/// trials than those that it has.
+pub fn self_test(folder: Option<&Path>) -> Outcome<Option<SelfTest>> {
+    let Some(folder) = folder else { return Ok(None) };
+    let (events, _notices) = run_folder::read_events(folder)?;
+    Ok(events.into_iter().find_map(|event| match event {
+        Event::SelfTestFinished(self_test) => Some(*self_test),
+        _ => None,
+    }))
 }
 
 fn ports_in_words(tester: &TesterDescription) -> String {

@@ -81,6 +81,10 @@ impl<'a> Session<'a> {
 
     /// The run itself; its folder, and how it ended.
     fn measure(&self, mut setup: Setup) -> Outcome<(PathBuf, Result<RunFinished, RunError>)> {
+        if self.plan.options.capture.is_some() && matches!(self.subject, Subject::Simulated(_)) {
+            return Err(Failure::new("a simulated device's frames cannot be captured")
+                .help("leave out --capture, or run on --device or --ports"));
+        }
         for port in setup.tester.describe().ports.iter().filter(|port| !port.reason.is_empty()) {
             self.say(format!("{}: {} ({})", port.name, port.port_type, port.reason));
         }
@@ -198,10 +202,25 @@ impl<'a> Session<'a> {
         let captures = self.plan.options.capture.map(|frames| (captures, frames));
         let device = Supervised::new(setup.tester.as_mut(), self.stop.clone(), captures);
         let mut device = ResumingTester::new(device, &mut of_device);
-        let Some(looped) = looped else { return suite.run(&mut device, None, recorder) };
+        let Some(looped) = looped else {
+            let ended = suite.run(&mut device, None, recorder);
+            self.tell_discarded(device.discarded());
+            return ended;
+        };
         let looped = Supervised::new(looped.tester.as_mut(), self.stop.clone(), None);
         let mut looped = ResumingTester::new(looped, &mut of_tester);
-        suite.run(&mut device, Some(&mut looped), recorder)
+        let ended = suite.run(&mut device, Some(&mut looped), recorder);
+        self.tell_discarded(device.discarded() + looped.discarded());
+        ended
+    }
+
+    fn tell_discarded(&self, trials: u64) {
+        if trials > 0 {
+            output::say(format!(
+                "warning: {trials} trials of the saved run were not used but made again, since the run \
+                 asks for others now: the program or the device's addresses have changed since"
+            ));
+        }
     }
 
     /// A new folder, or that of the run which goes on.
@@ -234,6 +253,13 @@ impl<'a> Session<'a> {
         // A run that made a self-test of its own has to come upon it again when it is resumed.
         let made_one =
             recorded.is_some_and(|all| all.iter().any(|record| record.test == TestKind::SelfTest));
+        // One that went by an earlier self-test has to go on by the same, whatever was measured since.
+        if let Some(self_test) = resume::self_test(self.arguments.resume.as_deref())?
+            && !made_one
+        {
+            let about = "that of the saved run";
+            return Ok(Known { self_test: Some(self_test), ..nothing(about, key) });
+        }
         let cached = key.load(&self.plan.suite.frame_sizes);
         let cached = cached.filter(|_| !self.arguments.fresh_selftest && !made_one);
         if let Some(cached) = cached {

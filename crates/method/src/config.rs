@@ -82,6 +82,9 @@ pub struct TrialConfig {
     /// How often a trial is repeated, at most, in which the tester did not keep up; only once
     /// where it fell short by a tenth, and not at all where by half.
     pub invalid_retries: u32,
+    /// Whether the IP and transport checksums of received test frames are verified; a frame with a bad
+    /// one is corrupted, and lost. Without it only the signature at a frame's end is.
+    pub verify_checksums: bool,
     /// Whether hosts make themselves known again during trials longer than their keep-alive's
     /// period, out of the ports that only receive.
     pub keep_alives: bool,
@@ -231,6 +234,7 @@ impl Default for TrialConfig {
             drain_s: 2.0,
             settle_s: 5.0,
             invalid_retries: 3,
+            verify_checksums: true,
             keep_alives: false,
             limits: ValidityLimits::default(),
         }

@@ -131,8 +131,8 @@ pub fn median(values: &[Duration]) -> Option<Duration> {
 pub fn percentile(values: &[Duration], percent: f64) -> Option<Duration> {
     let mut sorted = values.to_vec();
     sorted.sort();
-    let rank = (percent / 100.0 * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied()
+    let rank = trial::percentile_rank(percent, sorted.len() as u64);
+    sorted.get(rank as usize - 1).copied()
 }
 
 /// Latencies of all frames of a trial, in numbers, with the histogram they come from.

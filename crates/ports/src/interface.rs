@@ -50,7 +50,8 @@ pub struct InterfaceCounters {
     pub rx_dropped: u64,
     /// Not sent.
     pub tx_dropped: u64,
-    /// Received damaged.
+    /// Not received by a fault of the interface's own. A frame that arrived damaged (bad FCS, wrong
+    /// length or framing) is not among them: whoever sent it has lost it.
     pub rx_errors: u64,
 }
 
@@ -183,18 +184,27 @@ fn state_of(link: &LinkMessage) -> InterfaceState {
 }
 
 fn counters_of(stats: &Stats64) -> InterfaceCounters {
+    let damaged = stats.rx_crc_errors + stats.rx_length_errors + stats.rx_frame_errors;
     InterfaceCounters {
         rx_frames: stats.rx_packets,
         tx_frames: stats.tx_packets,
         rx_dropped: stats.rx_dropped + stats.rx_missed_errors,
         tx_dropped: stats.tx_dropped,
-        rx_errors: stats.rx_errors,
+        rx_errors: stats.rx_errors.saturating_sub(damaged),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn damaged_frames_are_the_senders_loss_and_overruns_the_testers() {
+        let mut stats = Stats64::default();
+        (stats.rx_errors, stats.rx_crc_errors, stats.rx_length_errors) = (10, 4, 1);
+        (stats.rx_frame_errors, stats.rx_over_errors) = (2, 3);
+        assert_eq!(counters_of(&stats).rx_errors, 3);
+    }
 
     #[test]
     fn an_interface_that_does_not_exist_is_an_error_that_says_so() {

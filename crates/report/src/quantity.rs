@@ -253,7 +253,10 @@ fn back_to_back(new: &Maker<'_>, result: &BackToBackResult) -> Vec<Quantity> {
         return vec![new.missing("average burst", "frames", &result.not_measured)];
     };
     let counted = result.searches.iter();
-    let counted = counted.filter(|s| !matches!(s.outcome, BurstOutcome::Invalid { .. }));
+    // Those of which the average is made.
+    let counted = counted.filter(|s| {
+        !matches!(s.outcome, BurstOutcome::Invalid { .. } | BurstOutcome::AtLeast { .. })
+    });
     let values: Vec<f64> = counted.map(|search| search.frames as f64).collect();
     let mut burst = new.mean_of("average burst".into(), "frames", &values);
     burst.value = Some(summary.frames.mean);

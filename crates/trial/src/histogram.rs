@@ -134,8 +134,7 @@ impl Histogram {
     /// The smallest recorded value `x` with F(x) >= `percent`/100 (RFC 2330 section 11.3: no
     /// interpolation), as the upper edge of its bucket and never above the maximum.
     pub fn percentile(&self, percent: f64) -> Option<Duration> {
-        let rank =
-            ((percent / 100.0 * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
+        let rank = percentile_rank(percent, self.count);
         let mut below = 0;
         for (bucket, count) in self.buckets.iter().enumerate() {
             below += count;
@@ -187,6 +186,16 @@ mod sparse {
     }
 }
 
+/// Which of `count` values, the smallest being the first, is the smallest `x` with
+/// F(x) >= `percent`/100 (RFC 2330 section 11.3). In whole numbers, down to a thousandth of a
+/// percent: 99.9 % of 1,000 is the 999th, which a product of floating point numbers misses.
+pub fn percentile_rank(percent: f64, count: u64) -> u64 {
+    const PARTS: u128 = 100_000;
+    let parts = (percent / 100.0 * PARTS as f64).round() as u128;
+    let rank = (u128::from(count) * parts).div_ceil(PARTS) as u64;
+    rank.clamp(1, count.max(1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,6 +204,18 @@ mod tests {
     const NS: Duration = Duration::from_ns(1);
 
     /// RFC 2330 section 11.3's own example, shifted to be positive (+5).
+    /// By counting: 999 of 1,000 values are 99.9 % of them, whatever their number of thousands.
+    #[test]
+    fn ranks_of_percentiles_are_whole_numbers() {
+        for thousands in 1..=200 {
+            assert_eq!(percentile_rank(99.9, thousands * 1_000), thousands * 999);
+            assert_eq!(percentile_rank(99.0, thousands * 1_000), thousands * 990);
+        }
+        assert_eq!(percentile_rank(99.9, 1_001), 1_000);
+        assert_eq!((percentile_rank(50.0, 5), percentile_rank(0.0, 5)), (3, 1));
+        assert_eq!((percentile_rank(100.0, 7), percentile_rank(50.0, 0)), (7, 1));
+    }
+
     #[test]
     fn percentiles_as_rfc2330() {
         let mut histogram = Histogram::new(NS);

@@ -36,7 +36,7 @@ pub use account::{DelayVariation, Silence, StreamAccount};
 pub use catch_up::CatchUp;
 pub use device_counts::{Counted, DeviceCount, DeviceSetup, PacketFilter, counted_between};
 pub use frame_set::{FrameSet, Slot};
-pub use histogram::Histogram;
+pub use histogram::{Histogram, percentile_rank};
 pub use plan::{ExpectedStream, Insertion, ReceivePlan, Tagging, TransmitPlan, Trigger};
 pub use receiver::{Arrival, Receiver};
 pub use result::{

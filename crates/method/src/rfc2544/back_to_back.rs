@@ -250,7 +250,8 @@ fn waits(subject: &Subject<'_>, sending: Duration, receiving: Duration) -> Waits
 
 fn conclude(result: &mut BackToBackResult, burst_rate: FrameRate, throughput: FrameRate) {
     let counts = |found: &&BurstFound| {
-        matches!(found.outcome, BurstOutcome::Measured | BurstOutcome::NothingPassed)
+        use BurstOutcome::{AtLimit, Measured, NothingPassed};
+        matches!(found.outcome, Measured | NothingPassed | AtLimit)
     };
     let frames: Vec<f64> =
         result.searches.iter().filter(counts).map(|found| found.frames as f64).collect();
@@ -267,8 +268,8 @@ fn conclude(result: &mut BackToBackResult, burst_rate: FrameRate, throughput: Fr
     say(
         at_limit > 0,
         format!(
-            "{at_limit} searches ended at the limit of {} and do not count: repeat with a higher \
-             limit (RFC 9004 section 6.2)",
+            "{at_limit} searches lost nothing up to the limit of {}, so that the averages are lower \
+             bounds: repeat with a higher limit (RFC 9004 section 6.2)",
             result.limit
         ),
     );

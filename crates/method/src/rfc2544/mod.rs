@@ -17,6 +17,7 @@ pub use recovery::{RecoveryOutcome, RecoveryResult, RecoveryTrial, recovery};
 pub use reset::{ResetResult, ResetTrial, reset};
 pub use throughput::{ThroughputResult, throughput};
 
+use crate::Finding;
 use units::FrameRate;
 
 /// The rate at which other tests run: the throughput; where no load was without loss, the highest
@@ -34,6 +35,9 @@ fn known_rate(result: &ThroughputResult) -> Result<(FrameRate, Option<String>), 
                  without loss, so there is no throughput"
             );
             Ok((rate, Some(note)))
+        }
+        None if matches!(result.throughput.finding, Finding::Invalid { .. }) => {
+            Err("the throughput is not known: no trial of it was valid".into())
         }
         None => Err("there is no throughput: no load came through".into()),
     }

@@ -36,20 +36,17 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
 
 fn row(result: &BackToBackResult) -> Vec<String> {
     let summary = result.summary.as_ref();
-    let limited = at_least(result);
+    let sign = if at_least(result) { ">= " } else { "" };
     vec![
         result.conditions.frame_size.clone(),
-        optional(summary, |s| {
-            let sign = if limited { ">= " } else { "" };
-            format!("{sign}{}", grouped_f64(s.frames.mean, 1))
-        }),
+        optional(summary, |s| format!("{sign}{}", grouped_f64(s.frames.mean, 1))),
         optional(summary, |s| grouped_f64(s.frames.min, 0)),
-        optional(summary, |s| grouped_f64(s.frames.max, 0)),
+        optional(summary, |s| format!("{sign}{}", grouped_f64(s.frames.max, 0))),
         optional(summary, |s| grouped_f64(s.frames.standard_deviation, 1)),
         optional(summary, |s| s.frames.count.to_string()),
-        optional(summary, |s| milliseconds(s.corrected_buffer_time)),
-        optional(summary, |s| grouped_f64(s.corrected_buffer_frames, 1)),
-        optional(summary, |s| milliseconds(s.implied_buffer_time)),
+        optional(summary, |s| format!("{sign}{}", milliseconds(s.corrected_buffer_time))),
+        optional(summary, |s| format!("{sign}{}", grouped_f64(s.corrected_buffer_frames, 1))),
+        optional(summary, |s| format!("{sign}{}", milliseconds(s.implied_buffer_time))),
         optional(result.burst_rate, fps),
         optional(result.throughput, fps),
         verdict(result).into(),
