@@ -235,6 +235,13 @@ impl Connection {
             _ => 0,
         }
     }
+    /// At the sending end: buffers that the other end has room for and the client has not filled.
+    pub fn buffers_permitted(&self) -> usize {
+        match &self.role {
+            Role::Sending(sender) => sender.buffers_permitted(),
+            _ => 0,
+        }
+    }
     /// Whether [`poll_event`](Connection::poll_event) has something.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()

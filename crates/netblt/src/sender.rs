@@ -66,6 +66,10 @@ impl Sender {
         let most = usize::from(self.terms.max_outstanding_buffers);
         if self.last_supplied { 0 } else { most.saturating_sub(self.buffers.len()) }
     }
+    /// Buffers that the other end has room for and the client has not filled yet.
+    pub fn buffers_permitted(&self) -> usize {
+        self.permitted.len()
+    }
     /// Everything was sent and everything is OK.
     pub fn is_finished(&self) -> bool {
         self.last_supplied && self.buffers.is_empty()

@@ -133,7 +133,10 @@ impl Job {
     /// Whether the thread is at work and may have something soon.
     pub fn is_busy(&self, connection: &Connection) -> bool {
         match self {
-            Job::Sending(sending) => !sending.closed && connection.buffers_wanted() > 0,
+            Job::Sending(sending) => {
+                let asked = connection.buffers_permitted() > 0 || sending.is_at_its_end();
+                !sending.closed && connection.buffers_wanted() > 0 && asked
+            }
             Job::Receiving(receiving) => receiving.unstored > 0 || receiving.awaits_finish(),
         }
     }
@@ -185,10 +188,18 @@ fn read_ahead(layout: &Layout) -> usize {
 }
 
 impl Sending {
+    fn is_at_its_end(&self) -> bool {
+        self.given == self.layout.buffers()
+    }
+
     fn pump(&mut self, connection: &mut Connection) {
         while connection.buffers_wanted() > 0 && !self.closed {
-            if self.given == self.layout.buffers() {
+            if self.is_at_its_end() {
                 self.closed = connection.send_buffer(Vec::new(), true).is_ok();
+                return;
+            }
+            // Memory is for those who have room at the other end, not for all who ask.
+            if connection.buffers_permitted() == 0 {
                 return;
             }
             match self.filled.try_recv() {

@@ -3,7 +3,7 @@
 use crate::agreement::{self, Answer, Layout, Offer};
 use crate::clock::Clock;
 use crate::job::Job;
-use crate::socket::Socket;
+use crate::socket::{MAX_SEND_BYTES, Socket};
 use netblt::{
     Connection, ConnectionId, Counters, Endpoint, EndpointLimits, Event, Limits, Mode, Opening,
     Outcome, Request, Timing,
@@ -16,6 +16,10 @@ use units::{Duration, Instant};
 
 /// Packets taken in between two looks at everything else.
 const MAX_RECEIVED_AT_ONCE: usize = 256;
+/// Packets sent in between two looks at everything else: nobody's burst keeps others waiting.
+const MAX_SENT_AT_ONCE: usize = 256;
+/// Memory for the buffers of all connections that others opened.
+const MEMORY_BYTES: u64 = 1 << 30;
 /// How soon to look at threads again that read or write.
 const THREAD_PAUSE: Duration = Duration::from_us(500);
 
@@ -100,6 +104,8 @@ pub struct Station {
     jobs: BTreeMap<ConnectionId, Job>,
     /// When each connection began, and whether this end sends.
     started: BTreeMap<ConnectionId, (Instant, bool)>,
+    /// Memory that each connection which others opened may take.
+    reserved: BTreeMap<ConnectionId, u64>,
     /// Connections that are over, but not yet what their clients do with what came.
     concluding: Vec<(Ended, Job)>,
     ended: Vec<Ended>,
@@ -120,6 +126,7 @@ impl Station {
             openers: BTreeMap::new(),
             jobs: BTreeMap::new(),
             started: BTreeMap::new(),
+            reserved: BTreeMap::new(),
             concluding: Vec::new(),
             ended: Vec::new(),
             memory: Vec::new(),
@@ -213,8 +220,20 @@ impl Station {
             match decision(host, &request) {
                 Ok((answer, opener)) => {
                     let answer = agreement::to_string(&answer);
-                    let id = self.endpoint.accept(now, &request, self.limits, &answer);
+                    let taken: u64 = self.reserved.values().sum();
+                    let free_bytes = MEMORY_BYTES.saturating_sub(taken);
+                    let asked_bytes = request.open.buffer_size_bytes;
+                    let Some(limits) = affordable(self.limits, asked_bytes, free_bytes) else {
+                        self.endpoint.refuse(&request, "no memory for more connections");
+                        continue;
+                    };
+                    let id = self.endpoint.accept(now, &request, limits, &answer);
                     if let Some(id) = id {
+                        let terms = self.endpoint.connection(id).and_then(Connection::terms);
+                        let (size, most) = terms.map_or((0, 0), |terms| {
+                            (terms.buffer_size_bytes, terms.max_outstanding_buffers)
+                        });
+                        self.reserved.insert(id, memory_bytes(size, most.into()));
                         self.openers.insert(id, opener);
                         self.started.insert(id, (now, request.open.mode == Mode::Read));
                     }
@@ -279,6 +298,7 @@ impl Station {
         let (started, sends) = self.started.remove(&id).unwrap_or((Instant::ZERO, false));
         let elapsed = self.clock.now().since(started);
         self.openers.remove(&id);
+        self.reserved.remove(&id);
         let complete = outcome.is_complete();
         let ended = Ended {
             id,
@@ -317,7 +337,8 @@ impl Station {
         let mut batch = Batch::default();
         let mut packet = Vec::new();
         let now = self.clock.now();
-        while let Some(peer) = self.endpoint.poll_transmit(now, &mut packet) {
+        for _ in 0..MAX_SENT_AT_ONCE {
+            let Some(peer) = self.endpoint.poll_transmit(now, &mut packet) else { break };
             if !batch.takes(peer, packet.len()) {
                 batch.flush(&mut self.socket)?;
             }
@@ -327,6 +348,21 @@ impl Station {
         self.last_turn = now;
         batch.flush(&mut self.socket)
     }
+}
+
+/// Buffers under way, and as many that are being read or written.
+fn memory_bytes(buffer_size_bytes: u32, buffers: u64) -> u64 {
+    2 * u64::from(buffer_size_bytes) * buffers
+}
+
+/// Nobody gets more than a half of the memory that is free, so that something is left for the next;
+/// None if that is not even one buffer.
+fn affordable(limits: Limits, asked_buffer_bytes: u32, free_bytes: u64) -> Option<Limits> {
+    let buffer_bytes = asked_buffer_bytes.min(limits.buffer_size_bytes).max(1);
+    let most = free_bytes / 2 / memory_bytes(buffer_bytes, 1);
+    let max_outstanding_buffers =
+        u16::try_from(most).unwrap_or(u16::MAX).min(limits.max_outstanding_buffers);
+    (max_outstanding_buffers > 0).then_some(Limits { max_outstanding_buffers, ..limits })
 }
 
 fn decision(
@@ -348,7 +384,8 @@ struct Batch {
 
 impl Batch {
     fn takes(&self, peer: SocketAddr, len: usize) -> bool {
-        self.peer.is_none() || (self.peer == Some(peer) && len <= self.len && !self.ended)
+        let fits = self.bytes.len() + len <= MAX_SEND_BYTES;
+        self.peer.is_none() || (self.peer == Some(peer) && len <= self.len && !self.ended && fits)
     }
     fn push(&mut self, peer: SocketAddr, packet: &[u8]) {
         if self.peer.is_none() {
@@ -365,5 +402,47 @@ impl Batch {
         self.bytes.clear();
         self.ended = false;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netblt::Burst;
+
+    #[test]
+    fn all_connections_together_keep_to_the_memory_there_is() {
+        let limits = Limits {
+            buffer_size_bytes: 1 << 20,
+            data_packet_size_bytes: 1400,
+            burst: Burst { size_packets: 1, interval_ms: 1 },
+            max_outstanding_buffers: 256,
+            checksum_data: false,
+            death_timer_s: 30,
+        };
+        let (mut taken, mut connections) = (0, 0);
+        while let Some(limits) = affordable(limits, u32::MAX, MEMORY_BYTES - taken) {
+            assert!(limits.max_outstanding_buffers > 0);
+            taken += memory_bytes(limits.buffer_size_bytes, limits.max_outstanding_buffers.into());
+            connections += 1;
+        }
+        assert!(taken <= MEMORY_BYTES, "{taken}");
+        assert!(connections > 8, "the greedy leave something: {connections}");
+        // Who asks for small buffers is not made to take fewer.
+        assert_eq!(affordable(limits, 1000, MEMORY_BYTES), Some(limits));
+    }
+
+    #[test]
+    fn a_batch_is_sent_before_it_outgrows_a_call() {
+        let peer = "127.0.0.1:1".parse().unwrap();
+        let mut batch = Batch::default();
+        let mut pushed = 0;
+        while batch.takes(peer, 1400) {
+            batch.push(peer, &[0; 1400]);
+            pushed += 1;
+        }
+        assert_eq!(pushed, MAX_SEND_BYTES / 1400);
+        let mut large = Batch::default();
+        assert!(large.takes(peer, 65_500), "a packet of any size alone");
     }
 }
