@@ -442,7 +442,7 @@ mod tests {
             pushed += 1;
         }
         assert_eq!(pushed, MAX_SEND_BYTES / 1400);
-        let mut large = Batch::default();
+        let large = Batch::default();
         assert!(large.takes(peer, 65_500), "a packet of any size alone");
     }
 }
