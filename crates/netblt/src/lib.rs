@@ -42,4 +42,4 @@ pub use counters::Counters;
 pub use endpoint::{ConnectionId, Endpoint, EndpointLimits, Request};
 pub use event::{Event, Outcome};
 pub use terms::{Burst, DataTimer, Limits, Terms, Timing};
-pub use wire::netblt::{Header, Mode};
+pub use wire::netblt::{Header, Mode, Open};

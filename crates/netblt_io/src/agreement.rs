@@ -2,6 +2,7 @@
 //! transfer are laid out in buffers.
 
 use crate::ranges::Ranges;
+use netblt::Open;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a digest (BLAKE3).
@@ -39,6 +40,33 @@ pub enum Offer {
         /// How many.
         bytes: u64,
     },
+    /// What somebody wants who speaks plain RFC 998: the client string is just a name.
+    #[serde(skip)]
+    Plain {
+        /// Of a file; empty for bytes from memory to memory.
+        name: String,
+        /// What the transfer size field says of it; 0 for unknown.
+        bytes: u64,
+    },
+}
+
+impl Offer {
+    /// What an OPEN says. The error is fit for the other end.
+    pub fn of(open: &Open<'_>) -> Result<Offer, String> {
+        let string = open.client_string.as_bytes();
+        if is_ours(string) {
+            return from_bytes(string);
+        }
+        let name = str::from_utf8(string).map_err(|_| "a file name that is not UTF-8")?;
+        Ok(Offer::Plain { name: name.to_owned(), bytes: open.transfer_size_bytes.into() })
+    }
+    /// The client string of an OPEN.
+    pub fn client_string(&self) -> String {
+        match self {
+            Offer::Plain { name, .. } => name.clone(),
+            ours => to_string(ours),
+        }
+    }
 }
 
 /// What the passive client says to it.
@@ -61,15 +89,35 @@ pub enum Answer {
     },
     /// Go on.
     Memory,
+    /// Go on, in the plain layout: what anybody says who does not know these messages.
+    #[serde(skip)]
+    Plain,
 }
 
-/// The client string of a message.
-pub fn to_string(message: &impl Serialize) -> String {
+impl Answer {
+    /// What a RESPONSE says.
+    pub fn of(string: &[u8]) -> Result<Answer, String> {
+        if is_ours(string) { from_bytes(string) } else { Ok(Answer::Plain) }
+    }
+    /// The client string of a RESPONSE.
+    pub fn client_string(&self) -> String {
+        match self {
+            Answer::Plain => String::new(),
+            ours => to_string(ours),
+        }
+    }
+}
+
+/// Whether a client string is JSON, which others would hardly begin theirs like.
+fn is_ours(string: &[u8]) -> bool {
+    string.starts_with(b"{")
+}
+
+fn to_string(message: &impl Serialize) -> String {
     serde_json::to_string(message).unwrap_or_default()
 }
 
-/// Reads a client string; the error is fit for the other end.
-pub fn from_bytes<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
+fn from_bytes<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
     serde_json::from_slice(bytes).map_err(|error| format!("client string not understood: {error}"))
 }
 
@@ -102,19 +150,37 @@ pub struct Layout {
     pub buffer_bytes: u32,
     /// Whether an empty buffer closes the transfer.
     pub closing: bool,
+    /// Whether nobody can verify the content.
+    pub plain: bool,
 }
 
 impl Layout {
     /// Of a file of which so many bytes are missing.
     pub fn file(missing_bytes: u64, buffer_bytes: u32) -> Result<Layout, String> {
         let content_bytes = missing_bytes.checked_add(DIGEST_BYTES).ok_or(TOO_LARGE)?;
-        Layout { payload_bytes: missing_bytes, content_bytes, buffer_bytes, closing: true }
+        let payload_bytes = missing_bytes;
+        Layout { payload_bytes, content_bytes, buffer_bytes, closing: true, plain: false }
             .countable()
     }
     /// Of bytes from memory.
     pub fn memory(content_bytes: u64, buffer_bytes: u32) -> Result<Layout, String> {
-        Layout { payload_bytes: content_bytes, content_bytes, buffer_bytes, closing: false }
+        let payload_bytes = content_bytes;
+        Layout { payload_bytes, content_bytes, buffer_bytes, closing: false, plain: false }
             .countable()
+    }
+    /// Of however much comes, until the last buffer.
+    pub fn until_last(buffer_bytes: u32) -> Layout {
+        let (payload_bytes, content_bytes) = (u64::MAX, u64::MAX);
+        Layout { payload_bytes, content_bytes, buffer_bytes, closing: false, plain: true }
+    }
+    /// The same for content that nobody can verify.
+    #[must_use]
+    pub fn plain(self) -> Layout {
+        Layout { plain: true, ..self }
+    }
+    /// Whether only the last buffer tells how many there are.
+    pub fn is_until_last(&self) -> bool {
+        self.content_bytes == u64::MAX
     }
     /// Buffers, the closing one included, are numbered with 32 bits.
     fn countable(self) -> Result<Layout, String> {
@@ -178,6 +244,34 @@ mod tests {
         assert_eq!(from_bytes(text.as_bytes()), Ok(get));
         assert_eq!(to_string(&Answer::Memory), r#"{"agreed":"memory"}"#);
         assert!(from_bytes::<Offer>(br#"{"want":"money"}"#).is_err());
-        assert!(from_bytes::<Offer>(b"\xff").is_err());
+    }
+
+    #[test]
+    fn a_client_string_that_is_not_ours_is_a_name() {
+        let said = |client_string: &'static str| {
+            let open = Open {
+                connection_id: 1,
+                buffer_size_bytes: 1,
+                transfer_size_bytes: 7,
+                data_packet_size_bytes: 1,
+                burst_size_packets: 1,
+                burst_interval_ms: 1,
+                death_timer_s: 1,
+                mode: netblt::Mode::Read,
+                checksum_data: false,
+                max_outstanding_buffers: 1,
+                client_string: client_string.into(),
+            };
+            Offer::of(&open)
+        };
+        for name in ["", "hello.txt", "ok", "42", "\"x\"", "[1]"] {
+            assert_eq!(said(name), Ok(Offer::Plain { name: name.to_owned(), bytes: 7 }));
+            assert_eq!(Answer::of(name.as_bytes()), Ok(Answer::Plain));
+        }
+        assert_eq!(said(r#"{"want":"memory","bytes":3}"#), Ok(Offer::Memory { bytes: 3 }));
+        assert!(said("{").is_err() && Answer::of(b"{").is_err());
+        let plain = Offer::Plain { name: "a".to_owned(), bytes: 0 };
+        assert_eq!(plain.client_string(), "a");
+        assert_eq!(Answer::Plain.client_string(), "");
     }
 }

@@ -7,6 +7,7 @@
 
 use crate::agreement::{self, Answer, Layout, Offer, RANGES_CHARS};
 use crate::job::Job;
+use crate::plain;
 use crate::ranges::Ranges;
 use crate::sink::{MemorySink, Partial, Writers, check_name, left_over};
 use crate::source::{FileSource, MemorySource, version};
@@ -15,7 +16,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use netblt::{Connection, Mode};
 use nix::fcntl::OFlag;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
@@ -26,7 +27,7 @@ fn buffer_bytes(connection: &Connection) -> Result<u32, String> {
     connection.terms().map(|terms| terms.buffer_size_bytes).ok_or_else(|| "not open".to_owned())
 }
 fn answer(connection: &Connection) -> Result<Answer, String> {
-    agreement::from_bytes(connection.peer_string())
+    Answer::of(connection.peer_string())
 }
 fn refused(error: io::Error) -> String {
     error.to_string()
@@ -37,12 +38,7 @@ pub type Wish = (Mode, Offer, Opener);
 
 /// Sends the file at `path` under `name`.
 pub fn send(path: &Path, name: &str) -> io::Result<Wish> {
-    // Opening a FIFO would wait for somebody to write to it.
-    let file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
+    let (file, metadata) = open_regular(path)?;
     let size = metadata.len();
     let offer = Offer::Put { name: name.to_owned(), size, version: version(&metadata) };
     let opener: Opener = Box::new(move |connection| {
@@ -54,6 +50,51 @@ pub fn send(path: &Path, name: &str) -> io::Result<Wish> {
     Ok((Mode::Write, offer, opener))
 }
 
+/// Sends the file at `path` in the plain layout, to an end that knows RFC 998 alone. `name` is the
+/// client string.
+pub fn send_plain(path: &Path, name: &str) -> io::Result<Wish> {
+    let (file, metadata) = open_regular(path)?;
+    let bytes = metadata.len();
+    let opener: Opener =
+        Box::new(move |connection| plain::send(file, bytes, buffer_bytes(connection)?));
+    Ok((Mode::Write, Offer::Plain { name: name.to_owned(), bytes }, opener))
+}
+
+/// Receives into `directory` under `local_name` in the plain layout, from an end that knows RFC 998
+/// alone. `name` is the client string.
+pub fn receive_plain(
+    directory: &Path,
+    local_name: &str,
+    name: &str,
+    overwrite: bool,
+) -> io::Result<Wish> {
+    let dir = directory_for(directory, local_name, overwrite)?;
+    let local_name = local_name.to_owned();
+    let opener: Opener = Box::new(move |connection| {
+        Ok(plain::receive(dir, &local_name, overwrite, buffer_bytes(connection)?))
+    });
+    Ok((Mode::Read, Offer::Plain { name: name.to_owned(), bytes: 0 }, opener))
+}
+
+fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
+    // Opening a FIFO would wait for somebody to write to it.
+    let file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    Ok((file, metadata))
+}
+
+/// The directory, in which there is no such file unless it may be replaced.
+fn directory_for(directory: &Path, local_name: &str, overwrite: bool) -> io::Result<Dir> {
+    let dir = Dir::open_ambient_dir(directory, ambient_authority())?;
+    match overwrite || dir.symlink_metadata(local_name).is_err() {
+        true => Ok(dir),
+        false => Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file exists already")),
+    }
+}
+
 /// Receives the file `name` into `directory` under `local_name`.
 pub fn receive(
     directory: &Path,
@@ -61,10 +102,7 @@ pub fn receive(
     name: &str,
     overwrite: bool,
 ) -> io::Result<Wish> {
-    let dir = Dir::open_ambient_dir(directory, ambient_authority())?;
-    if !overwrite && dir.symlink_metadata(local_name).is_ok() {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file exists already"));
-    }
+    let dir = directory_for(directory, local_name, overwrite)?;
     let before = left_over(&dir, local_name);
     let (have, version) = match before {
         Some((version, _, here)) => (here.abridged(RANGES_CHARS).to_string(), version),
@@ -96,12 +134,18 @@ fn receiving(partial: Partial, have: &Ranges, size: u64, buffer_bytes: u32) -> R
     Ok(Job::receiving(partial.into_sink(have, layout), layout))
 }
 
-/// RFC 1030's test program: `bytes` from memory to memory, sent or received by this end.
+/// RFC 1030's test program: `bytes` from memory to memory, sent or received by this end. An other
+/// end that does not answer as ours do is served in the plain layout, and sends what it likes.
 pub fn memory(mode: Mode, bytes: u64) -> Wish {
     let sends = mode == Mode::Write;
     let opener: Opener = Box::new(move |connection| {
-        let Answer::Memory = answer(connection)? else { return Err("no such answer".into()) };
-        memory_job(sends, bytes, buffer_bytes(connection)?)
+        let buffer_bytes = buffer_bytes(connection)?;
+        match answer(connection)? {
+            Answer::Memory => memory_job(sends, bytes, buffer_bytes),
+            Answer::Plain if sends => plain::generate(bytes, buffer_bytes),
+            Answer::Plain => Ok(plain::take(buffer_bytes)),
+            _ => Err("no such answer".into()),
+        }
     });
     (mode, Offer::Memory { bytes }, opener)
 }
@@ -166,8 +210,33 @@ impl Served {
         Ok((answer, opener))
     }
 
-    fn get(&self, name: &str, have: &str, known: &str) -> Result<(Answer, Opener), String> {
+    /// What somebody wants who speaks plain RFC 998.
+    fn plain(&self, mode: Mode, name: &str, bytes: u64) -> Result<Opener, String> {
+        if name.is_empty() {
+            return Ok(Box::new(move |connection| match mode {
+                Mode::Write => Ok(plain::take(buffer_bytes(connection)?)),
+                Mode::Read => plain::generate(bytes, buffer_bytes(connection)?),
+            }));
+        }
         check_name(name)?;
+        if mode == Mode::Read {
+            let (file, metadata) = self.open_file(name)?;
+            let size = metadata.len();
+            return Ok(Box::new(move |connection| {
+                plain::send(file, size, buffer_bytes(connection)?)
+            }));
+        }
+        if !self.overwrite && self.dir.symlink_metadata(name).is_ok() {
+            return Err("the file exists already".to_owned());
+        }
+        let (dir, name) = (self.dir.try_clone().map_err(refused)?, name.to_owned());
+        let overwrite = self.overwrite;
+        Ok(Box::new(move |connection| {
+            Ok(plain::receive(dir, &name, overwrite, buffer_bytes(connection)?))
+        }))
+    }
+
+    fn open_file(&self, name: &str) -> Result<(File, Metadata), String> {
         let mut options = OpenOptions::new();
         // Opening a FIFO would wait for somebody to write to it.
         cap_std::fs::OpenOptionsExt::custom_flags(options.read(true), OFlag::O_NONBLOCK.bits());
@@ -176,6 +245,12 @@ impl Served {
         if !metadata.is_file() {
             return Err("not a regular file".to_owned());
         }
+        Ok((file, metadata))
+    }
+
+    fn get(&self, name: &str, have: &str, known: &str) -> Result<(Answer, Opener), String> {
+        check_name(name)?;
+        let (file, metadata) = self.open_file(name)?;
         let (size, version) = (metadata.len(), version(&metadata));
         let same = version == known;
         let have = if same { agreement::ranges(have)? } else { Ranges::default() };
@@ -199,6 +274,15 @@ impl Host for Served {
         match (mode, offer) {
             (Mode::Write, Offer::Put { .. }) if !self.writable => Err("read only".to_owned()),
             (Mode::Read, Offer::Get { .. }) if !self.readable => Err("write only".to_owned()),
+            (Mode::Write, Offer::Plain { name, .. }) if !name.is_empty() && !self.writable => {
+                Err("read only".to_owned())
+            }
+            (Mode::Read, Offer::Plain { name, .. }) if !name.is_empty() && !self.readable => {
+                Err("write only".to_owned())
+            }
+            (mode, Offer::Plain { name, bytes }) => {
+                Ok((Answer::Plain, self.plain(mode, &name, bytes)?))
+            }
             (Mode::Write, Offer::Put { name, size, version }) => self.put(&name, size, &version),
             (Mode::Read, Offer::Get { name, have, version }) => self.get(&name, &have, &version),
             (mode, Offer::Memory { bytes }) => {

@@ -4,6 +4,8 @@ use crate::agreement::Layout;
 use crate::sink::Sink;
 use crate::source::Source;
 use netblt::Connection;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
 use std::thread;
 use units::Instant;
@@ -36,6 +38,8 @@ pub struct Sending {
 /// Buffers on their way in.
 pub struct Receiving {
     layout: Layout,
+    /// Buffers with content; where only L tells, as many as there may be until it has come.
+    announced: Arc<AtomicU64>,
     supplied: u64,
     arrived: u64,
     /// Payload among what arrived.
@@ -81,6 +85,8 @@ impl Job {
         let (full, to_store) = channel::<(u64, Vec<u8>)>();
         let (emptied, empty) = channel();
         let (finish_by, finish) = channel();
+        let announced = Arc::new(AtomicU64::new(layout.buffers()));
+        let expected = announced.clone();
         thread::spawn(move || {
             let mut stored = 0;
             for (index, memory) in to_store {
@@ -90,7 +96,7 @@ impl Job {
                 }
                 let _ = emptied.send(memory);
                 stored += 1;
-                if stored == layout.buffers() {
+                if stored == expected.load(Ordering::SeqCst) {
                     let _ = finish_by.send(sink.finish().map_err(|error| error.to_string()));
                     return;
                 }
@@ -98,6 +104,7 @@ impl Job {
         });
         Job::Receiving(Receiving {
             layout,
+            announced,
             supplied: 0,
             arrived: 0,
             arrived_bytes: 0,
@@ -124,10 +131,10 @@ impl Job {
             let _ = sending.empty.send(memory);
         }
     }
-    /// A buffer has come.
-    pub fn store(&mut self, index: u32, data: Vec<u8>) {
+    /// A buffer has come; whether it is the last.
+    pub fn store(&mut self, index: u32, data: Vec<u8>, last: bool) {
         if let Job::Receiving(receiving) = self {
-            receiving.store(index, data);
+            receiving.store(index, data, last);
         }
     }
     /// Whether the thread is at work and may have something soon.
@@ -140,10 +147,14 @@ impl Job {
             Job::Receiving(receiving) => receiving.unstored > 0 || receiving.awaits_finish(),
         }
     }
-    /// How the transfer is cut into buffers.
+    /// How the transfer is cut into buffers; where only L tells, as far as is known.
     pub fn layout(&self) -> Layout {
         match self {
             Job::Sending(sending) => sending.layout,
+            Job::Receiving(Receiving { layout, arrived_bytes, .. }) if layout.is_until_last() => {
+                let (payload_bytes, content_bytes) = (*arrived_bytes, *arrived_bytes);
+                Layout { payload_bytes, content_bytes, ..*layout }
+            }
             Job::Receiving(receiving) => receiving.layout,
         }
     }
@@ -165,7 +176,7 @@ impl Job {
     /// work. Nobody waits here: other connections live in the calling thread.
     pub fn conclude(&mut self) -> Option<Result<(), String>> {
         let Job::Receiving(receiving) = self else { return Some(Ok(())) };
-        let (arrived, announced) = (receiving.arrived, receiving.layout.buffers());
+        let (arrived, announced) = (receiving.arrived, receiving.announced());
         if arrived < announced {
             // The thread would wait for the rest for ever.
             receiving.full = None;
@@ -220,15 +231,24 @@ impl Sending {
 }
 
 impl Receiving {
+    fn announced(&self) -> u64 {
+        self.announced.load(Ordering::SeqCst)
+    }
     fn awaits_finish(&self) -> bool {
-        self.arrived == self.layout.buffers() && self.finished.is_none()
+        self.arrived == self.announced() && self.finished.is_none()
     }
 
-    fn store(&mut self, index: u32, memory: Vec<u8>) {
+    fn store(&mut self, index: u32, memory: Vec<u8>, last: bool) {
+        if last && self.layout.is_until_last() {
+            self.announced.store(u64::from(index) + 1, Ordering::SeqCst);
+        }
         // The closing buffer has nothing in it.
-        if u64::from(index) < self.layout.buffers() {
+        if u64::from(index) < self.announced() {
             self.arrived += 1;
-            self.arrived_bytes += self.layout.payload_in(index.into());
+            self.arrived_bytes += match self.layout.is_until_last() {
+                true => memory.len() as u64,
+                false => self.layout.payload_in(index.into()),
+            };
             self.unstored += 1;
             let full = self.full.as_ref();
             let _ = full.map(|full| full.send((index.into(), memory)));
@@ -244,7 +264,7 @@ impl Receiving {
         // What waits to be written counts as under way: a slow disk slows the sender.
         let most = connection.terms().map_or(0, |terms| terms.max_outstanding_buffers.into());
         while connection.buffers_wanted() > 0
-            && self.supplied < self.layout.buffers()
+            && self.supplied < self.announced()
             && self.unstored < most
         {
             self.supplied += 1;

@@ -11,6 +11,7 @@ mod agreement;
 mod clock;
 pub mod files;
 mod job;
+mod plain;
 mod ranges;
 mod sink;
 mod socket;

@@ -130,7 +130,7 @@ fn new_journal_name(name: &str) -> String {
     beside(name, "netblt-journal-new")
 }
 /// A hidden name in the same directory.
-fn beside(name: &str, kind: &str) -> String {
+pub fn beside(name: &str, kind: &str) -> String {
     match name.rsplit_once('/') {
         Some((parent, last)) => format!("{parent}/.{last}.{kind}"),
         None => format!(".{name}.{kind}"),

@@ -1,6 +1,6 @@
 //! A socket, an endpoint, and the clients of its connections: what turns packets into transfers.
 
-use crate::agreement::{self, Answer, Layout, Offer};
+use crate::agreement::{Answer, Layout, Offer};
 use crate::clock::Clock;
 use crate::job::Job;
 use crate::socket::{MAX_SEND_BYTES, Socket};
@@ -59,6 +59,8 @@ pub struct Ended {
     pub payload_bytes: u64,
     /// Digest of a file that was received and is in its place.
     pub digest: Option<String>,
+    /// The plain layout was used, in which nobody verifies what arrived.
+    pub plain: bool,
 }
 
 impl Ended {
@@ -150,10 +152,10 @@ impl Station {
     ) -> Option<ConnectionId> {
         let transfer_size_bytes = match offer {
             Offer::Put { size, .. } => *size,
-            Offer::Memory { bytes } => *bytes,
+            Offer::Memory { bytes } | Offer::Plain { bytes, .. } => *bytes,
             Offer::Get { .. } => 0,
         };
-        let client_string = &agreement::to_string(offer);
+        let client_string = &offer.client_string();
         // What does not fit its field is unknown to it; the client string says it too.
         let transfer_size_bytes = u32::try_from(transfer_size_bytes).unwrap_or(0);
         let opening = Opening { connection_id, mode, transfer_size_bytes, client_string };
@@ -219,7 +221,7 @@ impl Station {
             let now = self.clock.now();
             match decision(host, &request) {
                 Ok((answer, opener)) => {
-                    let answer = agreement::to_string(&answer);
+                    let answer = answer.client_string();
                     let taken: u64 = self.reserved.values().sum();
                     let free_bytes = MEMORY_BYTES.saturating_sub(taken);
                     let asked_bytes = request.open.buffer_size_bytes;
@@ -248,9 +250,9 @@ impl Station {
         while let Some((id, event)) = self.endpoint.poll_event() {
             match event {
                 Event::Opened => self.opened(id),
-                Event::Received { index, data, .. } => {
+                Event::Received { index, data, last } => {
                     if let Some(job) = self.jobs.get_mut(&id) {
-                        job.store(index, data);
+                        job.store(index, data, last);
                     }
                 }
                 Event::Sent { index, data } => {
@@ -300,6 +302,7 @@ impl Station {
         self.openers.remove(&id);
         self.reserved.remove(&id);
         let complete = outcome.is_complete();
+        let layout = job.as_ref().map(Job::layout);
         let ended = Ended {
             id,
             peer,
@@ -307,9 +310,10 @@ impl Station {
             counters,
             elapsed,
             sends,
-            layout: job.as_ref().map(Job::layout),
+            layout,
             payload_bytes: job.as_ref().map_or(0, Job::done_bytes),
             digest: None,
+            plain: layout.is_some_and(|layout| layout.plain),
         };
         match job.filter(|_| complete) {
             Some(job) => self.concluding.push((ended, job)),
@@ -369,7 +373,7 @@ fn decision(
     host: &mut dyn Host,
     request: &Request<SocketAddr>,
 ) -> Result<(Answer, Opener), String> {
-    let offer = agreement::from_bytes(request.open.client_string.as_bytes())?;
+    let offer = Offer::of(&request.open)?;
     host.decide(request.peer, request.open.mode, offer)
 }
 

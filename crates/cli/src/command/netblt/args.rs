@@ -77,6 +77,9 @@ pub struct Send {
     /// Name at the server, instead of that of the file
     #[arg(long = "as", value_name = "NAME")]
     pub name: Option<String>,
+    /// To an end that knows RFC 998 alone: the bytes and nothing else, unverified
+    #[arg(long)]
+    pub plain: bool,
     #[command(flatten)]
     pub transfer: Transfer,
     #[command(flatten)]
@@ -95,6 +98,9 @@ pub struct Recv {
     /// Replace a file that is there
     #[arg(long)]
     pub overwrite: bool,
+    /// From an end that knows RFC 998 alone: the bytes and nothing else, unverified
+    #[arg(long)]
+    pub plain: bool,
     #[command(flatten)]
     pub transfer: Transfer,
     #[command(flatten)]

@@ -27,6 +27,8 @@ pub struct Report {
     #[serde(flatten)]
     received: Received,
     blake3: Option<String>,
+    /// The plain layout was used: nobody verified what arrived.
+    unverified: bool,
 }
 
 /// What the sender of data counts.
@@ -94,6 +96,7 @@ impl Report {
             sent,
             received,
             blake3: ended.digest.clone(),
+            unverified: ended.plain,
         }
     }
 
@@ -130,6 +133,9 @@ impl Report {
                 count(received.control_timeouts),
             ),
         });
+        if self.unverified {
+            lines.push("unverified: plain bytes, without a digest".to_owned());
+        }
         lines.extend(self.blake3.as_ref().map(|digest| format!("blake3 {digest}, verified")));
         lines.join("\n") + "\n"
     }

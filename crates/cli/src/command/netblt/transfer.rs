@@ -24,7 +24,8 @@ pub fn send(arguments: &Send) -> Outcome {
     let name = arguments.name.as_deref().or(own_name).ok_or_else(|| {
         Failure::new("the file has no name to send it under").help("give one with --as NAME")
     })?;
-    let wish = files::send(file, name)
+    let send = if arguments.plain { files::send_plain } else { files::send };
+    let wish = send(file, name)
         .map_err(|error| Failure::new(format!("cannot send {}: {error}", file.display())))?;
     run(&arguments.host, &arguments.transfer, &arguments.output, wish)
 }
@@ -40,8 +41,9 @@ pub fn receive(arguments: &Recv) -> Outcome {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    let wish = files::receive(directory, local_name, &arguments.name, arguments.overwrite)
-        .map_err(|error| {
+    let receive = if arguments.plain { files::receive_plain } else { files::receive };
+    let wish =
+        receive(directory, local_name, &arguments.name, arguments.overwrite).map_err(|error| {
             let failure = Failure::new(format!("cannot write {}: {error}", out.display()));
             match error.kind() {
                 std::io::ErrorKind::AlreadyExists => {
