@@ -28,6 +28,10 @@ pub(crate) struct Work {
     pub queue: usize,
 }
 
+/// So many receptions wait at most; what comes on top is lost for nothing, so that a processor that was
+/// flooded is itself again soon afterwards.
+const RECEPTIONS_MAX: u64 = 64;
+
 /// One processor with its queues. They share its time first come, first served; each has room of
 /// its own.
 #[derive(Clone, Debug)]
@@ -71,16 +75,19 @@ impl<J> Server<J> {
         Ok(())
     }
 
-    /// A frame comes in and takes its time, whatever becomes of it.
+    /// A frame comes in and takes its time, whatever becomes of it; unless so many are being received
+    /// that nobody notices it any more.
     pub(crate) fn interrupt(&mut self, now: Instant, work: Duration) {
-        match &self.in_service {
-            Some((done, _)) => {
-                let done = self.worked(*done, work);
-                if let Some(service) = &mut self.in_service {
-                    service.0 = done;
-                }
+        let receiving_until = self.receiving_until.max(now);
+        if receiving_until.since(now) > work * RECEPTIONS_MAX {
+            return;
+        }
+        self.receiving_until = self.worked(receiving_until, work);
+        if let Some((done, _)) = &self.in_service {
+            let done = self.worked(*done, work);
+            if let Some(service) = &mut self.in_service {
+                service.0 = done;
             }
-            None => self.receiving_until = self.worked(now.max(self.receiving_until), work),
         }
     }
 
@@ -203,6 +210,20 @@ mod tests {
         let at_2000 = done_in_a_second(&mut server(), 500, work(700, 300));
         assert!((570..=572).contains(&at_2000), "{at_2000}");
         assert!(done_in_a_second(&mut server(), 300, work(700, 300)) <= 1);
+    }
+
+    /// After ten seconds of a flood whose reception takes more time than there is, a frame waits for the
+    /// receptions under way, not for those of the whole flood.
+    #[test]
+    fn a_flood_is_forgotten_when_it_is_over() {
+        let mut server = Server::new(&[Room::frames(1)], None);
+        for frame in 0..100_000 {
+            let now = at_us(frame * 100);
+            while server.finish(now).is_some() {}
+            let _dropped = server.offer(now, work(700, 300), ());
+        }
+        let over = at_us(10_000_000);
+        assert!(server.next_done().unwrap().since(over) < Duration::from_ms(30));
     }
 
     /// Stalled for 20 ms in 100 ms: four fifths of its capacity are left.
