@@ -12,7 +12,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test mlr-oracle netblt-1987 harvard-1990 lint bench bench-simulator clean
+.PHONY: help setup build demo test mlr-oracle netblt-1987 netblt-paths harvard-1990 lint bench bench-simulator clean
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -21,6 +21,7 @@ help:
 	@echo "make mlr-oracle  our MLRsearch beside its reference implementation: trials, time, results"
 	@echo "make netblt-1987   the NETBLT tests of 1987 beside ours"
 	@echo "make harvard-1990  the router tests of 1990 on models of their products, beside the published tables"
+	@echo "make netblt-paths  NETBLT's rate control over today's paths, beside TCP"
 	@echo "make lint    formatting and clippy"
 	@echo "make bench   this tester beside others, on this machine"
 	@echo "make bench-simulator  the simulator alone, beside ns-3"
@@ -74,6 +75,11 @@ harvard-1990: setup
 	cargo build --release --package netanvil
 	$(NETANVIL) harvard reproduce-1990 --html target/harvard-1990.html
 	@echo "page: $(CURDIR)/target/harvard-1990.html"
+
+# Some minutes; leaves netblt-paths.html with plots. Exit code 1 if a target is missed.
+netblt-paths: setup
+	cargo build --release --package netanvil
+	$(NETANVIL) netblt paths --html netblt-paths.html
 
 lint:
 	cargo fmt --all --check

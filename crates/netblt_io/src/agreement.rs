@@ -41,6 +41,17 @@ pub enum Offer {
     },
 }
 
+/// An OPEN's client string.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Proposal {
+    /// What is wanted.
+    #[serde(flatten)]
+    pub offer: Offer,
+    /// Whichever end sends is to find the rate that fits the path.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adaptive: bool,
+}
+
 /// What the passive client says to it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "agreed", rename_all = "kebab-case")]
@@ -134,7 +145,14 @@ mod tests {
         let get = Offer::Get { name: "a\"b".into(), have: "0-9".into(), version: "v".into() };
         let text = to_string(&get);
         assert_eq!(text, r#"{"want":"get","name":"a\"b","have":"0-9","version":"v"}"#);
-        assert_eq!(from_bytes(text.as_bytes()), Ok(get));
+        assert_eq!(from_bytes(text.as_bytes()), Ok(get.clone()));
+        for adaptive in [false, true] {
+            let proposal = Proposal { offer: get.clone(), adaptive };
+            let text = to_string(&proposal);
+            assert_eq!(text.contains(r#","adaptive":true}"#), adaptive, "{text}");
+            assert_eq!(from_bytes(text.as_bytes()), Ok(proposal));
+            assert_eq!(from_bytes(text.as_bytes()), Ok(get.clone()), "understood by an older end");
+        }
         assert_eq!(to_string(&Answer::Memory), r#"{"agreed":"memory"}"#);
         assert!(from_bytes::<Offer>(br#"{"want":"money"}"#).is_err());
         assert!(from_bytes::<Offer>(b"\xff").is_err());

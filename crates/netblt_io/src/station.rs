@@ -1,6 +1,6 @@
 //! A socket, an endpoint, and the clients of its connections: what turns packets into transfers.
 
-use crate::agreement::{self, Answer, Offer};
+use crate::agreement::{self, Answer, Offer, Proposal};
 use crate::clock::Clock;
 use crate::job::Job;
 use crate::socket::Socket;
@@ -9,7 +9,7 @@ use netblt::{
     Outcome, Request, Timing,
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 use units::{Duration, Instant};
@@ -85,6 +85,10 @@ pub struct Station {
     clock: Clock,
     endpoint: Endpoint<SocketAddr>,
     limits: Limits,
+    /// Connections that this station opens find their rate.
+    adaptive: bool,
+    /// Those that are to, and are not open yet.
+    to_adapt: BTreeSet<ConnectionId>,
     openers: BTreeMap<ConnectionId, Opener>,
     jobs: BTreeMap<ConnectionId, Job>,
     started: BTreeMap<ConnectionId, Instant>,
@@ -103,6 +107,8 @@ impl Station {
             clock: Clock::start(),
             endpoint: Endpoint::new(endpoint, timing),
             limits,
+            adaptive: false,
+            to_adapt: BTreeSet::new(),
             openers: BTreeMap::new(),
             jobs: BTreeMap::new(),
             started: BTreeMap::new(),
@@ -112,6 +118,11 @@ impl Station {
         }
     }
 
+    /// Of connections opened from now on, the end that sends finds the rate that fits the path,
+    /// within the limits.
+    pub fn find_rates(&mut self) {
+        self.adaptive = true;
+    }
     /// Takes OPENs for this port.
     pub fn listen(&mut self, port: u16) {
         self.endpoint.listen(port);
@@ -131,13 +142,17 @@ impl Station {
             Offer::Memory { bytes } => *bytes,
             Offer::Get { .. } => 0,
         };
-        let client_string = &agreement::to_string(offer);
+        let proposal = Proposal { offer: offer.clone(), adaptive: self.adaptive };
+        let client_string = &agreement::to_string(&proposal);
         // What does not fit its field is unknown to it; the client string says it too.
         let transfer_size_bytes = u32::try_from(transfer_size_bytes).unwrap_or(0);
         let opening = Opening { connection_id, mode, transfer_size_bytes, client_string };
         let now = self.clock.now();
         let ports = (self.socket.key(peer), local_port, port);
         let id = self.endpoint.open(now, ports, self.limits, opening)?;
+        if self.adaptive {
+            self.to_adapt.insert(id);
+        }
         self.openers.insert(id, opener);
         self.started.insert(id, now);
         Some(id)
@@ -193,12 +208,15 @@ impl Station {
         while let Some(request) = self.endpoint.poll_request() {
             let now = self.clock.now();
             match decision(host, &request) {
-                Ok((answer, opener)) => {
+                Ok((answer, opener, adaptive)) => {
                     let answer = agreement::to_string(&answer);
                     let id = self.endpoint.accept(now, &request, self.limits, &answer);
                     if let Some(id) = id {
                         self.openers.insert(id, opener);
                         self.started.insert(id, now);
+                        if adaptive {
+                            self.to_adapt.insert(id);
+                        }
                     }
                 }
                 Err(reason) => self.endpoint.refuse(&request, &reason),
@@ -243,6 +261,10 @@ impl Station {
         match opener(connection) {
             Ok(job) => {
                 self.jobs.insert(id, job);
+                if self.to_adapt.remove(&id) {
+                    let now = self.clock.now();
+                    self.endpoint.with(id, |connection| connection.adapt_rate(now));
+                }
             }
             Err(reason) => {
                 self.endpoint.with(id, |connection| connection.abort(&reason));
@@ -267,6 +289,7 @@ impl Station {
         let started = self.started.remove(&id).unwrap_or(Instant::ZERO);
         let elapsed = self.clock.now().since(started);
         self.openers.remove(&id);
+        self.to_adapt.remove(&id);
         self.ended.push(Ended { id, peer, outcome, counters, elapsed, digest });
     }
 
@@ -290,9 +313,11 @@ impl Station {
 fn decision(
     host: &mut dyn Host,
     request: &Request<SocketAddr>,
-) -> Result<(Answer, Opener), String> {
-    let offer = agreement::from_bytes(request.open.client_string.as_bytes())?;
-    host.decide(request.peer, request.open.mode, offer)
+) -> Result<(Answer, Opener, bool), String> {
+    let Proposal { offer, adaptive } =
+        agreement::from_bytes(request.open.client_string.as_bytes())?;
+    let (answer, opener) = host.decide(request.peer, request.open.mode, offer)?;
+    Ok((answer, opener, adaptive))
 }
 
 /// Packets of one size to one peer; a shorter one ends it.
