@@ -189,13 +189,13 @@ fn reaches(
     to: Duration,
     round_trip: Duration,
 ) -> Option<Duration> {
-    let span = (round_trip * 2).max(Duration::from_secs_f64(60.0 / pps)).max(Duration::from_ms(20));
+    let least = Duration::from_ms(20).max(Duration::from_secs_f64(60.0 / pps));
+    let bins = (round_trip * 2).max(least).as_ps().div_ceil(meters.bin.as_ps());
+    let span = meters.bin * bins;
     let mut at = from;
     while at + span <= to {
         let arrived = meters.packets(0, at, at + span) as f64;
-        // A bin's grain at each end, and the packets that stand at the edges.
-        let whole = (span.as_ps() / meters.bin.as_ps()) as f64 * meters.bin.as_secs_f64();
-        if arrived >= pps * whole {
+        if arrived >= pps * span.as_secs_f64() {
             return Some(at - from);
         }
         at += meters.bin;
