@@ -101,7 +101,7 @@ mod tests {
 
     /// Packets leave as early as they may, each no earlier than it is ready.
     fn departures_of(slack_ms: u64, ready_ms: &[u64]) -> Vec<u64> {
-        let mut pacer = Pacer::new(BURST, Duration::from_ms(slack_ms));
+        let mut pacer = Pacer::new(BURST.into(), Duration::from_ms(slack_ms));
         let mut now = at_ms(0);
         let leaves = |ready: &u64| {
             let waiting_since = at_ms(*ready);
