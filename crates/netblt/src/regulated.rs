@@ -77,7 +77,7 @@ impl Regulated {
             adaptive.hear(now, messages, &self.sender);
             counters.round_trip = adaptive.control.round_trip().unwrap_or(Duration::ZERO);
         }
-        self.sender.handle_control(messages, counters, events)?;
+        self.sender.handle_control(now, messages, counters, events)?;
         self.follow(now, false);
         Ok(())
     }
