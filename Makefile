@@ -12,7 +12,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test mlr-oracle netblt-1987 harvard-1989 harvard-1990 lint bench bench-simulator clean gigaswitch
+.PHONY: help setup build demo test mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint bench bench-simulator clean gigaswitch
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -23,6 +23,7 @@ help:
 	@echo "make harvard-1989  the router tests of 1989 on models of their products, beside what was published"
 	@echo "make harvard-1990  the router tests of 1990 on models of their products, beside the published tables"
 	@echo "make gigaswitch  DEC's GIGAswitch tests of 4, 8 and 34 ports, beside the published figures"
+	@echo "make netblt-paths  NETBLT's rate control over today's paths, beside TCP"
 	@echo "make lint    formatting and clippy"
 	@echo "make bench   this tester beside others, on this machine"
 	@echo "make bench-simulator  the simulator alone, beside ns-3"
@@ -90,6 +91,11 @@ gigaswitch: setup
 	$(NETANVIL) run gigaswitch --sim gigaswitch --set chassis.fanout.all_ports_trial_s=1 --out target/gigaswitch
 	$(NETANVIL) run gigaswitch --sim gigaswitch/bus --duration 1s --out target/gigaswitch-bus \
 	    --set 'chassis.tests=["extrapolation"]'
+
+# Some minutes; leaves netblt-paths.html with plots. Exit code 1 if a target is missed.
+netblt-paths: setup
+	cargo build --release --package netanvil
+	$(NETANVIL) netblt paths --html netblt-paths.html
 
 lint:
 	cargo fmt --all --check

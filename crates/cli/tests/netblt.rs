@@ -146,6 +146,50 @@ fn raw_ip_is_protocol_30_and_takes_root() {
     assert_eq!(std::fs::read(scratch.path().join("served/file")).unwrap(), bytes);
 }
 
+/// Two namespaces with a virtual cable between them, gone when the parent of the inner one is.
+#[test]
+fn a_rate_is_found_between_two_namespaces_and_a_fixed_one_is_kept() {
+    if !common::is_root() {
+        eprintln!("skipped: not root");
+        return;
+    }
+    let (scratch, bytes) = scene(20_000_000);
+    let program = env!("CARGO_BIN_EXE_netanvil");
+    let script = format!(
+        "unshare --net sleep 60 & far=$!; \
+         ip link add near type veth peer name far; \
+         until ip link set far netns $far 2>/dev/null; do sleep 0.05; done; \
+         ip addr add 192.0.2.1/24 dev near; ip link set near up; \
+         in_far='nsenter --net --target '$far; \
+         $in_far ip addr add 192.0.2.2/24 dev far; $in_far ip link set far up; \
+         $in_far {program} netblt serve served --overwrite --listen 192.0.2.2:20030 & server=$!; \
+         sleep 1; result=0; \
+         {program} netblt send file 192.0.2.2 --json --quiet > found || result=1; \
+         {program} netblt recv file 192.0.2.2 --out back --quiet || result=1; \
+         {program} netblt send file 192.0.2.2 --at-most 100M --json --quiet > bound || result=1; \
+         {program} netblt send file 192.0.2.2 --rate 200M --json --quiet > fixed || result=1; \
+         kill $server $far; exit $result"
+    );
+    let status = Command::new("unshare")
+        .args(["--net", "sh", "-c", &script])
+        .current_dir(scratch.path())
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success());
+    assert_eq!(std::fs::read(scratch.path().join("served/file")).unwrap(), bytes);
+    assert_eq!(std::fs::read(scratch.path().join("back")).unwrap(), bytes);
+    let of = |name: &str| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(scratch.path().join(name)).unwrap()).unwrap()
+    };
+    for name in ["found", "bound", "fixed"] {
+        assert_eq!(of(name)["complete"], true, "{name}");
+    }
+    // What is not to be exceeded is not, however quiet or busy the machine.
+    let steady = |name: &str| of(name)["steady_state_mbps"].as_f64().unwrap();
+    assert!(steady("bound") < 110.0 && steady("fixed") < 220.0, "{}", steady("bound"));
+}
+
 #[test]
 fn wrong_usage_names_the_remedy() {
     let (scratch, _) = scene(1);
@@ -153,7 +197,7 @@ fn wrong_usage_names_the_remedy() {
         ("netblt send nothing 127.0.0.1", "cannot send nothing"),
         ("netblt send file 127.0.0.1 --rate fast", "--rate 100M"),
         ("netblt send file 127.0.0.1 --burst 0/5", "--burst 5/40"),
-        ("netblt send file 127.0.0.1 --packet-size 1", "use larger packets"),
+        ("netblt send file 127.0.0.1 --packet-size 1 --buffer-size 99999", "use larger packets"),
         ("netblt serve served --buffer-size 0", "must be at least 1"),
         ("netblt serve served --buffers 0", "must be at least 1"),
         ("netblt serve served --max-connections 0", "must be at least 1"),

@@ -3,6 +3,7 @@
 use crate::counters::Counters;
 use crate::event::{Event, Outcome};
 use crate::receiver::Receiver;
+use crate::regulated::Regulated;
 use crate::sender::Sender;
 use crate::terms::{Burst, Limits, Terms, Timing};
 use std::collections::VecDeque;
@@ -15,6 +16,9 @@ const LONGEST_WAIT: u64 = 8;
 const QUIT_DALLIES: u64 = 4;
 /// KEEPALIVEs that fit into the other end's death timer (RFC 998 section 5.2.3).
 const KEEPALIVES: u64 = 4;
+/// Buffers that a receiver permits before it has seen data, and how many more for each that came.
+const FIRST_BUFFERS: usize = 64;
+const BUFFERS_GROWTH: usize = 7;
 
 /// The reason of an ABORT for somebody else who uses a connection's ports.
 const TAKEN: &str = "a connection between these ports is open";
@@ -70,7 +74,7 @@ impl Repeat {
 enum Role {
     /// Not agreed yet.
     Waiting,
-    Sending(Box<Sender>),
+    Sending(Box<Regulated>),
     Receiving(Box<Receiver>),
 }
 
@@ -179,7 +183,8 @@ impl Connection {
     fn begin(&mut self, terms: Terms) {
         let sends = self.active == (self.mode == Mode::Write);
         self.role = if sends {
-            Role::Sending(Box::new(Sender::new(terms, &self.limits, &self.timing)))
+            let sender = Sender::new(terms, &self.limits, &self.timing);
+            Role::Sending(Box::new(Regulated::new(sender)))
         } else {
             Role::Receiving(Box::new(Receiver::new(terms, &self.timing)))
         };
@@ -223,14 +228,14 @@ impl Connection {
     pub fn burst(&self) -> Option<Burst> {
         match &self.role {
             Role::Waiting => None,
-            Role::Sending(sender) => Some(sender.burst()),
+            Role::Sending(sender) => Some(sender.sender().burst()),
             Role::Receiving(receiver) => Some(receiver.burst()),
         }
     }
     /// Buffers that the client may hand over now, to fill the number agreed on.
     pub fn buffers_wanted(&self) -> usize {
         match (&self.life, &self.role) {
-            (Life::Open, Role::Sending(sender)) => sender.buffers_wanted(),
+            (Life::Open, Role::Sending(sender)) => sender.sender().buffers_wanted(),
             (Life::Open, Role::Receiving(receiver)) => receiver.buffers_wanted(),
             _ => 0,
         }
@@ -238,9 +243,20 @@ impl Connection {
     /// At the sending end: buffers that the other end has room for and the client has not filled.
     pub fn buffers_permitted(&self) -> usize {
         match &self.role {
-            Role::Sending(sender) => sender.buffers_permitted(),
+            Role::Sending(sender) => sender.sender().buffers_permitted(),
             _ => 0,
         }
+    }
+    /// The same for a receiver that does not know the path: a short one is not covered with
+    /// permissions for more than it will hold, and yet eight times as many are out after every round
+    /// trip.
+    pub fn buffers_needed(&self) -> usize {
+        let Some(terms) = self.terms else { return 0 };
+        let wanted = self.buffers_wanted();
+        let most = usize::from(terms.max_outstanding_buffers);
+        let came = (self.counters.data_bytes / u64::from(terms.buffer_size_bytes)) as usize;
+        let allowed = most.min(FIRST_BUFFERS + BUFFERS_GROWTH * came);
+        wanted.min((allowed + wanted).saturating_sub(most))
     }
     /// Whether [`poll_event`](Connection::poll_event) has something.
     pub fn has_events(&self) -> bool {
@@ -274,6 +290,13 @@ impl Connection {
     pub fn offer_burst(&mut self, burst: Burst) {
         if let Role::Receiving(receiver) = &mut self.role {
             receiver.offer(burst);
+        }
+    }
+    /// The sending client does not know the path: the rate is chosen by what comes back, within
+    /// what was agreed on and what the receiver offers.
+    pub fn adapt_rate(&mut self, now: Instant) {
+        if let Role::Sending(sender) = &mut self.role {
+            sender.adapt(now);
         }
     }
     /// The client wants no more. The other end is told until it confirms or counts as dead.
@@ -392,14 +415,14 @@ impl Connection {
                 self.due.done = true;
                 self.close(Outcome::Complete);
             }
-            (Life::Open, Role::Sending(sender)) if sender.is_finished() => {
-                let until = now + sender.dally();
+            (Life::Open, Role::Sending(sender)) if sender.sender().is_finished() => {
+                let until = now + sender.sender().dally();
                 self.events.push_back(Event::Closed(Outcome::Complete));
                 self.life = Life::Dallying { until };
             }
             // The receiver still repeats its OK.
             (Life::Dallying { .. }, Role::Sending(sender)) if control => {
-                self.life = Life::Dallying { until: now + sender.dally() };
+                self.life = Life::Dallying { until: now + sender.sender().dally() };
             }
             _ => {}
         }

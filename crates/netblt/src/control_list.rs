@@ -29,6 +29,8 @@ pub struct ControlList {
     unsent: usize,
     /// Where a repetition of the whole list has come to.
     repeating_from: Option<usize>,
+    /// Where the old messages begin that go along with the next new ones.
+    along: usize,
     timer: Option<Instant>,
     backoff: u32,
     round_trip: Option<RoundTrip>,
@@ -65,6 +67,7 @@ impl ControlList {
             last_sequence: 0,
             unsent: 0,
             repeating_from: None,
+            along: 0,
             timer: None,
             backoff: 0,
             round_trip: None,
@@ -123,6 +126,7 @@ impl ControlList {
             self.backoff = 0;
         }
         self.repeating_from = self.repeating_from.map(|at| at.saturating_sub(count));
+        self.along = self.along.saturating_sub(count);
         if self.entries.len() == self.unsent {
             self.timer = None;
             self.repeating_from = None;
@@ -162,11 +166,12 @@ impl ControlList {
     }
 
     /// The messages of the next packet: the whole list if it fits. If it does not, a repetition
-    /// takes several packets, and new messages take along the oldest that fit beside them.
+    /// takes several packets, and new messages take along as many old ones as fit beside them, in
+    /// turn: with more than a packet's worth under way, a lost one would else wait a round trip.
     pub fn poll(&mut self, now: Instant) -> Option<Messages<'static>> {
         let chosen = match self.repeating_from {
             Some(from) => self.repetition(from),
-            None if self.unsent > 0 => self.new_and_oldest(),
+            None if self.unsent > 0 => self.new_and_old(),
             None => return None,
         };
         let timer_ms = self.set_timer(now);
@@ -201,13 +206,20 @@ impl ControlList {
         Box::new(from..end)
     }
 
-    fn new_and_oldest(&mut self) -> Box<dyn Iterator<Item = usize>> {
+    fn new_and_old(&mut self) -> Box<dyn Iterator<Item = usize>> {
         let first_new = self.entries.len() - self.unsent;
         let mut room = self.room_bytes + 1;
         let new = self.fitting(first_new..self.entries.len(), &mut room).max(1);
         self.unsent -= new;
-        let old = if self.unsent == 0 { self.fitting(0..first_new, &mut room) } else { 0 };
-        Box::new((0..old).chain(first_new..first_new + new))
+        let new = first_new..first_new + new;
+        if self.unsent > 0 {
+            return Box::new(new);
+        }
+        let along = if self.along < first_new { self.along } else { 0 };
+        let upper = along..along + self.fitting(along..first_new, &mut room);
+        self.along = upper.end;
+        let lower = if upper.end < first_new { 0 } else { self.fitting(0..along, &mut room) };
+        Box::new((0..lower).chain(upper).chain(new))
     }
 }
 

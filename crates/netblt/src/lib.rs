@@ -25,6 +25,7 @@
 
 mod arrivals;
 mod connection;
+mod control;
 mod control_list;
 mod counters;
 mod endpoint;
@@ -33,6 +34,7 @@ mod incoming;
 mod outgoing;
 mod pacer;
 mod receiver;
+mod regulated;
 mod sender;
 mod sequence;
 mod terms;

@@ -4,10 +4,33 @@
 use crate::Burst;
 use units::{Duration, Instant};
 
+/// A burst whose interval is no whole number of milliseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pace {
+    /// Packets of a burst, at least 1.
+    pub size_packets: u16,
+    /// From the start of a burst to the start of the next.
+    pub interval: Duration,
+}
+
+impl From<Burst> for Pace {
+    fn from(burst: Burst) -> Pace {
+        Pace { size_packets: burst.size_packets, interval: burst.interval() }
+    }
+}
+
+impl Pace {
+    /// The slowest burst that the protocol can name and that is no slower.
+    pub fn burst(self) -> Burst {
+        let ms = (self.interval.as_us() / 1000).min(u16::MAX.into());
+        Burst { size_packets: self.size_packets, interval_ms: ms as u16 }
+    }
+}
+
 /// Says when the next packet may leave.
 #[derive(Clone, Debug)]
 pub struct Pacer {
-    burst: Burst,
+    pace: Pace,
     slack: Duration,
     /// Start of the burst under way.
     start: Option<Instant>,
@@ -17,15 +40,15 @@ pub struct Pacer {
 
 impl Pacer {
     /// Nothing has left yet.
-    pub fn new(burst: Burst, slack: Duration) -> Self {
-        Pacer { burst, slack, start: None, left: 0 }
+    pub fn new(pace: Pace, slack: Duration) -> Self {
+        Pacer { pace, slack, start: None, left: 0 }
     }
-    pub fn burst(&self) -> Burst {
-        self.burst
+    pub fn pace(&self) -> Pace {
+        self.pace
     }
     /// From the next burst on.
-    pub fn set_burst(&mut self, burst: Burst) {
-        self.burst = burst;
+    pub fn set_pace(&mut self, pace: Pace) {
+        self.pace = pace;
     }
 
     /// When the next packet may leave.
@@ -33,7 +56,7 @@ impl Pacer {
         match self.start {
             None => Instant::ZERO,
             Some(start) if self.left > 0 => start,
-            Some(start) => start + self.burst.interval(),
+            Some(start) => start + self.pace.interval,
         }
     }
     /// A packet leaves; some have waited for it without a break since `waiting_since`.
@@ -41,12 +64,12 @@ impl Pacer {
     /// A burst that ran dry goes on if packets come before its interval is over (our choice). Only
     /// lateness is made up for: where nothing waited when the burst was due, it starts now.
     pub fn sent(&mut self, now: Instant, waiting_since: Instant) {
-        let next = self.start.map(|start| start + self.burst.interval());
+        let next = self.start.map(|start| start + self.pace.interval);
         if self.left == 0 || next.is_some_and(|next| next <= now) {
             let earliest = Instant::from_ps(now.as_ps().saturating_sub(self.slack.as_ps()));
             let late = next.filter(|next| waiting_since <= *next);
             self.start = Some(late.map_or(now, |due| due.max(earliest)));
-            self.left = self.burst.size_packets;
+            self.left = self.pace.size_packets;
         }
         self.left -= 1;
     }
@@ -64,7 +87,7 @@ mod tests {
 
     /// Leaves as early as it may, but never at a time that `busy` turns later.
     fn departures(slack_ms: u64, busy: impl Fn(u64) -> u64) -> Vec<u64> {
-        let mut pacer = Pacer::new(BURST, Duration::from_ms(slack_ms));
+        let mut pacer = Pacer::new(BURST.into(), Duration::from_ms(slack_ms));
         let mut now = at_ms(0);
         (0..8)
             .map(|_| {
@@ -78,7 +101,7 @@ mod tests {
 
     /// Packets leave as early as they may, each no earlier than it is ready.
     fn departures_of(slack_ms: u64, ready_ms: &[u64]) -> Vec<u64> {
-        let mut pacer = Pacer::new(BURST, Duration::from_ms(slack_ms));
+        let mut pacer = Pacer::new(BURST.into(), Duration::from_ms(slack_ms));
         let mut now = at_ms(0);
         let leaves = |ready: &u64| {
             let waiting_since = at_ms(*ready);

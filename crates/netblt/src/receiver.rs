@@ -35,6 +35,12 @@ pub struct Receiver {
     arrivals: Arrivals,
     /// Buffers from GO to OK, by number.
     buffers: BTreeMap<u32, Incoming>,
+    /// Packets missing from them in all.
+    missing: u64,
+    /// The highest buffer that data has come for; of those above, everything is missing.
+    highest: u32,
+    /// Buffers that wait for the acknowledgement of a control message, in the order of messages.
+    unacknowledged: VecDeque<(u16, u32)>,
     /// Running data timers.
     timers: BTreeSet<(Instant, u32)>,
     /// Memory of the client that no GO was sent for yet.
@@ -59,6 +65,9 @@ impl Receiver {
             control_room_bytes,
             arrivals: Arrivals::new(terms.burst),
             buffers: BTreeMap::new(),
+            missing: 0,
+            highest: FIRST_BUFFER.wrapping_sub(1),
+            unacknowledged: VecDeque::new(),
             timers: BTreeSet::new(),
             spare: VecDeque::new(),
             next: FIRST_BUFFER,
@@ -104,6 +113,8 @@ impl Receiver {
             let go = self.control.push(self.next, Kind::Go);
             let full = self.terms.buffer_size_bytes as usize;
             let buffer = Incoming::new(memory, full, self.terms.data_packet_size_bytes, go);
+            self.missing += buffer.missing();
+            self.unacknowledged.push_back((go, self.next));
             self.buffers.insert(self.next, buffer);
             self.next = self.next.wrapping_add(1);
         }
@@ -117,12 +128,15 @@ impl Receiver {
         if !at_or_before(high_consecutive, self.control.last_sequence()) {
             return;
         }
-        self.restart_timers(now, self.next, |state| match state {
-            State::AckWait(message) => {
-                at_or_before(message, high_consecutive).then_some(State::Acked)
+        while let Some(&(message, number)) =
+            self.unacknowledged.front().filter(|entry| at_or_before(entry.0, high_consecutive))
+        {
+            self.unacknowledged.pop_front();
+            let state = self.buffers.get(&number).map(|buffer| buffer.state);
+            if state == Some(State::AckWait(message)) {
+                self.set_timer(now, number, self.missing_through(number), State::Acked);
             }
-            State::Acked(_) | State::Receiving(_) => None,
-        });
+        }
         self.open_buffers();
     }
 
@@ -133,25 +147,26 @@ impl Receiver {
         }
     }
 
-    /// Sets anew the data timers of buffers before `end` that `change` has a new state for. What
-    /// is missing from lower buffers comes first and is reckoned in (RFC 998 section 5.2.2).
-    fn restart_timers(
-        &mut self,
-        now: Instant,
-        end: u32,
-        change: impl Fn(State) -> Option<fn(Instant) -> State>,
-    ) {
-        let mut missing = 0;
-        for (&number, buffer) in self.buffers.range_mut(..end) {
-            missing += buffer.missing();
-            let Some(state) = change(buffer.state) else { continue };
-            let wait = self.arrivals.data_timer(missing, self.burst, self.timer_rule);
-            if let Some(old) = buffer.state.data_timer() {
-                self.timers.remove(&(old, number));
-            }
-            buffer.state = state(now + wait);
-            self.timers.insert((now + wait, number));
+    /// Packets missing from a buffer and all lower ones: they come first, and the data timer reckons
+    /// with them (RFC 998 section 5.2.2).
+    fn missing_through(&self, number: u32) -> u64 {
+        if number > self.highest {
+            let full = self.terms.packets(self.terms.buffer_size_bytes as usize);
+            let above = self.next.wrapping_sub(1).wrapping_sub(number);
+            return self.missing - u64::from(above) * u64::from(full);
         }
+        self.buffers.range(..=number).map(|(_, buffer)| buffer.missing()).sum()
+    }
+
+    /// Sets the data timer of a buffer for so many missing packets.
+    fn set_timer(&mut self, now: Instant, number: u32, missing: u64, state: fn(Instant) -> State) {
+        let at = now + self.arrivals.data_timer(missing, self.burst, self.timer_rule);
+        let Some(buffer) = self.buffers.get_mut(&number) else { return };
+        if let Some(old) = buffer.state.data_timer() {
+            self.timers.remove(&(old, number));
+        }
+        buffer.state = state(at);
+        self.timers.insert((at, number));
     }
 
     /// Takes in DATA, or LDATA if `ends`. An error is a malfunction of the other end.
@@ -174,7 +189,11 @@ impl Receiver {
         };
         self.arrivals.observe(now, self.burst);
         let packet = &Data { data: buffer.without_padding(packet, ends), ..*packet };
-        match buffer.place(packet, ends) {
+        let before = buffer.missing();
+        let placed = buffer.place(packet, ends);
+        self.missing -= before - buffer.missing();
+        self.highest = self.highest.max(packet.buffer);
+        match placed {
             Placed::Misfit => {
                 counters.misfit_data_packets += 1;
                 let many = counters.misfit_data_packets > MAX_MISFITS;
@@ -212,17 +231,17 @@ impl Receiver {
         if !first {
             return;
         }
-        self.restart_timers(now, number, |state| {
-            matches!(state, State::Acked(_)).then_some(State::Acked as fn(Instant) -> State)
-        });
-        let missing = self.buffers.range(..=number).map(|(_, buffer)| buffer.missing()).sum();
-        let wait = self.arrivals.data_timer(missing, self.burst, self.timer_rule);
-        if let Some(buffer) = self.buffers.get_mut(&number) {
-            if let Some(old) = buffer.state.data_timer() {
-                self.timers.remove(&(old, number));
+        let mut missing = 0;
+        let mut lower = Vec::new();
+        for (&number, buffer) in self.buffers.range(..=number) {
+            missing += buffer.missing();
+            if matches!(buffer.state, State::Acked(_)) {
+                lower.push((number, missing));
             }
-            buffer.state = State::Receiving(now + wait);
-            self.timers.insert((now + wait, number));
+        }
+        for (lower, missing) in lower {
+            let state = if lower == number { State::Receiving } else { State::Acked };
+            self.set_timer(now, lower, missing, state);
         }
     }
 
@@ -238,7 +257,9 @@ impl Receiver {
         if beyond.values().any(|buffer| !buffer.is_untouched()) {
             return Err("data beyond the last buffer");
         }
+        self.next = last.wrapping_add(1);
         for (number, buffer) in beyond {
+            self.missing -= buffer.missing();
             if let Some(at) = buffer.state.data_timer() {
                 self.timers.remove(&(at, number));
             }
@@ -290,7 +311,9 @@ impl Receiver {
                 buffer.missing_numbers(self.last == Some(number)).take(most).collect();
             counters.data_timeouts += 1;
             counters.packets_asked_again += missing.count() as u64;
-            buffer.state = State::AckWait(self.control.push(number, Kind::Resend(missing)));
+            let message = self.control.push(number, Kind::Resend(missing));
+            buffer.state = State::AckWait(message);
+            self.unacknowledged.push_back((message, number));
         }
     }
 

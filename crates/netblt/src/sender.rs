@@ -3,7 +3,7 @@
 use crate::counters::Counters;
 use crate::event::Event;
 use crate::outgoing::Outgoing;
-use crate::pacer::Pacer;
+use crate::pacer::{Pace, Pacer};
 use crate::sequence::{Window, ahead};
 use crate::terms::{Burst, Limits, Terms, Timing};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -32,6 +32,10 @@ pub struct Sender {
     permitted: BTreeSet<u32>,
     supplied: u32,
     last_supplied: bool,
+    /// The fastest that both ends agree to.
+    limit: Burst,
+    /// What the receiver knows of the rate, or is about to be told.
+    burst: Burst,
     pacer: Pacer,
     newest_offer: Option<u16>,
     control_timer: Duration,
@@ -51,7 +55,9 @@ impl Sender {
             permitted: BTreeSet::new(),
             supplied: 0,
             last_supplied: false,
-            pacer: Pacer::new(terms.burst, timing.pacing_slack),
+            limit: terms.burst,
+            burst: terms.burst,
+            pacer: Pacer::new(terms.burst.into(), timing.pacing_slack),
             newest_offer: None,
             control_timer: timing.first_control_timer,
             null_ack: false,
@@ -59,7 +65,32 @@ impl Sender {
     }
 
     pub fn burst(&self) -> Burst {
-        self.pacer.burst()
+        self.burst
+    }
+    /// The fastest that both ends agree to.
+    pub fn limit(&self) -> Burst {
+        self.limit
+    }
+    /// Packets of a full buffer.
+    pub fn buffer_packets(&self) -> u32 {
+        self.terms.packets(self.terms.buffer_size_bytes as usize)
+    }
+    /// Whether the message numbered `sequence` has not come yet.
+    pub fn is_new(&self, sequence: u16) -> bool {
+        self.window.is_new(sequence)
+    }
+    /// Data may leave as far as permission and data go.
+    pub fn has_packets(&self) -> bool {
+        !self.ready.is_empty()
+    }
+    /// Sends at this pace, which is within the limit, until an offer changes that.
+    pub fn set_pace(&mut self, pace: Pace) {
+        self.pacer.set_pace(pace);
+    }
+    /// Tells the receiver the rate in a NULL-ACK.
+    pub fn announce(&mut self) {
+        self.burst = self.pacer.pace().burst();
+        self.null_ack = true;
     }
     /// Buffers that the client may fill now without exceeding what may be under way.
     pub fn buffers_wanted(&self) -> usize {
@@ -200,7 +231,7 @@ impl Sender {
 
     /// What an OK offers; 0 leaves a value as it is (our choice).
     fn offered(&self, size_packets: u16, interval_ms: u16) -> Burst {
-        let now = self.pacer.burst();
+        let now = self.limit;
         Burst {
             size_packets: if size_packets > 0 { size_packets } else { now.size_packets },
             interval_ms: if interval_ms > 0 { interval_ms } else { now.interval_ms },
@@ -215,10 +246,11 @@ impl Sender {
             return;
         }
         self.newest_offer = Some(sequence);
-        let burst = offer.restricted_by(self.fastest);
-        if burst != self.pacer.burst() {
-            self.pacer.set_burst(burst);
-            self.null_ack = true;
+        let limit = offer.restricted_by(self.fastest);
+        if limit != self.limit {
+            self.limit = limit;
+            self.set_pace(limit.into());
+            self.announce();
         }
     }
 
@@ -235,7 +267,7 @@ impl Sender {
     pub fn poll(&mut self, now: Instant, counters: &mut Counters) -> Option<Packet<'_>> {
         let high_consecutive = self.window.high_consecutive();
         if std::mem::take(&mut self.null_ack) {
-            let Burst { size_packets, interval_ms } = self.pacer.burst();
+            let Burst { size_packets, interval_ms } = self.burst;
             return Some(Packet::NullAck(NullAck {
                 high_consecutive,
                 burst_size_packets: size_packets,

@@ -27,6 +27,11 @@ impl Window {
         self.high_consecutive
     }
 
+    /// Whether a message has not come yet.
+    pub fn is_new(&self, sequence: u16) -> bool {
+        !at_or_before(sequence, self.high_consecutive) && !self.beyond.contains(&sequence)
+    }
+
     /// Notes a message; false if it is old or a duplicate.
     pub fn accept(&mut self, sequence: u16) -> bool {
         if at_or_before(sequence, self.high_consecutive) || !self.beyond.insert(sequence) {

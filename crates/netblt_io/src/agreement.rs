@@ -50,21 +50,33 @@ pub enum Offer {
     },
 }
 
-impl Offer {
+/// An OPEN's client string.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Proposal {
+    /// What is wanted.
+    #[serde(flatten)]
+    pub offer: Offer,
+    /// Whichever end sends is to find the rate that fits the path.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adaptive: bool,
+}
+
+impl Proposal {
     /// What an OPEN says. The error is fit for the other end.
-    pub fn of(open: &Open<'_>) -> Result<Offer, String> {
+    pub fn of(open: &Open<'_>) -> Result<Proposal, String> {
         let string = open.client_string.as_bytes();
         if is_ours(string) {
             return from_bytes(string);
         }
-        let name = str::from_utf8(string).map_err(|_| "a file name that is not UTF-8")?;
-        Ok(Offer::Plain { name: name.to_owned(), bytes: open.transfer_size_bytes.into() })
+        let name = str::from_utf8(string).map_err(|_| "a file name that is not UTF-8")?.to_owned();
+        let offer = Offer::Plain { name, bytes: open.transfer_size_bytes.into() };
+        Ok(Proposal { offer, adaptive: false })
     }
     /// The client string of an OPEN.
     pub fn client_string(&self) -> String {
-        match self {
+        match &self.offer {
             Offer::Plain { name, .. } => name.clone(),
-            ours => to_string(ours),
+            _ => to_string(self),
         }
     }
 }
@@ -241,7 +253,14 @@ mod tests {
         let get = Offer::Get { name: "a\"b".into(), have: "0-9".into(), version: "v".into() };
         let text = to_string(&get);
         assert_eq!(text, r#"{"want":"get","name":"a\"b","have":"0-9","version":"v"}"#);
-        assert_eq!(from_bytes(text.as_bytes()), Ok(get));
+        assert_eq!(from_bytes(text.as_bytes()), Ok(get.clone()));
+        for adaptive in [false, true] {
+            let proposal = Proposal { offer: get.clone(), adaptive };
+            let text = to_string(&proposal);
+            assert_eq!(text.contains(r#","adaptive":true}"#), adaptive, "{text}");
+            assert_eq!(from_bytes(text.as_bytes()), Ok(proposal));
+            assert_eq!(from_bytes(text.as_bytes()), Ok(get.clone()), "understood by an older end");
+        }
         assert_eq!(to_string(&Answer::Memory), r#"{"agreed":"memory"}"#);
         assert!(from_bytes::<Offer>(br#"{"want":"money"}"#).is_err());
     }
@@ -262,7 +281,7 @@ mod tests {
                 max_outstanding_buffers: 1,
                 client_string: client_string.into(),
             };
-            Offer::of(&open)
+            Proposal::of(&open).map(|proposal| proposal.offer)
         };
         for name in ["", "hello.txt", "ok", "42", "\"x\"", "[1]"] {
             assert_eq!(said(name), Ok(Offer::Plain { name: name.to_owned(), bytes: 7 }));
@@ -271,7 +290,7 @@ mod tests {
         assert_eq!(said(r#"{"want":"memory","bytes":3}"#), Ok(Offer::Memory { bytes: 3 }));
         assert!(said("{").is_err() && Answer::of(b"{").is_err());
         let plain = Offer::Plain { name: "a".to_owned(), bytes: 0 };
-        assert_eq!(plain.client_string(), "a");
+        assert_eq!(Proposal { offer: plain, adaptive: true }.client_string(), "a");
         assert_eq!(Answer::Plain.client_string(), "");
     }
 }

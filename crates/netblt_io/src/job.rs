@@ -263,7 +263,7 @@ impl Receiving {
         }
         // What waits to be written counts as under way: a slow disk slows the sender.
         let most = connection.terms().map_or(0, |terms| terms.max_outstanding_buffers.into());
-        while connection.buffers_wanted() > 0
+        while connection.buffers_needed() > 0
             && self.supplied < self.announced()
             && self.unstored < most
         {

@@ -1,6 +1,6 @@
 //! A socket, an endpoint, and the clients of its connections: what turns packets into transfers.
 
-use crate::agreement::{Answer, Layout, Offer};
+use crate::agreement::{Answer, Layout, Offer, Proposal};
 use crate::clock::Clock;
 use crate::job::Job;
 use crate::socket::{MAX_SEND_BYTES, Socket};
@@ -9,7 +9,7 @@ use netblt::{
     Outcome, Request, Timing,
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 use units::{Duration, Instant};
@@ -102,6 +102,10 @@ pub struct Station {
     clock: Clock,
     endpoint: Endpoint<SocketAddr>,
     limits: Limits,
+    /// Connections that this station opens find their rate.
+    adaptive: bool,
+    /// Those that are to, and are not open yet.
+    to_adapt: BTreeSet<ConnectionId>,
     openers: BTreeMap<ConnectionId, Opener>,
     jobs: BTreeMap<ConnectionId, Job>,
     /// When each connection began, and whether this end sends.
@@ -125,6 +129,8 @@ impl Station {
             clock: Clock::start(),
             endpoint: Endpoint::new(endpoint, timing),
             limits,
+            adaptive: false,
+            to_adapt: BTreeSet::new(),
             openers: BTreeMap::new(),
             jobs: BTreeMap::new(),
             started: BTreeMap::new(),
@@ -136,6 +142,11 @@ impl Station {
         }
     }
 
+    /// Of connections opened from now on, the end that sends finds the rate that fits the path,
+    /// within the limits.
+    pub fn find_rates(&mut self) {
+        self.adaptive = true;
+    }
     /// Takes OPENs for this port.
     pub fn listen(&mut self, port: u16) {
         self.endpoint.listen(port);
@@ -155,13 +166,17 @@ impl Station {
             Offer::Memory { bytes } | Offer::Plain { bytes, .. } => *bytes,
             Offer::Get { .. } => 0,
         };
-        let client_string = &offer.client_string();
+        let proposal = Proposal { offer: offer.clone(), adaptive: self.adaptive };
+        let client_string = &proposal.client_string();
         // What does not fit its field is unknown to it; the client string says it too.
         let transfer_size_bytes = u32::try_from(transfer_size_bytes).unwrap_or(0);
         let opening = Opening { connection_id, mode, transfer_size_bytes, client_string };
         let now = self.clock.now();
         let ports = (self.socket.key(peer), local_port, port);
         let id = self.endpoint.open(now, ports, self.limits, opening)?;
+        if self.adaptive {
+            self.to_adapt.insert(id);
+        }
         self.openers.insert(id, opener);
         self.started.insert(id, (now, mode == Mode::Write));
         Some(id)
@@ -220,7 +235,7 @@ impl Station {
         while let Some(request) = self.endpoint.poll_request() {
             let now = self.clock.now();
             match decision(host, &request) {
-                Ok((answer, opener)) => {
+                Ok((answer, opener, adaptive)) => {
                     let answer = answer.client_string();
                     let taken: u64 = self.reserved.values().sum();
                     let free_bytes = MEMORY_BYTES.saturating_sub(taken);
@@ -238,6 +253,9 @@ impl Station {
                         self.reserved.insert(id, memory_bytes(size, most.into()));
                         self.openers.insert(id, opener);
                         self.started.insert(id, (now, request.open.mode == Mode::Read));
+                        if adaptive {
+                            self.to_adapt.insert(id);
+                        }
                     }
                 }
                 Err(reason) => self.endpoint.refuse(&request, &reason),
@@ -283,6 +301,10 @@ impl Station {
         match opener(connection) {
             Ok(job) => {
                 self.jobs.insert(id, job);
+                if self.to_adapt.remove(&id) {
+                    let now = self.clock.now();
+                    self.endpoint.with(id, |connection| connection.adapt_rate(now));
+                }
             }
             Err(reason) => {
                 self.endpoint.with(id, |connection| connection.abort(&reason));
@@ -300,6 +322,7 @@ impl Station {
         let (started, sends) = self.started.remove(&id).unwrap_or((Instant::ZERO, false));
         let elapsed = self.clock.now().since(started);
         self.openers.remove(&id);
+        self.to_adapt.remove(&id);
         self.reserved.remove(&id);
         let complete = outcome.is_complete();
         let layout = job.as_ref().map(Job::layout);
@@ -372,9 +395,10 @@ fn affordable(limits: Limits, asked_buffer_bytes: u32, free_bytes: u64) -> Optio
 fn decision(
     host: &mut dyn Host,
     request: &Request<SocketAddr>,
-) -> Result<(Answer, Opener), String> {
-    let offer = Offer::of(&request.open)?;
-    host.decide(request.peer, request.open.mode, offer)
+) -> Result<(Answer, Opener, bool), String> {
+    let Proposal { offer, adaptive } = Proposal::of(&request.open)?;
+    let (answer, opener) = host.decide(request.peer, request.open.mode, offer)?;
+    Ok((answer, opener, adaptive))
 }
 
 /// Packets of one size to one peer; a shorter one ends it.

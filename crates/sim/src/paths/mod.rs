@@ -10,6 +10,7 @@
 mod chance;
 mod link;
 mod meter;
+pub mod study;
 mod tcp;
 mod transfer;
 mod world;

@@ -107,7 +107,8 @@ fn two_renos_share_a_path_evenly() {
 }
 
 fn fixed(burst: Burst) -> Flow {
-    let model = TransferModel { burst, buffer_packets: 10, outstanding_buffers: 100 };
+    let model =
+        TransferModel { burst, adaptive: false, buffer_packets: 10, outstanding_buffers: 100 };
     Flow::Netblt(model, Duration::ZERO)
 }
 
@@ -148,4 +149,46 @@ fn the_same_seed_gives_the_same_run() {
     let go = |seed| run(&path, &flows, s(5), Duration::from_ms(10), seed);
     assert_eq!(go(7), go(7));
     assert_ne!(go(7).meters, go(8).meters);
+}
+
+/// Paths drawn by seed: the control finds the rate of each and keeps its queue short.
+#[test]
+fn the_control_fills_paths_of_any_kind_and_keeps_their_queues_short() {
+    let mut dice = Dice::new(998);
+    for seed in 0..24 {
+        let rate_bps = (2e6 * 100f64.powf(dice.unit())) as u64;
+        let round_trip_ms = (5.0 * 20f64.powf(dice.unit())) as u64;
+        let loss = if dice.unit() < 0.3 { Loss::None } else { Loss::Random(0.04 * dice.unit()) };
+        let road = study::Road::new(rate_bps, round_trip_ms, loss);
+        let got = study::alone(&road, study::Contender::Adaptive, seed);
+        assert!(got.utilisation > 0.85 && got.utilisation < 1.02, "{road:?}: {got:?}");
+        let bearable = road.burst() * 3 + Duration::from_ms(15);
+        assert!(got.standing_queue < bearable, "{road:?}: {got:?}");
+    }
+}
+
+#[test]
+fn the_control_follows_a_rate_that_falls_and_rises_within_ten_round_trips() {
+    let road = study::Road::new(50 * MBPS, 60, Loss::None);
+    let change = study::change(&road, study::Contender::Adaptive, 1);
+    let within = |span: Option<Duration>| span.is_some_and(|span| span < road.round_trip * 10);
+    assert!(within(change.down) && within(change.up), "{change:?}");
+}
+
+#[test]
+fn transfers_under_control_share_a_path_evenly() {
+    let road = study::Road::new(100 * MBPS, 20, Loss::None);
+    let sharing = study::share(&road, &[study::Contender::Adaptive; 4], s(24), 1);
+    assert!(sharing.jain() > 0.9 && sharing.utilisation > 0.95, "{sharing:?}");
+}
+
+/// An offer bounds the control, and a receiver that adapts nothing serves it.
+#[test]
+fn the_control_never_exceeds_what_was_agreed_on() {
+    let path = path(100 * MBPS, 20, 500_000);
+    let burst = Burst { size_packets: 3, interval_ms: 2 };
+    let model = TransferModel { burst, adaptive: true, buffer_packets: 8, outstanding_buffers: 99 };
+    let run = run(&path, &[Flow::Netblt(model, Duration::ZERO)], s(10), Duration::from_ms(10), 1);
+    let got = rate(&run, 4, 10);
+    assert!((1400.0..=1501.0).contains(&got), "{got}");
 }

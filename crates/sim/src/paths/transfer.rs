@@ -4,7 +4,7 @@
 //! path is told the length that it would have. No decision of the protocol rests on the content,
 //! and a path of 1 Gb/s over 2 s has 250 MB under way.
 
-use netblt::{Burst, Connection, Counters, Limits, Mode, Opening, Timing};
+use netblt::{Burst, Connection, Counters, Event, Limits, Mode, Opening, Timing};
 use units::Instant;
 use wire::netblt::{DATA_HEADER_LEN, Header, Packet, Repr, is_data};
 
@@ -28,6 +28,8 @@ const ANY: Limits = Limits {
 pub struct TransferModel {
     /// The rate that is agreed on.
     pub burst: Burst,
+    /// Whether the sender chooses a rate within that by what it learns of the path.
+    pub adaptive: bool,
     /// Packets in a buffer.
     pub buffer_packets: u16,
     /// Buffers under way at most.
@@ -87,7 +89,7 @@ impl Transfer {
             }
             _ => {}
         }
-        self.serve(end);
+        self.serve(now, end);
         let count = self.counters(1).data_packets_received;
         count - std::mem::replace(&mut self.known, count)
     }
@@ -101,20 +103,25 @@ impl Transfer {
             let Some(connection) = &mut self.ends[end] else { continue };
             if connection.poll_timeout().is_some_and(|at| at <= now) {
                 connection.handle_timeout(now);
-                self.serve(end);
+                self.serve(now, end);
             }
         }
     }
 
     /// The clients: one sends buffer after buffer, the other always has memory.
-    fn serve(&mut self, end: usize) {
+    fn serve(&mut self, now: Instant, end: usize) {
         let buffer = usize::from(self.model.buffer_packets) * usize::from(HELD_BYTES);
         let Some(connection) = &mut self.ends[end] else { return };
-        while connection.poll_event().is_some() {}
-        for _ in 0..connection.buffers_wanted() {
-            match end {
-                0 => drop(connection.send_buffer(vec![0; buffer], false)),
-                _ => connection.supply_buffer(Vec::new()),
+        while let Some(event) = connection.poll_event() {
+            if event == Event::Opened && self.model.adaptive {
+                connection.adapt_rate(now);
+            }
+        }
+        match end {
+            0 => (0..connection.buffers_wanted())
+                .for_each(|_| drop(connection.send_buffer(vec![0; buffer], false))),
+            _ => {
+                (0..connection.buffers_needed()).for_each(|_| connection.supply_buffer(Vec::new()))
             }
         }
     }

@@ -20,7 +20,8 @@ pub enum Command {
     #[command(after_help = "\
 Examples:
   netanvil netblt send disk.img lab2
-  netanvil netblt send disk.img lab2:20030 --rate 900M --buffers 200
+  netanvil netblt send disk.img lab2:20030 --at-most 900M
+  netanvil netblt send disk.img lab2 --rate 900M --buffers 200
   netanvil netblt send disk.img 192.0.2.7 --as images/monday.img --json
 
 Run it again after a break: it goes on at the missing bytes.
@@ -66,6 +67,16 @@ tenths within 15 %.
 "
     )]
     Reproduce1987(Reproduce),
+    /// Run the control of the rate over simulated paths of today, beside a fixed rate and TCP
+    #[command(after_help = "\
+Examples:
+  netanvil netblt paths
+  netanvil netblt paths --html paths.html
+  netanvil netblt paths --json | jq '.rows[] | select(.missed != null and .missed != [])'
+
+A few minutes. Exit code 1 if a target is missed; docs/netblt-control.md says which and why.
+")]
+    Paths(Paths),
 }
 
 #[derive(Args, Debug)]
@@ -133,10 +144,10 @@ pub struct Serve {
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub max_connections: usize,
     /// Largest buffer that is agreed to, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
+    #[arg(long, value_name = "BYTES", default_value_t = 128 << 10)]
     pub buffer_size: u32,
     /// Most buffers under way that are agreed to
-    #[arg(long, value_name = "N", default_value_t = 256)]
+    #[arg(long, value_name = "N", default_value_t = 2048)]
     pub buffers: u16,
     /// End after the first transfer
     #[arg(long)]
@@ -166,21 +177,26 @@ pub struct Test {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Transfer")]
 pub struct Transfer {
-    /// Rate of data; choose no more than the path carries (100M: a hundred million bits a second)
-    #[arg(long, value_name = "BITS/S", default_value = "100M", conflicts_with = "burst")]
-    pub rate: String,
+    /// A fixed rate of data, no more than the path carries (100M: a hundred million bits a second);
+    /// without one the sender finds the rate that fits the path
+    #[arg(long, value_name = "BITS/S", conflicts_with = "burst")]
+    pub rate: Option<String>,
+    /// The sender finds a rate that fits the path, but none faster than this
+    #[arg(long, value_name = "BITS/S", conflicts_with_all = ["burst", "rate"])]
+    pub at_most: Option<String>,
     /// The same as RFC 998 has it: packets in a burst / milliseconds from burst to burst
     #[arg(long, value_name = "SIZE/MS")]
     pub burst: Option<String>,
     /// Bytes of data in a packet; more than the path carries whole is fragmented
     #[arg(long, value_name = "BYTES", default_value_t = 1400)]
     pub packet_size: u16,
-    /// Bytes of a buffer
-    #[arg(long, value_name = "BYTES", default_value_t = 64 * 1400)]
-    pub buffer_size: u32,
+    /// Bytes of a buffer [default: 89600 at a fixed rate, 11200 otherwise: each answers for itself]
+    #[arg(long, value_name = "BYTES")]
+    pub buffer_size: Option<u32>,
     /// Buffers under way at once: at least rate times round trip over buffer size, and some more
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    pub buffers: u16,
+    /// [default: 64 at a fixed rate, 2048 otherwise]
+    #[arg(long, value_name = "N")]
+    pub buffers: Option<u16>,
     /// Seconds of silence after which the other end counts as dead
     #[arg(long, value_name = "S", default_value_t = 30)]
     pub death_timer: u16,
@@ -211,6 +227,19 @@ pub struct Reproduce {
     /// Seed of everything that is left to chance
     #[arg(long, default_value_t = 1987)]
     pub seed: u64,
+    /// Print JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Paths {
+    /// Seed of everything that is left to chance
+    #[arg(long, default_value_t = 1987)]
+    pub seed: u64,
+    /// Write the tables and some plots to a file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Print JSON on standard output
     #[arg(long)]
     pub json: bool,

@@ -3,6 +3,7 @@
 mod args;
 mod outcome;
 mod parameters;
+mod paths;
 mod reproduce;
 mod serve;
 mod transfer;
@@ -18,5 +19,6 @@ pub fn run(netblt: &Netblt) -> Outcome {
         args::Command::Test(arguments) => transfer::test(arguments),
         args::Command::Serve(arguments) => serve::run(arguments),
         args::Command::Reproduce1987(arguments) => reproduce::run(arguments),
+        args::Command::Paths(arguments) => paths::run(arguments),
     }
 }

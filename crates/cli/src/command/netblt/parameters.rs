@@ -11,9 +11,20 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 /// receiver of RFC 998's time wanted few, system calls want many.
 const BURST_PACKETS: f64 = 16.0;
 
+/// What the control of the rate may choose when nothing bounds it.
+const FASTEST: Burst = Burst { size_packets: u16::MAX, interval_ms: 1 };
+
+/// Whether the sender is to find the rate.
+pub fn is_adaptive(transfer: &Transfer) -> bool {
+    transfer.rate.is_none() && transfer.burst.is_none()
+}
+
 /// What an active end proposes.
 pub fn limits(transfer: &Transfer) -> Outcome<Limits> {
-    let Transfer { packet_size, buffer_size, buffers, death_timer, .. } = *transfer;
+    let Transfer { packet_size, death_timer, .. } = *transfer;
+    let (buffer_packets, buffers) = if is_adaptive(transfer) { (8, 2048) } else { (64, 64) };
+    let buffer_size = transfer.buffer_size.unwrap_or(buffer_packets * u32::from(packet_size));
+    let buffers = transfer.buffers.unwrap_or(buffers);
     if packet_size == 0 || buffer_size == 0 || buffers == 0 {
         return Err(Failure::new("packet size, buffer size and buffers must be at least 1"));
     }
@@ -28,9 +39,10 @@ pub fn limits(transfer: &Transfer) -> Outcome<Limits> {
     Ok(Limits {
         buffer_size_bytes: buffer_size,
         data_packet_size_bytes: packet_size,
-        burst: match &transfer.burst {
-            Some(text) => parse_burst(text)?,
-            None => burst_of_rate(parse_rate(&transfer.rate)?, packet_size),
+        burst: match (&transfer.burst, transfer.rate.as_ref().or(transfer.at_most.as_ref())) {
+            (Some(text), _) => parse_burst(text)?,
+            (None, Some(rate)) => burst_of_rate(parse_rate(rate)?, packet_size),
+            (None, None) => FASTEST,
         },
         max_outstanding_buffers: buffers,
         checksum_data: !transfer.no_data_checksum,

@@ -2,7 +2,7 @@
 
 use super::args::{Output, Recv, Send, Test, Transfer};
 use super::outcome::Report;
-use super::parameters::{limits, random, resolve, socket_towards};
+use super::parameters::{is_adaptive, limits, random, resolve, socket_towards};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -66,6 +66,9 @@ fn run(host: &str, transfer: &Transfer, shown: &Output, wish: Wish) -> Outcome {
     let limits = limits(transfer)?;
     let socket = socket_towards(peer, transfer.raw_ip)?;
     let mut station = Station::new(socket, EndpointLimits::default(), limits, Timing::default());
+    if is_adaptive(transfer) {
+        station.find_rates();
+    }
     if !shown.quiet {
         output::say(TRUSTED_PATH);
     }

@@ -1,0 +1,94 @@
+//! What comes back of what was sent: for every buffer that arrived without a loss, when its last
+//! packet left and when its OK came. From these alone follow the round trip, the queue on the way,
+//! and the rate at which the path serves this transfer.
+
+use std::collections::VecDeque;
+
+/// A buffer that arrived at the first attempt. Times are seconds since the control began.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sample {
+    /// When its last packet left.
+    pub left_s: f64,
+    /// Data packets that had left before its first one, of all buffers.
+    pub before: u64,
+    /// Data packets that had left by then, of all buffers.
+    pub packets: u64,
+    /// When its OK came.
+    pub back_s: f64,
+}
+
+impl Sample {
+    pub fn round_trip_s(&self) -> f64 {
+        self.back_s - self.left_s
+    }
+}
+
+/// The samples of the latest while.
+#[derive(Clone, Debug, Default)]
+pub struct Feedback {
+    samples: VecDeque<Sample>,
+}
+
+/// Samples that a rate is computed from at least, as far as there are any.
+const LEAST: usize = 3;
+/// Samples that are kept at most.
+const MOST: usize = 4096;
+
+impl Feedback {
+    /// Samples come in the order of `left_s`; one out of order tells nothing new and is dropped.
+    pub fn push(&mut self, sample: Sample, keep_s: f64) -> bool {
+        let newer = |last: &Sample| sample.left_s >= last.left_s && sample.packets > last.packets;
+        if !self.samples.back().is_none_or(newer) {
+            return false;
+        }
+        self.samples.push_back(sample);
+        let old = |first: &Sample| first.back_s < sample.back_s - keep_s;
+        while self.samples.len() > MOST
+            || self.samples.len() > 4 && self.samples.front().is_some_and(old)
+        {
+            self.samples.pop_front();
+        }
+        true
+    }
+    pub fn newest(&self) -> Option<Sample> {
+        self.samples.back().copied()
+    }
+
+    /// Newest first, as far back as `span_s` before the newest came, but `least` at the least.
+    fn recent(&self, span_s: f64, least: usize) -> impl Iterator<Item = &Sample> {
+        let until = self.samples.back().map_or(0.0, |last| last.back_s) - span_s;
+        let within = move |(k, sample): &(usize, &Sample)| *k < least || sample.back_s >= until;
+        self.samples.iter().rev().enumerate().take_while(within).map(|(_, sample)| sample)
+    }
+
+    /// Shortest round trip of the last `span_s`: what stands in the queue, without what passes.
+    pub fn shortest_s(&self, span_s: f64) -> Option<f64> {
+        self.recent(span_s, 3).map(Sample::round_trip_s).min_by(f64::total_cmp)
+    }
+
+    /// Packets a second that came through during the last `span_s`, between samples whose round trip
+    /// is at least `round_trip_s`: with a queue before it, a bottleneck sends without pause, and the
+    /// distance of what arrives is its rate.
+    ///
+    /// Best between buffers that left one after the other, since nothing was dropped between them.
+    /// Where those are rare, packets lost between two buffers are counted as served: a path that
+    /// loses packets by itself does so behind its bottleneck.
+    pub fn service_pps(&self, span_s: f64, round_trip_s: f64) -> Option<f64> {
+        let (mut near, mut far) = ((0, 0.0, 0), (0, 0.0));
+        let mut newer: Option<&Sample> = None;
+        let busy = |sample: &&Sample| sample.round_trip_s() >= round_trip_s;
+        for sample in self.recent(span_s, LEAST).take_while(busy) {
+            if let Some(newer) = newer {
+                let (packets, took_s) =
+                    (newer.packets - sample.packets, newer.back_s - sample.back_s);
+                far = (far.0 + packets, far.1 + took_s);
+                if newer.before == sample.packets && took_s >= 0.0 {
+                    near = (near.0 + packets, near.1 + took_s, near.2 + 1);
+                }
+            }
+            newer = Some(sample);
+        }
+        let (packets, took_s) = if near.2 >= LEAST - 1 { (near.0, near.1) } else { far };
+        (took_s > 0.0 && packets > 0).then(|| packets as f64 / took_s)
+    }
+}

@@ -1,0 +1,430 @@
+//! A rate that fits the path, found from end to end: RFC 1030 section 8 left it open ("NETBLT
+//! processes will use end-to-end information in order to make transmission rate decisions").
+//!
+//! It works at the sender, which may always restrict the rate further than the receiver offers
+//! (RFC 998 section 4), and it needs nothing of the receiver but the OKs and RESENDs that every
+//! receiver sends. Whoever has another receiver, or a fixed rate at the other end, loses nothing.
+//!
+//! * **Start**: a short train of packets back to back. How far apart its buffers arrive tells what
+//!   the bottleneck can do; the rate goes there in large steps, a round trip each.
+//! * **Steering**: once a queue stands, what arrives arrives at the rate at which the path serves
+//!   this transfer. The rate is set to it, a little more or less, so that what is under way is what
+//!   the path holds plus a short queue. Packets under way are counted in, so that a long round trip
+//!   does not make it swing.
+//! * **Sharing**: the queue aimed at is the shorter the faster the transfer is. Transfers that see
+//!   the same queue therefore come to the same rate.
+//! * **Growth**: when no queue stands for a whole round trip, the rate grows, faster each time.
+//! * **Emptying**: now and then the queue is let run empty, to see the path without it. Transfers
+//!   that share a queue see it empty at the same time and so come to do it together.
+//! * **Loss** as such means nothing; a loss that is well above what it was before means that a
+//!   queue overflowed, and lowers the queue aimed at.
+
+mod base;
+mod feedback;
+mod loss;
+
+use crate::Burst;
+use crate::pacer::Pace;
+use base::Base;
+use feedback::{Feedback, Sample};
+use loss::Losses;
+use std::ops::Range;
+use units::{Duration, Instant};
+
+/// Packets of the first train: little for any path,
+const TRAIN_PACKETS: u32 = 32;
+/// but so many buffers at least.
+const TRAIN_BUFFERS: u32 = 3;
+/// If nothing comes back, the train is sent again, then after twice the time, and so on.
+const TRAIN_AGAIN: Duration = Duration::from_secs(1);
+/// Of the rate at which the first train arrived, the first aim.
+const OF_TRAIN: f64 = 0.98;
+/// The rate at the start grows at most so much in a round trip.
+const START_GROWTH: f64 = 8.0;
+/// Without a queue for a round trip the rate grows by so much, then twice that, and so on; by less
+/// where that fills a longer queue before it can be seen.
+const GROWTH: f64 = 0.25;
+const GROWTH_S: f64 = 0.025;
+const GROWTH_RISES: f64 = 2.0;
+const MOST_GROWTH: f64 = 1.0;
+/// The rate for which a queue of `LEAST_QUEUE_S` is aimed at; for half of it `QUEUE_STEP_S` more.
+const FASTEST_PPS: f64 = 1e6;
+const LEAST_QUEUE_S: f64 = 0.001;
+const QUEUE_STEP_S: f64 = 0.00065;
+const MOST_QUEUE_S: f64 = 0.010;
+/// Shortest time in which a wrong queue is put right, and in which rates are measured.
+const LEAST_CORRECTION_S: f64 = 0.020;
+/// Range of the rate, as shares of the measured service, while steering.
+const STEERED: std::ops::RangeInclusive<f64> = 0.2..=1.05;
+/// Rounds without growth after that.
+const EMPTIED_ROUNDS: u32 = 2;
+/// What is under way is known to so many packets.
+const GRAIN_PACKETS: f64 = 2.0;
+/// A transfer with less of the path than this share corrects its rate faster: the queue is the work
+/// of others,
+const SMALL_SHARE: f64 = 0.25;
+/// at most by so much.
+const SMALL_STEERED: f64 = 1.5;
+/// Changes of the measured service below this share are mostly chance, and count so much.
+const CHANCE: f64 = 0.2;
+const CHANCE_WEIGHT: f64 = 0.2;
+const SMALL_CHANCE_WEIGHT: f64 = 0.5;
+/// Buffers that should have arrived whole before their absence means something.
+const SILENT_BUFFERS: f64 = 8.0;
+const SILENT_S: f64 = 0.2;
+/// Rate while a queue is let run empty, as a share.
+const EMPTYING: f64 = 0.05;
+/// With such a share of losses the rate is too high, whatever the queue looks like.
+const FLOODED: f64 = 0.2;
+/// A queue is too long from so many times the one aimed at, and a little, for so many rounds.
+const LONG: f64 = 1.5;
+const LONG_S: f64 = 0.001;
+const LONG_ROUNDS: u32 = 3;
+/// The bottleneck is left without work for so long, and for so many packets, to be sure.
+const EMPTY_S: f64 = 0.0005;
+const EMPTY_PACKETS: f64 = 2.0;
+/// Shorter round trips than that give no right to more packets.
+const LEAST_ROUND_S: f64 = 0.025;
+/// The slowest rate and the fastest.
+const MOST_PPS: f64 = 6.5e7;
+const SLOWEST_PPS: f64 = 0.1;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// The first train is under way and nothing has come back.
+    Waiting,
+    /// Growing towards what the train showed.
+    Starting,
+    Steady,
+}
+
+/// From a packet's departure to its buffer's OK.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    /// Over when packet number `until` is OK.
+    until: u64,
+    began_s: f64,
+    first: u64,
+    /// A queue stood.
+    queued: bool,
+    most_queue_s: f64,
+    least_queue_s: f64,
+    /// The client had nothing to send.
+    idle: bool,
+}
+
+/// The rate of one sender. Pure: time is an argument.
+#[derive(Clone, Debug)]
+pub struct Control {
+    origin: Instant,
+    phase: Phase,
+    pace_pps: f64,
+    /// What the path serves, when it was last measured.
+    service_pps: Option<f64>,
+    ceiling_pps: Option<f64>,
+    /// The next growth; none while a queue was seen last.
+    growth: Option<f64>,
+    buffer_packets: u32,
+    /// Data packets that left.
+    sent: u64,
+    feedback: Feedback,
+    base: Base,
+    losses: Losses,
+    round: Round,
+    /// Rounds in which the queue was too long all the time.
+    long_rounds: u32,
+    emptying_until: Option<Instant>,
+    /// Rounds to come in which the queue may still be empty from that.
+    emptied_rounds: u32,
+    heard_s: f64,
+}
+
+impl Control {
+    /// Nothing is known of the path; buffers have so many packets.
+    pub fn new(now: Instant, buffer_packets: u32) -> Control {
+        let train = TRAIN_PACKETS.max(TRAIN_BUFFERS * buffer_packets);
+        Control {
+            origin: now,
+            phase: Phase::Waiting,
+            pace_pps: f64::from(train) / TRAIN_AGAIN.as_secs_f64(),
+            service_pps: None,
+            ceiling_pps: None,
+            growth: None,
+            buffer_packets,
+            sent: 0,
+            feedback: Feedback::default(),
+            base: Base::default(),
+            losses: Losses::default(),
+            round: Round {
+                until: train.into(),
+                began_s: 0.0,
+                first: 0,
+                queued: false,
+                most_queue_s: 0.0,
+                least_queue_s: f64::INFINITY,
+                idle: false,
+            },
+            long_rounds: 0,
+            emptying_until: None,
+            emptied_rounds: 0,
+            heard_s: 0.0,
+        }
+    }
+
+    fn seconds(&self, at: Instant) -> f64 {
+        at.since(self.origin).as_secs_f64()
+    }
+
+    /// Bursts of the rate chosen, none faster than `limit`: as many packets as leave in a
+    /// millisecond, or one.
+    pub fn pace(&self, limit: Burst) -> Pace {
+        if self.phase == Phase::Waiting {
+            let size_packets = self.train().min(limit.size_packets.into()) as u16;
+            let trains = self.sent / u64::from(self.train());
+            let interval = TRAIN_AGAIN * (1 << trains.saturating_sub(1).min(5));
+            return Pace { size_packets, interval: interval.max(limit.interval()) };
+        }
+        let emptying = self.emptying_until.map_or(1.0, |_| EMPTYING);
+        let least_s = limit.interval().as_secs_f64().max(0.001);
+        let pps = (self.pace_pps * emptying).min(f64::from(limit.size_packets) / least_s);
+        let size = (pps * least_s).floor().clamp(1.0, f64::from(limit.size_packets));
+        Pace { size_packets: size as u16, interval: Duration::from_secs_f64(size / pps) }
+    }
+
+    /// How long no buffer may arrive whole before the rate is too high: so long as it takes, by what
+    /// the path loses itself, until some must have.
+    fn silent_s(&self) -> f64 {
+        let whole = (1.0 - self.losses.own()).powi(self.buffer_packets as i32);
+        let buffer_s = f64::from(self.buffer_packets) / self.pace_pps;
+        3.0 * self.base_s() + SILENT_S + SILENT_BUFFERS * buffer_s / whole.max(1e-3)
+    }
+    fn train(&self) -> u32 {
+        TRAIN_PACKETS.max(TRAIN_BUFFERS * self.buffer_packets)
+    }
+    /// Data packets that left so far.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+    /// Shortest round trip seen, if any.
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.base.shortest_s().map(Duration::from_secs_f64)
+    }
+
+    /// A data packet leaves.
+    pub fn departed(&mut self) {
+        self.sent += 1;
+    }
+    /// The sender would send but has nothing, or no permission.
+    pub fn idle(&mut self) {
+        self.round.idle = true;
+    }
+    /// The receiver asks for packets again.
+    pub fn lost(&mut self, packets: u64) {
+        self.losses.lost(packets);
+    }
+
+    /// When [`tick`](Control::tick) has something to do, at the latest.
+    pub fn timeout(&self) -> Option<Instant> {
+        self.emptying_until
+    }
+
+    /// Time has come to `now`: a queue has had time to run empty; a path that has fallen silent is
+    /// not flooded.
+    pub fn tick(&mut self, now: Instant) {
+        let now_s = self.seconds(now);
+        self.emptying_until = self.emptying_until.filter(|at| *at > now);
+        if self.phase != Phase::Waiting && now_s - self.heard_s > self.silent_s() {
+            self.heard_s = now_s;
+            self.growth = None;
+            self.cut_pace(self.pace_pps / 2.0);
+            self.service_pps = Some(self.pace_pps);
+        }
+    }
+
+    /// A buffer arrived at the first attempt; its packets were those from `packets.start` on of all
+    /// that left, and the last of them left at `left`.
+    pub fn arrived(&mut self, now: Instant, left: Instant, packets: Range<u64>) {
+        let (left_s, back_s) = (self.seconds(left), self.seconds(now));
+        let sample = Sample { left_s, before: packets.start, packets: packets.end, back_s };
+        self.heard_s = sample.back_s;
+        self.base.observe(sample.back_s, sample.round_trip_s(), self.aim_s());
+        let keep_s = 2.0 * sample.round_trip_s() + 4.0 * LEAST_CORRECTION_S;
+        if !self.feedback.push(sample, keep_s) {
+            return;
+        }
+        let queue_s = self.queue_s();
+        self.round.most_queue_s = self.round.most_queue_s.max(queue_s);
+        self.round.least_queue_s = self.round.least_queue_s.min(queue_s);
+        match self.phase {
+            Phase::Waiting | Phase::Starting => self.start(sample, queue_s),
+            Phase::Steady => self.steer(sample, queue_s),
+        }
+        let lasted_s = sample.back_s - self.round.began_s;
+        if sample.packets >= self.round.until && lasted_s >= LEAST_CORRECTION_S / 2.0 {
+            self.end_round(sample.back_s);
+        }
+    }
+
+    /// The queue aimed at: the same for the same rate, whatever the path.
+    fn aim_s(&self) -> f64 {
+        let halvings = (FASTEST_PPS / self.pace_pps.max(SLOWEST_PPS)).log2().max(0.0);
+        let aim = (LEAST_QUEUE_S + QUEUE_STEP_S * halvings).min(MOST_QUEUE_S);
+        aim.min(self.losses.most_queue_s())
+    }
+    fn base_s(&self) -> f64 {
+        self.base.shortest_s().unwrap_or(0.0)
+    }
+    /// What stands in the queue.
+    fn queue_s(&self) -> f64 {
+        let span_s = (self.base_s() / 4.0).max(LEAST_CORRECTION_S / 4.0);
+        self.feedback.shortest_s(span_s).map_or(0.0, |shortest| shortest - self.base_s())
+    }
+    /// From buffer to buffer.
+    fn buffer_s(&self) -> f64 {
+        f64::from(self.buffer_packets) / self.service_pps.unwrap_or(self.pace_pps)
+    }
+    fn first_growth(&self) -> f64 {
+        GROWTH.min(GROWTH_S / self.base_s().max(1e-3))
+    }
+
+    fn start(&mut self, sample: Sample, queue_s: f64) {
+        let round_trip_s = sample.round_trip_s().max(1e-6);
+        let train = u64::from(self.train());
+        if self.phase == Phase::Waiting {
+            self.phase = Phase::Starting;
+            self.set_pace(f64::from(self.buffer_packets) / round_trip_s);
+        }
+        if sample.packets <= train
+            && let Some(pps) = self.feedback.service_pps(f64::INFINITY, 0.0)
+        {
+            let ceiling = OF_TRAIN * pps;
+            self.ceiling_pps = Some(ceiling);
+            self.service_pps = Some(pps);
+            self.base.hide((self.buffer_packets - 1).into(), pps);
+            self.set_pace(ceiling.min(START_GROWTH * train as f64 / round_trip_s));
+        }
+        let there = self.ceiling_pps.is_some_and(|ceiling| self.pace_pps >= ceiling);
+        if there || sample.packets > train && queue_s >= self.aim_s() / 2.0 {
+            self.phase = Phase::Steady;
+            self.empty(sample);
+            self.steer(sample, queue_s);
+        }
+    }
+
+    /// Sets the rate by what arrives and what is under way.
+    fn steer(&mut self, sample: Sample, queue_s: f64) {
+        let aim_s = self.aim_s();
+        if queue_s >= aim_s / 2.0 {
+            self.round.queued = true;
+            self.growth = None;
+            let span_s = (self.base_s() / 3.0).max(LEAST_CORRECTION_S);
+            let busy_s = self.base_s() + aim_s / 4.0;
+            if let Some(pps) = self.feedback.service_pps(span_s, busy_s) {
+                self.note_service(pps);
+            }
+        }
+        let Some(service_pps) = self.service_pps.filter(|_| self.growth.is_none()) else { return };
+        let wrong_s = aim_s - self.queue_ahead_s(sample, service_pps);
+        let small = self.is_small();
+        let least_s = (self.base_s() / 2.0).max(LEAST_CORRECTION_S / 2.0);
+        let (time_s, most) = match small {
+            true => (least_s, SMALL_STEERED),
+            false => (least_s.max(2.0 * self.buffer_s()), *STEERED.end()),
+        };
+        let factor = 1.0 + wrong_s / time_s;
+        self.set_pace(service_pps * factor.clamp(*STEERED.start(), most));
+    }
+
+    /// Whether others use most of the path.
+    fn is_small(&self) -> bool {
+        let service_pps = self.service_pps.unwrap_or(0.0);
+        self.ceiling_pps.is_none_or(|most| service_pps < SMALL_SHARE * most)
+    }
+
+    /// A small change is as likely chance, and a rate that follows chance wanders off.
+    fn note_service(&mut self, pps: f64) {
+        let change = self.service_pps.map_or(f64::INFINITY, |old| pps / old - 1.0);
+        let weight = match self.is_small() {
+            _ if change.abs() >= CHANCE => 1.0,
+            true => SMALL_CHANCE_WEIGHT,
+            false => CHANCE_WEIGHT,
+        };
+        self.service_pps = Some(self.service_pps.map_or(pps, |old| old + weight * (pps - old)));
+    }
+
+    /// The queue that the next packet will meet: what the newest sample met, and what was sent since
+    /// beyond what was served. A packet or two are no more than the grain of it.
+    fn queue_ahead_s(&self, sample: Sample, service_pps: f64) -> f64 {
+        let round_trip_s = sample.round_trip_s();
+        let since = (self.sent - sample.packets) as f64 - round_trip_s * service_pps;
+        let beyond = since - since.clamp(-GRAIN_PACKETS, GRAIN_PACKETS);
+        round_trip_s - self.base_s() + beyond / service_pps
+    }
+
+    /// A packet leaves in every round trip at least, unless losses forbid it.
+    fn set_pace(&mut self, pps: f64) {
+        self.cut_pace(pps.max(1.0 / self.base_s().max(LEAST_ROUND_S)));
+    }
+    fn cut_pace(&mut self, pps: f64) {
+        self.pace_pps = pps.clamp(SLOWEST_PPS, MOST_PPS);
+    }
+
+    fn end_round(&mut self, now_s: f64) {
+        let Round { began_s, first, queued, idle, most_queue_s, least_queue_s, .. } = self.round;
+        let long = least_queue_s > LONG * self.aim_s() + LONG_S;
+        self.long_rounds = if long { self.long_rounds + 1 } else { 0 };
+        let sent = (self.sent - first) as f64;
+        let overflow = self.losses.end_round(self.sent - first, most_queue_s);
+        let next = Round {
+            until: self.sent + 1,
+            began_s: now_s,
+            first: self.sent,
+            queued: false,
+            most_queue_s: 0.0,
+            least_queue_s: f64::INFINITY,
+            idle: false,
+        };
+        self.round = next;
+        if let Some(excess) = overflow.filter(|excess| !queued || *excess > FLOODED) {
+            // The queue is too short to be seen, or was full from the first.
+            self.growth = None;
+            let from = self.service_pps.unwrap_or(self.pace_pps).min(self.pace_pps);
+            self.cut_pace(from * (1.0 - excess));
+            self.service_pps = Some(self.pace_pps);
+            return;
+        }
+        let used = sent >= 0.7 * self.pace_pps * (now_s - began_s);
+        match self.phase {
+            Phase::Starting => {
+                let ceiling = self.ceiling_pps.unwrap_or(f64::INFINITY);
+                self.set_pace((self.pace_pps * START_GROWTH).min(ceiling));
+            }
+            // Where it was let run empty, there is no queue.
+            Phase::Steady if self.emptied_rounds > 0 => self.emptied_rounds -= 1,
+            Phase::Steady if !queued && used && !idle => {
+                let growth = self.growth.unwrap_or(self.first_growth());
+                let from = self.service_pps.filter(|_| self.growth.is_none()).unwrap_or(0.0);
+                self.set_pace(self.pace_pps.max(from) * (1.0 + growth));
+                self.growth = Some((growth * GROWTH_RISES).min(MOST_GROWTH));
+            }
+            _ => {}
+        }
+        if self.phase == Phase::Steady
+            && let Some(sample) = self.feedback.newest()
+            && self.base.wants_emptying(now_s, self.long_rounds >= LONG_ROUNDS)
+        {
+            self.empty(sample);
+        }
+    }
+
+    /// Lets the queue run empty: nearly nothing is sent for as long as what is under way takes
+    /// beyond the path itself.
+    fn empty(&mut self, sample: Sample) {
+        let Some(service_pps) = self.service_pps else { return };
+        let queue_s = self.queue_ahead_s(sample, service_pps) + self.base.hidden_s();
+        let length_s = queue_s.max(0.0) * 1.1 + EMPTY_S + EMPTY_PACKETS / service_pps;
+        self.emptying_until = Some(self.origin + Duration::from_secs_f64(sample.back_s + length_s));
+        self.emptied_rounds = EMPTIED_ROUNDS;
+        self.base.emptied(sample.back_s);
+    }
+}

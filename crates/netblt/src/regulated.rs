@@ -1,0 +1,194 @@
+//! A sender whose rate is the one agreed on, or one that a [`Control`] chooses below it: it watches
+//! what the sender sends and hears.
+
+use crate::control::Control;
+use crate::counters::Counters;
+use crate::event::Event;
+use crate::sender::Sender;
+use crate::sequence::ahead;
+use crate::terms::Burst;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use units::{Duration, Instant};
+use wire::netblt::{Data, Kind, Messages, Packet};
+
+/// The receiver is told the rate so often at least, since its data timers rest on it.
+const ANNOUNCED_EVERY: Duration = Duration::from_ms(100);
+
+/// A sender under control.
+#[derive(Clone, Debug)]
+pub struct Regulated {
+    sender: Sender,
+    adaptive: Option<Box<Adaptive>>,
+}
+
+/// What a control is told of.
+#[derive(Clone, Debug)]
+struct Adaptive {
+    control: Control,
+    /// Buffers that are whole on their way, by number.
+    flights: BTreeMap<u32, Flight>,
+    /// The buffer that was begun last, and the packets that had left before.
+    newest_begun: Option<(u32, u64)>,
+    newest_told: Option<u16>,
+    announced: Instant,
+}
+
+/// A buffer, all of which left.
+#[derive(Clone, Debug)]
+struct Flight {
+    left: Instant,
+    /// Its packets among all that left.
+    packets: Range<u64>,
+    again: bool,
+}
+
+impl Regulated {
+    pub fn new(sender: Sender) -> Self {
+        Regulated { sender, adaptive: None }
+    }
+    /// From now on the rate is chosen.
+    pub fn adapt(&mut self, now: Instant) {
+        let control = Control::new(now, self.sender.buffer_packets());
+        self.adaptive = Some(Box::new(Adaptive {
+            control,
+            flights: BTreeMap::new(),
+            newest_begun: None,
+            newest_told: None,
+            announced: now,
+        }));
+        self.follow(now, true);
+    }
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+    pub fn supply(&mut self, data: Vec<u8>, last: bool) -> Result<(), Vec<u8>> {
+        self.sender.supply(data, last)
+    }
+
+    pub fn handle_control(
+        &mut self,
+        now: Instant,
+        messages: &Messages<'_>,
+        counters: &mut Counters,
+        events: &mut VecDeque<Event>,
+    ) -> Result<(), &'static str> {
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.hear(now, messages, &self.sender);
+            counters.round_trip = adaptive.control.round_trip().unwrap_or(Duration::ZERO);
+        }
+        self.sender.handle_control(now, messages, counters, events)?;
+        self.follow(now, false);
+        Ok(())
+    }
+
+    /// Sets the sender's pace to what the control wants.
+    fn follow(&mut self, now: Instant, announce: bool) {
+        let Some(adaptive) = &mut self.adaptive else { return };
+        let pace = adaptive.control.pace(self.sender.limit());
+        self.sender.set_pace(pace);
+        let (told, burst) = (self.sender.burst(), pace.burst());
+        let changed = !alike(told, burst);
+        if announce || changed || now.since(adaptive.announced) >= ANNOUNCED_EVERY {
+            adaptive.announced = now;
+            self.sender.announce();
+        }
+    }
+
+    pub fn due(&self) -> Option<Instant> {
+        let tick = self.adaptive.as_ref().filter(|_| self.sender.has_packets());
+        let tick = tick.and_then(|adaptive| adaptive.control.timeout());
+        [self.sender.due(), tick].into_iter().flatten().min()
+    }
+
+    pub fn poll(&mut self, now: Instant, counters: &mut Counters) -> Option<Packet<'_>> {
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.control.tick(now);
+            let pace = adaptive.control.pace(self.sender.limit());
+            self.sender.set_pace(pace);
+            if !self.sender.has_packets() {
+                adaptive.control.idle();
+            }
+        }
+        let again = counters.data_packets_resent;
+        let packet = self.sender.poll(now, counters)?;
+        if let Some(adaptive) = &mut self.adaptive {
+            match &packet {
+                Packet::Data(data) => adaptive.send(now, data, false),
+                Packet::LastData(data) => {
+                    adaptive.send(now, data, again == counters.data_packets_resent);
+                }
+                _ => {}
+            }
+        }
+        Some(packet)
+    }
+}
+
+/// In the order of buffer numbers, which may wrap.
+fn ahead_of(a: u32, b: u32) -> bool {
+    a != b && a.wrapping_sub(b) < 1 << 31
+}
+
+/// Within a fifth of each other.
+fn alike(a: Burst, b: Burst) -> bool {
+    let rate = |burst: Burst| f64::from(burst.size_packets) / f64::from(burst.interval_ms.max(1));
+    (rate(a) / rate(b) - 1.0).abs() < 0.2
+}
+
+impl Adaptive {
+    /// A data packet leaves; `completes` if with it all of its buffer has left.
+    fn send(&mut self, now: Instant, data: &Data<'_>, completes: bool) {
+        let before = self.control.sent();
+        self.control.departed();
+        if self.newest_begun.is_none_or(|(newest, _)| ahead_of(data.buffer, newest)) {
+            self.newest_begun = Some((data.buffer, before));
+        }
+        if let (true, Some((_, begun))) = (completes, self.newest_begun) {
+            let flight = Flight { left: now, packets: begun..before + 1, again: false };
+            self.flights.insert(data.buffer, flight);
+        }
+    }
+
+    /// Control messages come; those that came before say nothing.
+    fn hear(&mut self, now: Instant, messages: &Messages<'_>, sender: &Sender) {
+        let mut newest = None;
+        for message in messages.iter().filter(|message| sender.is_new(message.sequence)) {
+            match &message.kind {
+                Kind::Go => {}
+                Kind::Resend(missing) => {
+                    // What has had no time to come and be asked for is not lost: the receiver is
+                    // impatient. Nor is what never left.
+                    let round_trip = self.control.round_trip().unwrap_or(Duration::ZERO);
+                    let flight = self.flights.get_mut(&message.buffer);
+                    if let Some(flight) = flight.filter(|flight| flight.left + round_trip <= now) {
+                        flight.again = true;
+                        self.control.lost(missing.count() as u64);
+                    }
+                    if self.is_timely(message.sequence) {
+                        newest = None;
+                    }
+                }
+                Kind::Ok { .. } => {
+                    let flight = self.flights.remove(&message.buffer);
+                    if self.is_timely(message.sequence) {
+                        newest = flight;
+                    }
+                }
+            }
+        }
+        if let Some(flight) = newest.filter(|flight| !flight.again) {
+            self.control.arrived(now, flight.left, flight.packets);
+        }
+    }
+
+    /// Whether a message is newer than all others that were seen but GOs. Older ones were repeated:
+    /// what they came with first was lost, and they come late.
+    fn is_timely(&mut self, sequence: u16) -> bool {
+        let timely = self.newest_told.is_none_or(|newest| ahead(sequence, newest) < 1 << 15);
+        if timely {
+            self.newest_told = Some(sequence);
+        }
+        timely
+    }
+}

@@ -1,0 +1,87 @@
+//! A page of line charts with a text before them, for results that come from no run of trials.
+
+use super::axis::{Axis, extent};
+use super::chart::{Chart, Mark, Point, Series};
+use super::ink::Ink;
+use maud::html;
+
+/// A named line.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Line {
+    /// In the legend.
+    pub name: String,
+    /// x and y, in the order in which they are joined.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Lines over two axes that begin at zero.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Figure {
+    /// Above it.
+    pub title: String,
+    /// Of the x axis, with its unit.
+    pub x: String,
+    /// Of the y axis, with its unit.
+    pub y: String,
+    /// The data.
+    pub lines: Vec<Line>,
+}
+
+impl Figure {
+    fn chart(&self) -> Chart {
+        let all = || self.lines.iter().flat_map(|line| &line.points);
+        let most =
+            |values: &mut dyn Iterator<Item = f64>| extent(values).map_or(1.0, |both| both.1);
+        let x = Axis::from_zero(&self.x, most(&mut all().map(|point| point.0)));
+        let y = Axis::from_zero(&self.y, most(&mut all().map(|point| point.1)));
+        let series = |(number, line): (usize, &Line)| Series {
+            name: line.name.clone(),
+            ink: Ink::Series(number),
+            mark: Mark::None,
+            joined: true,
+            dashed: number > 0 && number % 2 == 0,
+            points: line
+                .points
+                .iter()
+                .map(|(x, y)| Point { x: *x, y: *y, hover: String::new() })
+                .collect(),
+        };
+        Chart {
+            series: self.lines.iter().enumerate().map(series).collect(),
+            crowded: true,
+            ..Chart::new(self.title.clone(), x, y)
+        }
+    }
+}
+
+/// The page: a text with its lines kept, then the figures.
+pub fn page(title: &str, text: &str, figures: &[Figure]) -> String {
+    let body = html! {
+        header { h1 { (title) } }
+        main {
+            section { pre { (text) } }
+            @for figure in figures {
+                section { h2 { (figure.title) } (figure.chart().render()) }
+            }
+        }
+    };
+    super::page(title, &body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_drawn_and_named_and_nothing_is_markup() {
+        let line = |name: &str| Line { name: name.into(), points: vec![(0.0, 1.0), (2.0, 3.0)] };
+        let lines = vec![line("first"), line("<second>")];
+        let (x, y) = ("Time (s)".into(), "Rate (Mb/s)".into());
+        let figure = Figure { title: "A & B".into(), x, y, lines };
+        let page = page("T", "1 < 2", &[figure]);
+        for text in ["first", "&lt;second&gt;", "A &amp; B", "1 &lt; 2", "Time (s)"] {
+            assert!(page.contains(text), "{text}");
+        }
+        assert_eq!(page.matches("<polyline").count(), 2);
+    }
+}
