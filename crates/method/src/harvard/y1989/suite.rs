@@ -12,7 +12,7 @@ use super::management::management;
 use super::mixes::{flooded_sizes, length_mix, mixed_protocols};
 use super::rates::{flood, max_rate, overload, raw_rate};
 use super::result::Harvard1989Result;
-use super::routes::{many_routes, routing_table};
+use super::routes::{many_routes, no_routes, routing_table};
 use super::scene::result_of;
 use super::storms::{nfs_bursts, storm};
 use crate::bench::Bench;
@@ -170,6 +170,9 @@ fn run_one(
     test: Test1989,
     max_rate: FrameRate,
 ) -> Result<Harvard1989Result, RunError> {
+    if let Some(why) = no_routes(subject).filter(|_| test.needs_routes()) {
+        return Ok(result_of(test, subject).not_possible(why));
+    }
     match test {
         Test1989::IdleState => idle(bench, subject),
         Test1989::Delay => delay(bench, subject),
