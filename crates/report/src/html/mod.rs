@@ -13,7 +13,7 @@ mod sources;
 pub use reproduction::reproduction;
 
 use crate::model::Report;
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
 /// Nothing from anywhere: what would be fetched by mistake is refused by the browser.
@@ -21,6 +21,22 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 
 /// The run as a page.
 pub fn render(report: &Report) -> String {
+    let content = html! {
+        (sections::head(report))
+        main {
+            (sections::summary(report))
+            (sections::results(report))
+            (sections::trials(report))
+            (sections::set_up(report))
+            (sections::sources())
+            (sections::every_trial(report))
+        }
+    };
+    page(&format!("{} - benchmark report", report.device()), content)
+}
+
+/// A page with this content, which fetches nothing.
+fn page(title: &str, content: Markup) -> String {
     let dark = ink::Ink::dark_rules();
     let page = html! {
         (DOCTYPE)
@@ -30,23 +46,13 @@ pub fn render(report: &Report) -> String {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 link rel="icon" href="data:,";
-                title { (report.device()) " - benchmark report" }
+                title { (title) }
                 style {
                     (PreEscaped(STYLE))
                     "@media screen and (prefers-color-scheme: dark){" (PreEscaped(&dark)) "}"
                 }
             }
-            body {
-                (sections::head(report))
-                main {
-                    (sections::summary(report))
-                    (sections::results(report))
-                    (sections::trials(report))
-                    (sections::set_up(report))
-                    (sections::sources())
-                    (sections::every_trial(report))
-                }
-            }
+            body { (content) }
         }
     };
     page.into_string()
