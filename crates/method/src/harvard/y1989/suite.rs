@@ -16,7 +16,7 @@ use super::routes::{many_routes, no_routes, routing_table};
 use super::scene::result_of;
 use super::storms::{nfs_bursts, storm};
 use crate::bench::Bench;
-use crate::event::{Event, TestResult, TestStarted};
+use crate::event::{Event, TestResult};
 use crate::harvard::Sources;
 use crate::reach::reach;
 use crate::subject::Subject;
@@ -139,13 +139,7 @@ impl Suite1989<'_> {
         invalid: &mut Vec<String>,
     ) -> Result<Option<FrameRate>, RunError> {
         bench.clock.spent = Duration::ZERO;
-        bench.emit(Event::TestStarted(TestStarted {
-            test: TestKind::Harvard1989(test),
-            frame_size: subject.traffic.frame_size(),
-            direction: subject.traffic.direction(),
-            modifier: Modifier::None,
-            remaining: bench.clock.remaining(),
-        }))?;
+        bench.begin(TestKind::Harvard1989(test), subject.traffic)?;
         let (result, rate) = match (test, known) {
             (Test1989::MaxRate, _) => max_rate(bench, subject, test)?,
             (test, None) if test.needs_max_rate() => {
