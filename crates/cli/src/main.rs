@@ -8,6 +8,7 @@ mod accept;
 mod agent;
 mod args;
 mod built;
+mod captures;
 mod chassis;
 mod command;
 mod doctor;
