@@ -60,6 +60,7 @@ fn run(command: Command) -> Outcome {
         Command::Anvil(arguments) => command::anvil::run(&arguments),
         Command::Harvard(arguments) => command::harvard::run(&arguments),
         Command::Netblt(arguments) => command::netblt::run(&arguments),
+        Command::Link(arguments) => command::link::run(&arguments),
         Command::Completions(arguments) => command::completions::run(&arguments),
         Command::Man(arguments) => command::man::run(&arguments),
         Command::Doctor(arguments) => command::doctor::run(&arguments),
