@@ -12,7 +12,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint bench bench-simulator clean gigaswitch
+.PHONY: help setup build demo test mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint bench bench-simulator bench-netblt netblt-transfers clean gigaswitch
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -27,6 +27,8 @@ help:
 	@echo "make lint    formatting and clippy"
 	@echo "make bench   this tester beside others, on this machine"
 	@echo "make bench-simulator  the simulator alone, beside ns-3"
+	@echo "make bench-netblt     NETBLT alone, beside TCP and QUIC"
+	@echo "make netblt-transfers a gigabyte by NETBLT over links that lose packets, its ends killed on the way"
 	@echo "make clean   remove what builds and killed runs left"
 
 # Asks dpkg first: the second time it takes no time and no network.
@@ -106,13 +108,26 @@ lint:
 bench: setup
 	cargo build --release --package netanvil-bench
 	@$(MAKE) --no-print-directory bench-simulator; simulated=$$?; \
-	target/release/netanvil-bench && exit $$simulated
+	$(MAKE) --no-print-directory bench-netblt; moved=$$?; \
+	target/release/netanvil-bench && exit $$((simulated | moved))
 
 # The simulator beside ns-3, half a minute. Leaves benches/SIMULATOR.md.
 bench-simulator:
 	@$(MAKE) --no-print-directory setup PACKAGES='g++ libns3-dev'
 	cargo build --release --package netanvil-simulator-bench
 	target/release/netanvil-simulator-bench
+
+# NETBLT beside TCP (iperf3) and QUIC (quinn), over a veth pair and over a link with loss and delay; as
+# root, some minutes. Leaves benches/NETBLT.md. Exit code 1 if a target is missed.
+bench-netblt:
+	@$(MAKE) --no-print-directory setup PACKAGES='iperf3 iproute2'
+	cargo build --release --package netanvil --package netanvil-netblt-bench
+	target/release/netanvil-netblt-bench compare
+
+# As root, some minutes.
+netblt-transfers: setup
+	cargo build --release --package netanvil --package netanvil-netblt-bench
+	target/release/netanvil-netblt-bench transfers
 
 clean:
 	-@[ ! -x $(NETANVIL) ] || $(NETANVIL) clean

@@ -1,5 +1,9 @@
--- NETBLT (RFC 998) for Wireshark and tshark: over IP protocol 30, and over UDP port 20030.
+-- NETBLT (RFC 998) for Wireshark and tshark: over IP protocol 30, and over UDP port 20030, plain or
+-- sealed (docs/netblt.md): of sealed packets it shows what can be seen without the key.
 -- tshark -X lua_script:netblt.lua -r trace.pcapng
+--
+-- A capture on the sending host may hold many packets in one datagram: the kernel cuts them apart
+-- later (UDP_SEGMENT). Each of them is decoded, and netblt.packets says how many there are.
 
 local netblt = Proto("netblt", "NETBLT Bulk Data Transfer")
 
@@ -10,7 +14,20 @@ local types = {
 local messages = { [0] = "GO", [1] = "OK", [2] = "RESEND" }
 local modes = { [0] = "READ", [1] = "WRITE" }
 
+local kinds = { [0x80] = "HELLO", [0x81] = "WELCOME", [0x82] = "SEALED", [0x83] = "REFUSAL" }
+local refusals = { [1] = "no key", [2] = "another key" }
+
 local f = {
+  packets = ProtoField.uint16("netblt.packets", "Packets in this datagram"),
+  rest = ProtoField.bytes("netblt.rest", "Bytes that are no packet"),
+  sealed_kind = ProtoField.uint8("netblt.sealed.kind", "Kind", base.HEX, kinds),
+  client_salt = ProtoField.bytes("netblt.sealed.client_salt", "Salt of the client"),
+  server_salt = ProtoField.bytes("netblt.sealed.server_salt", "Salt of the server"),
+  session = ProtoField.bytes("netblt.sealed.session", "Session"),
+  count = ProtoField.uint64("netblt.sealed.count", "Count"),
+  content = ProtoField.bytes("netblt.sealed.content", "Sealed packet"),
+  tag = ProtoField.bytes("netblt.sealed.tag", "Tag"),
+  refusal = ProtoField.uint8("netblt.sealed.refusal", "Refusal", base.DEC, refusals),
   checksum = ProtoField.uint16("netblt.checksum", "Checksum", base.HEX),
   good = ProtoField.bool("netblt.checksum.good", "Checksum good"),
   version = ProtoField.uint8("netblt.version", "Version"),
@@ -104,15 +121,17 @@ local function dissect_control(b, tree)
   return info
 end
 
-function netblt.dissector(buffer, pinfo, root)
+-- The packet at the start of a region: its bytes with padding, and a line. Nothing if it is none.
+local function dissect_packet(buffer, root)
   if buffer:len() < 12 then return 0 end
   local kind, length = buffer(3, 1):uint(), buffer(4, 2):uint()
   if not types[kind] or length < 12 or length > buffer:len() then return 0 end
   local is_data = kind == 6 or kind == 7
   local least = (kind <= 1 and 36) or (is_data and 24) or (kind == 8 and 20) or 12
   if length < least then return 0 end
+  local padded = math.min(math.ceil(length / 4) * 4, buffer:len())
   local b = buffer(0, length):tvb()
-  local tree = root:add(netblt, buffer())
+  local tree = root:add(netblt, buffer(0, padded))
   tree:add(f.checksum, b(0, 2))
   tree:add(f.good, is_good(b(0, is_data and 24 or length))):set_generated()
   tree:add(f.version, b(2, 1))
@@ -134,8 +153,59 @@ function netblt.dissector(buffer, pinfo, root)
   elseif (kind == 3 or kind == 5 or kind == 10) and length > 12 then
     tree:add(f.text, b(12), b(12):stringz())
   end
+  return padded, string.format("%u > %u %s%s", b(6, 2):uint(), b(8, 2):uint(), types[kind], info)
+end
+
+-- The same for a sealed one. Its length is not in it: in a datagram of many the next one begins with
+-- the same twelve bytes.
+local function dissect_sealed(buffer, root)
+  if buffer:len() < 4 or buffer(0, 3):string() ~= "NBe" or buffer(3, 1):uint() < 0x80 then return 0 end
+  local kind, len = buffer(3, 1):uint(), buffer:len()
+  if kind == 0x82 and len >= 36 then
+    local bytes = buffer:raw()
+    local next = bytes:find(bytes:sub(1, 12), 13, true)
+    if next then len = next - 1 end
+  end
+  local tree = root:add(netblt, buffer(0, len), "NETBLT Bulk Data Transfer, sealed")
+  tree:add(f.sealed_kind, buffer(3, 1))
+  local info = kinds[kind] or "unknown kind"
+  if (kind == 0x80 or kind == 0x81) and len == 52 then
+    tree:add(f.client_salt, buffer(4, 16))
+    if kind == 0x81 then tree:add(f.server_salt, buffer(20, 16)) end
+    tree:add(f.tag, buffer(36, 16))
+  elseif kind == 0x82 and len >= 36 then
+    tree:add(f.session, buffer(4, 8))
+    tree:add(f.count, buffer(12, 8))
+    if len > 36 then tree:add(f.content, buffer(20, len - 36)) end
+    tree:add(f.tag, buffer(len - 16, 16))
+    info = info .. string.format(" %s, %u bytes", buffer(12, 8):uint64(), len - 36)
+  elseif kind == 0x83 and len == 24 then
+    tree:add(f.refusal, buffer(4, 1))
+    tree:add(f.client_salt, buffer(8, 16))
+    info = info .. ": " .. (refusals[buffer(4, 1):uint()] or "unknown")
+  elseif len > 4 then
+    tree:add(f.rest, buffer(4))
+  end
+  return len, info
+end
+
+function netblt.dissector(buffer, pinfo, root)
+  local at, count, first, last = 0, 0, nil, nil
+  while at < buffer:len() do
+    local rest = at == 0 and buffer or buffer(at):tvb()
+    local len, info = dissect_sealed(rest, root)
+    if len == 0 then len, info = dissect_packet(rest, root) end
+    if len == 0 then break end
+    at, count, first, last = at + len, count + 1, first or info, info
+  end
+  if count == 0 then return 0 end
+  if count > 1 then
+    local tree = root:add(netblt, buffer(), "NETBLT Bulk Data Transfer, cut apart later by the kernel")
+    tree:add(f.packets, count):set_generated()
+  end
+  if at < buffer:len() then root:add(f.rest, buffer(at)) end
   pinfo.cols.protocol = "NETBLT"
-  pinfo.cols.info = string.format("%u > %u %s%s", b(6, 2):uint(), b(8, 2):uint(), types[kind], info)
+  pinfo.cols.info = count == 1 and first or string.format("%u packets: %s ... %s", count, first, last)
   return buffer:len()
 end
 

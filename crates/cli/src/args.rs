@@ -141,6 +141,18 @@ Examples:
   netanvil netblt reproduce-1987
 ")]
     Netblt(crate::command::netblt::Netblt),
+    /// Build two hosts in namespaces with a link between them: rate, delay, queue, loss, reordering
+    #[command(after_help = "\
+Examples:
+  netanvil link --rate 100M --delay 25ms --loss 1%
+  netanvil link --rate 10M --delay 300ms --queue 200000 --loss 2% --loss-bursts 8 --seed 7
+  netanvil link --rate 50M --back-rate 5M --reorder 1%/5ms --duration 60s --json
+
+  ip netns exec netanvil-4711.0-left ping 198.18.0.2       the names are printed
+
+Exit code 2 if this machine did not keep up: what was measured over the link is no result then.
+")]
+    Link(crate::command::link::Link),
     /// Repeat the router tests of 1990 (Harvard University) on models of their products
     #[command(after_help = "\
 Examples:

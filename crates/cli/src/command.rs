@@ -8,6 +8,7 @@ pub mod devices;
 pub mod doctor;
 pub mod hammer;
 pub mod harvard;
+pub mod link;
 pub mod man;
 pub mod netblt;
 pub mod report;

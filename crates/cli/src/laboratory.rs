@@ -1,14 +1,15 @@
 //! Devices set up for the Harvard tests: simulated ones, and those built here.
 
+use crate::captures::Captures;
 use crate::failure::{Failure, Outcome};
 use crate::options::Options;
 use crate::setup::{self, Setup, Subject};
 use crate::supervised::Supervised;
 use crate::{built, simulated, topology};
 use method::harvard::{Filters, Mode, Path, Ready, SetUp, SetUpError};
-use method::{Forwarding, ResumingTester, RunError, Topology, TrialRecord};
+use method::{Forwarding, Recorded, ResumingTester, RunError, Topology};
 use sim::{Description, DeviceUnderTest, Protocol, SimTester};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -27,7 +28,8 @@ pub struct Laboratory<'a> {
     options: &'a Options,
     stop: &'a Arc<AtomicBool>,
     /// Trials of a run that goes on.
-    recorded: VecDeque<TrialRecord>,
+    recorded: Recorded,
+    captures: Option<Captures>,
     description: TesterDescription,
     device: String,
     environment: BTreeMap<String, String>,
@@ -61,7 +63,8 @@ impl<'a> Laboratory<'a> {
             subject,
             options,
             stop,
-            recorded: VecDeque::new(),
+            recorded: Recorded::default(),
+            captures: None,
             description: setup.tester.describe().clone(),
             device: setup.device.clone(),
             environment: setup.environment.clone(),
@@ -72,8 +75,16 @@ impl<'a> Laboratory<'a> {
     }
 
     /// Trials to be answered from the record.
-    pub fn recall(&mut self, recorded: Vec<TrialRecord>) {
-        self.recorded = recorded.into();
+    pub fn recall(&mut self, recorded: Recorded) {
+        self.recorded = recorded;
+    }
+    /// What became of them.
+    pub fn recorded(&self) -> &Recorded {
+        &self.recorded
+    }
+    /// Frames to be captured from now on.
+    pub fn capture(&mut self, captures: Option<Captures>) {
+        self.captures = captures;
     }
     /// The device in words.
     pub fn device(&self) -> &str {
@@ -134,7 +145,7 @@ impl method::harvard::Laboratory for Laboratory<'_> {
             Stand::Built(setup) => setup.tester.as_mut(),
             Stand::Nothing => return Err(failed(Failure::new("no device was set up"))),
         };
-        let tester = Supervised::new(tester, self.stop.clone(), None);
+        let tester = Supervised::new(tester, self.stop.clone(), self.captures.clone());
         Ok(Ready {
             tester: Box::new(ResumingTester::new(tester, &mut self.recorded)),
             streams,

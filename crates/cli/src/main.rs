@@ -8,6 +8,7 @@ mod accept;
 mod agent;
 mod args;
 mod built;
+mod captures;
 mod chassis;
 mod command;
 mod doctor;
@@ -59,6 +60,7 @@ fn run(command: Command) -> Outcome {
         Command::Anvil(arguments) => command::anvil::run(&arguments),
         Command::Harvard(arguments) => command::harvard::run(&arguments),
         Command::Netblt(arguments) => command::netblt::run(&arguments),
+        Command::Link(arguments) => command::link::run(&arguments),
         Command::Completions(arguments) => command::completions::run(&arguments),
         Command::Man(arguments) => command::man::run(&arguments),
         Command::Doctor(arguments) => command::doctor::run(&arguments),

@@ -216,6 +216,9 @@ pub struct Options {
     /// Write the frames of every trial to pcapng files in the run folder, at most so many each
     #[arg(long, help_heading = "Tester", num_args = 0..=1, default_missing_value = "10000", require_equals = true, value_name = "FRAMES")]
     pub capture: Option<u64>,
+    /// Of these streams alone, by number from 0; everything else is left out
+    #[arg(long, help_heading = "Tester", value_delimiter = ',', value_name = "STREAM,...")]
+    pub capture_streams: Option<Vec<u16>>,
     /// Do not measure the tester first; the report says so
     #[arg(long, help_heading = "Tester", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     pub skip_selftest: Option<bool>,

@@ -3,6 +3,8 @@
 use crate::progress::Progress;
 use method::{Event, EventSink, SelfTest, SinkError, TrialIdentity, TrialRecord};
 use report::run_folder::RunFolder;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Saves and shows events.
 pub struct Recorder {
@@ -12,13 +14,14 @@ pub struct Recorder {
     saved: Vec<(u64, TrialIdentity)>,
     self_test: Option<SelfTest>,
     began: bool,
+    trial: Arc<AtomicU64>,
 }
 
 impl Recorder {
     /// Into this folder, which holds these trials already, and onto standard error.
     pub fn new(folder: RunFolder, progress: Progress, saved: &[TrialRecord]) -> Self {
         let saved = saved.iter().map(|record| (record.number, record.identity)).collect();
-        Recorder { folder, progress, saved, self_test: None, began: false }
+        Recorder { folder, progress, saved, self_test: None, began: false, trial: Arc::default() }
     }
 
     /// The run folder.
@@ -29,6 +32,11 @@ impl Recorder {
     /// What the tester found of itself.
     pub fn self_test(&self) -> Option<&SelfTest> {
         self.self_test.as_ref()
+    }
+
+    /// The number of the trial under way, for others to look at.
+    pub fn trial(&self) -> Arc<AtomicU64> {
+        self.trial.clone()
     }
 
     /// Whether the run got as far as its first event.
@@ -57,6 +65,7 @@ impl EventSink for Recorder {
         self.progress.show(event);
         match event {
             Event::RunStarted(_) => self.began = true,
+            Event::TrialStarted(trial) => self.trial.store(trial.number, Ordering::SeqCst),
             Event::SelfTestFinished(self_test) => self.self_test = Some((**self_test).clone()),
             _ => {}
         }

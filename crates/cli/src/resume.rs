@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::options::{self, Options};
 use crate::session::CONFIGURATION;
-use method::{Event, SelfTest, TrialRecord};
+use method::{Event, SelfTest, TestKind, TrialRecord};
 use report::run_folder;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -46,42 +46,50 @@ pub fn check_same(saved: &Options, now: &Options) -> Outcome<()> {
     }
 }
 
-/// The trials of the saved run, if one is resumed; refused if the tester is another one.
-pub fn recorded(
-    folder: Option<&Path>,
-    tester: &TesterDescription,
-) -> Outcome<Option<Vec<TrialRecord>>> {
-    let Some(folder) = folder else { return Ok(None) };
-    let (events, _notices) = run_folder::read_events(folder)?;
-    let started = events.iter().find_map(|event| match event {
-        Event::RunStarted(started) => Some(started),
-        _ => None,
-    });
-    if let Some(started) = started
-        && started.tester.ports != tester.ports
-    {
-        return Err(Failure::new("the ports are not those of the saved run")
-            .help(format!("saved: {}", ports_in_words(&started.tester)))
-            .help(format!("now:   {}", ports_in_words(tester))));
-    }
-    let trials = events.into_iter().filter_map(|event| match event {
-        Event::TrialFinished(record) => Some((record.number, *record)),
-        _ => None,
-    });
-    // A run that was resumed has told its earlier trials again. Where it made one anew, the later one
-    // is what the rest rests on.
-    Ok(Some(trials.collect::<BTreeMap<_, _>>().into_values().collect()))
+/// What a saved run holds for the run that goes on.
+pub struct Saved {
+    /// Its trials, in their order.
+    pub trials: Vec<TrialRecord>,
+    /// The self-test that it went by: another would lead it to ask for other trials than those that it
+    /// has.
+    pub self_test: Option<SelfTest>,
 }
 
-/// The self-test that the saved run went by, if one is resumed: another would lead it to ask for other
-/// trials than those that it has.
-pub fn self_test(folder: Option<&Path>) -> Outcome<Option<SelfTest>> {
+impl Saved {
+    /// Whether it measured the tester itself.
+    pub fn made_self_test(&self) -> bool {
+        self.trials.iter().any(|record| record.test == TestKind::SelfTest)
+    }
+}
+
+/// The saved run, if one is resumed; refused if the tester is another one.
+pub fn saved(folder: Option<&Path>, tester: &TesterDescription) -> Outcome<Option<Saved>> {
     let Some(folder) = folder else { return Ok(None) };
     let (events, _notices) = run_folder::read_events(folder)?;
-    Ok(events.into_iter().find_map(|event| match event {
-        Event::SelfTestFinished(self_test) => Some(*self_test),
-        _ => None,
-    }))
+    // A run that was resumed has told its earlier trials again. Where it made one anew, the later one
+    // is what the rest rests on.
+    let mut trials = BTreeMap::new();
+    let mut self_test = None;
+    for event in events {
+        match event {
+            Event::RunStarted(started) => check_ports(&started.tester, tester)?,
+            Event::TrialFinished(record) => drop(trials.insert(record.number, *record)),
+            Event::SelfTestFinished(first) => {
+                self_test.get_or_insert(*first);
+            }
+            _ => {}
+        }
+    }
+    Ok(Some(Saved { trials: trials.into_values().collect(), self_test }))
+}
+
+fn check_ports(saved: &TesterDescription, now: &TesterDescription) -> Outcome<()> {
+    if saved.ports == now.ports {
+        return Ok(());
+    }
+    Err(Failure::new("the ports are not those of the saved run")
+        .help(format!("saved: {}", ports_in_words(saved)))
+        .help(format!("now:   {}", ports_in_words(now))))
 }
 
 fn ports_in_words(tester: &TesterDescription) -> String {

@@ -1,11 +1,13 @@
 //! One run from its self-test to its report.
 
 use crate::args::Run;
+use crate::captures::Captures;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::laboratory::Laboratory;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::recorder::Recorder;
+use crate::resume::Saved;
 use crate::selftest_cache::Key;
 use crate::setup::{self, Setup, Subject};
 use crate::supervised::Supervised;
@@ -13,11 +15,11 @@ use crate::{host, output, rendering, resume};
 use method::chassis::{ChassisConfig, ChassisSuite};
 use method::harvard::{Laboratory as _, Suite1990};
 use method::{
-    Forwarding, ResumingTester, RunError, RunFinished, SelfTest, Suite, TestKind, TrialRecord,
+    Forwarding, Recorded, ResumingTester, RunError, RunFinished, SelfTest, Suite, TestKind,
+    TrialRecord,
 };
 use report::run_folder::{self, RunFolder};
-use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use trial::{TesterDescription, TesterError};
@@ -62,9 +64,104 @@ impl<'a> Session<'a> {
     }
 
     /// Runs everything, and removes what was built, whatever happens.
-    pub fn run(&self, setup: Setup) -> Outcome {
-        let (folder, ended) = self.measure(setup)?;
-        self.conclude(&folder, ended)
+    pub fn run(&self, mut setup: Setup) -> Outcome {
+        for port in setup.tester.describe().ports.iter().filter(|port| !port.reason.is_empty()) {
+            self.say(format!("{}: {} ({})", port.name, port.port_type, port.reason));
+        }
+        let saved = self.saved(setup.tester.describe())?;
+        let mut known = self.know_tester(&setup, saved.as_ref())?;
+        setup.environment.insert("self-test".into(), known.about.clone());
+        let trials = trials_of(saved);
+        let mut recorder = self.recorder(&trials)?;
+        let suite = self.suite(&setup, known.self_test.take());
+        let ended = self.drive(&suite, &mut setup, known.looped.as_mut(), trials, &mut recorder);
+        if let Some(self_test) = recorder.self_test().filter(|_| known.to_be_kept) {
+            known.key.store(self_test);
+        }
+        let torn_down = known.looped.map_or(Ok(()), Setup::tear_down).and(setup.tear_down());
+        self.finish(recorder, ended, torn_down)
+    }
+
+    /// Runs tests of many ports. They say themselves where the tester falls short: what two of its
+    /// ports can do back to back says little of all at once.
+    pub fn run_chassis(&self, config: &ChassisConfig, mut setup: Setup) -> Outcome {
+        if setup.topology.forwarding == Forwarding::Routed {
+            return Err(Failure::new("these are tests of switches: the device routes")
+                .help("build one with --device linux-bridge, or simulate one with --sim switch"));
+        }
+        let trials = trials_of(self.saved(setup.tester.describe())?);
+        let mut recorder = self.recorder(&trials)?;
+        let suite = ChassisSuite {
+            program: PROGRAM.into(),
+            device: setup.device.clone(),
+            environment: setup.environment.clone(),
+            config: config.clone(),
+            chassis: setup.chassis.clone(),
+        };
+        let mut recorded = Recorded::from_iter(trials);
+        let captures = self.captures(&recorder);
+        let device = Supervised::new(setup.tester.as_mut(), self.stop.clone(), captures);
+        let ended = suite.run(&mut ResumingTester::new(device, &mut recorded), &mut recorder);
+        tell_discarded(&recorded);
+        self.finish(recorder, ended, setup.tear_down())
+    }
+
+    /// Runs the suite of 1990, for which the device is set up again and again.
+    pub fn run_1990(&self) -> Outcome {
+        let mut laboratory = Laboratory::new(self.subject, &self.plan.options, self.stop)?;
+        let trials = trials_of(self.saved(&laboratory.describe())?);
+        let mut recorder = self.recorder(&trials)?;
+        laboratory.recall(trials.into_iter().collect());
+        laboratory.capture(self.captures(&recorder));
+        let suite = Suite1990 {
+            program: PROGRAM.into(),
+            device: laboratory.device().into(),
+            environment: laboratory.environment(),
+            config: self.plan.suite.clone(),
+            set_ups: Suite1990::all_set_ups(),
+        };
+        let ended = suite.run(&mut laboratory, &mut recorder);
+        tell_discarded(laboratory.recorded());
+        self.finish(recorder, ended, laboratory.tear_down())
+    }
+
+    /// What the run that goes on has saved.
+    fn saved(&self, tester: &TesterDescription) -> Outcome<Option<Saved>> {
+        resume::saved(self.arguments.resume.as_deref(), tester)
+    }
+
+    /// Into the run's folder, which then holds the configuration.
+    fn recorder(&self, saved: &[TrialRecord]) -> Outcome<Recorder> {
+        let folder = self.folder()?;
+        let configuration = self.plan.options.to_toml();
+        run_folder::replace(folder.path(), CONFIGURATION, configuration.as_bytes())?;
+        Ok(Recorder::new(folder, Progress::new(self.arguments.quiet), saved))
+    }
+
+    fn captures(&self, recorder: &Recorder) -> Option<Captures> {
+        let folder = recorder.folder().path().join("captures");
+        Captures::of(&self.plan.options, folder, recorder.trial())
+    }
+
+    /// Ends a run: leaves no empty folder behind, renders it, and judges it.
+    fn finish(
+        &self,
+        recorder: Recorder,
+        ended: Result<RunFinished, RunError>,
+        torn_down: Outcome<()>,
+    ) -> Outcome {
+        recorder.end_progress();
+        let path = recorder.folder().path().to_owned();
+        let nothing_began = !recorder.began();
+        drop(recorder);
+        if nothing_began && self.arguments.resume.is_none() {
+            // A configuration that was refused.
+            let _ = std::fs::remove_dir_all(&path);
+            ended.map_err(Failure::new)?;
+            return Err(Failure::new("the run did not begin"));
+        }
+        torn_down?;
+        self.conclude(&path, ended)
     }
 
     /// Renders a run, and judges it.
@@ -77,99 +174,6 @@ impl<'a> Session<'a> {
         let page = folder.join(run_folder::REPORT_HTML);
         self.say(format!("report: {}", page.display()));
         self.judge(&report, ended, folder)
-    }
-
-    /// The run itself; its folder, and how it ended.
-    fn measure(&self, mut setup: Setup) -> Outcome<(PathBuf, Result<RunFinished, RunError>)> {
-        if self.plan.options.capture.is_some() && matches!(self.subject, Subject::Simulated(_)) {
-            return Err(Failure::new("a simulated device's frames cannot be captured")
-                .help("leave out --capture, or run on --device or --ports"));
-        }
-        for port in setup.tester.describe().ports.iter().filter(|port| !port.reason.is_empty()) {
-            self.say(format!("{}: {} ({})", port.name, port.port_type, port.reason));
-        }
-        let recorded = resume::recorded(self.arguments.resume.as_deref(), setup.tester.describe())?;
-        let mut known = self.know_tester(&setup, recorded.as_deref())?;
-        setup.environment.insert("self-test".into(), known.about.clone());
-        let folder = self.folder()?;
-        let path = folder.path().to_owned();
-        run_folder::replace(&path, CONFIGURATION, self.plan.options.to_toml().as_bytes())?;
-        let recorded = recorded.unwrap_or_default();
-        let progress = Progress::new(self.arguments.quiet);
-        let mut recorder = Recorder::new(folder, progress, &recorded);
-        let suite = self.suite(&setup, known.self_test.take());
-        let ended = self.drive(&suite, &mut setup, known.looped.as_mut(), recorded, &mut recorder);
-        if let Some(self_test) = recorder.self_test().filter(|_| known.to_be_kept) {
-            known.key.store(self_test);
-        }
-        recorder.end_progress();
-        let nothing_began = !recorder.began();
-        drop(recorder);
-        let torn_down = known.looped.map_or(Ok(()), Setup::tear_down).and(setup.tear_down());
-        if nothing_began && self.arguments.resume.is_none() {
-            // A configuration that was refused leaves no empty run behind.
-            let _ = std::fs::remove_dir_all(&path);
-            ended.map_err(Failure::new)?;
-            return Err(Failure::new("the run did not begin"));
-        }
-        torn_down?;
-        Ok((path, ended))
-    }
-
-    /// Runs tests of many ports. They say themselves where the tester falls short: what two of its
-    /// ports can do back to back says little of all at once.
-    pub fn run_chassis(&self, config: &ChassisConfig, mut setup: Setup) -> Outcome {
-        if setup.topology.forwarding == Forwarding::Routed {
-            return Err(Failure::new("these are tests of switches: the device routes")
-                .help("build one with --device linux-bridge, or simulate one with --sim switch"));
-        }
-        let resume = self.arguments.resume.as_deref();
-        let recorded = resume::recorded(resume, setup.tester.describe())?.unwrap_or_default();
-        let folder = self.folder()?;
-        let path = folder.path().to_owned();
-        run_folder::replace(&path, CONFIGURATION, self.plan.options.to_toml().as_bytes())?;
-        let mut recorder = Recorder::new(folder, Progress::new(self.arguments.quiet), &recorded);
-        let suite = ChassisSuite {
-            program: PROGRAM.into(),
-            device: setup.device.clone(),
-            environment: setup.environment.clone(),
-            config: config.clone(),
-            chassis: setup.chassis.clone(),
-        };
-        let captures = self.plan.options.capture.map(|frames| (path.join("captures"), frames));
-        let mut recorded: VecDeque<_> = recorded.into();
-        let device = Supervised::new(setup.tester.as_mut(), self.stop.clone(), captures);
-        let ended = suite.run(&mut ResumingTester::new(device, &mut recorded), &mut recorder);
-        recorder.end_progress();
-        drop(recorder);
-        setup.tear_down()?;
-        self.conclude(&path, ended)
-    }
-
-    /// Runs the suite of 1990, for which the device is set up again and again.
-    pub fn run_1990(&self) -> Outcome {
-        let options = &self.plan.options;
-        let resume = self.arguments.resume.as_deref();
-        let mut laboratory = Laboratory::new(self.subject, options, self.stop)?;
-        let recorded = resume::recorded(resume, &laboratory.describe())?.unwrap_or_default();
-        let folder = self.folder()?;
-        let path = folder.path().to_owned();
-        run_folder::replace(&path, CONFIGURATION, options.to_toml().as_bytes())?;
-        let progress = Progress::new(self.arguments.quiet);
-        let mut recorder = Recorder::new(folder, progress, &recorded);
-        laboratory.recall(recorded);
-        let suite = Suite1990 {
-            program: PROGRAM.into(),
-            device: laboratory.device().into(),
-            environment: laboratory.environment(),
-            config: self.plan.suite.clone(),
-            set_ups: Suite1990::all_set_ups(),
-        };
-        let ended = suite.run(&mut laboratory, &mut recorder);
-        recorder.end_progress();
-        drop(recorder);
-        laboratory.tear_down()?;
-        self.conclude(&path, ended)
     }
 
     fn suite(&self, setup: &Setup, self_test: Option<SelfTest>) -> Suite {
@@ -196,31 +200,23 @@ impl<'a> Session<'a> {
         recorder: &mut Recorder,
     ) -> Result<RunFinished, RunError> {
         let of_self_test = |record: &TrialRecord| record.test == TestKind::SelfTest;
-        let (mut of_tester, mut of_device): (VecDeque<_>, VecDeque<_>) =
-            recorded.into_iter().partition(of_self_test);
-        let captures = recorder.folder().path().join("captures");
-        let captures = self.plan.options.capture.map(|frames| (captures, frames));
+        let (of_tester, of_device): (Vec<_>, Vec<_>) = recorded.into_iter().partition(of_self_test);
+        let mut of_tester = Recorded::from_iter(of_tester);
+        let mut of_device = Recorded::from_iter(of_device);
+        let captures = self.captures(recorder);
         let device = Supervised::new(setup.tester.as_mut(), self.stop.clone(), captures);
         let mut device = ResumingTester::new(device, &mut of_device);
         let Some(looped) = looped else {
             let ended = suite.run(&mut device, None, recorder);
-            self.tell_discarded(device.discarded());
+            tell_discarded(&of_device);
             return ended;
         };
         let looped = Supervised::new(looped.tester.as_mut(), self.stop.clone(), None);
         let mut looped = ResumingTester::new(looped, &mut of_tester);
         let ended = suite.run(&mut device, Some(&mut looped), recorder);
-        self.tell_discarded(device.discarded() + looped.discarded());
+        tell_discarded(&of_device);
+        tell_discarded(&of_tester);
         ended
-    }
-
-    fn tell_discarded(&self, trials: u64) {
-        if trials > 0 {
-            output::say(format!(
-                "warning: {trials} trials of the saved run were not used but made again, since the run \
-                 asks for others now: the program or the device's addresses have changed since"
-            ));
-        }
     }
 
     /// A new folder, or that of the run which goes on.
@@ -238,7 +234,7 @@ impl<'a> Session<'a> {
     }
 
     /// The self-test of an earlier run that fits, or a looped tester to make one.
-    fn know_tester(&self, setup: &Setup, recorded: Option<&[TrialRecord]>) -> Outcome<Known> {
+    fn know_tester(&self, setup: &Setup, saved: Option<&Saved>) -> Outcome<Known> {
         let key = selftest_key(self.plan, setup.tester.describe());
         let nothing = |about: &str, key| Known {
             self_test: None,
@@ -251,10 +247,9 @@ impl<'a> Session<'a> {
             return Ok(nothing("skipped on request: the tester's own limits are not known", key));
         }
         // A run that made a self-test of its own has to come upon it again when it is resumed.
-        let made_one =
-            recorded.is_some_and(|all| all.iter().any(|record| record.test == TestKind::SelfTest));
+        let made_one = saved.is_some_and(Saved::made_self_test);
         // One that went by an earlier self-test has to go on by the same, whatever was measured since.
-        if let Some(self_test) = resume::self_test(self.arguments.resume.as_deref())?
+        if let Some(self_test) = saved.and_then(|saved| saved.self_test.clone())
             && !made_one
         {
             let about = "that of the saved run";
@@ -327,6 +322,21 @@ impl<'a> Session<'a> {
         if !self.arguments.quiet {
             output::say(line);
         }
+    }
+}
+
+/// The trials to be answered from the record.
+fn trials_of(saved: Option<Saved>) -> Vec<TrialRecord> {
+    saved.map_or(vec![], |saved| saved.trials)
+}
+
+fn tell_discarded(recorded: &Recorded) {
+    let trials = recorded.discarded();
+    if trials > 0 {
+        output::say(format!(
+            "warning: {trials} trials of the saved run were not used but made again, since the run \
+             asks for others now: the program or the device's addresses have changed since"
+        ));
     }
 }
 

@@ -1,20 +1,16 @@
 //! A tester that stops when it is asked to, and writes captures: behaviour added by wrapping.
 
-use std::path::PathBuf;
+use crate::captures::Captures;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use trial::{
-    CaptureRequest, DeviceSetup, Tester, TesterDescription, TesterError, Trial, TrialResult,
-};
+use trial::{DeviceSetup, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Duration;
 
 /// See the module.
 pub struct Supervised<'a> {
     tester: &'a mut dyn Tester,
     stop: Arc<AtomicBool>,
-    /// Folder, and frames in each file at most.
-    captures: Option<(PathBuf, u64)>,
-    trials: u64,
+    captures: Option<Captures>,
 }
 
 impl<'a> Supervised<'a> {
@@ -22,9 +18,9 @@ impl<'a> Supervised<'a> {
     pub fn new(
         tester: &'a mut dyn Tester,
         stop: Arc<AtomicBool>,
-        captures: Option<(PathBuf, u64)>,
+        captures: Option<Captures>,
     ) -> Self {
-        Supervised { tester, stop, captures, trials: 0 }
+        Supervised { tester, stop, captures }
     }
 
     fn go_on(&self) -> Result<(), TesterError> {
@@ -32,22 +28,6 @@ impl<'a> Supervised<'a> {
             true => Err(TesterError::Interrupted),
             false => Ok(()),
         }
-    }
-
-    /// One file a port and trial: `captures/trial-00012-port-1.pcapng`.
-    fn capture_requests(&self) -> Vec<CaptureRequest> {
-        let Some((folder, max_frames)) = &self.captures else { return vec![] };
-        let ports = self.tester.describe().ports.iter();
-        ports
-            .map(|port| CaptureRequest {
-                port: port.id,
-                sent: true,
-                received: true,
-                streams: vec![],
-                max_frames: *max_frames,
-                path: folder.join(format!("trial-{:05}-port-{}.pcapng", self.trials, port.id.0)),
-            })
-            .collect()
     }
 }
 
@@ -58,12 +38,9 @@ impl Tester for Supervised<'_> {
 
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
         self.go_on()?;
-        self.trials += 1;
-        let captures = self.capture_requests();
-        match captures.is_empty() {
-            true => self.tester.run(trial),
-            false => self.tester.run(&Trial { captures, ..trial.clone() }),
-        }
+        let Some(captures) = &self.captures else { return self.tester.run(trial) };
+        let captures = captures.requests(self.tester.describe());
+        self.tester.run(&Trial { captures, ..trial.clone() })
     }
 
     fn pause(&mut self, span: Duration) -> Result<(), TesterError> {

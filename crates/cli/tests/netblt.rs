@@ -191,6 +191,41 @@ fn a_rate_is_found_between_two_namespaces_and_a_fixed_one_is_kept() {
 }
 
 #[test]
+fn with_a_key_packets_are_sealed_and_who_has_none_or_another_is_told() {
+    let (scratch, bytes) = scene(1_000_000);
+    scratch.file("key", &("0123456789abcdef".repeat(4) + "\n"));
+    scratch.file("other", &"f".repeat(64));
+    scratch.file("phrase", "a secret that can be guessed");
+    let server = Server::start(&scratch, "--key-file key");
+    let send = |key: &str| format!("netblt send file {} {key}", server.address);
+    let sent = scratch.run(&send("--key-file key")).expect(0);
+    assert!(!sent.stderr.contains("trusted"), "{}", sent.stderr);
+    assert_eq!(std::fs::read(scratch.path().join("served/file")).unwrap(), bytes);
+    let got = format!("netblt recv file {} --out back", server.address);
+    let got =
+        scratch.command(&got).env("NETANVIL_NETBLT_KEY", "0123456789abcdef".repeat(4)).output();
+    assert!(got.unwrap().status.success());
+    assert_eq!(std::fs::read(scratch.path().join("back")).unwrap(), bytes);
+
+    let plain = scratch.run(&send("")).expect(2);
+    assert!(plain.stderr.contains("sealed packets only"), "{}", plain.stderr);
+    let phrase = scratch.run(&send("--key-file phrase")).expect(2);
+    assert!(phrase.stderr.contains("openssl rand -hex 32"), "{}", phrase.stderr);
+    assert!(!phrase.stderr.contains("guessed"), "keys are not printed");
+    let raw = scratch.run("netblt send file 127.0.0.1 --raw-ip --key-file key").expect(2);
+    assert!(raw.stderr.contains("leave --raw-ip out"), "{}", raw.stderr);
+    let without = Server::start(&scratch, "");
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| scratch.run(&send("--key-file other")).expect(2).stderr);
+        let none = format!("netblt send file {} --key-file key", without.address);
+        let none = scratch.run(&none).expect(2).stderr;
+        assert!(none.contains("it has no key"), "{none}");
+        let other = other.join().unwrap();
+        assert!(other.contains("another key"), "{other}");
+    });
+}
+
+#[test]
 fn wrong_usage_names_the_remedy() {
     let (scratch, _) = scene(1);
     for (arguments, words) in [

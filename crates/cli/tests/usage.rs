@@ -4,7 +4,7 @@ mod common;
 
 use common::Scratch;
 
-const SUBCOMMANDS: [&str; 12] = [
+const SUBCOMMANDS: [&str; 13] = [
     "run",
     "selftest",
     "doctor",
@@ -15,6 +15,7 @@ const SUBCOMMANDS: [&str; 12] = [
     "hammer",
     "anvil",
     "netblt",
+    "link",
     "completions",
     "man",
 ];

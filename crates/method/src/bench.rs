@@ -1,7 +1,7 @@
 //! The bench at which every method works: runs trials, repeats invalid ones, and tells the sink.
 
 use crate::event::{
-    Event, EventSink, SearchBounds, TrialIdentity, TrialRecord, TrialStarted, Verdict,
+    Event, EventSink, SearchBounds, TestStarted, TrialIdentity, TrialRecord, TrialStarted, Verdict,
 };
 use crate::traffic::{Traffic, TrialShape};
 use crate::{RunError, TestKind};
@@ -148,6 +148,17 @@ impl<'a> Bench<'a> {
     pub(crate) fn pause(&mut self, span: Duration) -> Result<(), RunError> {
         self.clock.spent += span;
         Ok(self.tester.pause(span)?)
+    }
+
+    /// Tells the sink that a test of this traffic begins, and how long all that is left will take.
+    pub(crate) fn begin(&mut self, test: TestKind, traffic: &Traffic) -> Result<(), RunError> {
+        self.emit(Event::TestStarted(TestStarted {
+            test,
+            frame_size: traffic.frame_size(),
+            direction: traffic.direction(),
+            modifier: traffic.modifier(),
+            remaining: self.clock.remaining(),
+        }))
     }
 
     /// Tells the sink.

@@ -153,6 +153,9 @@ pub struct BackToBackConfig {
     pub resolution_percent: f64,
     /// Longest burst tried, in seconds at the burst rate.
     pub limit_s: f64,
+    /// What that is raised to, by steps of a factor of 4, where no burst loses a frame (RFC 9004
+    /// section 6.2).
+    pub highest_limit_s: f64,
     /// Wait after a burst has been received, in seconds.
     pub wait_s: f64,
 }
@@ -278,6 +281,7 @@ impl Default for BackToBackConfig {
             step_frames: 1,
             resolution_percent: 0.0,
             limit_s: 30.0,
+            highest_limit_s: 120.0,
             wait_s: 2.0,
         }
     }
@@ -343,6 +347,7 @@ impl SuiteConfig {
         config.back_to_back.step_frames = 16;
         config.back_to_back.resolution_percent = 4.0;
         config.back_to_back.limit_s = 0.2;
+        config.back_to_back.highest_limit_s = 0.8;
         config.back_to_back.wait_s = 0.1;
         config.recovery =
             RecoveryConfig { repetitions: 1, overload_s: 1.0, observe_s: 1.0, ..config.recovery };
@@ -384,6 +389,7 @@ impl SuiteConfig {
             ("latency.stream_s", self.latency.stream_s),
             ("frame_loss.step_percent", self.frame_loss.step_percent),
             ("back_to_back.limit_s", self.back_to_back.limit_s),
+            ("back_to_back.highest_limit_s", self.back_to_back.highest_limit_s),
             ("recovery.overload_percent", self.recovery.overload_percent),
             ("recovery.overload_s", self.recovery.overload_s),
             ("recovery.observe_s", self.recovery.observe_s),

@@ -48,7 +48,7 @@ pub use event::{
 };
 pub use found::{Finding, LatencySummary, RateFound, Spread, median, percentile};
 pub use protocol::{LegacyAddresses, Protocol};
-pub use resume::ResumingTester;
+pub use resume::{Recorded, ResumingTester};
 pub use search_config::{GoalConfig, SearchConfig, SearchPolicy};
 pub use selftest::{SelfTest, SelfTestSize, self_test_size};
 pub use subject::Subject;

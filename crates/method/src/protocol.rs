@@ -142,9 +142,9 @@ impl Protocol {
             Protocol::UdpIpv6 => {
                 keepalive::neighbor_solicitation((host.mac, host.host_ipv6), host.device_ipv6)
             }
-            Protocol::UdpIpv4 | Protocol::Ethernet => {
-                keepalive::arp((host.mac, host.host_ipv4), host.device_ipv4)
-            }
+            Protocol::UdpIpv4 => keepalive::arp((host.mac, host.host_ipv4), host.device_ipv4),
+            // A device that both bridges and routes may keep ARP from its bridge.
+            Protocol::Ethernet => keepalive::bridge(host.mac),
             Protocol::Decnet => keepalive::decnet_endnode(legacy.host_decnet, SILENT_TIMER_S),
             Protocol::Appletalk => {
                 keepalive::aarp((host.mac, legacy.host_appletalk), legacy.device_appletalk)

@@ -6,20 +6,15 @@ use std::collections::VecDeque;
 use trial::{DeviceSetup, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Duration;
 
-/// Wraps a tester; see the module.
-pub struct ResumingTester<'r, T> {
-    tester: T,
-    recorded: &'r mut VecDeque<TrialRecord>,
+/// Trials of a saved run, in the order in which they were run, and what became of them.
+#[derive(Default, Debug)]
+pub struct Recorded {
+    trials: VecDeque<TrialRecord>,
     replayed: u64,
     discarded: u64,
 }
 
-impl<'r, T: Tester> ResumingTester<'r, T> {
-    /// `recorded` in the order in which the trials were run; what is left of them when this tester
-    /// is done with is for the next one.
-    pub fn new(tester: T, recorded: &'r mut VecDeque<TrialRecord>) -> Self {
-        ResumingTester { tester, recorded, replayed: 0, discarded: 0 }
-    }
+impl Recorded {
     /// Trials answered from the record so far.
     pub fn replayed(&self) -> u64 {
         self.replayed
@@ -32,14 +27,33 @@ impl<'r, T: Tester> ResumingTester<'r, T> {
 
     /// The recorded result of this trial, if it is the next one in the record.
     fn recall(&mut self, trial: &Trial) -> Option<TrialResult> {
-        let record = self.recorded.pop_front()?;
+        let record = self.trials.pop_front()?;
         if record.identity == TrialIdentity(trial.identity()) {
             self.replayed += 1;
             return Some(record.result);
         }
-        self.discarded = 1 + self.recorded.len() as u64;
-        self.recorded.clear();
+        self.discarded += 1 + self.trials.len() as u64;
+        self.trials.clear();
         None
+    }
+}
+
+impl FromIterator<TrialRecord> for Recorded {
+    fn from_iter<I: IntoIterator<Item = TrialRecord>>(trials: I) -> Self {
+        Recorded { trials: trials.into_iter().collect(), ..Recorded::default() }
+    }
+}
+
+/// Wraps a tester; see the module.
+pub struct ResumingTester<'r, T> {
+    tester: T,
+    recorded: &'r mut Recorded,
+}
+
+impl<'r, T: Tester> ResumingTester<'r, T> {
+    /// What is left of the record when this tester is done with is for the next one.
+    pub fn new(tester: T, recorded: &'r mut Recorded) -> Self {
+        ResumingTester { tester, recorded }
     }
 }
 
@@ -49,7 +63,7 @@ impl<T: Tester> Tester for ResumingTester<'_, T> {
     }
 
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
-        if let Some(result) = self.recall(trial) {
+        if let Some(result) = self.recorded.recall(trial) {
             return Ok(result);
         }
         self.tester.run(trial)
@@ -57,7 +71,7 @@ impl<T: Tester> Tester for ResumingTester<'_, T> {
 
     /// What was recorded has waited already.
     fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
-        if self.recorded.is_empty() { self.tester.pause(span) } else { Ok(()) }
+        if self.recorded.trials.is_empty() { self.tester.pause(span) } else { Ok(()) }
     }
 
     /// Also while trials come from the record: the device must stand as it did when it goes on.

@@ -2,7 +2,7 @@
 //! whole for each modifier (section 11). Every step is an event.
 
 use crate::bench::Bench;
-use crate::event::{Event, EventSink, RunFinished, RunStarted, TestResult, TestStarted};
+use crate::event::{Event, EventSink, RunFinished, RunStarted, TestResult};
 use crate::harvard::y1989::Suite1989;
 use crate::reach::{Reach, reach};
 use crate::rfc2544::{
@@ -372,13 +372,7 @@ impl Run<'_> {
         bench.clock.test = share;
         bench.clock.spent = Duration::ZERO;
         bench.clock.later = self.todo.iter().copied().sum();
-        bench.emit(Event::TestStarted(TestStarted {
-            test,
-            frame_size: traffic.frame_size(),
-            direction: traffic.direction(),
-            modifier: traffic.modifier(),
-            remaining: bench.clock.remaining(),
-        }))
+        bench.begin(test, traffic)
     }
 
     fn plan_self_test(&mut self) {

@@ -10,9 +10,12 @@
 mod agreement;
 mod clock;
 pub mod files;
+mod incoming;
 mod job;
+mod outgoing;
 mod plain;
 mod ranges;
+mod seal;
 mod sink;
 mod socket;
 mod source;
@@ -20,5 +23,6 @@ mod station;
 
 pub use agreement::{Answer, Layout, Offer};
 pub use job::Job;
+pub use seal::{Key, Refusal};
 pub use socket::{Carrier, Socket};
 pub use station::{Ended, Host, Opener, Progress, Station};

@@ -1,28 +1,24 @@
 //! Datagrams: UDP as an ordinary user, or IP protocol 30 through a raw socket.
 //!
 //! In UDP each datagram holds one NETBLT packet, byte for byte what would follow the IP header; the
-//! UDP ports tell hosts behind one address apart and mean nothing else.
+//! UDP ports tell hosts behind one address apart and mean nothing else. With a key each holds a
+//! sealed packet instead ([`crate::seal`]).
 
+use crate::incoming::Incoming;
+use crate::outgoing::{Outgoing, is_passing};
+use crate::seal::{Key, Refusal, Seals};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrIn, SockaddrIn6, sendmsg};
+use nix::sys::socket::{setsockopt, sockopt::UdpGroSegment};
 use nix::sys::time::TimeSpec;
 use socket2::{Domain, Protocol, Socket as Socket2, Type};
-use std::collections::BTreeSet;
-use std::io::{self, IoSlice};
-use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd};
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
 use units::Duration;
 
 /// Asked of the kernel for each direction; it may give less.
 const KERNEL_BUFFER_BYTES: usize = 8 << 20;
-/// The largest datagram.
-const MAX_DATAGRAM_BYTES: usize = 65_535;
-/// Segments of one send, at most (Linux: `UDP_MAX_SEGMENTS`), and bytes.
-const MAX_SEGMENTS: usize = 64;
-pub(crate) const MAX_SEND_BYTES: usize = 65_000;
-/// Peers of which it is remembered that packets to them cannot be cut apart by the kernel.
-const MAX_UNSEGMENTED: usize = 256;
 /// The number of NETBLT on IP (RFC 998 section 6).
 const NETBLT: i32 = 30;
 /// Bytes of an IPv4 header without options.
@@ -42,8 +38,9 @@ pub enum Carrier {
 pub struct Socket {
     inner: UdpSocket,
     carrier: Carrier,
-    /// Whom the kernel does not cut packets apart for: their path's interface or MTU forbids it.
-    unsegmented: BTreeSet<IpAddr>,
+    incoming: Incoming,
+    outgoing: Outgoing,
+    seals: Seals,
 }
 
 impl Socket {
@@ -57,11 +54,36 @@ impl Socket {
         // Less is no error: what does not fit is lost and sent again.
         let _ = socket.set_recv_buffer_size(KERNEL_BUFFER_BYTES);
         let _ = socket.set_send_buffer_size(KERNEL_BUFFER_BYTES);
+        if carrier == Carrier::Udp {
+            // Kernels before 5.0 give each datagram by itself.
+            let _ = setsockopt(&socket, UdpGroSegment, &true);
+        }
         socket.bind(&key(carrier, address).into())?;
         socket.set_nonblocking(true)?;
-        Ok(Socket { inner: socket.into(), carrier, unsegmented: BTreeSet::new() })
+        let (incoming, outgoing) = (Incoming::default(), Outgoing::new(carrier));
+        Ok(Socket {
+            inner: socket.into(),
+            carrier,
+            incoming,
+            outgoing,
+            seals: Seals::without_key(),
+        })
     }
 
+    /// From now on packets are sealed with keys that are derived from this one, and no others are
+    /// taken. UDP only: on raw IP there is no such form.
+    pub fn seal(&mut self, key: Key) {
+        self.seals = Seals::with_key(key);
+    }
+    /// Whether packets are sealed.
+    pub fn is_sealed(&self) -> bool {
+        self.seals.is_keyed()
+    }
+    /// What the other end said of the key, if it takes no packets of ours. Anybody who can send from
+    /// its address can say so.
+    pub fn refusal(&self) -> Option<Refusal> {
+        self.seals.refusal()
+    }
     /// What carries the packets.
     pub fn carrier(&self) -> Carrier {
         self.carrier
@@ -75,80 +97,38 @@ impl Socket {
         key(self.carrier, peer)
     }
 
-    /// The next packet that has come, in `memory`; None if there is none.
-    pub fn receive<'m>(
-        &self,
-        memory: &'m mut Vec<u8>,
-    ) -> io::Result<Option<(SocketAddr, &'m [u8])>> {
-        memory.resize(MAX_DATAGRAM_BYTES, 0);
-        match self.inner.recv_from(memory) {
-            // Nobody can be answered there; an empty packet is none of NETBLT's.
-            Ok((_, peer)) if self.carrier == Carrier::Udp && peer.port() == 0 => {
-                Ok(Some((peer, &[])))
-            }
-            Ok((len, peer)) => {
-                let bytes = &memory[..len];
-                let packet = if self.carrier == Carrier::RawIp && peer.is_ipv4() {
-                    after_ipv4_header(bytes)
-                } else {
-                    bytes
-                };
-                Ok(Some((self.key(peer), packet)))
-            }
-            Err(error) if is_passing(&error) => Ok(None),
-            Err(error) => Err(error),
+    /// The next packet that has come; None if there is none. It may be empty: it was none of NETBLT's.
+    pub fn receive(&mut self) -> io::Result<Option<(SocketAddr, &[u8])>> {
+        let (peer, bytes) = match self.incoming.next(self.inner.as_fd()) {
+            Ok(Some(datagram)) => datagram,
+            Ok(None) => return Ok(None),
+            Err(errno) if is_passing(errno) => return Ok(None),
+            Err(errno) => return Err(errno.into()),
+        };
+        if self.carrier == Carrier::RawIp {
+            let packet = if peer.is_ipv4() { after_ipv4_header(bytes) } else { bytes };
+            return Ok(Some((key(self.carrier, peer), packet)));
         }
+        // Nobody can be answered at port 0.
+        if peer.port() == 0 {
+            return Ok(Some((peer, &[])));
+        }
+        let opened = self.seals.open(peer, bytes);
+        for datagram in opened.answers {
+            self.outgoing.send(self.inner.as_fd(), peer, &datagram, datagram.len())?;
+        }
+        Ok(Some((peer, opened.packet)))
     }
 
     /// Sends the packets of a burst, each `len` bytes of `packets` but the last, which may be
     /// shorter. What the kernel has no room for is lost, as any network would lose it.
     pub fn send(&mut self, peer: SocketAddr, packets: &[u8], len: usize) -> io::Result<()> {
-        let segments = (MAX_SEND_BYTES / len).clamp(1, MAX_SEGMENTS);
-        for batch in packets.chunks(segments * len) {
-            let segmented = batch.len() > len
-                && self.carrier == Carrier::Udp
-                && !self.unsegmented.contains(&peer.ip());
-            if segmented {
-                match self.send_segmented(peer, batch, len) {
-                    Ok(()) => continue,
-                    // No such thing on this path: from now on one by one.
-                    Err(Errno::EIO | Errno::EINVAL | Errno::EOPNOTSUPP | Errno::EMSGSIZE) => {
-                        self.leave_unsegmented(peer.ip());
-                    }
-                    Err(errno) => {
-                        tolerate(errno.into())?;
-                        continue;
-                    }
-                }
-            }
-            for packet in batch.chunks(len) {
-                self.inner.send_to(packet, peer).map(drop).or_else(tolerate)?;
-            }
+        let fd = self.inner.as_fd();
+        match self.seals.seal(peer, packets, len) {
+            None => self.outgoing.send(fd, peer, packets, len)?,
+            Some((sealed, len)) => self.outgoing.send(fd, peer, sealed, len)?,
         }
         Ok(())
-    }
-
-    /// Forgetting it again costs a call that fails.
-    fn leave_unsegmented(&mut self, peer: IpAddr) {
-        if self.unsegmented.len() >= MAX_UNSEGMENTED {
-            self.unsegmented.clear();
-        }
-        self.unsegmented.insert(peer);
-    }
-
-    /// One system call for many packets: the kernel cuts them apart (UDP_SEGMENT).
-    fn send_segmented(&self, peer: SocketAddr, batch: &[u8], len: usize) -> Result<(), Errno> {
-        let (parts, segment) = ([IoSlice::new(batch)], len as u16);
-        let control = [ControlMessage::UdpGsoSegments(&segment)];
-        let (fd, flags) = (self.inner.as_raw_fd(), MsgFlags::empty());
-        match peer {
-            SocketAddr::V4(to) => {
-                sendmsg(fd, &parts, &control, flags, Some(&SockaddrIn::from(to))).map(drop)
-            }
-            SocketAddr::V6(to) => {
-                sendmsg(fd, &parts, &control, flags, Some(&SockaddrIn6::from(to))).map(drop)
-            }
-        }
     }
 
     /// Waits for a packet, at most so long.
@@ -173,17 +153,4 @@ fn key(carrier: Carrier, mut address: SocketAddr) -> SocketAddr {
 fn after_ipv4_header(bytes: &[u8]) -> &[u8] {
     let header = bytes.first().map_or(0, |first| usize::from(first & 0xf) * 4);
     bytes.get(header.max(MIN_IPV4_HEADER_BYTES)..).unwrap_or(&[])
-}
-
-/// Anything but a socket that is none: nothing is there now, the kernel has no room, a firewall
-/// forbids it, an address cannot be reached, or somebody complained about an earlier packet (ICMP
-/// unreachable). One peer's troubles are not those of others; for a network that loses packets the
-/// protocol has its timers.
-fn is_passing(error: &io::Error) -> bool {
-    let errno = error.raw_os_error().map(Errno::from_raw);
-    !matches!(errno, None | Some(Errno::EBADF | Errno::ENOTSOCK | Errno::EFAULT))
-}
-
-fn tolerate(error: io::Error) -> io::Result<()> {
-    if is_passing(&error) { Ok(()) } else { Err(error) }
 }

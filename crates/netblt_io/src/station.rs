@@ -3,7 +3,9 @@
 use crate::agreement::{Answer, Layout, Offer, Proposal};
 use crate::clock::Clock;
 use crate::job::Job;
-use crate::socket::{MAX_SEND_BYTES, Socket};
+use crate::outgoing::MAX_SEND_BYTES;
+use crate::seal::Refusal;
+use crate::socket::Socket;
 use netblt::{
     Connection, ConnectionId, Counters, Endpoint, EndpointLimits, Event, Limits, Mode, Opening,
     Outcome, Request, Timing,
@@ -115,7 +117,6 @@ pub struct Station {
     /// Connections that are over, but not yet what their clients do with what came.
     concluding: Vec<(Ended, Job)>,
     ended: Vec<Ended>,
-    memory: Vec<u8>,
     last_turn: Instant,
 }
 
@@ -137,7 +138,6 @@ impl Station {
             reserved: BTreeMap::new(),
             concluding: Vec::new(),
             ended: Vec::new(),
-            memory: Vec::new(),
             last_turn: Instant::ZERO,
         }
     }
@@ -146,6 +146,10 @@ impl Station {
     /// within the limits.
     pub fn find_rates(&mut self) {
         self.adaptive = true;
+    }
+    /// What an other end said of our key, if it takes no packets of ours.
+    pub fn refusal(&self) -> Option<Refusal> {
+        self.socket.refusal()
     }
     /// Takes OPENs for this port.
     pub fn listen(&mut self, port: u16) {
@@ -225,7 +229,7 @@ impl Station {
 
     fn receive(&mut self) -> io::Result<()> {
         for _ in 0..MAX_RECEIVED_AT_ONCE {
-            let Some((peer, packet)) = self.socket.receive(&mut self.memory)? else { break };
+            let Some((peer, packet)) = self.socket.receive()? else { break };
             self.endpoint.handle_datagram(self.clock.now(), peer, packet);
         }
         Ok(())

@@ -12,6 +12,9 @@
 
 /* Waiting is done in pieces of this length; between two the kernel may do other things. */
 #define PIECE_NS 16000
+/* Only what is less behind than this catches up gently, and only streams with gaps as long as that. */
+#define GENTLE_NS 1000000
+#define GENTLE_GAP_NS 1500
 /* More readings of the clock than fit into a piece. */
 #define PIECE_READINGS 4096
 #define PS_PER_NS 1000
@@ -94,6 +97,23 @@ INLINE void advance(struct time *time, const struct time *by)
 INLINE int reached(const struct time *now, const struct time *time)
 {
 	return now->ns > time->ns || (now->ns == time->ns && now->ps >= time->ps);
+}
+
+/* A tester that was held up for a moment is back on schedule no faster than at 5/3 of its rate: what
+ * it bunches is as gentle to the device as may be, and no gap after it is off by more than 2/5. Faster
+ * streams need all the speed there is to keep up at all. */
+INLINE u64 least_gap(u64 intended_ns)
+{
+	return intended_ns < GENTLE_GAP_NS ? 0 : intended_ns * 154 >> 8;
+}
+
+/* When a frame that is due then leaves. What is further behind than `GENTLE_NS` catches up at full
+ * speed, or the trial would end before it has. */
+INLINE u64 leaves_at(const struct transmit_state *s, u64 due_ns)
+{
+	u64 gentle_ns = s->last_ns + s->least_gap_ns;
+
+	return gentle_ns > due_ns && gentle_ns < due_ns + GENTLE_NS ? gentle_ns : due_ns;
 }
 
 /* Moves `due` on to the next frame: trial::Departures. */
@@ -288,7 +308,7 @@ SEC("xdp") int transmit(struct xdp_md *ctx)
 	struct transmit_stream *stream;
 	struct transmit_state *s;
 	struct slot *slot;
-	u64 now, due_ns;
+	u64 now, due_ns, go_ns;
 	u32 index = 0, len;
 
 	s = bpf_map_lookup_elem(&state, &index);
@@ -301,7 +321,8 @@ SEC("xdp") int transmit(struct xdp_md *ctx)
 	}
 	/* A frame is due at the first whole nanosecond that is not before its time. */
 	due_ns = s->start_ns + s->due.ns + !!s->due.ps;
-	if (due_ns > now + PIECE_NS) {
+	go_ns = leaves_at(s, due_ns);
+	if (go_ns > now + PIECE_NS) {
 		wait_until(now + PIECE_NS, now);
 		return XDP_DROP;
 	}
@@ -317,8 +338,8 @@ SEC("xdp") int transmit(struct xdp_md *ctx)
 	len = slot->len;
 	if (len < FULL_BYTES || len > SLOT_BYTES || !fill(ctx, slot, len))
 		goto broken;
-	now = wait_until(due_ns, now);
-	if (now < due_ns || !stamp(ctx, s, stream, slot, len, now))
+	now = wait_until(go_ns, now);
+	if (now < go_ns || !stamp(ctx, s, stream, slot, len, now))
 		goto broken;
 
 	if (CAPTURE && stream->is_captured)
@@ -330,7 +351,9 @@ SEC("xdp") int transmit(struct xdp_md *ctx)
 	stream->sequence++;
 	stream->slot = stream->slot + 1 == stream->period ? 0 : stream->slot + 1;
 	count(s, len, now, due_ns);
+	due_ns = s->due.ns;
 	pace(s);
+	s->least_gap_ns = least_gap(s->due.ns - due_ns);
 	return XDP_REDIRECT;
 
 broken:

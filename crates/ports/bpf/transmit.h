@@ -78,6 +78,8 @@ struct transmit_state {
 	u64 late_frames;
 	u64 first_ns;
 	u64 last_ns;
+	/* From the last frame to the next, however late that is. */
+	u64 least_gap_ns;
 	/* The frame due next, from the schedule's start. */
 	struct time due;
 	u64 segment;

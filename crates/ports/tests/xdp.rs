@@ -6,7 +6,7 @@ mod common;
 
 use common::*;
 use ports::xdp::XdpPort;
-use ports::{Interface, Port, TrialSignals};
+use ports::{CaptureWish, Interface, Port, TrialSignals};
 use trial::{PortId, StreamId, Tagging, TesterError, Trial};
 use units::Duration;
 use wire::signature::{Form, Stamp};
@@ -54,6 +54,37 @@ fn frames_keep_to_the_schedule_and_do_not_drift() {
             let worst = report.lateness.max().unwrap();
             assert!(span + worst >= due, "{fps}: {span} of {due} is early");
             assert!(span <= due + worst, "{fps}: {span} of {due} is later than {worst}");
+        }
+    });
+}
+
+/// A sender that begins late is back on schedule at full speed until it is 1 ms behind; from there on
+/// a frame follows the one before after no less than three fifths of the intended 10 us, so that
+/// lateness falls by at most 4 us a frame.
+#[test]
+fn frames_that_are_late_catch_up_gently() {
+    with_veth_pair(|| {
+        let mut ports = [open(0, "va"), open(1, "vb")];
+        let trial = one_stream(60, 100_000, 400);
+        let plan = &trial.transmit_plans().unwrap()[0];
+        let [sender, _receiver] = &mut ports;
+        let sender = sender.halves().transmit;
+        sender.capture(Some(CaptureWish { streams: vec![], max_frames: 40_000 })).unwrap();
+        sender.prepare(plan).unwrap();
+        let start = ports::clock::now();
+        ports::clock::wait_until(start + Duration::from_ms(5));
+        let signals = TrialSignals::new([PortId(0), PortId(1)]);
+        let stop_at = start + trial.duration() + Duration::from_ms(20);
+        let report = sender.transmit(plan, start, stop_at, &signals).unwrap().report;
+        assert_eq!(report.sent_frames, 40_000);
+        let left = sender.captured().frames;
+        assert_eq!(left.len(), 40_000);
+        let schedule = &trial.loads[0].schedule;
+        let late = |frame: u64| left[frame as usize].at.since(start + schedule.departure(frame));
+        assert!(late(0) >= Duration::from_ms(5), "{}", late(0));
+        for frame in (1..40_000).filter(|frame| late(*frame) < Duration::from_us(990)) {
+            let gap = left[frame as usize].at.since(left[frame as usize - 1].at);
+            assert!(gap >= Duration::from_us(6), "{gap} before frame {frame}");
         }
     });
 }

@@ -16,6 +16,7 @@ mod filter;
 mod flow_control;
 mod forwarding;
 mod misbehaviour;
+mod multicast;
 mod neighbours;
 mod output;
 mod pipeline;
@@ -29,8 +30,8 @@ pub use build::{BUILT_IN, BuiltIn};
 pub use counters::Counter;
 pub use description::{
     Arbitration, ArpServer, Card, Cost, Cpu, Description, DescriptionError, Fabric, Filter,
-    FilterBy, FlowControl, Impair, Learning, Misbehaviour, PORTS_MAX, Pauses, Processor, Protocol,
-    Queue, Reset, Routes, Servers as CpuServers, Table, TesterLimits,
+    FilterBy, FlowControl, Impair, Learning, Misbehaviour, Multicast, PORTS_MAX, Pauses, Processor,
+    Protocol, Queue, Reset, Routes, Servers as CpuServers, Table, TesterLimits,
 };
 pub use device::Composed;
 pub use filter::{FilterAction, FilterRule};

@@ -36,8 +36,8 @@ pub use closed_form::{ClosedForm, Law, Offered, Response, laws};
 pub use composed::{
     Addresses, Arbitration, ArpServer, BUILT_IN, BuiltIn, Card, Composed, Cost, Counter, Cpu,
     CpuServers, Description, DescriptionError, Fabric, Filter, FilterAction, FilterBy, FilterRule,
-    FlowControl, Impair, Interface, Learning, Misbehaviour, PORTS_MAX, Pauses, Processor, Protocol,
-    Queue, Reset, Routes, StaticRoute, Table, TesterLimits,
+    FlowControl, Impair, Interface, Learning, Misbehaviour, Multicast, PORTS_MAX, Pauses,
+    Processor, Protocol, Queue, Reset, Routes, StaticRoute, Table, TesterLimits,
 };
 pub use device::{Departing, DeviceUnderTest, Patch};
 pub use frame::Frame;

@@ -24,6 +24,7 @@ mod layer3;
 mod link;
 mod namespace;
 mod netlink;
+mod packet_socket;
 mod privilege;
 mod queue;
 mod registry;
@@ -32,6 +33,7 @@ mod sysctl;
 mod test_port;
 mod testbed;
 mod threads;
+mod two_hosts;
 
 pub use actions::ActionTimes;
 pub use addressing::{
@@ -49,6 +51,7 @@ pub use ethtool::{Channels, Feature, REWRITING_FEATURES};
 pub use hardware::HardwarePorts;
 pub use interface::InterfaceFacts;
 pub use namespace::{NETNS_DIRECTORY, Namespace};
+pub use packet_socket::PacketSocket;
 pub use privilege::{Privilege, enter_user_namespace};
 pub use queue::QueueCounters;
 pub use registry::{CleanReport, REGISTRY_DIRECTORY, clean};
@@ -56,3 +59,4 @@ pub use rules::{FilterEntry, RuleCounter, rule_set};
 pub use test_port::TestPort;
 pub use testbed::Testbed;
 pub use threads::PortThreads;
+pub use two_hosts::TwoHosts;

@@ -52,7 +52,7 @@ impl Testbed {
         }
         let mut netlink = testbed.tester.netlink()?;
         testbed.ports.iter().try_for_each(|port| netlink.wait_for_carrier(&port.interface))?;
-        testbed._registration = namespaces.registration;
+        testbed._registration = namespaces.into_registration();
         Ok(testbed)
     }
 
@@ -178,12 +178,12 @@ fn tester_interface(port: usize) -> String {
 }
 
 /// Makes the namespaces of one run: named and on record where the process may, else anonymous.
-struct Namespaces {
+pub(crate) struct Namespaces {
     registration: Option<Registration>,
 }
 
 impl Namespaces {
-    fn for_this_process() -> Result<Self> {
+    pub fn for_this_process() -> Result<Self> {
         let registration = match Privilege::current() {
             Privilege::Root => Some(Registration::new(&SwitchedOff::new())?),
             Privilege::UserNamespace => None,
@@ -194,10 +194,15 @@ impl Namespaces {
         Ok(Namespaces { registration })
     }
 
-    fn create(&self, role: &str) -> Result<Namespace> {
+    pub fn create(&self, role: &str) -> Result<Namespace> {
         match &self.registration {
             Some(registration) => Namespace::create_named(&registration.namespace_name(role)),
             None => Namespace::create_anonymous(&format!("netanvil-{}-{role}", next_run_name())),
         }
+    }
+
+    /// The record, to be kept as long as what it records.
+    pub fn into_registration(self) -> Option<Registration> {
+        self.registration
     }
 }

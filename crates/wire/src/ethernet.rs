@@ -136,6 +136,8 @@ impl EtherType {
     pub const IPX: EtherType = EtherType(0x8137);
     /// Local experimental EtherType 1 (IEEE 802): a test frame without a network layer.
     pub const EXPERIMENTAL: EtherType = EtherType(0x88b5);
+    /// Local experimental EtherType 2 (IEEE 802 section 9.2.4).
+    pub const EXPERIMENTAL_2: EtherType = EtherType(0x88b6);
 
     /// The length field of an IEEE 802.3 frame with `bytes` before its padding.
     ///

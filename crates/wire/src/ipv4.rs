@@ -50,6 +50,8 @@ impl Protocol {
     pub const ROUTING: Protocol = Protocol(43);
     /// IPv6 fragment header (RFC 8200 section 4.5).
     pub const FRAGMENT: Protocol = Protocol(44);
+    /// Generic routing encapsulation (RFC 2784).
+    pub const GRE: Protocol = Protocol(47);
     /// ICMP for IPv6 (RFC 4443).
     pub const ICMPV6: Protocol = Protocol(58);
     /// Nothing follows (RFC 8200 section 4.7).
@@ -72,6 +74,7 @@ impl fmt::Display for Protocol {
             Protocol::IPV6 => f.write_str("IPv6"),
             Protocol::ROUTING => f.write_str("routing"),
             Protocol::FRAGMENT => f.write_str("fragment"),
+            Protocol::GRE => f.write_str("GRE"),
             Protocol::ICMPV6 => f.write_str("ICMPv6"),
             Protocol::NO_NEXT_HEADER => f.write_str("nothing"),
             Protocol::DESTINATION_OPTIONS => f.write_str("destination options"),

@@ -2,6 +2,7 @@
 
 use crate::DecodeError;
 use crate::bytes::{ipv6_at, put, put_u16, put_u32, require, u16_at, u32_at};
+use crate::ethernet::MacAddr;
 use crate::ipv4::Protocol;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -94,6 +95,13 @@ impl Repr {
         bytes.extend_from_slice(payload);
         bytes
     }
+}
+
+/// The link-local address that follows from a hardware address (RFC 4291 appendix A).
+pub fn link_local(mac: MacAddr) -> Ipv6Addr {
+    let [a, b, c, d, e, f] = mac.0;
+    let word = |high: u8, low: u8| u16::from_be_bytes([high, low]);
+    Ipv6Addr::new(0xfe80, 0, 0, 0, word(a ^ 2, b), word(c, 0xff), word(0xfe, d), word(e, f))
 }
 
 /// Takes one hop off the hop limit of the header that starts `packet`. `false`, and nothing

@@ -74,9 +74,10 @@ pub fn neighbor_discovery(
 }
 
 /// A frame by which a bridge learns `mac` (RFC 2544 section 23b: the source is the destination
-/// of the test frames): a broadcast of the local experimental EtherType that no host reads.
+/// of the test frames): a broadcast of a local experimental EtherType that no host reads, and not
+/// that of test frames.
 pub fn bridge(mac: MacAddr) -> Vec<u8> {
-    let ether_type = EtherType::EXPERIMENTAL;
+    let ether_type = EtherType::EXPERIMENTAL_2;
     ethernet::Repr { dst: MacAddr::BROADCAST, src: mac, ether_type }.frame(&[])
 }
 

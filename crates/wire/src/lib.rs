@@ -20,6 +20,7 @@ pub mod distribution;
 pub mod error_frame;
 pub mod ethernet;
 pub mod fragment;
+pub mod gre;
 mod group_records;
 pub mod icmpv4;
 pub mod icmpv6;
@@ -46,5 +47,6 @@ pub mod test_frame;
 pub mod udp;
 pub mod verify;
 pub mod vlan;
+pub mod vxlan;
 
 pub use error::DecodeError;

@@ -5,7 +5,7 @@ use crate::failure::{Exit, Outcome};
 use crate::options::{Options, SuiteName};
 use crate::plan::Plan;
 use crate::session::Session;
-use crate::{interrupt, output, setup};
+use crate::{captures, interrupt, output, setup};
 
 pub fn run(arguments: &Run) -> Outcome {
     let options = Options { suite: arguments.suite, ..arguments.options.clone() };
@@ -15,6 +15,7 @@ pub fn run(arguments: &Run) -> Outcome {
         return Ok(Exit::Done);
     }
     let subject = setup::Subject::of(&plan.options)?;
+    captures::check(&plan.options, &subject)?;
     // Before any thread: a process with threads may not enter a user namespace.
     subject.acquire_rights()?;
     let stop = interrupt::watch()?;

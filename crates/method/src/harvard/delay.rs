@@ -2,7 +2,7 @@
 //! a stream with a large gap (router tests of 1990), where an oscilloscope was read.
 
 use super::Setting;
-use crate::bench::{Bench, Request, measured};
+use crate::bench::Bench;
 use crate::found::LatencySummary;
 use crate::rfc2544::summarise;
 use crate::subject::Subject;
@@ -49,14 +49,7 @@ pub fn delay(
     let rate = FrameRate::from_fps_f64(1.0 / config.delay_gap_s);
     let test = TestKind::Delay;
     let label = format!("{test}, {}: a frame every {}", subject.size_in_words(), rate.interval());
-    let ran = bench.run(Request {
-        test,
-        traffic: subject.traffic,
-        shape: subject.constant(label, rate, duration),
-        intended: rate,
-        bounds: None,
-        judge: &measured,
-    })?;
+    let ran = bench.run(subject.request(test, label, rate, duration))?;
     let invalid = ran.invalid_reasons();
     let size = subject.traffic.size().size_at(0);
     let lines = [subject.line_rate(), subject.receiving_line_rate()];

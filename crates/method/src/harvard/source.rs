@@ -45,8 +45,7 @@ impl Sources {
                 bounds: None,
                 judge: &|_| Verdict::Measured,
             })?;
-            let fell_short = bench::fell_short(&ran.result, f64::INFINITY);
-            if !fell_short {
+            if !bench::has_shortfall(&ran.result) {
                 return Ok(sources);
             }
             let is_first = intended.0.iter().all(|rate| *rate == medium);

@@ -5,7 +5,7 @@ use super::{
     delay, dual_max_rate, dual_stream, max_rate, raw_rate,
 };
 use crate::bench::Bench;
-use crate::event::{Event, EventSink, RunFinished, RunStarted, TestResult, TestStarted};
+use crate::event::{Event, EventSink, RunFinished, RunStarted, TestResult};
 use crate::subject::Subject;
 use crate::suite::{finish, legal_sizes};
 use crate::traffic::Traffic;
@@ -193,13 +193,7 @@ impl Run<'_> {
         let sources = Sources::find(bench, subject, *first)?;
         let subject = &subject.with_tester_max(sources.slowest());
         for test in tests {
-            bench.emit(Event::TestStarted(TestStarted {
-                test,
-                frame_size: subject.traffic.frame_size(),
-                direction: subject.traffic.direction(),
-                modifier: Modifier::None,
-                remaining: bench.clock.remaining(),
-            }))?;
+            bench.begin(test, subject.traffic)?;
             let result = match test {
                 TestKind::Delay => HarvardResult::Delay(delay(bench, subject, setting)?),
                 TestKind::MaxRate => {

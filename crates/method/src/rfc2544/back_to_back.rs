@@ -11,7 +11,7 @@ use crate::subject::Subject;
 use crate::traffic::TrialShape;
 use crate::{Conditions, Finding, RunError, Spread, TestKind, Verdict};
 use serde::{Deserialize, Serialize};
-use trial::{Schedule, Segment, Waits};
+use trial::{Schedule, Segment, Trial, ValidityLimits, Waits};
 use units::{Duration, FrameRate};
 
 /// The result for one frame size.
@@ -97,7 +97,6 @@ pub fn back_to_back(
     throughput: &ThroughputResult,
 ) -> Result<BackToBackResult, RunError> {
     let config = &subject.config.back_to_back;
-    let limit = Duration::from_secs_f64(config.limit_s);
     let mut result = BackToBackResult {
         conditions: subject.conditions(TestKind::BackToBack),
         not_measured: not_applicable(subject, &throughput.throughput.finding),
@@ -108,7 +107,7 @@ pub fn back_to_back(
         searches: vec![],
         step_frames: config.step_frames,
         limit_frames: 0,
-        limit,
+        limit: Duration::from_secs_f64(config.limit_s),
         search: describe(subject),
         notes: vec![],
     };
@@ -131,17 +130,33 @@ pub fn back_to_back(
     };
     let subject = &subject.with_ceiling(ceiling);
     let burst_rate = ceiling.rate;
-    let limit_frames = burst_rate.frames_in(limit).max(1);
     result.burst_rate = Some(burst_rate);
     result.burst_rate_is_theoretical = ceiling.of == MaximumOf::Medium;
-    result.limit_frames = limit_frames;
     result.notes.extend(note.map(|note| format!("the correction uses a rate with loss: {note}")));
-    for repetition in 1..=config.repetitions {
-        let found = search(bench, subject, limit_frames, rate, repetition)?;
-        result.searches.push(found);
+    let highest = Duration::from_secs_f64(config.highest_limit_s);
+    while (result.searches.len() as u64) < u64::from(config.repetitions) {
+        result.limit_frames = burst_rate.frames_in(result.limit).max(1);
+        let repetition = result.searches.len() as u32 + 1;
+        let found = search(bench, subject, result.limit_frames, rate, repetition)?;
+        if found.outcome == BurstOutcome::AtLimit && result.limit < highest {
+            result.raise_limit(highest);
+        } else {
+            result.searches.push(found);
+        }
     }
     conclude(&mut result, burst_rate, rate);
     Ok(result)
+}
+
+impl BackToBackResult {
+    /// Begins anew with longer bursts: "the test MUST be repeated" (RFC 9004 section 6.2).
+    fn raise_limit(&mut self, highest: Duration) {
+        let raised = (self.limit * 4).min(highest);
+        let limit = self.limit;
+        self.notes.push(format!("no burst of {limit} lost a frame: repeated with up to {raised}"));
+        self.limit = raised;
+        self.searches.clear();
+    }
 }
 
 /// Why a size cannot be tested (RFC 9004 sections 3, 5 and 6.1).
@@ -209,7 +224,7 @@ fn send_burst(
     let rate = subject.ceiling.rate;
     let size = subject.size_in_words();
     let schedule = Schedule { segments: vec![Segment::constant(rate, frames)] };
-    let ran = bench.run(Request {
+    let request = Request {
         test: TestKind::BackToBack,
         traffic: subject.traffic,
         shape: TrialShape {
@@ -230,13 +245,28 @@ fn send_burst(
             unit: "frames".into(),
         }),
         judge: &|result| judge_loss(result, 0.0),
-    })?;
+    };
+    let ran = bench.run_changed(request, &|trial| Ok(held_to_its_rate(trial)))?;
     let outcome = match ran.verdict {
         Verdict::Passed => Outcome::Passed,
         Verdict::Invalid => Outcome::Undecided,
         _ => Outcome::Failed { lost_frames: ran.result.lost_frames() },
     };
     Ok((outcome, ran.invalid_reasons()))
+}
+
+/// A burst may leave slower by one part in so many, and what is found of the buffer is then as far off.
+const SLOWER_BY_ONE_IN: u64 = 20;
+
+/// A short burst that is late by what other trials are allowed would be no burst any more.
+fn held_to_its_rate(trial: Trial) -> Trial {
+    let allowed = Duration::from_us(trial.limits.late_after_us);
+    if trial.duration() > allowed * SLOWER_BY_ONE_IN {
+        return trial;
+    }
+    let shortfall = 1.0 / SLOWER_BY_ONE_IN as f64;
+    let limits = ValidityLimits { shortfall, late_after_us: 0, ..trial.limits };
+    Trial { limits, ..trial }
 }
 
 /// After the burst: until it has been received at the throughput rate (reckoned twice, for the
@@ -304,8 +334,13 @@ fn describe(subject: &Subject<'_>) -> String {
     format!(
         "binary search over the burst length with loss verification (ETSI GS NFV-TST 009), at most \
          {trials} trials a length, {} searches, step {} frames or {} % of the upper bound, up to \
-         {} s",
-        config.repetitions, config.step_frames, config.resolution_percent, config.limit_s
+         {} s (raised to {} s if need be); a burst is slower than its rate by one \
+         part in {SLOWER_BY_ONE_IN} at most",
+        config.repetitions,
+        config.step_frames,
+        config.resolution_percent,
+        config.limit_s,
+        config.highest_limit_s
     )
 }
 

@@ -54,10 +54,30 @@ fn the_burst_and_the_buffer_of_a_known_queue() {
     assert!(result.burst_rate_is_theoretical);
 }
 
+/// 2,000 frames of queue fill after 41 ms of bursts at 148,810 frames/s with 100,000 leaving.
+#[test]
+fn a_limit_that_is_too_low_is_raised() {
+    let mut config = config();
+    config.back_to_back.limit_s = 0.01;
+    config.back_to_back.highest_limit_s = 1.0;
+    (config.back_to_back.step_frames, config.back_to_back.resolution_percent) = (1, 0.0);
+    let capacity = FrameRate::from_fps(100_000);
+    let device = StoreAndForward::with_capacity(capacity, QueueLimit::Frames(2_000));
+    let result = measure(&config, &mut SimTester::new(&PORTS, device));
+    let interval = LineRate::from_mbps(100).max_frame_rate(FrameSize::MIN_ETHERNET).interval();
+    let truth = longest_burst(interval, capacity.interval(), 2_000);
+    assert_eq!(result.limit, Duration::from_ms(160), "10 ms, 40 ms, 160 ms");
+    assert_eq!(result.searches.len(), config.back_to_back.repetitions as usize);
+    for search in &result.searches {
+        assert_eq!((search.frames, &search.outcome), (truth, &BurstOutcome::Measured));
+    }
+}
+
 #[test]
 fn a_limit_that_is_too_low_is_told() {
     let mut config = config();
     config.back_to_back.limit_s = 0.01;
+    config.back_to_back.highest_limit_s = 0.01;
     let device =
         StoreAndForward::with_capacity(FrameRate::from_fps(100_000), QueueLimit::Frames(2_000));
     let result = measure(&config, &mut SimTester::new(&PORTS, device));

@@ -7,7 +7,7 @@ use method::{
     Attachment, Event, Finding, Forwarding, LegacyAddresses, Profile, RunError, SuiteConfig,
     TestKind, TestResult, Topology,
 };
-use sim::{Addresses, Description, Interface};
+use sim::{Addresses, Description, Interface, Protocol};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use trial::{PortId, Tester, TesterDescription};
@@ -38,13 +38,8 @@ min-gap = "11.4us"
 second-min-gap = "11.1us"
 "#;
 
+/// Sets up a simulated device with four ports, two on a card.
 struct Simulated(Description);
-
-impl Simulated {
-    fn new() -> Self {
-        Simulated(Description::from_toml(ROUTER).unwrap())
-    }
-}
 
 impl Laboratory for Simulated {
     fn describe(&self) -> TesterDescription {
@@ -53,7 +48,14 @@ impl Laboratory for Simulated {
     }
 
     fn set_up(&mut self, set_up: &SetUp) -> Result<Ready<'_>, SetUpError> {
-        if matches!(set_up.mode, Mode::Decnet | Mode::Ipx) {
+        let routes = match set_up.mode {
+            Mode::Ip => Some(Protocol::Ipv4),
+            Mode::Decnet => Some(Protocol::Decnet),
+            Mode::AppleTalk => Some(Protocol::Appletalk),
+            Mode::Ipx => Some(Protocol::Ipx),
+            Mode::Bridge => None,
+        };
+        if routes.is_some_and(|protocol| !self.0.route.contains(&protocol)) {
             return Err(SetUpError::NotPossible("it has no path for it".into()));
         }
         let mut addresses = Addresses::plan(4);
@@ -98,12 +100,24 @@ fn attachment(port: u16, device: &Interface) -> Attachment {
 }
 
 fn run(sizes: &[u32], modes: &[Mode], paths: &[Path]) -> (Vec<HarvardResult>, Vec<Event>) {
+    let router = Description::from_toml(ROUTER).unwrap();
+    run_on(router, |config| config.harvard.raw_rate_stream_s = 1.0, sizes, modes, paths)
+}
+
+/// The whole suite on a device, with short streams.
+pub(crate) fn run_on(
+    device: Description,
+    change: impl FnOnce(&mut SuiteConfig),
+    sizes: &[u32],
+    modes: &[Mode],
+    paths: &[Path],
+) -> (Vec<HarvardResult>, Vec<Event>) {
     let mut config = SuiteConfig::of(Profile::Quick);
     config.tests = Suite1990::TESTS.to_vec();
     config.frame_sizes = sizes.iter().map(|bytes| crate::bed::size(*bytes)).collect();
     config.trial.settle_s = 0.1;
     config.search.lowest_load_percent = 0.1;
-    config.harvard.raw_rate_stream_s = 1.0;
+    change(&mut config);
     let mut suite = Suite1990 {
         program: "test".into(),
         device: "a described router".into(),
@@ -113,7 +127,7 @@ fn run(sizes: &[u32], modes: &[Mode], paths: &[Path]) -> (Vec<HarvardResult>, Ve
     };
     suite.set_ups.retain(|set_up| modes.contains(&set_up.mode) && paths.contains(&set_up.path));
     let mut events = vec![];
-    let finished = suite.run(&mut Simulated::new(), &mut events).unwrap();
+    let finished = suite.run(&mut Simulated(device), &mut events).unwrap();
     assert_eq!((finished.invalid_trials, finished.stopped_by), (0, None));
     let results = events.iter().filter_map(|event| match event {
         Event::TestFinished(result) => match &**result {

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use trial::Counted;
 use units::LineRate;
 use wire::error_frame::ErrorKind;
+use wire::modifier::sub_seed;
 
 /// A router that carries 5,000 frames a second, 20 of which wait.
 const ROUTER: &str = r#"
@@ -123,20 +124,42 @@ fn a_router_without_fault_passes_every_test_with_its_numbers() {
     assert!(counters.len() >= 8 && counters.iter().all(|check| check.device == check.tester));
 }
 
-/// At line rate a frame comes every 67.2 us and 200 us later it is served. Of n at most 20 wait and
-/// one is in service, when the nth comes: n - floor((n - 1) 67.2 / 200) - 1 <= 20.
+/// At line rate a frame comes every 67.2 us and is served for s. Of n at most so many as there is room
+/// for wait and one is in service, when the nth comes: n - floor((n - 1) 67.2 / s) - 1 <= room.
 #[test]
 fn back_to_back_is_what_arithmetic_says() {
-    let waiting = |n: u64| n - (n - 1) * 672 / 2_000 - 1;
-    let longest = (1..).take_while(|n| waiting(*n) <= 20).last().unwrap();
-    let found = one("", Test1989::BackToBack);
-    assert_eq!(found.figure("back to back"), Some(longest as f64));
-    assert_eq!(found.figure("theoretical"), Some((50_000.0f64 / 67.2).floor()));
+    let random = |seed| (sub_seed(seed, 1) % 60, 80_000 + sub_seed(seed, 2) % 300_000);
+    for (room, service_ns) in [(20, 200_000)].into_iter().chain((0..8).map(random)) {
+        let waiting = |n: u64| n - (n - 1) * 67_200 / service_ns - 1;
+        let longest = (1..).take_while(|n| waiting(*n) <= room).last().unwrap();
+        let text = ROUTER
+            .replace("frames = 20", &format!("frames = {room}"))
+            .replace("200us", &format!("{service_ns}ns"));
+        let results = run_on(&text, &[Test1989::BackToBack], |_| {});
+        let found = results.last().expect("a result");
+        assert_eq!(found.figure("back to back"), Some(longest as f64), "{room}, {service_ns}");
+        assert_eq!(found.figure("theoretical"), Some((50_000.0f64 / 67.2).floor()));
+    }
+}
+
+/// Frame for frame, on routers of any speed.
+#[test]
+fn counters_of_any_router_are_those_of_the_tester() {
+    for seed in 0..8 {
+        let service = format!("{}ns", 20_000 + sub_seed(seed, 3) % 900_000);
+        let results = run_on(&ROUTER.replace("200us", &service), &[Test1989::Counters], |config| {
+            config.frame_sizes = vec![size(64 + (sub_seed(seed, 4) % 1_400) as u32)];
+        });
+        let counters = &results.last().expect("a result").counters;
+        assert!(counters.len() >= 8 && counters.iter().all(|check| check.device == check.tester));
+        assert!(counters.iter().any(|check| check.device > 100), "{counters:?}");
+    }
 }
 
 #[test]
 fn tables_are_found_exactly() {
-    for entries in [1, 7, 37] {
+    let random = (0..6).map(|seed| 1 + sub_seed(seed, 5) % 200);
+    for entries in [1, 7, 37].into_iter().chain(random) {
         let routes = one(&format!("[routes]\nentries = {entries}"), Test1989::RoutingTable);
         assert_eq!(routes.figure("routes"), Some(entries as f64));
         let hosts = one(&format!("[neighbours]\nentries = {entries}"), Test1989::ArpCache);

@@ -2,8 +2,7 @@
 
 use crate::bed::*;
 use crate::suite::{all_tests, looped, router, suite};
-use method::{Event, ResumingTester, TestKind, TrialRecord};
-use std::collections::VecDeque;
+use method::{Event, Recorded, ResumingTester, TestKind, TrialRecord};
 use trial::{Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Duration;
 
@@ -36,7 +35,7 @@ fn lines(events: &[Event]) -> Vec<String> {
 }
 
 /// Saved trials of the self-test and of the device, as read from the file.
-fn saved(lines: &[String]) -> (VecDeque<TrialRecord>, VecDeque<TrialRecord>) {
+fn saved(lines: &[String]) -> (Vec<TrialRecord>, Vec<TrialRecord>) {
     let records = lines.iter().filter_map(|line| match serde_json::from_str(line).unwrap() {
         Event::TrialFinished(record) => Some(*record),
         _ => None,
@@ -51,14 +50,16 @@ fn resumed_anywhere_it_is_the_same_run() {
     suite.run(&mut Fresh::new(router), Some(&mut Fresh::new(looped)), &mut whole).unwrap();
     let whole = lines(&whole);
     for cut in [0, 1, 7, whole.len() / 3, whole.len() / 2, whole.len() - 1] {
-        let (mut self_test, mut device) = saved(&whole[..cut]);
+        let (self_test, device) = saved(&whole[..cut]);
         let recorded = device.len() as u64;
+        let (mut self_test, mut records) =
+            (Recorded::from_iter(self_test), Recorded::from_iter(device));
         let mut looped = ResumingTester::new(Fresh::new(looped), &mut self_test);
-        let mut device = ResumingTester::new(Fresh::new(router), &mut device);
+        let mut device = ResumingTester::new(Fresh::new(router), &mut records);
         let mut events: Vec<Event> = vec![];
         suite.run(&mut device, Some(&mut looped), &mut events).unwrap();
         assert_eq!(lines(&events), whole, "cut at {cut}");
-        assert_eq!((device.replayed(), device.discarded()), (recorded, 0));
+        assert_eq!((records.replayed(), records.discarded()), (recorded, 0));
     }
 }
 
@@ -66,8 +67,9 @@ fn resumed_anywhere_it_is_the_same_run() {
 fn a_record_of_another_configuration_is_thrown_away() {
     let mut first: Vec<Event> = vec![];
     suite(config()).run(&mut Fresh::new(router), None, &mut first).unwrap();
-    let (_, mut records) = saved(&lines(&first));
+    let (_, records) = saved(&lines(&first));
     let recorded = records.len() as u64;
+    let mut records = Recorded::from_iter(records);
     let mut other = config();
     other.search.trial_duration_s = 0.9;
     let mut fresh: Vec<Event> = vec![];
@@ -75,6 +77,6 @@ fn a_record_of_another_configuration_is_thrown_away() {
     let mut resuming = ResumingTester::new(Fresh::new(router), &mut records);
     let mut events: Vec<Event> = vec![];
     suite(other).run(&mut resuming, None, &mut events).unwrap();
-    assert_eq!((resuming.replayed(), resuming.discarded()), (0, recorded));
+    assert_eq!((records.replayed(), records.discarded()), (0, recorded));
     assert_eq!(lines(&events), lines(&fresh));
 }

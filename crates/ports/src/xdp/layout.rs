@@ -29,7 +29,7 @@ shared! {
 unsafe impl Shared for u64 {}
 
 const HISTOGRAM: usize = (4 + Histogram::BUCKETS) * 8;
-const TRANSMIT_STATE: usize = 200 + HISTOGRAM;
+const TRANSMIT_STATE: usize = 208 + HISTOGRAM;
 const ACCOUNT: usize = (26 + SECONDS + 1) * 8 + JUMPS * 16 + 2 * HISTOGRAM;
 
 /// Seconds that the receive program counts before they must have been fetched.
@@ -202,6 +202,7 @@ pub(super) struct TransmitState {
     pub late_frames: u64,
     pub first_ns: u64,
     pub last_ns: u64,
+    pub least_gap_ns: u64,
     pub due: Time,
     pub segment: u64,
     pub segment_left: u64,

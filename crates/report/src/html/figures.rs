@@ -65,7 +65,7 @@ pub fn page(title: &str, text: &str, figures: &[Figure]) -> String {
             }
         }
     };
-    super::page(title, &body)
+    super::page(title, body)
 }
 
 #[cfg(test)]

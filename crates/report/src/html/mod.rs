@@ -22,7 +22,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 
 /// The run as a page.
 pub fn render(report: &Report) -> String {
-    let body = html! {
+    let content = html! {
         (sections::head(report))
         main {
             (sections::summary(report))
@@ -33,11 +33,11 @@ pub fn render(report: &Report) -> String {
             (sections::every_trial(report))
         }
     };
-    page(&format!("{} - benchmark report", report.device()), &body)
+    page(&format!("{} - benchmark report", report.device()), content)
 }
 
-/// A whole page that needs nothing but itself.
-fn page(title: &str, body: &Markup) -> String {
+/// A page with this content, which fetches nothing.
+fn page(title: &str, content: Markup) -> String {
     let dark = ink::Ink::dark_rules();
     let page = html! {
         (DOCTYPE)
@@ -53,7 +53,7 @@ fn page(title: &str, body: &Markup) -> String {
                     "@media screen and (prefers-color-scheme: dark){" (PreEscaped(&dark)) "}"
                 }
             }
-            body { (body) }
+            body { (content) }
         }
     };
     page.into_string()

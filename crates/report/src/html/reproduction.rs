@@ -1,9 +1,9 @@
 //! A page that lays published tables beside ours.
 
-use super::{POLICY, STYLE, ink, plots};
+use super::{page, plots};
 use crate::harvard::{RateCell, RateTable};
 use crate::reproduction::{FigurePair, Summary, TablePair, WITHIN};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 /// The page: what it is about, the summary, each table with its graph, and at last the figures that
 /// are far off (`outside`, lines of text).
@@ -14,46 +14,29 @@ pub fn reproduction(
     summary: &Summary,
     outside: &str,
 ) -> String {
-    let dark = ink::Ink::dark_rules();
     let mut devices: Vec<&str> = pairs.iter().map(|pair| &pair.device[..]).collect();
     devices.dedup();
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                link rel="icon" href="data:,";
-                title { (title) }
-                style {
-                    (PreEscaped(STYLE))
-                    "@media screen and (prefers-color-scheme: dark){" (PreEscaped(&dark)) "}"
-                }
-            }
-            body {
-                header {
-                    p.kicker { "netanvil" }
-                    h1 { (title) }
-                    p.about { (about) }
-                }
-                main {
-                    p.banner.(if summary.is_met() { "good" } else { "bad" }) { (summary.in_words()) }
-                    (by_device(pairs, &devices))
-                    @for device in &devices {
-                        section.test {
-                            h2 { (device) }
-                            @for pair in pairs.iter().filter(|pair| pair.device == *device) {
-                                (table(pair))
-                            }
-                        }
+    let content = html! {
+        header {
+            p.kicker { "netanvil" }
+            h1 { (title) }
+            p.about { (about) }
+        }
+        main {
+            p.banner.(if summary.is_met() { "good" } else { "bad" }) { (summary.in_words()) }
+            (by_device(pairs, &devices))
+            @for device in &devices {
+                section.test {
+                    h2 { (device) }
+                    @for pair in pairs.iter().filter(|pair| pair.device == *device) {
+                        (table(pair))
                     }
-                    (far(outside))
                 }
             }
+            (far(outside))
         }
     };
-    page.into_string()
+    page(title, content)
 }
 
 /// Devices with their figures.

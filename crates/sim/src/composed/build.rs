@@ -14,7 +14,7 @@ use units::{Duration, FrameRate, FrameSize};
 type AnyDevice = Box<dyn DeviceUnderTest>;
 
 /// Devices that are described already: name, what it is, text of its file.
-pub const BUILT_IN: [BuiltIn; 26] = [
+pub const BUILT_IN: [BuiltIn; 28] = [
     BuiltIn { name: "cable", toml: include_str!("../../devices/cable.toml") },
     BuiltIn { name: "router", toml: include_str!("../../devices/router.toml") },
     BuiltIn { name: "bridge", toml: include_str!("../../devices/bridge.toml") },
@@ -26,6 +26,11 @@ pub const BUILT_IN: [BuiltIn; 26] = [
     BuiltIn {
         name: "switch/flow-control",
         toml: include_str!("../../devices/switch-flow-control.toml"),
+    },
+    BuiltIn { name: "multicast", toml: include_str!("../../devices/multicast.toml") },
+    BuiltIn {
+        name: "multicast/snooping",
+        toml: include_str!("../../devices/multicast-snooping.toml"),
     },
     BuiltIn { name: "gigaswitch", toml: include_str!("../../devices/gigaswitch.toml") },
     BuiltIn { name: "gigaswitch/bus", toml: include_str!("../../devices/gigaswitch-bus.toml") },

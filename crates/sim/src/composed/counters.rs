@@ -43,11 +43,13 @@ pub enum Counter {
     NotForwarded,
     /// Frames lost by a misbehaviour.
     Misbehaved,
+    /// Reports of multicast groups for which there was no room.
+    GroupsRefused,
 }
 
 impl Counter {
     /// All of them.
-    pub const ALL: [Counter; 17] = [
+    pub const ALL: [Counter; 18] = [
         Counter::InFrames,
         Counter::InBytes,
         Counter::OutFrames,
@@ -65,6 +67,7 @@ impl Counter {
         Counter::Filtered,
         Counter::NotForwarded,
         Counter::Misbehaved,
+        Counter::GroupsRefused,
     ];
 }
 

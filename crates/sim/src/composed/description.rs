@@ -79,6 +79,9 @@ pub struct Description {
     pub learning: Learning,
     /// Answers ARP requests for others; none where left out.
     pub arp_server: Option<ArpServer>,
+    /// Copies frames of multicast groups to those who asked for them; where left out a bridge floods
+    /// them and a router drops them.
+    pub multicast: Option<Multicast>,
     /// ARP, neighbour discovery and AARP caches and DECnet adjacencies, each.
     pub neighbours: Table,
     /// Routes learned from routing updates.
@@ -126,6 +129,7 @@ impl Default for Description {
             filter: Filter::default(),
             learning: Learning::default(),
             arp_server: None,
+            multicast: None,
             neighbours: Table::default(),
             routes: Routes::default(),
             counters: None,
@@ -374,6 +378,65 @@ pub struct ArpServer {
     pub requests: Option<u64>,
 }
 
+/// Multicast: of whom the device hears that they want a group, and how long it takes with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Multicast {
+    /// Groups at most, over all ports; a report of one more is not taken.
+    pub groups: Option<u64>,
+    /// From the last bit of a report until frames are forwarded to its port.
+    pub join: Span,
+    /// And on top of it, where nobody had asked for the group before.
+    pub new_group: Span,
+    /// From the last bit of a leave until frames are forwarded no longer.
+    pub leave: Span,
+    /// How long a report is good for unless it is repeated; for ever where left out.
+    pub membership: Option<Span>,
+    /// Time that the device takes for each report of a group, one after the other.
+    pub per_report: Span,
+    /// Reports that may wait for it; one that finds no room is lost. No limit where left out.
+    pub backlog: Option<u64>,
+    /// Time that each copy of a frame after the first takes the central processor, or the first one
+    /// that there is.
+    pub per_copy: Span,
+    /// The same for each copy that leaves in a tunnel.
+    pub per_encapsulation: Span,
+    /// And for a frame that came in one.
+    pub per_decapsulation: Span,
+    /// Versions of IGMP that it understands.
+    pub igmp: Vec<u8>,
+    /// Versions of MLD.
+    pub mld: Vec<u8>,
+    /// It knows groups by their hardware addresses, which 32 of IPv4 share.
+    pub by_mac: bool,
+    /// A bridge floods groups that nobody has asked for.
+    pub floods_unknown: bool,
+    /// Hosts may be reached through tunnels to the address of their port, by GRE and by VXLAN.
+    pub tunnels: bool,
+}
+
+impl Default for Multicast {
+    fn default() -> Self {
+        Multicast {
+            groups: None,
+            join: Span::default(),
+            new_group: Span::default(),
+            leave: Span::default(),
+            membership: None,
+            per_report: Span::default(),
+            backlog: None,
+            per_copy: Span::default(),
+            per_encapsulation: Span::default(),
+            per_decapsulation: Span::default(),
+            igmp: vec![1, 2, 3],
+            mld: vec![1, 2],
+            by_mac: false,
+            floods_unknown: false,
+            tunnels: false,
+        }
+    }
+}
+
 /// A table of neighbours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
@@ -563,6 +626,7 @@ mod check {
         check_times(device)?;
         check_processors(device)?;
         check_tables(device)?;
+        device.multicast.iter().try_for_each(|plan| check_multicast(device, plan))?;
         check_misbehaviour(device)?;
         check_tester(&device.tester)
     }
@@ -696,6 +760,48 @@ mod check {
         Ok(())
     }
 
+    fn check_multicast(device: &Description, plan: &Multicast) -> Checked {
+        if device.joins_pairs() {
+            let remedy = "write `bridge = true` or `route = [\"ipv4\", \"ipv6\"]`";
+            return wrong("multicast", "...", remedy);
+        }
+        at_least_one("multicast.groups", plan.groups)?;
+        let processor = device.card.is_some() || device.bus.is_some() || device.cpu.is_some();
+        let times = [
+            ("multicast.per-copy", plan.per_copy, 1),
+            ("multicast.per-encapsulation", plan.per_encapsulation, 1),
+            ("multicast.per-decapsulation", plan.per_decapsulation, 1),
+            ("multicast.join", plan.join, 1_000),
+            ("multicast.new-group", plan.new_group, 1_000),
+            ("multicast.leave", plan.leave, 1_000),
+            ("multicast.per-report", plan.per_report, 1),
+        ];
+        for (key, time, most) in times {
+            if time.0 > Duration::from_secs(most) {
+                return wrong(key, time, &format!("write {most}s or less"));
+            }
+        }
+        for (key, time, _) in &times[..3] {
+            if time.0 > Duration::ZERO && !processor {
+                return wrong(key, time, "it takes a processor: write a [cpu], too");
+            }
+        }
+        if plan.tunnels && device.fabric.is_some() {
+            return wrong("multicast.tunnels", true, "leave out [fabric], which copies as it is");
+        }
+        if plan.tunnels && !device.route.contains(&Protocol::Ipv4) {
+            let remedy = "tunnels end at a router: write `route = [\"ipv4\"]`";
+            return wrong("multicast.tunnels", true, remedy);
+        }
+        match plan.igmp.iter().find(|version| !(1..=3).contains(*version)) {
+            Some(version) => wrong("multicast.igmp", version, "versions are 1, 2 and 3"),
+            None => match plan.mld.iter().find(|version| !(1..=2).contains(*version)) {
+                Some(version) => wrong("multicast.mld", version, "versions are 1 and 2"),
+                None => Ok(()),
+            },
+        }
+    }
+
     fn check_misbehaviour(device: &Description) -> Checked {
         let impair = &device.impair;
         at_least_one("impair.drop-every", impair.drop_every)?;
@@ -777,6 +883,10 @@ mod tests {
             ("[impair]\ndrop-every = 0", "impair.drop-every", "1 or more"),
             ("[tester]\nclock-error-ppm = 1000000", "clock-error-ppm", "-100000"),
             ("[filter]\nroom = 0\n[[filter.rules]]\n", "filter.room", "make room"),
+            ("[multicast]\n", "multicast", "bridge = true"),
+            ("bridge = true\n[multicast]\nper-copy = \"1us\"", "multicast.per-copy", "[cpu]"),
+            ("bridge = true\n[multicast]\nigmp = [4]", "multicast.igmp", "1, 2 and 3"),
+            ("bridge = true\n[multicast]\ntunnels = true", "multicast.tunnels", "route"),
             // What the reader of the file refuses: it shows the line.
             ("[input]\nframes = -5", "frames = -5", "docs/devices.md"),
             ("line-rate = 0", "line-rate = 0", "docs/devices.md"),

@@ -8,8 +8,9 @@ use super::crossbar::Crossbar;
 use super::description::{Description, DescriptionError, Learning, Protocol, Queue, Table};
 use super::filter::FilterRule;
 use super::flow_control::FlowControl;
-use super::forwarding::Forwarding;
+use super::forwarding::{Decision, Forwarding};
 use super::misbehaviour::Health;
+use super::multicast::{Medium, Multicast};
 use super::neighbours::TableLimits;
 use super::output::Outputs;
 use super::pipeline::{Handed, Job, Pipeline, Step, room_of};
@@ -161,8 +162,9 @@ impl Composed {
             said.clear();
         }
         let step = self.pipeline.first();
-        let (to, protocol, rules) = (decision.to, decision.protocol, decision.rules);
-        self.start(now, Job { frame, from: port, to, protocol, rules, said, step });
+        let Decision { to, protocol, rules, copies, decapsulated, .. } = decision;
+        let from = port;
+        self.start(now, Job { frame, from, to, protocol, rules, copies, decapsulated, said, step });
     }
 
     #[inline]
@@ -178,8 +180,12 @@ impl Composed {
             for (port, frame) in std::mem::take(&mut job.said) {
                 let (to, said) = (1 << port.0, vec![]);
                 let (protocol, rules) = (job.protocol, 0);
-                let step = Step::CardOut;
-                self.start(now, Job { frame, from: port, to, protocol, rules, said, step });
+                let (step, copies, decapsulated) = (Step::CardOut, None, false);
+                let from = port;
+                self.start(
+                    now,
+                    Job { frame, from, to, protocol, rules, copies, decapsulated, said, step },
+                );
             }
         }
         match self.pipeline.hand_on(now, job) {
@@ -201,6 +207,10 @@ impl Composed {
         for (port, frame) in std::mem::take(&mut job.said) {
             self.put_out_at(now, port, from, frame);
         }
+        if self.crossbar.is_none() && job.copies.is_some() {
+            self.put_out_copies(now, job);
+            return self.control_flow(now, from);
+        }
         let mut to = job.to;
         if let Some(crossbar) = &mut self.crossbar {
             let frame = std::mem::take(&mut job.frame);
@@ -217,6 +227,23 @@ impl Composed {
             self.put_out_at(now, port, from, frame);
         }
         self.control_flow(now, from);
+    }
+
+    /// Each copy for a multicast group leaves by the way that its host asked by.
+    fn put_out_copies(&mut self, now: Instant, job: &mut Job) {
+        let copies = job.copies.take().unwrap_or_default();
+        let frame = std::mem::take(&mut job.frame);
+        for medium in Medium::ALL {
+            let mut to = copies.of(medium);
+            while to != 0 {
+                let port = PortId(to.trailing_zeros() as u16);
+                to &= to - 1;
+                match self.forwarding.copy(medium, port, frame.clone()) {
+                    Some(copy) => self.put_out_at(now, port, job.from, copy),
+                    None => self.count(port, Counter::NoNeighbours),
+                }
+            }
+        }
     }
 
     #[inline]
@@ -409,7 +436,13 @@ fn forwarding_of(device: &Description, addresses: &Addresses) -> Forwarding {
         let rules = device.filter.rules.clone();
         Box::new(Router::new(&device.route, addresses, &limits, rules))
     });
+    let routes = |protocol| device.route.contains(&protocol);
+    let multicast = device.multicast.as_ref().map(|plan| {
+        let (ipv4, ipv6) = (routes(Protocol::Ipv4), routes(Protocol::Ipv6));
+        Box::new(Multicast::new(plan, &addresses.interfaces, ipv4, ipv6))
+    });
     Forwarding::Tables {
+        multicast,
         router,
         bridge: device.bridge.then(|| table_of(device.learning)),
         all_ports: u64::MAX >> (64 - device.ports),

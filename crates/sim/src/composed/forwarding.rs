@@ -4,6 +4,7 @@ use super::bridge::LearningTable;
 use super::counters::Counter;
 use super::description::Protocol;
 use super::filter::FilterRule;
+use super::multicast::{Copies, Medium, Multicast, Outcome};
 use super::router::{Router, Verdict};
 use crate::Frame;
 use crate::device::partner;
@@ -21,6 +22,10 @@ pub(crate) struct Decision {
     pub rules: u64,
     /// Why it is dropped, if it is.
     pub dropped: Option<Counter>,
+    /// Where copies leave by what, where it is for a multicast group that somebody asked for.
+    pub copies: Option<Copies>,
+    /// It came in a tunnel and was taken out of it.
+    pub decapsulated: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -28,7 +33,12 @@ pub(crate) enum Forwarding {
     /// Ports are joined in pairs.
     Pairs,
     /// By addresses: what is the router's business is routed, the rest bridged.
-    Tables { router: Option<Box<Router>>, bridge: Option<LearningTable>, all_ports: u64 },
+    Tables {
+        multicast: Option<Box<Multicast>>,
+        router: Option<Box<Router>>,
+        bridge: Option<LearningTable>,
+        all_ports: u64,
+    },
 }
 
 /// A bridge forwards nothing that is sent to these (IEEE 802.1D clause 7.12.6):
@@ -47,10 +57,32 @@ impl Forwarding {
         frame: &mut Frame,
         said: &mut Vec<(PortId, Frame)>,
     ) -> Decision {
-        let bridged = Decision { to: 0, protocol: Protocol::Bridged, rules: 0, dropped: None };
-        let Forwarding::Tables { router, bridge, all_ports } = self else {
+        let bridged = Decision::bridged();
+        let Forwarding::Tables { multicast, router, bridge, all_ports } = self else {
             return Decision { to: 1 << partner(port).0, ..bridged };
         };
+        if let Some(multicast) = multicast {
+            let before = frame.bytes.len();
+            let outcome = multicast.handle(now, port, frame);
+            let decapsulated = frame.bytes.len() != before;
+            if outcome != Outcome::NotOurs {
+                learn_source(now, bridge, frame, port);
+            }
+            let ours = Decision { protocol: protocol.unwrap_or(Protocol::Bridged), ..bridged };
+            match outcome {
+                Outcome::NotOurs => {}
+                Outcome::Heard => return ours,
+                Outcome::Dropped(why) => return Decision { dropped: Some(why), ..ours },
+                Outcome::Copied(copies) => {
+                    return Decision {
+                        to: copies.ports(),
+                        copies: Some(copies),
+                        decapsulated,
+                        ..ours
+                    };
+                }
+            }
+        }
         let routed = match (router, protocol) {
             (Some(router), Some(protocol)) => router.handle(now, port, protocol, frame, said),
             _ => None,
@@ -75,6 +107,17 @@ impl Forwarding {
         }
     }
 
+    /// A copy of a frame of a multicast group as it leaves at a port; `None` where the other end of
+    /// its tunnel is not known.
+    pub(crate) fn copy(&self, medium: Medium, port: PortId, frame: Frame) -> Option<Frame> {
+        match self {
+            Forwarding::Tables { multicast: Some(multicast), .. } => {
+                multicast.copy(medium, port, frame)
+            }
+            _ => Some(frame),
+        }
+    }
+
     /// Replaces the filter rules; false where nothing here filters.
     pub(crate) fn set_filter(&mut self, rules: Vec<FilterRule>) -> bool {
         match self {
@@ -85,10 +128,32 @@ impl Forwarding {
 
     /// Forgets everything learned.
     pub(crate) fn clear(&mut self) {
-        if let Forwarding::Tables { router, bridge, .. } = self {
+        if let Forwarding::Tables { multicast, router, bridge, .. } = self {
+            multicast.iter_mut().for_each(|multicast| multicast.clear());
             router.iter_mut().for_each(|router| router.clear());
             bridge.iter_mut().for_each(LearningTable::clear);
         }
+    }
+}
+
+impl Decision {
+    const fn bridged() -> Self {
+        Decision {
+            to: 0,
+            protocol: Protocol::Bridged,
+            rules: 0,
+            dropped: None,
+            copies: None,
+            decapsulated: false,
+        }
+    }
+}
+
+/// What bridges learn from every frame, whatever becomes of it.
+fn learn_source(now: Instant, bridge: &mut Option<LearningTable>, frame: &Frame, port: PortId) {
+    let Some(table) = bridge else { return };
+    if let Ok((header, _)) = ethernet::Repr::parse(frame) {
+        table.learn(now, header.src, port);
     }
 }
 

@@ -4,6 +4,7 @@ use super::buffer::Room;
 use super::description::{
     Card, Cost, Description, Filter, FilterBy, Pauses, Protocol, Queue, Servers,
 };
+use super::multicast::{Copies, Medium};
 use super::server::{Server, Stall, Work};
 use crate::Frame;
 use std::collections::BTreeMap;
@@ -20,6 +21,10 @@ pub(crate) struct Job {
     pub protocol: Protocol,
     /// Filter rules looked at.
     pub rules: u64,
+    /// Copies for a multicast group.
+    pub copies: Option<Copies>,
+    /// It came in a tunnel.
+    pub decapsulated: bool,
     /// What the device itself has to say once it has dealt with the frame.
     pub said: Vec<(PortId, Frame)>,
     /// What comes next.
@@ -64,7 +69,16 @@ pub(crate) struct Pipeline {
     cpu: Option<(Costs, Servers)>,
     filter: FilterCost,
     filter_by: FilterBy,
+    copying: CopyCost,
     first: Step,
+}
+
+/// What copies for multicast groups cost, on top of the frame.
+#[derive(Clone, Copy, Debug, Default)]
+struct CopyCost {
+    per_copy: Duration,
+    per_encapsulation: Duration,
+    per_decapsulation: Duration,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +152,11 @@ impl Pipeline {
             cpu: device.cpu.as_ref().map(|cpu| (Costs::new(cpu.cost, &cpu.protocols), cpu.servers)),
             filter,
             filter_by,
+            copying: device.multicast.as_ref().map_or_else(CopyCost::default, |plan| CopyCost {
+                per_copy: plan.per_copy.0,
+                per_encapsulation: plan.per_encapsulation.0,
+                per_decapsulation: plan.per_decapsulation.0,
+            }),
             first,
         }
     }
@@ -270,6 +289,9 @@ impl Pipeline {
         if job.rules > 0 && step == Step::CardOut {
             service += self.filter.output;
         }
+        if let Some(copies) = job.copies.filter(|_| step == self.copying_step()) {
+            service += self.copying.of(copies, job.decapsulated);
+        }
         Some((server, Work { service, receive, size_bytes, queue }))
     }
 
@@ -278,6 +300,11 @@ impl Pipeline {
             return Step::CardOut;
         }
         if self.cpu.is_some() && !self.is_local(job) { Step::Cpu } else { Step::CardIn }
+    }
+
+    /// The central processor, or else the first that there is, makes the copies.
+    fn copying_step(&self) -> Step {
+        if self.cpu.is_some() { Step::Cpu } else { self.first }
     }
 
     fn costs_of(&self, step: Step) -> Option<&Costs> {
@@ -321,6 +348,18 @@ impl Step {
             Step::Cpu => Step::CardOut,
             Step::CardOut | Step::Output => Step::Output,
         }
+    }
+}
+
+impl CopyCost {
+    fn of(&self, copies: Copies, decapsulated: bool) -> Duration {
+        let tunnelled =
+            (copies.of(Medium::Gre).count_ones() + copies.of(Medium::Vxlan).count_ones()).into();
+        let further = u64::from(copies.count()).saturating_sub(1);
+        let decapsulated = u64::from(decapsulated);
+        self.per_copy * further
+            + self.per_encapsulation * tunnelled
+            + self.per_decapsulation * decapsulated
     }
 }
 

@@ -21,19 +21,19 @@ fn host(port: u8) -> Ipv4Addr {
     Ipv4Addr::new(198, 18 + port, 1, 2)
 }
 
-fn at_us(us: u64) -> Instant {
+pub(super) fn at_us(us: u64) -> Instant {
     Instant::ZERO + Duration::from_us(us)
 }
 
 /// A device by its description, on links of 10 Mb/s, driven by hand.
-struct Bench {
-    device: Composed,
+pub(super) struct Bench {
+    pub(super) device: Composed,
     cables: Vec<Cable>,
-    now: Instant,
+    pub(super) now: Instant,
 }
 
 impl Bench {
-    fn new(toml: &str) -> Self {
+    pub(super) fn new(toml: &str) -> Self {
         let description = Description::from_toml(toml).unwrap();
         let addresses = Addresses::plan(description.ports);
         let port = SimPort::physical(LineRate::from_mbps(10));
@@ -46,12 +46,16 @@ impl Bench {
     }
 
     /// A frame comes in; what leaves until nothing happens any more: when, where, what.
-    fn send(&mut self, port: PortId, frame: impl Into<Frame>) -> Vec<(Instant, PortId, Frame)> {
+    pub(super) fn send(
+        &mut self,
+        port: PortId,
+        frame: impl Into<Frame>,
+    ) -> Vec<(Instant, PortId, Frame)> {
         self.device.handle_frame(self.now, port, frame.into());
         self.drain()
     }
 
-    fn drain(&mut self) -> Vec<(Instant, PortId, Frame)> {
+    pub(super) fn drain(&mut self) -> Vec<(Instant, PortId, Frame)> {
         let mut out = vec![];
         loop {
             while let Some(departing) = self.device.poll_output(self.now, &Lines(&self.cables)) {
@@ -66,7 +70,7 @@ impl Bench {
         }
     }
 
-    fn count(&self, counter: Counter) -> u64 {
+    pub(super) fn count(&self, counter: Counter) -> u64 {
         self.device.truth(IN, counter)
     }
 }

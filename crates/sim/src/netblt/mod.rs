@@ -9,12 +9,13 @@
 mod campaign;
 mod host;
 mod path;
-pub(crate) use path::Dice;
 mod world;
 
 pub use campaign::{Constants, Network, Row, reproduce, reproduce_with, rows};
 pub use host::{Adapter, Cost, HostModel};
-pub use path::{Lan, Noise, Path, WIDEBAND_FRAME, WIDEBAND_FRAME_BITS, Wideband, WidebandModel};
+pub use path::{
+    Dice, Lan, Noise, Path, WIDEBAND_FRAME, WIDEBAND_FRAME_BITS, Wideband, WidebandModel,
+};
 pub use world::{Bed, Measured, Transfer, run};
 
 #[cfg(test)]

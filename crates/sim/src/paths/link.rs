@@ -72,6 +72,7 @@ pub struct Link {
 }
 
 impl Link {
+    /// Nothing is on its way.
     pub fn new(model: LinkModel) -> Link {
         let (chance, rate_bps) = (Chance::new(model.loss), model.rate_bps);
         Link { model, chance, free_at: Instant::ZERO, rate_bps, changed: 0 }

@@ -15,8 +15,9 @@ mod tcp;
 mod transfer;
 mod world;
 
+pub use crate::netblt::Dice;
 pub use chance::{Bursts, Chance, Loss};
-pub use link::{LinkModel, Overtaking};
+pub use link::{Fate, Link, LinkModel, Overtaking};
 pub use meter::{FlowMeter, LinkMeter, Meters};
 pub use tcp::Algorithm;
 pub use transfer::TransferModel;

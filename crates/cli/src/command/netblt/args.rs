@@ -23,6 +23,7 @@ Examples:
   netanvil netblt send disk.img lab2:20030 --at-most 900M
   netanvil netblt send disk.img lab2 --rate 900M --buffers 200
   netanvil netblt send disk.img 192.0.2.7 --as images/monday.img --json
+  netanvil netblt send disk.img lab2 --key-file ~/key
 
 Run it again after a break: it goes on at the missing bytes.
 ")]
@@ -41,6 +42,7 @@ Run it again after a break: it goes on at the missing bytes.
 Examples:
   netanvil netblt serve /srv/bulk
   netanvil netblt serve /srv/bulk --read-only --listen 192.0.2.7:20030
+  netanvil netblt serve /srv/bulk --key-file /etc/netanvil/key
   netanvil netblt serve /srv/bulk --raw-ip
 ")]
     Serve(Serve),
@@ -128,6 +130,8 @@ pub struct Serve {
     /// IP protocol 30 instead of UDP, as RFC 998 has it (as root)
     #[arg(long)]
     pub raw_ip: bool,
+    #[command(flatten)]
+    pub sealing: Sealing,
     /// NETBLT port to listen on (not the one of UDP)
     #[arg(long, value_name = "N", default_value_t = SERVICE_PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: u16,
@@ -209,6 +213,17 @@ pub struct Transfer {
     /// IP protocol 30 instead of UDP, as RFC 998 has it (as root)
     #[arg(long)]
     pub raw_ip: bool,
+    #[command(flatten)]
+    pub sealing: Sealing,
+}
+
+/// Where the key comes from. Never the command line: every user of a host can read that.
+#[derive(Args, Debug)]
+pub struct Sealing {
+    /// Seal all packets with the key in this file, 64 hexadecimal digits (`openssl rand -hex 32`), that
+    /// the other end has too; the environment variable NETANVIL_NETBLT_KEY does the same
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

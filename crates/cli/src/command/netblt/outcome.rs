@@ -44,6 +44,7 @@ struct Received {
     data_packets_received: Option<u64>,
     duplicate_data_packets: Option<u64>,
     damaged_data_packets: Option<u64>,
+    misfit_data_packets: Option<u64>,
     packets_asked_again: Option<u64>,
     data_timeouts: Option<u64>,
     control_timeouts: Option<u64>,
@@ -67,6 +68,7 @@ impl Received {
             data_packets_received: Some(counters.data_packets_received),
             duplicate_data_packets: Some(counters.duplicate_data_packets),
             damaged_data_packets: Some(counters.damaged_data_packets),
+            misfit_data_packets: Some(counters.misfit_data_packets),
             packets_asked_again: Some(counters.packets_asked_again),
             data_timeouts: Some(counters.data_timeouts),
             control_timeouts: Some(counters.control_timeouts),
@@ -123,11 +125,12 @@ impl Report {
                 format!("data packets: {sent} sent, {} of them again", count(data_packets_resent))
             }
             None => format!(
-                "data packets: {} received, {} duplicate, {} damaged, {} asked for again; \
+                "data packets: {} received, {} duplicate, {} damaged, {} misfit, {} asked for again; \
                  {} data timeouts, {} control timeouts",
                 count(received.data_packets_received),
                 count(received.duplicate_data_packets),
                 count(received.damaged_data_packets),
+                count(received.misfit_data_packets),
                 count(received.packets_asked_again),
                 count(received.data_timeouts),
                 count(received.control_timeouts),

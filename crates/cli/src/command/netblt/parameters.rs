@@ -1,15 +1,18 @@
 //! Flags into limits, hosts into addresses.
 
-use super::args::{Transfer, UDP_PORT};
+use super::args::{Sealing, Transfer, UDP_PORT};
 use crate::failure::{Failure, Outcome};
 use netblt::{Burst, Limits};
-use netblt_io::{Carrier, Socket};
+use netblt_io::{Carrier, Key, Socket};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
 /// Packets in a burst when a rate is given, if that is not too fast or too slow for it: the
 /// receiver of RFC 998's time wanted few, system calls want many.
 const BURST_PACKETS: f64 = 16.0;
+
+/// Where the key is looked for without a file.
+const KEY_VARIABLE: &str = "NETANVIL_NETBLT_KEY";
 
 /// What the control of the rate may choose when nothing bounds it.
 const FASTEST: Burst = Burst { size_packets: u16::MAX, interval_ms: 1 };
@@ -110,18 +113,23 @@ fn look_up(host: &str) -> Outcome<SocketAddr> {
 }
 
 /// A socket of any address from which `peer` can be reached.
-pub fn socket_towards(peer: SocketAddr, raw_ip: bool) -> Outcome<Socket> {
+pub fn socket_towards(peer: SocketAddr, transfer: &Transfer) -> Outcome<Socket> {
     let any = match peer {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
-    socket(any, raw_ip)
+    socket(any, transfer.raw_ip, &transfer.sealing)
 }
 
 /// A socket bound to an address.
-pub fn socket(address: SocketAddr, raw_ip: bool) -> Outcome<Socket> {
+pub fn socket(address: SocketAddr, raw_ip: bool, sealing: &Sealing) -> Outcome<Socket> {
+    let key = key(sealing)?;
+    if raw_ip && key.is_some() {
+        return Err(Failure::new("on raw IP packets cannot be sealed")
+            .help(format!("leave --raw-ip out, or give no key (--key-file, {KEY_VARIABLE})")));
+    }
     let carrier = if raw_ip { Carrier::RawIp } else { Carrier::Udp };
-    Socket::bind(carrier, address).map_err(|error| {
+    let mut socket = Socket::bind(carrier, address).map_err(|error| {
         let failure = Failure::new(format!("cannot open a socket on {address}: {error}"));
         match error.kind() {
             std::io::ErrorKind::PermissionDenied if raw_ip => {
@@ -130,7 +138,26 @@ pub fn socket(address: SocketAddr, raw_ip: bool) -> Outcome<Socket> {
             std::io::ErrorKind::AddrInUse => failure.help("give another one with --listen"),
             _ => failure,
         }
-    })
+    })?;
+    if let Some(key) = key {
+        socket.seal(key);
+    }
+    Ok(socket)
+}
+
+/// The key, if there is one.
+fn key(sealing: &Sealing) -> Outcome<Option<Key>> {
+    let (text, place) = match (&sealing.key_file, std::env::var(KEY_VARIABLE)) {
+        (Some(file), _) => {
+            let place = file.display().to_string();
+            let text = std::fs::read_to_string(file);
+            (text.map_err(|error| Failure::new(format!("cannot read {place}: {error}")))?, place)
+        }
+        (None, Ok(text)) => (text, KEY_VARIABLE.to_owned()),
+        (None, Err(_)) => return Ok(None),
+    };
+    let failure = |why| Failure::new(format!("{place}: {why}")).help("openssl rand -hex 32 > FILE");
+    Key::parse(&text).map(Some).map_err(failure)
 }
 
 /// Unlike any number drawn before: seeded by the system.

@@ -30,13 +30,14 @@ pub fn run(arguments: &Serve) -> Outcome {
             .help("for example --listen 0.0.0.0:20030")
     };
     let address = arguments.listen.to_socket_addrs().ok().and_then(|mut all| all.next());
-    let socket = socket(address.ok_or_else(no_address)?, arguments.raw_ip)?;
+    let socket = socket(address.ok_or_else(no_address)?, arguments.raw_ip, &arguments.sealing)?;
     let bound = socket.local_address().map(|address| address.to_string()).unwrap_or_default();
+    let trust = if socket.is_sealed() { "packets are sealed" } else { "nothing is encrypted" };
     let endpoint =
         EndpointLimits { max_connections: arguments.max_connections, ..Default::default() };
     let mut station = Station::new(socket, endpoint, limits(arguments), Timing::default());
     station.listen(arguments.port);
-    output::say(format_args!("serving {} on {bound}; nothing is encrypted", directory.display()));
+    output::say(format_args!("serving {} on {bound}; {trust}", directory.display()));
     let interrupted = interrupt::watch()?;
     let mut over = false;
     while !interrupted.load(Ordering::SeqCst) {

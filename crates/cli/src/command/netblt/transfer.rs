@@ -16,6 +16,8 @@ use units::Duration;
 
 /// How often the progress bar moves.
 const PROGRESS_PAUSE: Duration = Duration::from_ms(100);
+/// How long to wait for another answer when the other end says that it has not our key.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
 const TRUSTED_PATH: &str = "note: nothing is encrypted; the path to the other end is trusted";
 
 pub fn send(arguments: &Send) -> Outcome {
@@ -64,12 +66,13 @@ pub fn test(arguments: &Test) -> Outcome {
 fn run(host: &str, transfer: &Transfer, shown: &Output, wish: Wish) -> Outcome {
     let peer = resolve(host, transfer.raw_ip)?;
     let limits = limits(transfer)?;
-    let socket = socket_towards(peer, transfer.raw_ip)?;
+    let socket = socket_towards(peer, transfer)?;
+    let trusted = !socket.is_sealed();
     let mut station = Station::new(socket, EndpointLimits::default(), limits, Timing::default());
     if is_adaptive(transfer) {
         station.find_rates();
     }
-    if !shown.quiet {
+    if trusted && !shown.quiet {
         output::say(TRUSTED_PATH);
     }
     let keeps = !matches!(wish.1, Offer::Memory { .. });
@@ -114,6 +117,7 @@ fn follow(
     let id = station
         .open(peer, ports, (mode, id), &offer, opener)
         .ok_or_else(|| Failure::new("cannot open a connection"))?;
+    let started = std::time::Instant::now();
     let mut ended = None;
     let mut quitting = false;
     while station.connections().next().is_some() {
@@ -122,6 +126,13 @@ fn follow(
             .map_err(|error| Failure::new(format!("the network broke: {error}")))?;
         if interrupted.load(Ordering::SeqCst) && !std::mem::replace(&mut quitting, true) {
             station.quit(id, "interrupted");
+        }
+        // It may be somebody else who says so: others have their time to answer.
+        if let Some(refusal) = station.refusal()
+            && started.elapsed() > PATIENCE
+        {
+            return Err(Failure::new(format!("no session with {peer}: {refusal}"))
+                .help("give both the same key (--key-file)"));
         }
         if let Some(progress) = station.progress(id) {
             bar.set_length(progress.total_bytes);

@@ -3,7 +3,7 @@
 use super::Test1989;
 use super::growing::{Fit, table_size};
 use super::result::Harvard1989Result;
-use super::routes::{no_routes, to_each};
+use super::routes::to_each;
 use super::scene::{frames, result_of, run_changed, told_slowly};
 use crate::RunError;
 use crate::bench::Bench;
@@ -24,9 +24,6 @@ pub(super) fn arp_cache(
 ) -> Result<Harvard1989Result, RunError> {
     let test = Test1989::ArpCache;
     let mut result = result_of(test, subject);
-    if let Some(why) = no_routes(subject) {
-        return Ok(result.not_possible(why));
-    }
     let hosts = hosts(subject);
     let limit = subject.config.harvard_1989.table_limit.min(hosts.len() as u64);
     let found = table_size(limit, |count| {

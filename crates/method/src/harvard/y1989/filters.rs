@@ -5,7 +5,6 @@ use super::Test1989;
 use super::growing::{Fit, table_size};
 use super::rates::search;
 use super::result::{Harvard1989Result, Outcome};
-use super::routes::no_routes;
 use super::scene::{frames, result_of};
 use crate::RunError;
 use crate::bench::Bench;
@@ -58,9 +57,6 @@ pub(super) fn filtering(
 ) -> Result<Harvard1989Result, RunError> {
     let test = Test1989::Filtering;
     let mut result = result_of(test, subject);
-    if let Some(why) = no_routes(subject) {
-        return Ok(result.not_possible(why));
-    }
     for &filters in &subject.config.harvard_1989.filters {
         let name = format!("max rate, {filters} filters");
         match configure(bench, &list(subject, filters))? {
@@ -88,9 +84,6 @@ pub(super) fn filter_list(
 ) -> Result<Harvard1989Result, RunError> {
     let test = Test1989::FilterList;
     let mut result = result_of(test, subject);
-    if let Some(why) = no_routes(subject) {
-        return Ok(result.not_possible(why));
-    }
     let mut not_possible = None;
     let found = table_size(subject.config.harvard_1989.table_limit, |filters| {
         match configure(bench, &list(subject, filters))? {

@@ -4,7 +4,6 @@
 
 use super::Test1989;
 use super::result::{Harvard1989Result, Misbehaviour, Unit};
-use super::routes::no_routes;
 use super::scene::{EXTRA, beside, result_of, run_changed, signed, steady};
 use crate::RunError;
 use crate::bench::Bench;
@@ -26,9 +25,6 @@ pub(super) fn management(
 ) -> Result<Harvard1989Result, RunError> {
     let test = Test1989::Management;
     let mut result = result_of(test, subject);
-    if let Some(why) = no_routes(subject) {
-        return Ok(result.not_possible(why));
-    }
     let ceiling = subject.ceiling.rate;
     let loads = [
         ("1 % of the max rate", max_rate.scaled(IDLE)),

@@ -139,6 +139,22 @@ impl Test1989 {
                 | FloodedSizes
         )
     }
+    /// Whether it is about routes, hosts or packets of IPv4, which a bridge knows nothing of.
+    const fn needs_routes(self) -> bool {
+        use Test1989::*;
+        matches!(
+            self,
+            Filtering
+                | ManyRoutes
+                | RoutingTable
+                | ArpCache
+                | FilterList
+                | Management
+                | ArpStorm
+                | RoutingUpdates
+                | NfsBursts
+        )
+    }
     /// Whether it needs the max rate of its frame size.
     const fn needs_max_rate(self) -> bool {
         use Test1989::*;

@@ -4,7 +4,6 @@
 use super::Test1989;
 use super::rates::stops;
 use super::result::{Harvard1989Result, Misbehaviour, Unit};
-use super::routes::no_routes;
 use super::scene::{EXTRA, beside, is_alive, mixed_in, result_of, run_changed, steady, unsigned};
 use crate::RunError;
 use crate::bench::{Bench, Request};
@@ -37,9 +36,6 @@ pub(super) fn storm(
     max_rate: FrameRate,
 ) -> Result<Harvard1989Result, RunError> {
     let mut result = result_of(test, subject);
-    if let Some(why) = no_routes(subject).filter(|_| test != Test1989::BroadcastStorm) {
-        return Ok(result.not_possible(why));
-    }
     let storm = frames_of(test, subject)?;
     let ceiling = subject.ceiling.rate;
     let weight = ((2.0 * ceiling.fps() / max_rate.fps()).ceil() as usize).clamp(2, 1_000) - 1;
@@ -140,9 +136,6 @@ pub(super) fn nfs_bursts(
 ) -> Result<Harvard1989Result, RunError> {
     let test = Test1989::NfsBursts;
     let mut result = result_of(test, subject);
-    if let Some(why) = no_routes(subject) {
-        return Ok(result.not_possible(why));
-    }
     let config = &subject.config.harvard_1989;
     let (from, to) = (subject.traffic.from(0), subject.traffic.to(0));
     let burst = Burst::nfs(

@@ -12,11 +12,11 @@ use super::management::management;
 use super::mixes::{flooded_sizes, length_mix, mixed_protocols};
 use super::rates::{flood, max_rate, overload, raw_rate};
 use super::result::Harvard1989Result;
-use super::routes::{many_routes, routing_table};
+use super::routes::{many_routes, no_routes, routing_table};
 use super::scene::result_of;
 use super::storms::{nfs_bursts, storm};
 use crate::bench::Bench;
-use crate::event::{Event, TestResult, TestStarted};
+use crate::event::{Event, TestResult};
 use crate::harvard::Sources;
 use crate::reach::reach;
 use crate::subject::Subject;
@@ -139,13 +139,7 @@ impl Suite1989<'_> {
         invalid: &mut Vec<String>,
     ) -> Result<Option<FrameRate>, RunError> {
         bench.clock.spent = Duration::ZERO;
-        bench.emit(Event::TestStarted(TestStarted {
-            test: TestKind::Harvard1989(test),
-            frame_size: subject.traffic.frame_size(),
-            direction: subject.traffic.direction(),
-            modifier: Modifier::None,
-            remaining: bench.clock.remaining(),
-        }))?;
+        bench.begin(TestKind::Harvard1989(test), subject.traffic)?;
         let (result, rate) = match (test, known) {
             (Test1989::MaxRate, _) => max_rate(bench, subject, test)?,
             (test, None) if test.needs_max_rate() => {
@@ -170,6 +164,9 @@ fn run_one(
     test: Test1989,
     max_rate: FrameRate,
 ) -> Result<Harvard1989Result, RunError> {
+    if let Some(why) = no_routes(subject).filter(|_| test.needs_routes()) {
+        return Ok(result_of(test, subject).not_possible(why));
+    }
     match test {
         Test1989::IdleState => idle(bench, subject),
         Test1989::Delay => delay(bench, subject),

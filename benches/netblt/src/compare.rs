@@ -1,0 +1,216 @@
+//! NETBLT beside TCP and QUIC: all take turns, round after round; medians, ratios, verdicts.
+
+use crate::Failure;
+use crate::lab::Lab;
+use crate::rivals::{Measured, Places, Rival};
+use sim::paths::{LinkModel, Loss};
+use std::fmt::Write;
+use std::path::Path;
+use units::Duration;
+
+/// A transfer over the link is as long as this, or as many bytes.
+const LINK_S: f64 = 12.0;
+const LINK_BYTES: u64 = 100_000_000;
+const LINK_BPS: u64 = 100_000_000;
+/// Each way.
+const LINK_DELAY: Duration = Duration::from_ms(25);
+const LINK_LOSS: f64 = 0.01;
+/// Times CUBIC over that link.
+const TIMES_CUBIC: f64 = 10.0;
+
+/// A scene and all who were measured in it.
+struct Scene {
+    name: &'static str,
+    explained: String,
+    rivals: Vec<Rival>,
+    measured: Vec<Vec<Measured>>,
+}
+
+pub fn run(netanvil: &Path, rounds: usize, bytes: u64, markdown: &Path) -> Result<bool, Failure> {
+    let scratch = tempfile::tempdir()?;
+    std::fs::write(scratch.path().join("key"), "5eed".repeat(16))?;
+    let netanvil = netanvil
+        .canonicalize()
+        .map_err(|error| format!("{}: {error}; make build makes it", netanvil.display()))?;
+    let places = Places { netanvil: &netanvil, scratch: scratch.path() };
+    let mut veth = veth_scene(bytes);
+    let mut link = link_scene();
+    let model = LinkModel {
+        loss: Loss::Random(LINK_LOSS),
+        ..LinkModel::plain(LINK_BPS, LINK_DELAY, 600_000)
+    };
+    for round in 0..rounds {
+        for at in 0..veth.rivals.len() {
+            let lab = Lab::joined()?;
+            veth.measure(at, &lab, &places, (bytes, f64::INFINITY))?;
+        }
+        for at in 0..link.rivals.len() {
+            let lab = Lab::linked(&model, round as u64)?;
+            link.measure(at, &lab, &places, (LINK_BYTES, LINK_S))?;
+        }
+    }
+    let (report, met) = report(&veth, &link, rounds)?;
+    println!("{report}");
+    std::fs::write(markdown, report)?;
+    Ok(met)
+}
+
+fn netblt(name: &'static str, arguments: &str) -> Rival {
+    Rival::Netblt { name, arguments: arguments.to_owned() }
+}
+
+fn veth_scene(bytes: u64) -> Scene {
+    // Nothing is to hold it up but the two ends themselves.
+    let fast = "--burst 65535/1 --buffer-size 179200 --buffers 32";
+    let rivals = vec![
+        netblt("plain", fast),
+        netblt("sealed", &format!("{fast} --key-file key")),
+        Rival::Quic,
+        Rival::Tcp("cubic"),
+    ];
+    let explained = format!(
+        "A veth pair as the kernel makes it, offloads and all; {:.1} GB from memory to memory. TCP's \
+         segments are of up to 64 KB here and never cut: no datagram protocol has that.",
+        bytes as f64 / 1e9
+    );
+    Scene { name: "A clean veth pair", explained, measured: vec![vec![]; rivals.len()], rivals }
+}
+
+fn link_scene() -> Scene {
+    let rivals = vec![
+        netblt("95 Mb/s", "--rate 91M --buffers 128"),
+        netblt("finds its rate", ""),
+        Rival::Quic,
+        Rival::Tcp("cubic"),
+    ];
+    let explained = format!(
+        "The real-time link: {} Mb/s, 50 ms round trip, 1 % of the packets lost by chance each way, a \
+         queue of 600 KB. NETBLT moves {} MB, the others send for {LINK_S:.0} s.",
+        LINK_BPS / 1_000_000,
+        LINK_BYTES / 1_000_000,
+    );
+    Scene { name: "1 % loss, 50 ms", explained, measured: vec![vec![]; rivals.len()], rivals }
+}
+
+impl Scene {
+    fn measure(
+        &mut self,
+        at: usize,
+        lab: &Lab,
+        places: &Places<'_>,
+        (bytes, seconds): (u64, f64),
+    ) -> Result<(), Failure> {
+        let measured = self.rivals[at].run(lab, places, bytes, seconds)?;
+        eprintln!(
+            "{}: {}: {:.1} Mb/s, {:.2} s/GB",
+            self.name,
+            self.rivals[at].name(),
+            measured.goodput_bps / 1e6,
+            measured.processor_s_per_gb
+        );
+        self.measured[at].push(measured);
+        Ok(())
+    }
+
+    fn figures(&self, at: usize, figure: impl Fn(&Measured) -> f64) -> Spread {
+        Spread::of(self.measured[at].iter().map(figure).collect())
+    }
+    fn goodput(&self, wanted: impl Fn(&Rival) -> bool) -> Option<f64> {
+        let at = self.rivals.iter().position(wanted)?;
+        Some(self.figures(at, |measured| measured.goodput_bps).median)
+    }
+
+    /// All beside the last one, which is TCP.
+    fn table(&self) -> Result<String, std::fmt::Error> {
+        let mut text = format!("## {}\n\n{}\n\n", self.name, self.explained);
+        writeln!(text, "| | goodput, Mb/s | x TCP | CPU s/GB | x TCP |")?;
+        writeln!(text, "| --- | ---: | ---: | ---: | ---: |")?;
+        let goodput = |at| self.figures(at, |measured| measured.goodput_bps / 1e6);
+        let cost = |at| self.figures(at, |measured| measured.processor_s_per_gb);
+        let last = self.rivals.len() - 1;
+        for (at, rival) in self.rivals.iter().enumerate() {
+            let (goodput_here, cost_here) = (goodput(at), cost(at));
+            writeln!(
+                text,
+                "| {} | {} | {:.2} | {} | {:.2} |",
+                rival.name(),
+                goodput_here.text(0),
+                goodput_here.median / goodput(last).median,
+                cost_here.text(2),
+                cost_here.median / cost(last).median
+            )?;
+        }
+        Ok(text + "\n")
+    }
+}
+
+/// Median, lowest and highest.
+struct Spread {
+    median: f64,
+    lowest: f64,
+    highest: f64,
+}
+
+impl Spread {
+    fn of(mut figures: Vec<f64>) -> Spread {
+        figures.sort_by(f64::total_cmp);
+        let at = |index: usize| figures.get(index).copied().unwrap_or(f64::NAN);
+        let last = figures.len().saturating_sub(1);
+        let median = (at(last / 2) + at(last.div_ceil(2))) / 2.0;
+        Spread { median, lowest: at(0), highest: at(last) }
+    }
+    fn text(&self, digits: usize) -> String {
+        let Spread { median, lowest, highest } = self;
+        format!("{median:.digits$} ({lowest:.digits$} to {highest:.digits$})")
+    }
+}
+
+fn report(veth: &Scene, link: &Scene, rounds: usize) -> Result<(String, bool), Failure> {
+    let is_netblt = |rival: &Rival| matches!(rival, Rival::Netblt { .. });
+    let sealed = |rival: &Rival| matches!(rival, Rival::Netblt { name: "sealed", .. });
+    let finds = |rival: &Rival| matches!(rival, Rival::Netblt { name: "finds its rate", .. });
+    let is_tcp = |rival: &Rival| matches!(rival, Rival::Tcp(_));
+    let ratio = |a: Option<f64>, b: Option<f64>| a.zip(b).map_or(f64::NAN, |(a, b)| a / b);
+    let quic = || veth.goodput(|rival| *rival == Rival::Quic);
+    let cubic = || link.goodput(is_tcp);
+    let verdicts = [
+        ("veth: plain not slower than QUIC", ratio(veth.goodput(is_netblt), quic()), 1.0),
+        ("veth: sealed not slower than QUIC", ratio(veth.goodput(sealed), quic()), 1.0),
+        ("link: at 95 Mb/s, times CUBIC", ratio(link.goodput(is_netblt), cubic()), TIMES_CUBIC),
+        ("link: finding its rate, times CUBIC", ratio(link.goodput(finds), cubic()), TIMES_CUBIC),
+    ];
+    let mut text = format!(
+        "# NETBLT, measured beside TCP and QUIC\n\nWritten by `make bench-netblt`; do not edit.\n\n\
+         Linux {}; {}, {} cores, on which both ends and the link run. Medians of {rounds} rounds in \
+         which all took turns, lowest and highest in brackets. Rates drift on a shared machine: read \
+         them as ratios.\n\nCPU is the processor time of both ends' processes for 10^9 bytes; where \
+         the kernel works for a packet in the sender's name, it is in it. QUIC encrypts, TCP and plain \
+         NETBLT do not. NETBLT checksums its headers and data (RFC 998).\n\n\
+         ## Targets\n\n| target | at least | measured | verdict |\n| --- | ---: | ---: | --- |\n",
+        kernel(),
+        processor(),
+        std::thread::available_parallelism()?,
+    );
+    let mut all = true;
+    for (target, least, measured) in verdicts.map(|(target, ratio, least)| (target, least, ratio)) {
+        let met = measured >= least;
+        all &= met;
+        let verdict = if met { "PASS" } else { "MISSED" };
+        writeln!(text, "| {target} | {least:.1} | {measured:.2} | {verdict} |")?;
+    }
+    text += "\n";
+    text += &veth.table()?;
+    text += &link.table()?;
+    Ok((text.trim_end().to_owned() + "\n", all))
+}
+
+fn kernel() -> String {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    release.trim().to_owned()
+}
+
+fn processor() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    model.map_or_else(String::new, |(_, name)| name.to_owned())
+}

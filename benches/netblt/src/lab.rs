@@ -1,0 +1,105 @@
+//! Two hosts, what is between them, and programs that run on them.
+
+use crate::Failure;
+use link::{RealTimeLink, WayCounts};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use sim::paths::LinkModel;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use testbed::TwoHosts;
+
+/// The server is on the right, the client on the left.
+pub const CLIENT: usize = 0;
+pub const SERVER: usize = 1;
+
+/// Two hosts with a cable or a link between them.
+pub struct Lab {
+    hosts: TwoHosts,
+    link: Option<RealTimeLink>,
+}
+
+impl Lab {
+    /// A veth pair as the kernel makes it.
+    pub fn joined() -> Result<Lab, Failure> {
+        Ok(Lab { hosts: TwoHosts::joined()?, link: None })
+    }
+    /// A real-time link, the same both ways.
+    pub fn linked(model: &LinkModel, seed: u64) -> Result<Lab, Failure> {
+        let hosts = TwoHosts::apart()?;
+        let link = RealTimeLink::start(&hosts, [model.clone(), model.clone()], seed)?;
+        Ok(Lab { hosts, link: Some(link) })
+    }
+
+    /// A program on a host.
+    pub fn command(&self, host: usize, program: &Path) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", self.hosts.host(host).name()]).arg(program);
+        command
+    }
+
+    /// What the link did; an error if its program did not keep up, for then nothing was measured.
+    pub fn counts(&self) -> Result<Option<WayCounts>, Failure> {
+        let Some(link) = &self.link else { return Ok(None) };
+        let counts = link.counts();
+        match counts.iter().all(WayCounts::is_faithful) {
+            true => Ok(counts.first().copied()),
+            false => Err(format!("this machine did not keep up with the link: {counts:?}").into()),
+        }
+    }
+}
+
+/// A server that is killed when it is dropped.
+pub struct Server(Child);
+
+impl Server {
+    /// Started in silence.
+    pub fn spawn(command: &mut Command) -> Result<Server, Failure> {
+        Ok(Server(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?))
+    }
+    /// Started, once a line on standard error or output has said so.
+    pub fn start(command: &mut Command, on_stderr: bool) -> Result<Server, Failure> {
+        let (out, err) = match on_stderr {
+            true => (Stdio::null(), Stdio::piped()),
+            false => (Stdio::piped(), Stdio::null()),
+        };
+        let mut server = Server(command.stdout(out).stderr(err).spawn()?);
+        let mut line = String::new();
+        match (server.0.stderr.take(), server.0.stdout.take()) {
+            (Some(err), _) => BufReader::new(err).read_line(&mut line)?,
+            (None, Some(out)) => BufReader::new(out).read_line(&mut line)?,
+            (None, None) => 0,
+        };
+        match line.is_empty() {
+            true => Err(format!("{command:?} did not start").into()),
+            false => Ok(server),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What a program printed, if it ended well.
+pub fn output(command: &mut Command) -> Result<String, Failure> {
+    let output = command.stderr(Stdio::piped()).stdout(Stdio::piped()).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    match output.status.success() {
+        true => Ok(text),
+        false => {
+            Err(format!("{command:?}: {text}{}", String::from_utf8_lossy(&output.stderr)).into())
+        }
+    }
+}
+
+/// Processor time of all programs that have ended, in the system and outside, in seconds.
+pub fn processor_s() -> Result<f64, Failure> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let time = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    Ok(time as f64 / 1e6)
+}

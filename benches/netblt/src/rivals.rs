@@ -1,0 +1,132 @@
+//! Who is measured, and how a transfer of each is run.
+
+use crate::Failure;
+use crate::lab::{CLIENT, Lab, SERVER, Server, output, processor_s};
+use crate::quic;
+use std::path::Path;
+use testbed::TwoHosts;
+
+/// A way to move bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Rival {
+    /// `netanvil netblt test` with these arguments.
+    Netblt { name: &'static str, arguments: String },
+    /// iperf3, with this congestion control of the kernel.
+    Tcp(&'static str),
+    /// quinn with its defaults, which is CUBIC, and windows that do not limit it.
+    Quic,
+}
+
+/// What a transfer came to.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Measured {
+    /// Bits a second of what was transferred, from the first packet to the end.
+    pub goodput_bps: f64,
+    /// Processor time of both ends, for each 10^9 bytes transferred.
+    pub processor_s_per_gb: f64,
+}
+
+/// Where things are.
+pub struct Places<'a> {
+    pub netanvil: &'a Path,
+    /// For keys and certificates.
+    pub scratch: &'a Path,
+}
+
+impl Rival {
+    pub fn name(&self) -> String {
+        match self {
+            Rival::Netblt { name, .. } => format!("NETBLT, {name}"),
+            Rival::Tcp(control) => format!("TCP {control} (iperf3)"),
+            Rival::Quic => "QUIC (quinn)".to_owned(),
+        }
+    }
+
+    /// A transfer of so many bytes, which those that can also end after so many seconds.
+    pub fn run(
+        &self,
+        lab: &Lab,
+        places: &Places<'_>,
+        bytes: u64,
+        seconds: f64,
+    ) -> Result<Measured, Failure> {
+        let before = processor_s()?;
+        let (moved, took) = match self {
+            Rival::Netblt { arguments, .. } => netblt(lab, places, arguments, bytes)?,
+            Rival::Tcp(control) => tcp(lab, control, bytes, seconds)?,
+            Rival::Quic => quic(lab, places, bytes, seconds)?,
+        };
+        lab.counts()?;
+        Ok(Measured {
+            goodput_bps: moved * 8.0 / took,
+            processor_s_per_gb: (processor_s()? - before) / moved * 1e9,
+        })
+    }
+}
+
+fn netblt(
+    lab: &Lab,
+    places: &Places<'_>,
+    arguments: &str,
+    bytes: u64,
+) -> Result<(f64, f64), Failure> {
+    let sealed = arguments.contains("--key-file");
+    let mut serve = lab.command(SERVER, places.netanvil);
+    serve.args(["netblt", "serve", "."]).current_dir(places.scratch);
+    serve.args(["--buffer-size", "1048576", "--buffers", "4096"]);
+    if sealed {
+        serve.args(["--key-file", "key"]);
+    }
+    let server = Server::start(&mut serve, true)?;
+    let mut test = lab.command(CLIENT, places.netanvil);
+    test.args(["netblt", "test", &TwoHosts::address(SERVER).to_string(), "--json", "--quiet"])
+        .args(["--bytes", &bytes.to_string()])
+        .args(arguments.split_whitespace())
+        .current_dir(places.scratch);
+    let text = output(&mut test)?;
+    drop(server);
+    let json: serde_json::Value = serde_json::from_str(&text)?;
+    let figure = |name: &str| json[name].as_f64().ok_or(format!("no {name} in {text}"));
+    // The time until everything is acknowledged; what follows is courtesy to the other end.
+    let took = figure("bytes")? * 8.0 / (figure("real_mbps")? * 1e6);
+    Ok((figure("bytes")?, took))
+}
+
+fn tcp(lab: &Lab, control: &str, bytes: u64, seconds: f64) -> Result<(f64, f64), Failure> {
+    let iperf = Path::new("iperf3");
+    let mut serve = lab.command(SERVER, iperf);
+    let server = Server::start(serve.args(["-s", "-1", "--forceflush"]), false)?;
+    let mut client = lab.command(CLIENT, iperf);
+    client.args(["-J", "-C", control, "-c", &TwoHosts::address(SERVER).to_string()]);
+    match seconds.is_finite() {
+        true => client.args(["-t", &format!("{seconds:.0}")]),
+        false => client.args(["-n", &bytes.to_string()]),
+    };
+    let text = output(&mut client)?;
+    drop(server);
+    let json: serde_json::Value = serde_json::from_str(&text)?;
+    let sum = &json["end"]["sum_received"];
+    let figure = |name: &str| sum[name].as_f64().ok_or(format!("no {name} in {text}"));
+    Ok((figure("bytes")?, figure("seconds")?))
+}
+
+fn quic(lab: &Lab, places: &Places<'_>, bytes: u64, seconds: f64) -> Result<(f64, f64), Failure> {
+    let own = std::env::current_exe()?;
+    let certificate = places.scratch.join("certificate");
+    let mut serve = lab.command(SERVER, &own);
+    let server = Server::start(serve.arg("quic-server").arg(&certificate), false)?;
+    let mut client = lab.command(CLIENT, &own);
+    let address = std::net::SocketAddr::new(TwoHosts::address(SERVER), quic::PORT);
+    client.arg("quic-client").arg(&certificate).args([
+        address.to_string(),
+        bytes.to_string(),
+        seconds.to_string(),
+    ]);
+    let text = output(&mut client)?;
+    drop(server);
+    let figures: Vec<f64> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+    match figures[..] {
+        [moved, took] => Ok((moved, took)),
+        _ => Err(format!("not understood: {text}").into()),
+    }
+}

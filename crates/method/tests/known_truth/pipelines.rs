@@ -1,0 +1,253 @@
+//! Devices of several processors in a row, at random, by seed: every search, the longest burst and
+//! the delay are what the arithmetic of [`tandem`](crate::tandem) says.
+
+use crate::bed::{config, run, size};
+use crate::composed::{run_at, tester};
+use crate::tandem::{Coming, Stage, alone, through};
+use crate::throughput::no_invalid_trial_decides;
+use method::rfc2544::{BurstOutcome, back_to_back, throughput};
+use method::{Finding, RateFound, SearchPolicy, SuiteConfig};
+use sim::{
+    Card, Composed, Cost, Cpu, Description, Limits, Processor, Protocol, Queue, SimPort, SimTester,
+};
+use units::text::Span;
+use units::{Duration, FrameRate, FrameSize, LineRate};
+use wire::modifier::sub_seed;
+
+const LINE: LineRate = LineRate::from_mbps(100);
+const TRIAL_S: f64 = 0.02;
+
+/// A router: any of card, bus and central processor, with a queue before each.
+#[derive(Debug)]
+struct Pipeline {
+    description: Description,
+    stages: Vec<Stage>,
+    size: FrameSize,
+    propagation: Duration,
+}
+
+/// Draws numbers, each from a seed and a counter.
+pub(crate) struct Draw(pub u64, pub u64);
+
+impl Draw {
+    pub(crate) fn between(&mut self, from: u64, to: u64) -> u64 {
+        self.1 += 1;
+        from + sub_seed(self.0, self.1) % (to - from)
+    }
+    pub(crate) fn chance(&mut self) -> bool {
+        self.between(0, 2) == 0
+    }
+    pub(crate) fn ps(&mut self, from: u64, to: u64) -> Duration {
+        Duration::from_ps(self.between(from, to))
+    }
+    pub(crate) fn cost(&mut self) -> Cost {
+        let (first, buffer) = (self.between(20, 400) as u32, self.between(64, 600) as u32);
+        Cost {
+            per_frame: Span(self.ps(4_000_000, 60_000_000)),
+            per_byte: Span(self.ps(0, 100_000)),
+            first_bytes: self.chance().then_some(first),
+            per_buffer: Span(self.ps(0, 9_000_000)),
+            buffer_bytes: self.chance().then_some(buffer),
+            ..Cost::default()
+        }
+    }
+    pub(crate) fn queue(&mut self) -> Queue {
+        Queue { frames: Some(self.between(0, 60)), bytes: None }
+    }
+}
+
+/// What docs/devices.md says that a frame costs.
+pub(crate) fn service(cost: &Cost, bytes: u64) -> Duration {
+    let counted = cost.first_bytes.map_or(bytes, |first| bytes.min(first.into()));
+    let more = cost.buffer_bytes.map_or(0, |buffer| bytes.div_ceil(buffer.into()) - 1);
+    cost.per_frame.0 + cost.per_byte.0 * counted + cost.per_buffer.0 * more
+}
+
+impl Pipeline {
+    fn new(seed: u64) -> Self {
+        let mut draw = Draw(seed, 0);
+        let bytes = draw.between(64, 700);
+        let (input, bus, cpu, output) = (draw.cost(), draw.cost(), draw.cost(), draw.cost());
+        let [first, q_bus, q_cpu, q_card] = [(); 4].map(|()| draw.queue());
+        let [has_card, has_bus, mut has_cpu] = [(); 3].map(|()| draw.chance());
+        has_cpu |= !has_card && !has_bus;
+        let mut stages: Vec<Stage> = vec![];
+        let mut add = |cost: &Cost, queue: Queue| {
+            let queue = if stages.is_empty() { first } else { queue };
+            let room = queue.frames.unwrap_or(u64::MAX);
+            let service = service(cost, bytes);
+            stages.push(Stage { service, room, of_each_input: false });
+            // The first one's queue is the device's input.
+            if stages.len() == 1 { Queue::default() } else { queue }
+        };
+        let mut description = Description {
+            route: vec![Protocol::Ipv4],
+            delay: Span(draw.ps(0, 3_000_000_000)),
+            input: first,
+            cut_through_bytes: draw.chance().then_some(64),
+            ..Description::default()
+        };
+        if has_card {
+            add(&input, Queue::default());
+        }
+        if has_bus {
+            let queue = add(&bus, q_bus);
+            description.bus = Some(Processor { cost: bus, queue, ..Processor::default() });
+        }
+        if has_cpu {
+            let queue = add(&cpu, q_cpu);
+            description.cpu = Some(Cpu { cost: cpu, queue, ..Cpu::default() });
+        }
+        if has_card {
+            let queue = add(&output, q_card);
+            description.card = Some(Card { input, output, queue, ..Card::default() });
+        }
+        let size = FrameSize::from_bytes(bytes as u32);
+        let propagation = draw.ps(0, 5_000_000);
+        Pipeline { description, stages, size, propagation }
+    }
+
+    fn ports(&self) -> [SimPort; 2] {
+        [SimPort::physical(LINE).propagation(self.propagation); 2]
+    }
+
+    fn tester(&self) -> SimTester<Composed> {
+        tester(&self.description, &self.ports())
+    }
+
+    fn config(&self) -> SuiteConfig {
+        let mut config = config();
+        config.frame_sizes = vec![size(self.size.bytes())];
+        config.trial.duration_s = TRIAL_S;
+        config.search.trial_duration_s = TRIAL_S;
+        config
+    }
+
+    fn carries(&self, rate: FrameRate, frames: u64) -> bool {
+        let frames: Vec<Coming> = (0..frames).map(|k| (rate.departure(k).as_ps(), 0)).collect();
+        let count = frames.len();
+        through(&self.stages, frames).len() == count
+    }
+
+    fn carries_for_a_trial(&self, rate: FrameRate) -> bool {
+        self.carries(rate, rate.frames_in(Duration::from_secs_f64(TRIAL_S)))
+    }
+
+    /// The bounds are on both sides of the truth.
+    fn agrees_with(&self, found: &RateFound) {
+        let context = format!("{}: {found:?} {self:?}", found.policy);
+        match found.rate {
+            Some(rate) => assert!(self.carries_for_a_trial(rate), "cannot have passed, {context}"),
+            None => assert!(matches!(found.finding, Finding::NothingPassed { .. }), "{context}"),
+        }
+        match (found.upper, &found.finding) {
+            (Some(upper), Finding::Measured) => {
+                assert!(!self.carries_for_a_trial(upper), "cannot have failed, {context}");
+            }
+            (_, Finding::AtTheoreticalMaximum) => {
+                let maximum = LINE.max_frame_rate(self.size);
+                assert!(self.carries_for_a_trial(maximum), "{context}");
+            }
+            (_, finding) => panic!("{finding:?}, {context}"),
+        }
+    }
+}
+
+#[test]
+fn every_search_brackets_the_truth_within_its_resolution() {
+    let policies =
+        [SearchPolicy::Bisect, SearchPolicy::Step, SearchPolicy::Tst009, SearchPolicy::Mlrsearch];
+    let mut measured = 0;
+    for (seed, policy) in (0..6).flat_map(|seed| policies.map(|policy| (seed, policy))) {
+        let device = Pipeline::new(seed);
+        let mut config = device.config();
+        config.search.policy = policy;
+        config.search.resolution_percent = 0.5;
+        let found = run(&config, &mut device.tester(), throughput).0.throughput;
+        assert_eq!((found.policy, found.invalid_trials), (policy, 0));
+        device.agrees_with(&found);
+        if let (Some(rate), Some(upper)) = (found.rate, found.upper) {
+            let (rate, upper) = (rate.fps(), upper.fps());
+            let maximum = LINE.max_frame_rate(device.size).fps();
+            // A step of the gap is that share of the shortest interval.
+            let apart = match policy {
+                SearchPolicy::Step => maximum / rate - maximum / upper,
+                _ => (upper - rate) / upper,
+            };
+            assert!(apart <= 0.005 + 1e-6, "{policy}: {found:?}");
+            measured += 1;
+        }
+    }
+    assert!(measured >= 16, "{measured} of 24 were not the medium's maximum");
+}
+
+#[test]
+fn back_to_back_finds_the_longest_burst_exactly() {
+    let mut measured = 0;
+    for seed in 20..26 {
+        let device = Pipeline::new(seed);
+        let mut config = device.config();
+        config.trial.duration_s = 0.2;
+        config.search.trial_duration_s = 0.2;
+        config.back_to_back.repetitions = 1;
+        config.back_to_back.step_frames = 1;
+        config.back_to_back.resolution_percent = 0.0;
+        let (result, _) = run(&config, &mut device.tester(), |bench, subject| {
+            let found = throughput(bench, subject)?;
+            back_to_back(bench, subject, &found)
+        });
+        let rate = LINE.max_frame_rate(device.size);
+        for search in &result.searches {
+            assert_eq!(search.outcome, BurstOutcome::Measured, "{device:?}");
+            assert!(device.carries(rate, search.frames), "{} lose some: {device:?}", search.frames);
+            assert!(!device.carries(rate, search.frames + 1), "one more fits: {device:?}");
+            measured += 1;
+        }
+    }
+    assert!(measured >= 4, "{measured}");
+}
+
+/// Onto the line (as much of it as is waited for), every service, the delay, off the line.
+#[test]
+fn latency_is_exact_to_the_picosecond() {
+    for seed in 40..60 {
+        let device = Pipeline::new(seed);
+        let result = run_at(&mut device.tester(), 300, device.size);
+        let heard = device
+            .description
+            .cut_through_bytes
+            .map_or(device.size.bytes(), |bytes| bytes.min(device.size.bytes()));
+        let on_line = LINE.time_of_bytes(heard.into()) + device.size.serialization_time(LINE);
+        let inside = alone(&device.stages) + device.description.delay.0;
+        let truth = on_line + inside + device.propagation * 2;
+        let latency = result.latency().unwrap();
+        assert_eq!((latency.min(), latency.max()), (Some(truth), Some(truth)), "{device:?}");
+    }
+}
+
+/// A tester that sends no faster than it can, or stands still now and then, before any of them: the
+/// device is never called slower than it is, and no trial decides in which the tester fell short.
+#[test]
+fn a_slow_tester_is_never_the_device() {
+    for seed in 60..66 {
+        let device = Pipeline::new(seed);
+        let most = 4_000 + sub_seed(seed, 77) % 30_000;
+        let limits = Limits { max_rate: Some(FrameRate::from_fps(most)), ..Limits::default() };
+        let mut tester = device.tester().limits(limits);
+        let (result, events) = run(&device.config(), &mut tester, throughput);
+        let found = &result.throughput;
+        let context = format!("{found:?} {device:?}");
+        assert!(found.rate.is_none_or(|rate| device.carries_for_a_trial(rate)), "{context}");
+        match &found.finding {
+            Finding::Measured => {
+                assert!(!device.carries_for_a_trial(found.upper.unwrap()), "{context}");
+            }
+            Finding::AtLeast { why } => {
+                assert!(why.contains("the tester offered"), "{context}");
+                assert!(found.rate.unwrap().fps() <= most as f64 * 1.002, "{context}");
+                no_invalid_trial_decides(&events, found);
+            }
+            finding => panic!("{finding:?}, {context}"),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Datagrams on their way in: many in one system call (recvmmsg), and on UDP many of one peer in one
+//! of them (UDP_GRO), as the sender's kernel or ours put them together.
+
+use nix::cmsg_space;
+use nix::errno::Errno;
+use nix::sys::socket::{
+    ControlMessageOwned, MsgFlags, MultiHeaders, RecvMsg, SockaddrStorage, recvmmsg,
+};
+use std::collections::VecDeque;
+use std::io::IoSliceMut;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Messages of one system call.
+const MAX_MESSAGES: usize = 32;
+/// The largest datagram, and the most that the kernel puts together.
+const MAX_DATAGRAM_BYTES: usize = 65_535;
+
+/// Datagrams that the kernel has given and nobody has taken yet.
+#[derive(Debug, Default)]
+pub struct Incoming {
+    memory: Vec<Vec<u8>>,
+    waiting: VecDeque<Message>,
+}
+
+/// Datagrams of one peer, one after another.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    peer: SocketAddr,
+    /// Which memory they are in.
+    memory: usize,
+    start: usize,
+    end: usize,
+    /// Bytes of each but the last, which may be shorter.
+    stride: usize,
+}
+
+impl Incoming {
+    /// The next datagram; None if there is none now.
+    pub fn next(&mut self, fd: BorrowedFd<'_>) -> Result<Option<(SocketAddr, &mut [u8])>, Errno> {
+        if self.waiting.is_empty() {
+            self.fill(fd)?;
+        }
+        let Some(message) = self.waiting.front_mut() else { return Ok(None) };
+        let Message { peer, memory, start, end, stride } = *message;
+        let next = (start + stride).min(end);
+        message.start = next;
+        if next == end {
+            self.waiting.pop_front();
+        }
+        Ok(Some((peer, &mut self.memory[memory][start..next])))
+    }
+
+    fn fill(&mut self, fd: BorrowedFd<'_>) -> Result<(), Errno> {
+        self.memory.resize_with(MAX_MESSAGES, || vec![0; MAX_DATAGRAM_BYTES]);
+        // Made anew each time: the kernel writes lengths into it that the next call must not find.
+        let mut headers =
+            MultiHeaders::<SockaddrStorage>::preallocate(MAX_MESSAGES, Some(cmsg_space!(i32)));
+        let mut places: Vec<[IoSliceMut<'_>; 1]> =
+            self.memory.iter_mut().map(|memory| [IoSliceMut::new(memory)]).collect();
+        let flags = MsgFlags::MSG_DONTWAIT;
+        let received = recvmmsg(fd.as_raw_fd(), &mut headers, &mut places, flags, None)?;
+        let messages = received.enumerate().filter_map(|(memory, message)| of(memory, &message));
+        self.waiting.extend(messages);
+        Ok(())
+    }
+}
+
+fn of(memory: usize, message: &RecvMsg<'_, '_, SockaddrStorage>) -> Option<Message> {
+    let peer = address(message.address.as_ref()?)?;
+    let end = message.bytes;
+    let put_together = message.cmsgs().ok().and_then(|mut all| {
+        all.find_map(|control| match control {
+            ControlMessageOwned::UdpGroSegments(bytes) => usize::try_from(bytes).ok(),
+            _ => None,
+        })
+    });
+    let stride = put_together.filter(|bytes| *bytes > 0).unwrap_or(end.max(1));
+    Some(Message { peer, memory, start: 0, end, stride })
+}
+
+fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {
+    let v4 = storage.as_sockaddr_in().map(|v4| SocketAddr::V4((*v4).into()));
+    v4.or_else(|| storage.as_sockaddr_in6().map(|v6| SocketAddr::V6((*v6).into())))
+}

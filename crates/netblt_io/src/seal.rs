@@ -1,0 +1,350 @@
+//! Sealed packets: the UDP form with authenticated encryption, from a key that both ends have.
+//!
+//! The formats are in docs/netblt.md. Two salts, one of each end, make the keys of a session: what
+//! was recorded in an earlier one opens in no other. Each direction has its own key and counts its
+//! packets, so that no nonce comes twice; a window of counts tells what came already.
+
+mod session;
+mod window;
+
+use netblt::Header;
+use session::{Session, TAG_BYTES, Tagger};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use wire::netblt::{Packet, Repr};
+
+pub(crate) use session::{HEADER_BYTES, Salt, SessionId};
+
+/// What each of these datagrams begins with, before its kind. As plain NETBLT it would be of a type
+/// that does not exist.
+const MAGIC: [u8; 3] = *b"NBe";
+const HELLO: u8 = 0x80;
+const WELCOME: u8 = 0x81;
+const SEALED: u8 = 0x82;
+const REFUSAL: u8 = 0x83;
+/// HELLO and WELCOME are of one length: nobody can have more sent to others than he sends.
+const GREETING_BYTES: usize = 4 + 16 + 16 + TAG_BYTES;
+const REFUSAL_BYTES: usize = 4 + 4 + 16;
+/// Sessions at once; the one that was not used for longest goes first.
+const MAX_SESSIONS: usize = 1024;
+/// Sessions at once in which the other end has yet to show that it has the keys.
+const MAX_UNPROVEN: usize = 64;
+/// Packets that wait for a session.
+const MAX_WAITING: usize = 8;
+const KEY_NEEDED: &str =
+    "this server takes sealed packets only: the same key is needed (--key-file)";
+
+/// The key that both ends have: 32 bytes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key([u8; 32]);
+
+impl Key {
+    /// From 64 hexadecimal digits, which may be followed by a line feed. A pass phrase is no key: it can
+    /// be guessed.
+    pub fn parse(text: &str) -> Result<Key, String> {
+        let digits = text.trim_end().as_bytes();
+        let value = |digit: u8| (digit as char).to_digit(16).map(|value| value as u8);
+        let mut key = [0; 32];
+        if digits.len() != 2 * key.len() {
+            return Err(format!("a key has 64 hexadecimal digits, not {}", digits.len()));
+        }
+        for (byte, pair) in key.iter_mut().zip(digits.chunks(2)) {
+            let (high, low) = (value(pair[0]), value(pair[1]));
+            let (Some(high), Some(low)) = (high, low) else {
+                return Err("a key has hexadecimal digits only".to_owned());
+            };
+            *byte = high << 4 | low;
+        }
+        Ok(Key(key))
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+/// Why the other end takes no packets of ours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// It has no key.
+    NoKey,
+    /// It has another key.
+    OtherKey,
+}
+
+impl Refusal {
+    fn code(self) -> u8 {
+        match self {
+            Refusal::NoKey => 1,
+            Refusal::OtherKey => 2,
+        }
+    }
+    fn of(code: u8) -> Option<Refusal> {
+        [Refusal::NoKey, Refusal::OtherKey].into_iter().find(|refusal| refusal.code() == code)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refusal::NoKey => "the other end says that it has no key",
+            Refusal::OtherKey => "the other end says that it has another key",
+        })
+    }
+}
+
+/// What became of a datagram that came in.
+#[derive(Debug)]
+pub struct Opened<'a> {
+    /// A packet of NETBLT; empty if it was none.
+    pub packet: &'a [u8],
+    /// Datagrams that are to be sent back.
+    pub answers: Vec<Vec<u8>>,
+}
+
+impl Opened<'_> {
+    fn nothing() -> Self {
+        Opened { packet: &[], answers: Vec::new() }
+    }
+    fn answer(datagram: Vec<u8>) -> Self {
+        Opened { packet: &[], answers: vec![datagram] }
+    }
+}
+
+/// We have said HELLO and wait for WELCOME.
+#[derive(Debug)]
+struct Greeting {
+    salt: Salt,
+    waiting: Vec<Vec<u8>>,
+}
+
+/// All sessions of a socket.
+#[derive(Debug)]
+pub struct Seals {
+    key: Option<Key>,
+    sessions: BTreeMap<SessionId, Session>,
+    /// In which session packets to a peer are sealed.
+    current: BTreeMap<SocketAddr, SessionId>,
+    greetings: BTreeMap<SocketAddr, Greeting>,
+    refusal: Option<Refusal>,
+    out: Vec<u8>,
+    /// Counts whatever happens, to tell what happened last.
+    tick: u64,
+}
+
+impl Seals {
+    /// Packets pass as they are.
+    pub fn without_key() -> Seals {
+        Seals {
+            key: None,
+            sessions: BTreeMap::new(),
+            current: BTreeMap::new(),
+            greetings: BTreeMap::new(),
+            refusal: None,
+            out: Vec::new(),
+            tick: 0,
+        }
+    }
+    /// Packets are sealed, and none pass that are not.
+    pub fn with_key(key: Key) -> Seals {
+        Seals { key: Some(key), ..Seals::without_key() }
+    }
+    /// Whether packets are sealed.
+    pub fn is_keyed(&self) -> bool {
+        self.key.is_some()
+    }
+    /// What the other end said when we greeted it.
+    pub fn refusal(&self) -> Option<Refusal> {
+        self.refusal
+    }
+
+    /// What to send instead of packets of `len` bytes, and the length of each; None to send them as
+    /// they are. Without a session with `peer` that is HELLO, and the packets wait.
+    pub fn seal(&mut self, peer: SocketAddr, packets: &[u8], len: usize) -> Option<(&[u8], usize)> {
+        self.key.as_ref()?;
+        self.out.clear();
+        self.tick += 1;
+        let session = self.current.get(&peer).and_then(|id| self.sessions.get_mut(id));
+        let Some(session) = session else {
+            self.greet(peer, packets, len);
+            return Some((&self.out, GREETING_BYTES));
+        };
+        session.used = self.tick;
+        packets.chunks(len).for_each(|packet| session.seal(packet, &mut self.out));
+        Some((&self.out, len + HEADER_BYTES + TAG_BYTES))
+    }
+
+    fn greet(&mut self, peer: SocketAddr, packets: &[u8], len: usize) {
+        let Some(key) = &self.key else { return };
+        if self.greetings.len() >= MAX_UNPROVEN && !self.greetings.contains_key(&peer) {
+            self.greetings.pop_first();
+        }
+        let greeting = match self.greetings.entry(peer) {
+            std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
+            std::collections::btree_map::Entry::Vacant(free) => {
+                // Nothing leaves unsealed, also if the system has no randomness.
+                let Some(salt) = random_salt() else { return };
+                free.insert(Greeting { salt, waiting: Vec::new() })
+            }
+        };
+        for packet in packets.chunks(len) {
+            if greeting.waiting.len() < MAX_WAITING {
+                greeting.waiting.push(packet.to_vec());
+            }
+        }
+        let tagger = Tagger::of_hello(&key.0, &greeting.salt);
+        self.out = greeting_of(HELLO, &greeting.salt, &Salt::default(), &tagger);
+    }
+
+    /// Opens a datagram in place.
+    pub fn open<'a>(&mut self, peer: SocketAddr, datagram: &'a mut [u8]) -> Opened<'a> {
+        self.tick += 1;
+        let kind = datagram.strip_prefix(&MAGIC).and_then(|rest| rest.first().copied());
+        match (kind, &self.key) {
+            (Some(HELLO), None) => self.refuse(datagram, Refusal::NoKey),
+            (_, None) => Opened { packet: datagram, answers: Vec::new() },
+            (Some(HELLO), Some(_)) => self.hello(peer, datagram),
+            (Some(WELCOME), Some(_)) => self.welcome(peer, datagram),
+            (Some(SEALED), Some(_)) => self.sealed(peer, datagram),
+            (Some(REFUSAL), Some(_)) => self.refused(peer, datagram),
+            (_, Some(_)) => plain(datagram),
+        }
+    }
+
+    fn refuse<'a>(&self, datagram: &[u8], refusal: Refusal) -> Opened<'a> {
+        let Some((salt, _)) = salts(datagram) else { return Opened::nothing() };
+        let mut answer = [&MAGIC[..], &[REFUSAL, refusal.code(), 0, 0, 0]].concat();
+        answer.extend_from_slice(&salt);
+        Opened::answer(answer)
+    }
+
+    /// Only who was greeted can refuse: it knows the salt.
+    fn refused<'a>(&mut self, peer: SocketAddr, datagram: &[u8]) -> Opened<'a> {
+        let greeting = self.greetings.get(&peer);
+        if datagram.len() == REFUSAL_BYTES && greeting.is_some_and(|g| g.salt == datagram[8..]) {
+            self.refusal = Refusal::of(datagram[4]);
+        }
+        Opened::nothing()
+    }
+
+    /// The other end wants a session. It has shown that it has the key, or repeats what somebody
+    /// else said: a session counts when a packet in it has come.
+    fn hello<'a>(&mut self, peer: SocketAddr, datagram: &[u8]) -> Opened<'a> {
+        let (Some(key), Some((client, _))) = (&self.key, salts(datagram)) else {
+            return Opened::nothing();
+        };
+        if !Tagger::of_hello(&key.0, &client).is_good(datagram) {
+            return self.refuse(datagram, Refusal::OtherKey);
+        }
+        let known = |session: &&Session| session.is_answer_to(peer, &client);
+        let server = match self.sessions.values().find(known) {
+            Some(session) => session.server_salt,
+            None => match random_salt() {
+                Some(salt) => salt,
+                None => return Opened::nothing(),
+            },
+        };
+        let tagger = Tagger::of_welcome(&key.0, &client, &server);
+        let session = Session::new(&key.0, peer, client, server, false, self.tick);
+        self.make_room();
+        self.sessions.entry(session.id).or_insert(session);
+        Opened::answer(greeting_of(WELCOME, &client, &server, &tagger))
+    }
+
+    /// The other end has answered our HELLO: what waited can leave.
+    fn welcome<'a>(&mut self, peer: SocketAddr, datagram: &[u8]) -> Opened<'a> {
+        let (Some(key), Some((client, server))) = (&self.key, salts(datagram)) else {
+            return Opened::nothing();
+        };
+        let awaited = self.greetings.get(&peer).is_some_and(|greeting| greeting.salt == client);
+        if !awaited || !Tagger::of_welcome(&key.0, &client, &server).is_good(datagram) {
+            return Opened::nothing();
+        }
+        let waiting = self.greetings.remove(&peer).map(|greeting| greeting.waiting);
+        let mut session = Session::new(&key.0, peer, client, server, true, self.tick);
+        let seal = |packet: Vec<u8>| {
+            let mut sealed = Vec::new();
+            session.seal(&packet, &mut sealed);
+            sealed
+        };
+        let answers = waiting.into_iter().flatten().map(seal).collect();
+        self.refusal = None;
+        self.make_room();
+        let id = session.id;
+        self.sessions.insert(id, session);
+        self.make_current(peer, id);
+        Opened { packet: &[], answers }
+    }
+
+    fn sealed<'a>(&mut self, peer: SocketAddr, datagram: &'a mut [u8]) -> Opened<'a> {
+        let Some(id) = session::id_of(datagram) else { return Opened::nothing() };
+        let found = self.sessions.get_mut(&id).filter(|session| session.peer == peer);
+        let Some(session) = found else { return Opened::nothing() };
+        let was_proven = session.proven;
+        let Some(packet) = session.open(datagram) else { return Opened::nothing() };
+        session.used = self.tick;
+        if !was_proven {
+            self.make_current(peer, id);
+        }
+        Opened { packet, answers: Vec::new() }
+    }
+
+    /// From now on packets to this peer are sealed in this session; older ones of it end.
+    fn make_current(&mut self, peer: SocketAddr, id: SessionId) {
+        self.sessions.retain(|other, session| session.peer != peer || *other == id);
+        self.current.insert(peer, id);
+    }
+
+    /// Forgets sessions, unproven ones first.
+    fn make_room(&mut self) {
+        for (proven, most) in [(false, MAX_UNPROVEN), (true, MAX_SESSIONS)] {
+            let of_kind = || self.sessions.iter().filter(|(_, s)| s.proven == proven);
+            let oldest = of_kind().min_by_key(|(_, session)| session.used).map(|(id, _)| *id);
+            if let Some(id) = oldest.filter(|_| of_kind().count() >= most)
+                && let Some(session) = self.sessions.remove(&id)
+                && self.current.get(&session.peer) == Some(&id)
+            {
+                self.current.remove(&session.peer);
+            }
+        }
+    }
+}
+
+/// A plain OPEN is told why nothing comes of it, in words that any NETBLT understands.
+fn plain<'a>(datagram: &[u8]) -> Opened<'a> {
+    match Repr::parse(datagram) {
+        Ok(Repr { header, packet: Packet::Open(_) }) => {
+            let Header { local_port, foreign_port, version } = header;
+            let header = Header { local_port: foreign_port, foreign_port: local_port, version };
+            Opened::answer(Repr { header, packet: Packet::Refused(KEY_NEEDED.into()) }.to_vec())
+        }
+        _ => Opened::nothing(),
+    }
+}
+
+fn greeting_of(kind: u8, client: &Salt, server: &Salt, tagger: &Tagger) -> Vec<u8> {
+    let mut greeting = [&MAGIC[..], &[kind], client, server].concat();
+    let tag = tagger.tag(&greeting);
+    greeting.extend_from_slice(&tag);
+    greeting
+}
+
+/// The two salts of HELLO or WELCOME.
+fn salts(greeting: &[u8]) -> Option<(Salt, Salt)> {
+    if greeting.len() != GREETING_BYTES {
+        return None;
+    }
+    let salt = |at: usize| greeting.get(at..at + 16)?.try_into().ok();
+    Some((salt(4)?, salt(20)?))
+}
+
+fn random_salt() -> Option<Salt> {
+    let mut salt = Salt::default();
+    getrandom::fill(&mut salt).ok().map(|()| salt)
+}
+
+#[cfg(test)]
+mod tests;

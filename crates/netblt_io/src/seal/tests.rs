@@ -1,0 +1,206 @@
+use super::*;
+
+const LEN: usize = 100;
+
+fn key(byte: u8) -> Key {
+    Key([byte; 32])
+}
+fn client() -> SocketAddr {
+    "192.0.2.1:1000".parse().unwrap()
+}
+fn server() -> SocketAddr {
+    "192.0.2.2:20030".parse().unwrap()
+}
+
+/// What comes of a datagram: a packet, and answers.
+fn give(to: &mut Seals, from: SocketAddr, datagram: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let mut datagram = datagram.to_vec();
+    let opened = to.open(from, &mut datagram);
+    (opened.packet.to_vec(), opened.answers)
+}
+fn seal(from: &mut Seals, to: SocketAddr, packet: &[u8]) -> Vec<u8> {
+    from.seal(to, packet, packet.len()).unwrap().0.to_vec()
+}
+
+/// Two ends with a session, in which the client has said one thing.
+fn session() -> (Seals, Seals) {
+    let (mut a, mut b) = (Seals::with_key(key(1)), Seals::with_key(key(1)));
+    let hello = seal(&mut a, server(), &[7; LEN]);
+    assert_eq!(hello.len(), GREETING_BYTES);
+    let (nothing, welcome) = give(&mut b, client(), &hello);
+    assert!(nothing.is_empty());
+    assert!(welcome[0].len() <= hello.len(), "nobody can have others flooded");
+    let (_, sealed) = give(&mut a, server(), &welcome[0]);
+    let (packet, answers) = give(&mut b, client(), &sealed[0]);
+    assert_eq!((packet, answers.len()), (vec![7; LEN], 0));
+    (a, b)
+}
+
+#[test]
+fn packets_go_both_ways_and_nothing_of_them_can_be_read() {
+    let (mut a, mut b) = session();
+    for packet in [&b"to the server"[..], &[9; 1400]] {
+        let sealed = seal(&mut a, server(), packet);
+        assert!(!sealed.windows(packet.len()).any(|bytes| bytes == packet));
+        assert_eq!(give(&mut b, client(), &sealed).0, packet);
+        let back = seal(&mut b, client(), packet);
+        assert_ne!(back[HEADER_BYTES..], sealed[HEADER_BYTES..], "another key");
+        assert_eq!(give(&mut a, server(), &back).0, packet);
+    }
+    let burst = [[1; LEN], [2; LEN], [3; LEN]].concat();
+    let (sealed, len) = a.seal(server(), &burst[..2 * LEN + 50], LEN).unwrap();
+    let packets: Vec<Vec<u8>> = sealed.chunks(len).map(<[u8]>::to_vec).collect();
+    let opened = packets.iter().map(|sealed| give(&mut b, client(), sealed).0).collect::<Vec<_>>();
+    assert_eq!(opened, [vec![1; LEN], vec![2; LEN], vec![3; 50]]);
+}
+
+#[test]
+fn what_came_already_does_not_come_again_neither_here_nor_in_another_session() {
+    let (mut a, mut b) = session();
+    let first = seal(&mut a, server(), b"first");
+    let second = seal(&mut a, server(), b"second");
+    assert_eq!(give(&mut b, client(), &second).0, b"second");
+    assert_eq!(give(&mut b, client(), &first).0, b"first", "overtaken, not repeated");
+    for repeated in [&first, &second] {
+        assert_eq!(give(&mut b, client(), repeated).0, b"");
+    }
+    // From another address, or to a server that was started anew.
+    let elsewhere = "192.0.2.9:1000".parse().unwrap();
+    let third = seal(&mut a, server(), b"third");
+    assert_eq!(give(&mut b, elsewhere, &third).0, b"");
+    assert_eq!(give(&mut Seals::with_key(key(1)), client(), &third).0, b"");
+    assert_eq!(give(&mut b, client(), &third).0, b"third", "no attempt has used it up");
+}
+
+/// A whole conversation, recorded and played to the server again: its salt is another one by then.
+#[test]
+fn a_recorded_conversation_opens_nothing() {
+    let (mut a, mut b) = (Seals::with_key(key(1)), Seals::with_key(key(1)));
+    let hello = seal(&mut a, server(), b"open");
+    let (_, welcome) = give(&mut b, client(), &hello);
+    let (_, sealed) = give(&mut a, server(), &welcome[0]);
+    assert_eq!(give(&mut b, client(), &sealed[0]).0, b"open");
+
+    let (_, another) = give(&mut b, client(), &hello);
+    assert_ne!(another, welcome);
+    assert_eq!(give(&mut b, client(), &sealed[0]).0, b"", "neither in the old session");
+    let mut fresh = Seals::with_key(key(1));
+    give(&mut fresh, client(), &hello);
+    assert_eq!(give(&mut fresh, client(), &sealed[0]).0, b"", "nor in a new one");
+    // And the living session has not suffered.
+    assert_eq!(give(&mut b, client(), &seal(&mut a, server(), b"on")).0, b"on");
+    assert_eq!(give(&mut a, server(), &seal(&mut b, client(), b"back")).0, b"back");
+}
+
+#[test]
+fn no_bit_can_be_turned_and_nothing_cut() {
+    let (mut a, mut b) = session();
+    let hello = seal(&mut Seals::with_key(key(1)), server(), b"x");
+    let sealed = seal(&mut a, server(), b"a packet of NETBLT");
+    for good in [&hello, &sealed] {
+        for bit in 0..8 * good.len() {
+            let mut bad = good.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            let (packet, answers) = give(&mut b, client(), &bad);
+            assert_eq!(packet, b"", "bit {bit}");
+            // HELLO of another key is refused; that is no WELCOME.
+            assert!(answers.iter().all(|answer| answer[3] == REFUSAL), "bit {bit}");
+        }
+        for len in 0..good.len() {
+            let (packet, answers) = give(&mut b, client(), &good[..len]);
+            assert!(packet.is_empty() && answers.is_empty(), "{len} bytes");
+        }
+    }
+    assert_eq!(give(&mut b, client(), &sealed).0, b"a packet of NETBLT");
+}
+
+#[test]
+fn who_has_another_key_or_none_is_told() {
+    for (mut b, refusal) in
+        [(Seals::with_key(key(2)), Refusal::OtherKey), (Seals::without_key(), Refusal::NoKey)]
+    {
+        let mut a = Seals::with_key(key(1));
+        let hello = seal(&mut a, server(), b"open");
+        let (packet, answers) = give(&mut b, client(), &hello);
+        assert_eq!((packet, answers.len()), (vec![], 1));
+        let mut forged = answers[0].clone();
+        forged[20] ^= 1;
+        give(&mut a, server(), &forged);
+        assert_eq!(a.refusal(), None, "somebody who has not heard the HELLO");
+        give(&mut a, server(), &answers[0]);
+        assert_eq!(a.refusal(), Some(refusal));
+    }
+}
+
+/// A WELCOME of somebody without the key, or to another HELLO, makes no session.
+#[test]
+fn a_false_server_learns_nothing() {
+    let (mut a, mut b) = (Seals::with_key(key(1)), Seals::with_key(key(2)));
+    let salt = salts(&seal(&mut a, server(), b"secret")).unwrap().0;
+    let tagger = Tagger::of_hello(&key(2).0, &salt);
+    let hello = greeting_of(HELLO, &salt, &Salt::default(), &tagger);
+    let (_, welcome) = give(&mut b, client(), &hello);
+    assert_eq!(welcome[0][3], WELCOME);
+    assert!(give(&mut a, server(), &welcome[0]).1.is_empty());
+    let again = seal(&mut a, server(), b"secret");
+    assert_eq!(again[3], HELLO, "nothing leaves before there is a session");
+}
+
+#[test]
+fn plain_packets_do_not_pass_and_a_plain_open_is_told_why() {
+    let (_, mut b) = session();
+    let header = Header::new(1500, 30);
+    let open = netblt::Open {
+        connection_id: 1,
+        buffer_size_bytes: 1,
+        transfer_size_bytes: 0,
+        data_packet_size_bytes: 1,
+        burst_size_packets: 1,
+        burst_interval_ms: 1,
+        death_timer_s: 1,
+        mode: netblt::Mode::Write,
+        checksum_data: false,
+        max_outstanding_buffers: 1,
+        client_string: "".into(),
+    };
+    let plain = |packet| Repr { header, packet }.to_vec();
+    let (packet, answers) = give(&mut b, client(), &plain(Packet::Open(open)));
+    assert_eq!(packet, b"");
+    let answer = Repr::parse(&answers[0]).unwrap();
+    assert_eq!((answer.header.local_port, answer.header.foreign_port), (30, 1500));
+    assert!(
+        matches!(answer.packet, Packet::Refused(reason) if reason.as_bytes() == KEY_NEEDED.as_bytes())
+    );
+    let (packet, answers) = give(&mut b, client(), &plain(Packet::Done));
+    assert!(packet.is_empty() && answers.is_empty());
+}
+
+#[test]
+fn strangers_cannot_fill_the_memory_nor_push_others_out() {
+    let (mut a, mut b) = session();
+    let hello = seal(&mut Seals::with_key(key(1)), server(), b"x");
+    for port in 1..300 {
+        give(&mut b, (client().ip(), port).into(), &hello);
+    }
+    assert!(b.sessions.len() <= MAX_UNPROVEN + 2, "{}", b.sessions.len());
+    assert_eq!(give(&mut b, client(), &seal(&mut a, server(), b"on")).0, b"on");
+    for port in 1..300 {
+        seal(&mut a, (client().ip(), port).into(), &[0; LEN]);
+        for _ in 0..20 {
+            seal(&mut a, (client().ip(), port).into(), &[0; LEN]);
+        }
+    }
+    assert!(a.greetings.len() <= MAX_UNPROVEN);
+    assert!(a.greetings.values().all(|greeting| greeting.waiting.len() <= MAX_WAITING));
+}
+
+#[test]
+fn keys_are_hexadecimal() {
+    let digits = "00ff".repeat(16);
+    assert_eq!(Key::parse(&(digits.clone() + "\n")).unwrap().0[..2], [0, 0xff]);
+    for text in ["", "secret", &digits[1..], &(digits.clone() + "0"), &digits.replace('f', "g")] {
+        let error = Key::parse(text).unwrap_err();
+        assert!(error.contains("hexadecimal") && !error.contains("secret"), "{error}");
+    }
+    assert!(!format!("{:?}", key(1)).contains('1'), "a key is not printed");
+}
