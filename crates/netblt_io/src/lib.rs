@@ -12,6 +12,7 @@ mod clock;
 pub mod files;
 mod incoming;
 mod job;
+mod lateness;
 mod outgoing;
 mod plain;
 mod ranges;
@@ -23,6 +24,7 @@ mod station;
 
 pub use agreement::{Answer, Layout, Offer};
 pub use job::Job;
+pub use lateness::LatenessSummary;
 pub use seal::{Key, Refusal};
 pub use socket::{Carrier, Socket};
 pub use station::{Ended, Host, Opener, Progress, Station};

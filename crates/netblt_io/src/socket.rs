@@ -9,7 +9,8 @@ use crate::outgoing::{Outgoing, is_passing};
 use crate::seal::{Key, Refusal, Seals};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::socket::{setsockopt, sockopt::UdpGroSegment};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::{RcvBufForce, SndBufForce, UdpGroSegment};
 use nix::sys::time::TimeSpec;
 use socket2::{Domain, Protocol, Socket as Socket2, Type};
 use std::io;
@@ -51,9 +52,14 @@ impl Socket {
             Carrier::RawIp => (Type::RAW, Protocol::from(NETBLT)),
         };
         let socket = Socket2::new(Domain::for_address(address), kind, Some(protocol))?;
-        // Less is no error: what does not fit is lost and sent again.
-        let _ = socket.set_recv_buffer_size(KERNEL_BUFFER_BYTES);
-        let _ = socket.set_send_buffer_size(KERNEL_BUFFER_BYTES);
+        // Only root gets more than the system's limit. Less is no error: what does not fit is lost and
+        // sent again.
+        if setsockopt(&socket, RcvBufForce, &KERNEL_BUFFER_BYTES).is_err() {
+            let _ = socket.set_recv_buffer_size(KERNEL_BUFFER_BYTES);
+        }
+        if setsockopt(&socket, SndBufForce, &KERNEL_BUFFER_BYTES).is_err() {
+            let _ = socket.set_send_buffer_size(KERNEL_BUFFER_BYTES);
+        }
         if carrier == Carrier::Udp {
             // Kernels before 5.0 give each datagram by itself.
             let _ = setsockopt(&socket, UdpGroSegment, &true);

@@ -3,6 +3,7 @@
 use crate::agreement::{Answer, Layout, Offer, Proposal};
 use crate::clock::Clock;
 use crate::job::Job;
+use crate::lateness::{Lateness, LatenessSummary};
 use crate::outgoing::MAX_SEND_BYTES;
 use crate::seal::Refusal;
 use crate::socket::Socket;
@@ -24,6 +25,8 @@ const MAX_SENT_AT_ONCE: usize = 256;
 const MEMORY_BYTES: u64 = 1 << 30;
 /// How soon to look at threads again that read or write.
 const THREAD_PAUSE: Duration = Duration::from_us(500);
+/// How long before a burst to be awake: most wake-ups take less.
+const WAKE_UP: Duration = Duration::from_us(60);
 
 /// Makes a connection's client, once both ends have agreed.
 pub type Opener = Box<dyn FnOnce(&Connection) -> Result<Job, String> + Send>;
@@ -117,7 +120,9 @@ pub struct Station {
     /// Connections that are over, but not yet what their clients do with what came.
     concluding: Vec<(Ended, Job)>,
     ended: Vec<Ended>,
-    last_turn: Instant,
+    /// When something was to leave for which this station waited.
+    awaited: Option<Instant>,
+    lateness: Lateness,
 }
 
 impl Station {
@@ -138,7 +143,8 @@ impl Station {
             reserved: BTreeMap::new(),
             concluding: Vec::new(),
             ended: Vec::new(),
-            last_turn: Instant::ZERO,
+            awaited: None,
+            lateness: Lateness::new(),
         }
     }
 
@@ -146,6 +152,10 @@ impl Station {
     /// within the limits.
     pub fn find_rates(&mut self) {
         self.adaptive = true;
+    }
+    /// How late what this station waited for has left.
+    pub fn lateness(&self) -> Option<LatenessSummary> {
+        self.lateness.summary()
     }
     /// What an other end said of our key, if it takes no packets of ours.
     pub fn refusal(&self) -> Option<Refusal> {
@@ -223,8 +233,24 @@ impl Station {
         };
         let busy = !self.concluding.is_empty() || self.jobs.iter().any(busy);
         let pause = if busy { THREAD_PAUSE.min(at_most) } else { at_most };
-        let wait = due.since(now).min(pause);
-        if wait > Duration::ZERO { self.socket.wait(wait) } else { Ok(()) }
+        let sends = self.jobs.values().any(|job| matches!(job, Job::Sending(_)));
+        self.wait(now, due, pause, sends)
+    }
+
+    /// Waits until `due`, for a packet, or for `pause`. The kernel wakes nobody to the microsecond: who
+    /// sends is awake before its burst is due, and looks at the clock.
+    fn wait(&mut self, now: Instant, due: Instant, pause: Duration, sends: bool) -> io::Result<()> {
+        let left = due.since(now);
+        let precise = sends && left <= pause;
+        self.awaited = (precise && left > Duration::ZERO).then_some(due);
+        let asleep = if precise { left.saturating_sub(WAKE_UP) } else { left.min(pause) };
+        if asleep > Duration::ZERO {
+            return self.socket.wait(asleep);
+        }
+        while precise && self.clock.now() < due {
+            std::hint::spin_loop();
+        }
+        Ok(())
     }
 
     fn receive(&mut self) -> io::Result<()> {
@@ -368,6 +394,9 @@ impl Station {
         let mut batch = Batch::default();
         let mut packet = Vec::new();
         let now = self.clock.now();
+        if let Some(awaited) = self.awaited.take_if(|awaited| *awaited <= now) {
+            self.lateness.record(now.since(awaited));
+        }
         for _ in 0..MAX_SENT_AT_ONCE {
             let Some(peer) = self.endpoint.poll_transmit(now, &mut packet) else { break };
             if !batch.takes(peer, packet.len()) {
@@ -376,7 +405,6 @@ impl Station {
             batch.push(peer, &packet);
             packet.clear();
         }
-        self.last_turn = now;
         batch.flush(&mut self.socket)
     }
 }

@@ -1,7 +1,7 @@
 //! What a transfer came to, for people and for programs.
 
 use netblt::Counters;
-use netblt_io::Ended;
+use netblt_io::{Ended, LatenessSummary};
 use serde::Serialize;
 use units::Duration;
 
@@ -26,6 +26,8 @@ pub struct Report {
     sent: Sent,
     #[serde(flatten)]
     received: Received,
+    /// How late bursts left that were waited for, by the sender's own clock.
+    burst_lateness: Option<LatenessSummary>,
     blake3: Option<String>,
     /// The plain layout was used: nobody verified what arrived.
     unverified: bool,
@@ -97,9 +99,16 @@ impl Report {
             steady_state_mbps: ended.steady_state_mbps(),
             sent,
             received,
+            burst_lateness: None,
             blake3: ended.digest.clone(),
             unverified: ended.plain,
         }
+    }
+
+    /// With what the active end measured of its own punctuality, if it sends.
+    pub fn with_lateness(mut self, lateness: Option<LatenessSummary>) -> Report {
+        self.burst_lateness = lateness.filter(|_| self.sent.data_packets_sent.is_some());
+        self
     }
 
     /// Some lines for people.
@@ -136,6 +145,12 @@ impl Report {
                 count(received.control_timeouts),
             ),
         });
+        lines.extend(self.burst_lateness.map(|late| {
+            format!(
+                "bursts waited for: {}, half of them at most {} us late, 99 % at most {} us",
+                late.bursts, late.median_us, late.p99_us
+            )
+        }));
         if self.unverified {
             lines.push("unverified: plain bytes, without a digest".to_owned());
         }

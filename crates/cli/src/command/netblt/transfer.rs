@@ -77,7 +77,7 @@ fn run(host: &str, transfer: &Transfer, shown: &Output, wish: Wish) -> Outcome {
     }
     let keeps = !matches!(wish.1, Offer::Memory { .. });
     let ended = follow(&mut station, (peer, transfer.port), wish, shown)?;
-    let report = Report::new(&ended);
+    let report = Report::new(&ended).with_lateness(station.lateness());
     match shown.json {
         true => output::print_json(&report)?,
         false => output::print(&report.text())?,
