@@ -70,6 +70,12 @@ pub struct PortSent {
 }
 
 impl PortSent {
+    /// Rate that was offered: that at which frames really left, but no more than intended. What left
+    /// faster did so to catch up with a schedule that it had fallen behind; `None` where less than two
+    /// frames left.
+    pub fn offered_rate(&self) -> Option<FrameRate> {
+        self.report.sent_rate().map(|rate| rate.min(self.intended_rate))
+    }
     /// Frames that left faster than intended, to catch up after falling behind; at most so many
     /// losses are the tester's own doing. Each bunch counts whole frames, rounded up.
     pub fn bunched_frames(&self) -> u64 {
@@ -229,7 +235,7 @@ impl TrialResult {
     /// Offered load over all ports that transmit test frames, as measured at departure
     /// (RFC 2285 section 3.5.2).
     pub fn offered_rate(&self) -> FrameRate {
-        let rates = self.test_ports().filter_map(|sent| sent.report.sent_rate());
+        let rates = self.test_ports().filter_map(PortSent::offered_rate);
         FrameRate::from_fps_f64(rates.map(FrameRate::fps).sum())
     }
     /// The slowest transmitting port's rate as measured at departure; `None` where none sent.

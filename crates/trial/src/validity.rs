@@ -216,11 +216,18 @@ fn loss_within_lateness(sent: &[PortSent], streams: &[StreamResult]) -> Option<I
 impl fmt::Display for InvalidReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Shortfall { port, intended, offered, unsent_frames } => write!(
-                f,
-                "{port}: the tester offered {offered} of {intended} intended \
-                 ({unsent_frames} frames never left); lower the load or use a faster port type"
-            ),
+            Self::Shortfall { port, intended, offered, unsent_frames } => {
+                // As many places as show the difference.
+                let words =
+                    |places| (format!("{offered:.places$}"), format!("{intended:.places$}"));
+                let shown = (0..6).map(words).find(|(offered, intended)| offered != intended);
+                let (offered, intended) = shown.unwrap_or_else(|| words(6));
+                write!(
+                    f,
+                    "{port}: the tester offered {offered} of {intended} intended \
+                     ({unsent_frames} frames never left); lower the load or use a faster port type"
+                )
+            }
             Self::TesterDropped { port, counter, frames } => {
                 write!(f, "{port}: the tester itself lost {frames} received frames ({counter})")
             }

@@ -26,7 +26,7 @@ pub struct RawRateResult {
 /// One stream of it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RawStream {
-    /// Frames a second that were offered.
+    /// Frames a second that were offered ([`trial::PortSent::offered_rate`]).
     pub offered: FrameRate,
     /// Frames a second that came out while they were: offered x received / sent.
     pub forwarded: FrameRate,
@@ -68,7 +68,7 @@ pub fn raw_rate(
 
 fn raw_stream(stream: &StreamResult, result: &TrialResult) -> Option<RawStream> {
     let sent = result.sent.iter().find(|sent| sent.report.port == stream.from)?;
-    let offered = sent.report.sent_rate()?;
+    let offered = sent.offered_rate()?;
     let share = stream.received as f64 / stream.sent.max(1) as f64;
     Some(RawStream {
         offered,

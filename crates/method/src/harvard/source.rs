@@ -49,7 +49,7 @@ impl Sources {
                 return Ok(sources);
             }
             let is_first = intended.0.iter().all(|rate| *rate == medium);
-            let reached = ran.result.sent.iter().map(|sent| sent.report.sent_rate());
+            let reached = ran.result.sent.iter().map(|sent| sent.offered_rate());
             let reached = reached.map(|rate| rate.unwrap_or(FrameRate::from_fps(1)));
             let next = |rate: FrameRate| if is_first { rate } else { rate.scaled(ASKED_AGAIN) };
             sources = Sources(reached.map(next).collect());
