@@ -26,6 +26,7 @@ mod lock;
 mod loose;
 mod namespace;
 mod open;
+mod own_fcs;
 mod port;
 mod probe;
 mod pump;

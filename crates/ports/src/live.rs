@@ -4,6 +4,7 @@ use crate::cores::{self, CorePlan};
 use crate::open::{OpenPort, settle_process};
 use crate::session::Session;
 use crate::{clock, sys};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trial::{
@@ -87,7 +88,7 @@ impl LiveTester {
         cores::plan(&self.cores, &transmitting, &receiving, &self.options.device_cores)
     }
 
-    fn check_fits(&self, trial: &Trial) -> Result<(), TesterError> {
+    fn check_fits(&mut self, trial: &Trial) -> Result<(), TesterError> {
         let known = |port: PortId| {
             let port = self.ports.get(usize::from(port.0));
             port.ok_or_else(|| TesterError::BadTrial("it names a port there is not".into()))
@@ -97,16 +98,15 @@ impl LiveTester {
         }
         for stream in &trial.streams {
             let port = known(stream.from)?.describe();
-            if stream.bad_fcs {
-                return Err(no_bad_fcs(&port.name));
-            }
             let longest = stream.frames.iter().map(|frame| bytes_against_mtu(&frame.bytes)).max();
             let size_bytes = longest.unwrap_or(0) as u32 + 4;
             if size_bytes > port.max_frame_size_bytes {
                 return Err(mtu_too_small(&port.name, size_bytes, port.max_frame_size_bytes));
             }
         }
-        Ok(())
+        let bad = trial.streams.iter().filter(|stream| stream.bad_fcs);
+        let ports: BTreeSet<usize> = bad.map(|stream| usize::from(stream.from.0)).collect();
+        ports.into_iter().try_for_each(|port| self.ports[port].open_own_fcs())
     }
 
     fn run_fitting(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
@@ -209,16 +209,6 @@ fn tester_name(ports: &[OpenPort]) -> String {
 fn bytes_against_mtu(frame: &[u8]) -> usize {
     let tagged = frame.get(12..14) == Some(&[0x81, 0x00]);
     frame.len() - if tagged { 4 } else { 0 }
-}
-
-fn no_bad_fcs(port: &str) -> TesterError {
-    TesterError::Unsupported {
-        port: port.into(),
-        what: "frames with a bad FCS".into(),
-        remedy:
-            "use a card whose driver takes the FCS from its user (SO_NOFCS): igb, ixgbe, e1000e"
-                .into(),
-    }
 }
 
 fn mtu_too_small(port: &str, size_bytes: u32, max_bytes: u32) -> TesterError {

@@ -2,7 +2,7 @@
 
 use crate::af_packet::{ReceiveRing, TransmitRing};
 use crate::pump::{FrameSink, FrameSource};
-use crate::{Interface, InterfaceState, PortLock, clock, sys};
+use crate::{Interface, InterfaceState, PortLock, clock, own_fcs, sys};
 use std::io;
 use std::os::fd::OwnedFd;
 use trial::TesterError;
@@ -12,8 +12,6 @@ use units::{Duration, Instant};
 const HEADERS_BYTES: usize = 14 + 8;
 /// How long to wait at the end for frames that the interface still holds.
 const COMPLETION_TIMEOUT: Duration = Duration::from_ms(1_000);
-/// linux/if_packet.h.
-const PACKET_QDISC_BYPASS: i32 = 20;
 
 /// Sends single frames.
 pub struct FrameSender {
@@ -36,7 +34,7 @@ impl FrameSender {
         let state = interface.state_if_up()?;
         let lock = PortLock::take(name, interface.index())?;
         let way = if own_fcs {
-            own_fcs_socket(interface.index()).map(Way::OwnFcs)
+            own_fcs::socket(interface.index()).map(Way::OwnFcs)
         } else {
             let longest_bytes = state.mtu_bytes as usize + HEADERS_BYTES;
             let ethtool = crate::Ethtool::open(name)?;
@@ -116,16 +114,6 @@ impl FrameSender {
     fn sending(&self, error: &io::Error) -> TesterError {
         sys::port_error(self.interface.name(), "send frames", error)
     }
-}
-
-fn own_fcs_socket(ifindex: u32) -> io::Result<OwnedFd> {
-    let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
-    let fd = sys::raw(&socket);
-    sys::set_option(fd, libc::SOL_PACKET, PACKET_QDISC_BYPASS, 1i32)?;
-    sys::set_option(fd, libc::SOL_SOCKET, libc::SO_NOFCS, 1i32)?;
-    // Protocol 0: this socket receives nothing.
-    sys::bind_packet(fd, ifindex, 0)?;
-    Ok(socket)
 }
 
 /// Hears every frame that arrives, whoever it is for.

@@ -5,15 +5,19 @@ use crate::choose::{self, Choice, Facts, PortType};
 use crate::control::{Host, Responder};
 use crate::ethtool::{Ethtool, OffloadsOff};
 use crate::namespace::NetworkNamespace;
+use crate::own_fcs::{self, OwnFcsTransmit};
 use crate::shield::Shield;
 use crate::{
-    AfPacketPort, AfXdpPort, Interface, InterfaceState, Port, PortLock, af_xdp, probe, sys, xdp,
+    AfPacketPort, AfXdpPort, Halves, Interface, InterfaceState, Port, PortLock, af_xdp, probe, sys,
+    xdp,
 };
 use std::net::IpAddr;
-use trial::{PortDescription, PortId, TesterError};
+use trial::{PortDescription, PortId, TesterError, TransmitPlan};
 use units::{FrameSize, LineRate};
 use wire::ethernet::MacAddr;
 
+/// Room for two VLAN tags beyond what the MTU allows.
+const TAGS_BYTES: usize = 8;
 /// Ethernet header (14 bytes) and FCS, which an MTU does not count.
 const ETHERNET_OVERHEAD_BYTES: u32 = 18;
 
@@ -38,11 +42,20 @@ pub struct OpenPort {
     pub(crate) interface: Interface,
     pub(crate) notes: Vec<String>,
     pub(crate) namespace: NetworkNamespace,
+    /// Opened for the first trial that needs it.
+    own_fcs: Option<OwnFcsTransmit>,
     responder: Responder,
     /// After the port, which wants them off as long as it lives.
     _offloads: OffloadsOff,
     _shield: Option<Shield>,
     _lock: PortLock,
+}
+
+/// Parts of a port, to be used at the same time.
+pub(crate) struct PartsOfPort<'a> {
+    pub halves: Halves<'a>,
+    pub namespace: &'a NetworkNamespace,
+    pub interface: &'a Interface,
 }
 
 /// Opens the ports of a tester in the network namespace of the calling thread.
@@ -109,7 +122,17 @@ fn open_ruled(
     notes.extend(more_notes);
     let _shield = raise_shield(port.describe(), &interface, &mut notes);
     let _offloads = offloads;
-    Ok(OpenPort { port, interface, notes, namespace, responder, _offloads, _shield, _lock: lock })
+    Ok(OpenPort {
+        port,
+        interface,
+        notes,
+        namespace,
+        own_fcs: None,
+        responder,
+        _offloads,
+        _shield,
+        _lock: lock,
+    })
 }
 
 /// Only packet sockets leave the frame itself to the kernel's stack.
@@ -235,6 +258,44 @@ impl OpenPort {
         self.responder
             .send(frames)
             .map_err(|error| sys::port_error(self.interface.name(), "send a control frame", &error))
+    }
+    /// Makes ready for frames with an FCS of ours; an error where the interface's driver takes none.
+    pub(crate) fn open_own_fcs(&mut self) -> Result<(), TesterError> {
+        if self.own_fcs.is_some() {
+            return Ok(());
+        }
+        let (name, index) = (self.interface.name().to_string(), self.interface.index());
+        let longest_bytes = self.describe().max_frame_size_bytes as usize + TAGS_BYTES;
+        let opened = self.namespace.run(|| own_fcs::open(&name, index, longest_bytes));
+        let opened = opened.and_then(|opened| opened);
+        let failed = |error| sys::port_error(&name, "open a socket for frames with FCS", &error);
+        self.own_fcs = opened.map_err(failed)?;
+        match self.own_fcs {
+            Some(_) => Ok(()),
+            None => Err(TesterError::Unsupported {
+                port: name,
+                what: "frames with a bad FCS".into(),
+                remedy: format!(
+                    "its driver ({}) makes every FCS itself; use a card whose driver takes it from \
+                     its user (SO_NOFCS): e1000, igb, ixgbe",
+                    self.describe().driver
+                ),
+            }),
+        }
+    }
+    /// The two halves of the port for such a plan.
+    pub(crate) fn halves_for(&mut self, plan: Option<&TransmitPlan>) -> Halves<'_> {
+        self.parts_for(plan).halves
+    }
+    /// What a trial with such a plan needs of the port: frames with a bad FCS have their own way out.
+    pub(crate) fn parts_for(&mut self, plan: Option<&TransmitPlan>) -> PartsOfPort<'_> {
+        let is_bad = plan.is_some_and(|plan| plan.set.streams().iter().any(|s| s.bad_fcs));
+        let halves = self.port.halves();
+        let halves = match &mut self.own_fcs {
+            Some(own) if is_bad => Halves { transmit: own, receive: halves.receive },
+            _ => halves,
+        };
+        PartsOfPort { halves, namespace: &self.namespace, interface: &self.interface }
     }
     /// Control frames that have arrived so far.
     pub(crate) fn control_frames(&self) -> u64 {

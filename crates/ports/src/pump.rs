@@ -27,6 +27,9 @@ const NAP: Duration = Duration::from_us(600);
 pub(crate) trait FrameSink {
     /// Place for the next frame; `None` while there is no room.
     fn slot(&mut self) -> Option<&mut [u8]>;
+    /// Says whether the next frame handed over is to leave with an FCS that does not fit; only asked of
+    /// those that make it.
+    fn mark(&mut self, _bad_fcs: bool) {}
     /// Hands over the frame written to the place given last.
     fn commit(&mut self, len_bytes: usize);
     /// Tells the system to send what was handed over. Having nothing to send is no error.
@@ -99,6 +102,7 @@ fn send_due(
         let Some(slot) = sink.slot() else { return };
         let emitted = transmitter.emit(now, slot);
         tap.sent(now, &emitted, &slot[..emitted.len_bytes]);
+        sink.mark(emitted.bad_fcs);
         sink.commit(emitted.len_bytes);
         let Some(next) = transmitter.next_due() else { return };
         if next > now || frames % FRAMES_OF_A_LOOK == 0 {

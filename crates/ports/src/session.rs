@@ -3,7 +3,7 @@
 
 use crate::cores::CorePlan;
 use crate::live::LiveOptions;
-use crate::open::OpenPort;
+use crate::open::{OpenPort, PartsOfPort};
 use crate::tally::{Reading, tally};
 use crate::watch::{Outcome, Place, Received, Threads, Watch, spawn};
 use crate::{CaptureWish, Halves, InterfaceState, PortType, TrialSignals, capture_file, clock};
@@ -48,7 +48,7 @@ impl<'a> Session<'a> {
             let wish = |wanted: fn(&CaptureRequest) -> bool| {
                 request.filter(|request| wanted(request)).map(CaptureWish::of)
             };
-            let Halves { transmit, receive } = port.port.halves();
+            let Halves { transmit, receive } = port.halves_for(transmit_plans.get(&id));
             transmit.capture(wish(|request| request.sent))?;
             receive.capture(wish(|request| request.received))?;
             if let Some(plan) = transmit_plans.get(&id) {
@@ -74,8 +74,9 @@ impl<'a> Session<'a> {
             let mut transmitters = vec![];
             for port in ports.iter_mut() {
                 let id = port.port.describe().id;
-                let Halves { transmit, receive } = port.port.halves();
-                let place = |core| Place { core, namespace: &port.namespace, real_time: false };
+                let PartsOfPort { halves: Halves { transmit, receive }, namespace, interface } =
+                    port.parts_for(transmit_plans.get(&id));
+                let place = |core| Place { core, namespace, real_time: false };
                 let (plan, core) = (&receive_plans[&id], cores.receive.get(&id).copied());
                 let signals = &signals;
                 threads.receive.push(spawn(scope, Some(place(core)), signals, move || {
@@ -86,7 +87,7 @@ impl<'a> Session<'a> {
                     let place = Place { real_time, ..place(cores.transmit.get(&id).copied()) };
                     transmitters.push((plan, transmit, place));
                 }
-                interfaces.push(&port.interface);
+                interfaces.push(interface);
             }
             let start = clock::now() + LEAD;
             signals.announce(start);
@@ -110,7 +111,7 @@ impl<'a> Session<'a> {
             let mut watch = Watch { signals: &signals, interfaces, stop: &options.stop, next_look };
             watch.conduct(trial, start, threads)
         })?;
-        let captured = write_captures(trial, ports);
+        let captured = write_captures(trial, ports, &transmit_plans);
         let session = Session { trial, cores, ports, options, transmit_plans, receive_plans };
         let mut result = session.conclude(outcome, before, &control_before)?;
         result.notes.extend(captured);
@@ -206,12 +207,16 @@ fn capture_at(trial: &Trial, port: PortId) -> Result<Option<&CaptureRequest>, Te
 
 /// Writes the captures asked for; gives a note of each. A capture that cannot be written does
 /// not cost the trial its result.
-fn write_captures(trial: &Trial, ports: &mut [OpenPort]) -> Vec<String> {
+fn write_captures(
+    trial: &Trial,
+    ports: &mut [OpenPort],
+    plans: &BTreeMap<PortId, TransmitPlan>,
+) -> Vec<String> {
     let mut notes = vec![];
     for request in &trial.captures {
         let Some(port) = ports.get_mut(usize::from(request.port.0)) else { continue };
         let description = port.describe().clone();
-        let Halves { transmit, receive } = port.port.halves();
+        let Halves { transmit, receive } = port.halves_for(plans.get(&request.port));
         let (sent, received) = (transmit.captured(), receive.captured());
         let (frames, missed) =
             (sent.frames.len() + received.frames.len(), sent.missed + received.missed);

@@ -1,6 +1,7 @@
 //! The hosts that the tester plays on a port, and what they say when asked: pure.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::ethernet::{self, EtherType, MacAddr};
 use wire::ipv4::Protocol;
 use wire::{arp, icmpv6, ipv6, learning};
@@ -43,6 +44,33 @@ pub(super) enum Heard {
     Told(IpAddr, MacAddr),
     /// Nothing that concerns the tester.
     Nothing,
+}
+
+/// Addresses that hosts of the tester have told a device by asking it for its own, and the hardware
+/// addresses behind them.
+pub(super) type Told = BTreeMap<Ipv4Addr, MacAddr>;
+
+/// Which address a frame of ours tells, if it does: an ARP request tells the sender's.
+pub(super) fn told_by(frame: &[u8]) -> Option<(Ipv4Addr, MacAddr)> {
+    let (header, payload) = ethernet::Repr::parse(frame).ok()?;
+    let (packet, _) =
+        arp::Repr::parse(payload).ok().filter(|_| header.ether_type == EtherType::ARP)?;
+    let is_told = packet.operation == arp::Operation::Request && !packet.sender_ip.is_unspecified();
+    is_told.then_some((packet.sender_ip, packet.sender_mac))
+}
+
+/// A device that knows a host asks it now and then, and it alone, whether it is still there (RFC 1122
+/// section 2.3.2.1): a host that has told its address answers that. Questions to all are for the hosts
+/// that the tester plays: whether the device remembers the others is what is tested.
+pub(super) fn hear_told(told: &Told, frame: &[u8]) -> Heard {
+    let answer = || {
+        let (header, payload) = ethernet::Repr::parse(frame).ok()?;
+        let is_arp = header.ether_type == EtherType::ARP && !header.dst.is_group();
+        let (packet, _) = arp::Repr::parse(payload).ok().filter(|_| is_arp)?;
+        let mac = told.get(&packet.target_ip).filter(|mac| **mac == header.dst)?;
+        Some(packet.answer(*mac)?.frame(packet.sender_mac))
+    };
+    answer().map_or(Heard::Nothing, Heard::Question)
 }
 
 /// Takes in a frame (without FCS).
@@ -151,6 +179,25 @@ mod tests {
         assert!(host.owns(ip("2001:2:0:8000::ffff")) && !host.owns(ip("2001:2:0:8001::2")));
         let all = Host { mac: TESTER, networks: vec![(ip("::"), 0)], except: vec![] };
         assert!(all.owns(ip("2001:db8::1")) && !all.owns(ip("10.0.0.1")));
+    }
+
+    #[test]
+    fn a_host_that_told_its_address_answers_when_it_alone_is_asked() {
+        let host = (MacAddr([2, 0xa9, 0, 0, 0, 7]), Ipv4Addr::new(198, 19, 1, 7));
+        let telling = question((host.0, host.1.into()), ip("198.19.1.1")).unwrap();
+        let told = Told::from([told_by(&telling).unwrap()]);
+        assert_eq!(told[&host.1], host.0);
+        let mut asked = question((ROUTER, ip("198.19.1.1")), host.1.into()).unwrap();
+        assert_eq!(hear_told(&told, &asked), Heard::Nothing, "all are asked");
+        asked[..6].copy_from_slice(&host.0.0);
+        let Heard::Question(answer) = hear_told(&told, &asked) else { panic!("no answer") };
+        assert_eq!(hear(&[], &answer), Heard::Told(host.1.into(), host.0));
+        asked[..6].copy_from_slice(&TESTER.0);
+        assert_eq!(hear_told(&told, &asked), Heard::Nothing, "somebody else is asked");
+        let probe = question((host.0, ip("0.0.0.0")), ip("198.19.1.7")).unwrap();
+        assert_eq!(told_by(&probe), None, "a probe tells nothing");
+        assert_eq!(told_by(&answer), None);
+        assert!((0..telling.len()).all(|len| told_by(&telling[..len]).is_none() || len >= 42));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The thread that answers for the hosts the tester plays on a port.
 
-use super::hosts::{Heard, hear, question};
+use super::hosts::{Heard, Told, hear, hear_told, question, told_by};
 use super::kind::{Kind, kind_of};
 use super::{ControlSocket, Host};
 use crate::{clock, sys};
@@ -41,6 +41,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     hosts: Vec<Host>,
+    told: Told,
     neighbours: BTreeMap<IpAddr, MacAddr>,
     replies: Vec<Vec<u8>>,
 }
@@ -68,6 +69,7 @@ impl Responder {
 
     /// Sends single frames (without FCS) at once.
     pub fn send(&self, frames: &[Vec<u8>]) -> io::Result<()> {
+        self.shared.state().told.extend(frames.iter().filter_map(|frame| told_by(frame)));
         frames.iter().try_for_each(|frame| self.shared.socket.send(frame))
     }
 
@@ -152,7 +154,11 @@ impl Shared {
             }
             return;
         }
-        match hear(&state.hosts, frame) {
+        let heard = match hear(&state.hosts, frame) {
+            Heard::Nothing => hear_told(&state.told, frame),
+            heard => heard,
+        };
+        match heard {
             // An answer that cannot be sent will be asked for again.
             Heard::Question(answer) => drop(self.socket.send(&answer)),
             Heard::Told(address, mac) => drop(state.neighbours.insert(address, mac)),
