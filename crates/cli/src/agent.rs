@@ -1,17 +1,17 @@
 //! The device's counters by SNMP, from a real agent in the device's namespace, and by netlink.
 //!
-//! Net-SNMP's agent keeps what it read of the interfaces for 15 seconds. So that a reading is of
-//! now, each has an agent of its own, which is there for a quarter of a second.
+//! Net-SNMP's agent keeps what it read of the interfaces for 15 seconds, unless it is told by its own
+//! table of caches (NET-SNMP-AGENT-MIB, nsCacheTable) to look again for every question.
 
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
-use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
-use testbed::Device;
+use testbed::{Device, Program, ProgramName, Routing, TestbedError};
 use trial::{Counted, DeviceCount, PortId};
 use wire::snmp::{self, Kind, Oid, Repr, Value};
 
 const COMMUNITY: &str = "public";
-const PATH: &str = "/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/local/bin";
+const SNMPD: ProgramName = ProgramName { program: "snmpd", package: "snmpd" };
 /// Within the device's namespace, where nobody else listens.
 const AGENT: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, snmp::PORT);
 /// How long an agent may take to answer its first question.
@@ -25,6 +25,11 @@ const IF_ENTRY: [u32; 9] = [1, 3, 6, 1, 2, 1, 2, 2, 1];
 const IF_X_ENTRY: [u32; 10] = [1, 3, 6, 1, 2, 1, 31, 1, 1, 1];
 /// IP-MIB (RFC 4293).
 const IP_FORW_DATAGRAMS: [u32; 9] = [1, 3, 6, 1, 2, 1, 4, 6, 0];
+
+/// nsCacheTimeout, to be followed by the table or group that is cached: the interfaces' and IP's.
+const CACHE_TIMEOUT: [u32; 12] = [1, 3, 6, 1, 4, 1, 8072, 1, 5, 3, 1, 2];
+const IF_TABLE: [u32; 8] = [1, 3, 6, 1, 2, 1, 2, 2];
+const IP_GROUP: [u32; 7] = [1, 3, 6, 1, 2, 1, 4];
 
 /// A counter as a sum of columns of a table.
 struct Column {
@@ -91,93 +96,110 @@ pub fn by_netlink(device: &Device) -> Result<Vec<DeviceCount>, String> {
             });
         }
     }
-    Ok(counts)
-}
-
-/// The same as an SNMP agent tells them.
-pub fn by_snmp(device: &Device) -> Result<Vec<DeviceCount>, String> {
-    let ports = device.config().ports;
-    let index = |port| device.interface_index(port).map_err(|error| error.to_string());
-    let indices = (0..ports).map(index).collect::<Result<Vec<u32>, _>>()?;
-    device.loopback_up().map_err(|error| error.to_string())?;
-    let routes = device.config().device == testbed::DeviceKind::LinuxRouter;
-    let asked = device.namespace().run(|| ask(&indices, routes));
-    asked.map_err(|error| error.to_string())?
-}
-
-/// Asks an agent in the calling thread's namespace.
-fn ask(indices: &[u32], routes: bool) -> Result<Vec<DeviceCount>, String> {
-    let agent = Agent::start()?;
-    let mut counts = vec![];
-    for (port, index) in indices.iter().enumerate() {
-        let name = |column: &Column, number: u32| Oid([column.entry, &[number, *index]].concat());
-        let oids =
-            COLUMNS.iter().flat_map(|column| column.columns.iter().map(|n| name(column, *n)));
-        let values = agent.get(oids.collect())?;
-        let mut values = values.into_iter();
-        for column in &COLUMNS {
-            counts.push(DeviceCount {
-                source: "SNMP".into(),
-                port: Some(PortId(port as u16)),
-                name: format!("{}.{index}", column.name),
-                counted: column.counted,
-                count: values.by_ref().take(column.columns.len()).sum(),
-            });
-        }
-    }
-    if routes {
+    if device.config().routing == Routing::Rip {
         counts.push(DeviceCount {
-            source: "SNMP".into(),
+            source: "netlink".into(),
             port: None,
-            name: "ipForwDatagrams.0".into(),
-            counted: Counted::Forwarded,
-            count: agent.get(vec![Oid(IP_FORW_DATAGRAMS.to_vec())])?.into_iter().sum(),
+            name: "routes by the routing daemon".into(),
+            counted: Counted::Routes,
+            count: device.learned_routes().map_err(|error| error.to_string())?,
         });
     }
     Ok(counts)
 }
 
-/// A running agent; it is gone when this is dropped.
-struct Agent {
-    process: Child,
+/// A real SNMP agent in the device's namespace; it is gone when this is dropped.
+pub struct Agent {
+    _program: Program,
     socket: UdpSocket,
+    /// Numbers of the interfaces of the ports.
+    indices: Vec<u32>,
+    /// Whether it has counters of routing to tell.
+    routes: bool,
 }
 
 impl Agent {
-    fn start() -> Result<Agent, String> {
+    /// Starts it, and has it read the kernel's counters anew for every question.
+    pub fn start(device: &Device) -> Result<Agent, String> {
+        let said = |error: TestbedError| error.to_string();
+        device.loopback_up().map_err(said)?;
         let state = std::env::temp_dir().join(format!("netanvil-snmp-{}", std::process::id()));
-        let process = Command::new("snmpd")
-            // In the foreground, without configuration files, silent, for this namespace only.
-            .args(["-f", "-C", "-Lo", "-I", "-smux", "--rocommunity=public"])
-            .arg(format!("udp:{AGENT}"))
-            .env("PATH", PATH)
-            .env("SNMP_PERSISTENT_DIR", &state)
-            // It needs no texts of MIBs.
-            .env("MIBS", "")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("cannot start snmpd: {error}; `apt install snmpd`"))?;
-        let socket = UdpSocket::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
-        let socket = socket.and_then(|socket| {
-            socket.connect(AGENT)?;
-            socket.set_read_timeout(Some(ASK_AGAIN_AFTER))?;
-            Ok(socket)
-        });
-        let socket = socket.map_err(|error| format!("cannot ask snmpd: {error}"))?;
-        Ok(Agent { process, socket })
+        let address = format!("udp:{AGENT}");
+        // In the foreground, without configuration files, silent, for this namespace only.
+        let arguments = ["-f", "-C", "-Lo", "-I", "-smux", "--rwcommunity=public", &address];
+        // It needs no texts of MIBs.
+        let environment = [("SNMP_PERSISTENT_DIR", state.to_str().unwrap_or("/tmp")), ("MIBS", "")];
+        let program = Program::start(device.namespace(), SNMPD, &arguments, &environment);
+        let socket = device.namespace().run(ask_from).map_err(said)?;
+        let index = |port| device.interface_index(port).map_err(said);
+        let agent = Agent {
+            _program: program.map_err(said)?,
+            socket: socket.map_err(|error| format!("cannot ask snmpd: {error}"))?,
+            indices: (0..device.config().ports).map(index).collect::<Result<_, _>>()?,
+            routes: device.config().device == testbed::DeviceKind::LinuxRouter,
+        };
+        for table in [&IF_TABLE[..], &IP_GROUP] {
+            let oid = Oid([&CACHE_TIMEOUT[..], table].concat());
+            agent.ask(Kind::SetRequest, vec![(oid, Value::Integer(0))])?;
+        }
+        Ok(agent)
+    }
+
+    /// The device's counters as they stand now.
+    pub fn counts(&self) -> Result<Vec<DeviceCount>, String> {
+        // It works out unicast packets in from a first and a second look at an interface.
+        self.of_ports()?;
+        let mut counts = self.of_ports()?;
+        if self.routes {
+            counts.push(DeviceCount {
+                source: "SNMP".into(),
+                port: None,
+                name: "ipForwDatagrams.0".into(),
+                counted: Counted::Forwarded,
+                count: self.get(vec![Oid(IP_FORW_DATAGRAMS.to_vec())])?.into_iter().sum(),
+            });
+        }
+        Ok(counts)
+    }
+
+    fn of_ports(&self) -> Result<Vec<DeviceCount>, String> {
+        let mut counts = vec![];
+        for (port, index) in self.indices.iter().enumerate() {
+            let name =
+                |column: &Column, number: u32| Oid([column.entry, &[number, *index]].concat());
+            let oids =
+                COLUMNS.iter().flat_map(|column| column.columns.iter().map(|n| name(column, *n)));
+            let mut values = self.get(oids.collect())?.into_iter();
+            for column in &COLUMNS {
+                counts.push(DeviceCount {
+                    source: "SNMP".into(),
+                    port: Some(PortId(port as u16)),
+                    name: format!("{}.{index}", column.name),
+                    counted: column.counted,
+                    count: values.by_ref().take(column.columns.len()).sum(),
+                });
+            }
+        }
+        Ok(counts)
     }
 
     /// The values of these variables; 0 for one that the agent does not have.
     fn get(&self, oids: Vec<Oid>) -> Result<Vec<u64>, String> {
+        let bindings = oids.into_iter().map(|oid| (oid, Value::Null)).collect();
+        let answer = self.ask(Kind::GetRequest, bindings)?;
+        Ok(answer.bindings.iter().map(|(_, value)| count(value)).collect())
+    }
+
+    /// Asks until it is answered.
+    fn ask(&self, kind: Kind, bindings: Vec<(Oid, Value)>) -> Result<Repr, String> {
+        static REQUESTS: AtomicI32 = AtomicI32::new(1);
         let request = Repr {
             community: COMMUNITY.into(),
-            kind: Kind::GetRequest,
-            request_id: oids.len() as i32,
+            kind,
+            request_id: REQUESTS.fetch_add(1, Ordering::Relaxed),
             error_status: 0,
             error_index: 0,
-            bindings: oids.into_iter().map(|oid| (oid, Value::Null)).collect(),
+            bindings,
         };
         let give_up = Instant::now() + STARTS_WITHIN;
         let mut buffer = [0; 4_096];
@@ -192,24 +214,24 @@ impl Agent {
                 continue;
             };
             let Ok((answer, _)) = Repr::parse(&buffer[..len]) else { continue };
-            let is_it = answer.kind == Kind::Response
-                && answer.bindings.len() == request.bindings.len()
-                && answer.bindings.iter().zip(&request.bindings).all(|(a, b)| a.0 == b.0);
-            if is_it {
-                return Ok(answer.bindings.iter().map(|(_, value)| count(value)).collect());
+            if answer.kind != Kind::Response || answer.request_id != request.request_id {
+                continue;
             }
+            return match answer.error_status {
+                0 => Ok(answer),
+                status => Err(format!("snmpd answers {request} with error {status}")),
+            };
         }
         Err("snmpd does not answer".into())
     }
 }
 
-impl Drop for Agent {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        let state = std::env::temp_dir().join(format!("netanvil-snmp-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(state);
-    }
+/// A socket in the calling thread's namespace that asks the agent.
+fn ask_from() -> std::io::Result<UdpSocket> {
+    let socket = UdpSocket::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
+    socket.connect(AGENT)?;
+    socket.set_read_timeout(Some(ASK_AGAIN_AFTER))?;
+    Ok(socket)
 }
 
 fn count(value: &Value) -> u64 {

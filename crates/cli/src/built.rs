@@ -5,9 +5,10 @@ use crate::chassis;
 use crate::failure::{Failure, Outcome};
 use crate::options::{Options, Sizes, SuiteName};
 use method::Destinations;
+use method::harvard::y1989::Harvard1989Config;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use testbed::{Device, DeviceKind, DeviceThreads, Impairment, Testbed, TestbedConfig};
+use testbed::{Device, DeviceKind, DeviceThreads, Impairment, Routing, Testbed, TestbedConfig};
 
 /// Ethernet header and FCS, which an MTU does not count.
 const ETHERNET_OVERHEAD_BYTES: u32 = 18;
@@ -33,11 +34,17 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
             _ => defaults.ports,
         }),
         mtu_bytes,
+        tester_mtu_bytes: longest_giant(options)
+            .filter(|_| kind != DeviceKind::Loopback)
+            .map(|bytes| mtu_bytes.max(bytes - ETHERNET_OVERHEAD_BYTES)),
         tx_queue_frames: options.tx_queue.unwrap_or(defaults.tx_queue_frames),
         input_queue_frames: options.input_queue.unwrap_or(defaults.input_queue_frames),
         neighbours: options.neighbours.unwrap_or_default(),
         destination_networks: kind == DeviceKind::LinuxRouter
-            && options.destinations == Some(Destinations::Random),
+            && options.destinations == Some(Destinations::Random)
+            && options.routes_per_port.is_none(),
+        routing: routing(options, kind)?,
+        routes_per_port: options.routes_per_port.unwrap_or_default(),
         filter: options.filter.unwrap_or_default(),
         permit: options.permit.unwrap_or_default(),
         threads: options.device_threads.unwrap_or_default(),
@@ -47,6 +54,35 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
     };
     config.check()?;
     Ok(config)
+}
+
+/// The tests of 1989 feed routes by RIP, to a router that takes them in where this host can have one.
+fn routing(options: &Options, kind: DeviceKind) -> Outcome<Routing> {
+    let feeds = options.suite == Some(SuiteName::Harvard1989) && kind == DeviceKind::LinuxRouter;
+    match (options.routing, testbed::rip_shortfall()) {
+        (Some(Routing::Rip), Some(why)) => {
+            Err(Failure::new(why).help("or leave out --routing rip"))
+        }
+        (Some(routing), _) => Ok(routing),
+        (None, None) if feeds => Ok(Routing::Rip),
+        (None, _) => Ok(Routing::Static),
+    }
+}
+
+/// The longest frame with an error that the suite sends, in bytes; what the device's end of a link takes
+/// stays as it is.
+fn longest_giant(options: &Options) -> Option<u32> {
+    match options.suite? {
+        SuiteName::Harvard1989 => {
+            let section = options.harvard_1989.as_ref();
+            let sizes = section.and_then(|section| section.get("error_sizes")?.as_array());
+            let largest = sizes.into_iter().flatten().filter_map(toml::Value::as_integer).max();
+            let default = Harvard1989Config::default().error_sizes.into_iter().max()?;
+            Some(largest.map_or(default, |bytes| bytes.clamp(1_519, 65_535) as u32))
+        }
+        SuiteName::Rfc2889 => Some(1_519),
+        _ => None,
+    }
 }
 
 /// Large enough for every frame size asked for.
@@ -90,9 +126,17 @@ pub fn in_words(config: &TestbedConfig) -> String {
         DeviceThreads::Threaded => "receive threads of its own",
         DeviceThreads::Inline => "forwarding within the sender's system call: it can hardly drop",
     };
+    let routing = match (config.device, config.routing) {
+        (DeviceKind::LinuxRouter, Routing::Rip) => ", routes by RIP too (BIRD)",
+        _ => "",
+    };
+    let routes = match config.routes_per_port {
+        0 => String::new(),
+        routes => format!(", {routes} host routes behind each of {} ports", config.ports),
+    };
     let limits: String =
         config.impairments.iter().map(|limit| format!(", {}", limit_in_words(limit))).collect();
-    format!("{kind}, {threads}{limits}")
+    format!("{kind}, {threads}{routing}{routes}{limits}")
 }
 
 fn limit_in_words(limit: &Impairment) -> String {
@@ -117,6 +161,14 @@ pub fn settings(testbed: &Testbed) -> BTreeMap<String, String> {
             settings.insert("device rules (nft)".into(), rules);
         }
         settings.insert("device threads".into(), threads(&device));
+        if let Some(load) = device.route_load() {
+            settings.insert("device routes".into(), load.to_string());
+        }
+        if config.device == DeviceKind::LinuxRouter && config.routing == Routing::Static {
+            let shortfall = testbed::rip_shortfall();
+            let why = shortfall.unwrap_or_else(|| "not asked for (--routing rip)".into());
+            settings.insert("routes by RIP".into(), format!("none are taken in: {why}"));
+        }
     }
     settings
 }

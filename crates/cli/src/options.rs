@@ -17,7 +17,7 @@ use ports::PortType;
 use serde::de::{DeserializeOwned, IntoDeserializer, value::StrDeserializer};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use testbed::{DeviceKind, DeviceThreads, FilterRules, Neighbours, PermitPosition};
+use testbed::{DeviceKind, DeviceThreads, FilterRules, Neighbours, PermitPosition, Routing};
 
 /// Which test, by its short name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -110,6 +110,13 @@ pub struct Options {
     /// How the device learns the tester's Ethernet addresses
     #[arg(long, help_heading = "Built devices", value_parser = named::<Neighbours>(&["static", "dynamic"]))]
     pub neighbours: Option<Neighbours>,
+    /// How a router comes by its routes: they are configured, or taken in by RIP as well (by BIRD; with
+    /// harvard-1989 where that is installed)
+    #[arg(long, help_heading = "Built devices", value_parser = named::<Routing>(&["static", "rip"]))]
+    pub routing: Option<Routing>,
+    /// Host routes behind each port of a router, up to 65536; `--destinations random` draws from them
+    #[arg(long, help_heading = "Built devices", value_name = "COUNT")]
+    pub routes_per_port: Option<u32>,
     /// Ports of the device, for tests of many (default 2; with rfc2889 and gigaswitch 8)
     #[arg(long, help_heading = "Built devices", value_name = "COUNT")]
     pub port_count: Option<usize>,

@@ -1,6 +1,7 @@
 //! What a run needs of the world: a tester, the device between its ports, and who has which
 //! address.
 
+use crate::agent::Agent;
 use crate::failure::{Failure, Outcome};
 use crate::options::{BitRate, Options, SuiteName};
 use crate::{agent, built, hardware, host, simulated, suite, topology};
@@ -205,7 +206,9 @@ pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) 
     let device = testbed.device();
     let live = LiveOptions {
         device_cores: config.device_cpu.into_iter().collect(),
-        device: device.clone().map(|device| Box::new(Built { device }) as Box<dyn DeviceControl>),
+        device: device
+            .clone()
+            .map(|device| Box::new(Built { device, agent: None }) as Box<dyn DeviceControl>),
         reads_counters: options.suite == Some(SuiteName::Harvard1989),
         stop: stop.clone(),
         ..LiveOptions::default()
@@ -300,6 +303,8 @@ impl Setup {
 /// A device that was built here, as the tester acts upon it.
 struct Built {
     device: Arc<Device>,
+    /// Started when its counters are first asked for.
+    agent: Option<Agent>,
 }
 
 impl DeviceControl for Built {
@@ -338,7 +343,12 @@ impl DeviceControl for Built {
         let failed =
             |detail| TesterError::System { what: "read the device's counters".into(), detail };
         let mut counts = agent::by_netlink(&self.device).map_err(failed)?;
-        counts.extend(agent::by_snmp(&self.device).map_err(failed)?);
+        if self.agent.is_none() {
+            self.agent = Some(Agent::start(&self.device).map_err(failed)?);
+        }
+        if let Some(agent) = &self.agent {
+            counts.extend(agent.counts().map_err(failed)?);
+        }
         Ok(counts)
     }
 }

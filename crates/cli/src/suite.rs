@@ -112,11 +112,16 @@ fn apply_durations(options: &Options, config: &mut SuiteConfig) {
     let Some(Span(duration)) = options.duration else { return };
     let seconds = duration.as_secs_f64();
     config.trial.duration_s = seconds;
-    config.harvard.max_rate_stream_s = seconds;
-    config.harvard.raw_rate_stream_s = seconds;
+    // What a section says stands: a saved run has both, and goes on as it was.
     let says = |section: &Option<toml::Table>, key| {
         section.as_ref().is_some_and(|section| section.contains_key(key))
     };
+    if !says(&options.harvard, "max_rate_stream_s") {
+        config.harvard.max_rate_stream_s = seconds;
+    }
+    if !says(&options.harvard, "raw_rate_stream_s") {
+        config.harvard.raw_rate_stream_s = seconds;
+    }
     if !says(&options.harvard_1989, "rate_stream_s") {
         config.harvard_1989.rate_stream_s = seconds;
     }

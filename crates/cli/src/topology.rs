@@ -6,7 +6,7 @@ use method::chassis::Chassis;
 use method::{Attachment, Forwarding, LegacyAddresses, Topology};
 use ports::{Host, OpenPort};
 use std::net::IpAddr;
-use testbed::{DeviceKind, TestPort, Testbed, destination_networks};
+use testbed::{DeviceKind, TestPort, Testbed, TestbedConfig, destination_networks};
 use trial::PortId;
 use wire::ethernet::MacAddr;
 
@@ -18,16 +18,18 @@ pub fn of_testbed(testbed: &Testbed, [from, to]: [usize; 2]) -> Topology {
         DeviceKind::LinuxBridge => Forwarding::Bridged,
         DeviceKind::Loopback => Forwarding::Looped,
     };
-    let networks = config.destination_networks;
-    let attach = |port: &TestPort| attachment(port, config.ports, networks);
+    let attach = |port: &TestPort| attachment(port, config);
     let ports = testbed.ports();
     Topology { forwarding, ports: [attach(&ports[from]), attach(&ports[to])] }
 }
 
-fn attachment(port: &TestPort, ports: usize, networks: bool) -> Attachment {
-    let hosts = |ipv6| match networks {
-        true => destination_networks(port.port, ports, ipv6),
-        false => vec![],
+fn attachment(port: &TestPort, config: &TestbedConfig) -> Attachment {
+    let hosts = |ipv6| match (config.destination_networks, config.routes_per_port) {
+        (true, _) => hosts_in_networks(port.port, config.ports, ipv6),
+        (false, routes) if !ipv6 => {
+            (0..routes).map(|n| testbed::routed_host(port.port, n).address).collect()
+        }
+        _ => vec![],
     };
     let (ipv4, ipv6) = (port.addresses.ipv4, port.addresses.ipv6);
     Attachment {
@@ -38,10 +40,15 @@ fn attachment(port: &TestPort, ports: usize, networks: bool) -> Attachment {
         device_mac: MacAddr(port.device_mac.unwrap_or_default()),
         device_ipv4: ipv4.device,
         device_ipv6: ipv6.device,
-        network_hosts_ipv4: hosts(false).iter().filter_map(|n| v4(n.first_host())).collect(),
-        network_hosts_ipv6: hosts(true).iter().filter_map(|n| v6(n.first_host())).collect(),
+        network_hosts_ipv4: hosts(false).into_iter().filter_map(v4).collect(),
+        network_hosts_ipv6: hosts(true).into_iter().filter_map(v6).collect(),
         legacy: LegacyAddresses::plan(PortId(port.port as u16)),
     }
+}
+
+/// One host in each destination network behind a port.
+fn hosts_in_networks(port: usize, ports: usize, ipv6: bool) -> Vec<IpAddr> {
+    destination_networks(port, ports, ipv6).iter().map(|network| network.first_host()).collect()
 }
 
 fn v4(address: IpAddr) -> Option<std::net::Ipv4Addr> {
@@ -71,7 +78,7 @@ pub fn between_simulated(ports: usize, forwarding: Forwarding, [from, to]: [usiz
 
 fn simulated_attachment(port: usize, ports: usize) -> Attachment {
     let addresses = testbed::PortAddresses::of_port(port);
-    let networks = |ipv6| destination_networks(port, ports, ipv6);
+    let hosts = |ipv6| hosts_in_networks(port, ports, ipv6);
     Attachment {
         port: PortId(port as u16),
         mac: MacAddr(testbed::tester_mac(port)),
@@ -80,8 +87,8 @@ fn simulated_attachment(port: usize, ports: usize) -> Attachment {
         device_mac: MacAddr(testbed::device_mac(port)),
         device_ipv4: addresses.ipv4.device,
         device_ipv6: addresses.ipv6.device,
-        network_hosts_ipv4: networks(false).iter().filter_map(|n| v4(n.first_host())).collect(),
-        network_hosts_ipv6: networks(true).iter().filter_map(|n| v6(n.first_host())).collect(),
+        network_hosts_ipv4: hosts(false).into_iter().filter_map(v4).collect(),
+        network_hosts_ipv6: hosts(true).into_iter().filter_map(v6).collect(),
         legacy: LegacyAddresses::plan(PortId(port as u16)),
     }
 }
@@ -94,7 +101,7 @@ pub fn chassis_of_simulation(ports: usize) -> Chassis {
 /// All ports of a test bed.
 pub fn chassis_of_testbed(testbed: &Testbed) -> Chassis {
     let config = testbed.config();
-    let attach = |port: &TestPort| attachment(port, config.ports, config.destination_networks);
+    let attach = |port: &TestPort| attachment(port, config);
     Chassis { ports: testbed.ports().iter().map(attach).collect() }
 }
 

@@ -263,7 +263,9 @@ impl Traffic {
         let mut words = vec![config.protocol.name().to_string()];
         words.push(match (config.destinations, self.topology.forwarding) {
             (Destinations::One, _) => "one address pair".into(),
-            (Destinations::Random, Forwarding::Routed) => "random over 256 networks".into(),
+            (Destinations::Random, Forwarding::Routed) => {
+                format!("random over {} networks", self.hosts(1).len())
+            }
             (Destinations::Random, _) => "random destination MAC addresses".into(),
         });
         let mut add = |on: bool, what: &str| words.extend(on.then(|| what.to_string()));

@@ -146,6 +146,16 @@ pub fn destination_networks(port: usize, ports: usize, ipv6: bool) -> Vec<Networ
     (0..DESTINATION_NETWORKS).map(network).collect()
 }
 
+/// Host number `n`, below 65,536, behind a port, below 64: the whole of 100.64.0.0/10 (RFC 6598) is laid out
+/// port by port, since the networks for benchmarks have no room for a million hosts.
+pub fn routed_host(port: usize, n: u32) -> Network {
+    assert!(port < 64 && n < 1 << 16, "no host {n} behind port {port}");
+    let address = Ipv4Addr::from_bits(ROUTED_HOSTS.to_bits() | (port as u32) << 16 | n);
+    Network { address: address.into(), prefix_length: 32 }
+}
+
+const ROUTED_HOSTS: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 0);
+
 /// Ethernet address of the tester's end of a port: locally administered, the same in every run.
 pub fn tester_mac(port: usize) -> [u8; 6] {
     [0x02, b'N', b'A', 0, port as u8, 2]

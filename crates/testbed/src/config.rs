@@ -1,6 +1,7 @@
 //! What test bed to build, as data: the `[testbed]` table of a configuration file.
 
 use crate::addressing::MAX_NETWORKS_PER_SIDE;
+use crate::bulk_routes;
 use crate::error::{Result, TestbedError};
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +72,17 @@ pub enum DeviceThreads {
     Inline,
 }
 
+/// How the device comes by its routes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Routing {
+    /// They are configured.
+    #[default]
+    Static,
+    /// Beside those, a routing daemon takes in what it hears by RIPv2 (RFC 2453) at every port.
+    Rip,
+}
+
 /// A limit the kernel itself puts upon the device, for tests whose right answer is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -120,12 +132,20 @@ pub struct TestbedConfig {
     pub ports: usize,
     /// MTU of every link in bytes: frame size less 18. 1500 carries 1518-byte frames.
     pub mtu_bytes: u32,
+    /// MTU of the tester's end of every link in bytes, where it is to send frames that are too long for the
+    /// device.
+    pub tester_mtu_bytes: Option<u32>,
     /// txqueuelen of every interface in frames, used by queues that a qdisc creates.
     pub tx_queue_frames: u32,
     /// How the device learns the tester's Ethernet addresses (router only).
     pub neighbours: Neighbours,
     /// Routes to 256 destination networks behind every port (router only).
     pub destination_networks: bool,
+    /// How the device comes by its routes (router only).
+    pub routing: Routing,
+    /// Host routes behind every port, up to 65,536 each (router only): see
+    /// [`routed_host`](crate::routed_host).
+    pub routes_per_port: u32,
     /// Filter rules.
     pub filter: FilterRules,
     /// Where the permit stands among them.
@@ -149,9 +169,12 @@ impl Default for TestbedConfig {
             device: DeviceKind::default(),
             ports: 2,
             mtu_bytes: 1500,
+            tester_mtu_bytes: None,
             tx_queue_frames: 1000,
             neighbours: Neighbours::default(),
             destination_networks: false,
+            routing: Routing::default(),
+            routes_per_port: 0,
             filter: FilterRules::default(),
             permit: PermitPosition::default(),
             threads: DeviceThreads::default(),
@@ -177,8 +200,16 @@ impl TestbedConfig {
         if !(68..=65_535).contains(&self.mtu_bytes) {
             return refuse(format!("mtu_bytes = {}: 68 to 65535 are possible", self.mtu_bytes));
         }
+        let has_routes = self.routing != Routing::Static || self.routes_per_port > 0;
+        if self.device != DeviceKind::LinuxRouter && has_routes {
+            return refuse("routing, routes_per_port: only linux-router has routes".into());
+        }
+        bulk_routes::check(self.ports, self.routes_per_port)?;
         if self.device == DeviceKind::Loopback {
             return self.check_loopback();
+        }
+        if self.tester_mtu_bytes.is_some_and(|mtu| mtu < self.mtu_bytes || mtu > 65_535) {
+            return refuse("tester_mtu_bytes: from mtu_bytes to 65535 are possible".into());
         }
         if self.device == DeviceKind::LinuxBridge && self.destination_networks {
             return refuse("destination_networks: a bridge has no routes; use linux-router".into());
@@ -288,6 +319,8 @@ mod tests {
         assert!(refusal("ports = 1").contains("ports = 1"));
         assert!(refusal("device = \"loopback\"\nports = 3").contains("even"));
         assert!(refusal("device = \"loopback\"\nfilter = \"1\"").contains("filter"));
+        assert!(refusal("device = \"linux-bridge\"\nrouting = \"rip\"").contains("linux-router"));
+        assert!(refusal("routes_per_port = 70000").contains("70000"));
         assert!(refusal("impairments = [{ kind = \"drop-every\", every = 1 }]").contains("every"));
         let small = "impairments = [{ kind = \"rate-limit\", port = 0, rate_bps = 1000, burst_bytes = 1513, queue_frames = 1 }]";
         assert!(refusal(small).contains("1514"));

@@ -1,13 +1,15 @@
 //! The device under test: a router or a bridge made of the Linux kernel in its own namespace.
 
 use crate::addressing::{PortAddresses, destination_networks, tester_mac};
-use crate::config::{DeviceKind, DeviceThreads, Impairment, Neighbours, TestbedConfig};
+use crate::bulk_routes::{self, RouteLoad};
+use crate::config::{DeviceKind, DeviceThreads, Impairment, Neighbours, Routing, TestbedConfig};
 use crate::counters::{self, DeviceCounters};
 use crate::error::{Result, TestbedError};
 use crate::ethtool::{Ethtool, REWRITING_FEATURES};
 use crate::input_queue::InputQueues;
 use crate::namespace::Namespace;
 use crate::queue::TokenBucket;
+use crate::routing::RipDaemon;
 use crate::rules::{self, FilterEntry};
 use crate::sysctl;
 use crate::threads::{PortThreads, thread_port};
@@ -27,12 +29,16 @@ pub struct Device {
     config: TestbedConfig,
     threads: Mutex<BTreeMap<usize, PortThreads>>,
     pub(crate) input_queues: InputQueues,
+    rip: Mutex<Option<RipDaemon>>,
+    route_load: Mutex<Option<RouteLoad>>,
 }
 
 impl Device {
     pub(crate) fn new(namespace: Namespace, config: TestbedConfig) -> Self {
         let input_queues = InputQueues::choose(&config);
-        Device { namespace, config, threads: Mutex::default(), input_queues }
+        let threads = Mutex::default();
+        let (rip, route_load) = (Mutex::default(), Mutex::default());
+        Device { namespace, config, threads, input_queues, rip, route_load }
     }
 
     /// The device's namespace.
@@ -122,11 +128,40 @@ impl Device {
         } else {
             self.namespace.run(|| sysctl::set_forwarding(true))??;
         }
-        (0..self.config.ports).try_for_each(|port| self.start_port(port))
+        (0..self.config.ports).try_for_each(|port| self.start_port(port))?;
+        self.start_routing()
+    }
+
+    fn start_routing(&self) -> Result<()> {
+        if self.config.routes_per_port > 0 {
+            let load = bulk_routes::load(self)?;
+            *self.route_load.lock().expect("no panic while held") = Some(load);
+        }
+        if self.config.routing == Routing::Rip {
+            let daemon = RipDaemon::start(self)?;
+            *self.rip.lock().expect("no panic while held") = Some(daemon);
+        }
+        Ok(())
+    }
+
+    /// Ends the routing daemon, where there is one.
+    pub(crate) fn stop_routing(&self) {
+        *self.rip.lock().expect("no panic while held") = None;
+    }
+
+    /// What it took to load the host routes, where it has any.
+    pub fn route_load(&self) -> Option<RouteLoad> {
+        *self.route_load.lock().expect("no panic while held")
+    }
+
+    /// Routes that a routing daemon has put into the device's table.
+    pub fn learned_routes(&self) -> Result<u64> {
+        self.namespace.netlink()?.learned_routes()
     }
 
     /// Takes everything back that [`Device::start`] did, except the links themselves.
     pub(crate) fn stop(&self) -> Result<()> {
+        self.stop_routing();
         let mut netlink = self.namespace.netlink()?;
         if self.config.device == DeviceKind::LinuxBridge {
             netlink.delete_link(BRIDGE)?;

@@ -46,18 +46,7 @@ impl Netlink<RouteNetlinkMessage> {
 
     /// Routes a network through a neighbour.
     pub fn set_route(&mut self, index: u32, network: Network, next_hop: IpAddr) -> Result<()> {
-        let mut message = RouteMessage::default();
-        message.header.address_family = family(network.address);
-        message.header.destination_prefix_length = network.prefix_length;
-        message.header.table = RouteHeader::RT_TABLE_MAIN;
-        message.header.protocol = RouteProtocol::Static;
-        message.header.scope = RouteScope::Universe;
-        message.header.kind = RouteType::Unicast;
-        message.attributes = vec![
-            RouteAttribute::Destination(route_address(network.address)),
-            RouteAttribute::Gateway(route_address(next_hop)),
-            RouteAttribute::Oif(index),
-        ];
+        let message = route_message(index, network, next_hop);
         let doing = format!("route {network} through {next_hop}");
         self.request(RouteNetlinkMessage::NewRoute(message), REPLACE, &doing)
     }
@@ -83,6 +72,23 @@ impl Netlink<RouteNetlinkMessage> {
         let doing = format!("fix the neighbour {address} on interface {index}");
         self.request(RouteNetlinkMessage::NewNeighbour(message), REPLACE, &doing)
     }
+}
+
+/// A route to a network through a neighbour.
+pub(crate) fn route_message(index: u32, network: Network, next_hop: IpAddr) -> RouteMessage {
+    let mut message = RouteMessage::default();
+    message.header.address_family = family(network.address);
+    message.header.destination_prefix_length = network.prefix_length;
+    message.header.table = RouteHeader::RT_TABLE_MAIN;
+    message.header.protocol = RouteProtocol::Static;
+    message.header.scope = RouteScope::Universe;
+    message.header.kind = RouteType::Unicast;
+    message.attributes = vec![
+        RouteAttribute::Destination(route_address(network.address)),
+        RouteAttribute::Gateway(route_address(next_hop)),
+        RouteAttribute::Oif(index),
+    ];
+    message
 }
 
 fn family(address: IpAddr) -> AddressFamily {

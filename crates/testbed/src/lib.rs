@@ -10,6 +10,7 @@
 
 mod actions;
 mod addressing;
+mod bulk_routes;
 mod config;
 mod counters;
 mod description;
@@ -26,8 +27,10 @@ mod namespace;
 mod netlink;
 mod packet_socket;
 mod privilege;
+mod program;
 mod queue;
 mod registry;
+mod routing;
 mod rules;
 mod sysctl;
 mod test_port;
@@ -38,10 +41,12 @@ mod two_hosts;
 pub use actions::ActionTimes;
 pub use addressing::{
     DESTINATION_NETWORKS, MAX_NETWORKS_PER_SIDE, Network, Nodes, PortAddresses, Side,
-    destination_networks, device_mac, tester_mac,
+    destination_networks, device_mac, routed_host, tester_mac,
 };
+pub use bulk_routes::RouteLoad;
 pub use config::{
-    DeviceKind, DeviceThreads, FilterRules, Impairment, Neighbours, PermitPosition, TestbedConfig,
+    DeviceKind, DeviceThreads, FilterRules, Impairment, Neighbours, PermitPosition, Routing,
+    TestbedConfig,
 };
 pub use counters::{DeviceCounters, InterfaceCounters};
 pub use description::TestbedDescription;
@@ -53,8 +58,10 @@ pub use interface::InterfaceFacts;
 pub use namespace::{NETNS_DIRECTORY, Namespace};
 pub use packet_socket::PacketSocket;
 pub use privilege::{Privilege, enter_user_namespace};
+pub use program::{Program, ProgramName, find_program};
 pub use queue::QueueCounters;
 pub use registry::{CleanReport, REGISTRY_DIRECTORY, clean};
+pub use routing::rip_shortfall;
 pub use rules::{FilterEntry, RuleCounter, rule_set};
 pub use test_port::TestPort;
 pub use testbed::Testbed;

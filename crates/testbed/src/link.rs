@@ -36,6 +36,14 @@ impl TestbedConfig {
     }
 }
 
+impl TestbedConfig {
+    /// The tester's end of a link to the device.
+    pub(crate) fn tester_end<'a>(&self, name: &'a str, mac: [u8; 6]) -> VethEnd<'a> {
+        let mtu_bytes = self.tester_mtu_bytes.unwrap_or(self.mtu_bytes);
+        VethEnd { mtu_bytes, ..self.veth_end(name, mac) }
+    }
+}
+
 impl VethEnd<'_> {
     fn message(&self) -> LinkMessage {
         let mut message = LinkMessage::default();

@@ -97,14 +97,16 @@ impl Namespace {
     /// Runs a closure on a thread inside the namespace and returns what it returns. Sockets opened
     /// there stay in the namespace wherever they are used later. Panics are passed on.
     pub fn run<T: Send>(&self, body: impl FnOnce() -> T + Send) -> Result<T> {
-        let file = self.open()?;
+        let inside = self.enterer()?;
         on_a_thread_of_its_own(|| {
-            setns(&file, CloneFlags::CLONE_NEWNET).map_err(|e| {
-                TestbedError::system(format!("enter network namespace {}", self.label), e)
-            })?;
-            drop(file);
+            inside.enter()?;
             Ok(body())
         })
+    }
+
+    /// A way into the namespace for a thread that stays there.
+    pub(crate) fn enterer(&self) -> Result<Enterer> {
+        Ok(Enterer { label: self.label.clone(), file: self.open()? })
     }
 
     /// As [`Namespace::run`], and /sys shows this namespace's interfaces (on that thread only:
@@ -133,6 +135,20 @@ impl Namespace {
             Place::Anonymous(_) => Ok(()),
             Place::Named(path) => remove_name(path),
         }
+    }
+}
+
+/// Leads one thread into a namespace.
+pub(crate) struct Enterer {
+    label: String,
+    file: File,
+}
+
+impl Enterer {
+    /// Puts the calling thread into the namespace for the rest of its life.
+    pub fn enter(self) -> Result<()> {
+        setns(&self.file, CloneFlags::CLONE_NEWNET)
+            .map_err(|e| TestbedError::system(format!("enter network namespace {}", self.label), e))
     }
 }
 

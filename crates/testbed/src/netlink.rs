@@ -6,8 +6,8 @@
 
 use crate::error::{Result, TestbedError};
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload, NetlinkSerializable, NlasIterator,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkDeserializable,
+    NetlinkHeader, NetlinkMessage, NetlinkPayload, NetlinkSerializable, NlasIterator,
 };
 use netlink_sys::{Socket, SocketAddr};
 use std::marker::PhantomData;
@@ -53,18 +53,40 @@ where
         self.converse(message, NLM_F_REQUEST | NLM_F_DUMP, doing)
     }
 
+    /// Sends requests in one piece and waits until the kernel is done with the last; it creates what
+    /// they name. The first that is refused is the error.
+    pub fn request_batch(&mut self, messages: Vec<M>, doing: &str) -> Result<()> {
+        let last = messages.len().saturating_sub(1);
+        self.sequence += 1;
+        let mut buffer = vec![];
+        for (index, message) in messages.into_iter().enumerate() {
+            let ack = if index == last { NLM_F_ACK } else { 0 };
+            self.append(message, NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE | ack, &mut buffer);
+        }
+        if buffer.is_empty() { Ok(()) } else { self.exchange(&buffer, doing).map(drop) }
+    }
+
     /// Sends one message and collects answers until the kernel says that it is done.
     fn converse(&mut self, message: M, flags: u16, doing: &str) -> Result<Vec<M>> {
         self.sequence += 1;
+        let mut buffer = vec![];
+        self.append(message, flags, &mut buffer);
+        self.exchange(&buffer, doing)
+    }
+
+    fn append(&self, message: M, flags: u16, buffer: &mut Vec<u8>) {
         let mut header = NetlinkHeader::default();
         header.flags = flags;
         header.sequence_number = self.sequence;
         let mut packet = NetlinkMessage::new(header, NetlinkPayload::InnerMessage(message));
         packet.finalize();
-        let mut buffer = vec![0; packet.buffer_len()];
-        packet.serialize(&mut buffer);
-        self.socket.send(&buffer, 0).map_err(|e| TestbedError::system(doing, e))?;
+        let begin = buffer.len();
+        buffer.resize(begin + packet.buffer_len(), 0);
+        packet.serialize(&mut buffer[begin..]);
+    }
 
+    fn exchange(&mut self, buffer: &[u8], doing: &str) -> Result<Vec<M>> {
+        self.socket.send(buffer, 0).map_err(|e| TestbedError::system(doing, e))?;
         let mut answers = Vec::new();
         loop {
             let (datagram, _) =

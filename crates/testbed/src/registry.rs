@@ -145,7 +145,12 @@ pub fn clean(force: bool) -> Result<CleanReport> {
             continue;
         }
         match remove_name(&Path::new(NETNS_DIRECTORY).join(name)) {
-            Ok(()) => report.removed_namespaces.push(name.clone()),
+            Ok(()) => {
+                for file in files_of_namespace(Path::new(REGISTRY_DIRECTORY), name) {
+                    let _ = std::fs::remove_file(file);
+                }
+                report.removed_namespaces.push(name.clone());
+            }
             Err(error) => report.failures.push(error.to_string()),
         }
     }
@@ -161,6 +166,11 @@ pub fn clean(force: bool) -> Result<CleanReport> {
         }
     }
     Ok(report)
+}
+
+/// Files of a routing daemon in the namespace of this name: its configuration and its control socket.
+pub(crate) fn files_of_namespace(folder: &Path, name: &str) -> [PathBuf; 2] {
+    ["conf", "ctl"].map(|ending| folder.join(format!("{name}.bird.{ending}")))
 }
 
 /// Puts hardware ports back as a dead run found them. A record cut short by the kill has nothing to say:

@@ -22,8 +22,12 @@ pub(crate) fn prepare_router() -> Result<()> {
         ("net/ipv6/conf/default/accept_dad", "0"),
         ("net/ipv6/conf/default/accept_ra", "0"),
         ("net/ipv6/conf/default/router_solicitations", "0"),
-        // The multicast listener reports of a port's own groups are sent at once, not for seconds
+        // The membership reports of a routing daemon's groups, and the multicast listener reports of a port's own groups are sent at once, not for seconds
         // into a trial.
+        ("net/ipv4/conf/all/igmpv2_unsolicited_report_interval", "1"),
+        ("net/ipv4/conf/all/igmpv3_unsolicited_report_interval", "1"),
+        ("net/ipv4/conf/default/igmpv2_unsolicited_report_interval", "1"),
+        ("net/ipv4/conf/default/igmpv3_unsolicited_report_interval", "1"),
         ("net/ipv6/conf/default/mldv1_unsolicited_report_interval", "1"),
         ("net/ipv6/conf/default/mldv2_unsolicited_report_interval", "1"),
     ])
@@ -37,7 +41,13 @@ pub(crate) fn set_forwarding(on: bool) -> Result<()> {
 
 /// Settings of a bridge's namespace: it has no addresses at all.
 pub(crate) fn prepare_bridge() -> Result<()> {
-    silence_tester()
+    silence_tester()?;
+    // A kernel with br_netfilter would have what is bridged pass the filters of a router, and drop frames
+    // whose IP header it dislikes.
+    let filters = ["iptables", "ip6tables", "arptables"];
+    let keys = filters.map(|filter| format!("net/bridge/bridge-nf-call-{filter}"));
+    let there = keys.iter().filter(|key| Path::new("/proc/sys").join(key).exists());
+    set_all(&there.map(|key| (key.as_str(), "0")).collect::<Vec<_>>())
 }
 
 /// Keeps IPv6 from one interface of the calling thread's namespace.

@@ -114,7 +114,7 @@ impl Testbed {
         let device_namespace = device.namespace().open()?;
         for port in 0..self.config.ports {
             let (near, far) = (tester_interface(port), device.connector(port));
-            let near = self.config.veth_end(&near, tester_mac(port));
+            let near = self.config.tester_end(&near, tester_mac(port));
             let far = self.config.veth_end(&far, device.connector_mac(port));
             self.tester.netlink()?.add_veth(&near, &far, Some(&device_namespace))?;
             device.add_input_queue(port)?;
@@ -135,11 +135,11 @@ impl Testbed {
         self.ports.push(TestPort {
             port,
             interface_index: netlink.link_index(&interface)?,
-            interface,
             mac: tester_mac(port),
             device_mac,
             addresses: PortAddresses::of_port(port),
-            mtu_bytes: self.config.mtu_bytes,
+            mtu_bytes: self.config.tester_end(&interface, tester_mac(port)).mtu_bytes,
+            interface,
         });
         Ok(())
     }
@@ -160,6 +160,7 @@ impl Testbed {
             );
         }
         if let Some(device) = self.device.take() {
+            device.stop_routing();
             attempt(device.namespace().remove());
         }
         attempt(self.tester.remove());

@@ -35,6 +35,8 @@ pub enum Counted {
     DiscardsOut,
     /// Packets forwarded (ipForwDatagrams).
     Forwarded,
+    /// Routes in its table that it was told of: how many there are, not how many more.
+    Routes,
     /// Something else.
     Other,
 }
@@ -76,7 +78,11 @@ pub fn counted_between(before: &[DeviceCount], after: &[DeviceCount]) -> Vec<Dev
     };
     let since = |now: &DeviceCount| {
         let then = before.iter().find(|then| same(then, now))?;
-        Some(DeviceCount { count: now.count.wrapping_sub(then.count), ..now.clone() })
+        let count = match now.counted {
+            Counted::Routes => now.count,
+            _ => now.count.wrapping_sub(then.count),
+        };
+        Some(DeviceCount { count, ..now.clone() })
     };
     after.iter().filter_map(since).collect()
 }
@@ -115,6 +121,7 @@ impl fmt::Display for Counted {
             Counted::DiscardsIn => "discards in",
             Counted::DiscardsOut => "discards out",
             Counted::Forwarded => "packets forwarded",
+            Counted::Routes => "routes learned",
             Counted::Other => "other",
         })
     }
@@ -137,5 +144,7 @@ mod tests {
         let after = [count("SNMP", 1, 11), count("netlink", 0, 5), count("netlink", 1, 9)];
         let since = counted_between(&before, &after);
         assert_eq!(since, [count("SNMP", 1, 10), count("netlink", 0, 2)]);
+        let routes = |count| [DeviceCount { counted: Counted::Routes, count, ..since[0].clone() }];
+        assert_eq!(counted_between(&routes(30), &routes(20)), routes(20), "as they stand");
     }
 }

@@ -34,6 +34,8 @@ pub enum Kind {
     GetRequest,
     /// Gives them.
     Response,
+    /// Asks for variables to be set.
+    SetRequest,
 }
 
 /// The name of a variable, as its arcs.
@@ -124,7 +126,11 @@ impl Repr {
         let kind = match tag {
             ber::GET_REQUEST => Kind::GetRequest,
             ber::RESPONSE => Kind::Response,
-            _ => return Err(DecodeError::malformed(WHAT, "neither GetRequest nor Response")),
+            ber::SET_REQUEST => Kind::SetRequest,
+            _ => {
+                let why = "neither GetRequest nor SetRequest nor Response";
+                return Err(DecodeError::malformed(WHAT, why));
+            }
         };
         let mut pdu = Reader::new(body);
         let (request_id, error_status, error_index) = (pdu.int32()?, pdu.int32()?, pdu.int32()?);
@@ -153,6 +159,7 @@ impl Repr {
         let tag = match self.kind {
             Kind::GetRequest => ber::GET_REQUEST,
             Kind::Response => ber::RESPONSE,
+            Kind::SetRequest => ber::SET_REQUEST,
         };
         ber::sequence(&[
             ber::integer(VERSION_2C),
@@ -227,6 +234,7 @@ impl fmt::Display for Repr {
         let kind = match self.kind {
             Kind::GetRequest => "get",
             Kind::Response => "response",
+            Kind::SetRequest => "set",
         };
         write!(f, "SNMP {kind} {} of {} variables", self.request_id, self.bindings.len())
     }

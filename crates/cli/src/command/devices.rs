@@ -7,7 +7,7 @@ const BUILT: &str = "\
 Built in network namespaces, joined to the tester by virtual links (--device):
   linux-router   the kernel's IPv4 and IPv6 forwarding, networks 198.18.0.0/15 and 2001:2::/48
                  --filter none|1|10|25  --permit last|middle  --destinations one|random
-                 --neighbours static|dynamic
+                 --neighbours static|dynamic  --routing static|rip  --routes-per-port COUNT
   linux-bridge   the kernel's learning bridge
                  --filter none|1|10|25  --permit last|middle
   loopback       no device: the tester's ports back to back

@@ -14,6 +14,7 @@ const NO_SUCH_OBJECT: u8 = 0x80;
 const NO_SUCH_INSTANCE: u8 = 0x81;
 pub const GET_REQUEST: u8 = 0xa0;
 pub const RESPONSE: u8 = 0xa2;
+pub const SET_REQUEST: u8 = 0xa3;
 
 const WHAT: &str = "BER element";
 

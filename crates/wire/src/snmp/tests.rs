@@ -36,6 +36,17 @@ fn get_request_byte_vector() {
     assert_eq!(repr.emit(), GET_SYS_UP_TIME);
 }
 
+/// RFC 3416 section 3: a SetRequest is a PDU like the others, with tag [3].
+#[test]
+fn set_request_differs_by_its_tag() {
+    let get = Repr::parse(&GET_SYS_UP_TIME).unwrap().0;
+    let set = Repr { kind: Kind::SetRequest, ..get }.emit();
+    let mut expected = GET_SYS_UP_TIME;
+    expected[13] = 0xa3;
+    assert_eq!(set, expected);
+    assert_eq!(Repr::parse(&set).unwrap().0.kind, Kind::SetRequest);
+}
+
 /// X.690 section 8.19.5 has 2.999.3 as 88 37 03; sections 8.3 and 8.1.3.5 rule the rest.
 #[test]
 fn ber_byte_vectors() {

@@ -4,7 +4,7 @@ use super::Test1989;
 use super::growing::{Fit, table_size};
 use super::result::Harvard1989Result;
 use super::routes::to_each;
-use super::scene::{frames, result_of, run_changed, told_slowly};
+use super::scene::{frames, patient, result_of, run_changed, told_slowly};
 use crate::RunError;
 use crate::bench::Bench;
 use crate::subject::Subject;
@@ -69,7 +69,7 @@ fn reached(
         let known = hosts.iter().map(known).collect();
         trial.prelude.extend(told_slowly(attached.port, known));
         trial.streams[0].frames = to_each(subject, &trial, hosts.iter().map(|(_, host)| *host))?;
-        Ok(trial)
+        Ok(patient(trial))
     };
     let ran = run_changed(bench, request, &change)?;
     Ok(ran.map_or(Fit::Undecided, |ran| Fit::of(&ran, hosts.len() as u64)))

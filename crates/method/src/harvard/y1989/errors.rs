@@ -3,7 +3,7 @@
 
 use super::Test1989;
 use super::result::{ErrorFrames, Harvard1989Result, Misbehaviour, Unit};
-use super::scene::{frames, is_alive, result_of, run_changed};
+use super::scene::{frames, is_alive, patient, result_of, run_changed};
 use crate::RunError;
 use crate::bench::Bench;
 use crate::subject::Subject;
@@ -71,7 +71,7 @@ fn broken(
         stream.frames = vec![StreamFrame { bytes: frame.bytes, form }];
         stream.fingerprint = None;
     }
-    Ok(trial)
+    Ok(patient(trial))
 }
 
 fn tell(
@@ -90,7 +90,9 @@ fn tell(
         let (frames, of) = (forwarded, sent);
         result.misbehaviours.push(Misbehaviour::ForwardsErrors { kind, frames, of });
     }
-    let moved = trial.device.iter().filter(|count| count.counted.is_error() && count.count > 0);
+    // A device may call what it does not take a discarded frame.
+    let tells = |counted: Counted| counted.is_error() || counted == Counted::DiscardsIn;
+    let moved = trial.device.iter().filter(|count| tells(count.counted) && count.count > 0);
     let named = |count: &trial::DeviceCount| format!("{} {}", count.source, count.name);
     let counted: Vec<_> = moved.map(|count| (named(count), count.counted, count.count)).collect();
     for (name, _, count) in &counted {
@@ -116,7 +118,9 @@ fn miscounted(
         ErrorKind::Giant => Counted::Giants,
         _ => Counted::CrcErrors,
     };
-    let is_right = |counted: Counted| counted == own || counted == Counted::ErrorsIn;
+    let is_right = |counted: Counted| {
+        counted == own || matches!(counted, Counted::ErrorsIn | Counted::DiscardsIn)
+    };
     match counted.iter().find(|(_, what, _)| !is_right(*what)) {
         Some((_, counted, frames)) => {
             Some(Misbehaviour::MiscountsErrors { kind, counted: *counted, frames: *frames })

@@ -5,13 +5,13 @@ use super::Test1989;
 use super::growing::{Fit, table_size};
 use super::rates::search;
 use super::result::{Harvard1989Result, Unit};
-use super::scene::{Possible, frames, result_of, run_changed, told_slowly};
+use super::scene::{Possible, frames, patient, result_of, run_changed, told_slowly};
 use crate::RunError;
 use crate::bench::Bench;
 use crate::subject::Subject;
 use crate::traffic::{FORWARD, Forwarding};
 use std::net::Ipv4Addr;
-use trial::{Prelude, StreamFrame, Trial};
+use trial::{Counted, Prelude, StreamFrame, Trial, TrialResult};
 use units::{Duration, FrameRate};
 use wire::modifier::{Field, Modifier, Pattern};
 use wire::rip::{self, RFC2544_METRIC, UNREACHABLE, Version};
@@ -21,8 +21,8 @@ const PREFIX_LEN: u8 = 24;
 const NETWORKS_MAX: u64 = 65_536;
 /// Of the network between tester and device.
 const LINK_PREFIX_LEN: u8 = 24;
-/// A router may take its time over an update.
-const ROUTES_SETTLE: Duration = Duration::from_secs(1);
+/// "pause two seconds to be sure that the routing has settled" (RFC 2544 section 23 a).
+const ROUTES_SETTLE: Duration = Duration::from_secs(2);
 
 /// Network number `n`.
 fn network(n: u64) -> Ipv4Addr {
@@ -72,13 +72,16 @@ pub(super) fn many_routes(
     result.put("routes announced", routes as f64, Unit::Entries);
     let reached = match reached(bench, subject, test, 0..routes, 0)? {
         Ok(ran) if !ran.result.is_valid() => return Ok(result.invalid(ran.invalid_reasons())),
-        Ok(ran) => ran.result.forwarded_frames(),
+        Ok(ran) => ran.result,
         Err(why) => return Ok(result.not_possible(why)),
     };
-    if reached == 0 {
+    if reached.forwarded_frames() == 0 {
         return Ok(result.not_possible(NO_RIP));
     }
-    result.put("routes taken in", reached as f64, Unit::Entries);
+    result.put("routes taken in", reached.forwarded_frames() as f64, Unit::Entries);
+    if let Some(routes) = in_its_table(&reached) {
+        result.put("routes in its own table", routes as f64, Unit::Entries);
+    }
     let announced = settled(updates(subject, 0..routes, RFC2544_METRIC)?);
     let traffic = subject.traffic.clone().announcing(announced);
     let found = search(bench, &subject.with_traffic(&traffic), test)?;
@@ -86,6 +89,12 @@ pub(super) fn many_routes(
     // The routes are taken back, so that the next test finds the device as it was.
     self::reached(bench, subject, test, 0..1, routes)?.map(drop).unwrap_or_default();
     Ok(result)
+}
+
+/// Routes learned, by the device's own count.
+fn in_its_table(trial: &TrialResult) -> Option<u64> {
+    let routes = trial.device.iter().find(|count| count.counted == Counted::Routes);
+    routes.map(|routes| routes.count)
 }
 
 const NO_RIP: &str = "not possible on this device: it takes in no routes by RIP (no network \
@@ -100,15 +109,21 @@ pub(super) fn routing_table(
     let mut result = result_of(test, subject);
     let limit = subject.config.harvard_1989.table_limit.min(NETWORKS_MAX);
     let mut announced = subject.config.harvard_1989.routes.min(NETWORKS_MAX);
+    let mut in_table = None;
     let found = table_size(limit, |routes| {
         let ran = reached(bench, subject, test, 0..routes, announced)?;
         announced = announced.max(routes);
+        let counted = ran.as_ref().ok().and_then(|ran| in_its_table(&ran.result));
+        in_table = in_table.max(counted);
         Ok(ran.map_or(Fit::Undecided, |ran| Fit::of(&ran, routes)))
     })?;
     if (found.entries, found.beyond) == (0, Fit::NotAll) {
         return Ok(result.not_possible(NO_RIP));
     }
     found.put(&mut result, "routes");
+    if let Some(routes) = in_table {
+        result.put("most in its own table", routes as f64, Unit::Entries);
+    }
     reached(bench, subject, test, 0..1, announced)?.map(drop).unwrap_or_default();
     Ok(result)
 }
@@ -132,7 +147,7 @@ fn reached(
         trial.prelude = settled(trial.prelude);
         trial.streams[0].frames =
             to_each(subject, &trial, networks.clone().map(|n| host_of(network(n))))?;
-        Ok(trial)
+        Ok(patient(trial))
     };
     run_changed(bench, request, &change)
 }

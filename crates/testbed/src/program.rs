@@ -1,0 +1,91 @@
+//! Programs of others that a device needs, run inside its namespace: an SNMP agent, a routing daemon.
+
+use crate::error::{Result, TestbedError};
+use crate::namespace::Namespace;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+/// Where programs are, in whatever shell this was started.
+const PATH: &str = "/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/local/bin";
+
+/// Where a program is; `None` where it is not installed.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    PATH.split(':').map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
+}
+
+/// A program of somebody else and how to get it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProgramName {
+    /// Of the executable.
+    pub program: &'static str,
+    /// Package of Debian that has it.
+    pub package: &'static str,
+}
+
+/// A running program. It ends with this value, and with this process however that ends: a killed run
+/// would else leave it behind, and with it the namespace that it is in.
+#[derive(Debug)]
+pub struct Program {
+    name: ProgramName,
+    child: Child,
+    /// Dropped when the parent thread may end.
+    _stop: Sender<()>,
+    parent: Option<JoinHandle<()>>,
+}
+
+impl Program {
+    /// Starts it in a namespace, without input and output.
+    pub fn start(
+        namespace: &Namespace,
+        name: ProgramName,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Result<Program> {
+        let failed = |message| TestbedError::Program { program: name.program, message };
+        let path = find_program(name.program)
+            .ok_or_else(|| failed(format!("not installed; `apt install {}`", name.package)))?;
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL"]).arg(path).args(arguments).env("PATH", PATH);
+        command.envs(environment.iter().copied());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let (stop, stopped) = channel();
+        let (started, child) = channel();
+        let inside = namespace.enterer()?;
+        // The kernel kills the program when the thread that started it ends, hence one for its life.
+        let parent = std::thread::spawn(move || {
+            let child = inside.enter().and_then(|()| {
+                command.spawn().map_err(|error| TestbedError::system("start setpriv", error))
+            });
+            let _ = started.send(child);
+            let _ = stopped.recv();
+        });
+        let child = child.recv().map_err(|_| failed("its thread ended".into()))??;
+        Ok(Program { name, child, _stop: stop, parent: Some(parent) })
+    }
+
+    /// An error with what it said if it has ended.
+    pub fn check(&mut self) -> Result<()> {
+        let Ok(Some(status)) = self.child.try_wait() else { return Ok(()) };
+        let mut said = String::new();
+        if let Some(errors) = &mut self.child.stderr {
+            let _ = errors.read_to_string(&mut said);
+        }
+        let message = format!("ended ({status}): {}", said.trim());
+        Err(TestbedError::Program { program: self.name.program, message })
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let (stop, _) = channel();
+        self._stop = stop;
+        if let Some(parent) = self.parent.take() {
+            let _ = parent.join();
+        }
+    }
+}
