@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::{Running, Scratch, as_ordinary_user, is_root, public_copy, sh};
+use common::{Running, Scratch, as_ordinary_user, is_root, left_by, public_copy, sh};
 use serde_json::Value;
 use std::process::Command;
 
@@ -24,13 +24,6 @@ fn results(scratch: &Scratch, folder: &str) -> Value {
 
 fn status(scratch: &Scratch, folder: &str) -> Value {
     results(scratch, folder)["status"].clone()
-}
-
-/// Namespaces that a process made and that are still there.
-fn left_by(pid: u32) -> Vec<String> {
-    let names = std::fs::read_dir("/run/netns").into_iter().flatten().flatten();
-    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.starts_with(&format!("netanvil-{pid}."))).collect()
 }
 
 /// A run that must end with an error, keep what it has, and leave nothing.

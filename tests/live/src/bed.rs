@@ -123,7 +123,8 @@ impl Bed {
         Topology { forwarding, ports: [self.attachment(0), self.attachment(1)] }
     }
 
-    fn attachment(&self, index: usize) -> Attachment {
+    /// Who has which address at a port.
+    pub fn attachment(&self, index: usize) -> Attachment {
         let port = &self.ports()[index];
         Attachment {
             port: PortId(index as u16),

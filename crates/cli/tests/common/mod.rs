@@ -108,6 +108,13 @@ pub fn sh(command: &str) -> String {
     text
 }
 
+/// Namespaces that a process made and that are still there.
+pub fn left_by(pid: u32) -> Vec<String> {
+    let names = std::fs::read_dir("/run/netns").into_iter().flatten().flatten();
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with(&format!("netanvil-{pid}."))).collect()
+}
+
 /// A run in the background.
 pub struct Running {
     child: std::process::Child,

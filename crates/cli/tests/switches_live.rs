@@ -1,0 +1,71 @@
+//! A mesh of eight ports on a bridge of this kernel, driven through the program: what is lost when a port
+//! goes or the program is killed, and what its report shows.
+//!
+//! Root only. Loads are low and no time is asserted.
+
+#![allow(clippy::disallowed_methods, reason = "waits for the middle of a trial")]
+
+mod common;
+
+use common::{Scratch, is_root, left_by, sh};
+use serde_json::Value;
+
+/// 1,488 frames of 64 bytes a second at each of eight ports.
+const MESH: &str = "run rfc2889 --device linux-bridge --line-rate 1M --sizes 64 --profile quick \
+                    --port-type af_packet --set trial.invalid_retries=9 --set trial.drain_s=1 \
+                    --set chassis.tests=[\"fully_meshed\"] --set chassis.resolution_percent=60 \
+                    --set chassis.loads_percent=[20]";
+
+const SECOND_TRIAL: &str = "{\"trial_started\":{\"number\":2,";
+
+fn results(scratch: &Scratch, folder: &str) -> Value {
+    let path = scratch.path().join(folder).join("results.json");
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_port_lost_in_mid_mesh_is_an_error_that_costs_no_result() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let running = scratch.start(&format!("{MESH} --duration 4s"), "a", SECOND_TRIAL);
+    let pid = running.pid();
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    let namespace = running.namespace("tester").expect("a namespace of the tester");
+    sh(&format!("ip -n {namespace} link delete tester5"));
+    let ran = running.wait().expect(2);
+    // Both ends of the link are gone; either is a good name of it.
+    let names_it = ran.stderr.contains("tester5") || ran.stderr.contains("dut5");
+    assert!(names_it && ran.stderr.contains("vanished"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("netanvil run --resume a"), "{}", ran.stderr);
+    let stopped = results(&scratch, "a");
+    assert_eq!(stopped["status"], "stopped");
+    assert!(!stopped["trials"].as_array().unwrap().is_empty(), "results are lost");
+    assert_eq!(left_by(pid), [""; 0], "namespaces are left");
+}
+
+#[test]
+fn after_kill_9_a_mesh_is_cleaned_up_and_goes_on_to_the_same_matrix() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let running = scratch.start(&format!("{MESH} --duration 500ms"), "a", SECOND_TRIAL);
+    let pid = running.pid();
+    running.signal("KILL");
+    assert_eq!(running.wait().code, None);
+    assert_eq!(left_by(pid).len(), 2, "the killed run's namespaces are expected to be left");
+    scratch.run("clean").expect(0);
+    assert_eq!(left_by(pid), [""; 0]);
+    let ran = scratch.run("run --resume a");
+    assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
+    let whole = results(&scratch, "a");
+    assert_eq!(whole["status"], "complete");
+    for trial in whole["trials"].as_array().unwrap() {
+        let (sent, came) = (&trial["offered_frames"], &trial["forwarded_frames"]);
+        assert_eq!(sent, came, "a frame was lost at a load of a megabit: {trial}");
+    }
+    let page = std::fs::read_to_string(scratch.path().join("a/report.html")).unwrap();
+    assert!(page.contains("Fully meshed"), "no mesh in the page");
+}
