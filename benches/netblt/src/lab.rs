@@ -51,12 +51,17 @@ impl Lab {
 }
 
 /// A server that is killed when it is dropped.
-pub struct Server(Child);
+pub struct Server {
+    child: Child,
+    /// Kept open, or what it says later would end it.
+    _said: Option<Box<dyn BufRead>>,
+}
 
 impl Server {
     /// Started in silence.
     pub fn spawn(command: &mut Command) -> Result<Server, Failure> {
-        Ok(Server(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?))
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        Ok(Server { child, _said: None })
     }
     /// Started, once a line on standard error or output has said so.
     pub fn start(command: &mut Command, on_stderr: bool) -> Result<Server, Failure> {
@@ -64,24 +69,25 @@ impl Server {
             true => (Stdio::null(), Stdio::piped()),
             false => (Stdio::piped(), Stdio::null()),
         };
-        let mut server = Server(command.stdout(out).stderr(err).spawn()?);
-        let mut line = String::new();
-        match (server.0.stderr.take(), server.0.stdout.take()) {
-            (Some(err), _) => BufReader::new(err).read_line(&mut line)?,
-            (None, Some(out)) => BufReader::new(out).read_line(&mut line)?,
-            (None, None) => 0,
+        let mut child = command.stdout(out).stderr(err).spawn()?;
+        let mut said: Box<dyn BufRead> = match (child.stderr.take(), child.stdout.take()) {
+            (Some(err), _) => Box::new(BufReader::new(err)),
+            (None, Some(out)) => Box::new(BufReader::new(out)),
+            (None, None) => Box::new(std::io::empty()),
         };
+        let mut line = String::new();
+        said.read_line(&mut line)?;
         match line.is_empty() {
             true => Err(format!("{command:?} did not start").into()),
-            false => Ok(server),
+            false => Ok(Server { child, _said: Some(said) }),
         }
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -392,20 +392,20 @@ impl Station {
     /// Sends what may leave now; packets of one size to one peer in one call.
     fn transmit(&mut self) -> io::Result<()> {
         let mut batch = Batch::default();
-        let mut packet = Vec::new();
         let now = self.clock.now();
         if let Some(awaited) = self.awaited.take_if(|awaited| *awaited <= now) {
             self.lateness.record(now.since(awaited));
         }
         for _ in 0..MAX_SENT_AT_ONCE {
-            let Some(peer) = self.endpoint.poll_transmit(now, &mut packet) else { break };
-            if !batch.takes(peer, packet.len()) {
-                batch.flush(&mut self.socket)?;
+            let before = batch.bytes.len();
+            let Some(peer) = self.endpoint.poll_transmit(now, &mut batch.bytes) else { break };
+            if !batch.takes(peer, before) {
+                batch.flush(&mut self.socket, before)?;
             }
-            batch.push(peer, &packet);
-            packet.clear();
+            batch.keep(peer);
         }
-        batch.flush(&mut self.socket)
+        let end = batch.bytes.len();
+        batch.flush(&mut self.socket, end)
     }
 }
 
@@ -433,34 +433,40 @@ fn decision(
     Ok((answer, opener, adaptive))
 }
 
-/// Packets of one size to one peer; a shorter one ends it.
+/// Packets of one size to one peer, one after another; a shorter one ends it.
 #[derive(Default)]
 struct Batch {
     peer: Option<SocketAddr>,
     len: usize,
     bytes: Vec<u8>,
+    /// Bytes of packets that are kept.
+    kept: usize,
     ended: bool,
 }
 
 impl Batch {
-    fn takes(&self, peer: SocketAddr, len: usize) -> bool {
-        let fits = self.bytes.len() + len <= MAX_SEND_BYTES;
-        self.peer.is_none() || (self.peer == Some(peer) && len <= self.len && !self.ended && fits)
+    /// Whether the packet that was written behind the first `before` bytes may stay there.
+    fn takes(&self, peer: SocketAddr, before: usize) -> bool {
+        let fits = self.bytes.len() <= MAX_SEND_BYTES && self.bytes.len() - before <= self.len;
+        self.peer.is_none() || (self.peer == Some(peer) && fits && !self.ended)
     }
-    fn push(&mut self, peer: SocketAddr, packet: &[u8]) {
+    /// The packet written last belongs to it.
+    fn keep(&mut self, peer: SocketAddr) {
+        let len = self.bytes.len() - self.kept;
         if self.peer.is_none() {
-            self.len = packet.len();
+            self.len = len;
         }
         self.peer = Some(peer);
-        self.ended = packet.len() < self.len;
-        self.bytes.extend_from_slice(packet);
+        self.ended = len < self.len;
+        self.kept = self.bytes.len();
     }
-    fn flush(&mut self, socket: &mut Socket) -> io::Result<()> {
+    /// Sends the first `end` bytes, which are all that was kept.
+    fn flush(&mut self, socket: &mut Socket, end: usize) -> io::Result<()> {
         if let Some(peer) = self.peer.take() {
-            socket.send(peer, &self.bytes, self.len)?;
+            socket.send(peer, &self.bytes[..end], self.len)?;
         }
-        self.bytes.clear();
-        self.ended = false;
+        self.bytes.drain(..end);
+        (self.kept, self.ended) = (0, false);
         Ok(())
     }
 }
@@ -497,12 +503,38 @@ mod tests {
         let peer = "127.0.0.1:1".parse().unwrap();
         let mut batch = Batch::default();
         let mut pushed = 0;
-        while batch.takes(peer, 1400) {
-            batch.push(peer, &[0; 1400]);
+        loop {
+            let before = batch.bytes.len();
+            batch.bytes.resize(before + 1400, 0);
+            if !batch.takes(peer, before) {
+                break;
+            }
+            batch.keep(peer);
             pushed += 1;
         }
         assert_eq!(pushed, MAX_SEND_BYTES / 1400);
-        let large = Batch::default();
-        assert!(large.takes(peer, 65_500), "a packet of any size alone");
+        let large = Batch { bytes: vec![0; 65_500], ..Batch::default() };
+        assert!(large.takes(peer, 0), "a packet of any size alone");
+    }
+
+    #[test]
+    fn a_batch_has_packets_of_one_size_and_one_peer_and_a_shorter_one_at_its_end() {
+        let [a, b] = ["127.0.0.1:1", "127.0.0.1:2"].map(|peer| peer.parse().unwrap());
+        let mut batch = Batch::default();
+        let write = |batch: &mut Batch, peer, len: usize| {
+            let before = batch.bytes.len();
+            batch.bytes.resize(before + len, 0);
+            let takes = batch.takes(peer, before);
+            match takes {
+                true => batch.keep(peer),
+                false => batch.bytes.truncate(before),
+            }
+            takes
+        };
+        assert!(write(&mut batch, a, 100) && write(&mut batch, a, 100));
+        assert!(!write(&mut batch, b, 100), "another peer");
+        assert!(!write(&mut batch, a, 101), "longer");
+        assert!(write(&mut batch, a, 40));
+        assert!(!write(&mut batch, a, 40), "behind a shorter one");
     }
 }

@@ -1,8 +1,9 @@
 //! Which counts came already (as RFC 6479 does it for IPsec: a ring of words of bits).
 
-/// Packets that may be overtaken by so many others and still be taken.
-const BITS: u64 = 8192;
-const WORDS: usize = (BITS / 64) as usize;
+const WORDS: usize = 128;
+/// So many of the newest counts are known. The word that is being filled was cleared as a whole, so
+/// that the counts before it in its place are not.
+const KNOWN: u64 = 64 * (WORDS as u64 - 1);
 
 /// Counts that came, among the newest.
 #[derive(Clone, Debug)]
@@ -22,7 +23,7 @@ impl Window {
     pub fn may_come(&self, count: u64) -> bool {
         count < u64::MAX
             && (count >= self.next
-                || (self.next - count <= BITS && self.came[word(count)] & bit(count) == 0))
+                || (self.next - count <= KNOWN && self.came[word(count)] & bit(count) == 0))
     }
 
     /// It came, and was genuine.
@@ -65,8 +66,7 @@ mod tests {
                     prop_assert!(!all.contains(&count), "{count} twice");
                     window.came(count);
                 } else {
-                    // The ring moves by whole words: the oldest of them may be gone already.
-                    prop_assert!(all.contains(&count) || highest - count > BITS - 64);
+                    prop_assert!(all.contains(&count) || highest + 1 - count > KNOWN);
                 }
                 if may {
                     all.insert(count);
