@@ -42,6 +42,10 @@ impl Losses {
     pub fn lost(&mut self, packets: u64) {
         self.now += packets;
     }
+    /// Whether any were lost in this round.
+    pub fn any(&self) -> bool {
+        self.now > 0
+    }
     /// The share that the path loses by itself.
     pub fn own(&self) -> f64 {
         self.own

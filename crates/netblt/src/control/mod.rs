@@ -22,12 +22,14 @@
 mod base;
 mod feedback;
 mod loss;
+mod sharing;
 
 use crate::Burst;
 use crate::pacer::Pace;
 use base::Base;
 use feedback::{Feedback, Sample};
 use loss::Losses;
+use sharing::{LONGEST_BASE_S, Sharing, Sight};
 use std::ops::Range;
 use units::{Duration, Instant};
 
@@ -37,14 +39,20 @@ const TRAIN_PACKETS: u32 = 32;
 const TRAIN_BUFFERS: u32 = 3;
 /// If nothing comes back, the train is sent again, then after twice the time, and so on.
 const TRAIN_AGAIN: Duration = Duration::from_secs(1);
+/// or, as short as buffers allow, sooner if the receiver was heard at all.
+const TRAIN_AGAIN_ALIVE: Duration = Duration::from_ms(250);
 /// Of the rate at which the first train arrived, the first aim.
 const OF_TRAIN: f64 = 0.98;
-/// The rate at the start grows at most so much in a round trip.
-const START_GROWTH: f64 = 8.0;
+/// The first rate after that is this share of it,
+const FIRST_SHARE: f64 = 0.125;
+/// and as long as no queue is seen, it grows so much in a round trip.
+const START_GROWTH: f64 = 2.83;
 /// Without a queue for a round trip the rate grows by so much, then twice that, and so on; by less
 /// where that fills a longer queue before it can be seen.
 const GROWTH: f64 = 0.25;
 const GROWTH_S: f64 = 0.025;
+/// Buffers until it is seen, if they take longer than the path.
+const SEEN_BUFFERS: f64 = 4.0;
 const GROWTH_RISES: f64 = 2.0;
 const MOST_GROWTH: f64 = 1.0;
 /// The rate for which a queue of `LEAST_QUEUE_S` is aimed at; for half of it `QUEUE_STEP_S` more.
@@ -60,15 +68,9 @@ const STEERED: std::ops::RangeInclusive<f64> = 0.2..=1.05;
 const EMPTIED_ROUNDS: u32 = 2;
 /// What is under way is known to so many packets.
 const GRAIN_PACKETS: f64 = 2.0;
-/// A transfer with less of the path than this share corrects its rate faster: the queue is the work
-/// of others,
-const SMALL_SHARE: f64 = 0.25;
-/// at most by so much.
-const SMALL_STEERED: f64 = 1.5;
 /// Changes of the measured service below this share are mostly chance, and count so much.
 const CHANCE: f64 = 0.2;
 const CHANCE_WEIGHT: f64 = 0.2;
-const SMALL_CHANCE_WEIGHT: f64 = 0.5;
 /// Buffers that should have arrived whole before their absence means something.
 const SILENT_BUFFERS: f64 = 8.0;
 const SILENT_S: f64 = 0.2;
@@ -83,11 +85,23 @@ const LONG_ROUNDS: u32 = 3;
 /// The bottleneck is left without work for so long, and for so many packets, to be sure.
 const EMPTY_S: f64 = 0.0005;
 const EMPTY_PACKETS: f64 = 2.0;
+/// A transfer with a smaller share than that is not alone: it is quiet for as long as the queue takes
+/// to drain by its share, and some more.
+const SOLE_SHARE: f64 = 0.8;
+const SHARED_EMPTYING: f64 = 1.5;
+const SHARED_EMPTYING_S: f64 = 0.006;
+const MOST_EMPTYING_S: f64 = 0.3;
 /// Shorter round trips than that give no right to more packets.
 const LEAST_ROUND_S: f64 = 0.025;
 /// The slowest rate and the fastest.
 const MOST_PPS: f64 = 6.5e7;
 const SLOWEST_PPS: f64 = 0.1;
+/// Who shares a path with several steps back from a queue that is so much longer than the one that
+/// those with more of it aim at.
+const SHARED_QUEUE_S: f64 = 0.001;
+/// Where the first train was mostly lost, what the path can do is taken for so many times the first
+/// rate that came through.
+const UNKNOWN: f64 = 16.0;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
@@ -137,6 +151,12 @@ pub struct Control {
     /// Rounds to come in which the queue may still be empty from that.
     emptied_rounds: u32,
     heard_s: f64,
+    sharing: Sharing,
+    /// The first train alone filled the path.
+    filled: bool,
+    /// Trains that left, and when the next one will have.
+    trains: u32,
+    train_ends: u64,
 }
 
 impl Control {
@@ -168,6 +188,10 @@ impl Control {
             emptying_until: None,
             emptied_rounds: 0,
             heard_s: 0.0,
+            sharing: Sharing::default(),
+            filled: false,
+            trains: 0,
+            train_ends: train.into(),
         }
     }
 
@@ -179,9 +203,13 @@ impl Control {
     /// millisecond, or one.
     pub fn pace(&self, limit: Burst) -> Pace {
         if self.phase == Phase::Waiting {
-            let size_packets = self.train().min(limit.size_packets.into()) as u16;
-            let trains = self.sent / u64::from(self.train());
-            let interval = TRAIN_AGAIN * (1 << trains.saturating_sub(1).min(5));
+            let trains = self.trains.saturating_sub(1).min(5);
+            let packets = if self.trains == 0 { self.train() } else { 2 * self.buffer_packets };
+            let interval = match self.losses.any() {
+                true => TRAIN_AGAIN_ALIVE,
+                false => TRAIN_AGAIN * (1 << trains),
+            };
+            let size_packets = packets.min(limit.size_packets.into()) as u16;
             return Pace { size_packets, interval: interval.max(limit.interval()) };
         }
         let emptying = self.emptying_until.map_or(1.0, |_| EMPTYING);
@@ -213,6 +241,10 @@ impl Control {
     /// A data packet leaves.
     pub fn departed(&mut self) {
         self.sent += 1;
+        if self.phase == Phase::Waiting && self.sent >= self.train_ends {
+            self.trains += 1;
+            self.train_ends += u64::from(2 * self.buffer_packets);
+        }
     }
     /// The sender would send but has nothing, or no permission.
     pub fn idle(&mut self) {
@@ -260,16 +292,24 @@ impl Control {
             Phase::Steady => self.steer(sample, queue_s),
         }
         let lasted_s = sample.back_s - self.round.began_s;
-        if sample.packets >= self.round.until && lasted_s >= LEAST_CORRECTION_S / 2.0 {
+        let long_enough = self.phase == Phase::Starting || lasted_s >= LEAST_CORRECTION_S / 2.0;
+        if sample.packets >= self.round.until && long_enough {
             self.end_round(sample.back_s);
         }
     }
 
     /// The queue aimed at: the same for the same rate, whatever the path.
     fn aim_s(&self) -> f64 {
-        let halvings = (FASTEST_PPS / self.pace_pps.max(SLOWEST_PPS)).log2().max(0.0);
-        let aim = (LEAST_QUEUE_S + QUEUE_STEP_S * halvings).min(MOST_QUEUE_S);
-        aim.min(self.losses.most_queue_s())
+        let aim_s = self.aim_of(self.pace_pps).min(self.losses.most_queue_s());
+        if self.is_small() {
+            return aim_s;
+        }
+        // What is under way is known to some packets only.
+        (aim_s - GRAIN_PACKETS / self.pace_pps.max(SLOWEST_PPS)).max(aim_s / 2.0)
+    }
+    fn aim_of(&self, pps: f64) -> f64 {
+        let halvings = (FASTEST_PPS / pps.max(SLOWEST_PPS)).log2().max(0.0);
+        (LEAST_QUEUE_S + QUEUE_STEP_S * halvings).min(MOST_QUEUE_S)
     }
     fn base_s(&self) -> f64 {
         self.base.shortest_s().unwrap_or(0.0)
@@ -284,7 +324,7 @@ impl Control {
         f64::from(self.buffer_packets) / self.service_pps.unwrap_or(self.pace_pps)
     }
     fn first_growth(&self) -> f64 {
-        GROWTH.min(GROWTH_S / self.base_s().max(1e-3))
+        GROWTH.min(GROWTH_S / self.base_s().max(SEEN_BUFFERS * self.buffer_s()))
     }
 
     fn start(&mut self, sample: Sample, queue_s: f64) {
@@ -293,6 +333,13 @@ impl Control {
         if self.phase == Phase::Waiting {
             self.phase = Phase::Starting;
             self.set_pace(f64::from(self.buffer_packets) / round_trip_s);
+            if sample.packets > train {
+                // Of the trains much was lost: others use the path, and what it can do is not known.
+                self.ceiling_pps = Some(UNKNOWN * self.pace_pps);
+                self.service_pps = Some(self.pace_pps);
+                self.phase = Phase::Steady;
+                return;
+            }
         }
         if sample.packets <= train
             && let Some(pps) = self.feedback.service_pps(f64::INFINITY, 0.0)
@@ -301,18 +348,48 @@ impl Control {
             self.ceiling_pps = Some(ceiling);
             self.service_pps = Some(pps);
             self.base.hide((self.buffer_packets - 1).into(), pps);
-            self.set_pace(ceiling.min(START_GROWTH * train as f64 / round_trip_s));
+            let filled = train as f64 >= pps * round_trip_s;
+            self.filled = filled;
+            self.set_pace(if filled { ceiling } else { ceiling * FIRST_SHARE });
         }
         let there = self.ceiling_pps.is_some_and(|ceiling| self.pace_pps >= ceiling);
-        if there || sample.packets > train && queue_s >= self.aim_s() / 2.0 {
+        let late = sample.packets > train + u64::from(self.buffer_packets);
+        if there || late && queue_s >= self.aim_s() / 2.0 {
             self.phase = Phase::Steady;
-            self.empty(sample);
+            if !there && queue_s >= self.aim_s() / 2.0 {
+                self.service_pps = Some(self.pace_pps);
+            }
+            if self.filled {
+                self.empty(sample);
+            }
             self.steer(sample, queue_s);
         }
     }
 
+    /// Grows and steps back with the others who share the path.
+    fn share(&mut self, sample: Sample) {
+        let most_pps = self.ceiling_pps.unwrap_or(self.pace_pps);
+        let sight = Sight {
+            left_s: sample.left_s,
+            back_s: sample.back_s,
+            queue_s: sample.round_trip_s() - self.base_s(),
+            bound_s: self.aim_of(Sharing::bounding_pps(most_pps)) + SHARED_QUEUE_S,
+            base_s: self.base_s(),
+            buffer_s: f64::from(self.buffer_packets) / self.pace_pps,
+            share: (self.pace_pps / most_pps).clamp(1e-4, 1.0),
+        };
+        let (factor, queued) = self.sharing.factor(sight);
+        self.round.queued |= queued;
+        self.service_pps = Some(self.pace_pps);
+        self.set_pace(self.pace_pps * factor);
+    }
+
     /// Sets the rate by what arrives and what is under way.
     fn steer(&mut self, sample: Sample, queue_s: f64) {
+        if self.is_small() {
+            self.growth = None;
+            return self.share(sample);
+        }
         let aim_s = self.aim_s();
         if queue_s >= aim_s / 2.0 {
             self.round.queued = true;
@@ -325,30 +402,21 @@ impl Control {
         }
         let Some(service_pps) = self.service_pps.filter(|_| self.growth.is_none()) else { return };
         let wrong_s = aim_s - self.queue_ahead_s(sample, service_pps);
-        let small = self.is_small();
         let least_s = (self.base_s() / 2.0).max(LEAST_CORRECTION_S / 2.0);
-        let (time_s, most) = match small {
-            true => (least_s, SMALL_STEERED),
-            false => (least_s.max(2.0 * self.buffer_s()), *STEERED.end()),
-        };
-        let factor = 1.0 + wrong_s / time_s;
-        self.set_pace(service_pps * factor.clamp(*STEERED.start(), most));
+        let factor = 1.0 + wrong_s / least_s.max(2.0 * self.buffer_s());
+        self.set_pace(service_pps * factor.clamp(*STEERED.start(), *STEERED.end()));
     }
 
     /// Whether others use most of the path.
     fn is_small(&self) -> bool {
         let service_pps = self.service_pps.unwrap_or(0.0);
-        self.ceiling_pps.is_none_or(|most| service_pps < SMALL_SHARE * most)
+        self.sharing.is_small(service_pps, self.ceiling_pps, self.base_s())
     }
 
     /// A small change is as likely chance, and a rate that follows chance wanders off.
     fn note_service(&mut self, pps: f64) {
         let change = self.service_pps.map_or(f64::INFINITY, |old| pps / old - 1.0);
-        let weight = match self.is_small() {
-            _ if change.abs() >= CHANCE => 1.0,
-            true => SMALL_CHANCE_WEIGHT,
-            false => CHANCE_WEIGHT,
-        };
+        let weight = if change.abs() >= CHANCE { 1.0 } else { CHANCE_WEIGHT };
         self.service_pps = Some(self.service_pps.map_or(pps, |old| old + weight * (pps - old)));
     }
 
@@ -374,6 +442,9 @@ impl Control {
         let long = least_queue_s > LONG * self.aim_s() + LONG_S;
         self.long_rounds = if long { self.long_rounds + 1 } else { 0 };
         let sent = (self.sent - first) as f64;
+        if self.phase == Phase::Steady {
+            self.sharing.end_round(self.service_pps.unwrap_or(0.0), queued);
+        }
         let overflow = self.losses.end_round(self.sent - first, most_queue_s);
         let next = Round {
             until: self.sent + 1,
@@ -401,11 +472,15 @@ impl Control {
             }
             // Where it was let run empty, there is no queue.
             Phase::Steady if self.emptied_rounds > 0 => self.emptied_rounds -= 1,
+            Phase::Steady if self.is_small() => {}
             Phase::Steady if !queued && used && !idle => {
                 let growth = self.growth.unwrap_or(self.first_growth());
                 let from = self.service_pps.filter(|_| self.growth.is_none()).unwrap_or(0.0);
                 self.set_pace(self.pace_pps.max(from) * (1.0 + growth));
-                self.growth = Some((growth * GROWTH_RISES).min(MOST_GROWTH));
+                // Where buffers take longer than the path, what growth does is seen too late for more.
+                let rare = self.buffer_s() > self.base_s() / 2.0;
+                let rises = if rare { 1.0 } else { GROWTH_RISES };
+                self.growth = Some((growth * rises).min(MOST_GROWTH));
             }
             _ => {}
         }
@@ -422,7 +497,17 @@ impl Control {
     fn empty(&mut self, sample: Sample) {
         let Some(service_pps) = self.service_pps else { return };
         let queue_s = self.queue_ahead_s(sample, service_pps) + self.base.hidden_s();
-        let length_s = queue_s.max(0.0) * 1.1 + EMPTY_S + EMPTY_PACKETS / service_pps;
+        let share = service_pps / self.ceiling_pps.unwrap_or(service_pps);
+        // Alone, what is under way tells how long; of others' packets only that they must drain too.
+        let others_s = match share < SOLE_SHARE && self.base_s() <= LONGEST_BASE_S {
+            true => {
+                let whole_s = (sample.round_trip_s() - self.base_s()).max(SHARED_EMPTYING_S);
+                (SHARED_EMPTYING * whole_s / share).min(MOST_EMPTYING_S)
+            }
+            false => 0.0,
+        };
+        let length_s =
+            (queue_s.max(0.0) * 1.1).max(others_s) + EMPTY_S + EMPTY_PACKETS / service_pps;
         self.emptying_until = Some(self.origin + Duration::from_secs_f64(sample.back_s + length_s));
         self.emptied_rounds = EMPTIED_ROUNDS;
         self.base.emptied(sample.back_s);
