@@ -55,6 +55,9 @@ pub enum SuiteName {
     /// The tests of DEC's GIGAswitch/FDDI.
     #[serde(rename = "gigaswitch")]
     Gigaswitch,
+    /// The Tolly Group's tests of the Torrent IP9000.
+    #[serde(rename = "tolly")]
+    Tolly,
 }
 
 /// Everything that can be said about a run.

@@ -4,6 +4,7 @@ use crate::args::Run;
 use crate::captures::Captures;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::laboratory::Laboratory;
+use crate::options::SuiteName;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::recorder::Recorder;
@@ -11,7 +12,7 @@ use crate::resume::Saved;
 use crate::selftest_cache::Key;
 use crate::setup::{self, Setup, Subject};
 use crate::supervised::Supervised;
-use crate::{host, output, rendering, resume};
+use crate::{chassis, host, output, rendering, resume};
 use method::chassis::{ChassisConfig, ChassisSuite};
 use method::harvard::{Laboratory as _, Suite1990};
 use method::{
@@ -85,7 +86,10 @@ impl<'a> Session<'a> {
     /// Runs tests of many ports. They say themselves where the tester falls short: what two of its
     /// ports can do back to back says little of all at once.
     pub fn run_chassis(&self, config: &ChassisConfig, mut setup: Setup) -> Outcome {
-        if setup.topology.forwarding == Forwarding::Routed {
+        let is_routed = setup.topology.forwarding == Forwarding::Routed;
+        if self.plan.options.suite == Some(SuiteName::Tolly) {
+            chassis::check_router(config, self.subject, is_routed)?;
+        } else if is_routed {
             return Err(Failure::new("these are tests of switches: the device routes")
                 .help("build one with --device linux-bridge, or simulate one with --sim switch"));
         }

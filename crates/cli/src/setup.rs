@@ -4,10 +4,11 @@
 use crate::agent::Agent;
 use crate::failure::{Failure, Outcome};
 use crate::options::{BitRate, Options, SuiteName};
-use crate::{agent, built, hardware, host, simulated, suite, topology};
+use crate::{agent, built, chassis, hardware, host, simulated, suite, topology};
 use method::chassis::Chassis;
 use method::{Forwarding, Topology};
 use ports::{DeviceControl, LiveOptions, LiveTester, OpenPort, PortRequest};
+use sim::StaticRoute;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -110,7 +111,8 @@ pub fn prepare(
         Subject::Between(ports) => between(ports, options, yes, stop),
         Subject::Simulated(name) => {
             let device = simulated::read(name)?;
-            simulate(&device, name, options.line_rate)
+            let routes = chassis::routes(options, device.ports)?;
+            simulate(&device, name, options.line_rate, routes)
         }
     }
 }
@@ -127,7 +129,7 @@ pub fn prepare_looped(
         Subject::Between(_) => Ok(None),
         Subject::Simulated(name) => {
             let device = simulated::read(name)?.looped();
-            simulate(&device, "cable", options.line_rate).map(Some)
+            simulate(&device, "cable", options.line_rate, vec![]).map(Some)
         }
     }
 }
@@ -177,8 +179,13 @@ pub fn prepare_cabled(
     Ok(setup)
 }
 
-fn simulate(device: &sim::Description, name: &str, line_rate: Option<BitRate>) -> Outcome<Setup> {
-    let simulated = simulated::build(device, name, line_rate)?;
+fn simulate(
+    device: &sim::Description,
+    name: &str,
+    line_rate: Option<BitRate>,
+    routes: Vec<StaticRoute>,
+) -> Outcome<Setup> {
+    let simulated = simulated::build(device, name, line_rate, routes)?;
     let forwarding = if simulated.routes { Forwarding::Routed } else { Forwarding::Bridged };
     let filters = match device.filter.rules.len() {
         0 => String::new(),
