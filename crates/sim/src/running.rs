@@ -60,8 +60,8 @@ struct Receiving<'a> {
     lost_by_tester: u64,
 }
 
-/// A gigabyte or so.
-const KEPT_FRAMES_MAX: u64 = 1 << 22;
+/// Half a gigabyte or so.
+const KEPT_FRAMES_MAX: u64 = 1 << 21;
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 16;
 
 #[inline]

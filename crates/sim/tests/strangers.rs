@@ -236,7 +236,7 @@ fn any_description() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
 
     /// It is refused with a remedy, or it runs: to an end, without a panic, and no frame comes out that
     /// did not go in.
