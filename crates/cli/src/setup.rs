@@ -106,7 +106,8 @@ pub fn prepare(
     yes: bool,
     stop: &Arc<AtomicBool>,
 ) -> Outcome<Setup> {
-    match subject {
+    let facts = host::facts(options.device_info.as_deref().unwrap_or_default())?;
+    let mut setup = match subject {
         Subject::Built(kind) => build(&built::configuration(options, *kind)?, options, stop),
         Subject::Between(ports) => between(ports, options, yes, stop),
         Subject::Simulated(name) => {
@@ -114,7 +115,9 @@ pub fn prepare(
             let routes = chassis::routes(options, device.ports)?;
             simulate(&device, name, options.line_rate, routes)
         }
-    }
+    }?;
+    setup.environment.extend(facts);
+    Ok(setup)
 }
 
 /// The same tester without a device, its ports joined: for the self-test. None where that takes a
@@ -191,12 +194,15 @@ fn simulate(
         0 => String::new(),
         rules => format!("{rules} rules"),
     };
+    let mut environment = host::describe();
+    let as_text = toml::to_string(device).unwrap_or_default();
+    environment.insert(host::DEVICE_DESCRIPTION.into(), as_text);
     Ok(Setup {
         topology: topology::of_simulation(device.ports, forwarding),
         chassis: topology::chassis_of_simulation(device.ports),
         device: simulated.name,
         filters,
-        environment: host::describe(),
+        environment,
         tester: Box::new(simulated.tester),
         ground: Ground::Nothing,
     })
@@ -344,6 +350,10 @@ impl DeviceControl for Built {
             TestbedError::Program { message, .. } => TesterError::Refused(message),
             other => gone(other),
         })
+    }
+
+    fn turned_away(&mut self) -> Result<Vec<u64>, TesterError> {
+        self.device.turned_away().map_err(gone)
     }
 
     fn counters(&mut self) -> Result<Vec<DeviceCount>, TesterError> {
