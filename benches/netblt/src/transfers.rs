@@ -56,7 +56,7 @@ pub fn run(netanvil: &Path, bytes: u64) -> Result<bool, Failure> {
                 "{name:12} {:>5} %  {:>8.1} {:>9}  {:>8}  {:8}  equal",
                 loss * 100.0,
                 json["real_mbps"].as_f64().unwrap_or(f64::NAN),
-                json["data_packets_resent"],
+                json["data_packets_resent"].as_u64().unwrap_or_default(),
                 lab.lost_by_program(),
                 if lab.is_faithful() { "yes" } else { "no" },
             );
