@@ -12,7 +12,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint bench bench-simulator bench-netblt netblt-transfers clean gigaswitch
+.PHONY: help setup build demo test mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint bench bench-simulator bench-netblt netblt-transfers clean gigaswitch tolly-1998
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -24,6 +24,7 @@ help:
 	@echo "make harvard-1990  the router tests of 1990 on models of their products, beside the published tables"
 	@echo "make gigaswitch  DEC's GIGAswitch tests of 4, 8 and 34 ports, beside the published figures"
 	@echo "make netblt-paths  NETBLT's rate control over today's paths, beside TCP"
+	@echo "make tolly-1998  the Tolly Group's tests of the IP9000 on a model of it, beside the published figures"
 	@echo "make lint    formatting and clippy"
 	@echo "make bench   this tester beside others, on this machine"
 	@echo "make bench-simulator  the simulator alone, beside ns-3"
@@ -98,6 +99,14 @@ gigaswitch: setup
 netblt-paths: setup
 	cargo build --release --package netanvil
 	$(NETANVIL) netblt paths --html netblt-paths.html
+
+# A million hosts, 65,536 groups, a mesh of groups, on a model of the router; by estimate some minutes and, for
+# the packets of eight inputs to a million hosts, two to three gigabytes.
+tolly-1998: setup
+	cargo build --release --package netanvil
+	@rm -rf target/tolly-1998
+	$(NETANVIL) run tolly --sim ip9000 --out target/tolly-1998
+	@echo "page: $(CURDIR)/target/tolly-1998/report.html"
 
 lint:
 	cargo fmt --all --check

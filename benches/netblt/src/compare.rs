@@ -140,6 +140,16 @@ impl Scene {
                 cost_here.median / cost(last).median
             )?;
         }
+        let unfaithful = self.measured.iter().flatten().filter(|one| !one.faithful).count();
+        if unfaithful > 0 {
+            let all = self.measured.iter().flatten().count();
+            writeln!(
+                text,
+                "\nThe machine was busy: in {unfaithful} of {all} transfers the link's program lost \
+                 frames itself, or was more than 2 ms late with over 1 % of them. The round trip was \
+                 longer then than said above, for all alike; ratios are what remains."
+            )?;
+        }
         Ok(text + "\n")
     }
 }

@@ -24,6 +24,8 @@ pub struct Measured {
     pub goodput_bps: f64,
     /// Processor time of both ends, for each 10^9 bytes transferred.
     pub processor_s_per_gb: f64,
+    /// The link did what its model says, and in time.
+    pub faithful: bool,
 }
 
 /// Where things are.
@@ -56,8 +58,8 @@ impl Rival {
             Rival::Tcp(control) => tcp(lab, control, bytes, seconds)?,
             Rival::Quic => quic(lab, places, bytes, seconds)?,
         };
-        lab.counts()?;
         Ok(Measured {
+            faithful: lab.is_faithful(),
             goodput_bps: moved * 8.0 / took,
             processor_s_per_gb: (processor_s()? - before) / moved * 1e9,
         })

@@ -96,7 +96,9 @@ impl Figure {
             (Figure::LatencyMax, TestResult::Latency(r)) => {
                 r.all_frames.as_ref().map(|all| all.max.as_secs_f64())
             }
-            (Figure::Recovery, TestResult::Recovery(r)) => r.mean.map(|mean| mean.as_secs_f64()),
+            (Figure::Recovery, TestResult::Recovery(r)) => {
+                r.mean.filter(|_| !r.is_lower_bound).map(|mean| mean.as_secs_f64())
+            }
             (Figure::Reset, TestResult::Reset(r)) => {
                 r.mean_by_loss.or(r.mean_by_timestamps).map(|mean| mean.as_secs_f64())
             }

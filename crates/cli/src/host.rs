@@ -1,7 +1,25 @@
 //! What a reader of a report has to know of the machine it was taken on.
 
+use crate::failure::{Failure, Outcome};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What a run says of the host and the device, by these names among others.
+pub const KERNEL: &str = "kernel";
+/// A simulated device, as its file would have it.
+pub const DEVICE_DESCRIPTION: &str = "device description";
+
+/// What the user says of the device, `key=value` each.
+pub fn facts(told: &[String]) -> Outcome<BTreeMap<String, String>> {
+    let fact = |text: &String| {
+        let (key, value) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty())?;
+        Some((format!("device {}", key.trim()), value.trim().to_owned()))
+    };
+    let wrong = |text| {
+        Failure::new(format!("--device-info {text}: it has no key")).help("write firmware=4.2")
+    };
+    told.iter().map(|text| fact(text).ok_or_else(|| wrong(text))).collect()
+}
 
 /// Seconds since 1970.
 pub fn now_unix_s() -> i64 {
@@ -53,7 +71,7 @@ pub fn describe() -> BTreeMap<String, String> {
     });
     let command = std::env::args().collect::<Vec<_>>().join(" ");
     let known = [
-        ("kernel", kernel()),
+        (KERNEL, kernel()),
         ("processors", processors()),
         ("date", report::run_folder::utc(now_unix_s())),
         ("command", command),

@@ -55,6 +55,9 @@ pub enum SuiteName {
     /// The tests of DEC's GIGAswitch/FDDI.
     #[serde(rename = "gigaswitch")]
     Gigaswitch,
+    /// The Tolly Group's tests of the Torrent IP9000.
+    #[serde(rename = "tolly")]
+    Tolly,
 }
 
 /// Everything that can be said about a run.
@@ -226,6 +229,9 @@ pub struct Options {
     /// Of these streams alone, by number from 0; everything else is left out
     #[arg(long, help_heading = "Tester", value_delimiter = ',', value_name = "STREAM,...")]
     pub capture_streams: Option<Vec<u16>>,
+    /// What a reader should know of the device, such as `firmware=4.2`; stands in the report
+    #[arg(long, help_heading = "Device", value_name = "KEY=VALUE")]
+    pub device_info: Option<Vec<String>>,
     /// Do not measure the tester first; the report says so
     #[arg(long, help_heading = "Tester", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     pub skip_selftest: Option<bool>,

@@ -13,6 +13,8 @@ pub struct Progress {
     started: Instant,
     test: String,
     verdict: String,
+    /// Of which kind the time told is, where it is not the clock's.
+    of_time: &'static str,
 }
 
 enum Style {
@@ -29,14 +31,24 @@ impl Progress {
             false if std::io::stderr().is_terminal() => Style::Bar(bar()),
             false => Style::Lines,
         };
-        Progress { style, started: Instant::now(), test: String::new(), verdict: String::new() }
+        Progress {
+            style,
+            started: Instant::now(),
+            test: String::new(),
+            verdict: String::new(),
+            of_time: "",
+        }
     }
 
     /// Shows one event.
     pub fn show(&mut self, event: &Event) {
         match event {
             Event::RunStarted(run) => {
-                self.line(&format!("{}: about {}", run.device, in_words(run.estimate)))
+                let is_simulated =
+                    run.tester.ports.iter().all(|port| port.port_type == "simulated");
+                self.of_time = if is_simulated { " of virtual time" } else { "" };
+                let estimate = in_words(run.estimate);
+                self.line(&format!("{}: about {estimate}{}", run.device, self.of_time))
             }
             Event::TestStarted(test) => self.test_started(test),
             Event::TrialStarted(trial) => self.trial_started(trial),
@@ -69,7 +81,8 @@ impl Progress {
         self.test = format!("{} {} bytes", test.test, test.frame_size);
         self.verdict.clear();
         if matches!(self.style, Style::Lines) {
-            self.line(&format!("{} ({} left)", self.test, in_words(test.remaining)));
+            let left = in_words(test.remaining);
+            self.line(&format!("{} ({left}{} left)", self.test, self.of_time));
         }
         self.advance(test.remaining);
     }

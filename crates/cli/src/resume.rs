@@ -1,9 +1,11 @@
 //! Going on with an interrupted run: the same configuration, the same ports, the trials so far.
 
 use crate::failure::{Failure, Outcome};
+use crate::host::{DEVICE_DESCRIPTION, KERNEL};
 use crate::options::{self, Options};
+use crate::output;
 use crate::session::CONFIGURATION;
-use method::{Event, SelfTest, TestKind, TrialRecord};
+use method::{Event, RunStarted, SelfTest, TestKind, TrialRecord};
 use report::run_folder;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -62,8 +64,18 @@ impl Saved {
     }
 }
 
-/// The saved run, if one is resumed; refused if the tester is another one.
-pub fn saved(folder: Option<&Path>, tester: &TesterDescription) -> Outcome<Option<Saved>> {
+/// The run that goes on, as far as it must be that which was saved.
+pub struct Now<'a> {
+    /// The tester.
+    pub tester: &'a TesterDescription,
+    /// Name and version of the program.
+    pub program: &'a str,
+    /// The host and the device.
+    pub environment: &'a BTreeMap<String, String>,
+}
+
+/// The saved run, if one is resumed; refused if the tester or a simulated device is another one.
+pub fn saved(folder: Option<&Path>, now: &Now<'_>) -> Outcome<Option<Saved>> {
     let Some(folder) = folder else { return Ok(None) };
     let (events, _notices) = run_folder::read_events(folder)?;
     // A run that was resumed has told its earlier trials again. Where it made one anew, the later one
@@ -72,7 +84,7 @@ pub fn saved(folder: Option<&Path>, tester: &TesterDescription) -> Outcome<Optio
     let mut self_test = None;
     for event in events {
         match event {
-            Event::RunStarted(started) => check_ports(&started.tester, tester)?,
+            Event::RunStarted(started) => now.check(&started)?,
             Event::TrialFinished(record) => drop(trials.insert(record.number, *record)),
             Event::SelfTestFinished(first) => {
                 self_test.get_or_insert(*first);
@@ -81,6 +93,27 @@ pub fn saved(folder: Option<&Path>, tester: &TesterDescription) -> Outcome<Optio
         }
     }
     Ok(Some(Saved { trials: trials.into_values().collect(), self_test }))
+}
+
+impl Now<'_> {
+    fn check(&self, saved: &RunStarted) -> Outcome<()> {
+        check_ports(&saved.tester, self.tester)?;
+        let differs = |name| {
+            let then = saved.environment.get(name)?;
+            Some((then, self.environment.get(name)?)).filter(|(then, now)| then != now)
+        };
+        if differs(DEVICE_DESCRIPTION).is_some() {
+            return Err(Failure::new("the simulated device is not that of the saved run")
+                .help("undo the changes to its description, or start a new run"));
+        }
+        let program = Some((&saved.program, self.program)).filter(|(then, now)| then != now);
+        let program = program.map(|(then, now)| (then.as_str(), now));
+        let kernel = differs(KERNEL).map(|(then, now)| (then.as_str(), now.as_str()));
+        for (then, now) in program.into_iter().chain(kernel) {
+            output::say(format!("warning: the saved run was made by {then}, it goes on by {now}"));
+        }
+        Ok(())
+    }
 }
 
 fn check_ports(saved: &TesterDescription, now: &TesterDescription) -> Outcome<()> {

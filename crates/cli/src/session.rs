@@ -4,14 +4,15 @@ use crate::args::Run;
 use crate::captures::Captures;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::laboratory::Laboratory;
+use crate::options::SuiteName;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::recorder::Recorder;
-use crate::resume::Saved;
+use crate::resume::{Now, Saved};
 use crate::selftest_cache::Key;
 use crate::setup::{self, Setup, Subject};
 use crate::supervised::Supervised;
-use crate::{host, output, rendering, resume};
+use crate::{chassis, host, output, rendering, resume};
 use method::chassis::{ChassisConfig, ChassisSuite};
 use method::harvard::{Laboratory as _, Suite1990};
 use method::{
@@ -19,6 +20,7 @@ use method::{
     TrialRecord,
 };
 use report::run_folder::{self, RunFolder};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -68,7 +70,7 @@ impl<'a> Session<'a> {
         for port in setup.tester.describe().ports.iter().filter(|port| !port.reason.is_empty()) {
             self.say(format!("{}: {} ({})", port.name, port.port_type, port.reason));
         }
-        let saved = self.saved(setup.tester.describe())?;
+        let saved = self.saved(setup.tester.describe(), &setup.environment)?;
         let mut known = self.know_tester(&setup, saved.as_ref())?;
         setup.environment.insert("self-test".into(), known.about.clone());
         let trials = trials_of(saved);
@@ -85,11 +87,14 @@ impl<'a> Session<'a> {
     /// Runs tests of many ports. They say themselves where the tester falls short: what two of its
     /// ports can do back to back says little of all at once.
     pub fn run_chassis(&self, config: &ChassisConfig, mut setup: Setup) -> Outcome {
-        if setup.topology.forwarding == Forwarding::Routed {
+        let is_routed = setup.topology.forwarding == Forwarding::Routed;
+        if self.plan.options.suite == Some(SuiteName::Tolly) {
+            chassis::check_router(config, self.subject, is_routed)?;
+        } else if is_routed {
             return Err(Failure::new("these are tests of switches: the device routes")
                 .help("build one with --device linux-bridge, or simulate one with --sim switch"));
         }
-        let trials = trials_of(self.saved(setup.tester.describe())?);
+        let trials = trials_of(self.saved(setup.tester.describe(), &setup.environment)?);
         let mut recorder = self.recorder(&trials)?;
         let suite = ChassisSuite {
             program: PROGRAM.into(),
@@ -109,7 +114,7 @@ impl<'a> Session<'a> {
     /// Runs the suite of 1990, for which the device is set up again and again.
     pub fn run_1990(&self) -> Outcome {
         let mut laboratory = Laboratory::new(self.subject, &self.plan.options, self.stop)?;
-        let trials = trials_of(self.saved(&laboratory.describe())?);
+        let trials = trials_of(self.saved(&laboratory.describe(), &laboratory.environment())?);
         let mut recorder = self.recorder(&trials)?;
         laboratory.recall(trials.into_iter().collect());
         laboratory.capture(self.captures(&recorder));
@@ -126,8 +131,13 @@ impl<'a> Session<'a> {
     }
 
     /// What the run that goes on has saved.
-    fn saved(&self, tester: &TesterDescription) -> Outcome<Option<Saved>> {
-        resume::saved(self.arguments.resume.as_deref(), tester)
+    fn saved(
+        &self,
+        tester: &TesterDescription,
+        environment: &BTreeMap<String, String>,
+    ) -> Outcome<Option<Saved>> {
+        let now = Now { tester, program: PROGRAM, environment };
+        resume::saved(self.arguments.resume.as_deref(), &now)
     }
 
     /// Into the run's folder, which then holds the configuration.

@@ -4,10 +4,11 @@
 use crate::agent::Agent;
 use crate::failure::{Failure, Outcome};
 use crate::options::{BitRate, Options, SuiteName};
-use crate::{agent, built, hardware, host, simulated, suite, topology};
+use crate::{agent, built, chassis, hardware, host, simulated, suite, topology};
 use method::chassis::Chassis;
 use method::{Forwarding, Topology};
 use ports::{DeviceControl, LiveOptions, LiveTester, OpenPort, PortRequest};
+use sim::StaticRoute;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -105,14 +106,18 @@ pub fn prepare(
     yes: bool,
     stop: &Arc<AtomicBool>,
 ) -> Outcome<Setup> {
-    match subject {
+    let facts = host::facts(options.device_info.as_deref().unwrap_or_default())?;
+    let mut setup = match subject {
         Subject::Built(kind) => build(&built::configuration(options, *kind)?, options, stop),
         Subject::Between(ports) => between(ports, options, yes, stop),
         Subject::Simulated(name) => {
             let device = simulated::read(name)?;
-            simulate(&device, name, options.line_rate)
+            let routes = chassis::routes(options, device.ports)?;
+            simulate(&device, name, options.line_rate, routes)
         }
-    }
+    }?;
+    setup.environment.extend(facts);
+    Ok(setup)
 }
 
 /// The same tester without a device, its ports joined: for the self-test. None where that takes a
@@ -127,7 +132,7 @@ pub fn prepare_looped(
         Subject::Between(_) => Ok(None),
         Subject::Simulated(name) => {
             let device = simulated::read(name)?.looped();
-            simulate(&device, "cable", options.line_rate).map(Some)
+            simulate(&device, "cable", options.line_rate, vec![]).map(Some)
         }
     }
 }
@@ -177,19 +182,27 @@ pub fn prepare_cabled(
     Ok(setup)
 }
 
-fn simulate(device: &sim::Description, name: &str, line_rate: Option<BitRate>) -> Outcome<Setup> {
-    let simulated = simulated::build(device, name, line_rate)?;
+fn simulate(
+    device: &sim::Description,
+    name: &str,
+    line_rate: Option<BitRate>,
+    routes: Vec<StaticRoute>,
+) -> Outcome<Setup> {
+    let simulated = simulated::build(device, name, line_rate, routes)?;
     let forwarding = if simulated.routes { Forwarding::Routed } else { Forwarding::Bridged };
     let filters = match device.filter.rules.len() {
         0 => String::new(),
         rules => format!("{rules} rules"),
     };
+    let mut environment = host::describe();
+    let as_text = toml::to_string(device).unwrap_or_default();
+    environment.insert(host::DEVICE_DESCRIPTION.into(), as_text);
     Ok(Setup {
         topology: topology::of_simulation(device.ports, forwarding),
         chassis: topology::chassis_of_simulation(device.ports),
         device: simulated.name,
         filters,
-        environment: host::describe(),
+        environment,
         tester: Box::new(simulated.tester),
         ground: Ground::Nothing,
     })
@@ -337,6 +350,10 @@ impl DeviceControl for Built {
             TestbedError::Program { message, .. } => TesterError::Refused(message),
             other => gone(other),
         })
+    }
+
+    fn turned_away(&mut self) -> Result<Vec<u64>, TesterError> {
+        self.device.turned_away().map_err(gone)
     }
 
     fn counters(&mut self) -> Result<Vec<DeviceCount>, TesterError> {

@@ -38,11 +38,19 @@ pub fn read(name_or_file: &str) -> Outcome<Description> {
     Ok(description)
 }
 
-/// The device with the test bed's addresses, on links of another rate where one is given.
-pub fn build(device: &Description, name: &str, line_rate: Option<BitRate>) -> Outcome<Simulated> {
+/// The device with the test bed's addresses and these routes besides, on links of another rate where
+/// one is given.
+pub fn build(
+    device: &Description,
+    name: &str,
+    line_rate: Option<BitRate>,
+    routes: Vec<StaticRoute>,
+) -> Outcome<Simulated> {
     let line_rate = line_rate.unwrap_or(device.line_rate);
     let device = Description { line_rate, ..device.clone() };
-    let tester = device.tester(&addresses(device.ports));
+    let mut addresses = addresses(device.ports);
+    addresses.routes.extend(routes);
+    let tester = device.tester(&addresses);
     Ok(Simulated {
         tester: tester.map_err(|error| impossible(name, &error))?,
         name: format!("simulated device {name}"),
@@ -87,7 +95,7 @@ mod tests {
     #[test]
     fn every_built_in_device_can_be_built() {
         for device in BUILT_IN {
-            let built = build(&read(device.name).unwrap(), device.name, None).unwrap();
+            let built = build(&read(device.name).unwrap(), device.name, None, vec![]).unwrap();
             assert!(built.name.contains(device.name));
         }
     }

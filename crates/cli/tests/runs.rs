@@ -22,7 +22,15 @@ fn events(scratch: &Scratch, folder: &str, kind: &str) -> usize {
 fn a_known_capacity_is_found_within_the_resolution() {
     let scratch = Scratch::new();
     let ran = scratch.run(&format!("{SHORT} --out a")).expect(0);
-    for name in ["config.toml", "events.jsonl", "results.json", "results.csv", "report.html"] {
+    for name in [
+        "config.toml",
+        "events.jsonl",
+        "results.json",
+        "results.csv",
+        "trials.csv",
+        "streams.csv",
+        "report.html",
+    ] {
         assert!(scratch.path().join("a").join(name).exists(), "{name}");
     }
     assert!(ran.stdout.contains("NOT CONFORMANT"), "{}", ran.stdout);
@@ -201,4 +209,39 @@ fn a_saved_run_is_rendered_and_compared() {
     assert!(json["differences"].as_array().is_some_and(|all| !all.is_empty()));
     scratch.run("report nowhere").expect(2);
     scratch.run("compare a nowhere").expect(2);
+}
+
+/// The trials so far were those of another device.
+#[test]
+fn a_run_does_not_go_on_with_a_device_that_was_changed() {
+    let scratch = Scratch::new();
+    let router = include_str!("../../sim/devices/router.toml");
+    scratch.file("lab.toml", router);
+    let short = SHORT.replace("--sim router", "--sim lab.toml --device-info firmware=4.2");
+    let ran = scratch.run(&format!("{short} --out a")).expect(0);
+    assert!(results(&scratch, "a")["environment"]["device firmware"] == "4.2", "{}", ran.stdout);
+    scratch.run("run --resume a").expect(0);
+    scratch.file("lab.toml", &router.replace("10us", "9us"));
+    let refused = scratch.run("run --resume a").expect(2);
+    assert!(refused.stderr.contains("not that of the saved run"), "{}", refused.stderr);
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_with_its_remedy() {
+    let scratch = Scratch::new();
+    let wrong = [
+        ("--capture", "leave out --capture"),
+        ("--capture-streams 1", "add --capture"),
+        ("--device-info firmware", "write firmware=4.2"),
+        ("--sizes 64,64", "names a size twice"),
+    ];
+    for (arguments, remedy) in wrong {
+        let refused = scratch.run(&format!("{SHORT} {arguments} --out a").replace(
+            "--sizes 64,1518",
+            if arguments.starts_with("--sizes") { "" } else { "--sizes 64,1518" },
+        ));
+        let refused = refused.expect(2);
+        assert!(refused.stderr.contains(remedy), "{arguments}: {}", refused.stderr);
+        assert!(!scratch.path().join("a").exists(), "{arguments} leaves a folder");
+    }
 }

@@ -457,6 +457,9 @@ impl SuiteConfig {
             "back_to_back.step_frames must be at least 1".into()
         })?;
         refuse(self.frame_sizes.is_empty(), || "frame_sizes is empty: name at least one".into())?;
+        let sizes = &self.frame_sizes;
+        let twice = (0..sizes.len()).any(|at| sizes[..at].contains(&sizes[at]));
+        refuse(twice, || "frame_sizes names a size twice: leave the second one out".into())?;
         refuse(self.modifiers.is_empty(), || "modifiers is empty: write [\"none\"] for none".into())
     }
 
@@ -514,6 +517,7 @@ mod tests {
             (json!({ "latency": { "repetitions": 0 } }), "latency.repetitions"),
             (json!({ "frame_sizes": [] }), "frame_sizes"),
             (json!({ "frame_sizes": ["32"] }), "32 bytes"),
+            (json!({ "frame_sizes": ["64", "128", "64"] }), "twice"),
             (json!({ "throughput": { "loss_tolerances_percent": [0.0] } }), "always searched"),
         ];
         for (overrides, expected) in refusals {

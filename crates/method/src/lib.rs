@@ -32,6 +32,7 @@ mod search_config;
 mod selftest;
 mod subject;
 mod suite;
+pub mod tolly;
 mod traffic;
 
 pub use bench::Bench;

@@ -245,7 +245,7 @@ static FUNCTION void note_extent(struct account *a, u64 sequence)
 	bpf_loop(14, halve, &o, 0);
 	if (o.low >= a->jumps_made)
 		return;
-	extent = a->arrivals_in_time - a->jumps[o.low & (JUMPS - 1)].arrival;
+	extent = a->unique - a->jumps[o.low & (JUMPS - 1)].arrival;
 	if (extent > a->extent_max)
 		a->extent_max = extent;
 }
@@ -261,7 +261,7 @@ INLINE void note_order(struct account *a, u64 sequence)
 	}
 	if (unlikely(sequence > a->next_expected)) {
 		jump = &a->jumps[a->jumps_made++ & (JUMPS - 1)];
-		jump->arrival = a->arrivals_in_time;
+		jump->arrival = a->unique;
 		jump->sequence = sequence;
 	}
 	a->next_expected = sequence + 1;

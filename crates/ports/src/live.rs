@@ -24,6 +24,11 @@ pub trait DeviceControl: Send {
     /// The device's own counters as they stand now, by every way in which they can be read; asked
     /// for before and after each trial where [`LiveOptions::reads_counters`].
     fn counters(&mut self) -> Result<Vec<DeviceCount>, TesterError>;
+    /// Frames that the device could not hand over to each port since the tester had no room for them:
+    /// the tester's loss, which only the device's end of a veth counts. Empty where nobody can say.
+    fn turned_away(&mut self) -> Result<Vec<u64>, TesterError> {
+        Ok(vec![])
+    }
 }
 
 /// How a live tester is to behave.

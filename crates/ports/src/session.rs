@@ -61,9 +61,9 @@ impl<'a> Session<'a> {
     }
 
     /// Runs the trial to the end of its drain time.
-    pub fn run(self) -> Result<TrialResult, TesterError> {
+    pub fn run(mut self) -> Result<TrialResult, TesterError> {
         let ids: Vec<PortId> = self.ports.iter().map(|port| port.describe().id).collect();
-        let before = self.interface_states()?;
+        let before = self.states()?;
         let control_before = self.control_frames();
         let signals = TrialSignals::new(ids);
         let Session { trial, cores, ports, options, transmit_plans, receive_plans } = self;
@@ -112,14 +112,18 @@ impl<'a> Session<'a> {
             watch.conduct(trial, start, threads)
         })?;
         let captured = write_captures(trial, ports, &transmit_plans);
-        let session = Session { trial, cores, ports, options, transmit_plans, receive_plans };
+        let mut session = Session { trial, cores, ports, options, transmit_plans, receive_plans };
         let mut result = session.conclude(outcome, before, &control_before)?;
         result.notes.extend(captured);
         Ok(result)
     }
 
-    fn interface_states(&self) -> Result<Vec<InterfaceState>, TesterError> {
-        self.ports.iter().map(|port| port.interface.state_if_up()).collect()
+    /// What the interfaces count, and the device's ends of them.
+    fn states(&mut self) -> Result<States, TesterError> {
+        let interfaces = self.ports.iter().map(|port| port.interface.state_if_up());
+        let interfaces: Result<_, _> = interfaces.collect();
+        let turned_away = self.options.device.as_mut().map(|device| device.turned_away());
+        Ok(States { interfaces: interfaces?, turned_away: turned_away.unwrap_or(Ok(vec![]))? })
     }
 
     fn control_frames(&self) -> Vec<u64> {
@@ -127,12 +131,12 @@ impl<'a> Session<'a> {
     }
 
     fn conclude(
-        &self,
+        &mut self,
         outcome: Outcome,
-        before: Vec<InterfaceState>,
+        before: States,
         control_before: &[u64],
     ) -> Result<TrialResult, TesterError> {
-        let after = self.interface_states()?;
+        let after = self.states()?;
         let control_after = self.control_frames();
         let readings = self.readings(&outcome.received, before, after);
         let link_was_reset = matches!(self.trial.action, Some((_, DeviceAction::LinkReset { .. })));
@@ -173,25 +177,33 @@ impl<'a> Session<'a> {
         Ok(result)
     }
 
-    fn readings(
-        &self,
-        received: &[Received],
-        before: Vec<InterfaceState>,
-        after: Vec<InterfaceState>,
-    ) -> Vec<Reading> {
-        let states = before.into_iter().zip(after);
+    fn readings(&self, received: &[Received], before: States, after: States) -> Vec<Reading> {
+        let turned_away = |index: usize| {
+            let [before, after] = [&before, &after].map(|states| states.turned_away.get(index));
+            after.zip(before).map_or(0, |(after, before)| after.saturating_sub(*before))
+        };
+        let turned_away: Vec<u64> = (0..self.ports.len()).map(turned_away).collect();
+        let states = before.interfaces.into_iter().zip(after.interfaces).zip(turned_away);
         let ports = self.ports.iter().zip(received).zip(states);
         ports
-            .map(|((port, received), (before, after))| Reading {
+            .map(|((port, received), ((before, after), turned_away))| Reading {
                 name: port.interface.name().into(),
                 index: port.interface.index(),
                 own_drops: received.drops.clone(),
                 own_drops_in_interface: port.describe().port_type != PortType::AfPacket.name(),
+                turned_away,
                 before,
                 after,
             })
             .collect()
     }
+}
+
+/// Counters as they stand at one time.
+struct States {
+    interfaces: Vec<InterfaceState>,
+    /// See [`crate::DeviceControl::turned_away`].
+    turned_away: Vec<u64>,
 }
 
 /// The one capture asked for at a port.

@@ -14,6 +14,8 @@ pub(crate) struct Reading {
     pub own_drops: Vec<(String, u64)>,
     /// Whether the kernel counts those in the interface's rx_dropped too (XDP does).
     pub own_drops_in_interface: bool,
+    /// Frames that the device could not hand over to it.
+    pub turned_away: u64,
     /// Before the first frame.
     pub before: InterfaceState,
     /// After the last.
@@ -38,6 +40,12 @@ pub(crate) struct Tally {
 /// Tallies every port. `link_was_reset`: the trial itself took a link down.
 pub(crate) fn tally(readings: &[Reading], link_was_reset: bool) -> Vec<Tally> {
     let mut tallies: Vec<Tally> = readings.iter().map(own_part).collect();
+    if !link_was_reset {
+        for (tally, reading) in tallies.iter_mut().zip(readings) {
+            let counter = "no room, by the counter of the device's interface";
+            tally.tester_drops.push((counter.into(), reading.turned_away));
+        }
+    }
     for (index, reading) in readings.iter().enumerate() {
         let turned_away = counted(reading).tx_dropped;
         if turned_away == 0 {
@@ -104,6 +112,7 @@ mod tests {
             index,
             own_drops: vec![],
             own_drops_in_interface: false,
+            turned_away: 0,
             before: state.clone(),
             after: state,
         }
@@ -111,6 +120,15 @@ mod tests {
 
     fn drops(tally: &Tally) -> u64 {
         tally.tester_drops.iter().map(|(_, frames)| frames).sum()
+    }
+
+    /// A link that is down turns everything away: that is the reset's doing.
+    #[test]
+    fn what_the_device_could_not_hand_over_is_the_testers_loss() {
+        let port = Reading { turned_away: 9, ..reading(1, Some("veth"), None) };
+        let ports = [port];
+        assert_eq!(drops(&tally(&ports, false)[0]), 9);
+        assert_eq!(drops(&tally(&ports, true)[0]), 0);
     }
 
     #[test]

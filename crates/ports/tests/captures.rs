@@ -14,6 +14,7 @@ use trial::{
     CaptureRequest, Expectation, PortId, Role, Stream, StreamFrame, StreamId, Transmitter, Trial,
 };
 use units::{Duration, FrameRate, FrameSize, Instant};
+use wire::ethernet::MacAddr;
 use wire::signature::{self, Key};
 use wire::template::FrameTemplate;
 
@@ -23,11 +24,11 @@ const OUTBOUND: u32 = 2;
 
 /// 64 to 1,518 bytes, untagged, tagged once and twice, IPv4 and IPv6, five streams in turn.
 fn every_kind_of_frame(testbed: &Bed, captures: &Path) -> Trial {
-    let path = bed::paths(testbed)[0];
+    let path = bed::paths(testbed)[0].clone();
     let ports = testbed.ports();
     let (from, to) = (ports[0].addresses.ipv6.host, ports[1].addresses.ipv6.host);
     let (host, far_host) = (ports[0].addresses.ipv4.host, ports[1].addresses.ipv4.host);
-    let macs = (path.source.0, path.destination.0);
+    let macs = (MacAddr(ports[0].mac), MacAddr(testbed.next_hop_mac(0, 1)));
     let ipv4 = || FrameTemplate::udp_ipv4((macs.0, host), (macs.1, far_host));
     let ipv6 = || FrameTemplate::udp_ipv6((macs.0, from), (macs.1, to));
     let templates = [

@@ -206,7 +206,7 @@ fn see_that_everything_occurred(received: &PortReceived, form: Form, verify_payl
         assert!(account.reordered > 100 && account.reorder_extent_max_frames > 3);
         assert!(account.corrupted > if verify_payload { 200 } else { 30 });
         assert!(account.wrong_length > 10);
-        assert!(account.per_second.len() == 4 && account.longest_silence.is_some());
+        assert!(account.per_second.len() > 1 && account.longest_silence.is_some());
         assert_eq!(stream.missing.count > 0, stream.expected);
     }
     if form != Form::Compact {

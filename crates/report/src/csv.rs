@@ -1,4 +1,4 @@
-//! `results.csv` and `trials.csv`: the run for spreadsheets.
+//! `results.csv`, `trials.csv` and `streams.csv`: the run for spreadsheets.
 //!
 //! `results.csv` has one row a measured quantity:
 //!
@@ -14,10 +14,14 @@
 //! | `deviations` | departures from the standard; empty where it conforms |
 //!
 //! `trials.csv` has one row a trial; the columns are the members of `trials` in `results.json`.
+//! `streams.csv` has one row for each stream of each trial at each port where it should or did arrive:
+//! counts in frames, loss gaps, reordering extent, first and last arrival, peak rates over 1 s and 10 s,
+//! latency, its variation, and the gaps between arrivals.
 
 use crate::json::Trial;
 use crate::model::Report;
 use crate::quantity::{self, Basis, Quantity, Relation};
+use crate::stream_row::StreamRow;
 use method::{Conditions, Direction, Modifier, TestKind};
 use serde::Serialize;
 use units::FrameRate;
@@ -41,6 +45,11 @@ pub fn results(report: &Report) -> String {
 /// One row a trial.
 pub fn trials(report: &Report) -> String {
     write(report.trials.iter().map(Trial::of))
+}
+
+/// One row a stream and port, trial by trial.
+pub fn streams(report: &Report) -> String {
+    write(report.trials.iter().flat_map(StreamRow::all_of))
 }
 
 fn write(rows: impl Iterator<Item = impl Serialize>) -> String {

@@ -20,6 +20,7 @@ pub mod quantity;
 pub mod reproduction;
 pub mod run_folder;
 mod statistics;
+mod stream_row;
 pub mod tables;
 pub mod terminal;
 mod trial_row;
@@ -37,6 +38,7 @@ pub fn save(folder: &Path, report: &Report) -> Result<(), FolderError> {
         (run_folder::RESULTS_JSON, json::render(report)),
         (run_folder::RESULTS_CSV, csv::results(report)),
         (run_folder::TRIALS_CSV, csv::trials(report)),
+        (run_folder::STREAMS_CSV, csv::streams(report)),
         (run_folder::REPORT_HTML, html::render(report)),
     ];
     files.iter().try_for_each(|(name, text)| run_folder::replace(folder, name, text.as_bytes()))

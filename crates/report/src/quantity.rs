@@ -257,11 +257,12 @@ fn back_to_back(new: &Maker<'_>, result: &BackToBackResult) -> Vec<Quantity> {
     let counted = counted.filter(|s| {
         !matches!(s.outcome, BurstOutcome::Invalid { .. } | BurstOutcome::AtLeast { .. })
     });
-    let values: Vec<f64> = counted.map(|search| search.frames as f64).collect();
+    let values: Vec<f64> = counted.clone().map(|search| search.frames as f64).collect();
     let mut burst = new.mean_of("average burst".into(), "frames", &values);
     burst.value = Some(summary.frames.mean);
-    // Each search is within a step below the truth, whatever the spread of the searches.
-    burst.high += result.step_frames as f64;
+    // Each search ends somewhat below the truth, whatever the spread of the searches.
+    let open = counted.filter_map(|search| Some(search.too_long_frames? - 1 - search.frames));
+    burst.high += open.max().unwrap_or(0) as f64;
     if crate::tables::at_least(result) {
         burst = Quantity { relation: Relation::AtLeast, high: f64::INFINITY, ..burst };
     }
@@ -274,6 +275,7 @@ fn back_to_back(new: &Maker<'_>, result: &BackToBackResult) -> Vec<Quantity> {
 fn recovery(new: &Maker<'_>, result: &RecoveryResult) -> Vec<Quantity> {
     let times = result.trials.iter().filter_map(|trial| match trial.outcome {
         RecoveryOutcome::Recovered { time } => Some(time.as_ns_f64()),
+        RecoveryOutcome::NotRecovered { lost_until, .. } => Some(lost_until.as_ns_f64()),
         _ => None,
     });
     let times: Vec<f64> = times.collect();
@@ -281,7 +283,11 @@ fn recovery(new: &Maker<'_>, result: &RecoveryResult) -> Vec<Quantity> {
         return vec![new.missing("recovery time mean", "ns", &result.not_measured)];
     }
     let mean = new.mean_of("recovery time mean".into(), "ns", &times);
-    vec![Quantity { value: result.mean.map(Duration::as_ns_f64), ..mean }]
+    let mean = Quantity { value: result.mean.map(Duration::as_ns_f64), ..mean };
+    match result.is_lower_bound {
+        true => vec![Quantity { relation: Relation::AtLeast, high: f64::INFINITY, ..mean }],
+        false => vec![mean],
+    }
 }
 
 fn harvard_1989(new: &Maker<'_>, result: &Harvard1989Result) -> Vec<Quantity> {

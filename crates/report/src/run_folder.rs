@@ -14,6 +14,8 @@ pub const RESULTS_JSON: &str = "results.json";
 pub const RESULTS_CSV: &str = "results.csv";
 /// One row a trial.
 pub const TRIALS_CSV: &str = "trials.csv";
+/// Every stream of every trial, for spreadsheets.
+pub const STREAMS_CSV: &str = "streams.csv";
 /// The report, for people.
 pub const REPORT_HTML: &str = "report.html";
 const CAPTURES: &str = "captures";

@@ -39,6 +39,10 @@ pub struct TrialRow {
     pub reordered_frames: u64,
     /// Arrived after the drain time; among the lost ones.
     pub late_frames: u64,
+    /// The largest extent of it (RFC 4737 section 4.2.2).
+    pub reorder_extent_frames: u64,
+    /// Arrived longer or shorter than they were sent.
+    pub wrong_length_frames: u64,
     /// Ours, but damaged.
     pub corrupted_frames: u64,
     /// Arrived on a port where they should not.
@@ -69,6 +73,7 @@ impl TrialRow {
         let tests = || result.streams.iter().filter(|stream| stream.role == Role::Test);
         let sum = |count: fn(&StreamResult) -> u64| tests().map(count).sum::<u64>();
         let ports = |count: fn(&PortReceived) -> u64| result.received.iter().map(count).sum();
+        let accounts = || result.expected_accounts().map(|received| &received.account);
         let reports = || result.sent.iter().map(|sent| &sent.report);
         TrialRow {
             number: record.number,
@@ -88,6 +93,11 @@ impl TrialRow {
             lost_frames: result.lost_frames(),
             duplicate_frames: sum(|stream| stream.duplicates),
             reordered_frames: sum(|stream| stream.reordered),
+            reorder_extent_frames: accounts()
+                .map(|account| account.reorder_extent_max_frames)
+                .max()
+                .unwrap_or(0),
+            wrong_length_frames: accounts().map(|account| account.wrong_length).sum(),
             late_frames: sum(|stream| stream.late),
             corrupted_frames: sum(|stream| stream.corrupted) + ports(|port| port.corrupted),
             misdirected_frames: sum(|stream| stream.misdirected),

@@ -29,6 +29,11 @@ pub trait DeviceUnderTest {
         None
     }
 
+    /// Frames that it keeps at the moment, as far as it knows.
+    fn keeps_frames(&self) -> u64 {
+        0
+    }
+
     /// One of the counters that the device shows; `None` for one that it does not have.
     fn counter(&self, _port: PortId, _counter: Counter) -> Option<u64> {
         None
@@ -72,6 +77,9 @@ impl DeviceUnderTest for Box<dyn DeviceUnderTest> {
     }
     fn poll_timeout(&self) -> Option<Instant> {
         (**self).poll_timeout()
+    }
+    fn keeps_frames(&self) -> u64 {
+        (**self).keeps_frames()
     }
     fn counter(&self, port: PortId, counter: Counter) -> Option<u64> {
         (**self).counter(port, counter)

@@ -108,6 +108,10 @@ impl<D: DeviceUnderTest, R: Rule> DeviceUnderTest for Impaired<D, R> {
         self.device.hears_after_bytes()
     }
 
+    fn keeps_frames(&self) -> u64 {
+        self.held.len() as u64 + self.device.keeps_frames()
+    }
+
     fn counter(&self, port: PortId, counter: Counter) -> Option<u64> {
         self.device.counter(port, counter)
     }

@@ -11,8 +11,8 @@ use crate::port::Cable;
 use crate::sender::Sender;
 use crate::{DeviceUnderTest, Frame, SimTester};
 use trial::{
-    PortCounters, PortId, ReceivePlan, Receiver, Tester, TransmitPlan, TransmitReport, Transmitter,
-    Trial, TrialResult,
+    PortCounters, PortId, ReceivePlan, Receiver, Tester, TesterError, TransmitPlan, TransmitReport,
+    Transmitter, Trial, TrialResult,
 };
 use units::Instant;
 use wire::pause;
@@ -59,6 +59,10 @@ struct Receiving<'a> {
     control: u64,
     lost_by_tester: u64,
 }
+
+/// Half a gigabyte or so.
+const KEPT_FRAMES_MAX: u64 = 1 << 21;
+const STEPS_BETWEEN_LOOKS: u64 = 1 << 16;
 
 #[inline]
 fn is_mac_control(frame: &Frame) -> bool {
@@ -110,8 +114,16 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         running
     }
 
-    pub(crate) fn run(mut self) -> TrialResult {
-        while self.unfinished > 0 && self.step(Instant::FAR_FUTURE) {}
+    /// # Errors
+    /// Where the device keeps more frames than this machine should.
+    pub(crate) fn run(mut self) -> Result<TrialResult, TesterError> {
+        let mut steps = 0u64;
+        while self.unfinished > 0 && self.step(Instant::FAR_FUTURE) {
+            steps += 1;
+            if steps.is_multiple_of(STEPS_BETWEEN_LOOKS) {
+                self.check_memory()?;
+            }
+        }
         let sent = self.last_departure;
         let waits = self.trial.waits;
         let drained = self.tester.limits.reads(sent) + waits.drain;
@@ -120,7 +132,22 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         while self.step(end) {}
         self.act_if_due(end);
         self.tester.now = end;
-        self.conclude()
+        Ok(self.conclude())
+    }
+
+    /// A queue without limit before a processor that is too slow grows until nothing is left.
+    fn check_memory(&self) -> Result<(), TesterError> {
+        let kept = self.tester.device.keeps_frames();
+        if kept <= KEPT_FRAMES_MAX {
+            return Ok(());
+        }
+        Err(TesterError::Unsupported {
+            port: "simulated".into(),
+            what: format!("a device that keeps {kept} frames at once"),
+            remedy: "give the queues of its description room for fewer (`[input] frames`, \
+                     `[output] frames`, the `queue` of each processor), or send more slowly"
+                .into(),
+        })
     }
 
     /// The next event, if it comes by `end`; false where none does.

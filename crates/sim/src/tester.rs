@@ -166,7 +166,7 @@ impl<D: DeviceUnderTest> Tester for SimTester<D> {
         let transmit = trial.transmit_plans()?;
         let ports = self.description.ports.iter();
         let receive: Vec<ReceivePlan> = ports.map(|port| trial.receive_plan(port.id)).collect();
-        let mut result = Running::new(self, trial, &transmit, &receive).run();
+        let mut result = Running::new(self, trial, &transmit, &receive).run()?;
         result.device = counted_between(&before, &self.device_counts());
         Ok(result)
     }

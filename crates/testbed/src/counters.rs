@@ -7,6 +7,7 @@
 //! | input queue of a device port full | `dropped` of the pfifo on `queueN` in [`DeviceCounters::queues`] |
 //! | without input queues: receive ring of a device port full, frame sent by a socket | `tx_dropped` of the **tester's** port: a veth charges the sender |
 //! | the same, frame sent by XDP redirect | `rx_dropped` of the device's port |
+//! | receive ring of a **tester's** port full: the tester's own loss | `tx_dropped` of the device's port |
 //! | backlog of a processor full | [`DeviceCounters::softnet_dropped`], of the whole machine |
 //! | no route, bad header, TTL | [`DeviceCounters::ip`] |
 //! | a filter or limit that is a rule | [`DeviceCounters::rules`] |

@@ -91,6 +91,15 @@ impl Device {
         self.threads.lock().expect("no panic while held").values().cloned().collect()
     }
 
+    /// Frames that each port could not hand over to the tester's end of its link since that had no room
+    /// (or was down): a veth charges the sender.
+    pub fn turned_away(&self) -> Result<Vec<u64>> {
+        let mut netlink = self.namespace.netlink()?;
+        let interfaces = (0..self.config.ports).map(|port| self.interface(port));
+        let counts = interfaces.map(|name| counters::interface_counters(&mut netlink, &name));
+        counts.map(|count| Ok(count?.tx_dropped)).collect()
+    }
+
     /// Reads all counters. Compare two readings with [`DeviceCounters::since`], the second taken
     /// after the traffic has come to rest.
     pub fn counters(&self) -> Result<DeviceCounters> {

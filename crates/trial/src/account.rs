@@ -90,7 +90,7 @@ pub struct StreamAccount {
     /// Unique frames with a number below one that arrived before (RFC 4737 section 3.3:
     /// s < NextExp; loss alone never counts).
     pub reordered: u64,
-    /// The largest reordering extent in frames (RFC 4737 section 4.2.2): how many arrivals lie
+    /// The largest reordering extent in frames (RFC 4737 section 4.2.2): how many different frames lie
     /// between a reordered frame and the earliest one that overtook it.
     pub reorder_extent_max_frames: u64,
     /// First arrival.

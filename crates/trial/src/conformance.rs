@@ -21,27 +21,30 @@ const ATTEMPTS: usize = 20;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_ms(200);
 
 /// A way through the device that frames can take.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Path {
     /// Where frames enter the device.
     pub from: PortId,
     /// Where they come out.
     pub to: PortId,
-    /// Addresses of the source.
-    pub source: (MacAddr, IpAddr),
-    /// Ethernet address to send to (of the next hop), IP address of the destination, of the same
-    /// version.
-    pub destination: (MacAddr, IpAddr),
+    /// Frames of any protocol that the device takes from the one to the other.
+    pub frames: FrameTemplate,
 }
 
 impl Path {
-    /// UDP frames along it.
+    /// UDP frames from the addresses of a source to the Ethernet address of the next hop and the IP
+    /// address of the destination, of the same version.
     ///
     /// # Panics
     /// If source and destination are of different IP versions.
-    pub fn template(&self) -> FrameTemplate {
-        let ((src_mac, src), (dst_mac, dst)) = (self.source, self.destination);
-        match (src, dst) {
+    pub fn udp(
+        from: PortId,
+        to: PortId,
+        source: (MacAddr, IpAddr),
+        destination: (MacAddr, IpAddr),
+    ) -> Path {
+        let ((src_mac, src), (dst_mac, dst)) = (source, destination);
+        let frames = match (src, dst) {
             (IpAddr::V4(src), IpAddr::V4(dst)) => {
                 FrameTemplate::udp_ipv4((src_mac, src), (dst_mac, dst))
             }
@@ -49,14 +52,14 @@ impl Path {
                 FrameTemplate::udp_ipv6((src_mac, src), (dst_mac, dst))
             }
             _ => panic!("a path from {src} to {dst}"),
-        }
+        };
+        Path { from, to, frames }
     }
 
     /// The smallest frame that carries a whole signature.
     fn smallest_full(&self) -> FrameSize {
-        let template = self.template();
         let mut sizes = (64..).map(FrameSize::from_bytes);
-        let smallest = sizes.find(|size| template.form_for(*size) == Some(Form::Full));
+        let smallest = sizes.find(|size| self.frames.form_for(*size) == Some(Form::Full));
         smallest.expect("some frame is large enough")
     }
 }
@@ -82,7 +85,7 @@ impl Load<'_> {
     /// The trial that sends it, waiting up to a second for residual frames.
     ///
     /// # Panics
-    /// If a size is too small for a UDP frame with a signature.
+    /// If a size is too small, or too large, for a frame of that protocol with a signature.
     pub fn trial(&self, label: &str) -> Trial {
         let mut streams = vec![];
         for path in self.paths {
@@ -115,10 +118,9 @@ impl Load<'_> {
     }
 
     fn stream(&self, path: &Path, id: StreamId) -> Stream {
-        let template = path.template();
         let frame = |size: &FrameSize| {
-            let prepared = template.prepare(*size, Some((self.key, id.0)));
-            let prepared = prepared.expect("a size with room for UDP and a signature");
+            let prepared = path.frames.prepare(*size, Some((self.key, id.0)));
+            let prepared = prepared.expect("a size with room for headers and signature");
             StreamFrame { bytes: prepared.frame(0), form: prepared.form() }
         };
         Stream {

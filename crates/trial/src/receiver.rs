@@ -47,7 +47,6 @@ struct Tracked<'a> {
     account: StreamAccount,
     seen: SeenSet,
     next_expected: u64,
-    arrivals_in_time: u64,
     /// Recent arrivals that left a gap before them: (number of arrival, sequence), both ascending.
     jumps: VecDeque<(u64, u64)>,
     previous: Option<(u64, u64)>,
@@ -179,7 +178,6 @@ impl<'a> Tracked<'a> {
             account: StreamAccount::new(tick),
             seen: SeenSet::default(),
             next_expected: 0,
-            arrivals_in_time: 0,
             jumps: VecDeque::new(),
             previous: None,
         }
@@ -212,7 +210,6 @@ impl<'a> Tracked<'a> {
 
     #[inline]
     fn note_arrival_time(&mut self, now: Instant, tick_ps: u64) {
-        self.arrivals_in_time += 1;
         self.account.first_at.get_or_insert(now);
         if let Some(last) = self.account.last_at {
             let gap = now.since(last);
@@ -247,7 +244,7 @@ impl<'a> Tracked<'a> {
         self.account.reordered += 1;
         let overtaker = self.jumps.partition_point(|&(_, behind)| behind < sequence);
         if let Some(&(arrival, _)) = self.jumps.get(overtaker) {
-            let extent = self.arrivals_in_time - arrival;
+            let extent = self.account.unique - arrival;
             let largest = &mut self.account.reorder_extent_max_frames;
             *largest = (*largest).max(extent);
         }
@@ -257,7 +254,7 @@ impl<'a> Tracked<'a> {
         if self.jumps.len() == REORDER_HISTORY {
             self.jumps.pop_front();
         }
-        self.jumps.push_back((self.arrivals_in_time, sequence));
+        self.jumps.push_back((self.account.unique, sequence));
     }
 
     #[inline]
@@ -365,6 +362,16 @@ mod tests {
         let arrivals: Vec<_> = (0u64..).zip(order).map(|(at, s)| (s - 1, at, at + 1)).collect();
         let account = account_of(&arrivals, 9).account;
         assert_eq!((account.reordered, account.reorder_extent_max_frames), (3, 5));
+    }
+
+    /// A frame that arrives twice overtakes once.
+    #[test]
+    fn duplicates_make_no_extent() {
+        let order = [1, 2, 3, 7, 7, 7, 8, 9, 9, 4, 5, 5, 6];
+        let arrivals: Vec<_> = (0u64..).zip(order).map(|(at, s)| (s - 1, at, at + 1)).collect();
+        let account = account_of(&arrivals, 9).account;
+        assert_eq!((account.duplicates, account.reordered), (4, 3));
+        assert_eq!(account.reorder_extent_max_frames, 5, "as without the copies");
     }
 
     /// However many frames overtake, as long as few gaps are open.

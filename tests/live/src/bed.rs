@@ -105,12 +105,12 @@ impl Bed {
                 IpVersion::V6 => addresses.ipv6.host.into(),
             }
         };
-        Path {
-            from: PortId(from as u16),
-            to: PortId(to as u16),
-            source: (MacAddr(self.ports()[from].mac), host(from)),
-            destination: (MacAddr(self.next_hop_mac(from, to)), host(to)),
-        }
+        Path::udp(
+            PortId(from as u16),
+            PortId(to as u16),
+            (MacAddr(self.ports()[from].mac), host(from)),
+            (MacAddr(self.next_hop_mac(from, to)), host(to)),
+        )
     }
 
     /// What the methods have to know of the test bed.

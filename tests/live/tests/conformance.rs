@@ -2,14 +2,19 @@
 //! each valid trial compared with what the kernel counted; and on the simulator.
 
 use live::{Audited, Bed, IpVersion, JUMBO, can_run};
+use method::LegacyAddresses;
 use ports::PortType;
-use sim::{QueueLimit, SimPort, SimTester, StoreAndForward};
+use sim::{Addresses, Description, QueueLimit, SimPort, SimTester, StoreAndForward};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use testbed::DeviceKind;
-use trial::PortId;
-use trial::conformance::{self, Capacity, Path};
-use units::{FrameRate, FrameSize, LineRate};
+use trial::conformance::{self, Capacity, Load, Path};
+use trial::{PortId, Prelude};
+use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
+use wire::ipx::Encapsulation;
+use wire::keepalive::{self, KeepAlive};
+use wire::signature::Key;
+use wire::template::FrameTemplate;
 
 /// What the virtual links are taken for.
 const LINE: LineRate = LineRate::from_gbps(10);
@@ -95,15 +100,129 @@ fn the_simulator() {
     ];
     for port in [SimPort::physical(LINE), SimPort::nominal(LINE)] {
         for hosts in hosts {
-            let path = |from: u16, to: u16| Path {
-                from: PortId(from),
-                to: PortId(to),
-                source: (MacAddr([2, 0, 0, 0, from as u8, 2]), hosts[usize::from(from)]),
-                destination: (MacAddr([2, 0, 0, 0, to as u8, 2]), hosts[usize::from(to)]),
-            };
+            let host = |port: u16| (mac(port), hosts[usize::from(port)]);
+            let path = |from, to| Path::udp(PortId(from), PortId(to), host(from), host(to));
             let device = StoreAndForward::with_capacity(RATE, QueueLimit::Frames(4));
             let mut tester = SimTester::new(&[port; 2], device);
             conformance::check(&mut tester, &[path(0, 1), path(1, 0)], capacity);
         }
+    }
+}
+
+/// The tester's at a port.
+fn mac(port: u16) -> MacAddr {
+    MacAddr([2, 0, 0, 0, port as u8, 2])
+}
+
+/// What a simulated device forwards, by name: the frames from one port to another, and what makes the
+/// host at a port known to the device.
+struct Traffic {
+    name: &'static str,
+    frames: Box<dyn Fn(u16, u16) -> FrameTemplate>,
+    keep_alive: Box<dyn Fn(u16) -> KeepAlive>,
+}
+
+fn every_protocol() -> Vec<Traffic> {
+    let device = |port: u16| Addresses::plan(2).interfaces[usize::from(port)];
+    let legacy = |port| LegacyAddresses::plan(PortId(port));
+    let traffic = |name, frames, keep_alive| Traffic { name, frames, keep_alive };
+    let v4 = |port: u16| Ipv4Addr::new(198, 18 + port as u8, 1, 2);
+    let v6 = |port: u16| Ipv6Addr::new(0x2001, 2, 0, 0x8000 * port, 0, 0, 0, 2);
+    let mut all = vec![
+        traffic(
+            "IPv4",
+            Box::new(move |from, to| {
+                FrameTemplate::udp_ipv4((mac(from), v4(from)), (device(from).mac, v4(to)))
+            }),
+            Box::new(move |port| keepalive::arp((mac(port), v4(port)), device(port).ipv4.0)),
+        ),
+        traffic(
+            "IPv6",
+            Box::new(move |from, to| {
+                FrameTemplate::udp_ipv6((mac(from), v6(from)), (device(from).mac, v6(to)))
+            }),
+            Box::new(move |port| {
+                keepalive::neighbor_solicitation((mac(port), v6(port)), device(port).ipv6.0)
+            }),
+        ),
+        traffic(
+            "DECnet",
+            Box::new(move |from, to| {
+                let router = legacy(from).device_decnet.mac();
+                FrameTemplate::decnet(legacy(from).host_decnet, legacy(to).host_decnet, router)
+            }),
+            Box::new(move |port| keepalive::decnet_endnode(legacy(port).host_decnet, 600)),
+        ),
+        traffic(
+            "AppleTalk",
+            Box::new(move |from, to| {
+                let (src, dst) = (legacy(from).host_appletalk, legacy(to).host_appletalk);
+                FrameTemplate::appletalk((mac(from), src), (device(from).mac, dst))
+            }),
+            Box::new(move |port| {
+                let host = (mac(port), legacy(port).host_appletalk);
+                keepalive::aarp(host, legacy(port).device_appletalk)
+            }),
+        ),
+        traffic(
+            "bridged",
+            Box::new(|from, to| FrameTemplate::ethernet(mac(from), mac(to))),
+            Box::new(|port| keepalive::bridge(mac(port))),
+        ),
+    ];
+    let encapsulations = [
+        ("IPX raw", Encapsulation::Raw),
+        ("IPX Ethernet II", Encapsulation::EthernetII),
+        ("IPX LLC", Encapsulation::Llc),
+        ("IPX SNAP", Encapsulation::Snap),
+    ];
+    all.extend(encapsulations.map(|(name, encapsulation)| {
+        let node = move |port| (legacy(port).ipx_network, mac(port));
+        traffic(
+            name,
+            Box::new(move |from, to| {
+                FrameTemplate::ipx(encapsulation, node(from), node(to), device(from).mac)
+            }),
+            Box::new(move |port| keepalive::ipx_rip(encapsulation, node(port), &[])),
+        )
+    }));
+    all
+}
+
+/// The same body again, through a simulated device that looks into each frame of every protocol that
+/// it routes, or bridges it; each at every size that the protocol allows.
+#[test]
+fn the_simulator_in_every_protocol() {
+    let text = "line-rate = \"10G\"\nroute = [\"ipv4\", \"ipv6\", \"decnet\", \"appletalk\", \"ipx\"]\n\
+                bridge = true\n[input]\nframes = 4\n[cpu]\ncost = { per-frame = \"50us\" }";
+    let device = Description::from_toml(text).expect("a description");
+    for traffic in every_protocol() {
+        let mut tester = device.tester(&Addresses::plan(2)).expect("a tester");
+        let paths = [(0, 1), (1, 0)].map(|(from, to)| Path {
+            from: PortId(from),
+            to: PortId(to),
+            frames: (traffic.frames)(from, to),
+        });
+        let largest = paths[0].frames.max_size().min(FrameSize::MAX_ETHERNET);
+        assert_eq!(traffic.name == "AppleTalk", largest == FrameSize::from_bytes(625));
+        let no_load = Load {
+            paths: &paths,
+            streams_each: 1,
+            sizes: &[FrameSize::from_bytes(570)],
+            rate: RATE,
+            duration: Duration::ZERO,
+            key: Key(1),
+        };
+        let mut hello = no_load.trial(traffic.name);
+        hello.prelude = [0, 1]
+            .map(|port| Prelude {
+                port: PortId(port),
+                frames: (traffic.keep_alive)(port).frames,
+                wait: Duration::from_ms(10),
+            })
+            .to_vec();
+        conformance::run_accounted(&mut tester, &hello);
+        println!("{}", traffic.name);
+        conformance::check(&mut tester, &paths, Capacity { rate: RATE, largest });
     }
 }

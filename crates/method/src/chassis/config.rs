@@ -3,6 +3,7 @@
 
 use super::ChassisTest;
 use crate::config::{TrialConfig, merge};
+use crate::tolly::TollyConfig;
 use crate::{Profile, RunError, SuiteConfig};
 use serde::{Deserialize, Serialize};
 use units::FrameSize;
@@ -48,6 +49,8 @@ pub struct ChassisConfig {
     pub fanout: FanoutConfig,
     /// Their ARP server test.
     pub arp_server: ArpServerConfig,
+    /// The IP9000 tests.
+    pub tolly: TollyConfig,
 }
 
 /// Address caching capacity and learning rate.
@@ -143,6 +146,7 @@ impl Default for ChassisConfig {
             broadcast_frames: 10,
             fanout: FanoutConfig::default(),
             arp_server: ArpServerConfig::default(),
+            tolly: TollyConfig::default(),
         }
     }
 }
@@ -225,6 +229,22 @@ impl ChassisConfig {
         }
     }
 
+    /// As the Tolly Group had it for the IP9000: counted packets, three iterations. It does not say how
+    /// long the trials of the base unicast test were: a second here.
+    pub fn tolly(profile: Profile) -> Self {
+        let config = ChassisConfig::of(profile);
+        let quick = profile == Profile::Quick;
+        let duration_s = if quick { 0.1 } else { 1.0 };
+        ChassisConfig {
+            tests: ChassisTest::TOLLY.to_vec(),
+            frame_sizes: ChassisConfig::default().frame_sizes,
+            trial: TrialConfig { duration_s, ..config.trial },
+            search_trial_s: duration_s,
+            tolly: if quick { TollyConfig::quick() } else { TollyConfig::default() },
+            ..config
+        }
+    }
+
     /// The same with these members in place of its own.
     pub fn layered(&self, overrides: &serde_json::Value) -> Result<Self, RunError> {
         let config_error = |error: serde_json::Error| RunError::Config(error.to_string());
@@ -254,6 +274,9 @@ impl ChassisConfig {
             !self.addresses_per_port.is_power_of_two() || self.addresses_per_port > 4_096,
             "addresses_per_port must be a power of two up to 4096 (RFC 2889 section 5.1.2)",
         )?;
+        if let Some(why) = self.tolly.fault() {
+            return Err(RunError::Config(why.into()));
+        }
         let addresses = &self.addresses;
         refuse(
             addresses.initial_addresses == 0

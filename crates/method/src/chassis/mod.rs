@@ -2,7 +2,8 @@
 //!
 //! [`Pattern`] is the order of destinations, exactly as RFC 2889 has it; a [`Rack`] makes trials of
 //! it; a [`PortMatrix`] is what came of each pair of ports. [`ChassisSuite`] runs the tests of
-//! [`rfc2889`](crate::rfc2889) and [`gigaswitch`](crate::gigaswitch) that are made of these.
+//! [`rfc2889`](crate::rfc2889), [`gigaswitch`](crate::gigaswitch) and [`tolly`](crate::tolly) that are
+//! made of these.
 
 mod burst;
 mod config;
@@ -30,6 +31,7 @@ use crate::rfc2889::{
     AddressResult, BroadcastLatencyResult, CongestionResult, ErroredResult, ForwardPressureResult,
     MeshResult,
 };
+use crate::tolly::TollyResult;
 use crate::{Attachment, TestKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -38,7 +40,7 @@ use units::{Duration, FrameRate, LineRate};
 /// The ports of the tester on the device, in order of their numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Chassis {
-    /// Who has which address; all of them on one bridged network.
+    /// Who has which address: all of them on one bridged network, or each on one of a router's.
     pub ports: Vec<Attachment>,
 }
 
@@ -80,6 +82,16 @@ pub enum ChassisTest {
     Extrapolation,
     /// The ARP server test of the GIGAswitch/FDDI tests.
     ArpServer,
+    /// To a million hosts, of the IP9000 tests.
+    InternetScale,
+    /// To 65,536 groups, of the IP9000 tests.
+    LargeScaleMulticast,
+    /// Groups in a mesh, of the IP9000 tests.
+    MulticastMesh,
+    /// One group, of the IP9000 tests.
+    BaseMulticast,
+    /// One stream for each pair of ports, of the IP9000 tests.
+    BaseUnicast,
 }
 
 impl ChassisTest {
@@ -102,6 +114,24 @@ impl ChassisTest {
     ];
     /// Those of the GIGAswitch/FDDI tests.
     pub const GIGASWITCH: [ChassisTest; 2] = [ChassisTest::Extrapolation, ChassisTest::ArpServer];
+    /// Those of the IP9000 tests, in the order of the document's figures.
+    pub const TOLLY: [ChassisTest; 5] = [
+        ChassisTest::InternetScale,
+        ChassisTest::LargeScaleMulticast,
+        ChassisTest::MulticastMesh,
+        ChassisTest::BaseUnicast,
+        ChassisTest::BaseMulticast,
+    ];
+
+    /// The packet sizes of the document in bytes, where a test has sizes of its own.
+    pub const fn sizes_bytes(self) -> Option<&'static [u32]> {
+        match self {
+            ChassisTest::InternetScale => Some(&[64]),
+            ChassisTest::LargeScaleMulticast | ChassisTest::BaseMulticast => Some(&[64, 1518]),
+            ChassisTest::MulticastMesh => Some(&[64, 128, 512, 1518]),
+            _ => None,
+        }
+    }
 
     /// The section of its document.
     pub const fn section(self) -> &'static str {
@@ -121,6 +151,11 @@ impl ChassisTest {
             ChassisTest::Fanout | ChassisTest::Extrapolation | ChassisTest::ArpServer => {
                 "DIGITAL GIGAswitch/FDDI System tests"
             }
+            ChassisTest::InternetScale => "Tolly Group 8276, figure 2",
+            ChassisTest::LargeScaleMulticast => "Tolly Group 8276, figure 3",
+            ChassisTest::MulticastMesh => "Tolly Group 8276, figure 4",
+            ChassisTest::BaseUnicast => "Tolly Group 8276, figure 5",
+            ChassisTest::BaseMulticast => "Tolly Group 8276, figure 6",
         }
     }
 }
@@ -145,6 +180,11 @@ impl fmt::Display for ChassisTest {
             ChassisTest::Fanout => "fan-out",
             ChassisTest::Extrapolation => "extrapolation to all ports",
             ChassisTest::ArpServer => "ARP server",
+            ChassisTest::InternetScale => "Internet-scale routing",
+            ChassisTest::LargeScaleMulticast => "large-scale multicast",
+            ChassisTest::MulticastMesh => "multicast mesh",
+            ChassisTest::BaseUnicast => "base unicast",
+            ChassisTest::BaseMulticast => "base multicast",
         })
     }
 }
@@ -215,6 +255,8 @@ pub enum ChassisResult {
     Extrapolation(ExtrapolationResult),
     /// The ARP server test.
     ArpServer(ArpServerResult),
+    /// The IP9000 tests.
+    Tolly(TollyResult),
 }
 
 impl ChassisResult {
@@ -230,6 +272,7 @@ impl ChassisResult {
             ChassisResult::Fanout(result) => &result.conditions,
             ChassisResult::Extrapolation(result) => &result.conditions,
             ChassisResult::ArpServer(result) => &result.conditions,
+            ChassisResult::Tolly(result) => &result.conditions,
         }
     }
     /// Which test.
@@ -247,6 +290,7 @@ impl ChassisResult {
             ChassisResult::Errored(result) => &result.invalid,
             ChassisResult::BroadcastLatency(result) => &result.invalid,
             ChassisResult::ArpServer(result) => &result.invalid,
+            ChassisResult::Tolly(result) => result.invalid_reasons(),
             ChassisResult::Extrapolation(_) => &[],
         }
     }

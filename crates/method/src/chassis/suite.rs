@@ -4,7 +4,7 @@ use super::{Chassis, ChassisConfig, ChassisResult, ChassisTest, Rack};
 use crate::bench::Bench;
 use crate::event::{Event, EventSink, RunFinished, RunStarted, TestStarted};
 use crate::suite::finish;
-use crate::{Direction, Modifier, RunError, TestKind, gigaswitch, rfc2889};
+use crate::{Direction, Modifier, RunError, TestKind, gigaswitch, rfc2889, tolly};
 use std::collections::BTreeMap;
 use trial::{Tester, TesterDescription};
 use units::{Duration, FrameSize};
@@ -116,7 +116,12 @@ impl ChassisSuite {
                 ChassisTest::AddressCaching
                 | ChassisTest::AddressLearning
                 | ChassisTest::ArpServer => vec![smallest],
-                _ => sizes.clone(),
+                test => match test.sizes_bytes() {
+                    Some(own) => {
+                        sizes.iter().filter(|size| own.contains(&size.bytes())).copied().collect()
+                    }
+                    None => sizes.clone(),
+                },
             };
             of_test.into_iter().map(|size| (*test, size))
         });
@@ -156,6 +161,11 @@ fn run_test(
             return Ok(result.map(ChassisResult::Extrapolation));
         }
         ChassisTest::ArpServer => ChassisResult::ArpServer(gigaswitch::arp_server(bench, rack)?),
+        ChassisTest::InternetScale => ChassisResult::Tolly(tolly::internet_scale(bench, rack)?),
+        ChassisTest::BaseUnicast => ChassisResult::Tolly(tolly::base_unicast(bench, rack)?),
+        ChassisTest::LargeScaleMulticast
+        | ChassisTest::MulticastMesh
+        | ChassisTest::BaseMulticast => ChassisResult::Tolly(tolly::multicast(bench, rack, test)?),
         ChassisTest::FullyMeshed
         | ChassisTest::OneToMany
         | ChassisTest::ManyToOne

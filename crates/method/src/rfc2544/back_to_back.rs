@@ -62,6 +62,9 @@ pub struct BurstSummary {
 pub struct BurstFound {
     /// The longest burst without loss; 0 where even the shortest lost frames.
     pub frames: u64,
+    /// The shortest burst that lost frames, or could not be sent; `None` where none did.
+    #[serde(default)]
+    pub too_long_frames: Option<u64>,
     /// What the number is worth.
     pub outcome: BurstOutcome,
     /// Trials of the search.
@@ -200,7 +203,12 @@ fn search(
         }
         Ok::<_, RunError>(outcome)
     })?;
-    Ok(BurstFound { frames: bounds.lower.unwrap_or(0), outcome: outcome(bounds, reasons), trials })
+    Ok(BurstFound {
+        frames: bounds.lower.unwrap_or(0),
+        too_long_frames: bounds.upper.map(|(frames, _why)| frames),
+        outcome: outcome(bounds, reasons),
+        trials,
+    })
 }
 
 fn outcome(bounds: Bounds, reasons: Vec<String>) -> BurstOutcome {

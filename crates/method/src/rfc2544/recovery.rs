@@ -28,8 +28,12 @@ pub struct RecoveryResult {
     pub overload_is_maximum: bool,
     /// How long it lasted.
     pub overload_duration: Duration,
-    /// Mean of the repetitions that count; the reported value.
+    /// Mean of the repetitions that count; the reported value. A repetition in which the device did
+    /// not recover counts with the time until which it lost frames.
     pub mean: Option<Duration>,
+    /// Whether there was such a repetition, so that mean and longest are lower bounds.
+    #[serde(default)]
+    pub is_lower_bound: bool,
     /// The shortest.
     pub min: Option<Duration>,
     /// The longest.
@@ -64,6 +68,9 @@ pub enum RecoveryOutcome {
     NotRecovered {
         /// How long was observed.
         observed: Duration,
+        /// When the last frame lost had left, from the halving of the load.
+        #[serde(default)]
+        lost_until: Duration,
     },
     /// The tester failed.
     Invalid {
@@ -87,6 +94,7 @@ pub fn recovery(
         overload_is_maximum: false,
         overload_duration: Duration::from_secs_f64(config.overload_s),
         mean: None,
+        is_lower_bound: false,
         min: None,
         max: None,
         trials: vec![],
@@ -196,7 +204,7 @@ fn judge(
     Ok(if is_over {
         RecoveryOutcome::Recovered { time }
     } else {
-        RecoveryOutcome::NotRecovered { observed }
+        RecoveryOutcome::NotRecovered { observed, lost_until: time }
     })
 }
 
@@ -234,8 +242,17 @@ fn conclude(result: &mut RecoveryResult) {
     result.max = times.iter().max().copied();
     let others = result.trials.len() - times.len();
     if others > 0 {
-        let what = "had no loss in the overload, did not recover, or were invalid";
+        let what = "had no loss in the overload, or were invalid";
         result.notes.push(format!("{others} repetitions do not count: they {what}"));
+    }
+    let is_open = |trial: &&RecoveryTrial| trial.outcome.is_open();
+    let open = result.trials.iter().filter(is_open).count();
+    result.is_lower_bound = open > 0;
+    if result.is_lower_bound {
+        result.notes.push(format!(
+            "{open} repetitions did not recover and count with the time until which frames were lost: \
+             mean and longest are lower bounds"
+        ));
     }
     if result.overload_is_maximum {
         result.notes.push("the overload is the maximum, less than asked for".into());
@@ -243,10 +260,18 @@ fn conclude(result: &mut RecoveryResult) {
 }
 
 impl RecoveryTrial {
+    /// That or more, where the device did not recover.
     fn time(&self) -> Option<Duration> {
         match self.outcome {
             RecoveryOutcome::Recovered { time } => Some(time),
+            RecoveryOutcome::NotRecovered { lost_until, .. } => Some(lost_until),
             _ => None,
         }
+    }
+}
+
+impl RecoveryOutcome {
+    fn is_open(&self) -> bool {
+        matches!(self, RecoveryOutcome::NotRecovered { .. })
     }
 }

@@ -8,7 +8,7 @@ use crate::subject::Subject;
 use crate::traffic::TrialShape;
 use crate::{Conditions, RunError, TestKind, Verdict};
 use serde::{Deserialize, Serialize};
-use trial::{DeviceAction, InvalidReason, StreamReceived, TesterError, TrialResult};
+use trial::{DeviceAction, InvalidReason, Silence, StreamReceived, TesterError, TrialResult};
 use units::{Duration, FrameRate, Instant};
 
 /// The result of one kind of reset.
@@ -149,14 +149,16 @@ fn evaluate(ran: &Ran, duration: Duration) -> ResetTrial {
     let end = result.started_at + duration;
     let silences: Option<Vec<_>> =
         result.expected_accounts().map(|received| silence(received, end)).collect();
-    let longest = silences.and_then(|silences| silences.into_iter().max());
+    let longest = silences.and_then(|all| all.into_iter().max_by_key(Silence::duration));
+    let mut invalid = ran.invalid_reasons();
+    invalid.extend(before_the_reset(result, longest));
     ResetTrial {
         by_loss: result.is_valid().then(|| by_loss(result)),
-        by_timestamps: longest,
+        by_timestamps: longest.map(|silence| silence.duration()),
         lost_frames: result.lost_frames(),
         action_took: result.action.map(|(began, ended)| ended.since(began)),
         no_loss: result.is_valid() && result.lost_frames() == 0,
-        invalid: ran.invalid_reasons(),
+        invalid,
     }
 }
 
@@ -171,12 +173,21 @@ fn by_loss(result: &TrialResult) -> Duration {
 }
 
 /// The longest time without an arrival; `None` where none came again before `end`.
-fn silence(received: &StreamReceived, end: Instant) -> Option<Duration> {
+fn silence(received: &StreamReceived, end: Instant) -> Option<Silence> {
     let account = &received.account;
-    let inside = account.longest_silence.map_or(Duration::ZERO, |silence| silence.duration());
-    let at_the_end = end.since(account.last_at?);
-    let is_for_good = at_the_end > inside && at_the_end > Duration::from_ms(100);
+    let last = account.last_at?;
+    let inside = account.longest_silence.unwrap_or(Silence { from: last, to: last });
+    let at_the_end = end.since(last);
+    let is_for_good = at_the_end > inside.duration() && at_the_end > Duration::from_ms(100);
     (!is_for_good).then_some(inside)
+}
+
+/// A silence that was over when the reset began says nothing of it, and may hide its own.
+fn before_the_reset(result: &TrialResult, longest: Option<Silence>) -> Option<String> {
+    let (began, _ended) = result.action?;
+    let no_loss = result.is_valid() && result.lost_frames() == 0;
+    let silence = longest.filter(|silence| silence.to <= began && !no_loss)?;
+    Some(format!("the longest silence, {}, was over before the reset", silence.duration()))
 }
 
 fn conclude(result: &mut ResetResult) {
@@ -194,6 +205,12 @@ fn conclude(result: &mut ResetResult) {
     let unsent = valid.iter().filter(|trial| trial.by_loss.is_none()).count();
     let gone = valid.iter().filter(|trial| trial.by_timestamps.is_none()).count();
     let mut say = |when: bool, what: String| result.notes.extend(when.then_some(what));
+    say(
+        true,
+        "a power interruption, which RFC 6201 section 4.3.1 requires, and a hardware reset are not made: \
+         a device in namespaces has no power of its own"
+            .into(),
+    );
     say(invalid > 0, format!("{invalid} repetitions were invalid and do not count"));
     say(
         unsent > 0,

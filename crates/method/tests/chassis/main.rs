@@ -5,3 +5,4 @@ mod bed;
 mod filters;
 mod gigaswitch;
 mod mesh;
+mod tolly;

@@ -1,4 +1,5 @@
 use super::*;
+use proptest::prelude::*;
 
 const LEN: usize = 100;
 
@@ -203,4 +204,20 @@ fn keys_are_hexadecimal() {
         assert!(error.contains("hexadecimal") && !error.contains("secret"), "{error}");
     }
     assert!(!format!("{:?}", key(1)).contains('1'), "a key is not printed");
+}
+
+proptest! {
+    /// Whatever comes is taken calmly, and opens nothing.
+    #[test]
+    fn any_bytes_are_dropped(kind in 0x7eu8..0x86, rest in prop::collection::vec(any::<u8>(), 0..120)) {
+        let (mut a, mut b) = session();
+        for bytes in [rest.clone(), [&MAGIC[..], &[kind], &rest].concat()] {
+            for seals in [&mut a, &mut b] {
+                prop_assert_eq!(give(seals, client(), &bytes).0, b"");
+                prop_assert_eq!(give(seals, server(), &bytes).0, b"");
+            }
+            let (packet, _) = give(&mut Seals::without_key(), client(), &bytes);
+            prop_assert!(packet == bytes || packet.is_empty());
+        }
+    }
 }

@@ -107,10 +107,10 @@ pub fn paths(testbed: &Bed) -> Vec<Path> {
 
 fn path(testbed: &Bed, from: usize, to: usize) -> Path {
     let host = |port: usize| -> IpAddr { testbed.ports()[port].addresses.ipv4.host.into() };
-    Path {
-        from: PortId(from as u16),
-        to: PortId(to as u16),
-        source: (MacAddr(testbed.ports()[from].mac), host(from)),
-        destination: (MacAddr(testbed.next_hop_mac(from, to)), host(to)),
-    }
+    Path::udp(
+        PortId(from as u16),
+        PortId(to as u16),
+        (MacAddr(testbed.ports()[from].mac), host(from)),
+        (MacAddr(testbed.next_hop_mac(from, to)), host(to)),
+    )
 }

@@ -20,16 +20,16 @@ pub(crate) enum Ink {
     Series(usize),
 }
 
-/// (light, dark), for [`Ink::Series`].
+/// (light, dark), for [`Ink::Series`]; none of them orange, which is the tester's.
 const SERIES: [(u32, u32); 8] = [
     (0x0072B3, 0x56B4E8),
-    (0xD55E01, 0xFF8A3C),
     (0x009E74, 0x2CC79C),
     (0xB0508A, 0xE18ABF),
+    (0x6A3D9A, 0xB9A0E8),
     (0x3F3F46, 0xD4D4D8),
-    (0x8C6D00, 0xF0C541),
-    (0x2E8FC5, 0x9AD6F7),
-    (0x7A3E00, 0xC79A6B),
+    (0x8C7500, 0xF0D541),
+    (0x2EA3D5, 0x9AD6F7),
+    (0x5C4033, 0xB9998A),
 ];
 
 impl Ink {
@@ -91,5 +91,20 @@ mod tests {
         drawn.sort();
         drawn.dedup();
         assert_eq!(drawn.len(), count);
+    }
+
+    /// Lines of the theory, of the tester and of the device share a chart, in both themes.
+    #[test]
+    fn no_device_is_drawn_like_the_tester_or_the_theory() {
+        let apart = |a: u32, b: u32| {
+            let channel = |shift: u32| f64::from(a >> shift & 0xff) - f64::from(b >> shift & 0xff);
+            [0, 8, 16].map(channel).iter().map(|by| by * by).sum::<f64>().sqrt()
+        };
+        for other in [Ink::Tester, Ink::Theoretical].map(Ink::themes) {
+            for series in SERIES {
+                let (light, dark) = (apart(series.0, other.0), apart(series.1, other.1));
+                assert!(light > 55.0 && dark > 40.0, "{series:06X?} and {other:06X?}");
+            }
+        }
     }
 }

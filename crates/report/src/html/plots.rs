@@ -97,11 +97,10 @@ pub(super) fn rates(table: &RateTable, published: Option<&RateTable>) -> Option<
     };
     let mut series =
         vec![line("theo", Ink::Theoretical, Mark::None, true, true, points(table, "theo"))];
-    series.extend(
-        testers.map(|column| {
-            line(column, Ink::Tester, Mark::None, false, true, points(table, column))
-        }),
-    );
+    series.extend(testers.enumerate().map(|(number, column)| {
+        // The second source is another line of the same kind.
+        line(column, Ink::Tester, Mark::None, number > 0, true, points(table, column))
+    }));
     for (number, column) in devices.enumerate() {
         let (ink, mark) = (Ink::Series(number), Mark::of_series(number));
         let lines = if published.is_some() { Mark::None } else { mark };

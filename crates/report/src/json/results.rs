@@ -300,7 +300,7 @@ impl<'a> From<&'a RecoveryResult> for Recovery<'a> {
             {
                 RecoveryOutcome::Recovered { time } => ("recovered", Some(*time), None, &[]),
                 RecoveryOutcome::NoOverload => ("no_overload", None, None, &[]),
-                RecoveryOutcome::NotRecovered { observed } => {
+                RecoveryOutcome::NotRecovered { observed, .. } => {
                     ("not_recovered", None, Some(*observed), &[])
                 }
                 RecoveryOutcome::Invalid { reasons } => ("invalid", None, None, reasons),

@@ -1,6 +1,6 @@
 //! Tests of many ports, in the layout of RFC 2889 section 5.x.5: x is the frame size.
 
-use super::{Table, fps};
+use super::{Table, fps, tolly};
 use crate::model::Report;
 use crate::number::{grouped, grouped_f64, microseconds};
 use method::Finding;
@@ -121,6 +121,7 @@ fn layout(result: &ChassisResult) -> (String, &'static [&'static str]) {
         ],
         ChassisResult::Extrapolation(_) => &["<", "frames/s from", "to", "published"],
         ChassisResult::ArpServer(_) => &["requests/s", "requests", "responses"],
+        ChassisResult::Tolly(_) => tolly::columns(test),
     };
     match result {
         ChassisResult::Addresses(result) => {
@@ -155,6 +156,10 @@ fn about(result: &ChassisResult) -> Vec<String> {
              Tport sends a frame to each; the table holds Tport's own address besides",
             result.ageing.as_secs_f64()
         )),
+        ChassisResult::Tolly(result) => {
+            about = vec![medium];
+            about.extend(tolly::about(result));
+        }
         _ => {}
     }
     about
@@ -171,6 +176,7 @@ fn fill(table: &mut Table, result: &ChassisResult, size: &str) {
         ChassisResult::Fanout(result) => fanout(table, result),
         ChassisResult::Extrapolation(result) => extrapolation(table, result),
         ChassisResult::ArpServer(result) => arp_server(table, result),
+        ChassisResult::Tolly(result) => tolly::fill(table, result, size),
     }
 }
 

@@ -13,6 +13,7 @@ mod recovery;
 mod reset;
 mod self_test;
 mod throughput;
+mod tolly;
 mod trials;
 
 use crate::model::{Group, Report};

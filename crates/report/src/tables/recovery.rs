@@ -37,23 +37,25 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
 
 fn row(result: &RecoveryResult) -> Vec<String> {
     let run = Some(result.trials.len()).filter(|trials| *trials > 0);
+    let bound = |time: String| if result.is_lower_bound { format!(">= {time}") } else { time };
     let lost: u64 = result.trials.iter().map(|trial| trial.lost_frames).sum();
     vec![
         result.conditions.frame_size.clone(),
         optional(result.throughput, fps),
         optional(result.overload, fps),
-        optional(result.mean, milliseconds),
+        optional(result.mean, |time| bound(milliseconds(time))),
         optional(result.min, milliseconds),
-        optional(result.max, milliseconds),
+        optional(result.max, |time| bound(milliseconds(time))),
         optional(run, |_| grouped(lost)),
-        optional(run, |trials| format!("{} of {trials}", recovered(result))),
+        optional(run, |trials| format!("{} of {trials}", counted(result))),
         verdict(result).into(),
     ]
 }
 
-fn recovered(result: &RecoveryResult) -> usize {
-    let recovered = |o: &RecoveryOutcome| matches!(o, RecoveryOutcome::Recovered { .. });
-    result.trials.iter().filter(|trial| recovered(&trial.outcome)).count()
+fn counted(result: &RecoveryResult) -> usize {
+    use RecoveryOutcome::{NotRecovered, Recovered};
+    let counts = |o: &RecoveryOutcome| matches!(o, Recovered { .. } | NotRecovered { .. });
+    result.trials.iter().filter(|trial| counts(&trial.outcome)).count()
 }
 
 fn verdict(result: &RecoveryResult) -> &'static str {
@@ -75,7 +77,7 @@ fn notes(table: &mut Table, result: &RecoveryResult) {
             RecoveryOutcome::Recovered { .. } => {}
             RecoveryOutcome::NoOverload => table
                 .note(size, ["the overload lost no frame: nothing to recover from".to_string()]),
-            RecoveryOutcome::NotRecovered { observed } => {
+            RecoveryOutcome::NotRecovered { observed, .. } => {
                 table.note(size, [format!("still losing frames after {observed}")]);
             }
             RecoveryOutcome::Invalid { reasons } => {

@@ -94,6 +94,10 @@ fn row(trial: &TrialRow) -> Vec<String> {
     cells.push(optional(trial.lateness_max, microseconds));
     cells.push(grouped(trial.tester_drops));
     let mut verdict = vec![verdict_word(trial.verdict).to_string()];
+    let altered = trial.wrong_length_frames;
+    verdict.extend((altered > 0).then(|| format!("{altered} frames arrived longer or shorter")));
+    let extent = trial.reorder_extent_frames;
+    verdict.extend((extent > 0).then(|| format!("reordering extent up to {extent} frames")));
     verdict.extend(trial.faults.iter().chain(&trial.notes).cloned());
     cells.push(verdict.join("; "));
     cells

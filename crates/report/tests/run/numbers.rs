@@ -191,3 +191,36 @@ fn what_is_told_twice_counts_once() {
     assert_eq!(again.results.len(), once.results.len());
     assert_eq!((again.resumed, once.resumed), (1, 0));
 }
+
+#[test]
+fn every_stream_of_every_trial_is_accounted_for() {
+    let report = report();
+    let rows = rows(&csv::streams(&report));
+    let records = of_kind("trial_finished");
+    let number = |row: &std::collections::BTreeMap<String, String>, column: &str| {
+        row[column].parse::<u64>().unwrap_or_else(|_| panic!("{column}: {row:?}"))
+    };
+    for record in &records {
+        let trial = record["number"].as_u64().unwrap();
+        for stream in record["result"]["streams"].as_array().unwrap() {
+            let of_stream = rows.iter().filter(|row| {
+                number(row, "trial") == trial
+                    && number(row, "stream") == stream["id"].as_u64().unwrap()
+                    && row["is_expected"] == "true"
+            });
+            let of_stream: Vec<_> = of_stream.collect();
+            let ports = stream["expected_ports"].as_array().unwrap().len();
+            assert_eq!(of_stream.len(), ports, "trial {trial}: {stream}");
+            for row in &of_stream {
+                let [sent, received, lost] =
+                    ["sent_frames", "received_frames", "lost_frames"].map(|name| number(row, name));
+                assert_eq!(sent, received + lost, "trial {trial}: {row:?}");
+                assert_eq!(received > 0, !row["first_arrival_ps"].is_empty());
+            }
+            let sum = |name| of_stream.iter().map(|row| number(row, name)).sum::<u64>();
+            for (column, member) in [("received_frames", "received"), ("lost_frames", "lost")] {
+                assert_eq!(sum(column), stream[member].as_u64().unwrap(), "trial {trial}");
+            }
+        }
+    }
+}

@@ -14,7 +14,7 @@ use units::{Duration, FrameRate, FrameSize};
 type AnyDevice = Box<dyn DeviceUnderTest>;
 
 /// Devices that are described already: name, what it is, text of its file.
-pub const BUILT_IN: [BuiltIn; 28] = [
+pub const BUILT_IN: [BuiltIn; 29] = [
     BuiltIn { name: "cable", toml: include_str!("../../devices/cable.toml") },
     BuiltIn { name: "router", toml: include_str!("../../devices/router.toml") },
     BuiltIn { name: "bridge", toml: include_str!("../../devices/bridge.toml") },
@@ -34,6 +34,7 @@ pub const BUILT_IN: [BuiltIn; 28] = [
     },
     BuiltIn { name: "gigaswitch", toml: include_str!("../../devices/gigaswitch.toml") },
     BuiltIn { name: "gigaswitch/bus", toml: include_str!("../../devices/gigaswitch-bus.toml") },
+    BuiltIn { name: "ip9000", toml: include_str!("../../devices/ip9000.toml") },
     BuiltIn { name: "shared-bus", toml: include_str!("../../devices/shared-bus.toml") },
     BuiltIn { name: "noisy", toml: include_str!("../../devices/noisy.toml") },
     BuiltIn { name: "livelock", toml: include_str!("../../devices/livelock.toml") },

@@ -85,6 +85,11 @@ impl Crossbar {
         self.inputs[input].buffer.frames()
     }
 
+    /// Frames that wait at all inputs.
+    pub(crate) fn all_waiting(&self) -> u64 {
+        self.inputs.iter().map(|input| input.buffer.frames()).sum()
+    }
+
     pub(crate) fn clear(&mut self) {
         for input in &mut self.inputs {
             input.waiting.clear();

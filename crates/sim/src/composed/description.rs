@@ -7,8 +7,8 @@ use crate::Duplex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
-use units::Duration;
 use units::text::{BitRate, Share, Span};
+use units::{Duration, FrameSize};
 
 /// Ports at most.
 pub const PORTS_MAX: usize = 64;
@@ -396,8 +396,10 @@ pub struct Multicast {
     pub per_report: Span,
     /// Reports that may wait for it; one that finds no room is lost. No limit where left out.
     pub backlog: Option<u64>,
-    /// Time that each copy of a frame after the first takes the central processor, or the first one
-    /// that there is.
+    /// Time that a frame for a group takes the central processor, or the first one that there is, on
+    /// top of its cost of any frame.
+    pub per_frame: Span,
+    /// And each copy of it after the first.
     pub per_copy: Span,
     /// The same for each copy that leaves in a tunnel.
     pub per_encapsulation: Span,
@@ -425,6 +427,7 @@ impl Default for Multicast {
             membership: None,
             per_report: Span::default(),
             backlog: None,
+            per_frame: Span::default(),
             per_copy: Span::default(),
             per_encapsulation: Span::default(),
             per_decapsulation: Span::default(),
@@ -586,6 +589,9 @@ mod check {
 
     type Checked = Result<(), DescriptionError>;
 
+    /// 512 bit times: who hears nothing for so long has the medium (IEEE 802.3 clause 4.2.3.2.3).
+    const SLOT_BYTES: u64 = 64;
+
     fn wrong<T: std::fmt::Display>(key: &str, value: T, remedy: &str) -> Checked {
         let what = format!("`{key} = {value}` is impossible");
         Err(DescriptionError { what, remedy: remedy.into() })
@@ -623,12 +629,41 @@ mod check {
         if let Some(bytes) = device.max_frame_bytes.filter(|bytes| *bytes < 64) {
             return wrong("max-frame-bytes", bytes, "write 64 or more");
         }
+        check_link(device)?;
         check_times(device)?;
         check_processors(device)?;
+        check_queues(device)?;
         check_tables(device)?;
         device.multicast.iter().try_for_each(|plan| check_multicast(device, plan))?;
         check_misbehaviour(device)?;
         check_tester(&device.tester)
+    }
+
+    /// What goes over a link in no other way than its rate and length allow.
+    fn check_link(device: &Description) -> Checked {
+        let line = device.line_rate.line_rate();
+        let slot = line.time_of_bytes(SLOT_BYTES);
+        if device.duplex == Duplex::Half && device.propagation.0 * 2 > slot {
+            let most = Span(Duration::from_ps(slot.as_ps() / 2));
+            let remedy = format!("on a half-duplex link write {most} or less (half a slot time)");
+            return wrong("propagation", device.propagation, &remedy);
+        }
+        let shortest = FrameSize::MIN_ETHERNET.time_at_line_rate(line);
+        if let Some(hello) = device.hello.filter(|every| every.0 < shortest) {
+            let least = Span(shortest);
+            let remedy = format!("write {least} or more, which a frame takes on the link");
+            return wrong("hello", hello, &remedy);
+        }
+        let gaps = [
+            ("misbehaviour.gap-bytes", device.misbehaviour.gap_bytes),
+            ("tester.gap-bytes", device.tester.gap_bytes),
+        ];
+        for (key, bytes) in gaps {
+            if let Some(bytes) = bytes.filter(|bytes| !(1..=FrameSize::GAP_BYTES).contains(bytes)) {
+                return wrong(key, bytes, "write 1 to 12; 12 is the legal minimum");
+            }
+        }
+        Ok(())
     }
 
     /// No more than a quarter of an hour: so that sums of times stay far from what can be held.
@@ -695,6 +730,10 @@ mod check {
         if let Some(cpu) = &device.cpu {
             check_stall("cpu.stall", cpu.stall)?;
         }
+        Ok(())
+    }
+
+    fn check_queues(device: &Description) -> Checked {
         at_least_one("output.frames", device.output.frames)?;
         let longest = device.max_frame_bytes.unwrap_or(1_518).into();
         let fabric = device.fabric.unwrap_or_default();
@@ -712,12 +751,34 @@ mod check {
                 return wrong("flow-control.pause-at-frames", pause_at_frames, remedy);
             }
         }
+        if device.fabric.is_some() && device.output != Queue::default() {
+            let remedy = "leave out [output]: with a [fabric] there are no queues at the outputs";
+            return wrong("output", "...", remedy);
+        }
+        if device.fabric.is_some() && device.delay_varies_by != Span::default() {
+            let remedy = "leave it out: a [fabric] has no delay that varies";
+            return wrong("delay-varies-by", device.delay_varies_by, remedy);
+        }
         let fabric = Queue { frames: fabric.frames, bytes: fabric.bytes };
+        let (card, bus, cpu) = (device.card.as_ref(), device.bus.as_ref(), device.cpu.as_ref());
+        let (bus_queue, cpu_queue) = (bus.map(|bus| bus.queue), cpu.map(|cpu| cpu.queue));
+        let first = match (card, bus) {
+            (Some(_), _) => None,
+            (None, Some(_)) => bus_queue.map(|queue| ("bus.queue", queue)),
+            (None, None) => cpu_queue.map(|queue| ("cpu.queue", queue)),
+        };
+        if let Some((key, _)) = first.filter(|(_, queue)| *queue != Queue::default()) {
+            let remedy = "write [input]: before the first processor is the device's input queue";
+            return wrong(key, "...", remedy);
+        }
         let queues = [
             ("input", device.input),
             ("output", device.output),
             ("memory", device.memory),
             ("fabric", fabric),
+            ("card.queue", card.map_or_else(Queue::default, |card| card.queue)),
+            ("bus.queue", bus_queue.unwrap_or_default()),
+            ("cpu.queue", cpu_queue.unwrap_or_default()),
         ];
         for (name, queue) in queues {
             if let Some(bytes) = queue.bytes.filter(|bytes| *bytes > 0 && *bytes < longest) {
@@ -752,7 +813,15 @@ mod check {
             return wrong("learning.per-address", device.learning.per_address, remedy);
         }
         at_least_one("neighbours.entries", device.neighbours.entries)?;
+        let per_request = device.arp_server.unwrap_or_default().per_request;
+        if per_request.0 > Duration::from_secs(10) {
+            return wrong("arp-server.per-request", per_request, "write 10s or less");
+        }
         let rules = device.filter.rules.len() as u64;
+        if rules > 0 && !device.route.contains(&Protocol::Ipv4) {
+            let remedy = "filters are those of a router: write `route = [\"ipv4\"]`";
+            return wrong("filter.rules", "...", remedy);
+        }
         if let Some(room) = device.filter.room.filter(|room| *room < rules) {
             let remedy = format!("there are {rules} rules: make room for them or take some out");
             return wrong("filter.room", room, &remedy);
@@ -768,6 +837,7 @@ mod check {
         at_least_one("multicast.groups", plan.groups)?;
         let processor = device.card.is_some() || device.bus.is_some() || device.cpu.is_some();
         let times = [
+            ("multicast.per-frame", plan.per_frame, 1),
             ("multicast.per-copy", plan.per_copy, 1),
             ("multicast.per-encapsulation", plan.per_encapsulation, 1),
             ("multicast.per-decapsulation", plan.per_decapsulation, 1),
@@ -781,7 +851,7 @@ mod check {
                 return wrong(key, time, &format!("write {most}s or less"));
             }
         }
-        for (key, time, _) in &times[..3] {
+        for (key, time, _) in &times[..4] {
             if time.0 > Duration::ZERO && !processor {
                 return wrong(key, time, "it takes a processor: write a [cpu], too");
             }
@@ -808,15 +878,11 @@ mod check {
         at_least_one("impair.duplicate-every", impair.duplicate_every)?;
         at_least_one("impair.reorder-every", impair.reorder_every)?;
         at_least_one("impair.corrupt-every", impair.corrupt_every)?;
-        if let Some(hello) = device.hello.filter(|span| span.0 == Duration::ZERO) {
-            return wrong("hello", hello, "write a time above zero, or leave it out");
-        }
         at_least_one("misbehaviour.crashes-above-fps", device.misbehaviour.crashes_above_fps)
     }
 
     fn check_tester(tester: &TesterLimits) -> Checked {
         at_least_one("tester.frames-per-second", tester.frames_per_second)?;
-        at_least_one("tester.gap-bytes", tester.gap_bytes.map(u64::from))?;
         if !(-100_000..=100_000).contains(&tester.clock_error_ppm) {
             let remedy = "write -100000 to 100000: a tenth is no clock error any more";
             return wrong("tester.clock-error-ppm", tester.clock_error_ppm, remedy);
@@ -882,7 +948,22 @@ mod tests {
             ("[learning]\nentries = 0", "learning.entries", "1 or more"),
             ("[impair]\ndrop-every = 0", "impair.drop-every", "1 or more"),
             ("[tester]\nclock-error-ppm = 1000000", "clock-error-ppm", "-100000"),
-            ("[filter]\nroom = 0\n[[filter.rules]]\n", "filter.room", "make room"),
+            (
+                "route = [\"ipv4\"]\n[filter]\nroom = 0\n[[filter.rules]]\n",
+                "filter.room",
+                "make room",
+            ),
+            ("bridge = true\n[[filter.rules]]\n", "filter.rules", "of a router"),
+            ("hello = \"1ps\"", "hello", "672ns or more"),
+            ("duplex = \"half\"\npropagation = \"1ms\"", "propagation", "256ns or less"),
+            ("[tester]\ngap-bytes = 4000000000", "tester.gap-bytes", "1 to 12"),
+            ("[misbehaviour]\ngap-bytes = 0", "misbehaviour.gap-bytes", "1 to 12"),
+            ("[cpu]\nqueue = { frames = 20 }", "cpu.queue", "[input]"),
+            ("[bus]\nqueue = { frames = 20 }\n[cpu]\n", "bus.queue", "[input]"),
+            ("[card]\nqueue = { bytes = 100 }", "`card.queue.bytes = 100`", "1518"),
+            ("[fabric]\n[output]\nframes = 9", "output", "[fabric]"),
+            ("delay-varies-by = \"1ms\"\n[fabric]\n", "delay-varies-by", "leave it out"),
+            ("[arp-server]\nper-request = \"1h\"", "arp-server.per-request", "10s or less"),
             ("[multicast]\n", "multicast", "bridge = true"),
             ("bridge = true\n[multicast]\nper-copy = \"1us\"", "multicast.per-copy", "[cpu]"),
             ("bridge = true\n[multicast]\nigmp = [4]", "multicast.igmp", "1, 2 and 3"),
@@ -891,6 +972,11 @@ mod tests {
             ("[input]\nframes = -5", "frames = -5", "docs/devices.md"),
             ("line-rate = 0", "line-rate = 0", "docs/devices.md"),
             ("delay = \"-1us\"", "delay = \"-1us\"", "docs/devices.md"),
+            ("delay = nan", "delay = nan", "docs/devices.md"),
+            ("line-rate = inf", "line-rate = inf", "docs/devices.md"),
+            ("[impair]\nloss = nan", "loss = nan", "docs/devices.md"),
+            ("ports = 99999999999999999999", "ports", "docs/devices.md"),
+            ("[input]\nframes = 1e3", "frames = 1e3", "docs/devices.md"),
             ("quene = 3", "unknown field `quene`", "docs/devices.md"),
         ] {
             let refusal = refusal(text);

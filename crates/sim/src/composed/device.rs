@@ -373,6 +373,11 @@ impl DeviceUnderTest for Composed {
         self.cut_through_bytes
     }
 
+    fn keeps_frames(&self) -> u64 {
+        let at_inputs = self.crossbar.as_ref().map_or(0, Crossbar::all_waiting);
+        self.pipeline.all_waiting() + self.outputs.all_waiting() + at_inputs
+    }
+
     fn counter(&self, port: PortId, counter: Counter) -> Option<u64> {
         self.shown.contains(&counter).then(|| self.truth(port, counter))
     }

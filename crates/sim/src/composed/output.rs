@@ -99,6 +99,11 @@ impl Outputs {
         self.waiting_from[port]
     }
 
+    /// Frames that wait at all ports.
+    pub(crate) fn all_waiting(&self) -> u64 {
+        self.waiting_from.iter().sum()
+    }
+
     /// The last frame's time in a port's queue: what comes later does not overtake it.
     pub(crate) fn last_ready(&self, port: usize) -> Instant {
         self.queues[port].waiting.back().map_or(Instant::ZERO, |last| last.ready)

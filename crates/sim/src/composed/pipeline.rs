@@ -76,6 +76,7 @@ pub(crate) struct Pipeline {
 /// What copies for multicast groups cost, on top of the frame.
 #[derive(Clone, Copy, Debug, Default)]
 struct CopyCost {
+    per_frame: Duration,
     per_copy: Duration,
     per_encapsulation: Duration,
     per_decapsulation: Duration,
@@ -153,6 +154,7 @@ impl Pipeline {
             filter,
             filter_by,
             copying: device.multicast.as_ref().map_or_else(CopyCost::default, |plan| CopyCost {
+                per_frame: plan.per_frame.0,
                 per_copy: plan.per_copy.0,
                 per_encapsulation: plan.per_encapsulation.0,
                 per_decapsulation: plan.per_decapsulation.0,
@@ -241,6 +243,11 @@ impl Pipeline {
         let finished = self.servers[index].finish(now);
         self.look_for_soonest();
         finished
+    }
+
+    /// Frames that wait for any processor.
+    pub(crate) fn all_waiting(&self) -> u64 {
+        self.servers.iter().map(Server::all_waiting).sum()
     }
 
     /// When the next frame is done.
@@ -357,7 +364,8 @@ impl CopyCost {
             (copies.of(Medium::Gre).count_ones() + copies.of(Medium::Vxlan).count_ones()).into();
         let further = u64::from(copies.count()).saturating_sub(1);
         let decapsulated = u64::from(decapsulated);
-        self.per_copy * further
+        self.per_frame
+            + self.per_copy * further
             + self.per_encapsulation * tunnelled
             + self.per_decapsulation * decapsulated
     }

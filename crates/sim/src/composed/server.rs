@@ -120,6 +120,11 @@ impl<J> Server<J> {
         self.buffers[queue].frames()
     }
 
+    /// Frames that wait in all its queues.
+    pub(crate) fn all_waiting(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+
     /// Forgets all work, as on a crash.
     pub(crate) fn clear(&mut self) {
         self.waiting.clear();

@@ -98,7 +98,7 @@ fn take_again(model: &str, path: &str) -> Outcome<Vec<Harvard1989Result>> {
     // From the first port to its neighbour on the card, or to the first of the next card.
     let ports_a_card = device.card.as_ref().map_or(1, |card| card.ports);
     let to = if path == "within" { 1 } else { ports_a_card };
-    let mut tester = simulated::build(&device, model, None)?.tester;
+    let mut tester = simulated::build(&device, model, None, vec![])?.tester;
     let topology = topology::between_simulated(device.ports, Forwarding::Routed, [0, to]);
     let suite = Suite {
         program: "netanvil".into(),

@@ -1,0 +1,181 @@
+//! The IP9000 tests on routers whose right answers follow from their descriptions.
+
+use crate::bed::config;
+use method::chassis::{Chassis, ChassisConfig, ChassisResult, ChassisSuite, ChassisTest};
+use method::tolly::{TollyConfig, TollyResult, TollyRow, routes};
+use method::{Attachment, Event, LegacyAddresses};
+use sim::{Addresses, Description, StaticRoute};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use trial::PortId;
+use units::{Duration, FrameSize, LineRate};
+use wire::ethernet::MacAddr;
+
+const LINE: LineRate = LineRate::from_mbps(100);
+const ROUTER: &str = "ports = 8\nline-rate = \"100M\"\nroute = [\"ipv4\"]\n[output]\nframes = 64\n";
+
+fn chassis(ports: usize) -> Chassis {
+    let plan = Addresses::plan(ports).interfaces;
+    let attach = |port: u16| {
+        let device = plan[usize::from(port)];
+        Attachment {
+            port: PortId(port),
+            mac: MacAddr([2, 0, 0, 0, port as u8, 2]),
+            host_ipv4: Ipv4Addr::from_bits(device.ipv4.0.to_bits() + 1),
+            host_ipv6: std::net::Ipv6Addr::LOCALHOST,
+            device_mac: device.mac,
+            device_ipv4: device.ipv4.0,
+            device_ipv6: device.ipv6.0,
+            network_hosts_ipv4: vec![],
+            network_hosts_ipv6: vec![],
+            legacy: LegacyAddresses::plan(PortId(port)),
+        }
+    };
+    Chassis { ports: (0..ports as u16).map(attach).collect() }
+}
+
+/// Few hosts, groups and packets, and two iterations.
+fn small(test: ChassisTest, size: u32) -> ChassisConfig {
+    let mut config = config(&[test]);
+    config.frame_sizes = vec![FrameSize::from_bytes(size)];
+    config.tolly = TollyConfig {
+        iterations: 2,
+        routed_inputs: vec![1, 2, 4],
+        routed_outputs: 4,
+        hosts_per_output: 40,
+        unicast_streams: 4,
+        multicast_outputs: vec![2, 5],
+        multicast_packets: 300,
+        mesh_ports: 5,
+        groups: 50,
+        group_outputs: 6,
+    };
+    config
+}
+
+fn run(text: &str, config: ChassisConfig, has_routes: bool) -> TollyResult {
+    let device = Description::from_toml(text).unwrap();
+    let mut addresses = Addresses::plan(device.ports);
+    let chassis = chassis(device.ports);
+    if has_routes {
+        let routes = routes(&chassis, &config.tolly);
+        addresses.routes.extend(routes.map(|(host, via)| StaticRoute {
+            network: host.into(),
+            prefix_length: 32,
+            via: via.into(),
+        }));
+    }
+    let mut tester = device.tester(&addresses).unwrap();
+    let (program, device) = ("test".into(), "test".into());
+    let environment = BTreeMap::new();
+    let suite = ChassisSuite { program, device, environment, config, chassis };
+    let mut events: Vec<Event> = vec![];
+    suite.run(&mut tester, &mut events).unwrap();
+    let result = events.into_iter().find_map(|event| match event {
+        Event::ChassisTestFinished(result) => Some(*result),
+        Event::Warning(why) => panic!("{why}"),
+        _ => None,
+    });
+    let Some(ChassisResult::Tolly(result)) = result else { panic!("{result:?}") };
+    assert!(result.rows.iter().all(|row| row.iterations.len() == 2 && row.invalid.is_empty()));
+    result
+}
+
+/// Packets of each input and of each output, and lost ones, the same in every iteration.
+fn counts(row: &TollyRow) -> (u64, u64, u64) {
+    let one = row.iterations[0];
+    assert_eq!(row.iterations[1].received_per_output, one.received_per_output);
+    assert_eq!(one.sent_per_input.0, one.sent_per_input.1);
+    assert_eq!(one.received_per_output.0, one.received_per_output.1);
+    (one.sent_per_input.0, one.received_per_output.0, row.lost())
+}
+
+fn is_near(found: Option<Duration>, truth: Duration) {
+    let apart = found.unwrap().as_ps().abs_diff(truth.as_ps());
+    assert!(apart < 1_000, "{found:?} is not {truth:?}");
+}
+
+#[test]
+fn every_host_gets_a_packet_from_every_input() {
+    let result = run(ROUTER, small(ChassisTest::InternetScale, 64), true);
+    let found: Vec<_> = result.rows.iter().map(|row| (row.streams, counts(row))).collect();
+    assert_eq!(found, [(4, (160, 40, 0)), (8, (160, 80, 0)), (16, (160, 160, 0))]);
+    assert!(result.rows.iter().all(|row| row.iterations[0].elsewhere == 0));
+}
+
+/// Without a route to it a host gets nothing, and no other port does.
+#[test]
+fn a_table_that_is_too_small_is_seen() {
+    let result = run(ROUTER, small(ChassisTest::InternetScale, 64), false);
+    let lost: Vec<u64> = result.rows.iter().map(TollyRow::lost).collect();
+    assert_eq!(lost, [2 * 160, 2 * 320, 2 * 640]);
+    assert!(result.rows.iter().all(|row| row.iterations[0].elsewhere == 0));
+}
+
+/// All groups go to all outputs; a device with room for 30 of 50 forwards those.
+#[test]
+fn every_group_reaches_every_output_that_joined() {
+    let whole = format!("{ROUTER}[multicast]\n");
+    for size in [64, 1_518] {
+        let result = run(&whole, small(ChassisTest::LargeScaleMulticast, size), false);
+        assert_eq!(result.rows.len(), 1);
+        assert_eq!((result.rows[0].streams, counts(&result.rows[0])), (6, (50, 50, 0)));
+    }
+    let small_table = format!("{ROUTER}[multicast]\ngroups = 30\n");
+    let result = run(&small_table, small(ChassisTest::LargeScaleMulticast, 64), false);
+    assert_eq!(counts(&result.rows[0]), (50, 30, 2 * 20 * 6));
+}
+
+/// Five inputs at a quarter of wire speed: each output hears four of them, and is at wire speed.
+#[test]
+fn a_mesh_fills_its_outputs() {
+    let text = format!("{ROUTER}[multicast]\n");
+    for size in [64, 128, 512, 1_518] {
+        let result = run(&text, small(ChassisTest::MulticastMesh, size), false);
+        let row = &result.rows[0];
+        assert_eq!((row.inputs, row.outputs, row.streams), (5, 4, 20));
+        assert_eq!((row.load_percent, counts(row)), (25.0, (300, 1_200, 0)));
+    }
+    // Three of four that come at once find no room.
+    let tight = text.replace("frames = 64", "frames = 1");
+    assert!(run(&tight, small(ChassisTest::MulticastMesh, 64), false).rows[0].lost() > 0);
+}
+
+/// 20 us of delay, 3 us for a frame and 2 us for each copy after the first.
+#[test]
+fn multicast_latency_is_that_of_the_device() {
+    let text = format!(
+        "delay = \"20us\"\n{ROUTER}[multicast]\nper-copy = \"200ns\"\n[cpu]\ncost = {{ per-frame = \"3us\" }}\n"
+    );
+    for size in [64, 1_518] {
+        let result = run(&text, small(ChassisTest::BaseMulticast, size), false);
+        for (row, outputs) in result.rows.iter().zip([2u64, 5]) {
+            assert_eq!((row.outputs as u64, counts(row)), (outputs, (300, 300, 0)));
+            let inside = Duration::from_us(23) + Duration::from_ns(200) * (outputs - 1);
+            let packet = LINE.time_of_bytes(size.into());
+            let iteration = &row.iterations[0];
+            is_near(iteration.cut_through(), packet + inside);
+            // Up to the preamble, which leaves before the packet.
+            let preamble = LINE.time_of_bytes(8);
+            is_near(iteration.store_and_forward(), inside.saturating_sub(preamble));
+        }
+    }
+}
+
+/// 148,809.5 packets a second, or what the processors carry, and the latency at that.
+#[test]
+fn unicast_is_as_fast_as_the_device() {
+    let result = run(ROUTER, small(ChassisTest::BaseUnicast, 64), false);
+    let row = &result.rows[0];
+    assert_eq!((row.load_percent, row.lost(), row.streams), (100.0, 0, 4));
+    is_near(row.iterations[0].cut_through(), LINE.time_of_bytes(64));
+    let slow = format!(
+        "{ROUTER}[input]\nframes = 0\n[cpu]\ncost = {{ per-frame = \"10us\" }}\nservers = \"per-port\"\n"
+    );
+    let mut config = small(ChassisTest::BaseUnicast, 64);
+    config.resolution_percent = 0.5;
+    let row = &run(&slow, config, false).rows[0];
+    let rate = row.intended.fps();
+    assert!(rate <= 100_000.0 && rate > 99_400.0, "{rate}");
+    is_near(row.iterations[0].cut_through(), LINE.time_of_bytes(64) + Duration::from_us(10));
+}
