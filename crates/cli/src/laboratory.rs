@@ -127,6 +127,10 @@ impl method::harvard::Laboratory for Laboratory<'_> {
         self.description.clone()
     }
 
+    fn shows_counters(&self) -> bool {
+        matches!(self.subject, Subject::Built(kind) if *kind != DeviceKind::Loopback)
+    }
+
     fn set_up(&mut self, set_up: &SetUp) -> Result<Ready<'_>, SetUpError> {
         let streams = match self.subject {
             Subject::Simulated(name) => {

@@ -222,7 +222,10 @@ pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) 
         device: device
             .clone()
             .map(|device| Box::new(Built { device, agent: None }) as Box<dyn DeviceControl>),
-        reads_counters: options.suite == Some(SuiteName::Harvard1989),
+        reads_counters: matches!(
+            options.suite,
+            Some(SuiteName::Harvard1989 | SuiteName::Harvard1990)
+        ),
         stop: stop.clone(),
         ..LiveOptions::default()
     };

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// 1,488 frames of 64 bytes a second.
 const LIVE: &str = "--line-rate 1M --sizes 64 --skip-selftest --profile quick --seed 1 \
-                    --set trial.invalid_retries=9";
+                    --set trial.invalid_retries=9 --set trial.drain_s=2";
 
 fn results(scratch: &Scratch, folder: &str) -> Value {
     let path = scratch.path().join(folder).join("results.json");
@@ -73,10 +73,16 @@ fn the_tests_of_1989_on_a_router_compare_counters_and_feed_routes_by_rip() {
     for name in ["routes announced", "routes taken in", "routes in its own table"] {
         assert_eq!(figure(routes, name), Some(150.0), "{name}: {routes}");
     }
+    // A search that the tester could not decide says so; one that it could went to its end.
+    let undecided = |result: &Value| result["notes"].to_string().contains("did not keep up");
     let table = result_of(&results, "routing_table");
-    assert_eq!(figure(table, "most in its own table"), Some(40.0), "{table}");
-    assert_eq!(table["figures"][0]["at_least"], true, "{table}");
-    assert_eq!(figure(result_of(&results, "arp_cache"), "hosts"), Some(40.0));
+    if !undecided(table) {
+        assert_eq!(figure(table, "routes"), Some(40.0), "{table}");
+        assert_eq!(figure(table, "most in its own table"), Some(40.0), "{table}");
+        assert_eq!(table["figures"][0]["at_least"], true, "{table}");
+    }
+    let hosts = result_of(&results, "arp_cache");
+    assert!(undecided(hosts) || figure(hosts, "hosts") == Some(40.0), "{hosts}");
 
     // The driver was asked; it is no guess.
     let crc = result_of(&results, "crc_errors").to_string();
@@ -125,6 +131,10 @@ fn the_tests_of_1990_take_every_protocol_across_a_bridge() {
         }
     }
     assert!(ran.stdout.contains("it has no interface cards"), "{}", ran.stdout);
+    let notes = results["notes"].to_string();
+    assert!(notes.contains("counters of the device (SNMP, netlink) agree"), "{notes}");
+    let warnings = results["warnings"].to_string();
+    assert!(!warnings.contains("says"), "a counter disagrees: {warnings}");
 }
 
 #[test]

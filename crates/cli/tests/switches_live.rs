@@ -1,5 +1,5 @@
 //! A mesh of eight ports on a bridge of this kernel, driven through the program: what is lost when a port
-//! goes or the program is killed, and what its report shows.
+//! goes or the program is killed, and what its report shows; a router whose limit MLRsearch must find.
 //!
 //! Root only. Loads are low and no time is asserted.
 
@@ -43,6 +43,32 @@ fn a_port_lost_in_mid_mesh_is_an_error_that_costs_no_result() {
     assert_eq!(stopped["status"], "stopped");
     assert!(!stopped["trials"].as_array().unwrap().is_empty(), "results are lost");
     assert_eq!(left_by(pid), [""; 0], "namespaces are left");
+}
+
+/// A router behind a rule that passes 400 frames a second and 200 more at once, searched by MLRsearch
+/// with trials of half a second: it cannot find more than 800, and it carries 400 whatever came before.
+#[test]
+fn mlrsearch_finds_no_more_than_a_known_limit_on_a_router() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let arguments = "run --device linux-router --line-rate 1M --sizes 64 --profile quick \
+        --skip-selftest --test throughput --search mlrsearch --duration 500ms --resolution 10% \
+        --frame-limit 400 --frame-limit-burst 200 --set trial.invalid_retries=9 --out a";
+    let ran = scratch.run(arguments);
+    assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
+    let results = results(&scratch, "a");
+    let found = &results["throughput"][0]["throughput"];
+    assert_eq!(found["search_policy"], "mlrsearch", "{found}");
+    if let Some(rate) = found["rate_fps"].as_f64() {
+        assert!(rate <= 800.0 * 1.01, "{found}");
+        assert!(found["conditional_throughput_fps"].is_number(), "{found}");
+    }
+    assert!(found["upper_fps"].as_f64().is_none_or(|upper| upper > 380.0), "{found}");
+    assert!(ran.stdout.contains("relevant upper bound fps"), "{}", ran.stdout);
+    let page = std::fs::read_to_string(scratch.path().join("a/report.html")).unwrap();
+    assert!(page.contains("MLRsearch"), "the page does not name the search");
 }
 
 #[test]

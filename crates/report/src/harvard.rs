@@ -50,7 +50,8 @@ impl RateCell {
     /// As the tables of 1990 print it.
     pub fn print(self) -> String {
         match self {
-            RateCell::Fps(fps) | RateCell::AtLeast(fps) => format!("{fps:.0}"),
+            // Truncated like the theory: a device at the medium's rate is not above it.
+            RateCell::Fps(fps) | RateCell::AtLeast(fps) => format!("{:.0}", (fps + 1e-6).floor()),
             RateCell::Missing => "U".into(),
             RateCell::Invalid => "invalid".into(),
         }

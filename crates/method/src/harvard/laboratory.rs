@@ -158,6 +158,10 @@ pub enum SetUpError {
 pub trait Laboratory {
     /// The tester.
     fn describe(&self) -> TesterDescription;
+    /// Whether the device has counters of its own that are worth comparing: those of a real one.
+    fn shows_counters(&self) -> bool {
+        false
+    }
     /// Sets up the device, and brings the tester in front of it.
     ///
     /// # Errors

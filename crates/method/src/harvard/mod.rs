@@ -6,6 +6,7 @@
 //! device cannot do is said ([`SetUpError::NotPossible`]), never passed over in silence.
 
 mod config;
+mod counted;
 mod delay;
 mod dual_stream;
 mod filters;
@@ -15,6 +16,7 @@ mod raw_rate;
 mod result;
 mod source;
 mod suite_1990;
+mod together;
 pub mod y1989;
 
 pub use config::HarvardConfig;

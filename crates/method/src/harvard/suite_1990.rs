@@ -1,5 +1,7 @@
 //! The suite of 1990: table after table, and in each size after size.
 
+use super::counted::compare_counters;
+use super::together::Together;
 use super::{
     Filters, HarvardResult, Laboratory, Mode, Path, Ready, SetUp, SetUpError, Setting, Sources,
     delay, dual_max_rate, dual_stream, max_rate, raw_rate,
@@ -68,8 +70,13 @@ impl Suite1990 {
         laboratory: &mut dyn Laboratory,
         sink: &mut dyn EventSink,
     ) -> Result<RunFinished, RunError> {
-        let mut run =
-            Run { suite: self, todo: self.plan(), counted: (0, 0), invalid_tests: vec![] };
+        let mut run = Run {
+            suite: self,
+            todo: self.plan(),
+            counted: (0, 0),
+            invalid_tests: vec![],
+            to_be_compared: false,
+        };
         let outcome = run.all(laboratory, sink);
         finish(run.counted, sink, run.invalid_tests, outcome)
     }
@@ -104,6 +111,8 @@ struct Run<'s> {
     /// Trials of the set-ups before, and invalid ones among them.
     counted: (u64, u64),
     invalid_tests: Vec<String>,
+    /// Whether the device's counters are still to be compared as it is set up.
+    to_be_compared: bool,
 }
 
 impl Run<'_> {
@@ -114,7 +123,9 @@ impl Run<'_> {
     ) -> Result<(), RunError> {
         self.suite.config.check()?;
         sink.emit(&self.started(laboratory))?;
+        let shows_counters = laboratory.shows_counters();
         for set_up in self.suite.set_ups.clone() {
+            self.to_be_compared = shows_counters;
             let share = self.todo.remove(0);
             if self.suite.tests(&set_up).is_empty() {
                 continue;
@@ -157,8 +168,9 @@ impl Run<'_> {
         config.traffic.filters = ready.filters;
         let description = ready.tester.describe().clone();
         let retries = config.trial.invalid_retries;
+        let mut tester = Together { tester: &mut *ready.tester };
         let mut bench =
-            Bench::new(&mut *ready.tester, sink, retries, config.seed).counting_from(self.counted);
+            Bench::new(&mut tester, sink, retries, config.seed).counting_from(self.counted);
         bench.clock.test = share;
         bench.clock.later = self.todo.iter().copied().sum();
         let first = ready.streams.first();
@@ -213,7 +225,10 @@ impl Run<'_> {
             }
             bench.emit(Event::TestFinished(Box::new(TestResult::Harvard(result))))?;
         }
-        Ok(())
+        match std::mem::take(&mut self.to_be_compared) {
+            true => compare_counters(bench, subject, &sources, &in_words(set_up)),
+            false => Ok(()),
+        }
     }
 }
 

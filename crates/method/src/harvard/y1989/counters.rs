@@ -42,10 +42,15 @@ pub(super) fn counters(
     }
     result.put("frames sent", trial.offered_frames() as f64, Unit::Frames);
     result.put("frames received", trial.forwarded_frames() as f64, Unit::Frames);
-    result.counters = trial.device.iter().filter_map(|count| check(count, &trial)).collect();
+    result.counters = counter_checks(&trial);
     let wrong = result.counters.iter().filter(|check| !check.agrees());
     result.misbehaviours = wrong.map(misbehaviour).collect();
     Ok(result)
+}
+
+/// The device's counters beside what they should say, those of which the tester knows.
+pub(crate) fn counter_checks(trial: &TrialResult) -> Vec<CounterCheck> {
+    trial.device.iter().filter_map(|count| check(count, trial)).collect()
 }
 
 fn misbehaviour(check: &CounterCheck) -> Misbehaviour {

@@ -24,6 +24,7 @@ mod storms;
 mod suite;
 
 pub use config::Harvard1989Config;
+pub(super) use counters::counter_checks;
 pub use result::{
     CounterCheck, ErrorFrames, Figure, Harvard1989Result, Misbehaviour, Outcome, Unit,
 };
