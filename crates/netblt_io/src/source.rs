@@ -101,8 +101,8 @@ pub fn memory_bytes(start: u64, mut bytes: &mut [u8]) {
         let piece = bytes.len().min(256 - (at % 256) as usize);
         let (now, later) = bytes.split_at_mut(piece);
         let (low, high) = (at as u8, (at >> 8) as u8);
-        for (offset, byte) in (0..=u8::MAX).zip(now) {
-            *byte = (low.wrapping_add(offset) ^ high).wrapping_mul(157);
+        for (offset, byte) in now.iter_mut().enumerate() {
+            *byte = (low.wrapping_add(offset as u8) ^ high).wrapping_mul(157);
         }
         at += piece as u64;
         bytes = later;
