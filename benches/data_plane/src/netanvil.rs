@@ -202,6 +202,7 @@ impl<'a> Netanvil<'a> {
             prelude: vec![],
             waits: Waits { drain: Duration::from_ms(100), settle: Duration::ZERO },
             tagging: None,
+            count_flows: false,
             verify_payload: false,
             action: None,
             captures: vec![],

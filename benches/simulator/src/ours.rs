@@ -98,6 +98,7 @@ fn trial_of(frames: u64) -> Trial {
         }],
         waits: Waits { drain: Duration::from_ms(1), settle: Duration::ZERO },
         tagging: None,
+        count_flows: false,
         verify_payload: false,
         action: None,
         captures: vec![],

@@ -190,7 +190,7 @@ Examples:
 #[derive(Args, Debug)]
 pub struct Run {
     /// Which tests: those of RFC 2544, or the router tests of 1989 or 1990 at Harvard
-    #[arg(value_name = "SUITE", value_parser = named::<SuiteName>(&["rfc2544", "harvard-1989", "harvard-1990", "rfc2889", "gigaswitch", "tolly"]))]
+    #[arg(value_name = "SUITE", value_parser = named::<SuiteName>(&["rfc2544", "harvard-1989", "harvard-1990", "rfc2889", "rfc3918", "gigaswitch", "tolly"]))]
     pub suite: Option<SuiteName>,
     #[command(flatten)]
     pub options: Options,

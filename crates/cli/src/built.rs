@@ -28,6 +28,7 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
     }
     let config = TestbedConfig {
         ports: options.port_count.unwrap_or(match options.suite {
+            Some(SuiteName::Rfc3918) if kind != DeviceKind::Loopback => chassis::MULTICAST_PORTS,
             Some(SuiteName::Rfc2889 | SuiteName::Gigaswitch) if kind != DeviceKind::Loopback => {
                 chassis::PORTS
             }
@@ -120,6 +121,7 @@ pub fn in_words(config: &TestbedConfig) -> String {
     let kind = match config.device {
         DeviceKind::LinuxRouter => "Linux router in network namespaces",
         DeviceKind::LinuxBridge => "Linux bridge in network namespaces",
+        DeviceKind::LinuxMcast => "Linux multicast router (FRR's pimd) in network namespaces",
         DeviceKind::Loopback => return "no device: tester ports joined back to back".into(),
     };
     let threads = match config.threads {

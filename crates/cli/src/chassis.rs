@@ -14,11 +14,15 @@ use wire::size::SizePattern;
 /// Ports of a device that is built for these tests, where nothing else is said.
 pub const PORTS: usize = 8;
 
+/// The same for tests of multicast: each copy takes a port of the tester some time.
+pub const MULTICAST_PORTS: usize = 4;
+
 /// What the tests of many ports are to do; `None` where another suite is asked for.
 pub fn configuration(options: &Options) -> Outcome<Option<ChassisConfig>> {
     let profile = options.profile.unwrap_or(Profile::Rfc);
     let base = match options.suite {
         Some(SuiteName::Rfc2889) => ChassisConfig::of(profile),
+        Some(SuiteName::Rfc3918) => ChassisConfig::rfc3918(profile),
         Some(SuiteName::Gigaswitch) => ChassisConfig::gigaswitch(profile),
         Some(SuiteName::Tolly) => ChassisConfig::tolly(profile),
         _ => return Ok(None),
@@ -63,7 +67,7 @@ pub fn routes(options: &Options, ports: usize) -> Outcome<Vec<StaticRoute>> {
     if !config.tests.contains(&ChassisTest::InternetScale) {
         return Ok(vec![]);
     }
-    let chassis = topology::chassis_of_simulation(ports);
+    let chassis = topology::chassis_of_simulation(ports, method::Forwarding::Routed);
     let to_host = |(host, via): (Ipv4Addr, Ipv4Addr)| StaticRoute {
         network: host.into(),
         prefix_length: 32,
@@ -89,6 +93,7 @@ fn apply(options: &Options, config: &mut ChassisConfig) -> Outcome<()> {
         config.trial.duration_s = seconds;
         config.search_trial_s = config.search_trial_s.min(seconds);
         config.fanout.all_ports_trial_s = config.fanout.all_ports_trial_s.min(seconds);
+        config.multicast.latency_s = config.multicast.latency_s.min(seconds);
     }
     if let Some(Share(share)) = options.resolution {
         config.resolution_percent = share * 100.0;

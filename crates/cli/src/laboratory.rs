@@ -172,7 +172,7 @@ fn built_as(defaults: TestbedConfig, set_up: &SetUp) -> Result<TestbedConfig, Se
         (DeviceKind::Loopback, _) if set_up.filters != Filters::None => {
             return no("a cable has no filters");
         }
-        (DeviceKind::LinuxBridge | DeviceKind::Loopback, _) => {}
+        (DeviceKind::LinuxBridge | DeviceKind::LinuxMcast | DeviceKind::Loopback, _) => {}
     }
     if set_up.path == Path::Between {
         return no("it has no interface cards");

@@ -52,6 +52,9 @@ pub enum SuiteName {
     /// LAN switches with many ports.
     #[serde(rename = "rfc2889")]
     Rfc2889,
+    /// IP multicast.
+    #[serde(rename = "rfc3918")]
+    Rfc3918,
     /// The tests of DEC's GIGAswitch/FDDI.
     #[serde(rename = "gigaswitch")]
     Gigaswitch,
@@ -68,7 +71,7 @@ pub struct Options {
     #[arg(skip)]
     pub suite: Option<SuiteName>,
     /// Build this device in network namespaces and test it
-    #[arg(long, help_heading = "Device", value_parser = named::<DeviceKind>(&["linux-router", "linux-bridge", "loopback"]))]
+    #[arg(long, help_heading = "Device", value_parser = named::<DeviceKind>(&["linux-router", "linux-bridge", "linux-mcast", "loopback"]))]
     pub device: Option<DeviceKind>,
     /// Test a simulated device in virtual time: a built-in name or a TOML file (see `netanvil devices`)
     #[arg(long, help_heading = "Device", value_name = "NAME|FILE", conflicts_with_all = ["device", "ports"])]
@@ -120,7 +123,7 @@ pub struct Options {
     /// Host routes behind each port of a router, up to 65536; `--destinations random` draws from them
     #[arg(long, help_heading = "Built devices", value_name = "COUNT")]
     pub routes_per_port: Option<u32>,
-    /// Ports of the device, for tests of many (default 2; with rfc2889 and gigaswitch 8)
+    /// Ports of the device, for tests of many (default 2; with rfc3918 4, with rfc2889 and gigaswitch 8)
     #[arg(long, help_heading = "Built devices", value_name = "COUNT")]
     pub port_count: Option<usize>,
     /// MTU of the links in bytes (frame size less 18); default: enough for the largest size

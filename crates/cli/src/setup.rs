@@ -71,7 +71,7 @@ impl Subject {
             },
             (.., Some(name)) => Ok(Subject::Simulated(name.clone())),
             _ => Err(Failure::new("nothing to test")
-                .help("build a device with --device linux-router (linux-bridge, loopback),")
+                .help("build a device with --device linux-router (linux-bridge, linux-mcast, loopback),")
                 .help("test what is between two interfaces with --ports eth1,eth2,")
                 .help("or simulate one with --sim router; `netanvil devices` tells more")),
         }
@@ -82,6 +82,7 @@ impl Subject {
         match self {
             Subject::Built(DeviceKind::LinuxRouter) => "linux-router".into(),
             Subject::Built(DeviceKind::LinuxBridge) => "linux-bridge".into(),
+            Subject::Built(DeviceKind::LinuxMcast) => "linux-mcast".into(),
             Subject::Built(DeviceKind::Loopback) => "loopback".into(),
             Subject::Between([first, second]) => format!("{first}-{second}"),
             Subject::Simulated(name) => format!("sim-{name}"),
@@ -199,7 +200,7 @@ fn simulate(
     environment.insert(host::DEVICE_DESCRIPTION.into(), as_text);
     Ok(Setup {
         topology: topology::of_simulation(device.ports, forwarding),
-        chassis: topology::chassis_of_simulation(device.ports),
+        chassis: topology::chassis_of_simulation(device.ports, forwarding),
         device: simulated.name,
         filters,
         environment,
@@ -262,7 +263,7 @@ fn between(
     Ok(Setup {
         tester: Box::new(LiveTester::new(ports, live).map_err(Failure::new)?),
         device: device_between(names, &topology),
-        chassis: Chassis { ports: topology.ports.to_vec() },
+        chassis: Chassis { forwarding: topology.forwarding, ports: topology.ports.to_vec() },
         topology,
         filters: String::new(),
         environment,

@@ -13,14 +13,18 @@ use wire::ethernet::MacAddr;
 /// These two ports of a test bed, or the first two.
 pub fn of_testbed(testbed: &Testbed, [from, to]: [usize; 2]) -> Topology {
     let config = testbed.config();
-    let forwarding = match config.device {
-        DeviceKind::LinuxRouter => Forwarding::Routed,
-        DeviceKind::LinuxBridge => Forwarding::Bridged,
-        DeviceKind::Loopback => Forwarding::Looped,
-    };
+    let forwarding = forwarding_of(config.device);
     let attach = |port: &TestPort| attachment(port, config);
     let ports = testbed.ports();
     Topology { forwarding, ports: [attach(&ports[from]), attach(&ports[to])] }
+}
+
+fn forwarding_of(device: DeviceKind) -> Forwarding {
+    match device {
+        DeviceKind::LinuxRouter | DeviceKind::LinuxMcast => Forwarding::Routed,
+        DeviceKind::LinuxBridge => Forwarding::Bridged,
+        DeviceKind::Loopback => Forwarding::Looped,
+    }
 }
 
 fn attachment(port: &TestPort, config: &TestbedConfig) -> Attachment {
@@ -94,15 +98,19 @@ fn simulated_attachment(port: usize, ports: usize) -> Attachment {
 }
 
 /// All simulated ports.
-pub fn chassis_of_simulation(ports: usize) -> Chassis {
-    Chassis { ports: (0..ports).map(|port| simulated_attachment(port, ports)).collect() }
+pub fn chassis_of_simulation(ports: usize, forwarding: Forwarding) -> Chassis {
+    Chassis {
+        forwarding,
+        ports: (0..ports).map(|port| simulated_attachment(port, ports)).collect(),
+    }
 }
 
 /// All ports of a test bed.
 pub fn chassis_of_testbed(testbed: &Testbed) -> Chassis {
     let config = testbed.config();
     let attach = |port: &TestPort| attachment(port, config);
-    Chassis { ports: testbed.ports().iter().map(attach).collect() }
+    let ports = testbed.ports().iter().map(attach).collect();
+    Chassis { forwarding: forwarding_of(config.device), ports }
 }
 
 /// Interfaces with the user's addresses. Two gateways make a router, whose hardware addresses are

@@ -29,6 +29,8 @@ pub(crate) struct Estimate {
     pub spent: Duration,
     /// What the tests after it will take.
     pub later: Duration,
+    /// What the whole run has taken.
+    pub elapsed: Duration,
 }
 
 impl Estimate {
@@ -57,6 +59,8 @@ pub(crate) struct Asked<'a> {
     /// Of each transmitting port.
     pub intended: FrameRate,
     pub bounds: Option<SearchBounds>,
+    /// Why a trial decides nothing though the tester kept up, if it does.
+    pub check: &'a dyn Fn(&TrialResult) -> Option<InvalidReason>,
     /// Makes the trial, with the signatures of an attempt.
     pub build: &'a dyn Fn(Key) -> Result<Trial, RunError>,
     /// What a trial means to the method.
@@ -147,6 +151,7 @@ impl<'a> Bench<'a> {
     /// Lets time pass with nothing sent.
     pub(crate) fn pause(&mut self, span: Duration) -> Result<(), RunError> {
         self.clock.spent += span;
+        self.clock.elapsed += span;
         Ok(self.tester.pause(span)?)
     }
 
@@ -189,6 +194,7 @@ impl<'a> Bench<'a> {
             frame_size: traffic.frame_size(),
             intended,
             bounds,
+            check: &|_| None,
             build: &|key| change(traffic.trial(key, &shape)?),
             judge,
         })
@@ -219,10 +225,14 @@ impl<'a> Bench<'a> {
         let trial = (asked.build)(self.key())?;
         let number = self.trials;
         self.emit(Event::TrialStarted(self.started(asked, &trial, attempt)))?;
-        let result = self.tester.run(&trial)?;
+        let mut result = self.tester.run(&trial)?;
+        if let Some(reason) = (asked.check)(&result) {
+            result.invalidate(reason);
+        }
         let verdict = (asked.judge)(&result);
         self.invalid_trials += u64::from(verdict == Verdict::Invalid);
         self.clock.spent += span_of(&trial);
+        self.clock.elapsed += span_of(&trial);
         let record = TrialRecord {
             number,
             identity: TrialIdentity(trial.identity()),

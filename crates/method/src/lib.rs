@@ -27,6 +27,7 @@ mod reach;
 mod resume;
 pub mod rfc2544;
 pub mod rfc2889;
+pub mod rfc3918;
 pub mod search;
 mod search_config;
 mod selftest;

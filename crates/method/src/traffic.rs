@@ -326,6 +326,7 @@ impl Traffic {
             prelude: self.prelude(),
             waits: shape.waits,
             tagging: shape.tags.map(tagging),
+            count_flows: false,
             verify_payload: self.verify_checksums,
             action: shape.action.clone(),
             captures: vec![],

@@ -38,6 +38,7 @@ fn receive_plan(form: Form, verify_payload: bool) -> ReceivePlan {
         unchecked: id == 3,
         frames_max: FRAMES_MAX,
         lengths_bytes: if id == 1 { LENGTHS.to_vec() } else { vec![60] },
+        flows: 0,
         tagging: (id < 2).then_some(Tagging {
             stream: StreamId(id * 7),
             first: 10,

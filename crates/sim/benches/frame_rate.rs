@@ -44,6 +44,7 @@ fn trial_of(size: FrameSize, senders: &[u16]) -> Trial {
         prelude: vec![],
         waits: Waits { drain: Duration::from_ms(1), settle: Duration::ZERO },
         tagging: None,
+        count_flows: false,
         verify_payload: false,
         action: None,
         captures: vec![],

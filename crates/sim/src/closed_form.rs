@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use trial::{
-    CatchUp, Histogram, Missing, Paused, PortCounters, PortId, PortReceived, StreamAccount,
-    StreamReceived, Tester, TesterDescription, TesterError, TransmitReport, Trial, TrialResult,
+    CatchUp, FlowCounts, Histogram, Missing, Paused, PortCounters, PortId, PortReceived,
+    StreamAccount, StreamReceived, Tester, TesterDescription, TesterError, TransmitReport, Trial,
+    TrialResult,
 };
 use units::{Duration, FrameRate, Instant};
 
@@ -124,6 +125,7 @@ impl<L: Law> Tester for ClosedForm<L> {
                     expected: true,
                     unchecked: false,
                     missing,
+                    flows: FlowCounts::default(),
                     account,
                 });
             }

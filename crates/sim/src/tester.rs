@@ -237,6 +237,7 @@ mod tests {
             prelude: vec![],
             waits: Waits { drain: Duration::from_secs(1), settle: Duration::ZERO },
             tagging: None,
+            count_flows: false,
             verify_payload: false,
             action: None,
             captures: vec![],

@@ -67,6 +67,7 @@ fn flood(device: &Description, to: u16, size: u32) -> Trial {
         }],
         waits: Waits { drain: Duration::from_secs(1), settle: Duration::ZERO },
         tagging: None,
+        count_flows: false,
         verify_payload: false,
         action: None,
         captures: vec![],

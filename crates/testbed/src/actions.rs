@@ -41,7 +41,8 @@ impl Device {
     }
 }
 
-fn now() -> Result<Instant> {
+/// The kernel's CLOCK_MONOTONIC.
+pub(crate) fn now() -> Result<Instant> {
     let time = clock_gettime(ClockId::CLOCK_MONOTONIC)
         .map_err(|errno| TestbedError::system("read CLOCK_MONOTONIC", errno))?;
     Ok(Instant::from_ns(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64))

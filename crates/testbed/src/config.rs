@@ -3,6 +3,7 @@
 use crate::addressing::MAX_NETWORKS_PER_SIDE;
 use crate::bulk_routes;
 use crate::error::{Result, TestbedError};
+use crate::multicast::{MULTICAST_INTERFACES, MulticastRouting};
 use serde::{Deserialize, Serialize};
 
 /// The kind of device under test.
@@ -14,6 +15,8 @@ pub enum DeviceKind {
     LinuxRouter,
     /// The kernel's learning bridge in a namespace.
     LinuxBridge,
+    /// The kernel's IPv4 multicast forwarding in a namespace, beside its unicast forwarding.
+    LinuxMcast,
     /// No device: ports 0-1, 2-3, ... of the tester are joined back to back.
     Loopback,
 }
@@ -146,6 +149,8 @@ pub struct TestbedConfig {
     /// Host routes behind every port, up to 65,536 each (router only): see
     /// [`routed_host`](crate::routed_host).
     pub routes_per_port: u32,
+    /// Who decides which multicast groups go where (linux-mcast only).
+    pub multicast: MulticastRouting,
     /// Filter rules.
     pub filter: FilterRules,
     /// Where the permit stands among them.
@@ -175,6 +180,7 @@ impl Default for TestbedConfig {
             destination_networks: false,
             routing: Routing::default(),
             routes_per_port: 0,
+            multicast: MulticastRouting::default(),
             filter: FilterRules::default(),
             permit: PermitPosition::default(),
             threads: DeviceThreads::default(),
@@ -210,6 +216,19 @@ impl TestbedConfig {
         }
         if self.tester_mtu_bytes.is_some_and(|mtu| mtu < self.mtu_bytes || mtu > 65_535) {
             return refuse("tester_mtu_bytes: from mtu_bytes to 65535 are possible".into());
+        }
+        if self.device == DeviceKind::LinuxMcast && self.ports > self.multicast.ports_max() {
+            let most = self.multicast.ports_max();
+            return refuse(format!(
+                "ports = {}: the kernel forwards multicast between {MULTICAST_INTERFACES} interfaces at \
+                 most{}; {most} ports are possible",
+                self.ports,
+                if most < MULTICAST_INTERFACES {
+                    ", one of which pimd needs for itself"
+                } else {
+                    ""
+                }
+            ));
         }
         if self.device == DeviceKind::LinuxBridge && self.destination_networks {
             return refuse("destination_networks: a bridge has no routes; use linux-router".into());
@@ -316,6 +335,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_built_is_refused_by_key() {
+        let mcast = |routing: &str, ports| {
+            refusal(&format!(
+                "device = \"linux-mcast\"\nmulticast = \"{routing}\"\nports = {ports}"
+            ))
+        };
+        assert!(mcast("table", 33).contains("32 interfaces at most; 32 ports"));
+        assert!(mcast("daemon", 32).contains("31 ports"));
         assert!(refusal("ports = 1").contains("ports = 1"));
         assert!(refusal("device = \"loopback\"\nports = 3").contains("even"));
         assert!(refusal("device = \"loopback\"\nfilter = \"1\"").contains("filter"));

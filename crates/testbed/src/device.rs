@@ -7,6 +7,7 @@ use crate::counters::{self, DeviceCounters};
 use crate::error::{Result, TestbedError};
 use crate::ethtool::{Ethtool, REWRITING_FEATURES};
 use crate::input_queue::InputQueues;
+use crate::multicast::{self, Daemon, GroupCounters, MulticastRouting, Table, TableLoaded};
 use crate::namespace::Namespace;
 use crate::queue::TokenBucket;
 use crate::routing::RipDaemon;
@@ -14,7 +15,7 @@ use crate::rules::{self, FilterEntry};
 use crate::sysctl;
 use crate::threads::{PortThreads, thread_port};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Mutex;
 
 /// Name of the bridge in a bridge's namespace.
@@ -22,12 +23,20 @@ const BRIDGE: &str = "bridge0";
 /// Ethernet address of the bridge itself.
 const BRIDGE_MAC: [u8; 6] = [0x02, b'N', b'A', 0, 0xff, 1];
 
+/// Who forwards multicast.
+#[derive(Debug)]
+enum Multicast {
+    Daemon { _running: Daemon },
+    Table(Table),
+}
+
 /// The device under test. Its methods may be called from any thread.
 #[derive(Debug)]
 pub struct Device {
     namespace: Namespace,
     config: TestbedConfig,
     threads: Mutex<BTreeMap<usize, PortThreads>>,
+    multicast: Mutex<Option<Multicast>>,
     pub(crate) input_queues: InputQueues,
     rip: Mutex<Option<RipDaemon>>,
     route_load: Mutex<Option<RouteLoad>>,
@@ -36,9 +45,9 @@ pub struct Device {
 impl Device {
     pub(crate) fn new(namespace: Namespace, config: TestbedConfig) -> Self {
         let input_queues = InputQueues::choose(&config);
-        let threads = Mutex::default();
+        let (threads, multicast) = (Mutex::default(), Mutex::default());
         let (rip, route_load) = (Mutex::default(), Mutex::default());
-        Device { namespace, config, threads, input_queues, rip, route_load }
+        Device { namespace, config, threads, multicast, input_queues, rip, route_load }
     }
 
     /// The device's namespace.
@@ -122,7 +131,9 @@ impl Device {
     /// Settings that must stand before the device has ports.
     pub(crate) fn prepare(&self) -> Result<()> {
         match self.config.device {
-            DeviceKind::LinuxRouter => self.namespace.run(sysctl::prepare_router)?,
+            DeviceKind::LinuxRouter | DeviceKind::LinuxMcast => {
+                self.namespace.run(sysctl::prepare_router)?
+            }
             _ => self.namespace.run(sysctl::prepare_bridge)?,
         }
     }
@@ -138,6 +149,9 @@ impl Device {
             self.namespace.run(|| sysctl::set_forwarding(true))??;
         }
         (0..self.config.ports).try_for_each(|port| self.start_port(port))?;
+        if self.config.device == DeviceKind::LinuxMcast {
+            self.start_multicast()?;
+        }
         self.start_routing()
     }
 
@@ -171,6 +185,7 @@ impl Device {
     /// Takes everything back that [`Device::start`] did, except the links themselves.
     pub(crate) fn stop(&self) -> Result<()> {
         self.stop_routing();
+        self.end_multicast();
         let mut netlink = self.namespace.netlink()?;
         if self.config.device == DeviceKind::LinuxBridge {
             netlink.delete_link(BRIDGE)?;
@@ -180,7 +195,7 @@ impl Device {
         // Routes, neighbours and IPv6 addresses go with the link; IPv4 addresses would stay.
         for port in 0..self.config.ports {
             self.stop_port(port)?;
-            if self.config.device == DeviceKind::LinuxRouter {
+            if self.config.device != DeviceKind::LinuxBridge {
                 let index = netlink.link_index(&self.interface(port))?;
                 let ipv4 = PortAddresses::of_port(port).ipv4;
                 netlink.delete_address(index, ipv4.device.into(), ipv4.prefix_length)?;
@@ -222,6 +237,51 @@ impl Device {
         }
         netlink.wait_for_carrier(&self.connector(port))?;
         netlink.wait_for_carrier(&interface)
+    }
+
+    /// Starts who forwards multicast.
+    fn start_multicast(&self) -> Result<()> {
+        let interfaces: Vec<String> =
+            (0..self.config.ports).map(|port| self.interface(port)).collect();
+        let forwarding = match self.config.multicast {
+            MulticastRouting::Daemon => {
+                Multicast::Daemon { _running: Daemon::start(&self.namespace, &interfaces)? }
+            }
+            MulticastRouting::Table => {
+                let mut netlink = self.namespace.netlink()?;
+                let indices = interfaces.iter().map(|name| netlink.link_index(name));
+                let indices = indices.collect::<Result<Vec<u32>>>()?;
+                Multicast::Table(Table::open(&self.namespace, &indices)?)
+            }
+        };
+        *self.multicast.lock().expect("no panic while held") = Some(forwarding);
+        Ok(())
+    }
+
+    /// Ends who forwards multicast.
+    pub(crate) fn end_multicast(&self) {
+        self.multicast.lock().expect("no panic while held").take();
+    }
+
+    /// Forwards so many groups, from the first on, that come from `source` at port 0, to all other ports
+    /// ([`MulticastRouting::Table`] only).
+    pub fn load_groups(
+        &self,
+        source: Ipv4Addr,
+        first: Ipv4Addr,
+        groups: u32,
+    ) -> Result<TableLoaded> {
+        match &*self.multicast.lock().expect("no panic while held") {
+            Some(Multicast::Table(table)) => table.load(source, first, groups),
+            _ => Err(TestbedError::Configuration(
+                "a table of groups: only linux-mcast with multicast = \"table\" has one".into(),
+            )),
+        }
+    }
+
+    /// What the kernel counted of each group that it forwards.
+    pub fn group_counters(&self) -> Result<Vec<GroupCounters>> {
+        self.namespace.run(multicast::counters)?
     }
 
     fn add_bridge(&self) -> Result<()> {

@@ -42,7 +42,7 @@ impl Testbed {
         testbed.tester.run(sysctl::silence_tester)??;
         match config.device {
             DeviceKind::Loopback => testbed.join_back_to_back()?,
-            DeviceKind::LinuxRouter | DeviceKind::LinuxBridge => {
+            DeviceKind::LinuxRouter | DeviceKind::LinuxBridge | DeviceKind::LinuxMcast => {
                 let device = Arc::new(Device::new(namespaces.create("dut")?, config.clone()));
                 testbed.device = Some(device.clone());
                 device.prepare()?;
@@ -119,7 +119,7 @@ impl Testbed {
             self.tester.netlink()?.add_veth(&near, &far, Some(&device_namespace))?;
             device.add_input_queue(port)?;
         }
-        let routed = self.config.device == DeviceKind::LinuxRouter;
+        let routed = self.config.device != DeviceKind::LinuxBridge;
         (0..self.config.ports)
             .try_for_each(|port| self.open_port(port, routed.then(|| device_mac(port))))
     }
@@ -161,6 +161,7 @@ impl Testbed {
         }
         if let Some(device) = self.device.take() {
             device.stop_routing();
+            device.end_multicast();
             attempt(device.namespace().remove());
         }
         attempt(self.tester.remove());

@@ -41,6 +41,7 @@ fn trial_of(size: FrameSize) -> Trial {
         prelude: vec![],
         waits: Waits::RFC2544,
         tagging: None,
+        count_flows: false,
         verify_payload: false,
         action: None,
         captures: vec![],

@@ -110,6 +110,7 @@ impl Load<'_> {
             prelude: vec![],
             waits: Waits { drain: Duration::from_secs(1), settle: Duration::ZERO },
             tagging: None,
+            count_flows: false,
             verify_payload: true,
             action: None,
             captures: vec![],

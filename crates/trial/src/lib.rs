@@ -18,6 +18,7 @@ mod catch_up;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod device_counts;
+mod flows;
 mod frame_set;
 mod histogram;
 mod plan;
@@ -35,6 +36,7 @@ pub mod validity;
 pub use account::{DelayVariation, Silence, StreamAccount};
 pub use catch_up::CatchUp;
 pub use device_counts::{Counted, DeviceCount, DeviceSetup, PacketFilter, counted_between};
+pub use flows::{FlowCounts, FlowRun, sent_of_flow};
 pub use frame_set::{FrameSet, Slot};
 pub use histogram::{Histogram, percentile_rank};
 pub use plan::{ExpectedStream, Insertion, ReceivePlan, Tagging, TransmitPlan, Trigger};

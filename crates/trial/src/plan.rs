@@ -108,6 +108,8 @@ pub struct ExpectedStream {
     pub frames_max: u64,
     /// Length without FCS of frame `n` is entry `n mod len`; one entry where all are alike.
     pub lengths_bytes: Vec<u32>,
+    /// Flows that are counted one by one: frame `n` belongs to flow `n mod flows`. 0 for none.
+    pub flows: u64,
     /// Which single frames' latencies to keep.
     pub tagging: Option<Tagging>,
     /// How a corrupted frame of it looks.

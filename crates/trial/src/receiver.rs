@@ -1,6 +1,8 @@
 //! The pure receiver: accounts for every frame that arrives on one port.
 
-use crate::{ExpectedStream, Missing, PortReceived, ReceivePlan, SeenSet, Silence, StreamAccount};
+use crate::{
+    ExpectedStream, FlowCounts, Missing, PortReceived, ReceivePlan, SeenSet, Silence, StreamAccount,
+};
 use crate::{StreamId, StreamReceived};
 use std::collections::VecDeque;
 use units::{Duration, Instant};
@@ -292,6 +294,7 @@ impl<'a> Tracked<'a> {
             expected: self.expected.here,
             unchecked: self.expected.unchecked,
             missing,
+            flows: FlowCounts::of(&self.seen, self.expected.flows, sent),
             account: self.account,
         }
     }
@@ -314,6 +317,7 @@ mod tests {
             unchecked: false,
             frames_max: 1_000,
             lengths_bytes: vec![60],
+            flows: 3,
             tagging: Some(Tagging { stream: StreamId(1), first: 2, every: 2, count: 2 }),
             fingerprint: Some(Fingerprint { offset_bytes: 0, value: 0xabab_abab, mask: !0 }),
         };
@@ -352,6 +356,7 @@ mod tests {
         assert_eq!((account.unique, account.duplicates, account.late), (2, 1, 1));
         assert_eq!(account.arrivals(), 4);
         assert_eq!((received.missing.count, received.missing.gaps), (3, 1));
+        assert_eq!(received.flows.counts().collect::<Vec<_>>(), [1, 1, 0], "frames 0, 1 and none");
     }
 
     /// RFC 4737 section 4.2.2: arrivals 1 2 3 7 8 9 4 5 6; frame 4 is overtaken by 7, three

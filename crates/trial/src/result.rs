@@ -1,8 +1,8 @@
 //! What came of a trial: counts, and ratios derived from them.
 
 use crate::{
-    CatchUp, DeviceCount, Histogram, InvalidReason, Missing, PortId, Role, StreamAccount, StreamId,
-    Validity,
+    CatchUp, DeviceCount, FlowCounts, Histogram, InvalidReason, Missing, PortId, Role,
+    StreamAccount, StreamId, Validity,
 };
 use serde::{Deserialize, Serialize};
 use units::{Duration, FrameRate, Instant};
@@ -113,6 +113,9 @@ pub struct StreamReceived {
     pub unchecked: bool,
     /// What did not arrive of what was sent (zero where it was not expected).
     pub missing: Missing,
+    /// What did of each flow, where flows are counted.
+    #[serde(default, skip_serializing_if = "FlowCounts::is_empty")]
+    pub flows: FlowCounts,
     /// What did.
     pub account: StreamAccount,
 }
@@ -282,6 +285,14 @@ impl TrialResult {
     pub fn tester_drops(&self) -> u64 {
         let drops = self.counters.iter().flat_map(|port| &port.tester_drops);
         drops.map(|(_, count)| count).sum()
+    }
+    /// Adds a reason why the trial may not decide anything, unless it is known already.
+    pub fn invalidate(&mut self, reason: InvalidReason) {
+        match &mut self.validity {
+            Validity::Valid => self.validity = Validity::Invalid(vec![reason]),
+            Validity::Invalid(reasons) if reasons.contains(&reason) => {}
+            Validity::Invalid(reasons) => reasons.push(reason),
+        }
     }
     /// Whether the tester kept up, so that the trial may decide something.
     pub fn is_valid(&self) -> bool {

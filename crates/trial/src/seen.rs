@@ -109,6 +109,23 @@ impl SeenSet {
         self.count == 0
     }
 
+    /// Runs of neighbouring numbers that were added: from one, up to before another, ascending. A run
+    /// may be told in several parts.
+    pub fn runs(&self) -> impl Iterator<Item = (u64, u64)> {
+        let chunks = (0u64..).zip(&self.chunks);
+        chunks.flat_map(|(index, chunk)| {
+            let first = index * CHUNK_BITS;
+            let (whole, words): (_, &[u64]) = match chunk {
+                Chunk::Untouched => (None, &[]),
+                Chunk::Full => (Some((first, first + CHUNK_BITS)), &[]),
+                Chunk::Part(words, _) => (None, &words[..]),
+            };
+            let words = (0u64..).zip(words);
+            let parts = words.flat_map(move |(place, word)| runs_of(first + place * 64, *word));
+            whole.into_iter().chain(parts)
+        })
+    }
+
     /// What is missing of the numbers below `sent`.
     pub fn missing_below(&self, sent: u64) -> Missing {
         let mut missing = Missing::default();
@@ -133,6 +150,20 @@ impl SeenSet {
         }
         missing
     }
+}
+
+/// Runs of ones in a word whose lowest bit stands for `first`.
+fn runs_of(first: u64, mut word: u64) -> impl Iterator<Item = (u64, u64)> {
+    std::iter::from_fn(move || {
+        if word == 0 {
+            return None;
+        }
+        let from = word.trailing_zeros();
+        let length = (word >> from).trailing_ones();
+        let ones = u64::MAX >> (64 - length);
+        word &= !(ones << from);
+        Some((first + u64::from(from), first + u64::from(from + length)))
+    })
 }
 
 impl Missing {
@@ -200,6 +231,8 @@ mod tests {
             prop_assert_eq!(missing.count, 70_000 - set.len() as u64);
             prop_assert_eq!(missing.last, (0..70_000).rev().find(|n| !set.contains(n)));
             prop_assert_eq!(SeenSet::from_words(&words).missing_below(70_000), missing);
+            let told: Vec<u64> = seen.runs().flat_map(|(from, to)| from..to).collect();
+            prop_assert_eq!(told, set.into_iter().collect::<Vec<_>>());
         }
     }
 }

@@ -100,6 +100,8 @@ pub struct Trial {
     pub waits: Waits,
     /// Frames whose latency is kept one by one.
     pub tagging: Option<Tagging>,
+    /// Whether each frame of a test stream's period is counted as a flow of its own.
+    pub count_flows: bool,
     /// Whether receivers verify transport checksums too.
     pub verify_payload: bool,
     /// Something done to the device, so long after the start.
@@ -179,6 +181,10 @@ impl Trial {
             unchecked: stream.expect == Expectation::Unchecked,
             frames_max: self.frames_max(stream),
             lengths_bytes: lengths(stream),
+            flows: match self.count_flows && stream.role == crate::Role::Test {
+                true => stream.frames.len() as u64,
+                false => 0,
+            },
             tagging: self.tagging.filter(|tagging| tagging.stream == stream.id),
             fingerprint: stream.fingerprint,
         });

@@ -66,6 +66,7 @@ pub(crate) fn device(bytes: &[u8]) {
         prelude: preludes.collect(),
         waits: Waits { drain: Duration::from_ms(1), settle: Duration::ZERO },
         tagging: None,
+        count_flows: false,
         verify_payload: false,
         action: None,
         captures: vec![],

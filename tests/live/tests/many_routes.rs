@@ -85,6 +85,7 @@ fn trial(bed: &Bed, pairs: &[(usize, usize)]) -> Trial {
         prelude: vec![],
         waits: Waits { drain: Duration::from_secs(5), settle: Duration::from_ms(100) },
         tagging: None,
+        count_flows: false,
         verify_payload: false,
         action: None,
         captures: vec![],

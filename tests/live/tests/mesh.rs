@@ -3,7 +3,7 @@
 //! looked at on the wire by a script of its own.
 
 use live::{Bed, Capture, Direction, can_run};
-use method::chassis::{Chassis, ChassisConfig, ChassisSuite, ChassisTest};
+use method::chassis::{ChassisConfig, ChassisSuite, ChassisTest};
 use method::{Event, Profile, TestKind, TrialRecord};
 use ports::PortType;
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ fn a_bridge_of_eight_ports_is_accounted_for_to_the_frame() {
         device: "linux-bridge".into(),
         environment: BTreeMap::new(),
         config: config(),
-        chassis: Chassis { ports: (0..PORTS).map(|port| bed.attachment(port)).collect() },
+        chassis: bed.chassis(),
     };
     let mut events: Vec<Event> = vec![];
     suite.run(&mut tester, &mut events).expect("a run");

@@ -304,6 +304,7 @@ fn empty_trial() -> Trial {
         prelude: vec![Prelude { port: PortId(0), frames: learning, wait }],
         waits: Waits { drain: Duration::from_secs(1), settle: Duration::ZERO },
         tagging: None,
+        count_flows: false,
         verify_payload: true,
         action: None,
         captures: vec![],

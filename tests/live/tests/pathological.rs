@@ -56,6 +56,7 @@ fn trial(
         prelude: vec![Prelude { port: PortId(1), frames: prelude, wait: Duration::from_ms(100) }],
         waits: Waits { drain: Duration::from_ms(500), settle: Duration::ZERO },
         tagging: None,
+        count_flows: false,
         verify_payload: true,
         action: None,
         captures: vec![],

@@ -9,6 +9,7 @@ Built in network namespaces, joined to the tester by virtual links (--device):
                  --filter none|1|10|25  --permit last|middle  --destinations one|random
                  --neighbours static|dynamic  --routing static|rip  --routes-per-port COUNT
   linux-bridge   the kernel's learning bridge
+  linux-mcast    the kernel's multicast forwarding, driven by FRR's pimd (apt-get install frr)
                  --filter none|1|10|25  --permit last|middle
   loopback       no device: the tester's ports back to back
 

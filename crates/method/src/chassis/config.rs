@@ -3,6 +3,7 @@
 
 use super::ChassisTest;
 use crate::config::{TrialConfig, merge};
+use crate::rfc3918::MulticastConfig;
 use crate::tolly::TollyConfig;
 use crate::{Profile, RunError, SuiteConfig};
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,8 @@ pub struct ChassisConfig {
     pub arp_server: ArpServerConfig,
     /// The IP9000 tests.
     pub tolly: TollyConfig,
+    /// RFC 3918.
+    pub multicast: MulticastConfig,
 }
 
 /// Address caching capacity and learning rate.
@@ -147,6 +150,7 @@ impl Default for ChassisConfig {
             fanout: FanoutConfig::default(),
             arp_server: ArpServerConfig::default(),
             tolly: TollyConfig::default(),
+            multicast: MulticastConfig::default(),
         }
     }
 }
@@ -245,6 +249,16 @@ impl ChassisConfig {
         }
     }
 
+    /// As RFC 3918 has it.
+    pub fn rfc3918(profile: Profile) -> Self {
+        let config = ChassisConfig::of(profile);
+        ChassisConfig {
+            tests: ChassisTest::RFC3918.to_vec(),
+            multicast: MulticastConfig::of(profile),
+            ..config
+        }
+    }
+
     /// The same with these members in place of its own.
     pub fn layered(&self, overrides: &serde_json::Value) -> Result<Self, RunError> {
         let config_error = |error: serde_json::Error| RunError::Config(error.to_string());
@@ -277,6 +291,7 @@ impl ChassisConfig {
         if let Some(why) = self.tolly.fault() {
             return Err(RunError::Config(why.into()));
         }
+        self.multicast.check()?;
         let addresses = &self.addresses;
         refuse(
             addresses.initial_addresses == 0

@@ -1,6 +1,6 @@
 //! Loads of a pattern: what comes out at one, and the highest without loss.
 
-use super::{ChassisTest, Pattern, PortMatrix, Rack};
+use super::{ChassisConfig, ChassisTest, Pattern, PortMatrix, Rack};
 use crate::bench::{Bench, Ran};
 use crate::search::{Bisect, Bounds, Outcome, Range, Resolution, Upper, drive};
 use crate::{Finding, RunError};
@@ -41,11 +41,12 @@ pub struct LoadPoint {
 }
 
 impl LoadPoint {
-    fn of(rack: &Rack<'_>, load_percent: f64, duration: Duration, ran: &Ran) -> LoadPoint {
-        let intended = rack.rate_of(load_percent);
+    pub(crate) fn of(
+        (load_percent, intended): (f64, FrameRate),
+        duration: Duration,
+        ran: &Ran,
+    ) -> LoadPoint {
         let result = &ran.result;
-        let mut invalid = shortfall_words(ran);
-        invalid.extend(out_of_step(result, duration, rack.config.burst_frames == 1));
         LoadPoint {
             load_percent,
             intended,
@@ -58,7 +59,7 @@ impl LoadPoint {
             loss_percent: result.loss_ratio() * 100.0,
             start_skew: result.start_skew(),
             duration,
-            invalid,
+            invalid: shortfall_words(ran),
             paused: result.sent.iter().map(|sent| sent.report.paused.time).sum(),
         }
     }
@@ -72,25 +73,6 @@ impl LoadPoint {
 pub(crate) fn shortfall_words(ran: &Ran) -> Vec<String> {
     ran.invalid_reasons()
 }
-
-/// Ports that did not send at the same time, or not at the intended rate, offered another load than
-/// the pattern's: "all ports start within 1 % of the trial duration" (RFC 2889 appendix B.2).
-fn out_of_step(result: &TrialResult, duration: Duration, is_constant: bool) -> Option<String> {
-    let skew = result.start_skew();
-    if skew.as_secs_f64() > MOST_SKEW * duration.as_secs_f64() {
-        return Some(format!(
-            "the ports started {skew} apart, more than 1 % of the trial: use fewer ports, a lower \
-             rate or --port-type af_packet, whose transmitters share processors better"
-        ));
-    }
-    let (offered, intended) = (result.offered_rate(), result.intended_rate());
-    let too_fast = offered.fps() > intended.fps() * (1.0 + MOST_SKEW);
-    (is_constant && too_fast).then(|| {
-        format!("the ports sent in bunches, at {offered:.0} where {intended:.0} was intended")
-    })
-}
-
-const MOST_SKEW: f64 = 0.01;
 
 /// What the worst receiving port got of what it should get.
 fn worst_port(result: &TrialResult) -> f64 {
@@ -136,11 +118,43 @@ impl Throughput {
 /// Loads in parts of the medium's maximum.
 const PARTS: u64 = 1_000_000;
 
-/// Finds the highest load of a pattern without loss.
-struct Search<'r, 'a> {
+/// What can be offered at many loads.
+pub(crate) trait Loads {
+    /// A load in percent of the medium as the rate of each sending port.
+    fn rate_of(&self, percent: f64) -> FrameRate;
+    /// What comes out at a load.
+    fn point(
+        &mut self,
+        bench: &mut Bench<'_>,
+        load_percent: f64,
+        duration: Duration,
+    ) -> Result<LoadPoint, RunError>;
+}
+
+/// The loads of a pattern of ports.
+struct PatternLoads<'r, 'a> {
     rack: &'r Rack<'a>,
-    test: ChassisTest,
-    pattern: Pattern,
+    test: (ChassisTest, Pattern),
+}
+
+impl Loads for PatternLoads<'_, '_> {
+    fn rate_of(&self, percent: f64) -> FrameRate {
+        self.rack.rate_of(percent)
+    }
+    fn point(
+        &mut self,
+        bench: &mut Bench<'_>,
+        load_percent: f64,
+        duration: Duration,
+    ) -> Result<LoadPoint, RunError> {
+        Ok(point_at(bench, self.rack, self.test, load_percent, duration)?.0)
+    }
+}
+
+/// Finds the highest load without loss.
+struct Search<'l> {
+    config: &'l ChassisConfig,
+    loads: &'l mut dyn Loads,
     trials: u32,
     invalid_trials: u32,
     reasons: Vec<String>,
@@ -167,7 +181,7 @@ pub(crate) fn point_at(
         }
         Ok(())
     })?;
-    let point = LoadPoint::of(rack, load_percent, duration, &ran);
+    let point = LoadPoint::of((load_percent, rate), duration, &ran);
     let about = format!("{load_percent:.2} % of the medium offered at each port, {duration}");
     Ok((point, PortMatrix::of(&ran.result, rack.ports, about)))
 }
@@ -179,10 +193,19 @@ pub(crate) fn highest_load(
     test: ChassisTest,
     pattern: Pattern,
 ) -> Result<Throughput, RunError> {
+    let test = (test, pattern);
+    highest_load_of(bench, rack.config, &mut PatternLoads { rack, test })
+}
+
+/// The same of anything that can be offered at many loads.
+pub(crate) fn highest_load_of(
+    bench: &mut Bench<'_>,
+    config: &ChassisConfig,
+    loads: &mut dyn Loads,
+) -> Result<Throughput, RunError> {
     let mut search = Search {
-        rack,
-        test,
-        pattern,
+        config,
+        loads,
         trials: 0,
         invalid_trials: 0,
         reasons: vec![],
@@ -192,9 +215,9 @@ pub(crate) fn highest_load(
     search.run(bench)
 }
 
-impl Search<'_, '_> {
+impl Search<'_> {
     fn run(&mut self, bench: &mut Bench<'_>) -> Result<Throughput, RunError> {
-        let config = self.rack.config;
+        let config = self.config;
         let full = Duration::from_secs_f64(config.trial.duration_s);
         let short = Duration::from_secs_f64(config.search_trial_s.min(config.trial.duration_s));
         let mut bounds = self.bisect(bench, PARTS, short)?;
@@ -220,7 +243,7 @@ impl Search<'_, '_> {
     }
 
     fn step(&self, load: u64) -> u64 {
-        ((load as f64 * self.rack.config.resolution_percent / 100.0) as u64).max(1)
+        ((load as f64 * self.config.resolution_percent / 100.0) as u64).max(1)
     }
 
     fn bisect(
@@ -229,7 +252,7 @@ impl Search<'_, '_> {
         max: u64,
         duration: Duration,
     ) -> Result<Bounds, RunError> {
-        let relative = self.rack.config.resolution_percent / 100.0;
+        let relative = self.config.resolution_percent / 100.0;
         let range = Range { min: PARTS / 1_000, max };
         let mut bisect = Bisect::new(range, Resolution { absolute: 1, relative });
         drive(&mut bisect, |load, _| self.try_load(bench, load, duration))
@@ -241,8 +264,7 @@ impl Search<'_, '_> {
         load: u64,
         duration: Duration,
     ) -> Result<Outcome, RunError> {
-        let test = (self.test, self.pattern);
-        let (point, _) = point_at(bench, self.rack, test, percent(load), duration)?;
+        let point = self.loads.point(bench, percent(load), duration)?;
         self.trials += 1;
         if !point.invalid.is_empty() {
             self.invalid_trials += 1;
@@ -254,7 +276,7 @@ impl Search<'_, '_> {
         if lost_frames > 0 {
             return Ok(Outcome::Failed { lost_frames });
         }
-        if duration == Duration::from_secs_f64(self.rack.config.trial.duration_s) {
+        if duration == Duration::from_secs_f64(self.config.trial.duration_s) {
             self.best = Some(point);
         }
         Ok(Outcome::Passed)
@@ -270,7 +292,7 @@ impl Search<'_, '_> {
                 None => Finding::AtLeast { why: invalid() },
             },
             (None, Some((load, Upper::Failed))) => Finding::NothingPassed {
-                lowest: self.rack.rate_of(percent(load)),
+                lowest: self.loads.rate_of(percent(load)),
                 loss_percent: self.loss_percent,
             },
             (None, _) => Finding::Invalid { reasons: self.reasons.clone() },
@@ -279,7 +301,7 @@ impl Search<'_, '_> {
         Throughput {
             finding,
             load_percent: bounds.lower.map(percent),
-            rate: bounds.lower.map(|load| self.rack.rate_of(percent(load))),
+            rate: bounds.lower.map(|load| self.loads.rate_of(percent(load))),
             upper_percent: bounds.upper.map(|(load, _)| percent(load)),
             point,
             trials: self.trials,

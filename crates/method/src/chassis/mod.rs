@@ -19,11 +19,11 @@ pub use config::{
     ForwardPressureConfig,
 };
 pub use load::{LoadPoint, Throughput};
-pub(crate) use load::{highest_load, point_at, shortfall_words};
+pub(crate) use load::{Loads, highest_load, highest_load_of, point_at, shortfall_words};
 pub use matrix::{PairCount, PortMatrix};
 pub use pattern::{Pattern, Turn};
-pub use rack::Rack;
 pub(crate) use rack::{Draft, Sent};
+pub use rack::{Known, Rack};
 pub use suite::ChassisSuite;
 
 use crate::gigaswitch::{ArpServerResult, ExtrapolationResult, FanoutResult};
@@ -31,8 +31,12 @@ use crate::rfc2889::{
     AddressResult, BroadcastLatencyResult, CongestionResult, ErroredResult, ForwardPressureResult,
     MeshResult,
 };
+use crate::rfc3918::{
+    GroupCapacityResult, GroupDelayResult, MulticastLatencyResult, MulticastThroughputResult,
+    ScaledGroupsResult,
+};
 use crate::tolly::TollyResult;
-use crate::{Attachment, TestKind};
+use crate::{Attachment, Forwarding, TestKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::{Duration, FrameRate, LineRate};
@@ -40,7 +44,10 @@ use units::{Duration, FrameRate, LineRate};
 /// The ports of the tester on the device, in order of their numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Chassis {
-    /// Who has which address: all of them on one bridged network, or each on one of a router's.
+    /// Whether frames are addressed to the device or through it; where it routes, each port has a
+    /// network of its own.
+    pub forwarding: Forwarding,
+    /// Who has which address.
     pub ports: Vec<Attachment>,
 }
 
@@ -92,6 +99,32 @@ pub enum ChassisTest {
     BaseMulticast,
     /// One stream for each pair of ports, of the IP9000 tests.
     BaseUnicast,
+    /// RFC 3918 section 4.1.
+    MixedClass,
+    /// RFC 3918 section 4.2.
+    ScaledGroups,
+    /// RFC 3918 section 4.3.
+    AggregatedMulticast,
+    /// RFC 3918 section 4.4.1.
+    Encapsulation,
+    /// RFC 3918 section 4.4.2.
+    Decapsulation,
+    /// RFC 3918 section 4.4.3.
+    Reencapsulation,
+    /// RFC 3918 section 5.1.
+    MulticastLatency,
+    /// RFC 3918 section 5.2.
+    MinMaxLatency,
+    /// RFC 3918 section 6.1.
+    GroupJoinDelay,
+    /// RFC 3918 section 6.2.
+    GroupLeaveDelay,
+    /// RFC 3918 section 7.1.
+    GroupCapacity,
+    /// RFC 3918 section 8.1.
+    BurdenedLatency,
+    /// RFC 3918 section 8.2.
+    BurdenedJoinDelay,
 }
 
 impl ChassisTest {
@@ -133,6 +166,24 @@ impl ChassisTest {
         }
     }
 
+    /// Those of RFC 3918. The capacity of groups comes first, since no test may use more; then the
+    /// throughput, at which the delays are measured.
+    pub const RFC3918: [ChassisTest; 13] = [
+        ChassisTest::GroupCapacity,
+        ChassisTest::AggregatedMulticast,
+        ChassisTest::MixedClass,
+        ChassisTest::ScaledGroups,
+        ChassisTest::Encapsulation,
+        ChassisTest::Decapsulation,
+        ChassisTest::Reencapsulation,
+        ChassisTest::MulticastLatency,
+        ChassisTest::MinMaxLatency,
+        ChassisTest::GroupJoinDelay,
+        ChassisTest::GroupLeaveDelay,
+        ChassisTest::BurdenedLatency,
+        ChassisTest::BurdenedJoinDelay,
+    ];
+
     /// The section of its document.
     pub const fn section(self) -> &'static str {
         match self {
@@ -148,6 +199,19 @@ impl ChassisTest {
             ChassisTest::AddressLearning => "RFC 2889 section 5.8",
             ChassisTest::ErroredFrames => "RFC 2889 section 5.9",
             ChassisTest::Broadcast | ChassisTest::BroadcastLatency => "RFC 2889 section 5.10",
+            ChassisTest::MixedClass => "RFC 3918 section 4.1",
+            ChassisTest::ScaledGroups => "RFC 3918 section 4.2",
+            ChassisTest::AggregatedMulticast => "RFC 3918 section 4.3",
+            ChassisTest::Encapsulation => "RFC 3918 section 4.4.1",
+            ChassisTest::Decapsulation => "RFC 3918 section 4.4.2",
+            ChassisTest::Reencapsulation => "RFC 3918 section 4.4.3",
+            ChassisTest::MulticastLatency => "RFC 3918 section 5.1",
+            ChassisTest::MinMaxLatency => "RFC 3918 section 5.2",
+            ChassisTest::GroupJoinDelay => "RFC 3918 section 6.1",
+            ChassisTest::GroupLeaveDelay => "RFC 3918 section 6.2",
+            ChassisTest::GroupCapacity => "RFC 3918 section 7.1",
+            ChassisTest::BurdenedLatency => "RFC 3918 section 8.1",
+            ChassisTest::BurdenedJoinDelay => "RFC 3918 section 8.2",
             ChassisTest::Fanout | ChassisTest::Extrapolation | ChassisTest::ArpServer => {
                 "DIGITAL GIGAswitch/FDDI System tests"
             }
@@ -185,6 +249,19 @@ impl fmt::Display for ChassisTest {
             ChassisTest::MulticastMesh => "multicast mesh",
             ChassisTest::BaseUnicast => "base unicast",
             ChassisTest::BaseMulticast => "base multicast",
+            ChassisTest::MixedClass => "mixed class throughput",
+            ChassisTest::ScaledGroups => "scaled group forwarding matrix",
+            ChassisTest::AggregatedMulticast => "aggregated multicast throughput",
+            ChassisTest::Encapsulation => "encapsulation throughput",
+            ChassisTest::Decapsulation => "decapsulation throughput",
+            ChassisTest::Reencapsulation => "re-encapsulation throughput",
+            ChassisTest::MulticastLatency => "multicast latency",
+            ChassisTest::MinMaxLatency => "min/max multicast latency",
+            ChassisTest::GroupJoinDelay => "group join delay",
+            ChassisTest::GroupLeaveDelay => "group leave delay",
+            ChassisTest::GroupCapacity => "multicast group capacity",
+            ChassisTest::BurdenedLatency => "forwarding burdened multicast latency",
+            ChassisTest::BurdenedJoinDelay => "forwarding burdened group join delay",
         })
     }
 }
@@ -257,6 +334,16 @@ pub enum ChassisResult {
     ArpServer(ArpServerResult),
     /// The IP9000 tests.
     Tolly(TollyResult),
+    /// RFC 3918 sections 4.1, 4.3 and 4.4.
+    MulticastThroughput(MulticastThroughputResult),
+    /// RFC 3918 section 4.2.
+    ScaledGroups(ScaledGroupsResult),
+    /// RFC 3918 sections 5 and 8.1.
+    MulticastLatency(MulticastLatencyResult),
+    /// RFC 3918 sections 6 and 8.2.
+    GroupDelay(GroupDelayResult),
+    /// RFC 3918 section 7.1.
+    GroupCapacity(GroupCapacityResult),
 }
 
 impl ChassisResult {
@@ -273,6 +360,11 @@ impl ChassisResult {
             ChassisResult::Extrapolation(result) => &result.conditions,
             ChassisResult::ArpServer(result) => &result.conditions,
             ChassisResult::Tolly(result) => &result.conditions,
+            ChassisResult::MulticastThroughput(result) => &result.conditions,
+            ChassisResult::ScaledGroups(result) => &result.conditions,
+            ChassisResult::MulticastLatency(result) => &result.conditions,
+            ChassisResult::GroupDelay(result) => &result.conditions,
+            ChassisResult::GroupCapacity(result) => &result.conditions,
         }
     }
     /// Which test.
@@ -291,6 +383,11 @@ impl ChassisResult {
             ChassisResult::BroadcastLatency(result) => &result.invalid,
             ChassisResult::ArpServer(result) => &result.invalid,
             ChassisResult::Tolly(result) => result.invalid_reasons(),
+            ChassisResult::MulticastThroughput(result) => result.throughput.invalid_reasons(),
+            ChassisResult::ScaledGroups(result) => &result.invalid,
+            ChassisResult::MulticastLatency(result) => &result.invalid,
+            ChassisResult::GroupDelay(result) => &result.invalid,
+            ChassisResult::GroupCapacity(result) => &result.invalid,
             ChassisResult::Extrapolation(_) => &[],
         }
     }

@@ -5,9 +5,12 @@ use crate::bench::{Asked, Bench, Ran, measured};
 use crate::protocol::Protocol;
 use crate::traffic::Attachment;
 use crate::{RunError, TestKind};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use trial::{
-    Expectation, Fingerprint, PortDescription, PortId, PortLoad, Prelude, Role, Schedule, Stream,
-    StreamFrame, StreamId, TesterDescription, Trial, Waits,
+    Expectation, Fingerprint, InvalidReason, PortDescription, PortId, PortLoad, PortSent, Prelude,
+    Role, Schedule, Stream, StreamFrame, StreamId, Tagging, TesterDescription, Trial, TrialResult,
+    Waits,
 };
 use units::{Duration, FrameRate, FrameSize};
 use wire::ethernet::MacAddr;
@@ -29,6 +32,19 @@ pub struct Rack<'a> {
     pub size: FrameSize,
     /// So many of the ports take part, from the first.
     pub ports: usize,
+    /// What tests before found out.
+    pub known: &'a Known,
+}
+
+/// What tests find out that tests after them want to know.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// The most multicast groups that the device forwards.
+    pub(crate) group_capacity: Cell<Option<u64>>,
+    /// Aggregated multicast throughput by frame size, in percent of the medium.
+    pub(crate) multicast_percent: RefCell<BTreeMap<u32, f64>>,
+    /// Groups that were used so that no test should use them again.
+    pub(crate) used_groups: Cell<u64>,
 }
 
 /// What a port is to send: streams in turn, by a schedule.
@@ -44,6 +60,8 @@ pub(crate) struct Draft {
     streams: Vec<Stream>,
     sent: Vec<Sent>,
     prelude: Vec<Prelude>,
+    tagging: Option<Tagging>,
+    count_flows: bool,
 }
 
 /// Different frames of a stream whose addresses are drawn at random.
@@ -161,7 +179,7 @@ impl<'a> Rack<'a> {
         Ok(StreamFrame { bytes: prepared.frame(0), form: prepared.form() })
     }
 
-    fn fingerprint(&self, from: usize) -> Fingerprint {
+    pub(crate) fn fingerprint(&self, from: usize) -> Fingerprint {
         Protocol::UdpIpv4.fingerprint(self.port(from))
     }
 
@@ -174,7 +192,9 @@ impl<'a> Rack<'a> {
         intended: FrameRate,
         build: &dyn Fn(&mut Draft) -> Result<(), RunError>,
     ) -> Result<Ran, RunError> {
-        self.run_with(bench, test, label, intended, self.waits(), build)
+        let is_constant = self.config.burst_frames == 1;
+        let check = |result: &TrialResult| out_of_step(result, is_constant);
+        self.run_checked(bench, test, (label, intended, self.waits()), &check, build)
     }
 
     pub(crate) fn run_with(
@@ -186,13 +206,26 @@ impl<'a> Rack<'a> {
         waits: Waits,
         build: &dyn Fn(&mut Draft) -> Result<(), RunError>,
     ) -> Result<Ran, RunError> {
+        self.run_checked(bench, test, (label, intended, waits), &|_| None, build)
+    }
+
+    /// The same of a trial that may decide nothing though the tester kept up.
+    pub(crate) fn run_checked(
+        &self,
+        bench: &mut Bench<'_>,
+        test: ChassisTest,
+        (label, intended, waits): (&str, FrameRate, Waits),
+        check: &dyn Fn(&TrialResult) -> Option<InvalidReason>,
+        build: &dyn Fn(&mut Draft) -> Result<(), RunError>,
+    ) -> Result<Ran, RunError> {
         bench.run_asked(&Asked {
             test: TestKind::Chassis(test),
             frame_size: self.size.to_string(),
             intended,
             bounds: None,
+            check,
             build: &|key| {
-                let mut draft = Draft { key, streams: vec![], sent: vec![], prelude: vec![] };
+                let mut draft = Draft::new(key);
                 build(&mut draft)?;
                 Ok(draft.into_trial(self, label, waits))
             },
@@ -201,7 +234,60 @@ impl<'a> Rack<'a> {
     }
 }
 
+/// Ports that did not send at the same time, or not at the intended rate, offered another load than
+/// the pattern's: "all ports start within 1 % of the trial duration" (RFC 2889 appendix B.2).
+fn out_of_step(result: &TrialResult, is_constant: bool) -> Option<InvalidReason> {
+    let intended = |sent: &PortSent| sent.intended_rate.departure(sent.report.intended_frames);
+    let duration = result.sent.iter().map(intended).max()?;
+    let skew = result.start_skew();
+    if skew.as_secs_f64() > MOST_SKEW * duration.as_secs_f64() {
+        return Some(InvalidReason::Other {
+            what: format!(
+                "the ports started {skew} apart, more than 1 % of the trial: use fewer ports, a lower \
+                 rate or --port-type af_packet, whose transmitters share processors better"
+            ),
+        });
+    }
+    let (offered, intended) = (result.offered_rate(), result.intended_rate());
+    let too_fast = offered.fps() > intended.fps() * (1.0 + MOST_SKEW);
+    (is_constant && too_fast).then(|| InvalidReason::Other {
+        what: format!(
+            "the ports sent in bunches, at {offered:.0} where {intended:.0} was intended"
+        ),
+    })
+}
+
+const MOST_SKEW: f64 = 0.01;
+
 impl Draft {
+    fn new(key: Key) -> Self {
+        let (streams, sent, prelude) = (vec![], vec![], vec![]);
+        Draft { key, streams, sent, prelude, tagging: None, count_flows: false }
+    }
+
+    /// One more stream of any kind.
+    pub(crate) fn add(&mut self, stream: Stream) -> StreamId {
+        self.streams.push(stream);
+        self.streams[self.streams.len() - 1].id
+    }
+
+    /// The stream just made may come out anywhere or nowhere.
+    pub(crate) fn unchecked(&mut self) {
+        if let Some(stream) = self.streams.last_mut() {
+            stream.expect = Expectation::Unchecked;
+        }
+    }
+
+    /// The latency of these frames is kept one by one.
+    pub(crate) fn tag(&mut self, tagging: Tagging) {
+        self.tagging = Some(tagging);
+    }
+
+    /// Each frame of a stream's period is counted as a flow of its own.
+    pub(crate) fn count_flows(&mut self) {
+        self.count_flows = true;
+    }
+
     pub(crate) fn key(&self) -> Key {
         self.key
     }
@@ -318,7 +404,8 @@ impl Draft {
             loads: self.sent.into_iter().map(load).collect(),
             prelude: self.prelude,
             waits,
-            tagging: None,
+            tagging: self.tagging,
+            count_flows: self.count_flows,
             verify_payload: false,
             action: None,
             captures: vec![],

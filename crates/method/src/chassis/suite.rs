@@ -1,10 +1,10 @@
 //! A run of chassis tests. Every step is an event.
 
-use super::{Chassis, ChassisConfig, ChassisResult, ChassisTest, Rack};
+use super::{Chassis, ChassisConfig, ChassisResult, ChassisTest, Known, Rack};
 use crate::bench::Bench;
 use crate::event::{Event, EventSink, RunFinished, RunStarted, TestStarted};
 use crate::suite::finish;
-use crate::{Direction, Modifier, RunError, TestKind, gigaswitch, rfc2889, tolly};
+use crate::{Direction, Modifier, RunError, TestKind, gigaswitch, rfc2889, rfc3918, tolly};
 use std::collections::BTreeMap;
 use trial::{Tester, TesterDescription};
 use units::{Duration, FrameSize};
@@ -50,6 +50,7 @@ impl ChassisSuite {
         self.config.check()?;
         let items = self.items(description)?;
         let share = self.share();
+        let known = Known::default();
         bench.emit(Event::RunStarted(Box::new(RunStarted {
             program: self.program.clone(),
             device: self.device.clone(),
@@ -71,7 +72,7 @@ impl ChassisSuite {
             }))?;
             let ports = self.chassis.ports.len();
             let (chassis, config) = (&self.chassis, &self.config);
-            let rack = Rack { chassis, config, description, size: *size, ports };
+            let rack = Rack { chassis, config, description, size: *size, ports, known: &known };
             match run_test(bench, &rack, *test) {
                 Ok(Some(result)) => {
                     if !result.invalid_reasons().is_empty() {
@@ -115,6 +116,7 @@ impl ChassisSuite {
                 // Addresses have no size.
                 ChassisTest::AddressCaching
                 | ChassisTest::AddressLearning
+                | ChassisTest::GroupCapacity
                 | ChassisTest::ArpServer => vec![smallest],
                 test => match test.sizes_bytes() {
                     Some(own) => {
@@ -166,6 +168,30 @@ fn run_test(
         ChassisTest::LargeScaleMulticast
         | ChassisTest::MulticastMesh
         | ChassisTest::BaseMulticast => ChassisResult::Tolly(tolly::multicast(bench, rack, test)?),
+        ChassisTest::MixedClass => {
+            ChassisResult::MulticastThroughput(rfc3918::mixed_class(bench, rack)?)
+        }
+        ChassisTest::AggregatedMulticast
+        | ChassisTest::Encapsulation
+        | ChassisTest::Decapsulation
+        | ChassisTest::Reencapsulation => {
+            ChassisResult::MulticastThroughput(rfc3918::throughput(bench, rack, test)?)
+        }
+        ChassisTest::ScaledGroups => {
+            ChassisResult::ScaledGroups(rfc3918::scaled_groups(bench, rack)?)
+        }
+        ChassisTest::MulticastLatency
+        | ChassisTest::MinMaxLatency
+        | ChassisTest::BurdenedLatency => {
+            ChassisResult::MulticastLatency(rfc3918::latency(bench, rack, test)?)
+        }
+        ChassisTest::GroupJoinDelay | ChassisTest::BurdenedJoinDelay => {
+            ChassisResult::GroupDelay(rfc3918::join_delay(bench, rack, test)?)
+        }
+        ChassisTest::GroupLeaveDelay => {
+            ChassisResult::GroupDelay(rfc3918::leave_delay(bench, rack)?)
+        }
+        ChassisTest::GroupCapacity => ChassisResult::GroupCapacity(rfc3918::capacity(bench, rack)?),
         ChassisTest::FullyMeshed
         | ChassisTest::OneToMany
         | ChassisTest::ManyToOne

@@ -22,7 +22,23 @@ pub fn chassis(ports: usize) -> Chassis {
         network_hosts_ipv6: vec![],
         legacy: LegacyAddresses::plan(PortId(index)),
     };
-    Chassis { ports: (0..ports as u16).map(attachment).collect() }
+    Chassis {
+        forwarding: method::Forwarding::Bridged,
+        ports: (0..ports as u16).map(attachment).collect(),
+    }
+}
+
+/// Each port on a network of its own, of a device that routes.
+pub fn routed(ports: usize) -> Chassis {
+    let mut chassis = chassis(ports);
+    chassis.forwarding = method::Forwarding::Routed;
+    for (port, interface) in chassis.ports.iter_mut().zip(Addresses::plan(ports).interfaces) {
+        let (v4, v6) = (interface.ipv4.0, interface.ipv6.0);
+        (port.device_mac, port.device_ipv4, port.device_ipv6) = (interface.mac, v4, v6);
+        port.host_ipv4 = Ipv4Addr::from_bits(v4.to_bits() + 1);
+        port.host_ipv6 = Ipv6Addr::from_bits(v6.to_bits() + 1);
+    }
+    chassis
 }
 
 /// Trials of 10 ms, waits of little, one size.
@@ -47,7 +63,10 @@ pub fn run_with(toml: &str, config: ChassisConfig) -> (Vec<ChassisResult>, Vec<E
         device: "test".into(),
         environment: BTreeMap::new(),
         config,
-        chassis: chassis(device.ports),
+        chassis: match device.route.is_empty() {
+            true => chassis(device.ports),
+            false => routed(device.ports),
+        },
     };
     let mut events: Vec<Event> = vec![];
     suite.run(&mut tester, &mut events).unwrap();

@@ -5,4 +5,5 @@ mod bed;
 mod filters;
 mod gigaswitch;
 mod mesh;
+mod multicast;
 mod tolly;

@@ -31,7 +31,8 @@ fn chassis(ports: usize) -> Chassis {
             legacy: LegacyAddresses::plan(PortId(port)),
         }
     };
-    Chassis { ports: (0..ports as u16).map(attach).collect() }
+    let ports = (0..ports as u16).map(attach).collect();
+    Chassis { forwarding: method::Forwarding::Routed, ports }
 }
 
 /// Few hosts, groups and packets, and two iterations.

@@ -136,6 +136,7 @@ fn trial(rate: FrameRate, duration: Duration, size: FrameSize, key: u16) -> Tria
         }],
         waits: Waits { drain: Duration::from_secs(1), settle: Duration::ZERO },
         tagging: None,
+        count_flows: false,
         verify_payload: true,
         action: None,
         captures: vec![],

@@ -6,7 +6,7 @@ use crate::clock::TICK;
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::Relaxed;
 use trial::{
-    DelayVariation, ExpectedStream, Missing, PortId, SeenSet, Silence, StreamAccount,
+    DelayVariation, ExpectedStream, FlowCounts, Missing, PortId, SeenSet, Silence, StreamAccount,
     StreamReceived,
 };
 use units::{Duration, Instant};
@@ -45,8 +45,9 @@ pub(super) struct StreamQueues<'a> {
 impl StreamQueues<'_> {
     /// Closes the account of a stream of which `sent` frames were sent.
     pub fn into_received(self, port: PortId, stream: &ExpectedStream, sent: u64) -> StreamReceived {
+        let seen = SeenSet::from_words(&self.seen);
         let missing = match stream.here {
-            true => SeenSet::from_words(&self.seen).missing_below(sent),
+            true => seen.missing_below(sent),
             false => Missing::default(),
         };
         let tagged = self.tagged.iter();
@@ -61,6 +62,7 @@ impl StreamQueues<'_> {
             expected: stream.here,
             unchecked: stream.unchecked,
             missing,
+            flows: FlowCounts::of(&seen, stream.flows, sent),
             account,
         }
     }

@@ -156,6 +156,7 @@ pub fn trial(streams: Vec<Stream>, loads: Vec<PortLoad>) -> Trial {
         prelude: vec![],
         waits: Waits { drain: Duration::from_ms(100), settle: Duration::ZERO },
         tagging: None,
+        count_flows: false,
         verify_payload: false,
         action: None,
         captures: vec![],

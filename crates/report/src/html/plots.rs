@@ -124,6 +124,41 @@ pub(super) fn rates(table: &RateTable, published: Option<&RateTable>) -> Option<
     Some(chart)
 }
 
+/// Aggregate forwarding rate by the number of multicast groups, a line a frame size (RFC 3918
+/// section 4.2).
+pub(super) fn scaled_groups(report: &Report) -> Option<Chart> {
+    let results = report.chassis.iter().filter_map(|result| match result {
+        method::chassis::ChassisResult::ScaledGroups(result) => Some(result),
+        _ => None,
+    });
+    let line = |(number, result): (usize, &method::rfc3918::ScaledGroupsResult)| {
+        let size = result.conditions.frame_size;
+        let valid = result.rows.iter().filter(|row| row.point.invalid.is_empty());
+        let points = valid.map(|row| {
+            let fps = row.point.forwarding_rate.fps();
+            let hover = format!("{size} bytes, {} groups: {fps:.0} frames/s", row.groups);
+            Point { x: row.groups as f64, y: fps, hover }
+        });
+        Series {
+            name: format!("{size} bytes"),
+            ink: Ink::Series(number),
+            mark: Mark::of_series(number),
+            joined: true,
+            dashed: false,
+            points: points.collect(),
+        }
+    };
+    let series: Vec<Series> = results.enumerate().map(line).collect();
+    let all = || series.iter().flat_map(|series| &series.points);
+    let (_, most) = super::axis::extent(all().map(|point| point.x))?;
+    let (_, highest) = super::axis::extent(all().map(|point| point.y))?;
+    let x = Axis::from_zero("Groups", most);
+    let y = Axis::from_zero("Aggregate forwarding rate (frames/s)", highest);
+    let mut chart = Chart::new("Forwarding rate by number of groups", x, y);
+    chart.series = series;
+    Some(chart)
+}
+
 /// Every loss tolerance that any size was searched with.
 fn tolerances(results: &[&ThroughputResult]) -> Vec<f64> {
     let found = results.iter().flat_map(|result| &result.with_tolerance);

@@ -193,6 +193,9 @@ pub(super) fn results(report: &Report) -> Markup {
     }
 }
 
+/// How its table is headed.
+const SCALED_GROUPS: &str = "Scaled group forwarding matrix";
+
 /// Tests of many ports, with the maps of their pairs.
 fn chassis(report: &Report) -> Markup {
     html! {
@@ -200,6 +203,11 @@ fn chassis(report: &Report) -> Markup {
             section.test {
                 h2 { (table.heading) }
                 @for about in &table.about { p.about { (about) } }
+                @if table.heading.starts_with(SCALED_GROUPS) {
+                    @if let Some(chart) = plots::scaled_groups(report) {
+                        figure { figcaption { (chart.title) } (chart.render()) }
+                    }
+                }
                 (grid(&table))
                 @for (title, matrix) in matrices { (super::matrix::maps(&title, matrix)) }
             }

@@ -1,6 +1,6 @@
 //! Tests of many ports, in the layout of RFC 2889 section 5.x.5: x is the frame size.
 
-use super::{Table, fps, tolly};
+use super::{Table, fps, multicast, tolly};
 use crate::model::Report;
 use crate::number::{grouped, grouped_f64, microseconds};
 use method::Finding;
@@ -122,7 +122,11 @@ fn layout(result: &ChassisResult) -> (String, &'static [&'static str]) {
         ChassisResult::Extrapolation(_) => &["<", "frames/s from", "to", "published"],
         ChassisResult::ArpServer(_) => &["requests/s", "requests", "responses"],
         ChassisResult::Tolly(_) => tolly::columns(test),
+        _ => multicast::columns(result).unwrap_or(&[]),
     };
+    if let Some(found) = multicast::found_in_words(result) {
+        return (format!("{heading}: {found}"), columns);
+    }
     match result {
         ChassisResult::Addresses(result) => {
             (format!("{heading}: {}", found_in_words(result)), columns)
@@ -140,6 +144,10 @@ fn about(result: &ChassisResult) -> Vec<String> {
         true => format!("Ethernet at {}", conditions.line_rate),
         false => format!("virtual Ethernet, nominally {}", conditions.line_rate),
     };
+    let of_groups = multicast::about(result);
+    if let Some((first, more)) = of_groups.split_first() {
+        return [&[format!("{medium}; {first}")], more].concat();
+    }
     let mut about = vec![format!("{medium}; {}", conditions.describe())];
     match result {
         ChassisResult::Mesh(result) => about.push(format!(
@@ -177,11 +185,12 @@ fn fill(table: &mut Table, result: &ChassisResult, size: &str) {
         ChassisResult::Extrapolation(result) => extrapolation(table, result),
         ChassisResult::ArpServer(result) => arp_server(table, result),
         ChassisResult::Tolly(result) => tolly::fill(table, result, size),
+        _ => multicast::fill(table, result, size),
     }
 }
 
 /// The load, as a bound where it is one.
-fn load_cell(throughput: &Throughput) -> String {
+pub(super) fn load_cell(throughput: &Throughput) -> String {
     let percent = throughput.load_percent.map(|percent| grouped_f64(percent, 2));
     match (&throughput.finding, percent) {
         (Finding::Invalid { .. }, _) => "invalid".into(),
@@ -191,7 +200,7 @@ fn load_cell(throughput: &Throughput) -> String {
     }
 }
 
-fn rate_cell(throughput: &Throughput) -> String {
+pub(super) fn rate_cell(throughput: &Throughput) -> String {
     let bound = if matches!(throughput.finding, Finding::AtLeast { .. }) { ">= " } else { "" };
     throughput.rate.map_or_else(|| "-".into(), |rate| format!("{bound}{}", fps(rate)))
 }

@@ -9,6 +9,7 @@ mod goals;
 mod harvard;
 mod harvard_1989;
 mod latency;
+mod multicast;
 mod recovery;
 mod reset;
 mod self_test;

@@ -1,0 +1,137 @@
+//! Mixed class throughput (RFC 3918 section 4.1): multicast and unicast frames of one stream, in turn.
+
+use super::stage::Stage;
+use super::throughput::{MixedClasses, MulticastThroughputResult, not_found};
+use crate::Forwarding;
+use crate::RunError;
+use crate::bench::Bench;
+use crate::chassis::{ChassisTest, Draft, LoadPoint, Loads, Rack, highest_load_of};
+use trial::{Schedule, StreamId, TrialResult};
+use units::{Duration, FrameRate};
+
+const TEST: ChassisTest = ChassisTest::MixedClass;
+
+/// The test: m1 u1 m2 u2 m3 u3 m4 u1 ..., unicast in round robin over all destination ports.
+pub fn mixed_class(
+    bench: &mut Bench<'_>,
+    rack: &Rack<'_>,
+) -> Result<MulticastThroughputResult, RunError> {
+    let config = &rack.config.multicast;
+    let stage = Stage::new(rack, TEST)?;
+    let mut loads = MixedLoads { stage: &stage, last: None };
+    let found = match stage.ready(bench, config.groups, Duration::ZERO)? {
+        Ok(()) => highest_load_of(bench, rack.config, &mut loads)?,
+        Err(why) => not_found(why),
+    };
+    let last = loads.last.take();
+    stage.leave_all(bench)?;
+    let last = last.as_ref();
+    let classes = last.zip(found.rate).map(|(result, rate)| classes(&stage, result, rate));
+    Ok(MulticastThroughputResult {
+        conditions: rack.conditions(TEST),
+        multicast: stage.conditions(config.groups, last),
+        throughput: found,
+        classes,
+        flows: last.map_or_else(Vec::new, |result| stage.flows(result, config.groups)),
+    })
+}
+
+fn classes(stage: &Stage<'_, '_>, result: &TrialResult, rate: FrameRate) -> MixedClasses {
+    let of = |pick: &dyn Fn(&trial::StreamResult) -> u64, multicast: bool| {
+        let streams = result.streams.iter();
+        let of_class = streams.filter(|stream| (stream.id == MULTICAST) == multicast);
+        of_class.map(pick).sum::<u64>()
+    };
+    let unicast_per_multicast = stage.config().unicast_per_multicast;
+    let share = 1.0 / (1 + unicast_per_multicast) as f64;
+    MixedClasses {
+        unicast_per_multicast,
+        multicast_frames: (of(&|s| s.sent, true), of(&|s| s.received, true)),
+        unicast_frames: (of(&|s| s.sent, false), of(&|s| s.received, false)),
+        multicast: rate.scaled(share),
+        unicast: rate.scaled(1.0 - share),
+    }
+}
+
+/// The multicast stream is always the first.
+const MULTICAST: StreamId = StreamId(1);
+
+struct MixedLoads<'s, 'r, 'a> {
+    stage: &'s Stage<'r, 'a>,
+    last: Option<TrialResult>,
+}
+
+impl Loads for MixedLoads<'_, '_, '_> {
+    fn rate_of(&self, percent: f64) -> FrameRate {
+        self.stage.rate_of(percent)
+    }
+
+    fn point(
+        &mut self,
+        bench: &mut Bench<'_>,
+        load_percent: f64,
+        duration: Duration,
+    ) -> Result<LoadPoint, RunError> {
+        let (stage, rate) = (self.stage, self.rate_of(load_percent));
+        let groups = stage.config().groups;
+        if let Err(why) = stage.ready(bench, groups, duration)? {
+            bench.emit(crate::Event::Warning(why))?;
+        }
+        let size = stage.rack.size;
+        let label = format!("{TEST}, {size} bytes: {load_percent:.4} % for {duration}");
+        let ran = stage.rack.run(bench, TEST, &label, rate, &|draft| {
+            stage.introduce(draft);
+            let multicast = stage.data(draft, groups)?;
+            draft.count_flows();
+            let order = order(stage, draft, multicast)?;
+            draft.send(stage.source, Schedule::constant(rate, duration), order);
+            Ok(())
+        })?;
+        let point = LoadPoint::of((load_percent, rate), duration, &ran);
+        if point.invalid.is_empty() && ran.result.lost_frames() == 0 {
+            self.last = Some(ran.result);
+        }
+        Ok(point)
+    }
+}
+
+/// A multicast frame, then so many unicast frames, each to the next port, until all have had as many.
+fn order(
+    stage: &Stage<'_, '_>,
+    draft: &mut Draft,
+    multicast: StreamId,
+) -> Result<Vec<StreamId>, RunError> {
+    let mut unicast = vec![];
+    for to in &stage.egress {
+        let signature = (draft.key(), draft.next_id());
+        let frame = unicast_frame(stage.rack, (stage.source, *to), signature)?;
+        unicast.push(draft.stream(stage.rack, stage.source, &[*to], vec![frame]));
+    }
+    let mut turns = unicast.iter().copied().cycle();
+    let mut order = vec![];
+    for _ in 0..unicast.len() {
+        order.push(multicast);
+        order.extend(turns.by_ref().take(stage.config().unicast_per_multicast as usize));
+    }
+    Ok(order)
+}
+
+/// A frame from one port's host to another's: to the device where it routes, through it where it
+/// bridges; of the protocol of the groups.
+pub(super) fn unicast_frame(
+    rack: &Rack<'_>,
+    (from, to): (usize, usize),
+    (key, id): (wire::signature::Key, StreamId),
+) -> Result<trial::StreamFrame, RunError> {
+    let (from, to) = (rack.port(from), rack.port(to));
+    let dst = match rack.chassis.forwarding {
+        Forwarding::Routed => from.device_mac,
+        _ => to.mac,
+    };
+    let template = match rack.config.multicast.version.is_ipv6() {
+        true => wire::test_frame::template_ipv6((from.mac, from.host_ipv6), (dst, to.host_ipv6)),
+        false => wire::test_frame::template((from.mac, from.host_ipv4), (dst, to.host_ipv4)),
+    };
+    let prepared = template.prepare(rack.size, Some((key, id.0)))?;
+    Ok(trial::StreamFrame { bytes: prepared.frame(0), form: prepared.form() })
+}

@@ -1,0 +1,375 @@
+//! The tests of RFC 3918 on devices whose joins, leaves, copies and tables are known.
+
+use crate::bed::{config, run_with};
+use method::chassis::{ChassisConfig, ChassisResult, ChassisTest};
+use method::rfc3918::{
+    DelayOutcome, GroupCapacityResult, GroupDelayResult, MulticastConfig, MulticastLatencyResult,
+    MulticastThroughputResult, Tunnel, Version,
+};
+use method::{Event, Finding, Profile};
+use units::Duration;
+use wire::modifier::sub_seed;
+
+const VERSIONS: [Version; 5] =
+    [Version::Igmpv1, Version::Igmpv2, Version::Igmpv3, Version::Mldv1, Version::Mldv2];
+
+/// Short trials; 84 bytes are the least that holds UDP over IPv6.
+fn multicast(tests: &[ChassisTest], version: Version) -> ChassisConfig {
+    let mut config = config(tests);
+    config.frame_sizes = vec![units::FrameSize::from_bytes(84)];
+    config.learning_interval_s = 1e-4;
+    config.multicast = MulticastConfig {
+        version,
+        report_fps: 10_000,
+        verify_fps: 100_000,
+        join_settle_s: 0.1,
+        join_timeout_s: 0.02,
+        leave_settle_s: 0.1,
+        leave_timeout_s: 0.02,
+        before_report_s: 0.002,
+        latency_s: 0.01,
+        load_percent: Some(10.0),
+        ..MulticastConfig::of(Profile::Quick)
+    };
+    config
+}
+
+fn run(toml: &str, config: ChassisConfig) -> ChassisResult {
+    let (mut results, events) = run_with(toml, config);
+    let warnings: Vec<_> = events.iter().filter(|e| matches!(e, Event::Warning(_))).collect();
+    assert_eq!(results.len(), 1, "{warnings:?}");
+    results.remove(0)
+}
+
+fn delays(toml: &str, config: ChassisConfig) -> GroupDelayResult {
+    match run(toml, config) {
+        ChassisResult::GroupDelay(result) => result,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn capacity(toml: &str, config: ChassisConfig) -> GroupCapacityResult {
+    match run(toml, config) {
+        ChassisResult::GroupCapacity(result) => result,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn throughput(toml: &str, config: ChassisConfig) -> MulticastThroughputResult {
+    match run(toml, config) {
+        ChassisResult::MulticastThroughput(result) => result,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn latency(toml: &str, config: ChassisConfig) -> MulticastLatencyResult {
+    match run(toml, config) {
+        ChassisResult::MulticastLatency(result) => result,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A number below `below`, drawn for a device.
+fn draw(device: u64, what: u64, below: u64) -> u64 {
+    sub_seed(device * 100 + what, 7) % below
+}
+
+/// The delay of every port that a method measured.
+fn measured(result: &GroupDelayResult, method: Option<char>) -> Vec<Duration> {
+    let sets = result.sets.iter().filter(|set| set.method == method);
+    let ports = sets.flat_map(|set| &set.ports);
+    let delay = |port: &method::rfc3918::PortDelay| match &port.outcome {
+        DelayOutcome::Measured { delay } => *delay,
+        other => panic!("{}: {other:?}", port.port),
+    };
+    ports.map(delay).collect()
+}
+
+/// On links of 10 Gb/s, at a tenth of their rate: a frame every 0.84 us, so much later than the truth a
+/// delay may be and no more.
+#[test]
+fn join_and_leave_delays_of_random_devices_to_the_microsecond() {
+    for device in 0..12 {
+        let version = VERSIONS[draw(device, 0, 5) as usize];
+        let ports = 3 + draw(device, 1, 4);
+        let (join_us, new_us) = (draw(device, 2, 5_000), draw(device, 3, 3_000));
+        let leave_us = draw(device, 4, 9_000);
+        let route = draw(device, 5, 2) == 0;
+        let kind = if route { "route = [\"ipv4\", \"ipv6\"]" } else { "bridge = true" };
+        let toml = format!(
+            "ports = {ports}\nline-rate = \"10G\"\n{kind}\n[multicast]\njoin = \"{join_us}us\"\n\
+             new-group = \"{new_us}us\"\nleave = \"{leave_us}us\"\n"
+        );
+        let result = delays(&toml, multicast(&[ChassisTest::GroupJoinDelay], version));
+        let late_by = |delay: &Duration, truth_us: u64| {
+            let late = delay.as_ps() as i64 - Duration::from_us(truth_us).as_ps() as i64;
+            assert!((0..=1_000_000).contains(&late), "device {device}: {delay}, {truth_us} us");
+        };
+        let first = measured(&result, Some('A'));
+        assert_eq!(first.len(), 1, "exactly one port");
+        first.iter().for_each(|delay| late_by(delay, join_us + new_us));
+        let known = measured(&result, Some('B'));
+        assert_eq!(known.len() as u64, ports - 2, "the last port had joined before");
+        known.iter().for_each(|delay| late_by(delay, join_us));
+        if !version.has_leave() {
+            continue;
+        }
+        let result = delays(&toml, multicast(&[ChassisTest::GroupLeaveDelay], version));
+        let left = measured(&result, None);
+        assert_eq!(left.len() as u64, ports - 1);
+        for delay in left {
+            // The last frame came in before the leave took effect, and leaves some line times later.
+            let off = delay.as_ps() as i64 - Duration::from_us(leave_us).as_ps() as i64;
+            assert!(off.abs() <= 1_000_000, "device {device}: {delay}, {leave_us} us");
+        }
+    }
+}
+
+#[test]
+fn the_capacity_of_random_devices_to_the_group() {
+    for device in 0..10 {
+        let version = VERSIONS[device as usize % 5];
+        let groups = 1 + draw(device, 0, 150);
+        let toml = format!(
+            "ports = 3\nline-rate = \"1G\"\nbridge = true\n[multicast]\ngroups = {groups}\n\
+             leave = \"1ms\"\nmembership = \"260s\"\n"
+        );
+        let mut config = multicast(&[ChassisTest::GroupCapacity], version);
+        (config.multicast.capacity_initial, config.multicast.capacity_step) = (1, 40);
+        let result = capacity(&toml, config);
+        assert_eq!((result.found, result.failed), (Some(groups), Some(groups + 1)), "{version}");
+        let failed = result.trials.iter().find(|trial| trial.passed == Some(false)).unwrap();
+        let forwarded: Vec<u64> = failed.flows.iter().map(|port| port.complete).collect();
+        assert_eq!(forwarded, [groups; 2], "of {} joined, exactly", failed.groups);
+    }
+}
+
+#[test]
+fn a_device_without_limit_takes_as_many_groups_as_were_tried() {
+    let toml = "ports = 3\nbridge = true\n[multicast]\n";
+    let mut config = multicast(&[ChassisTest::GroupCapacity], Version::Igmpv3);
+    (config.multicast.capacity_step, config.multicast.capacity_max) = (1_990, 2_000);
+    let result = capacity(toml, config);
+    assert_eq!((result.found, result.at_least), (Some(2_000), true));
+}
+
+/// A thousand groups, one report each: 1 s at 1,000 a second, and memberships of 1 s.
+#[test]
+fn a_tester_too_slow_for_the_memberships_says_so_and_finds_no_capacity() {
+    let toml = "ports = 3\nline-rate = \"1G\"\nbridge = true\n[multicast]\nmembership = \"1s\"";
+    let mut config = multicast(&[ChassisTest::GroupCapacity], Version::Igmpv2);
+    (config.multicast.capacity_initial, config.multicast.capacity_step) = (10, 990);
+    (config.multicast.report_fps, config.multicast.membership_s) = (1_000, 1.0);
+    config.multicast.capacity_max = 1_000;
+    let result = capacity(toml, config);
+    assert_eq!((result.found, result.failed, result.at_least), (Some(10), None, true));
+    assert!(result.ended.unwrap().contains("multicast.report_fps"));
+}
+
+/// Groups step in their low bits, so that a switch that knows hardware addresses only can tell them
+/// apart; reports that come faster than it deals with them are lost, and that shows as its capacity.
+#[test]
+fn reports_too_fast_for_a_switch_cost_it_groups() {
+    let toml = "ports = 3\nbridge = true\n[multicast]\nby-mac = true\nper-report = \"200us\"\n\
+                backlog = 20\n";
+    let found = |report_fps| {
+        let mut config = multicast(&[ChassisTest::GroupCapacity], Version::Igmpv2);
+        (config.multicast.capacity_step, config.multicast.capacity_max) = (90, 100);
+        config.multicast.report_fps = report_fps;
+        capacity(toml, config).found
+    };
+    assert_eq!(found(1_000), Some(100), "two ports, 400 us a group");
+    assert!(found(100_000).is_some_and(|groups| groups < 100));
+}
+
+fn cpu(extra: &str) -> String {
+    format!(
+        "ports = 4\nline-rate = \"1G\"\nroute = [\"ipv4\", \"ipv6\"]\n[input]\nframes = 4\n[cpu]\n\
+         servers = \"per-port\"\ncost = {{ per-frame = \"4us\" }}\n[multicast]\n{extra}"
+    )
+}
+
+/// Whether a load is the truth, as finely as the search looks: 1 % of the medium.
+fn assert_rate(result: &MulticastThroughputResult, truth_fps: f64) {
+    assert_eq!(result.throughput.finding, Finding::Measured, "{:?}", result.throughput);
+    let rate = result.throughput.rate.unwrap().fps();
+    let medium = 125e6 / f64::from(result.multicast.sent_size_bytes + 20);
+    let below = truth_fps - rate;
+    // In a trial of 10 ms the queue of 4 frames holds 400 more a second.
+    assert!(below > -500.0 && below < 0.0101 * medium, "{rate} of {truth_fps}");
+    assert!(result.flows.iter().all(|port| port.complete == result.multicast.groups));
+}
+
+/// A frame costs 4 us, each of two further copies 1 us.
+#[test]
+fn aggregated_throughput_is_what_frames_and_copies_cost() {
+    for version in VERSIONS {
+        let config = multicast(&[ChassisTest::AggregatedMulticast], version);
+        let result = throughput(&cpu("per-copy = \"1us\""), config);
+        assert_rate(&result, 1e6 / 6.0);
+        assert_eq!(result.flows.len(), 3);
+    }
+}
+
+/// In turn a multicast frame of 6 us and a unicast frame of 4 us.
+#[test]
+fn both_classes_have_their_share_of_the_throughput() {
+    for version in [Version::Igmpv3, Version::Mldv1] {
+        let config = multicast(&[ChassisTest::MixedClass], version);
+        let result = throughput(&cpu("per-copy = \"1us\""), config);
+        assert_rate(&result, 1e6 / 5.0);
+        let classes = result.classes.unwrap();
+        assert_eq!(classes.multicast_frames.0 * 3, classes.multicast_frames.1, "three copies");
+        assert!(classes.multicast_frames.0.abs_diff(classes.unicast_frames.0) <= 1);
+        assert_eq!(classes.unicast_frames.0, classes.unicast_frames.1);
+        assert!((classes.multicast.fps() / classes.unicast.fps() - 1.0).abs() < 1e-6);
+    }
+}
+
+/// Each of three copies costs 2 us to put into its tunnel, and 3 us to take the frame out of another.
+#[test]
+fn tunnels_cost_what_they_cost_and_make_frames_longer_or_shorter() {
+    let device = cpu("tunnels = true\nper-encapsulation = \"2us\"\nper-decapsulation = \"3us\"");
+    for (test, into, out_of, cost_us, sent, received) in [
+        (ChassisTest::Encapsulation, Tunnel::None, Tunnel::Gre, 10.0, 84, 108.0),
+        (ChassisTest::Encapsulation, Tunnel::None, Tunnel::Vxlan, 10.0, 84, 134.0),
+        (ChassisTest::Decapsulation, Tunnel::Vxlan, Tunnel::None, 7.0, 134, 84.0),
+        (ChassisTest::Decapsulation, Tunnel::Gre, Tunnel::None, 7.0, 108, 84.0),
+        (ChassisTest::Reencapsulation, Tunnel::Vxlan, Tunnel::Gre, 13.0, 134, 108.0),
+        (ChassisTest::Reencapsulation, Tunnel::Gre, Tunnel::Vxlan, 13.0, 108, 134.0),
+    ] {
+        let mut config = multicast(&[test], Version::Igmpv3);
+        (config.multicast.tunnel_in, config.multicast.tunnel_out) = (into, out_of);
+        let result = throughput(&device, config);
+        assert_rate(&result, 1e6 / cost_us);
+        let sizes = (result.multicast.sent_size_bytes, result.multicast.received_size_bytes);
+        assert_eq!(sizes, (sent, Some(received)), "{test}");
+    }
+}
+
+/// A switch without tunnels cannot be asked for them.
+#[test]
+fn what_a_device_cannot_do_is_said_and_the_rest_goes_on() {
+    let tests = [ChassisTest::Encapsulation, ChassisTest::AggregatedMulticast];
+    let toml = "ports = 3\nline-rate = \"1G\"\nbridge = true\n[multicast]\n";
+    let (results, events) = run_with(toml, multicast(&tests, Version::Igmpv2));
+    assert_eq!(results.len(), 1);
+    let said = events.iter().any(|event| match event {
+        Event::Warning(why) => why.contains("tunnels end at a router"),
+        _ => false,
+    });
+    assert!(said);
+}
+
+/// Store and forward: 4 us of service with two further copies of 1 us, and the frame's time on the
+/// line it leaves by, 80 bytes at 1 Gb/s... of the size with FCS, 84.
+#[test]
+fn latency_counts_from_the_last_bit_in_to_the_last_bit_out() {
+    for test in [ChassisTest::MulticastLatency, ChassisTest::MinMaxLatency] {
+        let result = latency(&cpu("per-copy = \"1us\""), multicast(&[test], Version::Igmpv3));
+        assert_eq!(result.invalid, Vec::<String>::new());
+        let set = &result.sets[0];
+        assert_eq!(set.latencies.len(), 3 * 10, "each group at each port");
+        let truth = Duration::from_us(6) + Duration::from_ns(84 * 8);
+        assert!(set.latencies.iter().all(|tagged| tagged.latency == truth), "{set:?}");
+        assert_eq!(set.min_max(), Some(Duration::ZERO));
+        let trials = if test == ChassisTest::MinMaxLatency { 1 } else { 2 };
+        assert_eq!(result.sets.len(), trials);
+    }
+}
+
+/// One processor for all: what the burden takes of it, the multicast waits for.
+#[test]
+fn a_burden_on_a_shared_processor_shows() {
+    let toml = "ports = 6\nline-rate = \"1G\"\nbridge = true\n[cpu]\n\
+                cost = { per-frame = \"1us\" }\n[multicast]\njoin = \"300us\"";
+    let mut config = multicast(&[ChassisTest::BurdenedLatency], Version::Igmpv3);
+    // No whole number of times as often as the source sends: frames meet in every way.
+    config.multicast.burden_percent = 17.0;
+    let result = latency(toml, config.clone());
+    assert_eq!(result.invalid, Vec::<String>::new());
+    let largest = |burdened: bool| {
+        let sets = result.sets.iter().filter(|set| set.burden.is_some() == burdened);
+        sets.flat_map(|set| &set.latencies).map(|tagged| tagged.latency).max().unwrap()
+    };
+    let truth = Duration::from_us(1) + Duration::from_ns(84 * 8);
+    assert_eq!(largest(false), truth);
+    assert!(largest(true) > truth, "{}", largest(true));
+    let burden = result.sets.iter().find_map(|set| set.burden.as_ref()).unwrap();
+    assert_eq!((burden.ports, burden.flood_count, burden.lost_frames), (3, 0, 0));
+    let each = 125e6 / 104.0 * 0.17;
+    assert!((burden.offered.fps() / (3.0 * each) - 1.0).abs() < 0.01, "{}", burden.offered);
+
+    config.tests = vec![ChassisTest::BurdenedJoinDelay];
+    let joins = delays(toml, config);
+    assert_eq!(joins.sets.len(), 2);
+    assert!(joins.sets[0].burden.is_none() && joins.sets[1].burden.is_some());
+    let delays = measured(&joins, Some('A'));
+    assert!(delays.iter().all(|delay| *delay >= Duration::from_us(300)), "{delays:?}");
+}
+
+#[test]
+fn a_join_that_never_takes_effect_is_timed_out_and_said() {
+    // Hosts of version 3 before a switch that understands 1 and 2.
+    let deaf = "ports = 4\nline-rate = \"1G\"\nbridge = true\n[multicast]\nigmp = [1, 2]\n";
+    let result = delays(deaf, multicast(&[ChassisTest::GroupJoinDelay], Version::Igmpv3));
+    let DelayOutcome::Never { waited } = &result.sets[0].ports[0].outcome else {
+        panic!("{:?}", result.sets);
+    };
+    assert!(waited.as_secs_f64() > 0.0199, "{waited}");
+    let result = throughput(deaf, multicast(&[ChassisTest::AggregatedMulticast], Version::Igmpv3));
+    let reasons = result.throughput.invalid_reasons().join("; ");
+    assert!(reasons.contains("never took effect") && reasons.contains("239.192.0.1"), "{reasons}");
+    let result = capacity(deaf, multicast(&[ChassisTest::GroupCapacity], Version::Igmpv3));
+    assert_eq!((result.found, result.failed), (None, Some(1)));
+}
+
+#[test]
+fn what_is_flooded_was_not_joined_and_what_goes_on_was_not_left() {
+    let floods = "ports = 4\nline-rate = \"1G\"\nbridge = true\n";
+    let result = delays(floods, multicast(&[ChassisTest::GroupJoinDelay], Version::Igmpv2));
+    let DelayOutcome::NotFromThere { why } = &result.sets[0].ports[0].outcome else {
+        panic!("{:?}", result.sets);
+    };
+    assert!(why.contains("floods"), "{why}");
+    let result = delays(floods, multicast(&[ChassisTest::GroupLeaveDelay], Version::Igmpv2));
+    let outcomes = result.sets[0].ports.iter().map(|port| &port.outcome);
+    assert!(outcomes.clone().all(|o| matches!(o, DelayOutcome::Never { .. })), "{result:?}");
+}
+
+/// Copies fill the outputs at 1 Gb/s whatever the number of groups; none above the capacity.
+#[test]
+fn the_matrix_grows_up_to_the_capacity_found_before() {
+    let toml =
+        "ports = 4\nline-rate = \"1G\"\nbridge = true\n[multicast]\ngroups = 25\nleave = \"1ms\"";
+    let tests = [ChassisTest::GroupCapacity, ChassisTest::ScaledGroups];
+    let (results, _) = run_with(toml, multicast(&tests, Version::Igmpv3));
+    let ChassisResult::ScaledGroups(matrix) = &results[1] else { panic!("{results:?}") };
+    assert_eq!(matrix.capacity, Some(25));
+    let groups: Vec<u64> = matrix.rows.iter().map(|row| row.groups).collect();
+    assert_eq!(groups, [10, 20]);
+    for row in &matrix.rows {
+        assert_eq!(row.point.received_frames, row.point.offered_frames);
+        let sum = 3.0 * 125e6 / 104.0;
+        assert!((row.point.forwarding_rate.fps() / sum - 1.0).abs() < 0.001, "{:?}", row.point);
+        assert!(row.flows.iter().all(|port| port.complete == row.groups));
+    }
+}
+
+/// Memberships last 0.3 s: without reports in between, trials would run dry.
+#[test]
+fn memberships_are_reported_again_before_they_run_out() {
+    let toml = "ports = 3\nline-rate = \"1G\"\nbridge = true\n[multicast]\nmembership = \"300ms\"";
+    let mut config = multicast(&[ChassisTest::AggregatedMulticast], Version::Igmpv2);
+    config.multicast.membership_s = 0.25;
+    let result = throughput(toml, config.clone());
+    assert_eq!(result.throughput.finding, Finding::AtTheoreticalMaximum);
+    config.trial.duration_s = 0.4;
+    let (results, events) = run_with(toml, config);
+    assert_eq!(results, vec![]);
+    let why = events.iter().find_map(|event| match event {
+        Event::Warning(why) => Some(why.as_str()),
+        _ => None,
+    });
+    assert!(why.unwrap().contains("longer than memberships last"), "{why:?}");
+}

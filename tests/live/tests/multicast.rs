@@ -1,0 +1,179 @@
+//! The kernel's multicast forwarding, driven by joins of the tester through FRR's pimd (RFC 3918): every
+//! frame of every pair of port and group laid beside the kernel's own count of the group; the joins,
+//! leaves and frames looked at on the wire by a script of its own.
+
+use live::{Bed, Capture, Direction, can_run};
+use method::chassis::{ChassisConfig, ChassisResult, ChassisSuite, ChassisTest};
+use method::rfc3918::{DelayOutcome, Version};
+use method::{Event, Profile};
+use ports::PortType;
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::process::Command;
+use testbed::{DeviceKind, TestbedConfig};
+use trial::{Tester, TesterDescription, TesterError, Trial, TrialResult};
+use units::{Duration, FrameSize, LineRate};
+
+const PORTS: usize = 4;
+const GROUPS: u64 = 8;
+/// 844 frames of 128 bytes a second.
+const LINE: LineRate = LineRate::from_mbps(1);
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/multicast.py");
+
+fn bed() -> Bed {
+    Bed::build(&TestbedConfig { ports: PORTS, ..TestbedConfig::of(DeviceKind::LinuxMcast) })
+}
+
+/// Short trials at half of the nominal rate; one in which the tester was held up is repeated.
+fn config(tests: &[ChassisTest]) -> ChassisConfig {
+    let mut config = ChassisConfig::rfc3918(Profile::Quick);
+    config.tests = tests.to_vec();
+    config.frame_sizes = vec![FrameSize::from_bytes(128)];
+    config.trial.duration_s = 0.5;
+    config.trial.drain_s = 1.0;
+    config.trial.settle_s = 0.0;
+    config.trial.invalid_retries = 5;
+    config.trial.limits.late_after_us = 100_000;
+    config.learning_interval_s = 0.001;
+    let multicast = &mut config.multicast;
+    multicast.version = Version::Igmpv3;
+    multicast.groups = GROUPS;
+    multicast.load_percent = Some(50.0);
+    (multicast.matrix_initial, multicast.matrix_step, multicast.matrix_max) = (4, 4, GROUPS);
+    multicast.matrix_load_percent = 50.0;
+    (multicast.latency_s, multicast.latency_repetitions) = (0.5, 1);
+    (multicast.join_timeout_s, multicast.leave_timeout_s) = (2.0, 4.0);
+    // Every test has groups, or a device, of its own.
+    multicast.leave_settle_s = 0.1;
+    config
+}
+
+/// A tester whose trials are laid beside what the kernel counts of each group.
+struct Counted<'a, T> {
+    tester: T,
+    bed: &'a Bed,
+    /// Pairs of port and group that agreed.
+    agreed: u64,
+}
+
+impl<T> Counted<'_, T> {
+    fn packets(&self) -> BTreeMap<Ipv4Addr, u64> {
+        let counters = self.bed.device().expect("a device").group_counters().expect("counters");
+        counters.into_iter().map(|entry| (entry.group, entry.packets)).collect()
+    }
+
+    fn compare(&mut self, trial: &Trial, result: &TrialResult, before: &BTreeMap<Ipv4Addr, u64>) {
+        let after = self.packets();
+        for received in result.received.iter().flat_map(|port| &port.streams) {
+            let stream = trial.streams.iter().find(|stream| stream.id == received.stream);
+            let frames = &stream.expect("a stream of the trial").frames;
+            for (frame, arrived) in frames.iter().zip(received.flows.counts()) {
+                let target = &frame.bytes[30..34];
+                let group = Ipv4Addr::new(target[0], target[1], target[2], target[3]);
+                let of =
+                    |counts: &BTreeMap<Ipv4Addr, u64>| counts.get(&group).copied().unwrap_or(0);
+                let counted = of(&after) - of(before);
+                let (label, port) = (&trial.label, received.port);
+                assert_eq!(arrived, counted, "{label}: {group} at {port}");
+                self.agreed += 1;
+            }
+        }
+    }
+}
+
+impl<T: Tester> Tester for Counted<'_, T> {
+    fn describe(&self) -> &TesterDescription {
+        self.tester.describe()
+    }
+    fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        let before = self.packets();
+        let result = self.tester.run(trial)?;
+        if trial.count_flows && result.is_valid() && result.lost_frames() == 0 {
+            self.compare(trial, &result, &before);
+        }
+        Ok(result)
+    }
+    fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
+        self.tester.pause(span)
+    }
+}
+
+fn run(bed: &Bed, config: ChassisConfig) -> (Vec<ChassisResult>, u64) {
+    let tester = bed.live(PortType::AfPacket, FrameSize::MAX_ETHERNET, LINE);
+    let mut tester = Counted { tester, bed, agreed: 0 };
+    let suite = ChassisSuite {
+        program: "test".into(),
+        device: "linux-mcast".into(),
+        environment: BTreeMap::new(),
+        config,
+        chassis: bed.chassis(),
+    };
+    let mut events: Vec<Event> = vec![];
+    suite.run(&mut tester, &mut events).expect("a run");
+    let result = |event: Event| match event {
+        Event::ChassisTestFinished(result) => Some(*result),
+        Event::Warning(why) => panic!("{why}"),
+        _ => None,
+    };
+    (events.into_iter().filter_map(result).collect(), tester.agreed)
+}
+
+#[test]
+fn groups_reach_who_joined_them_and_the_kernel_counted_the_same() {
+    if !can_run("groups_reach_who_joined_them_and_the_kernel_counted_the_same") {
+        return;
+    }
+    let bed = bed();
+    let device = bed.device().expect("a device");
+    let watch = |direction| Capture::start(device.namespace(), &device.interface(1), direction);
+    let (joins, data) = (watch(Direction::In), watch(Direction::Out));
+    let (results, agreed) = run(&bed, config(&[ChassisTest::ScaledGroups]));
+    let (joins, data) = (joins.finish(1), data.finish(1));
+
+    let ChassisResult::ScaledGroups(matrix) = &results[0] else { panic!("{results:?}") };
+    assert_eq!(matrix.invalid, Vec::<String>::new());
+    assert_eq!(matrix.rows.iter().map(|row| row.groups).collect::<Vec<_>>(), [4, GROUPS]);
+    for row in &matrix.rows {
+        let listening = row.flows.iter();
+        assert!(listening.clone().all(|port| port.complete == row.groups), "{row:?}");
+        assert_eq!(listening.count(), PORTS - 1);
+    }
+    assert!(agreed >= 12 * (PORTS as u64 - 1), "{agreed} pairs compared");
+
+    let mut script = Command::new("python3");
+    script.arg(SCRIPT).args([joins.path(), data.path()]).arg(GROUPS.to_string());
+    let said = script.output().expect("python3");
+    let words = String::from_utf8_lossy(&said.stderr);
+    assert!(said.status.success(), "{words}{}", String::from_utf8_lossy(&said.stdout));
+}
+
+/// Delays are whatever they are; that they were measured, of every port, is not.
+#[test]
+fn joins_leaves_and_latency_are_measured_on_a_real_device() {
+    if !can_run("joins_leaves_and_latency_are_measured_on_a_real_device") {
+        return;
+    }
+    let bed = bed();
+    let tests =
+        [ChassisTest::GroupJoinDelay, ChassisTest::GroupLeaveDelay, ChassisTest::MulticastLatency];
+    let (results, _) = run(&bed, config(&tests));
+    let [joins, leaves, latency] = &results[..] else { panic!("{results:?}") };
+    let measured = |result: &ChassisResult| {
+        let ChassisResult::GroupDelay(result) = result else { panic!("{result:?}") };
+        let ports = result.sets.iter().flat_map(|set| &set.ports);
+        ports
+            .map(|port| match port.outcome {
+                DelayOutcome::Measured { delay } => delay.as_secs_f64(),
+                _ => panic!("{result:?}"),
+            })
+            .collect::<Vec<_>>()
+    };
+    // Method A with one port, method B with two.
+    assert_eq!(measured(joins).len(), 3);
+    let left = measured(leaves);
+    // Without fast leave the router first asks who else listens.
+    assert!(left.len() == 3 && left.iter().all(|seconds| *seconds > 0.0), "{left:?}");
+    let ChassisResult::MulticastLatency(latency) = latency else { panic!("{results:?}") };
+    assert_eq!(latency.invalid, Vec::<String>::new());
+    assert_eq!(latency.sets[0].latencies.len() as u64, GROUPS * (PORTS as u64 - 1));
+}
