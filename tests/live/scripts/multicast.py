@@ -73,8 +73,10 @@ def main():
     groups = [f"239.192.{(n + 1) >> 8}.{(n + 1) & 255}" for n in range(count)]
     joined, left = said(joins)
     frames = collections.Counter()
-    for time, address, target, ttl in fields(data, ["frame.time_epoch", "eth.dst", "ip.dst", "ip.ttl"]):
-        if not target or not target[0].startswith("239."):
+    names = ["frame.time_epoch", "eth.dst", "ip.dst", "ip.ttl", "igmp.type"]
+    for time, address, target, ttl, query in fields(data, names):
+        # The device asks a group that was left whether somebody is still there.
+        if query or not target or not target[0].startswith("239."):
             continue
         group = target[0]
         demand(group in joined and joined[group] <= float(time[0]), f"a frame of {group}, which was not joined")

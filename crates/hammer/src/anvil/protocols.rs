@@ -156,7 +156,7 @@ mod tests {
     fn what_is_not_read_is_named_by_its_number() {
         assert_eq!(path(&ethernet(0x88cc, &[0; 46])), "EtherType 0x88cc");
         assert_eq!(path(&ethernet(0x8100, &[0, 5, 0x88, 0xcc, 0, 0])), "VLAN / EtherType 0x88cc");
-        assert_eq!(path(&ethernet(0x0800, &ipv4(47, false))), "IPv4 / protocol 47");
+        assert_eq!(path(&ethernet(0x0800, &ipv4(132, false))), "IPv4 / protocol 132");
         assert_eq!(path(&ethernet(0x0800, &ipv4(17, true))), "IPv4 / fragment");
         assert_eq!(path(&[1; 5]), "unreadable");
     }

@@ -82,6 +82,9 @@ mod tests {
         for text in ["first", "&lt;second&gt;", "A &amp; B", "1 &lt; 2", "Time (s)"] {
             assert!(page.contains(text), "{text}");
         }
-        assert_eq!(page.matches("<polyline").count(), 2);
+        let (x, y) = ("Time (s)".into(), "Rate (Mb/s)".into());
+        let alone = Figure { title: "A".into(), x, y, lines: vec![line("first")] };
+        let drawn = |page: &str| page.matches("<polyline").count();
+        assert!(drawn(&page) > drawn(&super::page("T", "", &[alone])));
     }
 }
