@@ -226,9 +226,10 @@ fn limit_table(config: &TestbedConfig) -> String {
     if rules.is_empty() {
         return String::new();
     }
-    // A bridge forwards the tester's ARP learning frames too; they are no test frames.
+    // A bridge forwards the tester's learning frames too (ARP, and those of an EtherType for
+    // experiments, IEEE 802 section 9.2.3); they are no test frames.
     let (family, spared) = match config.device {
-        DeviceKind::LinuxBridge => ("bridge", "    ether type arp accept\n"),
+        DeviceKind::LinuxBridge => ("bridge", "    ether type { arp, 0x88b6 } accept\n"),
         _ => ("inet", ""),
     };
     format!(
