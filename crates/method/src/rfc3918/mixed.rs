@@ -1,11 +1,11 @@
 //! Mixed class throughput (RFC 3918 section 4.1): multicast and unicast frames of one stream, in turn.
 
 use super::stage::Stage;
-use super::throughput::{MixedClasses, MulticastThroughputResult, not_found};
+use super::throughput::{GroupLoads, MixedClasses, MulticastThroughputResult, not_found};
 use crate::Forwarding;
 use crate::RunError;
-use crate::bench::Bench;
-use crate::chassis::{ChassisTest, Draft, LoadPoint, Loads, Rack, highest_load_of};
+use crate::bench::{Bench, Ran};
+use crate::chassis::{ChassisTest, Draft, Rack, highest_load_of};
 use trial::{Schedule, StreamId, TrialResult};
 use units::{Duration, FrameRate};
 
@@ -18,7 +18,8 @@ pub fn mixed_class(
 ) -> Result<MulticastThroughputResult, RunError> {
     let config = &rack.config.multicast;
     let stage = Stage::new(rack, TEST)?;
-    let mut loads = MixedLoads { stage: &stage, last: None };
+    let send = |bench: &mut Bench<'_>, percent, duration| load(bench, &stage, percent, duration);
+    let mut loads = GroupLoads { stage: &stage, send: &send, last: None };
     let found = match stage.ready(bench, config.groups, Duration::ZERO)? {
         Ok(()) => highest_load_of(bench, rack.config, &mut loads)?,
         Err(why) => not_found(why),
@@ -56,43 +57,25 @@ fn classes(stage: &Stage<'_, '_>, result: &TrialResult, rate: FrameRate) -> Mixe
 /// The multicast stream is always the first.
 const MULTICAST: StreamId = StreamId(1);
 
-struct MixedLoads<'s, 'r, 'a> {
-    stage: &'s Stage<'r, 'a>,
-    last: Option<TrialResult>,
-}
-
-impl Loads for MixedLoads<'_, '_, '_> {
-    fn rate_of(&self, percent: f64) -> FrameRate {
-        self.stage.rate_of(percent)
-    }
-
-    fn point(
-        &mut self,
-        bench: &mut Bench<'_>,
-        load_percent: f64,
-        duration: Duration,
-    ) -> Result<LoadPoint, RunError> {
-        let (stage, rate) = (self.stage, self.rate_of(load_percent));
-        let groups = stage.config().groups;
-        if let Err(why) = stage.ready(bench, groups, duration)? {
-            bench.emit(crate::Event::Warning(why))?;
-        }
-        let size = stage.rack.size;
-        let label = format!("{TEST}, {size} bytes: {load_percent:.4} % for {duration}");
-        let ran = stage.rack.run(bench, TEST, &label, rate, &|draft| {
-            stage.introduce(draft);
-            let multicast = stage.data(draft, groups)?;
-            draft.count_flows();
-            let order = order(stage, draft, multicast)?;
-            draft.send(stage.source, Schedule::constant(rate, duration), order);
-            Ok(())
-        })?;
-        let point = LoadPoint::of((load_percent, rate), duration, &ran);
-        if point.invalid.is_empty() && ran.result.lost_frames() == 0 {
-            self.last = Some(ran.result);
-        }
-        Ok(point)
-    }
+/// One load of both classes.
+fn load(
+    bench: &mut Bench<'_>,
+    stage: &Stage<'_, '_>,
+    load_percent: f64,
+    duration: Duration,
+) -> Result<Ran, RunError> {
+    let (groups, rate) = (stage.config().groups, stage.rate_of(load_percent));
+    stage.ready_or_warn(bench, groups, duration)?;
+    let size = stage.rack.size;
+    let label = format!("{TEST}, {size} bytes: {load_percent:.4} % for {duration}");
+    stage.rack.run(bench, TEST, &label, rate, &|draft| {
+        stage.introduce(draft);
+        let multicast = stage.data(draft, groups)?;
+        draft.count_flows();
+        let order = order(stage, draft, multicast)?;
+        draft.send(stage.source, Schedule::constant(rate, duration), order);
+        Ok(())
+    })
 }
 
 /// A multicast frame, then so many unicast frames, each to the next port, until all have had as many.

@@ -4,7 +4,7 @@
 //! out at each port (RFC 3918 section 3: "the source port MUST send frames to all groups to verify the
 //! joins"), which also fills the device's caches. Memberships are reported again before they run out.
 
-use super::throughput::GroupLoads;
+use super::throughput::{GroupLoads, load};
 use super::{MulticastConfig, Tunnel, Version};
 use crate::bench::{Bench, Ran};
 use crate::chassis::{ChassisTest, Draft, Rack, highest_load_of, shortfall_words};
@@ -227,6 +227,19 @@ impl<'r, 'a> Stage<'r, 'a> {
         self.verify(bench, groups)
     }
 
+    /// The same before a trial that is made whether or not they are ready.
+    pub fn ready_or_warn(
+        &self,
+        bench: &mut Bench<'_>,
+        groups: u64,
+        next_trial: Duration,
+    ) -> Result<(), RunError> {
+        match self.ready(bench, groups, next_trial)? {
+            Ok(()) => Ok(()),
+            Err(why) => bench.emit(crate::Event::Warning(why)),
+        }
+    }
+
     /// Why memberships of so many groups would run out before all are reported and proven; `None` where
     /// there is time.
     pub fn too_many(&self, groups: u64) -> Option<String> {
@@ -359,7 +372,9 @@ impl<'r, 'a> Stage<'r, 'a> {
         if let Err(why) = self.ready(bench, groups, Duration::ZERO)? {
             return Ok(Err(why));
         }
-        let mut loads = GroupLoads { stage: self, groups, last: None };
+        let send =
+            |bench: &mut Bench<'_>, percent, duration| load(bench, self, groups, percent, duration);
+        let mut loads = GroupLoads { stage: self, send: &send, last: None };
         let found = highest_load_of(bench, self.rack.config, &mut loads)?;
         let Some(percent) = found.load_percent else {
             let why = found.invalid_reasons().join("; ");

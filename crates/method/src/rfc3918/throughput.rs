@@ -58,7 +58,10 @@ pub fn throughput(
         _ => (Tunnel::None, Tunnel::None),
     };
     check_tunnels(&stage)?;
-    let mut loads = GroupLoads { stage: &stage, groups: config.groups, last: None };
+    let send = |bench: &mut Bench<'_>, percent, duration| {
+        load(bench, &stage, config.groups, percent, duration)
+    };
+    let mut loads = GroupLoads { stage: &stage, send: &send, last: None };
     let found = match stage.ready(bench, config.groups, Duration::ZERO)? {
         Ok(()) => highest_load_of(bench, rack.config, &mut loads)?,
         Err(why) => not_found(why),
@@ -117,10 +120,13 @@ pub(super) fn not_found(why: String) -> Throughput {
     }
 }
 
-/// Loads of all groups in turn.
+/// Sends a load of so many percent for so long.
+pub(super) type Send<'s> = dyn Fn(&mut Bench<'_>, f64, Duration) -> Result<Ran, RunError> + 's;
+
+/// Loads of whatever is sent to the groups.
 pub(super) struct GroupLoads<'s, 'r, 'a> {
     pub stage: &'s Stage<'r, 'a>,
-    pub groups: u64,
+    pub send: &'s Send<'s>,
     /// The last trial without loss.
     pub last: Option<TrialResult>,
 }
@@ -136,7 +142,7 @@ impl Loads for GroupLoads<'_, '_, '_> {
         load_percent: f64,
         duration: Duration,
     ) -> Result<LoadPoint, RunError> {
-        let ran = load(bench, self.stage, self.groups, load_percent, duration)?;
+        let ran = (self.send)(bench, load_percent, duration)?;
         let point = LoadPoint::of((load_percent, self.rate_of(load_percent)), duration, &ran);
         if point.invalid.is_empty() && ran.result.lost_frames() == 0 {
             self.last = Some(ran.result);
@@ -153,9 +159,7 @@ pub(super) fn load(
     load_percent: f64,
     duration: Duration,
 ) -> Result<Ran, RunError> {
-    if let Err(why) = stage.ready(bench, groups, duration)? {
-        bench.emit(crate::Event::Warning(why))?;
-    }
+    stage.ready_or_warn(bench, groups, duration)?;
     let rate = stage.rate_of(load_percent);
     let (rack, test) = (stage.rack, stage.test);
     let label =
