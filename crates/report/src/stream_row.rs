@@ -2,6 +2,7 @@
 
 use method::{TestKind, TrialRecord};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use trial::{Role, StreamReceived, StreamResult};
 use units::{Duration, Instant};
 
@@ -57,9 +58,11 @@ impl<'a> StreamRow<'a> {
     /// Of every stream at every port where it should or did arrive.
     pub(crate) fn all_of(record: &'a TrialRecord) -> impl Iterator<Item = StreamRow<'a>> {
         let result = &record.result;
+        let by_id: BTreeMap<_, _> =
+            result.streams.iter().map(|stream| (stream.id, stream)).collect();
         let at_ports = result.received.iter().flat_map(|port| &port.streams);
         at_ports.filter_map(move |received| {
-            let stream = result.streams.iter().find(|stream| stream.id == received.stream)?;
+            let stream = by_id.get(&received.stream)?;
             Some(StreamRow::new(record, stream, received))
         })
     }

@@ -5,6 +5,7 @@ use crate::{
     StreamAccount, StreamId, Validity,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use units::{Duration, FrameRate, Instant};
 
 /// What a transmitter did.
@@ -263,10 +264,9 @@ impl TrialResult {
     }
     /// Accounts of test streams on the ports where they should arrive.
     pub fn expected_accounts(&self) -> impl Iterator<Item = &StreamReceived> {
+        let tested: BTreeSet<StreamId> = self.test_streams().map(|stream| stream.id).collect();
         let all = self.received.iter().flat_map(|port| &port.streams);
-        all.filter(|received| {
-            received.expected && self.test_streams().any(|stream| stream.id == received.stream)
-        })
+        all.filter(move |received| received.expected && tested.contains(&received.stream))
     }
     /// Time between the first port's first departure and the last port's (RFC 2889 appendix B.2):
     /// zero with a single port.
