@@ -204,13 +204,12 @@ fn conclude(result: &mut ResetResult) {
     let invalid = result.trials.len() - valid.len();
     let unsent = valid.iter().filter(|trial| trial.by_loss.is_none()).count();
     let gone = valid.iter().filter(|trial| trial.by_timestamps.is_none()).count();
-    let mut say = |when: bool, what: String| result.notes.extend(when.then_some(what));
-    say(
-        true,
+    result.notes.push(
         "a power interruption, which RFC 6201 section 4.3.1 requires, and a hardware reset are not made: \
-         a device in namespaces has no power of its own"
+         the tester cannot switch a device's power"
             .into(),
     );
+    let mut say = |when: bool, what: String| result.notes.extend(when.then_some(what));
     say(invalid > 0, format!("{invalid} repetitions were invalid and do not count"));
     say(
         unsent > 0,
