@@ -30,8 +30,9 @@ struct Scene<'a> {
 }
 
 pub fn run(netanvil: &Path, bytes: u64) -> Result<bool, Failure> {
-    let folder = tempfile::tempdir_in(".")?;
     let netanvil = netanvil.canonicalize()?;
+    // Beside the program, among what was built: gigabytes have no place in a source tree.
+    let folder = tempfile::tempdir_in(netanvil.parent().ok_or("the program is in no folder")?)?;
     let digest = write_file(&folder.path().join("file"), bytes)?;
     std::fs::write(folder.path().join("key"), "5eed".repeat(16))?;
     std::fs::create_dir(folder.path().join("served"))?;
