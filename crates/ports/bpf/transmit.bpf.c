@@ -13,7 +13,7 @@
 /* Waiting is done in pieces of this length; between two the kernel may do other things. */
 #define PIECE_NS 16000
 /* Only what is less behind than this catches up gently, and only streams with gaps as long as that. */
-#define GENTLE_NS 1000000
+#define GENTLE_NS 100000
 #define GENTLE_GAP_NS 1500
 /* More readings of the clock than fit into a piece. */
 #define PIECE_READINGS 4096
@@ -108,7 +108,7 @@ INLINE u64 least_gap(u64 intended_ns)
 }
 
 /* When a frame that is due then leaves. What is further behind than `GENTLE_NS` catches up at full
- * speed, or the trial would end before it has. */
+ * speed, or beside a device that takes the processor away all the time a trial would end late. */
 INLINE u64 leaves_at(const struct transmit_state *s, u64 due_ns)
 {
 	u64 gentle_ns = s->last_ns + s->least_gap_ns;
