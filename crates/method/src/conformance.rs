@@ -1,5 +1,6 @@
 //! Where a configuration departs from the standards, found by comparing: nobody sets it by hand.
 
+use crate::harvard::y1989::{Harvard1989Config, Test1989};
 use crate::{Profile, SearchPolicy, SuiteConfig, TestKind};
 
 /// Collects departures in words.
@@ -26,7 +27,8 @@ pub fn deviations(config: &SuiteConfig, test: TestKind) -> Vec<String> {
     }
     match test {
         // Nobody has standardised them, or they say it themselves.
-        TestKind::SelfTest | TestKind::Harvard1989(_) | TestKind::Chassis(_) => {}
+        TestKind::SelfTest | TestKind::Chassis(_) => {}
+        TestKind::Harvard1989(test) => campaign_1989(config, test, &mut found),
         TestKind::Throughput => throughput(config, &mut found),
         TestKind::Latency => latency(config, &mut found),
         TestKind::FrameLoss => frame_loss(config, &mut found),
@@ -46,6 +48,37 @@ pub fn deviations(config: &SuiteConfig, test: TestKind) -> Vec<String> {
     let is_named = config.profile == Profile::Quick && !found.0.is_empty();
     found.say(is_named, "quick profile: for a first look, not for publication".into());
     found.0
+}
+
+/// The document states one duration; elsewhere the suite's own full form is the measure.
+fn campaign_1989(config: &SuiteConfig, test: Test1989, found: &mut Deviations) {
+    use Test1989::*;
+    let (config, full) = (&config.harvard_1989, Harvard1989Config::default());
+    let own = "this suite's full form; the router tests of 1989 state none";
+    match test {
+        IdleState => found.at_least("counting", config.idle_s, 10.0, " s", "router tests of 1989"),
+        Delay => found.at_least("stream", config.delay_stream_s, full.delay_stream_s, " s", own),
+        BackToBack | NfsBursts => {
+            found.at_least("bursts", config.bursts as f64, full.bursts as f64, "", own);
+        }
+        RoutingTable | ArpCache | FilterList => {
+            found.at_least(
+                "tables tried up to",
+                config.table_limit as f64,
+                full.table_limit as f64,
+                "",
+                own,
+            );
+        }
+        CrcErrors | Runts | Giants => {
+            found.at_least("frames", config.error_frames as f64, full.error_frames as f64, "", own);
+        }
+        MaxRate | RawRate | Overload25 | Flood | LengthMix | MixedProtocols | Counters
+        | Filtering | ManyRoutes | Management | ArpStorm | BroadcastStorm | RoutingUpdates
+        | FloodedSizes => {
+            found.at_least("streams of", config.rate_stream_s, full.rate_stream_s, " s", own);
+        }
+    }
 }
 
 fn waits(config: &SuiteConfig, found: &mut Deviations) {
@@ -174,6 +207,19 @@ mod tests {
             let rfc = deviations(&SuiteConfig::default(), test);
             assert!(rfc.is_empty(), "{test}: {rfc:?}");
             assert!(!deviations(&SuiteConfig::of(Profile::Quick), test).is_empty(), "{test}");
+        }
+    }
+
+    #[test]
+    fn a_quick_look_at_the_tests_of_1989_says_so() {
+        for test in
+            [Test1989::IdleState, Test1989::MaxRate, Test1989::RoutingTable, Test1989::NfsBursts]
+        {
+            let test = TestKind::Harvard1989(test);
+            assert!(deviations(&SuiteConfig::default(), test).is_empty(), "{test}");
+            let quick = deviations(&SuiteConfig::of(Profile::Quick), test);
+            assert_eq!(quick.len(), 2, "{test}: {quick:?}");
+            assert!(quick[1].contains("not for publication"), "{test}: {quick:?}");
         }
     }
 
