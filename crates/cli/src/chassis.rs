@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::options::{Options, Share, Sizes, Span, SuiteName};
 use crate::setup::Subject;
-use crate::topology;
+use crate::{suite, topology};
 use method::chassis::{ChassisConfig, ChassisTest};
 use method::{Profile, SuiteConfig};
 use serde_json::{Value, json};
@@ -31,11 +31,8 @@ pub fn configuration(options: &Options) -> Outcome<Option<ChassisConfig>> {
         return Err(Failure::new("this suite has tests of other names")
             .help("write --set 'chassis.tests=[\"fully_meshed\", \"congestion\"]'"));
     }
-    let mut layers = json!({});
-    if let Some(trial) = &options.trial {
-        layers["trial"] = serde_json::to_value(trial).map_err(Failure::new)?;
-    }
-    let mut config = base.layered(&layers).map_err(Failure::new)?;
+    let trial = suite::trial_section(options)?;
+    let mut config = base.layered(&json!({ "trial": trial })).map_err(Failure::new)?;
     apply(options, &mut config)?;
     if let Some(section) = &options.chassis {
         let section: Value = serde_json::to_value(section).map_err(Failure::new)?;

@@ -51,6 +51,25 @@ fn the_effective_configuration_has_the_defaults_too() {
     }
 }
 
+/// Verifying takes time from a device on the same machine, and from no other.
+#[test]
+fn checksums_are_verified_unless_the_device_is_built_here_or_somebody_says_otherwise() {
+    let scratch = Scratch::new();
+    let cases = [
+        ("--sim router", true),
+        ("--ports lo,lo", true),
+        ("rfc2889 --sim switch", true),
+        ("--device loopback", false),
+        ("--device loopback --set trial.verify_checksums=true", true),
+        ("--sim router --set trial.verify_checksums=false", false),
+    ];
+    for (flags, expected) in cases {
+        let printed = scratch.run(&format!("run {flags} --print-config")).expect(0).stdout;
+        let line = format!("verify_checksums = {expected}");
+        assert!(printed.contains(&line), "{flags}: no {line} in\n{printed}");
+    }
+}
+
 #[test]
 fn flags_override_the_file() {
     let scratch = Scratch::new();

@@ -406,7 +406,7 @@ impl Draft {
             waits,
             tagging: self.tagging,
             count_flows: self.count_flows,
-            verify_payload: false,
+            verify_payload: rack.config.trial.verify_checksums,
             action: None,
             captures: vec![],
             limits: rack.config.trial.limits,
