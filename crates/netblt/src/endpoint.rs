@@ -4,6 +4,7 @@ use crate::connection::{Connection, Opening};
 use crate::event::Event;
 use crate::terms::{Limits, Timing};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
 use units::{Duration, Instant};
 use wire::netblt::{Header, Open, Packet, Repr, Text};
 
@@ -87,6 +88,8 @@ pub struct Endpoint<A> {
     answers: VecDeque<(A, Header, Packet<'static>)>,
     remembered: VecDeque<(Instant, Key<A>, u32)>,
     next_id: u64,
+    /// Timers run up to here and no further.
+    heard_until: Instant,
 }
 
 impl<A: Copy + Ord> Endpoint<A> {
@@ -106,6 +109,7 @@ impl<A: Copy + Ord> Endpoint<A> {
             answers: VecDeque::new(),
             remembered: VecDeque::new(),
             next_id: 0,
+            heard_until: Instant::FAR_FUTURE,
         }
     }
 
@@ -235,6 +239,14 @@ impl<A: Copy + Ord> Endpoint<A> {
         }
     }
 
+    /// Everything that came before `at` has been handed over, and perhaps not yet what came since: who
+    /// wakes up late finds packets waiting, and nothing counts as missing that may be among them. From
+    /// now on timers run up to this time only, however late it is; what may leave still does. An
+    /// endpoint that never hears of it takes nothing to be waiting.
+    pub fn heard_until(&mut self, at: Instant) {
+        self.heard_until = at;
+    }
+
     /// Takes in a datagram; bytes that are no packet of NETBLT are dropped as if lost. Gives the
     /// connection that it was for.
     pub fn handle_datagram(&mut self, now: Instant, peer: A, bytes: &[u8]) -> Option<ConnectionId> {
@@ -333,15 +345,22 @@ impl<A: Copy + Ord> Endpoint<A> {
             Repr { header, packet }.emit(out);
             return Some(peer);
         }
-        while let Some(&(_, id)) = self.agenda.first().filter(|(at, _)| *at <= now) {
+        let timers = now.min(self.heard_until);
+        let mut from = Bound::Unbounded;
+        // One whose timer has to wait stays where it is, and the next one has its turn.
+        while let Some(&due) =
+            self.agenda.range((from, Bound::Unbounded)).next().filter(|(at, _)| *at <= now)
+        {
+            let (_, id) = due;
             let (key, connection) = self.connections.get_mut(&id)?;
-            connection.handle_timeout(now);
+            connection.handle_timeout(timers);
             let (peer, sent) = (key.peer, connection.poll_transmit(now, out));
             self.look_after(id);
             self.forget_if_over(now, id);
             if sent {
                 return Some(peer);
             }
+            from = Bound::Excluded(due);
         }
         None
     }

@@ -1,6 +1,7 @@
 //! A buffer at the sender: the client's data, and which of its packets are to leave.
 
 use std::collections::BTreeSet;
+use units::Instant;
 
 /// A buffer between the client's command and its OK.
 #[derive(Clone, Debug)]
@@ -12,6 +13,10 @@ pub struct Outgoing {
     next: u32,
     /// Packets that left and are wanted again.
     again: BTreeSet<u16>,
+    /// When each packet that left did so the last time.
+    left: Vec<Instant>,
+    /// Whether any left twice.
+    repeated: bool,
     /// GO has come.
     permitted: bool,
     /// Whether it is the last buffer of the transfer.
@@ -31,8 +36,17 @@ pub struct Piece<'a> {
 impl Outgoing {
     pub fn new(data: Vec<u8>, packet_bytes: u16, packets: u32, last: bool) -> Self {
         let packet_bytes = usize::from(packet_bytes);
-        let again = BTreeSet::new();
-        Outgoing { data, packet_bytes, packets, next: 0, again, permitted: false, last }
+        Outgoing {
+            data,
+            packet_bytes,
+            packets,
+            next: 0,
+            again: BTreeSet::new(),
+            left: Vec::new(),
+            repeated: false,
+            permitted: false,
+            last,
+        }
     }
     pub fn permit(&mut self) {
         self.permitted = true;
@@ -48,19 +62,29 @@ impl Outgoing {
     pub fn has_left(&self) -> bool {
         self.next == self.packets
     }
-    /// Wants a packet again. Not if there is no such packet, or if it has yet to leave for the
-    /// first time: a receiver cannot know the size of a short buffer, nor that a client is slow.
-    pub fn resend(&mut self, packet: u16) {
-        if u32::from(packet) < self.next {
+    /// When all of it had left, if each packet did once.
+    pub fn left_once(&self) -> Option<Instant> {
+        self.left.last().copied().filter(|_| self.has_left() && !self.repeated)
+    }
+    /// Wants a packet again that left by `until`. Not if there is no such packet, or if it has yet to
+    /// leave for the first time: a receiver cannot know the size of a short buffer, nor that a client
+    /// is slow. Nor if it left later: then it was on its way when the receiver missed it.
+    pub fn resend(&mut self, packet: u16, until: Instant) {
+        if self.left.get(usize::from(packet)).is_some_and(|left| *left <= until) {
             self.again.insert(packet);
         }
     }
-    /// The next packet, lowest number first.
-    pub fn pop(&mut self) -> Option<Piece<'_>> {
+    /// The next packet, which leaves now: lowest number first.
+    pub fn pop(&mut self, now: Instant) -> Option<Piece<'_>> {
         let (packet, again) = match self.again.pop_first() {
-            Some(packet) => (packet, true),
+            Some(packet) => {
+                self.left[usize::from(packet)] = now;
+                self.repeated = true;
+                (packet, true)
+            }
             None if self.next < self.packets => {
                 self.next += 1;
+                self.left.push(now);
                 ((self.next - 1) as u16, false)
             }
             None => return None,

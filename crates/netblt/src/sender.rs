@@ -40,6 +40,9 @@ pub struct Sender {
     newest_offer: Option<u16>,
     control_timer: Duration,
     null_ack: bool,
+    /// Shortest time from the departure of the last packet of a buffer to its OK; none before the
+    /// first.
+    round_trip: Option<Duration>,
 }
 
 impl Sender {
@@ -61,6 +64,7 @@ impl Sender {
             newest_offer: None,
             control_timer: timing.first_control_timer,
             null_ack: false,
+            round_trip: None,
         }
     }
 
@@ -154,7 +158,7 @@ impl Sender {
             };
             self.base = Some(base);
             if self.window.accept(message.sequence) {
-                self.obey(&message, message.buffer.wrapping_sub(base), events)?;
+                self.obey(now, &message, message.buffer.wrapping_sub(base), events)?;
             } else {
                 counters.duplicate_control_messages += 1;
             }
@@ -176,6 +180,7 @@ impl Sender {
 
     fn obey(
         &mut self,
+        now: Instant,
         message: &Message<'_>,
         index: u32,
         events: &mut VecDeque<Event>,
@@ -185,11 +190,14 @@ impl Sender {
             Kind::Ok { burst_size_packets, burst_interval_ms, .. } => {
                 let offer = self.offered(*burst_size_packets, *burst_interval_ms);
                 self.adopt(message.sequence, offer);
-                self.ok(index, events)
+                self.ok(now, index, events)
             }
             Kind::Resend(missing) => {
+                // What left within a round trip cannot have been missed: the receiver's timer was early.
+                let round_trip = self.round_trip.unwrap_or(Duration::ZERO);
+                let until = Instant::from_ps(now.as_ps().saturating_sub(round_trip.as_ps()));
                 if let Some(buffer) = self.buffers.get_mut(&index) {
-                    missing.iter().for_each(|packet| buffer.resend(packet));
+                    missing.iter().for_each(|packet| buffer.resend(packet, until));
                     if buffer.has_packets() {
                         self.ready.insert(index);
                     }
@@ -216,7 +224,12 @@ impl Sender {
         Ok(())
     }
 
-    fn ok(&mut self, index: u32, events: &mut VecDeque<Event>) -> Result<(), &'static str> {
+    fn ok(
+        &mut self,
+        now: Instant,
+        index: u32,
+        events: &mut VecDeque<Event>,
+    ) -> Result<(), &'static str> {
         match self.buffers.get(&index) {
             Some(buffer) if !buffer.has_left() => return Err("OK for data that never left"),
             None if index >= self.supplied => return Err("OK for data that never was"),
@@ -224,6 +237,11 @@ impl Sender {
         }
         if let Some(buffer) = self.buffers.remove(&index) {
             self.ready.remove(&index);
+            if let Some(left) = buffer.left_once() {
+                let sample = now.since(left);
+                self.round_trip =
+                    Some(self.round_trip.map_or(sample, |shortest| shortest.min(sample)));
+            }
             events.push_back(Event::Sent { index, data: buffer.into_data() });
         }
         Ok(())
@@ -287,7 +305,7 @@ impl Sender {
         if self.ready.is_empty() {
             self.waiting_since = None;
         }
-        let piece = buffer.pop()?;
+        let piece = buffer.pop(now)?;
         self.pacer.sent(now, waiting_since);
         counters.data_packets_sent += 1;
         if piece.again {

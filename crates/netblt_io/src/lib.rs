@@ -8,6 +8,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod agreement;
+mod backlog;
 mod clock;
 pub mod files;
 mod incoming;

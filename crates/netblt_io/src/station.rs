@@ -1,6 +1,7 @@
 //! A socket, an endpoint, and the clients of its connections: what turns packets into transfers.
 
 use crate::agreement::{Answer, Layout, Offer, Proposal};
+use crate::backlog::Backlog;
 use crate::clock::Clock;
 use crate::job::Job;
 use crate::lateness::{Lateness, LatenessSummary};
@@ -105,6 +106,7 @@ pub struct Progress {
 pub struct Station {
     socket: Socket,
     clock: Clock,
+    backlog: Backlog,
     endpoint: Endpoint<SocketAddr>,
     limits: Limits,
     /// Connections that this station opens find their rate.
@@ -130,9 +132,11 @@ impl Station {
     pub fn new(socket: Socket, endpoint: EndpointLimits, limits: Limits, timing: Timing) -> Self {
         // Bursts are to leave when they are due, not when the kernel finds it convenient.
         let _ = nix::sys::prctl::set_timerslack(1);
+        let clock = Clock::start();
         Station {
             socket,
-            clock: Clock::start(),
+            clock,
+            backlog: Backlog::new(clock.now()),
             endpoint: Endpoint::new(endpoint, timing),
             limits,
             adaptive: false,
@@ -226,6 +230,9 @@ impl Station {
         self.act();
         self.transmit()?;
         self.act();
+        if self.backlog.is_behind() {
+            return Ok(());
+        }
         let now = self.clock.now();
         let due = self.endpoint.poll_timeout().unwrap_or(Instant::FAR_FUTURE);
         let busy = |(id, job): (&ConnectionId, &Job)| {
@@ -255,9 +262,16 @@ impl Station {
 
     fn receive(&mut self) -> io::Result<()> {
         for _ in 0..MAX_RECEIVED_AT_ONCE {
-            let Some((peer, packet)) = self.socket.receive()? else { break };
-            self.endpoint.handle_datagram(self.clock.now(), peer, packet);
+            let before = self.clock.now();
+            let Some((peer, packet)) = self.socket.receive()? else {
+                self.backlog.found_empty(before);
+                break;
+            };
+            let now = self.clock.now();
+            self.backlog.took_one(now);
+            self.endpoint.handle_datagram(now, peer, packet);
         }
+        self.endpoint.heard_until(self.backlog.heard_until());
         Ok(())
     }
 

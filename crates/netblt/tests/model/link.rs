@@ -43,6 +43,25 @@ pub struct Faults {
     pub outlier: Duration,
     /// From then on nothing comes through.
     pub cut_at: Instant,
+    /// Nothing arrives, and then everything at once.
+    pub stalls: Nap,
+}
+
+/// Somebody gets no processor for a while, again and again: what comes waits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nap {
+    /// From nap to nap; zero for none.
+    pub every: Duration,
+    pub length: Duration,
+}
+
+impl Nap {
+    /// The earliest time from `now` on that is in no nap. The first comes after a while.
+    pub fn awake(self, now: Instant) -> Instant {
+        let (every, since) = (self.every.as_ps(), now.since(Instant::ZERO).as_ps());
+        let began = if every > 0 { since / every * every } else { 0 };
+        if began > 0 { now.max(Instant::from_ps(began) + self.length) } else { now }
+    }
 }
 
 /// Datagrams under way to end 0 and end 1.
@@ -74,7 +93,7 @@ impl Link {
             if self.dice.permille(10) {
                 late += self.dice.below(self.faults.outlier.as_ps());
             }
-            let at = now + self.faults.delay + Duration::from_ps(late);
+            let at = self.faults.stalls.awake(now + self.faults.delay + Duration::from_ps(late));
             self.count += 1;
             self.under_way.insert((at, self.count), (to, datagram));
         }

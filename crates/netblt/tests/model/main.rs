@@ -2,6 +2,7 @@
 //! told why not; and it always ends.
 
 mod hostile;
+mod late;
 mod link;
 mod transfer;
 mod world;
@@ -52,6 +53,7 @@ fn any_case(seed: u64) -> Case {
                 true => Instant::ZERO + ms(&mut dice, 5000),
                 false => Instant::FAR_FUTURE,
             },
+            stalls: Default::default(),
         },
         break_off: dice.permille(100).then(|| {
             let at = Instant::ZERO + ms(&mut dice, 3000);
@@ -63,6 +65,8 @@ fn any_case(seed: u64) -> Case {
                 interval_ms: dice.below(50) as u16,
             })
             .collect(),
+        naps: Default::default(),
+        work: Duration::ZERO,
     }
 }
 

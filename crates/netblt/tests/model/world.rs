@@ -1,10 +1,11 @@
 //! Two endpoints, a link between them, and two clients that take their time.
 
-use crate::link::{Dice, Faults, Link};
+use crate::link::{Dice, Faults, Link, Nap};
 use netblt::{
     Burst, ConnectionId, Counters, Endpoint, EndpointLimits, Event, Limits, Mode, Opening, Outcome,
     Timing,
 };
+use std::collections::VecDeque;
 use units::{Duration, Instant};
 
 /// The port that the passive client listens on.
@@ -25,6 +26,10 @@ pub struct Case {
     pub break_off: Option<(usize, Instant, bool)>,
     /// The receiver's client offers these rates, one with each buffer.
     pub offers: Vec<Burst>,
+    /// How the two hosts share their processors with others.
+    pub naps: [Nap; 2],
+    /// What a datagram that has come takes of a host's processor.
+    pub work: Duration,
 }
 
 impl Case {
@@ -47,6 +52,7 @@ impl Case {
                 jitter: Duration::ZERO,
                 outlier: Duration::ZERO,
                 cut_at: Instant::FAR_FUTURE,
+                stalls: Nap::default(),
             },
             mode: Mode::Write,
             limits: [limits; 2],
@@ -54,6 +60,8 @@ impl Case {
             idle: Duration::ZERO,
             break_off: None,
             offers: vec![],
+            naps: Default::default(),
+            work: Duration::ZERO,
         }
     }
 }
@@ -81,7 +89,14 @@ struct End {
     opened: bool,
     /// The client does its next thing then.
     client_at: Option<Instant>,
+    /// Datagrams that have come and nobody has taken.
+    socket: VecDeque<Vec<u8>>,
+    /// With those that were.
+    busy_until: Instant,
 }
+
+/// Datagrams that a host takes in between two looks at everything else.
+const TAKEN_AT_ONCE: usize = 256;
 
 pub struct World {
     case: Case,
@@ -113,6 +128,8 @@ impl World {
             counters: Counters::default(),
             opened: false,
             client_at: None,
+            socket: VecDeque::new(),
+            busy_until: Instant::ZERO,
         };
         let mut ends = [end(), end()];
         ends[1].endpoint.listen(PORT);
@@ -149,7 +166,7 @@ impl World {
             assert!(next.since(Instant::ZERO) < FOREVER, "no end in sight: {:?}", self.case);
             self.now = self.now.max(next);
             while let Some((to, datagram)) = self.link.arrival(self.now) {
-                self.ends[to].endpoint.handle_datagram(self.now, 1 - to, &datagram);
+                self.ends[to].socket.push_back(datagram);
             }
         }
         for end in &self.ends {
@@ -169,7 +186,11 @@ impl World {
     }
 
     fn next(&self) -> Option<Instant> {
-        let ends = self.ends.iter().flat_map(|end| [end.endpoint.poll_timeout(), end.client_at]);
+        let ends = self.ends.iter().zip(self.case.naps).flat_map(|(end, nap)| {
+            let free = nap.awake(self.now).max(end.busy_until);
+            let waiting = (!end.socket.is_empty()).then_some(self.now);
+            [end.endpoint.poll_timeout(), end.client_at, waiting].map(|at| Some(at?.max(free)))
+        });
         let break_off = self.case.break_off.map(|(_, at, _)| at);
         let idle = self.ends.iter().all(|end| end.endpoint.connections().count() == 0);
         let break_off = break_off.filter(|_| !idle);
@@ -191,11 +212,25 @@ impl World {
             });
         }
         for index in 0..2 {
-            while self.act(index) {}
+            while self.is_free(index) && self.act(index) {}
         }
     }
 
+    fn is_free(&self, index: usize) -> bool {
+        self.now >= self.case.naps[index].awake(self.now).max(self.ends[index].busy_until)
+    }
+
+    /// As the loop of a program does it: some of what has come, the client, a packet.
     fn act(&mut self, index: usize) -> bool {
+        let end = &mut self.ends[index];
+        let some = end.socket.len().min(TAKEN_AT_ONCE);
+        for datagram in end.socket.drain(..some) {
+            end.endpoint.handle_datagram(self.now, 1 - index, &datagram);
+        }
+        end.busy_until = self.now + self.case.work * some as u64;
+        if end.socket.is_empty() {
+            end.endpoint.heard_until(self.now);
+        }
         self.listen(index);
         if self.ends[index].client_at.is_some_and(|at| at <= self.now) {
             self.ends[index].client_at = None;
@@ -206,7 +241,8 @@ impl World {
         if let Some(to) = to {
             self.link.send(self.now, to, &datagram);
         }
-        to.is_some() || self.ends[index].client_at.is_some_and(|at| at <= self.now)
+        let End { client_at, socket, .. } = &self.ends[index];
+        to.is_some() || !socket.is_empty() || client_at.is_some_and(|at| at <= self.now)
     }
 
     fn listen(&mut self, index: usize) {

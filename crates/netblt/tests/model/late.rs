@@ -1,0 +1,73 @@
+//! Hosts that others keep from their processors: what is late is not lost.
+
+use crate::link::Nap;
+use crate::world::{Case, Ending, World};
+use netblt::{Burst, Limits, Outcome};
+use units::Duration;
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_ms(ms)
+}
+
+/// 32,000 packets a second, as 400 Mb/s are, over a round trip of 10 ms; as many buffers as a file has
+/// at a fixed rate.
+fn fast(transfer_bytes: usize) -> Case {
+    let mut case = Case { transfer_bytes, ..Case::plain(1) };
+    case.faults.delay = ms(5);
+    case.work = Duration::from_us(3);
+    case.limits = [Limits {
+        buffer_size_bytes: 256,
+        data_packet_size_bytes: 4,
+        burst: Burst { size_packets: 32, interval_ms: 1 },
+        max_outstanding_buffers: 64,
+        ..case.limits[0]
+    }; 2];
+    case
+}
+
+fn run(case: Case) -> Ending {
+    let ending = World::new(case).run();
+    assert_eq!(ending.outcomes, [Some(Outcome::Complete), Some(Outcome::Complete)]);
+    assert_eq!(ending.received, ending.sent);
+    ending
+}
+
+#[test]
+fn what_waits_at_a_receiver_that_slept_is_not_asked_for_again() {
+    for length in [5, 20, 50, 100, 200] {
+        let mut case = fast(100_000);
+        case.naps[1] = Nap { every: ms(250), length: ms(length) };
+        let counters = run(case).counters;
+        let again = (counters[1].packets_asked_again, counters[0].data_packets_resent);
+        assert_eq!(again, (0, 0), "naps of {length} ms: {:?}", counters[1]);
+    }
+}
+
+#[test]
+fn what_has_yet_to_leave_or_has_just_left_a_sender_that_slept_is_not_sent_twice() {
+    for length in [20, 50, 100, 200] {
+        let mut case = fast(100_000);
+        case.naps[0] = Nap { every: ms(250), length: ms(length) };
+        let counters = run(case).counters;
+        // Asked for it is: nobody told the receiver.
+        assert!(length < 50 || counters[1].packets_asked_again > 0);
+        assert_eq!(counters[0].data_packets_resent, 0, "naps of {length} ms: {:?}", counters[1]);
+    }
+}
+
+#[test]
+fn where_both_are_late_what_was_lost_is_sent_again_and_nothing_else() {
+    for (loss_permille, nap_ms) in [(1, 0), (50, 0), (1, 50), (10, 50), (50, 50)] {
+        let mut case = fast(200_000);
+        case.faults.loss_permille = loss_permille;
+        case.naps = [170, 230].map(|every| Nap { every: ms(every), length: ms(nap_ms) });
+        let [sent, received] = run(case).counters;
+        let arrived = received.data_packets_received + received.duplicate_data_packets;
+        let lost = sent.data_packets_sent - arrived;
+        assert!(lost > 0);
+        assert_eq!(
+            sent.data_packets_resent, lost,
+            "{loss_permille}, naps of {nap_ms} ms: {received:?}"
+        );
+    }
+}
