@@ -110,6 +110,8 @@ pub struct Connection {
     reason: String,
     /// Something of the transfer itself has come: the other end has this very connection.
     confirmed: bool,
+    /// Something came that only an end sends which has our OPEN or RESPONSE.
+    proven: bool,
     due: Due,
     last_heard: Instant,
     last_said: Instant,
@@ -144,6 +146,7 @@ impl Connection {
             terms: None,
             reason: String::new(),
             confirmed: false,
+            proven: false,
             due: Due { open: true, ..Due::default() },
             last_heard: now,
             last_said: now,
@@ -215,6 +218,11 @@ impl Connection {
     /// Whether this end sent the OPEN.
     pub fn is_active(&self) -> bool {
         self.active
+    }
+    /// Whether this end was opened and has heard nothing since but OPENs: who sent them may never have
+    /// had a RESPONSE.
+    pub fn is_half_open(&self) -> bool {
+        !self.active && !self.proven && matches!(self.life, Life::Open)
     }
     /// What the other client said in OPEN or RESPONSE.
     pub fn peer_string(&self) -> &[u8] {
@@ -322,6 +330,13 @@ impl Connection {
         }
     }
 
+    /// Nobody answered the RESPONSE and others need the place.
+    pub(crate) fn give_way(&mut self) {
+        self.reason = "gave way to others before anything was heard".to_owned();
+        self.due.abort = true;
+        self.close(Outcome::NoAnswer);
+    }
+
     fn close(&mut self, outcome: Outcome) {
         // A dallying sender has told its client already.
         if !matches!(self.life, Life::Dallying { .. } | Life::QuitDallying { .. } | Life::Closed) {
@@ -359,6 +374,7 @@ impl Connection {
             }
             _ => self.last_heard = now,
         }
+        self.proven = true;
         match packet {
             Packet::Abort(reason) => {
                 self.close(Outcome::Aborted { by_peer: true, reason: reason.to_string() });

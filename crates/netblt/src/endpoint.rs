@@ -8,6 +8,8 @@ use std::ops::Bound;
 use units::{Duration, Instant};
 use wire::netblt::{Header, Open, Packet, Repr, Text};
 
+const FULL: &str = "no more connections";
+
 /// The name of a connection at its endpoint; never used twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ConnectionId(u64);
@@ -15,10 +17,15 @@ pub struct ConnectionId(u64);
 /// What strangers can make an endpoint hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndpointLimits {
-    /// Connections at once, in both directions.
+    /// Connections at once, in both directions, without those that are half open.
     pub max_connections: usize,
     /// OPENs that wait for the client's word at once; more are not listened to.
     pub max_requests: usize,
+    /// Connections beside them of which nothing was heard but OPENs; one more, and the oldest of them
+    /// gives way.
+    pub max_half_open: usize,
+    /// How long such a one is held at the most.
+    pub half_open: Duration,
     /// Connections that are remembered after their end, so that a late OPEN of theirs opens no
     /// ghost; the oldest are forgotten first.
     pub max_remembered: usize,
@@ -31,6 +38,8 @@ impl Default for EndpointLimits {
         EndpointLimits {
             max_connections: 256,
             max_requests: 64,
+            max_half_open: 64,
+            half_open: Duration::from_secs(60),
             max_remembered: 4096,
             remember: Duration::from_secs(60),
         }
@@ -79,6 +88,10 @@ pub struct Endpoint<A> {
     undecided: BTreeMap<Key<A>, u32>,
     connections: BTreeMap<ConnectionId, (Key<A>, Connection)>,
     keys: BTreeMap<Key<A>, ConnectionId>,
+    /// Connections that nobody has proved to know of, with when they began: the oldest first.
+    half_open: BTreeMap<ConnectionId, Instant>,
+    /// Those of them that gave way, until their clients were told.
+    gone: BTreeSet<ConnectionId>,
     /// When each connection wants to be woken.
     agenda: BTreeSet<(Instant, ConnectionId)>,
     wake: BTreeMap<ConnectionId, Instant>,
@@ -103,6 +116,8 @@ impl<A: Copy + Ord> Endpoint<A> {
             undecided: BTreeMap::new(),
             connections: BTreeMap::new(),
             keys: BTreeMap::new(),
+            half_open: BTreeMap::new(),
+            gone: BTreeSet::new(),
             agenda: BTreeSet::new(),
             wake: BTreeMap::new(),
             eventful: BTreeSet::new(),
@@ -144,7 +159,8 @@ impl<A: Copy + Ord> Endpoint<A> {
     }
 
     /// The client agrees to a request. None if the OPEN makes no sense, or came too late: then it
-    /// was refused.
+    /// was refused. Where there is no room, the oldest connection gives way of which nothing was heard
+    /// but OPENs.
     pub fn accept(
         &mut self,
         now: Instant,
@@ -154,15 +170,18 @@ impl<A: Copy + Ord> Endpoint<A> {
     ) -> Option<ConnectionId> {
         let (key, header) = (request.key(), request.header());
         self.undecided.remove(&key);
-        let free = !self.keys.contains_key(&key) && !self.is_full();
-        let connection = match free {
-            true => {
-                Connection::accept(now, header, limits, self.timing, &request.open, client_string)
+        let timing = self.timing;
+        let connection =
+            Connection::accept(now, header, limits, timing, &request.open, client_string);
+        // Nobody gives way to what makes no sense.
+        let wanted = connection.is_ok() && !self.keys.contains_key(&key);
+        let free = wanted && !self.is_full() && self.make_room();
+        match connection.and_then(|connection| free.then_some(connection).ok_or(FULL)) {
+            Ok(connection) => {
+                let id = self.add(key, connection);
+                self.half_open.insert(id, now);
+                Some(id)
             }
-            false => Err("no more connections"),
-        };
-        match connection {
-            Ok(connection) => Some(self.add(key, connection)),
             Err(reason) => {
                 self.answer(key.peer, header, Packet::Refused(reason.into()));
                 None
@@ -189,8 +208,48 @@ impl<A: Copy + Ord> Endpoint<A> {
         Some(result)
     }
 
+    /// Who may never have heard our RESPONSE takes nobody's place.
     fn is_full(&self) -> bool {
-        self.connections.len() >= self.limits.max_connections
+        self.proven() >= self.limits.max_connections
+    }
+    fn proven(&self) -> usize {
+        self.connections.len() - self.gone.len() - self.half_open.len()
+    }
+
+    /// Whether there is room for one more that is half open, now that the oldest such may have given
+    /// way. Not while clients have yet to hear of so many.
+    fn make_room(&mut self) -> bool {
+        let EndpointLimits { max_half_open, .. } = self.limits;
+        self.half_open.len() < max_half_open
+            || (self.gone.len() < max_half_open && self.evict_half_open())
+    }
+
+    /// The oldest connection of which nothing was heard but OPENs gives way; false if there is none.
+    /// Its peer is told, once, and may open another with the same identifier.
+    pub fn evict_half_open(&mut self) -> bool {
+        let Some((id, _)) = self.half_open.pop_first() else { return false };
+        let Some((key, connection)) = self.connections.get_mut(&id) else { return false };
+        connection.give_way();
+        self.keys.remove(key);
+        self.gone.insert(id);
+        self.look_after(id);
+        true
+    }
+    /// A connection has proved to be one. More may do so than there is room for.
+    fn settle(&mut self, id: ConnectionId) {
+        if self.proven() > self.limits.max_connections
+            && let Some((_, connection)) = self.connections.get_mut(&id)
+        {
+            connection.abort(FULL);
+        }
+    }
+    fn evict_outlived(&mut self, now: Instant) {
+        let life = self.limits.half_open;
+        while let Some((_, began)) = self.half_open.first_key_value()
+            && *began + life <= now
+        {
+            self.evict_half_open();
+        }
     }
 
     fn add(&mut self, key: Key<A>, connection: Connection) -> ConnectionId {
@@ -232,6 +291,10 @@ impl<A: Copy + Ord> Endpoint<A> {
             return;
         }
         let Some((key, connection)) = self.connections.remove(&id) else { return };
+        self.half_open.remove(&id);
+        if self.gone.remove(&id) {
+            return;
+        }
         self.keys.remove(&key);
         self.remembered.push_back((now + self.limits.remember, key, connection.connection_id()));
         if self.remembered.len() > self.limits.max_remembered {
@@ -256,6 +319,9 @@ impl<A: Copy + Ord> Endpoint<A> {
             let (_, connection) = self.connections.get_mut(&id)?;
             connection.count_received(bytes.len());
             connection.handle_packet(now, &packet);
+            if !connection.is_half_open() && self.half_open.remove(&id).is_some() {
+                self.settle(id);
+            }
             self.look_after(id);
             return Some(id);
         }
@@ -284,7 +350,7 @@ impl<A: Copy + Ord> Endpoint<A> {
         } else if self.remembered.iter().any(known) {
             Some("this identifier was used a moment ago")
         } else {
-            self.is_full().then_some("no more connections")
+            self.is_full().then_some(FULL)
         };
         if let Some(reason) = objection {
             return self.answer(peer, header, Packet::Refused(reason.into()));
@@ -335,12 +401,15 @@ impl<A: Copy + Ord> Endpoint<A> {
         if !told {
             return Some(Instant::ZERO);
         }
-        self.agenda.first().map(|(at, _)| *at)
+        let outlived = self.half_open.first_key_value();
+        let outlived = outlived.map(|(_, began)| *began + self.limits.half_open);
+        self.agenda.first().map(|(at, _)| *at).into_iter().chain(outlived).min()
     }
 
     /// Writes the next packet that may leave now to the end of `out` and says where to. The
     /// connections take turns by the time at which they became due.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<A> {
+        self.evict_outlived(now);
         if let Some((peer, header, packet)) = self.answers.pop_front() {
             Repr { header, packet }.emit(out);
             return Some(peer);

@@ -36,7 +36,7 @@ pub enum Outcome {
     CompleteUnconfirmed,
     /// The other end would not connect; its reason.
     Refused(String),
-    /// No answer to OPEN.
+    /// No answer to OPEN, or to RESPONSE.
     NoAnswer,
     /// The other end was silent for longer than the death timer.
     PeerDead,

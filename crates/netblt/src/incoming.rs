@@ -23,6 +23,13 @@ impl State {
             State::Acked(at) | State::Receiving(at) => Some(at),
         }
     }
+    /// It runs out at another time, if it runs.
+    pub fn set_data_timer(&mut self, to: Instant) {
+        match self {
+            State::AckWait(_) => {}
+            State::Acked(at) | State::Receiving(at) => *at = to,
+        }
+    }
 }
 
 /// A buffer between its GO and its OK.

@@ -215,6 +215,7 @@ impl Receiver {
         }
         self.note_arrival(now, packet.buffer);
         self.hand_over_if_whole(packet.buffer, events);
+        self.shorten_timers(now);
         Ok(())
     }
 
@@ -242,6 +243,19 @@ impl Receiver {
         for (lower, missing) in lower {
             let state = if lower == number { State::Receiving } else { State::Acked };
             self.set_timer(now, lower, missing, state);
+        }
+    }
+
+    /// No timer runs for longer than all that is missing would take now: those that were set when the
+    /// rate was lower, or much more was missing, would have the last few packets wait for minutes.
+    fn shorten_timers(&mut self, now: Instant) {
+        let latest = now + self.arrivals.data_timer(self.missing, self.burst, self.timer_rule);
+        while let Some(&(at, number)) = self.timers.last().filter(|(at, _)| *at > latest) {
+            self.timers.remove(&(at, number));
+            self.timers.insert((latest, number));
+            if let Some(buffer) = self.buffers.get_mut(&number) {
+                buffer.state.set_data_timer(latest);
+            }
         }
     }
 

@@ -275,8 +275,17 @@ impl Station {
         Ok(())
     }
 
+    /// Memory is not for those of whom nothing was heard but OPENs, once it gets scarce.
+    fn reclaim(&mut self) {
+        let scarce = |taken: u64| taken > MEMORY_BYTES / 8 * 7;
+        while scarce(self.reserved.values().sum()) && self.endpoint.evict_half_open() {
+            self.act();
+        }
+    }
+
     fn decide(&mut self, host: &mut dyn Host) {
         while let Some(request) = self.endpoint.poll_request() {
+            self.reclaim();
             let now = self.clock.now();
             match decision(host, &request) {
                 Ok((answer, opener, adaptive)) => {
@@ -368,6 +377,12 @@ impl Station {
         self.openers.remove(&id);
         self.to_adapt.remove(&id);
         self.reserved.remove(&id);
+        let passive =
+            self.endpoint.connection(id).is_some_and(|connection| !connection.is_active());
+        if passive && outcome == Outcome::NoAnswer {
+            // Nothing began that could end.
+            return;
+        }
         let complete = outcome.is_complete();
         let layout = job.as_ref().map(Job::layout);
         let ended = Ended {

@@ -93,9 +93,10 @@ const SHARED_EMPTYING_S: f64 = 0.006;
 const MOST_EMPTYING_S: f64 = 0.3;
 /// Shorter round trips than that give no right to more packets.
 const LEAST_ROUND_S: f64 = 0.025;
-/// The slowest rate and the fastest.
+/// The slowest rate and the fastest. A packet in a second floods no path, and with fewer nothing would
+/// be heard of it that could set the rate right.
 const MOST_PPS: f64 = 6.5e7;
-const SLOWEST_PPS: f64 = 0.1;
+const SLOWEST_PPS: f64 = 1.0;
 /// Who shares a path with several steps back from a queue that is so much longer than the one that
 /// those with more of it aim at.
 const SHARED_QUEUE_S: f64 = 0.001;

@@ -2,8 +2,8 @@
 
 use crate::link::Dice;
 use netblt::{
-    Burst, Connection, Counters, Endpoint, EndpointLimits, Event, Header, Limits, Mode, Opening,
-    Outcome, Timing,
+    Burst, Connection, ConnectionId, Counters, Endpoint, EndpointLimits, Event, Header, Limits,
+    Mode, Opening, Outcome, Timing,
 };
 use units::{Duration, Instant};
 use wire::netblt::{Data, Kind, Message, Messages, NullAck, Open, Packet, Repr};
@@ -346,29 +346,146 @@ fn a_less_restrictive_response_is_aborted() {
     assert!(aborted(&mut connection).expect("aborted").contains("less restrictive"));
 }
 
+/// An endpoint that listens, with little room.
+fn narrow() -> Endpoint<u32> {
+    let limits = EndpointLimits {
+        max_connections: 5,
+        max_half_open: 3,
+        max_requests: 3,
+        ..Default::default()
+    };
+    let mut endpoint = Endpoint::new(limits, Timing::default());
+    endpoint.listen(7);
+    endpoint
+}
+fn accept_all(endpoint: &mut Endpoint<u32>, now: Instant) -> Option<ConnectionId> {
+    let requests: Vec<_> = std::iter::from_fn(|| endpoint.poll_request()).collect();
+    requests.iter().filter_map(|request| endpoint.accept(now, request, LIMITS, "")).last()
+}
+/// What a client does at every turn: it hears what happened, and lets everything out.
+fn turn(endpoint: &mut Endpoint<u32>, now: Instant) -> Vec<(ConnectionId, Event)> {
+    let events = std::iter::from_fn(|| endpoint.poll_event()).collect();
+    while endpoint.poll_transmit(now, &mut Vec::new()).is_some() {}
+    events
+}
+
 #[test]
 fn a_flood_of_opens_fills_no_more_than_the_limits() {
-    let limits = EndpointLimits { max_connections: 5, max_requests: 3, ..Default::default() };
-    let mut endpoint = Endpoint::<u32>::new(limits, Timing::default());
-    endpoint.listen(7);
+    let mut endpoint = narrow();
     let hello = datagram(THERE, Packet::Open(open(Mode::Write)));
-    let mut asked = 0;
     for stranger in 0..10_000 {
         endpoint.handle_datagram(Instant::ZERO, stranger, &hello);
-        // A client that looks now and then.
-        let looks = if stranger % 7 == 0 { 9 } else { 0 };
-        for request in (0..looks).map_while(|_| endpoint.poll_request()).collect::<Vec<_>>() {
-            asked += 1;
-            endpoint.accept(Instant::ZERO, &request, LIMITS, "");
+        // A client that looks now and then, and does not care what happens.
+        if stranger % 7 == 0 {
+            accept_all(&mut endpoint, Instant::ZERO);
         }
     }
-    assert_eq!(endpoint.connections().count(), 5);
-    assert!(asked <= 5 + 3, "{asked}");
+    // Three half open, and three that gave way to them, of which the client has not heard.
+    assert_eq!(endpoint.connections().count(), 3 + 3);
     let mut answers = 0;
     while endpoint.poll_transmit(Instant::ZERO, &mut Vec::new()).is_some() {
         answers += 1;
     }
-    assert_eq!(answers, 5 + 3, "five responses, and no more refusals than may wait");
+    assert_eq!(answers, 3 + 3 + 3, "responses, aborts, and no more refusals than may wait");
+    turn(&mut endpoint, Instant::ZERO);
+    assert_eq!(endpoint.connections().count(), 3);
+}
+
+/// However many strangers open: who has proved to be there stays, and who opens among them has time
+/// to prove it while as many others come as may be half open.
+#[test]
+fn a_flood_of_opens_shuts_no_honest_peer_out() {
+    let mut endpoint = narrow();
+    let now = Instant::ZERO;
+    let hello = datagram(THERE, Packet::Open(open(Mode::Write)));
+    let alive = datagram(THERE, Packet::KeepAlive);
+    let mut strangers = 1000..;
+    let mut honest = Vec::new();
+    for peer in 0..5 {
+        endpoint.handle_datagram(now, peer, &hello);
+        honest.extend(accept_all(&mut endpoint, now));
+        for stranger in strangers.by_ref().take(2) {
+            endpoint.handle_datagram(now, stranger, &hello);
+            accept_all(&mut endpoint, now);
+            turn(&mut endpoint, now);
+        }
+        endpoint.handle_datagram(now, peer, &alive);
+    }
+    for stranger in strangers.take(5000) {
+        endpoint.handle_datagram(now, stranger, &hello);
+        accept_all(&mut endpoint, now);
+        let told = turn(&mut endpoint, now);
+        assert!(told.iter().all(|(id, _)| !honest.contains(id)), "{told:?}");
+    }
+    let held: Vec<_> = endpoint.connections().map(|(id, _, _)| id).collect();
+    assert_eq!(honest.len(), 5, "all places are taken by those who are there");
+    assert!(honest.iter().all(|id| held.contains(id)));
+    assert!(held.len() <= 5 + 3, "{held:?}");
+}
+
+#[test]
+fn more_may_prove_to_be_there_than_there_is_room_for_and_the_last_are_sent_away() {
+    let mut endpoint = narrow();
+    let now = Instant::ZERO;
+    let hello = datagram(THERE, Packet::Open(open(Mode::Write)));
+    let alive = datagram(THERE, Packet::KeepAlive);
+    let mut ids = Vec::new();
+    for peers in [0..3, 3..6] {
+        for peer in peers.clone() {
+            endpoint.handle_datagram(now, peer, &hello);
+            ids.extend(accept_all(&mut endpoint, now));
+        }
+        turn(&mut endpoint, now);
+        peers.for_each(|peer| _ = endpoint.handle_datagram(now, peer, &alive));
+    }
+    let told = turn(&mut endpoint, now);
+    let away = Outcome::Aborted { by_peer: false, reason: "no more connections".to_owned() };
+    assert_eq!(told, [(ids[5], Event::Closed(away))]);
+    assert_eq!(endpoint.connections().count(), 5);
+}
+
+#[test]
+fn who_gave_way_is_told_and_may_open_again_with_the_same_identifier() {
+    let mut endpoint = narrow();
+    let now = Instant::ZERO;
+    let hello = datagram(THERE, Packet::Open(open(Mode::Write)));
+    let mut first = None;
+    for peer in 0..4 {
+        endpoint.handle_datagram(now, peer, &hello);
+        let id = accept_all(&mut endpoint, now);
+        first = first.or(id);
+    }
+    let closed = Event::Closed(Outcome::NoAnswer);
+    let events: Vec<_> = std::iter::from_fn(|| endpoint.poll_event()).collect();
+    assert!(events.contains(&(first.expect("accepted"), closed)), "{events:?}");
+    let mut aborts = Vec::new();
+    let mut bytes = Vec::new();
+    while let Some(peer) = endpoint.poll_transmit(now, &mut bytes) {
+        if matches!(Repr::parse(&bytes).expect("good").packet, Packet::Abort(_)) {
+            aborts.push(peer);
+        }
+        bytes.clear();
+    }
+    assert_eq!(aborts, [0]);
+    endpoint.handle_datagram(now, 0, &hello);
+    assert!(accept_all(&mut endpoint, now).is_some());
+}
+
+#[test]
+fn nobody_is_half_open_for_longer_than_a_minute_however_often_they_ask() {
+    let mut endpoint = narrow();
+    let hello = datagram(THERE, Packet::Open(open(Mode::Read)));
+    let at = |s: u64| Instant::ZERO + Duration::from_secs(s);
+    endpoint.handle_datagram(at(0), 1, &hello);
+    let id = accept_all(&mut endpoint, at(0)).expect("accepted");
+    for second in 1..60 {
+        endpoint.handle_datagram(at(second), 1, &hello);
+        assert!(turn(&mut endpoint, at(second)).iter().all(|(_, event)| *event == Event::Opened));
+    }
+    assert!(endpoint.poll_timeout().is_some_and(|due| due <= at(60)));
+    turn(&mut endpoint, at(60));
+    assert_eq!(turn(&mut endpoint, at(60)), [(id, Event::Closed(Outcome::NoAnswer))]);
+    assert_eq!(endpoint.connections().count(), 0);
 }
 
 #[test]

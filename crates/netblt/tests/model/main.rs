@@ -1,6 +1,7 @@
 //! Both ends over a bad link in virtual time: the data delivered is exact, or both clients are
 //! told why not; and it always ends.
 
+mod crowd;
 mod hostile;
 mod late;
 mod link;
@@ -59,6 +60,7 @@ fn any_case(seed: u64) -> Case {
             let at = Instant::ZERO + ms(&mut dice, 3000);
             (dice.below(2) as usize, at, dice.permille(500))
         }),
+        adaptive: dice.permille(300),
         offers: (0..dice.below(5))
             .map(|_| Burst {
                 size_packets: dice.below(20) as u16,

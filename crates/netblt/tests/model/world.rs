@@ -24,6 +24,8 @@ pub struct Case {
     pub idle: Duration,
     /// An end whose client breaks off, when, and whether at once.
     pub break_off: Option<(usize, Instant, bool)>,
+    /// The sender's client lets the rate be found.
+    pub adaptive: bool,
     /// The receiver's client offers these rates, one with each buffer.
     pub offers: Vec<Burst>,
     /// How the two hosts share their processors with others.
@@ -59,6 +61,7 @@ impl Case {
             transfer_bytes: 50_000,
             idle: Duration::ZERO,
             break_off: None,
+            adaptive: false,
             offers: vec![],
             naps: Default::default(),
             work: Duration::ZERO,
@@ -254,7 +257,13 @@ impl World {
         while let Some((id, event)) = self.ends[index].endpoint.poll_event() {
             self.ends[index].id = Some(id);
             match event {
-                Event::Opened => self.ends[index].opened = true,
+                Event::Opened => {
+                    self.ends[index].opened = true;
+                    if self.case.adaptive {
+                        // At the end that receives it means nothing.
+                        self.ends[index].endpoint.with(id, |connection| connection.adapt_rate(now));
+                    }
+                }
                 Event::Received { index, data, last } => {
                     self.last_received |= last;
                     self.received.push((index, data));

@@ -90,10 +90,12 @@ pub struct Host {
     /// Bytes that the client has yet to send.
     left_bytes: u64,
     sends: bool,
+    /// When its client opens a connection, if it has yet to.
+    opens_at: Option<Instant>,
     /// What its steady state is computed from.
     pub steady: Steady,
-    /// What happened, once the client was told the end.
-    pub ended: Option<Counters>,
+    /// What happened and when, once the client was told the end.
+    pub ended: Option<(Counters, Instant)>,
 }
 
 /// Ports of the two ends.
@@ -132,22 +134,21 @@ impl Host {
             on_the_wire_until: Instant::ZERO,
             left_bytes: sends_bytes.unwrap_or(0),
             sends: sends_bytes.is_some(),
+            opens_at: None,
             steady: Steady::default(),
             ended: None,
         }
     }
-    /// A host whose client opens a connection and sends `bytes`.
-    pub fn sender(model: HostModel, limits: Limits, timing: Timing, bytes: u64) -> Host {
-        let mut host = Host::new(model, limits, timing, Some(bytes));
-        let opening = Opening {
-            connection_id: 1,
-            mode: Mode::Write,
-            transfer_size_bytes: bytes as u32,
-            client_string: "",
-        };
-        let ports = ((), PORTS[0], PORTS[1]);
-        host.id = host.endpoint.open(Instant::ZERO, ports, limits, opening);
-        host
+    /// A host whose client opens a connection after `wait` and sends `bytes`.
+    pub fn sender(
+        model: HostModel,
+        limits: Limits,
+        timing: Timing,
+        bytes: u64,
+        wait: Duration,
+    ) -> Host {
+        let opens_at = Some(Instant::ZERO + wait);
+        Host { opens_at, ..Host::new(model, limits, timing, Some(bytes)) }
     }
     /// A host whose client receives.
     pub fn receiver(model: HostModel, limits: Limits, timing: Timing) -> Host {
@@ -156,10 +157,25 @@ impl Host {
         host
     }
 
+    fn open(&mut self, now: Instant) {
+        self.opens_at = None;
+        let opening = Opening {
+            connection_id: 1,
+            mode: Mode::Write,
+            transfer_size_bytes: self.left_bytes as u32,
+            client_string: "",
+        };
+        let ports = ((), PORTS[0], PORTS[1]);
+        self.id = self.endpoint.open(now, ports, self.limits, opening);
+    }
+
     /// When the processor is done with what it is at, or wants to be woken for something else.
     pub fn wake(&self, now: Instant) -> Option<Instant> {
         if let Some((_, until)) = &self.activity {
             return Some(*until);
+        }
+        if self.opens_at.is_some() {
+            return self.opens_at;
         }
         if !self.inbox.is_empty() || !self.to_turn.is_empty() {
             return Some(now);
@@ -228,6 +244,9 @@ impl Host {
     /// Takes up what comes first. Control packets leave at once: the receiver of data owns the
     /// timers. The sender acts on what has come in before it goes on with its burst.
     fn begin(&mut self, now: Instant) {
+        if self.opens_at.is_some_and(|at| at <= now) {
+            self.open(now);
+        }
         if !self.sends && self.transmit(now) {
             return;
         }
@@ -303,7 +322,7 @@ impl Host {
                     self.to_turn.push_back(Some(data));
                 }
                 Event::Closed(_) => {
-                    self.ended = self.endpoint.connection(id).map(|end| end.counters());
+                    self.ended = self.endpoint.connection(id).map(|end| (end.counters(), now));
                 }
             }
         }

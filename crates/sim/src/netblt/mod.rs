@@ -9,14 +9,16 @@
 mod campaign;
 mod host;
 mod path;
+mod planned;
 mod world;
 
 pub use campaign::{Constants, Network, Row, reproduce, reproduce_with, rows};
 pub use host::{Adapter, Cost, HostModel};
 pub use path::{
-    Dice, Lan, Noise, Path, WIDEBAND_FRAME, WIDEBAND_FRAME_BITS, Wideband, WidebandModel,
+    Dice, Lan, Noise, Path, Queue, WIDEBAND_FRAME, WIDEBAND_FRAME_BITS, Wideband, WidebandModel,
 };
-pub use world::{Bed, Measured, Transfer, run};
+pub use planned::{Plan, Purpose, plans};
+pub use world::{Bed, Measured, Together, Transfer, run, run_together};
 
 #[cfg(test)]
 mod tests;

@@ -87,6 +87,16 @@ pub struct Wideband {
     model: WidebandModel,
     /// The data subframe that is being filled, by number, and the bits in it.
     frame: (u64, u64),
+    queue: Queue,
+}
+
+/// What became of the packets before the channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Queue {
+    /// Longest wait for a channel frame.
+    pub longest_wait: Duration,
+    /// Fragments that the earth station had no room for.
+    pub overflowed: u64,
 }
 
 /// One way through the satellite takes so long with its first reservation.
@@ -119,7 +129,8 @@ const WIDEBAND_QUEUE_FRAMES: u64 = 47;
 impl Wideband {
     /// The network at rest.
     pub fn new(model: WidebandModel) -> Wideband {
-        Wideband { lan: Lan::new(Some(model.noise)), model, frame: (0, 0) }
+        let queue = Queue { longest_wait: Duration::ZERO, overflowed: 0 };
+        Wideband { lan: Lan::new(Some(model.noise)), model, frame: (0, 0), queue }
     }
 
     /// The end of the channel frame that carries so many bits offered at `now`; None if the queue
@@ -133,8 +144,11 @@ impl Wideband {
             self.frame = (self.frame.0 + 1, 0);
         }
         if self.frame.0 > next + WIDEBAND_QUEUE_FRAMES {
+            self.queue.overflowed += 1;
             return None;
         }
+        let wait = WIDEBAND_FRAME * (self.frame.0 - next);
+        self.queue.longest_wait = self.queue.longest_wait.max(wait);
         self.frame.1 += bits;
         Some(Instant::ZERO + WIDEBAND_FRAME * (self.frame.0 + 1))
     }
@@ -210,6 +224,13 @@ impl Path {
         }
     }
 
+    /// What became of the packets before the channel of a satellite.
+    pub fn queue(&self) -> Option<Queue> {
+        match self {
+            Path::Lan(_) => None,
+            Path::Wideband(wideband) => Some(wideband.queue),
+        }
+    }
     /// Other people's traffic on the near LAN.
     pub fn noise(&self) -> Option<Noise> {
         match self {
@@ -217,7 +238,7 @@ impl Path {
             Path::Wideband(wideband) => wideband.lan.noise,
         }
     }
-    /// A broadcast on the near LAN: when it is on the wire, and how many hosts hear it.
+    /// A broadcast on the near LAN: when it is on the wire, and at how many of two ends it is heard.
     pub fn broadcast(&mut self, now: Instant, bytes: usize) -> (Instant, Instant, usize) {
         match self {
             Path::Lan(lan) => {

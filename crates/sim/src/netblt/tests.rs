@@ -135,3 +135,25 @@ fn same_seed_same_run() {
     let row = &rows()[60];
     assert_eq!(reproduce(row, 7), reproduce(row, 7));
 }
+
+/// Bursts that begin at once wait for each other before the channel; all data arrives all the same.
+#[test]
+fn processes_in_parallel_share_the_wideband() {
+    let short = |purpose| {
+        let all = plans();
+        let plan = all.iter().find(|plan| (plan.purpose, plan.processes) == (purpose, 4));
+        let mut plan = plan.expect("planned").clone();
+        plan.transfer.transfer_size_bytes = 400_000;
+        plan.run(1).expect("ends")
+    };
+    let [in_step, staggered] = [Purpose::InStep, Purpose::Staggered].map(short);
+    for together in [&in_step, &staggered] {
+        assert_eq!(together.each.len(), 4);
+        let rates = together.each.iter().map(|each| each.steady_state_mbps);
+        // Each was given a quarter of 5 packets of 1,432 bytes in 55 ms.
+        assert!(rates.clone().all(|mbps| (0.15..0.2605).contains(&mbps)), "{together:?}");
+        assert!(rates.sum::<f64>() < 1.042, "{together:?}");
+    }
+    let wait = |together: &Together| together.queue.expect("a satellite").longest_wait;
+    assert!(wait(&in_step) > wait(&staggered), "{in_step:?} {staggered:?}");
+}

@@ -1,8 +1,8 @@
-//! Two hosts and a path between them, event by event.
+//! Pairs of hosts and a path between them, event by event.
 
 use super::host::{Host, HostModel};
-use super::path::{Dice, Path};
-use netblt::{Burst, Counters, Limits, Timing};
+use super::path::{Dice, Path, Queue};
+use netblt::{Burst, Limits, Timing};
 use std::collections::BTreeMap;
 use units::{Duration, Instant};
 
@@ -56,7 +56,8 @@ enum Happening {
 
 struct World {
     now: Instant,
-    hosts: [Host; 2],
+    /// A sender and its receiver, then the next.
+    hosts: Vec<Host>,
     path: Path,
     dice: Dice,
     agenda: BTreeMap<(Instant, u64), Happening>,
@@ -68,32 +69,75 @@ const TOO_LONG: Duration = Duration::from_secs(3600);
 
 /// Runs one transfer. None if it does not come to its end.
 pub fn run(bed: &Bed, transfer: &Transfer, seed: u64) -> Option<Measured> {
-    let mut world = World::new(bed, transfer, seed);
-    loop {
-        if let [Some(sender), Some(receiver)] = world.hosts.each_ref().map(|host| host.ended) {
-            return world.measured(transfer, sender, receiver);
-        }
+    let together = run_together(bed, &[(*transfer, Duration::ZERO)], seed)?;
+    together.each.first().copied()
+}
+
+/// How several transfers went that shared a path.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Together {
+    /// In their order.
+    pub each: Vec<Measured>,
+    /// Bits of all over the time from the first start to the last end, in Mb/s.
+    pub real_mbps: f64,
+    /// What became of their packets before the channel of a satellite.
+    pub queue: Option<Queue>,
+}
+
+/// Runs several transfers at once, each between hosts of its own and begun after a wait of its own.
+/// None if one does not come to its end.
+pub fn run_together(bed: &Bed, transfers: &[(Transfer, Duration)], seed: u64) -> Option<Together> {
+    let mut world = World::new(bed, transfers, seed);
+    while world.hosts.iter().any(|host| host.ended.is_none()) {
         world.step().filter(|now| now.since(Instant::ZERO) < TOO_LONG)?;
     }
+    let pairs = transfers.iter().zip(world.hosts.chunks(2));
+    let each = pairs.map(|((transfer, wait), hosts)| measured(transfer, *wait, hosts));
+    let bytes: u64 = transfers.iter().map(|(transfer, _)| transfer.transfer_size_bytes).sum();
+    Some(Together {
+        each: each.collect::<Option<_>>()?,
+        real_mbps: mbps(bytes, world.now.since(Instant::ZERO)),
+        queue: world.path.queue(),
+    })
+}
+
+fn mbps(bytes: u64, span: Duration) -> f64 {
+    8.0 * bytes as f64 / span.as_secs_f64() / 1e6
+}
+
+fn measured(transfer: &Transfer, wait: Duration, hosts: &[Host]) -> Option<Measured> {
+    let [sender, receiver] = hosts else { return None };
+    let ((sent, first), (got, second)) = (sender.ended?, receiver.ended?);
+    let complete = got.data_bytes == transfer.transfer_size_bytes;
+    let arrived = got.data_packets_received + got.duplicate_data_packets;
+    complete.then_some(Measured {
+        packets_lost: sent.data_packets_sent - arrived,
+        packets_retransmitted: sent.data_packets_resent,
+        data_timeouts: got.data_timeouts,
+        steady_state_mbps: sender.steady.mbps(transfer.buffer_size_bytes)?,
+        real_mbps: mbps(got.data_bytes, first.max(second).since(Instant::ZERO + wait)),
+    })
 }
 
 impl World {
-    fn new(bed: &Bed, transfer: &Transfer, seed: u64) -> World {
-        let limits = Limits {
-            buffer_size_bytes: transfer.buffer_size_bytes,
-            data_packet_size_bytes: transfer.data_packet_size_bytes,
-            burst: transfer.burst,
-            max_outstanding_buffers: transfer.outstanding_buffers,
-            checksum_data: false,
-            death_timer_s: 120,
-        };
+    fn new(bed: &Bed, transfers: &[(Transfer, Duration)], seed: u64) -> World {
         let [near, far] = bed.hosts;
+        let pair = |(transfer, wait): &(Transfer, Duration)| {
+            let limits = Limits {
+                buffer_size_bytes: transfer.buffer_size_bytes,
+                data_packet_size_bytes: transfer.data_packet_size_bytes,
+                burst: transfer.burst,
+                max_outstanding_buffers: transfer.outstanding_buffers,
+                checksum_data: false,
+                death_timer_s: 120,
+            };
+            let bytes = transfer.transfer_size_bytes;
+            let sender = Host::sender(near, limits, bed.timing, bytes, *wait);
+            [sender, Host::receiver(far, limits, bed.timing)]
+        };
         let mut world = World {
             now: Instant::ZERO,
-            hosts: [
-                Host::sender(near, limits, bed.timing, transfer.transfer_size_bytes),
-                Host::receiver(far, limits, bed.timing),
-            ],
+            hosts: transfers.iter().flat_map(pair).collect(),
             path: bed.path.clone(),
             dice: Dice::new(seed),
             agenda: BTreeMap::new(),
@@ -101,19 +145,6 @@ impl World {
         };
         world.plan_noise();
         world
-    }
-
-    fn measured(&self, transfer: &Transfer, sent: Counters, got: Counters) -> Option<Measured> {
-        let complete = got.data_bytes == transfer.transfer_size_bytes;
-        let arrived = got.data_packets_received + got.duplicate_data_packets;
-        let span_s = self.now.since(Instant::ZERO).as_secs_f64();
-        complete.then_some(Measured {
-            packets_lost: sent.data_packets_sent - arrived,
-            packets_retransmitted: sent.data_packets_resent,
-            data_timeouts: got.data_timeouts,
-            steady_state_mbps: self.hosts[0].steady.mbps(transfer.buffer_size_bytes)?,
-            real_mbps: 8.0 * got.data_bytes as f64 / span_s / 1e6,
-        })
     }
 
     /// Goes to the next thing that happens; None if there is nothing.
@@ -130,7 +161,7 @@ impl World {
                 Happening::Noise => self.broadcast(),
             }
         }
-        for host in 0..2 {
+        for host in 0..self.hosts.len() {
             if self.hosts[host].wake(self.now).is_some_and(|at| at <= self.now)
                 && let Some(packet) = self.hosts[host].go_on(self.now)
             {
@@ -147,10 +178,10 @@ impl World {
 
     fn send(&mut self, from: usize, packet: Vec<u8>) {
         let bytes = packet.len();
-        let carried = self.path.carry(self.now, from, bytes, &mut self.dice);
+        let carried = self.path.carry(self.now, from % 2, bytes, &mut self.dice);
         self.hosts[from].sent(carried.off_the_wire);
         if let Some((start, end)) = carried.arrival {
-            let arrival = Happening::Arrival { host: 1 - from, start, packet: Some(packet), bytes };
+            let arrival = Happening::Arrival { host: from ^ 1, start, packet: Some(packet), bytes };
             self.plan(end, arrival);
         }
     }
@@ -166,7 +197,7 @@ impl World {
         let Some(noise) = self.path.noise() else { return };
         let bytes = noise.broadcast_bytes;
         let (start, end, hearers) = self.path.broadcast(self.now, bytes);
-        for host in 0..hearers {
+        for host in (0..self.hosts.len()).filter(|host| host % 2 < hearers) {
             self.plan(end, Happening::Arrival { host, start, packet: None, bytes });
         }
         self.plan_noise();

@@ -178,8 +178,31 @@ fn the_control_follows_a_rate_that_falls_and_rises_within_ten_round_trips() {
 #[test]
 fn transfers_under_control_share_a_path_evenly() {
     let road = study::Road::new(100 * MBPS, 20, Loss::None);
-    let sharing = study::share(&road, &[study::Contender::Adaptive; 4], s(24), 1);
-    assert!(sharing.jain() > 0.9 && sharing.utilisation > 0.95, "{sharing:?}");
+    for count in [2, 8, 16] {
+        let sharing = study::share(&road, &vec![study::Contender::Adaptive; count], s(24), 1);
+        assert!(sharing.jain() > 0.95 && sharing.utilisation > 0.95, "{count}: {sharing:?}");
+        assert!(sharing.standing_queue < Duration::from_ms(11), "{count}: {sharing:?}");
+    }
+}
+
+/// A crowd that comes within seconds: nobody is shut out.
+#[test]
+fn a_crowd_under_control_leaves_something_to_each() {
+    let road = study::Road::new(100 * MBPS, 20, Loss::None);
+    let sharing = study::share(&road, &[study::Contender::Adaptive; 64], s(24), 1);
+    assert!(sharing.jain() > 0.75 && sharing.utilisation > 0.95, "{sharing:?}");
+    assert!(sharing.shares.iter().all(|share| *share > 0.05), "{sharing:?}");
+}
+
+/// Who goes by delay gives way to those who fill queues.
+#[test]
+fn tcp_beside_transfers_under_control_keeps_its_share() {
+    let road = study::Road::new(100 * MBPS, 20, Loss::None);
+    for algorithm in [Algorithm::Reno, Algorithm::Cubic] {
+        let both = [study::Contender::Adaptive, study::Contender::Tcp(algorithm)];
+        let sharing = study::share(&road, &both, s(12), 1);
+        assert!(sharing.mean_share(1..2) > 0.3, "{algorithm:?}: {sharing:?}");
+    }
 }
 
 /// An offer bounds the control, and a receiver that adapts nothing serves it.

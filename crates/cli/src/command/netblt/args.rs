@@ -69,6 +69,19 @@ tenths within 15 %.
 "
     )]
     Reproduce1987(Reproduce),
+    /// Run what RFC 1030's authors planned and could not: long transfers, several at once, higher rates
+    #[command(
+        name = "planned-1987",
+        after_help = "\
+Examples:
+  netanvil netblt planned-1987
+  netanvil netblt planned-1987 --json --seed 7 | jq '.[] | select(.overflowed > 0)'
+
+In virtual time over the Wideband network as the published tables show it; docs/netblt.md says what
+was found.
+"
+    )]
+    Planned1987(Reproduce),
     /// Run the control of the rate over simulated paths of today, beside a fixed rate and TCP
     #[command(after_help = "\
 Examples:

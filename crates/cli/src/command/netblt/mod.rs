@@ -4,6 +4,7 @@ mod args;
 mod outcome;
 mod parameters;
 mod paths;
+mod planned;
 mod reproduce;
 mod serve;
 mod transfer;
@@ -19,6 +20,7 @@ pub fn run(netblt: &Netblt) -> Outcome {
         args::Command::Test(arguments) => transfer::test(arguments),
         args::Command::Serve(arguments) => serve::run(arguments),
         args::Command::Reproduce1987(arguments) => reproduce::run(arguments),
+        args::Command::Planned1987(arguments) => planned::run(arguments),
         args::Command::Paths(arguments) => paths::run(arguments),
     }
 }
