@@ -12,6 +12,9 @@ const LONGEST_BLIND_TIMER: Duration = Duration::from_secs(8);
 /// Longest that fits the 16 bits in which an OK message says it.
 const LONGEST_TIMER: Duration = Duration::from_ms(u16::MAX as u64);
 
+/// GO (RFC 998 section 8).
+const SHORTEST_MESSAGE_BYTES: usize = 8;
+
 #[derive(Clone, Debug)]
 struct Entry {
     message: Message<'static>,
@@ -86,6 +89,13 @@ impl ControlList {
     /// Whether one more message can be numbered. Half the numbers may be under way, no more.
     pub fn has_room(&self) -> bool {
         self.entries.len() < 30_000
+    }
+    /// Whether the whole list goes into each packet: then who has a message has all that come before.
+    pub fn fits_a_packet(&self) -> bool {
+        let bytes = self.entries.iter().map(|entry| entry.message.len_bytes());
+        // Short lists are the rule, long ones cost.
+        self.entries.len() * SHORTEST_MESSAGE_BYTES <= self.room_bytes
+            && bytes.sum::<usize>() <= self.room_bytes
     }
     /// When the list is repeated.
     pub fn timeout(&self) -> Option<Instant> {

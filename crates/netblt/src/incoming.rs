@@ -45,6 +45,8 @@ pub struct Incoming {
     packets: u32,
     ends_at: Option<usize>,
     pub state: State,
+    /// When what is missing was asked for, the last time.
+    pub asked: Option<Instant>,
 }
 
 /// What became of a packet.
@@ -70,6 +72,7 @@ impl Incoming {
             packets,
             ends_at: None,
             state: State::AckWait(go),
+            asked: None,
         }
     }
 

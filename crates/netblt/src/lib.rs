@@ -33,6 +33,7 @@ mod event;
 mod incoming;
 mod outgoing;
 mod pacer;
+mod patience;
 mod receiver;
 mod regulated;
 mod sender;

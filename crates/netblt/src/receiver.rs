@@ -6,10 +6,11 @@ use crate::control_list::ControlList;
 use crate::counters::Counters;
 use crate::event::Event;
 use crate::incoming::{Incoming, Placed, State};
+use crate::patience::Patience;
 use crate::sequence::at_or_before;
 use crate::terms::{Burst, DataTimer, Terms, Timing};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use units::Instant;
+use units::{Duration, Instant};
 use wire::netblt::{Data, Kind, Missing, Packet};
 
 /// Number of the first buffer that we ask for.
@@ -33,6 +34,7 @@ pub struct Receiver {
     control: ControlList,
     control_room_bytes: usize,
     arrivals: Arrivals,
+    patience: Patience,
     /// Buffers from GO to OK, by number.
     buffers: BTreeMap<u32, Incoming>,
     /// Packets missing from them in all.
@@ -64,6 +66,7 @@ impl Receiver {
             control: ControlList::new(*timing, control_room_bytes),
             control_room_bytes,
             arrivals: Arrivals::new(terms.burst),
+            patience: Patience::default(),
             buffers: BTreeMap::new(),
             missing: 0,
             highest: FIRST_BUFFER.wrapping_sub(1),
@@ -158,9 +161,14 @@ impl Receiver {
         self.buffers.range(..=number).map(|(_, buffer)| buffer.missing()).sum()
     }
 
+    /// How long to wait for so many missing packets.
+    fn data_timer(&self, missing: u64) -> Duration {
+        self.arrivals.data_timer(missing, self.burst, self.timer_rule) + self.patience.wait()
+    }
+
     /// Sets the data timer of a buffer for so many missing packets.
     fn set_timer(&mut self, now: Instant, number: u32, missing: u64, state: fn(Instant) -> State) {
-        let at = now + self.arrivals.data_timer(missing, self.burst, self.timer_rule);
+        let at = now + self.data_timer(missing);
         let Some(buffer) = self.buffers.get_mut(&number) else { return };
         if let Some(old) = buffer.state.data_timer() {
             self.timers.remove(&(old, number));
@@ -208,6 +216,7 @@ impl Receiver {
                 counters.data_packets_received += 1;
                 let index = packet.buffer.wrapping_sub(FIRST_BUFFER);
                 counters.new_data(now, index, packet.data.len());
+                self.judge_timer(now, packet.buffer);
             }
         }
         if packet.last_buffer {
@@ -217,6 +226,22 @@ impl Receiver {
         self.hand_over_if_whole(packet.buffer, events);
         self.shorten_timers(now);
         Ok(())
+    }
+
+    /// Something new came for a buffer: was it right to ask for it, if it was asked for?
+    fn judge_timer(&mut self, now: Instant, number: u32) {
+        let Some(buffer) = self.buffers.get_mut(&number) else { return };
+        match (buffer.asked, buffer.state) {
+            // It left before the sender knew.
+            (Some(asked), State::AckWait(_)) if self.control.fits_a_packet() => {
+                self.patience.was_too_short(asked, now);
+            }
+            (Some(_), State::Acked(_) | State::Receiving(_)) => {
+                buffer.asked = None;
+                self.patience.was_long_enough();
+            }
+            _ => {}
+        }
     }
 
     /// The first packet of a buffer sets its tight timer, and those of lower buffers of which
@@ -249,7 +274,7 @@ impl Receiver {
     /// No timer runs for longer than all that is missing would take now: those that were set when the
     /// rate was lower, or much more was missing, would have the last few packets wait for minutes.
     fn shorten_timers(&mut self, now: Instant) {
-        let latest = now + self.arrivals.data_timer(self.missing, self.burst, self.timer_rule);
+        let latest = now + self.data_timer(self.missing);
         while let Some(&(at, number)) = self.timers.last().filter(|(at, _)| *at > latest) {
             self.timers.remove(&(at, number));
             self.timers.insert((latest, number));
@@ -327,6 +352,7 @@ impl Receiver {
             counters.packets_asked_again += missing.count() as u64;
             let message = self.control.push(number, Kind::Resend(missing));
             buffer.state = State::AckWait(message);
+            buffer.asked = Some(now);
             self.unacknowledged.push_back((message, number));
         }
     }

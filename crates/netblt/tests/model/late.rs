@@ -56,6 +56,22 @@ fn what_has_yet_to_leave_or_has_just_left_a_sender_that_slept_is_not_sent_twice(
 }
 
 #[test]
+fn who_asked_too_early_for_what_stalled_on_its_way_waits_longer_from_then_on() {
+    let mut case = fast(0);
+    // As large as they are, control packets hold all messages of a round trip.
+    case.limits = case.limits.map(|limits| Limits {
+        buffer_size_bytes: 64 * 1400,
+        data_packet_size_bytes: 1400,
+        ..limits
+    });
+    case.transfer_bytes = 50_000 * 1400;
+    case.faults.stalls = Nap { every: ms(150), length: ms(70) };
+    let [sent, received] = run(case).counters;
+    println!("{received:?}");
+    assert!((1..200).contains(&sent.data_packets_resent), "{received:?}");
+}
+
+#[test]
 fn where_both_are_late_what_was_lost_is_sent_again_and_nothing_else() {
     for (loss_permille, nap_ms) in [(1, 0), (50, 0), (1, 50), (10, 50), (50, 50)] {
         let mut case = fast(200_000);
