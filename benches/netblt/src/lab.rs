@@ -5,14 +5,19 @@ use link::{RealTimeLink, WayCounts};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use sim::paths::LinkModel;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
 use testbed::TwoHosts;
 
 /// The server is on the right, the client on the left.
 pub const CLIENT: usize = 0;
 pub const SERVER: usize = 1;
+/// A server says something by then.
+const START: Duration = Duration::from_secs(10);
 
 /// Two hosts with a cable or a link between them.
 pub struct Lab {
@@ -54,7 +59,7 @@ impl Lab {
 pub struct Server {
     child: Child,
     /// Kept open, or what it says later would end it.
-    _said: Option<Box<dyn BufRead>>,
+    _said: Option<Box<dyn BufRead + Send>>,
 }
 
 impl Server {
@@ -70,16 +75,22 @@ impl Server {
             false => (Stdio::piped(), Stdio::null()),
         };
         let mut child = command.stdout(out).stderr(err).spawn()?;
-        let mut said: Box<dyn BufRead> = match (child.stderr.take(), child.stdout.take()) {
+        let mut said: Box<dyn BufRead + Send> = match (child.stderr.take(), child.stdout.take()) {
             (Some(err), _) => Box::new(BufReader::new(err)),
             (None, Some(out)) => Box::new(BufReader::new(out)),
             (None, None) => Box::new(std::io::empty()),
         };
-        let mut line = String::new();
-        said.read_line(&mut line)?;
-        match line.is_empty() {
-            true => Err(format!("{command:?} did not start").into()),
-            false => Ok(Server { child, _said: Some(said) }),
+        let (heard_by, heard) = channel();
+        thread::spawn(move || {
+            let mut line = String::new();
+            let spoke = said.read_line(&mut line).is_ok() && !line.is_empty();
+            let _ = heard_by.send(spoke.then_some(said));
+        });
+        let said = heard.recv_timeout(START).ok().flatten();
+        let server = Server { child, _said: said };
+        match server._said {
+            None => Err(format!("{command:?} did not start").into()),
+            Some(_) => Ok(server),
         }
     }
 }
@@ -91,15 +102,31 @@ impl Drop for Server {
     }
 }
 
-/// What a program printed, if it ended well.
-pub fn output(command: &mut Command) -> Result<String, Failure> {
-    let output = command.stderr(Stdio::piped()).stdout(Stdio::piped()).output()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    match output.status.success() {
-        true => Ok(text),
-        false => {
-            Err(format!("{command:?}: {text}{}", String::from_utf8_lossy(&output.stderr)).into())
+/// What a program printed, if it ended well and in time; if not, it is killed.
+pub fn output(command: &mut Command, limit: Duration) -> Result<String, Failure> {
+    // Files, unlike pipes, are never full.
+    let (mut out, mut err) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    let mut child = command.stdout(out.try_clone()?).stderr(err.try_clone()?).spawn()?;
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
         }
+        if started.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            return Err(format!("not over after {} s", limit.as_secs()).into());
+        }
+        thread::sleep(Duration::from_millis(10));
+    };
+    let (mut said, mut complaint) = (String::new(), String::new());
+    out.rewind()?;
+    out.read_to_string(&mut said)?;
+    err.rewind()?;
+    err.read_to_string(&mut complaint)?;
+    match status.success() {
+        true => Ok(said),
+        false => Err(format!("{command:?}: {said}{complaint}").into()),
     }
 }
 

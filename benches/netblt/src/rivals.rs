@@ -4,7 +4,11 @@ use crate::Failure;
 use crate::lab::{CLIENT, Lab, SERVER, Server, output, processor_s};
 use crate::quic;
 use std::path::Path;
+use std::time::Duration;
 use testbed::TwoHosts;
+
+/// No transfer takes longer: who is not done by then has no result.
+const LIMIT: Duration = Duration::from_secs(45);
 
 /// A way to move bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,7 +89,7 @@ fn netblt(
         .args(["--bytes", &bytes.to_string()])
         .args(arguments.split_whitespace())
         .current_dir(places.scratch);
-    let text = output(&mut test)?;
+    let text = output(&mut test, LIMIT)?;
     drop(server);
     let json: serde_json::Value = serde_json::from_str(&text)?;
     let figure = |name: &str| json[name].as_f64().ok_or(format!("no {name} in {text}"));
@@ -104,7 +108,7 @@ fn tcp(lab: &Lab, control: &str, bytes: u64, seconds: f64) -> Result<(f64, f64),
         true => client.args(["-t", &format!("{seconds:.0}")]),
         false => client.args(["-n", &bytes.to_string()]),
     };
-    let text = output(&mut client)?;
+    let text = output(&mut client, LIMIT)?;
     drop(server);
     let json: serde_json::Value = serde_json::from_str(&text)?;
     let sum = &json["end"]["sum_received"];
@@ -124,7 +128,7 @@ fn quic(lab: &Lab, places: &Places<'_>, bytes: u64, seconds: f64) -> Result<(f64
         bytes.to_string(),
         seconds.to_string(),
     ]);
-    let text = output(&mut client)?;
+    let text = output(&mut client, LIMIT)?;
     drop(server);
     let figures: Vec<f64> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
     match figures[..] {

@@ -17,6 +17,8 @@ const DELAY: Duration = Duration::from_ms(5);
 const QUEUE_BYTES: u64 = 4 << 20;
 /// With headers this leaves room on the link for what is sent again.
 const RATE: &str = "400M";
+/// No transfer takes longer.
+const LIMIT: StdDuration = StdDuration::from_secs(600);
 const LOSSES: [f64; 4] = [0.0, 0.001, 0.01, 0.05];
 const FORMS: [(&str, &[&str]); 3] =
     [("UDP", &[]), ("UDP, sealed", &["--key-file", "key"]), ("raw IP", &["--raw-ip"])];
@@ -114,7 +116,7 @@ impl Scene<'_> {
     }
 
     fn send(&self, lab: &Lab, form: &[&str]) -> Result<serde_json::Value, Failure> {
-        Ok(serde_json::from_str(&output(&mut self.sender(lab, form))?)?)
+        Ok(serde_json::from_str(&output(&mut self.sender(lab, form), LIMIT)?)?)
     }
 
     /// The file is there, with the digest of the one sent; it is removed.
