@@ -7,7 +7,7 @@ use quinn::{ClientConfig, Endpoint, ServerConfig, TransportConfig, VarInt};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 pub const PORT: u16 = 20_031;
 const NAME: &str = "quic.test";
@@ -67,7 +67,7 @@ pub fn send(
         let (mut stream, mut back) = connection.open_bi().await?;
         let chunk = vec![7; 1 << 16];
         let mut sent = 0;
-        while sent < bytes && started.elapsed() < Duration::from_secs_f64(seconds) {
+        while sent < bytes && started.elapsed().as_secs_f64() < seconds {
             let piece = chunk.len().min((bytes - sent) as usize);
             stream.write_all(&chunk[..piece]).await?;
             sent += piece as u64;

@@ -59,7 +59,7 @@ impl Nap {
     /// The earliest time from `now` on that is in no nap. The first comes after a while.
     pub fn awake(self, now: Instant) -> Instant {
         let (every, since) = (self.every.as_ps(), now.since(Instant::ZERO).as_ps());
-        let began = if every > 0 { since / every * every } else { 0 };
+        let began = since.checked_div(every).unwrap_or(0) * every;
         if began > 0 { now.max(Instant::from_ps(began) + self.length) } else { now }
     }
 }
