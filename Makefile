@@ -100,8 +100,8 @@ netblt-paths: setup
 	cargo build --release --package netanvil
 	$(NETANVIL) netblt paths --html netblt-paths.html
 
-# A million hosts, 65,536 groups, a mesh of groups, on a model of the router; by estimate some minutes and, for
-# the packets of eight inputs to a million hosts, two to three gigabytes.
+# A million hosts, 65,536 groups, a mesh of groups, on a model of the router: about two minutes and, for the
+# packets of eight inputs to a million hosts, three gigabytes.
 tolly-1998: setup
 	cargo build --release --package netanvil
 	@rm -rf target/tolly-1998

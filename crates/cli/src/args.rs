@@ -57,6 +57,7 @@ Examples:
   netanvil run --ports eth1,eth2 --address 198.18.1.2/24,198.19.1.2/24 --gateway 198.18.1.1,198.19.1.1
   netanvil run harvard-1989 --device linux-router --profile quick
   netanvil run harvard-1990 --sim 1990/ags
+  netanvil run tolly --device linux-mcast --profile quick
   netanvil run --config lab.toml --seed 7 --out results/monday
   netanvil run --config lab.toml --print-config
   netanvil run --resume results/monday

@@ -8,7 +8,10 @@ use method::Destinations;
 use method::harvard::y1989::Harvard1989Config;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use testbed::{Device, DeviceKind, DeviceThreads, Impairment, Routing, Testbed, TestbedConfig};
+use testbed::{
+    Device, DeviceKind, DeviceThreads, Impairment, MulticastRouting, Routing, Testbed,
+    TestbedConfig,
+};
 
 /// Ethernet header and FCS, which an MTU does not count.
 const ETHERNET_OVERHEAD_BYTES: u32 = 18;
@@ -25,6 +28,9 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
         return Err(Failure::new(format!("an MTU of {mtu_bytes} bytes is too small")).help(format!(
             "interfaces that are built have IPv6 addresses, which take {IPV6_LEAST_MTU_BYTES} at least"
         )));
+    }
+    if options.multicast.is_some() && kind != DeviceKind::LinuxMcast {
+        return Err(Failure::new("--multicast belongs to --device linux-mcast"));
     }
     let config = TestbedConfig {
         ports: options.port_count.unwrap_or(match options.suite {
@@ -48,6 +54,7 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
         routes_per_port: options.routes_per_port.unwrap_or_default(),
         filter: options.filter.unwrap_or_default(),
         permit: options.permit.unwrap_or_default(),
+        multicast: options.multicast.unwrap_or_default(),
         threads: options.device_threads.unwrap_or_default(),
         device_cpu: options.device_cpu.or_else(|| device_cpu(kind)),
         impairments: impairments(options, mtu_bytes),
@@ -121,7 +128,12 @@ pub fn in_words(config: &TestbedConfig) -> String {
     let kind = match config.device {
         DeviceKind::LinuxRouter => "Linux router in network namespaces",
         DeviceKind::LinuxBridge => "Linux bridge in network namespaces",
-        DeviceKind::LinuxMcast => "Linux multicast router (FRR's pimd) in network namespaces",
+        DeviceKind::LinuxMcast => match config.multicast {
+            MulticastRouting::Daemon => "Linux multicast router (FRR's pimd) in network namespaces",
+            MulticastRouting::Table => {
+                "Linux multicast router (a table of groups) in network namespaces"
+            }
+        },
         DeviceKind::Loopback => return "no device: tester ports joined back to back".into(),
     };
     let threads = match config.threads {

@@ -16,6 +16,8 @@ pub struct Captures {
     max_frames: u64,
     /// Only these; empty for every frame.
     streams: Vec<StreamId>,
+    /// At these ports alone; `None` at every port.
+    ports: Option<Vec<u16>>,
     /// The trial under way, by its number in the report.
     trial: Arc<AtomicU64>,
 }
@@ -24,7 +26,8 @@ impl Captures {
     /// Those of a run, if it asks for any, into this folder.
     pub fn of(options: &Options, folder: PathBuf, trial: Arc<AtomicU64>) -> Option<Captures> {
         let streams = options.capture_streams.iter().flatten().map(|id| StreamId(*id)).collect();
-        options.capture.map(|max_frames| Captures { folder, max_frames, streams, trial })
+        let ports = options.capture_ports.clone();
+        options.capture.map(|max_frames| Captures { folder, max_frames, streams, ports, trial })
     }
 
     /// One file a port and trial, `captures/trial-00012-port-1.pcapng`, so that those of a run that
@@ -39,7 +42,10 @@ impl Captures {
             max_frames: self.max_frames,
             path: self.folder.join(format!("trial-{trial:05}-port-{}.pcapng", port.id.0)),
         };
-        tester.ports.iter().map(request).collect()
+        let wanted = |port: &&trial::PortDescription| {
+            self.ports.as_ref().is_none_or(|ports| ports.contains(&port.id.0))
+        };
+        tester.ports.iter().filter(wanted).map(request).collect()
     }
 }
 
@@ -47,6 +53,10 @@ impl Captures {
 pub fn check(options: &Options, subject: &Subject) -> Outcome<()> {
     if options.capture_streams.is_some() && options.capture.is_none() {
         return Err(Failure::new("--capture-streams chooses among the frames of --capture")
+            .help("add --capture"));
+    }
+    if options.capture_ports.is_some() && options.capture.is_none() {
+        return Err(Failure::new("--capture-ports chooses among the ports of --capture")
             .help("add --capture"));
     }
     if options.capture.is_some() && matches!(subject, Subject::Simulated(_)) {

@@ -2,13 +2,10 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::options::{Options, Share, Sizes, Span, SuiteName};
-use crate::setup::Subject;
-use crate::{suite, topology};
-use method::chassis::{ChassisConfig, ChassisTest};
+use crate::{suite, tolly};
+use method::chassis::ChassisConfig;
 use method::{Profile, SuiteConfig};
 use serde_json::{Value, json};
-use sim::StaticRoute;
-use std::net::Ipv4Addr;
 use wire::size::SizePattern;
 
 /// Ports of a device that is built for these tests, where nothing else is said.
@@ -24,7 +21,7 @@ pub fn configuration(options: &Options) -> Outcome<Option<ChassisConfig>> {
         Some(SuiteName::Rfc2889) => ChassisConfig::of(profile),
         Some(SuiteName::Rfc3918) => ChassisConfig::rfc3918(profile),
         Some(SuiteName::Gigaswitch) => ChassisConfig::gigaswitch(profile),
-        Some(SuiteName::Tolly) => ChassisConfig::tolly(profile),
+        Some(SuiteName::Tolly) => tolly::base(options, profile),
         _ => return Ok(None),
     };
     if options.test.is_some() {
@@ -39,38 +36,8 @@ pub fn configuration(options: &Options) -> Outcome<Option<ChassisConfig>> {
         config = config.layered(&section).map_err(Failure::new)?;
     }
     config.check().map_err(Failure::new)?;
+    tolly::check(options, &config)?;
     Ok(Some(config))
-}
-
-/// The tests of the IP9000 are those of a router; that of a million hosts takes one whose routes are
-/// ours to set.
-pub fn check_router(config: &ChassisConfig, subject: &Subject, is_routed: bool) -> Outcome<()> {
-    if !is_routed {
-        return Err(Failure::new("these are tests of routers: the device does not route")
-            .help("simulate one with --sim ip9000"));
-    }
-    let has_routes = matches!(subject, Subject::Simulated(_));
-    if config.tests.contains(&ChassisTest::InternetScale) && !has_routes {
-        return Err(Failure::new("a million routes are set up in simulated devices only").help(
-            "write --sim ip9000, or choose other tests: --set 'chassis.tests=[\"base_unicast\"]'",
-        ));
-    }
-    Ok(())
-}
-
-/// Routes that a simulated device with so many ports needs for the tests.
-pub fn routes(options: &Options, ports: usize) -> Outcome<Vec<StaticRoute>> {
-    let Some(config) = configuration(options)? else { return Ok(vec![]) };
-    if !config.tests.contains(&ChassisTest::InternetScale) {
-        return Ok(vec![]);
-    }
-    let chassis = topology::chassis_of_simulation(ports, method::Forwarding::Routed);
-    let to_host = |(host, via): (Ipv4Addr, Ipv4Addr)| StaticRoute {
-        network: host.into(),
-        prefix_length: 32,
-        via: via.into(),
-    };
-    Ok(method::tolly::routes(&chassis, &config.tolly).map(to_host).collect())
 }
 
 fn apply(options: &Options, config: &mut ChassisConfig) -> Outcome<()> {

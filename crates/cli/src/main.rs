@@ -11,6 +11,7 @@ mod built;
 mod captures;
 mod chassis;
 mod command;
+mod composition;
 mod doctor;
 mod failure;
 mod hardware;
@@ -30,6 +31,7 @@ mod setup;
 mod simulated;
 mod suite;
 mod supervised;
+mod tolly;
 mod topology;
 
 use args::{Arguments, Command};

@@ -17,7 +17,9 @@ use ports::PortType;
 use serde::de::{DeserializeOwned, IntoDeserializer, value::StrDeserializer};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use testbed::{DeviceKind, DeviceThreads, FilterRules, Neighbours, PermitPosition, Routing};
+use testbed::{
+    DeviceKind, DeviceThreads, FilterRules, MulticastRouting, Neighbours, PermitPosition, Routing,
+};
 
 /// Which test, by its short name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -123,7 +125,12 @@ pub struct Options {
     /// Host routes behind each port of a router, up to 65536; `--destinations random` draws from them
     #[arg(long, help_heading = "Built devices", value_name = "COUNT")]
     pub routes_per_port: Option<u32>,
-    /// Ports of the device, for tests of many (default 2; with rfc3918 4, with rfc2889 and gigaswitch 8)
+    /// Who tells linux-mcast which groups go where: FRR's pimd, by what hosts say, or a table of the
+    /// groups of the tests, as tolly has it where nothing is said
+    #[arg(long, help_heading = "Built devices", value_parser = named::<MulticastRouting>(&["daemon", "table"]))]
+    pub multicast: Option<MulticastRouting>,
+    /// Ports of the device, for tests of many (default 2; with rfc3918 4, with rfc2889, gigaswitch and
+    /// tolly 8)
     #[arg(long, help_heading = "Built devices", value_name = "COUNT")]
     pub port_count: Option<usize>,
     /// MTU of the links in bytes (frame size less 18); default: enough for the largest size
@@ -232,6 +239,9 @@ pub struct Options {
     /// Of these streams alone, by number from 0; everything else is left out
     #[arg(long, help_heading = "Tester", value_delimiter = ',', value_name = "STREAM,...")]
     pub capture_streams: Option<Vec<u16>>,
+    /// At these ports alone, by number from 0
+    #[arg(long, help_heading = "Tester", value_delimiter = ',', value_name = "PORT,...")]
+    pub capture_ports: Option<Vec<u16>>,
     /// What a reader should know of the device, such as `firmware=4.2`; stands in the report
     #[arg(long, help_heading = "Device", value_name = "KEY=VALUE")]
     pub device_info: Option<Vec<String>>,

@@ -3,7 +3,7 @@
 use crate::accept::Criterion;
 use crate::failure::{Failure, Outcome};
 use crate::options::{self, Options};
-use crate::{chassis, resume, setup::Subject, suite};
+use crate::{chassis, resume, setup::Subject, suite, tolly};
 use method::SuiteConfig;
 use method::chassis::ChassisConfig;
 use ports::PortType;
@@ -62,10 +62,12 @@ impl Plan {
         };
         let criteria = given.accept.iter().flatten().map(|text| text.parse());
         let criteria = criteria.collect::<Result<_, String>>().map_err(Failure::new)?;
-        let mut options = given.over(&suite::as_options(&suite)?).over(&defaults(subject.as_ref()));
+        let mut options = given.over(&suite::as_options(&suite)?);
         if let Some(config) = &chassis {
+            options = options.over(&tolly::defaults(&given, config));
             chassis::as_options(config, &mut options)?;
         }
+        let options = options.over(&defaults(subject.as_ref()));
         Ok(Plan { options, suite, chassis, subject, criteria })
     }
 }

@@ -1,5 +1,6 @@
 //! A run folder's events turned into its files, again and again if need be.
 
+use crate::composition;
 use crate::failure::{Failure, Outcome};
 use report::Report;
 use report::run_folder::{self, FolderError};
@@ -23,7 +24,8 @@ pub fn render(folder: &Path) -> Outcome<Report> {
 /// Reads a run, whole or interrupted.
 pub fn read(folder: &Path) -> Outcome<Report> {
     let (events, notices) = run_folder::read_events(folder)?;
-    Ok(Report::from_events(&events, notices))
+    let compositions = composition::of_run(folder);
+    Ok(Report { compositions, ..Report::from_events(&events, notices) })
 }
 
 /// How tables are printed on standard output.

@@ -12,7 +12,7 @@ use crate::resume::{Now, Saved};
 use crate::selftest_cache::Key;
 use crate::setup::{self, Setup, Subject};
 use crate::supervised::Supervised;
-use crate::{chassis, host, output, rendering, resume};
+use crate::{host, output, rendering, resume, tolly};
 use method::chassis::{ChassisConfig, ChassisSuite, ChassisTest};
 use method::harvard::{Laboratory as _, Suite1990};
 use method::{
@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
         let of_switches = config.tests.iter().any(|test| !ChassisTest::RFC3918.contains(test));
         let is_routed = setup.topology.forwarding == Forwarding::Routed;
         if self.plan.options.suite == Some(SuiteName::Tolly) {
-            chassis::check_router(config, self.subject, is_routed)?;
+            tolly::check_router(config, self.subject, is_routed)?;
         } else if is_routed && of_switches {
             return Err(Failure::new("these are tests of switches: the device routes")
                 .help("build one with --device linux-bridge, or simulate one with --sim switch"));

@@ -4,7 +4,7 @@
 use crate::agent::Agent;
 use crate::failure::{Failure, Outcome};
 use crate::options::{BitRate, Options, SuiteName};
-use crate::{agent, built, chassis, hardware, host, simulated, suite, topology};
+use crate::{agent, built, chassis, hardware, host, simulated, suite, tolly, topology};
 use method::chassis::Chassis;
 use method::{Forwarding, Topology};
 use ports::{DeviceControl, LiveOptions, LiveTester, OpenPort, PortRequest};
@@ -109,11 +109,17 @@ pub fn prepare(
 ) -> Outcome<Setup> {
     let facts = host::facts(options.device_info.as_deref().unwrap_or_default())?;
     let mut setup = match subject {
-        Subject::Built(kind) => build(&built::configuration(options, *kind)?, options, stop),
+        Subject::Built(kind) => {
+            let config = built::configuration(options, *kind)?;
+            let mut setup = build(&config, options, stop)?;
+            setup.load_groups(options)?;
+            Ok(setup)
+        }
         Subject::Between(ports) => between(ports, options, yes, stop),
         Subject::Simulated(name) => {
             let device = simulated::read(name)?;
-            let routes = chassis::routes(options, device.ports)?;
+            let config = chassis::configuration(options)?;
+            let routes = config.map_or(vec![], |config| tolly::routes(&config, device.ports));
             simulate(&device, name, options.line_rate, routes)
         }
     }?;
@@ -302,6 +308,20 @@ impl Setup {
             Ground::Testbed(testbed) => Some(testbed),
             Ground::Hardware(_) | Ground::Nothing => None,
         }
+    }
+
+    /// Fills the table of a device whose groups stand in one.
+    fn load_groups(&mut self, options: &Options) -> Outcome<()> {
+        let (Some(testbed), Some(config)) = (self.testbed(), chassis::configuration(options)?)
+        else {
+            return Ok(());
+        };
+        let groups = tolly::groups(&config, testbed.config());
+        if let Some(device) = testbed.device().filter(|_| !groups.is_empty()) {
+            let loaded = device.load_groups(&groups)?;
+            self.environment.insert("device groups".into(), loaded.to_string());
+        }
+        Ok(())
     }
 
     /// Closes the ports, then removes the device, and says what could not be removed.

@@ -9,6 +9,7 @@
 //! Counts are kept, ratios derived; a value that only bounds the truth is printed as a bound.
 
 pub mod compare;
+mod composition;
 pub mod csv;
 mod event_log;
 pub mod harvard;
@@ -28,6 +29,7 @@ mod trial_row;
 use run_folder::FolderError;
 use std::path::Path;
 
+pub use composition::{PacketComposition, PacketKind, PacketLength};
 pub use event_log::Notice;
 pub use model::{Group, GroupKey, Report, Status, TrialCounts};
 pub use trial_row::TrialRow;

@@ -1,7 +1,7 @@
 //! A run as a value: everything that renderers need, folded from its events. Counts are kept as
 //! they were saved; whatever is derived is derived here or later, never stored.
 
-use crate::Notice;
+use crate::{Notice, PacketComposition};
 use method::chassis::ChassisResult;
 use method::rfc2544::{
     BackToBackResult, FrameLossResult, LatencyResult, RecoveryResult, ResetResult, ThroughputResult,
@@ -37,6 +37,9 @@ pub struct Report {
     pub notices: Vec<Notice>,
     /// How it ended; `None` where it was cut off.
     pub finished: Option<RunFinished>,
+    /// Of which packets the run's captures are composed, by port. No events: who reads the captures
+    /// adds it.
+    pub compositions: Vec<PacketComposition>,
 }
 
 impl Report {

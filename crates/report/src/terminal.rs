@@ -37,6 +37,9 @@ pub fn render(report: &Report, style: Style) -> String {
     for table in tables::harvard(report) {
         print(&mut text, &table, style);
     }
+    for table in report.compositions.iter().flat_map(tables::composition) {
+        print(&mut text, &table, style);
+    }
     print(&mut text, &tables::trial_counts(report), style);
     for note in &report.notes {
         line(&mut text, style, "note: ", note);

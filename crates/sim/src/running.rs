@@ -308,7 +308,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
                 receiving.receiver.absorb(self.tester.limits.reads(arrives), &frame);
             }
         }
-        self.tester.spare.push(frame.bytes);
+        self.tester.keep(frame.bytes);
     }
 
     /// A MAC control frame goes no further than the MAC.

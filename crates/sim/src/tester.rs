@@ -10,6 +10,9 @@ use trial::{
 };
 use units::{Duration, Instant};
 
+/// More frames than are between arrival and departure at once.
+const SPARE_BUFFERS: usize = 4_096;
+
 /// Runs trials on a simulated device, frame by frame, with the same [`Transmitter`]
 /// (trial::Transmitter) and [`Receiver`](trial::Receiver) as the live ports.
 ///
@@ -67,6 +70,15 @@ impl<D: DeviceUnderTest> SimTester<D> {
     /// The device, to do something to it.
     pub fn device_mut(&mut self) -> &mut D {
         &mut self.device
+    }
+
+    /// Keeps the buffer of a frame that has arrived. Of a device that copies frames more arrive than were
+    /// sent: what is beyond any use is not kept.
+    #[inline]
+    pub(crate) fn keep(&mut self, buffer: Vec<u8>) {
+        if self.spare.len() < SPARE_BUFFERS {
+            self.spare.push(buffer);
+        }
     }
 
     fn plug_in(&mut self) {

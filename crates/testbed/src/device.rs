@@ -7,7 +7,9 @@ use crate::counters::{self, DeviceCounters};
 use crate::error::{Result, TestbedError};
 use crate::ethtool::{Ethtool, REWRITING_FEATURES};
 use crate::input_queue::InputQueues;
-use crate::multicast::{self, Daemon, GroupCounters, MulticastRouting, Table, TableLoaded};
+use crate::multicast::{
+    self, Daemon, GroupCounters, GroupRange, MulticastRouting, Table, TableLoaded,
+};
 use crate::namespace::Namespace;
 use crate::queue::TokenBucket;
 use crate::routing::RipDaemon;
@@ -15,7 +17,7 @@ use crate::rules::{self, FilterEntry};
 use crate::sysctl;
 use crate::threads::{PortThreads, thread_port};
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::Mutex;
 
 /// Name of the bridge in a bridge's namespace.
@@ -263,16 +265,10 @@ impl Device {
         self.multicast.lock().expect("no panic while held").take();
     }
 
-    /// Forwards so many groups, from the first on, that come from `source` at port 0, to all other ports
-    /// ([`MulticastRouting::Table`] only).
-    pub fn load_groups(
-        &self,
-        source: Ipv4Addr,
-        first: Ipv4Addr,
-        groups: u32,
-    ) -> Result<TableLoaded> {
+    /// Forwards these groups too ([`MulticastRouting::Table`] only).
+    pub fn load_groups(&self, ranges: &[GroupRange]) -> Result<TableLoaded> {
         match &*self.multicast.lock().expect("no panic while held") {
-            Some(Multicast::Table(table)) => table.load(source, first, groups),
+            Some(Multicast::Table(table)) => table.load(ranges),
             _ => Err(TestbedError::Configuration(
                 "a table of groups: only linux-mcast with multicast = \"table\" has one".into(),
             )),

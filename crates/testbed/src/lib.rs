@@ -56,7 +56,9 @@ pub use error::{Result, TestbedError};
 pub use ethtool::{Channels, Feature, REWRITING_FEATURES};
 pub use hardware::HardwarePorts;
 pub use interface::InterfaceFacts;
-pub use multicast::{GroupCounters, MULTICAST_INTERFACES, MulticastRouting, TableLoaded};
+pub use multicast::{
+    GroupCounters, GroupRange, MULTICAST_INTERFACES, MulticastRouting, TableLoaded,
+};
 pub use namespace::{NETNS_DIRECTORY, Namespace};
 pub use packet_socket::PacketSocket;
 pub use privilege::{Privilege, enter_user_namespace};

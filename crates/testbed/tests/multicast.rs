@@ -5,7 +5,7 @@ mod common;
 use common::{RawPort, can_build};
 use std::net::Ipv4Addr;
 use std::time::Duration;
-use testbed::{DeviceKind, MulticastRouting, PortAddresses, Testbed, TestbedConfig};
+use testbed::{DeviceKind, GroupRange, MulticastRouting, PortAddresses, Testbed, TestbedConfig};
 use wire_free::group_frame;
 
 const GROUPS: u32 = 65_536;
@@ -48,9 +48,14 @@ fn groups_of_a_table_leave_by_every_output_and_are_counted() {
     let testbed = Testbed::build(&config).expect("a test bed");
     let device = testbed.device().expect("a device");
     let source = PortAddresses::of_port(0).ipv4.host;
-    let loaded = device.load_groups(source, FIRST, GROUPS).expect("a table");
-    assert_eq!((loaded.groups, loaded.outputs), (GROUPS, 31));
-    println!("{GROUPS} groups by 31 outputs in {}", loaded.took);
+    let all =
+        GroupRange { input: 0, source, first: FIRST, groups: GROUPS, outputs: (1..32).collect() };
+    let beyond = GroupRange { outputs: vec![32], ..all.clone() };
+    let refusal = device.load_groups(&[beyond]).expect_err("no such port").to_string();
+    assert!(refusal.contains("port 32"), "{refusal}");
+    let loaded = device.load_groups(&[all]).expect("a table");
+    assert_eq!((loaded.groups, loaded.copies), (GROUPS, 31 * u64::from(GROUPS)));
+    println!("{loaded}");
 
     // The first and the last group, and one between, go to every output.
     let sent = [0, 40_000, GROUPS - 1].map(|n| Ipv4Addr::from_bits(FIRST.to_bits() + n));

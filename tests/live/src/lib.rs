@@ -10,10 +10,12 @@
 mod audit;
 mod bed;
 mod capture;
+mod groups;
 mod measure;
 pub mod tshark;
 
 pub use audit::Audited;
 pub use bed::{Bed, IpVersion, JUMBO, can_run};
 pub use capture::{Capture, Captured, Direction};
+pub use groups::GroupsCounted;
 pub use measure::{measure, short_trials};

@@ -2,17 +2,15 @@
 //! frame of every pair of port and group laid beside the kernel's own count of the group; the joins,
 //! leaves and frames looked at on the wire by a script of its own.
 
-use live::{Bed, Capture, Direction, can_run};
+use live::{Bed, Capture, Direction, GroupsCounted, can_run};
 use method::chassis::{ChassisConfig, ChassisResult, ChassisSuite, ChassisTest};
 use method::rfc3918::{DelayOutcome, Version};
 use method::{Event, Profile};
 use ports::PortType;
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 use std::process::Command;
 use testbed::{DeviceKind, TestbedConfig};
-use trial::{Tester, TesterDescription, TesterError, Trial, TrialResult};
-use units::{Duration, FrameSize, LineRate};
+use units::{FrameSize, LineRate};
 
 const PORTS: usize = 4;
 const GROUPS: u64 = 8;
@@ -48,59 +46,9 @@ fn config(tests: &[ChassisTest]) -> ChassisConfig {
     config
 }
 
-/// A tester whose trials are laid beside what the kernel counts of each group.
-struct Counted<'a, T> {
-    tester: T,
-    bed: &'a Bed,
-    /// Pairs of port and group that agreed.
-    agreed: u64,
-}
-
-impl<T> Counted<'_, T> {
-    fn packets(&self) -> BTreeMap<Ipv4Addr, u64> {
-        let counters = self.bed.device().expect("a device").group_counters().expect("counters");
-        counters.into_iter().map(|entry| (entry.group, entry.packets)).collect()
-    }
-
-    fn compare(&mut self, trial: &Trial, result: &TrialResult, before: &BTreeMap<Ipv4Addr, u64>) {
-        let after = self.packets();
-        for received in result.received.iter().flat_map(|port| &port.streams) {
-            let stream = trial.streams.iter().find(|stream| stream.id == received.stream);
-            let frames = &stream.expect("a stream of the trial").frames;
-            for (frame, arrived) in frames.iter().zip(received.flows.counts()) {
-                let target = &frame.bytes[30..34];
-                let group = Ipv4Addr::new(target[0], target[1], target[2], target[3]);
-                // The frame for which the kernel makes its entry is not in the entry's count.
-                let Some(then) = before.get(&group) else { continue };
-                let counted = after.get(&group).map_or(0, |now| now - then);
-                let (label, port) = (&trial.label, received.port);
-                assert_eq!(arrived, counted, "{label}: {group} at {port}");
-                self.agreed += 1;
-            }
-        }
-    }
-}
-
-impl<T: Tester> Tester for Counted<'_, T> {
-    fn describe(&self) -> &TesterDescription {
-        self.tester.describe()
-    }
-    fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
-        let before = self.packets();
-        let result = self.tester.run(trial)?;
-        if trial.count_flows && result.is_valid() && result.lost_frames() == 0 {
-            self.compare(trial, &result, &before);
-        }
-        Ok(result)
-    }
-    fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
-        self.tester.pause(span)
-    }
-}
-
 fn run(bed: &Bed, config: ChassisConfig) -> (Vec<ChassisResult>, u64) {
     let tester = bed.live(PortType::AfPacket, FrameSize::MAX_ETHERNET, LINE);
-    let mut tester = Counted { tester, bed, agreed: 0 };
+    let mut tester = GroupsCounted::new(tester, bed);
     let suite = ChassisSuite {
         program: "test".into(),
         device: "linux-mcast".into(),
@@ -115,7 +63,7 @@ fn run(bed: &Bed, config: ChassisConfig) -> (Vec<ChassisResult>, u64) {
         Event::Warning(why) => panic!("{why}"),
         _ => None,
     };
-    (events.into_iter().filter_map(result).collect(), tester.agreed)
+    (events.into_iter().filter_map(result).collect(), tester.agreed())
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 mod average;
 mod census;
+mod composition;
 mod protocols;
 
 pub use average::{Average, TenSeconds};
 pub use census::{Census, LENGTH_CLASSES, LengthClass, Share};
+pub use composition::{Cast, Composition, Lane};
 pub use protocols::Path;

@@ -19,6 +19,17 @@ pub struct Frame<'a> {
     pub len_bytes: usize,
     /// When it was captured, in ns since 1970; none in a file of one raw frame.
     pub time_ns: Option<u64>,
+    /// Which way it went, where the file tells.
+    pub direction: Option<Direction>,
+}
+
+/// Which way a frame went, as who captured it saw it (epb_flags of pcapng).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Direction {
+    /// It was received.
+    Inbound,
+    /// It was sent.
+    Outbound,
 }
 
 impl Frame<'_> {
@@ -129,7 +140,8 @@ impl<'a> Iterator for Capture<'a> {
             Form::PcapNg(pcapng) => pcapng.next(),
             Form::Raw(bytes) => {
                 let len_bytes = bytes.len();
-                let whole = Frame { bytes: Cow::Borrowed(bytes), len_bytes, time_ns: None };
+                let bytes = Cow::Borrowed(*bytes);
+                let whole = Frame { bytes, len_bytes, time_ns: None, direction: None };
                 Ok(Some(whole).filter(|_| self.frames == 0))
             }
         };

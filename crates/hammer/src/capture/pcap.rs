@@ -56,7 +56,8 @@ impl<'a> Pcap<'a> {
                 bytes.len()
             )));
         }
-        let frame = Frame { bytes: Cow::Borrowed(bytes), len_bytes, time_ns: Some(time_ns) };
+        let (bytes, time_ns) = (Cow::Borrowed(bytes), Some(time_ns));
+        let frame = Frame { bytes, len_bytes, time_ns, direction: None };
         Ok(Some(frame.without_fcs(self.fcs_bytes)))
     }
 

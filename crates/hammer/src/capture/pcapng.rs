@@ -1,6 +1,6 @@
 //! The new capture format (draft-ietf-opsawg-pcapng).
 
-use super::{Frame, Step, Trouble};
+use super::{Direction, Frame, Step, Trouble};
 use pcap_file::pcapng::Block;
 use pcap_file::pcapng::PcapNgParser;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
@@ -73,7 +73,8 @@ impl<'a> PcapNg<'a> {
                 let ticks = packet.timestamp.as_nanos() as u64;
                 let time_ns = Some(time_ns(ticks, interface));
                 let len_bytes = packet.original_len as usize;
-                let frame = whole(packet.data, len_bytes, time_ns)?;
+                let mut frame = whole(packet.data, len_bytes, time_ns)?;
+                frame.direction = flags.and_then(direction);
                 Ok(frame.without_fcs(fcs_bytes(interface, flags)))
             }
             Block::SimplePacket(packet) => {
@@ -118,7 +119,7 @@ fn whole(
         let why = format!("a frame of {len_bytes} bytes of which {captured} were captured");
         return Err(Trouble::Damaged(why));
     }
-    Ok(Frame { bytes, len_bytes, time_ns })
+    Ok(Frame { bytes, len_bytes, time_ns, direction: None })
 }
 
 /// The first bytes of a block's data, without its padding.
@@ -144,6 +145,15 @@ fn time_ns(ticks: u64, interface: &InterfaceDescriptionBlock<'_>) -> u64 {
     let Some(ticks_a_second) = base.checked_pow(exponent) else { return 0 };
     let ns = u128::from(ticks) * 1_000_000_000 / ticks_a_second;
     ns.try_into().unwrap_or(u64::MAX)
+}
+
+/// The lowest two bits of epb_flags.
+fn direction(flags: u32) -> Option<Direction> {
+    match flags & 0b11 {
+        0b01 => Some(Direction::Inbound),
+        0b10 => Some(Direction::Outbound),
+        _ => None,
+    }
 }
 
 /// Bytes of FCS that are kept with a frame.

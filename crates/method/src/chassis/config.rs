@@ -239,7 +239,16 @@ impl ChassisConfig {
         let config = ChassisConfig::of(profile);
         let quick = profile == Profile::Quick;
         let duration_s = if quick { 0.1 } else { 1.0 };
+        // No delay is measured, and no group is used twice.
+        let multicast = MulticastConfig {
+            report_fps: 1_000,
+            join_settle_s: 0.5,
+            leave_settle_s: 0.1,
+            verify_fps: 2_000,
+            ..MulticastConfig::of(profile)
+        };
         ChassisConfig {
+            multicast,
             tests: ChassisTest::TOLLY.to_vec(),
             frame_sizes: ChassisConfig::default().frame_sizes,
             trial: TrialConfig { duration_s, ..config.trial },

@@ -12,7 +12,7 @@ use trial::{
     Role, Schedule, Stream, StreamFrame, StreamId, Tagging, TesterDescription, Trial, TrialResult,
     Waits,
 };
-use units::{Duration, FrameRate, FrameSize};
+use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
 use wire::learning;
 use wire::modifier::sub_seed;
@@ -115,6 +115,12 @@ impl<'a> Rack<'a> {
         }
         if duration_s < 60.0 && test.section().starts_with("DIGITAL") {
             deviations.push(format!("trials of {duration_s} s instead of at least 60 s"));
+        }
+        if ChassisTest::TOLLY.contains(&test) {
+            deviations.extend(self.config.tolly.deviations(test));
+            if port.line_rate != LineRate::from_mbps(100) {
+                deviations.push(format!("ports of {} instead of Fast Ethernet", port.line_rate));
+            }
         }
         ChassisConditions {
             test,

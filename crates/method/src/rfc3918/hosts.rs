@@ -152,7 +152,8 @@ impl Tunnel {
     }
 }
 
-fn group_v4(number: u64) -> Ipv4Addr {
+/// Group number `number` of IPv4: 239.192.0.1 and those after it.
+pub fn group_v4(number: u64) -> Ipv4Addr {
     Ipv4Addr::from_bits(FIRST_IPV4.to_bits() + number as u32)
 }
 

@@ -56,12 +56,14 @@ pub struct GroupFlows {
 }
 
 /// Who sends, who listens, and to what.
-pub(super) struct Stage<'r, 'a> {
+pub(crate) struct Stage<'r, 'a> {
     pub rack: &'r Rack<'a>,
     pub test: ChassisTest,
     pub version: Version,
     pub source: usize,
     pub egress: Vec<usize>,
+    /// Number of its first group: groups are numbered from there.
+    pub first: u64,
     pub tunnel_in: Tunnel,
     pub tunnel_out: Tunnel,
     /// Groups that were joined so far, from the first.
@@ -91,6 +93,7 @@ impl<'r, 'a> Stage<'r, 'a> {
             version: rack.config.multicast.version,
             source: 0,
             egress,
+            first: 0,
             tunnel_in: Tunnel::None,
             tunnel_out: Tunnel::None,
             joined: Cell::new(0),
@@ -167,7 +170,7 @@ impl<'r, 'a> Stage<'r, 'a> {
         let source = self.rack.port(self.source);
         let frame = |n: u64| {
             let (bytes, form) =
-                self.version.data(source, first + n, self.rack.size, (key, id.0))?;
+                self.version.data(source, self.first + first + n, self.rack.size, (key, id.0))?;
             Ok(StreamFrame { bytes: self.tunnel_in.wrap(source, bytes), form })
         };
         let frames = (0..groups).map(frame).collect::<Result<_, RunError>>()?;
@@ -327,6 +330,7 @@ impl<'r, 'a> Stage<'r, 'a> {
             format!("{}, {}: ports {verb} groups {from} to {to}", self.test, self.rack.size);
         let rate = self.slow(config.report_fps);
         let waits = Waits { drain: Duration::ZERO, settle: Duration::from_secs_f64(settle) };
+        let (from, to) = (self.first + from, self.first + to);
         self.rack.run_with(bench, self.test, &label, rate, waits, &|draft| {
             self.introduce(draft);
             for port in &self.egress {
@@ -400,7 +404,7 @@ impl<'r, 'a> Stage<'r, 'a> {
                 flows.partial += u64::from(!is_complete && count > 0);
                 flows.silent += u64::from(!is_complete && count == 0);
                 if !is_complete && flows.first_missed.is_none() {
-                    flows.first_missed = Some(self.version.group(group));
+                    flows.first_missed = Some(self.version.group(self.first + group));
                 }
             }
             flows

@@ -1,5 +1,6 @@
 //! The numbers of the tests; the defaults are those of the document.
 
+use crate::chassis::ChassisTest;
 use serde::{Deserialize, Serialize};
 
 /// How many ports, hosts, groups and packets.
@@ -57,6 +58,74 @@ impl TollyConfig {
         }
     }
 
+    /// The same with so many ports as there are, where a test would take more.
+    pub fn fitted(self, ports: usize) -> Self {
+        let fits = |counts: &[usize], most: usize| -> Vec<usize> {
+            let mut fitting: Vec<usize> = counts.iter().map(|count| *count.min(&most)).collect();
+            fitting.dedup();
+            fitting
+        };
+        // One input for each two outputs, as it is with the document's most.
+        let routed_inputs = match ports < self.routed_ports() {
+            true => fits(&self.routed_inputs, (ports / 3).max(1)),
+            false => self.routed_inputs.clone(),
+        };
+        let inputs = routed_inputs.iter().copied().max().unwrap_or(0);
+        let others = ports.saturating_sub(1).max(1);
+        TollyConfig {
+            routed_outputs: self.routed_outputs.min(ports.saturating_sub(inputs)).max(1),
+            routed_inputs,
+            unicast_streams: self.unicast_streams.min(ports / 2).max(1),
+            multicast_outputs: fits(&self.multicast_outputs, others),
+            mesh_ports: self.mesh_ports.min(ports).max(2),
+            group_outputs: self.group_outputs.min(others),
+            ..self
+        }
+    }
+
+    fn routed_ports(&self) -> usize {
+        self.routed_inputs.iter().copied().max().unwrap_or(0) + self.routed_outputs
+    }
+
+    /// Where a test is smaller than that of the document, or otherwise different, in words.
+    pub(crate) fn deviations(&self, test: ChassisTest) -> Vec<String> {
+        let own = TollyConfig::default();
+        let counts = |counts: &[usize]| {
+            let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
+            counts.join(", ")
+        };
+        let differs = |what: &str, here: String, there: String| {
+            (here != there).then(|| format!("{here} {what} instead of {there}"))
+        };
+        let number =
+            |what, here: u64, there: u64| differs(what, here.to_string(), there.to_string());
+        let ports = |what, here: usize, there: usize| number(what, here as u64, there as u64);
+        let list =
+            |what, here: &[usize], there: &[usize]| differs(what, counts(here), counts(there));
+        let of_test = match test {
+            ChassisTest::InternetScale => vec![
+                list("inputs", &self.routed_inputs, &own.routed_inputs),
+                ports("outputs", self.routed_outputs, own.routed_outputs),
+                number("hosts behind each output", self.hosts_per_output, own.hosts_per_output),
+            ],
+            ChassisTest::LargeScaleMulticast => vec![
+                ports("outputs", self.group_outputs, own.group_outputs),
+                number("groups", self.groups, own.groups),
+            ],
+            ChassisTest::MulticastMesh => vec![
+                ports("ports in the mesh", self.mesh_ports, own.mesh_ports),
+                number("packets of each input", self.multicast_packets, own.multicast_packets),
+            ],
+            ChassisTest::BaseMulticast => vec![
+                list("outputs", &self.multicast_outputs, &own.multicast_outputs),
+                number("packets of each input", self.multicast_packets, own.multicast_packets),
+            ],
+            _ => vec![ports("streams", self.unicast_streams, own.unicast_streams)],
+        };
+        let iterations = number("iterations", self.iterations.into(), own.iterations.into());
+        of_test.into_iter().chain([iterations]).flatten().collect()
+    }
+
     /// What cannot be run, in words.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         let most = 1..=65_536;
@@ -72,5 +141,42 @@ impl TollyConfig {
         }
         (!most.contains(&self.hosts_per_output) || !most.contains(&self.groups))
             .then_some("tolly: hosts_per_output and groups lie between 1 and 65536")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_ports_make_smaller_tests() {
+        let whole = TollyConfig::default();
+        assert_eq!(whole.clone().fitted(32), whole);
+        for ports in 2..32 {
+            let config = whole.clone().fitted(ports);
+            assert_eq!(config.fault(), None, "{ports}");
+            assert!(config.routed_ports() <= ports && 2 * config.unicast_streams <= ports);
+            let outputs = config.multicast_outputs.iter().chain([&config.group_outputs]);
+            assert!(outputs.clone().all(|outputs| *outputs < ports) && config.mesh_ports <= ports);
+        }
+        let eight = whole.fitted(8);
+        assert_eq!((eight.routed_inputs.as_slice(), eight.routed_outputs), (&[1, 2][..], 6));
+        assert_eq!((eight.multicast_outputs.as_slice(), eight.group_outputs), (&[7][..], 7));
+    }
+
+    #[test]
+    fn what_is_smaller_than_in_the_document_is_told() {
+        let quick = TollyConfig::quick();
+        for test in ChassisTest::TOLLY {
+            assert_eq!(TollyConfig::default().deviations(test), [""; 0], "{test}");
+            assert!(!quick.deviations(test).is_empty(), "{test}");
+        }
+        let told = quick.fitted(8).deviations(ChassisTest::LargeScaleMulticast);
+        let expected = [
+            "7 outputs instead of 31",
+            "8192 groups instead of 65536",
+            "1 iterations instead of 3",
+        ];
+        assert_eq!(told, expected);
     }
 }

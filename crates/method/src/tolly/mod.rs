@@ -11,7 +11,7 @@ mod result;
 mod unicast;
 
 pub use config::TollyConfig;
-pub use multicast::{group, multicast};
+pub use multicast::{Membership, memberships, multicast};
 pub use result::{TollyIteration, TollyResult, TollyRow};
 pub use unicast::{base_unicast, host_behind, internet_scale, routes};
 
@@ -44,9 +44,13 @@ struct Row<'a> {
     streams: usize,
     /// Of each input, in percent of its medium.
     load_percent: f64,
+    /// Sets up what a trial at this rate needs.
+    prepare: &'a Prepare<'a>,
     /// Adds streams and what each port sends.
     build: &'a dyn Fn(&mut Draft, FrameRate) -> Result<(), RunError>,
 }
+
+type Prepare<'a> = dyn Fn(&mut Bench<'_>, FrameRate) -> Result<(), RunError> + 'a;
 
 impl Row<'_> {
     /// Runs it as often as is asked for.
@@ -79,6 +83,7 @@ impl Row<'_> {
         let label =
             format!("{test} {inputs}x{outputs}, {size} bytes, {iteration}: {load_percent:.3} %");
         let rate = rack.rate_of(load_percent);
+        (self.prepare)(bench, rate)?;
         rack.run(bench, *test, &label, rate, &|draft| (self.build)(draft, rate))
     }
 }

@@ -2,35 +2,63 @@
 //!
 //! In the mesh every output gets the packets of seven inputs, so the inputs send at a seventh of wire
 //! speed: then it is the outputs that are at wire speed. (The document says that its inputs were.)
+//!
+//! Every group of every line is its own, so that a device whose groups stand in a table, where nobody
+//! can leave one, can be set up for all of them at once: [`memberships`].
 
-use super::{Row, TollyResult, constant, frames_of, need_ports, say_hello};
+use super::{Row, TollyConfig, TollyResult, TollyRow, constant, need_ports};
 use crate::RunError;
 use crate::bench::Bench;
-use crate::chassis::{ChassisTest, Draft, Rack};
-use std::net::Ipv4Addr;
-use units::Duration;
-use wire::ethernet::MacAddr;
-use wire::igmp::{Record, RecordKind, Repr};
-use wire::modifier::{Field, Modifier, Pattern};
-use wire::test_frame;
+use crate::chassis::{ChassisTest, Rack};
+use crate::rfc3918::Stage;
 
-/// Group number `number`: 225.0.0.0 and those after it.
-pub fn group(number: u64) -> Ipv4Addr {
-    Ipv4Addr::from_bits(0xe100_0000 | number as u32)
-}
-
-/// Records that a report of version 3 carries in a frame of 1,518 bytes.
-const RECORDS: usize = 180;
-/// From one report of a port to the next: longer than a large one takes at 100 Mb/s.
-const BETWEEN_REPORTS: Duration = Duration::from_us(200);
+/// Groups of the large-scale test come first; these after them.
+const MESH_GROUPS: u64 = 65_536;
+/// And these after the mesh's.
+const BASE_GROUPS: u64 = MESH_GROUPS + 64;
 
 /// The groups of one input, and the outputs that join all of them.
-struct Groups {
-    input: usize,
-    first: u64,
-    count: u64,
-    outputs: Vec<usize>,
-    packets: u64,
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Membership {
+    /// Port where packets to them go in.
+    pub input: usize,
+    /// Number of the first: see [`group_v4`](crate::rfc3918::group_v4).
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+    /// Ports where the packets come out.
+    pub outputs: Vec<usize>,
+}
+
+/// The groups of all lines of these tests, none in two of them. A device whose groups are configured
+/// has to be configured so.
+pub fn memberships(config: &TollyConfig, tests: &[ChassisTest]) -> Vec<Membership> {
+    tests.iter().flat_map(|test| scenes(config, *test)).flatten().collect()
+}
+
+/// What is sent in each line of a test.
+fn scenes(config: &TollyConfig, test: ChassisTest) -> Vec<Vec<Membership>> {
+    let one = |first, count, outputs: usize| {
+        vec![Membership { input: 0, first, count, outputs: (1..=outputs).collect() }]
+    };
+    match test {
+        ChassisTest::LargeScaleMulticast => vec![one(0, config.groups, config.group_outputs)],
+        ChassisTest::MulticastMesh => {
+            let others = |input| (0..config.mesh_ports).filter(|port| *port != input).collect();
+            let of = |input| Membership {
+                input,
+                first: MESH_GROUPS + input as u64,
+                count: 1,
+                outputs: others(input),
+            };
+            vec![(0..config.mesh_ports).map(of).collect()]
+        }
+        ChassisTest::BaseMulticast => {
+            let rows = (BASE_GROUPS..).zip(&config.multicast_outputs);
+            rows.map(|(first, outputs)| one(first, 1, *outputs)).collect()
+        }
+        _ => vec![],
+    }
 }
 
 /// Any of the multicast tests.
@@ -39,30 +67,8 @@ pub fn multicast(
     rack: &Rack<'_>,
     test: ChassisTest,
 ) -> Result<TollyResult, RunError> {
-    let config = &rack.config.tolly;
-    let packets = config.multicast_packets;
-    let one = |outputs: usize, count: u64, packets: u64| {
-        vec![Groups { input: 0, first: 0, count, outputs: (1..=outputs).collect(), packets }]
-    };
-    let scenes: Vec<Vec<Groups>> = match test {
-        ChassisTest::LargeScaleMulticast => {
-            vec![one(config.group_outputs, config.groups, config.groups)]
-        }
-        ChassisTest::MulticastMesh => {
-            let others = |input| (0..config.mesh_ports).filter(|port| *port != input).collect();
-            let of = |input| Groups {
-                input,
-                first: input as u64,
-                count: 1,
-                outputs: others(input),
-                packets,
-            };
-            vec![(0..config.mesh_ports).map(of).collect()]
-        }
-        _ => config.multicast_outputs.iter().map(|outputs| one(*outputs, 1, packets)).collect(),
-    };
     let mut rows = vec![];
-    for scene in scenes {
+    for scene in scenes(&rack.config.tolly, test) {
         rows.push(run(bench, rack, test, &scene)?);
     }
     Ok(TollyResult { conditions: rack.conditions(test), rows })
@@ -72,70 +78,70 @@ fn run(
     bench: &mut Bench<'_>,
     rack: &Rack<'_>,
     test: ChassisTest,
-    scene: &[Groups],
-) -> Result<super::TollyRow, RunError> {
+    scene: &[Membership],
+) -> Result<TollyRow, RunError> {
     let ports = scene.iter().flat_map(|groups| groups.outputs.iter().chain([&groups.input]));
     need_ports(rack, test, ports.max().map_or(0, |last| last + 1))?;
     let outputs = scene.first().map_or(0, |groups| groups.outputs.len());
     // So many inputs as each output hears.
     let heard = scene.iter().filter(|groups| groups.outputs.contains(&1)).count().max(1);
+    let stages = scene.iter().map(|groups| stage(rack, test, groups));
+    let stages: Vec<_> = stages.collect::<Result<_, RunError>>()?;
+    let packets = match test {
+        ChassisTest::LargeScaleMulticast => rack.config.tolly.groups,
+        _ => rack.config.tolly.multicast_packets,
+    };
     let row = Row {
         test,
         inputs: scene.len(),
         outputs,
         streams: scene.len() * outputs,
         load_percent: 100.0 / heard as f64,
+        // Whether or not all of them joined: what is then not forwarded is the result.
+        prepare: &|bench, rate| {
+            let trial = rate.departure(packets);
+            let mut all = stages.iter().zip(scene);
+            all.try_for_each(|(stage, groups)| stage.ready_or_warn(bench, groups.count, trial))
+        },
         build: &|draft, rate| {
-            for groups in scene {
-                join(draft, rack, groups);
-            }
-            for groups in scene {
-                say_hello(draft, rack, groups.input);
-                let stream = stream(draft, rack, groups)?;
-                draft.send(groups.input, constant(rate, groups.packets), vec![stream]);
+            stages[0].introduce(draft);
+            draft.count_flows();
+            for (stage, groups) in stages.iter().zip(scene) {
+                let stream = stage.data(draft, groups.count)?;
+                draft.send(groups.input, constant(rate, packets), vec![stream]);
             }
             Ok(())
         },
     };
-    row.run(bench, rack)
+    let row = row.run(bench, rack)?;
+    stages.iter().try_for_each(|stage| stage.leave_all(bench))?;
+    Ok(row)
 }
 
-/// As [`Repr::v3_join`] has it.
-fn join_of(group: Ipv4Addr) -> Record {
-    Record { kind: RecordKind::TO_EXCLUDE, group, sources: vec![] }
+/// The hosts that join the groups, and the input that sends to them.
+fn stage<'r, 'a>(
+    rack: &'r Rack<'a>,
+    test: ChassisTest,
+    groups: &Membership,
+) -> Result<Stage<'r, 'a>, RunError> {
+    let mut stage = Stage::with_egress(rack, test, groups.outputs.clone())?;
+    (stage.source, stage.first) = (groups.input, groups.first);
+    Ok(stage)
 }
 
-/// Every output asks for every group.
-fn join(draft: &mut Draft, rack: &Rack<'_>, groups: &Groups) {
-    let numbers: Vec<u64> = (groups.first..groups.first + groups.count).collect();
-    let reports: Vec<Repr> = numbers
-        .chunks(RECORDS)
-        .map(|numbers| {
-            let records = numbers.iter().map(|number| join_of(group(*number))).collect();
-            Repr::V3Report { records }
-        })
-        .collect();
-    for output in &groups.outputs {
-        let host = rack.port(*output);
-        let frame = |report: &Repr| report.frame((host.mac, host.host_ipv4));
-        let frames: Vec<Vec<u8>> = reports.iter().map(frame).collect();
-        let wait = BETWEEN_REPORTS * frames.len() as u64;
-        draft.say(rack, *output, frames, wait);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_group_is_in_two_lines() {
+        let all = memberships(&TollyConfig::default(), &ChassisTest::TOLLY);
+        assert_eq!(all.len(), 1 + 8 + 4);
+        let numbers = all.iter().flat_map(|groups| groups.first..groups.first + groups.count);
+        let numbers: Vec<u64> = numbers.collect();
+        let different: BTreeSet<u64> = numbers.iter().copied().collect();
+        assert_eq!((numbers.len(), different.len()), (65_536 + 8 + 4, 65_536 + 8 + 4));
+        assert!(all.iter().all(|groups| !groups.outputs.contains(&groups.input)));
     }
-}
-
-/// Packets to each of the groups in turn.
-fn stream(
-    draft: &mut Draft,
-    rack: &Rack<'_>,
-    groups: &Groups,
-) -> Result<trial::StreamId, RunError> {
-    let (source, first) = (rack.port(groups.input), group(groups.first));
-    let mac = MacAddr::of_ipv4_group(first);
-    let each = |start: u64| Pattern::Increment { start, step: 1, count: groups.count };
-    let template = test_frame::template((source.mac, source.host_ipv4), (mac, first))
-        .modifier(Modifier::new(Field::Ipv4Dst, each(first.to_bits().into())))
-        .modifier(Modifier::new(Field::EthDst, each(mac.to_u64())));
-    let frames = frames_of(rack, &template, (draft.key(), draft.next_id()))?;
-    Ok(draft.stream(rack, groups.input, &groups.outputs, frames))
 }

@@ -13,6 +13,7 @@ mod sources;
 
 pub use reproduction::reproduction;
 
+use crate::PacketComposition;
 use crate::model::Report;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -27,6 +28,7 @@ pub fn render(report: &Report) -> String {
         main {
             (sections::summary(report))
             (sections::results(report))
+            @for composition in &report.compositions { (sections::composition(composition)) }
             (sections::trials(report))
             (sections::set_up(report))
             (sections::sources())
@@ -34,6 +36,16 @@ pub fn render(report: &Report) -> String {
         }
     };
     page(&format!("{} - benchmark report", report.device()), content)
+}
+
+/// Of which packets a capture is composed, as a page.
+pub fn composition(composition: &PacketComposition) -> String {
+    let title = format!("Packet composition of {}", composition.place);
+    let content = html! {
+        header { p.kicker { "netanvil" } h1 { (title) } }
+        main { (sections::composition(composition)) }
+    };
+    page(&title, content)
 }
 
 /// A page with this content, which fetches nothing.

@@ -2,6 +2,7 @@
 
 use super::plots;
 use super::sources::SOURCES;
+use crate::PacketComposition;
 use crate::harvard::rate_tables;
 use crate::model::{Group, Report, Status};
 use crate::number::{grouped, share_of};
@@ -295,6 +296,19 @@ fn is_bad(cell: &str) -> bool {
 /// A verdict of a few words stays on its line.
 fn is_short(column: &Column, cell: &str) -> bool {
     column.title == "verdict" && cell.len() < 26
+}
+
+/// Of which packets the captures of a place are composed.
+pub(super) fn composition(composition: &PacketComposition) -> Markup {
+    html! {
+        @for table in tables::composition(composition) {
+            section.test {
+                h2 { (table.heading) }
+                @for about in &table.about { p.about { (about) } }
+                (grid(&table))
+            }
+        }
+    }
 }
 
 /// How many trials counted, and all of them at a glance.

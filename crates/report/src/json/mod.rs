@@ -16,6 +16,7 @@ mod latency;
 mod results;
 pub(crate) mod trials;
 
+use crate::PacketComposition;
 use crate::model::{Report, Status};
 use harvard::Harvard;
 use latency::Latency;
@@ -68,6 +69,8 @@ struct Document<'a> {
     harvard_1989: Vec<&'a method::harvard::y1989::Harvard1989Result>,
     /// As in the events: a tagged object for each test and size.
     chassis: &'a [ChassisResult],
+    /// Of captured frames, by port.
+    packet_composition: &'a [PacketComposition],
     trial_counts: Vec<Counts>,
     trials: Vec<Trial>,
     warnings: &'a [String],
@@ -154,6 +157,7 @@ impl<'a> Document<'a> {
             harvard_1989: results()
                 .filter_map(|r| if let R::Harvard1989(r) = r { Some(&**r) } else { None })
                 .collect(),
+            packet_composition: &report.compositions,
             trial_counts: report.trial_counts().into_iter().map(Counts::from).collect(),
             trials: report.trials.iter().map(Trial::of).collect(),
             warnings: &report.warnings,

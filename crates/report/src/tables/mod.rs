@@ -4,6 +4,7 @@
 mod back_to_back;
 mod chassis;
 mod comparison;
+mod composition;
 mod frame_loss;
 mod goals;
 mod harvard;
@@ -17,6 +18,7 @@ mod throughput;
 mod tolly;
 mod trials;
 
+use crate::composition::PacketComposition;
 use crate::model::{Group, Report};
 use crate::number;
 use method::{Conditions, RateFound, TestKind};
@@ -126,6 +128,11 @@ pub fn of_group(group: &Group<'_>) -> Vec<(TestKind, Table)> {
 /// Tests of many ports, each with what came of pairs of ports.
 pub fn chassis(report: &Report) -> Vec<ChassisTable<'_>> {
     chassis::tables(report)
+}
+
+/// Of which packets the captures of a place are composed.
+pub fn composition(composition: &PacketComposition) -> Vec<Table> {
+    composition::tables(composition)
 }
 
 /// The tables of the Harvard tests of 1990, then of 1989.

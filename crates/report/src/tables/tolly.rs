@@ -182,12 +182,16 @@ fn unicast(row: &TollyRow, printed: Option<&Published>, size: &str) -> Vec<Strin
     let offered = |iteration: &TollyIteration| Some(iteration.offered.fps());
     let aggregate = row.mean(offered).map(|rate| rate * row.streams as f64);
     let latency = printed.and_then(|line| line.latency_us);
+    // Where a trial above decided nothing, it is not the device that sets the limit.
+    let bound = if row.invalid.is_empty() { "" } else { ">= " };
     vec![
         size.into(),
         row.streams.to_string(),
-        or_dash(row.iterations.first().map(|_| row.intended), fps),
+        or_dash(row.iterations.first().map(|_| row.intended), |rate| {
+            format!("{bound}{}", fps(rate))
+        }),
         or_dash(printed.and_then(|line| line.fps_per_stream), |rate| grouped_f64(rate, 0)),
-        or_dash(aggregate, |rate| grouped_f64(rate, 0)),
+        or_dash(aggregate, |rate| format!("{bound}{}", grouped_f64(rate, 0))),
         or_dash(printed.and_then(|line| line.aggregate_fps), |rate| grouped_f64(rate, 0)),
         mean(row, |iteration| us(iteration.cut_through()), 1),
         or_dash(latency, |us| grouped_f64(us, 1)),

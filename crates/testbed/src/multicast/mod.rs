@@ -8,7 +8,7 @@ mod table;
 
 pub(crate) use daemon::Daemon;
 pub(crate) use table::Table;
-pub use table::TableLoaded;
+pub use table::{GroupRange, TableLoaded};
 
 use crate::error::{Result, read_file};
 use serde::{Deserialize, Serialize};

@@ -7,6 +7,7 @@ use super::MULTICAST_INTERFACES;
 use crate::actions::now;
 use crate::error::{Result, TestbedError};
 use crate::namespace::Namespace;
+use std::fmt;
 use std::io;
 use std::mem;
 use std::net::Ipv4Addr;
@@ -50,13 +51,28 @@ pub(crate) struct Table {
     interfaces: usize,
 }
 
+/// Groups that come from one source at one port and leave by the same others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupRange {
+    /// Port where they come in.
+    pub input: usize,
+    /// Who sends to them.
+    pub source: Ipv4Addr,
+    /// The first of them.
+    pub first: Ipv4Addr,
+    /// How many.
+    pub groups: u32,
+    /// Ports by which they leave.
+    pub outputs: Vec<usize>,
+}
+
 /// What was loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableLoaded {
     /// Groups.
     pub groups: u32,
-    /// Interfaces by which each leaves.
-    pub outputs: usize,
+    /// Pairs of a group and a port by which it leaves.
+    pub copies: u64,
     /// How long it took.
     pub took: Duration,
 }
@@ -91,23 +107,34 @@ impl Table {
         Ok(table)
     }
 
-    /// Forwards so many groups, from the first on, that come from `source` at interface 0, to all other
-    /// interfaces.
-    pub(crate) fn load(
-        &self,
-        source: Ipv4Addr,
-        first: Ipv4Addr,
-        groups: u32,
-    ) -> Result<TableLoaded> {
+    /// Forwards these groups too.
+    pub(crate) fn load(&self, ranges: &[GroupRange]) -> Result<TableLoaded> {
         let began = now()?;
+        let mut loaded = TableLoaded::default();
+        for range in ranges {
+            self.load_range(range)?;
+            loaded.groups += range.groups;
+            loaded.copies += u64::from(range.groups) * range.outputs.len() as u64;
+        }
+        Ok(TableLoaded { took: now()?.since(began), ..loaded })
+    }
+
+    fn load_range(&self, range: &GroupRange) -> Result<()> {
+        let ports = range.outputs.iter().chain([&range.input]);
+        if let Some(port) = ports.into_iter().find(|port| **port >= self.interfaces) {
+            return Err(TestbedError::Configuration(format!(
+                "groups of port {port}: the device has ports 0 to {}",
+                self.interfaces - 1
+            )));
+        }
         let mut thresholds = [0; MULTICAST_INTERFACES];
-        thresholds[1..self.interfaces].fill(1);
-        for number in 0..groups {
-            let group = Ipv4Addr::from_bits(first.to_bits().wrapping_add(number));
+        range.outputs.iter().for_each(|port| thresholds[*port] = 1);
+        for number in 0..range.groups {
+            let group = Ipv4Addr::from_bits(range.first.to_bits().wrapping_add(number));
             let entry = Entry {
-                source: u32::from_ne_bytes(source.octets()),
+                source: u32::from_ne_bytes(range.source.octets()),
                 group: u32::from_ne_bytes(group.octets()),
-                parent: 0,
+                parent: range.input as u16,
                 thresholds,
                 packets: 0,
                 bytes: 0,
@@ -116,8 +143,7 @@ impl Table {
             };
             self.set(MRT_ADD_MFC, &entry, "add an entry to the multicast forwarding table")?;
         }
-        let outputs = self.interfaces.saturating_sub(1);
-        Ok(TableLoaded { groups, outputs, took: now()?.since(began) })
+        Ok(())
     }
 
     fn set<T>(&self, option: libc::c_int, value: &T, doing: &str) -> Result<()> {
@@ -141,4 +167,11 @@ fn igmp_socket() -> io::Result<OwnedFd> {
     }
     // SAFETY: `fd` is a new descriptor nobody else has.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+impl fmt::Display for TableLoaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TableLoaded { groups, copies, took } = self;
+        write!(f, "{groups} groups, {copies} pairs of group and output, in {took}")
+    }
 }

@@ -5,7 +5,7 @@ mod text;
 mod totals;
 
 use crate::failure::{Exit, Failure, Outcome};
-use crate::output;
+use crate::{composition, output};
 use clap::Args;
 use hammer::anvil::Census;
 use hammer::capture::{Capture, CaptureError};
@@ -31,6 +31,9 @@ pub struct Anvil {
     /// Write the distribution of frame sizes to this file, a table of two columns
     #[arg(long, value_name = "FILE.csv")]
     lengths: Option<PathBuf>,
+    /// Write the composition of the file's packets to this file, a page
+    #[arg(long, value_name = "FILE.html", requires = "file")]
+    html: Option<PathBuf>,
     /// Print JSON on standard output
     #[arg(long)]
     json: bool,
@@ -52,10 +55,17 @@ pub fn run(arguments: &Anvil) -> Outcome {
         output::print(&text::totals(&census, &totals))?;
     }
     if let Some(path) = &arguments.lengths {
-        std::fs::write(path, census.lengths_csv())
-            .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
+        write(path, &census.lengths_csv())?;
+    }
+    if let (Some(page), Some(file)) = (&arguments.html, &arguments.file) {
+        write(page, &report::html::composition(&composition::of_file(file)?))?;
     }
     outcome.map(|()| Exit::Done)
+}
+
+fn write(path: &Path, text: &str) -> Outcome<()> {
+    std::fs::write(path, text)
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
 }
 
 /// What was counted, and what ended it.

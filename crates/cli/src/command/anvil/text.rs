@@ -1,7 +1,8 @@
 //! What anvil came to, for people.
 
 use super::totals::Totals;
-use hammer::anvil::{Census, LENGTH_CLASSES, LengthClass};
+use crate::composition::in_words;
+use hammer::anvil::{Census, LENGTH_CLASSES};
 use report::number::{grouped, grouped_f64, percent};
 use std::fmt::Write;
 use units::Duration;
@@ -68,18 +69,9 @@ fn lengths(census: &Census) -> String {
         census.lengths().iter().for_each(|(size, frames)| line(size.to_string(), *frames));
     } else {
         let classes = LENGTH_CLASSES.iter().zip(census.length_classes());
-        classes.for_each(|(class, frames)| line(class_name(class), frames));
+        classes.for_each(|(class, frames)| line(in_words(class), frames));
     }
     text
-}
-
-fn class_name(class: &LengthClass) -> String {
-    match (class.from, class.to) {
-        (0, to) => format!("up to {to}"),
-        (from, u32::MAX) => format!("{from} and up"),
-        (from, to) if from == to => from.to_string(),
-        (from, to) => format!("{from}-{to}"),
-    }
 }
 
 fn composition(census: &Census) -> String {

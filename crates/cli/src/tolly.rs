@@ -1,0 +1,194 @@
+//! The tests of the IP9000 on devices that are built here or simulated: which of them a device can do,
+//! with how many ports, routes and groups.
+
+use crate::failure::{Failure, Outcome};
+use crate::options::{BitRate, Options, SuiteName};
+use crate::setup::Subject;
+use crate::topology;
+use method::chassis::{ChassisConfig, ChassisTest};
+use method::rfc3918::{Version, group_v4};
+use method::{Forwarding, Profile, TrialConfig};
+use ports::PortType;
+use sim::StaticRoute;
+use std::net::Ipv4Addr;
+use testbed::{DeviceKind, GroupRange, MulticastRouting, PortAddresses, TestbedConfig};
+
+/// What virtual links are taken for: a small machine carries a copy for each of some ports.
+const NOMINAL_RATE: BitRate = BitRate(10_000_000);
+
+/// Ports of a device that is built for these tests, where nothing else is said. The document had 32.
+pub const PORTS: usize = 8;
+
+/// The tests that a built device can do.
+fn tests_of(kind: DeviceKind) -> &'static [ChassisTest] {
+    match kind {
+        DeviceKind::LinuxRouter => &[ChassisTest::InternetScale, ChassisTest::BaseUnicast],
+        DeviceKind::LinuxMcast => &[
+            ChassisTest::LargeScaleMulticast,
+            ChassisTest::MulticastMesh,
+            ChassisTest::BaseMulticast,
+        ],
+        DeviceKind::LinuxBridge | DeviceKind::Loopback => &[],
+    }
+}
+
+/// The document's numbers, fitted to a device that is built with fewer ports or hosts.
+pub fn base(options: &Options, profile: Profile) -> ChassisConfig {
+    let config = ChassisConfig::tolly(profile);
+    let Some(kind) = options.device else { return config };
+    let mut tolly = config.tolly.fitted(options.port_count.unwrap_or(PORTS));
+    if let Some(hosts) = options.routes_per_port.filter(|hosts| *hosts > 0) {
+        tolly.hosts_per_output = hosts.into();
+    }
+    let tests = match tests_of(kind) {
+        // Refused with a reason before anything is built.
+        [] => config.tests,
+        tests => tests.to_vec(),
+    };
+    // Ports of a small machine start too far apart for shorter trials.
+    let trial = TrialConfig { duration_s: config.trial.duration_s.max(1.0), ..config.trial };
+    ChassisConfig { tests, tolly, trial, search_trial_s: 1.0, ..config }
+}
+
+/// What is not said, where a device is built for these tests.
+pub fn defaults(options: &Options, config: &ChassisConfig) -> Options {
+    let Some(kind) = options.device.filter(|_| is_tolly(options)) else {
+        return Options::default();
+    };
+    let has_routes = config.tests.contains(&ChassisTest::InternetScale);
+    Options {
+        line_rate: Some(NOMINAL_RATE),
+        port_count: Some(PORTS),
+        // Inputs that send at once share processors.
+        port_type: Some(PortType::AfPacket),
+        routes_per_port: (kind == DeviceKind::LinuxRouter && has_routes)
+            .then_some(config.tolly.hosts_per_output as u32),
+        multicast: (kind == DeviceKind::LinuxMcast).then_some(MulticastRouting::Table),
+        ..Options::default()
+    }
+}
+
+/// Refuses, before anything is built, what the device cannot do.
+pub fn check(options: &Options, config: &ChassisConfig) -> Outcome<()> {
+    if !is_tolly(options) {
+        return match options.multicast {
+            Some(MulticastRouting::Table) => Err(Failure::new(
+                "--multicast table: nobody can join or leave what stands in a table, which is what these \
+                 tests are about",
+            )
+            .help("leave it out, or run the tests of `netanvil run tolly`")),
+            _ => Ok(()),
+        };
+    }
+    let Some(kind) = options.device else { return Ok(()) };
+    let can = tests_of(kind);
+    if can.is_empty() {
+        return Err(not_a_router());
+    }
+    let unicast = |test: &ChassisTest| *test == ChassisTest::BaseUnicast;
+    if let Some(test) = config.tests.iter().find(|test| !can.contains(test) && !unicast(test)) {
+        let other = match kind {
+            DeviceKind::LinuxRouter => "--device linux-mcast",
+            _ => "--device linux-router",
+        };
+        return Err(Failure::new(format!("{test}: not on this device"))
+            .help(format!("test it with {other}, or with --sim ip9000")));
+    }
+    let is_table = options.multicast == Some(MulticastRouting::Table);
+    if is_table && config.multicast.version != Version::Igmpv3 {
+        return Err(Failure::new("--multicast table holds groups of IPv4 that need no joins")
+            .help("leave out chassis.multicast.version, or write --multicast daemon"));
+    }
+    Ok(())
+}
+
+/// Refuses what does not route, and routes that nobody here can set.
+pub fn check_router(config: &ChassisConfig, subject: &Subject, is_routed: bool) -> Outcome<()> {
+    if !is_routed {
+        return Err(not_a_router());
+    }
+    if config.tests.contains(&ChassisTest::InternetScale) && matches!(subject, Subject::Between(_))
+    {
+        return Err(Failure::new("the routes of a device between interfaces are not ours to set")
+            .help(
+                "write --device linux-router or --sim ip9000, or choose other tests: \
+             --set 'chassis.tests=[\"base_unicast\"]'",
+            ));
+    }
+    Ok(())
+}
+
+fn not_a_router() -> Failure {
+    Failure::new("these are tests of routers: the device does not route").help(
+        "test --device linux-router or --device linux-mcast, or simulate one with --sim ip9000",
+    )
+}
+
+fn is_tolly(options: &Options) -> bool {
+    options.suite == Some(SuiteName::Tolly)
+}
+
+/// Routes that a simulated device with so many ports needs for the tests.
+pub fn routes(config: &ChassisConfig, ports: usize) -> Vec<StaticRoute> {
+    if !config.tests.contains(&ChassisTest::InternetScale) {
+        return vec![];
+    }
+    let chassis = topology::chassis_of_simulation(ports, Forwarding::Routed);
+    let to_host = |(host, via): (Ipv4Addr, Ipv4Addr)| StaticRoute {
+        network: host.into(),
+        prefix_length: 32,
+        via: via.into(),
+    };
+    method::tolly::routes(&chassis, &config.tolly).map(to_host).collect()
+}
+
+/// Groups that stand in the table of a device that is built so.
+pub fn groups(config: &ChassisConfig, testbed: &TestbedConfig) -> Vec<GroupRange> {
+    if testbed.device != DeviceKind::LinuxMcast || testbed.multicast != MulticastRouting::Table {
+        return vec![];
+    }
+    let memberships = method::tolly::memberships(&config.tolly, &config.tests).into_iter();
+    let range = |groups: method::tolly::Membership| GroupRange {
+        input: groups.input,
+        source: PortAddresses::of_port(groups.input).ipv4.host,
+        first: group_v4(groups.first),
+        groups: groups.count as u32,
+        outputs: groups.outputs,
+    };
+    memberships.map(range).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two plans of addresses that must be one.
+    #[test]
+    fn hosts_are_where_the_device_has_routes_to() {
+        for (port, host) in [(0, 0), (8, 1), (23, 65_535), (63, 4_711)] {
+            let routed = testbed::routed_host(port, host).address;
+            assert_eq!(routed, method::tolly::host_behind(port, host.into()));
+        }
+    }
+
+    #[test]
+    fn groups_of_a_table_are_those_of_the_tests() {
+        let options = Options {
+            suite: Some(SuiteName::Tolly),
+            device: Some(DeviceKind::LinuxMcast),
+            ..Options::default()
+        };
+        let config = base(&options, Profile::Quick);
+        let table = TestbedConfig {
+            multicast: MulticastRouting::Table,
+            ..TestbedConfig::of(DeviceKind::LinuxMcast)
+        };
+        let ranges = groups(&config, &table);
+        assert_eq!(ranges.len(), 1 + PORTS + 1);
+        assert_eq!(ranges[0].groups, 8_192);
+        assert_eq!(ranges[0].source.to_string(), "198.18.1.2");
+        assert_eq!(ranges[0].first.to_string(), "239.192.0.1");
+        assert!(ranges.iter().all(|range| range.outputs.len() == PORTS - 1));
+        assert!(groups(&config, &TestbedConfig::of(DeviceKind::LinuxMcast)).is_empty());
+    }
+}
