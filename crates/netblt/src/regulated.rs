@@ -170,6 +170,7 @@ impl Adaptive {
                     }
                 }
                 Kind::Ok { .. } => {
+                    self.control.completed();
                     let flight = self.flights.remove(&message.buffer);
                     if self.is_timely(message.sequence) {
                         newest = flight;

@@ -73,22 +73,49 @@ impl Feedback {
     /// Best between buffers that left one after the other, since nothing was dropped between them.
     /// Where those are rare, packets lost between two buffers are counted as served: a path that
     /// loses packets by itself does so behind its bottleneck.
-    pub fn service_pps(&self, span_s: f64, round_trip_s: f64) -> Option<f64> {
-        let (mut near, mut far) = ((0, 0.0, 0), (0, 0.0));
+    pub fn service(&self, span_s: f64, round_trip_s: f64) -> Option<Service> {
+        let (mut near, mut far) = (Stretch::default(), Stretch::default());
         let mut newer: Option<&Sample> = None;
         let busy = |sample: &&Sample| sample.round_trip_s() >= round_trip_s;
         for sample in self.recent(span_s, LEAST).take_while(busy) {
             if let Some(newer) = newer {
-                let (packets, took_s) =
-                    (newer.packets - sample.packets, newer.back_s - sample.back_s);
-                far = (far.0 + packets, far.1 + took_s);
-                if newer.before == sample.packets && took_s >= 0.0 {
-                    near = (near.0 + packets, near.1 + took_s, near.2 + 1);
+                far.add(sample, newer);
+                if newer.before == sample.packets && newer.back_s >= sample.back_s {
+                    near.add(sample, newer);
                 }
             }
             newer = Some(sample);
         }
-        let (packets, took_s) = if near.2 >= LEAST - 1 { (near.0, near.1) } else { far };
-        (took_s > 0.0 && packets > 0).then(|| packets as f64 / took_s)
+        let best = if near.pairs >= LEAST - 1 { near } else { far };
+        (best.came_s > 0.0 && best.packets > 0).then(|| Service {
+            pps: best.packets as f64 / best.came_s,
+            sent_pps: best.packets as f64 / best.left_s.max(1e-9),
+        })
+    }
+}
+
+/// How fast packets came through.
+#[derive(Clone, Copy, Debug)]
+pub struct Service {
+    /// By the distance at which they arrived.
+    pub pps: f64,
+    /// By the distance at which they had left.
+    pub sent_pps: f64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Stretch {
+    pairs: usize,
+    packets: u64,
+    came_s: f64,
+    left_s: f64,
+}
+
+impl Stretch {
+    fn add(&mut self, older: &Sample, newer: &Sample) {
+        self.pairs += 1;
+        self.packets += newer.packets - older.packets;
+        self.came_s += newer.back_s - older.back_s;
+        self.left_s += newer.left_s - older.left_s;
     }
 }

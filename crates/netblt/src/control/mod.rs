@@ -27,7 +27,7 @@ mod sharing;
 use crate::Burst;
 use crate::pacer::Pace;
 use base::Base;
-use feedback::{Feedback, Sample};
+use feedback::{Feedback, Sample, Service};
 use loss::Losses;
 use sharing::{LONGEST_BASE_S, Sharing, Sight};
 use std::ops::Range;
@@ -68,6 +68,8 @@ const STEERED: std::ops::RangeInclusive<f64> = 0.2..=1.05;
 const EMPTIED_ROUNDS: u32 = 2;
 /// What is under way is known to so many packets.
 const GRAIN_PACKETS: f64 = 2.0;
+/// Of the rate at which packets left, what their arrival can show: more is for growth to find.
+const BELIEVED_RISE: f64 = 1.1;
 /// Changes of the measured service below this share are mostly chance, and count so much.
 const CHANCE: f64 = 0.2;
 const CHANCE_WEIGHT: f64 = 0.2;
@@ -151,7 +153,10 @@ pub struct Control {
     emptying_until: Option<Instant>,
     /// Rounds to come in which the queue may still be empty from that.
     emptied_rounds: u32,
+    /// When a buffer arrived whole the last time.
     heard_s: f64,
+    /// Packets of buffers that were completed since, at whatever attempt.
+    completed: u64,
     sharing: Sharing,
     /// The first train alone filled the path.
     filled: bool,
@@ -189,6 +194,7 @@ impl Control {
             emptying_until: None,
             emptied_rounds: 0,
             heard_s: 0.0,
+            completed: 0,
             sharing: Sharing::default(),
             filled: false,
             trains: 0,
@@ -247,6 +253,10 @@ impl Control {
             self.train_ends += u64::from(2 * self.buffer_packets);
         }
     }
+    /// A buffer is complete at the other end.
+    pub fn completed(&mut self) {
+        self.completed += u64::from(self.buffer_packets);
+    }
     /// The sender would send but has nothing, or no permission.
     pub fn idle(&mut self) {
         self.round.idle = true;
@@ -266,10 +276,15 @@ impl Control {
     pub fn tick(&mut self, now: Instant) {
         let now_s = self.seconds(now);
         self.emptying_until = self.emptying_until.filter(|at| *at > now);
-        if self.phase != Phase::Waiting && now_s - self.heard_s > self.silent_s() {
+        let silent_s = now_s - self.heard_s;
+        if self.phase != Phase::Waiting && silent_s > self.silent_s() {
+            // While what was lost leaves again nothing can arrive at the first attempt; but what does
+            // arrive then shows what the path can do.
+            let arrived_pps = self.completed as f64 / silent_s;
             self.heard_s = now_s;
+            self.completed = 0;
             self.growth = None;
-            self.cut_pace(self.pace_pps / 2.0);
+            self.cut_pace((self.pace_pps / 2.0).max(arrived_pps.min(self.pace_pps)));
             self.service_pps = Some(self.pace_pps);
         }
     }
@@ -280,6 +295,7 @@ impl Control {
         let (left_s, back_s) = (self.seconds(left), self.seconds(now));
         let sample = Sample { left_s, before: packets.start, packets: packets.end, back_s };
         self.heard_s = sample.back_s;
+        self.completed = 0;
         self.base.observe(sample.back_s, sample.round_trip_s(), self.aim_s());
         let keep_s = 2.0 * sample.round_trip_s() + 4.0 * LEAST_CORRECTION_S;
         if !self.feedback.push(sample, keep_s) {
@@ -343,7 +359,7 @@ impl Control {
             }
         }
         if sample.packets <= train
-            && let Some(pps) = self.feedback.service_pps(f64::INFINITY, 0.0)
+            && let Some(Service { pps, .. }) = self.feedback.service(f64::INFINITY, 0.0)
         {
             let ceiling = OF_TRAIN * pps;
             self.ceiling_pps = Some(ceiling);
@@ -397,8 +413,8 @@ impl Control {
             self.growth = None;
             let span_s = (self.base_s() / 3.0).max(LEAST_CORRECTION_S);
             let busy_s = self.base_s() + aim_s / 4.0;
-            if let Some(pps) = self.feedback.service_pps(span_s, busy_s) {
-                self.note_service(pps);
+            if let Some(service) = self.feedback.service(span_s, busy_s) {
+                self.note_service(service);
             }
         }
         let Some(service_pps) = self.service_pps.filter(|_| self.growth.is_none()) else { return };
@@ -414,11 +430,16 @@ impl Control {
         self.sharing.is_small(service_pps, self.ceiling_pps, self.base_s())
     }
 
-    /// A small change is as likely chance, and a rate that follows chance wanders off.
-    fn note_service(&mut self, pps: f64) {
-        let change = self.service_pps.map_or(f64::INFINITY, |old| pps / old - 1.0);
-        let weight = if change.abs() >= CHANCE { 1.0 } else { CHANCE_WEIGHT };
-        self.service_pps = Some(self.service_pps.map_or(pps, |old| old + weight * (pps - old)));
+    /// A small change is as likely chance, and a rate that follows chance wanders off. What comes all
+    /// at once, after a stall of the path or of a host, was served no faster than it was sent.
+    fn note_service(&mut self, Service { pps, sent_pps }: Service) {
+        let Some(old) = self.service_pps else {
+            self.service_pps = Some(pps.min(sent_pps * BELIEVED_RISE));
+            return;
+        };
+        let pps = pps.min(old.max(sent_pps * BELIEVED_RISE));
+        let weight = if (pps / old - 1.0).abs() >= CHANCE { 1.0 } else { CHANCE_WEIGHT };
+        self.service_pps = Some(old + weight * (pps - old));
     }
 
     /// The queue that the next packet will meet: what the newest sample met, and what was sent since

@@ -13,6 +13,25 @@ pub struct Overtaking {
     pub late: Duration,
 }
 
+/// From time to time nothing comes through, and then everything at once: a radio link, a router or a
+/// host that does something else.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Stalls {
+    /// From the start of one to the start of the next.
+    pub every: Duration,
+    /// How long each is.
+    pub length: Duration,
+}
+
+impl Stalls {
+    /// When what would arrive at `at` does.
+    fn awaited(self, at: Instant) -> Instant {
+        let since_ps = at.as_ps() % self.every.as_ps().max(1);
+        let left_ps = self.length.as_ps().saturating_sub(since_ps);
+        at + Duration::from_ps(left_ps)
+    }
+}
+
 /// A direction of a path.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LinkModel {
@@ -28,13 +47,15 @@ pub struct LinkModel {
     pub loss: Loss,
     /// Behind the queue.
     pub overtaking: Option<Overtaking>,
+    /// Behind the queue.
+    pub stalls: Option<Stalls>,
 }
 
 impl LinkModel {
     /// A link with a queue and a delay, and nothing else to say of it.
     pub fn plain(rate_bps: u64, delay: Duration, queue_bytes: u64) -> LinkModel {
-        let (changes, loss, overtaking) = (Vec::new(), Loss::None, None);
-        LinkModel { rate_bps, changes, delay, queue_bytes, loss, overtaking }
+        let (changes, loss) = (Vec::new(), Loss::None);
+        LinkModel { rate_bps, changes, delay, queue_bytes, loss, overtaking: None, stalls: None }
     }
     /// The rate in force at a time since the start.
     pub fn rate_at(&self, since_start: Duration) -> u64 {
@@ -93,7 +114,9 @@ impl Link {
         self.free_at = self.finish(start, bits);
         let late = self.model.overtaking.filter(|late| dice.unit() < late.share);
         let extra = late.map_or(Duration::ZERO, |late| late.late);
-        let at = (!self.chance.loses(dice)).then_some(self.free_at + self.model.delay + extra);
+        let due = self.free_at + self.model.delay + extra;
+        let due = self.model.stalls.map_or(due, |stalls| stalls.awaited(due));
+        let at = (!self.chance.loses(dice)).then_some(due);
         Fate::Carried { waited, at, late: late.is_some() }
     }
 

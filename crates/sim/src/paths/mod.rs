@@ -17,7 +17,7 @@ mod world;
 
 pub use crate::netblt::Dice;
 pub use chance::{Bursts, Chance, Loss};
-pub use link::{Fate, Link, LinkModel, Overtaking};
+pub use link::{Fate, Link, LinkModel, Overtaking, Stalls};
 pub use meter::{FlowMeter, LinkMeter, Meters};
 pub use tcp::Algorithm;
 pub use transfer::TransferModel;

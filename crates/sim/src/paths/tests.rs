@@ -205,6 +205,27 @@ fn tcp_beside_transfers_under_control_keeps_its_share() {
     }
 }
 
+/// What comes all at once came no faster than it was sent, and where all that is sent again takes a
+/// while no path has fallen silent.
+#[test]
+fn a_path_that_stalls_neither_floods_nor_starves_a_transfer_under_control() {
+    let ms = Duration::from_ms;
+    for loss in [Loss::None, Loss::Random(0.01)] {
+        for [forth, back] in [[45, 0], [0, 45]] {
+            let mut path = path(100 * MBPS, 50, 600_000);
+            (path.forward.loss, path.back.loss) = (loss, loss);
+            path.forward.stalls = Some(Stalls { every: ms(700), length: ms(forth) });
+            path.back.stalls = Some(Stalls { every: ms(1100), length: ms(back) });
+            let model = study::Road::new(100 * MBPS, 50, loss).transfer(study::Contender::Adaptive);
+            let run = run(&path, &[Flow::Netblt(model, Duration::ZERO)], s(8), ms(10), 1);
+            let got = rate(&run, 2, 8) * 8.0 * 1452.0 / 100e6;
+            let (came, dropped) = run.meters.drops(Duration::ZERO, s(8));
+            let dropped = dropped as f64 / came as f64;
+            assert!(got > 0.9 && dropped < 0.005, "{forth} {back}: {got}, {dropped} dropped");
+        }
+    }
+}
+
 /// An offer bounds the control, and a receiver that adapts nothing serves it.
 #[test]
 fn the_control_never_exceeds_what_was_agreed_on() {
