@@ -13,13 +13,15 @@ pub const PORT: u16 = 20_031;
 const NAME: &str = "quic.test";
 /// More than any path here holds: no window is to slow it down.
 const WINDOW_BYTES: u32 = 16 << 20;
+/// Likewise; but it must also arrive after the last second, at a rate that may be that of CUBIC with losses.
+const SEND_WINDOW_BYTES: u64 = 3 << 20;
 
 fn transport() -> Arc<TransportConfig> {
     let mut transport = TransportConfig::default();
     transport
         .stream_receive_window(WINDOW_BYTES.into())
         .receive_window(VarInt::from_u32(2 * WINDOW_BYTES))
-        .send_window(2 * u64::from(WINDOW_BYTES));
+        .send_window(SEND_WINDOW_BYTES);
     Arc::new(transport)
 }
 
