@@ -146,6 +146,9 @@ impl<'a> Session<'a> {
         let folder = self.folder()?;
         let configuration = self.plan.options.to_toml();
         run_folder::replace(folder.path(), CONFIGURATION, configuration.as_bytes())?;
+        if self.plan.options.capture.is_some() {
+            folder.captures()?;
+        }
         Ok(Recorder::new(folder, Progress::new(self.arguments.quiet), saved))
     }
 

@@ -258,6 +258,8 @@ fn between(
     let hardware = hardware::take(names, yes)?;
     let ports = open(names, options)?;
     let topology = topology::of_interfaces(&ports, options)?;
+    let chassis = Chassis { forwarding: topology.forwarding, ports: topology.ports.to_vec() };
+    chassis.check().map_err(Failure::new)?;
     let live = LiveOptions { stop: stop.clone(), ..LiveOptions::default() };
     let mut environment = host::describe();
     let facts = serde_json::to_string(hardware.ports()).unwrap_or_default();
@@ -269,7 +271,7 @@ fn between(
     Ok(Setup {
         tester: Box::new(LiveTester::new(ports, live).map_err(Failure::new)?),
         device: device_between(names, &topology),
-        chassis: Chassis { forwarding: topology.forwarding, ports: topology.ports.to_vec() },
+        chassis,
         topology,
         filters: String::new(),
         environment,

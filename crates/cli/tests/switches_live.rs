@@ -95,3 +95,46 @@ fn after_kill_9_a_mesh_is_cleaned_up_and_goes_on_to_the_same_matrix() {
     let page = std::fs::read_to_string(scratch.path().join("a/report.html")).unwrap();
     assert!(page.contains("Fully meshed"), "no mesh in the page");
 }
+
+/// Groups in the kernel's table, few packets, and what of them the second port sends and receives.
+#[test]
+fn the_tests_of_1998_run_on_the_kernel_and_tell_what_a_port_saw() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let arguments = "run tolly --device linux-mcast --port-count 4 --profile quick --sizes 64 \
+        --line-rate 1M --set trial.invalid_retries=9 --set chassis.tolly.groups=300 \
+        --set chassis.tolly.multicast_packets=700 --capture=400 --capture-ports 1 --out a \
+        --set chassis.tests=[\"large_scale_multicast\",\"base_multicast\"]";
+    let ran = scratch.run(arguments);
+    assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
+    let results = results(&scratch, "a");
+    let composition = results["packet_composition"].as_array().unwrap();
+    assert_eq!((composition.len(), &composition[0]["place"]), (1, &"port 1".into()));
+    let kinds = composition[0]["kinds"].as_array().unwrap();
+    let frames = |direction: &str, protocols: &str| -> u64 {
+        let like = |kind: &&Value| {
+            kind["direction"] == direction
+                && kind["protocols"] == protocols
+                && kind["addressed_to"] == "multicast"
+        };
+        kinds.iter().filter(like).map(|kind| kind["frames"].as_u64().unwrap()).sum()
+    };
+    // Reports of 300 groups and of one, each 183 at most, joined and left; no trial keeps more than 400.
+    assert!(frames("sent", "IPv4 / IGMP") >= 6, "{kinds:?}");
+    assert!(frames("received", "IPv4 / UDP") >= 2 * 300 + 400, "{kinds:?}");
+    let page = std::fs::read_to_string(scratch.path().join("a/report.html")).unwrap();
+    assert!(page.contains("Packet composition: port 1"), "no composition in the page");
+    // The same of a single capture of anybody's.
+    let capture = std::fs::read_dir(scratch.path().join("a/captures")).unwrap().next();
+    let capture = capture.unwrap().unwrap().file_name().into_string().unwrap();
+    scratch.run(&format!("anvil a/captures/{capture} --html b.html")).expect(0);
+    let page = std::fs::read_to_string(scratch.path().join("b.html")).unwrap();
+    assert!(page.contains("IPv4 / "), "no packets in the page");
+    // What this device cannot do is refused before it is built.
+    let refused = scratch.run("run tolly --device linux-bridge").expect(2);
+    assert!(refused.stderr.contains("does not route"), "{}", refused.stderr);
+    let refused = scratch.run("run tolly --device linux-mcast --port-count 33").expect(2);
+    assert!(refused.stderr.contains("32 interfaces at most"), "{}", refused.stderr);
+}

@@ -36,7 +36,7 @@ use crate::rfc3918::{
     ScaledGroupsResult,
 };
 use crate::tolly::TollyResult;
-use crate::{Attachment, Forwarding, TestKind};
+use crate::{Attachment, Forwarding, RunError, TestKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::{Duration, FrameRate, LineRate};
@@ -49,6 +49,36 @@ pub struct Chassis {
     pub forwarding: Forwarding,
     /// Who has which address.
     pub ports: Vec<Attachment>,
+}
+
+impl Chassis {
+    /// Refuses addresses that two ports share: a device would take them for one, and frames of one port
+    /// for those of the other.
+    pub fn check(&self) -> Result<(), RunError> {
+        for (index, port) in self.ports.iter().enumerate() {
+            for other in &self.ports[..index] {
+                if let Some(shared) = shared_address(other, port) {
+                    return Err(RunError::Config(format!(
+                        "{} and {} have the same address, {shared}: give each its own",
+                        other.port, port.port
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An address that two ports have both; loopback addresses stand for none.
+fn shared_address(one: &Attachment, other: &Attachment) -> Option<String> {
+    let ipv6 = one.host_ipv6 == other.host_ipv6 && !one.host_ipv6.is_loopback();
+    if one.mac == other.mac {
+        Some(one.mac.to_string())
+    } else if one.host_ipv4 == other.host_ipv4 {
+        Some(one.host_ipv4.to_string())
+    } else {
+        ipv6.then(|| one.host_ipv6.to_string())
+    }
 }
 
 /// The tests of a chassis.

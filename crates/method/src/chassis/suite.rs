@@ -48,6 +48,7 @@ impl ChassisSuite {
         invalid_tests: &mut Vec<String>,
     ) -> Result<(), RunError> {
         self.config.check()?;
+        self.chassis.check()?;
         let items = self.items(description)?;
         let share = self.share();
         let known = Known::default();

@@ -191,3 +191,26 @@ fn unicast_is_as_fast_as_the_device() {
     assert!(rate <= 100_000.0 && rate > 99_400.0, "{rate}");
     is_near(row.iterations[0].cut_through(), LINE.time_of_bytes(64) + Duration::from_us(10));
 }
+
+/// Two ports with one address: refused, and no trial is made.
+#[test]
+fn an_address_that_two_ports_have_is_refused() {
+    let attempt = |change: &dyn Fn(&mut [Attachment])| {
+        let device = Description::from_toml(ROUTER).unwrap();
+        let mut tester = device.tester(&Addresses::plan(device.ports)).unwrap();
+        let mut chassis = chassis(8);
+        change(&mut chassis.ports);
+        let (program, device) = ("test".into(), "test".into());
+        let config = small(ChassisTest::BaseUnicast, 64);
+        let environment = BTreeMap::new();
+        let suite = ChassisSuite { program, device, environment, config, chassis };
+        let mut events: Vec<Event> = vec![];
+        let refusal = suite.run(&mut tester, &mut events).map(|_| ()).map_err(|e| e.to_string());
+        assert!(!events.iter().any(|event| matches!(event, Event::TrialStarted(_))));
+        refusal.unwrap_err()
+    };
+    let ipv4 = attempt(&|ports| ports[5].host_ipv4 = ports[2].host_ipv4);
+    assert!(ipv4.contains("port 2 and port 5") && ipv4.contains("same address"), "{ipv4}");
+    let mac = attempt(&|ports| ports[1].mac = ports[0].mac);
+    assert!(mac.contains("port 0 and port 1") && mac.contains("02:00:00:00:00:02"), "{mac}");
+}
