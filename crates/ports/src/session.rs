@@ -16,9 +16,6 @@ use units::Duration;
 
 /// From announcing the start to the first frame: threads get into position.
 const LEAD: Duration = Duration::from_ms(20);
-/// So long after its schedule has ended a transmitter that lags may still send; what is unsent
-/// then is shortfall.
-const GRACE: Duration = Duration::from_ms(20);
 /// A trial about to run.
 pub(crate) struct Session<'a> {
     trial: &'a Trial,
@@ -91,7 +88,7 @@ impl<'a> Session<'a> {
             }
             let start = clock::now() + LEAD;
             signals.announce(start);
-            let stop_at = start + trial.duration() + GRACE;
+            let stop_at = trial.stops_at(start);
             for (plan, transmit, place) in transmitters {
                 let signals = &signals;
                 threads.transmit.push(spawn(scope, Some(place), signals, move || {

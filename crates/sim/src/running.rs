@@ -28,6 +28,8 @@ pub(crate) struct Running<'a, D> {
     events: Vec<Instant>,
     /// Ports that have not sent everything yet.
     unfinished: usize,
+    /// When transmitters end, by the tester's clock.
+    stops_at: Instant,
     /// The latest departure planned so far, in true time.
     last_departure: Instant,
     action: Option<(Instant, Instant)>,
@@ -102,6 +104,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             receiving: receiving.collect(),
             events: vec![Instant::FAR_FUTURE; receive.len() + 1],
             unfinished: transmit.len(),
+            stops_at: trial.stops_at(start),
             last_departure: tester.now,
             action: None,
             tester,
@@ -223,23 +226,30 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             let due = due.max(limits.reads(free_at));
             limits.moment(sending.sender.departure(due)).max(free_at)
         };
-        match &mut self.tester.cables[port] {
+        let full_speed = match &self.tester.cables[port] {
             // Where the device may ask for a pause, nothing leaves before its time has come.
-            Cable::Full { to_device, .. } if !limits.honours_pause => {
-                let departs = earliest(to_device.free_at());
-                let frame = self.emit(port, departs);
-                let Cable::Full { to_device, .. } = &mut self.tester.cables[port] else { return };
-                let heard = to_device.take(departs, frame.size());
-                if let Some(sending) = &mut self.sending[port] {
-                    sending.next = Next::UnderWay(heard, frame);
-                }
-            }
-            cable => {
-                let free_at = cable.free_at(Way::ToDevice, self.tester.now);
-                // While the medium is not to be had, its next event will ask again.
-                let leaves =
-                    if free_at == Instant::FAR_FUTURE { free_at } else { earliest(free_at) };
-                sending.next = Next::Leaves(leaves);
+            Cable::Full { to_device, .. } if !limits.honours_pause => Some(to_device.free_at()),
+            _ => None,
+        };
+        let free_at = full_speed
+            .unwrap_or_else(|| self.tester.cables[port].free_at(Way::ToDevice, self.tester.now));
+        if free_at == Instant::FAR_FUTURE {
+            // While the medium is not to be had, its next event will ask again.
+            sending.next = Next::Leaves(free_at);
+            return;
+        }
+        let leaves = earliest(free_at);
+        if limits.reads(leaves) >= self.stops_at {
+            self.unfinished -= 1;
+            return;
+        }
+        sending.next = Next::Leaves(leaves);
+        if full_speed.is_some() {
+            let frame = self.emit(port, leaves);
+            let Cable::Full { to_device, .. } = &mut self.tester.cables[port] else { return };
+            let heard = to_device.take(leaves, frame.size());
+            if let Some(sending) = &mut self.sending[port] {
+                sending.next = Next::UnderWay(heard, frame);
             }
         }
     }

@@ -163,6 +163,17 @@ fn a_tester_with_a_gap_of_a_second() {
     assert_eq!(result.lost_frames(), 0);
 }
 
+/// It ends when its schedule does, as on real ports: else a thousand seconds of hellos would follow.
+#[test]
+fn a_weak_tester_before_a_device_that_talks_all_the_time() {
+    let text = "ports = 64\nroute = [\"ipv4\"]\nhello = \"5ms\"\n[tester]\nframes-per-second = 1";
+    let result = ok(text, &trial(&[(0, 1)], 64, 200_000, Duration::from_ms(5)));
+    assert_eq!((result.offered_frames(), result.lost_frames()), (1, 0));
+    assert!(!result.is_valid());
+    let heard: u64 = result.received.iter().map(|port| port.foreign).sum();
+    assert!(heard < 64 * 20, "{heard} hellos in some hundredths of a second");
+}
+
 /// A queue without limit before a processor that is too slow, and a sender of a thousand million
 /// frames a second: this machine's memory is the limit, and the error says what to do.
 #[test]

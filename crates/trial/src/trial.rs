@@ -112,10 +112,19 @@ pub struct Trial {
     pub limits: ValidityLimits,
 }
 
+/// So long after its schedule has ended a transmitter that lags may still send; what is unsent
+/// then is shortfall.
+const GRACE: Duration = Duration::from_ms(20);
+
 impl Trial {
     /// Intended time from the first departure to the last.
     pub fn duration(&self) -> Duration {
         self.loads.iter().map(|load| load.schedule.duration()).max().unwrap_or(Duration::ZERO)
+    }
+
+    /// When transmitters end, of a trial that began at `start`, however much they have not sent.
+    pub fn stops_at(&self, start: Instant) -> Instant {
+        start + self.duration() + GRACE
     }
 
     /// A number that differs when anything that is sent differs; equal trials of a run resumed
