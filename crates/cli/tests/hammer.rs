@@ -163,6 +163,18 @@ fn what_hammer_sends_anvil_counts_to_the_last_frame() {
     assert!((9_990.0..10_010.0).contains(&fps) || sent["notes"].to_string().contains("fell short"));
 }
 
+/// What was handed over at once left as the interface liked: no rate is made of it.
+#[test]
+fn a_handful_of_frames_has_no_rate() {
+    if !is_root() {
+        return;
+    }
+    let (link, scratch) = (Link::new("few"), Scratch::new());
+    std::fs::write(scratch.path().join("p64"), udp_frame(64)).unwrap();
+    let sent = json(&link.hammer(&scratch, "p64*4 --turns 1").expect(0));
+    assert_eq!((&sent["frames"], &sent["rate_fps"]), (&4.into(), &Value::Null));
+}
+
 /// Slow mode: bursts of back-to-back frames, then runts, then addresses.
 #[test]
 fn slow_turns_runts_and_addresses_arrive_as_they_were_made() {

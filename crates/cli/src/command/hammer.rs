@@ -17,6 +17,10 @@ use wire::ethernet::MacAddr;
 const BATCH_FRAMES: usize = 32;
 /// Bytes of a packet that an Ethernet frame of this size carries, and its header.
 const HEADER_AND_FCS_BYTES: usize = 18;
+/// Of a shorter sending no rate is stated: the frames were handed over at once, and leave as the
+/// interface likes.
+const SHORTEST_RATED_S: f64 = 0.001;
+
 /// A rate that falls short by less is kept: no clock of two machines agrees better for long.
 const KEPT_SHARE: f64 = 0.999;
 
@@ -219,7 +223,7 @@ impl<'a> Drive<'a> {
             bytes: self.sequence.bytes(self.frames),
             turns: self.frames / self.sequence.len(),
             seconds: clock::now().since(self.start).as_secs_f64(),
-            rate_fps: (span_s > 0.0).then(|| gaps / span_s),
+            rate_fps: (span_s >= SHORTEST_RATED_S).then(|| gaps / span_s),
             unfinished_frames: 0,
             interface_sent_frames: None,
             interface_dropped_frames: None,
