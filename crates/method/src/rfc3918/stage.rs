@@ -55,6 +55,10 @@ pub struct GroupFlows {
     pub first_missed: Option<String>,
 }
 
+/// Frames to a group before it is given up, however long each was waited for: a router may spend the
+/// first on setting up its way.
+const PROBES: u32 = 3;
+
 /// Who sends, who listens, and to what.
 pub(crate) struct Stage<'r, 'a> {
     pub rack: &'r Rack<'a>,
@@ -262,8 +266,11 @@ impl<'r, 'a> Stage<'r, 'a> {
 
     /// Sends a frame to each group until each comes out everywhere, or nothing more can be hoped for.
     fn verify(&self, bench: &mut Bench<'_>, groups: u64) -> Result<Result<(), String>, RunError> {
-        let until = bench.clock.elapsed + Duration::from_secs_f64(self.config().join_timeout_s);
+        let began = bench.clock.elapsed;
+        let until = began + Duration::from_secs_f64(self.config().join_timeout_s);
+        let mut probes = 0;
         loop {
+            probes += 1;
             let ran = self.probe(bench, groups)?;
             let invalid = shortfall_words(&ran);
             if !invalid.is_empty() {
@@ -273,14 +280,15 @@ impl<'r, 'a> Stage<'r, 'a> {
             if flows.iter().all(|port| port.complete == groups) {
                 return Ok(Ok(()));
             }
-            if bench.clock.elapsed >= until {
-                return Ok(Err(self.never_joined(&flows, groups)));
+            if probes >= PROBES && bench.clock.elapsed >= until {
+                let waited = bench.clock.elapsed.saturating_sub(began);
+                return Ok(Err(self.never_joined(&flows, groups, waited)));
             }
             bench.pause(Duration::from_secs_f64(self.config().join_timeout_s / 10.0))?;
         }
     }
 
-    fn never_joined(&self, flows: &[GroupFlows], groups: u64) -> String {
+    fn never_joined(&self, flows: &[GroupFlows], groups: u64, waited: Duration) -> String {
         let missing = flows.iter().filter(|port| port.complete < groups);
         let ports = missing.map(|port| {
             let first = port.first_missed.as_deref().unwrap_or("none");
@@ -291,8 +299,8 @@ impl<'r, 'a> Stage<'r, 'a> {
             )
         });
         format!(
-            "a join never took effect: {} s after the reports not every group is forwarded: {}",
-            self.config().join_timeout_s,
+            "a join never took effect: {:.1} s after the reports not every group is forwarded: {}",
+            waited.as_secs_f64(),
             ports.collect::<Vec<_>>().join(", ")
         )
     }
