@@ -222,6 +222,8 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             self.unfinished -= 1;
             return;
         };
+        // What the device held back by a pause is due after its end, and still leaves.
+        let is_due_in_time = due < self.stops_at;
         let earliest = |free_at: Instant| {
             let due = due.max(limits.reads(free_at));
             limits.moment(sending.sender.departure(due)).max(free_at)
@@ -239,7 +241,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             return;
         }
         let leaves = earliest(free_at);
-        if limits.reads(leaves) >= self.stops_at {
+        if is_due_in_time && limits.reads(leaves) >= self.stops_at {
             self.unfinished -= 1;
             return;
         }

@@ -171,7 +171,7 @@ fn a_weak_tester_before_a_device_that_talks_all_the_time() {
     assert_eq!((result.offered_frames(), result.lost_frames()), (1, 0));
     assert!(!result.is_valid());
     let heard: u64 = result.received.iter().map(|port| port.foreign).sum();
-    assert!(heard < 64 * 20, "{heard} hellos in some hundredths of a second");
+    assert!(heard < 64 * 400, "{heard} hellos in a second or two");
 }
 
 /// A queue without limit before a processor that is too slow, and a sender of a thousand million
