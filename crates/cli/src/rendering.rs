@@ -16,16 +16,16 @@ impl From<FolderError> for Failure {
 
 /// Reads a run and writes `results.json`, the CSV files and `report.html` beside its events.
 pub fn render(folder: &Path) -> Outcome<Report> {
-    let report = read(folder)?;
+    let compositions = composition::of_run(folder);
+    let report = Report { compositions, ..read(folder)? };
     report::save(folder, &report)?;
     Ok(report)
 }
 
-/// Reads a run, whole or interrupted.
+/// Reads a run, whole or interrupted; not its captures, which may be large.
 pub fn read(folder: &Path) -> Outcome<Report> {
     let (events, notices) = run_folder::read_events(folder)?;
-    let compositions = composition::of_run(folder);
-    Ok(Report { compositions, ..Report::from_events(&events, notices) })
+    Ok(Report::from_events(&events, notices))
 }
 
 /// How tables are printed on standard output.
