@@ -228,13 +228,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             let due = due.max(limits.reads(free_at));
             limits.moment(sending.sender.departure(due)).max(free_at)
         };
-        let full_speed = match &self.tester.cables[port] {
-            // Where the device may ask for a pause, nothing leaves before its time has come.
-            Cable::Full { to_device, .. } if !limits.honours_pause => Some(to_device.free_at()),
-            _ => None,
-        };
-        let free_at = full_speed
-            .unwrap_or_else(|| self.tester.cables[port].free_at(Way::ToDevice, self.tester.now));
+        let free_at = self.tester.cables[port].free_at(Way::ToDevice, self.tester.now);
         if free_at == Instant::FAR_FUTURE {
             // While the medium is not to be had, its next event will ask again.
             sending.next = Next::Leaves(free_at);
@@ -246,7 +240,8 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             return;
         }
         sending.next = Next::Leaves(leaves);
-        if full_speed.is_some() {
+        // Where the device may ask for a pause, nothing leaves before its time has come.
+        if matches!(self.tester.cables[port], Cable::Full { .. }) && !limits.honours_pause {
             let frame = self.emit(port, leaves);
             let Cable::Full { to_device, .. } = &mut self.tester.cables[port] else { return };
             let heard = to_device.take(leaves, frame.size());
