@@ -9,8 +9,6 @@ pub struct Outgoing {
     data: Vec<u8>,
     packet_bytes: usize,
     packets: u32,
-    /// The first packet that never left.
-    next: u32,
     /// Packets that left and are wanted again.
     again: BTreeSet<u16>,
     /// When each packet that left did so the last time.
@@ -40,7 +38,6 @@ impl Outgoing {
             data,
             packet_bytes,
             packets,
-            next: 0,
             again: BTreeSet::new(),
             left: Vec::new(),
             repeated: false,
@@ -48,19 +45,23 @@ impl Outgoing {
             last,
         }
     }
+    /// The first packet that never left.
+    fn next(&self) -> u32 {
+        self.left.len() as u32
+    }
     pub fn permit(&mut self) {
         self.permitted = true;
     }
     /// Packets that are to leave.
     pub fn queued(&self) -> usize {
-        (self.packets - self.next) as usize + self.again.len()
+        (self.packets - self.next()) as usize + self.again.len()
     }
     pub fn has_packets(&self) -> bool {
         self.permitted && self.queued() > 0
     }
     /// Every packet left at least once.
     pub fn has_left(&self) -> bool {
-        self.next == self.packets
+        self.next() == self.packets
     }
     /// When all of it had left, if each packet did once.
     pub fn left_once(&self) -> Option<Instant> {
@@ -82,10 +83,10 @@ impl Outgoing {
                 self.repeated = true;
                 (packet, true)
             }
-            None if self.next < self.packets => {
-                self.next += 1;
+            None if !self.has_left() => {
+                let packet = self.next() as u16;
                 self.left.push(now);
-                ((self.next - 1) as u16, false)
+                (packet, false)
             }
             None => return None,
         };
