@@ -3,7 +3,7 @@
 
 use crate::chassis;
 use crate::failure::{Failure, Outcome};
-use crate::options::{Options, Sizes, SuiteName};
+use crate::options::{Options, Sizes, Span, SuiteName};
 use method::Destinations;
 use method::harvard::y1989::Harvard1989Config;
 use std::collections::BTreeMap;
@@ -52,6 +52,11 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
             && options.routes_per_port.is_none(),
         routing: routing(options, kind)?,
         routes_per_port: options.routes_per_port.unwrap_or_default(),
+        feed: options.feed,
+        feed_within_s: match options.feed_within {
+            Some(Span(time)) => time.as_secs_f64().ceil() as u32,
+            None => defaults.feed_within_s,
+        },
         filter: options.filter.unwrap_or_default(),
         permit: options.permit.unwrap_or_default(),
         multicast: options.multicast.unwrap_or_default(),
@@ -66,7 +71,9 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
 
 /// The tests of 1989 feed routes by RIP, to a router that takes them in where this host can have one.
 fn routing(options: &Options, kind: DeviceKind) -> Outcome<Routing> {
-    let feeds = options.suite == Some(SuiteName::Harvard1989) && kind == DeviceKind::LinuxRouter;
+    let feeds = options.suite == Some(SuiteName::Harvard1989)
+        && kind == DeviceKind::LinuxRouter
+        && options.feed.is_none();
     match (options.routing, testbed::rip_shortfall()) {
         (Some(Routing::Rip), Some(why)) => {
             Err(Failure::new(why).help("or leave out --routing rip"))
@@ -146,7 +153,10 @@ pub fn in_words(config: &TestbedConfig) -> String {
     };
     let routes = match config.routes_per_port {
         0 => String::new(),
-        routes => format!(", {routes} host routes behind each of {} ports", config.ports),
+        routes => {
+            let by = config.feed.map(|feed| format!(", fed by {feed} (BIRD)")).unwrap_or_default();
+            format!(", {routes} host routes behind each of {} ports{by}", config.ports)
+        }
     };
     let limits: String =
         config.impairments.iter().map(|limit| format!(", {}", limit_in_words(limit))).collect();

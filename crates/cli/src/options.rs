@@ -18,7 +18,8 @@ use serde::de::{DeserializeOwned, IntoDeserializer, value::StrDeserializer};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use testbed::{
-    DeviceKind, DeviceThreads, FilterRules, MulticastRouting, Neighbours, PermitPosition, Routing,
+    DeviceKind, DeviceThreads, Feed, FilterRules, MulticastRouting, Neighbours, PermitPosition,
+    Routing,
 };
 
 /// Which test, by its short name.
@@ -125,6 +126,13 @@ pub struct Options {
     /// Host routes behind each port of a router, up to 65536; `--destinations random` draws from them
     #[arg(long, help_heading = "Built devices", value_name = "COUNT")]
     pub routes_per_port: Option<u32>,
+    /// The protocol that brings these routes, from a speaker in a namespace of its own; tests begin when the
+    /// kernel has them all (BIRD at both ends). OSPF and RIP carry 65536 in all, BGP as many as there are
+    #[arg(long, help_heading = "Built devices", value_parser = named::<Feed>(&["bgp", "ospf", "rip"]))]
+    pub feed: Option<Feed>,
+    /// How long they may take to come (default: 2min)
+    #[arg(long, help_heading = "Built devices", value_name = "TIME")]
+    pub feed_within: Option<Span>,
     /// Who tells linux-mcast which groups go where: FRR's pimd, by what hosts say, or a table of the
     /// groups of the tests, as tolly has it where nothing is said
     #[arg(long, help_heading = "Built devices", value_parser = named::<MulticastRouting>(&["daemon", "table"]))]

@@ -26,6 +26,7 @@ impl Device {
         self.stop_port(port)?;
         std::thread::sleep(std::time::Duration::from_nanos(down_for.as_ns()));
         self.start_port(port)?;
+        self.restore_routes(port)?;
         Ok(ActionTimes { began, ended: now()? })
     }
 

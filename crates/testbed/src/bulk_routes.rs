@@ -4,6 +4,7 @@
 use crate::addressing::{PortAddresses, routed_host};
 use crate::device::Device;
 use crate::error::{Result, TestbedError, read_file};
+use crate::feed::Fed;
 use crate::layer3::route_message;
 use crate::netlink::Netlink;
 use netlink_packet_route::RouteNetlinkMessage;
@@ -23,17 +24,29 @@ pub struct RouteLoad {
     /// What the forwarding table of the namespace holds in memory, in bytes, as the kernel tells it
     /// (/proc/net/fib_triestat); `None` on a kernel without.
     pub table_bytes: Option<u64>,
+    /// What fed them to the device; `None` where they were configured.
+    pub fed: Option<Fed>,
 }
 
 impl fmt::Display for RouteLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} host routes in {:.2} s", self.routes, self.took_ms as f64 / 1e3)?;
-        match self.table_bytes {
-            Some(bytes) => {
-                write!(f, ", {:.1} MiB of kernel memory", bytes as f64 / (1 << 20) as f64)
-            }
-            None => Ok(()),
+        write!(f, "{} host routes", self.routes)?;
+        if let Some(fed) = self.fed {
+            write!(f, " by {}", fed.by)?;
         }
+        write!(f, " in {:.2} s", self.took_ms as f64 / 1e3)?;
+        let fed = self.fed;
+        let memory = [
+            ("kernel", self.table_bytes),
+            ("BIRD", fed.and_then(|fed| fed.router_bytes)),
+            ("its speaker", fed.and_then(|fed| fed.speaker_bytes)),
+        ];
+        let known = memory.into_iter().filter_map(|(whose, bytes)| Some((whose, bytes?)));
+        for (index, (whose, bytes)) in known.enumerate() {
+            let of = if index == 0 { ", memory:" } else { "," };
+            write!(f, "{of} {whose} {:.1} MiB", bytes as f64 / (1 << 20) as f64)?;
+        }
+        Ok(())
     }
 }
 
@@ -48,9 +61,20 @@ pub(crate) fn load(device: &Device) -> Result<RouteLoad> {
     }
     let routes = config.ports as u64 * u64::from(config.routes_per_port);
     let took_ms = begun.elapsed().as_millis() as u64;
-    let statistics = device.namespace().run(|| read_file("/proc/thread-self/net/fib_triestat"))?;
-    let table_bytes = statistics.ok().and_then(|text| main_table_bytes(&text));
-    Ok(RouteLoad { routes, took_ms, table_bytes })
+    Ok(RouteLoad { routes, took_ms, table_bytes: table_bytes(device), fed: None })
+}
+
+/// What the device's forwarding table holds in memory, in bytes.
+pub(crate) fn table_bytes(device: &Device) -> Option<u64> {
+    let read = || read_file("/proc/thread-self/net/fib_triestat");
+    let statistics = device.namespace().run(read).ok()?.ok()?;
+    main_table_bytes(&statistics)
+}
+
+/// Gives one port of a router its host routes, which it loses with its link.
+pub(crate) fn load_again(device: &Device, port: usize) -> Result<()> {
+    let (interface, routes) = (device.interface(port), device.config().routes_per_port);
+    load_port(&mut device.namespace().netlink()?, &interface, port, routes)
 }
 
 fn load_port(

@@ -3,6 +3,7 @@
 use crate::addressing::MAX_NETWORKS_PER_SIDE;
 use crate::bulk_routes;
 use crate::error::{Result, TestbedError};
+use crate::feed::{self, Feed};
 use crate::multicast::{MULTICAST_INTERFACES, MulticastRouting};
 use serde::{Deserialize, Serialize};
 
@@ -149,6 +150,11 @@ pub struct TestbedConfig {
     /// Host routes behind every port, up to 65,536 each (router only): see
     /// [`routed_host`](crate::routed_host).
     pub routes_per_port: u32,
+    /// The protocol that brings these, from a speaker in a namespace of its own; none where they are
+    /// configured.
+    pub feed: Option<Feed>,
+    /// How long they may take to come, in seconds.
+    pub feed_within_s: u32,
     /// Who decides which multicast groups go where (linux-mcast only).
     pub multicast: MulticastRouting,
     /// Filter rules.
@@ -180,6 +186,8 @@ impl Default for TestbedConfig {
             destination_networks: false,
             routing: Routing::default(),
             routes_per_port: 0,
+            feed: None,
+            feed_within_s: 120,
             multicast: MulticastRouting::default(),
             filter: FilterRules::default(),
             permit: PermitPosition::default(),
@@ -206,11 +214,7 @@ impl TestbedConfig {
         if !(68..=65_535).contains(&self.mtu_bytes) {
             return refuse(format!("mtu_bytes = {}: 68 to 65535 are possible", self.mtu_bytes));
         }
-        let has_routes = self.routing != Routing::Static || self.routes_per_port > 0;
-        if self.device != DeviceKind::LinuxRouter && has_routes {
-            return refuse("routing, routes_per_port: only linux-router has routes".into());
-        }
-        bulk_routes::check(self.ports, self.routes_per_port)?;
+        self.check_routes()?;
         if self.device == DeviceKind::Loopback {
             return self.check_loopback();
         }
@@ -234,6 +238,21 @@ impl TestbedConfig {
             return refuse("destination_networks: a bridge has no routes; use linux-router".into());
         }
         self.impairments.iter().try_for_each(|impairment| self.check_impairment(impairment))
+    }
+
+    fn check_routes(&self) -> Result<()> {
+        let refuse = |message: &str| Err(TestbedError::Configuration(message.into()));
+        let has_routes =
+            self.routing != Routing::Static || self.routes_per_port > 0 || self.feed.is_some();
+        if self.device != DeviceKind::LinuxRouter && has_routes {
+            return refuse("routing, routes_per_port, feed: only linux-router has routes");
+        }
+        bulk_routes::check(self.ports, self.routes_per_port)?;
+        let Some(feed) = self.feed else { return Ok(()) };
+        if self.routing != Routing::Static {
+            return refuse("feed beside routing: a router has one routing daemon");
+        }
+        feed::check(feed, self.ports, self.routes_per_port)
     }
 
     fn check_loopback(&self) -> Result<()> {

@@ -6,6 +6,7 @@ use crate::config::{DeviceKind, DeviceThreads, Impairment, Neighbours, Routing, 
 use crate::counters::{self, DeviceCounters};
 use crate::error::{Result, TestbedError};
 use crate::ethtool::{Ethtool, REWRITING_FEATURES};
+use crate::feed::{self, Feeding};
 use crate::input_queue::InputQueues;
 use crate::multicast::{
     self, Daemon, GroupCounters, GroupRange, MulticastRouting, Table, TableLoaded,
@@ -41,15 +42,32 @@ pub struct Device {
     multicast: Mutex<Option<Multicast>>,
     pub(crate) input_queues: InputQueues,
     rip: Mutex<Option<RipDaemon>>,
+    /// Who feeds it is there.
+    speaker: Option<Namespace>,
+    feeding: Mutex<Option<Feeding>>,
     route_load: Mutex<Option<RouteLoad>>,
 }
 
 impl Device {
-    pub(crate) fn new(namespace: Namespace, config: TestbedConfig) -> Self {
+    pub(crate) fn new(
+        namespace: Namespace,
+        speaker: Option<Namespace>,
+        config: TestbedConfig,
+    ) -> Self {
         let input_queues = InputQueues::choose(&config);
         let (threads, multicast) = (Mutex::default(), Mutex::default());
-        let (rip, route_load) = (Mutex::default(), Mutex::default());
-        Device { namespace, config, threads, multicast, input_queues, rip, route_load }
+        let (rip, feeding, route_load) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Device {
+            namespace,
+            config,
+            threads,
+            multicast,
+            input_queues,
+            rip,
+            speaker,
+            feeding,
+            route_load,
+        }
     }
 
     /// The device's namespace.
@@ -137,7 +155,8 @@ impl Device {
                 self.namespace.run(sysctl::prepare_router)?
             }
             _ => self.namespace.run(sysctl::prepare_bridge)?,
-        }
+        }?;
+        self.speaker.iter().try_for_each(|speaker| feed::join(&self.namespace, speaker))
     }
 
     /// Configures the device from its ports up; also after a reset.
@@ -158,7 +177,9 @@ impl Device {
     }
 
     fn start_routing(&self) -> Result<()> {
-        if self.config.routes_per_port > 0 {
+        if self.config.feed.is_some() {
+            self.start_feed()?;
+        } else if self.config.routes_per_port > 0 {
             let load = bulk_routes::load(self)?;
             *self.route_load.lock().expect("no panic while held") = Some(load);
         }
@@ -169,9 +190,39 @@ impl Device {
         Ok(())
     }
 
-    /// Ends the routing daemon, where there is one.
+    fn start_feed(&self) -> Result<()> {
+        let (Some(feed), Some(speaker)) = (self.config.feed, &self.speaker) else { return Ok(()) };
+        let (feeding, load) = Feeding::start(feed, self, speaker)?;
+        *self.feeding.lock().expect("no panic while held") = Some(feeding);
+        *self.route_load.lock().expect("no panic while held") = Some(load);
+        Ok(())
+    }
+
+    /// Gives a port back the host routes that it has lost with its link; where they are fed, waits for them.
+    pub(crate) fn restore_routes(&self, port: usize) -> Result<()> {
+        let mut feeding = self.feeding.lock().expect("no panic while held");
+        match feeding.as_mut() {
+            None if self.config.routes_per_port == 0 => Ok(()),
+            None => bulk_routes::load_again(self, port),
+            Some(feeding) if feeding.finds_next_hops_again() => feeding.wait(self),
+            Some(_) => {
+                *feeding = None;
+                drop(feeding);
+                self.start_feed()
+            }
+        }
+    }
+
+    /// Ends the routing daemons, where there are any.
     pub(crate) fn stop_routing(&self) {
         *self.rip.lock().expect("no panic while held") = None;
+        *self.feeding.lock().expect("no panic while held") = None;
+    }
+
+    /// Removes the namespace, and that of its speaker.
+    pub(crate) fn remove(&self) -> Result<()> {
+        let speaker = self.speaker.as_ref().map_or(Ok(()), Namespace::remove);
+        self.namespace.remove().and(speaker)
     }
 
     /// What it took to load the host routes, where it has any.
@@ -181,7 +232,7 @@ impl Device {
 
     /// Routes that a routing daemon has put into the device's table.
     pub fn learned_routes(&self) -> Result<u64> {
-        self.namespace.netlink()?.learned_routes()
+        Ok(self.namespace.netlink()?.learned_routes()?.values().sum())
     }
 
     /// Takes everything back that [`Device::start`] did, except the links themselves.

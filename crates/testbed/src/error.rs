@@ -65,6 +65,12 @@ pub enum TestbedError {
         /// What it said, or how to get it.
         message: String,
     },
+    /// Routes that a routing protocol was to bring did not all come.
+    #[error("feed: {message}. Give it longer (feed_within_s), or fewer routes (routes_per_port)")]
+    Feed {
+        /// What came.
+        message: String,
+    },
     /// The configuration asks for something that cannot be built.
     #[error("test bed configuration: {0}")]
     Configuration(String),

@@ -17,6 +17,7 @@ mod description;
 mod device;
 mod error;
 mod ethtool;
+mod feed;
 mod generic_netlink;
 mod hardware;
 mod input_queue;
@@ -54,6 +55,7 @@ pub use description::TestbedDescription;
 pub use device::Device;
 pub use error::{Result, TestbedError};
 pub use ethtool::{Channels, Feature, REWRITING_FEATURES};
+pub use feed::{Fed, Feed};
 pub use hardware::HardwarePorts;
 pub use interface::InterfaceFacts;
 pub use multicast::{

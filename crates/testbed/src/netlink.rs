@@ -53,6 +53,34 @@ where
         self.converse(message, NLM_F_REQUEST | NLM_F_DUMP, doing)
     }
 
+    /// Asks for every object of a kind, and passes on the bytes of each behind its header.
+    pub fn dump_each(
+        &mut self,
+        message: M,
+        doing: &str,
+        mut each: impl FnMut(&[u8]),
+    ) -> Result<()> {
+        self.sequence += 1;
+        let mut buffer = vec![];
+        self.append(message, NLM_F_REQUEST | NLM_F_DUMP, &mut buffer);
+        let failed = |error| TestbedError::system(doing, error);
+        self.socket.send(&buffer, 0).map_err(failed)?;
+        loop {
+            let (datagram, _) = self.socket.recv_from_full().map_err(failed)?;
+            let mut rest = &datagram[..];
+            while let Some((kind, sequence, body, after)) = split(rest) {
+                rest = after;
+                match kind {
+                    _ if sequence != self.sequence => {}
+                    NLMSG_DONE => return Ok(()),
+                    // Understood as any answer is.
+                    NLMSG_ERROR => return self.absorb(&datagram, doing, &mut vec![]).map(drop),
+                    _ => each(body),
+                }
+            }
+        }
+    }
+
     /// Sends requests in one piece and waits until the kernel is done with the last; it creates what
     /// they name. The first that is refused is the error.
     pub fn request_batch(&mut self, messages: Vec<M>, doing: &str) -> Result<()> {
@@ -123,6 +151,20 @@ where
         }
         Ok(false)
     }
+}
+
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+
+/// The first message of a datagram: type, sequence number, what is behind its header (struct nlmsghdr), and
+/// the rest of the datagram.
+fn split(datagram: &[u8]) -> Option<(u16, u32, &[u8], &[u8])> {
+    let header = datagram.get(..16)?;
+    let word = |at: usize| header[at..at + 4].try_into().map(u32::from_ne_bytes).ok();
+    let length = word(0)? as usize;
+    let body = datagram.get(16..length)?;
+    let rest = datagram.get(length.next_multiple_of(4)..).unwrap_or(&[]);
+    Some((u16::from_ne_bytes([header[4], header[5]]), word(8)?, body, rest))
 }
 
 fn refusal(doing: &str, source: std::io::Error, explanation: Option<String>) -> TestbedError {

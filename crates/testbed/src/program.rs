@@ -66,6 +66,14 @@ impl Program {
         Ok(Program { name, child, _stop: stop, parent: Some(parent) })
     }
 
+    /// Its memory in bytes (resident), while it runs.
+    pub fn resident_bytes(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+        Some(kilobytes * 1024)
+    }
+
     /// An error with what it said if it has ended.
     pub fn check(&mut self) -> Result<()> {
         let Ok(Some(status)) = self.child.try_wait() else { return Ok(()) };

@@ -43,7 +43,10 @@ impl Testbed {
         match config.device {
             DeviceKind::Loopback => testbed.join_back_to_back()?,
             DeviceKind::LinuxRouter | DeviceKind::LinuxBridge | DeviceKind::LinuxMcast => {
-                let device = Arc::new(Device::new(namespaces.create("dut")?, config.clone()));
+                let dut = namespaces.create("dut")?;
+                let speaker = config.feed.map(|_| namespaces.create("speaker")).transpose();
+                let speaker = speaker.inspect_err(|_| drop(dut.remove()))?;
+                let device = Arc::new(Device::new(dut, speaker, config.clone()));
                 testbed.device = Some(device.clone());
                 device.prepare()?;
                 testbed.join_to_device(&device)?;
@@ -162,7 +165,7 @@ impl Testbed {
         if let Some(device) = self.device.take() {
             device.stop_routing();
             device.end_multicast();
-            attempt(device.namespace().remove());
+            attempt(device.remove());
         }
         attempt(self.tester.remove());
         outcome

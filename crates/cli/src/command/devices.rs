@@ -8,6 +8,7 @@ Built in network namespaces, joined to the tester by virtual links (--device):
   linux-router   the kernel's IPv4 and IPv6 forwarding, networks 198.18.0.0/15 and 2001:2::/48
                  --filter none|1|10|25  --permit last|middle  --destinations one|random
                  --neighbours static|dynamic  --routing static|rip  --routes-per-port COUNT
+                 --feed bgp|ospf|rip  --feed-within TIME
   linux-bridge   the kernel's learning bridge
   linux-mcast    the kernel's multicast forwarding, driven by FRR's pimd (apt-get install frr)
                  --filter none|1|10|25  --permit last|middle

@@ -1,0 +1,112 @@
+//! Routes that come by BGP, OSPF and RIP from a speaker in a namespace of its own: all of them are in the
+//! kernel's table before the test bed is handed over, each leads to its port, and what does not come in
+//! time is told.
+
+mod common;
+
+use common::{RawPort, can_build, udp4_to};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use testbed::{Feed, NETNS_DIRECTORY, Testbed, TestbedConfig, TestbedError};
+use testbed::{REGISTRY_DIRECTORY, routed_host};
+
+/// What is left behind is told by the number of the process.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Behind each of two ports.
+const ROUTES: u32 = 500;
+
+fn fed(feed: Feed) -> TestbedConfig {
+    TestbedConfig { feed: Some(feed), routes_per_port: ROUTES, ..TestbedConfig::default() }
+}
+
+/// One frame to every tenth host behind port 1, the last one too: each comes out there, once, and as many were
+/// forwarded.
+fn reaches_its_hosts(testbed: &Testbed) {
+    let device = testbed.device().expect("a device");
+    let forwarded = || device.counters().expect("counters").ip["IpForwDatagrams"];
+    let before = forwarded();
+    let ports = [RawPort::open(testbed, 0), RawPort::open(testbed, 1)];
+    let hosts = (0..ROUTES).rev().step_by(10).map(|host| match routed_host(1, host).address {
+        IpAddr::V4(address) => address,
+        IpAddr::V6(_) => panic!("not IPv4"),
+    });
+    let hosts: Vec<Ipv4Addr> = hosts.collect();
+    for host in &hosts {
+        ports[0].send(&udp4_to(testbed, 0, 1, *host, 18)).expect("send");
+    }
+    let to_any =
+        |frame: &[u8]| frame.len() > 34 && hosts.iter().any(|h| frame[30..34] == h.octets());
+    for host in &hosts {
+        let frame = ports[1].receive(Duration::from_secs(5), to_any).expect("a frame");
+        assert_eq!(frame[30..34], host.octets());
+    }
+    assert_eq!(ports[1].receive(Duration::from_millis(20), to_any), None);
+    assert_eq!(forwarded() - before, hosts.len() as u64);
+}
+
+/// Names in a folder that belong to this process and contain `word`.
+fn left(folder: &str, word: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("list").flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let own = format!("netanvil-{}.", std::process::id());
+    names.filter(|name| name.starts_with(&own) && name.contains(word)).collect()
+}
+
+#[test]
+fn routes_of_each_protocol_are_there_and_come_back_after_a_link_was_down() {
+    if !can_build("routes_of_each_protocol_are_there_and_come_back_after_a_link_was_down") {
+        return;
+    }
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let down_for = units::Duration::from_ms(20);
+    for feed in [Feed::Bgp, Feed::Ospf, Feed::Rip] {
+        let testbed = Testbed::build(&fed(feed)).expect("build");
+        let device = testbed.device().expect("a device");
+        let load = device.route_load().expect("routes were fed");
+        println!("{load}");
+        let daemons = load.fed.expect("fed");
+        assert_eq!((load.routes, daemons.by), (1_000, feed));
+        assert!(daemons.router_bytes.is_some_and(|bytes| bytes > 100_000), "{load}");
+        assert!(daemons.speaker_bytes.is_some_and(|bytes| bytes > 100_000), "{load}");
+        assert_eq!(device.learned_routes().expect("count"), 1_000);
+        reaches_its_hosts(&testbed);
+        // An OSPF neighbour takes seconds to be found again.
+        if feed != Feed::Ospf {
+            device.link_reset(1, down_for).expect("reset");
+            assert_eq!(device.learned_routes().expect("count"), 1_000, "{feed} after the reset");
+            reaches_its_hosts(&testbed);
+        }
+        testbed.destroy().expect("removed");
+    }
+}
+
+#[test]
+fn configured_routes_come_back_after_a_link_was_down() {
+    if !can_build("configured_routes_come_back_after_a_link_was_down") {
+        return;
+    }
+    let config = TestbedConfig { routes_per_port: ROUTES, ..TestbedConfig::default() };
+    let testbed = Testbed::build(&config).expect("build");
+    let device = testbed.device().expect("a device");
+    device.link_reset(1, units::Duration::from_ms(20)).expect("reset");
+    reaches_its_hosts(&testbed);
+}
+
+/// No OSPF neighbour is found within a second.
+#[test]
+fn a_feed_that_is_late_is_an_error_that_tells_what_came_and_leaves_nothing() {
+    if !can_build("a_feed_that_is_late_is_an_error_that_tells_what_came_and_leaves_nothing") {
+        return;
+    }
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let config = TestbedConfig { feed_within_s: 1, ..fed(Feed::Ospf) };
+    let error = Testbed::build(&config).expect_err("too short");
+    assert!(matches!(error, TestbedError::Feed { .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("0 of 1000 routes have come into the router's table by OSPF after 1 s"));
+    assert!(text.contains("0 of 500 through port 1") && text.contains("feed_within_s"), "{text}");
+    assert_eq!(left(REGISTRY_DIRECTORY, "speaker"), [""; 0]);
+    assert_eq!(left(NETNS_DIRECTORY, "speaker"), [""; 0]);
+}
