@@ -12,7 +12,9 @@ pub use value::{BitRate, Goal, Share, Sizes, Span};
 
 use crate::failure::{Failure, Outcome};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use method::{Destinations, GoalConfig, Modifier, Profile, Protocol, SearchPolicy};
+use method::{
+    Destinations, ExtensionHeader, GoalConfig, Modifier, Profile, Protocol, SearchPolicy,
+};
 use ports::PortType;
 use serde::de::{DeserializeOwned, IntoDeserializer, value::StrDeserializer};
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,8 @@ use testbed::{
 pub enum TestName {
     Throughput,
     Latency,
+    Pdv,
+    Ipdv,
     Loss,
     BackToBack,
     Recovery,
@@ -182,7 +186,7 @@ pub struct Options {
     #[arg(long, help_heading = "Tests", value_parser = named::<Profile>(&["rfc", "quick"]))]
     pub profile: Option<Profile>,
     /// Tests, in this order
-    #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "TEST,...", value_parser = named::<TestName>(&["throughput", "latency", "loss", "back-to-back", "recovery", "reset", "delay", "max-rate", "raw-rate", "dual-stream", "dual-max-rate"]))]
+    #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "TEST,...", value_parser = named::<TestName>(&["throughput", "latency", "pdv", "ipdv", "loss", "back-to-back", "recovery", "reset", "delay", "max-rate", "raw-rate", "dual-stream", "dual-max-rate"]))]
     pub test: Option<Vec<TestName>>,
     /// Frame sizes in bytes (FCS included), sweeps `64..1518/100`, `imix`, or a
     /// distribution `dist:64*7,1518*3`
@@ -207,6 +211,13 @@ pub struct Options {
     /// VLAN identifiers, the outermost first
     #[arg(long, help_heading = "Traffic", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=4094), value_name = "ID,...")]
     pub vlan: Option<Vec<u16>>,
+    /// IPv6 extension headers of test frames, in this order; sizes include them (RFC 5180 section 5.3).
+    /// Hop-by-hop options alone, and for `--test loss` only
+    #[arg(long, help_heading = "Traffic", value_delimiter = ',', value_name = "HEADER,...", value_parser = named::<ExtensionHeader>(&["hop_by_hop", "destination", "routing", "fragment"]))]
+    pub extension_headers: Option<Vec<ExtensionHeader>>,
+    /// So many of a hundred frames are UDP over IPv6, the others UDP over IPv4 (RFC 5180 section 7)
+    #[arg(long, help_heading = "Traffic", value_parser = clap::value_parser!(u8).range(1..=99), value_name = "PERCENT")]
+    pub ipv6_percent: Option<u8>,
     /// Duration of a trial (of the last, verifying trial of a search too)
     #[arg(long, help_heading = "Tests", value_name = "TIME")]
     pub duration: Option<Span>,
@@ -280,6 +291,12 @@ pub struct Options {
     #[arg(skip)]
     #[serde(rename = "latency")]
     pub latency: Option<toml::Table>,
+    #[arg(skip)]
+    #[serde(rename = "pdv")]
+    pub pdv: Option<toml::Table>,
+    #[arg(skip)]
+    #[serde(rename = "ipdv")]
+    pub ipdv: Option<toml::Table>,
     #[arg(skip)]
     #[serde(rename = "frame_loss")]
     pub frame_loss: Option<toml::Table>,

@@ -51,7 +51,7 @@ fn check_tests(suite: SuiteName, options: &Options, config: &SuiteConfig) -> Out
         true => Err(Failure::new(
             "the suite of 1990 chooses protocols, directions and addresses by itself",
         )
-        .help("leave out --protocol, --bidirectional, --modifiers, --destinations, --vlan, --random-*")),
+        .help("leave out --protocol, --bidirectional, --modifiers, --destinations, --vlan, --extension-headers, --ipv6-percent, --random-*")),
         false => Ok(()),
     }
 }
@@ -74,6 +74,8 @@ fn sections(options: &Options) -> Outcome<Value> {
         ("self_test", &options.self_test),
         ("throughput", &options.throughput),
         ("latency", &options.latency),
+        ("pdv", &options.pdv),
+        ("ipdv", &options.ipdv),
         ("frame_loss", &options.frame_loss),
         ("back_to_back", &options.back_to_back),
         ("recovery", &options.recovery),
@@ -149,6 +151,10 @@ fn apply_traffic(options: &Options, config: &mut SuiteConfig) {
     if let Some(vlans) = &options.vlan {
         traffic.vlans = vlans.clone();
     }
+    if let Some(headers) = &options.extension_headers {
+        traffic.extension_headers = headers.clone();
+    }
+    traffic.ipv6_percent = options.ipv6_percent.or(traffic.ipv6_percent);
 }
 
 /// The options that say the same as `config` does, every one of them.
@@ -178,6 +184,8 @@ pub fn as_options(config: &SuiteConfig) -> Outcome<Options> {
         random_ports: Some(config.traffic.random_ports),
         random_macs: Some(config.traffic.random_macs),
         vlan: Some(config.traffic.vlans.clone()),
+        extension_headers: Some(config.traffic.extension_headers.clone()),
+        ipv6_percent: config.traffic.ipv6_percent,
         trial: section(json!(config.trial), &["duration_s"])?,
         search: section(json!(config.search), &["resolution_percent"])?,
         self_test: section(json!(config.self_test), &[])?,
@@ -186,6 +194,8 @@ pub fn as_options(config: &SuiteConfig) -> Outcome<Options> {
             if one_tolerance { &["loss_tolerances_percent"] } else { &[] },
         )?,
         latency: section(json!(config.latency), &[])?,
+        pdv: section(json!(config.pdv), &[])?,
+        ipdv: section(json!(config.ipdv), &[])?,
         frame_loss: section(json!(config.frame_loss), &[])?,
         back_to_back: section(json!(config.back_to_back), &[])?,
         recovery: section(json!(config.recovery), &[])?,
@@ -202,6 +212,8 @@ impl TestName {
         match self {
             TestName::Throughput => TestKind::Throughput,
             TestName::Latency => TestKind::Latency,
+            TestName::Pdv => TestKind::Pdv,
+            TestName::Ipdv => TestKind::Ipdv,
             TestName::Loss => TestKind::FrameLoss,
             TestName::BackToBack => TestKind::BackToBack,
             TestName::Recovery => TestKind::Recovery,
@@ -221,6 +233,8 @@ impl TestName {
             TestKind::SelfTest | TestKind::Harvard1989(_) | TestKind::Chassis(_) => return None,
             TestKind::Throughput => TestName::Throughput,
             TestKind::Latency => TestName::Latency,
+            TestKind::Pdv => TestName::Pdv,
+            TestKind::Ipdv => TestName::Ipdv,
             TestKind::FrameLoss => TestName::Loss,
             TestKind::BackToBack => TestName::BackToBack,
             TestKind::Recovery => TestName::Recovery,

@@ -16,6 +16,10 @@ pub enum TestKind {
     Throughput,
     /// RFC 2544 section 26.2 and RFC 8219 section 7.2.
     Latency,
+    /// RFC 8219 section 7.3.1.
+    Pdv,
+    /// RFC 8219 section 7.3.2.
+    Ipdv,
     /// RFC 2544 section 26.3.
     FrameLoss,
     /// RFC 2544 section 26.4 as RFC 9004 has it.
@@ -55,6 +59,8 @@ impl fmt::Display for TestKind {
             TestKind::SelfTest => "self-test",
             TestKind::Throughput => "throughput",
             TestKind::Latency => "latency",
+            TestKind::Pdv => "packet delay variation",
+            TestKind::Ipdv => "inter-packet delay variation",
             TestKind::FrameLoss => "frame loss rate",
             TestKind::BackToBack => "back-to-back frames",
             TestKind::Recovery => "system recovery",

@@ -5,7 +5,7 @@ use crate::harvard::HarvardConfig;
 use crate::harvard::y1989::Harvard1989Config;
 use crate::search_config::SearchConfig;
 use crate::traffic::TrafficConfig;
-use crate::{Direction, Modifier, Profile, RunError, TestKind};
+use crate::{Direction, Modifier, Profile, RunError, TestKind, ipv6_traffic};
 use serde::{Deserialize, Serialize};
 use trial::{ValidityLimits, Waits};
 use units::{Duration, FrameSize};
@@ -41,6 +41,10 @@ pub struct SuiteConfig {
     pub throughput: ThroughputConfig,
     /// RFC 2544 section 26.2, RFC 8219 section 7.2.
     pub latency: LatencyConfig,
+    /// RFC 8219 section 7.3.1.
+    pub pdv: PdvConfig,
+    /// RFC 8219 section 7.3.2.
+    pub ipdv: IpdvConfig,
     /// RFC 2544 section 26.3.
     pub frame_loss: FrameLossConfig,
     /// RFC 9004.
@@ -133,6 +137,29 @@ pub struct LatencyConfig {
     pub tags: u64,
 }
 
+/// Packet delay variation.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PdvConfig {
+    /// Trials for each frame size.
+    pub repetitions: u32,
+    /// Length of a trial, in seconds.
+    pub stream_s: f64,
+}
+
+/// Inter-packet delay variation.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct IpdvConfig {
+    /// Trials for each frame size.
+    pub repetitions: u32,
+    /// Length of a trial, in seconds.
+    pub stream_s: f64,
+    /// Frames in a row whose delays are kept one by one, for the median; minimum and maximum are of
+    /// every frame.
+    pub median_frames: u64,
+}
+
 /// Frame loss rate.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -220,6 +247,8 @@ impl Default for SuiteConfig {
             self_test: SelfTestConfig::default(),
             throughput: ThroughputConfig::default(),
             latency: LatencyConfig::default(),
+            pdv: PdvConfig::default(),
+            ipdv: IpdvConfig::default(),
             frame_loss: FrameLossConfig::default(),
             back_to_back: BackToBackConfig::default(),
             recovery: RecoveryConfig::default(),
@@ -265,6 +294,18 @@ impl Default for ThroughputConfig {
 impl Default for LatencyConfig {
     fn default() -> Self {
         LatencyConfig { repetitions: 20, stream_s: 120.0, first_tag_s: 60.0, tags: 1_000 }
+    }
+}
+
+impl Default for PdvConfig {
+    fn default() -> Self {
+        PdvConfig { repetitions: 20, stream_s: 60.0 }
+    }
+}
+
+impl Default for IpdvConfig {
+    fn default() -> Self {
+        IpdvConfig { repetitions: 20, stream_s: 60.0, median_frames: 10_000 }
     }
 }
 
@@ -343,6 +384,8 @@ impl SuiteConfig {
         config.throughput.final_trials = 1;
         config.latency =
             LatencyConfig { repetitions: 1, stream_s: 1.5, first_tag_s: 0.5, tags: 500 };
+        config.pdv = PdvConfig { repetitions: 3, stream_s: 1.0 };
+        config.ipdv = IpdvConfig { repetitions: 3, stream_s: 1.0, ..config.ipdv };
         config.back_to_back.repetitions = 1;
         config.back_to_back.step_frames = 16;
         config.back_to_back.resolution_percent = 4.0;
@@ -387,6 +430,8 @@ impl SuiteConfig {
             ("self_test.low_rate_percent", self.self_test.low_rate_percent),
             ("self_test.high_rate_percent", self.self_test.high_rate_percent),
             ("latency.stream_s", self.latency.stream_s),
+            ("pdv.stream_s", self.pdv.stream_s),
+            ("ipdv.stream_s", self.ipdv.stream_s),
             ("frame_loss.step_percent", self.frame_loss.step_percent),
             ("back_to_back.limit_s", self.back_to_back.limit_s),
             ("back_to_back.highest_limit_s", self.back_to_back.highest_limit_s),
@@ -424,6 +469,8 @@ impl SuiteConfig {
         let counts = [
             ("search.max_trials_per_load", self.search.max_trials_per_load),
             ("latency.repetitions", self.latency.repetitions),
+            ("pdv.repetitions", self.pdv.repetitions),
+            ("ipdv.repetitions", self.ipdv.repetitions),
             ("back_to_back.repetitions", self.back_to_back.repetitions),
             ("recovery.repetitions", self.recovery.repetitions),
             ("reset.repetitions", self.reset.repetitions),
@@ -449,10 +496,12 @@ impl SuiteConfig {
                 .into()
         })?;
         self.search.check_goals(self.trial.duration_s)?;
+        ipv6_traffic::check(&self.traffic.extension_headers, &self.tests)?;
         refuse(self.latency.first_tag_s >= self.latency.stream_s, || {
             "latency.first_tag_s must be below latency.stream_s".into()
         })?;
         refuse(self.latency.tags == 0, || "latency.tags must be at least 1".into())?;
+        refuse(self.ipdv.median_frames < 2, || "ipdv.median_frames must be at least 2".into())?;
         refuse(self.back_to_back.step_frames == 0, || {
             "back_to_back.step_frames must be at least 1".into()
         })?;

@@ -31,6 +31,18 @@ pub fn deviations(config: &SuiteConfig, test: TestKind) -> Vec<String> {
         TestKind::Harvard1989(test) => campaign_1989(config, test, &mut found),
         TestKind::Throughput => throughput(config, &mut found),
         TestKind::Latency => latency(config, &mut found),
+        TestKind::Pdv => variation(
+            config,
+            (config.pdv.repetitions, config.pdv.stream_s),
+            "RFC 8219 section 7.3.1",
+            &mut found,
+        ),
+        TestKind::Ipdv => variation(
+            config,
+            (config.ipdv.repetitions, config.ipdv.stream_s),
+            "RFC 8219 section 7.3.2",
+            &mut found,
+        ),
         TestKind::FrameLoss => frame_loss(config, &mut found),
         TestKind::BackToBack => back_to_back(config, &mut found),
         TestKind::Recovery => recovery(config, &mut found),
@@ -147,6 +159,18 @@ fn latency(config: &SuiteConfig, found: &mut Deviations) {
     sizes(config, found);
 }
 
+fn variation(
+    config: &SuiteConfig,
+    (repetitions, stream_s): (u32, f64),
+    source: &str,
+    found: &mut Deviations,
+) {
+    residual_wait(config, found);
+    found.at_least("repetitions", f64::from(repetitions), 20.0, "", source);
+    found.at_least("stream", stream_s, 60.0, " s", source);
+    sizes(config, found);
+}
+
 fn frame_loss(config: &SuiteConfig, found: &mut Deviations) {
     residual_wait(config, found);
     duration(config, found);
@@ -192,9 +216,11 @@ mod tests {
     use super::*;
     use crate::GoalConfig;
 
-    const ALL: [TestKind; 6] = [
+    const ALL: [TestKind; 8] = [
         TestKind::Throughput,
         TestKind::Latency,
+        TestKind::Pdv,
+        TestKind::Ipdv,
         TestKind::FrameLoss,
         TestKind::BackToBack,
         TestKind::Recovery,

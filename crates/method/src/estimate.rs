@@ -31,6 +31,8 @@ pub(crate) fn of(config: &SuiteConfig, test: TestKind, ceiling: FrameRate) -> Du
         TestKind::Latency => {
             f64::from(config.latency.repetitions) * (config.latency.stream_s + waits)
         }
+        TestKind::Pdv => f64::from(config.pdv.repetitions) * (config.pdv.stream_s + waits),
+        TestKind::Ipdv => f64::from(config.ipdv.repetitions) * (config.ipdv.stream_s + waits),
         TestKind::FrameLoss => {
             (100.0 / config.frame_loss.step_percent) * 0.8 * (trial.duration_s + waits)
         }

@@ -7,6 +7,7 @@ use crate::harvard::y1989::Harvard1989Result;
 use crate::rfc2544::{
     BackToBackResult, FrameLossResult, LatencyResult, RecoveryResult, ResetResult, ThroughputResult,
 };
+use crate::rfc8219::{IpdvResult, PdvResult};
 use crate::{Conditions, Direction, Modifier, SelfTest, TestKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -192,6 +193,10 @@ pub enum TestResult {
     Throughput(ThroughputResult),
     /// RFC 2544 section 26.2, RFC 8219 section 7.2.
     Latency(LatencyResult),
+    /// RFC 8219 section 7.3.1.
+    Pdv(PdvResult),
+    /// RFC 8219 section 7.3.2.
+    Ipdv(IpdvResult),
     /// RFC 2544 section 26.3.
     FrameLoss(FrameLossResult),
     /// RFC 9004.
@@ -213,6 +218,8 @@ impl TestResult {
         match self {
             TestResult::Throughput(_) => TestKind::Throughput,
             TestResult::Latency(_) => TestKind::Latency,
+            TestResult::Pdv(_) => TestKind::Pdv,
+            TestResult::Ipdv(_) => TestKind::Ipdv,
             TestResult::FrameLoss(_) => TestKind::FrameLoss,
             TestResult::BackToBack(_) => TestKind::BackToBack,
             TestResult::Recovery(_) => TestKind::Recovery,
@@ -226,6 +233,8 @@ impl TestResult {
         match self {
             TestResult::Throughput(result) => &result.conditions,
             TestResult::Latency(result) => &result.conditions,
+            TestResult::Pdv(result) => &result.conditions,
+            TestResult::Ipdv(result) => &result.conditions,
             TestResult::FrameLoss(result) => &result.conditions,
             TestResult::BackToBack(result) => &result.conditions,
             TestResult::Recovery(result) => &result.conditions,

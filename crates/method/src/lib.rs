@@ -20,6 +20,7 @@ mod found;
 pub mod gigaswitch;
 mod goal_search;
 pub mod harvard;
+mod ipv6_traffic;
 mod modifiers;
 mod protocol;
 mod rate_search;
@@ -28,6 +29,7 @@ mod resume;
 pub mod rfc2544;
 pub mod rfc2889;
 pub mod rfc3918;
+pub mod rfc8219;
 pub mod search;
 mod search_config;
 mod selftest;
@@ -39,8 +41,9 @@ mod traffic;
 pub use bench::Bench;
 pub use conditions::{Conditions, Direction, Modifier, Profile, TestKind};
 pub use config::{
-    BackToBackConfig, FrameLossConfig, LatencyConfig, Method, RecoveryConfig, ResetConfig,
-    ResetKind, SelfTestConfig, SuiteConfig, ThroughputConfig, TrialConfig,
+    BackToBackConfig, FrameLossConfig, IpdvConfig, LatencyConfig, Method, PdvConfig,
+    RecoveryConfig, ResetConfig, ResetKind, SelfTestConfig, SuiteConfig, ThroughputConfig,
+    TrialConfig,
 };
 pub use conformance::deviations;
 pub use error::RunError;
@@ -49,6 +52,7 @@ pub use event::{
     TrialIdentity, TrialRecord, TrialStarted, Verdict,
 };
 pub use found::{Finding, LatencySummary, RateFound, Spread, median, percentile};
+pub use ipv6_traffic::ExtensionHeader;
 pub use protocol::{LegacyAddresses, Protocol};
 pub use resume::{Recorded, ResumingTester};
 pub use search_config::{GoalConfig, SearchConfig, SearchPolicy};

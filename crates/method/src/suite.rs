@@ -8,6 +8,7 @@ use crate::reach::{Reach, reach};
 use crate::rfc2544::{
     ThroughputResult, back_to_back, frame_loss, latency, recovery, reset, throughput,
 };
+use crate::rfc8219::{ipdv, pdv};
 use crate::selftest::{SelfTest, self_test_size};
 use crate::subject::Subject;
 use crate::traffic::{Topology, Traffic};
@@ -100,15 +101,16 @@ pub(crate) fn legal_sizes(
     config: &SuiteConfig,
     topology: &Topology,
 ) -> (Vec<SizePattern>, Vec<String>) {
-    let largest = Traffic::largest_frame(config, topology);
-    let is_legal = |size: &SizePattern| size.largest() <= largest;
+    let (smallest, largest) = Traffic::frame_limits(config, topology);
+    let is_legal = |size: &SizePattern| size.smallest() >= smallest && size.largest() <= largest;
     let (legal, beyond): (Vec<_>, Vec<_>) = config.frame_sizes.iter().cloned().partition(is_legal);
     let why = |size: SizePattern| {
         let protocol = config.traffic.protocol.name();
-        format!(
-            "frame size {} is left out: {protocol} has frames of at most {largest} bytes",
-            String::from(size)
-        )
+        let limit = match size.largest() > largest {
+            true => format!("{protocol} has frames of at most {largest} bytes"),
+            false => format!("its headers and the signature take {smallest} bytes"),
+        };
+        format!("frame size {} is left out: {limit}", String::from(size))
     };
     (legal, beyond.into_iter().map(why).collect())
 }
@@ -322,6 +324,8 @@ impl Run<'_> {
             (TestKind::Latency, Some(known)) => {
                 TestResult::Latency(latency(bench, subject, known)?)
             }
+            (TestKind::Pdv, Some(known)) => TestResult::Pdv(pdv(bench, subject, known)?),
+            (TestKind::Ipdv, Some(known)) => TestResult::Ipdv(ipdv(bench, subject, known)?),
             (TestKind::BackToBack, Some(known)) => {
                 TestResult::BackToBack(back_to_back(bench, subject, known)?)
             }
@@ -435,6 +439,12 @@ impl TestResult {
                 matches!(result.throughput.finding, Finding::Invalid { .. })
             }
             TestResult::Latency(result) => {
+                !result.trials.is_empty() && result.trials.iter().all(|t| !t.invalid.is_empty())
+            }
+            TestResult::Pdv(result) => {
+                !result.trials.is_empty() && result.trials.iter().all(|t| !t.invalid.is_empty())
+            }
+            TestResult::Ipdv(result) => {
                 !result.trials.is_empty() && result.trials.iter().all(|t| !t.invalid.is_empty())
             }
             TestResult::FrameLoss(result) => result.points.iter().all(|p| !p.invalid.is_empty()),

@@ -1,5 +1,6 @@
 //! What a test sends: from the user's choice of traffic and the device's addresses to streams.
 
+use crate::ipv6_traffic::{self, ExtensionHeader, VersionMix};
 use crate::modifiers;
 use crate::protocol::{LegacyAddresses, Protocol};
 use crate::{Direction, Modifier, RunError, SuiteConfig};
@@ -13,7 +14,7 @@ use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
 use wire::keepalive;
 use wire::modifier::{Field, Ipv6Bits, Pattern, sub_seed};
-use wire::signature::Key;
+use wire::signature::{Form, Key};
 use wire::size::SizePattern;
 use wire::template::{BuildError, FrameTemplate};
 
@@ -43,6 +44,11 @@ pub struct TrafficConfig {
     pub random_macs: bool,
     /// VLAN identifiers, the outermost first; empty for untagged frames.
     pub vlans: Vec<u16>,
+    /// Extension headers of IPv6 frames, in this order; sizes include them (RFC 5180 section 5.3).
+    pub extension_headers: Vec<ExtensionHeader>,
+    /// So many of a hundred frames are UDP over IPv6, where `protocol` is UDP over IPv4 (RFC 5180
+    /// section 7); none for frames of one protocol.
+    pub ipv6_percent: Option<u8>,
     /// Different frames of a stream before the first comes again, where anything is random.
     pub distinct_frames: u64,
     /// Packet filters configured on the device, in words, for the report (RFC 2544 section 11.4).
@@ -57,9 +63,39 @@ impl Default for TrafficConfig {
             random_ports: false,
             random_macs: false,
             vlans: vec![],
+            extension_headers: vec![],
+            ipv6_percent: None,
             distinct_frames: 1_024,
             filters: String::new(),
         }
+    }
+}
+
+impl TrafficConfig {
+    /// What frames are made of: one protocol, or both versions of IP.
+    fn protocols(&self) -> Vec<Protocol> {
+        let more = self.ipv6_percent.map(|_| Protocol::UdpIpv6);
+        std::iter::once(self.protocol).chain(more).collect()
+    }
+    fn ipv6_protocol(&self) -> Option<Protocol> {
+        self.protocols().into_iter().find(|protocol| *protocol == Protocol::UdpIpv6)
+    }
+    /// A sender's frames of one protocol, without anything random.
+    fn template(&self, protocol: Protocol, topology: &Topology, index: usize) -> FrameTemplate {
+        let (from, to) = (&topology.ports[index], &topology.ports[1 - index]);
+        let template = protocol.template(topology.forwarding, from, to);
+        let headers = self.extension_headers.iter().map(|header| header.extension());
+        template.tagged(&self.vlans).extended(headers.collect())
+    }
+    /// What tells the device of the end host at this port, in every protocol.
+    fn keep_alive(&self, host: &Attachment) -> keepalive::KeepAlive {
+        let mut alive = self.protocol.keep_alive(host);
+        for other in self.protocols().into_iter().skip(1) {
+            let other = other.keep_alive(host);
+            alive.frames.extend(other.frames);
+            alive.period = alive.period.min(other.period);
+        }
+        alive
     }
 }
 
@@ -200,6 +236,7 @@ impl Traffic {
         let is_routed = self.topology.forwarding == Forwarding::Routed;
         let needs = |what: &str| Err(RunError::Config(what.to_string()));
         let protocol = self.config.protocol;
+        self.check_ipv6()?;
         if protocol == Protocol::Ethernet && is_routed {
             return needs("a router forwards no Ethernet frames without IP: choose an IP protocol");
         }
@@ -210,7 +247,7 @@ impl Traffic {
                 protocol.name()
             ));
         }
-        let known = self.hosts(1).len();
+        let known = self.hosts_known();
         if is_random && is_routed && known < 256 {
             return needs(&format!(
                 "random destinations need 256 networks behind each port, the device has {known}: \
@@ -223,15 +260,33 @@ impl Traffic {
         Ok(())
     }
 
+    fn check_ipv6(&self) -> Result<(), RunError> {
+        let refuse = |what: &str| Err(RunError::Config(what.to_string()));
+        if !self.config.extension_headers.is_empty() && self.config.ipv6_protocol().is_none() {
+            return refuse("extension headers are of IPv6: choose --protocol udp_ipv6");
+        }
+        match self.config.ipv6_percent {
+            None => Ok(()),
+            Some(1..=99) if self.config.protocol == Protocol::UdpIpv4 => Ok(()),
+            Some(1..=99) => refuse("IPv6 is mixed into UDP over IPv4: leave out --protocol"),
+            Some(_) => {
+                refuse("a mix has 1 to 99 % of IPv6: choose a protocol for frames of one kind")
+            }
+        }
+    }
+
     /// As it was asked for: `64`, or the name of an IMIX.
     pub fn frame_size(&self) -> String {
         String::from(self.size.clone())
     }
-    /// The largest frame that the protocol of `suite` allows between these ports.
-    pub fn largest_frame(suite: &SuiteConfig, topology: &Topology) -> FrameSize {
-        let [from, to] = &topology.ports;
-        let template = suite.traffic.protocol.template(topology.forwarding, from, to);
-        template.tagged(&suite.traffic.vlans).max_size()
+    /// The smallest and the largest frame that the protocols of `suite` allow between these ports.
+    pub fn frame_limits(suite: &SuiteConfig, topology: &Topology) -> (FrameSize, FrameSize) {
+        let protocols = suite.traffic.protocols();
+        let templates = protocols.iter().map(|kind| suite.traffic.template(*kind, topology, 0));
+        let limits = templates.map(|template| (template.min_size(), template.max_size()));
+        limits.fold((FrameSize::MIN_ETHERNET, FrameSize::from_bytes(65_535)), |all, one| {
+            (all.0.max(one.0), all.1.min(one.1))
+        })
     }
     /// The sizes.
     pub fn size(&self) -> &SizePattern {
@@ -260,20 +315,32 @@ impl Traffic {
     /// Protocol and stream format, in words.
     pub fn describe(&self) -> String {
         let config = &self.config;
-        let mut words = vec![config.protocol.name().to_string()];
+        let mut words = vec![match config.ipv6_percent {
+            None => config.protocol.name().to_string(),
+            Some(percent) => {
+                format!("UDP over IPv4 and IPv6, {} to {percent} frames", 100 - percent)
+            }
+        }];
         words.push(match (config.destinations, self.topology.forwarding) {
             (Destinations::One, _) => "one address pair".into(),
             (Destinations::Random, Forwarding::Routed) => {
-                format!("random over {} networks", self.hosts(1).len())
+                format!("random over {} networks", self.hosts_known())
             }
             (Destinations::Random, _) => "random destination MAC addresses".into(),
         });
         let mut add = |on: bool, what: &str| words.extend(on.then(|| what.to_string()));
         add(config.random_ports, "random ports (RFC 4814)");
         add(config.random_macs, "random source MAC addresses (RFC 4814)");
+        let headers: Vec<_> = config.extension_headers.iter().map(|header| header.name()).collect();
+        add(!headers.is_empty(), &format!("IPv6 extension headers: {}", headers.join(" + ")));
         let vlans: Vec<String> = config.vlans.iter().map(u16::to_string).collect();
         add(!vlans.is_empty(), &format!("VLAN {}", vlans.join(" in ")));
         words.join(", ")
+    }
+    /// Whether every router has to look into each frame, so that nothing but an observation is asked
+    /// for.
+    pub(crate) fn is_observation(&self) -> bool {
+        ipv6_traffic::is_observation(&self.config.extension_headers)
     }
     /// Packet filters on the device, in words.
     pub fn filters(&self) -> &str {
@@ -283,13 +350,19 @@ impl Traffic {
     pub fn given_up(&self) -> Vec<String> {
         let mut given_up: Vec<String> = vec![];
         for size in self.size.sizes() {
-            for what in self.template(0).given_up(size) {
+            for what in self.templates(0).iter().flat_map(|template| template.given_up(size)) {
                 if !given_up.iter().any(|known| known == what) {
                     given_up.push(what.to_string());
                 }
             }
         }
         given_up
+    }
+    /// Whether frames of every size have room for the time of their departure.
+    pub(crate) fn has_transmit_times(&self) -> bool {
+        let templates = self.templates(0);
+        let form = |size| templates.iter().map(move |template| template.form_for(size));
+        self.size.sizes().flat_map(form).all(|form| form.is_some_and(|f| f != Form::Compact))
     }
     /// The medium's maximum for this size, mixes included: rate / ((N + 20) x 8) on average
     /// (RFC 2544 section 20).
@@ -368,18 +441,38 @@ impl Traffic {
         key: Key,
         id: StreamId,
     ) -> Result<Stream, RunError> {
-        let template = self.template(index);
         Ok(Stream {
             id,
             name: ["forward", "reverse"][index].into(),
             role: Role::Test,
             from: self.from(index).port,
             expect: Expectation::Ports(vec![self.to(index).port]),
-            frames: self.frames(&template, Some((key, id.0)))?,
+            frames: self.test_frames(index, (key, id.0))?,
             fingerprint: Some(self.fingerprint(index)),
             given_up: self.given_up(),
             bad_fcs: false,
         })
+    }
+
+    /// One period of a sender's frames. Where both versions of IP take turns, each has every size.
+    fn test_frames(
+        &self,
+        index: usize,
+        signature: (Key, u16),
+    ) -> Result<Vec<StreamFrame>, BuildError> {
+        let templates = self.templates(index);
+        let frames = templates.iter().map(|template| self.frames(template, Some(signature)));
+        let frames: Vec<Vec<StreamFrame>> = frames.collect::<Result<_, _>>()?;
+        let (Some(percent), [ipv4, ipv6]) = (self.config.ipv6_percent, &frames[..]) else {
+            return Ok(frames.into_iter().next().unwrap_or_default());
+        };
+        let (mix, sizes) = (VersionMix::new(percent), self.size.period());
+        let rounds = ipv4.len().max(ipv6.len()) as u64 / sizes;
+        let frame = |at: u64| {
+            let of = if mix.is_ipv6(at / sizes) { ipv6 } else { ipv4 };
+            of[at as usize % of.len()].clone()
+        };
+        Ok((0..rounds.next_multiple_of(mix.period()) * sizes).map(frame).collect())
     }
 
     /// One period of a template: as many frames as its modifiers and the sizes make different,
@@ -416,9 +509,7 @@ impl Traffic {
     }
     /// The forward frames as they are without anything random.
     pub(crate) fn plain_template(&self) -> FrameTemplate {
-        let (from, to) = (self.from(0), self.to(0));
-        let template = self.config.protocol.template(self.topology.forwarding, from, to);
-        template.tagged(&self.config.vlans)
+        self.config.template(self.config.protocol, &self.topology, 0)
     }
     pub(crate) fn from(&self, index: usize) -> &Attachment {
         &self.topology.ports[index]
@@ -434,18 +525,21 @@ impl Traffic {
         }
     }
 
-    fn template(&self, index: usize) -> FrameTemplate {
-        let (from, to) = (self.from(index), self.to(index));
-        let template = self.config.protocol.template(self.topology.forwarding, from, to);
-        self.vary(template.tagged(&self.config.vlans), index)
+    /// Of each protocol that a sender's frames are made of.
+    fn templates(&self, index: usize) -> Vec<FrameTemplate> {
+        let template = |protocol| {
+            let plain = self.config.template(protocol, &self.topology, index);
+            self.vary(plain, protocol, index)
+        };
+        self.config.protocols().into_iter().map(template).collect()
     }
 
     /// Adds what changes from frame to frame.
-    fn vary(&self, mut template: FrameTemplate, index: usize) -> FrameTemplate {
+    fn vary(&self, mut template: FrameTemplate, protocol: Protocol, index: usize) -> FrameTemplate {
         let count = self.config.distinct_frames.max(1);
         let seed = |purpose: u64| sub_seed(self.seed, 16 * index as u64 + purpose);
         let port = self.from(index).port.0 + 1;
-        if self.config.random_ports && self.config.protocol.is_ip() {
+        if self.config.random_ports && protocol.is_ip() {
             for modifier in wire::modifier::Modifier::random_udp_ports(seed(0), count) {
                 template = template.modifier(modifier);
             }
@@ -455,7 +549,7 @@ impl Traffic {
             template = template.modifier(macs);
         }
         if self.config.destinations == Destinations::Random {
-            for modifier in self.random_destinations(index, seed(4), count) {
+            for modifier in self.random_destinations(index, protocol, (seed(4), count)) {
                 template = template.modifier(modifier);
             }
         }
@@ -465,18 +559,18 @@ impl Traffic {
     fn random_destinations(
         &self,
         index: usize,
-        seed: u64,
-        count: u64,
+        protocol: Protocol,
+        (seed, count): (u64, u64),
     ) -> Vec<wire::modifier::Modifier> {
         use wire::modifier::Modifier;
         if self.topology.forwarding != Forwarding::Routed {
             let port = self.to(index).port.0 + 1;
             return vec![Modifier::random_macs(Field::EthDst, seed, port, count)];
         }
-        let hosts = self.hosts(1 - index);
+        let hosts = self.hosts(protocol, 1 - index);
         let draw = |i: u64| hosts[(sub_seed(seed, i) % hosts.len() as u64) as usize];
         let list = |part: fn(u128) -> u64| Pattern::List((0..count).map(draw).map(part).collect());
-        match self.config.protocol {
+        match protocol {
             Protocol::UdpIpv4 => vec![Modifier::new(Field::Ipv4Dst, list(|host| host as u64))],
             _ => vec![
                 Modifier::new(
@@ -488,10 +582,16 @@ impl Traffic {
         }
     }
 
+    /// Destination networks that every protocol has.
+    fn hosts_known(&self) -> usize {
+        let known = |protocol| self.hosts(protocol, 1).len();
+        self.config.protocols().into_iter().map(known).min().unwrap_or(0)
+    }
+
     /// A host in each destination network behind a port, as numbers.
-    fn hosts(&self, index: usize) -> Vec<u128> {
+    fn hosts(&self, protocol: Protocol, index: usize) -> Vec<u128> {
         let port = &self.topology.ports[index];
-        match self.config.protocol {
+        match protocol {
             Protocol::UdpIpv6 => port.network_hosts_ipv6.iter().map(|a| a.to_bits()).collect(),
             _ => port.network_hosts_ipv4.iter().map(|a| a.to_bits().into()).collect(),
         }
@@ -515,7 +615,7 @@ impl Traffic {
     fn keep_alives(&self, schedule: &Schedule) -> Vec<(Stream, PortLoad)> {
         let is_long = |alive: &keepalive::KeepAlive| schedule.duration() > alive.period;
         let receivers = self.topology.ports.iter().skip(self.own_senders().len());
-        let alive = |host: &Attachment| (host.port, self.config.protocol.keep_alive(host));
+        let alive = |host: &Attachment| (host.port, self.config.keep_alive(host));
         let due = receivers.map(alive).filter(|(_, alive)| self.keep_alives && is_long(alive));
         due.map(|(port, alive)| {
             let id = StreamId(KEEP_ALIVE.0 + port.0);
@@ -554,7 +654,7 @@ impl Traffic {
             let host = self.to(index);
             Prelude {
                 port: host.port,
-                frames: self.config.protocol.keep_alive(host).frames,
+                frames: self.config.keep_alive(host).frames,
                 wait: Duration::ZERO,
             }
         };

@@ -6,6 +6,7 @@ use method::chassis::ChassisResult;
 use method::rfc2544::{
     BackToBackResult, FrameLossResult, LatencyResult, RecoveryResult, ResetResult, ThroughputResult,
 };
+use method::rfc8219::{IpdvResult, PdvResult};
 use method::{
     Conditions, Direction, Event, Modifier, RunFinished, RunStarted, SelfTest, TestKind,
     TestResult, TrialRecord, Verdict,
@@ -100,6 +101,8 @@ impl Report {
             match result {
                 TestResult::Throughput(result) => group.throughput.push(result),
                 TestResult::Latency(result) => group.latency.push(result),
+                TestResult::Pdv(result) => group.pdv.push(result),
+                TestResult::Ipdv(result) => group.ipdv.push(result),
                 TestResult::FrameLoss(result) => group.frame_loss.push(result),
                 TestResult::BackToBack(result) => group.back_to_back.push(result),
                 TestResult::Recovery(result) => group.recovery.push(result),
@@ -261,6 +264,10 @@ pub struct Group<'a> {
     pub throughput: Vec<&'a ThroughputResult>,
     /// RFC 2544 section 26.2.
     pub latency: Vec<&'a LatencyResult>,
+    /// RFC 8219 section 7.3.1.
+    pub pdv: Vec<&'a PdvResult>,
+    /// RFC 8219 section 7.3.2.
+    pub ipdv: Vec<&'a IpdvResult>,
     /// RFC 2544 section 26.3.
     pub frame_loss: Vec<&'a FrameLossResult>,
     /// RFC 9004.
@@ -277,6 +284,8 @@ impl Group<'_> {
             key,
             throughput: vec![],
             latency: vec![],
+            pdv: vec![],
+            ipdv: vec![],
             frame_loss: vec![],
             back_to_back: vec![],
             recovery: vec![],

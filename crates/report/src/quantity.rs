@@ -10,6 +10,7 @@ use method::rfc2544::{
     BackToBackResult, BurstOutcome, FrameLossResult, LatencyResult, RecoveryOutcome,
     RecoveryResult, ResetResult, ThroughputResult,
 };
+use method::rfc8219::{Ipdv, IpdvResult, PdvResult};
 use method::{Conditions, Finding, RateFound, SelfTest, TestKind, TestResult};
 use serde::Serialize;
 use units::{Duration, FrameRate};
@@ -78,6 +79,8 @@ pub fn of_result(result: &TestResult) -> Vec<Quantity> {
     match result {
         TestResult::Throughput(result) => throughput(&new, result),
         TestResult::Latency(result) => latency(&new, result),
+        TestResult::Pdv(result) => pdv(&new, result),
+        TestResult::Ipdv(result) => ipdv(&new, result),
         TestResult::FrameLoss(result) => frame_loss(&new, result),
         TestResult::BackToBack(result) => back_to_back(&new, result),
         TestResult::Recovery(result) => recovery(&new, result),
@@ -232,6 +235,44 @@ fn latency(new: &Maker<'_>, result: &LatencyResult) -> Vec<Quantity> {
         }));
     }
     quantities
+}
+
+fn pdv(new: &Maker<'_>, result: &PdvResult) -> Vec<Quantity> {
+    const NAME: &str = "PDV";
+    let Some(found) = &result.pdv else {
+        return vec![new.missing(NAME, "ns", &result.not_measured)];
+    };
+    let counted = result.trials.iter().filter(|trial| trial.invalid.is_empty());
+    let highs: Vec<f64> = counted.filter_map(|trial| Some(trial.pdv?.high.as_ns_f64())).collect();
+    let (low, high) = (found.median.low.as_ns_f64(), found.median.high.as_ns_f64());
+    let single = new.single(NAME.into(), "ns", high);
+    // The truth of each repetition is below what it reads by up to the width of a bucket.
+    let within = median_interval(&highs).map(|(from, to)| ((from - (high - low)).max(0.0), to));
+    vec![new.repeated(single, within, Basis::RepeatedMedian)]
+}
+
+fn ipdv(new: &Maker<'_>, result: &IpdvResult) -> Vec<Quantity> {
+    vec![
+        ipdv_part(new, result, "IPDV min", |ipdv| ipdv.min_ps),
+        ipdv_part(new, result, "IPDV median", |ipdv| ipdv.median_ps),
+        ipdv_part(new, result, "IPDV max", |ipdv| ipdv.max_ps),
+    ]
+}
+
+fn ipdv_part(
+    new: &Maker<'_>,
+    result: &IpdvResult,
+    name: &str,
+    part_ps: fn(&Ipdv) -> i64,
+) -> Quantity {
+    let Some(found) = &result.ipdv else {
+        return new.missing(name, "ns", &result.not_measured);
+    };
+    let ns = |ipdv: &Ipdv| part_ps(ipdv) as f64 / 1e3;
+    let counted = result.trials.iter().filter(|trial| trial.invalid.is_empty());
+    let values: Vec<f64> = counted.filter_map(|trial| Some(ns(trial.ipdv.as_ref()?))).collect();
+    let single = new.single(name.into(), "ns", ns(found));
+    new.repeated(single, median_interval(&values), Basis::RepeatedMedian)
 }
 
 fn frame_loss(new: &Maker<'_>, result: &FrameLossResult) -> Vec<Quantity> {

@@ -146,6 +146,25 @@ impl Histogram {
         None
     }
 
+    /// Between which values that percentile lies: the edges of its bucket, as far as it holds values.
+    pub fn percentile_between(&self, percent: f64) -> Option<(Duration, Duration)> {
+        let rank = percentile_rank(percent, self.count);
+        let mut below = 0;
+        let bucket = self.buckets.iter().position(|count| {
+            below += count;
+            *count > 0 && below >= rank
+        })?;
+        let low = match bucket {
+            0 => 0,
+            _ => Self::bucket_upper_ticks(bucket - 1) + 1,
+        };
+        let high = match bucket + 1 < Self::BUCKETS {
+            true => Self::bucket_upper_ticks(bucket),
+            false => u64::MAX,
+        };
+        Some((self.span(low.max(self.min_ticks)), self.span(high.min(self.max_ticks))))
+    }
+
     /// Packet delay variation: D(99.9) - D(min) (RFC 5481 section 4.2, RFC 8219 section 7.3.1).
     pub fn pdv(&self) -> Option<Duration> {
         Some(self.percentile(99.9)?.saturating_sub(self.min()?))
@@ -245,6 +264,22 @@ mod tests {
             let error = (upper - ticks) as f64;
             prop_assert!(error <= ticks as f64 * Histogram::RELATIVE_ERROR);
             prop_assert!(bucket == 0 || Histogram::bucket_upper_ticks(bucket - 1) < ticks);
+        }
+
+        #[test]
+        fn a_percentile_lies_between_the_edges_of_its_bucket(
+            mut values in proptest::collection::vec(0u64..1 << 40, 1..300), percent in 0.0f64..=100.0,
+        ) {
+            let mut histogram = Histogram::new(NS);
+            values.iter().for_each(|value| histogram.record(*value));
+            values.sort();
+            let rank = percentile_rank(percent, values.len() as u64);
+            let truth = Duration::from_ns(values[rank as usize - 1]);
+            let (low, high) = histogram.percentile_between(percent).unwrap();
+            prop_assert!(low <= truth && truth <= high, "{low} {truth} {high}");
+            prop_assert_eq!(histogram.percentile(percent), Some(high));
+            let width = (high - low).as_ps() as f64;
+            prop_assert!(width <= truth.as_ps() as f64 * Histogram::RELATIVE_ERROR);
         }
 
         #[test]

@@ -18,6 +18,7 @@ pub use legacy::{DdpLayer, DecnetLayer, IpxLayer};
 pub use prepared::PreparedFrame;
 
 use crate::ethernet::MacAddr;
+use crate::ipv6::Extension;
 use crate::modifier::{Field, Modifier, joint_period, sub_seed};
 use crate::signature::{Form, Key};
 use layout::Layout;
@@ -120,6 +121,16 @@ impl FrameTemplate {
         });
         let place = self.layers.len().min(1);
         self.layers.splice(place..place, tags);
+        self
+    }
+    /// With extension headers right behind IPv6, in this order; a template without IPv6 stays as it
+    /// is.
+    #[must_use]
+    pub fn extended(mut self, extensions: Vec<Extension>) -> Self {
+        if let Some(ipv6) = self.layers.iter().position(|layer| matches!(layer, Layer::Ipv6(_))) {
+            let extensions = extensions.into_iter().map(Layer::Ipv6Extension);
+            self.layers.splice(ipv6 + 1..ipv6 + 1, extensions);
+        }
         self
     }
     /// With this payload.

@@ -11,7 +11,7 @@ use wire::ethernet::MacAddr;
 use wire::ipv6::Extension;
 use wire::modifier::{Field, Ipv6Bits, Modifier, Pattern};
 use wire::signature::{self, Form, Key, Stamp};
-use wire::template::{FrameTemplate, Ipv4Layer, Ipv6Layer, Layer, Payload, TcpLayer, UdpLayer};
+use wire::template::{FrameTemplate, Ipv4Layer, Ipv6Layer, Layer, Payload, TcpLayer};
 use wire::{icmpv6, learning, rip, snmp, test_frame, udp};
 
 const SRC_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
@@ -103,17 +103,20 @@ fn ipv4() -> FrameTemplate {
 fn ipv6() -> FrameTemplate {
     ethernet().layer(Layer::Ipv6(Ipv6Layer::new(SRC_V6, DST_V6)))
 }
+/// The test frame of RFC 5180 with these extension headers.
+fn extended(extensions: Vec<Extension>) -> FrameTemplate {
+    test_frame::template_ipv6((SRC_MAC, SRC_V6), (DST_MAC, DST_V6)).extended(extensions)
+}
+fn atomic_fragment() -> Extension {
+    Extension::Fragment { offset: 0, more: false, identification: 1 }
+}
 fn chain() -> FrameTemplate {
     // RFC 5180 section 5.3: routing, destination options, fragment.
-    ipv6()
-        .layer(Layer::Ipv6Extension(Extension::experimental_routing(24)))
-        .layer(Layer::Ipv6Extension(Extension::destination_padding(8)))
-        .layer(Layer::Ipv6Extension(Extension::Fragment {
-            offset: 0,
-            more: false,
-            identification: 1,
-        }))
-        .layer(Layer::Udp(UdpLayer::default()))
+    extended(vec![
+        Extension::experimental_routing(24),
+        Extension::destination_padding(8),
+        atomic_fragment(),
+    ])
 }
 
 /// Every kind of stream that a template can describe: the template, the bytes of its headers up
@@ -122,7 +125,6 @@ fn streams() -> Vec<(&'static str, FrameTemplate, usize, &'static str)> {
     let udp4 = || test_frame::template((SRC_MAC, SRC_V4), (DST_MAC, DST_V4));
     let udp6 = || test_frame::template_ipv6((SRC_MAC, SRC_V6), (DST_MAC, DST_V6));
     let tcp = || Layer::Tcp(TcpLayer::new(49184, 80));
-    let hop_by_hop = Layer::Ipv6Extension(Extension::hop_by_hop_padding(8));
     let icmp = Layer::Icmpv4Echo { identifier: 7, sequence: 9 };
     let icmp6 = Layer::Icmpv6Echo { identifier: 7, sequence: 9 };
     vec![
@@ -132,12 +134,26 @@ fn streams() -> Vec<(&'static str, FrameTemplate, usize, &'static str)> {
         ("IPv6 UDP", udp6(), 54, "udp.checksum.status"),
         ("tagged IPv6 UDP", udp6().tagged(&[100]), 58, "udp.checksum.status"),
         ("IPv6 chain UDP", chain(), 54, "udp.checksum.status"),
+        ("tagged IPv6 chain UDP", chain().tagged(&[100]), 58, "udp.checksum.status"),
         (
             "IPv6 hop-by-hop UDP",
-            ipv6().layer(hop_by_hop).layer(Layer::Udp(UdpLayer::default())),
+            extended(vec![Extension::hop_by_hop_padding(8)]),
             54,
             "udp.checksum.status",
         ),
+        (
+            "IPv6 destination UDP",
+            extended(vec![Extension::destination_padding(8)]),
+            54,
+            "udp.checksum.status",
+        ),
+        (
+            "IPv6 routing UDP",
+            extended(vec![Extension::experimental_routing(24)]),
+            54,
+            "udp.checksum.status",
+        ),
+        ("IPv6 fragment UDP", extended(vec![atomic_fragment()]), 54, "udp.checksum.status"),
         ("IPv4 TCP", ipv4().layer(tcp()), 34, "tcp.checksum.status"),
         ("IPv6 TCP", ipv6().layer(tcp()), 54, "tcp.checksum.status"),
         ("IPv4 ICMP", ipv4().layer(icmp), 34, "icmp.checksum.status"),
@@ -228,8 +244,14 @@ fn every_stream_at_every_size_is_sound_once_stamped() {
             assert_eq!(seen["ipv6.plen"], payload_len.to_string(), "{context}");
         }
         if let (Some(udp_length), false) = (seen.get("udp.length"), name.contains("chain")) {
-            let hop_by_hop = if name.contains("hop-by-hop") { 8 } else { 0 };
-            let udp_len = size.bytes() as usize - 4 - network_end - hop_by_hop;
+            let extension = match name {
+                _ if name.contains("routing") => 24,
+                _ if ["hop-by-hop", "destination", "fragment"].iter().any(|o| name.contains(o)) => {
+                    8
+                }
+                _ => 0,
+            };
+            let udp_len = size.bytes() as usize - 4 - network_end - extension;
             assert_eq!(*udp_length, udp_len.to_string(), "{context}");
         }
     }
@@ -244,6 +266,9 @@ fn tshark_reads_the_headers_in_their_order() {
         ("QinQ IPv4 UDP", "eth:ethertype:ieee8021ad:ethertype:vlan:ethertype:ip:udp:data"),
         ("IPv6 chain UDP", "eth:ethertype:ipv6:ipv6.routing:ipv6.dstopts:ipv6.fraghdr:udp:data"),
         ("IPv6 hop-by-hop UDP", "eth:ethertype:ipv6:ipv6.hopopts:udp:data"),
+        ("IPv6 destination UDP", "eth:ethertype:ipv6:ipv6.dstopts:udp:data"),
+        ("IPv6 routing UDP", "eth:ethertype:ipv6:ipv6.routing:udp:data"),
+        ("IPv6 fragment UDP", "eth:ethertype:ipv6:ipv6.fraghdr:udp:data"),
         ("IPv6 TCP", "eth:ethertype:ipv6:tcp:data"),
         ("IPv6 ICMP", "eth:ethertype:ipv6:icmpv6:data"),
     ];

@@ -36,6 +36,8 @@ pub fn parse_options(text: &str, name: &str) -> Outcome<Options> {
         self_test: Option<method::SelfTestConfig>,
         throughput: Option<method::ThroughputConfig>,
         latency: Option<method::LatencyConfig>,
+        pdv: Option<method::PdvConfig>,
+        ipdv: Option<method::IpdvConfig>,
         frame_loss: Option<method::FrameLossConfig>,
         back_to_back: Option<method::BackToBackConfig>,
         recovery: Option<method::RecoveryConfig>,

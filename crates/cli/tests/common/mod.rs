@@ -168,3 +168,31 @@ impl Running {
         Ran::from(self.child.wait_with_output().expect("its output"))
     }
 }
+
+/// What a run in the scratch folder has saved.
+#[track_caller]
+pub fn results(scratch: &Scratch, folder: &str) -> serde_json::Value {
+    let path = scratch.path().join(folder).join("results.json");
+    let text = std::fs::read_to_string(path).expect("results");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// What tshark reads in the first capture of a run that has any: these fields of each frame that the
+/// filter passes, separated by tabs, checksums verified.
+#[track_caller]
+pub fn tshark(scratch: &Scratch, folder: &str, filter: &str, fields: &[&str]) -> Vec<String> {
+    let captures = std::fs::read_dir(scratch.path().join(folder).join("captures")).unwrap();
+    let mut files: Vec<PathBuf> = captures.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let fields: String = fields.iter().map(|field| format!(" -e {field}")).collect();
+    let read = |file: &PathBuf| {
+        let verify = "-o udp.check_checksum:TRUE -o ip.check_checksum:TRUE";
+        let all = "-E occurrence=a";
+        sh(&format!(
+            "tshark -n -r {} -Y '{filter}' {verify} -T fields {all}{fields}",
+            file.display()
+        ))
+    };
+    let lines = files.iter().map(read).find(|text| !text.is_empty()).unwrap_or_default();
+    lines.lines().map(str::to_owned).collect()
+}

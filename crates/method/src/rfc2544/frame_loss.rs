@@ -1,6 +1,7 @@
 //! Frame loss rate over the offered load (RFC 2544 section 26.3).
 
 use crate::bench::Bench;
+use crate::ipv6_traffic::HOP_BY_HOP_LOADS_PERCENT;
 use crate::subject::Subject;
 use crate::{Conditions, RunError, TestKind};
 use serde::{Deserialize, Serialize};
@@ -58,7 +59,8 @@ pub struct LossPoint {
     pub invalid: Vec<String>,
 }
 
-/// Goes down from 100 % in equal steps until two successive trials lose nothing.
+/// Goes down from 100 % in equal steps until two successive trials lose nothing. Hop-by-hop options
+/// are observed at 50, 10 and 1 % instead, whatever is lost (RFC 5180 section 5.3).
 pub fn frame_loss(
     bench: &mut Bench<'_>,
     subject: &Subject<'_>,
@@ -66,17 +68,22 @@ pub fn frame_loss(
     let step_percent = subject.config.frame_loss.step_percent;
     let mut points: Vec<LossPoint> = vec![];
     let mut lossless_in_a_row = 0;
-    for percent in loads(step_percent) {
+    let is_observation = subject.traffic.is_observation();
+    let loads: Vec<f64> = match is_observation {
+        true => HOP_BY_HOP_LOADS_PERCENT.to_vec(),
+        false => loads(step_percent).collect(),
+    };
+    for percent in loads {
         let point = measure(bench, subject, percent)?;
         let is_lossless =
             point.invalid.is_empty() && point.received_frames == point.expected_frames;
         lossless_in_a_row = if is_lossless { lossless_in_a_row + 1 } else { 0 };
         points.push(point);
-        if lossless_in_a_row == 2 {
+        if lossless_in_a_row == 2 && !is_observation {
             break;
         }
     }
-    let ended_with_two_lossless = lossless_in_a_row == 2;
+    let ended_with_two_lossless = lossless_in_a_row >= 2;
     Ok(FrameLossResult {
         conditions: subject.conditions(TestKind::FrameLoss),
         maximum: subject.ceiling.rate,
@@ -133,7 +140,11 @@ fn notes(subject: &Subject<'_>, points: &[LossPoint], ended: bool) -> Vec<String
             "{invalid} loads could not be measured validly: they are no part of the curve"
         ));
     }
-    if !ended {
+    if subject.traffic.is_observation() {
+        let what = "hop-by-hop options are no matter of throughput: observed at 50, 10 and 1 % of \
+                    the maximum (RFC 5180 section 5.3)";
+        notes.push(what.into());
+    } else if !ended {
         notes.push("no two successive trials were without loss, down to the lowest load".into());
     }
     notes

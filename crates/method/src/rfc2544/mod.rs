@@ -22,7 +22,7 @@ use units::FrameRate;
 
 /// The rate at which other tests run: the throughput; where no load was without loss, the highest
 /// with the least tolerance, and a note that says so.
-fn known_rate(result: &ThroughputResult) -> Result<(FrameRate, Option<String>), String> {
+pub(crate) fn known_rate(result: &ThroughputResult) -> Result<(FrameRate, Option<String>), String> {
     if let Some(rate) = result.throughput.rate {
         return Ok((rate, None));
     }

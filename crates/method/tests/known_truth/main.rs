@@ -19,3 +19,4 @@ mod selftest;
 mod suite;
 mod tandem;
 mod throughput;
+mod variation;

@@ -14,6 +14,7 @@
 mod harvard;
 mod latency;
 mod results;
+mod rfc8219;
 pub(crate) mod trials;
 
 use crate::PacketComposition;
@@ -23,6 +24,7 @@ use latency::Latency;
 use method::TestKind;
 use method::chassis::ChassisResult;
 use results::{BackToBack, FrameLoss, Recovery, Reset, SelfTestSize, Throughput};
+use rfc8219::{Ipdv, Pdv};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -60,6 +62,8 @@ struct Document<'a> {
     self_test: Vec<SelfTestSize<'a>>,
     throughput: Vec<Throughput<'a>>,
     latency: Vec<Latency<'a>>,
+    pdv: Vec<Pdv<'a>>,
+    ipdv: Vec<Ipdv<'a>>,
     frame_loss: Vec<FrameLoss<'a>>,
     back_to_back: Vec<BackToBack<'a>>,
     recovery: Vec<Recovery<'a>>,
@@ -137,6 +141,12 @@ impl<'a> Document<'a> {
                 .collect(),
             latency: results()
                 .filter_map(|r| if let R::Latency(r) = r { Some(r.into()) } else { None })
+                .collect(),
+            pdv: results()
+                .filter_map(|r| if let R::Pdv(r) = r { Some(r.into()) } else { None })
+                .collect(),
+            ipdv: results()
+                .filter_map(|r| if let R::Ipdv(r) = r { Some(r.into()) } else { None })
                 .collect(),
             frame_loss: results()
                 .filter_map(|r| if let R::FrameLoss(r) = r { Some(r.into()) } else { None })

@@ -13,6 +13,7 @@ mod latency;
 mod multicast;
 mod recovery;
 mod reset;
+mod rfc8219;
 mod self_test;
 mod throughput;
 mod tolly;
@@ -114,6 +115,8 @@ pub fn of_group(group: &Group<'_>) -> Vec<(TestKind, Table)> {
         (TestKind::Throughput, goals::table(group)),
         (TestKind::Latency, latency::table(group)),
         (TestKind::Latency, latency::all_frames(group)),
+        (TestKind::Pdv, rfc8219::pdv(group)),
+        (TestKind::Ipdv, rfc8219::ipdv(group)),
         (TestKind::FrameLoss, frame_loss::table(group)),
         (TestKind::BackToBack, back_to_back::table(group)),
         (TestKind::Recovery, recovery::table(group)),

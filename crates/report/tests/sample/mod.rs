@@ -33,7 +33,7 @@ impl Default for Sample {
         Sample {
             per_frame: Duration::from_us(9),
             sizes: FrameSize::RFC2544_ETHERNET.map(FrameSize::bytes).to_vec(),
-            tests: vec![Throughput, Latency, FrameLoss, BackToBack, Recovery, Reset],
+            tests: vec![Throughput, Latency, Pdv, Ipdv, FrameLoss, BackToBack, Recovery, Reset],
         }
     }
 }
