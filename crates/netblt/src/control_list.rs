@@ -32,8 +32,10 @@ pub struct ControlList {
     unsent: usize,
     /// Where a repetition of the whole list has come to.
     repeating_from: Option<usize>,
-    /// Where the old messages begin that go along with the next new ones.
+    /// Where the old messages begin that go along with the next new ones, in turn.
     along: usize,
+    /// Where the messages begin that were new in the last packet.
+    recent: usize,
     timer: Option<Instant>,
     backoff: u32,
     round_trip: Option<RoundTrip>,
@@ -71,6 +73,7 @@ impl ControlList {
             unsent: 0,
             repeating_from: None,
             along: 0,
+            recent: 0,
             timer: None,
             backoff: 0,
             round_trip: None,
@@ -137,6 +140,7 @@ impl ControlList {
         }
         self.repeating_from = self.repeating_from.map(|at| at.saturating_sub(count));
         self.along = self.along.saturating_sub(count);
+        self.recent = self.recent.saturating_sub(count);
         if self.entries.len() == self.unsent {
             self.timer = None;
             self.repeating_from = None;
@@ -176,8 +180,9 @@ impl ControlList {
     }
 
     /// The messages of the next packet: the whole list if it fits. If it does not, a repetition
-    /// takes several packets, and new messages take along as many old ones as fit beside them, in
-    /// turn: with more than a packet's worth under way, a lost one would else wait a round trip.
+    /// takes several packets, and new messages take along those of the packet before and as many
+    /// others as fit beside them, in turn: with more than a packet's worth under way, a lost one
+    /// would else wait a round trip, and with it all that wait for an acknowledgement.
     pub fn poll(&mut self, now: Instant) -> Option<Messages<'static>> {
         let chosen = match self.repeating_from {
             Some(from) => self.repetition(from),
@@ -225,11 +230,14 @@ impl ControlList {
         if self.unsent > 0 {
             return Box::new(new);
         }
-        let along = if self.along < first_new { self.along } else { 0 };
-        let upper = along..along + self.fitting(along..first_new, &mut room);
-        self.along = upper.end;
-        let lower = if upper.end < first_new { 0 } else { self.fitting(0..along, &mut room) };
-        Box::new((0..lower).chain(upper).chain(new))
+        let recent = std::mem::replace(&mut self.recent, first_new).min(first_new);
+        let recent = recent..recent + self.fitting(recent..first_new, &mut room);
+        let along = if self.along < recent.start { self.along } else { 0 };
+        let upper = along..along + self.fitting(along..recent.start, &mut room);
+        let around = upper.end == recent.start;
+        let lower = if around { self.fitting(0..along, &mut room) } else { 0 };
+        self.along = if around { lower } else { upper.end };
+        Box::new((0..lower).chain(upper).chain(recent).chain(new))
     }
 }
 
@@ -280,6 +288,26 @@ mod tests {
         assert_eq!(sequences(&mut list, at_ms(502)), [4, 5, 6]);
         assert_eq!(sequences(&mut list, at_ms(502)), [7]);
         assert!(list.poll(at_ms(502)).is_none());
+    }
+
+    /// Any of a hundred messages may have been lost: none waits for the timer.
+    #[test]
+    fn new_messages_take_along_those_just_before_and_in_turn_all_others() {
+        let mut list = list(40);
+        let push = |list: &mut ControlList, buffer| _ = list.push(buffer, Kind::Go);
+        for buffer in 1..=100 {
+            push(&mut list, buffer);
+            list.poll(at_ms(0));
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        for buffer in 101..=150 {
+            push(&mut list, buffer);
+            let sent = sequences(&mut list, at_ms(1));
+            assert!(sent.is_sorted() && sent.len() == 5, "{sent:?}");
+            assert_eq!(sent[3..], [buffer as u16 - 1, buffer as u16]);
+            seen.extend(sent);
+        }
+        assert!((1..=150).all(|sequence| seen.contains(&sequence)), "{seen:?}");
     }
 
     #[test]

@@ -266,8 +266,22 @@ impl Receiver {
             }
         }
         for (lower, missing) in lower {
-            let state = if lower == number { State::Receiving } else { State::Acked };
-            self.set_timer(now, lower, missing, state);
+            if lower == number {
+                self.set_timer(now, lower, missing, State::Receiving);
+            } else {
+                self.hasten_timer(now, lower, missing);
+            }
+        }
+    }
+
+    /// Sets the data timer of a buffer that nothing has come of, if it would run for longer. It is never
+    /// put off: buffer after buffer would do so, and what was lost again when it was sent again would
+    /// not be asked for as long as data flows.
+    fn hasten_timer(&mut self, now: Instant, number: u32, missing: u64) {
+        let at = now + self.data_timer(missing);
+        let state = self.buffers.get(&number).map(|buffer| buffer.state);
+        if state.and_then(State::data_timer).is_some_and(|set| set > at) {
+            self.set_timer(now, number, missing, State::Acked);
         }
     }
 

@@ -140,6 +140,21 @@ fn netblt_delivers_over_a_path_that_loses_overtakes_and_changes_its_rate() {
     assert!(run.counters[0][0].data_packets_resent > 0);
 }
 
+/// What is lost again when it is sent again is asked for again, however much else arrives: buffers that
+/// wait for it would in time be all that may be outstanding.
+#[test]
+fn netblt_does_not_run_out_of_buffers_on_a_path_that_loses() {
+    let mut path = path(20 * MBPS, 50, 200_000);
+    path.forward.loss = Loss::Random(0.05);
+    path.back.loss = Loss::Random(0.05);
+    let burst = Burst { size_packets: 16, interval_ms: 10 };
+    let model =
+        TransferModel { burst, adaptive: false, buffer_packets: 8, outstanding_buffers: 80 };
+    let run = run(&path, &[Flow::Netblt(model, Duration::ZERO)], s(60), s(1), 1);
+    let got = rate(&run, 40, 60) / (0.95 * 1600.0);
+    assert!(got > 0.98, "{got}");
+}
+
 #[test]
 fn the_same_seed_gives_the_same_run() {
     let mut path = path(20 * MBPS, 40, 50_000);
