@@ -8,6 +8,7 @@ mod session;
 mod window;
 
 use netblt::Header;
+use ring::rand::{SecureRandom, SystemRandom};
 use session::{Session, TAG_BYTES, Tagger};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -168,7 +169,7 @@ impl Seals {
         self.out.clear();
         self.tick += 1;
         let session = self.current.get(&peer).and_then(|id| self.sessions.get_mut(id));
-        let Some(session) = session else {
+        let Some(session) = session.filter(|session| !session.is_used_up()) else {
             self.greet(peer, packets, len);
             return Some((&self.out, GREETING_BYTES));
         };
@@ -343,7 +344,7 @@ fn salts(greeting: &[u8]) -> Option<(Salt, Salt)> {
 
 fn random_salt() -> Option<Salt> {
     let mut salt = Salt::default();
-    getrandom::fill(&mut salt).ok().map(|()| salt)
+    SystemRandom::new().fill(&mut salt).ok().map(|()| salt)
 }
 
 #[cfg(test)]

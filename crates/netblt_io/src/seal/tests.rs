@@ -221,3 +221,45 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_key_that_has_sealed_enough_gives_way_to_another() {
+    let (mut a, mut b) = session();
+    let old = *a.current.get(&server()).unwrap();
+    a.sessions.get_mut(&old).unwrap().sealed = session::MOST_SEALED - 1;
+    let last = seal(&mut a, server(), &[1; LEN]);
+    assert_eq!(give(&mut b, client(), &last).0, [1; LEN]);
+    let hello = seal(&mut a, server(), &[2; LEN]);
+    assert_eq!(hello.len(), GREETING_BYTES, "a new session, not one packet more of the old");
+    assert_eq!(give(&mut a, server(), &seal(&mut b, client(), &[3; LEN])).0, [3; LEN], "meanwhile");
+    let (_, welcome) = give(&mut b, client(), &hello);
+    let (_, sealed) = give(&mut a, server(), &welcome[0]);
+    assert_eq!(give(&mut b, client(), &sealed[0]).0, [2; LEN]);
+    assert_ne!(a.current.get(&server()), Some(&old));
+}
+
+/// Made with Python's `cryptography` and `hmac` after docs/netblt.md.
+#[test]
+fn the_bytes_are_those_that_another_implementation_makes() {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let key: [u8; 32] = std::array::from_fn(|i| i as u8);
+    let (client_salt, server_salt) = ([0x11; 16], [0x22; 16]);
+    let tagger = Tagger::of_hello(&key, &client_salt);
+    assert_eq!(
+        hex(&greeting_of(HELLO, &client_salt, &Salt::default(), &tagger)),
+        "4e42658011111111111111111111111111111111000000000000000000000000000000004601872b276f1186a47b13ae7bf4b3c4"
+    );
+    let tagger = Tagger::of_welcome(&key, &client_salt, &server_salt);
+    assert_eq!(
+        hex(&greeting_of(WELCOME, &client_salt, &server_salt, &tagger)),
+        "4e4265811111111111111111111111111111111122222222222222222222222222222222af3f7903dd43728b1df626b26f3a6fcb"
+    );
+    let mut session = Session::new(&key, server(), client_salt, server_salt, true, 0);
+    session.sealed = 5;
+    let mut sealed = Vec::new();
+    session.seal(b"a packet of NETBLT", &mut sealed);
+    assert_eq!(
+        hex(&sealed),
+        "4e426582b5a98efb64e5faf800000000000000058f1581027e736ef9ab08727264405ce51ab91d868d90e65cb927f682d6637af0a813"
+    );
+}
