@@ -180,7 +180,7 @@ fn account(arrived: u64, latency: Duration) -> StreamAccount {
         let mut buckets = vec![0; Histogram::bucket_of(ticks) + 1];
         *buckets.last_mut().expect("at least one bucket") = arrived;
         let sum = u128::from(ticks) * u128::from(arrived);
-        account.latency = Histogram::from_parts(TICK, buckets, ticks, ticks, sum);
+        account.latency = Histogram::from_parts(TICK, &buckets, ticks, ticks, sum);
     }
     account
 }

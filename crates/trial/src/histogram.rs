@@ -1,7 +1,9 @@
 //! A histogram of time spans with a bounded relative error and exact extremes and mean.
 
+mod buckets;
+
+use buckets::Buckets;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use units::Duration;
 
 /// Values below this many ticks have a bucket each.
@@ -19,9 +21,7 @@ pub struct Histogram {
     sum_ticks: u128,
     min_ticks: u64,
     max_ticks: u64,
-    /// Only buckets that hold something, by their index.
-    #[serde(with = "sparse")]
-    buckets: Vec<u64>,
+    buckets: Buckets,
 }
 
 impl Histogram {
@@ -37,18 +37,19 @@ impl Histogram {
 
     /// An empty histogram whose values are whole numbers of `tick`.
     pub fn new(tick: Duration) -> Self {
-        Self { tick, count: 0, sum_ticks: 0, min_ticks: u64::MAX, max_ticks: 0, buckets: vec![] }
+        let buckets = Buckets::default();
+        Self { tick, count: 0, sum_ticks: 0, min_ticks: u64::MAX, max_ticks: 0, buckets }
     }
 
     /// Puts together a histogram counted elsewhere (in the kernel) with the same buckets.
     pub fn from_parts(
         tick: Duration,
-        buckets: Vec<u64>,
+        buckets: &[u64],
         min_ticks: u64,
         max_ticks: u64,
         sum_ticks: u128,
     ) -> Self {
-        let count = buckets.iter().sum();
+        let (count, buckets) = (buckets.iter().sum(), Buckets::of_all(buckets));
         Self { tick, count, sum_ticks, min_ticks, max_ticks, buckets }
     }
 
@@ -80,11 +81,7 @@ impl Histogram {
     /// Counts one value.
     #[inline]
     pub fn record(&mut self, ticks: u64) {
-        let bucket = Self::bucket_of(ticks);
-        if bucket >= self.buckets.len() {
-            self.buckets.resize(bucket + 1, 0);
-        }
-        self.buckets[bucket] += 1;
+        *self.buckets.at(Self::bucket_of(ticks)) += 1;
         self.count += 1;
         self.sum_ticks += u128::from(ticks);
         self.min_ticks = self.min_ticks.min(ticks);
@@ -97,12 +94,7 @@ impl Histogram {
     /// If the ticks differ: adding unlike units is a wrong number.
     pub fn merge(&mut self, other: &Histogram) {
         assert_eq!(self.tick, other.tick, "histograms of different ticks");
-        if other.buckets.len() > self.buckets.len() {
-            self.buckets.resize(other.buckets.len(), 0);
-        }
-        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
-            *mine += theirs;
-        }
+        self.buckets.add_all(other.buckets.filled());
         self.count += other.count;
         self.sum_ticks += other.sum_ticks;
         self.min_ticks = self.min_ticks.min(other.min_ticks);
@@ -136,7 +128,7 @@ impl Histogram {
     pub fn percentile(&self, percent: f64) -> Option<Duration> {
         let rank = percentile_rank(percent, self.count);
         let mut below = 0;
-        for (bucket, count) in self.buckets.iter().enumerate() {
+        for (bucket, count) in self.buckets.filled() {
             below += count;
             if below >= rank {
                 let edge = Self::bucket_upper_ticks(bucket);
@@ -172,36 +164,12 @@ impl Histogram {
 
     /// The filled buckets: (largest value of the bucket, count), ascending.
     pub fn filled(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
-        let filled = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
-        filled.map(|(bucket, count)| (self.span(Self::bucket_upper_ticks(bucket)), *count))
+        let filled = self.buckets.filled();
+        filled.map(|(bucket, count)| (self.span(Self::bucket_upper_ticks(bucket)), count))
     }
 
     fn span(&self, ticks: u64) -> Duration {
         Duration::from_ps(ticks.saturating_mul(self.tick.as_ps()))
-    }
-}
-
-/// Histograms are stored as `{bucket: count}` of what is filled.
-mod sparse {
-    use super::*;
-    use serde::{Deserializer, Serializer, de::Error};
-
-    pub fn serialize<S: Serializer>(buckets: &[u64], to: S) -> Result<S::Ok, S::Error> {
-        let filled = buckets.iter().enumerate().filter(|(_, count)| **count > 0);
-        to.collect_map(filled)
-    }
-
-    pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Vec<u64>, D::Error> {
-        let filled = BTreeMap::<usize, u64>::deserialize(from)?;
-        let length = filled.last_key_value().map_or(0, |(bucket, _)| bucket + 1);
-        if length > Histogram::BUCKETS {
-            return Err(D::Error::custom("a histogram bucket beyond the last one"));
-        }
-        let mut buckets = vec![0; length];
-        for (bucket, count) in filled {
-            buckets[bucket] = count;
-        }
-        Ok(buckets)
     }
 }
 
@@ -222,7 +190,6 @@ mod tests {
 
     const NS: Duration = Duration::from_ns(1);
 
-    /// RFC 2330 section 11.3's own example, shifted to be positive (+5).
     /// By counting: 999 of 1,000 values are 99.9 % of them, whatever their number of thousands.
     #[test]
     fn ranks_of_percentiles_are_whole_numbers() {
@@ -235,6 +202,7 @@ mod tests {
         assert_eq!((percentile_rank(100.0, 7), percentile_rank(50.0, 0)), (7, 1));
     }
 
+    /// RFC 2330 section 11.3's own example, shifted to be positive (+5).
     #[test]
     fn percentiles_as_rfc2330() {
         let mut histogram = Histogram::new(NS);

@@ -43,8 +43,15 @@ pub struct Receiver<'a> {
     corrupted: u64,
 }
 
+/// What each arrival needs of its stream stands here and first: with thousands of streams whatever lies
+/// elsewhere is far away.
 #[derive(Clone, Debug)]
 struct Tracked<'a> {
+    arrival: Arrival,
+    frames_max: u64,
+    /// The length of all frames, if they have the same.
+    length_bytes: Option<u32>,
+    is_tagged: bool,
     expected: &'a ExpectedStream,
     account: StreamAccount,
     seen: SeenSet,
@@ -97,10 +104,9 @@ impl<'a> Receiver<'a> {
         let (expected, tick) = (&self.plan.streams[index], self.tick);
         let tracked =
             self.streams[index].get_or_insert_with(|| Box::new(Tracked::new(expected, tick)));
-        let id = tracked.expected.id;
         let bits = if form == Form::Full { 64 } else { 32 };
         let sequence = signature::extend(stamp.sequence, bits, tracked.next_expected);
-        if sequence >= tracked.expected.frames_max
+        if sequence >= tracked.frames_max
             || (self.plan.verify_payload && !wire::verify::transport_is_good(frame))
         {
             tracked.account.corrupted += 1;
@@ -113,11 +119,7 @@ impl<'a> Receiver<'a> {
             });
             tracked.in_time(now, sequence, latency_ticks, frame.len(), self.start, self.tick_ps);
         }
-        if tracked.expected.here || tracked.expected.unchecked {
-            Arrival::Ours(id)
-        } else {
-            Arrival::Misdirected(id)
-        }
+        tracked.arrival
     }
 
     #[inline]
@@ -175,7 +177,19 @@ impl<'a> Receiver<'a> {
 
 impl<'a> Tracked<'a> {
     fn new(expected: &'a ExpectedStream, tick: Duration) -> Self {
+        let arrival = match expected.here || expected.unchecked {
+            true => Arrival::Ours(expected.id),
+            false => Arrival::Misdirected(expected.id),
+        };
+        let length_bytes = match &expected.lengths_bytes[..] {
+            [only] => Some(*only),
+            _ => None,
+        };
         Tracked {
+            arrival,
+            frames_max: expected.frames_max,
+            length_bytes,
+            is_tagged: expected.tagging.is_some(),
             expected,
             account: StreamAccount::new(tick),
             seen: SeenSet::default(),
@@ -225,13 +239,13 @@ impl<'a> Tracked<'a> {
 
     #[inline]
     fn note_length(&mut self, sequence: u64, len: usize) {
-        let lengths = &self.expected.lengths_bytes;
-        let expected = match &lengths[..] {
-            [] => return,
-            [only] => *only,
-            several => several[(sequence % several.len() as u64) as usize],
-        };
-        self.account.wrong_length += u64::from(expected as usize != len);
+        let expected = self.length_bytes.or_else(|| {
+            let lengths = &self.expected.lengths_bytes;
+            let index = sequence.checked_rem(lengths.len() as u64)?;
+            Some(lengths[index as usize])
+        });
+        let wrong = expected.is_some_and(|expected| expected as usize != len);
+        self.account.wrong_length += u64::from(wrong);
     }
 
     #[inline]
@@ -278,6 +292,9 @@ impl<'a> Tracked<'a> {
             self.account.variation.record(previous_ticks, ticks);
         }
         self.previous = Some((sequence, ticks));
+        if !self.is_tagged {
+            return;
+        }
         if let Some(index) = self.expected.tagging.and_then(|tagging| tagging.index_of(sequence)) {
             self.account.tagged.push((index, Duration::from_ps(ticks * tick_ps)));
         }

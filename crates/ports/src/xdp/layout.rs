@@ -149,14 +149,12 @@ pub(super) struct HistogramEntry {
 }
 
 impl HistogramEntry {
-    /// The same as the histogram that everybody else uses; `buckets` only up to the last filled.
+    /// The same as the histogram that everybody else uses.
     pub fn to_histogram(self: &HistogramEntry, tick: Duration) -> Histogram {
         if self.count == 0 {
             return Histogram::new(tick);
         }
-        let filled = self.buckets.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
-        let buckets = self.buckets[..filled].to_vec();
-        Histogram::from_parts(tick, buckets, self.min, self.max, self.sum.into())
+        Histogram::from_parts(tick, &self.buckets, self.min, self.max, self.sum.into())
     }
 }
 
