@@ -12,7 +12,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint bench bench-simulator bench-netblt netblt-transfers clean gigaswitch tolly-1998
+.PHONY: help setup build demo test mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -29,6 +29,7 @@ help:
 	@echo "make bench   this tester beside others, on this machine"
 	@echo "make bench-simulator  the simulator alone, beside ns-3"
 	@echo "make bench-netblt     NETBLT alone, beside TCP and QUIC"
+	@echo "make bench-scaling    what a frame costs as ports, flows and groups become many"
 	@echo "make netblt-transfers a gigabyte by NETBLT over links that lose packets, its ends killed on the way"
 	@echo "make clean   remove what builds and killed runs left"
 
@@ -112,13 +113,14 @@ lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
-# Beside trafgen, xdp-trafficgen and testpmd; as root, about six minutes. Leaves benches/RESULTS.md.
+# Beside trafgen, xdp-trafficgen and testpmd; as root, about a quarter of an hour. Leaves benches/RESULTS.md.
 # A target that the simulator misses does not keep the ports from being measured.
 bench: setup
 	cargo build --release --package netanvil-bench
 	@$(MAKE) --no-print-directory bench-simulator; simulated=$$?; \
 	$(MAKE) --no-print-directory bench-netblt; moved=$$?; \
-	target/release/netanvil-bench && exit $$((simulated | moved))
+	$(MAKE) --no-print-directory bench-scaling; scaled=$$?; \
+	target/release/netanvil-bench && exit $$((simulated | moved | scaled))
 
 # The simulator beside ns-3, half a minute. Leaves benches/SIMULATOR.md.
 bench-simulator:
@@ -132,6 +134,12 @@ bench-netblt:
 	@$(MAKE) --no-print-directory setup PACKAGES='iperf3 iproute2'
 	cargo build --release --package netanvil --package netanvil-netblt-bench
 	target/release/netanvil-netblt-bench compare
+
+# In virtual time and on veth pairs, as root, some minutes. Leaves benches/SCALING.md and its plots. Exit code 1
+# if a target is missed.
+bench-scaling:
+	cargo build --release --package netanvil-scaling-bench
+	target/release/netanvil-scaling-bench
 
 # As root, some minutes.
 netblt-transfers: setup

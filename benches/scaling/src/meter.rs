@@ -11,29 +11,29 @@ use trial::{Tester, Trial, TrialResult};
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Runs a short trial and one of so many times its frames: what the further frames cost, and what the
-/// rest does. `Trial` of a number of times; the first run of all is not counted.
+/// rest does. The first run of all is not counted: during it the maps are looked at, which takes time.
 pub fn read(
     tester: &mut dyn Tester,
     times: u64,
     trial_of: &mut dyn FnMut(u64) -> Result<Trial, Failure>,
     check: &dyn Fn(&TrialResult) -> Result<(), Failure>,
 ) -> Result<Reading, Failure> {
-    let maps_bytes = AtomicU64::new(0);
-    let over = AtomicBool::new(false);
-    let (short, long) = std::thread::scope(|scope| {
+    let mut run = |times| -> Result<(f64, u64), Failure> {
+        let trial = trial_of(times)?;
+        let before = processor_s();
+        let result = tester.run(&trial)?;
+        let took = processor_s() - before;
+        check(&result)?;
+        Ok((took, result.offered_frames()))
+    };
+    let (maps_bytes, over) = (AtomicU64::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
         scope.spawn(|| watch_maps(&maps_bytes, &over));
-        let mut run = |times| -> Result<(f64, u64), Failure> {
-            let trial = trial_of(times)?;
-            let before = processor_s();
-            let result = tester.run(&trial)?;
-            let took = processor_s() - before;
-            check(&result)?;
-            Ok((took, result.offered_frames()))
-        };
-        let both = run(1).and_then(|_| Ok((run(1)?, run(times)?)));
+        let warmed_up = run(1);
         over.store(true, Ordering::Relaxed);
-        both
+        warmed_up
     })?;
+    let (short, long) = (run(1)?, run(times)?);
     let further = long.1.checked_sub(short.1).filter(|further| *further > 0);
     let further = further.ok_or("the longer trial sent no more frames than the shorter one")?;
     let frame_s = (long.0 - short.0) / further as f64;

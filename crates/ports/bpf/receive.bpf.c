@@ -16,6 +16,8 @@
 /* Set before the program is loaded, so that what a trial does not need is left out of it. */
 const volatile u32 QUEUES = 1;
 const volatile u32 STREAMS = 1;
+/* Streams that belong here. */
+const volatile u32 ACCOUNTS = 1;
 const volatile u32 FINGERPRINTS = 0;
 const volatile u32 VERIFY_PAYLOAD = 0;
 const volatile u32 HAS_FULL = 1;
@@ -42,8 +44,9 @@ ARRAY(queues, struct queue_account);
 #define CAPTURED_STREAM (1ULL << 32)
 ARRAY(by_number, u64);
 ARRAY(expected, struct expected);
-/* By queue, then by stream. */
+/* By queue, then by stream: those that belong here, and all, for the others. */
 ARRAY(accounts, struct account);
+ARRAY(strays, struct stray);
 /* One bit a frame: whether it has arrived. */
 ARRAY(seen, u64);
 ARRAY(lengths, u64);
@@ -358,18 +361,55 @@ INLINE void in_time(struct account *a, const struct expected *e, const struct fr
 		note_latency(a, e, frame, queue);
 }
 
+/* Whether the frame is no frame of its stream, or damaged. */
+INLINE int is_corrupted(struct xdp_md *ctx, const struct expected *e, struct frame *frame,
+			u64 next_expected)
+{
+	if (frame->form != FORM_FULL)
+		frame->sequence = extend(frame->sequence, 32, next_expected);
+	return frame->sequence >= e->frames_max || (VERIFY_PAYLOAD && !transport_is_good(ctx));
+}
+
+INLINE void absorb_stray(struct xdp_md *ctx, const struct receive_control *c,
+			 const struct expected *e, struct frame *frame, u32 queue)
+{
+	u32 at = queue * STREAMS + frame->stream;
+	struct stray *s = bpf_map_lookup_elem(&strays, &at);
+
+	if (!s)
+		return;
+	if (is_corrupted(ctx, e, frame, s->next_expected)) {
+		s->corrupted++;
+	} else if (frame->now > c->deadline_ns) {
+		s->late++;
+	} else {
+		if (!s->arrivals++)
+			s->first_ns = frame->now;
+		s->last_ns = frame->now;
+		s->bytes += frame->len + 4;
+		if (frame->sequence >= s->next_expected)
+			s->next_expected = frame->sequence + 1;
+	}
+}
+
 INLINE void absorb_ours(struct xdp_md *ctx, const struct receive_control *c, struct frame *frame,
 			u32 queue)
 {
-	u32 at = queue * STREAMS + frame->stream;
-	struct account *a = bpf_map_lookup_elem(&accounts, &at);
 	struct expected *e = bpf_map_lookup_elem(&expected, &frame->stream);
+	struct account *a;
+	u32 at;
 
-	if (!a || !e)
+	if (!e)
 		return;
-	if (frame->form != FORM_FULL)
-		frame->sequence = extend(frame->sequence, 32, a->next_expected);
-	if (frame->sequence >= e->frames_max || (VERIFY_PAYLOAD && !transport_is_good(ctx)))
+	if (ACCOUNTS < STREAMS && !e->account) {
+		absorb_stray(ctx, c, e, frame, queue);
+		return;
+	}
+	at = queue * ACCOUNTS + (u32)e->account - 1;
+	a = bpf_map_lookup_elem(&accounts, &at);
+	if (!a)
+		return;
+	if (is_corrupted(ctx, e, frame, a->next_expected))
 		a->corrupted++;
 	else if (frame->now > c->deadline_ns)
 		a->late++;

@@ -19,6 +19,8 @@ struct receive_control {
 /* What is known of a stream beforehand. */
 struct expected {
 	u64 frames_max;
+	/* 1 + index of its account among those of a queue; 0 if it does not belong here. */
+	u64 account;
 	/* Index of its first word in `seen`. */
 	u64 seen_first;
 	/* Its lengths in `lengths`; a count of 0 where none is expected. */
@@ -80,6 +82,18 @@ struct account {
 	struct jump jumps[JUMPS];
 	struct histogram latencies;
 	struct histogram gaps;
+};
+
+/* What arrived of a stream that does not belong here, on one receive queue. */
+struct stray {
+	/* In time, repeats among them. */
+	u64 arrivals;
+	u64 bytes;
+	u64 late;
+	u64 corrupted;
+	u64 first_ns;
+	u64 last_ns;
+	u64 next_expected;
 };
 
 struct tagged {

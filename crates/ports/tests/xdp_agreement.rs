@@ -203,9 +203,14 @@ fn see_that_everything_occurred(received: &PortReceived, form: Form, verify_payl
     assert!(received.foreign > 100 && received.corrupted > 100);
     for stream in &received.streams {
         let account = &stream.account;
-        assert!(account.unique > 1_000 && account.duplicates > 10 && account.late > 50);
-        assert!(account.reordered > 100 && account.reorder_extent_max_frames > 3);
+        assert!(account.unique > 1_000 && account.late > 50);
         assert!(account.corrupted > if verify_payload { 200 } else { 30 });
+        if !stream.expected && !stream.unchecked {
+            assert!(account.duplicates == 0 && account.latency.count() == 0, "strays are counted");
+            continue;
+        }
+        assert!(account.duplicates > 10);
+        assert!(account.reordered > 100 && account.reorder_extent_max_frames > 3);
         assert!(account.wrong_length > 10);
         assert!(account.per_second.len() > 1 && account.longest_silence.is_some());
         assert_eq!(stream.missing.count > 0, stream.expected);

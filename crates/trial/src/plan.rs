@@ -116,6 +116,13 @@ pub struct ExpectedStream {
     pub fingerprint: Option<Fingerprint>,
 }
 
+impl ExpectedStream {
+    /// Whether its frames are strays on this port: how many came is counted, and no more.
+    pub fn is_stray(&self) -> bool {
+        !self.here && !self.unchecked
+    }
+}
+
 /// Everything a port needs to receive and account.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReceivePlan {

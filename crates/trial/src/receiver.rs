@@ -112,6 +112,8 @@ impl<'a> Receiver<'a> {
             tracked.account.corrupted += 1;
         } else if now > self.deadline {
             tracked.account.late += 1;
+        } else if matches!(tracked.arrival, Arrival::Misdirected(_)) {
+            tracked.stray(now, sequence, frame.len());
         } else {
             let now_ticks = now.as_ps() / self.tick_ps;
             let latency_ticks = (form != Form::Compact).then(|| {
@@ -160,8 +162,8 @@ impl<'a> Receiver<'a> {
         let received = accounts.filter_map(|(expected, tracked)| {
             let tracked = match tracked {
                 Some(tracked) => *tracked,
-                None if expected.here || expected.unchecked => Tracked::new(expected, self.tick),
-                None => return None,
+                None if expected.is_stray() => return None,
+                None => Tracked::new(expected, self.tick),
             };
             Some(tracked.into_received(self.plan.port, sent_of(expected.id)))
         });
@@ -177,9 +179,9 @@ impl<'a> Receiver<'a> {
 
 impl<'a> Tracked<'a> {
     fn new(expected: &'a ExpectedStream, tick: Duration) -> Self {
-        let arrival = match expected.here || expected.unchecked {
-            true => Arrival::Ours(expected.id),
-            false => Arrival::Misdirected(expected.id),
+        let arrival = match expected.is_stray() {
+            true => Arrival::Misdirected(expected.id),
+            false => Arrival::Ours(expected.id),
         };
         let length_bytes = match &expected.lengths_bytes[..] {
             [only] => Some(*only),
@@ -197,6 +199,15 @@ impl<'a> Tracked<'a> {
             jumps: VecDeque::new(),
             previous: None,
         }
+    }
+
+    /// A frame that belongs elsewhere.
+    fn stray(&mut self, now: Instant, sequence: u64, len: usize) {
+        self.account.first_at.get_or_insert(now);
+        self.account.last_at = Some(now);
+        self.account.unique += 1;
+        self.account.unique_bytes += len as u64 + 4;
+        self.next_expected = self.next_expected.max(sequence + 1);
     }
 
     #[inline]
@@ -311,7 +322,10 @@ impl<'a> Tracked<'a> {
             expected: self.expected.here,
             unchecked: self.expected.unchecked,
             missing,
-            flows: FlowCounts::of(&self.seen, self.expected.flows, sent),
+            flows: match self.expected.is_stray() {
+                true => FlowCounts::default(),
+                false => FlowCounts::of(&self.seen, self.expected.flows, sent),
+            },
             account: self.account,
         }
     }

@@ -1,6 +1,6 @@
 //! From what the receive program counted, queue by queue, to the account of a stream.
 
-use super::layout::{Account, SECONDS, TaggedEntry};
+use super::layout::{Account, SECONDS, Stray, TaggedEntry};
 use super::shared::SharedArray;
 use crate::clock::TICK;
 use std::mem::offset_of;
@@ -40,6 +40,39 @@ pub(super) struct StreamQueues<'a> {
     /// Bits of the frames that arrived on any queue.
     pub seen: Vec<u64>,
     pub tagged: Vec<TaggedEntry>,
+}
+
+/// A stream that does not belong here, as all receive queues saw it; None if none of it came.
+pub(super) fn strays_received(
+    port: PortId,
+    stream: &ExpectedStream,
+    queues: impl Iterator<Item = Stray>,
+) -> Option<StreamReceived> {
+    let mut account = StreamAccount::new(TICK);
+    for stray in queues {
+        account.unique += stray.arrivals;
+        account.unique_bytes += stray.bytes;
+        account.late += stray.late;
+        account.corrupted += stray.corrupted;
+        if stray.arrivals > 0 {
+            let span = (Instant::from_ns(stray.first_ns), Instant::from_ns(stray.last_ns));
+            widen(&mut account, span);
+        }
+    }
+    (account.arrivals() > 0).then(|| StreamReceived {
+        port,
+        stream: stream.id,
+        expected: false,
+        unchecked: false,
+        missing: Missing::default(),
+        flows: FlowCounts::default(),
+        account,
+    })
+}
+
+fn widen(account: &mut StreamAccount, (first, last): (Instant, Instant)) {
+    account.first_at = Some(account.first_at.map_or(first, |earlier| earlier.min(first)));
+    account.last_at = account.last_at.max(Some(last));
 }
 
 impl StreamQueues<'_> {
@@ -86,9 +119,7 @@ fn merge(account: &mut StreamAccount, queue: &Account, seconds: &Seconds) {
     if queue.arrivals_in_time == 0 {
         return;
     }
-    let (first, last) = (Instant::from_ns(queue.first_ns), Instant::from_ns(queue.last_ns));
-    account.first_at = Some(account.first_at.map_or(first, |earlier| earlier.min(first)));
-    account.last_at = account.last_at.max(Some(last));
+    widen(account, (Instant::from_ns(queue.first_ns), Instant::from_ns(queue.last_ns)));
     if queue.gaps.count > 0 {
         let from = Instant::from_ns(queue.silence_from_ns);
         let silence = Silence { from, to: Instant::from_ns(queue.silence_to_ns) };

@@ -22,8 +22,8 @@ macro_rules! shared {
 
 shared! {
     Time = 16, SegmentEntry = 80, InsertionEntry = 64, StreamEntry = 24, TransmitState = TRANSMIT_STATE,
-    HistogramEntry = HISTOGRAM, ReceiveControl = 24, Expected = 56, FingerprintEntry = 16,
-    Jump = 16, Account = ACCOUNT, TaggedEntry = 16, QueueAccount = 32, CaptureState = 24,
+    HistogramEntry = HISTOGRAM, ReceiveControl = 24, Expected = 64, FingerprintEntry = 16,
+    Jump = 16, Account = ACCOUNT, Stray = 56, TaggedEntry = 16, QueueAccount = 32, CaptureState = 24,
 }
 // SAFETY: a plain number of eight bytes.
 unsafe impl Shared for u64 {}
@@ -232,6 +232,8 @@ pub(super) struct ReceiveControl {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expected {
     pub frames_max: u64,
+    /// 1 + index of its account among those of a queue; 0 for strays.
+    pub account: u64,
     pub seen_first: u64,
     pub lengths_first: u32,
     pub lengths_count: u32,
@@ -293,6 +295,19 @@ pub(super) struct Account {
     pub jumps: [Jump; JUMPS],
     pub latencies: HistogramEntry,
     pub gaps: HistogramEntry,
+}
+
+/// What arrived of a stream that does not belong here, on one receive queue.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Stray {
+    pub arrivals: u64,
+    pub bytes: u64,
+    pub late: u64,
+    pub corrupted: u64,
+    pub first_ns: u64,
+    pub last_ns: u64,
+    pub next_expected: u64,
 }
 
 /// The latency of one tagged frame.

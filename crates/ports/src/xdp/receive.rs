@@ -1,9 +1,9 @@
 //! The receiving half: lays out the accounts for the receive program and reads them at the end.
 
-use super::accounts::{Seconds, StreamQueues};
+use super::accounts::{Seconds, StreamQueues, strays_received};
 use super::capture::{Capture, ring_bytes};
 use super::layout::{
-    Account, Expected, FingerprintEntry, QueueAccount, ReceiveControl, TaggedEntry,
+    Account, Expected, FingerprintEntry, QueueAccount, ReceiveControl, Stray, TaggedEntry,
 };
 use super::prepared::targets;
 use super::program::{Object, failed, receive_object};
@@ -84,7 +84,7 @@ impl ReceiveHalf for XdpReceive {
         signals: &TrialSignals,
     ) -> Result<PortReceived, TesterError> {
         let accounts = &self.accounts;
-        let mut seconds = vec![Seconds::default(); plan.streams.len() * self.queues];
+        let mut seconds = vec![Seconds::default(); accounts.streams * self.queues];
         loop {
             // Read before the accounts are: what arrives after closing belongs to no trial.
             let closed = signals.closed();
@@ -123,8 +123,11 @@ struct Accounts {
     object: Object,
     control: SharedArray<ReceiveControl>,
     by_queue: SharedArray<QueueAccount>,
-    /// By queue, then by stream.
+    /// Streams that belong here.
+    streams: usize,
+    /// By queue, then by stream: those that belong here, and all, for the others.
     accounts: SharedArray<Account>,
+    strays: SharedArray<Stray>,
     seen: SharedArray<u64>,
     tagged: SharedArray<TaggedEntry>,
     expected: Vec<Expected>,
@@ -140,6 +143,8 @@ impl Accounts {
         let expected = expected_entries(&plan.streams);
         let prints = fingerprints(&plan.streams);
         let numbers = plan.streams.iter().map(|stream| usize::from(stream.id.0) + 1).max();
+        let streams = plan.streams.iter().filter(|stream| !stream.is_stray()).count();
+        let strays = if streams < expected.len() { queues * expected.len() } else { 0 };
         let seen: usize = plan.streams.iter().map(seen_words).sum();
         let lengths: usize = plan.streams.iter().map(|stream| stream.lengths_bytes.len()).sum();
         let tagged = expected.iter().map(|entry| entry.tag_count).sum::<u64>() as usize;
@@ -147,7 +152,8 @@ impl Accounts {
             ("queues", queues),
             ("by_number", numbers.unwrap_or(0)),
             ("expected", expected.len()),
-            ("accounts", queues * expected.len()),
+            ("accounts", queues * streams),
+            ("strays", strays),
             ("seen", seen),
             ("lengths", lengths),
             ("tagged", queues * tagged),
@@ -180,7 +186,9 @@ impl Accounts {
             queues,
             control,
             by_queue: object.array("queues", queues)?,
-            accounts: object.array("accounts", queues * expected.len())?,
+            streams,
+            accounts: object.array("accounts", queues * streams)?,
+            strays: object.array("strays", strays)?,
             seen: object.array("seen", seen)?,
             tagged: object.array("tagged", queues * tagged)?,
             expected,
@@ -201,10 +209,8 @@ impl Accounts {
 
     /// Different frames of the streams that should arrive here.
     fn expected_arrivals(&self, plan: &ReceivePlan) -> u64 {
-        let here = plan.streams.iter().enumerate().filter(|(_, stream)| stream.here);
-        let accounts = here.flat_map(|(index, _)| {
-            (0..self.queues).map(move |queue| queue * plan.streams.len() + index)
-        });
+        let here = self.expected.iter().zip(&plan.streams).filter(|(_, stream)| stream.here);
+        let accounts = here.filter_map(|(expected, _)| self.accounts_of(expected)).flatten();
         let unique = |at| self.accounts.word(at, offset_of!(Account, unique)).load(Relaxed);
         accounts.map(unique).sum()
     }
@@ -219,19 +225,19 @@ impl Accounts {
         seconds: &[Seconds],
         sent_of: impl Fn(StreamId) -> u64,
     ) -> PortReceived {
-        let streams = plan.streams.iter().enumerate().map(|(index, stream)| {
-            let indices = (0..self.queues).map(|queue| queue * plan.streams.len() + index);
+        let streams = plan.streams.iter().enumerate().filter_map(|(index, stream)| {
             let expected = &self.expected[index];
+            let Some(indices) = self.accounts_of(expected) else {
+                let strays = (0..self.queues).map(|queue| queue * self.expected.len() + index);
+                return strays_received(plan.port, stream, strays.map(|at| *self.strays.read(at)));
+            };
             let queues = StreamQueues {
                 accounts: indices.clone().map(|at| self.accounts.read(at)).collect(),
-                seconds: indices.map(|at| &seconds[at]).collect(),
+                seconds: indices.clone().map(|at| &seconds[at]).collect(),
                 seen: self.seen_of(stream, expected, sent_of(stream.id)),
-                tagged: self.tagged_of(expected, index),
+                tagged: self.tagged_of(expected, indices),
             };
-            queues.into_received(plan.port, stream, sent_of(stream.id))
-        });
-        let streams = streams.filter(|received| {
-            received.expected || received.unchecked || received.account.arrivals() > 0
+            Some(queues.into_received(plan.port, stream, sent_of(stream.id)))
         });
         PortReceived {
             port: plan.port,
@@ -242,6 +248,15 @@ impl Accounts {
         }
     }
 
+    /// Where a stream's accounts stand, queue by queue; None for strays.
+    fn accounts_of(
+        &self,
+        expected: &Expected,
+    ) -> Option<impl Iterator<Item = usize> + Clone + use<>> {
+        let (index, streams) = ((expected.account as usize).checked_sub(1)?, self.streams);
+        Some((0..self.queues).map(move |queue| queue * streams + index))
+    }
+
     /// The words that hold the bits of the frames that were sent.
     fn seen_of(&self, stream: &ExpectedStream, expected: &Expected, sent: u64) -> Vec<u64> {
         let words = seen_words(stream).min(sent.div_ceil(64) as usize);
@@ -250,15 +265,19 @@ impl Accounts {
     }
 
     /// In the order in which each queue saw them.
-    fn tagged_of(&self, expected: &Expected, stream: usize) -> Vec<TaggedEntry> {
-        let (streams, room) = (self.expected.len(), self.tagged_room());
-        let of_queue = |queue: usize| {
-            let word = self.accounts.word(queue * streams + stream, offset_of!(Account, tagged));
+    fn tagged_of(
+        &self,
+        expected: &Expected,
+        accounts: impl Iterator<Item = usize>,
+    ) -> Vec<TaggedEntry> {
+        let room = self.tagged_room();
+        let of_queue = |(queue, at): (usize, usize)| {
+            let word = self.accounts.word(at, offset_of!(Account, tagged));
             let first = queue * room + expected.tagged_first as usize;
             let count = word.load(Relaxed).min(expected.tag_count) as usize;
             (first..first + count).map(|at| *self.tagged.read(at))
         };
-        (0..self.queues).flat_map(of_queue).collect()
+        accounts.enumerate().flat_map(of_queue).collect()
     }
 
     /// Tagged frames of all streams.
@@ -285,15 +304,17 @@ fn longest_bytes(plan: &ReceivePlan) -> usize {
 
 /// One bit a frame.
 fn seen_words(stream: &ExpectedStream) -> usize {
-    stream.frames_max.div_ceil(64) as usize
+    if stream.is_stray() { 0 } else { stream.frames_max.div_ceil(64) as usize }
 }
 
 fn expected_entries(streams: &[ExpectedStream]) -> Vec<Expected> {
-    let (mut seen, mut lengths, mut tagged) = (0, 0, 0);
+    let (mut accounts, mut seen, mut lengths, mut tagged) = (0, 0, 0, 0);
     let entry = |stream: &ExpectedStream| {
         let tagging = stream.tagging;
+        accounts += u64::from(!stream.is_stray());
         let entry = Expected {
             frames_max: stream.frames_max,
+            account: if stream.is_stray() { 0 } else { accounts },
             seen_first: seen,
             lengths_first: lengths,
             lengths_count: stream.lengths_bytes.len() as u32,
@@ -333,13 +354,14 @@ fn constants(
     plan: &ReceivePlan,
     prints: &[FingerprintEntry],
     wish: Option<&CaptureWish>,
-) -> [(&'static str, u32); 10] {
+) -> [(&'static str, u32); 11] {
     let has = |form| u32::from(plan.forms.contains(&form));
     let tags = plan.streams.iter().filter_map(|stream| stream.tagging);
     let tagged: u64 = tags.map(|tagging| tagging.count).sum();
     [
         ("QUEUES", queues as u32),
         ("STREAMS", plan.streams.len() as u32),
+        ("ACCOUNTS", plan.streams.iter().filter(|stream| !stream.is_stray()).count() as u32),
         ("FINGERPRINTS", prints.len() as u32),
         ("VERIFY_PAYLOAD", plan.verify_payload.into()),
         ("HAS_FULL", has(Form::Full)),
