@@ -126,26 +126,25 @@ impl Histogram {
     /// The smallest recorded value `x` with F(x) >= `percent`/100 (RFC 2330 section 11.3: no
     /// interpolation), as the upper edge of its bucket and never above the maximum.
     pub fn percentile(&self, percent: f64) -> Option<Duration> {
+        let edge = Self::bucket_upper_ticks(self.percentile_bucket(percent)?);
+        Some(self.span(edge.clamp(self.min_ticks, self.max_ticks)))
+    }
+
+    /// The bucket in which that percentile lies.
+    fn percentile_bucket(&self, percent: f64) -> Option<usize> {
         let rank = percentile_rank(percent, self.count);
         let mut below = 0;
-        for (bucket, count) in self.buckets.filled() {
+        let mut filled = self.buckets.filled();
+        let found = filled.find(|(_, count)| {
             below += count;
-            if below >= rank {
-                let edge = Self::bucket_upper_ticks(bucket);
-                return Some(self.span(edge.clamp(self.min_ticks, self.max_ticks)));
-            }
-        }
-        None
+            below >= rank
+        });
+        found.map(|(bucket, _)| bucket)
     }
 
     /// Between which values that percentile lies: the edges of its bucket, as far as it holds values.
     pub fn percentile_between(&self, percent: f64) -> Option<(Duration, Duration)> {
-        let rank = percentile_rank(percent, self.count);
-        let mut below = 0;
-        let bucket = self.buckets.iter().position(|count| {
-            below += count;
-            *count > 0 && below >= rank
-        })?;
+        let bucket = self.percentile_bucket(percent)?;
         let low = match bucket {
             0 => 0,
             _ => Self::bucket_upper_ticks(bucket - 1) + 1,
