@@ -4,7 +4,8 @@
 # test; the rest are other people's tools that tests and benchmarks compare with.
 PACKAGES := clang llvm libbpf-dev libc6-dev gcc \
             nftables iproute2 ethtool kmod procps util-linux \
-            frr tshark tcpdump chromium netsniff-ng dpdk-dev xdp-tools jq snmp snmpd bird2 python3
+            frr tshark tcpdump chromium netsniff-ng dpdk-dev xdp-tools jq snmp snmpd bird2 \
+            openvswitch-switch python3
 
 NETANVIL := target/release/netanvil
 DEMO     := target/demo

@@ -53,10 +53,12 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
         routing: routing(options, kind)?,
         routes_per_port: options.routes_per_port.unwrap_or_default(),
         feed: options.feed,
-        feed_within_s: match options.feed_within {
-            Some(Span(time)) => time.as_secs_f64().ceil() as u32,
-            None => defaults.feed_within_s,
-        },
+        feed_within_s: options.feed_within.map_or(defaults.feed_within_s, whole_seconds),
+        address_ageing_s: options.address_ageing.map(whole_seconds),
+        address_table: options.address_table,
+        snooping: options.snooping.unwrap_or(
+            options.suite == Some(SuiteName::Rfc3918) && kind == DeviceKind::LinuxBridge,
+        ),
         filter: options.filter.unwrap_or_default(),
         permit: options.permit.unwrap_or_default(),
         multicast: options.multicast.unwrap_or_default(),
@@ -67,6 +69,10 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
     };
     config.check()?;
     Ok(config)
+}
+
+fn whole_seconds(Span(time): Span) -> u32 {
+    time.as_secs_f64().ceil() as u32
 }
 
 /// The tests of 1989 feed routes by RIP, to a router that takes them in where this host can have one.
@@ -134,7 +140,11 @@ fn impairments(options: &Options, mtu_bytes: u32) -> Vec<Impairment> {
 pub fn in_words(config: &TestbedConfig) -> String {
     let kind = match config.device {
         DeviceKind::LinuxRouter => "Linux router in network namespaces",
+        DeviceKind::LinuxBridge if config.snooping => {
+            "Linux bridge that snoops IGMP and MLD, in network namespaces"
+        }
         DeviceKind::LinuxBridge => "Linux bridge in network namespaces",
+        DeviceKind::OvsUserspace => "Open vSwitch (user-space datapath) in network namespaces",
         DeviceKind::LinuxMcast => match config.multicast {
             MulticastRouting::Daemon => "Linux multicast router (FRR's pimd) in network namespaces",
             MulticastRouting::Table => {
@@ -144,6 +154,7 @@ pub fn in_words(config: &TestbedConfig) -> String {
         DeviceKind::Loopback => return "no device: tester ports joined back to back".into(),
     };
     let threads = match config.threads {
+        _ if config.device == DeviceKind::OvsUserspace => "a thread of its own",
         DeviceThreads::Threaded => "receive threads of its own",
         DeviceThreads::Inline => "forwarding within the sender's system call: it can hardly drop",
     };
@@ -158,9 +169,17 @@ pub fn in_words(config: &TestbedConfig) -> String {
             format!(", {routes} host routes behind each of {} ports{by}", config.ports)
         }
     };
+    let table = match config.address_table {
+        Some(entries) => format!(", learns {entries} addresses at most"),
+        None => String::new(),
+    };
+    let ageing = match config.address_ageing_s {
+        Some(seconds) => format!(", forgets them after {seconds} s"),
+        None => String::new(),
+    };
     let limits: String =
         config.impairments.iter().map(|limit| format!(", {}", limit_in_words(limit))).collect();
-    format!("{kind}, {threads}{routing}{routes}{limits}")
+    format!("{kind}, {threads}{routing}{routes}{table}{ageing}{limits}")
 }
 
 fn limit_in_words(limit: &Impairment) -> String {
@@ -185,6 +204,9 @@ pub fn settings(testbed: &Testbed) -> BTreeMap<String, String> {
             settings.insert("device rules (nft)".into(), rules);
         }
         settings.insert("device threads".into(), threads(&device));
+        if let Some(facts) = device.switch_facts() {
+            settings.insert("device switch".into(), facts);
+        }
         if let Some(load) = device.route_load() {
             settings.insert("device routes".into(), load.to_string());
         }

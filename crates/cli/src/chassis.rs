@@ -52,6 +52,9 @@ fn apply(options: &Options, config: &mut ChassisConfig) -> Outcome<()> {
         config.frame_sizes = sizes.iter().map(fixed).collect::<Outcome<_>>()?;
     }
     config.seed = options.seed.unwrap_or(config.seed);
+    if let Some(Span(ageing)) = options.address_ageing {
+        config.addresses.ageing_s = ageing.as_secs_f64().ceil();
+    }
     if let Some(Span(duration)) = options.duration {
         let seconds = duration.as_secs_f64();
         config.trial.duration_s = seconds;

@@ -172,6 +172,10 @@ fn built_as(defaults: TestbedConfig, set_up: &SetUp) -> Result<TestbedConfig, Se
         (DeviceKind::Loopback, _) if set_up.filters != Filters::None => {
             return no("a cable has no filters");
         }
+        (DeviceKind::OvsUserspace, _) if set_up.filters != Filters::None => {
+            return no("its frames never come by the kernel's filters");
+        }
+        (DeviceKind::OvsUserspace, _) => {}
         (DeviceKind::LinuxBridge | DeviceKind::LinuxMcast | DeviceKind::Loopback, _) => {}
     }
     if set_up.path == Path::Between {

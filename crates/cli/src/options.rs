@@ -78,7 +78,7 @@ pub struct Options {
     #[arg(skip)]
     pub suite: Option<SuiteName>,
     /// Build this device in network namespaces and test it
-    #[arg(long, help_heading = "Device", value_parser = named::<DeviceKind>(&["linux-router", "linux-bridge", "linux-mcast", "loopback"]))]
+    #[arg(long, help_heading = "Device", value_parser = named::<DeviceKind>(&["linux-router", "linux-bridge", "linux-mcast", "ovs-userspace", "loopback"]))]
     pub device: Option<DeviceKind>,
     /// Test a simulated device in virtual time: a built-in name or a TOML file (see `netanvil devices`)
     #[arg(long, help_heading = "Device", value_name = "NAME|FILE", conflicts_with_all = ["device", "ports"])]
@@ -137,6 +137,15 @@ pub struct Options {
     /// How long they may take to come (default: 2min)
     #[arg(long, help_heading = "Built devices", value_name = "TIME")]
     pub feed_within: Option<Span>,
+    /// After how long a switch forgets an address (linux-bridge, ovs-userspace; default: its own 300 s)
+    #[arg(long, help_heading = "Built devices", value_name = "TIME")]
+    pub address_ageing: Option<Span>,
+    /// Addresses that a switch learns at most (linux-bridge: no limit where left out; ovs-userspace: 8192)
+    #[arg(long, help_heading = "Built devices", value_name = "COUNT")]
+    pub address_table: Option<u32>,
+    /// Whether linux-bridge heeds IGMP and MLD and asks for members itself (with rfc3918 it does)
+    #[arg(long, help_heading = "Built devices", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
+    pub snooping: Option<bool>,
     /// Who tells linux-mcast which groups go where: FRR's pimd, by what hosts say, or a table of the
     /// groups of the tests, as tolly has it where nothing is said
     #[arg(long, help_heading = "Built devices", value_parser = named::<MulticastRouting>(&["daemon", "table"]))]

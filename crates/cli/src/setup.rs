@@ -71,7 +71,7 @@ impl Subject {
             },
             (.., Some(name)) => Ok(Subject::Simulated(name.clone())),
             _ => Err(Failure::new("nothing to test")
-                .help("build a device with --device linux-router (linux-bridge, linux-mcast, loopback),")
+                .help("build a device with --device linux-router (linux-bridge, linux-mcast, ovs-userspace, loopback),")
                 .help("test what is between two interfaces with --ports eth1,eth2,")
                 .help("or simulate one with --sim router; `netanvil devices` tells more")),
         }
@@ -83,6 +83,7 @@ impl Subject {
             Subject::Built(DeviceKind::LinuxRouter) => "linux-router".into(),
             Subject::Built(DeviceKind::LinuxBridge) => "linux-bridge".into(),
             Subject::Built(DeviceKind::LinuxMcast) => "linux-mcast".into(),
+            Subject::Built(DeviceKind::OvsUserspace) => "ovs-userspace".into(),
             Subject::Built(DeviceKind::Loopback) => "loopback".into(),
             Subject::Between([first, second]) => format!("{first}-{second}"),
             Subject::Simulated(name) => format!("sim-{name}"),

@@ -28,7 +28,7 @@ fn tests_of(kind: DeviceKind) -> &'static [ChassisTest] {
             ChassisTest::MulticastMesh,
             ChassisTest::BaseMulticast,
         ],
-        DeviceKind::LinuxBridge | DeviceKind::Loopback => &[],
+        DeviceKind::LinuxBridge | DeviceKind::OvsUserspace | DeviceKind::Loopback => &[],
     }
 }
 
@@ -71,6 +71,13 @@ pub fn defaults(options: &Options, config: &ChassisConfig) -> Options {
 /// Refuses, before anything is built, what the device cannot do.
 pub fn check(options: &Options, config: &ChassisConfig) -> Outcome<()> {
     if !is_tolly(options) {
+        let is_ipv6 = config.multicast.version.is_ipv6();
+        if is_ipv6 && options.device == Some(DeviceKind::LinuxMcast) {
+            return Err(Failure::new(
+                "linux-mcast forwards groups of IPv4 alone: Debian's FRR has no pim6d to route those of IPv6",
+            )
+            .help("test MLD on --device linux-bridge, which snoops it, or on --sim multicast"));
+        }
         return match options.multicast {
             Some(MulticastRouting::Table) => Err(Failure::new(
                 "--multicast table: nobody can join or leave what stands in a table, which is what these \

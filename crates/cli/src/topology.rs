@@ -22,7 +22,7 @@ pub fn of_testbed(testbed: &Testbed, [from, to]: [usize; 2]) -> Topology {
 fn forwarding_of(device: DeviceKind) -> Forwarding {
     match device {
         DeviceKind::LinuxRouter | DeviceKind::LinuxMcast => Forwarding::Routed,
-        DeviceKind::LinuxBridge => Forwarding::Bridged,
+        DeviceKind::LinuxBridge | DeviceKind::OvsUserspace => Forwarding::Bridged,
         DeviceKind::Loopback => Forwarding::Looped,
     }
 }

@@ -3,33 +3,16 @@
 //!
 //! Root only. Loads are low and no time is asserted.
 
-#![allow(clippy::disallowed_methods, reason = "waits for processes to end")]
-
 mod common;
 
-use common::{Scratch, is_root, left_by};
+use common::{Ran, Scratch, files_with, is_root, left_by};
 use serde_json::Value;
+use std::process::Stdio;
 
 /// 15,000 packets, one to each host behind three of four ports.
 const FED: &str = "run tolly --device linux-router --port-count 4 --feed bgp --routes-per-port 5000 \
                    --profile quick --sizes 64 --line-rate 10M --set trial.invalid_retries=9 \
                    --set chassis.tests=[\"internet_scale\"]";
-
-/// Command lines of living processes that contain `word`.
-fn processes_with(word: &str) -> Vec<String> {
-    let processes = std::fs::read_dir("/proc").expect("processes").flatten();
-    let lines = processes.filter_map(|process| {
-        let line = std::fs::read(process.path().join("cmdline")).ok()?;
-        Some(String::from_utf8_lossy(&line).replace('\0', " "))
-    });
-    lines.filter(|line| line.contains(word)).collect()
-}
-
-fn files_with(word: &str) -> Vec<String> {
-    let files = std::fs::read_dir(testbed::REGISTRY_DIRECTORY).expect("records").flatten();
-    let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.contains(word)).collect()
-}
 
 #[test]
 fn every_route_that_came_by_bgp_is_reached() {
@@ -59,22 +42,27 @@ fn after_kill_9_no_daemon_lives_and_clean_removes_the_rest() {
     }
     let scratch = Scratch::new();
     let running = scratch.start(FED, "a", "{\"trial_started\":{\"number\":1,");
-    let pid = running.pid();
-    let own = format!("netanvil-{pid}.");
-    assert_eq!(processes_with(&format!("/{own}")).len(), 2, "a router's and a speaker's BIRD");
-    assert_eq!(left_by(pid).len(), 3, "tester, device and speaker");
-    running.signal("KILL");
-    running.wait();
-    for _ in 0..500 {
-        if processes_with(&format!("/{own}")).is_empty() {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
+    assert_eq!(left_by(running.pid()).len(), 3, "tester, device and speaker");
+    scratch.kill_and_clean(running, 2);
+}
+
+/// No OSPF neighbour is found within a second.
+#[test]
+fn a_feed_that_is_late_is_an_error_that_tells_what_came_and_leaves_nothing() {
+    if !is_root() {
+        return;
     }
-    assert_eq!(processes_with(&format!("/{own}")), [""; 0], "daemons outlive the run");
-    scratch.run("clean").expect(0);
+    let scratch = Scratch::new();
+    let arguments = "run --device linux-router --feed ospf --routes-per-port 500 --feed-within 1s";
+    let child = scratch.command(arguments).stderr(Stdio::piped()).spawn().expect("starts");
+    let pid = child.id();
+    let ran = Ran::from(child.wait_with_output().expect("its output")).expect(2);
+    let what_came = "0 of 1000 routes have come into the router's table by OSPF after 1 s";
+    assert!(ran.stderr.contains(what_came), "{}", ran.stderr);
+    assert!(ran.stderr.contains("0 of 500 through port 1"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("feed_within_s"), "{}", ran.stderr);
     assert_eq!(left_by(pid), [""; 0]);
-    assert_eq!(files_with(&own), [""; 0]);
+    assert_eq!(files_with(&format!("netanvil-{pid}.")), [""; 0]);
 }
 
 #[test]

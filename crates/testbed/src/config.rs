@@ -5,6 +5,7 @@ use crate::bulk_routes;
 use crate::error::{Result, TestbedError};
 use crate::feed::{self, Feed};
 use crate::multicast::{MULTICAST_INTERFACES, MulticastRouting};
+use crate::ovs;
 use serde::{Deserialize, Serialize};
 
 /// The kind of device under test.
@@ -18,8 +19,17 @@ pub enum DeviceKind {
     LinuxBridge,
     /// The kernel's IPv4 multicast forwarding in a namespace, beside its unicast forwarding.
     LinuxMcast,
+    /// Open vSwitch's user-space datapath, a learning switch outside of the kernel.
+    OvsUserspace,
     /// No device: ports 0-1, 2-3, ... of the tester are joined back to back.
     Loopback,
+}
+
+impl DeviceKind {
+    /// Whether it is a switch, which has no addresses of its own.
+    pub fn is_switch(self) -> bool {
+        matches!(self, DeviceKind::LinuxBridge | DeviceKind::OvsUserspace)
+    }
 }
 
 /// How the device learns the Ethernet addresses of the tester's hosts.
@@ -155,6 +165,15 @@ pub struct TestbedConfig {
     pub feed: Option<Feed>,
     /// How long they may take to come, in seconds.
     pub feed_within_s: u32,
+    /// After how long a switch forgets an address that it has not seen again, in seconds; none leaves it as it
+    /// is by itself (300 s).
+    pub address_ageing_s: Option<u32>,
+    /// Addresses that a switch learns at most; none leaves it as it is by itself (linux-bridge: no limit,
+    /// ovs-userspace: 8192).
+    pub address_table: Option<u32>,
+    /// Whether a bridge heeds IGMP and MLD (RFC 4541), asks for members itself, and forwards groups to members
+    /// alone (linux-bridge only).
+    pub snooping: bool,
     /// Who decides which multicast groups go where (linux-mcast only).
     pub multicast: MulticastRouting,
     /// Filter rules.
@@ -188,6 +207,9 @@ impl Default for TestbedConfig {
             routes_per_port: 0,
             feed: None,
             feed_within_s: 120,
+            address_ageing_s: None,
+            address_table: None,
+            snooping: false,
             multicast: MulticastRouting::default(),
             filter: FilterRules::default(),
             permit: PermitPosition::default(),
@@ -215,6 +237,7 @@ impl TestbedConfig {
             return refuse(format!("mtu_bytes = {}: 68 to 65535 are possible", self.mtu_bytes));
         }
         self.check_routes()?;
+        self.check_switch()?;
         if self.device == DeviceKind::Loopback {
             return self.check_loopback();
         }
@@ -234,7 +257,7 @@ impl TestbedConfig {
                 }
             ));
         }
-        if self.device == DeviceKind::LinuxBridge && self.destination_networks {
+        if self.device.is_switch() && self.destination_networks {
             return refuse("destination_networks: a bridge has no routes; use linux-router".into());
         }
         self.impairments.iter().try_for_each(|impairment| self.check_impairment(impairment))
@@ -253,6 +276,37 @@ impl TestbedConfig {
             return refuse("feed beside routing: a router has one routing daemon");
         }
         feed::check(feed, self.ports, self.routes_per_port)
+    }
+
+    fn check_switch(&self) -> Result<()> {
+        let refuse = |message: &str| Err(TestbedError::Configuration(message.into()));
+        if self.snooping && self.device != DeviceKind::LinuxBridge {
+            return refuse("snooping: only linux-bridge has it");
+        }
+        let has_table = self.address_ageing_s.is_some() || self.address_table.is_some();
+        match self.device {
+            DeviceKind::OvsUserspace => {}
+            DeviceKind::LinuxBridge if self.address_ageing_s == Some(0) => {
+                return refuse("address_ageing_s = 0: at least 1");
+            }
+            DeviceKind::LinuxBridge if self.address_table == Some(0) => {
+                return refuse("address_table = 0: at least 1");
+            }
+            DeviceKind::LinuxBridge => return Ok(()),
+            _ if has_table => {
+                return refuse("address_ageing_s, address_table: only switches learn addresses");
+            }
+            _ => return Ok(()),
+        }
+        let of_kernel =
+            |impairment: &Impairment| !matches!(impairment, Impairment::RateLimit { .. });
+        if self.filter != FilterRules::None || self.impairments.iter().any(of_kernel) {
+            return refuse(
+                "filter, frame-rate-limit, drop-every: frames of ovs-userspace never come by the \
+                 kernel's rules; use linux-bridge",
+            );
+        }
+        ovs::check(self)
     }
 
     fn check_loopback(&self) -> Result<()> {

@@ -12,6 +12,7 @@ use crate::multicast::{
     self, Daemon, GroupCounters, GroupRange, MulticastRouting, Table, TableLoaded,
 };
 use crate::namespace::Namespace;
+use crate::ovs::Switch;
 use crate::queue::TokenBucket;
 use crate::routing::RipDaemon;
 use crate::rules::{self, FilterEntry};
@@ -22,7 +23,7 @@ use std::net::IpAddr;
 use std::sync::Mutex;
 
 /// Name of the bridge in a bridge's namespace.
-const BRIDGE: &str = "bridge0";
+pub(crate) const BRIDGE: &str = "bridge0";
 /// Ethernet address of the bridge itself.
 const BRIDGE_MAC: [u8; 6] = [0x02, b'N', b'A', 0, 0xff, 1];
 
@@ -45,6 +46,7 @@ pub struct Device {
     /// Who feeds it is there.
     speaker: Option<Namespace>,
     feeding: Mutex<Option<Feeding>>,
+    switch: Mutex<Option<Switch>>,
     route_load: Mutex<Option<RouteLoad>>,
 }
 
@@ -57,6 +59,7 @@ impl Device {
         let input_queues = InputQueues::choose(&config);
         let (threads, multicast) = (Mutex::default(), Mutex::default());
         let (rip, feeding, route_load) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let switch = Mutex::default();
         Device {
             namespace,
             config,
@@ -66,6 +69,7 @@ impl Device {
             rip,
             speaker,
             feeding,
+            switch,
             route_load,
         }
     }
@@ -164,12 +168,18 @@ impl Device {
         if let Some(rule_set) = self.rule_set() {
             rules::load(&self.namespace, &rule_set)?;
         }
-        if self.config.device == DeviceKind::LinuxBridge {
-            self.add_bridge()?;
-        } else {
-            self.namespace.run(|| sysctl::set_forwarding(true))??;
+        match self.config.device {
+            DeviceKind::LinuxBridge => self.add_bridge()?,
+            DeviceKind::OvsUserspace => {}
+            _ => self.namespace.run(|| sysctl::set_forwarding(true))??,
         }
         (0..self.config.ports).try_for_each(|port| self.start_port(port))?;
+        if self.config.device == DeviceKind::OvsUserspace {
+            *self.switch.lock().expect("no panic while held") = Some(Switch::start(self)?);
+        }
+        if self.config.snooping {
+            self.start_querier()?;
+        }
         if self.config.device == DeviceKind::LinuxMcast {
             self.start_multicast()?;
         }
@@ -235,20 +245,31 @@ impl Device {
         Ok(self.namespace.netlink()?.learned_routes()?.values().sum())
     }
 
+    /// What is to be told of a switch outside of the kernel.
+    pub fn switch_facts(&self) -> Option<String> {
+        self.switch.lock().expect("no panic while held").as_ref().map(Switch::facts)
+    }
+
+    /// Ends the switch outside of the kernel, where there is one.
+    pub(crate) fn end_switch(&self) {
+        self.switch.lock().expect("no panic while held").take();
+    }
+
     /// Takes everything back that [`Device::start`] did, except the links themselves.
     pub(crate) fn stop(&self) -> Result<()> {
         self.stop_routing();
         self.end_multicast();
+        self.end_switch();
         let mut netlink = self.namespace.netlink()?;
-        if self.config.device == DeviceKind::LinuxBridge {
-            netlink.delete_link(BRIDGE)?;
-        } else {
-            self.namespace.run(|| sysctl::set_forwarding(false))??;
+        match self.config.device {
+            DeviceKind::LinuxBridge => netlink.delete_link(BRIDGE)?,
+            DeviceKind::OvsUserspace => {}
+            _ => self.namespace.run(|| sysctl::set_forwarding(false))??,
         }
         // Routes, neighbours and IPv6 addresses go with the link; IPv4 addresses would stay.
         for port in 0..self.config.ports {
             self.stop_port(port)?;
-            if self.config.device != DeviceKind::LinuxBridge {
+            if !self.config.device.is_switch() {
                 let index = netlink.link_index(&self.interface(port))?;
                 let ipv4 = PortAddresses::of_port(port).ipv4;
                 netlink.delete_address(index, ipv4.device.into(), ipv4.prefix_length)?;
@@ -275,7 +296,8 @@ impl Device {
         netlink.set_link_up(&interface, true)?;
         let index = netlink.link_index(&interface)?;
         self.set_offloads(&interface, self.needs_receive_ring())?;
-        if self.config.threads == DeviceThreads::Threaded {
+        let has_threads = self.config.device != DeviceKind::OvsUserspace;
+        if self.config.threads == DeviceThreads::Threaded && has_threads {
             let cpu = self.config.device_cpu;
             let threads = || thread_port(&self.namespace, &interface, index, cpu);
             let achieved = self.queue_thread(port).unwrap_or_else(threads);
@@ -285,7 +307,13 @@ impl Device {
             netlink.set_token_bucket(index, bucket)?;
         }
         match self.config.device {
-            DeviceKind::LinuxBridge => netlink.set_link_bridge(&interface, BRIDGE)?,
+            DeviceKind::LinuxBridge => {
+                netlink.set_link_bridge(&interface, BRIDGE)?;
+                if self.config.snooping {
+                    netlink.flood_no_groups(index)?;
+                }
+            }
+            DeviceKind::OvsUserspace => {}
             _ => self.configure_layer3(port, index)?,
         }
         netlink.wait_for_carrier(&self.connector(port))?;
@@ -333,7 +361,10 @@ impl Device {
 
     fn add_bridge(&self) -> Result<()> {
         let mut netlink = self.namespace.netlink()?;
-        netlink.add_bridge(BRIDGE, BRIDGE_MAC, self.config.mtu_bytes)?;
+        netlink.add_bridge(BRIDGE, BRIDGE_MAC, &self.config)?;
+        if self.config.snooping && sysctl::has_ipv6() {
+            self.namespace.run(|| sysctl::enable_ipv6(BRIDGE))??;
+        }
         netlink.set_link_up(BRIDGE, true)
     }
 

@@ -27,6 +27,7 @@ mod link;
 mod multicast;
 mod namespace;
 mod netlink;
+mod ovs;
 mod packet_socket;
 mod privilege;
 mod program;
@@ -34,6 +35,7 @@ mod queue;
 mod registry;
 mod routing;
 mod rules;
+mod snooping;
 mod sysctl;
 mod test_port;
 mod testbed;
@@ -62,6 +64,7 @@ pub use multicast::{
     GroupCounters, GroupRange, MULTICAST_INTERFACES, MulticastRouting, TableLoaded,
 };
 pub use namespace::{NETNS_DIRECTORY, Namespace};
+pub use ovs::ovs_shortfall;
 pub use packet_socket::PacketSocket;
 pub use privilege::{Privilege, enter_user_namespace};
 pub use program::{Program, ProgramName, find_program};

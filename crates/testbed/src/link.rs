@@ -3,11 +3,12 @@
 use crate::config::TestbedConfig;
 use crate::error::{Result, TestbedError};
 use crate::netlink::Netlink;
+use crate::snooping::ANSWERS_WITHIN_TICKS;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
-    BridgeStpState, InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo,
-    LinkMessage, State,
+    BridgeStpState, InfoBridge, InfoBridgePort, InfoData, InfoKind, InfoPortData, InfoPortKind,
+    InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
 };
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -57,6 +58,30 @@ impl VethEnd<'_> {
     }
 }
 
+fn bridge_settings(config: &TestbedConfig) -> Vec<InfoBridge> {
+    let mut settings = vec![
+        InfoBridge::StpState(BridgeStpState::Disabled),
+        InfoBridge::ForwardDelay(0),
+        InfoBridge::MulticastSnooping(config.snooping),
+    ];
+    settings.extend(config.address_ageing_s.map(|ageing| InfoBridge::AgeingTime(ageing * TICKS)));
+    settings.extend(config.address_table.map(InfoBridge::FdbMaxLearned));
+    if config.snooping {
+        settings.extend([
+            InfoBridge::MulticastHashMax(MULTICAST_GROUPS_MAX),
+            InfoBridge::MulticastQueryResponseInterval(ANSWERS_WITHIN_TICKS),
+            InfoBridge::MulticastIgmpVersion(3),
+            InfoBridge::MulticastMldVersion(2),
+        ]);
+    }
+    settings
+}
+
+/// A second in the ticks of the kernel's interface (USER_HZ).
+pub(crate) const TICKS: u32 = 100;
+/// With more groups than it has room for (4096 by itself) the bridge would give up snooping.
+const MULTICAST_GROUPS_MAX: u32 = 1 << 17;
+
 impl Rtnetlink {
     /// Makes a veth pair: `near` here, `far` in `far_namespace` (or here too).
     pub fn add_veth(
@@ -76,21 +101,18 @@ impl Rtnetlink {
         self.request(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL, &doing)
     }
 
-    /// Makes a bridge that only forwards by learned address: no spanning tree, no multicast snooping
-    /// or querying, no netfilter for IP (rules sit in the bridge family), no VLANs.
-    pub fn add_bridge(&mut self, name: &str, mac: [u8; 6], mtu_bytes: u32) -> Result<()> {
+    /// Makes a bridge that only forwards by learned address, and by IGMP and MLD where it snoops: no spanning
+    /// tree, no netfilter for IP (rules sit in the bridge family), no VLANs.
+    pub fn add_bridge(&mut self, name: &str, mac: [u8; 6], config: &TestbedConfig) -> Result<()> {
+        let settings = bridge_settings(config);
         let mut message = LinkMessage::default();
         message.attributes = vec![
             LinkAttribute::IfName(name.into()),
             LinkAttribute::Address(mac.to_vec()),
-            LinkAttribute::Mtu(mtu_bytes),
+            LinkAttribute::Mtu(config.mtu_bytes),
             LinkAttribute::LinkInfo(vec![
                 LinkInfo::Kind(InfoKind::Bridge),
-                LinkInfo::Data(InfoData::Bridge(vec![
-                    InfoBridge::StpState(BridgeStpState::Disabled),
-                    InfoBridge::MulticastSnooping(false),
-                    InfoBridge::ForwardDelay(0),
-                ])),
+                LinkInfo::Data(InfoData::Bridge(settings)),
             ]),
         ];
         let doing = format!("create bridge {name}");
@@ -162,6 +184,33 @@ impl Rtnetlink {
         message.attributes = vec![LinkAttribute::Controller(self.link_index(bridge)?)];
         let doing = format!("make interface {name} a port of bridge {bridge}");
         self.request(RouteNetlinkMessage::SetLink(message), 0, &doing)
+    }
+
+    /// Has a bridge ask for members of groups, from now on. (What a kind of link has settings for is changed
+    /// by the message that makes one; the kernel passes over it in one that sets a link.)
+    pub fn start_querier(&mut self, bridge: &str) -> Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = self.link_index(bridge)?;
+        let settings = vec![InfoBridge::MulticastQuerier(true)];
+        message.attributes = vec![LinkAttribute::LinkInfo(vec![
+            LinkInfo::Kind(InfoKind::Bridge),
+            LinkInfo::Data(InfoData::Bridge(settings)),
+        ])];
+        let doing = format!("have {bridge} ask for members of groups");
+        self.request(RouteNetlinkMessage::NewLink(message), 0, &doing)
+    }
+
+    /// Has a port of a bridge pass no groups that nobody behind it has asked for.
+    pub fn flood_no_groups(&mut self, index: u32) -> Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        let data = InfoPortData::BridgePort(vec![InfoBridgePort::MulticastFlood(false)]);
+        message.attributes = vec![LinkAttribute::LinkInfo(vec![
+            LinkInfo::PortKind(InfoPortKind::Bridge),
+            LinkInfo::PortData(data),
+        ])];
+        let doing = format!("keep unknown groups from interface {index}");
+        self.request(RouteNetlinkMessage::NewLink(message), 0, &doing)
     }
 
     /// Deletes an interface (of a veth pair: both ends).

@@ -66,6 +66,11 @@ impl Program {
         Ok(Program { name, child, _stop: stop, parent: Some(parent) })
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Its memory in bytes (resident), while it runs.
     pub fn resident_bytes(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;

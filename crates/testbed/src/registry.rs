@@ -149,6 +149,8 @@ pub fn clean(force: bool) -> Result<CleanReport> {
                 for file in files_of_namespace(Path::new(REGISTRY_DIRECTORY), name) {
                     let _ = std::fs::remove_file(file);
                 }
+                let folder = folder_of_namespace(Path::new(REGISTRY_DIRECTORY), name);
+                let _ = std::fs::remove_dir_all(folder);
                 report.removed_namespaces.push(name.clone());
             }
             Err(error) => report.failures.push(error.to_string()),
@@ -171,6 +173,11 @@ pub fn clean(force: bool) -> Result<CleanReport> {
 /// Files of a routing daemon in the namespace of this name: its configuration and its control socket.
 pub(crate) fn files_of_namespace(folder: &Path, name: &str) -> [PathBuf; 2] {
     ["conf", "ctl"].map(|ending| folder.join(format!("{name}.bird.{ending}")))
+}
+
+/// Folder of a switch in the namespace of this name.
+pub(crate) fn folder_of_namespace(parent: &Path, name: &str) -> PathBuf {
+    parent.join(format!("{name}.ovs"))
 }
 
 /// Puts hardware ports back as a dead run found them. A record cut short by the kill has nothing to say:

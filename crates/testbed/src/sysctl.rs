@@ -55,6 +55,13 @@ pub(crate) fn disable_ipv6(interface: &str) -> Result<()> {
     set_all(&[(&format!("net/ipv6/conf/{interface}/disable_ipv6"), "1")])
 }
 
+/// Gives one interface of the calling thread's namespace IPv6, and nothing to say by itself.
+pub(crate) fn enable_ipv6(interface: &str) -> Result<()> {
+    let key = |name: &str| format!("net/ipv6/conf/{interface}/{name}");
+    let settings = [("accept_dad", "0"), ("router_solicitations", "0"), ("disable_ipv6", "0")];
+    settings.iter().try_for_each(|(name, value)| set_all(&[(&key(name), value)]))
+}
+
 /// Whether the kernel has IPv6.
 pub(crate) fn has_ipv6() -> bool {
     Path::new("/proc/sys/net/ipv6").exists()

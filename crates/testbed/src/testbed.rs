@@ -42,7 +42,7 @@ impl Testbed {
         testbed.tester.run(sysctl::silence_tester)??;
         match config.device {
             DeviceKind::Loopback => testbed.join_back_to_back()?,
-            DeviceKind::LinuxRouter | DeviceKind::LinuxBridge | DeviceKind::LinuxMcast => {
+            _ => {
                 let dut = namespaces.create("dut")?;
                 let speaker = config.feed.map(|_| namespaces.create("speaker")).transpose();
                 let speaker = speaker.inspect_err(|_| drop(dut.remove()))?;
@@ -122,7 +122,7 @@ impl Testbed {
             self.tester.netlink()?.add_veth(&near, &far, Some(&device_namespace))?;
             device.add_input_queue(port)?;
         }
-        let routed = self.config.device != DeviceKind::LinuxBridge;
+        let routed = !self.config.device.is_switch();
         (0..self.config.ports)
             .try_for_each(|port| self.open_port(port, routed.then(|| device_mac(port))))
     }
@@ -165,6 +165,7 @@ impl Testbed {
         if let Some(device) = self.device.take() {
             device.stop_routing();
             device.end_multicast();
+            device.end_switch();
             attempt(device.remove());
         }
         attempt(self.tester.remove());

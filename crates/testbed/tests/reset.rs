@@ -5,7 +5,7 @@ mod common;
 use common::{RawPort, can_build, udp4, udp6, wait_until};
 use std::thread;
 use std::time::Duration as StdDuration;
-use testbed::{DeviceKind, FilterRules, Impairment, Testbed, TestbedConfig};
+use testbed::{DeviceKind, Feed, FilterRules, Impairment, Testbed, TestbedConfig};
 use units::Duration;
 
 fn passes(testbed: &Testbed, frame: &[u8], wait: StdDuration) -> bool {
@@ -71,6 +71,41 @@ fn a_software_reset_rebuilds_everything_in_place() {
         let mut netlink_sees = testbed.tester_counters().expect("the tester's ports are there");
         assert!(testbed.ports().iter().all(|p| netlink_sees.remove(&p.interface).is_some()));
         assert!(passes(&testbed, &frame, StdDuration::from_secs(1)), "{kind:?} after the reset");
+    }
+}
+
+/// Programs and tables of others come back too: Open vSwitch, a querier, a routing daemon with its routes.
+#[test]
+fn resets_bring_back_what_programs_of_others_do() {
+    if !can_build("resets_bring_back_what_programs_of_others_do") {
+        return;
+    }
+    let switch = TestbedConfig {
+        address_table: Some(50),
+        address_ageing_s: Some(15),
+        ..TestbedConfig::of(DeviceKind::OvsUserspace)
+    };
+    let bridge = TestbedConfig { snooping: true, ..TestbedConfig::of(DeviceKind::LinuxBridge) };
+    let router =
+        TestbedConfig { feed: Some(Feed::Bgp), routes_per_port: 10, ..TestbedConfig::default() };
+    for config in [switch, bridge, router] {
+        let testbed = Testbed::build(&config).expect("build");
+        let device = testbed.device().expect("a device");
+        let frame = udp4(&testbed, 0, 1, 40);
+        let passes = |when: &str| {
+            let passed = passes(&testbed, &frame, StdDuration::from_secs(2));
+            assert!(passed, "{:?} {when}", config.device);
+        };
+        passes("as built");
+        device.link_reset(1, Duration::from_ms(50)).expect("link reset");
+        passes("after a link reset");
+        device.software_reset().expect("software reset");
+        passes("after a software reset");
+        assert_eq!(device.switch_facts().is_some(), config.device == DeviceKind::OvsUserspace);
+        assert_eq!(
+            device.learned_routes().expect("routes"),
+            if config.feed.is_some() { 20 } else { 0 }
+        );
     }
 }
 

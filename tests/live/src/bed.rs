@@ -118,7 +118,7 @@ impl Bed {
     pub fn topology(&self) -> Topology {
         let forwarding = match self.config().device {
             DeviceKind::LinuxRouter | DeviceKind::LinuxMcast => Forwarding::Routed,
-            DeviceKind::LinuxBridge => Forwarding::Bridged,
+            DeviceKind::LinuxBridge | DeviceKind::OvsUserspace => Forwarding::Bridged,
             DeviceKind::Loopback => Forwarding::Looped,
         };
         Topology { forwarding, ports: [self.attachment(0), self.attachment(1)] }

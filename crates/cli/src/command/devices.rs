@@ -9,7 +9,9 @@ Built in network namespaces, joined to the tester by virtual links (--device):
                  --filter none|1|10|25  --permit last|middle  --destinations one|random
                  --neighbours static|dynamic  --routing static|rip  --routes-per-port COUNT
                  --feed bgp|ospf|rip  --feed-within TIME
-  linux-bridge   the kernel's learning bridge
+  linux-bridge   the kernel's learning bridge; --snooping heeds IGMP and MLD
+  ovs-userspace  Open vSwitch's user-space datapath (apt-get install openvswitch-switch)
+                 both: --address-table COUNT  --address-ageing TIME
   linux-mcast    the kernel's multicast forwarding, driven by FRR's pimd (apt-get install frr)
                  --filter none|1|10|25  --permit last|middle
   loopback       no device: the tester's ports back to back

@@ -17,7 +17,16 @@ const CAPABILITIES: [(u32, &str); 5] = [
 /// All checks of this file.
 pub fn examine() -> Vec<Check> {
     let mut checks = vec![privileges(), user_namespaces(), kernel(), test_bed()];
-    checks.extend([nftables(), jit(), locked_memory(), open_files(), hugepages(), remnants()]);
+    checks.extend([
+        nftables(),
+        routing(),
+        open_vswitch(),
+        jit(),
+        locked_memory(),
+        open_files(),
+        hugepages(),
+        remnants(),
+    ]);
     checks
 }
 
@@ -123,6 +132,28 @@ fn nftables() -> Check {
             "nft",
             "not installed: no filter rules, frame limits or known loss in built devices",
             "sudo apt-get install nftables",
+        ),
+    }
+}
+
+fn routing() -> Check {
+    match testbed::rip_shortfall() {
+        None => Check::ok("bird", "installed: built routers can be fed routes"),
+        Some(_) => Check::warn(
+            "bird",
+            "not installed: no routes by RIP, OSPF or BGP in built routers",
+            "sudo apt-get install bird2",
+        ),
+    }
+}
+
+fn open_vswitch() -> Check {
+    match testbed::ovs_shortfall() {
+        None => Check::ok("Open vSwitch", "installed: ovs-userspace can be built"),
+        Some(why) => Check::warn(
+            "Open vSwitch",
+            format!("no ovs-userspace: {why}"),
+            "sudo apt-get install openvswitch-switch",
         ),
     }
 }

@@ -147,6 +147,45 @@ impl Scratch {
     }
 }
 
+impl Scratch {
+    /// Kills a run with so many daemons of its own: they end with it, and `clean` removes all the rest.
+    #[track_caller]
+    pub fn kill_and_clean(&self, running: Running, daemons: usize) {
+        let pid = running.pid();
+        let own = format!("netanvil-{pid}.");
+        assert_eq!(processes_with(&format!("/{own}")).len(), daemons, "daemons of the run");
+        running.signal("KILL");
+        running.wait();
+        for _ in 0..500 {
+            if processes_with(&format!("/{own}")).is_empty() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        assert_eq!(processes_with(&format!("/{own}")), [""; 0], "daemons outlive the run");
+        self.run("clean").expect(0);
+        assert_eq!(left_by(pid), [""; 0]);
+        assert_eq!(files_with(&own), [""; 0]);
+    }
+}
+
+/// Command lines of living processes that contain `word`.
+fn processes_with(word: &str) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").expect("processes").flatten();
+    let lines = processes.filter_map(|process| {
+        let line = std::fs::read(process.path().join("cmdline")).ok()?;
+        Some(String::from_utf8_lossy(&line).replace('\0', " "))
+    });
+    lines.filter(|line| line.contains(word)).collect()
+}
+
+/// What runs have left beside their records, by name.
+pub fn files_with(word: &str) -> Vec<String> {
+    let files = std::fs::read_dir(testbed::REGISTRY_DIRECTORY).expect("records").flatten();
+    let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.contains(word)).collect()
+}
+
 impl Running {
     /// Its process id.
     pub fn pid(&self) -> u32 {

@@ -17,7 +17,7 @@ mod fifo;
 mod processor;
 
 use crate::addressing::device_mac;
-use crate::config::{DeviceThreads, TestbedConfig};
+use crate::config::{DeviceKind, DeviceThreads, TestbedConfig};
 use crate::device::Device;
 use crate::error::Result;
 use crate::privilege::Privilege;
@@ -41,7 +41,9 @@ pub(crate) enum InputQueues {
 impl InputQueues {
     /// The best kind that this process may have, ready to be put at the ports.
     pub fn choose(config: &TestbedConfig) -> Self {
-        if config.threads != DeviceThreads::Threaded || config.input_queue_frames == 0 {
+        let has_threads =
+            config.threads == DeviceThreads::Threaded && config.device != DeviceKind::OvsUserspace;
+        if !has_threads || config.input_queue_frames == 0 {
             return InputQueues::Ring;
         }
         let queue = |_| ProcessorQueue::new(config.input_queue_frames, config.device_cpu);

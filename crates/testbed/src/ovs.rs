@@ -1,0 +1,227 @@
+//! Open vSwitch's user-space datapath: a switch that is no part of the kernel. Frames come to it and leave
+//! it by packet sockets on the device's ports, and a thread of its own forwards them.
+//!
+//! Its database, control sockets and processes are the run's own, in a folder and a namespace of the run: an
+//! Open vSwitch of the system is never spoken to.
+
+use crate::config::TestbedConfig;
+use crate::device::Device;
+use crate::error::{Result, TestbedError, read_file};
+use crate::program::{Program, ProgramName, find_program};
+use crate::registry::{REGISTRY_DIRECTORY, folder_of_namespace};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+const PACKAGE: &str = "openvswitch-switch";
+const DATABASE: ProgramName = ProgramName { program: "ovsdb-server", package: PACKAGE };
+const SWITCH: ProgramName = ProgramName { program: "ovs-vswitchd", package: PACKAGE };
+const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
+/// What makes a datapath of user space with packet sockets: every port has a TAP for the switch itself.
+const TUN: &str = "/dev/net/tun";
+/// Where all of it is kept.
+const FOLDERS: [&str; 4] = ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR"];
+const QUIET: [&str; 3] = ["-vconsole:err", "-vsyslog:off", "-vfile:off"];
+const STARTS_WITHIN: Duration = Duration::from_secs(30);
+/// What it makes of its settings outside of these (lib/mac-learning.h).
+const AGEING_S: std::ops::RangeInclusive<u32> = 15..=3_600;
+const TABLE: std::ops::RangeInclusive<u32> = 10..=1_000_000;
+
+/// Why no Open vSwitch can be had on this host; `None` where it can.
+pub fn ovs_shortfall() -> Option<String> {
+    let programs = [DATABASE.program, SWITCH.program, "ovs-vsctl", "ovsdb-tool"];
+    let missing = programs.iter().find(|name| find_program(name).is_none());
+    match missing {
+        Some(name) => Some(format!("{name} is not installed: `apt install {PACKAGE}`")),
+        None if !Path::new(SCHEMA).exists() => {
+            Some(format!("{SCHEMA} is missing: `apt install {PACKAGE}`"))
+        }
+        None if !Path::new(TUN).exists() => Some(format!("{TUN} is missing: `modprobe tun`")),
+        None => None,
+    }
+}
+
+/// Refuses what it cannot be given.
+pub(crate) fn check(config: &TestbedConfig) -> Result<()> {
+    let refuse = |message: String| Err(TestbedError::Configuration(message));
+    match (config.address_ageing_s, config.address_table) {
+        (Some(ageing), _) if !AGEING_S.contains(&ageing) => refuse(format!(
+            "address_ageing_s = {ageing}: Open vSwitch has {} to {}",
+            AGEING_S.start(),
+            AGEING_S.end()
+        )),
+        (_, Some(entries)) if !TABLE.contains(&entries) => refuse(format!(
+            "address_table = {entries}: Open vSwitch has {} to {}",
+            TABLE.start(),
+            TABLE.end()
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The switch, running. Its folder goes with it.
+#[derive(Debug)]
+pub(crate) struct Switch {
+    /// The switch first: it would else complain that its database has gone.
+    switch: Program,
+    database: Program,
+    folder: Folder,
+}
+
+impl Switch {
+    /// Starts it in a device whose ports are up, and waits until it forwards between them.
+    pub fn start(device: &Device) -> Result<Self> {
+        if let Some(message) = ovs_shortfall() {
+            return Err(TestbedError::Program { program: SWITCH.program, message });
+        }
+        let folder = Folder::create(device)?;
+        let database = folder.file("conf.db");
+        folder.run("ovsdb-tool", &["create", &database, SCHEMA])?;
+        let own = [&database, "--no-chdir"].map(String::from);
+        let remote = format!("--remote=punix:{}", folder.file("db.sock"));
+        let mut database =
+            folder.start(device, DATABASE, &[&own[0], &own[1], &remote], "db.ctl")?;
+        folder.wait_for("db.sock", &mut database)?;
+        folder.configure(&["--no-wait", "init"])?;
+        let socket = format!("unix:{}", folder.file("db.sock"));
+        let arguments = [&socket, "--no-chdir", "--disable-system"];
+        let switch = folder.start(device, SWITCH, &arguments, "switch.ctl")?;
+        if let Some(cpu) = device.config().device_cpu {
+            // Before it has made its threads, which take after it.
+            let _ = pin(switch.id(), cpu);
+        }
+        let mut switch = Switch { switch, database, folder };
+        switch.add_ports(device)?;
+        Ok(switch)
+    }
+
+    /// Returns when the switch has done as the database says.
+    fn add_ports(&mut self, device: &Device) -> Result<()> {
+        let config = device.config();
+        let mut words = vec![format!("--timeout={}", STARTS_WITHIN.as_secs())];
+        let mut add = |text: &str| words.extend(text.split_whitespace().map(str::to_owned));
+        add("add-br br0 -- set bridge br0 datapath_type=netdev fail-mode=standalone");
+        add("other-config:disable-in-band=true");
+        if let Some(ageing) = config.address_ageing_s {
+            add(&format!("other-config:mac-aging-time={ageing}"));
+        }
+        if let Some(entries) = config.address_table {
+            add(&format!("other-config:mac-table-size={entries}"));
+        }
+        for port in 0..config.ports {
+            add(&format!("-- add-port br0 {}", device.interface(port)));
+        }
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let added = self.folder.configure(&words);
+        self.switch.check()?;
+        self.database.check()?;
+        added?;
+        for port in 0..config.ports {
+            let interface = device.interface(port);
+            let number = self.folder.configure(&["get", "interface", &interface, "ofport"])?;
+            if number.trim().parse::<u32>().is_err() {
+                let why = self.folder.configure(&["get", "interface", &interface, "error"])?;
+                let message = format!("it does not take {interface}: {}", why.trim());
+                return Err(TestbedError::Program { program: SWITCH.program, message });
+            }
+        }
+        Ok(())
+    }
+
+    /// Its version, and where it runs.
+    pub fn facts(&self) -> String {
+        let version = self.folder.run(SWITCH.program, &["--version"]).unwrap_or_default();
+        let status = read_file(format!("/proc/{}/status", self.switch.id())).unwrap_or_default();
+        let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        let version = version.lines().next().unwrap_or(SWITCH.program).to_owned();
+        format!("{version}, on processors {}", cpus.unwrap_or("unknown").trim())
+    }
+}
+
+fn pin(process: u32, cpu: usize) -> nix::Result<()> {
+    let mut cpus = CpuSet::new();
+    cpus.set(cpu)?;
+    sched_setaffinity(Pid::from_raw(process as i32), &cpus)
+}
+
+/// Where a switch keeps everything.
+#[derive(Debug)]
+struct Folder(PathBuf);
+
+impl Folder {
+    fn create(device: &Device) -> Result<Self> {
+        let parent = match device.namespace().is_named() {
+            true => PathBuf::from(REGISTRY_DIRECTORY),
+            false => std::env::temp_dir(),
+        };
+        let path = folder_of_namespace(&parent, device.namespace().name());
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir(&path)
+            .map_err(|error| TestbedError::system(format!("create {}", path.display()), error))?;
+        Ok(Folder(path))
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    fn environment(&self) -> [(&'static str, String); 4] {
+        FOLDERS.map(|name| (name, self.0.display().to_string()))
+    }
+
+    fn start(
+        &self,
+        device: &Device,
+        name: ProgramName,
+        arguments: &[&str],
+        control: &str,
+    ) -> Result<Program> {
+        let control = format!("--unixctl={}", self.file(control));
+        let arguments = [arguments, &[&control], &QUIET].concat();
+        let environment = self.environment();
+        let environment = environment.each_ref().map(|(name, value)| (*name, value.as_str()));
+        Program::start(device.namespace(), name, &arguments, &environment)
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "a program starts in real time")]
+    fn wait_for(&self, file: &str, program: &mut Program) -> Result<()> {
+        const STEP: Duration = Duration::from_millis(5);
+        for _ in 0..STARTS_WITHIN.as_millis() / STEP.as_millis() {
+            if self.0.join(file).exists() {
+                return Ok(());
+            }
+            program.check()?;
+            std::thread::sleep(STEP);
+        }
+        let message = "it opens no socket".into();
+        Err(TestbedError::Program { program: DATABASE.program, message })
+    }
+
+    /// Asks or tells the database.
+    fn configure(&self, arguments: &[&str]) -> Result<String> {
+        let database = format!("--db=unix:{}", self.file("db.sock"));
+        self.run("ovs-vsctl", &[&[&database[..], "--no-syslog"], arguments].concat())
+    }
+
+    /// Runs a program to its end.
+    fn run(&self, program: &'static str, arguments: &[&str]) -> Result<String> {
+        let failed = |message| TestbedError::Program { program, message };
+        let path = find_program(program)
+            .ok_or_else(|| failed(format!("not installed; `apt install {PACKAGE}`")))?;
+        let mut command = Command::new(path);
+        command.args(arguments).envs(self.environment());
+        let output = command.output().map_err(|error| failed(error.to_string()))?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

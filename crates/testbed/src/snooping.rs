@@ -1,0 +1,42 @@
+//! A bridge that heeds IGMP and MLD and asks for members itself (RFC 4541).
+
+use crate::device::{BRIDGE, Device};
+use crate::error::{Result, TestbedError, read_file};
+use crate::link::TICKS;
+use crate::sysctl;
+use std::time::Duration;
+
+/// From its first query on a bridge waits so long for answers, and floods as long.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
+pub(crate) const ANSWERS_WITHIN_TICKS: u64 = ANSWERS_WITHIN.as_secs() * TICKS as u64;
+const STEP: Duration = Duration::from_millis(10);
+
+impl Device {
+    /// Has the bridge ask who is there, and returns when it goes by what it has heard.
+    #[allow(clippy::disallowed_methods, reason = "a querier has timers of the kernel's")]
+    pub(crate) fn start_querier(&self) -> Result<()> {
+        self.wait_for_own_address()?;
+        self.namespace().netlink()?.start_querier(BRIDGE)?;
+        std::thread::sleep(ANSWERS_WITHIN + 10 * STEP);
+        Ok(())
+    }
+
+    /// Queries of MLD come from a link-local address (RFC 3810 section 5.1.14), which the bridge has once a
+    /// port of it has a carrier. Without it there are none, and groups of IPv6 would be flooded.
+    #[allow(clippy::disallowed_methods, reason = "an address comes in real time")]
+    fn wait_for_own_address(&self) -> Result<()> {
+        if !sysctl::has_ipv6() {
+            return Ok(());
+        }
+        for _ in 0..500 {
+            let addresses =
+                self.namespace().run(|| read_file("/proc/thread-self/net/if_inet6"))??;
+            if addresses.lines().any(|line| line.starts_with("fe80") && line.ends_with(BRIDGE)) {
+                return Ok(());
+            }
+            std::thread::sleep(STEP);
+        }
+        let name = BRIDGE.into();
+        Err(TestbedError::NoCarrier { name, waited_ms: 500 * STEP.as_millis() as u32 })
+    }
+}
