@@ -1,7 +1,7 @@
 //! The tests of 1998 on the kernel's own forwarding: a packet to every host behind every output, to every
 //! group at every output and in a mesh, each frame of them laid beside the kernel's counters.
 
-use live::{Audited, Bed, GroupsCounted, can_run};
+use live::{Audited, Bed, Capture, Direction, GroupsCounted, can_run};
 use method::chassis::{ChassisConfig, ChassisResult, ChassisSuite, ChassisTest};
 use method::rfc3918::group_v4;
 use method::tolly::{Membership, TollyConfig, TollyResult, TollyRow, host_behind, memberships};
@@ -9,6 +9,7 @@ use method::{Event, Profile};
 use ports::PortType;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::process::Command;
 use testbed::{
     DeviceKind, GroupRange, MulticastRouting, PortAddresses, TestbedConfig, routed_host,
 };
@@ -20,6 +21,10 @@ use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
 use wire::signature::Key;
 use wire::test_frame;
+
+/// The output at which the wire is looked at.
+const WATCHED_OUTPUT: usize = 4;
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/tolly.py");
 
 /// One iteration of trials that a shared machine carries; one in which the tester was held up is repeated.
 fn config(tests: &[ChassisTest], tolly: TollyConfig) -> ChassisConfig {
@@ -96,8 +101,14 @@ fn every_host_behind_a_router_gets_its_packet_from_every_input() {
     };
     let tester = bed.live(PortType::AfPacket, FrameSize::MAX_ETHERNET, LineRate::from_mbps(2));
     let mut tester = Audited::new(tester, &bed);
+    let watch = |port, way| {
+        let device = bed.device().expect("a device");
+        Capture::start(device.namespace(), &device.connector(port), way)
+    };
+    let (into, out) = (watch(0, Direction::In), watch(WATCHED_OUTPUT, Direction::Out));
     let tests = [ChassisTest::InternetScale, ChassisTest::BaseUnicast];
     let results = run(&bed, &mut tester, config(&tests, tolly));
+    on_the_wire(HOSTS.into(), into, out);
     let routed: Vec<_> = results[0].rows.iter().map(counts).collect();
     let hosts = u64::from(HOSTS);
     assert_eq!(routed, [(1, 4, 4 * hosts, hosts), (2, 4, 4 * hosts, 2 * hosts)]);
@@ -106,6 +117,21 @@ fn every_host_behind_a_router_gets_its_packet_from_every_input() {
     assert!(sent == received && sent > 0, "{sent} {received}");
     // What the kernel forwarded and what came in and out at each port was compared in each of them.
     assert!(tester.audited() >= 3, "{}", tester.audited());
+}
+
+/// Every host in turn, by a script of its own: from the first input in both lines of the table, and at one of
+/// the four outputs, where a third of what is sent in them, or more if a trial was repeated, comes from it.
+fn on_the_wire(hosts: u64, into: Capture, out: Capture) {
+    let (into, out) = (into.finish(2 * 4 * hosts), out.finish(3 * hosts));
+    let mut script = Command::new("python3");
+    script.arg(SCRIPT).args(["0", "2", "4"]).arg(hosts.to_string()).arg(into.path());
+    let output = script.arg(WATCHED_OUTPUT.to_string()).arg(out.path()).output();
+    let output = output.expect("python3 (Debian: apt-get install python3)");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stdout);
+    let said: Vec<u64> = said.split_whitespace().map(|n| n.parse().expect("a number")).collect();
+    let [trials, sent, left] = said[..] else { panic!("{said:?}") };
+    assert!(trials >= 2 && sent == trials * 4 * hosts && left >= 3 * hosts, "{said:?}");
 }
 
 /// In the kernel's table, as the document has them defined on the router; each packet of each of two
