@@ -33,7 +33,14 @@ pub(crate) fn write(
     let written = File::create(path)
         .map_err(PcapError::IoError)
         .and_then(|file| write_to(BufWriter::new(file), port, sent, received));
-    written.map_err(|error| format!("write the capture {}: {error}", path.display()))
+    written.map_err(|error| {
+        // Its own words for a failed write are those of a failed read.
+        let why = match error {
+            PcapError::IoError(error) => error.to_string(),
+            other => other.to_string(),
+        };
+        format!("write the capture {}: {why}", path.display())
+    })
 }
 
 fn write_to(
@@ -84,4 +91,29 @@ fn time_of_day_at_clock_zero_ns() -> u64 {
     let (realtime, monotonic) =
         (clock::read_ns(libc::CLOCK_REALTIME), clock::read_ns(libc::CLOCK_MONOTONIC));
     realtime.saturating_sub(monotonic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trial::PortId;
+    use units::LineRate;
+
+    #[test]
+    fn a_disk_that_is_full_is_called_so() {
+        let port = PortDescription {
+            id: PortId(0),
+            name: "p0".into(),
+            port_type: "af_packet".into(),
+            reason: String::new(),
+            line_rate: LineRate::from_gbps(10),
+            line_rate_is_physical: false,
+            max_frame_size_bytes: 1518,
+            mac: String::new(),
+            driver: "veth".into(),
+        };
+        let why = write(Path::new("/dev/full"), &port, &Captured::default(), &Captured::default());
+        let why = why.unwrap_err();
+        assert!(why.contains("/dev/full") && why.contains("No space left on device"), "{why}");
+    }
 }

@@ -249,8 +249,8 @@ fn out_of_step(result: &TrialResult, is_constant: bool) -> Option<InvalidReason>
     if skew.as_secs_f64() > MOST_SKEW * duration.as_secs_f64() {
         return Some(InvalidReason::Other {
             what: format!(
-                "the ports started {skew} apart, more than 1 % of the trial: use fewer ports, a lower \
-                 rate or --port-type af_packet, whose transmitters share processors better"
+                "the ports started {skew} apart, more than 1 % of the trial; fewer ports or \
+                 --port-type af_packet may help"
             ),
         });
     }
