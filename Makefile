@@ -5,7 +5,7 @@
 PACKAGES := clang llvm libbpf-dev libc6-dev gcc \
             nftables iproute2 ethtool kmod procps util-linux \
             frr tshark tcpdump chromium netsniff-ng dpdk-dev xdp-tools jq snmp snmpd bird2 \
-            openvswitch-switch python3
+            openvswitch-switch tayga python3
 
 NETANVIL := target/release/netanvil
 DEMO     := target/demo

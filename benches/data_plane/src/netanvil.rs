@@ -187,6 +187,7 @@ impl<'a> Netanvil<'a> {
             fingerprint: None,
             given_up: vec![],
             bad_fcs: false,
+            grows_by_bytes: 0,
         };
         let load = PortLoad {
             port: PortId(0),

@@ -63,6 +63,7 @@ pub fn stream(
         fingerprint: None,
         given_up: vec![],
         bad_fcs: false,
+        grows_by_bytes: 0,
     }
 }
 

@@ -78,6 +78,7 @@ fn trial_of(frames: u64) -> Trial {
         fingerprint: None,
         given_up: vec![],
         bad_fcs: false,
+        grows_by_bytes: 0,
     };
     let segments = vec![Segment::constant(LINE.max_frame_rate(size), frames)];
     let load = PortLoad {

@@ -10,20 +10,23 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use testbed::{
     Device, DeviceKind, DeviceThreads, Impairment, MulticastRouting, Routing, Testbed,
-    TestbedConfig,
+    TestbedConfig, Tunnel,
 };
 
 /// Ethernet header and FCS, which an MTU does not count.
 const ETHERNET_OVERHEAD_BYTES: u32 = 18;
 /// RFC 8200 section 5.
 const IPV6_LEAST_MTU_BYTES: u32 = 1280;
+/// What a packet grows by at most in a tunnel: by VXLAN.
+const LONGEST_TUNNEL_BYTES: u32 = 50;
 /// A token bucket holds at least one frame of the MTU with its overhead on the line.
 const LINE_OVERHEAD_BYTES: u32 = 14 + 24;
 
 /// The test bed that the options describe around a device of this kind.
 pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConfig> {
     let defaults = TestbedConfig::of(kind);
-    let mtu_bytes = options.mtu.unwrap_or(mtu_for(options.sizes.as_ref()));
+    let room = if options.tunnel.is_some() { LONGEST_TUNNEL_BYTES } else { 0 };
+    let mtu_bytes = options.mtu.unwrap_or(mtu_for(options.sizes.as_ref()) + room);
     if mtu_bytes < IPV6_LEAST_MTU_BYTES {
         return Err(Failure::new(format!("an MTU of {mtu_bytes} bytes is too small")).help(format!(
             "interfaces that are built have IPv6 addresses, which take {IPV6_LEAST_MTU_BYTES} at least"
@@ -32,7 +35,11 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
     if options.multicast.is_some() && kind != DeviceKind::LinuxMcast {
         return Err(Failure::new("--multicast belongs to --device linux-mcast"));
     }
+    if options.tunnel.is_some() && kind == DeviceKind::Loopback {
+        return Err(Failure::new("--tunnel belongs to --device linux-router"));
+    }
     let config = TestbedConfig {
+        tunnel: options.tunnel,
         ports: options.port_count.unwrap_or(match options.suite {
             Some(SuiteName::Rfc3918) if kind != DeviceKind::Loopback => chassis::MULTICAST_PORTS,
             Some(SuiteName::Rfc2889 | SuiteName::Gigaswitch) if kind != DeviceKind::Loopback => {
@@ -179,7 +186,19 @@ pub fn in_words(config: &TestbedConfig) -> String {
     };
     let limits: String =
         config.impairments.iter().map(|limit| format!(", {}", limit_in_words(limit))).collect();
-    format!("{kind}, {threads}{routing}{routes}{table}{ageing}{limits}")
+    let tunnel = config.tunnel.map_or("", tunnel_in_words);
+    format!("{kind}{tunnel}, {threads}{routing}{routes}{table}{ageing}{limits}")
+}
+
+fn tunnel_in_words(tunnel: Tunnel) -> &'static str {
+    match tunnel {
+        Tunnel::Gre => " with a tunnel of GRE over IPv4",
+        Tunnel::Gre6 => " with a tunnel of GRE over IPv6",
+        Tunnel::SixInFour => " with a tunnel of IPv6 within IPv4 (sit)",
+        Tunnel::FourInSix => " with a tunnel of IPv4 within IPv6 (segment routing)",
+        Tunnel::Vxlan => " with a tunnel of VXLAN over IPv4",
+        Tunnel::Siit => " with a stateless translator (TAYGA, in user space)",
+    }
 }
 
 fn limit_in_words(limit: &Impairment) -> String {

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use testbed::{
     DeviceKind, DeviceThreads, Feed, FilterRules, MulticastRouting, Neighbours, PermitPosition,
-    Routing,
+    Routing, Tunnel,
 };
 
 /// Which test, by its short name.
@@ -127,6 +127,10 @@ pub struct Options {
     /// harvard-1989 where that is installed)
     #[arg(long, help_heading = "Built devices", value_parser = named::<Routing>(&["static", "rip"]))]
     pub routing: Option<Routing>,
+    /// A tunnel or a translator in the router (RFC 8219): native frames at the first port, others at the
+    /// second
+    #[arg(long, help_heading = "Built devices", value_parser = named::<Tunnel>(&["gre", "gre6", "6in4", "4in6", "vxlan", "siit"]))]
+    pub tunnel: Option<Tunnel>,
     /// Host routes behind each port of a router, up to 65536; `--destinations random` draws from them
     #[arg(long, help_heading = "Built devices", value_name = "COUNT")]
     pub routes_per_port: Option<u32>,

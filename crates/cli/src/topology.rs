@@ -3,10 +3,10 @@
 use crate::failure::{Failure, Outcome};
 use crate::options::Options;
 use method::chassis::Chassis;
-use method::{Attachment, Forwarding, LegacyAddresses, Topology};
+use method::{Attachment, Encapsulated, Encapsulation, Forwarding, LegacyAddresses, Topology};
 use ports::{Host, OpenPort};
 use std::net::IpAddr;
-use testbed::{DeviceKind, TestPort, Testbed, TestbedConfig, destination_networks};
+use testbed::{DeviceKind, TestPort, Testbed, TestbedConfig, Tunnel, destination_networks};
 use trial::PortId;
 use wire::ethernet::MacAddr;
 
@@ -16,7 +16,37 @@ pub fn of_testbed(testbed: &Testbed, [from, to]: [usize; 2]) -> Topology {
     let forwarding = forwarding_of(config.device);
     let attach = |port: &TestPort| attachment(port, config);
     let ports = testbed.ports();
-    Topology { forwarding, ports: [attach(&ports[from]), attach(&ports[to])] }
+    let plain = [attach(&ports[from]), attach(&ports[to])];
+    match config.tunnel {
+        Some(tunnel) => with_tunnel(tunnel, plain),
+        None => Topology { forwarding, ports: plain, encapsulated: None },
+    }
+}
+
+/// The hosts on both sides of a tunnel, and its ends.
+fn with_tunnel(tunnel: Tunnel, [mut near, outer]: [Attachment; 2]) -> Topology {
+    let plan = tunnel.plan();
+    let kind = match tunnel {
+        Tunnel::Gre => Encapsulation::Gre,
+        Tunnel::Gre6 => Encapsulation::Gre6,
+        Tunnel::SixInFour => Encapsulation::SixInFour,
+        Tunnel::FourInSix => Encapsulation::FourInSix,
+        Tunnel::Vxlan => Encapsulation::Vxlan,
+        Tunnel::Siit => Encapsulation::Siit,
+    };
+    near.host_ipv4 = plan.near_ipv4;
+    let mut far =
+        Attachment { host_ipv4: plan.far_ipv4, host_ipv6: plan.far_ipv6, ..outer.clone() };
+    if tunnel == Tunnel::Vxlan {
+        far.device_mac = MacAddr(plan.inner_mac);
+    }
+    let outer = Attachment { device_ipv4: plan.end_ipv4, device_ipv6: plan.end_ipv6, ..outer };
+    let encapsulated = Encapsulated { kind, outer, network: plan.network };
+    Topology {
+        forwarding: Forwarding::Routed,
+        ports: [near, far],
+        encapsulated: Some(encapsulated),
+    }
 }
 
 fn forwarding_of(device: DeviceKind) -> Forwarding {
@@ -77,7 +107,7 @@ pub fn of_simulation(ports: usize, forwarding: Forwarding) -> Topology {
 /// Two of so many simulated ports.
 pub fn between_simulated(ports: usize, forwarding: Forwarding, [from, to]: [usize; 2]) -> Topology {
     let attach = |port| simulated_attachment(port, ports);
-    Topology { forwarding, ports: [attach(from), attach(to)] }
+    Topology { forwarding, ports: [attach(from), attach(to)], encapsulated: None }
 }
 
 fn simulated_attachment(port: usize, ports: usize) -> Attachment {

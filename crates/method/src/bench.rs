@@ -194,7 +194,7 @@ impl<'a> Bench<'a> {
             frame_size: traffic.frame_size(),
             intended,
             bounds,
-            check: &|_| None,
+            check: &|result| traffic.misshapen(result),
             build: &|key| change(traffic.trial(key, &shape)?),
             judge,
         })
@@ -320,8 +320,11 @@ mod tests {
             network_hosts_ipv6: vec![],
             legacy: LegacyAddresses::plan(PortId(port)),
         };
-        let topology =
-            Topology { forwarding: Forwarding::Bridged, ports: [attachment(0), attachment(1)] };
+        let topology = Topology {
+            forwarding: Forwarding::Bridged,
+            ports: [attachment(0), attachment(1)],
+            encapsulated: None,
+        };
         let suite = SuiteConfig::default();
         let size = &suite.frame_sizes[0];
         let traffic = Traffic::new(&suite, &topology, size, Modifier::None).unwrap();

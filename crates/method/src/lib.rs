@@ -13,6 +13,7 @@ pub mod chassis;
 mod conditions;
 mod config;
 mod conformance;
+mod encapsulation;
 mod error;
 mod estimate;
 mod event;
@@ -46,6 +47,7 @@ pub use config::{
     TrialConfig,
 };
 pub use conformance::deviations;
+pub use encapsulation::{Encapsulated, Encapsulation};
 pub use error::RunError;
 pub use event::{
     Event, EventSink, RunFinished, RunStarted, SearchBounds, SinkError, TestResult, TestStarted,

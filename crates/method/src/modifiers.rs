@@ -59,6 +59,7 @@ pub(crate) fn streams(
         fingerprint: None,
         given_up: vec![],
         bad_fcs: false,
+        grows_by_bytes: 0,
     };
     Ok(vec![(stream, Insertion { stream: id, trigger })])
 }

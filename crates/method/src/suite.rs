@@ -185,13 +185,13 @@ impl Run<'_> {
     }
 
     fn check_ports(&self, traffic: &Traffic) -> Result<(), RunError> {
-        let largest = traffic.size().largest();
+        let largest = traffic.longest_bytes(traffic.size().largest());
         for attachment in &self.suite.topology.ports {
             let port = self.description.ports.iter().find(|port| port.id == attachment.port);
             let port = port.ok_or_else(|| {
                 RunError::Config(format!("the tester has no {}", attachment.port))
             })?;
-            if largest.bytes() > port.max_frame_size_bytes {
+            if largest > port.max_frame_size_bytes {
                 return Err(RunError::Config(format!(
                     "{} carries frames of at most {} bytes, {largest} are asked for: raise its MTU \
                      or leave out that size",

@@ -1,5 +1,6 @@
 //! What a test sends: from the user's choice of traffic and the device's addresses to streams.
 
+use crate::encapsulation::{self, Encapsulated, Encapsulation};
 use crate::ipv6_traffic::{self, ExtensionHeader, VersionMix};
 use crate::modifiers;
 use crate::protocol::{LegacyAddresses, Protocol};
@@ -7,8 +8,9 @@ use crate::{Direction, Modifier, RunError, SuiteConfig};
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use trial::{
-    DeviceAction, Expectation, Fingerprint, PortId, PortLoad, Prelude, Role, Schedule, Segment,
-    Stream, StreamFrame, StreamId, Tagging, Trial, ValidityLimits, Waits,
+    DeviceAction, Expectation, Fingerprint, InvalidReason, PortId, PortLoad, Prelude, Role,
+    Schedule, Segment, Stream, StreamFrame, StreamId, Tagging, Trial, TrialResult, ValidityLimits,
+    Waits,
 };
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
@@ -118,6 +120,8 @@ pub struct Topology {
     pub forwarding: Forwarding,
     /// The two ports: frames go from the first to the second, and back where both send.
     pub ports: [Attachment; 2],
+    /// How frames of the second port differ from those of the first, where they do.
+    pub encapsulated: Option<Encapsulated>,
 }
 
 /// One port of the tester on the device.
@@ -148,7 +152,7 @@ pub struct Attachment {
 impl Topology {
     /// The same ports with addresses as they are, but joined back to back: for the self-test.
     pub fn looped(&self) -> Topology {
-        Topology { forwarding: Forwarding::Looped, ..self.clone() }
+        Topology { forwarding: Forwarding::Looped, encapsulated: None, ..self.clone() }
     }
 }
 
@@ -237,6 +241,7 @@ impl Traffic {
         let needs = |what: &str| Err(RunError::Config(what.to_string()));
         let protocol = self.config.protocol;
         self.check_ipv6()?;
+        self.check_encapsulation()?;
         if protocol == Protocol::Ethernet && is_routed {
             return needs("a router forwards no Ethernet frames without IP: choose an IP protocol");
         }
@@ -258,6 +263,24 @@ impl Traffic {
             return needs("only a router has a management address and routes: leave out modifiers");
         }
         Ok(())
+    }
+
+    fn check_encapsulation(&self) -> Result<(), RunError> {
+        let Some(Encapsulated { kind, .. }) = &self.topology.encapsulated else { return Ok(()) };
+        let refuse = |what: &str| Err(RunError::Config(format!("{kind}: {what}")));
+        if self.config.ipv6_percent.is_some() {
+            return refuse("what goes into it is of one version of IP: leave out --ipv6-percent");
+        }
+        if !self.config.vlans.is_empty() {
+            return refuse("frames within it have no VLAN tags: leave out --vlan");
+        }
+        if *kind == Encapsulation::Siit && !self.config.extension_headers.is_empty() {
+            return refuse("extension headers are not translated (RFC 7915 section 5.1)");
+        }
+        if self.modifier != Modifier::None {
+            return refuse("modifiers are for plain routers: leave out --modifiers");
+        }
+        kind.check(self.config.protocol)
     }
 
     fn check_ipv6(&self) -> Result<(), RunError> {
@@ -284,7 +307,11 @@ impl Traffic {
         let protocols = suite.traffic.protocols();
         let templates = protocols.iter().map(|kind| suite.traffic.template(*kind, topology, 0));
         let limits = templates.map(|template| (template.min_size(), template.max_size()));
-        limits.fold((FrameSize::MIN_ETHERNET, FrameSize::from_bytes(65_535)), |all, one| {
+        let kind = topology.encapsulated.as_ref().map(|encapsulated| encapsulated.kind);
+        let least = kind.map_or(FrameSize::MIN_ETHERNET, |kind| {
+            FrameSize::from_bytes(encapsulation::smallest_native_bytes(kind))
+        });
+        limits.fold((least, FrameSize::from_bytes(65_535)), |all, one| {
             (all.0.max(one.0), all.1.min(one.1))
         })
     }
@@ -335,6 +362,10 @@ impl Traffic {
         add(!headers.is_empty(), &format!("IPv6 extension headers: {}", headers.join(" + ")));
         let vlans: Vec<String> = config.vlans.iter().map(u16::to_string).collect();
         add(!vlans.is_empty(), &format!("VLAN {}", vlans.join(" in ")));
+        if let Some(Encapsulated { kind, .. }) = &self.topology.encapsulated {
+            let grows = kind.grows_by_bytes();
+            words.push(format!("{kind} behind the second port ({grows:+} bytes a frame)"));
+        }
         words.join(", ")
     }
     /// Whether every router has to look into each frame, so that nothing but an observation is asked
@@ -367,8 +398,33 @@ impl Traffic {
     /// The medium's maximum for this size, mixes included: rate / ((N + 20) x 8) on average
     /// (RFC 2544 section 20).
     pub fn theoretical_max(&self, line: LineRate) -> FrameRate {
-        let bits: u64 = self.size.sizes().map(|size| u64::from(size.bytes_on_medium()) * 8).sum();
+        let longest = |size: FrameSize| FrameSize::from_bytes(self.longest_bytes(size));
+        let on_medium = |size| u64::from(longest(size).bytes_on_medium()) * 8;
+        let bits: u64 = self.size.sizes().map(on_medium).sum();
         FrameRate::new(line.bps() * self.size.period(), bits)
+    }
+
+    /// What a frame takes where it is longest: at the second port, if a tunnel begins there.
+    pub(crate) fn longest_bytes(&self, size: FrameSize) -> u32 {
+        let kind = self.topology.encapsulated.as_ref().map(|encapsulated| encapsulated.kind);
+        kind.map_or(size.bytes(), |kind| kind.longest_bytes(size.bytes()))
+    }
+    /// By how many bytes a sender's frames are longer when they arrive than they were sent.
+    fn grows_by_bytes(&self, index: usize) -> i32 {
+        let grows = self.topology.encapsulated.as_ref().map_or(0, |e| e.kind.grows_by_bytes());
+        if index == 0 { grows } else { -grows }
+    }
+    /// Whether a device that encapsulates or translates has let frames come out of another size than
+    /// that makes them: then the trial says nothing of it.
+    pub(crate) fn misshapen(&self, result: &TrialResult) -> Option<InvalidReason> {
+        let encapsulated = self.topology.encapsulated.as_ref()?;
+        let wrong: u64 = result.expected_accounts().map(|r| r.account.wrong_length).sum();
+        (wrong > 0).then(|| InvalidReason::Other {
+            what: format!(
+                "{wrong} frames came out with another size than {} makes them",
+                encapsulated.kind
+            ),
+        })
     }
 
     /// A whole trial.
@@ -451,6 +507,7 @@ impl Traffic {
             fingerprint: Some(self.fingerprint(index)),
             given_up: self.given_up(),
             bad_fcs: false,
+            grows_by_bytes: self.grows_by_bytes(index),
         })
     }
 
@@ -461,7 +518,7 @@ impl Traffic {
         signature: (Key, u16),
     ) -> Result<Vec<StreamFrame>, BuildError> {
         let templates = self.templates(index);
-        let frames = templates.iter().map(|template| self.frames(template, Some(signature)));
+        let frames = templates.iter().map(|template| self.frames_of(template, signature, index));
         let frames: Vec<Vec<StreamFrame>> = frames.collect::<Result<_, _>>()?;
         let (Some(percent), [ipv4, ipv6]) = (self.config.ipv6_percent, &frames[..]) else {
             return Ok(frames.into_iter().next().unwrap_or_default());
@@ -475,6 +532,25 @@ impl Traffic {
         Ok((0..rounds.next_multiple_of(mix.period()) * sizes).map(frame).collect())
     }
 
+    /// One period of a sender's template, as it looks at that sender's port.
+    fn frames_of(
+        &self,
+        template: &FrameTemplate,
+        signature: (Key, u16),
+        index: usize,
+    ) -> Result<Vec<StreamFrame>, BuildError> {
+        let behind = self.topology.encapsulated.as_ref().filter(|_| index == 1);
+        // What is translated has its native size at the first port; what is wrapped has it within.
+        let grows = behind.map_or(0, |encapsulated| encapsulated.kind.grows_by_bytes().min(0));
+        let mut frames = self.frames_longer_by(grows, template, Some(signature))?;
+        if let Some(encapsulated) = behind {
+            for frame in &mut frames {
+                frame.bytes = encapsulated.wrap(std::mem::take(&mut frame.bytes));
+            }
+        }
+        Ok(frames)
+    }
+
     /// One period of a template: as many frames as its modifiers and the sizes make different,
     /// and where anything is random no more than configured.
     pub(crate) fn frames(
@@ -482,9 +558,19 @@ impl Traffic {
         template: &FrameTemplate,
         signature: Option<(Key, u16)>,
     ) -> Result<Vec<StreamFrame>, BuildError> {
+        self.frames_longer_by(0, template, signature)
+    }
+
+    fn frames_longer_by(
+        &self,
+        bytes: i32,
+        template: &FrameTemplate,
+        signature: Option<(Key, u16)>,
+    ) -> Result<Vec<StreamFrame>, BuildError> {
         let mut prepared = std::collections::BTreeMap::new();
         for size in self.size.sizes() {
-            prepared.insert(size, template.prepare(size, signature)?);
+            let built = FrameSize::from_bytes(size.bytes().saturating_add_signed(bytes));
+            prepared.insert(size, template.prepare(built, signature)?);
         }
         let sizes = self.size.period();
         let varied = template.period().min(self.config.distinct_frames.max(1));
@@ -528,7 +614,10 @@ impl Traffic {
     /// Of each protocol that a sender's frames are made of.
     fn templates(&self, index: usize) -> Vec<FrameTemplate> {
         let template = |protocol| {
+            let protocol = self.protocol_at(index, protocol);
             let plain = self.config.template(protocol, &self.topology, index);
+            let is_translated = protocol != self.config.protocol && index == 1;
+            let plain = if is_translated { plain.unfragmentable() } else { plain };
             self.vary(plain, protocol, index)
         };
         self.config.protocols().into_iter().map(template).collect()
@@ -597,11 +686,38 @@ impl Traffic {
         }
     }
 
-    /// Our source address: no frame of the device's own bears it.
+    /// What frames are made of at a port: behind a translator it is another protocol.
+    fn protocol_at(&self, index: usize, protocol: Protocol) -> Protocol {
+        match &self.topology.encapsulated {
+            Some(encapsulated) if index == 1 => encapsulated.kind.protocol_behind(protocol),
+            _ => protocol,
+        }
+    }
+
+    /// Our source address as it arrives: no frame of the device's own bears it.
     fn fingerprint(&self, index: usize) -> Fingerprint {
         let tags = 4 * self.config.vlans.len() as u16;
-        let untagged = self.config.protocol.fingerprint(self.from(index));
-        Fingerprint { offset_bytes: untagged.offset_bytes + tags, ..untagged }
+        let arrives_as = self.protocol_at(1 - index, self.config.protocol);
+        let untagged = arrives_as.fingerprint(self.from(index));
+        let tunnel = self.topology.encapsulated.as_ref().filter(|_| index == 0);
+        let shift = tunnel.map_or(0, |encapsulated| encapsulated.shift_bytes());
+        Fingerprint { offset_bytes: untagged.offset_bytes + tags + shift, ..untagged }
+    }
+
+    /// The tester as the device knows it at a port: outside of any tunnel.
+    fn outside(&self, index: usize) -> &Attachment {
+        match &self.topology.encapsulated {
+            Some(encapsulated) if index == 1 => &encapsulated.outer,
+            _ => &self.topology.ports[index],
+        }
+    }
+    fn keep_alive(&self, index: usize) -> keepalive::KeepAlive {
+        let outside = self.outside(index);
+        match &self.topology.encapsulated {
+            // The ends of a tunnel have both versions of IP.
+            Some(_) if index == 1 => Protocol::UdpIpv4.keep_alive(outside),
+            _ => self.config.keep_alive(outside),
+        }
     }
 
     /// The same after these frames, which are sent before each trial.
@@ -614,8 +730,8 @@ impl Traffic {
     /// again, out of the ports that only receive.
     fn keep_alives(&self, schedule: &Schedule) -> Vec<(Stream, PortLoad)> {
         let is_long = |alive: &keepalive::KeepAlive| schedule.duration() > alive.period;
-        let receivers = self.topology.ports.iter().skip(self.own_senders().len());
-        let alive = |host: &Attachment| (host.port, self.config.keep_alive(host));
+        let receivers = self.own_senders().len()..2;
+        let alive = |index: usize| (self.topology.ports[index].port, self.keep_alive(index));
         let due = receivers.map(alive).filter(|(_, alive)| self.keep_alives && is_long(alive));
         due.map(|(port, alive)| {
             let id = StreamId(KEEP_ALIVE.0 + port.0);
@@ -637,6 +753,7 @@ impl Traffic {
                 fingerprint: None,
                 given_up: vec![],
                 bad_fcs: false,
+                grows_by_bytes: 0,
             };
             let schedule = Schedule { segments: vec![segment] };
             (stream, PortLoad { port, schedule, order: vec![id], insertions: vec![] })
@@ -650,13 +767,10 @@ impl Traffic {
         if self.topology.forwarding == Forwarding::Looped {
             return vec![];
         }
-        let learning = |index: usize| {
-            let host = self.to(index);
-            Prelude {
-                port: host.port,
-                frames: self.config.keep_alive(host).frames,
-                wait: Duration::ZERO,
-            }
+        let learning = |index: usize| Prelude {
+            port: self.to(index).port,
+            frames: self.keep_alive(1 - index).frames,
+            wait: Duration::ZERO,
         };
         let mut prelude: Vec<_> = (0..self.own_senders().len()).map(learning).collect();
         if let Some(last) = prelude.last_mut() {

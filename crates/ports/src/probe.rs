@@ -34,6 +34,7 @@ fn plan(port: PortId) -> TransmitPlan {
         fingerprint: None,
         given_up: vec![],
         bad_fcs: false,
+        grows_by_bytes: 0,
     };
     TransmitPlan {
         port,

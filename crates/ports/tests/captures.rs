@@ -54,6 +54,7 @@ fn every_kind_of_frame(testbed: &Bed, captures: &Path) -> Trial {
             fingerprint: None,
             given_up: vec![],
             bad_fcs: false,
+            grows_by_bytes: 0,
         }
     });
     let load = Load {

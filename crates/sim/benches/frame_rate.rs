@@ -26,6 +26,7 @@ fn trial_of(size: FrameSize, senders: &[u16]) -> Trial {
         fingerprint: None,
         given_up: vec![],
         bad_fcs: false,
+        grows_by_bytes: 0,
     };
     let rate = LINE.max_frame_rate(size);
     let load = |port: &u16| PortLoad {

@@ -235,6 +235,7 @@ mod tests {
             fingerprint: None,
             given_up: vec![],
             bad_fcs: false,
+            grows_by_bytes: 0,
         };
         Trial {
             label: "test".into(),

@@ -53,6 +53,7 @@ fn flood(device: &Description, to: u16, size: u32) -> Trial {
             fingerprint: None,
             given_up: vec![],
             bad_fcs: false,
+            grows_by_bytes: 0,
         }],
         loads: vec![PortLoad {
             port: PortId(0),

@@ -27,6 +27,7 @@ impl Device {
         std::thread::sleep(std::time::Duration::from_nanos(down_for.as_ns()));
         self.start_port(port)?;
         self.restore_routes(port)?;
+        self.restore_tunnel()?;
         Ok(ActionTimes { began, ended: now()? })
     }
 

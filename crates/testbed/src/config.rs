@@ -6,6 +6,7 @@ use crate::error::{Result, TestbedError};
 use crate::feed::{self, Feed};
 use crate::multicast::{MULTICAST_INTERFACES, MulticastRouting};
 use crate::ovs;
+use crate::tunnel::Tunnel;
 use serde::{Deserialize, Serialize};
 
 /// The kind of device under test.
@@ -157,6 +158,8 @@ pub struct TestbedConfig {
     pub destination_networks: bool,
     /// How the device comes by its routes (router only).
     pub routing: Routing,
+    /// A tunnel, or a translator, between port 0 and port 1 (router only).
+    pub tunnel: Option<Tunnel>,
     /// Host routes behind every port, up to 65,536 each (router only): see
     /// [`routed_host`](crate::routed_host).
     pub routes_per_port: u32,
@@ -204,6 +207,7 @@ impl Default for TestbedConfig {
             neighbours: Neighbours::default(),
             destination_networks: false,
             routing: Routing::default(),
+            tunnel: None,
             routes_per_port: 0,
             feed: None,
             feed_within_s: 120,
@@ -270,6 +274,7 @@ impl TestbedConfig {
         if self.device != DeviceKind::LinuxRouter && has_routes {
             return refuse("routing, routes_per_port, feed: only linux-router has routes");
         }
+        self.tunnel.map_or(Ok(()), |tunnel| tunnel.check(self))?;
         bulk_routes::check(self.ports, self.routes_per_port)?;
         let Some(feed) = self.feed else { return Ok(()) };
         if self.routing != Routing::Static {
@@ -416,6 +421,8 @@ mod tests {
         assert!(mcast("table", 33).contains("32 interfaces at most; 32 ports"));
         assert!(mcast("daemon", 32).contains("31 ports"));
         assert!(refusal("ports = 1").contains("ports = 1"));
+        assert!(refusal("device = \"linux-bridge\"\ntunnel = \"gre\"").contains("linux-router"));
+        assert!(refusal("ports = 4\ntunnel = \"6in4\"").contains("two ports"));
         assert!(refusal("device = \"loopback\"\nports = 3").contains("even"));
         assert!(refusal("device = \"loopback\"\nfilter = \"1\"").contains("filter"));
         assert!(refusal("device = \"linux-bridge\"\nrouting = \"rip\"").contains("linux-router"));

@@ -18,6 +18,7 @@ use crate::routing::RipDaemon;
 use crate::rules::{self, FilterEntry};
 use crate::sysctl;
 use crate::threads::{PortThreads, thread_port};
+use crate::tunnel;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Mutex;
@@ -48,6 +49,7 @@ pub struct Device {
     feeding: Mutex<Option<Feeding>>,
     switch: Mutex<Option<Switch>>,
     route_load: Mutex<Option<RouteLoad>>,
+    tunnel: Mutex<Option<tunnel::Running>>,
 }
 
 impl Device {
@@ -71,6 +73,7 @@ impl Device {
             feeding,
             switch,
             route_load,
+            tunnel: Mutex::default(),
         }
     }
 
@@ -183,7 +186,24 @@ impl Device {
         if self.config.device == DeviceKind::LinuxMcast {
             self.start_multicast()?;
         }
+        if let Some(tunnel) = self.config.tunnel {
+            let running = tunnel::Running::start(self, tunnel)?;
+            *self.tunnel.lock().expect("no panic while held") = Some(running);
+        }
         self.start_routing()
+    }
+
+    /// Puts back what of a tunnel hangs on a link that was down.
+    pub(crate) fn restore_tunnel(&self) -> Result<()> {
+        match &*self.tunnel.lock().expect("no panic while held") {
+            Some(running) => running.restore(self),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the translator, where there is one, and gives the tunnel up.
+    pub(crate) fn end_tunnel(&self) -> Option<tunnel::Running> {
+        self.tunnel.lock().expect("no panic while held").take()
     }
 
     fn start_routing(&self) -> Result<()> {
@@ -260,6 +280,9 @@ impl Device {
         self.stop_routing();
         self.end_multicast();
         self.end_switch();
+        if let Some(tunnel) = self.end_tunnel() {
+            tunnel.stop(self)?;
+        }
         let mut netlink = self.namespace.netlink()?;
         match self.config.device {
             DeviceKind::LinuxBridge => netlink.delete_link(BRIDGE)?,

@@ -40,6 +40,7 @@ mod sysctl;
 mod test_port;
 mod testbed;
 mod threads;
+mod tunnel;
 mod two_hosts;
 
 pub use actions::ActionTimes;
@@ -75,4 +76,5 @@ pub use rules::{FilterEntry, RuleCounter, rule_set};
 pub use test_port::TestPort;
 pub use testbed::Testbed;
 pub use threads::PortThreads;
+pub use tunnel::{Tunnel, TunnelPlan};
 pub use two_hosts::TwoHosts;

@@ -2,9 +2,9 @@
 
 use crate::error::{Result, TestbedError};
 use crate::namespace::Namespace;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
@@ -23,6 +23,33 @@ pub struct ProgramName {
     pub program: &'static str,
     /// Package of Debian that has it.
     pub package: &'static str,
+}
+
+/// Has a program do what `input` says and end. Call it in the namespace that it concerns.
+pub(crate) fn tell(name: ProgramName, arguments: &[&str], input: &str) -> Result<String> {
+    let failed = |message| TestbedError::Program { program: name.program, message };
+    let run = || -> std::io::Result<Output> {
+        let mut child = Command::new(name.program)
+            .args(arguments)
+            .env("PATH", PATH)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        // It reads all of its input before it says much, hence no deadlock.
+        child.stdin.take().expect("piped").write_all(input.as_bytes())?;
+        child.wait_with_output()
+    };
+    let output = run().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            failed(format!("not installed; `apt install {}`", name.package))
+        }
+        _ => failed(error.to_string()),
+    })?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+    }
 }
 
 /// A running program. It ends with this value, and with this process however that ends: a killed run

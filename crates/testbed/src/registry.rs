@@ -8,7 +8,7 @@
 
 use crate::error::{Result, TestbedError};
 use crate::hardware::{SwitchedOff, switch};
-use crate::namespace::{NETNS_DIRECTORY, remove_name};
+use crate::namespace::{NETNS_DIRECTORY, Namespace, remove_name};
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -170,9 +170,20 @@ pub fn clean(force: bool) -> Result<CleanReport> {
     Ok(report)
 }
 
-/// Files of a routing daemon in the namespace of this name: its configuration and its control socket.
-pub(crate) fn files_of_namespace(folder: &Path, name: &str) -> [PathBuf; 2] {
-    ["conf", "ctl"].map(|ending| folder.join(format!("{name}.bird.{ending}")))
+/// Files of programs in a namespace: beside the record of the run, where `clean` finds them; an ordinary
+/// user's, where he may write.
+pub(crate) fn files_of(namespace: &Namespace) -> [PathBuf; 3] {
+    let folder = match namespace.is_named() {
+        true => PathBuf::from(REGISTRY_DIRECTORY),
+        false => std::env::temp_dir(),
+    };
+    files_of_namespace(&folder, namespace.name())
+}
+
+/// Files of programs in the namespace of this name: a routing daemon's configuration and control socket,
+/// and a translator's configuration.
+fn files_of_namespace(folder: &Path, name: &str) -> [PathBuf; 3] {
+    ["bird.conf", "bird.ctl", "tayga.conf"].map(|file| folder.join(format!("{name}.{file}")))
 }
 
 /// Folder of a switch in the namespace of this name.

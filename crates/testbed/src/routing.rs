@@ -10,7 +10,7 @@ use crate::error::{Result, TestbedError, read_file, write_file};
 use crate::namespace::Namespace;
 use crate::netlink::Netlink;
 use crate::program::{Program, ProgramName, find_program};
-use crate::registry::{REGISTRY_DIRECTORY, files_of_namespace};
+use crate::registry::files_of;
 use netlink_packet_core::NlasIterator;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::route::{RouteMessage, RouteProtocol};
@@ -40,7 +40,8 @@ pub(crate) struct Bird {
 impl Bird {
     /// Starts one that does what this text says, in its own language.
     pub fn start(namespace: &Namespace, text: &str) -> Result<Self> {
-        let files = files_of(namespace);
+        let [configuration, control, _] = files_of(namespace);
+        let files = [configuration, control];
         let [configuration, control] = &files;
         write_file(configuration, text)?;
         let paths = [configuration, control].map(|path| path.display().to_string());
@@ -75,15 +76,6 @@ fn remove(files: &[PathBuf]) {
     files.iter().for_each(|file| {
         let _ = std::fs::remove_file(file);
     });
-}
-
-/// Beside the record of the run, where `clean` finds them; an ordinary user's, where he may write.
-fn files_of(namespace: &Namespace) -> [PathBuf; 2] {
-    let folder = match namespace.is_named() {
-        true => PathBuf::from(REGISTRY_DIRECTORY),
-        false => std::env::temp_dir(),
-    };
-    files_of_namespace(&folder, namespace.name())
 }
 
 /// The daemon that hears RIP at every port, running.

@@ -17,10 +17,11 @@ use crate::addressing::tester_mac;
 use crate::config::{DeviceKind, FilterRules, Impairment, PermitPosition, TestbedConfig};
 use crate::error::{Result, TestbedError};
 use crate::namespace::Namespace;
+use crate::program::{ProgramName, tell};
 use serde::{Deserialize, Serialize};
-use std::io::Write;
 use std::net::Ipv4Addr;
-use std::process::{Command, Stdio};
+
+const NFT: ProgramName = ProgramName { program: "nft", package: "nftables" };
 
 /// The rule set of a configuration, in nft's own language; none when no rule is asked for.
 pub fn rule_set(config: &TestbedConfig) -> Option<String> {
@@ -258,31 +259,7 @@ fn mac_text(mac: [u8; 6]) -> String {
 
 /// Runs nft inside a namespace.
 fn nft(namespace: &Namespace, arguments: &[&str], input: &str) -> Result<String> {
-    let output = namespace.run(|| run_nft(arguments, input))?.map_err(|error| {
-        let message = match error.kind() {
-            std::io::ErrorKind::NotFound => "not installed; `apt install nftables`".into(),
-            _ => error.to_string(),
-        };
-        TestbedError::Program { program: "nft", message }
-    })?;
-    if !output.status.success() {
-        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(TestbedError::Program { program: "nft", message });
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-fn run_nft(arguments: &[&str], input: &str) -> std::io::Result<std::process::Output> {
-    let mut child = Command::new("nft")
-        .args(arguments)
-        .env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/local/bin")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    // nft reads all of its input before it prints, hence no deadlock.
-    child.stdin.take().expect("piped").write_all(input.as_bytes())?;
-    child.wait_with_output()
+    namespace.run(|| tell(NFT, arguments, input))?
 }
 
 #[cfg(test)]

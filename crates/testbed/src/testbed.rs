@@ -164,6 +164,7 @@ impl Testbed {
         }
         if let Some(device) = self.device.take() {
             device.stop_routing();
+            drop(device.end_tunnel());
             device.end_multicast();
             device.end_switch();
             attempt(device.remove());

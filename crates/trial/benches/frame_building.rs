@@ -25,6 +25,7 @@ fn trial_of(size: FrameSize) -> Trial {
         fingerprint: None,
         given_up: vec![],
         bad_fcs: false,
+        grows_by_bytes: 0,
     };
     let rate = FrameRate::from_fps(14_880_952);
     let load = trial::PortLoad {

@@ -134,6 +134,7 @@ impl Load<'_> {
             fingerprint: None,
             given_up: vec![],
             bad_fcs: false,
+            grows_by_bytes: 0,
         }
     }
 }

@@ -99,6 +99,9 @@ pub struct Stream {
     /// Its frames are sent with an FCS that does not fit them, on purpose: a device must discard
     /// them. A port that cannot do so says `TesterError::Unsupported`.
     pub bad_fcs: bool,
+    /// By how many bytes its frames are longer when they arrive than they were sent, where the device
+    /// encapsulates or translates them; 0 for a device that leaves their size alone.
+    pub grows_by_bytes: i32,
 }
 
 impl Stream {

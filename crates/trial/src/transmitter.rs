@@ -236,6 +236,7 @@ mod tests {
             fingerprint: None,
             given_up: vec![],
             bad_fcs: false,
+            grows_by_bytes: 0,
         }
     }
 

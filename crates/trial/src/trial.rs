@@ -247,14 +247,19 @@ impl Trial {
     }
 }
 
-/// Expected lengths without FCS; one entry where all are alike.
+/// Lengths without FCS as they should arrive; one entry where all are alike.
 fn lengths(stream: &Stream) -> Vec<u32> {
     let mut lengths: Vec<u32> =
-        stream.frames.iter().map(|frame| frame.bytes.len() as u32).collect();
+        stream.frames.iter().map(|frame| arrives_with(stream, frame.bytes.len() as u32)).collect();
     if lengths.iter().all(|length| *length == lengths[0]) {
         lengths.truncate(1);
     }
     lengths
+}
+
+/// Bytes of a frame as it should arrive.
+fn arrives_with(stream: &Stream, len: u32) -> u32 {
+    len.saturating_add_signed(stream.grows_by_bytes)
 }
 
 fn stream_result(stream: &Stream, sent: &[PortSent], received: &[PortReceived]) -> StreamResult {

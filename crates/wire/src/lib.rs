@@ -26,6 +26,7 @@ pub mod icmpv4;
 pub mod icmpv6;
 pub mod igmp;
 pub mod imix;
+pub mod ip_in_ip;
 pub mod ipv4;
 pub mod ipv6;
 pub mod ipx;

@@ -123,6 +123,16 @@ impl FrameTemplate {
         self.layers.splice(place..place, tags);
         self
     }
+    /// With IPv4 that routers must not fragment.
+    #[must_use]
+    pub fn unfragmentable(mut self) -> Self {
+        for layer in &mut self.layers {
+            if let Layer::Ipv4(ip) = layer {
+                ip.dont_fragment = true;
+            }
+        }
+        self
+    }
     /// With extension headers right behind IPv6, in this order; a template without IPv6 stays as it
     /// is.
     #[must_use]

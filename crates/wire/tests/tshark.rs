@@ -12,7 +12,7 @@ use wire::ipv6::Extension;
 use wire::modifier::{Field, Ipv6Bits, Modifier, Pattern};
 use wire::signature::{self, Form, Key, Stamp};
 use wire::template::{FrameTemplate, Ipv4Layer, Ipv6Layer, Layer, Payload, TcpLayer};
-use wire::{icmpv6, learning, rip, snmp, test_frame, udp};
+use wire::{icmpv6, ip_in_ip, learning, rip, snmp, test_frame, udp};
 
 const SRC_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 const DST_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
@@ -304,6 +304,42 @@ fn every_payload_and_the_literal_test_frame_are_sound() {
     let literal = test_frame::literal((SRC_MAC, SRC_V4), (DST_MAC, DST_V4));
     let seen = dissect(&[literal.build(0, size, None).unwrap()]);
     assert_eq!(seen[0]["udp.checksum.status"], NOT_PRESENT);
+}
+
+/// RFC 4213, RFC 2473 and RFC 7676, with a test frame within that has no room to spare: its checksum is
+/// good, and no padding got in.
+#[test]
+fn packets_within_packets_are_sound() {
+    let v4 = test_frame::template((SRC_MAC, SRC_V4), (DST_MAC, DST_V4));
+    let v6 = test_frame::template_ipv6((SRC_MAC, SRC_V6), (DST_MAC, DST_V6));
+    let build = |template: &FrameTemplate, bytes| {
+        template.build(0, FrameSize::from_bytes(bytes), Some((KEY, STREAM))).unwrap()
+    };
+    let (over_v4, over_v6) =
+        (((SRC_MAC, SRC_V4), (DST_MAC, DST_V4)), ((SRC_MAC, SRC_V6), (DST_MAC, DST_V6)));
+    let frames = [
+        ip_in_ip::frame_over_ipv4(over_v4.0, over_v4.1, &build(&v6, 72)).unwrap(),
+        ip_in_ip::frame_over_ipv6(over_v6.0, over_v6.1, &build(&v4, 64)).unwrap(),
+        ip_in_ip::gre_frame_over_ipv6(over_v6.0, over_v6.1, &build(&v4, 1518)).unwrap(),
+        ip_in_ip::gre_frame_over_ipv6(over_v6.0, over_v6.1, &build(&v6, 128)).unwrap(),
+    ];
+    let protocols = [
+        "eth:ethertype:ip:ipv6:udp:data",
+        "eth:ethertype:ipv6:ip:udp:data",
+        "eth:ethertype:ipv6:gre:ip:udp:data",
+        "eth:ethertype:ipv6:gre:ipv6:udp:data",
+    ];
+    for ((seen, frame), protocols) in dissect(&frames).iter().zip(&frames).zip(protocols) {
+        assert_eq!(seen["frame.protocols"], protocols);
+        assert_eq!(seen["frame.len"], frame.len().to_string(), "{protocols}");
+        assert_eq!(seen["udp.checksum.status"], GOOD, "{protocols}");
+        assert_eq!(
+            seen.get("ip.checksum.status").map_or(GOOD, String::as_str),
+            GOOD,
+            "{protocols}"
+        );
+        assert_eq!(seen.get("_ws.malformed"), None, "{protocols}");
+    }
 }
 
 /// That the judge is awake: damage must be seen.

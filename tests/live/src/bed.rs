@@ -121,7 +121,7 @@ impl Bed {
             DeviceKind::LinuxBridge | DeviceKind::OvsUserspace => Forwarding::Bridged,
             DeviceKind::Loopback => Forwarding::Looped,
         };
-        Topology { forwarding, ports: [self.attachment(0), self.attachment(1)] }
+        Topology { forwarding, ports: [self.attachment(0), self.attachment(1)], encapsulated: None }
     }
 
     /// The same of all ports.

@@ -68,6 +68,7 @@ fn trial(bed: &Bed, pairs: &[(usize, usize)]) -> Trial {
             fingerprint: None,
             given_up: vec![],
             bad_fcs: false,
+            grows_by_bytes: 0,
         }
     };
     let streams: Vec<Stream> = pairs.iter().enumerate().map(stream).collect();

@@ -212,9 +212,19 @@ impl Parade {
         };
         let (name, from) = (name.to_string(), PortId(0));
         let (frames, protocols) = frames.into_iter().unzip();
-        let (fingerprint, given_up, bad_fcs) = (None, vec![], false);
-        let stream =
-            Stream { id, name, role, from, expect, frames, fingerprint, given_up, bad_fcs };
+        let (fingerprint, given_up, bad_fcs, grows_by_bytes) = (None, vec![], false, 0);
+        let stream = Stream {
+            id,
+            name,
+            role,
+            from,
+            expect,
+            frames,
+            fingerprint,
+            given_up,
+            bad_fcs,
+            grows_by_bytes,
+        };
         self.trial.streams.push(stream);
         self.protocols.insert(id, protocols);
         id

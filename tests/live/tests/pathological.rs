@@ -42,6 +42,7 @@ fn trial(
         fingerprint: None,
         given_up: vec![],
         bad_fcs: false,
+        grows_by_bytes: 0,
     };
     Trial {
         label: name.into(),

@@ -214,6 +214,7 @@ fn to_every_group(bed: &Bed, groups: &Membership) -> Trial {
             fingerprint: None,
             given_up: vec![],
             bad_fcs: false,
+            grows_by_bytes: 0,
         }],
         loads: vec![PortLoad {
             port: PortId(groups.input as u16),

@@ -9,6 +9,7 @@ Built in network namespaces, joined to the tester by virtual links (--device):
                  --filter none|1|10|25  --permit last|middle  --destinations one|random
                  --neighbours static|dynamic  --routing static|rip  --routes-per-port COUNT
                  --feed bgp|ospf|rip  --feed-within TIME
+                 --tunnel gre|gre6|6in4|4in6|vxlan|siit
   linux-bridge   the kernel's learning bridge; --snooping heeds IGMP and MLD
   ovs-userspace  Open vSwitch's user-space datapath (apt-get install openvswitch-switch)
                  both: --address-table COUNT  --address-ageing TIME

@@ -324,6 +324,7 @@ impl Draft {
             fingerprint: Some(rack.fingerprint(from)),
             given_up: vec![],
             bad_fcs: false,
+            grows_by_bytes: 0,
         });
         id
     }

@@ -197,6 +197,7 @@ impl<'r, 'a> Stage<'r, 'a> {
             fingerprint: None,
             given_up: vec![],
             bad_fcs: false,
+            grows_by_bytes: 0,
         })
     }
 

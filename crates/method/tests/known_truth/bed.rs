@@ -32,7 +32,7 @@ pub fn topology(forwarding: Forwarding) -> Topology {
             .collect(),
         legacy: LegacyAddresses::plan(PortId(index.into())),
     };
-    Topology { forwarding, ports: [attachment(0), attachment(1)] }
+    Topology { forwarding, ports: [attachment(0), attachment(1)], encapsulated: None }
 }
 
 /// Trials of a second, waits of little.

@@ -122,6 +122,7 @@ fn trial(rate: FrameRate, duration: Duration, size: FrameSize, key: u16) -> Tria
             fingerprint: None,
             given_up: vec![],
             bad_fcs: false,
+            grows_by_bytes: 0,
         }],
         loads: vec![PortLoad {
             port: PortId(0),

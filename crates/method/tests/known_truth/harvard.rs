@@ -73,8 +73,11 @@ impl Laboratory for Simulated {
         let is_bridge = set_up.mode == Mode::Bridge;
         let forwarding = if is_bridge { Forwarding::Bridged } else { Forwarding::Routed };
         let attach = |port: &u16| attachment(*port, &addresses.interfaces[usize::from(*port)]);
-        let topology =
-            |(from, to): &(u16, u16)| Topology { forwarding, ports: [attach(from), attach(to)] };
+        let topology = |(from, to): &(u16, u16)| Topology {
+            forwarding,
+            ports: [attach(from), attach(to)],
+            encapsulated: None,
+        };
         Ok(Ready {
             streams: pairs.iter().map(topology).collect(),
             filters: set_up.filters.in_words().into(),

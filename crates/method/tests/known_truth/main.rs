@@ -19,4 +19,5 @@ mod selftest;
 mod suite;
 mod tandem;
 mod throughput;
+mod tunnels;
 mod variation;

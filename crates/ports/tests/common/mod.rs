@@ -135,6 +135,7 @@ pub fn stream(id: u16, from: u16, to: u16, frames: Vec<StreamFrame>) -> Stream {
         fingerprint: None,
         given_up: vec![],
         bad_fcs: false,
+        grows_by_bytes: 0,
     }
 }
 

@@ -93,6 +93,7 @@ impl Sample {
             environment: words.map(|(name, value)| (name.into(), value.into())).into(),
             config,
             topology: Topology {
+                encapsulated: None,
                 forwarding: Forwarding::Routed,
                 ports: [attachment(0), attachment(1)],
             },

@@ -83,6 +83,7 @@ pub(super) fn beside(
         fingerprint: None,
         given_up: vec![],
         bad_fcs: false,
+        grows_by_bytes: 0,
     }
 }
 
