@@ -1,9 +1,9 @@
 //! Devices built here: options turned into a test bed, and the test bed into a device that the
 //! tester can act upon.
 
-use crate::chassis;
 use crate::failure::{Failure, Outcome};
 use crate::options::{Options, Sizes, Span, SuiteName};
+use crate::{chassis, encapsulated_groups};
 use method::Destinations;
 use method::harvard::y1989::Harvard1989Config;
 use std::collections::BTreeMap;
@@ -25,7 +25,10 @@ const LINE_OVERHEAD_BYTES: u32 = 14 + 24;
 /// The test bed that the options describe around a device of this kind.
 pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConfig> {
     let defaults = TestbedConfig::of(kind);
-    let room = if options.tunnel.is_some() { LONGEST_TUNNEL_BYTES } else { 0 };
+    let multicast_tunnels =
+        encapsulated_groups::tunnels(options, chassis::configuration(options)?.as_ref());
+    let has_tunnels = options.tunnel.is_some() || !multicast_tunnels.is_empty();
+    let room = if has_tunnels { LONGEST_TUNNEL_BYTES } else { 0 };
     let mtu_bytes = options.mtu.unwrap_or(mtu_for(options.sizes.as_ref()) + room);
     if mtu_bytes < IPV6_LEAST_MTU_BYTES {
         return Err(Failure::new(format!("an MTU of {mtu_bytes} bytes is too small")).help(format!(
@@ -40,6 +43,7 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
     }
     let config = TestbedConfig {
         tunnel: options.tunnel,
+        multicast_tunnels,
         ports: options.port_count.unwrap_or(match options.suite {
             Some(SuiteName::Rfc3918) if kind != DeviceKind::Loopback => chassis::MULTICAST_PORTS,
             Some(SuiteName::Rfc2889 | SuiteName::Gigaswitch) if kind != DeviceKind::Loopback => {
@@ -154,8 +158,12 @@ pub fn in_words(config: &TestbedConfig) -> String {
         DeviceKind::OvsUserspace => "Open vSwitch (user-space datapath) in network namespaces",
         DeviceKind::LinuxMcast => match config.multicast {
             MulticastRouting::Daemon => "Linux multicast router (FRR's pimd) in network namespaces",
-            MulticastRouting::Table => {
+            MulticastRouting::Table if config.multicast_tunnels.is_empty() => {
                 "Linux multicast router (a table of groups) in network namespaces"
+            }
+            MulticastRouting::Table => {
+                "Linux multicast router (a table of groups, which needs no joins; a tunnel at each \
+                 port) in network namespaces"
             }
         },
         DeviceKind::Loopback => return "no device: tester ports joined back to back".into(),

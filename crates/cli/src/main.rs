@@ -13,6 +13,7 @@ mod chassis;
 mod command;
 mod composition;
 mod doctor;
+mod encapsulated_groups;
 mod failure;
 mod hardware;
 mod host;

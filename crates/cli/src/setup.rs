@@ -4,7 +4,9 @@
 use crate::agent::Agent;
 use crate::failure::{Failure, Outcome};
 use crate::options::{BitRate, Options, SuiteName};
-use crate::{agent, built, chassis, hardware, host, simulated, suite, tolly, topology};
+use crate::{
+    agent, built, chassis, encapsulated_groups, hardware, host, simulated, suite, tolly, topology,
+};
 use method::chassis::Chassis;
 use method::{Forwarding, Topology};
 use ports::{DeviceControl, LiveOptions, LiveTester, OpenPort, PortRequest};
@@ -319,7 +321,10 @@ impl Setup {
         else {
             return Ok(());
         };
-        let groups = tolly::groups(&config, testbed.config());
+        let groups = match testbed.config().multicast_tunnels.is_empty() {
+            true => tolly::groups(&config, testbed.config()),
+            false => encapsulated_groups::groups(&config, testbed.config()),
+        };
         if let Some(device) = testbed.device().filter(|_| !groups.is_empty()) {
             let loaded = device.load_groups(&groups)?;
             self.environment.insert("device groups".into(), loaded.to_string());

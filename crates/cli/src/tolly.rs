@@ -1,6 +1,7 @@
 //! The tests of the IP9000 on devices that are built here or simulated: which of them a device can do,
 //! with how many ports, routes and groups.
 
+use crate::encapsulated_groups;
 use crate::failure::{Failure, Outcome};
 use crate::options::{BitRate, Options, SuiteName};
 use crate::setup::Subject;
@@ -78,14 +79,7 @@ pub fn check(options: &Options, config: &ChassisConfig) -> Outcome<()> {
             )
             .help("test MLD on --device linux-bridge, which snoops it, or on --sim multicast"));
         }
-        return match options.multicast {
-            Some(MulticastRouting::Table) => Err(Failure::new(
-                "--multicast table: nobody can join or leave what stands in a table, which is what these \
-                 tests are about",
-            )
-            .help("leave it out, or run the tests of `netanvil run tolly`")),
-            _ => Ok(()),
-        };
+        return encapsulated_groups::check(options, config);
     }
     let Some(kind) = options.device else { return Ok(()) };
     let can = tests_of(kind);

@@ -100,6 +100,38 @@ fn a_tunnel_that_the_kernel_lacks_is_named() {
     }
 }
 
+/// RFC 3918 section 4.4 on the kernel's multicast forwarding: three groups from port 0 to three others,
+/// whose frames are 50 bytes longer behind a VXLAN, and 50 shorter where they come out of one.
+#[test]
+fn groups_go_into_tunnels_and_come_out_of_them() {
+    if !is_root() {
+        return;
+    }
+    let _turn = TURN.lock().unwrap_or_else(|failed| failed.into_inner());
+    for (test, tunnel, received) in
+        [("encapsulation", "tunnel_out", 178), ("decapsulation", "tunnel_in", 128)]
+    {
+        let scratch = Scratch::new();
+        let arguments = format!(
+            "run rfc3918 --device linux-mcast --multicast table --line-rate 250k --sizes 128 \
+             --profile quick --port-type af_packet --set trial.invalid_retries=9 \
+             --set chassis.tests=[\"{test}\"] --set chassis.multicast.{tunnel}=\"vxlan\" \
+             --set chassis.multicast.groups=3 --out a"
+        );
+        let ran = scratch.run(&arguments).expect(0);
+        assert!(ran.stdout.contains("VXLAN over IPv4"), "{}", ran.stdout);
+        let found = &results(&scratch, "a")["chassis"][0]["multicast_throughput"];
+        assert_eq!(found["multicast"]["received_size_bytes"].as_f64(), Some(f64::from(received)));
+        let flows = found["flows"].as_array().unwrap();
+        let complete: Vec<_> = flows.iter().map(|f| f["complete"].as_u64().unwrap()).collect();
+        assert_eq!(complete, [3, 3, 3], "{test}: {flows:?}");
+    }
+    let scratch = Scratch::new();
+    let several = "run rfc3918 --device linux-mcast --multicast table --profile quick --out a";
+    let ran = scratch.run(several).expect(2);
+    assert!(ran.stderr.contains("one of the three with tunnels"), "{}", ran.stderr);
+}
+
 #[test]
 fn what_does_not_fit_a_tunnel_is_refused() {
     if !is_root() {

@@ -4,7 +4,7 @@ use crate::addressing::MAX_NETWORKS_PER_SIDE;
 use crate::bulk_routes;
 use crate::error::{Result, TestbedError};
 use crate::feed::{self, Feed};
-use crate::multicast::{MULTICAST_INTERFACES, MulticastRouting};
+use crate::multicast::{MULTICAST_INTERFACES, MulticastRouting, tunnels};
 use crate::ovs;
 use crate::tunnel::Tunnel;
 use serde::{Deserialize, Serialize};
@@ -179,6 +179,8 @@ pub struct TestbedConfig {
     pub snooping: bool,
     /// Who decides which multicast groups go where (linux-mcast only).
     pub multicast: MulticastRouting,
+    /// Tunnels at every port (linux-mcast with a table only).
+    pub multicast_tunnels: Vec<Tunnel>,
     /// Filter rules.
     pub filter: FilterRules,
     /// Where the permit stands among them.
@@ -215,6 +217,7 @@ impl Default for TestbedConfig {
             address_table: None,
             snooping: false,
             multicast: MulticastRouting::default(),
+            multicast_tunnels: Vec::new(),
             filter: FilterRules::default(),
             permit: PermitPosition::default(),
             threads: DeviceThreads::default(),
@@ -274,6 +277,7 @@ impl TestbedConfig {
         if self.device != DeviceKind::LinuxRouter && has_routes {
             return refuse("routing, routes_per_port, feed: only linux-router has routes");
         }
+        tunnels::check(self)?;
         self.tunnel.map_or(Ok(()), |tunnel| tunnel.check(self))?;
         bulk_routes::check(self.ports, self.routes_per_port)?;
         let Some(feed) = self.feed else { return Ok(()) };
@@ -420,6 +424,14 @@ mod tests {
         };
         assert!(mcast("table", 33).contains("32 interfaces at most; 32 ports"));
         assert!(mcast("daemon", 32).contains("31 ports"));
+        let tunnels = |ports| {
+            refusal(&format!(
+                "device = \"linux-mcast\"\nmulticast = \"table\"\nports = {ports}\n\
+                 multicast_tunnels = [\"gre\", \"vxlan\"]"
+            ))
+        };
+        assert!(tunnels(11).contains("10 ports"));
+        assert!(refusal("multicast_tunnels = [\"vxlan\"]").contains("linux-mcast"));
         assert!(refusal("ports = 1").contains("ports = 1"));
         assert!(refusal("device = \"linux-bridge\"\ntunnel = \"gre\"").contains("linux-router"));
         assert!(refusal("ports = 4\ntunnel = \"6in4\"").contains("two ports"));

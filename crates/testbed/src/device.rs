@@ -279,6 +279,7 @@ impl Device {
     pub(crate) fn stop(&self) -> Result<()> {
         self.stop_routing();
         self.end_multicast();
+        multicast::tunnels::remove(&self.namespace, &self.config)?;
         self.end_switch();
         if let Some(tunnel) = self.end_tunnel() {
             tunnel.stop(self)?;
@@ -352,8 +353,10 @@ impl Device {
                 Multicast::Daemon { _running: Daemon::start(&self.namespace, &interfaces)? }
             }
             MulticastRouting::Table => {
+                let tunnels = multicast::tunnels::build(&self.namespace, &self.config)?;
                 let mut netlink = self.namespace.netlink()?;
-                let indices = interfaces.iter().map(|name| netlink.link_index(name));
+                let indices =
+                    interfaces.iter().chain(&tunnels).map(|name| netlink.link_index(name));
                 let indices = indices.collect::<Result<Vec<u32>>>()?;
                 Multicast::Table(Table::open(&self.namespace, &indices)?)
             }

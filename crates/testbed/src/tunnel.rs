@@ -5,6 +5,7 @@ use crate::addressing::{Network, PortAddresses, tester_mac};
 use crate::config::TestbedConfig;
 use crate::device::Device;
 use crate::error::{Result, TestbedError, write_file};
+use crate::namespace::Namespace;
 use crate::program::{Program, ProgramName, tell};
 use crate::registry::files_of;
 use serde::{Deserialize, Serialize};
@@ -169,7 +170,7 @@ impl Tunnel {
     }
 
     /// What a packet of a link's MTU leaves for one within the tunnel.
-    fn mtu_bytes(self, link_bytes: u32) -> u32 {
+    pub(crate) fn mtu_bytes(self, link_bytes: u32) -> u32 {
         let headers = match self {
             Tunnel::Gre => 24,
             Tunnel::Gre6 => 44,
@@ -224,14 +225,7 @@ impl Running {
     fn say(&self, device: &Device) -> Result<()> {
         let tunnel = self.tunnel;
         let commands = tunnel.commands(tunnel.mtu_bytes(device.config().mtu_bytes));
-        let done = device.namespace().run(|| tell(IP, &["-batch", "-"], &commands))?;
-        done.map(drop).map_err(|error| match error {
-            TestbedError::Program { program, message } => TestbedError::Program {
-                program,
-                message: format!("{message}; {}", tunnel.remedy()),
-            },
-            other => other,
-        })
+        make(device.namespace(), tunnel, &commands)
     }
 
     /// Takes it out of the device, whose ports may go down next.
@@ -258,6 +252,17 @@ impl Running {
         let message = format!("made no interface {INTERFACE}");
         Err(TestbedError::Program { program: TAYGA.program, message })
     }
+}
+
+/// Has `ip` make tunnels of a kind; an error names what the kernel lacks.
+pub(crate) fn make(namespace: &Namespace, tunnel: Tunnel, commands: &str) -> Result<()> {
+    let done = namespace.run(|| tell(IP, &["-batch", "-"], commands))?;
+    done.map(drop).map_err(|error| match error {
+        TestbedError::Program { program, message } => {
+            TestbedError::Program { program, message: format!("{message}; {}", tunnel.remedy()) }
+        }
+        other => other,
+    })
 }
 
 impl Drop for Running {

@@ -5,6 +5,7 @@
 
 mod daemon;
 mod table;
+pub(crate) mod tunnels;
 
 pub(crate) use daemon::Daemon;
 pub(crate) use table::Table;

@@ -54,7 +54,7 @@ pub(crate) struct Table {
 /// Groups that come from one source at one port and leave by the same others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupRange {
-    /// Port where they come in.
+    /// Port where they come in, or [`TestbedConfig::tunnel_interface`](crate::TestbedConfig::tunnel_interface).
     pub input: usize,
     /// Who sends to them.
     pub source: Ipv4Addr,
@@ -62,7 +62,7 @@ pub struct GroupRange {
     pub first: Ipv4Addr,
     /// How many.
     pub groups: u32,
-    /// Ports by which they leave.
+    /// Ports by which they leave, or tunnels at them.
     pub outputs: Vec<usize>,
 }
 
@@ -123,7 +123,7 @@ impl Table {
         let ports = range.outputs.iter().chain([&range.input]);
         if let Some(port) = ports.into_iter().find(|port| **port >= self.interfaces) {
             return Err(TestbedError::Configuration(format!(
-                "groups of port {port}: the device has ports 0 to {}",
+                "groups of port {port}: the device has ports (and tunnels) 0 to {}",
                 self.interfaces - 1
             )));
         }
