@@ -36,19 +36,29 @@ pub struct Pacer {
     start: Option<Instant>,
     /// Packets that may still leave in it.
     left: u16,
+    /// No burst was due earlier: before, the pace was another.
+    not_before: Instant,
 }
 
 impl Pacer {
     /// Nothing has left yet.
     pub fn new(pace: Pace, slack: Duration) -> Self {
-        Pacer { pace, slack, start: None, left: 0 }
+        Pacer { pace, slack, start: None, left: 0, not_before: Instant::ZERO }
     }
     pub fn pace(&self) -> Pace {
         self.pace
     }
-    /// From the next burst on.
-    pub fn set_pace(&mut self, pace: Pace) {
+    /// From the next burst on. A faster pace holds from now and not from the start of the burst before:
+    /// no burst is late by a pace that was not in force when it should have left.
+    pub fn set_pace(&mut self, now: Instant, pace: Pace) {
+        if self.next().is_some_and(|next| next > now) {
+            self.not_before = now;
+        }
         self.pace = pace;
+    }
+    /// When the burst after the one under way is due.
+    fn next(&self) -> Option<Instant> {
+        self.start.map(|start| (start + self.pace.interval).max(self.not_before))
     }
 
     /// When the next packet may leave.
@@ -56,7 +66,7 @@ impl Pacer {
         match self.start {
             None => Instant::ZERO,
             Some(start) if self.left > 0 => start,
-            Some(start) => start + self.pace.interval,
+            Some(start) => self.next().unwrap_or(start),
         }
     }
     /// A packet leaves; some have waited for it without a break since `waiting_since`.
@@ -64,7 +74,7 @@ impl Pacer {
     /// A burst that ran dry goes on if packets come before its interval is over (our choice). Only
     /// lateness is made up for: where nothing waited when the burst was due, it starts now.
     pub fn sent(&mut self, now: Instant, waiting_since: Instant) {
-        let next = self.start.map(|start| start + self.pace.interval);
+        let next = self.next();
         if self.left == 0 || next.is_some_and(|next| next <= now) {
             let earliest = Instant::from_ps(now.as_ps().saturating_sub(self.slack.as_ps()));
             let late = next.filter(|next| waiting_since <= *next);
@@ -133,5 +143,22 @@ mod tests {
         assert_eq!(departures_of(9, &[0, 15, 15, 15, 15]), [0, 15, 15, 25, 25]);
         // A burst that ran dry goes on within its interval, and the next keeps its time.
         assert_eq!(departures_of(9, &[0, 6, 6, 6, 6]), [0, 6, 10, 10, 20]);
+    }
+    #[test]
+    fn a_faster_pace_makes_up_for_nothing_that_the_slower_one_held_back() {
+        let slow = Burst { size_packets: 1, interval_ms: 1000 };
+        let mut pacer = Pacer::new(slow.into(), Duration::from_ms(50));
+        pacer.sent(at_ms(0), Instant::ZERO);
+        pacer.set_pace(at_ms(300), BURST.into());
+        let mut departures = Vec::new();
+        for _ in 0..6 {
+            let now = pacer.due();
+            pacer.sent(now, Instant::ZERO);
+            departures.push(now.as_ps() / 1_000_000_000);
+        }
+        assert_eq!(departures, [300, 300, 310, 310, 320, 320]);
+        // What was late by the old pace is late still.
+        pacer.set_pace(at_ms(345), Burst { size_packets: 1, interval_ms: 10 }.into());
+        assert_eq!(pacer.due(), at_ms(330));
     }
 }

@@ -38,6 +38,8 @@ struct Adaptive {
 #[derive(Clone, Debug)]
 struct Flight {
     left: Instant,
+    /// The rate then, in packets a second.
+    left_pps: f64,
     /// Its packets among all that left.
     packets: Range<u64>,
     again: bool,
@@ -86,7 +88,7 @@ impl Regulated {
     fn follow(&mut self, now: Instant, announce: bool) {
         let Some(adaptive) = &mut self.adaptive else { return };
         let pace = adaptive.control.pace(self.sender.limit());
-        self.sender.set_pace(pace);
+        self.sender.set_pace(now, pace);
         let (told, burst) = (self.sender.burst(), pace.burst());
         let changed = !alike(told, burst);
         if announce || changed || now.since(adaptive.announced) >= ANNOUNCED_EVERY {
@@ -105,7 +107,7 @@ impl Regulated {
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.control.tick(now);
             let pace = adaptive.control.pace(self.sender.limit());
-            self.sender.set_pace(pace);
+            self.sender.set_pace(now, pace);
             if !self.sender.has_packets() {
                 adaptive.control.idle();
             }
@@ -145,7 +147,8 @@ impl Adaptive {
             self.newest_begun = Some((data.buffer, before));
         }
         if let (true, Some((_, begun))) = (completes, self.newest_begun) {
-            let flight = Flight { left: now, packets: begun..before + 1, again: false };
+            let (packets, left_pps) = (begun..before + 1, self.control.pps());
+            let flight = Flight { left: now, left_pps, packets, again: false };
             self.flights.insert(data.buffer, flight);
         }
     }
@@ -163,7 +166,7 @@ impl Adaptive {
                     let flight = self.flights.get_mut(&message.buffer);
                     if let Some(flight) = flight.filter(|flight| flight.left + round_trip <= now) {
                         flight.again = true;
-                        self.control.lost(missing.count() as u64);
+                        self.control.lost(missing.count() as u64, flight.left_pps);
                     }
                     if self.is_timely(message.sequence) {
                         newest = None;

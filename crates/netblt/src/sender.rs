@@ -88,8 +88,8 @@ impl Sender {
         !self.ready.is_empty()
     }
     /// Sends at this pace, which is within the limit, until an offer changes that.
-    pub fn set_pace(&mut self, pace: Pace) {
-        self.pacer.set_pace(pace);
+    pub fn set_pace(&mut self, now: Instant, pace: Pace) {
+        self.pacer.set_pace(now, pace);
     }
     /// Tells the receiver the rate in a NULL-ACK.
     pub fn announce(&mut self) {
@@ -189,7 +189,7 @@ impl Sender {
             Kind::Go => self.go(index),
             Kind::Ok { burst_size_packets, burst_interval_ms, .. } => {
                 let offer = self.offered(*burst_size_packets, *burst_interval_ms);
-                self.adopt(message.sequence, offer);
+                self.adopt(now, message.sequence, offer);
                 self.ok(now, index, events)
             }
             Kind::Resend(missing) => {
@@ -258,7 +258,7 @@ impl Sender {
 
     /// Takes the newest offer, as far as this end can do it, and says so in a NULL-ACK if that
     /// changes anything.
-    fn adopt(&mut self, sequence: u16, offer: Burst) {
+    fn adopt(&mut self, now: Instant, sequence: u16, offer: Burst) {
         let stale = self.newest_offer.is_some_and(|newest| ahead(sequence, newest) >= 1 << 15);
         if stale {
             return;
@@ -267,7 +267,7 @@ impl Sender {
         let limit = offer.restricted_by(self.fastest);
         if limit != self.limit {
             self.limit = limit;
-            self.set_pace(limit.into());
+            self.set_pace(now, limit.into());
             self.announce();
         }
     }

@@ -9,6 +9,8 @@ const BETWEEN_S: f64 = 1.0;
 const BETWEEN_ROUND_TRIPS: f64 = 4.0;
 /// Shortest time between two attempts while the queue is too long.
 const LONG_S: f64 = 0.3;
+/// Attempts of who came to a queue that was full.
+const DOUBTS: u32 = 4;
 /// A hidden queue is let run empty from this length on.
 const HIDDEN_S: f64 = 0.001;
 /// Round trips within so much of the shortest one, as a share of the queue aimed at, are it.
@@ -21,9 +23,13 @@ pub struct Base {
     /// What the transfer's own first packets may have added to it.
     hidden_s: f64,
     hidden_attempts: u32,
+    /// Attempts to come, however often the shortest is seen.
+    doubts: u32,
     seen_s: f64,
     attempts: u32,
     tried_s: f64,
+    /// Until then next to nothing was sent.
+    empties_until_s: f64,
     /// Shortest since the first attempt.
     since_first_attempt_s: Option<f64>,
 }
@@ -39,6 +45,15 @@ impl Base {
     /// Up to so many packets were before the one with the shortest round trip.
     pub fn hide(&mut self, packets: f64, service_pps: f64) {
         self.hidden_s = (packets / service_pps).min(self.shortest_s.unwrap_or(0.0));
+    }
+
+    /// What came first met a queue that was full: the path without one is shorter.
+    pub fn doubt(&mut self) {
+        self.doubts = DOUBTS;
+    }
+    /// So much of the shortest round trip may be a queue that others made.
+    pub fn doubted_s(&self) -> f64 {
+        if self.doubts > 0 { self.shortest_s.unwrap_or(0.0) / 2.0 } else { 0.0 }
     }
 
     /// A round trip was `round_trip_s`, where a queue of `aim_s` is aimed at.
@@ -62,9 +77,14 @@ impl Base {
 
     /// Whether it is time to let the queue run empty; `long` if it has been longer than it should
     /// be for some rounds, as when others have come who do not know the path without it.
-    pub fn wants_emptying(&mut self, now_s: f64, long: bool) -> bool {
+    ///
+    /// What was heard last left at `left_s`: before an attempt was seen, there is no other.
+    pub fn wants_emptying(&mut self, now_s: f64, left_s: f64, long: bool) -> bool {
         let Some(shortest) = self.shortest_s else { return false };
-        if self.hidden_s > HIDDEN_S && now_s - self.tried_s > 1.2 * shortest {
+        if left_s < self.empties_until_s {
+            return false;
+        }
+        if self.hidden_s > HIDDEN_S || self.doubts > 0 && now_s - self.tried_s > BETWEEN_S {
             return true;
         }
         if long && now_s - self.tried_s > LONG_S.max(BETWEEN_ROUND_TRIPS * shortest) {
@@ -82,10 +102,12 @@ impl Base {
         }
         old && again
     }
-    /// An attempt was made.
-    pub fn emptied(&mut self, now_s: f64) {
+    /// An attempt begins, and ends at `until_s`.
+    pub fn emptied(&mut self, now_s: f64, until_s: f64) {
         self.attempts += 1;
+        self.doubts = self.doubts.saturating_sub(1);
         self.tried_s = now_s;
+        self.empties_until_s = until_s;
         // The first one may come too early to reach all of it.
         self.hidden_attempts += u32::from(self.hidden_s > 0.0);
         if self.hidden_attempts >= 2 {

@@ -54,6 +54,15 @@ impl Feedback {
         self.samples.back().copied()
     }
 
+    /// How fast the newest buffer followed the one before, if that left just before it too.
+    pub fn newest_pair(&self) -> Option<Service> {
+        let mut newest = self.samples.iter().rev();
+        let (newer, older) = (newest.next()?, newest.next()?);
+        let mut pair = Stretch::default();
+        pair.add(older, newer);
+        (newer.before == older.packets).then(|| pair.service()).flatten()
+    }
+
     /// Newest first, as far back as `span_s` before the newest came, but `least` at the least.
     fn recent(&self, span_s: f64, least: usize) -> impl Iterator<Item = &Sample> {
         let until = self.samples.back().map_or(0.0, |last| last.back_s) - span_s;
@@ -87,10 +96,7 @@ impl Feedback {
             newer = Some(sample);
         }
         let best = if near.pairs >= LEAST - 1 { near } else { far };
-        (best.came_s > 0.0 && best.packets > 0).then(|| Service {
-            pps: best.packets as f64 / best.came_s,
-            sent_pps: best.packets as f64 / best.left_s.max(1e-9),
-        })
+        best.service()
     }
 }
 
@@ -117,5 +123,11 @@ impl Stretch {
         self.packets += newer.packets - older.packets;
         self.came_s += newer.back_s - older.back_s;
         self.left_s += newer.left_s - older.left_s;
+    }
+    fn service(&self) -> Option<Service> {
+        (self.came_s > 0.0 && self.packets > 0).then(|| Service {
+            pps: self.packets as f64 / self.came_s,
+            sent_pps: self.packets as f64 / self.left_s.max(1e-9),
+        })
     }
 }

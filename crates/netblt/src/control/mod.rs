@@ -41,6 +41,8 @@ const TRAIN_BUFFERS: u32 = 3;
 const TRAIN_AGAIN: Duration = Duration::from_secs(1);
 /// or, as short as buffers allow, sooner if the receiver was heard at all.
 const TRAIN_AGAIN_ALIVE: Duration = Duration::from_ms(250);
+/// Long buffers seldom arrive whole where packets are lost: so many trains leave as soon as that.
+const LONG_TRAINS: u32 = 8;
 /// Of the rate at which the first train arrived, the first aim.
 const OF_TRAIN: f64 = 0.98;
 /// The first rate after that is this share of it,
@@ -55,6 +57,9 @@ const GROWTH_S: f64 = 0.025;
 const SEEN_BUFFERS: f64 = 4.0;
 const GROWTH_RISES: f64 = 2.0;
 const MOST_GROWTH: f64 = 1.0;
+/// A queue that is longer by this share of the one aimed at than in the round before will be there
+/// without it.
+const RISES: f64 = 0.1;
 /// The rate for which a queue of `LEAST_QUEUE_S` is aimed at; for half of it `QUEUE_STEP_S` more.
 const FASTEST_PPS: f64 = 1e6;
 const LEAST_QUEUE_S: f64 = 0.001;
@@ -102,6 +107,8 @@ const SLOWEST_PPS: f64 = 1.0;
 /// Who shares a path with several steps back from a queue that is so much longer than the one that
 /// those with more of it aim at.
 const SHARED_QUEUE_S: f64 = 0.001;
+/// What left so many times faster than it came was drawn apart by the bottleneck.
+const TRAIN_SHRINKS: f64 = 4.0;
 /// Where the first train was mostly lost, what the path can do is taken for so many times the first
 /// rate that came through.
 const UNKNOWN: f64 = 16.0;
@@ -126,6 +133,8 @@ struct Round {
     queued: bool,
     most_queue_s: f64,
     least_queue_s: f64,
+    /// Least queue of the round before.
+    former_queue_s: f64,
     /// The client had nothing to send.
     idle: bool,
 }
@@ -160,6 +169,8 @@ pub struct Control {
     sharing: Sharing,
     /// The first train alone filled the path.
     filled: bool,
+    /// The ceiling is a guess.
+    guessed: bool,
     /// Trains that left, and when the next one will have.
     trains: u32,
     train_ends: u64,
@@ -188,6 +199,7 @@ impl Control {
                 queued: false,
                 most_queue_s: 0.0,
                 least_queue_s: f64::INFINITY,
+                former_queue_s: 0.0,
                 idle: false,
             },
             long_rounds: 0,
@@ -197,6 +209,7 @@ impl Control {
             completed: 0,
             sharing: Sharing::default(),
             filled: false,
+            guessed: true,
             trains: 0,
             train_ends: train.into(),
         }
@@ -214,10 +227,16 @@ impl Control {
             let packets = if self.trains == 0 { self.train() } else { 2 * self.buffer_packets };
             let interval = match self.losses.any() {
                 true => TRAIN_AGAIN_ALIVE,
+                false if self.is_long() && self.trains < LONG_TRAINS => TRAIN_AGAIN_ALIVE,
                 false => TRAIN_AGAIN * (1 << trains),
             };
             let size_packets = packets.min(limit.size_packets.into()) as u16;
             return Pace { size_packets, interval: interval.max(limit.interval()) };
+        }
+        if self.phase == Phase::Starting && self.guessed && self.is_long() {
+            let size = (2 * self.buffer_packets).min(limit.size_packets.into());
+            let interval = Duration::from_secs_f64(f64::from(size) / self.pace_pps);
+            return Pace { size_packets: size as u16, interval: interval.max(limit.interval()) };
         }
         let emptying = self.emptying_until.map_or(1.0, |_| EMPTYING);
         let least_s = limit.interval().as_secs_f64().max(0.001);
@@ -232,6 +251,10 @@ impl Control {
         let whole = (1.0 - self.losses.own()).powi(self.buffer_packets as i32);
         let buffer_s = f64::from(self.buffer_packets) / self.pace_pps;
         3.0 * self.base_s() + SILENT_S + SILENT_BUFFERS * buffer_s / whole.max(1e-3)
+    }
+    /// Buffers are so long that a path which loses packets lets few arrive whole.
+    fn is_long(&self) -> bool {
+        self.buffer_packets > TRAIN_PACKETS / TRAIN_BUFFERS
     }
     fn train(&self) -> u32 {
         TRAIN_PACKETS.max(TRAIN_BUFFERS * self.buffer_packets)
@@ -261,9 +284,13 @@ impl Control {
     pub fn idle(&mut self) {
         self.round.idle = true;
     }
-    /// The receiver asks for packets again.
-    pub fn lost(&mut self, packets: u64) {
-        self.losses.lost(packets);
+    /// The receiver asks for packets again, which had left at a rate of `left_pps`.
+    pub fn lost(&mut self, packets: u64, left_pps: f64) {
+        self.losses.lost(packets, left_pps);
+    }
+    /// The rate in packets a second.
+    pub fn pps(&self) -> f64 {
+        self.pace_pps
     }
 
     /// When [`tick`](Control::tick) has something to do, at the latest.
@@ -349,12 +376,18 @@ impl Control {
         let train = u64::from(self.train());
         if self.phase == Phase::Waiting {
             self.phase = Phase::Starting;
+            self.losses.forget();
             self.set_pace(f64::from(self.buffer_packets) / round_trip_s);
-            if sample.packets > train {
+            if self.is_long() {
+                // What left so far took its time, and filled nothing.
+                self.set_pace(self.pace_pps.max(self.sent as f64 / sample.back_s.max(0.25)));
+            }
+            if sample.packets > train && round_trip_s <= LONGEST_BASE_S {
                 // Of the trains much was lost: others use the path, and what it can do is not known.
                 self.ceiling_pps = Some(UNKNOWN * self.pace_pps);
                 self.service_pps = Some(self.pace_pps);
                 self.phase = Phase::Steady;
+                self.base.doubt();
                 return;
             }
         }
@@ -363,11 +396,15 @@ impl Control {
         {
             let ceiling = OF_TRAIN * pps;
             self.ceiling_pps = Some(ceiling);
+            self.guessed = false;
             self.service_pps = Some(pps);
             self.base.hide((self.buffer_packets - 1).into(), pps);
             let filled = train as f64 >= pps * round_trip_s;
             self.filled = filled;
             self.set_pace(if filled { ceiling } else { ceiling * FIRST_SHARE });
+        }
+        if self.guessed {
+            self.note_ceiling();
         }
         let there = self.ceiling_pps.is_some_and(|ceiling| self.pace_pps >= ceiling);
         let late = sample.packets > train + u64::from(self.buffer_packets);
@@ -401,8 +438,21 @@ impl Control {
         self.set_pace(self.pace_pps * factor);
     }
 
+    /// Two buffers that left as one train came as fast as the bottleneck sends.
+    fn note_ceiling(&mut self) {
+        let pair = self.feedback.newest_pair();
+        let Some(pair) = pair.filter(|pair| pair.sent_pps > TRAIN_SHRINKS * pair.pps) else {
+            return;
+        };
+        self.ceiling_pps = Some(OF_TRAIN * pair.pps);
+        self.guessed = false;
+    }
+
     /// Sets the rate by what arrives and what is under way.
     fn steer(&mut self, sample: Sample, queue_s: f64) {
+        if self.guessed {
+            self.note_ceiling();
+        }
         if self.is_small() {
             self.growth = None;
             return self.share(sample);
@@ -448,7 +498,7 @@ impl Control {
         let round_trip_s = sample.round_trip_s();
         let since = (self.sent - sample.packets) as f64 - round_trip_s * service_pps;
         let beyond = since - since.clamp(-GRAIN_PACKETS, GRAIN_PACKETS);
-        round_trip_s - self.base_s() + beyond / service_pps
+        (round_trip_s - self.base_s() + beyond / service_pps).max(0.0)
     }
 
     /// A packet leaves in every round trip at least, unless losses forbid it.
@@ -460,14 +510,19 @@ impl Control {
     }
 
     fn end_round(&mut self, now_s: f64) {
-        let Round { began_s, first, queued, idle, most_queue_s, least_queue_s, .. } = self.round;
+        let Round {
+            began_s, first, queued, idle, most_queue_s, least_queue_s, former_queue_s, ..
+        } = self.round;
+        // A queue that becomes longer shows that the rate is beyond the service already.
+        let rises = self.queue_s() > least_queue_s.min(former_queue_s) + RISES * self.aim_s();
         let long = least_queue_s > LONG * self.aim_s() + LONG_S;
         self.long_rounds = if long { self.long_rounds + 1 } else { 0 };
         let sent = (self.sent - first) as f64;
         if self.phase == Phase::Steady {
             self.sharing.end_round(self.service_pps.unwrap_or(0.0), queued);
         }
-        let overflow = self.losses.end_round(self.sent - first, most_queue_s);
+        let overflow =
+            self.losses.end_round(self.sent - first, most_queue_s, self.phase == Phase::Starting);
         let next = Round {
             until: self.sent + 1,
             began_s: now_s,
@@ -475,14 +530,20 @@ impl Control {
             queued: false,
             most_queue_s: 0.0,
             least_queue_s: f64::INFINITY,
+            former_queue_s: least_queue_s,
             idle: false,
         };
         self.round = next;
-        if let Some(excess) = overflow.filter(|excess| !queued || *excess > FLOODED) {
+        if let Some(overflow) = overflow.filter(|overflow| !queued || overflow.share > FLOODED) {
             // The queue is too short to be seen, or was full from the first.
             self.growth = None;
             let from = self.service_pps.unwrap_or(self.pace_pps).min(self.pace_pps);
-            self.cut_pace(from * (1.0 - excess));
+            // Among many, whoever takes a full queue for the empty path learns of it by this alone.
+            let bearable_pps = match self.is_small() {
+                true => from * (1.0 - overflow.share),
+                false => overflow.bearable_pps(),
+            };
+            self.cut_pace(from.min(bearable_pps));
             self.service_pps = Some(self.pace_pps);
             return;
         }
@@ -495,20 +556,20 @@ impl Control {
             // Where it was let run empty, there is no queue.
             Phase::Steady if self.emptied_rounds > 0 => self.emptied_rounds -= 1,
             Phase::Steady if self.is_small() => {}
-            Phase::Steady if !queued && used && !idle => {
+            Phase::Steady if !queued && !rises && used && !idle => {
                 let growth = self.growth.unwrap_or(self.first_growth());
                 let from = self.service_pps.filter(|_| self.growth.is_none()).unwrap_or(0.0);
                 self.set_pace(self.pace_pps.max(from) * (1.0 + growth));
                 // Where buffers take longer than the path, what growth does is seen too late for more.
                 let rare = self.buffer_s() > self.base_s() / 2.0;
-                let rises = if rare { 1.0 } else { GROWTH_RISES };
-                self.growth = Some((growth * rises).min(MOST_GROWTH));
+                let faster = if rare { 1.0 } else { GROWTH_RISES };
+                self.growth = Some((growth * faster).min(MOST_GROWTH));
             }
             _ => {}
         }
         if self.phase == Phase::Steady
             && let Some(sample) = self.feedback.newest()
-            && self.base.wants_emptying(now_s, self.long_rounds >= LONG_ROUNDS)
+            && self.base.wants_emptying(now_s, sample.left_s, self.long_rounds >= LONG_ROUNDS)
         {
             self.empty(sample);
         }
@@ -523,15 +584,17 @@ impl Control {
         // Alone, what is under way tells how long; of others' packets only that they must drain too.
         let others_s = match share < SOLE_SHARE && self.base_s() <= LONGEST_BASE_S {
             true => {
-                let whole_s = (sample.round_trip_s() - self.base_s()).max(SHARED_EMPTYING_S);
+                let seen_s = sample.round_trip_s() - self.base_s() + self.base.doubted_s();
+                let whole_s = seen_s.max(SHARED_EMPTYING_S);
                 (SHARED_EMPTYING * whole_s / share).min(MOST_EMPTYING_S)
             }
             false => 0.0,
         };
         let length_s =
             (queue_s.max(0.0) * 1.1).max(others_s) + EMPTY_S + EMPTY_PACKETS / service_pps;
-        self.emptying_until = Some(self.origin + Duration::from_secs_f64(sample.back_s + length_s));
+        let until_s = sample.back_s + length_s;
+        self.emptying_until = Some(self.origin + Duration::from_secs_f64(until_s));
         self.emptied_rounds = EMPTIED_ROUNDS;
-        self.base.emptied(sample.back_s);
+        self.base.emptied(sample.back_s, until_s);
     }
 }

@@ -1,7 +1,9 @@
 //! The control of NETBLT's rate put to the test: a matrix of paths, what uses them, and what comes
 //! of it in figures that can be judged.
 
-use super::{Algorithm, Bursts, Flow, LinkModel, Loss, Meters, Path, Run, TransferModel, run};
+use super::{
+    Algorithm, Bursts, Dice, Flow, LinkModel, Loss, Meters, Path, Run, TransferModel, run,
+};
 use netblt::Burst;
 use units::{Duration, Instant};
 
@@ -271,11 +273,13 @@ impl Sharing {
     }
 }
 
-/// Runs flows together, which begin one after the other within the first tenth, and measures them
-/// over the last half.
+/// Runs flows together, which begin one after the other within the first tenth, each at a time left to
+/// chance, and measures them over the last half.
 pub fn share(road: &Road, contenders: &[Contender], length: Duration, seed: u64) -> Sharing {
     let count = contenders.len() as u64;
-    let starts = (0..count).map(|k| Duration::from_ps(length.as_ps() / 10 / count * k));
+    let apart = length.as_secs_f64() / 10.0 / count as f64;
+    let mut dice = Dice::new(seed);
+    let starts = (0..count).map(|k| Duration::from_secs_f64(apart * (k as f64 + dice.unit())));
     let flows: Vec<Flow> = contenders
         .iter()
         .zip(starts)

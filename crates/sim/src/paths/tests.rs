@@ -182,6 +182,42 @@ fn the_control_fills_paths_of_any_kind_and_keeps_their_queues_short() {
     }
 }
 
+/// Where packets take longer than the path, what is seen of it is a buffer's own queue.
+#[test]
+fn the_control_starts_at_once_on_slow_and_short_paths_and_keeps_their_queues_short() {
+    for (rate_bps, round_trip_ms) in [(MBPS, 1), (2 * MBPS, 5), (5 * MBPS, 10), (10 * MBPS, 1)] {
+        let road = study::Road::new(rate_bps, round_trip_ms, Loss::None);
+        let got = study::alone(&road, study::Contender::Adaptive, 1);
+        let in_time = got.start_up.is_some_and(|at| at < road.whole_round_trip() * 10);
+        assert!(in_time && got.utilisation > 0.95, "{road:?}: {got:?}");
+        assert!(got.standing_queue < road.burst() + Duration::from_ms(10), "{road:?}: {got:?}");
+    }
+}
+
+/// A fifth of such buffers arrives whole at the first attempt.
+#[test]
+fn the_control_finds_the_rate_of_a_path_that_loses_with_long_buffers() {
+    for seed in [1, 2, 3, 4] {
+        let mut path = path(50 * MBPS, 800, 600_000);
+        path.forward.loss = Loss::Random(0.05);
+        path.back.loss = Loss::Random(0.05);
+        let burst = Burst { size_packets: u16::MAX, interval_ms: 1 };
+        let model =
+            TransferModel { burst, adaptive: true, buffer_packets: 32, outstanding_buffers: 600 };
+        let run = run(&path, &[Flow::Netblt(model, Duration::ZERO)], s(24), s(1), seed);
+        let got = rate(&run, 16, 24) * 8.0 * 1452.0 / 50e6 / 0.95;
+        assert!(got > 0.95, "{seed}: {got}");
+    }
+}
+
+/// What is lost is heard of late: who stepped back before does so once.
+#[test]
+fn a_rate_that_falls_on_a_long_path_is_followed_once() {
+    let road = study::Road::new(30 * MBPS, 600, Loss::None);
+    let change = study::change(&road, study::Contender::Adaptive, 1);
+    assert!(change.down.is_some_and(|span| span < road.round_trip * 5), "{change:?}");
+}
+
 #[test]
 fn the_control_follows_a_rate_that_falls_and_rises_within_ten_round_trips() {
     let road = study::Road::new(50 * MBPS, 60, Loss::None);
