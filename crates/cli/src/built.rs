@@ -70,6 +70,7 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
         snooping: options.snooping.unwrap_or(
             options.suite == Some(SuiteName::Rfc3918) && kind == DeviceKind::LinuxBridge,
         ),
+        group_table: options.group_table,
         filter: options.filter.unwrap_or_default(),
         permit: options.permit.unwrap_or_default(),
         multicast: options.multicast.unwrap_or_default(),
@@ -188,6 +189,10 @@ pub fn in_words(config: &TestbedConfig) -> String {
         Some(entries) => format!(", learns {entries} addresses at most"),
         None => String::new(),
     };
+    let groups = match config.group_table {
+        Some(groups) => format!(", {groups} groups a port at most"),
+        None => String::new(),
+    };
     let ageing = match config.address_ageing_s {
         Some(seconds) => format!(", forgets them after {seconds} s"),
         None => String::new(),
@@ -195,7 +200,7 @@ pub fn in_words(config: &TestbedConfig) -> String {
     let limits: String =
         config.impairments.iter().map(|limit| format!(", {}", limit_in_words(limit))).collect();
     let tunnel = config.tunnel.map_or("", tunnel_in_words);
-    format!("{kind}{tunnel}, {threads}{routing}{routes}{table}{ageing}{limits}")
+    format!("{kind}{tunnel}, {threads}{routing}{routes}{table}{ageing}{groups}{limits}")
 }
 
 fn tunnel_in_words(tunnel: Tunnel) -> &'static str {

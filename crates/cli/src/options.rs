@@ -150,6 +150,9 @@ pub struct Options {
     /// Whether linux-bridge heeds IGMP and MLD and asks for members itself (with rfc3918 it does)
     #[arg(long, help_heading = "Built devices", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     pub snooping: Option<bool>,
+    /// Groups that a port of a linux-bridge that snoops takes at most
+    #[arg(long, help_heading = "Built devices", value_name = "COUNT")]
+    pub group_table: Option<u32>,
     /// Who tells linux-mcast which groups go where: FRR's pimd, by what hosts say, or a table of the
     /// groups of the tests, as tolly has it where nothing is said
     #[arg(long, help_heading = "Built devices", value_parser = named::<MulticastRouting>(&["daemon", "table"]))]

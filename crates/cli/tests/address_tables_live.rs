@@ -115,6 +115,7 @@ fn what_a_switch_cannot_be_given_is_refused_before_it_is_built() {
         ("ovs-userspace --drop-every 7", "never come by the kernel's rules"),
         ("ovs-userspace --snooping", "only linux-bridge has it"),
         ("linux-bridge --address-table 0", "at least 1"),
+        ("linux-bridge --group-table 9", "beside snooping"),
         ("linux-router --address-table 9", "only switches learn addresses"),
     ] {
         let ran = scratch.run(&format!("run --device {arguments}")).expect(2);

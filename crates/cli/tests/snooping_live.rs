@@ -82,6 +82,30 @@ fn a_leave_of_mldv1_that_is_not_believed_in_time_is_told() {
     }
 }
 
+/// Ports that take 20 groups each: 20 are found, and of the 21st nothing comes anywhere.
+#[test]
+fn the_groups_that_ports_take_are_found_to_the_group() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let ran = scratch.run(
+        "run rfc3918 --device linux-bridge --group-table 20 --port-count 3 --profile quick --sizes 64 \
+         --line-rate 1M --port-type af_packet --set trial.invalid_retries=9 \
+         --set chassis.tests=[\"group_capacity\"] --set chassis.multicast.version=\"mldv2\" \
+         --set chassis.multicast.capacity_initial=20 --set chassis.multicast.capacity_step=1 \
+         --set chassis.multicast.leave_settle_s=0.2 --out a",
+    );
+    assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
+    let results = std::fs::read_to_string(scratch.path().join("a/results.json")).unwrap();
+    let results: Value = serde_json::from_str(&results).unwrap();
+    let found = &results["chassis"][0]["group_capacity"];
+    assert_eq!((&found["found"], &found["failed"]), (&20.into(), &21.into()), "{found}");
+    let trials = found["trials"].as_array().expect("trials").iter();
+    let counts = trials.map(|t| (t["sent"].as_u64().unwrap(), t["received"].as_u64().unwrap()));
+    assert_eq!(counts.collect::<Vec<_>>(), [(20, 40), (21, 40)], "{found}");
+}
+
 #[test]
 fn groups_of_ipv6_are_refused_where_nobody_routes_them() {
     let scratch = Scratch::new();

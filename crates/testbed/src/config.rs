@@ -177,6 +177,8 @@ pub struct TestbedConfig {
     /// Whether a bridge heeds IGMP and MLD (RFC 4541), asks for members itself, and forwards groups to members
     /// alone (linux-bridge only).
     pub snooping: bool,
+    /// Groups that a port of a bridge that snoops may have at most; none leaves it without a limit of its own.
+    pub group_table: Option<u32>,
     /// Who decides which multicast groups go where (linux-mcast only).
     pub multicast: MulticastRouting,
     /// Tunnels at every port (linux-mcast with a table only).
@@ -216,6 +218,7 @@ impl Default for TestbedConfig {
             address_ageing_s: None,
             address_table: None,
             snooping: false,
+            group_table: None,
             multicast: MulticastRouting::default(),
             multicast_tunnels: Vec::new(),
             filter: FilterRules::default(),
@@ -291,6 +294,9 @@ impl TestbedConfig {
         let refuse = |message: &str| Err(TestbedError::Configuration(message.into()));
         if self.snooping && self.device != DeviceKind::LinuxBridge {
             return refuse("snooping: only linux-bridge has it");
+        }
+        if self.group_table.is_some_and(|groups| groups == 0 || !self.snooping) {
+            return refuse("group_table: at least 1, and beside snooping");
         }
         let has_table = self.address_ageing_s.is_some() || self.address_table.is_some();
         match self.device {

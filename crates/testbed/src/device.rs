@@ -334,7 +334,7 @@ impl Device {
             DeviceKind::LinuxBridge => {
                 netlink.set_link_bridge(&interface, BRIDGE)?;
                 if self.config.snooping {
-                    netlink.flood_no_groups(index)?;
+                    netlink.limit_groups(index, self.config.group_table)?;
                 }
             }
             DeviceKind::OvsUserspace => {}

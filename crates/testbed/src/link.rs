@@ -200,16 +200,17 @@ impl Rtnetlink {
         self.request(RouteNetlinkMessage::NewLink(message), 0, &doing)
     }
 
-    /// Has a port of a bridge pass no groups that nobody behind it has asked for.
-    pub fn flood_no_groups(&mut self, index: u32) -> Result<()> {
+    /// Has a port of a bridge pass no groups that nobody behind it has asked for, and take so many at most.
+    pub fn limit_groups(&mut self, index: u32, groups_max: Option<u32>) -> Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;
-        let data = InfoPortData::BridgePort(vec![InfoBridgePort::MulticastFlood(false)]);
+        let mut settings = vec![InfoBridgePort::MulticastFlood(false)];
+        settings.extend(groups_max.map(InfoBridgePort::MulticastMaxGroups));
         message.attributes = vec![LinkAttribute::LinkInfo(vec![
             LinkInfo::PortKind(InfoPortKind::Bridge),
-            LinkInfo::PortData(data),
+            LinkInfo::PortData(InfoPortData::BridgePort(settings)),
         ])];
-        let doing = format!("keep unknown groups from interface {index}");
+        let doing = format!("limit the groups of interface {index}");
         self.request(RouteNetlinkMessage::NewLink(message), 0, &doing)
     }
 

@@ -10,7 +10,7 @@ Built in network namespaces, joined to the tester by virtual links (--device):
                  --neighbours static|dynamic  --routing static|rip  --routes-per-port COUNT
                  --feed bgp|ospf|rip  --feed-within TIME
                  --tunnel gre|gre6|6in4|4in6|vxlan|siit
-  linux-bridge   the kernel's learning bridge; --snooping heeds IGMP and MLD
+  linux-bridge   the kernel's learning bridge; --snooping heeds IGMP and MLD  --group-table COUNT
   ovs-userspace  Open vSwitch's user-space datapath (apt-get install openvswitch-switch)
                  both: --address-table COUNT  --address-ageing TIME
   linux-mcast    the kernel's multicast forwarding, driven by FRR's pimd (apt-get install frr)

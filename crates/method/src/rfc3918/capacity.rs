@@ -120,10 +120,10 @@ impl Search<'_, '_, '_> {
         if from == 0 {
             self.joined_at = bench.clock.elapsed;
         }
-        self.stage.say(bench, (from, groups), true)?;
+        let unsaid = self.stage.say(bench, (from, groups), true)?;
         self.joined = groups;
         let ran = self.stage.probe(bench, groups)?;
-        let invalid = shortfall_words(&ran);
+        let invalid = [unsaid, shortfall_words(&ran)].concat();
         let flows = self.stage.flows(&ran.result, groups);
         let passed = flows.iter().all(|port| port.complete == groups);
         let outcome = invalid.is_empty().then_some(passed);

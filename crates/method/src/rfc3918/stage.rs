@@ -12,7 +12,8 @@ use crate::{Forwarding, RunError};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use trial::{
-    Expectation, PortId, Role, Schedule, Segment, Stream, StreamFrame, StreamId, TrialResult, Waits,
+    Expectation, PortId, Role, Schedule, Segment, Stream, StreamFrame, StreamId, TransmitReport,
+    TrialResult, Waits,
 };
 use units::{Duration, FrameRate, FrameSize};
 use wire::learning;
@@ -58,6 +59,9 @@ pub struct GroupFlows {
 /// Frames to a group before it is given up, however long each was waited for: a router may spend the
 /// first on setting up its way.
 const PROBES: u32 = 3;
+
+/// How often hosts say the same where the tester did not send all of it.
+const SAID_AT_MOST: u32 = 5;
 
 /// Who sends, who listens, and to what.
 pub(crate) struct Stage<'r, 'a> {
@@ -227,7 +231,10 @@ impl<'r, 'a> Stage<'r, 'a> {
         if let Some(why) = self.too_many(groups) {
             return Err(RunError::Config(why));
         }
-        self.say(bench, (from, groups), true)?;
+        let unsaid = self.say(bench, (from, groups), true)?;
+        if !unsaid.is_empty() {
+            return Ok(Err(format!("hosts could not join: {}", unsaid.join("; "))));
+        }
         if from == 0 {
             self.joined_at.set(bench.clock.elapsed);
         }
@@ -325,8 +332,34 @@ impl<'r, 'a> Stage<'r, 'a> {
         FrameRate::from_fps(fps).min(self.rate_of(100.0))
     }
 
-    /// Every listening port joins or leaves the groups of this range, and the device is given time.
+    /// Every listening port joins or leaves the groups of this range, and the device is given time. A tester
+    /// that was held up and did not send all of it says all of it again; in words if it never succeeds: what
+    /// the device has never heard tells nothing of it.
     pub fn say(
+        &self,
+        bench: &mut Bench<'_>,
+        range: (u64, u64),
+        joins: bool,
+    ) -> Result<Vec<String>, RunError> {
+        let mut unsaid = vec![];
+        for _ in 0..SAID_AT_MOST {
+            let ran = self.say_once(bench, range, joins)?;
+            let short = ran.result.sent.iter().map(|sent| &sent.report);
+            let short = short.filter(|report| report.sent_frames < report.intended_frames);
+            let words = |report: &TransmitReport| {
+                let TransmitReport { port, sent_frames, intended_frames, .. } = report;
+                let what = if joins { "reports" } else { "leaves" };
+                format!("{port}: only {sent_frames} of {intended_frames} {what} left the tester")
+            };
+            unsaid = short.map(words).collect();
+            if unsaid.is_empty() {
+                break;
+            }
+        }
+        Ok(unsaid)
+    }
+
+    fn say_once(
         &self,
         bench: &mut Bench<'_>,
         (from, to): (u64, u64),

@@ -2,10 +2,10 @@
 
 use method::chassis::{Chassis, ChassisConfig, ChassisResult, ChassisSuite, ChassisTest};
 use method::{Attachment, Event, LegacyAddresses, Profile};
-use sim::{Addresses, Description};
+use sim::{Addresses, Description, DeviceUnderTest, SimTester};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use trial::PortId;
+use trial::{PortId, Tester};
 use units::FrameSize;
 use wire::ethernet::MacAddr;
 
@@ -56,8 +56,17 @@ pub fn config(tests: &[ChassisTest]) -> ChassisConfig {
 
 /// Runs a configuration on a device; results and all events.
 pub fn run_with(toml: &str, config: ChassisConfig) -> (Vec<ChassisResult>, Vec<Event>) {
+    run_behind(toml, config, |tester| tester)
+}
+
+/// The same with something between the methods and the tester of the device.
+pub fn run_behind<T: Tester>(
+    toml: &str,
+    config: ChassisConfig,
+    wrap: impl FnOnce(SimTester<Box<dyn DeviceUnderTest>>) -> T,
+) -> (Vec<ChassisResult>, Vec<Event>) {
     let device = Description::from_toml(toml).unwrap();
-    let mut tester = device.tester(&Addresses::plan(device.ports)).unwrap();
+    let mut tester = wrap(device.tester(&Addresses::plan(device.ports)).unwrap());
     let suite = ChassisSuite {
         program: "test".into(),
         device: "test".into(),

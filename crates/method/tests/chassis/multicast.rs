@@ -1,12 +1,13 @@
 //! The tests of RFC 3918 on devices whose joins, leaves, copies and tables are known.
 
-use crate::bed::{config, run_with};
+use crate::bed::{config, run_behind, run_with};
 use method::chassis::{ChassisConfig, ChassisResult, ChassisTest};
 use method::rfc3918::{
     DelayOutcome, GroupCapacityResult, GroupDelayResult, MulticastConfig, MulticastLatencyResult,
     MulticastThroughputResult, Tunnel, Version,
 };
 use method::{Event, Finding, Profile};
+use trial::{PortId, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Duration;
 use wire::modifier::sub_seed;
 
@@ -142,6 +143,55 @@ fn the_capacity_of_random_devices_to_the_group() {
         let forwarded: Vec<u64> = failed.flows.iter().map(|port| port.complete).collect();
         assert_eq!(forwarded, [groups; 2], "of {} joined, exactly", failed.groups);
     }
+}
+
+/// Holds up the reports of port 2 in the first so many trials in which hosts join.
+struct HeldUp<T> {
+    tester: T,
+    trials: u32,
+}
+
+impl<T: Tester> Tester for HeldUp<T> {
+    fn describe(&self) -> &TesterDescription {
+        self.tester.describe()
+    }
+    fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        let late = PortId(2);
+        if self.trials == 0 || !trial.label.contains("ports join groups") {
+            return self.tester.run(trial);
+        }
+        self.trials -= 1;
+        let mut cut = trial.clone();
+        cut.loads.retain(|load| load.port != late);
+        let mut result = self.tester.run(&cut)?;
+        let mut sent = result.sent[0].clone();
+        (sent.report.port, sent.report.sent_frames) = (late, 0);
+        result.sent.push(sent);
+        Ok(result)
+    }
+    fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
+        self.tester.pause(span)
+    }
+}
+
+/// A report that never left the tester is said again; where none ever leaves nothing is found, and why not.
+#[test]
+fn reports_that_never_left_cost_the_device_nothing() {
+    let toml = "ports = 3\nbridge = true\n[multicast]\ngroups = 20\nleave = \"1ms\"\n";
+    let found = |trials| {
+        let mut config = multicast(&[ChassisTest::GroupCapacity], Version::Mldv2);
+        (config.multicast.capacity_initial, config.multicast.capacity_step) = (10, 5);
+        let (mut results, _) = run_behind(toml, config, |tester| HeldUp { tester, trials });
+        match results.remove(0) {
+            ChassisResult::GroupCapacity(result) => result,
+            other => panic!("{other:?}"),
+        }
+    };
+    let once = found(3);
+    assert_eq!((once.found, once.failed), (Some(20), Some(21)), "{:?}", once.invalid);
+    let never = found(1_000);
+    assert_eq!((never.found, never.failed), (None, None), "{never:?}");
+    assert!(never.invalid[0].contains("port 2: only 0 of 1 reports left"), "{:?}", never.invalid);
 }
 
 #[test]
