@@ -110,6 +110,9 @@ pub fn prepare(
     yes: bool,
     stop: &Arc<AtomicBool>,
 ) -> Outcome<Setup> {
+    if options.tunnel.is_some() && !matches!(subject, Subject::Built(_)) {
+        return Err(Failure::new("--tunnel belongs to --device linux-router"));
+    }
     let facts = host::facts(options.device_info.as_deref().unwrap_or_default())?;
     let mut setup = match subject {
         Subject::Built(kind) => {

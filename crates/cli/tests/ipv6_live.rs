@@ -60,6 +60,16 @@ fn hop_by_hop_options_are_observed_and_no_matter_of_throughput() {
         let loads = results["frame_loss"][0]["points"].as_array().unwrap().iter();
         let loads: Vec<_> = loads.map(|p| p["load_percent_of_maximum"].as_f64().unwrap()).collect();
         assert_eq!(loads, [50.0, 10.0, 1.0]);
+        // Nor is anything sent beyond, to find out what can be offered.
+        assert_eq!(
+            results["trials"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|t| t["verdict"] != "invalid")
+                .count(),
+            3
+        );
     }
 }
 

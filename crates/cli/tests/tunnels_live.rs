@@ -13,7 +13,7 @@ use std::sync::Mutex;
 /// is captured.
 const LOW: &str = "run --device linux-router --line-rate 250k --sizes 128 --profile quick \
                    --skip-selftest --test loss --bidirectional --set trial.invalid_retries=9 \
-                   --set trial.drain_s=5 --set frame_loss.step_percent=50 --capture=20 \
+                   --set trial.drain_s=5 --set frame_loss.step_percent=100 --set trial.duration_s=0.3 --capture=20 \
                    --capture-ports 1";
 
 /// One at a time: two would take each other's processors, of which a translator in user space needs one.
@@ -23,7 +23,7 @@ static TURN: Mutex<()> = Mutex::new(());
 #[track_caller]
 fn assert_lossless(results: &Value) {
     let points = results["frame_loss"][0]["points"].as_array().unwrap();
-    assert_eq!(points.len(), 2, "{points:#?}");
+    assert_eq!(points.len(), 1, "{points:#?}");
     for point in points {
         assert_eq!(point["invalid_reasons"], Value::Array(vec![]), "{point:#}");
         assert_eq!(point["received_frames"], point["expected_frames"], "{point:#}");
@@ -57,13 +57,11 @@ fn lossless(tunnel: &str, protocol: &str, filter: &str, expected: &str) {
 }
 
 /// 128 bytes with FCS and 50 for Ethernet, IPv4, UDP and VXLAN. The outer UDP has no checksum (RFC 7348
-/// section 5), the inner one a good one: 3 and 1.
+/// section 5), the inner one a good one: 3 and 1. (Groups go by IPv4, below.)
 #[test]
-fn vxlan_carries_both_versions() {
-    let v4 = "eth:ethertype:ip:udp:vxlan:eth:ethertype:ip:udp:echo\t174\t3,1";
-    lossless("vxlan", "udp_ipv4", "vxlan && udp.port == 7", v4);
-    let v6 = "eth:ethertype:ip:udp:vxlan:eth:ethertype:ipv6:udp:echo\t174\t3,1";
-    lossless("vxlan", "udp_ipv6", "vxlan && udp.port == 7", v6);
+fn a_vxlan_carries_ipv6() {
+    let expected = "eth:ethertype:ip:udp:vxlan:eth:ethertype:ipv6:udp:echo\t174\t3,1";
+    lossless("vxlan", "udp_ipv6", "vxlan && udp.port == 7", expected);
 }
 
 /// 40 bytes more, and no header between.
@@ -116,7 +114,8 @@ fn groups_go_into_tunnels_and_come_out_of_them() {
             "run rfc3918 --device linux-mcast --multicast table --line-rate 250k --sizes 128 \
              --profile quick --port-type af_packet --set trial.invalid_retries=9 \
              --set chassis.tests=[\"{test}\"] --set chassis.multicast.{tunnel}=\"vxlan\" \
-             --set chassis.multicast.groups=3 --out a"
+             --set chassis.multicast.groups=3 \
+             --set chassis.multicast.leave_settle_s=0.1 --out a"
         );
         let ran = scratch.run(&arguments).expect(0);
         assert!(ran.stdout.contains("VXLAN over IPv4"), "{}", ran.stdout);
@@ -148,7 +147,8 @@ fn what_does_not_fit_a_tunnel_is_refused() {
         let ran = scratch.run(&format!("{LOW} {options} --out a")).expect(2);
         assert!(ran.stderr.contains(expected), "{options}: {}", ran.stderr);
     }
-    let bridge = "run --device linux-bridge --tunnel vxlan --test loss --out a";
-    let ran = scratch.run(bridge).expect(2);
-    assert!(ran.stderr.contains("linux-router"), "{}", ran.stderr);
+    for other in ["--device linux-bridge", "--sim router"] {
+        let ran = scratch.run(&format!("run {other} --tunnel vxlan --test loss --out a")).expect(2);
+        assert!(ran.stderr.contains("linux-router"), "{other}: {}", ran.stderr);
+    }
 }

@@ -309,7 +309,8 @@ impl Run<'_> {
     ) -> Result<(), RunError> {
         if test != TestKind::Reset {
             self.begin(bench, test, subject.traffic)?;
-            if reached.is_none() {
+            // Where only an observation is asked for, nothing is sent beyond its loads.
+            if reached.is_none() && !subject.traffic.is_observation() {
                 *reached = Some(reach(bench, &subject, test)?);
             }
         }
