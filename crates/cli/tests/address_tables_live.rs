@@ -70,6 +70,7 @@ fn a_mesh_on_open_vswitch_loses_nothing_and_says_what_it_ran_on() {
     let results = results(&scratch, "a");
     let switch = results["environment"]["device switch"].as_str().unwrap();
     assert!(switch.starts_with("ovs-vswitchd (Open vSwitch) "), "{switch}");
+    assert!(switch.ends_with("4 packet sockets with room for 16384 frames"), "{switch}");
     let trials = results["trials"].as_array().unwrap();
     for trial in trials {
         assert_eq!(trial["offered_frames"], trial["forwarded_frames"], "{trial}");

@@ -18,6 +18,7 @@ mod device;
 mod error;
 mod ethtool;
 mod feed;
+mod foreign_sockets;
 mod generic_netlink;
 mod hardware;
 mod input_queue;

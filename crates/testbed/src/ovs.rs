@@ -7,6 +7,7 @@
 use crate::config::TestbedConfig;
 use crate::device::Device;
 use crate::error::{Result, TestbedError, read_file};
+use crate::foreign_sockets;
 use crate::program::{Program, ProgramName, find_program};
 use crate::registry::{REGISTRY_DIRECTORY, folder_of_namespace};
 use nix::sched::{CpuSet, sched_setaffinity};
@@ -24,6 +25,8 @@ const TUN: &str = "/dev/net/tun";
 /// Where all of it is kept.
 const FOLDERS: [&str; 4] = ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR"];
 const QUIET: [&str; 3] = ["-vconsole:err", "-vsyslog:off", "-vfile:off"];
+/// What the kernel charges a packet socket for a frame beside its bytes, at most (sk_buff and its frame's tail).
+const BOOKKEEPING_BYTES: usize = 768;
 const STARTS_WITHIN: Duration = Duration::from_secs(30);
 /// What it makes of its settings outside of these (lib/mac-learning.h).
 const AGEING_S: std::ops::RangeInclusive<u32> = 15..=3_600;
@@ -68,6 +71,8 @@ pub(crate) struct Switch {
     switch: Program,
     database: Program,
     folder: Folder,
+    /// Of the frames that wait for it at each port.
+    room: String,
 }
 
 impl Switch {
@@ -92,8 +97,9 @@ impl Switch {
             // Before it has made its threads, which take after it.
             let _ = pin(switch.id(), cpu);
         }
-        let mut switch = Switch { switch, database, folder };
+        let mut switch = Switch { switch, database, folder, room: String::new() };
         switch.add_ports(device)?;
+        switch.give_room(device.config());
         Ok(switch)
     }
 
@@ -130,13 +136,27 @@ impl Switch {
         Ok(())
     }
 
-    /// Its version, and where it runs.
+    /// Room for as many frames of the MTU as an input queue of the other devices has. Where that cannot be had
+    /// it is said: the switch is a real one without it, too.
+    fn give_room(&mut self, config: &TestbedConfig) {
+        let frames = config.input_queue_frames as usize;
+        let of_frame = (config.mtu_bytes as usize + BOOKKEEPING_BYTES).next_power_of_two();
+        self.room = match frames {
+            0 => "packet sockets as the kernel makes them".into(),
+            _ => match foreign_sockets::give_room(self.switch.id(), frames * of_frame) {
+                Ok(sockets) => format!("{sockets} packet sockets with room for {frames} frames"),
+                Err(error) => format!("packet sockets as the kernel makes them ({error})"),
+            },
+        };
+    }
+
+    /// Its version, where it runs, and what waits for it.
     pub fn facts(&self) -> String {
         let version = self.folder.run(SWITCH.program, &["--version"]).unwrap_or_default();
         let status = read_file(format!("/proc/{}/status", self.switch.id())).unwrap_or_default();
         let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
         let version = version.lines().next().unwrap_or(SWITCH.program).to_owned();
-        format!("{version}, on processors {}", cpus.unwrap_or("unknown").trim())
+        format!("{version}, on processors {}, {}", cpus.unwrap_or("unknown").trim(), self.room)
     }
 }
 
