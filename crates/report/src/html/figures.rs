@@ -3,7 +3,7 @@
 use super::axis::{Axis, extent};
 use super::chart::{Chart, Mark, Point, Series};
 use super::ink::Ink;
-use maud::html;
+use maud::{Markup, html};
 
 /// A named line.
 #[derive(Clone, PartialEq, Debug)]
@@ -54,12 +54,53 @@ impl Figure {
     }
 }
 
-/// The page: a text with its lines kept, then the figures.
-pub fn page(title: &str, text: &str, figures: &[Figure]) -> String {
+/// Rows under a heading.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// Above it: what the cells say.
+    pub head: String,
+    /// Cells.
+    pub rows: Vec<Row>,
+}
+
+/// Cells from left to right.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// Kept on one line each, with their spaces, so that figures stand below each other.
+    pub cells: Vec<String>,
+    /// At the right, in as many lines as it takes.
+    pub verdict: String,
+    /// Whether that is a bad one.
+    pub bad: bool,
+}
+
+impl Table {
+    fn render(&self) -> Markup {
+        html! {
+            section {
+                p { (self.head) }
+                div class="scroll" {
+                    table class="lines" {
+                        @for row in &self.rows {
+                            tr {
+                                @for cell in &row.cells { td class="whole" { (cell) } }
+                                td class=[row.bad.then_some("bad")] { (row.verdict) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The page: tables, a last word on them, then the figures.
+pub fn page(title: &str, tables: &[Table], closing: &str, figures: &[Figure]) -> String {
     let body = html! {
         header { h1 { (title) } }
         main {
-            section { pre { (text) } }
+            @for table in tables { (table.render()) }
+            p { (closing) }
             @for figure in figures {
                 section { h2 { (figure.title) } (figure.chart().render()) }
             }
@@ -78,13 +119,23 @@ mod tests {
         let lines = vec![line("first"), line("<second>")];
         let (x, y) = ("Time (s)".into(), "Rate (Mb/s)".into());
         let figure = Figure { title: "A & B".into(), x, y, lines };
-        let page = page("T", "1 < 2", &[figure]);
-        for text in ["first", "&lt;second&gt;", "A &amp; B", "1 &lt; 2", "Time (s)"] {
+        let row = |verdict: &str, bad| Row {
+            cells: vec!["  1 < 2".into(), "3".into()],
+            verdict: verdict.into(),
+            bad,
+        };
+        let rows = vec![row("PASS", false), row("MISSED: queue", true)];
+        let table = Table { head: "Of two".into(), rows };
+        let page = page("T", &[table], "over", &[figure]);
+        let cells = "<td class=\"whole\">  1 &lt; 2</td><td class=\"whole\">3</td>";
+        let last = "<td class=\"bad\">MISSED: queue</td>";
+        let said = ["Of two", "<td>PASS</td>", cells, last, "<p>over</p>"];
+        for text in ["first", "&lt;second&gt;", "A &amp; B", "Time (s)"].iter().chain(&said) {
             assert!(page.contains(text), "{text}");
         }
         let (x, y) = ("Time (s)".into(), "Rate (Mb/s)".into());
         let alone = Figure { title: "A".into(), x, y, lines: vec![line("first")] };
         let drawn = |page: &str| page.matches("<polyline").count();
-        assert!(drawn(&page) > drawn(&super::page("T", "", &[alone])));
+        assert!(drawn(&page) > drawn(&super::page("T", &[], "", &[alone])));
     }
 }

@@ -20,6 +20,9 @@ const ONE_PROCESS_MS: u16 = 55;
 const BURST_PACKETS: u16 = 5;
 /// Buffers that cover a round trip of 1.8 s at the whole rate, with some to spare.
 const BUFFERS: u16 = 25;
+/// And as many as overload takes: with 25, permission runs out before the earth station's room does,
+/// so that what is offered is never more than what comes through.
+const OVERLOADING_BUFFERS: u16 = 60;
 
 /// What a run was to find out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,7 +50,10 @@ pub struct Plan {
 
 impl Plan {
     fn new(purpose: Purpose, processes: u16, interval_ms: u16, megabytes: u64) -> Plan {
-        let buffers = BUFFERS.div_ceil(processes) + u16::from(processes > 1);
+        let buffers = match purpose {
+            Purpose::HigherRates => OVERLOADING_BUFFERS,
+            _ => BUFFERS.div_ceil(processes) + u16::from(processes > 1),
+        };
         let transfer = Transfer {
             burst: Burst { size_packets: BURST_PACKETS, interval_ms },
             data_packet_size_bytes: PACKET_BYTES,

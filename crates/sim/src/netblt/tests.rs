@@ -130,6 +130,23 @@ fn beyond_its_frames_the_satellite_channel_collapses() {
     assert!(overloads.steady_state_mbps < 1.13, "no more than the channel has: {overloads:?}");
 }
 
+/// Section 7: beyond what its frames hold the network "ground to a halt". The planned runs go there too.
+#[test]
+fn planned_rates_beyond_the_channel_overflow_the_earth_station() {
+    let run = |interval_ms| {
+        let all = plans();
+        let this = |plan: &&Plan| {
+            plan.purpose == Purpose::HigherRates && plan.transfer.burst.interval_ms == interval_ms
+        };
+        all.iter().find(this).expect("planned").run(1).expect("it ends")
+    };
+    let lost = |together: &Together| together.each[0].packets_lost;
+    let (fits, overloads) = (run(54), run(45));
+    assert_eq!(fits.queue.expect("a satellite").overflowed, 0, "{fits:?}");
+    assert!(overloads.queue.expect("a satellite").overflowed > 100, "{overloads:?}");
+    assert!(lost(&overloads) > lost(&fits) + 100, "{overloads:?} {fits:?}");
+}
+
 #[test]
 fn same_seed_same_run() {
     let row = &rows()[60];

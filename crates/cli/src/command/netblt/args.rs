@@ -87,6 +87,7 @@ was found.
 Examples:
   netanvil netblt paths
   netanvil netblt paths --html paths.html
+  netanvil netblt paths --only '1 Gb/s 2000 ms adaptive' --seed 7
   netanvil netblt paths --json | jq '.rows[] | select(.missed != null and .missed != [])'
 
 A few minutes. Exit code 1 if a target is missed; docs/netblt-control.md says which and why.
@@ -265,6 +266,9 @@ pub struct Paths {
     /// Seed of everything that is left to chance
     #[arg(long, default_value_t = 1987)]
     pub seed: u64,
+    /// Only rows whose path and sender have all of these words
+    #[arg(long, value_name = "WORDS")]
+    pub only: Option<String>,
     /// Write the tables and some plots to a file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

@@ -4,7 +4,7 @@
 use super::args::Paths;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output;
-use report::html::figures::{Figure, Line, page};
+use report::html::figures::{self, Figure, Line, page};
 use serde::Serialize;
 use sim::paths::study::{self, Alone, Change, Contender, Road, Sharing};
 use sim::paths::{Algorithm, Loss};
@@ -51,10 +51,38 @@ struct Everything {
 }
 
 /// What one processor does at a time.
-type Job = Box<dyn Fn(u64) -> Row + Send + Sync>;
+struct Job {
+    /// The path and who uses it, as in the row.
+    name: String,
+    work: Box<dyn Fn(u64) -> Row + Send + Sync>,
+}
+
+impl Job {
+    fn new(
+        road: &Road,
+        who: String,
+        work: impl Fn(u64, &Road, String) -> Row + Send + Sync + 'static,
+    ) -> Job {
+        let name = format!("{}  {who}", name(road));
+        let road = road.clone();
+        Job { name, work: Box::new(move |seed| work(seed, &road, who.clone())) }
+    }
+    /// Whether each of the words is in its name.
+    fn is_named(&self, words: &str) -> bool {
+        words.split_whitespace().all(|word| self.name.contains(word))
+    }
+}
 
 pub fn run(arguments: &Paths) -> Outcome {
-    let rows = in_parallel(&jobs(), arguments.seed);
+    let mut jobs = jobs();
+    if let Some(words) = &arguments.only {
+        jobs.retain(|job| job.is_named(words));
+        if jobs.is_empty() {
+            let all = "all rows are printed without --only";
+            return Err(Failure::new(format!("no row has all of the words '{words}'; {all}")));
+        }
+    }
+    let rows = in_parallel(&jobs, arguments.seed);
     let judged = |row: &&Row| row.missed.is_some();
     let met = |row: &&Row| row.missed.as_ref().is_some_and(Vec::is_empty);
     let targets_met = rows.iter().filter(met).count();
@@ -63,7 +91,8 @@ pub fn run(arguments: &Paths) -> Outcome {
     if let Some(file) = &arguments.html {
         let text = page(
             "NETBLT's rate control over today's paths",
-            &table(&everything),
+            &tables(&everything),
+            &closing(&everything),
             &figures(arguments.seed),
         );
         std::fs::write(file, text)
@@ -85,36 +114,36 @@ fn jobs() -> Vec<Job> {
             if is_heavy(&road) && ![Contender::Adaptive, CUBIC].contains(&contender) {
                 continue;
             }
-            let road = road.clone();
-            jobs.push(Box::new(move |seed| {
-                alone_row(&road, contender, study::alone(&road, contender, seed))
+            jobs.push(Job::new(&road, contender.name().to_owned(), move |seed, road, who| {
+                alone_row(road, contender, who, study::alone(road, contender, seed))
             }));
         }
     }
     for road in changing_roads() {
         for contender in [Contender::Adaptive, CUBIC] {
-            let road = road.clone();
-            jobs.push(Box::new(move |seed| {
-                change_row(&road, contender, study::change(&road, contender, seed))
+            let who = format!("{}, rate changes", contender.name());
+            jobs.push(Job::new(&road, who, move |seed, road, who| {
+                change_row(road, contender, who, study::change(road, contender, seed))
             }));
         }
     }
     for (road, count) in shared_roads() {
         for contender in [Contender::Adaptive, CUBIC] {
-            let road = road.clone();
             let length = if count > 64 { SHARING_OF_HUNDREDS } else { SHARING };
-            jobs.push(Box::new(move |seed| {
-                let sharing = study::share(&road, &vec![contender; count], length, seed);
-                sharing_row(&road, contender, count, &sharing)
+            let who = format!("{count} x {}", contender.name());
+            jobs.push(Job::new(&road, who, move |seed, road, who| {
+                let sharing = study::share(road, &vec![contender; count], length, seed);
+                sharing_row(road, contender, who, &sharing)
             }));
         }
     }
+    let road = Road::new(100 * MBPS, 20, Loss::None);
     for (tcp, count) in [(RENO, 1), (CUBIC, 1), (RENO, 4), (CUBIC, 4)] {
         for ours in [Contender::Adaptive, CUBIC] {
-            let road = Road::new(100 * MBPS, 20, Loss::None);
-            jobs.push(Box::new(move |seed| {
+            let who = format!("{count} x {} beside {count} x {}", ours.name(), tcp.name());
+            jobs.push(Job::new(&road, who, move |seed, road, who| {
                 let all = [vec![ours; count], vec![tcp; count]].concat();
-                beside_row(&road, ours, tcp, count, &study::share(&road, &all, SHARING, seed))
+                beside_row(road, ours, who, &study::share(road, &all, SHARING, seed))
             }));
         }
     }
@@ -184,7 +213,7 @@ fn in_parallel(jobs: &[Job], seed: u64) -> Vec<Row> {
                     let index = next.fetch_add(1, Ordering::SeqCst);
                     jobs.get(index).map(|job| (index, job))
                 } {
-                    let row = job(seed);
+                    let row = (job.work)(seed);
                     output::say(format_args!("{}", line(&row, &row.path)));
                     done.lock().unwrap_or_else(|broken| broken.into_inner()).push((index, row));
                 }
@@ -227,13 +256,13 @@ fn judge(contender: Contender, targets: &[(bool, &str)]) -> Option<Vec<String>> 
     (contender == Contender::Adaptive).then(|| missed.collect())
 }
 
-fn alone_row(road: &Road, contender: Contender, alone: Alone) -> Row {
+fn alone_row(road: &Road, contender: Contender, who: String, alone: Alone) -> Row {
     let Alone { utilisation, start_up, standing_queue, dropped } = alone;
     let start_up = round_trips(start_up, road);
     Row {
         table: "alone",
         path: name(road),
-        who: contender.name().to_owned(),
+        who,
         measured: format!(
             "{:5.1} %  {:>6}  {:7.1} ms  {:5.2} %",
             100.0 * utilisation,
@@ -252,19 +281,20 @@ fn alone_row(road: &Road, contender: Contender, alone: Alone) -> Row {
     }
 }
 
-fn change_row(road: &Road, contender: Contender, change: Change) -> Row {
+fn change_row(road: &Road, contender: Contender, who: String, change: Change) -> Row {
     let [down, up] = [change.down, change.up].map(|span| round_trips(span, road));
     let in_time = |count: Option<f64>| count.is_some_and(|count| count <= RECOVERY_ROUND_TRIPS);
     Row {
         table: "change",
         path: name(road),
-        who: contender.name().to_owned(),
+        who,
         measured: format!("{:>6}  {:>6}", or_never(down), or_never(up)),
         missed: judge(contender, &[(in_time(down), "fall"), (in_time(up), "rise")]),
     }
 }
 
-fn sharing_row(road: &Road, contender: Contender, count: usize, sharing: &Sharing) -> Row {
+fn sharing_row(road: &Road, contender: Contender, who: String, sharing: &Sharing) -> Row {
+    let count = sharing.shares.len();
     let jain = sharing.jain();
     let judged = judge(
         contender,
@@ -277,7 +307,7 @@ fn sharing_row(road: &Road, contender: Contender, count: usize, sharing: &Sharin
     Row {
         table: "sharing",
         path: name(road),
-        who: format!("{count} x {}", contender.name()),
+        who,
         measured: format!(
             "{jain:5.3}  {:5.1} %  {:6.1} ms",
             100.0 * sharing.utilisation,
@@ -287,19 +317,13 @@ fn sharing_row(road: &Road, contender: Contender, count: usize, sharing: &Sharin
     }
 }
 
-fn beside_row(
-    road: &Road,
-    ours: Contender,
-    tcp: Contender,
-    count: usize,
-    sharing: &Sharing,
-) -> Row {
-    let (ours_share, tcp_share) =
-        (sharing.mean_share(0..count), sharing.mean_share(count..2 * count));
+fn beside_row(road: &Road, ours: Contender, who: String, sharing: &Sharing) -> Row {
+    let half = sharing.shares.len() / 2;
+    let (ours_share, tcp_share) = (sharing.mean_share(0..half), sharing.mean_share(half..2 * half));
     Row {
         table: "beside",
         path: name(road),
-        who: format!("{count} x {} beside {count} x {}", ours.name(), tcp.name()),
+        who,
         measured: format!(
             "{:5.1} %  {:5.1} %  {:6.1} ms",
             100.0 * ours_share,
@@ -324,9 +348,13 @@ const HEADS: [(&str, &str); 4] = [
 fn table(everything: &Everything) -> String {
     let mut text = String::new();
     for (table, head) in HEADS {
+        let mut rows = everything.rows.iter().filter(|row| row.table == table).peekable();
+        if rows.peek().is_none() {
+            continue;
+        }
         let _ = writeln!(text, "{head}\n");
         let mut path = "";
-        for row in everything.rows.iter().filter(|row| row.table == table) {
+        for row in rows {
             let shown = if row.path == path { "" } else { &row.path };
             path = &row.path;
             let _ = writeln!(text, "{}", line(row, shown));
@@ -337,13 +365,30 @@ fn table(everything: &Everything) -> String {
 }
 
 fn line(row: &Row, path: &str) -> String {
-    let verdict = match &row.missed {
+    let line = format!("{path:31}  {:37}  {}  {}", row.who, row.measured, verdict(row));
+    line.trim_end().to_owned()
+}
+
+fn verdict(row: &Row) -> String {
+    match &row.missed {
         None => String::new(),
         Some(missed) if missed.is_empty() => "PASS".to_owned(),
         Some(missed) => format!("MISSED: {}", missed.join(", ")),
+    }
+}
+
+/// The same for a page.
+fn tables(everything: &Everything) -> Vec<figures::Table> {
+    let row = |row: &Row| figures::Row {
+        cells: vec![row.path.clone(), row.who.clone(), row.measured.clone()],
+        verdict: verdict(row),
+        bad: row.missed.as_ref().is_some_and(|missed| !missed.is_empty()),
     };
-    let line = format!("{path:31}  {:37}  {}  {verdict}", row.who, row.measured);
-    line.trim_end().to_owned()
+    let table = |(table, head): (&str, &str)| figures::Table {
+        head: head.to_owned(),
+        rows: everything.rows.iter().filter(|row| row.table == table).map(row).collect(),
+    };
+    HEADS.into_iter().map(table).filter(|table| !table.rows.is_empty()).collect()
 }
 
 fn closing(everything: &Everything) -> String {
