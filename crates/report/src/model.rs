@@ -331,6 +331,8 @@ fn reason_kind(reason: &InvalidReason) -> String {
             "loss no larger than the tester's own bunches".into()
         }
         InvalidReason::CountersDisagree { .. } => "interface counters disagree".into(),
+        InvalidReason::StartSkew { .. } => "ports started too far apart".into(),
+        InvalidReason::TooFast { .. } => "ports sent faster than intended".into(),
         InvalidReason::Other { what } => what.clone(),
     }
 }

@@ -69,6 +69,18 @@ pub enum InvalidReason {
         /// The interface's.
         interface: u64,
     },
+    /// Ports that should have started together did not.
+    StartSkew {
+        /// Between the first port's first frame and the last port's.
+        skew: Duration,
+    },
+    /// Ports sent faster than intended, as a whole.
+    TooFast {
+        /// Rate asked for, over all ports.
+        intended: FrameRate,
+        /// Rate reached.
+        offered: FrameRate,
+    },
     /// Something else went wrong on the tester's side.
     Other {
         /// In words.
@@ -243,6 +255,15 @@ impl fmt::Display for InvalidReason {
             Self::CountersDisagree { port, what, tester, interface } => write!(
                 f,
                 "{port}: the tester counted {tester} {what}, the interface only {interface}"
+            ),
+            Self::StartSkew { skew } => write!(
+                f,
+                "the ports started {skew} apart, more than 1 % of the trial; fewer ports or \
+                 --port-type af_packet may help"
+            ),
+            Self::TooFast { intended, offered } => write!(
+                f,
+                "the ports sent in bunches, at {offered:.0} where {intended:.0} was intended"
             ),
             Self::Other { what } => f.write_str(what),
         }

@@ -247,20 +247,11 @@ fn out_of_step(result: &TrialResult, is_constant: bool) -> Option<InvalidReason>
     let duration = result.sent.iter().map(intended).max()?;
     let skew = result.start_skew();
     if skew.as_secs_f64() > MOST_SKEW * duration.as_secs_f64() {
-        return Some(InvalidReason::Other {
-            what: format!(
-                "the ports started {skew} apart, more than 1 % of the trial; fewer ports or \
-                 --port-type af_packet may help"
-            ),
-        });
+        return Some(InvalidReason::StartSkew { skew });
     }
     let (offered, intended) = (result.offered_rate(), result.intended_rate());
     let too_fast = offered.fps() > intended.fps() * (1.0 + MOST_SKEW);
-    (is_constant && too_fast).then(|| InvalidReason::Other {
-        what: format!(
-            "the ports sent in bunches, at {offered:.0} where {intended:.0} was intended"
-        ),
-    })
+    (is_constant && too_fast).then_some(InvalidReason::TooFast { intended, offered })
 }
 
 const MOST_SKEW: f64 = 0.01;

@@ -55,9 +55,7 @@ fn apart(trial: &Trial, result: &TrialResult) -> Option<InvalidReason> {
     let begins: Vec<_> = sent.filter_map(|sent| sent.report.first_departure).collect();
     let skew = begins.iter().max()?.since(*begins.iter().min()?);
     let is_too_much = skew.as_secs_f64() > MOST_SKEW * trial.duration().as_secs_f64();
-    is_too_much.then(|| InvalidReason::Other {
-        what: format!("the streams began {skew} apart, more than 1 % of the trial"),
-    })
+    is_too_much.then_some(InvalidReason::StartSkew { skew })
 }
 
 #[cfg(test)]
