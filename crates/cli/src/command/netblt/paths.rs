@@ -69,7 +69,7 @@ impl Job {
     }
     /// Whether each of the words is in its name.
     fn is_named(&self, words: &str) -> bool {
-        words.split_whitespace().all(|word| self.name.contains(word))
+        words.split_whitespace().all(|word| self.name.split([' ', ',']).any(|part| part == word))
     }
 }
 
