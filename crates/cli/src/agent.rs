@@ -4,6 +4,7 @@
 //! table of caches (NET-SNMP-AGENT-MIB, nsCacheTable) to look again for every question.
 
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 use testbed::{Device, Program, ProgramName, Routing, TestbedError};
@@ -110,12 +111,22 @@ pub fn by_netlink(device: &Device) -> Result<Vec<DeviceCount>, String> {
 
 /// A real SNMP agent in the device's namespace; it is gone when this is dropped.
 pub struct Agent {
-    _program: Program,
+    program: Option<Program>,
+    /// What it remembers from run to run, which is nobody's business.
+    state: PathBuf,
     socket: UdpSocket,
     /// Numbers of the interfaces of the ports.
     indices: Vec<u32>,
     /// Whether it has counters of routing to tell.
     routes: bool,
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        // It writes as it ends.
+        self.program = None;
+        let _ = std::fs::remove_dir_all(&self.state);
+    }
 }
 
 impl Agent {
@@ -133,7 +144,8 @@ impl Agent {
         let socket = device.namespace().run(ask_from).map_err(said)?;
         let index = |port| device.interface_index(port).map_err(said);
         let agent = Agent {
-            _program: program.map_err(said)?,
+            program: Some(program.map_err(said)?),
+            state,
             socket: socket.map_err(|error| format!("cannot ask snmpd: {error}"))?,
             indices: (0..device.config().ports).map(index).collect::<Result<_, _>>()?,
             routes: device.config().device == testbed::DeviceKind::LinuxRouter,

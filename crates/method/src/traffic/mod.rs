@@ -1,16 +1,20 @@
 //! What a test sends: from the user's choice of traffic and the device's addresses to streams.
 
-use crate::encapsulation::{self, Encapsulated, Encapsulation};
-use crate::ipv6_traffic::{self, ExtensionHeader, VersionMix};
+mod config;
+mod refusal;
+mod topology;
+
+pub use config::{Destinations, TrafficConfig};
+pub use topology::{Attachment, Forwarding, Topology};
+
+use crate::encapsulation::{self, Encapsulated};
+use crate::ipv6_traffic::{self, VersionMix};
 use crate::modifiers;
-use crate::protocol::{LegacyAddresses, Protocol};
+use crate::protocol::Protocol;
 use crate::{Direction, Modifier, RunError, SuiteConfig};
-use serde::{Deserialize, Serialize};
-use std::net::{Ipv4Addr, Ipv6Addr};
 use trial::{
-    DeviceAction, Expectation, Fingerprint, InvalidReason, PortId, PortLoad, Prelude, Role,
-    Schedule, Segment, Stream, StreamFrame, StreamId, Tagging, Trial, TrialResult, ValidityLimits,
-    Waits,
+    DeviceAction, Expectation, Fingerprint, InvalidReason, PortLoad, Prelude, Role, Schedule,
+    Segment, Stream, StreamFrame, StreamId, Tagging, Trial, TrialResult, ValidityLimits, Waits,
 };
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
@@ -19,142 +23,6 @@ use wire::modifier::{Field, Ipv6Bits, Pattern, sub_seed};
 use wire::signature::{Form, Key};
 use wire::size::SizePattern;
 use wire::template::{BuildError, FrameTemplate};
-
-/// To whom frames are addressed (RFC 2544 section 12).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Destinations {
-    /// One pair of addresses.
-    #[default]
-    One,
-    /// Through a router: hosts in 256 networks, at random. Through a bridge: MAC addresses, at
-    /// random.
-    Random,
-}
-
-/// The user's choice of traffic.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct TrafficConfig {
-    /// What the frames are made of.
-    pub protocol: Protocol,
-    /// To whom they go.
-    pub destinations: Destinations,
-    /// Pseudo-random UDP ports (RFC 4814 section 4.5).
-    pub random_ports: bool,
-    /// Pseudo-random source MAC addresses (RFC 4814 section 4.2).
-    pub random_macs: bool,
-    /// VLAN identifiers, the outermost first; empty for untagged frames.
-    pub vlans: Vec<u16>,
-    /// Extension headers of IPv6 frames, in this order; sizes include them (RFC 5180 section 5.3).
-    pub extension_headers: Vec<ExtensionHeader>,
-    /// So many of a hundred frames are UDP over IPv6, where `protocol` is UDP over IPv4 (RFC 5180
-    /// section 7); none for frames of one protocol.
-    pub ipv6_percent: Option<u8>,
-    /// Different frames of a stream before the first comes again, where anything is random.
-    pub distinct_frames: u64,
-    /// Packet filters configured on the device, in words, for the report (RFC 2544 section 11.4).
-    pub filters: String,
-}
-
-impl Default for TrafficConfig {
-    fn default() -> Self {
-        TrafficConfig {
-            protocol: Protocol::default(),
-            destinations: Destinations::default(),
-            random_ports: false,
-            random_macs: false,
-            vlans: vec![],
-            extension_headers: vec![],
-            ipv6_percent: None,
-            distinct_frames: 1_024,
-            filters: String::new(),
-        }
-    }
-}
-
-impl TrafficConfig {
-    /// What frames are made of: one protocol, or both versions of IP.
-    fn protocols(&self) -> Vec<Protocol> {
-        let more = self.ipv6_percent.map(|_| Protocol::UdpIpv6);
-        std::iter::once(self.protocol).chain(more).collect()
-    }
-    fn ipv6_protocol(&self) -> Option<Protocol> {
-        self.protocols().into_iter().find(|protocol| *protocol == Protocol::UdpIpv6)
-    }
-    /// A sender's frames of one protocol, without anything random.
-    fn template(&self, protocol: Protocol, topology: &Topology, index: usize) -> FrameTemplate {
-        let (from, to) = (&topology.ports[index], &topology.ports[1 - index]);
-        let template = protocol.template(topology.forwarding, from, to);
-        let headers = self.extension_headers.iter().map(|header| header.extension());
-        template.tagged(&self.vlans).extended(headers.collect())
-    }
-    /// What tells the device of the end host at this port, in every protocol.
-    fn keep_alive(&self, host: &Attachment) -> keepalive::KeepAlive {
-        let mut alive = self.protocol.keep_alive(host);
-        for other in self.protocols().into_iter().skip(1) {
-            let other = other.keep_alive(host);
-            alive.frames.extend(other.frames);
-            alive.period = alive.period.min(other.period);
-        }
-        alive
-    }
-}
-
-/// How frames get through the device.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Forwarding {
-    /// By IP address: frames go to the device's own MAC address.
-    Routed,
-    /// By MAC address: frames go to the other port's MAC address.
-    Bridged,
-    /// There is no device: ports are joined back to back.
-    Looped,
-}
-
-/// How the tester's ports are attached to the device, and who has which address.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Topology {
-    /// How frames get through.
-    pub forwarding: Forwarding,
-    /// The two ports: frames go from the first to the second, and back where both send.
-    pub ports: [Attachment; 2],
-    /// How frames of the second port differ from those of the first, where they do.
-    pub encapsulated: Option<Encapsulated>,
-}
-
-/// One port of the tester on the device.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Attachment {
-    /// The port.
-    pub port: PortId,
-    /// The tester's MAC address here.
-    pub mac: MacAddr,
-    /// The tester's end host here.
-    pub host_ipv4: Ipv4Addr,
-    /// The same in IPv6.
-    pub host_ipv6: Ipv6Addr,
-    /// The device's MAC address here; without meaning where it does not route.
-    pub device_mac: MacAddr,
-    /// The device's address here.
-    pub device_ipv4: Ipv4Addr,
-    /// The same in IPv6.
-    pub device_ipv6: Ipv6Addr,
-    /// A host in each destination network behind this port (RFC 2544 section 12).
-    pub network_hosts_ipv4: Vec<Ipv4Addr>,
-    /// The same in IPv6.
-    pub network_hosts_ipv6: Vec<Ipv6Addr>,
-    /// Addresses in other protocols.
-    pub legacy: LegacyAddresses,
-}
-
-impl Topology {
-    /// The same ports with addresses as they are, but joined back to back: for the self-test.
-    pub fn looped(&self) -> Topology {
-        Topology { forwarding: Forwarding::Looped, encapsulated: None, ..self.clone() }
-    }
-}
 
 /// What a trial adds to the traffic.
 #[derive(Clone, Debug)]
@@ -233,69 +101,6 @@ impl Traffic {
         other.first_stream = StreamId(FORWARD.0 + self.senders().len() as u16);
         self.beside = Some(Box::new(other));
         self
-    }
-
-    fn check(&self) -> Result<(), RunError> {
-        let is_random = self.config.destinations == Destinations::Random;
-        let is_routed = self.topology.forwarding == Forwarding::Routed;
-        let needs = |what: &str| Err(RunError::Config(what.to_string()));
-        let protocol = self.config.protocol;
-        self.check_ipv6()?;
-        self.check_encapsulation()?;
-        if protocol == Protocol::Ethernet && is_routed {
-            return needs("a router forwards no Ethernet frames without IP: choose an IP protocol");
-        }
-        let is_legacy = !protocol.is_ip() && protocol != Protocol::Ethernet;
-        if is_legacy && (is_random || self.config.random_ports || self.config.random_macs) {
-            return needs(&format!(
-                "{} has addresses that random ones would break: send to one destination, from one",
-                protocol.name()
-            ));
-        }
-        let known = self.hosts_known();
-        if is_random && is_routed && known < 256 {
-            return needs(&format!(
-                "random destinations need 256 networks behind each port, the device has {known}: \
-                 configure them, or send to one destination"
-            ));
-        }
-        if matches!(self.modifier, Modifier::Management | Modifier::RoutingUpdate) && !is_routed {
-            return needs("only a router has a management address and routes: leave out modifiers");
-        }
-        Ok(())
-    }
-
-    fn check_encapsulation(&self) -> Result<(), RunError> {
-        let Some(Encapsulated { kind, .. }) = &self.topology.encapsulated else { return Ok(()) };
-        let refuse = |what: &str| Err(RunError::Config(format!("{kind}: {what}")));
-        if self.config.ipv6_percent.is_some() {
-            return refuse("what goes into it is of one version of IP: leave out --ipv6-percent");
-        }
-        if !self.config.vlans.is_empty() {
-            return refuse("frames within it have no VLAN tags: leave out --vlan");
-        }
-        if *kind == Encapsulation::Siit && !self.config.extension_headers.is_empty() {
-            return refuse("extension headers are not translated (RFC 7915 section 5.1)");
-        }
-        if self.modifier != Modifier::None {
-            return refuse("modifiers are for plain routers: leave out --modifiers");
-        }
-        kind.check(self.config.protocol)
-    }
-
-    fn check_ipv6(&self) -> Result<(), RunError> {
-        let refuse = |what: &str| Err(RunError::Config(what.to_string()));
-        if !self.config.extension_headers.is_empty() && self.config.ipv6_protocol().is_none() {
-            return refuse("extension headers are of IPv6: choose --protocol udp_ipv6");
-        }
-        match self.config.ipv6_percent {
-            None => Ok(()),
-            Some(1..=99) if self.config.protocol == Protocol::UdpIpv4 => Ok(()),
-            Some(1..=99) => refuse("IPv6 is mixed into UDP over IPv4: leave out --protocol"),
-            Some(_) => {
-                refuse("a mix has 1 to 99 % of IPv6: choose a protocol for frames of one kind")
-            }
-        }
     }
 
     /// As it was asked for: `64`, or the name of an IMIX.
