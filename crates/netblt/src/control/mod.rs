@@ -233,7 +233,7 @@ impl Control {
             let size_packets = packets.min(limit.size_packets.into()) as u16;
             return Pace { size_packets, interval: interval.max(limit.interval()) };
         }
-        if self.phase == Phase::Starting && self.guessed && self.is_long() {
+        if self.phase == Phase::Starting && self.guessed && (self.is_long() || self.is_far()) {
             let size = (2 * self.buffer_packets).min(limit.size_packets.into());
             let interval = Duration::from_secs_f64(f64::from(size) / self.pace_pps);
             return Pace { size_packets: size as u16, interval: interval.max(limit.interval()) };
@@ -255,6 +255,10 @@ impl Control {
     /// Buffers are so long that a path which loses packets lets few arrive whole.
     fn is_long(&self) -> bool {
         self.buffer_packets > TRAIN_PACKETS / TRAIN_BUFFERS
+    }
+    /// The round trip is so long that what is heard of a mistake at the start comes much too late.
+    fn is_far(&self) -> bool {
+        self.base_s() > LONGEST_BASE_S
     }
     fn train(&self) -> u32 {
         TRAIN_PACKETS.max(TRAIN_BUFFERS * self.buffer_packets)
@@ -392,6 +396,7 @@ impl Control {
             }
         }
         if sample.packets <= train
+            && !self.is_held_up(sample)
             && let Some(Service { pps, .. }) = self.feedback.service(f64::INFINITY, 0.0)
         {
             let ceiling = OF_TRAIN * pps;
@@ -405,6 +410,8 @@ impl Control {
         }
         if self.guessed {
             self.note_ceiling();
+            let known = self.ceiling_pps.filter(|_| !self.guessed && self.is_far());
+            self.set_pace(known.map_or(0.0, |ceiling| ceiling * FIRST_SHARE).max(self.pace_pps));
         }
         let there = self.ceiling_pps.is_some_and(|ceiling| self.pace_pps >= ceiling);
         let late = sample.packets > train + u64::from(self.buffer_packets);
@@ -418,6 +425,16 @@ impl Control {
             }
             self.steer(sample, queue_s);
         }
+    }
+
+    /// Where the first buffers of the train have told what the path can do, one that comes half a round trip
+    /// later than that explains was acknowledged late: what its OK came with first was lost. On shorter paths a
+    /// queue of others may have held it up as long.
+    fn is_held_up(&self, sample: Sample) -> bool {
+        let known = self.service_pps.filter(|_| !self.guessed && self.is_far());
+        let Some(service_pps) = known else { return false };
+        let explained_s = 2.0 * f64::from(self.train()) / service_pps;
+        sample.round_trip_s() > 1.5 * self.base_s() + explained_s
     }
 
     /// Grows and steps back with the others who share the path.

@@ -217,7 +217,8 @@ fn standing_queue(meters: &Meters, from: Duration, to: Duration, round_trip: Dur
 /// How the control takes a rate that falls to a half and later comes back.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Change {
-    /// From the fall to the time from which the queue is below a burst and 10 ms again.
+    /// From the fall to the last moment before which the queue was longer than 10 ms and two bursts for a whole
+    /// round trip.
     pub down: Option<Duration>,
     /// From the rise to the time from which 95 % of what is usable arrives.
     pub up: Option<Duration>,
@@ -235,11 +236,12 @@ pub fn change(road: &Road, contender: Contender, seed: u64) -> Change {
     let bin = Duration::from_secs_f64((round_trip.as_secs_f64() / 4.0).min(0.02));
     let flow = [road.flow(contender, Duration::ZERO)];
     let Run { meters, .. } = run(&road.path(), &flow, third * 3, bin, seed);
-    let bearable = road.burst() * 2 + Duration::from_ms(10);
+    let fallen = Road::new(road.rate_bps / 2, 0, road.loss);
+    let bearable = fallen.burst() * 2 + Duration::from_ms(10);
     let mut down = None;
     let mut at = third * 2;
-    // Backwards to the last time it was too long.
-    while at > third && meters.least_wait(at - meters.bin, at) <= bearable {
+    // Backwards to the last time it was too long, as a standing queue is.
+    while at > third && meters.least_wait(at - round_trip, at) <= bearable {
         at = at - meters.bin;
         down = Some(at - third);
     }

@@ -287,3 +287,19 @@ fn the_control_never_exceeds_what_was_agreed_on() {
     let got = rate(&run, 4, 10);
     assert!((1400.0..=1501.0).contains(&got), "{got}");
 }
+
+/// Of these chances one has an OK of the first train lost at first, so that it comes a round trip late: the path was
+/// once taken for one of 30 packets a second, and the transfer never got over it. With the other no more
+/// than one buffer of the train arrives whole.
+#[test]
+fn a_start_that_loses_much_of_its_train_finds_the_rate_all_the_same() {
+    for seed in [3, 6, 12] {
+        let road = study::Road::new(100 * MBPS, 600, Loss::Random(0.05));
+        let alone = study::alone(&road, study::Contender::Adaptive, seed);
+        assert!(alone.utilisation > 0.95, "seed {seed}: {alone:?}");
+        assert!(
+            alone.start_up.is_some_and(|at| at < Duration::from_secs(6)),
+            "seed {seed}: {alone:?}"
+        );
+    }
+}
