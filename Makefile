@@ -114,7 +114,7 @@ lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
-# Beside trafgen, xdp-trafficgen and testpmd; as root, about a quarter of an hour. Leaves benches/RESULTS.md.
+# Beside trafgen, xdp-trafficgen and testpmd; as root, about twenty minutes. Leaves benches/RESULTS.md.
 # A target that the simulator misses does not keep the ports from being measured.
 bench: setup
 	cargo build --release --package netanvil-bench

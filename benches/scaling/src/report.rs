@@ -176,11 +176,12 @@ fn plot(path: &Path, axis: Axis, curves: &[&[Median]]) -> Result<(), Failure> {
     let all = || curves.iter().copied().flatten();
     let most = all().map(|median| median.point.count).max().unwrap_or(1) as f64;
     let least = all().map(|median| median.point.count).min().unwrap_or(1) as f64;
-    let highest = all().map(|median| median.frame_ns).fold(1.0, f64::max) * 1.1;
+    let highest = all().map(|median| median.frame_ns).fold(1.0, f64::max) * 1.4;
     let root = SVGBackend::new(path, PLOT).into_drawing_area();
     root.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&root)
         .margin(12)
+        .margin_right(36)
         .x_label_area_size(40)
         .y_label_area_size(56)
         .build_cartesian_2d((least..most).log_scale(), 0.0..highest)?;
@@ -201,7 +202,12 @@ fn plot(path: &Path, axis: Axis, curves: &[&[Median]]) -> Result<(), Failure> {
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
         chart.draw_series(points().map(|at| Circle::new(at, 3, colour.filled())))?;
     }
-    chart.configure_series_labels().background_style(WHITE.mix(0.8)).border_style(BLACK).draw()?;
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperLeft)
+        .background_style(WHITE.mix(0.8))
+        .border_style(BLACK)
+        .draw()?;
     root.present()?;
     Ok(())
 }
