@@ -205,16 +205,16 @@ impl<'a> Bench<'a> {
     pub(crate) fn run_asked(&mut self, asked: &Asked<'_>) -> Result<Ran, RunError> {
         let mut invalid_attempts = 0;
         let mut far_short = 0;
-        let mut offered_before = None;
+        let mut short_before = vec![];
         loop {
             let attempt = invalid_attempts + 1;
             let (result, verdict) = self.attempt(asked, attempt)?;
             invalid_attempts += u32::from(verdict == Verdict::Invalid);
             far_short += u32::from(fell_short(&result, 0.9)) + u32::from(fell_short(&result, 0.5));
             // To the last digit: no accident, which a third attempt might be spared.
-            let offered = fell_short(&result, 1.0).then(|| result.offered_rate());
-            let is_the_same = offered.is_some() && offered == offered_before;
-            offered_before = offered;
+            let short: Vec<_> = shortfalls(&result).collect();
+            let is_the_same = !short.is_empty() && short == short_before;
+            short_before = short;
             let is_hopeless = attempt > self.invalid_retries || far_short >= 2 || is_the_same;
             if verdict != Verdict::Invalid || is_hopeless {
                 return Ok(Ran { result, verdict, invalid_attempts });
