@@ -248,7 +248,7 @@ mod tests {
     use crate::test_frame;
     use std::net::Ipv4Addr;
 
-    const SIGNATURE: Option<Signature> = Some((Key(3), 5));
+    const SIGNATURE: Option<Signature> = Some((Key::from_seed(3), 5));
 
     fn frame(kind: ErrorKind, bytes: u32) -> Result<ErrorFrame, ErrorFrameError> {
         let src = (MacAddr([2, 0, 0, 0, 0, 1]), Ipv4Addr::new(198, 18, 1, 2));
@@ -287,7 +287,10 @@ mod tests {
     #[test]
     fn a_runt_is_known_again_where_there_is_room() {
         let runt = frame(ErrorKind::Runt, 55).unwrap();
-        assert_eq!(signature::read(Form::Compact, Key(3), &runt.bytes).unwrap().stream, 5);
+        assert_eq!(
+            signature::read(Form::Compact, Key::from_seed(3), &runt.bytes).unwrap().stream,
+            5
+        );
         assert_eq!(runt.bytes[12..14], [0x08, 0x00]);
         let short = frame(ErrorKind::Runt, 40).unwrap();
         assert_eq!(short.bytes, runt.bytes[..36]);

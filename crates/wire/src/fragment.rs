@@ -287,12 +287,12 @@ mod tests {
     /// 8328 bytes behind IP: five times 1480 and 928.
     #[test]
     fn a_read_of_8_kib_is_a_burst_of_six() {
-        let frames = Burst::nfs(SRC, DST, 2).frames(Some((Key(9), 4))).unwrap();
+        let frames = Burst::nfs(SRC, DST, 2).frames(Some((Key::from_seed(9), 4))).unwrap();
         let lengths: Vec<_> = frames.iter().map(|frame| frame.bytes.len() + 4).collect();
         assert_eq!(lengths, [1518, 1518, 1518, 1518, 1518, 966].repeat(2));
         for BurstFrame { bytes, form } in &frames {
             assert_eq!(*form, Some(Form::Full));
-            assert_eq!(signature::read(Form::Full, Key(9), bytes).unwrap().stream, 4);
+            assert_eq!(signature::read(Form::Full, Key::from_seed(9), bytes).unwrap().stream, 4);
             let summary = summarize(bytes);
             assert_eq!(summary.fault, None, "{summary}");
         }
@@ -326,11 +326,11 @@ mod tests {
                 prop_assert!((data..data + 26).contains(&suggested_bytes));
                 burst.data_bytes = suggested_bytes;
             }
-            let frames = burst.frames(Some((Key(0x1234), 7))).unwrap();
+            let frames = burst.frames(Some((Key::from_seed(0x1234), 7))).unwrap();
             let stamped: Vec<Vec<u8>> = frames.into_iter().enumerate().map(|(i, BurstFrame { bytes: mut frame, form })| {
                 let (sequence, transmit_ticks) = (sequences[i % 4], ticks);
                 let stamp = Stamp { stream: 7, sequence, transmit_ticks };
-                signature::write(form.unwrap(), Key(0x1234), stamp, &mut frame);
+                signature::write(form.unwrap(), Key::from_seed(0x1234), stamp, &mut frame);
                 frame
             }).collect();
             let datagrams = reassembled(&stamped);

@@ -259,9 +259,15 @@ pub enum BuildError {
         /// Why not.
         why: &'static str,
     },
-    /// The compact signature folds the stream's number into its check, where 0xffff reads as 0.
-    #[error("stream number 65535 cannot be told from 0 in a compact signature: use a smaller one")]
-    StreamNumber,
+    /// The frame's signature has no room for the stream's number: 12 bits in the short form; in the
+    /// compact one 0xffff reads as 0.
+    #[error(
+        "a frame this small has streams up to number {most}: use fewer streams or larger frames"
+    )]
+    StreamNumber {
+        /// The largest that there is room for.
+        most: u16,
+    },
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ const SRC_V4: Ipv4Addr = Ipv4Addr::new(198, 18, 1, 2);
 const DST_V4: Ipv4Addr = Ipv4Addr::new(198, 19, 1, 2);
 const SRC_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2);
 const DST_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0x8000, 0, 0, 0, 2);
-const KEY: Key = Key(0xbeef);
+const KEY: Key = Key::from_seed(0xbeef);
 const STREAM: u16 = 300;
 /// Sizes of RFC 2544 section 9.1 and those of jumbo frames, and the smallest of each form.
 const SIZES: [u32; 15] = [64, 68, 71, 72, 79, 80, 83, 84, 128, 257, 512, 1024, 1280, 1518, 9000];

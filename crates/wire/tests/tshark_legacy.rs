@@ -23,7 +23,7 @@ const DEVICE: MacAddr = MacAddr([2, 0, 0x5e, 0x20, 0, 1]);
 const NODE: decnet::Address = decnet::Address::new(2, 10);
 const ROUTER: decnet::Address = decnet::Address::new(2, 20);
 const HOST_V4: Ipv4Addr = Ipv4Addr::new(198, 18, 1, 2);
-const KEY: Key = Key(0x1990);
+const KEY: Key = Key::from_seed(0x1990);
 const STREAM: u16 = 7;
 
 const FIELDS: [&str; 42] = [

@@ -138,12 +138,12 @@ mod tests {
                 if size > template.max_size() {
                     break;
                 }
-                let frame = template.build(0, size, Some((Key(5), 9))).unwrap();
+                let frame = template.build(0, size, Some((Key::from_seed(5), 9))).unwrap();
                 let summary = summarize(&frame);
                 assert_eq!(summary.fault, None, "{summary}");
                 assert_eq!(summary.payload_len_bytes, frame.len() - headers_len, "{summary}");
                 let form = template.form_for(size).unwrap();
-                assert_eq!(signature::read(form, Key(5), &frame).unwrap().stream, 9);
+                assert_eq!(signature::read(form, Key::from_seed(5), &frame).unwrap().stream, 9);
             }
         }
     }

@@ -51,8 +51,9 @@ impl PreparedFrame {
         template.payload.fill(&mut base[layout.payload()]);
         let form = signature.and_then(|_| Form::fitting(layout.payload_len()));
         if let (Some(form), Some((key, stream))) = (form, signature) {
-            if form == Form::Compact && stream == u16::MAX {
-                return Err(BuildError::StreamNumber);
+            let most = form.stream_max();
+            if stream > most {
+                return Err(BuildError::StreamNumber { most });
             }
             let stamp = Stamp { stream, sequence: 0, transmit_ticks: 0 };
             signature::write(form, key, stamp, &mut base);
