@@ -36,7 +36,7 @@ fn trial_of(size: FrameSize) -> Trial {
     };
     Trial {
         label: "bench".into(),
-        key: Key(0x4e41),
+        key: Key::from_seed(0x4e41),
         streams: vec![stream],
         loads: vec![load],
         prelude: vec![],

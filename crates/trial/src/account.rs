@@ -1,6 +1,6 @@
 //! The account of one stream on one receiving port.
 
-use crate::Histogram;
+use crate::{Histogram, SeenSet};
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
@@ -87,7 +87,8 @@ pub struct StreamAccount {
     pub duplicates: u64,
     /// Arrivals after the drain time had passed; they are lost to the trial.
     pub late: u64,
-    /// Signature good, but the transport checksum bad or the sequence number impossible.
+    /// Signature good, but the transport checksum bad, the sequence number one that was not sent, or
+    /// the transmit time outside of the trial.
     pub corrupted: u64,
     /// Unique frames whose length was not the one sent.
     pub wrong_length: u64,
@@ -141,6 +142,23 @@ impl StreamAccount {
     /// Every arrival, of whatever kind.
     pub fn arrivals(&self) -> u64 {
         self.unique + self.duplicates + self.late + self.corrupted
+    }
+
+    /// Takes arrivals with numbers from `sent` on, which were not sent, for corrupted ones: known only
+    /// at the end. What was told of them in histograms stays. Frame `n` had length `n mod len` of
+    /// `lengths_bytes` without FCS.
+    pub fn disown(&mut self, seen: &SeenSet, sent: u64, lengths_bytes: &[u32]) {
+        for (from, to) in seen.runs().filter(|(_, to)| *to > sent) {
+            let from = from.max(sent);
+            self.unique = self.unique.saturating_sub(to - from);
+            self.corrupted += to - from;
+            let length = |sequence: u64| match lengths_bytes {
+                [] => 0,
+                lengths => u64::from(lengths[(sequence % lengths.len() as u64) as usize]) + 4,
+            };
+            let bytes: u64 = (from..to).map(length).sum();
+            self.unique_bytes = self.unique_bytes.saturating_sub(bytes);
+        }
     }
 
     /// Highest mean rate over `seconds` neighbouring whole seconds, in frames a second.

@@ -14,41 +14,50 @@
 //! 5. [`Tester`] is the boundary: a test method sees only this.
 
 mod account;
-mod catch_up;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod device_counts;
 mod flows;
 mod frame_set;
 mod histogram;
+mod leftovers;
 mod plan;
+pub mod pressure;
 mod receiver;
 mod result;
 mod schedule;
 mod seen;
+mod slips;
 mod stream;
+mod sustained;
 mod tester;
 mod transmitter;
 #[allow(clippy::module_inception)]
 mod trial;
+mod unwanted;
 pub mod validity;
+mod waits;
 
 pub use account::{DelayVariation, Silence, StreamAccount};
-pub use catch_up::CatchUp;
 pub use device_counts::{Counted, DeviceCount, DeviceSetup, PacketFilter, counted_between};
 pub use flows::{FlowCounts, FlowRun, sent_of_flow};
 pub use frame_set::{FrameSet, Slot};
 pub use histogram::{Histogram, percentile_rank};
+pub use leftovers::Leftovers;
 pub use plan::{ExpectedStream, Insertion, ReceivePlan, Tagging, TransmitPlan, Trigger};
+pub use pressure::{LinkChanges, Owner, PortBalance, Pressure, ThreadPressure};
 pub use receiver::{Arrival, Receiver};
 pub use result::{
-    Paused, PortCounters, PortReceived, PortSent, StreamReceived, StreamResult, TransmitReport,
-    TrialResult,
+    Arrived, Paused, PortCounters, PortReceived, PortSent, StreamReceived, StreamResult,
+    TransmitReport, TrialResult,
 };
 pub use schedule::{Departures, Schedule, Segment};
 pub use seen::{Missing, SeenSet};
+pub use slips::Slips;
 pub use stream::{Expectation, Fingerprint, PortId, Role, Stream, StreamFrame, StreamId};
+pub use sustained::{Sustained, sustained};
 pub use tester::{DeviceAction, PortDescription, Tester, TesterDescription, TesterError};
 pub use transmitter::{Emitted, Transmitter};
-pub use trial::{CaptureRequest, PortLoad, Prelude, Trial, Waits};
+pub use trial::{CaptureRequest, PortLoad, Prelude, Trial};
 pub use validity::{InvalidReason, Validity, ValidityLimits};
+pub use waits::{Residual, Residue, Waits};

@@ -69,6 +69,9 @@ pub struct TransmitPlan {
     pub schedule: Schedule,
     /// A frame that leaves later than this after it was due counts as late.
     pub late_after: Duration,
+    /// The most lateness that the transmitter makes up for; what exceeds it moves all later
+    /// departures.
+    pub credit: Duration,
 }
 
 /// Single frames whose latency is kept one by one (RFC 2544 section 26.2, RFC 8219 section 7.2).

@@ -1,16 +1,19 @@
 //! The pure receiver: accounts for every frame that arrives on one port.
 
 use crate::{
-    ExpectedStream, FlowCounts, Missing, PortReceived, ReceivePlan, SeenSet, Silence, StreamAccount,
+    ExpectedStream, FlowCounts, Leftovers, Missing, PortReceived, ReceivePlan, SeenSet, Silence,
+    StreamAccount, StreamId, StreamReceived,
 };
-use crate::{StreamId, StreamReceived};
 use std::collections::VecDeque;
 use units::{Duration, Instant};
-use wire::signature::{self, Form, Stamp};
+use wire::signature::{self, Form, Reading, SEQUENCE_BITS, Stamp};
 
 /// How many recent gaps in the sequence are kept to find a reordered frame's extent: the earliest
 /// frame that overtook it is the one right behind its gap.
 const REORDER_HISTORY: usize = 4096;
+/// By so much the clocks behind stamps and arrival times may disagree. A stamp from further outside of
+/// the trial was not written in it.
+const CLOCK_SLACK: Duration = Duration::from_ms(1);
 
 /// What an arrival was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +22,10 @@ pub enum Arrival {
     Ours(StreamId),
     /// A frame of this stream that should not.
     Misdirected(StreamId),
+    /// A frame of an earlier trial of this run, so many trials ago.
+    Leftover(usize),
+    /// It bears the run's check and no trial's tag.
+    Forged,
     /// One of ours whose signature does not check.
     Corrupted,
     /// None of ours: the device's own or somebody else's.
@@ -33,6 +40,9 @@ pub struct Receiver<'a> {
     tick: Duration,
     start: Instant,
     deadline: Instant,
+    /// Transmit times before this were not stamped in this trial, in ticks.
+    earliest_ticks: u64,
+    slack_ticks: u64,
     /// An account is opened with its first arrival: of all streams of a mesh few arrive at one
     /// port.
     streams: Vec<Option<Box<Tracked<'a>>>>,
@@ -41,6 +51,19 @@ pub struct Receiver<'a> {
     foreign: u64,
     foreign_bytes: u64,
     corrupted: u64,
+    /// Of frames that should arrive here.
+    last_arrival: Option<Instant>,
+    longest_ticks: Option<u64>,
+    forged: u64,
+    leftovers: Leftovers,
+}
+
+/// What the end of a frame makes it.
+enum Recognised {
+    Ours(Form, Stamp, usize),
+    Leftover(usize),
+    Forged,
+    Unknown,
 }
 
 /// What each arrival needs of its stream stands here and first: with thousands of streams whatever lies
@@ -69,18 +92,27 @@ impl<'a> Receiver<'a> {
         for (index, stream) in plan.streams.iter().enumerate() {
             by_id[usize::from(stream.id.0)] = index as u16 + 1;
         }
-        Receiver {
+        let tick_ps = tick.as_ps().max(1);
+        let mut receiver = Receiver {
             plan,
-            tick_ps: tick.as_ps().max(1),
+            tick_ps,
             tick,
             start,
             deadline: Instant::FAR_FUTURE,
+            earliest_ticks: 0,
+            slack_ticks: CLOCK_SLACK.as_ps() / tick_ps,
             streams: (0..plan.streams.len()).map(|_| None).collect(),
             by_id,
             foreign: 0,
             foreign_bytes: 0,
             corrupted: 0,
-        }
+            last_arrival: None,
+            longest_ticks: None,
+            forged: 0,
+            leftovers: Leftovers::default(),
+        };
+        receiver.set_start(start);
+        receiver
     }
 
     /// Arrivals after this point are late: they no longer count as received
@@ -93,20 +125,26 @@ impl<'a> Receiver<'a> {
     /// first test frame arrives.
     pub fn set_start(&mut self, start: Instant) {
         self.start = start;
+        let earliest_ps = start.as_ps().saturating_sub(CLOCK_SLACK.as_ps());
+        self.earliest_ticks = earliest_ps / self.tick_ps;
     }
 
     /// Accounts for one frame (without FCS) that arrived at `now`.
     #[inline]
     pub fn absorb(&mut self, now: Instant, frame: &[u8]) -> Arrival {
-        let Some((form, stamp, index)) = self.recognise(frame) else {
-            return self.absorb_unknown(frame);
+        let (form, stamp, index) = match self.recognise(now, frame) {
+            Recognised::Ours(form, stamp, index) => (form, stamp, index),
+            other => return self.absorb_other(now, frame, &other),
         };
         let (expected, tick) = (&self.plan.streams[index], self.tick);
+        let now_ticks = now.as_ps() / self.tick_ps;
+        let plausible = self.earliest_ticks..=now_ticks.saturating_add(self.slack_ticks);
+        let sent_ticks = Self::sent_ticks(form, stamp, *plausible.end());
         let tracked =
             self.streams[index].get_or_insert_with(|| Box::new(Tracked::new(expected, tick)));
-        let bits = if form == Form::Full { 64 } else { 32 };
-        let sequence = signature::extend(stamp.sequence, bits, tracked.next_expected);
+        let sequence = signature::extend(stamp.sequence, SEQUENCE_BITS, tracked.next_expected);
         if sequence >= tracked.frames_max
+            || sent_ticks.is_some_and(|sent| !plausible.contains(&sent))
             || (self.plan.verify_payload && !wire::verify::transport_is_good(frame))
         {
             tracked.account.corrupted += 1;
@@ -115,25 +153,86 @@ impl<'a> Receiver<'a> {
         } else if matches!(tracked.arrival, Arrival::Misdirected(_)) {
             tracked.stray(now, sequence, frame.len());
         } else {
-            let now_ticks = now.as_ps() / self.tick_ps;
-            let latency_ticks = (form != Form::Compact).then(|| {
-                now_ticks.saturating_sub(signature::extend_time(stamp.transmit_ticks, now_ticks))
-            });
+            let latency_ticks = sent_ticks.map(|sent| now_ticks.saturating_sub(sent));
             tracked.in_time(now, sequence, latency_ticks, frame.len(), self.start, self.tick_ps);
+            self.last_arrival = Some(now);
+            self.longest_ticks = self.longest_ticks.max(latency_ticks);
         }
         tracked.arrival
     }
 
+    /// When a frame was sent, in ticks, `latest` at the latest; `None` if it does not say.
     #[inline]
-    fn recognise(&self, frame: &[u8]) -> Option<(Form, Stamp, usize)> {
-        self.plan.forms.iter().find_map(|&form| {
-            let stamp = signature::read(form, self.plan.key, frame)?;
-            let entry = self.by_id.get(usize::from(stamp.stream)).copied()?;
-            Some((form, stamp, usize::from(entry.checked_sub(1)?)))
-        })
+    fn sent_ticks(form: Form, stamp: Stamp, latest: u64) -> Option<u64> {
+        let bits = form.time_bits();
+        (bits > 0).then(|| signature::extend_time(stamp.transmit_ticks, bits, latest))
     }
 
-    fn absorb_unknown(&mut self, frame: &[u8]) -> Arrival {
+    #[inline]
+    fn recognise(&self, now: Instant, frame: &[u8]) -> Recognised {
+        let mut is_forged = false;
+        for &form in &self.plan.forms {
+            if is_forged && form == Form::Compact {
+                break;
+            }
+            match signature::examine(form, self.plan.key, frame) {
+                Reading::Ours(stamp) => {
+                    if let Some(index) = self.index_of(stamp.stream) {
+                        return Recognised::Ours(form, stamp, index);
+                    }
+                }
+                Reading::Untagged(stamp) => {
+                    if self.is_from_before(form, stamp, now)
+                        && let Some(ago) = self.trials_ago(form, frame)
+                    {
+                        return Recognised::Leftover(ago);
+                    }
+                    is_forged |= self.index_of(stamp.stream).is_some();
+                }
+                Reading::None => {}
+            }
+            if form == Form::Compact
+                && let Some(ago) = self.trials_ago(form, frame)
+            {
+                return Recognised::Leftover(ago);
+            }
+        }
+        if is_forged { Recognised::Forged } else { Recognised::Unknown }
+    }
+
+    #[inline]
+    fn index_of(&self, stream: u16) -> Option<usize> {
+        let entry = self.by_id.get(usize::from(stream)).copied()?;
+        Some(usize::from(entry.checked_sub(1)?))
+    }
+
+    /// Whether a frame may have been sent before this trial began: tags are narrow, and one of an earlier
+    /// trial may fit a frame that was forged in this one.
+    fn is_from_before(&self, form: Form, stamp: Stamp, now: Instant) -> bool {
+        let latest = now.as_ps() / self.tick_ps + self.slack_ticks;
+        let start = self.start.as_ps() / self.tick_ps;
+        let sent = Self::sent_ticks(form, stamp, latest);
+        start == 0 || sent.is_none_or(|sent| sent <= start + self.slack_ticks)
+    }
+
+    #[cold]
+    fn trials_ago(&self, form: Form, frame: &[u8]) -> Option<usize> {
+        let knows = |stream| self.index_of(stream).is_some();
+        signature::trials_ago(form, self.plan.key, frame, knows)
+    }
+
+    fn absorb_other(&mut self, now: Instant, frame: &[u8], what: &Recognised) -> Arrival {
+        match what {
+            Recognised::Leftover(ago) => {
+                self.leftovers.add(*ago, now);
+                return Arrival::Leftover(*ago);
+            }
+            Recognised::Forged => {
+                self.forged += 1;
+                return Arrival::Forged;
+            }
+            _ => {}
+        }
         let prints = self.plan.streams.iter().filter_map(|stream| stream.fingerprint.as_ref());
         if prints.into_iter().any(|print| print.matches(frame)) {
             self.corrupted += 1;
@@ -147,6 +246,16 @@ impl<'a> Receiver<'a> {
     /// Frames of expected streams seen so far, for progress and for telling quiescence.
     pub fn arrivals(&self) -> u64 {
         self.streams.iter().flatten().map(|tracked| tracked.account.arrivals()).sum()
+    }
+
+    /// When the last frame arrived of those that should arrive here.
+    pub fn last_arrival(&self) -> Option<Instant> {
+        self.last_arrival
+    }
+
+    /// The longest delay of such a frame; `None` where frames carry no transmit time.
+    pub fn longest_delay(&self) -> Option<Duration> {
+        self.longest_ticks.map(|ticks| Duration::from_ps(ticks.saturating_mul(self.tick_ps)))
     }
 
     /// Different frames that arrived in time on this port and should, to tell when nothing is
@@ -173,6 +282,8 @@ impl<'a> Receiver<'a> {
             foreign: self.foreign,
             foreign_bytes: self.foreign_bytes,
             corrupted: self.corrupted,
+            forged: self.forged,
+            leftovers: self.leftovers,
         }
     }
 }
@@ -311,7 +422,8 @@ impl<'a> Tracked<'a> {
         }
     }
 
-    fn into_received(self, port: crate::PortId, sent: u64) -> StreamReceived {
+    fn into_received(mut self, port: crate::PortId, sent: u64) -> StreamReceived {
+        self.account.disown(&self.seen, sent, &self.expected.lengths_bytes);
         let missing = match self.expected.here {
             true => self.seen.missing_below(sent),
             false => Missing::default(),
@@ -338,7 +450,7 @@ mod tests {
     use wire::signature::Key;
 
     const TICK: Duration = Duration::from_ns(1);
-    const KEY: Key = Key(0x1234);
+    const KEY: Key = Key::from_seed(0x1234).later(9);
 
     fn plan() -> ReceivePlan {
         let stream = |id: u16, here: bool| ExpectedStream {
@@ -362,10 +474,26 @@ mod tests {
     }
 
     fn frame(stream: u16, sequence: u64, sent_ns: u64) -> Vec<u8> {
+        frame_of(KEY, stream, sequence, sent_ns)
+    }
+
+    fn frame_of(key: Key, stream: u16, sequence: u64, sent_ns: u64) -> Vec<u8> {
         let mut bytes = vec![0xab; 60];
         let stamp = Stamp { stream, sequence, transmit_ticks: sent_ns };
-        signature::write(Form::Full, KEY, stamp, &mut bytes);
+        signature::write(Form::Full, key, stamp, &mut bytes);
         bytes
+    }
+
+    /// Another sequence number in a frame, and the check mended: the ones' complement sum stays.
+    fn renumbered(mut frame: Vec<u8>, sequence: u32) -> Vec<u8> {
+        let words = |number: u32| (number >> 16) + (number & 0xffff);
+        let word = |bytes: &[u8]| u32::from(u16::from_be_bytes([bytes[0], bytes[1]]));
+        let (check, number) =
+            (word(&frame[42..44]), words(word(&frame[52..54]) << 16 | word(&frame[54..56])));
+        let mended = (check + number + 2 * 0xffff - words(sequence)) % 0xffff;
+        frame[42..44].copy_from_slice(&(mended as u16).to_be_bytes());
+        frame[52..56].copy_from_slice(&sequence.to_be_bytes());
+        frame
     }
 
     /// Feeds (sequence, sent at ns, arrived at ns) of stream 1.
@@ -454,5 +582,76 @@ mod tests {
         assert_eq!((received.foreign, received.corrupted), (2, 1));
         assert_eq!(received.streams[0].account.corrupted, 1);
         assert_eq!(received.streams[1].account.unique, 1);
+    }
+
+    /// A device that loses every second frame, and copies the others with the number of the one lost.
+    #[test]
+    fn a_copy_with_another_number_hides_no_loss() {
+        let plan = plan();
+        let mut receiver = Receiver::new(&plan, Instant::ZERO, TICK);
+        for sequence in (0..596).step_by(2) {
+            let now = Instant::from_ns(sequence + 10);
+            let sent = frame(1, sequence, sequence);
+            assert_eq!(receiver.absorb(now, &sent), Arrival::Ours(StreamId(1)));
+            let copy = renumbered(sent, sequence as u32 + 1);
+            assert_eq!(receiver.absorb(now, &copy), Arrival::Forged);
+        }
+        let received = receiver.into_received(|_| 596);
+        assert_eq!(
+            (received.streams[0].account.unique, received.streams[0].missing.count),
+            (298, 298)
+        );
+        assert_eq!((received.forged, received.corrupted, received.foreign), (298, 0, 0));
+        assert_eq!(received.arrivals(), 596);
+    }
+
+    /// Frames of the trials before are told by which they are of; older ones are forged for all we
+    /// know, and another run's are foreign or, if they bear a fingerprint, corrupted.
+    #[test]
+    fn leftovers_are_known_with_their_trial() {
+        let plan = plan();
+        let mut receiver = Receiver::new(&plan, Instant::ZERO, TICK);
+        let mut at = |ns, key: Option<Key>| {
+            let frame = frame_of(key.unwrap(), 1, 7, 3);
+            receiver.absorb(Instant::from_ns(ns), &frame)
+        };
+        assert_eq!(at(5, KEY.earlier(1)), Arrival::Leftover(1));
+        assert_eq!(at(9, KEY.earlier(4)), Arrival::Leftover(4));
+        assert_eq!(at(8, KEY.earlier(5)), Arrival::Forged);
+        assert_eq!(at(8, Some(Key::from_seed(0x1235).later(9))), Arrival::Corrupted);
+        // Streams of an earlier trial need not be among this one's.
+        let unknown = frame_of(KEY.earlier(2).unwrap(), 77, 7, 3);
+        assert_eq!(receiver.absorb(Instant::from_ns(7), &unknown), Arrival::Leftover(2));
+        let received = receiver.into_received(|_| 0);
+        assert_eq!(received.leftovers.frames, [1, 1, 0, 1]);
+        assert_eq!(received.leftovers.last_at, Some(Instant::from_ns(9)));
+        assert_eq!((received.forged, received.corrupted, received.arrivals()), (1, 1, 5));
+    }
+
+    /// A number that was never sent, though the trial might have sent it, is no frame received.
+    #[test]
+    fn numbers_never_sent_are_corruption() {
+        let received = account_of(&[(0, 0, 10), (1, 5, 15), (7, 20, 25), (999, 20, 26)], 7);
+        let account = &received.account;
+        assert_eq!((account.unique, account.unique_bytes, account.corrupted), (2, 128, 2));
+        assert_eq!((received.missing.count, account.arrivals()), (5, 4));
+    }
+
+    /// Stamps from before the trial or after their arrival are of no frame of it, but clocks may
+    /// disagree a little.
+    #[test]
+    fn times_outside_of_the_trial_are_corruption() {
+        let plan = plan();
+        let start = Instant::from_ns(50_000_000);
+        let mut receiver = Receiver::new(&plan, start, TICK);
+        for (sequence, sent_ns) in
+            [48_900_000, 49_100_000, 60_900_000, 61_100_000].into_iter().enumerate()
+        {
+            receiver.absorb(Instant::from_ns(60_000_000), &frame(1, sequence as u64, sent_ns));
+        }
+        let received = receiver.into_received(|_| 4);
+        let account = &received.streams[0].account;
+        assert_eq!((account.unique, account.corrupted), (2, 2));
+        assert_eq!(account.latency.min(), Some(Duration::ZERO), "stamped 0.9 ms after its arrival");
     }
 }

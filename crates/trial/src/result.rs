@@ -1,8 +1,8 @@
 //! What came of a trial: counts, and ratios derived from them.
 
 use crate::{
-    CatchUp, DeviceCount, FlowCounts, Histogram, InvalidReason, Missing, PortId, Role,
-    StreamAccount, StreamId, Validity,
+    DeviceCount, FlowCounts, Histogram, InvalidReason, Leftovers, Missing, PortBalance, PortId,
+    Pressure, Role, Slips, StreamAccount, StreamId, Validity,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -31,9 +31,9 @@ pub struct TransmitReport {
     pub late_frames: u64,
     /// Bound of what counts as late.
     pub late_after: Duration,
-    /// What was sent faster than intended after falling behind by more than `late_after`.
+    /// What it gave up of its lateness.
     #[serde(default)]
-    pub catch_up: CatchUp,
+    pub slips: Slips,
     /// What the device asked of it by flow control.
     #[serde(default)]
     pub paused: Paused,
@@ -57,6 +57,46 @@ impl TransmitReport {
         let seconds = span.as_secs_f64();
         (seconds > 0.0).then(|| FrameRate::from_fps_f64(frames as f64 / seconds))
     }
+    /// From the first departure to one mean interval after the last; of a single frame nothing.
+    pub fn sending_time(&self) -> Duration {
+        let span =
+            self.last_departure.zip(self.first_departure).map(|(last, first)| last.since(first));
+        and_one_interval(span.unwrap_or_default(), self.sent_frames)
+    }
+}
+
+/// A time from the first of so many frames to the last, and one mean interval.
+fn and_one_interval(span: Duration, frames: u64) -> Duration {
+    let intervals = u128::from(frames.saturating_sub(1).max(1));
+    let interval_ps = u128::from(span.as_ps()) / intervals;
+    span + Duration::from_ps(u64::try_from(interval_ps).unwrap_or(u64::MAX))
+}
+
+/// What arrived of several streams at one place.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrived {
+    frames: u64,
+    first_at: Option<Instant>,
+    last_at: Option<Instant>,
+}
+
+impl Arrived {
+    /// Takes in what arrived of one more stream.
+    pub fn add(&mut self, account: &StreamAccount) {
+        self.frames += account.unique;
+        self.first_at = self.first_at.into_iter().chain(account.first_at).min();
+        self.last_at = self.last_at.into_iter().chain(account.last_at).max();
+    }
+    /// Frames a second over the time in which they were sent or, where that is longer, over the time
+    /// in which they arrived: out of no port more comes than its medium takes.
+    pub fn rate_fps(&self, sending: Duration) -> f64 {
+        let span = self.last_at.zip(self.first_at).map(|(last, first)| last.since(first));
+        let arriving = and_one_interval(span.unwrap_or_default(), self.frames);
+        match sending.max(arriving).as_secs_f64() {
+            0.0 => 0.0,
+            seconds => self.frames as f64 / seconds,
+        }
+    }
 }
 
 /// The transmit side of one port with the judgement base: what it should and did send.
@@ -77,12 +117,11 @@ impl PortSent {
     pub fn offered_rate(&self) -> Option<FrameRate> {
         self.report.sent_rate().map(|rate| rate.min(self.intended_rate))
     }
-    /// Frames that left faster than intended, to catch up after falling behind; at most so many
-    /// losses are the tester's own doing. Each bunch counts whole frames, rounded up.
-    pub fn bunched_frames(&self) -> u64 {
-        let catch_up = &self.report.catch_up;
+    /// Frames that may have left beyond the intended rate at any time: those of the credit, rounded
+    /// up.
+    pub fn credit_frames(&self) -> u64 {
         let interval_ps = self.intended_rate.interval().as_ps().max(1);
-        (catch_up.total().as_ps() / interval_ps).saturating_add(catch_up.bunches)
+        self.report.slips.credit.as_ps().div_ceil(interval_ps)
     }
 }
 
@@ -99,6 +138,13 @@ pub struct PortReceived {
     pub foreign_bytes: u64,
     /// Frames that bear a stream's fingerprint but no good signature.
     pub corrupted: u64,
+    /// Frames that bear the run's check but the tag of none of its trials: somebody made or changed
+    /// them who does not know the run's key.
+    #[serde(default)]
+    pub forged: u64,
+    /// Frames of earlier trials of the run.
+    #[serde(default, skip_serializing_if = "Leftovers::is_empty")]
+    pub leftovers: Leftovers,
 }
 
 /// One stream on one port.
@@ -169,7 +215,7 @@ pub struct StreamResult {
     pub reordered: u64,
     /// After the drain time.
     pub late: u64,
-    /// Signature good but checksum or number bad.
+    /// Signature good but checksum, number or time bad.
     pub corrupted: u64,
 }
 
@@ -188,11 +234,21 @@ pub struct TrialResult {
     pub streams: Vec<StreamResult>,
     /// Start of the schedule on the tester's clock.
     pub started_at: Instant,
+    /// How long residual frames were waited for after the last frame had left.
+    #[serde(default)]
+    pub drained_after: Duration,
     /// When a device action asked for in the trial began and ended.
     pub action: Option<(Instant, Instant)>,
     /// What the device itself counted, where its counters are read.
     #[serde(default)]
     pub device: Vec<DeviceCount>,
+    /// What held up tester and device.
+    #[serde(default, skip_serializing_if = "Pressure::is_empty")]
+    pub pressure: Pressure,
+    /// Where frames went between the tester's interfaces and the device's, by port, where the device
+    /// was built here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub balance: Vec<PortBalance>,
     /// Whether the tester itself kept up.
     pub validity: Validity,
     /// What the reader should know of this trial (cores shared, rings chosen, ...).
@@ -246,10 +302,26 @@ impl TrialResult {
     pub fn slowest_sent_rate(&self) -> Option<FrameRate> {
         self.sent.iter().filter_map(|sent| sent.report.sent_rate()).min()
     }
-    /// Forwarding rate: offered load less what was lost (RFC 2285 section 3.6.1, over the whole
-    /// trial).
+    /// Forwarding rate: frames that came out over the time in which they were sent or, where that is
+    /// longer, arrived (RFC 2285 section 3.6.1, over the whole trial). What waits in the device when
+    /// the last frame leaves comes out later, and is no part of what it forwards in a second.
     pub fn forwarding_rate(&self) -> FrameRate {
-        self.offered_rate().scaled(1.0 - self.loss_ratio())
+        let as_sent = self.offered_rate().scaled(1.0 - self.loss_ratio());
+        let sending = self.sending_time();
+        let ports = self.received.iter().map(|port| self.forwarding_rate_at(port.port, sending));
+        as_sent.min(FrameRate::from_fps_f64(ports.sum()))
+    }
+    /// The same of one receiving port, in frames a second.
+    fn forwarding_rate_at(&self, port: PortId, sending: Duration) -> f64 {
+        let mut arrived = Arrived::default();
+        let here = self.expected_accounts().filter(|received| received.port == port);
+        here.for_each(|received| arrived.add(&received.account));
+        arrived.rate_fps(sending)
+    }
+    /// From the first departure to one interval after the last, over all ports that send test frames.
+    fn sending_time(&self) -> Duration {
+        let times = self.test_ports().map(|sent| sent.report.sending_time());
+        times.max().unwrap_or(Duration::ZERO)
     }
     /// Latency of all test streams where they were expected; `None` where none measures it.
     pub fn latency(&self) -> Option<Histogram> {
@@ -280,6 +352,18 @@ impl TrialResult {
     /// Flood count (RFC 2285 section 3.8.3): test frames on ports where they should not arrive.
     pub fn flood_count(&self) -> u64 {
         self.test_streams().map(|stream| stream.misdirected).sum()
+    }
+    /// The slowest port's offered load, of those that transmit test frames.
+    pub fn least_offered_rate(&self) -> Option<FrameRate> {
+        self.test_ports().map(|sent| sent.offered_rate()).min()?
+    }
+    /// When the last test frame arrived where it should, if any did.
+    pub fn last_arrival(&self) -> Option<Instant> {
+        self.expected_accounts().filter_map(|received| received.account.last_at).max()
+    }
+    /// Test frames that arrived after the wait for residual frames was over.
+    pub fn late_frames(&self) -> u64 {
+        self.test_streams().map(|stream| stream.late).sum()
     }
     /// Frames that the tester itself lost on the way in.
     pub fn tester_drops(&self) -> u64 {
@@ -316,6 +400,6 @@ impl PortReceived {
     /// Every frame that arrived on the port.
     pub fn arrivals(&self) -> u64 {
         let ours: u64 = self.streams.iter().map(|received| received.account.arrivals()).sum();
-        ours + self.foreign + self.corrupted
+        ours + self.foreign + self.corrupted + self.forged + self.leftovers.total()
     }
 }

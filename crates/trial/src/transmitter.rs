@@ -1,7 +1,7 @@
 //! The pure transmitter: which frame leaves when, and its bytes. It sends nothing itself.
 
 use crate::{
-    CatchUp, Departures, Histogram, Paused, StreamId, TransmitPlan, TransmitReport, Trigger,
+    Departures, Histogram, Paused, Slips, StreamId, TransmitPlan, TransmitReport, Trigger,
 };
 use std::iter::Peekable;
 use units::{Duration, Instant};
@@ -84,7 +84,7 @@ impl<'a> Transmitter<'a> {
     /// When the next frame is due; `None` when all were sent.
     #[inline]
     pub fn next_due(&mut self) -> Option<Instant> {
-        let held = self.report.paused.time;
+        let held = self.report.held();
         let due = self.departures.peek().map(|&from_start| self.start + from_start + held);
         due.map(|due| due.max(self.paused_until))
     }
@@ -121,7 +121,7 @@ impl<'a> Transmitter<'a> {
             signature::write(form, self.plan.key, stamp, frame);
         }
         self.frame += 1;
-        let due = self.start + from_start + self.report.paused.time;
+        let due = self.start + from_start + self.report.held();
         let paused = self.paused_until.since(due);
         self.report.paused.time += paused;
         let due = due + paused;
@@ -189,9 +189,15 @@ impl TransmitReport {
             lateness: Histogram::new(tick),
             late_frames: 0,
             late_after: plan.late_after,
-            catch_up: CatchUp::default(),
+            slips: Slips::new(plan.credit),
             paused: Paused::default(),
         }
+    }
+
+    /// By how much the schedule has moved so far.
+    #[inline]
+    fn held(&self) -> Duration {
+        self.paused.time + self.slips.total
     }
 
     #[inline]
@@ -211,7 +217,7 @@ impl TransmitReport {
         let lateness = now.since(due);
         self.lateness.record(lateness.as_ps() / self.lateness.tick().as_ps().max(1));
         self.late_frames += u64::from(lateness > late_after);
-        self.catch_up.observe(lateness, late_after);
+        self.slips.observe(lateness);
     }
 }
 
@@ -243,12 +249,13 @@ mod tests {
     fn plan(streams: &[Stream], order: &[usize], insertions: &[(usize, Trigger)]) -> TransmitPlan {
         TransmitPlan {
             port: PortId(0),
-            key: Key(0x4e41),
+            key: Key::from_seed(0x4e41),
             set: FrameSet::new(streams),
             order: order.to_vec(),
             insertions: insertions.to_vec(),
             schedule: Schedule::constant(FrameRate::from_fps(1_000), Duration::from_ms(10)),
             late_after: Duration::from_us(20),
+            credit: Duration::from_us(100),
         }
     }
 
@@ -304,5 +311,32 @@ mod tests {
         assert_eq!(report.late_frames, 1);
         assert_eq!(report.lateness.max(), Some(Duration::from_us(50)));
         assert_eq!((report.intended_frames, report.sent_frames), (10, 3));
+    }
+    /// Held up for 5 ms, the transmitter makes up for 100 us and no more: neither does any frame
+    /// leave before the moved schedule, nor does the mean rate over any time exceed that intended by
+    /// more than the credit.
+    #[test]
+    fn a_transmitter_that_was_held_up_makes_up_for_its_credit_only() {
+        let streams = [stream(1, &[1], Some(Form::Full))];
+        let mut plan = plan(&streams, &[0], &[]);
+        plan.schedule = Schedule::constant(FrameRate::from_fps(100_000), Duration::from_ms(20));
+        let mut transmitter = Transmitter::new(&plan, Instant::ZERO, TICK);
+        let (mut buffer, mut now, mut departures) = ([0; 64], Instant::ZERO, vec![]);
+        while let Some(due) = transmitter.next_due() {
+            // Frame 500 is due at 5 ms.
+            let stall = Duration::from_ms(if departures.len() == 500 { 5 } else { 0 });
+            now = now.max(due) + stall;
+            transmitter.emit(now, &mut buffer);
+            departures.push(now);
+        }
+        let report = transmitter.into_report();
+        assert_eq!((report.sent_frames, report.slips.times), (2_000, 1));
+        assert_eq!(report.slips.total, Duration::from_us(4_900));
+        let at = |us| Instant::ZERO + Duration::from_us(us);
+        assert_eq!(
+            (departures[500], departures[510], departures[511]),
+            (at(10_000), at(10_000), at(10_010))
+        );
+        assert_eq!(departures[1_999], at(19_990 + 4_900));
     }
 }

@@ -1,11 +1,12 @@
 //! One trial: what is sent where and when, and how long everything is waited for.
 
 use crate::{
-    DeviceAction, Expectation, ExpectedStream, FrameSet, Insertion, PortCounters, PortId,
-    PortReceived, PortSent, ReceivePlan, Schedule, Stream, StreamId, StreamResult, Tagging,
-    TesterError, TransmitPlan, TransmitReport, TrialResult, ValidityLimits, validity,
+    DeviceAction, Expectation, ExpectedStream, FrameSet, Insertion, InvalidReason, PortCounters,
+    PortId, PortReceived, PortSent, Pressure, ReceivePlan, Residual, Residue, Schedule, Stream,
+    StreamId, StreamReceived, StreamResult, Tagging, TesterError, TransmitPlan, TransmitReport,
+    TrialResult, ValidityLimits, Waits, unwanted, validity,
 };
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use units::{Duration, Instant};
 use wire::signature::Key;
@@ -50,21 +51,6 @@ pub struct Prelude {
     pub wait: Duration,
 }
 
-/// The waiting times of RFC 2544 section 23.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Waits {
-    /// After the last frame left, for residual frames (d).
-    pub drain: Duration,
-    /// After that, for the device to settle before the next trial (e).
-    pub settle: Duration,
-}
-
-impl Waits {
-    /// As RFC 2544 section 23 has them: 2 s and 5 s.
-    pub const RFC2544: Waits =
-        Waits { drain: Duration::from_secs(2), settle: Duration::from_secs(5) };
-}
-
 /// Frames to be written to a capture file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CaptureRequest {
@@ -87,8 +73,8 @@ pub struct CaptureRequest {
 pub struct Trial {
     /// What it is for, in words; part of its identity on resuming.
     pub label: String,
-    /// Draws the constant of the signatures; different from trial to trial, so that a straggler
-    /// is not taken for a frame of the next one.
+    /// Of the signatures; different from trial to trial, so that a straggler is not taken for a frame
+    /// of the next one.
     pub key: Key,
     /// All streams, modifiers included.
     pub streams: Vec<Stream>,
@@ -112,9 +98,10 @@ pub struct Trial {
     pub limits: ValidityLimits,
 }
 
-/// So long after its schedule has ended a transmitter that lags may still send; what is unsent
-/// then is shortfall.
+/// Beyond that a transmitter may still send for so long; what is unsent then is shortfall.
 const GRACE: Duration = Duration::from_ms(20);
+/// A trial is longer than intended by at most this share.
+const SLIP_MAX: f64 = 0.1;
 
 impl Trial {
     /// Intended time from the first departure to the last.
@@ -122,9 +109,11 @@ impl Trial {
         self.loads.iter().map(|load| load.schedule.duration()).max().unwrap_or(Duration::ZERO)
     }
 
-    /// When transmitters end, of a trial that began at `start`, however much they have not sent.
+    /// When transmitters end, of a trial that began at `start`, however much they have not sent: a
+    /// schedule that slipped goes on for a while, so that all frames leave.
     pub fn stops_at(&self, start: Instant) -> Instant {
-        start + self.duration() + GRACE
+        let longer = self.duration().as_secs_f64() * SLIP_MAX;
+        start + self.duration() + Duration::from_secs_f64(longer) + GRACE
     }
 
     /// A number that differs when anything that is sent differs; equal trials of a run resumed
@@ -172,6 +161,7 @@ impl Trial {
             order,
             insertions: insertions.collect::<Result<Vec<_>, TesterError>>()?,
             late_after: self.limits.late_after(load.schedule.mean_rate()),
+            credit: self.limits.credit(fastest(&load.schedule)),
             schedule: load.schedule.clone(),
         })
     }
@@ -206,16 +196,36 @@ impl Trial {
         }
     }
 
+    /// Whether any frame should arrive anywhere.
+    pub fn expects_arrivals(&self) -> bool {
+        let one = self.streams.iter().map(|stream| (stream.id, 1)).collect();
+        self.expected_arrivals(&one).is_some()
+    }
+
+    /// How many arrivals there are when nothing is missing of what was sent, by stream; `None`
+    /// where nothing is expected.
+    pub fn expected_arrivals(&self, sent: &BTreeMap<StreamId, u64>) -> Option<u64> {
+        let signed = self.streams.iter().filter(|s| s.frames.iter().all(|f| f.form.is_some()));
+        let expected = signed.map(|stream| match &stream.expect {
+            Expectation::Ports(ports) => {
+                ports.len() as u64 * sent.get(&stream.id).copied().unwrap_or(0)
+            }
+            Expectation::Unchecked => 0,
+        });
+        Some(expected.sum()).filter(|arrivals| *arrivals > 0)
+    }
+
     /// More frames than this the loads cannot send of a stream.
     fn frames_max(&self, stream: &Stream) -> u64 {
         let loads = self.loads.iter().filter(|load| load.port == stream.from);
         loads.map(|load| load.frames_max(stream.id)).sum()
     }
 
-    /// Puts together and judges what the ports report.
+    /// Puts together and judges what the ports report of a trial in which residual frames were
+    /// waited for until `drained_at`.
     pub fn conclude(
         &self,
-        started_at: Instant,
+        (started_at, drained_at): (Instant, Instant),
         reports: Vec<(TransmitReport, u64)>,
         received: Vec<PortReceived>,
         counters: Vec<PortCounters>,
@@ -229,22 +239,68 @@ impl Trial {
                 PortSent { report, intended_rate, dropped_by_tester }
             })
             .collect();
-        let streams: Vec<StreamResult> =
-            self.streams.iter().map(|stream| stream_result(stream, &sent, &received)).collect();
-        let validity = validity::judge(&self.limits, &sent, &received, &counters, &streams);
-        TrialResult {
+        let sent_of = sent_of_stream(&sent);
+        let accounts = accounts_of_stream(&received);
+        let of = |stream: &Stream| {
+            let sent = sent_of.get(&stream.id).copied().unwrap_or(0);
+            stream_result(stream, sent, accounts.get(&stream.id).map_or(&[], |all| all))
+        };
+        let streams: Vec<StreamResult> = self.streams.iter().map(of).collect();
+        let validity = validity::judge(&self.limits, &sent, &received, &counters);
+        let last_departure = sent.iter().filter_map(|sent| sent.report.last_departure).max();
+        let last_departure = last_departure.unwrap_or(started_at);
+        let mut result = TrialResult {
             label: self.label.clone(),
             sent,
             received,
             counters,
             streams,
             started_at,
+            drained_after: drained_at.since(last_departure),
             action: None,
             device: vec![],
+            pressure: Pressure::default(),
+            balance: vec![],
             validity,
             notes: vec![],
+        };
+        self.judge_residue(&mut result, last_departure);
+        unwanted::judge(self, &mut result);
+        result
+    }
+
+    /// A frame that comes out after the wait is not lost by the device: what it was waited for was
+    /// too short. A wait that had to be longer than asked for is told.
+    fn judge_residue(&self, result: &mut TrialResult, last_departure: Instant) {
+        let (waited, late_frames) = (result.drained_after, result.late_frames());
+        let accounts = || result.expected_accounts().map(|received| &received.account);
+        let residue = Residue {
+            last_departure,
+            last_arrival: result.last_arrival(),
+            longest_delay: accounts().filter_map(|account| account.latency.max()).max(),
+            outcome: match result.lost_frames() {
+                0 => Residual::Complete,
+                _ => Residual::Missing,
+            },
+        };
+        if late_frames > 0 || self.waits.cut_short(&residue, last_departure + waited) {
+            result.invalidate(InvalidReason::StillArriving { waited, late_frames });
+        }
+        let longer = waited.saturating_sub(self.waits.drain);
+        if self.waits.drain > Duration::ZERO && longer > Duration::from_ms(100) {
+            result.notes.push(format!(
+                "residual frames were waited for for {waited} instead of {}: the device kept frames \
+                 that long",
+                self.waits.drain
+            ));
         }
     }
+}
+
+/// The highest rate of any part of a schedule.
+fn fastest(schedule: &Schedule) -> units::FrameRate {
+    let rates = schedule.segments.iter().map(|segment| segment.rate);
+    rates.max().unwrap_or(units::FrameRate::ZERO)
 }
 
 /// Lengths without FCS as they should arrive; one entry where all are alike.
@@ -262,13 +318,26 @@ fn arrives_with(stream: &Stream, len: u32) -> u32 {
     len.saturating_add_signed(stream.grows_by_bytes)
 }
 
-fn stream_result(stream: &Stream, sent: &[PortSent], received: &[PortReceived]) -> StreamResult {
-    let counts = sent.iter().flat_map(|port| &port.report.sent_of_stream);
-    let sent = counts.filter(|(id, _)| *id == stream.id).map(|(_, count)| count).sum();
-    let accounts = || {
-        let all = received.iter().flat_map(|port| &port.streams);
-        all.filter(|account| account.stream == stream.id)
-    };
+/// Frames sent of each stream: looked up, since a mesh has thousands.
+fn sent_of_stream(sent: &[PortSent]) -> BTreeMap<StreamId, u64> {
+    let mut counts = BTreeMap::new();
+    for (stream, count) in sent.iter().flat_map(|port| &port.report.sent_of_stream) {
+        *counts.entry(*stream).or_default() += count;
+    }
+    counts
+}
+
+/// The accounts of each stream, port after port.
+fn accounts_of_stream(received: &[PortReceived]) -> BTreeMap<StreamId, Vec<&StreamReceived>> {
+    let mut accounts: BTreeMap<StreamId, Vec<&StreamReceived>> = BTreeMap::new();
+    for account in received.iter().flat_map(|port| &port.streams) {
+        accounts.entry(account.stream).or_default().push(account);
+    }
+    accounts
+}
+
+fn stream_result(stream: &Stream, sent: u64, accounts: &[&StreamReceived]) -> StreamResult {
+    let accounts = || accounts.iter();
     let expected = || accounts().filter(|r| r.expected || r.unchecked);
     let expected_ports = match &stream.expect {
         Expectation::Ports(ports) if stream.frames.iter().all(|f| f.form.is_some()) => {

@@ -1,6 +1,6 @@
 //! The tester is judged before the device: whether a trial may decide anything.
 
-use crate::{PortCounters, PortId, PortReceived, PortSent, StreamResult};
+use crate::{Owner, PortCounters, PortId, PortReceived, PortSent};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::{Duration, FrameRate};
@@ -46,18 +46,6 @@ pub enum InvalidReason {
         /// How many.
         frames: u64,
     },
-    /// There was loss, and no more of it than frames that the tester, having fallen behind, sent
-    /// faster than intended to catch up: these bunches could have caused it.
-    LossWithinLateness {
-        /// Frames lost by the trial.
-        lost: u64,
-        /// How often the tester caught up with its schedule.
-        bunches: u64,
-        /// Frames that it sent faster than intended to do so.
-        bunched_frames: u64,
-        /// The largest lateness.
-        worst: Duration,
-    },
     /// An interface's own counter contradicts the tester's count.
     CountersDisagree {
         /// Where.
@@ -81,11 +69,70 @@ pub enum InvalidReason {
         /// Rate reached.
         offered: FrameRate,
     },
+    /// The device still put out frames of the trial when the wait for them was over; they are not
+    /// lost, and how many are is not known.
+    StillArriving {
+        /// How long they were waited for.
+        waited: Duration,
+        /// How many came after that, as far as was looked.
+        late_frames: u64,
+    },
+    /// Frames of an earlier trial were still within the device when this one began, and took its room.
+    Leftovers {
+        /// Where they arrived.
+        port: PortId,
+        /// Number of the trial in its run whose frames they are; the latest one, if of several.
+        trial: u64,
+        /// How many, of all earlier trials.
+        frames: u64,
+        /// When the last came, from the start of this trial.
+        until: Duration,
+    },
+    /// Frames bore the run's signature but not its tag, and the tag is too narrow in this trial to
+    /// find every such frame.
+    Forged {
+        /// Where they arrived.
+        port: PortId,
+        /// How many.
+        frames: u64,
+        /// Width of the narrowest tag in use.
+        tag_bits: u32,
+    },
+    /// A thread of the device waited for a processor, and there was loss.
+    DeviceHeldUp {
+        /// The thread that waited longest.
+        thread: String,
+        /// How long.
+        waited: Duration,
+        /// How long frames were sent.
+        sending: Duration,
+    },
+    /// A link lost or gained its carrier, or had none, though no reset was asked for.
+    LinkChanged {
+        /// Where.
+        port: PortId,
+        /// At whose end this was counted.
+        owner: Owner,
+        /// Carrier changes; going down and coming up again are two.
+        changes: u64,
+        /// Whether it had a carrier at the end.
+        carrier: bool,
+    },
+    /// There was loss, and frames had left the device that did not arrive before counting ended.
+    OnTheWay {
+        /// Where they should have come in.
+        port: PortId,
+        /// How many.
+        frames: u64,
+    },
     /// Something else went wrong on the tester's side.
     Other {
         /// In words.
         what: String,
     },
+    /// A reason of another version of the program.
+    #[serde(other)]
+    Unknown,
 }
 
 /// Bounds of validity; the defaults are what reports name.
@@ -99,11 +146,26 @@ pub struct ValidityLimits {
     pub late_after_us: u64,
     /// See `late_after_us`.
     pub late_intervals: u64,
+    /// The most lateness, in microseconds, that a transmitter makes up for by sending faster than
+    /// intended; see [`credit`](Self::credit).
+    pub credit_us: u64,
+    /// The same in frames: no more than the smallest queue that the device is assumed to have.
+    pub credit_frames: u64,
+    /// Duplicates, corrupted, forged, misdirected and foreign frames are told of a trial where any of them
+    /// come to more than this share of the frames sent.
+    pub unwanted: f64,
 }
 
 impl Default for ValidityLimits {
     fn default() -> Self {
-        ValidityLimits { shortfall: 0.001, late_after_us: 20, late_intervals: 16 }
+        ValidityLimits {
+            shortfall: 0.001,
+            late_after_us: 20,
+            late_intervals: 16,
+            credit_us: 100,
+            credit_frames: 128,
+            unwanted: 0.001,
+        }
     }
 }
 
@@ -114,6 +176,14 @@ impl ValidityLimits {
         let intervals = if intervals == Duration::MAX { Duration::ZERO } else { intervals };
         Duration::from_us(self.late_after_us).max(intervals)
     }
+
+    /// The most lateness that a transmitter at this rate makes up for: `credit_us`, but no more than
+    /// `credit_frames` take, and no less than one frame does, so that a frame that is late does not
+    /// delay those that are not.
+    pub fn credit(&self, rate: FrameRate) -> Duration {
+        let frames = rate.departure(self.credit_frames.max(1));
+        Duration::from_us(self.credit_us).min(frames).max(rate.interval())
+    }
 }
 
 /// Judges a trial by what its ports say.
@@ -122,7 +192,6 @@ pub fn judge(
     sent: &[PortSent],
     received: &[PortReceived],
     counters: &[PortCounters],
-    streams: &[StreamResult],
 ) -> Validity {
     let mut reasons = vec![];
     for port in sent {
@@ -141,7 +210,6 @@ pub fn judge(
         }));
         reasons.extend(disagreements(port, sent, received));
     }
-    reasons.extend(loss_within_lateness(sent, streams));
     if reasons.is_empty() { Validity::Valid } else { Validity::Invalid(reasons) }
 }
 
@@ -212,19 +280,6 @@ fn disagreements(
     reasons
 }
 
-fn loss_within_lateness(sent: &[PortSent], streams: &[StreamResult]) -> Option<InvalidReason> {
-    let lost: u64 = streams.iter().filter(|s| s.role == crate::Role::Test).map(|s| s.lost).sum();
-    let bunches = sent.iter().map(|sent| sent.report.catch_up.bunches).sum();
-    let bunched_frames: u64 = sent.iter().map(PortSent::bunched_frames).sum();
-    let worst = sent.iter().filter_map(|sent| sent.report.lateness.max()).max()?;
-    (lost > 0 && lost <= bunched_frames).then_some(InvalidReason::LossWithinLateness {
-        lost,
-        bunches,
-        bunched_frames,
-        worst,
-    })
-}
-
 impl fmt::Display for InvalidReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -246,12 +301,6 @@ impl fmt::Display for InvalidReason {
             Self::NotSent { port, frames } => {
                 write!(f, "{port}: the interface did not send {frames} frames handed to it")
             }
-            Self::LossWithinLateness { lost, bunches, bunched_frames, worst } => write!(
-                f,
-                "{lost} frames were lost, but the tester fell behind {bunches} times (by up to \
-                 {worst}) and sent {bunched_frames} frames too fast to catch up: the loss may be \
-                 its own doing"
-            ),
             Self::CountersDisagree { port, what, tester, interface } => write!(
                 f,
                 "{port}: the tester counted {tester} {what}, the interface only {interface}"
@@ -265,7 +314,37 @@ impl fmt::Display for InvalidReason {
                 f,
                 "the ports sent in bunches, at {offered:.0} where {intended:.0} was intended"
             ),
+            Self::StillArriving { waited, late_frames } => write!(
+                f,
+                "the device was still sending frames of this trial {waited} after the last one was \
+                 sent ({late_frames} came later); set a longer trial.drain_max_s"
+            ),
+            Self::Leftovers { port, trial, frames, until } => write!(
+                f,
+                "{port}: {frames} frames of trial {trial} were still in the device and arrived up to \
+                 {until} after this trial began; lengthen the drain time (trial.drain_s)"
+            ),
+            Self::Forged { port, frames, tag_bits } => write!(
+                f,
+                "{port}: {frames} frames bear this run's signature, but were not sent so: the device \
+                 changes frames, or somebody forges them; tags of {tag_bits} bits in frames this \
+                 small do not find all of them"
+            ),
+            Self::DeviceHeldUp { thread, waited, sending } => write!(
+                f,
+                "the device was held up: its thread {thread} waited {waited} of {sending} for a \
+                 processor; stop other programs, or use a machine with more cores"
+            ),
+            Self::LinkChanged { port, owner, changes, carrier } => write!(
+                f,
+                "{port}: the link changed its carrier {changes} times (counted at the {owner}'s end){}",
+                if *carrier { "" } else { " and has none" }
+            ),
+            Self::OnTheWay { port, frames } => {
+                write!(f, "{port}: {frames} frames had left the device and did not arrive in time")
+            }
             Self::Other { what } => f.write_str(what),
+            Self::Unknown => f.write_str("a reason that only another version of netanvil knows"),
         }
     }
 }
@@ -273,7 +352,7 @@ impl fmt::Display for InvalidReason {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CatchUp, Histogram, TransmitReport};
+    use crate::{Histogram, Slips, TransmitReport};
     use units::Instant;
 
     const US: fn(u64) -> Duration = Duration::from_us;
@@ -284,9 +363,7 @@ mod tests {
         let rate = FrameRate::from_fps(100_000);
         let late_after = ValidityLimits::default().late_after(rate);
         let mut lateness = Histogram::new(Duration::from_ns(1));
-        let mut catch_up = CatchUp::default();
         lateness_us.iter().for_each(|us| lateness.record(us * 1_000));
-        lateness_us.iter().for_each(|us| catch_up.observe(US(*us), late_after));
         let last = Instant::ZERO + rate.departure(frames - 1) + US(behind_us);
         let report = TransmitReport {
             port: PortId(0),
@@ -299,34 +376,15 @@ mod tests {
             lateness,
             late_frames: lateness_us.iter().filter(|us| US(**us) > late_after).count() as u64,
             late_after,
-            catch_up,
+            slips: Slips::default(),
             paused: crate::Paused::default(),
         };
         PortSent { report, intended_rate: rate, dropped_by_tester: 0 }
     }
 
-    fn stream(lost: u64) -> StreamResult {
-        StreamResult {
-            id: crate::StreamId(1),
-            name: "test".into(),
-            role: crate::Role::Test,
-            from: PortId(0),
-            mean_frame_size_bytes: 64.0,
-            sent: 1_000_000,
-            expected_ports: vec![PortId(1)],
-            received: 1_000_000 - lost,
-            lost,
-            misdirected: 0,
-            duplicates: 0,
-            reordered: 0,
-            late: 0,
-            corrupted: 0,
-        }
-    }
-
-    fn is_valid(sent: PortSent, lost: u64) -> bool {
+    fn is_valid(sent: PortSent) -> bool {
         let limits = ValidityLimits::default();
-        judge(&limits, &[sent], &[], &[], &[stream(lost)]) == Validity::Valid
+        judge(&limits, &[sent], &[], &[]) == Validity::Valid
     }
 
     #[test]
@@ -341,30 +399,24 @@ mod tests {
 
     #[test]
     fn a_short_burst_may_be_behind_by_what_a_single_frame_may() {
-        assert!(is_valid(sent(100, &[], 19), 0), "2 % slower, but within 20 us");
-        assert!(!is_valid(sent(100, &[], 21), 0));
-        assert!(is_valid(sent(1_000_000, &[], 9_000), 0), "0.09 % of 10 s");
-        assert!(!is_valid(sent(1_000_000, &[], 11_000), 0));
+        assert!(is_valid(sent(100, &[], 19)), "2 % slower, but within 20 us");
+        assert!(!is_valid(sent(100, &[], 21)));
+        assert!(is_valid(sent(1_000_000, &[], 9_000)), "0.09 % of 10 s");
+        assert!(!is_valid(sent(1_000_000, &[], 11_000)));
     }
 
-    /// Standing still for 1 ms at 100,000 fps makes a bunch of 100 frames. So many may be lost by
-    /// the tester's doing, and as many again by a second bunch.
+    /// 128 frames at 10 million a second take 12.8 us; a frame at 1,000 a second takes 1 ms.
     #[test]
-    fn loss_up_to_what_was_sent_in_bunches_decides_nothing() {
-        let bunch: Vec<u64> = (0..=100).rev().map(|n| 10 * n).collect();
-        let once = || sent(1_000_000, &[&[0], &bunch[..]].concat(), 0);
-        assert!(!is_valid(once(), 1));
-        assert!(!is_valid(once(), 100));
-        assert!(is_valid(once(), 102), "more than the bunch: the device's own");
-        assert!(is_valid(once(), 0), "no loss, no harm");
-        let twice = sent(1_000_000, &[&[0], &bunch[..], &bunch[..]].concat(), 0);
-        assert!(!is_valid(twice.clone(), 200));
-        assert!(is_valid(twice, 203));
+    fn the_credit_is_a_time_a_number_of_frames_and_at_least_one_frame() {
+        let credit = |fps| ValidityLimits::default().credit(FrameRate::from_fps(fps));
+        assert_eq!(credit(10_000_000), Duration::from_ns(12_800));
+        assert_eq!(credit(100_000), US(100));
+        assert_eq!(credit(1_000), US(1_000));
     }
 
-    /// A tester that is late all the time without ever catching up makes no bunches.
     #[test]
-    fn steady_lateness_makes_no_bunches() {
-        assert!(is_valid(sent(1_000, &[500; 1_000], 0), 1));
+    fn a_reason_of_another_version_is_still_a_reason() {
+        let old = r#"{"kind":"loss_within_lateness","lost":1,"bunches":2}"#;
+        assert_eq!(serde_json::from_str::<InvalidReason>(old).unwrap(), InvalidReason::Unknown);
     }
 }

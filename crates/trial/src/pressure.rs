@@ -1,0 +1,361 @@
+//! Who was held up: evidence of what kept the tester and a built device from their processors, of
+//! links that changed, and of frames that the device had sent and the tester had not yet received.
+//!
+//! A trial without loss proves that the device carried what was offered, whatever held it up. Loss is
+//! the device's only where the device had its processor and its links, and where all that it sent has
+//! arrived.
+
+use crate::{InvalidReason, PortId, TrialResult};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use units::Duration;
+
+/// Loss decides nothing where a thread of the device waited for a processor for more than this share
+/// of the time in which frames were sent. On a quiet machine a saturated device waits for up to 5 %,
+/// beside one busy program for 30 % and more (docs/scheduling.md).
+pub const HELD_UP_SHARE: f64 = 0.10;
+
+/// Shares below this are not worth a note.
+const NOTED_SHARE: f64 = 0.01;
+
+/// Whose thread or link.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Owner {
+    /// The tester's.
+    Tester,
+    /// The device's, where it was built here.
+    Device,
+}
+
+/// What one thread had of its processor during a trial (`/proc/PID/schedstat`).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ThreadPressure {
+    /// Whose.
+    pub owner: Owner,
+    /// Name, such as `port 0 transmit` or `cpumap/1/map:17`.
+    pub name: String,
+    /// Time on a processor.
+    pub ran: Duration,
+    /// Time in which it could have run and had no processor (run-queue delay).
+    pub waited: Duration,
+}
+
+/// How often a link lost or gained its carrier during a trial (IFLA_CARRIER_CHANGES).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LinkChanges {
+    /// At whose end of the link this was counted.
+    pub owner: Owner,
+    /// The tester's port at that link.
+    pub port: PortId,
+    /// Changes; going down and coming up again are two.
+    pub changes: u64,
+    /// Whether the link had a carrier at the end.
+    pub carrier: bool,
+}
+
+/// What held up tester and device in a trial. A simulated tester is held up by nothing: empty.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pressure {
+    /// Threads of the tester, and those that forward in a built device.
+    pub threads: Vec<ThreadPressure>,
+    /// Time that the hypervisor took, over all processors (`/proc/stat`).
+    pub stolen: Duration,
+    /// Time in which some task of the machine waited for a processor (PSI); `None` where the kernel
+    /// does not tell.
+    pub stalled: Option<Duration>,
+    /// How often the kernel's network softirq ended for want of time with frames left, whole machine
+    /// (`/proc/net/softnet_stat`, third column).
+    pub softirq_squeezed: u64,
+    /// Frames dropped at full backlogs of processors, whole machine (the same, second column).
+    pub backlog_dropped: u64,
+    /// Links.
+    pub links: Vec<LinkChanges>,
+}
+
+impl Pressure {
+    /// The thread of this owner that waited longest.
+    pub fn longest_wait(&self, owner: Owner) -> Option<&ThreadPressure> {
+        self.threads.iter().filter(|thread| thread.owner == owner).max_by_key(|t| t.waited)
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        *self == Pressure::default()
+    }
+}
+
+/// Frames at one port as the device's interface and the tester counted them in a trial: where a frame
+/// went that did not arrive. The device's counts lie within the tester's: its interface is read after
+/// the tester's at the beginning and before it at the end.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PortBalance {
+    /// The tester's port.
+    pub port: PortId,
+    /// Frames that the tester's interface sent.
+    pub tester_sent: u64,
+    /// Frames that the device's interface received.
+    pub device_received: u64,
+    /// Frames that the device's interface received and dropped.
+    pub device_dropped_in: u64,
+    /// Frames that the device's interface sent towards the tester.
+    pub device_sent: u64,
+    /// Frames that the device could not hand over since the tester had no room for them.
+    pub turned_away: u64,
+    /// Frames that the tester's interface received.
+    pub tester_received: u64,
+    /// Frames that the tester lost on the way in, `turned_away` among them.
+    pub tester_dropped: u64,
+}
+
+impl PortBalance {
+    /// Frames that had left the device and that neither arrived nor were dropped by the tester when
+    /// counting ended: they were still on their way.
+    pub fn on_the_way(&self) -> u64 {
+        let dropped_later = self.tester_dropped.saturating_sub(self.turned_away);
+        self.device_sent.saturating_sub(self.tester_received + dropped_later)
+    }
+}
+
+/// Adds to a result's verdict what its pressure, its links and its balance say. `acted_upon`: the
+/// trial itself took a link or the device down.
+pub fn judge(result: &mut TrialResult, acted_upon: bool) {
+    let mut reasons = vec![];
+    if !acted_upon {
+        reasons.extend(result.pressure.links.iter().filter_map(changed));
+    }
+    let lost = result.lost_frames();
+    if lost > 0 {
+        reasons.extend(held_up(result));
+        reasons.extend(result.balance.iter().filter(|balance| balance.on_the_way() > 0).map(
+            |balance| InvalidReason::OnTheWay { port: balance.port, frames: balance.on_the_way() },
+        ));
+    }
+    reasons.into_iter().for_each(|reason| result.invalidate(reason));
+    result.notes.extend(note(result));
+}
+
+fn changed(link: &LinkChanges) -> Option<InvalidReason> {
+    (link.changes > 0 || !link.carrier).then_some(InvalidReason::LinkChanged {
+        port: link.port,
+        owner: link.owner,
+        changes: link.changes,
+        carrier: link.carrier,
+    })
+}
+
+fn held_up(result: &TrialResult) -> Option<InvalidReason> {
+    let sending = sending_time(result);
+    let thread = result.pressure.longest_wait(Owner::Device)?;
+    let bound = sending.as_secs_f64() * HELD_UP_SHARE;
+    (thread.waited.as_secs_f64() > bound).then(|| InvalidReason::DeviceHeldUp {
+        thread: thread.name.clone(),
+        waited: thread.waited,
+        sending,
+    })
+}
+
+/// From the first departure to the last, over all ports.
+fn sending_time(result: &TrialResult) -> Duration {
+    let reports = || result.sent.iter().map(|sent| &sent.report);
+    let first = reports().filter_map(|report| report.first_departure).min();
+    let last = reports().filter_map(|report| report.last_departure).max();
+    last.zip(first).map_or(Duration::ZERO, |(last, first)| last.since(first))
+}
+
+/// One line for a reader, where there was pressure worth a word.
+fn note(result: &TrialResult) -> Option<String> {
+    let pressure = &result.pressure;
+    let sending = sending_time(result).as_secs_f64();
+    let worth = |waited: Duration| waited.as_secs_f64() > sending * NOTED_SHARE;
+    let waits = [Owner::Device, Owner::Tester].into_iter().filter_map(|owner| {
+        let thread = pressure.longest_wait(owner).filter(|thread| worth(thread.waited))?;
+        Some(format!("{owner} thread {} waited {} for a processor", thread.name, thread.waited))
+    });
+    let stolen = worth(pressure.stolen).then(|| format!("{} stolen", pressure.stolen));
+    let parts: Vec<String> = waits.chain(stolen).collect();
+    (!parts.is_empty()).then(|| format!("held up: {}", parts.join("; ")))
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Owner::Tester => "tester",
+            Owner::Device => "device",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Histogram, Paused, PortSent, Role, Slips, StreamId, StreamResult, TransmitReport, Validity,
+    };
+    use units::{FrameRate, Instant};
+
+    const MS: fn(u64) -> Duration = Duration::from_ms;
+
+    /// A trial of 400 ms in which 4,000 frames were sent and so many of them lost.
+    fn trial(lost: u64) -> TrialResult {
+        let report = TransmitReport {
+            port: PortId(0),
+            intended_frames: 4_000,
+            sent_frames: 4_000,
+            sent_bytes: 256_000,
+            sent_of_stream: vec![(StreamId(1), 4_000)],
+            first_departure: Some(Instant::ZERO),
+            last_departure: Some(Instant::ZERO + MS(400)),
+            lateness: Histogram::new(Duration::from_ns(1)),
+            late_frames: 0,
+            late_after: MS(1),
+            slips: Slips::default(),
+            paused: Paused::default(),
+        };
+        let intended_rate = FrameRate::from_fps(10_000);
+        let stream = StreamResult {
+            id: StreamId(1),
+            name: "test".into(),
+            role: Role::Test,
+            from: PortId(0),
+            mean_frame_size_bytes: 64.0,
+            sent: 4_000,
+            expected_ports: vec![PortId(1)],
+            received: 4_000 - lost,
+            lost,
+            misdirected: 0,
+            duplicates: 0,
+            reordered: 0,
+            late: 0,
+            corrupted: 0,
+        };
+        TrialResult {
+            label: String::new(),
+            sent: vec![PortSent { report, intended_rate, dropped_by_tester: 0 }],
+            received: vec![],
+            counters: vec![],
+            streams: vec![stream],
+            started_at: Instant::ZERO,
+            drained_after: Duration::ZERO,
+            action: None,
+            device: vec![],
+            pressure: Pressure::default(),
+            balance: vec![],
+            validity: Validity::Valid,
+            notes: vec![],
+        }
+    }
+
+    fn waiting(owner: Owner, waited: Duration) -> ThreadPressure {
+        ThreadPressure { owner, name: "cpumap/1/map:7".into(), ran: MS(100), waited }
+    }
+
+    fn link(changes: u64, carrier: bool) -> LinkChanges {
+        LinkChanges { owner: Owner::Device, port: PortId(1), changes, carrier }
+    }
+
+    fn balance(device_sent: u64, tester_received: u64, tester_dropped: u64) -> PortBalance {
+        PortBalance {
+            port: PortId(1),
+            tester_sent: 0,
+            device_received: 0,
+            device_dropped_in: 0,
+            device_sent,
+            turned_away: 0,
+            tester_received,
+            tester_dropped,
+        }
+    }
+
+    /// 10 % of 400 ms are 40 ms.
+    #[test]
+    fn loss_of_a_device_that_waited_for_its_processor_decides_nothing() {
+        for (lost, waited, valid) in
+            [(1, MS(41), false), (1, MS(39), true), (0, MS(390), true), (0, MS(0), true)]
+        {
+            let mut result = trial(lost);
+            result.pressure.threads = vec![waiting(Owner::Device, waited)];
+            judge(&mut result, false);
+            assert_eq!(result.is_valid(), valid, "{lost} lost, waited {waited}");
+        }
+    }
+
+    #[test]
+    fn the_reason_names_thread_wait_and_trial() {
+        let mut result = trial(9);
+        result.pressure.threads = vec![waiting(Owner::Device, MS(200))];
+        judge(&mut result, false);
+        let text = result.invalid_reasons()[0].to_string();
+        assert!(text.contains("the device was held up"), "{text}");
+        assert!(text.contains("waited 200 ms of 400 ms for a processor"), "{text}");
+        assert!(result.notes[0].contains("device thread cpumap/1/map:7 waited 200 ms"));
+    }
+
+    /// A tester that waits sends late, and is judged by that.
+    #[test]
+    fn a_wait_of_the_tester_is_noted_and_no_verdict() {
+        let mut result = trial(9);
+        result.pressure.threads = vec![waiting(Owner::Tester, MS(200))];
+        judge(&mut result, false);
+        assert!(result.is_valid());
+        assert_eq!(result.notes.len(), 1);
+        assert!(result.notes[0].starts_with("held up: tester thread"));
+    }
+
+    #[test]
+    fn a_link_that_changed_unasked_makes_any_trial_invalid() {
+        for lost in [0, 7] {
+            for (link, valid) in
+                [(link(2, true), false), (link(0, false), false), (link(0, true), true)]
+            {
+                let mut result = trial(lost);
+                result.pressure.links = vec![link.clone()];
+                judge(&mut result, false);
+                assert_eq!(result.is_valid(), valid, "{link:?}");
+                let mut reset = trial(lost);
+                reset.pressure.links = vec![link];
+                judge(&mut reset, true);
+                assert!(reset.is_valid(), "it was asked for");
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_that_left_the_device_is_never_its_loss() {
+        for (lost, balance, valid) in [
+            (5, balance(4_000, 3_995, 0), false),
+            (5, balance(3_995, 3_995, 0), true),
+            // The device sends frames of its own too, and foreign frames come in before counting begins.
+            (5, balance(3_995, 4_010, 0), true),
+            // The tester dropped them: that has a reason of its own.
+            (5, balance(4_000, 3_995, 5), true),
+            (0, balance(4_003, 4_000, 0), true),
+        ] {
+            let mut result = trial(lost);
+            result.balance = vec![balance.clone()];
+            judge(&mut result, false);
+            assert_eq!(result.is_valid(), valid, "{lost} {balance:?}");
+        }
+    }
+
+    /// A veth counts what it turned away as dropped and not as sent: it is no part of `device_sent`.
+    #[test]
+    fn what_was_turned_away_was_never_sent() {
+        let mut port = balance(4_000, 3_995, 8);
+        port.turned_away = 8;
+        assert_eq!(port.on_the_way(), 5);
+        port.tester_dropped = 10;
+        assert_eq!(port.on_the_way(), 3);
+    }
+
+    #[test]
+    fn an_old_record_has_no_pressure() {
+        let mut value = serde_json::to_value(trial(0)).expect("plain data");
+        let members = value.as_object_mut().expect("a structure");
+        assert!(members.remove("pressure").is_none(), "empty is left out");
+        assert!(members.remove("balance").is_none(), "empty is left out");
+        let read: TrialResult = serde_json::from_value(value).expect("an old record");
+        assert_eq!(read, trial(0));
+    }
+}

@@ -1,0 +1,290 @@
+//! What a device carries on and on, told from what it carries for one trial by filling a queue.
+//!
+//! A device that is offered more than it forwards, and has room for what is left over, loses nothing
+//! until the room is used up. In such a trial frames arrive more slowly than they left: the last one
+//! waits behind the whole queue, so that the arrivals take longer than the departures by the delay
+//! that was built up.
+//!
+//! ```text
+//! departures  |k k k k k k k k k k|            n frames in T: offered n/T
+//! arrivals      |k  k  k  k  k  k  k  k  k  k|  the same n in T + growth: forwarded n/(T + growth)
+//!                                  ^ here (n x growth / (T + growth)) frames stand in the queue
+//! ```
+
+use crate::{DelayVariation, Histogram, PortSent, Role, StreamReceived, StreamResult, TrialResult};
+use units::{Duration, FrameRate};
+
+/// What one trial shows of the rate that a device keeps up, for the direction (all frames that one
+/// port sent) whose arrivals took longest beside its departures.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sustained {
+    /// Frames that came out over the time in which they did: the device does this and maybe more.
+    pub rate_low: FrameRate,
+    /// Frames that came out over the time in which they were sent: where a queue grew, no device keeps
+    /// this up.
+    pub rate_high: FrameRate,
+    /// Frames that were still in the device for having had to wait, when the last one left the tester.
+    pub standing_queue_frames: f64,
+    /// By how much longer the frames arrived than they were sent.
+    pub growth: Duration,
+    /// `rate_low` over `rate_high`, at most 1.
+    pub share: f64,
+    /// Whether delays say that a queue grew all through the trial: the first frame waited least, the
+    /// last most, and the mean lies between. A single late frame or a delay that varies does not look
+    /// so.
+    pub is_buffered: bool,
+}
+
+/// Of the delay that a queue adds to the last frame the mean of all frames has half; where the queue
+/// was full towards the end, more.
+const MEAN_OF_GROWTH: f64 = 0.3;
+/// The last frame is the one that waited longest, but for what the delay varies by itself.
+const LAST_OF_LONGEST: f64 = 0.9;
+/// Two delays drawn evenly from a range differ by a third of it on average, and at most by all of it.
+const RANGE_OF_DIFFERENCE: f64 = 3.0;
+
+/// What a trial shows of the rate that the device keeps up; `None` where too few frames came out.
+pub fn sustained(result: &TrialResult) -> Option<Sustained> {
+    let directions = result.sent.iter().filter_map(|sent| of_direction(result, sent));
+    directions.min_by(|a, b| a.share.total_cmp(&b.share))
+}
+
+fn of_direction(result: &TrialResult, sent: &PortSent) -> Option<Sustained> {
+    let report = &sent.report;
+    let is_here = |received: &&StreamReceived| {
+        let of = |stream: &&StreamResult| stream.id == received.stream;
+        let stream = result.streams.iter().find(of);
+        stream.is_some_and(|stream| stream.from == report.port && stream.role == Role::Test)
+    };
+    let accounts: Vec<_> = result.expected_accounts().filter(is_here).collect();
+    let frames: u64 = accounts.iter().map(|received| received.account.unique).sum();
+    let lost: u64 = accounts.iter().map(|received| received.missing.count).sum();
+    let first = accounts.iter().filter_map(|received| received.account.first_at).min()?;
+    let last = accounts.iter().filter_map(|received| received.account.last_at).max()?;
+    let sending = report.last_departure?.since(report.first_departure?);
+    let intervals = frames.checked_sub(1).filter(|intervals| *intervals > 0)? as f64;
+    if sending == Duration::ZERO {
+        return None;
+    }
+    let growth = last.since(first).saturating_sub(sending);
+    let delays = Delays::of(&accounts);
+    // First and last frame tell the growth only as far as the delay does not vary by itself.
+    let varies = varies_by(&accounts, growth, intervals);
+    // A full queue has one frame less, when the last one left, where its turn was to be lost.
+    let slack = if lost > 0 { sent.intended_rate.interval() } else { Duration::ZERO };
+    // Where frames have no transmit time the arrivals alone have to tell.
+    let grew = delays.is_none_or(|delays| delays.grew(growth, slack));
+    let is_buffered = growth > Duration::ZERO && grew;
+    // What it did before the queue began to grow, from a bucket of tokens say, it does not keep up.
+    let growing = delays.filter(|_| is_buffered).map_or(1.0, |d| d.growing_for(growth, varies));
+    let arriving = sending + Duration::from_secs_f64((growth + varies).as_secs_f64() / growing);
+    let rate_over = |time: Duration| FrameRate::from_fps_f64(intervals / time.as_secs_f64());
+    let rate_low = rate_over(arriving);
+    Some(Sustained {
+        rate_low,
+        rate_high: rate_over(sending),
+        standing_queue_frames: rate_low.fps() * growth.as_secs_f64(),
+        growth,
+        share: sending.as_secs_f64() / arriving.as_secs_f64(),
+        is_buffered,
+    })
+}
+
+/// Delays of the frames of a direction, above the shortest one.
+#[derive(Clone, Copy, Debug)]
+struct Delays {
+    longest: Duration,
+    mean: Duration,
+}
+
+impl Delays {
+    fn of(accounts: &[&StreamReceived]) -> Option<Delays> {
+        let mut all: Option<Histogram> = None;
+        for received in accounts {
+            match &mut all {
+                Some(all) => all.merge(&received.account.latency),
+                None => all = Some(received.account.latency.clone()),
+            }
+        }
+        let all = all?;
+        let min = all.min()?;
+        let above = |delay: Duration| delay.saturating_sub(min);
+        Some(Delays { longest: above(all.max()?), mean: above(all.mean()?) })
+    }
+
+    /// For which part of the trial a queue grew steadily that grew until its end: the mean of all delays is
+    /// half of the last one, times that part.
+    fn growing_for(&self, growth: Duration, varies: Duration) -> f64 {
+        let mean = self.mean.saturating_sub(Duration::from_ps(varies.as_ps() / 2));
+        (2.0 * mean.as_secs_f64() / growth.as_secs_f64()).clamp(MEAN_OF_GROWTH, 1.0)
+    }
+
+    /// Whether they are those of a queue that grew from the first frame to the last.
+    fn grew(&self, growth: Duration, slack: Duration) -> bool {
+        let s = Duration::as_secs_f64;
+        s(growth) + s(slack) >= LAST_OF_LONGEST * s(self.longest)
+            && s(self.mean) >= MEAN_OF_GROWTH * s(growth)
+    }
+}
+
+/// By how much delays differ from frame to frame, beyond what a queue adds steadily.
+fn varies_by(accounts: &[&StreamReceived], growth: Duration, intervals: f64) -> Duration {
+    let mut variation = DelayVariation::default();
+    accounts.iter().for_each(|received| variation.merge(&received.account.variation));
+    let tick = accounts.first().map_or(0.0, |one| one.account.latency.tick().as_secs_f64());
+    let mean = variation.mean_abs_ticks().unwrap_or(0.0) * tick;
+    let own = mean - growth.as_secs_f64() / intervals;
+    Duration::from_secs_f64((own * RANGE_OF_DIFFERENCE).max(0.0))
+}
+
+impl Sustained {
+    /// Share of frames that the device would lose if the trial went on for ever: what it lost, and what
+    /// it only put off.
+    pub fn loss_ratio(&self, lost: f64) -> f64 {
+        1.0 - (1.0 - lost) * self.share
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Missing, Paused, PortId, PortReceived, Slips, StreamAccount, StreamId, TransmitReport,
+        Validity,
+    };
+    use units::Instant;
+
+    const TICK: Duration = Duration::from_ns(1);
+
+    /// Frames at 1,000 a second, each of which takes as long as `delay` says of its number.
+    fn trial(frames: u64, delay: impl Fn(u64) -> Duration) -> TrialResult {
+        let rate = FrameRate::from_fps(1_000);
+        let left = |k| Instant::ZERO + rate.departure(k);
+        let mut account = StreamAccount::new(TICK);
+        let mut before = None;
+        for k in 0..frames {
+            let ticks = delay(k).as_ns();
+            account.unique += 1;
+            account.latency.record(ticks);
+            if let Some(before) = before {
+                account.variation.record(before, ticks);
+            }
+            before = Some(ticks);
+            let at = left(k) + delay(k);
+            account.first_at.get_or_insert(at);
+            account.last_at = account.last_at.max(Some(at));
+        }
+        let report = TransmitReport {
+            port: PortId(0),
+            intended_frames: frames,
+            sent_frames: frames,
+            sent_bytes: 0,
+            sent_of_stream: vec![],
+            first_departure: Some(left(0)),
+            last_departure: Some(left(frames - 1)),
+            lateness: Histogram::new(TICK),
+            late_frames: 0,
+            late_after: Duration::ZERO,
+            slips: Slips::default(),
+            paused: Paused::default(),
+        };
+        let stream = StreamResult {
+            id: StreamId(1),
+            name: "test".into(),
+            role: Role::Test,
+            from: PortId(0),
+            mean_frame_size_bytes: 64.0,
+            sent: frames,
+            expected_ports: vec![PortId(1)],
+            received: frames,
+            lost: 0,
+            misdirected: 0,
+            duplicates: 0,
+            reordered: 0,
+            late: 0,
+            corrupted: 0,
+        };
+        let received = StreamReceived {
+            port: PortId(1),
+            stream: StreamId(1),
+            expected: true,
+            unchecked: false,
+            missing: Missing::default(),
+            flows: crate::FlowCounts::default(),
+            account,
+        };
+        TrialResult {
+            label: String::new(),
+            sent: vec![PortSent { report, intended_rate: rate, dropped_by_tester: 0 }],
+            received: vec![PortReceived {
+                port: PortId(1),
+                streams: vec![received],
+                foreign: 0,
+                foreign_bytes: 0,
+                corrupted: 0,
+                forged: 0,
+                leftovers: crate::Leftovers::default(),
+            }],
+            counters: vec![],
+            streams: vec![stream],
+            started_at: Instant::ZERO,
+            drained_after: Duration::ZERO,
+            action: None,
+            device: vec![],
+            pressure: crate::Pressure::default(),
+            balance: vec![],
+            validity: Validity::Valid,
+            notes: vec![],
+        }
+    }
+
+    fn shown(frames: u64, delay: impl Fn(u64) -> Duration) -> Sustained {
+        sustained(&trial(frames, delay)).unwrap()
+    }
+
+    /// A device of 800 a second: frame k leaves it at (k + 1) x 1.25 ms and came at k x 1 ms. Of 1,001
+    /// frames in 1 s 800 are out when the last comes, 200 wait and one is in service.
+    #[test]
+    fn what_waits_at_the_end_is_not_kept_up() {
+        let shown = shown(1_001, |k| Duration::from_us(250 * k + 1_250));
+        assert!((shown.rate_low.fps() - 800.0).abs() < 0.01, "{shown:?}");
+        assert!((shown.rate_high.fps() - 1_000.0).abs() < 0.01, "{shown:?}");
+        assert!((shown.standing_queue_frames - 200.0).abs() < 0.1, "{shown:?}");
+        assert_eq!(shown.growth, Duration::from_ms(250));
+        assert!(shown.is_buffered);
+        assert!((shown.loss_ratio(0.0) - 0.2).abs() < 1e-6, "in the end a fifth is lost");
+    }
+
+    /// 200 tokens are there at first, and 800 more come each second: the queue grows for as long as the
+    /// trial goes on after 1 s, for 1 s of 2. Then 800 + 200 / 2 a second came out, 800 are kept up.
+    #[test]
+    fn a_bucket_of_tokens_is_not_kept_up_either() {
+        let shown = shown(2_001, |k| Duration::from_us(250 * k.saturating_sub(1_000) + 10));
+        assert!(!shown.is_buffered, "half of the trial went by without a queue: {shown:?}");
+        let longer =
+            super::tests::shown(10_001, |k| Duration::from_us(250 * k.saturating_sub(1_000) + 10));
+        assert!(longer.is_buffered);
+        assert!((longer.rate_low.fps() - 800.0).abs() < 5.0, "{longer:?}");
+    }
+
+    #[test]
+    fn a_steady_device_keeps_everything_up() {
+        let shown = shown(1_000, |_| Duration::from_ms(300));
+        assert_eq!((shown.growth, shown.share), (Duration::ZERO, 1.0));
+        assert_eq!(shown.rate_low, shown.rate_high);
+        assert!(!shown.is_buffered);
+    }
+
+    /// The last frame is held up for 20 ms, or delays go up and down by 2 ms: no queue grew.
+    #[test]
+    fn neither_an_accident_nor_a_delay_that_varies_is_a_queue() {
+        let accident = |k| Duration::from_ms(if k == 999 { 21 } else { 1 });
+        assert!(!shown(1_000, accident).is_buffered);
+        let varies = |k: u64| Duration::from_us(1_000 + 500 * (k * 7 % 5));
+        let shown = shown(1_000, varies);
+        assert!(!shown.is_buffered, "{shown:?}");
+        // From frame to frame by 2, 2, 3, 2 and 3 steps, 1.2 ms on average; thrice that, and the 1.5 ms by
+        // which the last one took longer than the first, of 999 ms.
+        assert!((shown.share - 999.0 / (999.0 + 3.6 + 1.5)).abs() < 1e-5, "{shown:?}");
+    }
+}
