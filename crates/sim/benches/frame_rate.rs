@@ -39,11 +39,11 @@ fn trial_of(size: FrameSize, senders: &[u16]) -> Trial {
     };
     Trial {
         label: "bench".into(),
-        key: Key(0x4e41),
+        key: Key::from_seed(0x4e41),
         streams: senders.iter().map(stream).collect(),
         loads: senders.iter().map(load).collect(),
         prelude: vec![],
-        waits: Waits { drain: Duration::from_ms(1), settle: Duration::ZERO },
+        waits: Waits::fixed(Duration::from_ms(1), Duration::ZERO),
         tagging: None,
         count_flows: false,
         verify_payload: false,

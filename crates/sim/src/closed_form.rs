@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use trial::{
-    CatchUp, FlowCounts, Histogram, Missing, Paused, PortCounters, PortId, PortReceived,
+    FlowCounts, Histogram, Leftovers, Missing, Paused, PortCounters, PortId, PortReceived, Slips,
     StreamAccount, StreamReceived, Tester, TesterDescription, TesterError, TransmitReport, Trial,
     TrialResult,
 };
@@ -116,6 +116,8 @@ impl<L: Law> Tester for ClosedForm<L> {
                     foreign: 0,
                     foreign_bytes: 0,
                     corrupted: 0,
+                    forged: 0,
+                    leftovers: Leftovers::default(),
                 };
                 let account = account(arrived, response.latency);
                 let missing = missing(arrived, frames);
@@ -137,7 +139,9 @@ impl<L: Law> Tester for ClosedForm<L> {
             tester_drops: vec![("simulated ring full".into(), frames)],
             ..PortCounters::default()
         });
-        Ok(trial.conclude(start, reports, received.into_values().collect(), counters.collect()))
+        let left = reports.iter().filter_map(|(report, _)| report.last_departure).max();
+        let over = (start, left.unwrap_or(start) + trial.waits.drain);
+        Ok(trial.conclude(over, reports, received.into_values().collect(), counters.collect()))
     }
 
     fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
@@ -166,7 +170,7 @@ fn report(
         lateness: Histogram::new(TICK),
         late_frames: 0,
         late_after,
-        catch_up: CatchUp::default(),
+        slips: Slips::new(trial.limits.credit(rate)),
         paused: Paused::default(),
     }
 }

@@ -29,6 +29,7 @@ mod port;
 mod rules;
 mod running;
 mod sender;
+mod soonest;
 mod store_and_forward;
 mod tester;
 

@@ -1,7 +1,6 @@
 //! A trial under way in virtual time.
 //!
-//! Events are kept one a port and one for the device, in a flat list: with few ports a look
-//! through it beats any heap. On a full-duplex link the next frame's departure depends on nothing
+//! Events are kept one a port and one for the device, in a tournament tree. On a full-duplex link the next frame's departure depends on nothing
 //! but its port, so it is made ahead, and what is kept is its arrival at the device: one event a
 //! frame on the way in. On the way out there is none: as soon as the device lets go of a frame,
 //! its arrival is known, and the receiver accounts for it at that time.
@@ -9,12 +8,14 @@
 use crate::medium::Way;
 use crate::port::Cable;
 use crate::sender::Sender;
+use crate::soonest::Soonest;
 use crate::{DeviceUnderTest, Frame, SimTester};
+use std::collections::BTreeMap;
 use trial::{
-    PortCounters, PortId, ReceivePlan, Receiver, Tester, TesterError, TransmitPlan, TransmitReport,
-    Transmitter, Trial, TrialResult,
+    PortCounters, PortId, ReceivePlan, Receiver, Residual, Residue, StreamId, Tester, TesterError,
+    TransmitPlan, TransmitReport, Transmitter, Trial, TrialResult,
 };
-use units::Instant;
+use units::{Duration, Instant};
 use wire::pause;
 
 pub(crate) struct Running<'a, D> {
@@ -25,11 +26,13 @@ pub(crate) struct Running<'a, D> {
     sending: Vec<Option<Sending<'a>>>,
     receiving: Vec<Receiving<'a>>,
     /// When something happens next at each port, and last in the device.
-    events: Vec<Instant>,
+    events: Soonest,
     /// Ports that have not sent everything yet.
     unfinished: usize,
     /// When transmitters end, by the tester's clock.
     stops_at: Instant,
+    /// Frames that arrive so long after the last departure are in time, whatever else comes.
+    least_drain: Duration,
     /// The latest departure planned so far, in true time.
     last_departure: Instant,
     action: Option<(Instant, Instant)>,
@@ -102,9 +105,10 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             start,
             sending: sending.collect(),
             receiving: receiving.collect(),
-            events: vec![Instant::FAR_FUTURE; receive.len() + 1],
+            events: Soonest::new(receive.len() + 1),
             unfinished: transmit.len(),
             stops_at: trial.stops_at(start),
+            least_drain: trial.waits.least_drain(trial.expects_arrivals()),
             last_departure: tester.now,
             action: None,
             tester,
@@ -127,15 +131,44 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
                 self.check_memory()?;
             }
         }
-        let sent = self.last_departure;
-        let waits = self.trial.waits;
-        let drained = self.tester.limits.reads(sent) + waits.drain;
+        let drained = self.drain();
         self.receiving.iter_mut().for_each(|port| port.receiver.set_deadline(drained));
-        let end = self.tester.limits.moment(drained + waits.settle);
+        let end = self.tester.limits.moment(drained + self.trial.waits.settle);
         while self.step(end) {}
         self.act_if_due(end);
         self.tester.now = end;
-        Ok(self.conclude())
+        Ok(self.conclude(drained))
+    }
+
+    /// Waits for residual frames; gives the time at which that was over, by the tester's clock.
+    fn drain(&mut self) -> Instant {
+        let mut sent = BTreeMap::new();
+        let transmitters = self.sending.iter().flatten().map(|sending| &sending.transmitter);
+        for (stream, frames) in transmitters.flat_map(|t| &t.report().sent_of_stream) {
+            *sent.entry(*stream).or_default() += frames;
+        }
+        let expected = self.trial.expected_arrivals(&sent);
+        let mut over = self.drained_at(expected);
+        loop {
+            let end = self.tester.limits.moment(over);
+            while self.step(end) {}
+            let later = self.drained_at(expected);
+            if later <= over {
+                return over;
+            }
+            over = later;
+        }
+    }
+
+    fn drained_at(&self, expected: Option<u64>) -> Instant {
+        let receivers = || self.receiving.iter().map(|port| &port.receiver);
+        let arrived: u64 = receivers().map(Receiver::expected_arrivals).sum();
+        self.trial.waits.drained_at(&Residue {
+            last_departure: self.tester.limits.reads(self.last_departure),
+            last_arrival: receivers().filter_map(Receiver::last_arrival).max(),
+            longest_delay: receivers().filter_map(Receiver::longest_delay).max(),
+            outcome: Residual::of(arrived, expected),
+        })
     }
 
     /// A queue without limit before a processor that is too slow grows until nothing is left.
@@ -156,13 +189,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
     /// The next event, if it comes by `end`; false where none does.
     #[inline]
     fn step(&mut self, end: Instant) -> bool {
-        let mut next = 0;
-        for index in 1..self.events.len() {
-            if self.events[index] < self.events[next] {
-                next = index;
-            }
-        }
-        let at = self.events[next];
+        let (next, at) = self.events.first();
         if at > end || at == Instant::FAR_FUTURE {
             return false;
         }
@@ -288,14 +315,15 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             self.note_event(port);
         }
         let device = self.sending.len();
-        self.events[device] = self.tester.device.poll_timeout().unwrap_or(Instant::FAR_FUTURE);
+        let timeout = self.tester.device.poll_timeout();
+        self.events.set(device, timeout.unwrap_or(Instant::FAR_FUTURE));
     }
 
     /// Whether what arrives then is in time, whatever else is sent.
     #[inline]
     fn counts_for_sure(&self, arrives: Instant) -> bool {
         let limits = &self.tester.limits;
-        limits.reads(arrives) <= limits.reads(self.last_departure) + self.trial.waits.drain
+        limits.reads(arrives) <= limits.reads(self.last_departure) + self.least_drain
     }
 
     #[inline]
@@ -342,7 +370,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             Some(Next::Nothing) | None => Instant::FAR_FUTURE,
         };
         let link = self.tester.cables[port].next_event().unwrap_or(Instant::FAR_FUTURE);
-        self.events[port] = sends.min(link);
+        self.events.set(port, sends.min(link));
     }
 
     #[inline]
@@ -356,7 +384,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         }
     }
 
-    fn conclude(self) -> TrialResult {
+    fn conclude(self, drained: Instant) -> TrialResult {
         let mut notes = vec![];
         let mut reports: Vec<(TransmitReport, u64)> = vec![];
         for (port, sending) in self.sending.into_iter().enumerate() {
@@ -368,10 +396,12 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             }
             reports.push((sending.transmitter.into_report(), given_up - sending.before.1));
         }
-        let sent_of = |stream| {
-            let counts = reports.iter().flat_map(|(report, _)| &report.sent_of_stream);
-            counts.filter(|(id, _)| *id == stream).map(|(_, count)| count).sum()
-        };
+        // Looked up, since a mesh has thousands of streams.
+        let mut sent: BTreeMap<StreamId, u64> = BTreeMap::new();
+        for (stream, count) in reports.iter().flat_map(|(report, _)| &report.sent_of_stream) {
+            *sent.entry(*stream).or_default() += count;
+        }
+        let sent_of = |stream| sent.get(&stream).copied().unwrap_or(0);
         let sent_by = |port| {
             let report = reports.iter().find(|(report, _)| report.port == port);
             report.map_or(0, |(report, _)| report.sent_frames)
@@ -394,7 +424,8 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             });
             received.push(account);
         }
-        let mut result = self.trial.conclude(self.start, reports, received, counters);
+        let over = (self.start, drained);
+        let mut result = self.trial.conclude(over, reports, received, counters);
         result.action = self.action;
         result.notes.extend(notes);
         result

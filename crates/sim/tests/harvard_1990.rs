@@ -37,12 +37,12 @@ fn flood(device: &Description, to: u16, size: u32) -> Trial {
     let mac = |port: u16| MacAddr([2, 0, 0, 0, port as u8, 2]);
     let size = FrameSize::from_bytes(size);
     let template = FrameTemplate::udp_ipv4((mac(0), host(0)), (plan[0].mac, host(to)));
-    let prepared = template.prepare(size, Some((Key(1), 1))).unwrap();
+    let prepared = template.prepare(size, Some((Key::from_seed(1), 1))).unwrap();
     let rate = device.line_rate.line_rate().max_frame_rate(size);
     let out = plan[usize::from(to)].ipv4.0;
     Trial {
         label: "flood".into(),
-        key: Key(1),
+        key: Key::from_seed(1),
         streams: vec![Stream {
             id: StreamId(1),
             name: "flood".into(),
@@ -66,7 +66,7 @@ fn flood(device: &Description, to: u16, size: u32) -> Trial {
             frames: vec![learning::arp_request(mac(to), host(to), out)],
             wait: Duration::from_ms(100),
         }],
-        waits: Waits { drain: Duration::from_secs(1), settle: Duration::ZERO },
+        waits: Waits::fixed(Duration::from_secs(1), Duration::ZERO),
         tagging: None,
         count_flows: false,
         verify_payload: false,

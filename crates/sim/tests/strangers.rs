@@ -36,7 +36,7 @@ fn trial(pairs: &[(u16, u16)], size: u32, rate: u64, duration: Duration) -> Tria
         sizes: &[FrameSize::from_bytes(size)],
         rate: FrameRate::from_fps(rate),
         duration,
-        key: Key(7),
+        key: Key::from_seed(7),
     };
     let mut trial = load.trial("a stranger's device");
     let known = |port: u16| Prelude {

@@ -17,6 +17,8 @@ pub(crate) struct Crossbar {
     inputs: Vec<Input>,
     /// For each output the inputs whose first frame wants it, a bit each.
     wanted_by: Vec<u64>,
+    /// Outputs that any wants, a bit each.
+    wanted: u64,
     /// For each output the input that it served last.
     served: Vec<usize>,
 }
@@ -42,6 +44,7 @@ impl Crossbar {
             arbitration,
             inputs: vec![input; ports],
             wanted_by: vec![0; ports],
+            wanted: 0,
             served: vec![0; ports],
         }
     }
@@ -68,7 +71,7 @@ impl Crossbar {
         lines: &Lines<'_>,
     ) -> Result<(Departing, usize), Instant> {
         let mut again = Instant::FAR_FUTURE;
-        for output in 0..self.wanted_by.len() {
+        for output in bits(self.wanted) {
             let Some((input, ready)) = self.choose(output) else { continue };
             let port = PortId(output as u16);
             let leaves = ready.max(lines.free_at(port, now));
@@ -96,13 +99,13 @@ impl Crossbar {
             input.buffer.clear();
         }
         self.wanted_by.fill(0);
+        self.wanted = 0;
     }
 
     /// Of the inputs whose first frame wants this output, the one whose turn it is, and when that
     /// frame is ready.
     fn choose(&self, output: usize) -> Option<(usize, Instant)> {
-        let wanted_by = self.wanted_by[output];
-        let inputs = (0..self.inputs.len()).filter(|input| wanted_by & (1 << input) != 0);
+        let inputs = bits(self.wanted_by[output]);
         let ready = |input: usize| self.inputs[input].waiting.front().map(|first| first.ready);
         let count = self.inputs.len();
         let turn = |input: usize| (input + count - self.served[output] - 1) % count;
@@ -117,6 +120,9 @@ impl Crossbar {
     fn take(&mut self, from: usize, output: usize) -> Frame {
         self.served[output] = from;
         self.wanted_by[output] &= !(1 << from);
+        if self.wanted_by[output] == 0 {
+            self.wanted &= !(1 << output);
+        }
         let input = &mut self.inputs[from];
         let Some(first) = input.waiting.front_mut() else { return Frame::default() };
         first.to &= !(1 << output);
@@ -131,11 +137,19 @@ impl Crossbar {
 
     /// Offers an input's first frame to the outputs it is for.
     fn offer(&mut self, from: usize) {
-        let mut to = self.inputs[from].waiting.front().map_or(0, |first| first.to);
-        while to != 0 {
-            let output = to.trailing_zeros() as usize;
-            to &= to - 1;
-            self.wanted_by[output] |= 1 << from;
-        }
+        let to = self.inputs[from].waiting.front().map_or(0, |first| first.to);
+        bits(to).for_each(|output| self.wanted_by[output] |= 1 << from);
+        self.wanted |= to;
     }
+}
+
+/// The numbers of the bits that are set, ascending.
+fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = set.trailing_zeros() as usize;
+        (set != 0).then(|| {
+            set &= set - 1;
+            lowest
+        })
+    })
 }

@@ -7,6 +7,7 @@ use super::description::{
 use super::multicast::{Copies, Medium};
 use super::server::{Server, Stall, Work};
 use crate::Frame;
+use crate::soonest::Soonest;
 use std::collections::BTreeMap;
 use trial::PortId;
 use units::{Duration, Instant};
@@ -51,14 +52,11 @@ pub(crate) enum Handed {
     Done(Box<Job>),
 }
 
-/// No processor has anything to do.
-const NEVER: (Instant, usize) = (Instant::FAR_FUTURE, 0);
-
 #[derive(Clone, Debug)]
 pub(crate) struct Pipeline {
     servers: Vec<Server<Box<Job>>>,
-    /// The processor that is done first, and when: it is asked for far more often than it changes.
-    soonest: (Instant, usize),
+    /// When each of them is done.
+    done: Soonest,
     /// Places of frames that have left, for the next ones: a frame is moved into its place once,
     /// however many processors it passes.
     #[allow(clippy::vec_box, reason = "what is kept are the boxes")]
@@ -137,8 +135,8 @@ impl Pipeline {
             output: output.0,
         };
         Pipeline {
+            done: Soonest::new(servers.len()),
             servers,
-            soonest: NEVER,
             spare: vec![],
             ports,
             card: device.card.as_ref().map(|card| Cards {
@@ -193,7 +191,7 @@ impl Pipeline {
             .costs_of(self.first)
             .map_or(Duration::ZERO, |c| c.of(protocol).reception(size_bytes));
         self.servers[index].interrupt(now, receive);
-        self.look_for_soonest();
+        self.note_done(index);
         (false, waiting)
     }
 
@@ -223,7 +221,7 @@ impl Pipeline {
             job.step = step.next();
             if let Some((server, work)) = self.stop(step, &job) {
                 let offered = self.servers[server].offer(now, work, job);
-                self.look_for_soonest();
+                self.note_done(server);
                 return match offered {
                     Ok(()) => Handed::Taken,
                     Err(job) => Handed::Refused(job),
@@ -236,12 +234,12 @@ impl Pipeline {
     /// The frame that is done first, if it is by `now`, and when.
     #[inline]
     pub(crate) fn finish(&mut self, now: Instant) -> Option<(Instant, Box<Job>)> {
-        let (done, index) = self.soonest;
+        let (index, done) = self.done.first();
         if done > now {
             return None;
         }
         let finished = self.servers[index].finish(now);
-        self.look_for_soonest();
+        self.note_done(index);
         finished
     }
 
@@ -253,23 +251,18 @@ impl Pipeline {
     /// When the next frame is done.
     #[inline]
     pub(crate) fn next_done(&self) -> Instant {
-        self.soonest.0
+        self.done.first().1
     }
 
     #[inline]
-    fn look_for_soonest(&mut self) {
-        self.soonest = NEVER;
-        for (index, server) in self.servers.iter().enumerate() {
-            match server.next_done() {
-                Some(done) if done < self.soonest.0 => self.soonest = (done, index),
-                _ => {}
-            }
-        }
+    fn note_done(&mut self, server: usize) {
+        let done = self.servers[server].next_done();
+        self.done.set(server, done.unwrap_or(Instant::FAR_FUTURE));
     }
 
     pub(crate) fn clear(&mut self) {
         self.servers.iter_mut().for_each(Server::clear);
-        self.soonest = NEVER;
+        self.done.clear();
     }
 
     /// The processor of a step that this frame passes, and its work there.
