@@ -54,6 +54,9 @@ ARRAY(lengths, u64);
 ARRAY(tagged, struct tagged);
 ARRAY(fingerprints, struct fingerprint);
 
+/* What the end of a frame makes it. */
+enum recognised { UNKNOWN, OURS, LEFTOVER, FORGED };
+
 struct frame {
 	u64 now;
 	u32 len;
@@ -62,7 +65,10 @@ struct frame {
 	u32 stream;
 	u32 is_captured;
 	u64 sequence;
-	u64 transmit_ticks;
+	/* When it was sent: at first as many low bits of it as the frame carries. */
+	u64 sent;
+	/* Of which earlier trial it is: 1 for the one before. */
+	u64 trials_ago;
 };
 
 /* trial::signature::extend: the number nearest to `near` that ends in the `bits` bits of `low`. */
@@ -76,6 +82,15 @@ INLINE u64 extend(u64 low, u32 bits, u64 near)
 	if (near > candidate && near - candidate > span / 2)
 		return candidate + span > candidate ? candidate + span : candidate;
 	return candidate;
+}
+
+/* wire::signature::extend_time: the last time up to `latest` that ends in the `bits` bits of `low`. */
+INLINE u64 extend_time(u64 low, u32 bits, u64 latest)
+{
+	u64 span = 1ULL << bits;
+	u64 candidate = (latest & ~(span - 1)) | low;
+
+	return candidate > latest && candidate >= span ? candidate - span : candidate;
 }
 
 /* The last `len` bytes of the frame. */
@@ -108,57 +123,147 @@ INLINE int find_stream(struct frame *frame, u32 number)
 	return 1;
 }
 
+INLINE u32 time_bits(const struct frame *frame)
+{
+	return frame->form == FORM_FULL ? FULL_TIME_BITS : SHORT_TIME_BITS;
+}
+
+INLINE int is_known(u32 number)
+{
+	u64 *index = bpf_map_lookup_elem(&by_number, &number);
+
+	return index && *index;
+}
+
+/* Of which earlier trial a frame of a form with tags is; 0 if of none. */
+static FUNCTION u64 trials_ago(const struct receive_control *c, u32 form, u64 head, u32 sequence,
+			       u32 tag)
+{
+	u32 mask = form == FORM_FULL ? ~0U : 0xff;
+	u64 block = c->tag_blocks[form & 3] | sequence;
+	u64 others = block & ~(0xffffULL << 32);
+
+	for (u64 ago = 1; ago <= EARLIER_TRIALS; ago++) {
+		u16 trial = (block >> 32) - ago;
+
+		if (ago > c->earlier)
+			break;
+		if (((u32)tag_of(c->hash, head, others | (u64)trial << 32) & mask) == tag)
+			return ago;
+	}
+	return 0;
+}
+
+/*
+ * Whether a frame may have been sent before this trial began: tags are narrow, and one of an earlier
+ * trial may fit a frame that was forged in this one.
+ */
+INLINE int is_from_before(const struct receive_control *c, const struct frame *frame)
+{
+	u64 sent = extend_time(frame->sent, time_bits(frame), frame->now + CLOCK_SLACK_NS);
+
+	return !c->start_ns || sent <= c->start_ns + CLOCK_SLACK_NS;
+}
+
+/* What a frame is whose sum is good and whose tag is not. */
+INLINE int untagged(const struct receive_control *c, struct frame *frame, u64 head, u32 tag,
+		    u32 stream)
+{
+	if (is_from_before(c, frame))
+		frame->trials_ago = trials_ago(c, frame->form, head, frame->sequence, tag);
+	if (frame->trials_ago)
+		return LEFTOVER;
+	return is_known(stream) ? FORGED : UNKNOWN;
+}
+
 INLINE int is_full(struct xdp_md *ctx, const struct receive_control *c, struct frame *frame)
 {
 	struct full_trailer t;
-	u64 sum;
+	u64 sum, head;
 
 	if (!load_trailer(ctx, frame->len, &t, FULL_BYTES))
-		return 0;
-	sum = (u64)t.check + t.stream + words_of(t.sequence) + t.time_high + t.time_low;
+		return UNKNOWN;
+	sum = t.check + words_of(t.head) + t.sequence + t.tag;
 	if (canonical(be16(fold(sum))) != c->targets[FORM_FULL])
-		return 0;
+		return UNKNOWN;
+	head = be64(t.head);
 	frame->form = FORM_FULL;
-	frame->sequence = be64(t.sequence);
-	frame->transmit_ticks = (u64)be16(t.time_high) << 32 | be32(t.time_low);
-	return find_stream(frame, be16(t.stream));
+	frame->sequence = be32(t.sequence);
+	frame->sent = head & ((1ULL << FULL_TIME_BITS) - 1);
+	if (unlikely((u32)tag_of(c->hash, head, c->tag_blocks[FORM_FULL] | frame->sequence) !=
+		     be32(t.tag)))
+		return untagged(c, frame, head, be32(t.tag), head >> FULL_STREAM_AT);
+	return find_stream(frame, head >> FULL_STREAM_AT) ? OURS : UNKNOWN;
 }
 
 INLINE int is_short(struct xdp_md *ctx, const struct receive_control *c, struct frame *frame)
 {
 	struct short_trailer t;
-	u64 sum;
+	u64 sum, head;
+	u8 tag;
 
 	if (!load_trailer(ctx, frame->len, &t, SHORT_BYTES))
-		return 0;
-	sum = (u64)t.check + t.stream + t.sequence + t.time_high + t.time_low;
+		return UNKNOWN;
+	sum = t.check + words_of(t.head) + t.sequence;
 	if (canonical(be16(fold(sum))) != c->targets[FORM_SHORT])
-		return 0;
+		return UNKNOWN;
+	head = be64(t.head);
+	tag = head;
+	head &= ~0xffULL;
 	frame->form = FORM_SHORT;
 	frame->sequence = be32(t.sequence);
-	frame->transmit_ticks = (u64)be16(t.time_high) << 32 | be32(t.time_low);
-	return find_stream(frame, be16(t.stream));
+	frame->sent = head >> 8 & ((1ULL << SHORT_TIME_BITS) - 1);
+	if (unlikely((u8)tag_of(c->hash, head, c->tag_blocks[FORM_SHORT] | frame->sequence) !=
+		     tag))
+		return untagged(c, frame, head, tag, head >> SHORT_STREAM_AT);
+	return find_stream(frame, head >> SHORT_STREAM_AT) ? OURS : UNKNOWN;
+}
+
+INLINE u16 compact_stream(u16 sum, u16 target)
+{
+	return canonical(fold((u64)sum + (u16)~target));
 }
 
 INLINE int is_compact(struct xdp_md *ctx, const struct receive_control *c, struct frame *frame)
 {
 	struct compact_trailer t;
-	u16 sum, stream;
+	u16 sum;
 
 	if (!load_trailer(ctx, frame->len, &t, COMPACT_BYTES))
-		return 0;
+		return UNKNOWN;
 	sum = canonical(be16(fold((u64)t.check + t.sequence)));
-	stream = canonical(fold((u64)sum + (u16)~c->targets[FORM_COMPACT]));
 	frame->form = FORM_COMPACT;
 	frame->sequence = be32(t.sequence);
-	frame->transmit_ticks = 0;
-	return find_stream(frame, stream);
+	if (find_stream(frame, compact_stream(sum, c->targets[FORM_COMPACT])))
+		return OURS;
+	for (u32 i = 0; i < EARLIER_TRIALS; i++) {
+		if (i < c->earlier && is_known(compact_stream(sum, c->compact_targets[i]))) {
+			frame->trials_ago = i + 1;
+			return LEFTOVER;
+		}
+	}
+	return UNKNOWN;
 }
 
 INLINE int recognise(struct xdp_md *ctx, const struct receive_control *c, struct frame *frame)
 {
-	return (HAS_FULL && is_full(ctx, c, frame)) || (HAS_SHORT && is_short(ctx, c, frame)) ||
-	       (HAS_COMPACT && is_compact(ctx, c, frame));
+	int what, is_forged = 0;
+
+	if (HAS_FULL) {
+		what = is_full(ctx, c, frame);
+		if (likely(what == OURS) || what == LEFTOVER)
+			return what;
+		is_forged = what == FORGED;
+	}
+	if (HAS_SHORT) {
+		what = is_short(ctx, c, frame);
+		if (likely(what == OURS) || what == LEFTOVER)
+			return what;
+		is_forged |= what == FORGED;
+	}
+	if (HAS_COMPACT && !is_forged)
+		return is_compact(ctx, c, frame);
+	return is_forged ? FORGED : UNKNOWN;
 }
 
 INLINE void note_arrival_time(struct account *a, u64 now)
@@ -332,8 +437,7 @@ INLINE void note_tag(struct account *a, const struct expected *e, u64 sequence, 
 INLINE void note_latency(struct account *a, const struct expected *e, const struct frame *frame,
 			 u32 queue)
 {
-	u64 sent = extend(frame->transmit_ticks, TIME_BITS, frame->now);
-	u64 ticks = frame->now > sent ? frame->now - sent : 0;
+	u64 ticks = frame->now > frame->sent ? frame->now - frame->sent : 0;
 
 	if (a->latencies.count && a->previous_sequence + 1 == frame->sequence)
 		note_variation(a, (s64)(ticks - a->previous_ticks));
@@ -361,13 +465,24 @@ INLINE void in_time(struct account *a, const struct expected *e, const struct fr
 		note_latency(a, e, frame, queue);
 }
 
-/* Whether the frame is no frame of its stream, or damaged. */
-INLINE int is_corrupted(struct xdp_md *ctx, const struct expected *e, struct frame *frame,
-			u64 next_expected)
+/* Whether the frame cannot have been sent when it says, in this trial. */
+INLINE int is_untimely(const struct receive_control *c, struct frame *frame)
 {
-	if (frame->form != FORM_FULL)
-		frame->sequence = extend(frame->sequence, 32, next_expected);
-	return frame->sequence >= e->frames_max || (VERIFY_PAYLOAD && !transport_is_good(ctx));
+	u64 latest = frame->now + CLOCK_SLACK_NS;
+
+	if (frame->form == FORM_COMPACT)
+		return 0;
+	frame->sent = extend_time(frame->sent, time_bits(frame), latest);
+	return frame->sent > latest || frame->sent + CLOCK_SLACK_NS < c->start_ns;
+}
+
+/* Whether the frame is no frame of its stream, or damaged. */
+INLINE int is_corrupted(struct xdp_md *ctx, const struct receive_control *c,
+			const struct expected *e, struct frame *frame, u64 next_expected)
+{
+	frame->sequence = extend(frame->sequence, SEQUENCE_BITS, next_expected);
+	return frame->sequence >= e->frames_max || is_untimely(c, frame) ||
+	       (VERIFY_PAYLOAD && !transport_is_good(ctx));
 }
 
 INLINE void absorb_stray(struct xdp_md *ctx, const struct receive_control *c,
@@ -378,7 +493,7 @@ INLINE void absorb_stray(struct xdp_md *ctx, const struct receive_control *c,
 
 	if (!s)
 		return;
-	if (is_corrupted(ctx, e, frame, s->next_expected)) {
+	if (is_corrupted(ctx, c, e, frame, s->next_expected)) {
 		s->corrupted++;
 	} else if (frame->now > c->deadline_ns) {
 		s->late++;
@@ -409,7 +524,7 @@ INLINE void absorb_ours(struct xdp_md *ctx, const struct receive_control *c, str
 	a = bpf_map_lookup_elem(&accounts, &at);
 	if (!a)
 		return;
-	if (is_corrupted(ctx, e, frame, a->next_expected))
+	if (is_corrupted(ctx, c, e, frame, a->next_expected))
 		a->corrupted++;
 	else if (frame->now > c->deadline_ns)
 		a->late++;
@@ -433,10 +548,20 @@ static long compare(u32 index, struct search *search)
 	return search->found;
 }
 
-INLINE int absorb_unknown(struct xdp_md *ctx, struct queue_account *q, u32 len)
+INLINE int absorb_other(struct xdp_md *ctx, struct queue_account *q, const struct frame *frame,
+			int what)
 {
 	struct search search = { ctx, 0 };
 
+	if (what == LEFTOVER) {
+		q->leftovers[(frame->trials_ago - 1) & (EARLIER_TRIALS - 1)]++;
+		q->leftover_last_ns = frame->now;
+		return XDP_DROP;
+	}
+	if (what == FORGED) {
+		q->forged++;
+		return XDP_DROP;
+	}
 	if (FINGERPRINTS)
 		bpf_loop(FINGERPRINTS, compare, &search, 0);
 	if (search.found) {
@@ -446,7 +571,7 @@ INLINE int absorb_unknown(struct xdp_md *ctx, struct queue_account *q, u32 len)
 	if (is_control(ctx))
 		return XDP_PASS;
 	q->foreign++;
-	q->foreign_bytes += len + 4;
+	q->foreign_bytes += frame->len + 4;
 	return XDP_PASS;
 }
 
@@ -456,6 +581,7 @@ SEC("xdp.frags") int receive(struct xdp_md *ctx)
 	struct queue_account *q;
 	struct frame frame = {};
 	u32 zero = 0, queue = 0;
+	int what;
 
 	frame.now = bpf_ktime_get_ns();
 	frame.len = bpf_xdp_get_buff_len(ctx);
@@ -466,10 +592,11 @@ SEC("xdp.frags") int receive(struct xdp_md *ctx)
 	if (!c || !q)
 		return XDP_PASS;
 	q->arrivals++;
-	if (!recognise(ctx, c, &frame)) {
+	what = recognise(ctx, c, &frame);
+	if (unlikely(what != OURS)) {
 		if (CAPTURE_ALL)
 			capture(ctx, frame.now, frame.len);
-		return absorb_unknown(ctx, q, frame.len);
+		return absorb_other(ctx, q, &frame, what);
 	}
 	if (CAPTURE && frame.is_captured)
 		capture(ctx, frame.now, frame.len);

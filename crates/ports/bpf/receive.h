@@ -8,12 +8,23 @@
 #define SECONDS 64
 /* Jumps in the sequence that are kept to find a reordered frame's extent. */
 #define JUMPS 4096
+/* So many trials back a frame of an earlier trial is known as such. */
+#define EARLIER_TRIALS 4
+/* By so much the clocks behind stamps and arrival times may disagree. */
+#define CLOCK_SLACK_NS 1000000
 
 struct receive_control {
 	u64 start_ns;
 	u64 deadline_ns;
 	/* What the words of each form must sum up to, by `enum form`. */
 	u16 targets[4];
+	/* The same of the compact form in earlier trials, the trial before first. */
+	u16 compact_targets[EARLIER_TRIALS];
+	/* For tag_of(): the run's key, and by form the second block without a sequence number. */
+	u64 hash[4];
+	u64 tag_blocks[4];
+	/* How many earlier trials there are to be known, up to EARLIER_TRIALS. */
+	u64 earlier;
 };
 
 /* What is known of a stream beforehand. */
@@ -107,4 +118,8 @@ struct queue_account {
 	u64 foreign;
 	u64 foreign_bytes;
 	u64 corrupted;
+	u64 forged;
+	/* Of the trial before, of the one before that, and so on. */
+	u64 leftovers[EARLIER_TRIALS];
+	u64 leftover_last_ns;
 };

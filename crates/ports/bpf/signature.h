@@ -8,7 +8,12 @@ enum form { FORM_NONE, FORM_FULL, FORM_SHORT, FORM_COMPACT };
 #define FULL_BYTES 18
 #define SHORT_BYTES 14
 #define COMPACT_BYTES 6
-#define TIME_BITS 48
+#define SEQUENCE_BITS 32
+#define FULL_TIME_BITS 48
+#define SHORT_TIME_BITS 44
+/* Where the stream begins in the eight bytes behind the check, in bits from the lowest. */
+#define FULL_STREAM_AT 48
+#define SHORT_STREAM_AT 52
 
 /* Ones' complement sum of 16-bit words, given as a sum of words or of wider numbers. */
 INLINE u16 fold(u64 sum)
@@ -38,20 +43,60 @@ INLINE u16 check_for(u16 target, u64 rest)
 	return fold((u64)target + (u16)~fold(rest));
 }
 
+INLINE u64 rotate(u64 word, const u32 by)
+{
+	return word << by | word >> (64 - by);
+}
+
+#define SIP_ROUND                         \
+	do {                              \
+		a += b;                   \
+		b = rotate(b, 13) ^ a;    \
+		a = rotate(a, 32);        \
+		c += d;                   \
+		d = rotate(d, 16) ^ c;    \
+		a += d;                   \
+		d = rotate(d, 21) ^ a;    \
+		c += b;                   \
+		b = rotate(b, 17) ^ c;    \
+		c = rotate(c, 32);        \
+	} while (0)
+
+/*
+ * SipHash-1-3 of 15 bytes: wire::run_key::Key::tag. `hash` is the state after initialisation with the
+ * run's key, `head` stream and transmit time as the form has them, without a tag; `block` is the
+ * form's of `tag_blocks` with the sequence number.
+ */
+INLINE u64 tag_of(const u64 *hash, u64 head, u64 block)
+{
+	u64 a = hash[0], b = hash[1], c = hash[2], d = hash[3];
+
+	d ^= head;
+	SIP_ROUND;
+	a ^= head;
+	d ^= block;
+	SIP_ROUND;
+	a ^= block;
+	c ^= 0xff;
+	SIP_ROUND;
+	SIP_ROUND;
+	SIP_ROUND;
+	return a ^ b ^ c ^ d;
+}
+
 struct full_trailer {
 	u16 check;
-	u16 stream;
-	u64 sequence;
-	u16 time_high;
-	u32 time_low;
+	/* Stream and transmit time. */
+	u64 head;
+	u32 sequence;
+	u32 tag;
 } __attribute__((packed));
 
 struct short_trailer {
 	u16 check;
-	u16 stream;
+	/* Stream, transmit time and tag. */
+	u64 head;
 	u32 sequence;
-	u16 time_high;
-	u32 time_low;
 } __attribute__((packed));
 
 struct compact_trailer {

@@ -199,38 +199,41 @@ INLINE u32 next_stream(struct transmit_state *s)
 INLINE int stamp(struct xdp_md *ctx, const struct transmit_state *s,
 		 const struct transmit_stream *stream, const struct slot *slot, u32 len, u64 now)
 {
-	u64 sequence = stream->sequence, time = now & ((1ULL << TIME_BITS) - 1);
 	void *data = (void *)(long)ctx->data, *data_end = (void *)(long)ctx->data_end;
+	u64 head = stream->id;
+	u32 sequence = stream->sequence;
+	u32 tag;
 
 	if (likely(slot->form == FORM_FULL)) {
 		struct full_trailer *t = data + ((len - FULL_BYTES) & 0xfff);
-		u64 rest = stream->id + words_of(sequence) + words_of(time);
 
 		if ((void *)(t + 1) > data_end)
 			return 0;
-		t->check = be16(check_for(s->targets[FORM_FULL], rest));
-		t->stream = be16(stream->id);
-		t->sequence = be64(sequence);
-		t->time_high = be16(time >> 32);
-		t->time_low = be32(time);
+		head <<= FULL_STREAM_AT;
+		head |= now & ((1ULL << FULL_TIME_BITS) - 1);
+		tag = tag_of(s->hash, head, s->tag_blocks[FORM_FULL] | sequence);
+		t->check = be16(check_for(s->targets[FORM_FULL], words_of(head) + sequence + tag));
+		t->head = be64(head);
+		t->sequence = be32(sequence);
+		t->tag = be32(tag);
 	} else if (slot->form == FORM_SHORT) {
 		struct short_trailer *t = data + ((len - SHORT_BYTES) & 0xfff);
-		u64 rest = stream->id + (u32)sequence + words_of(time);
 
 		if ((void *)(t + 1) > data_end)
 			return 0;
-		t->check = be16(check_for(s->targets[FORM_SHORT], rest));
-		t->stream = be16(stream->id);
+		head <<= SHORT_STREAM_AT;
+		head |= (now & ((1ULL << SHORT_TIME_BITS) - 1)) << 8;
+		head |= (u8)tag_of(s->hash, head, s->tag_blocks[FORM_SHORT] | sequence);
+		t->check = be16(check_for(s->targets[FORM_SHORT], words_of(head) + sequence));
+		t->head = be64(head);
 		t->sequence = be32(sequence);
-		t->time_high = be16(time >> 32);
-		t->time_low = be32(time);
 	} else if (slot->form == FORM_COMPACT) {
 		struct compact_trailer *t = data + ((len - COMPACT_BYTES) & 0xfff);
 		u16 target = fold((u64)s->targets[FORM_COMPACT] + stream->id);
 
 		if ((void *)(t + 1) > data_end)
 			return 0;
-		t->check = be16(check_for(target, (u32)sequence));
+		t->check = be16(check_for(target, sequence));
 		t->sequence = be32(sequence);
 	}
 	return 1;
@@ -267,27 +270,6 @@ INLINE u64 wait_until(u64 until, u64 now)
 	return wait.now;
 }
 
-/* trial::CatchUp::observe */
-INLINE void observe(struct catch_up *c, u64 late_ps, u64 bound_ps)
-{
-	if (c->is_falling) {
-		if (late_ps <= c->extreme_ps) {
-			c->extreme_ps = late_ps;
-		} else if (late_ps > c->extreme_ps + bound_ps) {
-			c->ended_ps += c->peak_ps - c->extreme_ps;
-			c->is_falling = 0;
-			c->extreme_ps = late_ps;
-		}
-	} else if (late_ps >= c->extreme_ps) {
-		c->extreme_ps = late_ps;
-	} else if (late_ps + bound_ps < c->extreme_ps) {
-		c->is_falling = 1;
-		c->bunches++;
-		c->peak_ps = c->extreme_ps;
-		c->extreme_ps = late_ps;
-	}
-}
-
 /* Books a frame as sent. trial::TransmitReport says what lateness is. */
 INLINE void count(struct transmit_state *s, u32 len, u64 now, u64 due_ns)
 {
@@ -299,8 +281,12 @@ INLINE void count(struct transmit_state *s, u32 len, u64 now, u64 due_ns)
 	s->last_ns = now;
 	s->bytes += len + 4;
 	s->late_frames += late_ps > s->late_after_ps;
-	observe(&s->catch_up, late_ps, s->late_after_ps);
 	record(&s->lateness, late_ns);
+	/* trial::Slips::observe */
+	if (unlikely(late_ns > s->credit_ns)) {
+		s->slipped_ns += late_ns - s->credit_ns;
+		s->slips++;
+	}
 }
 
 SEC("xdp") int transmit(struct xdp_md *ctx)
@@ -320,7 +306,7 @@ SEC("xdp") int transmit(struct xdp_md *ctx)
 		return XDP_DROP;
 	}
 	/* A frame is due at the first whole nanosecond that is not before its time. */
-	due_ns = s->start_ns + s->due.ns + !!s->due.ps;
+	due_ns = s->start_ns + s->slipped_ns + s->due.ns + !!s->due.ps;
 	go_ns = leaves_at(s, due_ns);
 	if (go_ns > now + PIECE_NS) {
 		wait_until(now + PIECE_NS, now);

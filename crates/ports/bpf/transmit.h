@@ -50,22 +50,18 @@ struct slot {
 	u8 bytes[SLOT_BYTES];
 };
 
-/* trial::CatchUp says what these are. */
-struct catch_up {
-	u64 ended_ps;
-	u64 bunches;
-	u64 is_falling;
-	u64 peak_ps;
-	u64 extreme_ps;
-};
-
 struct transmit_state {
 	/* Written by user space. */
 	u64 start_ns;
 	u64 stop_at_ns;
 	u64 late_after_ps;
+	/* The most lateness that is made up for: trial::Slips. */
+	u64 credit_ns;
 	/* What the words of each form must sum up to, by `enum form`. */
 	u16 targets[4];
+	/* For tag_of(): the run's key, and by form the second block without a sequence number. */
+	u64 hash[4];
+	u64 tag_blocks[4];
 	u32 order_len;
 	u32 segments;
 	u32 insertions;
@@ -80,6 +76,9 @@ struct transmit_state {
 	u64 last_ns;
 	/* From the last frame to the next, however late that is. */
 	u64 least_gap_ns;
+	/* By how much the schedule has moved, and how often. */
+	u64 slipped_ns;
+	u64 slips;
 	/* The frame due next, from the schedule's start. */
 	struct time due;
 	u64 segment;
@@ -87,7 +86,6 @@ struct transmit_state {
 	u64 carried;
 	u64 burst_left;
 	struct time burst_start;
-	struct catch_up catch_up;
 	struct histogram lateness;
 };
 

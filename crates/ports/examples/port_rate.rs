@@ -8,7 +8,7 @@
 #[path = "../tests/bed/mod.rs"]
 mod bed;
 
-use ports::{LiveOptions, LiveTester, PortType};
+use ports::{LiveOptions, LiveTester, PortType, RealTime};
 use trial::conformance::Load;
 use trial::{Histogram, Tester, TrialResult};
 use units::{Duration, FrameRate, FrameSize};
@@ -29,7 +29,7 @@ fn main() {
     let testbed = bed::loopback(mtu_bytes);
     let paths = bed::paths(&testbed);
     let run = |tester: &mut LiveTester, label: &str, rate: FrameRate| {
-        let (sizes, key) = ([size], Key(rate.fps() as u16 ^ 0x5a5a));
+        let (sizes, key) = ([size], Key::from_seed(rate.fps() as u64));
         let duration = Duration::from_secs(2);
         let load = Load { paths: &paths[..1], streams_each: 1, sizes: &sizes, rate, duration, key };
         let trial = load.trial(label);
@@ -58,7 +58,9 @@ fn main() {
 
 /// With `REAL_TIME` set in the environment transmitters run with real-time priority.
 fn options() -> LiveOptions {
-    LiveOptions { real_time: std::env::var_os("REAL_TIME").is_some(), ..Default::default() }
+    let transmit = std::env::var_os("REAL_TIME").map(|_| 1);
+    let real_time = RealTime { transmit, ..RealTime::default() };
+    LiveOptions { real_time, ..LiveOptions::default() }
 }
 
 fn print_result(label: &str, result: &TrialResult) {

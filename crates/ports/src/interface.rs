@@ -27,6 +27,8 @@ pub struct InterfaceState {
     pub up: bool,
     /// Has a carrier.
     pub carrier: bool,
+    /// How often it has lost or gained its carrier.
+    pub carrier_changes: u64,
     /// Largest packet in bytes: a frame may be 18 bytes larger, 4 more for each VLAN tag.
     pub mtu_bytes: u32,
     /// Hardware address.
@@ -167,6 +169,7 @@ fn state_of(link: &LinkMessage) -> InterfaceState {
             LinkAttribute::Address(mac) => {
                 state.mac = mac.as_slice().try_into().unwrap_or_default();
             }
+            LinkAttribute::CarrierChanges(changes) => state.carrier_changes = (*changes).into(),
             LinkAttribute::Link(index) => peer = Some(*index),
             LinkAttribute::LinkNetNsId(_) => peer_elsewhere = true,
             LinkAttribute::Stats64(stats) => state.counters = counters_of(stats),

@@ -28,15 +28,19 @@ mod namespace;
 mod open;
 mod own_fcs;
 mod port;
+mod pressure;
 mod probe;
 mod pump;
 mod pumped;
 mod recorder;
+pub mod scheduling;
 mod session;
 mod shield;
 mod sys;
 mod tally;
+mod turns;
 mod watch;
+pub mod witness;
 pub mod xdp;
 
 pub use af_packet::AfPacketPort;
@@ -46,8 +50,12 @@ pub use choose::{Choice, Facts, PortType, choose};
 pub use control::Host;
 pub use ethtool::Ethtool;
 pub use interface::{Interface, InterfaceCounters, InterfaceState};
-pub use live::{DeviceControl, LiveOptions, LiveTester};
+pub use live::{DeviceControl, DeviceLink, LiveOptions, LiveTester, RealTime};
 pub use lock::PortLock;
 pub use loose::{FrameListener, FrameSender};
 pub use open::{OpenPort, PortRequest, open_port, open_port_with_room, open_ports};
-pub use port::{Halves, Port, ReceiveHalf, Transmission, TransmitHalf, TrialSignals};
+pub use port::{
+    Halves, Port, ReceiveHalf, ReceiveTurns, Transmission, TransmitHalf, TransmitTurns,
+    TrialSignals,
+};
+pub use pressure::DeviceThread;

@@ -2,6 +2,7 @@
 
 use crate::cores::{self, CorePlan};
 use crate::open::{OpenPort, settle_process};
+use crate::pressure::DeviceThread;
 use crate::session::Session;
 use crate::{clock, sys};
 use std::collections::BTreeSet;
@@ -24,11 +25,45 @@ pub trait DeviceControl: Send {
     /// The device's own counters as they stand now, by every way in which they can be read; asked
     /// for before and after each trial where [`LiveOptions::reads_counters`].
     fn counters(&mut self) -> Result<Vec<DeviceCount>, TesterError>;
-    /// Frames that the device could not hand over to each port since the tester had no room for them:
-    /// the tester's loss, which only the device's end of a veth counts. Empty where nobody can say.
-    fn turned_away(&mut self) -> Result<Vec<u64>, TesterError> {
+    /// The device's ends of the links to the tester's ports, in the order of those. Empty where nobody
+    /// can say.
+    fn links(&mut self) -> Result<Vec<DeviceLink>, TesterError> {
         Ok(vec![])
     }
+    /// The threads that forward in the device. Empty where nobody can say.
+    fn threads(&mut self) -> Vec<DeviceThread> {
+        vec![]
+    }
+}
+
+/// The device's end of a link, as the kernel counts there.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct DeviceLink {
+    /// Frames received from the tester.
+    pub rx_frames: u64,
+    /// Frames received and dropped.
+    pub rx_dropped: u64,
+    /// Frames sent to the tester.
+    pub tx_frames: u64,
+    /// Frames that could not be handed over since the tester had no room for them: the tester's loss,
+    /// which only this end of a veth counts.
+    pub tx_dropped: u64,
+    /// How often the link has lost or gained its carrier.
+    pub carrier_changes: u64,
+    /// Whether it has one.
+    pub carrier: bool,
+}
+
+/// Which threads of the tester run with real-time priority (SCHED_FIFO), and with which.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct RealTime {
+    /// Transmitters. They spin: the kernel stops them for a while each second (sched(7),
+    /// `sched_rt_runtime_us`).
+    pub transmit: Option<i32>,
+    /// Receivers.
+    pub receive: Option<i32>,
+    /// The thread that runs the trial: it starts and ends the others.
+    pub control: Option<i32>,
 }
 
 /// How a live tester is to behave.
@@ -36,8 +71,8 @@ pub trait DeviceControl: Send {
 pub struct LiveOptions {
     /// Cores to which the device's own threads are pinned, if it is a device of this machine.
     pub device_cores: Vec<usize>,
-    /// Whether transmitters run with real-time priority (SCHED_FIFO).
-    pub real_time: bool,
+    /// Real-time priority of the tester's threads; none by default.
+    pub real_time: RealTime,
     /// Way to the device, if there is one.
     pub device: Option<Box<dyn DeviceControl>>,
     /// Whether the device's own counters are read around each trial.
@@ -162,6 +197,7 @@ impl Tester for LiveTester {
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
         self.check_fits(trial)?;
         self.pause(Duration::ZERO)?;
+        let _in_front = self.options.real_time.control.map(sys::RealTimeTurn::begin);
         let before = self.device_counts()?;
         let mut result = self.run_fitting(trial).map_err(|error| self.cause_of(error))?;
         match self.pause(trial.waits.settle) {

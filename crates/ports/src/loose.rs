@@ -38,7 +38,7 @@ impl FrameSender {
         } else {
             let longest_bytes = state.mtu_bytes as usize + HEADERS_BYTES;
             let ethtool = crate::Ethtool::open(name)?;
-            TransmitRing::open(interface.index(), ethtool, longest_bytes)
+            TransmitRing::open(interface.index(), ethtool, longest_bytes, 1)
                 .map(|ring| Way::Ring(Box::new(ring)))
         };
         let way = way.map_err(|error| opening(name, &error))?;
@@ -127,7 +127,7 @@ impl FrameListener {
     pub fn open(name: &str) -> Result<Self, TesterError> {
         let interface = Interface::open(name)?;
         interface.state_if_up()?;
-        let ring = ReceiveRing::open(interface.index(), ReceiveRing::DEFAULT_BLOCKS)
+        let ring = ReceiveRing::open(interface.index(), ReceiveRing::DEFAULT_BLOCKS, 1)
             .map_err(|error| opening(name, &error))?;
         Ok(FrameListener { interface, ring: ring.with_control_frames() })
     }

@@ -23,6 +23,11 @@ impl NetworkNamespace {
         Ok(NetworkNamespace { file, inode })
     }
 
+    /// Tells namespaces apart.
+    pub fn number(&self) -> u64 {
+        self.inode
+    }
+
     /// Moves the calling thread inside; nothing to do, and no privilege needed, if it is there.
     pub fn enter(&self) -> io::Result<()> {
         if std::fs::metadata(OF_THIS_THREAD)?.ino() == self.inode {

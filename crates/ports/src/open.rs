@@ -64,7 +64,9 @@ pub(crate) struct PartsOfPort<'a> {
 /// takes what an XDP program sends only if its far end polls, and only the attempt tells. If it
 /// does not, the next type is taken.
 pub fn open_ports(requests: &[PortRequest]) -> Result<Vec<OpenPort>, TesterError> {
-    let mut ports = requests.iter().map(open_port).collect::<Result<Vec<_>, _>>()?;
+    let room = Room { receive_frames: None, ports: requests.len() };
+    let opened = requests.iter().map(|request| open_ruled(request, room, None));
+    let mut ports = opened.collect::<Result<Vec<_>, _>>()?;
     for (request, at) in requests.iter().zip(0..) {
         let is_xdp = ports[at].describe().port_type == PortType::Xdp.name();
         if request.port_type != PortType::Auto || !is_xdp {
@@ -73,7 +75,7 @@ pub fn open_ports(requests: &[PortRequest]) -> Result<Vec<OpenPort>, TesterError
         if let Err(refused) = probe::send_one(ports[at].port.as_mut()) {
             // The interface must be free again before another type can have it.
             drop(ports.remove(at));
-            ports.insert(at, open_ruled(request, None, Some(Err(refused.to_string())))?);
+            ports.insert(at, open_ruled(request, room, Some(Err(refused.to_string())))?);
         }
     }
     Ok(ports)
@@ -90,12 +92,21 @@ pub fn open_port_with_room(
     request: &PortRequest,
     receive_frames: Option<usize>,
 ) -> Result<OpenPort, TesterError> {
-    open_ruled(request, receive_frames, None)
+    open_ruled(request, Room { receive_frames, ports: 1 }, None)
+}
+
+/// How much a port may take up.
+#[derive(Clone, Copy)]
+struct Room {
+    /// For about so many received frames that wait; `None` for the default.
+    receive_frames: Option<usize>,
+    /// Of so many ports that belong together.
+    ports: usize,
 }
 
 fn open_ruled(
     request: &PortRequest,
-    receive_frames: Option<usize>,
+    room: Room,
     xdp_sends: Option<Result<(), String>>,
 ) -> Result<OpenPort, TesterError> {
     let interface = Interface::open(&request.interface)?;
@@ -117,8 +128,7 @@ fn open_ruled(
     let namespace = NetworkNamespace::current()
         .map_err(|error| failed("look up its network namespace", &error))?;
     let description = describe(request, &interface, &state);
-    let (port, more_notes) =
-        open_chosen(request, &interface, description, receive_frames, xdp_sends)?;
+    let (port, more_notes) = open_chosen(request, &interface, description, room, xdp_sends)?;
     notes.extend(more_notes);
     let _shield = raise_shield(port.describe(), &interface, &mut notes);
     let _offloads = offloads;
@@ -162,7 +172,7 @@ fn open_chosen(
     request: &PortRequest,
     interface: &Interface,
     mut description: PortDescription,
-    receive_frames: Option<usize>,
+    room: Room,
     xdp_sends: Option<Result<(), String>>,
 ) -> Result<Opened, TesterError> {
     let mut facts = Facts {
@@ -177,7 +187,7 @@ fn open_chosen(
         let Choice { port_type, reason } = choose::choose(request.port_type, &facts);
         description.port_type = port_type.name().into();
         description.reason = reason;
-        match open_type(port_type, interface, description.clone(), receive_frames) {
+        match open_type(port_type, interface, description.clone(), room) {
             Err(error @ (TesterError::Unsupported { .. } | TesterError::System { .. }))
                 if request.port_type == PortType::Auto && port_type != PortType::AfPacket =>
             {
@@ -192,7 +202,7 @@ fn open_type(
     port_type: PortType,
     interface: &Interface,
     description: PortDescription,
-    receive_frames: Option<usize>,
+    Room { receive_frames, ports }: Room,
 ) -> Result<Opened, TesterError> {
     match port_type {
         PortType::Xdp => open_xdp(interface, description),
@@ -206,7 +216,8 @@ fn open_type(
                 "{}: AF_PACKET; arrivals are stamped by the kernel (packet ring)",
                 interface.name()
             );
-            Ok((Box::new(AfPacketPort::open(interface, description, receive_frames)?), vec![note]))
+            let port = AfPacketPort::open(interface, description, receive_frames, ports)?;
+            Ok((Box::new(port), vec![note]))
         }
     }
 }

@@ -13,6 +13,9 @@
 //! waits for residual frames
 //! signals.close(sent)          ... returns the account
 //! ```
+//!
+//! Halves that [take turns](TransmitHalf::takes_turns) share such threads: one transmit thread and one
+//! receive thread on each core.
 
 use crate::{CaptureWish, Captured};
 use std::collections::BTreeMap;
@@ -22,7 +25,7 @@ use trial::{
     PortDescription, PortId, PortReceived, ReceivePlan, StreamId, TesterError, TransmitPlan,
     TransmitReport,
 };
-use units::Instant;
+use units::{Duration, Instant};
 
 /// One real port.
 pub trait Port: Send {
@@ -56,6 +59,22 @@ pub trait TransmitHalf: Send {
         signals: &TrialSignals,
     ) -> Result<Transmission, TesterError>;
 
+    /// Whether it can send [in turns](Self::turns) with others. What the kernel sends by itself for
+    /// as long as a call lasts cannot.
+    fn takes_turns(&self) -> bool {
+        false
+    }
+
+    /// The same as [`transmit`](Self::transmit), a turn at a time, so that several ports share a
+    /// thread; `None` where it [cannot](Self::takes_turns).
+    fn turns<'a>(
+        &'a mut self,
+        _plan: &'a TransmitPlan,
+        _start: Instant,
+    ) -> Result<Option<Box<dyn TransmitTurns + 'a>>, TesterError> {
+        Ok(None)
+    }
+
     /// Says which frames to keep in trials prepared from now on.
     fn capture(&mut self, wish: Option<CaptureWish>) -> Result<(), TesterError> {
         wish.map_or(Ok(()), |_| Err(no_capture()))
@@ -65,6 +84,18 @@ pub trait TransmitHalf: Send {
     fn captured(&mut self) -> Captured {
         Captured::default()
     }
+}
+
+/// A plan that a port sends a turn at a time.
+pub trait TransmitTurns {
+    /// When its next frame is due; `None` when all were handed over.
+    fn next_due(&mut self) -> Option<Instant>;
+    /// Hands over the frames that are due `now`, up to a bound that lets the others have their turn.
+    fn turn(&mut self, now: Instant) -> Result<(), TesterError>;
+    /// Frames handed over that the system has not done with yet; it is told to go on with them.
+    fn pending(&mut self) -> Result<usize, TesterError>;
+    /// Ends it, with whatever was sent.
+    fn finish(self: Box<Self>) -> Result<Transmission, TesterError>;
 }
 
 /// What became of a plan to transmit.
@@ -93,6 +124,17 @@ pub trait ReceiveHalf: Send {
         signals: &TrialSignals,
     ) -> Result<PortReceived, TesterError>;
 
+    /// Whether it can receive [in turns](Self::turns) with others.
+    fn takes_turns(&self) -> bool {
+        false
+    }
+
+    /// The same as [`receive`](Self::receive), a turn at a time, so that several ports share a
+    /// thread; `None` where it [cannot](Self::takes_turns).
+    fn turns<'a>(&'a mut self, _plan: &'a ReceivePlan) -> Option<Box<dyn ReceiveTurns + 'a>> {
+        None
+    }
+
     /// Frames that the tester itself lost on this port since [`prepare`](Self::prepare), by the
     /// name of the counter; asked for after `receive` has returned.
     fn drops(&mut self) -> Result<Vec<(String, u64)>, TesterError>;
@@ -114,6 +156,16 @@ pub trait ReceiveHalf: Send {
     }
 }
 
+/// A port that receives a turn at a time.
+pub trait ReceiveTurns {
+    /// Accounts for frames that wait, up to a bound that lets the others have their turn; gives their
+    /// number.
+    fn turn(&mut self, signals: &TrialSignals) -> Result<u64, TesterError>;
+    /// Closes the account: so many frames of each stream were sent.
+    fn finish(self: Box<Self>, sent: &BTreeMap<StreamId, u64>)
+    -> Result<PortReceived, TesterError>;
+}
+
 fn no_capture() -> TesterError {
     TesterError::Unsupported {
         port: "any".into(),
@@ -129,9 +181,20 @@ pub struct TrialSignals {
     start: OnceLock<Instant>,
     /// In ps; 0 while there is none.
     deadline_ps: AtomicU64,
-    /// By port: frames seen so far, of any kind and expected ones.
-    arrivals: BTreeMap<PortId, (AtomicU64, AtomicU64)>,
+    /// By port.
+    arrivals: BTreeMap<PortId, Arrivals>,
     sent: OnceLock<BTreeMap<StreamId, u64>>,
+}
+
+/// What has arrived at a port so far.
+#[derive(Debug, Default)]
+struct Arrivals {
+    /// Frames of any kind.
+    all: AtomicU64,
+    /// Different frames that should arrive there.
+    expected: AtomicU64,
+    /// The longest delay of one, in ps, plus one; 0 while none is known.
+    longest_delay_ps: AtomicU64,
 }
 
 impl TrialSignals {
@@ -179,18 +242,31 @@ impl TrialSignals {
     #[inline]
     pub fn note_arrivals(&self, port: PortId, all: u64, expected: u64) {
         if let Some(arrivals) = self.arrivals.get(&port) {
-            arrivals.0.store(all, Ordering::Relaxed);
-            arrivals.1.store(expected, Ordering::Relaxed);
+            arrivals.all.store(all, Ordering::Relaxed);
+            arrivals.expected.store(expected, Ordering::Relaxed);
         }
+    }
+    /// A receiver says how long the slowest frame that should arrive on its port took so far.
+    #[inline]
+    pub fn note_longest_delay(&self, port: PortId, delay: Option<Duration>) {
+        if let (Some(arrivals), Some(delay)) = (self.arrivals.get(&port), delay) {
+            let delay_ps = delay.as_ps().saturating_add(1);
+            arrivals.longest_delay_ps.fetch_max(delay_ps, Ordering::Relaxed);
+        }
+    }
+    /// The longest delay of any frame so far, where frames carry their transmit times.
+    pub fn longest_delay(&self) -> Option<Duration> {
+        let delays = self.arrivals.values().map(|a| a.longest_delay_ps.load(Ordering::Relaxed));
+        delays.max()?.checked_sub(1).map(Duration::from_ps)
     }
     /// Frames of any kind that have arrived on all ports so far, to tell quiescence.
     pub fn arrivals(&self) -> u64 {
-        self.arrivals.values().map(|(all, _)| all.load(Ordering::Relaxed)).sum()
+        self.arrivals.values().map(|arrivals| arrivals.all.load(Ordering::Relaxed)).sum()
     }
     /// Different frames that have arrived so far where they are expected, to tell that nothing
     /// is missing any more.
     pub fn expected_arrivals(&self) -> u64 {
-        self.arrivals.values().map(|(_, expected)| expected.load(Ordering::Relaxed)).sum()
+        self.arrivals.values().map(|arrivals| arrivals.expected.load(Ordering::Relaxed)).sum()
     }
 
     /// Ends receiving: everything was waited for, and so many frames of each stream were sent.

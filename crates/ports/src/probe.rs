@@ -38,11 +38,12 @@ fn plan(port: PortId) -> TransmitPlan {
     };
     TransmitPlan {
         port,
-        key: Key(0),
+        key: Key::from_seed(0),
         set: FrameSet::new([&stream]),
         order: vec![0],
         insertions: vec![],
         schedule: Schedule { segments: vec![Segment::constant(FrameRate::from_fps(1_000), 1)] },
         late_after: Duration::from_secs(1),
+        credit: Duration::MAX,
     }
 }

@@ -1,12 +1,13 @@
-//! The two loops that every port with frames in user space shares: one drives a
-//! [`Transmitter`], one a [`Receiver`]. A port type only gives and takes slots.
+//! What every port with frames in user space shares: one side drives a [`Transmitter`], one a
+//! [`Receiver`], a turn at a time ([`turns`](crate::turns)). A port type only gives and takes slots.
 //!
 //! Generic, so that nothing is dispatched dynamically for a frame.
 
 use crate::clock::{self, TICK};
 use crate::{Transmission, TrialSignals};
+use std::collections::BTreeMap;
 use std::io;
-use trial::{Emitted, PortReceived, ReceivePlan, Receiver, TransmitPlan, Transmitter};
+use trial::{Emitted, PortReceived, ReceivePlan, Receiver, StreamId, TransmitPlan, Transmitter};
 use units::{Duration, Instant};
 
 /// At most so many frames are handed over before the system is told. Frames are only gathered
@@ -16,12 +17,10 @@ const BATCH_FRAMES: usize = 32;
 /// about as much as building a frame, and they leave together anyway. Their stamps are early by
 /// less than half a microsecond.
 const FRAMES_OF_A_LOOK: usize = 8;
-/// How long a transmitter waits at the end for frames that the interface still holds.
-const COMPLETION_TIMEOUT: Duration = Duration::from_ms(1_000);
 /// How long a receiver with nothing to do gives its core away: short against the time in which
 /// its ring fills, and without bearing on arrival times, which are taken before. Longer naps let
 /// the sender run faster: both sides look at the same rings.
-const NAP: Duration = Duration::from_us(600);
+pub(crate) const NAP: Duration = Duration::from_us(600);
 
 /// Where frames leave.
 pub(crate) trait FrameSink {
@@ -55,30 +54,57 @@ pub(crate) trait Tap {
     fn received(&mut self, at: Instant, arrival: trial::Arrival, frame: &[u8]);
 }
 
-/// Sends a whole plan through a sink.
-pub(crate) fn transmit(
-    sink: &mut impl FrameSink,
-    tap: &mut impl Tap,
-    plan: &TransmitPlan,
-    start: Instant,
-    stop_at: Instant,
-    signals: &TrialSignals,
-) -> io::Result<Transmission> {
-    let refused_before = sink.refused()?;
-    let mut transmitter = Transmitter::new(plan, start, TICK);
-    while let Some(due) = transmitter.next_due() {
-        let Some(now) = wait_for(due, stop_at, signals) else { break };
-        send_due(sink, tap, &mut transmitter, now);
-        sink.flush()?;
+/// A plan that is sent through a sink, a turn at a time.
+pub(crate) struct Sending<'a, S, T> {
+    sink: &'a mut S,
+    tap: &'a mut T,
+    transmitter: Transmitter<'a>,
+    refused_before: u64,
+}
+
+impl<'a, S: FrameSink, T: Tap> Sending<'a, S, T> {
+    /// Nothing is sent yet.
+    pub fn new(
+        sink: &'a mut S,
+        tap: &'a mut T,
+        plan: &'a TransmitPlan,
+        start: Instant,
+    ) -> io::Result<Self> {
+        let refused_before = sink.refused()?;
+        Ok(Sending { sink, tap, transmitter: Transmitter::new(plan, start, TICK), refused_before })
     }
-    let unfinished = await_completion(sink)?;
-    let report = transmitter.into_report();
-    let not_sent_frames = sink.refused()? - refused_before + unfinished;
-    Ok(Transmission { report, not_sent_frames, notes: vec![] })
+
+    /// When the next frame is due; `None` when all were handed over.
+    pub fn next_due(&mut self) -> Option<Instant> {
+        self.transmitter.next_due()
+    }
+
+    /// Sends the frame that is due, and those that have become due by then.
+    pub fn turn(&mut self, now: Instant) -> io::Result<()> {
+        send_due(self.sink, self.tap, &mut self.transmitter, now);
+        self.sink.flush()
+    }
+
+    /// Frames that the system has not done with; it is told to go on with them.
+    pub fn pending(&mut self) -> io::Result<usize> {
+        let pending = self.sink.pending();
+        if pending > 0 {
+            self.sink.flush()?;
+        }
+        Ok(pending)
+    }
+
+    /// Ends it, with whatever was sent.
+    pub fn finish(self) -> io::Result<Transmission> {
+        let not_sent_frames =
+            self.sink.refused()? - self.refused_before + self.sink.pending() as u64;
+        let report = self.transmitter.into_report();
+        Ok(Transmission { report, not_sent_frames, notes: vec![] })
+    }
 }
 
 /// Waits until `due`; `None` if the trial ends before.
-fn wait_for(due: Instant, stop_at: Instant, signals: &TrialSignals) -> Option<Instant> {
+pub(crate) fn wait_for(due: Instant, stop_at: Instant, signals: &TrialSignals) -> Option<Instant> {
     loop {
         let now = clock::now();
         if now >= stop_at || signals.stopped() {
@@ -114,31 +140,25 @@ fn send_due(
     }
 }
 
-/// Waits for the interface to be done with every frame; gives how many it never was done with.
-fn await_completion(sink: &mut impl FrameSink) -> io::Result<u64> {
-    let give_up = clock::now() + COMPLETION_TIMEOUT;
-    loop {
-        let pending = sink.pending();
-        if pending == 0 || clock::now() > give_up {
-            return Ok(pending as u64);
-        }
-        sink.flush()?;
-        clock::sleep(Duration::from_us(20));
-    }
+/// A plan whose frames a source gives, a turn at a time.
+pub(crate) struct Listening<'a, S, T> {
+    source: &'a mut S,
+    tap: &'a mut T,
+    plan: &'a ReceivePlan,
+    receiver: Receiver<'a>,
+    arrivals: u64,
 }
 
-/// Accounts for what a source gives until the trial is closed.
-pub(crate) fn receive(
-    source: &mut impl FrameSource,
-    tap: &mut impl Tap,
-    plan: &ReceivePlan,
-    signals: &TrialSignals,
-) -> io::Result<PortReceived> {
-    let mut receiver = Receiver::new(plan, Instant::ZERO, TICK);
-    let mut arrivals = 0;
-    loop {
-        // Read before the frames are: what arrives after closing belongs to no trial.
-        let closed = signals.closed();
+impl<'a, S: FrameSource, T: Tap> Listening<'a, S, T> {
+    /// Nothing has arrived yet.
+    pub fn new(source: &'a mut S, tap: &'a mut T, plan: &'a ReceivePlan) -> Self {
+        let receiver = Receiver::new(plan, Instant::ZERO, TICK);
+        Listening { source, tap, plan, receiver, arrivals: 0 }
+    }
+
+    /// Accounts for frames that wait; gives their number.
+    pub fn turn(&mut self, signals: &TrialSignals) -> io::Result<u64> {
+        let Listening { source, tap, plan, receiver, arrivals } = self;
         if let Some(start) = signals.start() {
             receiver.set_start(start);
         }
@@ -147,14 +167,21 @@ pub(crate) fn receive(
             let arrival = receiver.absorb(at, frame);
             tap.received(at, arrival, frame);
         })?;
-        arrivals += taken;
-        signals.note_arrivals(plan.port, arrivals, receiver.expected_arrivals());
         if taken > 0 {
-            continue;
+            *arrivals += taken;
+            signals.note_arrivals(plan.port, *arrivals, receiver.expected_arrivals());
+            signals.note_longest_delay(plan.port, receiver.longest_delay());
         }
-        if let Some(sent) = closed {
-            return Ok(receiver.into_received(|id| sent.get(&id).copied().unwrap_or(0)));
-        }
-        clock::sleep(NAP);
+        Ok(taken)
+    }
+
+    /// Where the frames come from.
+    pub fn source(&self) -> &S {
+        self.source
+    }
+
+    /// Closes the account: so many frames of each stream were sent.
+    pub fn finish(self, sent: &BTreeMap<StreamId, u64>) -> PortReceived {
+        self.receiver.into_received(|id| sent.get(&id).copied().unwrap_or(0))
     }
 }

@@ -1,12 +1,16 @@
 //! The halves of a port whose frames pass through user space, whatever gives and takes them: the
 //! [`pump`] with a [`Recorder`] at its side.
 
-use crate::pump::{self, FrameSink, FrameSource};
+use crate::pump::{FrameSink, FrameSource, Listening, Sending};
 use crate::recorder::Recorder;
-use crate::sys;
-use crate::{CaptureWish, Captured, ReceiveHalf, Transmission, TransmitHalf, TrialSignals};
+use crate::{
+    CaptureWish, Captured, ReceiveHalf, ReceiveTurns, Transmission, TransmitHalf, TransmitTurns,
+    TrialSignals,
+};
+use crate::{sys, turns};
+use std::collections::BTreeMap;
 use std::io;
-use trial::{PortReceived, ReceivePlan, TesterError, TransmitPlan};
+use trial::{PortReceived, ReceivePlan, StreamId, TesterError, TransmitPlan};
 use units::Instant;
 
 /// What a receive half has to know of a source beyond its frames.
@@ -24,6 +28,22 @@ pub(crate) trait TrialSource: FrameSource {
     fn note(&self) -> Option<String> {
         None
     }
+}
+
+/// What is sent, and the name of its port for the errors.
+struct NamedSending<'a, S> {
+    name: &'a str,
+    sending: Sending<'a, S, Recorder>,
+}
+
+/// What is received, likewise.
+struct NamedListening<'a, S> {
+    name: &'a str,
+    listening: Listening<'a, S, Recorder>,
+}
+
+fn not_sent(name: &str, error: &io::Error) -> TesterError {
+    sys::port_error(name, "send frames", error)
 }
 
 /// Sends through a sink.
@@ -77,8 +97,24 @@ impl<S: FrameSink + Send> TransmitHalf for PumpedTransmit<S> {
         stop_at: Instant,
         signals: &TrialSignals,
     ) -> Result<Transmission, TesterError> {
-        pump::transmit(&mut self.sink, &mut self.recorder, plan, start, stop_at, signals)
-            .map_err(|error| sys::port_error(&self.name, "send frames", &error))
+        let port: Vec<_> = self.turns(plan, start)?.into_iter().collect();
+        let mut sent = turns::transmit(port, stop_at, signals)?;
+        Ok(sent.swap_remove(0))
+    }
+
+    fn takes_turns(&self) -> bool {
+        true
+    }
+
+    fn turns<'a>(
+        &'a mut self,
+        plan: &'a TransmitPlan,
+        start: Instant,
+    ) -> Result<Option<Box<dyn TransmitTurns + 'a>>, TesterError> {
+        let name = &self.name;
+        let sending = Sending::new(&mut self.sink, &mut self.recorder, plan, start)
+            .map_err(|error| not_sent(name, &error))?;
+        Ok(Some(Box::new(NamedSending { name, sending })))
     }
 
     fn capture(&mut self, wish: Option<CaptureWish>) -> Result<(), TesterError> {
@@ -88,6 +124,41 @@ impl<S: FrameSink + Send> TransmitHalf for PumpedTransmit<S> {
 
     fn captured(&mut self) -> Captured {
         self.recorder.take()
+    }
+}
+
+impl<S: FrameSink> TransmitTurns for NamedSending<'_, S> {
+    fn next_due(&mut self) -> Option<Instant> {
+        self.sending.next_due()
+    }
+    fn turn(&mut self, now: Instant) -> Result<(), TesterError> {
+        self.sending.turn(now).map_err(|error| not_sent(self.name, &error))
+    }
+    fn pending(&mut self) -> Result<usize, TesterError> {
+        self.sending.pending().map_err(|error| not_sent(self.name, &error))
+    }
+    fn finish(self: Box<Self>) -> Result<Transmission, TesterError> {
+        self.sending.finish().map_err(|error| not_sent(self.name, &error))
+    }
+}
+
+impl<S: TrialSource> ReceiveTurns for NamedListening<'_, S> {
+    fn turn(&mut self, signals: &TrialSignals) -> Result<u64, TesterError> {
+        let taken = self.listening.turn(signals);
+        taken.map_err(|error| sys::port_error(self.name, "receive frames", &error))
+    }
+
+    fn finish(
+        self: Box<Self>,
+        sent: &BTreeMap<StreamId, u64>,
+    ) -> Result<PortReceived, TesterError> {
+        match self.listening.source().fault() {
+            None => Ok(self.listening.finish(sent)),
+            Some((what, why)) => Err(TesterError::System {
+                what: format!("{}: {what}", self.name),
+                detail: why.into(),
+            }),
+        }
     }
 }
 
@@ -102,15 +173,18 @@ impl<S: TrialSource + Send> ReceiveHalf for PumpedReceive<S> {
         plan: &ReceivePlan,
         signals: &TrialSignals,
     ) -> Result<PortReceived, TesterError> {
-        let received = pump::receive(&mut self.source, &mut self.recorder, plan, signals)
-            .map_err(|error| sys::port_error(&self.name, "receive frames", &error))?;
-        match self.source.fault() {
-            None => Ok(received),
-            Some((what, why)) => Err(TesterError::System {
-                what: format!("{}: {what}", self.name),
-                detail: why.into(),
-            }),
-        }
+        let port: Vec<_> = self.turns(plan).into_iter().collect();
+        let mut received = turns::receive(port, signals)?;
+        Ok(received.swap_remove(0))
+    }
+
+    fn takes_turns(&self) -> bool {
+        true
+    }
+
+    fn turns<'a>(&'a mut self, plan: &'a ReceivePlan) -> Option<Box<dyn ReceiveTurns + 'a>> {
+        let listening = Listening::new(&mut self.source, &mut self.recorder, plan);
+        Some(Box::new(NamedListening { name: &self.name, listening }))
     }
 
     fn drops(&mut self) -> Result<Vec<(String, u64)>, TesterError> {

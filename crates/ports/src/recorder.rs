@@ -76,7 +76,9 @@ impl Tap for Recorder {
         let Some(wish) = &self.wish else { return };
         let wanted = match arrival {
             Arrival::Ours(stream) | Arrival::Misdirected(stream) => wish.wants(stream),
-            Arrival::Corrupted | Arrival::Foreign => wish.streams.is_empty(),
+            Arrival::Leftover(_) | Arrival::Forged | Arrival::Corrupted | Arrival::Foreign => {
+                wish.streams.is_empty()
+            }
         };
         if wanted {
             self.keep(at, frame, wish.max_frames);

@@ -2,20 +2,27 @@
 //! together. The order of events is that of [`crate::Port`].
 
 use crate::cores::CorePlan;
-use crate::live::LiveOptions;
+use crate::live::{DeviceLink, LiveOptions};
 use crate::open::{OpenPort, PartsOfPort};
-use crate::tally::{Reading, tally};
+use crate::pressure::{self, OwnThreads};
+use crate::tally::{Reading, Tally, tally};
 use crate::watch::{Outcome, Place, Received, Threads, Watch, spawn};
-use crate::{CaptureWish, Halves, InterfaceState, PortType, TrialSignals, capture_file, clock};
+use crate::{
+    CaptureWish, Halves, InterfaceState, PortType, ReceiveHalf, Transmission, TransmitHalf,
+    TrialSignals, capture_file, clock, turns,
+};
 use std::collections::BTreeMap;
 use trial::{
-    CaptureRequest, DeviceAction, PortCounters, PortId, ReceivePlan, TesterError, TransmitPlan,
-    Trial, TrialResult,
+    CaptureRequest, DeviceAction, LinkChanges, Owner, PortBalance, PortCounters, PortId, Pressure,
+    ReceivePlan, TesterError, TransmitPlan, Trial, TrialResult,
 };
-use units::Duration;
+use units::{Duration, Instant};
 
 /// From announcing the start to the first frame: threads get into position.
-const LEAD: Duration = Duration::from_ms(20);
+const LEAD: Duration = Duration::from_ms(10);
+/// An interface adds what it has received to its counters at the end of a round of polling: for so
+/// long it may lag behind the tester.
+const COUNTER_LAG: Duration = Duration::from_ms(20);
 /// A trial about to run.
 pub(crate) struct Session<'a> {
     trial: &'a Trial,
@@ -24,6 +31,8 @@ pub(crate) struct Session<'a> {
     options: &'a mut LiveOptions,
     transmit_plans: BTreeMap<PortId, TransmitPlan>,
     receive_plans: BTreeMap<PortId, ReceivePlan>,
+    /// Frames received by each interface before its port began to count.
+    received_before: Vec<u64>,
 }
 
 impl<'a> Session<'a> {
@@ -34,6 +43,9 @@ impl<'a> Session<'a> {
         ports: &'a mut [OpenPort],
         options: &'a mut LiveOptions,
     ) -> Result<Self, TesterError> {
+        let states: Result<Vec<_>, _> =
+            ports.iter().map(|port| port.interface.state_if_up()).collect();
+        let received_before = states?.iter().map(|state| state.counters.rx_frames).collect();
         let plans = trial.transmit_plans()?;
         let transmit_plans: BTreeMap<_, _> =
             plans.into_iter().map(|plan| (plan.port, plan)).collect();
@@ -54,49 +66,67 @@ impl<'a> Session<'a> {
             receive.prepare(&receive_plan)?;
             receive_plans.insert(id, receive_plan);
         }
-        Ok(Session { trial, cores, ports, options, transmit_plans, receive_plans })
+        Ok(Session { trial, cores, ports, options, transmit_plans, receive_plans, received_before })
     }
 
     /// Runs the trial to the end of its drain time.
     pub fn run(mut self) -> Result<TrialResult, TesterError> {
         let ids: Vec<PortId> = self.ports.iter().map(|port| port.describe().id).collect();
-        let before = self.states()?;
+        let before = States { interfaces: self.interfaces()?, links: self.links()? };
         let control_before = self.control_frames();
+        let device_threads = self.options.device.as_mut().map_or(vec![], |device| device.threads());
+        let own_threads = OwnThreads::default();
         let signals = TrialSignals::new(ids);
-        let Session { trial, cores, ports, options, transmit_plans, receive_plans } = self;
+        let Session {
+            trial,
+            cores,
+            ports,
+            options,
+            transmit_plans,
+            receive_plans,
+            received_before,
+        } = self;
+        let pressure_before = pressure::Reading::take(&device_threads);
         let outcome = std::thread::scope(|scope| {
             let real_time = options.real_time;
             let mut interfaces = vec![];
             let mut threads = Threads { transmit: vec![], receive: vec![], action: vec![] };
-            let mut transmitters = vec![];
+            let (mut transmitters, mut receivers) = (Groups::default(), Groups::default());
             for port in ports.iter_mut() {
                 let id = port.port.describe().id;
                 let PartsOfPort { halves: Halves { transmit, receive }, namespace, interface } =
                     port.parts_for(transmit_plans.get(&id));
-                let place = |core| Place { core, namespace, real_time: false };
-                let (plan, core) = (&receive_plans[&id], cores.receive.get(&id).copied());
-                let signals = &signals;
-                threads.receive.push(spawn(scope, Some(place(core)), signals, move || {
-                    let account = receive.receive(plan, signals)?;
-                    Ok(Received { account, drops: receive.drops()?, notes: receive.notes() })
-                }));
+                let place = |name: &str, core, real_time, shares| Place {
+                    name: format!("{id} {name}"),
+                    core,
+                    namespace,
+                    real_time,
+                    shares,
+                    own_threads: &own_threads,
+                };
+                let (core, shares) = (cores.receive.get(&id).copied(), receive.takes_turns());
+                let receiver = place("receive", core, real_time.receive, shares);
+                receivers.add(receiver, (&receive_plans[&id], receive));
                 if let Some(plan) = transmit_plans.get(&id) {
-                    let place = Place { real_time, ..place(cores.transmit.get(&id).copied()) };
-                    transmitters.push((plan, transmit, place));
+                    let (core, shares) = (cores.transmit.get(&id).copied(), transmit.takes_turns());
+                    let transmitter = place("transmit", core, real_time.transmit, shares);
+                    transmitters.add(transmitter, (plan, transmit));
                 }
                 interfaces.push(interface);
+            }
+            let signals = &signals;
+            for (place, group) in receivers.0 {
+                let body = move || receive(group, signals);
+                threads.receive.push(spawn(scope, Some(place), signals, body));
             }
             let start = clock::now() + LEAD;
             signals.announce(start);
             let stop_at = trial.stops_at(start);
-            for (plan, transmit, place) in transmitters {
-                let signals = &signals;
-                threads.transmit.push(spawn(scope, Some(place), signals, move || {
-                    transmit.transmit(plan, start, stop_at, signals)
-                }));
+            for (place, group) in transmitters.0 {
+                let body = move || transmit(group, start, stop_at, signals);
+                threads.transmit.push(spawn(scope, Some(place), signals, body));
             }
             if let (Some((after, action)), Some(device)) = (&trial.action, &mut options.device) {
-                let signals = &signals;
                 threads.action.push(spawn(scope, None, signals, move || {
                     clock::wait_until(start + *after);
                     let begun = clock::now();
@@ -105,22 +135,54 @@ impl<'a> Session<'a> {
                 }));
             }
             let next_look = clock::now();
-            let mut watch = Watch { signals: &signals, interfaces, stop: &options.stop, next_look };
+            let mut watch = Watch { signals, interfaces, stop: &options.stop, next_look };
             watch.conduct(trial, start, threads)
         })?;
+        let mut pressure = pressure::Reading::take(&device_threads).since(&pressure_before);
+        pressure.threads.extend(own_threads.into_threads());
         let captured = write_captures(trial, ports, &transmit_plans);
-        let mut session = Session { trial, cores, ports, options, transmit_plans, receive_plans };
-        let mut result = session.conclude(outcome, before, &control_before)?;
+        let mut session = Session {
+            trial,
+            cores,
+            ports,
+            options,
+            transmit_plans,
+            receive_plans,
+            received_before,
+        };
+        let mut result = session.conclude(outcome, before, &control_before, pressure)?;
         result.notes.extend(captured);
         Ok(result)
     }
 
-    /// What the interfaces count, and the device's ends of them.
-    fn states(&mut self) -> Result<States, TesterError> {
-        let interfaces = self.ports.iter().map(|port| port.interface.state_if_up());
-        let interfaces: Result<_, _> = interfaces.collect();
-        let turned_away = self.options.device.as_mut().map(|device| device.turned_away());
-        Ok(States { interfaces: interfaces?, turned_away: turned_away.unwrap_or(Ok(vec![]))? })
+    /// What the interfaces count.
+    fn interfaces(&self) -> Result<Vec<InterfaceState>, TesterError> {
+        self.ports.iter().map(|port| port.interface.state_if_up()).collect()
+    }
+
+    /// What the device's ends of the links count.
+    fn links(&mut self) -> Result<Vec<DeviceLink>, TesterError> {
+        self.options.device.as_mut().map_or(Ok(vec![]), |device| device.links())
+    }
+
+    /// What the interfaces count when all is over: no less than the ports have seen, if they ever
+    /// come to that.
+    fn settled_interfaces(
+        &self,
+        received: &[Received],
+    ) -> Result<Vec<InterfaceState>, TesterError> {
+        let until = clock::now() + COUNTER_LAG;
+        loop {
+            let states = self.interfaces()?;
+            let lags = |((state, before), received): ((&InterfaceState, &u64), &Received)| {
+                state.counters.rx_frames.saturating_sub(*before) < received.account.arrivals()
+            };
+            let ports = states.iter().zip(&self.received_before).zip(received);
+            if clock::now() >= until || !ports.into_iter().any(lags) {
+                return Ok(states);
+            }
+            clock::sleep(Duration::from_ms(1));
+        }
     }
 
     fn control_frames(&self) -> Vec<u64> {
@@ -132,12 +194,17 @@ impl<'a> Session<'a> {
         outcome: Outcome,
         before: States,
         control_before: &[u64],
+        mut pressure: Pressure,
     ) -> Result<TrialResult, TesterError> {
-        let after = self.states()?;
+        // The device first, so that whatever it has sent by then can be in the tester's count.
+        let links = self.links()?;
+        let after = States { interfaces: self.settled_interfaces(&outcome.received)?, links };
         let control_after = self.control_frames();
-        let readings = self.readings(&outcome.received, before, after);
+        let readings = self.readings(&outcome.received, &before, &after);
         let link_was_reset = matches!(self.trial.action, Some((_, DeviceAction::LinkReset { .. })));
         let mut tallies = tally(&readings, link_was_reset);
+        let balance = balance(&tallies, &before, &after);
+        pressure.links = link_changes(&before, &after);
         let mut notes = self.cores.notes.clone();
         let mut reports = vec![];
         for sent in outcome.transmissions {
@@ -160,7 +227,7 @@ impl<'a> Session<'a> {
             counters.push(PortCounters {
                 port: received.account.port,
                 interface_sent: Some(tally.sent),
-                interface_received: Some(tally.received),
+                interface_received: Some(self.received_since_prepared(index, &after)),
                 tester_drops: tally.tester_drops,
                 control_frames: control_after[index] - control_before[index],
                 bad_fcs: None,
@@ -168,39 +235,141 @@ impl<'a> Session<'a> {
             accounts.push(received.account);
             notes.extend(received.notes.into_iter().chain(tally.notes));
         }
-        let mut result = self.trial.conclude(outcome.start, reports, accounts, counters);
+        let over = (outcome.start, outcome.drained);
+        let mut result = self.trial.conclude(over, reports, accounts, counters);
         result.action = outcome.action;
         result.notes.extend(notes);
+        result.pressure = pressure;
+        result.balance = balance;
+        trial::pressure::judge(&mut result, self.trial.action.is_some());
         Ok(result)
     }
 
-    fn readings(&self, received: &[Received], before: States, after: States) -> Vec<Reading> {
-        let turned_away = |index: usize| {
-            let [before, after] = [&before, &after].map(|states| states.turned_away.get(index));
-            after.zip(before).map_or(0, |(after, before)| after.saturating_sub(*before))
-        };
-        let turned_away: Vec<u64> = (0..self.ports.len()).map(turned_away).collect();
-        let states = before.interfaces.into_iter().zip(after.interfaces).zip(turned_away);
-        let ports = self.ports.iter().zip(received).zip(states);
+    /// Frames that an interface has received since before its port began to count: whatever the port
+    /// counts is among them, foreign frames from outside of the trial too.
+    fn received_since_prepared(&self, index: usize, after: &States) -> u64 {
+        let now = after.interfaces[index].counters.rx_frames;
+        now.saturating_sub(self.received_before[index])
+    }
+
+    fn readings(&self, received: &[Received], before: &States, after: &States) -> Vec<Reading> {
+        let ports = self.ports.iter().zip(received).enumerate();
         ports
-            .map(|((port, received), ((before, after), turned_away))| Reading {
+            .map(|(index, (port, received))| Reading {
                 name: port.interface.name().into(),
                 index: port.interface.index(),
                 own_drops: received.drops.clone(),
                 own_drops_in_interface: port.describe().port_type != PortType::AfPacket.name(),
-                turned_away,
-                before,
-                after,
+                turned_away: links_of(before, after, index).map_or(0, |(before, after)| {
+                    after.tx_dropped.saturating_sub(before.tx_dropped)
+                }),
+                before: before.interfaces[index].clone(),
+                after: after.interfaces[index].clone(),
             })
             .collect()
     }
 }
 
+/// The halves that each thread is to serve, with their plans.
+struct Groups<'a, H>(Vec<(Place<'a>, Vec<H>)>);
+
+impl<H> Default for Groups<'_, H> {
+    fn default() -> Self {
+        Groups(vec![])
+    }
+}
+
+impl<'a, H> Groups<'a, H> {
+    /// Those that take turns share a thread where they are at the same place.
+    fn add(&mut self, place: Place<'a>, half: H) {
+        match self.0.iter_mut().find(|(there, _)| there.is_shared_with(&place)) {
+            Some((_, group)) => group.push(half),
+            None => self.0.push((place, vec![half])),
+        }
+    }
+}
+
+/// A receive thread's work, and then what its ports say of the trial.
+fn receive(
+    mut group: Vec<(&ReceivePlan, &mut dyn ReceiveHalf)>,
+    signals: &TrialSignals,
+) -> Result<Vec<Received>, TesterError> {
+    let accounts = match &mut group[..] {
+        [(plan, half)] => vec![half.receive(plan, signals)?],
+        several => {
+            let ports = several.iter_mut().filter_map(|(plan, half)| half.turns(plan));
+            turns::receive(ports.collect(), signals)?
+        }
+    };
+    let received = accounts.into_iter().zip(group).map(|(account, (_, half))| {
+        Ok(Received { account, drops: half.drops()?, notes: half.notes() })
+    });
+    received.collect()
+}
+
+/// A transmit thread's work.
+fn transmit(
+    mut group: Vec<(&TransmitPlan, &mut dyn TransmitHalf)>,
+    start: Instant,
+    stop_at: Instant,
+    signals: &TrialSignals,
+) -> Result<Vec<Transmission>, TesterError> {
+    if let [(plan, half)] = &mut group[..] {
+        return Ok(vec![half.transmit(plan, start, stop_at, signals)?]);
+    }
+    let ports = group.iter_mut().filter_map(|(plan, half)| half.turns(plan, start).transpose());
+    turns::transmit(ports.collect::<Result<_, _>>()?, stop_at, signals)
+}
+
 /// Counters as they stand at one time.
 struct States {
     interfaces: Vec<InterfaceState>,
-    /// See [`crate::DeviceControl::turned_away`].
-    turned_away: Vec<u64>,
+    /// See [`crate::DeviceControl::links`].
+    links: Vec<DeviceLink>,
+}
+
+/// The device's end of a port's link, before and after.
+fn links_of(before: &States, after: &States, index: usize) -> Option<(DeviceLink, DeviceLink)> {
+    Some((*before.links.get(index)?, *after.links.get(index)?))
+}
+
+/// Where frames were, by port, as far as the device's interfaces are known.
+fn balance(tallies: &[Tally], before: &States, after: &States) -> Vec<PortBalance> {
+    let ports = tallies.iter().enumerate().filter_map(|(index, tally)| {
+        let (before, after) = links_of(before, after, index)?;
+        Some(PortBalance {
+            port: PortId(index as u16),
+            tester_sent: tally.sent,
+            device_received: after.rx_frames.saturating_sub(before.rx_frames),
+            device_dropped_in: after.rx_dropped.saturating_sub(before.rx_dropped),
+            device_sent: after.tx_frames.saturating_sub(before.tx_frames),
+            turned_away: after.tx_dropped.saturating_sub(before.tx_dropped),
+            tester_received: tally.received,
+            tester_dropped: tally.tester_drops.iter().map(|(_, frames)| frames).sum(),
+        })
+    });
+    ports.collect()
+}
+
+/// Carrier changes at both ends of every link.
+fn link_changes(before: &States, after: &States) -> Vec<LinkChanges> {
+    let change = |owner, index: usize, before: u64, after: u64, carrier| LinkChanges {
+        owner,
+        port: PortId(index as u16),
+        changes: after.saturating_sub(before),
+        carrier,
+    };
+    let own = before.interfaces.iter().zip(&after.interfaces).enumerate();
+    let own = own.map(|(index, (before, after))| {
+        let carrier = after.carrier;
+        change(Owner::Tester, index, before.carrier_changes, after.carrier_changes, carrier)
+    });
+    let devices = before.links.iter().zip(&after.links).enumerate();
+    let devices = devices.map(|(index, (before, after))| {
+        let carrier = after.carrier;
+        change(Owner::Device, index, before.carrier_changes, after.carrier_changes, carrier)
+    });
+    own.chain(devices).collect()
 }
 
 /// The one capture asked for at a port.

@@ -223,11 +223,34 @@ pub(crate) fn prefer_thread() {
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
 }
 
-/// Runs the calling thread with real-time priority 1.
-pub(crate) fn make_real_time() -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: 1 };
+/// Runs the calling thread with this real-time priority (SCHED_FIFO).
+pub(crate) fn make_real_time(priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: `parameters` lives across the call; 0 means the calling thread.
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) }).map(drop)
+}
+
+/// Real-time priority of the calling thread until this is dropped; the threads that it starts have
+/// none.
+pub(crate) struct RealTimeTurn(());
+
+impl RealTimeTurn {
+    /// Begins it, where that is allowed; elsewhere the thread stays as it is.
+    pub fn begin(priority: i32) -> Self {
+        let parameters = libc::sched_param { sched_priority: priority };
+        let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+        // SAFETY: `parameters` lives across the call; 0 means the calling thread.
+        unsafe { libc::sched_setscheduler(0, policy, &parameters) };
+        RealTimeTurn(())
+    }
+}
+
+impl Drop for RealTimeTurn {
+    fn drop(&mut self) {
+        let parameters = libc::sched_param { sched_priority: 0 };
+        // SAFETY: as above.
+        unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &parameters) };
+    }
 }
 
 /// Raw descriptor, for brevity at call sites.

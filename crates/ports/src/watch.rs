@@ -1,15 +1,16 @@
 //! The threads of one trial, seen through from the start to the last of them.
 
 use crate::namespace::NetworkNamespace;
+use crate::pressure::OwnThreads;
 use crate::{Interface, Transmission, TrialSignals, clock, sys};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
-use trial::{Expectation, PortReceived, StreamId, TesterError, Trial};
+use trial::{PortReceived, Residual, Residue, StreamId, TesterError, Trial};
 use units::{Duration, Instant};
 
-/// With nothing missing, residual frames could only be duplicates: they are waited for so long.
-const COMPLETE_QUIET: Duration = Duration::from_ms(50);
+/// How often residual frames are looked for.
+const LOOK_FOR_RESIDUE: Duration = Duration::from_ms(1);
 /// How long nothing must arrive before counters are read: longer than any ring holds back
 /// frames.
 const QUIET: Duration = Duration::from_ms(10);
@@ -20,8 +21,10 @@ const LOOK: Duration = Duration::from_ms(50);
 
 /// The threads of a trial.
 pub(crate) struct Threads<'scope> {
-    pub transmit: Vec<ScopedJoinHandle<'scope, Result<Transmission, TesterError>>>,
-    pub receive: Vec<ScopedJoinHandle<'scope, Result<Received, TesterError>>>,
+    /// Each sends for one port or for several.
+    pub transmit: Vec<ScopedJoinHandle<'scope, Result<Vec<Transmission>, TesterError>>>,
+    /// Each receives for one port or for several.
+    pub receive: Vec<ScopedJoinHandle<'scope, Result<Vec<Received>, TesterError>>>,
     /// The device action; at most one.
     pub action: Vec<ScopedJoinHandle<'scope, Result<(Instant, Instant), TesterError>>>,
 }
@@ -32,9 +35,11 @@ pub(crate) struct Received {
     pub notes: Vec<String>,
 }
 
-/// What the threads brought home.
+/// What the threads brought home, in the order of ports.
 pub(crate) struct Outcome {
     pub start: Instant,
+    /// When residual frames were no longer waited for.
+    pub drained: Instant,
     pub transmissions: Vec<Transmission>,
     pub received: Vec<Received>,
     pub action: Option<(Instant, Instant)>,
@@ -42,12 +47,26 @@ pub(crate) struct Outcome {
 
 /// Where and how a thread runs.
 pub(crate) struct Place<'a> {
+    /// What it is called in the trial's evidence.
+    pub name: String,
     pub core: Option<usize>,
     pub namespace: &'a NetworkNamespace,
-    pub real_time: bool,
+    /// Real-time priority, if it is to have one.
+    pub real_time: Option<i32>,
+    /// Other ports may be served there too.
+    pub shares: bool,
+    /// Where it says what it had of its processor.
+    pub own_threads: &'a OwnThreads,
 }
 
 impl Place<'_> {
+    /// Whether one thread can serve what is to run here and there: on one core, where threads would
+    /// only take turns, and in one namespace.
+    pub fn is_shared_with(&self, other: &Place<'_>) -> bool {
+        let both = self.shares && other.shares && self.core.is_some();
+        both && self.core == other.core && self.namespace.number() == other.namespace.number()
+    }
+
     /// Puts the calling thread there.
     fn take(&self) -> Result<(), TesterError> {
         self.namespace
@@ -59,8 +78,8 @@ impl Place<'_> {
         }
         sys::prefer_thread();
         sys::tighten_timer_slack();
-        if self.real_time {
-            sys::make_real_time().map_err(|error| {
+        if let Some(priority) = self.real_time {
+            sys::make_real_time(priority).map_err(|error| {
                 sys::system("use real-time priority (leave it off, or run as root)", &error)
             })?;
         }
@@ -76,8 +95,11 @@ pub(crate) fn spawn<'scope, T: Send + 'scope>(
     body: impl FnOnce() -> Result<T, TesterError> + Send + 'scope,
 ) -> ScopedJoinHandle<'scope, Result<T, TesterError>> {
     scope.spawn(move || {
-        let placed = place.map_or(Ok(()), |place| place.take());
-        placed.and_then(|()| body()).inspect_err(|_| signals.stop())
+        let done = match place {
+            None => body(),
+            Some(place) => place.take().and_then(|()| place.own_threads.watch(&place.name, body)),
+        };
+        done.inspect_err(|_| signals.stop())
     })
 }
 
@@ -119,37 +141,47 @@ impl Watch<'_> {
             self.look_around(threads)?;
             clock::sleep(Duration::from_ms(1));
         }
-        let transmissions = joined(&mut threads.transmit)?;
+        let mut transmissions = joined(&mut threads.transmit)?.concat();
+        transmissions.sort_by_key(|sent| sent.report.port);
         let sent = sent_of_stream(&transmissions);
         let last = transmissions.iter().filter_map(|sent| sent.report.last_departure).max();
-        let deadline = last.unwrap_or(start) + trial.waits.drain;
-        self.signals.set_deadline(deadline);
-        self.drain(expected_arrivals(trial, &sent), deadline, threads)?;
+        let drained = self.drain(trial, (last.unwrap_or(start), &sent), threads)?;
+        self.signals.set_deadline(drained);
         let action = joined(&mut threads.action)?.pop();
         self.await_quiescence(threads)?;
         self.signals.close(sent);
         let received = joined(&mut threads.receive)?;
-        Ok(Outcome { start, transmissions, received, action })
+        let mut received: Vec<Received> = received.into_iter().flatten().collect();
+        received.sort_by_key(|received| received.account.port);
+        Ok(Outcome { start, drained, transmissions, received, action })
     }
 
-    /// Waits for residual frames until the deadline, or until nothing is missing and nothing
-    /// comes any more.
+    /// Waits for residual frames; gives the time at which that was over.
     fn drain(
         &mut self,
-        expected: Option<u64>,
-        deadline: Instant,
+        trial: &Trial,
+        (last_departure, sent): (Instant, &BTreeMap<StreamId, u64>),
         threads: &Threads<'_>,
-    ) -> Result<(), TesterError> {
-        let mut silence = Silence::begin(self.signals);
+    ) -> Result<Instant, TesterError> {
+        let expected = trial.expected_arrivals(sent);
+        let (mut arrived, mut last_arrival) = (0, None);
         loop {
             let now = clock::now();
-            let complete = expected == Some(self.signals.expected_arrivals());
-            let quiet = silence.lasts(self.signals, now) >= COMPLETE_QUIET;
-            if now >= deadline || (complete && quiet) {
-                return Ok(());
+            let arrived_now = self.signals.expected_arrivals();
+            if arrived_now > arrived {
+                (arrived, last_arrival) = (arrived_now, Some(now));
+            }
+            let over = trial.waits.drained_at(&Residue {
+                last_departure,
+                last_arrival,
+                longest_delay: self.signals.longest_delay(),
+                outcome: Residual::of(arrived, expected),
+            });
+            if now >= over {
+                return Ok(now);
             }
             self.look_around(threads)?;
-            clock::sleep(deadline.since(now).min(Duration::from_ms(2)));
+            clock::sleep(over.since(now).min(LOOK_FOR_RESIDUE));
         }
     }
 
@@ -225,18 +257,6 @@ fn sent_of_stream(transmissions: &[Transmission]) -> BTreeMap<StreamId, u64> {
         *sent.entry(*stream).or_default() += frames;
     }
     sent
-}
-
-/// How many arrivals there are when nothing is missing; `None` where nothing is expected.
-fn expected_arrivals(trial: &Trial, sent: &BTreeMap<StreamId, u64>) -> Option<u64> {
-    let signed = trial.streams.iter().filter(|s| s.frames.iter().all(|f| f.form.is_some()));
-    let expected = signed.map(|stream| match &stream.expect {
-        Expectation::Ports(ports) => {
-            ports.len() as u64 * sent.get(&stream.id).copied().unwrap_or(0)
-        }
-        Expectation::Unchecked => 0,
-    });
-    Some(expected.sum()).filter(|arrivals| *arrivals > 0)
 }
 
 /// How long no frame has arrived on any port.

@@ -18,7 +18,7 @@ use wire::ethernet::MacAddr;
 use wire::signature::{self, Key};
 use wire::template::FrameTemplate;
 
-const KEY: Key = Key(0x5eed);
+const KEY: Key = Key::from_seed(0x5eed);
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
 

@@ -46,8 +46,8 @@ fn forwards_once_neighbours_are_known(port_type: PortType) {
         key,
     };
     let paths = bed::paths(&testbed);
-    let silent = load(&paths[..1], Key(1)).trial("nobody answers");
-    let answered = load(&paths[..1], Key(2)).trial("the tester answers");
+    let silent = load(&paths[..1], Key::from_seed(1)).trial("nobody answers");
+    let answered = load(&paths[..1], Key::from_seed(2)).trial("the tester answers");
     let there = hosts(&testbed, 1);
     let mut tester = LiveTester::new(ports, LiveOptions::default()).expect("a tester");
 
@@ -61,7 +61,8 @@ fn forwards_once_neighbours_are_known(port_type: PortType) {
     tester.ports()[1].play(there);
     let result = run_accounted(&mut tester, &answered);
     assert!(result.forwarded_frames() > 0, "{:?}", result.counters);
-    let again = run_accounted(&mut tester, &load(&paths[..1], Key(3)).trial("neighbours known"));
+    let again =
+        run_accounted(&mut tester, &load(&paths[..1], Key::from_seed(3)).trial("neighbours known"));
     assert_eq!(again.lost_frames(), 0);
 }
 

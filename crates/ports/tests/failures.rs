@@ -29,7 +29,7 @@ fn trial(testbed: &Bed, rate: u64, duration: Duration, size: FrameSize) -> Trial
         sizes: &[size],
         rate: FrameRate::from_fps(rate),
         duration,
-        key: Key(0x77),
+        key: Key::from_seed(0x77),
     };
     load.trial("failure")
 }

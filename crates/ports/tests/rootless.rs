@@ -56,7 +56,7 @@ fn inside() {
         sizes: &[FrameSize::MIN_ETHERNET],
         rate: FrameRate::from_fps(2_000),
         duration: Duration::from_ms(200),
-        key: Key(5),
+        key: Key::from_seed(5),
     };
     let result = run_accounted(&mut tester, &load.trial("rootless"));
     assert_eq!((result.forwarded_frames(), result.lost_frames()), (400, 0));

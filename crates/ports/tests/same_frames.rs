@@ -90,8 +90,8 @@ fn stamped_at(frame: &[u8]) -> Option<Instant> {
 #[test]
 fn af_packet_sends_what_the_pure_transmitter_writes() {
     with_veth_pair(|| {
-        let port =
-            AfPacketPort::open(&Interface::open("va").unwrap(), describe(0, "va"), None).unwrap();
+        let port = AfPacketPort::open(&Interface::open("va").unwrap(), describe(0, "va"), None, 1)
+            .unwrap();
         let (_, [_, received]) = captured_from(Box::new(port), None);
         are_the_pure_transmitters(&received);
     });

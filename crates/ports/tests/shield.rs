@@ -42,7 +42,7 @@ fn the_stack_sees_nothing_while_the_port_is_open() {
         sizes: &[FrameSize::MIN_ETHERNET],
         rate: FrameRate::from_fps(10_000),
         duration: Duration::from_ms(100),
-        key: Key(0x51),
+        key: Key::from_seed(0x51),
     };
     let result = tester.run(&load.trial("shielded")).expect("a trial");
     // All reached the tester, none went further.

@@ -12,7 +12,7 @@ use ports::{CaptureWish, Interface, Port, TrialSignals, clock};
 use std::collections::BTreeMap;
 use trial::*;
 use units::{Duration, Instant};
-use wire::signature::{Form, Stamp};
+use wire::signature::{Form, Key, Stamp};
 
 const STREAMS: u16 = 4;
 const FRAMES_MAX: u64 = 60_000;
@@ -72,20 +72,24 @@ struct Sender<'a> {
 
 impl Sender<'_> {
     fn frame(&mut self, stream: usize, sequence: u64) -> Vec<u8> {
+        // Now and then a stamp from the future, as of clocks that disagree: latency zero.
+        let bits = self.dice.below(22);
+        let ago_ns = self.dice.below(1 << bits) as i64 - 20;
+        self.frame_of(KEY, stream, sequence, ago_ns)
+    }
+
+    fn frame_of(&mut self, key: Key, stream: usize, sequence: u64, ago_ns: i64) -> Vec<u8> {
         let lengths = &self.plan.streams[stream].lengths_bytes;
         let len = lengths[(sequence % lengths.len() as u64) as usize] as usize;
         let mut bytes = frame(len, 1_000, Some(self.form)).bytes;
-        // Now and then a stamp from the future, as of clocks that disagree: latency zero.
-        let bits = self.dice.below(22);
-        let ago = self.dice.below(1 << bits) as i64 - 20;
         let stamp = Stamp {
             stream: self.plan.streams[stream].id.0,
             sequence,
-            transmit_ticks: clock::now().as_ns().saturating_add_signed(-ago),
+            transmit_ticks: clock::now().as_ns().saturating_add_signed(-ago_ns),
         };
         // The key's constant is what the checksum was made for, but Compact's depends on the
         // stream; so the checksum is mended for it.
-        wire::signature::write(self.form, KEY, stamp, &mut bytes);
+        wire::signature::write(self.form, key, stamp, &mut bytes);
         mend_udp_checksum(&mut bytes);
         bytes
     }
@@ -133,6 +137,33 @@ impl Sender<'_> {
             12 => {
                 let len = 14 + self.dice.below(200) as usize;
                 let frame = (0..len).map(|_| self.dice.below(256) as u8).collect::<Vec<_>>();
+                self.socket.send(&frame);
+            }
+            // Of an earlier trial.
+            14 => {
+                let ago = 1 + self.dice.below(4);
+                // In earnest, or forged: sent in this trial.
+                let ago_ns = [30_000_000_000, 500][sequence as usize % 2];
+                let frame = self.frame_of(KEY.earlier(ago).unwrap(), stream, sequence, ago_ns);
+                self.socket.send(&frame);
+            }
+            // Of another run.
+            15 => {
+                let frame = self.frame_of(Key::from_seed(sequence).later(4), stream, sequence, 0);
+                self.socket.send(&frame);
+            }
+            // With another number, and the sum of before.
+            16 | 17 => {
+                let mut frame = self.frame(stream, sequence);
+                let at = frame.len() - if self.form == Form::Full { 8 } else { 4 };
+                let [high, low] = [at, at + 2].map(|at| [frame[at], frame[at + 1]]);
+                frame[at..at + 4].copy_from_slice(&[low, high].concat());
+                self.socket.send(&frame);
+            }
+            // From long before the trial, and from after it.
+            18 => {
+                let ago_ns = [30_000_000_000, -5_000_000, -2_000_000_000][sequence as usize % 3];
+                let frame = self.frame_of(KEY, stream, sequence, ago_ns);
                 self.socket.send(&frame);
             }
             13 => std::thread::sleep(std::time::Duration::from_micros(self.dice.below(400))),
@@ -201,6 +232,9 @@ fn agree(form: Form, verify_payload: bool) {
 /// The comparison is worth something only if there was something to compare.
 fn see_that_everything_occurred(received: &PortReceived, form: Form, verify_payload: bool) {
     assert!(received.foreign > 100 && received.corrupted > 100);
+    assert!(received.leftovers.frames.iter().all(|frames| *frames > 50));
+    let forged = if form == Form::Compact { 0..1 } else { 300..10_000 };
+    assert!(forged.contains(&received.forged), "{} forged", received.forged);
     for stream in &received.streams {
         let account = &stream.account;
         assert!(account.unique > 1_000 && account.late > 50);

@@ -28,6 +28,7 @@ impl Device {
         self.start_port(port)?;
         self.restore_routes(port)?;
         self.restore_tunnel()?;
+        self.scheduling();
         Ok(ActionTimes { began, ended: now()? })
     }
 

@@ -196,6 +196,9 @@ pub struct TestbedConfig {
     pub input_queue_frames: u32,
     /// The processor that the device's threads are pinned to; none leaves it to the scheduler.
     pub device_cpu: Option<usize>,
+    /// Real-time priority (SCHED_FIFO) of the threads that forward; none leaves them as the kernel makes
+    /// them.
+    pub real_time_priority: Option<i32>,
     /// Known limits put upon the device.
     pub impairments: Vec<Impairment>,
 }
@@ -226,6 +229,7 @@ impl Default for TestbedConfig {
             threads: DeviceThreads::default(),
             input_queue_frames: 16_384,
             device_cpu: None,
+            real_time_priority: None,
             impairments: Vec::new(),
         }
     }

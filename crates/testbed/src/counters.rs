@@ -18,7 +18,7 @@ use crate::netlink::Netlink;
 use crate::queue::QueueCounters;
 use crate::rules::RuleCounter;
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::LinkAttribute;
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -114,18 +114,49 @@ impl DeviceCounters {
     }
 }
 
+/// The device's end of a link to the tester.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkCounters {
+    /// Its frames.
+    pub counters: InterfaceCounters,
+    /// How often it has lost or gained its carrier.
+    pub carrier_changes: u64,
+    /// Whether it has one.
+    pub carrier: bool,
+}
+
 /// Reads an interface's counters through a socket of its namespace.
 pub(crate) fn interface_counters(
     netlink: &mut Netlink<RouteNetlinkMessage>,
     interface: &str,
 ) -> Result<InterfaceCounters> {
+    Ok(counters_of(&netlink.link(interface)?))
+}
+
+/// Reads the same with the state of the link.
+pub(crate) fn link_counters(
+    netlink: &mut Netlink<RouteNetlinkMessage>,
+    interface: &str,
+) -> Result<LinkCounters> {
     let link = netlink.link(interface)?;
-    let stats = link.attributes.into_iter().find_map(|attribute| match attribute {
-        LinkAttribute::Stats64(stats) => Some(stats),
+    let changes = link.attributes.iter().find_map(|attribute| match attribute {
+        LinkAttribute::CarrierChanges(changes) => Some(u64::from(*changes)),
+        _ => None,
+    });
+    Ok(LinkCounters {
+        counters: counters_of(&link),
+        carrier_changes: changes.unwrap_or(0),
+        carrier: link.header.flags.contains(LinkFlags::Running),
+    })
+}
+
+fn counters_of(link: &LinkMessage) -> InterfaceCounters {
+    let stats = link.attributes.iter().find_map(|attribute| match attribute {
+        LinkAttribute::Stats64(stats) => Some(*stats),
         _ => None,
     });
     let stats = stats.unwrap_or_default();
-    Ok(InterfaceCounters {
+    InterfaceCounters {
         rx_frames: stats.rx_packets,
         rx_bytes: stats.rx_bytes,
         rx_dropped: stats.rx_dropped,
@@ -134,7 +165,7 @@ pub(crate) fn interface_counters(
         tx_bytes: stats.tx_bytes,
         tx_dropped: stats.tx_dropped,
         tx_errors: stats.tx_errors,
-    })
+    }
 }
 
 /// The IP counters of interest of the calling thread's namespace (/proc/net would show the namespace of

@@ -3,7 +3,7 @@
 use crate::addressing::{PortAddresses, destination_networks, tester_mac};
 use crate::bulk_routes::{self, RouteLoad};
 use crate::config::{DeviceKind, DeviceThreads, Impairment, Neighbours, Routing, TestbedConfig};
-use crate::counters::{self, DeviceCounters};
+use crate::counters::{self, DeviceCounters, LinkCounters};
 use crate::error::{Result, TestbedError};
 use crate::ethtool::{Ethtool, REWRITING_FEATURES};
 use crate::feed::{self, Feeding};
@@ -16,6 +16,7 @@ use crate::ovs::Switch;
 use crate::queue::TokenBucket;
 use crate::routing::RipDaemon;
 use crate::rules::{self, FilterEntry};
+use crate::scheduling;
 use crate::sysctl;
 use crate::threads::{PortThreads, thread_port};
 use crate::tunnel;
@@ -136,6 +137,38 @@ impl Device {
         counts.map(|count| Ok(count?.tx_dropped)).collect()
     }
 
+    /// What the device's ends of the links to the tester count, by port.
+    pub fn links(&self) -> Result<Vec<LinkCounters>> {
+        let mut netlink = self.namespace.netlink()?;
+        let connectors = (0..self.config.ports).map(|port| self.connector(port));
+        connectors.map(|name| counters::link_counters(&mut netlink, &name)).collect()
+    }
+
+    /// The threads that forward: kernel threads of its ports, and all threads of its programs.
+    pub fn forwarding_threads(&self) -> Vec<(u32, String)> {
+        let of_ports = self.threads().into_iter().flat_map(|port| port.threads);
+        let of_programs = self.programs().into_iter().flat_map(scheduling::threads_of);
+        let named = |id| Some((id, scheduling::name_of(id)?));
+        of_ports.chain(of_programs).filter_map(named).collect()
+    }
+
+    /// Process ids of the programs that forward frames.
+    fn programs(&self) -> Vec<u32> {
+        let switch = self.switch.lock().expect("no panic while held");
+        let tunnel = self.tunnel.lock().expect("no panic while held");
+        let translator = tunnel.as_ref().and_then(tunnel::Running::process);
+        switch.as_ref().map(Switch::process).into_iter().chain(translator).collect()
+    }
+
+    /// Has the forwarding threads go before all ordinary work (SCHED_FIFO), as the configuration asks for.
+    /// What was achieved, in words; none where nothing is asked for. Threads that a reset makes anew are given
+    /// the same.
+    pub fn scheduling(&self) -> Option<String> {
+        let priority = self.config.real_time_priority?;
+        let threads = self.forwarding_threads();
+        Some(scheduling::raise(&threads, priority))
+    }
+
     /// Reads all counters. Compare two readings with [`DeviceCounters::since`], the second taken
     /// after the traffic has come to rest.
     pub fn counters(&self) -> Result<DeviceCounters> {
@@ -190,7 +223,9 @@ impl Device {
             let running = tunnel::Running::start(self, tunnel)?;
             *self.tunnel.lock().expect("no panic while held") = Some(running);
         }
-        self.start_routing()
+        self.start_routing()?;
+        self.scheduling();
+        Ok(())
     }
 
     /// Puts back what of a tunnel hangs on a link that was down.

@@ -36,6 +36,7 @@ mod queue;
 mod registry;
 mod routing;
 mod rules;
+mod scheduling;
 mod snooping;
 mod sysctl;
 mod test_port;
@@ -54,7 +55,7 @@ pub use config::{
     DeviceKind, DeviceThreads, FilterRules, Impairment, Neighbours, PermitPosition, Routing,
     TestbedConfig,
 };
-pub use counters::{DeviceCounters, InterfaceCounters};
+pub use counters::{DeviceCounters, InterfaceCounters, LinkCounters};
 pub use description::TestbedDescription;
 pub use device::Device;
 pub use error::{Result, TestbedError};

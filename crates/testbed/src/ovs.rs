@@ -150,6 +150,11 @@ impl Switch {
         };
     }
 
+    /// Process id of the program that forwards.
+    pub fn process(&self) -> u32 {
+        self.switch.id()
+    }
+
     /// Its version, where it runs, and what waits for it.
     pub fn facts(&self) -> String {
         let version = self.folder.run(SWITCH.program, &["--version"]).unwrap_or_default();

@@ -203,6 +203,11 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// Process id of the translator, where there is one.
+    pub fn process(&self) -> Option<u32> {
+        self.translator.as_ref().map(|(program, _)| program.id())
+    }
+
     /// Puts it into a device whose ports are up.
     pub fn start(device: &Device, tunnel: Tunnel) -> Result<Self> {
         let mut running = Running { tunnel, translator: None };

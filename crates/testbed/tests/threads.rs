@@ -174,3 +174,43 @@ fn inline_devices_have_no_threads() {
     let testbed = Testbed::build(&config).expect("build");
     assert_eq!(testbed.device().expect("a device").threads(), []);
 }
+
+/// Fields 40 and 41 of proc_pid_stat(5), counted after the name, which may hold blanks.
+fn real_time_priority(thread: u32) -> (u32, u32) {
+    let stat = std::fs::read_to_string(format!("/proc/{thread}/stat")).expect("alive");
+    let fields: Vec<&str> = stat.rsplit_once(") ").expect("a name").1.split(' ').collect();
+    (fields[37].parse().expect("a priority"), fields[38].parse().expect("a policy"))
+}
+
+/// SCHED_FIFO is policy 1 (linux/sched.h). A reset makes threads of a ring anew.
+#[test]
+fn the_threads_that_forward_have_the_priority_asked_for_after_a_reset_too() {
+    if !can_build("the_threads_that_forward_have_the_priority_asked_for_after_a_reset_too") {
+        return;
+    }
+    for input_queue_frames in [0, 1_000] {
+        let config = TestbedConfig {
+            device_cpu: Some(0),
+            input_queue_frames,
+            real_time_priority: Some(1),
+            ..TestbedConfig::default()
+        };
+        let testbed = Testbed::build(&config).expect("build");
+        let device = testbed.device().expect("a device");
+        let check = || {
+            let threads = device.forwarding_threads();
+            assert_eq!(threads.len(), 2, "{threads:?}");
+            for (id, name) in threads {
+                assert_eq!(real_time_priority(id), (1, 1), "{name}");
+            }
+        };
+        check();
+        device.link_reset(1, units::Duration::from_ms(10)).expect("reset");
+        check();
+        assert_eq!(device.scheduling().as_deref(), Some("2 device threads at SCHED_FIFO 1"));
+    }
+    let plain = Testbed::build(&TestbedConfig::default()).expect("build");
+    let device = plain.device().expect("a device");
+    assert_eq!(device.scheduling(), None);
+    assert!(device.forwarding_threads().iter().all(|(id, _)| real_time_priority(*id) == (0, 0)));
+}

@@ -18,23 +18,24 @@ pub struct AfPacketPort {
 }
 
 impl AfPacketPort {
-    /// Opens both rings on an interface, in the namespace of the calling thread; the receive ring
-    /// for about so many of the longest frames, or of the default size.
+    /// Opens both rings on an interface, in the namespace of the calling thread, as one of a tester's
+    /// so many ports; the receive ring for about so many of the longest frames, or of the default size.
     pub fn open(
         interface: &Interface,
         description: PortDescription,
         receive_frames: Option<usize>,
+        ports: usize,
     ) -> Result<Self, TesterError> {
         let name = interface.name().to_string();
         let longest_bytes = description.max_frame_size_bytes as usize + TAGS_BYTES;
         let ethtool = Ethtool::open(&name)?;
         let blocks = match receive_frames {
             Some(frames) => ReceiveRing::blocks_for(frames, longest_bytes),
-            None => ReceiveRing::DEFAULT_BLOCKS,
+            None => ReceiveRing::blocks_of_many(ports),
         };
-        let transmit = TransmitRing::open(interface.index(), ethtool, longest_bytes)
+        let transmit = TransmitRing::open(interface.index(), ethtool, longest_bytes, ports)
             .map_err(|error| sys::port_error(&name, "open the AF_PACKET transmit ring", &error))?;
-        let receive = ReceiveRing::open(interface.index(), blocks)
+        let receive = ReceiveRing::open(interface.index(), blocks, ports)
             .map_err(|error| sys::port_error(&name, "open the AF_PACKET receive ring", &error))?;
         let slot_bytes = transmit.longest_bytes();
         Ok(AfPacketPort {

@@ -32,8 +32,15 @@ const MAC_ADDRESSES_BYTES: usize = 12;
 const BLOCK_BYTES: usize = 256 << 10;
 /// Header, address and alignment before each frame.
 const FRAME_OVERHEAD_BYTES: usize = 100;
-/// A block that is not full is handed over after this time.
-const RETIRE_MS: u32 = 1;
+/// All rings of a tester together take no more than this where each has its default size: 32 MiB for
+/// each of eight ports, 4 MiB for each of 64.
+const ALL_RINGS_BYTES: usize = 256 << 20;
+/// A block that is not full is handed over after a millisecond, and for each ring the kernel has a
+/// timer that looks for it. Of so many rings together no more timers run out in a millisecond; with
+/// more of them blocks are handed over later.
+const RINGS_A_MS: usize = 16;
+/// But no later than this: a tester that waits for silence waits longer than any ring holds frames back.
+const RETIRE_MS_MAX: usize = 4;
 /// So that `take_waiting` comes back to its caller now and then.
 const BLOCKS_AT_ONCE: usize = 4;
 
@@ -54,14 +61,20 @@ impl ReceiveRing {
     /// 32 MiB: 200,000 small frames, a fifth of a second at a million frames a second.
     pub const DEFAULT_BLOCKS: usize = 128;
 
+    /// Blocks of each of so many rings.
+    pub fn blocks_of_many(rings: usize) -> usize {
+        (ALL_RINGS_BYTES / BLOCK_BYTES / rings.max(1)).clamp(2, Self::DEFAULT_BLOCKS)
+    }
+
     /// Blocks that hold so many frames of this length; at least two, since the kernel fills one
     /// while the other is read.
     pub fn blocks_for(frames: usize, len_bytes: usize) -> usize {
         (frames * (len_bytes + FRAME_OVERHEAD_BYTES)).div_ceil(BLOCK_BYTES).max(2)
     }
 
-    /// Opens a ring of so many blocks on an interface; it receives at once, in promiscuous mode.
-    pub fn open(ifindex: u32, blocks: usize) -> io::Result<Self> {
+    /// Opens a ring of so many blocks, one of so many rings, on an interface; it receives at once, in
+    /// promiscuous mode.
+    pub fn open(ifindex: u32, blocks: usize, rings: usize) -> io::Result<Self> {
         let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
         let fd = sys::raw(&socket);
         sys::set_option(fd, libc::SOL_PACKET, PACKET_VERSION, TPACKET_V3)?;
@@ -74,7 +87,7 @@ impl ReceiveRing {
             tp_block_nr: blocks as u32,
             tp_frame_size: frame_bytes,
             tp_frame_nr: (blocks * BLOCK_BYTES) as u32 / frame_bytes,
-            tp_retire_blk_tov: RETIRE_MS,
+            tp_retire_blk_tov: rings.div_ceil(RINGS_A_MS).clamp(1, RETIRE_MS_MAX) as u32,
             tp_sizeof_priv: 0,
             tp_feature_req_word: 0,
         };

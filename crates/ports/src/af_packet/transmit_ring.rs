@@ -35,7 +35,10 @@ const VNET_OFFSET: usize = size_of::<libc::tpacket2_hdr>().next_multiple_of(16);
 /// Where the frame begins.
 const FRAME_OFFSET: usize = VNET_OFFSET + size_of::<VnetHeader>();
 
-const SLOTS: usize = 512;
+/// Slots of a ring, and of all of a tester together, where they are many: what is written again and
+/// again should stay in the processor's cache.
+const SLOTS_MAX: usize = 512;
+const ALL_SLOTS: usize = 8_192;
 /// Room for frames on their way through an interface that is slow to give them back.
 const SEND_BUFFER_BYTES: i32 = 16 << 20;
 
@@ -56,6 +59,8 @@ pub(crate) struct TransmitRing {
     socket: OwnedFd,
     mapping: Mapping,
     slot_bytes: usize,
+    /// How many there are.
+    slots: usize,
     next: usize,
     /// The oldest slot that the kernel may still own.
     oldest: usize,
@@ -66,8 +71,15 @@ pub(crate) struct TransmitRing {
 }
 
 impl TransmitRing {
-    /// Opens a ring on an interface for frames up to `longest_bytes` (without FCS).
-    pub fn open(ifindex: u32, ethtool: Ethtool, longest_bytes: usize) -> io::Result<Self> {
+    /// Opens a ring, one of so many, on an interface for frames up to `longest_bytes` (without FCS).
+    pub fn open(
+        ifindex: u32,
+        ethtool: Ethtool,
+        longest_bytes: usize,
+        rings: usize,
+    ) -> io::Result<Self> {
+        // A power of two: whole blocks.
+        let slots = (ALL_SLOTS / rings.max(1).next_power_of_two()).clamp(64, SLOTS_MAX);
         let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
         let fd = sys::raw(&socket);
         sys::set_option(fd, libc::SOL_PACKET, PACKET_VERSION, TPACKET_V2)?;
@@ -82,18 +94,19 @@ impl TransmitRing {
         let block_bytes = slot_bytes.max(64 << 10);
         let request = libc::tpacket_req {
             tp_block_size: block_bytes as u32,
-            tp_block_nr: (SLOTS * slot_bytes / block_bytes) as u32,
+            tp_block_nr: (slots * slot_bytes / block_bytes) as u32,
             tp_frame_size: slot_bytes as u32,
-            tp_frame_nr: SLOTS as u32,
+            tp_frame_nr: slots as u32,
         };
         sys::set_option(fd, libc::SOL_PACKET, PACKET_TX_RING, request)?;
-        let mapping = Mapping::of(fd, SLOTS * slot_bytes, 0)?;
+        let mapping = Mapping::of(fd, slots * slot_bytes, 0)?;
         // Protocol 0: this socket receives nothing.
         sys::bind_packet(fd, ifindex, 0)?;
         Ok(TransmitRing {
             socket,
             mapping,
             slot_bytes,
+            slots,
             next: 0,
             oldest: 0,
             handed_over: 0,
@@ -119,7 +132,7 @@ impl TransmitRing {
         while self.handed_over > 0
             && self.status(self.oldest).load(Ordering::Acquire) == STATUS_AVAILABLE
         {
-            self.oldest = following(self.oldest);
+            self.oldest = self.following(self.oldest);
             self.handed_over -= 1;
         }
     }
@@ -136,8 +149,13 @@ impl TransmitRing {
                 self.set_length(slot, NO_FRAME);
                 return;
             }
-            slot = following(slot);
+            slot = self.following(slot);
         }
+    }
+
+    #[inline]
+    fn following(&self, slot: usize) -> usize {
+        if slot + 1 == self.slots { 0 } else { slot + 1 }
     }
 
     fn set_length(&mut self, slot: usize, bytes: u32) {
@@ -148,17 +166,12 @@ impl TransmitRing {
     }
 }
 
-#[inline]
-fn following(slot: usize) -> usize {
-    if slot + 1 == SLOTS { 0 } else { slot + 1 }
-}
-
 impl FrameSink for TransmitRing {
     #[inline]
     fn slot(&mut self) -> Option<&mut [u8]> {
-        if self.handed_over == SLOTS {
+        if self.handed_over == self.slots {
             self.reclaim();
-            if self.handed_over == SLOTS {
+            if self.handed_over == self.slots {
                 return None;
             }
         }
@@ -176,7 +189,7 @@ impl FrameSink for TransmitRing {
         unsafe { vnet.write(whole_frame) };
         self.set_length(self.next, (size_of::<VnetHeader>() + len_bytes) as u32);
         self.status(self.next).store(STATUS_SEND_REQUEST, Ordering::Release);
-        self.next = following(self.next);
+        self.next = self.following(self.next);
         self.handed_over += 1;
     }
 
@@ -185,7 +198,7 @@ impl FrameSink for TransmitRing {
         let sent =
             unsafe { libc::send(sys::raw(&self.socket), std::ptr::null(), 0, libc::MSG_DONTWAIT) };
         let outcome = if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) };
-        if self.handed_over > SLOTS / 2 || outcome.is_err() {
+        if self.handed_over > self.slots / 2 || outcome.is_err() {
             self.reclaim();
         }
         match outcome {

@@ -89,6 +89,7 @@ impl StreamQueues<'_> {
         for (queue, seconds) in self.accounts.iter().zip(self.seconds) {
             merge(&mut account, queue, seconds);
         }
+        account.disown(&seen, sent, &stream.lengths_bytes);
         StreamReceived {
             port,
             stream: stream.id,

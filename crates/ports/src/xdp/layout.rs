@@ -1,8 +1,9 @@
 //! The structures that the BPF programs share with user space, as `bpf/transmit.h` and
 //! `bpf/receive.h` state them. All are made of whole numbers without gaps.
 
-use trial::{CatchUp, Histogram, Segment, Trigger};
+use trial::{Histogram, Segment, Trigger};
 use units::{Duration, FrameRate};
+use wire::signature::EARLIER_TRIALS;
 
 /// Plain numbers that may be copied to and from shared memory, eight bytes at a time.
 ///
@@ -22,14 +23,14 @@ macro_rules! shared {
 
 shared! {
     Time = 16, SegmentEntry = 80, InsertionEntry = 64, StreamEntry = 24, TransmitState = TRANSMIT_STATE,
-    HistogramEntry = HISTOGRAM, ReceiveControl = 24, Expected = 64, FingerprintEntry = 16,
-    Jump = 16, Account = ACCOUNT, Stray = 56, TaggedEntry = 16, QueueAccount = 32, CaptureState = 24,
+    HistogramEntry = HISTOGRAM, ReceiveControl = 104, Expected = 64, FingerprintEntry = 16,
+    Jump = 16, Account = ACCOUNT, Stray = 56, TaggedEntry = 16, QueueAccount = 80, CaptureState = 24,
 }
 // SAFETY: a plain number of eight bytes.
 unsafe impl Shared for u64 {}
 
 const HISTOGRAM: usize = (4 + Histogram::BUCKETS) * 8;
-const TRANSMIT_STATE: usize = 208 + HISTOGRAM;
+const TRANSMIT_STATE: usize = 256 + HISTOGRAM;
 const ACCOUNT: usize = (26 + SECONDS + 1) * 8 + JUMPS * 16 + 2 * HISTOGRAM;
 
 /// Seconds that the receive program counts before they must have been fetched.
@@ -158,29 +159,6 @@ impl HistogramEntry {
     }
 }
 
-/// [`trial::CatchUp`] as the program counts it.
-#[repr(C)]
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct CatchUpEntry {
-    pub ended_ps: u64,
-    pub bunches: u64,
-    pub is_falling: u64,
-    pub peak_ps: u64,
-    pub extreme_ps: u64,
-}
-
-impl From<CatchUpEntry> for CatchUp {
-    fn from(entry: CatchUpEntry) -> Self {
-        CatchUp {
-            ended: Duration::from_ps(entry.ended_ps),
-            bunches: entry.bunches,
-            is_falling: entry.is_falling != 0,
-            peak: Duration::from_ps(entry.peak_ps),
-            extreme: Duration::from_ps(entry.extreme_ps),
-        }
-    }
-}
-
 /// Everything about a transmission; `stop` and what is above it are ours, the rest the program's.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -188,7 +166,10 @@ pub(super) struct TransmitState {
     pub start_ns: u64,
     pub stop_at_ns: u64,
     pub late_after_ps: u64,
+    pub credit_ns: u64,
     pub targets: [u16; 4],
+    pub hash: [u64; 4],
+    pub tag_blocks: [u64; 4],
     pub order_len: u32,
     pub segments: u32,
     pub insertions: u32,
@@ -201,13 +182,14 @@ pub(super) struct TransmitState {
     pub first_ns: u64,
     pub last_ns: u64,
     pub least_gap_ns: u64,
+    pub slipped_ns: u64,
+    pub slips: u64,
     pub due: Time,
     pub segment: u64,
     pub segment_left: u64,
     pub carried: u64,
     pub burst_left: u64,
     pub burst_start: Time,
-    pub catch_up: CatchUpEntry,
     pub lateness: HistogramEntry,
 }
 
@@ -225,6 +207,11 @@ pub(super) struct ReceiveControl {
     pub start_ns: u64,
     pub deadline_ns: u64,
     pub targets: [u16; 4],
+    pub compact_targets: [u16; EARLIER_TRIALS],
+    pub hash: [u64; 4],
+    pub tag_blocks: [u64; 4],
+    /// Earlier trials that there are to be known.
+    pub earlier: u64,
 }
 
 /// What is known of a stream beforehand.
@@ -326,6 +313,9 @@ pub(super) struct QueueAccount {
     pub foreign: u64,
     pub foreign_bytes: u64,
     pub corrupted: u64,
+    pub forged: u64,
+    pub leftovers: [u64; EARLIER_TRIALS],
+    pub leftover_last_ns: u64,
 }
 
 /// How far a capture has come.

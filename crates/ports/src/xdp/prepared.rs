@@ -10,7 +10,7 @@ use crate::CaptureWish;
 use crate::clock::TICK;
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::Relaxed;
-use trial::{Paused, Schedule, TesterError, TransmitPlan, TransmitReport};
+use trial::{Paused, Schedule, Slips, TesterError, TransmitPlan, TransmitReport};
 use units::{Duration, Instant};
 use wire::signature::{Form, Key};
 
@@ -101,7 +101,11 @@ impl Prepared {
             lateness: state.lateness.to_histogram(TICK),
             late_frames: state.late_frames,
             late_after: plan.late_after,
-            catch_up: state.catch_up.into(),
+            slips: Slips {
+                credit: plan.credit,
+                total: Duration::from_ns(state.slipped_ns),
+                times: state.slips,
+            },
             paused: Paused::default(),
         }
     }
@@ -137,7 +141,10 @@ fn initial_state(plan: &TransmitPlan, segments: &[SegmentEntry]) -> TransmitStat
     // SAFETY: plain numbers, for which all zeroes is a value.
     let mut state: TransmitState = unsafe { std::mem::zeroed() };
     state.late_after_ps = plan.late_after.as_ps();
+    state.credit_ns = plan.credit.as_ns();
     state.targets = targets(plan.key);
+    state.hash = plan.key.hash_state();
+    state.tag_blocks = tag_blocks(plan.key);
     state.order_len = plan.order.len() as u32;
     state.segments = segments.len() as u32;
     state.insertions = plan.insertions.len() as u32;
@@ -163,6 +170,11 @@ fn form_number(form: Option<Form>) -> u32 {
 pub(super) fn targets(key: Key) -> [u16; 4] {
     let sum = |form| key.expected_sum(form);
     [0, sum(Form::Full), sum(Form::Short), sum(Form::Compact)]
+}
+
+/// The second block of what is hashed for a tag, by the number of its form.
+pub(super) fn tag_blocks(key: Key) -> [u64; 4] {
+    [0, key.tag_block(Form::Full), key.tag_block(Form::Short), 0]
 }
 
 fn write_streams(

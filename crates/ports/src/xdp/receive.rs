@@ -3,9 +3,10 @@
 use super::accounts::{Seconds, StreamQueues, strays_received};
 use super::capture::{Capture, ring_bytes};
 use super::layout::{
-    Account, Expected, FingerprintEntry, QueueAccount, ReceiveControl, Stray, TaggedEntry,
+    Account, Expected, FingerprintEntry, HistogramEntry, QueueAccount, ReceiveControl, Stray,
+    TaggedEntry,
 };
-use super::prepared::targets;
+use super::prepared::{tag_blocks, targets};
 use super::program::{Object, failed, receive_object};
 use super::shared::SharedArray;
 use crate::clock;
@@ -14,12 +15,16 @@ use aya::programs::ProgramError;
 use aya::programs::xdp::{XdpLink, XdpMode};
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::Relaxed;
-use trial::{ExpectedStream, Fingerprint, PortReceived, ReceivePlan, StreamId, TesterError};
+use trial::{
+    ExpectedStream, Fingerprint, Leftovers, PortReceived, ReceivePlan, StreamId, TesterError,
+};
 use units::{Duration, Instant};
-use wire::signature::{Form, Key};
+use wire::signature::{EARLIER_TRIALS, Form, Key};
 
 /// Flag in `by_number`: frames of the stream are captured.
 const CAPTURED_STREAM: u64 = 1 << 32;
+/// Where an account keeps its latencies.
+const LATENCIES: usize = offset_of!(Account, latencies);
 /// How often the accounts are looked at while they are counted.
 const LOOK_EVERY: Duration = Duration::from_ms(1);
 
@@ -95,6 +100,7 @@ impl ReceiveHalf for XdpReceive {
             let expected = accounts.expected_arrivals(plan);
             self.capture.iter_mut().for_each(Capture::fetch);
             signals.note_arrivals(plan.port, accounts.arrivals(), expected);
+            signals.note_longest_delay(plan.port, accounts.longest_delay(plan));
             if let Some(sent) = closed {
                 let sent_of = |id: StreamId| sent.get(&id).copied().unwrap_or(0);
                 return Ok(accounts.received(plan, &seconds, sent_of));
@@ -180,8 +186,7 @@ impl Accounts {
         let to = object.array("fingerprints", prints.len())?;
         prints.iter().enumerate().for_each(|(at, print)| to.write(at, print));
         let control = object.array("control", 1)?;
-        let targets = targets(plan.key);
-        control.write(0, &ReceiveControl { start_ns: 0, deadline_ns: u64::MAX, targets });
+        control.write(0, &initial_control(plan.key));
         Ok(Accounts {
             queues,
             control,
@@ -215,6 +220,18 @@ impl Accounts {
         accounts.map(unique).sum()
     }
 
+    /// The longest delay of such a frame; `None` where none carries its transmit time.
+    fn longest_delay(&self, plan: &ReceivePlan) -> Option<Duration> {
+        let here = self.expected.iter().zip(&plan.streams).filter(|(_, stream)| stream.here);
+        let accounts = here.filter_map(|(expected, _)| self.accounts_of(expected)).flatten();
+        let longest = |at| {
+            let word = |offset| self.accounts.word(at, LATENCIES + offset).load(Relaxed);
+            let is_known = word(offset_of!(HistogramEntry, count)) > 0;
+            is_known.then(|| Duration::from_ns(word(offset_of!(HistogramEntry, max))))
+        };
+        accounts.filter_map(longest).max()
+    }
+
     fn of_queues(&self, offset: usize) -> u64 {
         (0..self.queues).map(|queue| self.by_queue.word(queue, offset).load(Relaxed)).sum()
     }
@@ -234,7 +251,7 @@ impl Accounts {
             let queues = StreamQueues {
                 accounts: indices.clone().map(|at| self.accounts.read(at)).collect(),
                 seconds: indices.clone().map(|at| &seconds[at]).collect(),
-                seen: self.seen_of(stream, expected, sent_of(stream.id)),
+                seen: self.seen_of(stream, expected),
                 tagged: self.tagged_of(expected, indices),
             };
             Some(queues.into_received(plan.port, stream, sent_of(stream.id)))
@@ -245,6 +262,18 @@ impl Accounts {
             foreign: self.of_queues(offset_of!(QueueAccount, foreign)),
             foreign_bytes: self.of_queues(offset_of!(QueueAccount, foreign_bytes)),
             corrupted: self.of_queues(offset_of!(QueueAccount, corrupted)),
+            forged: self.of_queues(offset_of!(QueueAccount, forged)),
+            leftovers: self.leftovers(),
+        }
+    }
+
+    fn leftovers(&self) -> Leftovers {
+        let first = offset_of!(QueueAccount, leftovers);
+        let last = offset_of!(QueueAccount, leftover_last_ns);
+        let last = (0..self.queues).map(|queue| self.by_queue.word(queue, last).load(Relaxed));
+        Leftovers {
+            frames: std::array::from_fn(|ago| self.of_queues(first + 8 * ago)),
+            last_at: last.max().filter(|ns| *ns > 0).map(Instant::from_ns),
         }
     }
 
@@ -257,10 +286,9 @@ impl Accounts {
         Some((0..self.queues).map(move |queue| queue * streams + index))
     }
 
-    /// The words that hold the bits of the frames that were sent.
-    fn seen_of(&self, stream: &ExpectedStream, expected: &Expected, sent: u64) -> Vec<u64> {
-        let words = seen_words(stream).min(sent.div_ceil(64) as usize);
-        let first = expected.seen_first as usize;
+    /// The words that hold the bits of a stream's frames, those that were not sent among them.
+    fn seen_of(&self, stream: &ExpectedStream, expected: &Expected) -> Vec<u64> {
+        let (first, words) = (expected.seen_first as usize, seen_words(stream));
         self.seen.words()[first..first + words].iter().map(|word| word.load(Relaxed)).collect()
     }
 
@@ -286,10 +314,27 @@ impl Accounts {
     }
 }
 
+fn initial_control(key: Key) -> ReceiveControl {
+    let earlier: Vec<Key> = (1..=EARLIER_TRIALS as u64).map_while(|ago| key.earlier(ago)).collect();
+    let mut compact_targets = [0; EARLIER_TRIALS];
+    for (target, key) in compact_targets.iter_mut().zip(&earlier) {
+        *target = key.expected_sum(Form::Compact);
+    }
+    ReceiveControl {
+        start_ns: 0,
+        deadline_ns: u64::MAX,
+        targets: targets(key),
+        compact_targets,
+        hash: key.hash_state(),
+        tag_blocks: tag_blocks(key),
+        earlier: earlier.len() as u64,
+    }
+}
+
 fn nothing_expected() -> ReceivePlan {
     ReceivePlan {
         port: trial::PortId(0),
-        key: Key(0),
+        key: Key::from_seed(0),
         forms: vec![],
         streams: vec![],
         verify_payload: false,

@@ -122,7 +122,8 @@ fn ones_sum(bytes: &[u8], initial: u32) -> u16 {
     sum as u16
 }
 
-pub const KEY: Key = Key(0x2bad);
+/// Of a trial that has four before it.
+pub const KEY: Key = Key::from_seed(0x2bad).later(4);
 
 pub fn stream(id: u16, from: u16, to: u16, frames: Vec<StreamFrame>) -> Stream {
     Stream {
@@ -155,7 +156,7 @@ pub fn trial(streams: Vec<Stream>, loads: Vec<PortLoad>) -> Trial {
         streams,
         loads,
         prelude: vec![],
-        waits: Waits { drain: Duration::from_ms(100), settle: Duration::ZERO },
+        waits: Waits::fixed(Duration::from_ms(100), Duration::ZERO),
         tagging: None,
         count_flows: false,
         verify_payload: false,

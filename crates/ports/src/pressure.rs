@@ -1,0 +1,191 @@
+//! What the kernel tells of who waited for a processor.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Mutex;
+use trial::{Owner, Pressure, ThreadPressure};
+use units::Duration;
+
+/// A thread of the device, known by its number.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct DeviceThread {
+    /// Its thread id.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+}
+
+/// Ticks a second in `/proc/stat` (USER_HZ, the same on all architectures that matter).
+const USER_HZ: u64 = 100;
+
+/// Time on a processor and time waiting for one, in nanoseconds: the first two numbers of a schedstat
+/// file.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Schedstat {
+    ran_ns: u64,
+    waited_ns: u64,
+}
+
+impl Schedstat {
+    fn parse(text: &str) -> Option<Self> {
+        let mut numbers = text.split_whitespace().map(str::parse);
+        let (ran_ns, waited_ns) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+        Some(Schedstat { ran_ns, waited_ns })
+    }
+
+    fn read(path: &str) -> Option<Self> {
+        Schedstat::parse(&fs::read_to_string(path).ok()?)
+    }
+
+    fn since(self, before: Self, owner: Owner, name: String) -> ThreadPressure {
+        let between = |before: u64, after: u64| Duration::from_ns(after.saturating_sub(before));
+        ThreadPressure {
+            owner,
+            name,
+            ran: between(before.ran_ns, self.ran_ns),
+            waited: between(before.waited_ns, self.waited_ns),
+        }
+    }
+}
+
+/// What the tester's threads say of themselves when they end.
+#[derive(Default, Debug)]
+pub(crate) struct OwnThreads(Mutex<Vec<ThreadPressure>>);
+
+impl OwnThreads {
+    /// Runs `body` on the calling thread and keeps what it had of its processor meanwhile.
+    pub fn watch<T>(&self, name: &str, body: impl FnOnce() -> T) -> T {
+        const SELF: &str = "/proc/thread-self/schedstat";
+        let before = Schedstat::read(SELF);
+        let done = body();
+        let after = Schedstat::read(SELF);
+        if let (Some(before), Some(after)) = (before, after) {
+            let thread = after.since(before, Owner::Tester, name.into());
+            self.0.lock().expect("no panic while held").push(thread);
+        }
+        done
+    }
+
+    /// All that have ended.
+    pub fn into_threads(self) -> Vec<ThreadPressure> {
+        self.0.into_inner().expect("no panic while held")
+    }
+}
+
+/// What the machine and the device's threads have counted up to now.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    threads: BTreeMap<DeviceThread, Schedstat>,
+    stolen: Duration,
+    stalled: Option<Duration>,
+    softnet: Softnet,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Softnet {
+    dropped: u64,
+    squeezed: u64,
+}
+
+impl Reading {
+    /// Reads it. What cannot be read is left out.
+    pub fn take(threads: &[DeviceThread]) -> Self {
+        let read = |thread: &DeviceThread| {
+            let schedstat = Schedstat::read(&format!("/proc/{}/schedstat", thread.id))?;
+            Some((thread.clone(), schedstat))
+        };
+        let text = |path| fs::read_to_string(path).unwrap_or_default();
+        Reading {
+            threads: threads.iter().filter_map(read).collect(),
+            stolen: stolen(&text("/proc/stat")),
+            stalled: stalled(&text("/proc/pressure/cpu")),
+            softnet: softnet(&text("/proc/net/softnet_stat")),
+        }
+    }
+
+    /// What was counted since `before`.
+    pub fn since(&self, before: &Reading) -> Pressure {
+        let threads = self.threads.iter().filter_map(|(thread, after)| {
+            let before = before.threads.get(thread)?;
+            Some(after.since(*before, Owner::Device, thread.name.clone()))
+        });
+        let stalled = self.stalled.zip(before.stalled);
+        Pressure {
+            threads: threads.collect(),
+            stolen: self.stolen.saturating_sub(before.stolen),
+            stalled: stalled.map(|(after, before)| after.saturating_sub(before)),
+            softirq_squeezed: self.softnet.squeezed.saturating_sub(before.softnet.squeezed),
+            backlog_dropped: self.softnet.dropped.saturating_sub(before.softnet.dropped),
+            links: vec![],
+        }
+    }
+}
+
+/// The eighth number of the first line of `/proc/stat`, proc(5).
+fn stolen(stat: &str) -> Duration {
+    let ticks = stat.lines().next().and_then(|line| line.split_whitespace().nth(8)?.parse().ok());
+    let ticks: u64 = ticks.unwrap_or(0);
+    Duration::from_ms(ticks * (1_000 / USER_HZ))
+}
+
+/// `some ... total=N`, in microseconds (Documentation/accounting/psi.rst).
+fn stalled(pressure: &str) -> Option<Duration> {
+    let line = pressure.lines().find(|line| line.starts_with("some "))?;
+    let total = line.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
+    Some(Duration::from_us(total.parse().ok()?))
+}
+
+/// Hexadecimal columns, a line a processor: received, dropped, time squeezed
+/// (net/core/net-procfs.c).
+fn softnet(stat: &str) -> Softnet {
+    let column = |line: &str, at: usize| -> u64 {
+        let word = line.split_whitespace().nth(at);
+        word.and_then(|word| u64::from_str_radix(word, 16).ok()).unwrap_or(0)
+    };
+    let sum = |at: usize| stat.lines().map(|line| column(line, at)).sum();
+    Softnet { dropped: sum(1), squeezed: sum(2) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock;
+
+    #[test]
+    fn the_kernels_files_are_read_by_column() {
+        let expected = Schedstat { ran_ns: 211_305, waited_ns: 67_993 };
+        assert_eq!(Schedstat::parse("211305 67993 2\n"), Some(expected));
+        assert_eq!(Schedstat::parse("211305\n"), None);
+        let stat = "cpu  10 20 30 40 50 60 70 80 90 100\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
+        assert_eq!(stolen(stat), Duration::from_ms(800));
+        assert_eq!(stolen(""), Duration::ZERO);
+        let pressure = "some avg10=0.01 avg60=0.45 avg300=1.70 total=17461841\n\
+                        full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
+        assert_eq!(stalled(pressure), Some(Duration::from_us(17_461_841)));
+        assert_eq!(stalled(""), None);
+        let both = "00000012 0000000a 00000003 00000000\n00001a3e 00000001 00000010 00000000\n";
+        assert_eq!(softnet(both), Softnet { dropped: 11, squeezed: 19 });
+    }
+
+    /// Two threads that spin on one processor each wait for about half of the time.
+    #[test]
+    fn a_thread_that_shares_its_processor_waits() {
+        let core = crate::sys::allowed_cores()[0];
+        let own = OwnThreads::default();
+        let until = clock::now() + Duration::from_ms(200);
+        let spin = || {
+            crate::sys::pin_thread(core).expect("pinned");
+            own.watch("spinner", || while clock::now() < until {});
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(spin);
+            scope.spawn(spin);
+        });
+        let threads = own.into_threads();
+        assert_eq!(threads.len(), 2);
+        for thread in threads {
+            assert!(thread.waited > Duration::from_ms(40), "{thread:?}");
+            assert!(thread.ran + thread.waited <= Duration::from_ms(400), "{thread:?}");
+        }
+    }
+}
