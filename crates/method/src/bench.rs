@@ -7,7 +7,15 @@ use crate::traffic::{Traffic, TrialShape};
 use crate::{RunError, TestKind};
 use trial::{DeviceSetup, InvalidReason, Tester, TesterError, Trial, TrialResult};
 use units::{Duration, FrameRate};
-use wire::signature::Key;
+use wire::signature::{Key, RunKey};
+
+/// Frames of the prelude are waited for for at least so many times the shortest delay seen.
+const PRELUDE_DELAYS: u64 = 4;
+/// Of a delay beyond that the wait takes no notice: 4 times as long is RFC 2544's wait of 2 s.
+const PRELUDE_WAIT_MAX: Duration = Duration::from_ms(500);
+/// A device that still held frames after a trial is waited for so long before the next.
+const PATIENCE_MIN: Duration = Duration::from_secs(2);
+const PATIENCE_MAX: Duration = Duration::from_secs(64);
 
 /// Runs trials for the methods.
 pub struct Bench<'a> {
@@ -15,9 +23,13 @@ pub struct Bench<'a> {
     sink: &'a mut dyn EventSink,
     /// How often an invalid trial is repeated at most.
     invalid_retries: u32,
-    seed: u64,
+    run_key: RunKey,
     trials: u64,
     invalid_trials: u64,
+    /// Of the last trial.
+    shortest_delay: Duration,
+    /// How long a device that still held frames was waited for last.
+    patience: Duration,
     pub(crate) clock: Estimate,
 }
 
@@ -95,20 +107,22 @@ pub(crate) fn measured(result: &TrialResult) -> Verdict {
 }
 
 impl<'a> Bench<'a> {
-    /// A bench before `tester`. `seed` and the number of a trial give its signature key.
+    /// A bench before `tester`. The run's key and the number of a trial give its signatures.
     pub fn new(
         tester: &'a mut dyn Tester,
         sink: &'a mut dyn EventSink,
         invalid_retries: u32,
-        seed: u64,
+        run_key: RunKey,
     ) -> Self {
         Bench {
             tester,
             sink,
             invalid_retries,
-            seed,
+            run_key,
             trials: 0,
             invalid_trials: 0,
+            shortest_delay: Duration::ZERO,
+            patience: Duration::ZERO,
             clock: Estimate::default(),
         }
     }
@@ -137,9 +151,11 @@ impl<'a> Bench<'a> {
             tester,
             sink: &mut *self.sink,
             invalid_retries: self.invalid_retries,
-            seed: self.seed,
+            run_key: self.run_key,
             trials: self.trials,
             invalid_trials: self.invalid_trials,
+            shortest_delay: Duration::ZERO,
+            patience: Duration::ZERO,
             clock: self.clock,
         };
         let result = work(&mut other);
@@ -210,7 +226,11 @@ impl<'a> Bench<'a> {
             let attempt = invalid_attempts + 1;
             let (result, verdict) = self.attempt(asked, attempt)?;
             invalid_attempts += u32::from(verdict == Verdict::Invalid);
-            far_short += u32::from(fell_short(&result, 0.9)) + u32::from(fell_short(&result, 0.5));
+            // Held up by chance, it may do better next time.
+            if !was_held_up(&result) {
+                let of = |share| u32::from(fell_short(&result, share));
+                far_short += of(0.9) + of(0.5);
+            }
             // To the last digit: no accident, which a third attempt might be spared.
             let short: Vec<_> = shortfalls(&result).collect();
             let is_the_same = !short.is_empty() && short == short_before;
@@ -228,17 +248,24 @@ impl<'a> Bench<'a> {
         attempt: u32,
     ) -> Result<(TrialResult, Verdict), RunError> {
         self.trials += 1;
-        let trial = (asked.build)(self.key())?;
+        let mut trial = (asked.build)(self.key())?;
+        // A slow device still serves the frames of the prelude when the wait for a quick one is over.
+        let slow = self.shortest_delay * PRELUDE_DELAYS;
+        trial.prelude.iter_mut().for_each(|step| step.wait = step.wait.max(slow));
         let number = self.trials;
         self.emit(Event::TrialStarted(self.started(asked, &trial, attempt)))?;
         let mut result = self.tester.run(&trial)?;
         if let Some(reason) = (asked.check)(&result) {
             result.invalidate(reason);
         }
+        self.let_it_empty(&result)?;
+        let shortest = result.latency().and_then(|latency| latency.min());
+        self.shortest_delay = shortest.unwrap_or(self.shortest_delay).min(PRELUDE_WAIT_MAX);
         let verdict = (asked.judge)(&result);
         self.invalid_trials += u64::from(verdict == Verdict::Invalid);
-        self.clock.spent += span_of(&trial);
-        self.clock.elapsed += span_of(&trial);
+        let span = span_of(&trial, &result);
+        self.clock.spent += span;
+        self.clock.elapsed += span;
         let record = TrialRecord {
             number,
             identity: TrialIdentity(trial.identity()),
@@ -256,6 +283,21 @@ impl<'a> Bench<'a> {
         Ok((record.result, verdict))
     }
 
+    /// A device that still holds frames is given time to put them out, more each time that it was not
+    /// enough: they would take room in the next trial.
+    fn let_it_empty(&mut self, result: &TrialResult) -> Result<(), RunError> {
+        let holds = |reason: &InvalidReason| {
+            matches!(reason, InvalidReason::StillArriving { .. } | InvalidReason::Leftovers { .. })
+        };
+        if !result.invalid_reasons().iter().any(holds) {
+            self.patience = Duration::ZERO;
+            return Ok(());
+        }
+        let more = self.patience * 2;
+        self.patience = more.clamp(PATIENCE_MIN, PATIENCE_MAX);
+        self.pause(self.patience)
+    }
+
     fn started(&self, asked: &Asked<'_>, trial: &Trial, attempt: u32) -> TrialStarted {
         TrialStarted {
             number: self.trials,
@@ -271,16 +313,21 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Neighbouring trials never have the same key: the step is odd, so that all 65,536 come
-    /// before one comes again.
     fn key(&self) -> Key {
-        Key((self.seed as u16).wrapping_add((self.trials as u16).wrapping_mul(0x9e37)))
+        Key::new(self.run_key, self.trials)
     }
 }
 
 /// Whether the tester offered less than was intended, by more than is allowed.
 pub(crate) fn has_shortfall(result: &TrialResult) -> bool {
     shortfalls(result).next().is_some()
+}
+
+/// Whether the tester stood still now and then, rather than being too slow from frame to frame.
+fn was_held_up(result: &TrialResult) -> bool {
+    let slips: u64 = result.sent.iter().map(|sent| sent.report.slips.times).sum();
+    let frames: u64 = result.sent.iter().map(|sent| sent.report.sent_frames).sum();
+    slips > 0 && slips * 20 < frames
 }
 
 /// Whether the tester offered less than this share of what was intended.
@@ -296,10 +343,10 @@ fn shortfalls(result: &TrialResult) -> impl Iterator<Item = (FrameRate, FrameRat
     })
 }
 
-/// Everything a trial takes, by virtual time.
-fn span_of(trial: &Trial) -> Duration {
+/// Everything a trial took, by the tester's time.
+fn span_of(trial: &Trial, result: &TrialResult) -> Duration {
     let prelude: Duration = trial.prelude.iter().map(|prelude| prelude.wait).sum();
-    prelude + trial.duration() + trial.waits.drain + trial.waits.settle
+    prelude + trial.duration() + result.drained_after + trial.waits.settle
 }
 
 #[cfg(test)]
@@ -338,7 +385,7 @@ mod tests {
         let port = SimPort::nominal(LineRate::from_gbps(1));
         let mut tester = ClosedForm::new(&[port; 2], law);
         let mut events: Vec<Event> = vec![];
-        let mut bench = Bench::new(&mut tester, &mut events, retries, 1);
+        let mut bench = Bench::new(&mut tester, &mut events, retries, RunKey::from_seed(1));
         let ran = bench.run(Request {
             test: TestKind::Throughput,
             traffic: &traffic,

@@ -9,6 +9,7 @@ use crate::{Direction, Modifier, Profile, RunError, TestKind, ipv6_traffic};
 use serde::{Deserialize, Serialize};
 use trial::{ValidityLimits, Waits};
 use units::{Duration, FrameSize};
+use wire::signature::RunKey;
 use wire::size::SizePattern;
 
 /// Everything about a run of the suite but the ports and the device.
@@ -29,6 +30,10 @@ pub struct SuiteConfig {
     pub modifiers: Vec<Modifier>,
     /// Seed of everything random.
     pub seed: u64,
+    /// Key of the test frames, so that nobody else's are taken for the run's; none to have it of the
+    /// seed, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_key: Option<RunKey>,
     /// What is sent.
     pub traffic: TrafficConfig,
     /// How a trial is run.
@@ -79,8 +84,11 @@ pub struct TrialConfig {
     pub duration_s: f64,
     /// Wait after learning frames, in seconds.
     pub learning_wait_s: f64,
-    /// Wait for residual frames after the last one was sent, in seconds.
+    /// Wait for residual frames after the last one was sent, in seconds: at least so long where
+    /// frames are missing, and on until nothing has arrived for as long as the slowest frame took.
     pub drain_s: f64,
+    /// At most so long.
+    pub drain_max_s: f64,
     /// Wait for the device to settle before the next trial, in seconds.
     pub settle_s: f64,
     /// How often a trial is repeated, at most, in which the tester did not keep up; only once
@@ -241,6 +249,7 @@ impl Default for SuiteConfig {
             direction: Direction::Unidirectional,
             modifiers: vec![Modifier::None],
             seed: 1,
+            run_key: None,
             traffic: TrafficConfig::default(),
             trial: TrialConfig::default(),
             search: SearchConfig::default(),
@@ -265,6 +274,7 @@ impl Default for TrialConfig {
             duration_s: 60.0,
             learning_wait_s: 2.0,
             drain_s: 2.0,
+            drain_max_s: 60.0,
             settle_s: 5.0,
             invalid_retries: 3,
             verify_checksums: false,
@@ -353,6 +363,10 @@ impl Default for ResetConfig {
 }
 
 impl SuiteConfig {
+    /// Key of the run's test frames.
+    pub fn run_key(&self) -> RunKey {
+        self.run_key.unwrap_or(RunKey::from_seed(self.seed))
+    }
     /// What a profile stands for.
     pub fn of(profile: Profile) -> SuiteConfig {
         match profile {
@@ -372,14 +386,16 @@ impl SuiteConfig {
             ..SuiteConfig::default()
         };
         config.trial.duration_s = 0.4;
-        config.trial.learning_wait_s = 0.02;
-        config.trial.drain_s = 0.1;
-        config.trial.settle_s = 0.05;
+        config.trial.learning_wait_s = 0.01;
+        config.trial.drain_s = 0.0;
+        config.trial.drain_max_s = 10.0;
+        config.trial.settle_s = 0.0;
         config.trial.invalid_retries = 1;
+        config.trial.limits.shortfall = 0.1;
         config.search.resolution_percent = 2.0;
         config.search.lowest_load_percent = 1.0;
-        config.search.trial_duration_s = 0.4;
-        config.self_test.trial_duration_s = 0.25;
+        config.search.trial_duration_s = 0.2;
+        config.self_test.trial_duration_s = 0.1;
         config.self_test.resolution_percent = 4.0;
         config.throughput.final_trials = 1;
         config.latency =
@@ -450,6 +466,7 @@ impl SuiteConfig {
         let at_least_zero = [
             ("trial.learning_wait_s", self.trial.learning_wait_s),
             ("trial.drain_s", self.trial.drain_s),
+            ("trial.drain_max_s", self.trial.drain_max_s),
             ("trial.settle_s", self.trial.settle_s),
             ("latency.first_tag_s", self.latency.first_tag_s),
             ("back_to_back.resolution_percent", self.back_to_back.resolution_percent),
@@ -514,9 +531,25 @@ impl SuiteConfig {
 
     /// Waits after a trial.
     pub(crate) fn waits(&self) -> Waits {
+        self.trial.waits()
+    }
+}
+
+impl TrialConfig {
+    /// The same with no more shortfall than the RFCs' tests tolerate: for tests that ask whether a
+    /// rate is reached at all.
+    pub(crate) fn strict(mut self) -> Self {
+        let usual = ValidityLimits::default().shortfall;
+        self.limits.shortfall = self.limits.shortfall.min(usual);
+        self
+    }
+
+    /// Waits after a trial.
+    pub(crate) fn waits(&self) -> Waits {
         Waits {
-            drain: Duration::from_secs_f64(self.trial.drain_s),
-            settle: Duration::from_secs_f64(self.trial.settle_s),
+            drain: Duration::from_secs_f64(self.drain_s),
+            drain_max: Duration::from_secs_f64(self.drain_max_s),
+            settle: Duration::from_secs_f64(self.settle_s),
         }
     }
 }

@@ -47,8 +47,13 @@ pub struct RateFound {
     pub loss_tolerance_percent: f64,
     /// What was found.
     pub finding: Finding,
-    /// The highest intended load that passed a trial of full length.
+    /// The highest load that the device was seen to keep up. Where no queue grew in the trial that
+    /// passed, that is the highest intended load that passed one of full length; where one did, what
+    /// came out of the device meanwhile (see `buffered`).
     pub rate: Option<FrameRate>,
+    /// A higher load that passed only because the trial ended before the device's buffers were full.
+    #[serde(default)]
+    pub buffered: Option<Buffered>,
     /// What came out at `rate`, of an MLRsearch goal: the forwarding rate that all but the exceed
     /// ratio of its trials kept (draft-ietf-bmwg-mlrsearch-15, "Conditional Throughput").
     #[serde(default)]
@@ -84,6 +89,18 @@ pub struct RateFound {
     pub policy: SearchPolicy,
     /// How the search was made, in words, with its parameters.
     pub search: String,
+}
+
+/// A load that a device carries for the length of a trial, and no longer: what it does not forward in
+/// time it keeps. By the letter of RFC 2544 section 26.1 it is the throughput of a trial so long.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Buffered {
+    /// The load, intended, of each direction.
+    pub rate: FrameRate,
+    /// Length of the trial that it passed.
+    pub trial_duration: Duration,
+    /// Frames that still stood in the device's queue when the last one left the tester.
+    pub standing_queue_frames: f64,
 }
 
 /// Mean and extremes of repetitions.

@@ -36,8 +36,10 @@ mod search_config;
 mod selftest;
 mod subject;
 mod suite;
+mod sustained;
 pub mod tolly;
 mod traffic;
+pub mod versus;
 
 pub use bench::Bench;
 pub use conditions::{Conditions, Direction, Modifier, Profile, TestKind};
@@ -53,7 +55,7 @@ pub use event::{
     Event, EventSink, RunFinished, RunStarted, SearchBounds, SinkError, TestResult, TestStarted,
     TrialIdentity, TrialRecord, TrialStarted, Verdict,
 };
-pub use found::{Finding, LatencySummary, RateFound, Spread, median, percentile};
+pub use found::{Buffered, Finding, LatencySummary, RateFound, Spread, median, percentile};
 pub use ipv6_traffic::ExtensionHeader;
 pub use protocol::{LegacyAddresses, Protocol};
 pub use resume::{Recorded, ResumingTester};

@@ -4,18 +4,24 @@
 use crate::bench::{Bench, Ran, Request};
 use crate::event::{SearchBounds, Verdict};
 use crate::rfc2544::MaximumOf;
+use crate::search::adaptive::{Asked, Came};
 use crate::search::{
-    Bisect, Bounds, FinalCheck, GapSteps, LossVerification, Outcome, Range, Resolution, Search,
-    Upper, drive,
+    Adaptive, Bisect, Bounds, FinalCheck, GapSteps, LossVerification, Outcome, Range, Resolution,
+    Search, Upper, drive,
 };
 use crate::subject::Subject;
-use crate::{Finding, RateFound, RunError, SearchPolicy, TestKind};
+use crate::{Buffered, Finding, RateFound, RunError, SearchPolicy, TestKind};
 use std::collections::{BTreeMap, VecDeque};
 use trial::TrialResult;
 use units::{Duration, FrameRate};
 
 /// Loads are parts per thousand million of the ceiling.
 pub(crate) const PARTS: u64 = 1_000_000_000;
+
+/// A load of which this share was offered was offered: a clock's tick may lack.
+const WHOLE: f64 = 1.0 - 1e-6;
+/// Bounds that are further apart, as a share of the upper one, are called a bracket.
+const WIDE: f64 = 0.1;
 
 /// What is searched for.
 pub(crate) struct RateGoal<'a> {
@@ -94,6 +100,9 @@ pub(crate) fn find_rate(
         trials: 0,
         invalid_trials: 0,
         failure: Failure::default(),
+        buffered: None,
+        wide: false,
+        confirmed_at: None,
     };
     let before = hunt.bench.clock.spent;
     let bounds = hunt.search()?;
@@ -152,6 +161,12 @@ struct Hunt<'h, 'b> {
     trials: u32,
     invalid_trials: u32,
     failure: Failure,
+    /// The highest load that passed from a buffer alone.
+    buffered: Option<Buffered>,
+    /// Whether the bounds are further apart than a result may be.
+    wide: bool,
+    /// The load that trials of full length confirmed, where it is not the lower bound itself.
+    confirmed_at: Option<u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -175,6 +190,7 @@ impl Hunt<'_, '_> {
         let range = range(goal.lowest_load_percent);
         let resolution = Resolution { absolute: 1, relative: goal.resolution_percent / 100.0 };
         let bounds = match goal.policy {
+            SearchPolicy::Adaptive => return self.search_adaptively(range, resolution),
             SearchPolicy::Step => {
                 self.drive(GapSteps::new(range, goal.gap_step(self.subject)), goal.search_duration)?
             }
@@ -187,6 +203,136 @@ impl Hunt<'_, '_> {
         let trials = goal.final_trials.max(1);
         let check = FinalCheck::new(lower, bounds, range.min, resolution, trials);
         self.drive(check, goal.final_duration)
+    }
+
+    /// Trials are held to no shortfall: each decides by the load that it offered.
+    fn search_adaptively(
+        &mut self,
+        range: Range,
+        resolution: Resolution,
+    ) -> Result<Bounds, RunError> {
+        let goal = self.goal;
+        let mut search =
+            Adaptive::new(range, resolution, goal.max_trials_per_load, goal.final_trials);
+        self.learn(&mut search);
+        while let Some(asked) = search.next_load() {
+            let came = self.try_adaptively(asked, search.bounds())?;
+            search.record(asked, came);
+            if asked.is_final {
+                self.confirmed_at = Some(asked.load);
+            }
+        }
+        let mut bounds = search.bounds();
+        if goal.search_duration < goal.final_duration {
+            bounds.lower = search.confirmed();
+        }
+        self.explain_width(bounds);
+        Ok(bounds)
+    }
+
+    /// Bounds that the tester kept apart are no measurement: it offered far less than intended, and
+    /// what the device carries between is not known.
+    fn explain_width(&mut self, bounds: Bounds) {
+        let (Some(lower), Some((upper, Upper::Failed))) = (bounds.lower, bounds.upper) else {
+            return;
+        };
+        let allowed = (self.goal.resolution_percent / 100.0).max(WIDE);
+        if (upper.saturating_sub(lower)) as f64 > allowed * upper as f64 {
+            self.wide = true;
+            self.failure.reasons = vec![format!(
+                "the tester was held up: it offered {:.0} where up to {:.0} was intended",
+                self.rate(lower),
+                self.rate(upper)
+            )];
+        }
+    }
+
+    /// Begins with what searches for other goals have found.
+    fn learn(&self, search: &mut Adaptive) {
+        for (load, tried) in &self.known.valid {
+            let came =
+                |tried: &Tried| self.came(*load, &tried.result, (self.goal.judge)(&tried.result));
+            let tried = tried.iter().filter(|tried| tried.duration >= self.goal.search_duration);
+            let all: Vec<Came> = tried.map(came).collect();
+            let has_passed = all.iter().any(|came| matches!(came, Came::Carried { .. }));
+            let counts = |came: &&Came| !has_passed || !matches!(came, Came::Lost { .. });
+            let all: Vec<Came> = all.iter().filter(counts).copied().collect();
+            search.learn(*load, &all);
+        }
+    }
+
+    fn try_adaptively(&mut self, asked: Asked, bounds: Bounds) -> Result<Came, RunError> {
+        let (goal, load) = (self.goal, asked.load);
+        let duration = if asked.is_final { goal.final_duration } else { goal.search_duration };
+        let (test, percent) = (goal.test, goal.tolerance_percent);
+        let request = request(self.subject, test, percent, (load, duration), bounds);
+        let request = Request { judge: goal.judge, ..request };
+        let ran = self.bench.run_changed(request, &|mut trial| {
+            trial.limits.shortfall = 1.0;
+            Ok(trial)
+        })?;
+        self.trials += ran.attempts();
+        self.invalid_trials += ran.invalid_attempts;
+        if ran.verdict == Verdict::Invalid {
+            self.failure.reasons = ran.invalid_reasons();
+        } else {
+            self.note(load, duration, &ran.result, ran.verdict);
+        }
+        let came = self.came(load, &ran.result, ran.verdict);
+        if came == Came::Undecided && ran.verdict == Verdict::Passed {
+            self.failure.reasons = vec![format!(
+                "{duration} hold less than two frames at {:.3}: set a longer \
+                 search.trial_duration_s",
+                rate_of(self.subject, load)
+            )];
+        }
+        let came = self.kept_up(came, &ran.result, duration);
+        if ran.result.is_valid() {
+            self.made.add(load, duration, ran.result);
+        }
+        Ok(came)
+    }
+
+    /// A load that only a growing queue carried is not kept up: what came out meanwhile is.
+    fn kept_up(&mut self, came: Came, result: &TrialResult, duration: Duration) -> Came {
+        let Came::Carried { offered } = came else { return came };
+        let Some(trial) = trial::sustained(result) else { return came };
+        let put_off = trial.loss_ratio(worst_loss_ratio(result));
+        let allowed = self.goal.tolerance_percent / 100.0;
+        let is_kept_up = put_off <= allowed + self.goal.resolution_percent / 100.0;
+        if !trial.is_buffered || is_kept_up {
+            return came;
+        }
+        let rate = rate_of(self.subject, offered);
+        if self.buffered.as_ref().is_none_or(|buffered| buffered.rate < rate) {
+            self.buffered = Some(Buffered {
+                rate,
+                trial_duration: duration,
+                standing_queue_frames: trial.standing_queue_frames,
+            });
+        }
+        Came::Lost { forwarded: (offered as f64 * (1.0 - put_off) / (1.0 - allowed)) as u64 }
+    }
+
+    fn came(&self, load: u64, result: &TrialResult, verdict: Verdict) -> Came {
+        let ceiling = self.subject.ceiling.rate.fps();
+        let offered = result.least_offered_rate().map_or(0.0, FrameRate::fps);
+        let as_load = |fps: f64| (fps / ceiling * PARTS as f64) as u64;
+        match verdict {
+            Verdict::Invalid => Came::Undecided,
+            // A single frame has no rate.
+            Verdict::Passed if offered == 0.0 => Came::Undecided,
+            Verdict::Passed if offered >= WHOLE * rate_of(self.subject, load).fps() => {
+                Came::Carried { offered: load }
+            }
+            Verdict::Passed => Came::Carried { offered: as_load(offered) },
+            _ => {
+                let forwarded = offered * (1.0 - worst_loss_ratio(result));
+                // The load at which so much would have been lost as may be.
+                let allowed = self.goal.tolerance_percent / 100.0;
+                Came::Lost { forwarded: as_load(forwarded / (1.0 - allowed.min(0.5))) }
+            }
+        }
     }
 
     fn drive(
@@ -270,15 +416,18 @@ impl Hunt<'_, '_> {
         let rate = bounds.lower.map(|load| self.rate(load));
         let upper = bounds.failed.or(bounds.upper.map(|(load, _)| load));
         let upper = upper.map(|load| self.rate(load));
-        let passed = bounds.lower.and_then(|load| self.passed.get(&load)).copied();
-        let tally = bounds.lower.and_then(|load| self.tally.get(&load)).copied();
+        let at = self.confirmed_at.or(bounds.lower);
+        let passed = at.and_then(|load| self.passed.get(&load)).copied();
+        let tally = at.and_then(|load| self.tally.get(&load)).copied();
         let (trials_at_rate, failed_trials_at_rate) = tally.unwrap_or_default();
         let resolution_fps = rate.zip(upper).map(|(rate, upper)| upper.fps() - rate.fps());
         let theoretical = subject.theoretical_max().fps();
+        let is_more = |it: &Buffered| rate.is_some_and(|rate| it.rate > rate);
         RateFound {
             loss_tolerance_percent: self.goal.tolerance_percent,
             finding: self.finding(bounds),
             rate,
+            buffered: self.buffered.filter(is_more),
             conditional_throughput: None,
             percent_of_theoretical: rate.map(|rate| subject.percent_of_theoretical(rate)),
             offered: passed.map(|passed| passed.offered),
@@ -300,6 +449,9 @@ impl Hunt<'_, '_> {
     fn finding(&self, bounds: Bounds) -> Finding {
         let lowest = bounds.upper.and_then(|(load, _)| self.failure.loss_percent.get(&load));
         let lowest_loss_percent = lowest.copied().unwrap_or(0.0);
+        if self.wide {
+            return Finding::Between { why: self.failure.reasons.join("; ") };
+        }
         finding(self.subject, bounds, lowest_loss_percent, &self.failure.reasons)
     }
 }
@@ -326,6 +478,10 @@ pub(crate) fn finding(
             None => Finding::AtLeast { why: reasons.join("; ") },
         },
         (Some(_), None) if is_testers => own_maximum(),
+        (Some(lower), None) if rate(lower) < ceiling.rate => Finding::AtLeast {
+            why: "tester-limited: nothing was lost at the highest load that the tester could offer"
+                .into(),
+        },
         (Some(_), None) => Finding::AtTheoreticalMaximum,
         (Some(lower), Some((_, Upper::Failed))) => {
             let is_near = rate(lower).fps() + ceiling.slack_fps >= ceiling.rate.fps();
@@ -360,6 +516,9 @@ impl RateGoal<'_> {
                 Some(step_ns) => format!("{} of {step_ns} ns", self.policy),
                 None => format!("{}, each the resolution's share of the shortest", self.policy),
             },
+            (SearchPolicy::Adaptive, _) => {
+                format!("{}, up to {} trials per load", self.policy, self.max_trials_per_load)
+            }
             (policy, _) => policy.to_string(),
         };
         format!(
@@ -372,6 +531,12 @@ impl RateGoal<'_> {
             self.final_duration,
         )
     }
+}
+
+/// Whether so much was offered in a trial, to the resolution of a load.
+fn offers(result: &TrialResult, rate: FrameRate) -> bool {
+    let offered = result.least_offered_rate();
+    offered.is_some_and(|offered| (offered.fps() / rate.fps() - 1.0).abs() < 1e-6)
 }
 
 impl Known {
@@ -388,6 +553,24 @@ impl Known {
     /// Takes in a valid trial.
     pub(crate) fn add(&mut self, load: u64, duration: Duration, result: TrialResult) {
         self.valid.entry(load).or_default().push_back(Tried { duration, result });
+    }
+    /// All valid trials.
+    pub(crate) fn trials(&self) -> impl Iterator<Item = &TrialResult> {
+        self.valid.values().flatten().map(|tried| &tried.result)
+    }
+    /// The valid trials of at least this length that asked for this rate, or offered it.
+    pub(crate) fn trials_at(
+        &self,
+        subject: &Subject<'_>,
+        rate: FrameRate,
+        duration: Duration,
+    ) -> impl Iterator<Item = &TrialResult> {
+        let all = self.valid.iter().flat_map(|(load, tried)| tried.iter().map(move |t| (load, t)));
+        let long = all.filter(move |(_, tried)| tried.duration >= duration);
+        let at = long.filter(move |(load, tried)| {
+            rate_of(subject, **load) == rate || offers(&tried.result, rate)
+        });
+        at.map(|(_, tried)| &tried.result)
     }
     /// Loss of all valid trials made, by load in parts of the ceiling: (load, loss in percent).
     pub(crate) fn losses(&self) -> impl Iterator<Item = (f64, f64)> + '_ {

@@ -15,8 +15,10 @@ use units::{Duration, FrameRate};
 /// So much of what it just reached a tester is asked for next: a load that leaves it no reserve
 /// is one that it falls behind with.
 const ASKED_AGAIN: f64 = 0.97;
-/// Of a rate at which bursts fall short, so much is tried next.
-const BURST_STEP: f64 = 0.8;
+/// Of a rate at which bursts fall short, at most so much is tried next.
+const BURST_STEP: f64 = 0.9;
+/// How often each burst is tried: what is reached by chance is not reached in the search.
+const BURST_ROUNDS: usize = 2;
 /// A burst fills a buffer only if it is faster than what the device forwards meanwhile.
 const BURST_ABOVE_THROUGHPUT: f64 = 1.1;
 /// Lengths of the bursts that are tried: the shorter one shows how the tester gets under way, the
@@ -75,8 +77,8 @@ pub(crate) fn burst_reach(
     throughput: FrameRate,
 ) -> Result<Option<Ceiling>, RunError> {
     let mut ceiling = subject.ceiling;
-    while !offers_bursts(bench, subject, test, ceiling.rate)? {
-        ceiling = below(ceiling.rate.scaled(BURST_STEP));
+    while let Some(reached) = falls_short_in_bursts(bench, subject, test, ceiling.rate)? {
+        ceiling = below(reached.min(ceiling.rate.scaled(BURST_STEP)));
         if ceiling.rate.fps() < BURST_ABOVE_THROUGHPUT * throughput.fps() {
             return Ok(None);
         }
@@ -84,19 +86,20 @@ pub(crate) fn burst_reach(
     Ok(Some(ceiling))
 }
 
-fn offers_bursts(
+/// What the tester reached in the first burst that it did not send at this rate at the first attempt.
+fn falls_short_in_bursts(
     bench: &mut Bench<'_>,
     subject: &Subject<'_>,
     test: TestKind,
     rate: FrameRate,
-) -> Result<bool, RunError> {
-    for length in BURSTS {
+) -> Result<Option<FrameRate>, RunError> {
+    for length in BURSTS.into_iter().cycle().take(BURSTS.len() * BURST_ROUNDS) {
         let ran = offer_burst(bench, subject, test, rate, length)?;
-        if ran.verdict == Verdict::Invalid {
-            return Ok(false);
+        if ran.verdict == Verdict::Invalid || ran.invalid_attempts > 0 {
+            return Ok(Some(ran.result.slowest_sent_rate().unwrap_or(rate)));
         }
     }
-    Ok(true)
+    Ok(None)
 }
 
 fn offer_burst(

@@ -15,8 +15,11 @@ pub enum SearchPolicy {
     /// Steps of the gap between frames, as router tests of 1990 took them.
     Step,
     /// Binary search with loss verification (ETSI GS NFV-TST 009 section 12.3.3).
-    #[default]
     Tst009,
+    /// From what a flooded trial carried, by strides and halves, with loss verification; a trial
+    /// without loss proves the load that was offered.
+    #[default]
+    Adaptive,
     /// Multiple Loss Ratio search (draft-ietf-bmwg-mlrsearch-15).
     Mlrsearch,
 }
@@ -157,6 +160,7 @@ impl fmt::Display for SearchPolicy {
             SearchPolicy::Bisect => "binary search",
             SearchPolicy::Step => "steps of the gap between frames",
             SearchPolicy::Tst009 => "binary search with loss verification (ETSI GS NFV-TST 009)",
+            SearchPolicy::Adaptive => "adaptive search",
             SearchPolicy::Mlrsearch => "MLRsearch (draft-ietf-bmwg-mlrsearch-15)",
         })
     }

@@ -85,7 +85,7 @@ fn goal(config: &SuiteConfig) -> RateGoal<'_> {
         tolerance_percent: 0.0,
         resolution_percent: config.self_test.resolution_percent,
         lowest_load_percent: config.search.lowest_load_percent,
-        policy: SearchPolicy::Tst009,
+        policy: SearchPolicy::Adaptive,
         max_trials_per_load: config.search.max_trials_per_load,
         gap_step_ns: None,
         no_verification_above_lost_frames: None,

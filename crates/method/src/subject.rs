@@ -82,6 +82,13 @@ impl<'a> Subject<'a> {
         self
     }
 
+    /// The same up to what the medium carries, whatever the tester was found to reach: what it can
+    /// offer, trials show.
+    pub(crate) fn uncapped(self) -> Self {
+        let ceiling = Ceiling::of_medium(self.theoretical_max());
+        Subject { ceiling, at_ceiling: None, ..self }
+    }
+
     /// The same with what the tester reaches by itself.
     pub(crate) fn with_tester_max(mut self, rate: FrameRate) -> Self {
         self.tester_max = Some(rate);

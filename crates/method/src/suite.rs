@@ -12,7 +12,7 @@ use crate::rfc8219::{ipdv, pdv};
 use crate::selftest::{SelfTest, self_test_size};
 use crate::subject::Subject;
 use crate::traffic::{Topology, Traffic};
-use crate::{Finding, Method, Modifier, RunError, SuiteConfig, TestKind, estimate};
+use crate::{Finding, Method, Modifier, RunError, SearchPolicy, SuiteConfig, TestKind, estimate};
 use std::collections::BTreeMap;
 use trial::{Tester, TesterDescription};
 use units::{Duration, FrameRate};
@@ -50,8 +50,8 @@ impl Suite {
         sink: &mut dyn EventSink,
     ) -> Result<RunFinished, RunError> {
         let description = device.describe().clone();
-        let seed = self.config.seed;
-        let mut bench = Bench::new(device, sink, self.config.trial.invalid_retries, seed);
+        let key = self.config.run_key();
+        let mut bench = Bench::new(device, sink, self.config.trial.invalid_retries, key);
         let (suite, left_out) = self.with_sizes_of_protocol();
         let mut run =
             Run { suite: &suite, left_out, description, invalid_tests: vec![], todo: vec![] };
@@ -67,8 +67,8 @@ impl Suite {
         sink: &mut dyn EventSink,
     ) -> Result<SelfTest, RunError> {
         let description = looped.describe().clone();
-        let seed = self.config.seed;
-        let mut bench = Bench::new(looped, sink, self.config.trial.invalid_retries, seed);
+        let key = self.config.run_key();
+        let mut bench = Bench::new(looped, sink, self.config.trial.invalid_retries, key);
         let (suite, left_out) = self.with_sizes_of_protocol();
         let mut run =
             Run { suite: &suite, left_out, description, invalid_tests: vec![], todo: vec![] };
@@ -150,8 +150,10 @@ impl Run<'_> {
         self.start(bench)?;
         let self_test = self.know_thyself(bench, looped)?;
         if self.suite.config.method == Method::Harvard1989 {
-            let (config, topology) = (&self.suite.config, &self.suite.topology);
-            let suite = Suite1989 { config, topology, self_test: self_test.as_ref() };
+            let mut config = self.suite.config.clone();
+            config.trial = config.trial.strict();
+            let topology = &self.suite.topology;
+            let suite = Suite1989 { config: &config, topology, self_test: self_test.as_ref() };
             self.invalid_tests = suite.run(bench)?;
             return Ok(());
         }
@@ -310,7 +312,9 @@ impl Run<'_> {
         if test != TestKind::Reset {
             self.begin(bench, test, subject.traffic)?;
             // Where only an observation is asked for, nothing is sent beyond its loads.
-            if reached.is_none() && !subject.traffic.is_observation() {
+            let finds_out_itself = test == TestKind::Throughput
+                && self.suite.config.search.policy == SearchPolicy::Adaptive;
+            if reached.is_none() && !finds_out_itself && !subject.traffic.is_observation() {
                 *reached = Some(reach(bench, &subject, test)?);
             }
         }

@@ -8,6 +8,7 @@ use crate::tolly::TollyConfig;
 use crate::{Profile, RunError, SuiteConfig};
 use serde::{Deserialize, Serialize};
 use units::FrameSize;
+use wire::signature::RunKey;
 
 /// Everything about a run but the ports and the device.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -21,6 +22,10 @@ pub struct ChassisConfig {
     pub frame_sizes: Vec<FrameSize>,
     /// Seed of everything random.
     pub seed: u64,
+    /// Key of the test frames, so that nobody else's are taken for the run's; none to have it of the
+    /// seed, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_key: Option<RunKey>,
     /// How a trial is run.
     pub trial: TrialConfig,
     /// Length of a search's trials, in seconds; what it finds must stand a trial of full length.
@@ -135,6 +140,7 @@ impl Default for ChassisConfig {
             tests: ChassisTest::RFC2889.to_vec(),
             frame_sizes: [64, 128, 256, 512, 1024, 1280, 1518].map(FrameSize::from_bytes).to_vec(),
             seed: 1,
+            run_key: None,
             trial: TrialConfig { duration_s: 30.0, ..trial },
             search_trial_s: 30.0,
             resolution_percent: 0.1,
@@ -201,6 +207,10 @@ impl Default for ArpServerConfig {
 }
 
 impl ChassisConfig {
+    /// Key of the run's test frames.
+    pub fn run_key(&self) -> RunKey {
+        self.run_key.unwrap_or(RunKey::from_seed(self.seed))
+    }
     /// The numbers of a profile.
     pub fn of(profile: Profile) -> Self {
         match profile {
@@ -208,7 +218,7 @@ impl ChassisConfig {
             Profile::Quick => ChassisConfig {
                 profile,
                 frame_sizes: [64, 512, 1518].map(FrameSize::from_bytes).to_vec(),
-                trial: TrialConfig { duration_s: 0.1, ..SuiteConfig::of(profile).trial },
+                trial: TrialConfig { duration_s: 0.1, ..SuiteConfig::of(profile).trial.strict() },
                 search_trial_s: 0.1,
                 resolution_percent: 1.0,
                 loads_percent: vec![100.0, 50.0],

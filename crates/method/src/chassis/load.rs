@@ -38,6 +38,10 @@ pub struct LoadPoint {
     pub invalid: Vec<String>,
     /// What the device asked of the tester by PAUSE frames, sum over ports.
     pub paused: Duration,
+    /// What came out a second as a share of what was to be sent, 0 to 1: less than 1 where the device
+    /// asked for pauses, lost frames, or still kept some when the last one left.
+    #[serde(default)]
+    pub kept_up: Option<f64>,
 }
 
 impl LoadPoint {
@@ -61,6 +65,7 @@ impl LoadPoint {
             duration,
             invalid: shortfall_words(ran),
             paused: result.sent.iter().map(|sent| sent.report.paused.time).sum(),
+            kept_up: Some(result.forwarding_rate().fps() / result.intended_rate().fps().max(1e-9)),
         }
     }
     /// Start skew as a share of the trial: RFC 2889 appendix B wants 1 % or less.
@@ -111,6 +116,33 @@ impl Throughput {
         match &self.finding {
             Finding::Invalid { reasons } => reasons,
             _ => &[],
+        }
+    }
+}
+
+impl Throughput {
+    /// No more than was offered and came out: what the device held back by PAUSE frames, or kept until
+    /// after the trial, it does not carry.
+    fn kept_up_load(self, resolution: f64) -> Self {
+        let kept_up = self.point.as_ref().and_then(|point| Some((point, point.kept_up?)));
+        let Some((point, share)) = kept_up.filter(|(_, share)| *share < 1.0 - resolution) else {
+            return self;
+        };
+        let finding = match point.paused > Duration::ZERO {
+            true => Finding::Measured,
+            false => Finding::Between {
+                why: format!(
+                    "the device's buffers carried {:.4} % of the medium for {}",
+                    point.load_percent, point.duration
+                ),
+            },
+        };
+        Throughput {
+            finding,
+            load_percent: self.load_percent.map(|load| load * share),
+            rate: self.rate.map(|rate| rate.scaled(share)),
+            upper_percent: self.load_percent,
+            ..self
         }
     }
 }
@@ -298,7 +330,7 @@ impl Search<'_> {
             (None, _) => Finding::Invalid { reasons: self.reasons.clone() },
         };
         let point = self.best.take().filter(|_| bounds.lower.is_some());
-        Throughput {
+        let throughput = Throughput {
             finding,
             load_percent: bounds.lower.map(percent),
             rate: bounds.lower.map(|load| self.loads.rate_of(percent(load))),
@@ -306,7 +338,8 @@ impl Search<'_> {
             point,
             trials: self.trials,
             invalid_trials: self.invalid_trials,
-        }
+        };
+        throughput.kept_up_load(self.config.resolution_percent / 100.0)
     }
 }
 

@@ -100,10 +100,7 @@ impl<'a> Rack<'a> {
         Bursts { line, size: self.size, frames, rate }.schedule(duration)
     }
     pub(crate) fn waits(&self) -> Waits {
-        Waits {
-            drain: Duration::from_secs_f64(self.config.trial.drain_s),
-            settle: Duration::from_secs_f64(self.config.trial.settle_s),
-        }
+        self.config.trial.waits()
     }
 
     pub(crate) fn conditions(&self, test: ChassisTest) -> ChassisConditions {

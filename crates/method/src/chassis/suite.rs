@@ -34,7 +34,7 @@ impl ChassisSuite {
     ) -> Result<RunFinished, RunError> {
         let description = device.describe().clone();
         let retries = self.config.trial.invalid_retries;
-        let mut bench = Bench::new(device, sink, retries, self.config.seed);
+        let mut bench = Bench::new(device, sink, retries, self.config.run_key());
         let mut invalid_tests = vec![];
         let outcome = self.all(&mut bench, &description, &mut invalid_tests);
         let counted = bench.trials();

@@ -164,13 +164,14 @@ impl Run<'_> {
         sink: &mut dyn EventSink,
     ) -> Result<(), RunError> {
         let mut config = self.suite.config.clone();
+        config.trial = config.trial.strict();
         config.traffic.protocol = set_up.mode.protocol();
         config.traffic.filters = ready.filters;
         let description = ready.tester.describe().clone();
         let retries = config.trial.invalid_retries;
         let mut tester = Together { tester: &mut *ready.tester };
         let mut bench =
-            Bench::new(&mut tester, sink, retries, config.seed).counting_from(self.counted);
+            Bench::new(&mut tester, sink, retries, config.run_key()).counting_from(self.counted);
         bench.clock.test = share;
         bench.clock.later = self.todo.iter().copied().sum();
         let first = ready.streams.first();

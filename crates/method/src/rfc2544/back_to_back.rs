@@ -283,7 +283,8 @@ fn held_to_its_rate(trial: Trial) -> Trial {
 fn waits(subject: &Subject<'_>, sending: Duration, receiving: Duration) -> Waits {
     let wait = Duration::from_secs_f64(subject.config.back_to_back.wait_s);
     let waits = subject.config.waits();
-    Waits { drain: (receiving * 2).saturating_sub(sending) + wait.max(sending), ..waits }
+    let drain = (receiving * 2).saturating_sub(sending) + wait.max(sending);
+    Waits { drain, drain_max: waits.drain_max.max(drain), ..waits }
 }
 
 fn conclude(result: &mut BackToBackResult, burst_rate: FrameRate, throughput: FrameRate) {

@@ -219,7 +219,7 @@ fn departure(
     if traffic.modifier() == Modifier::None {
         return Ok(shape.schedule.departure(sequence));
     }
-    let trial = traffic.trial(Key(0), shape)?;
+    let trial = traffic.trial(Key::from_seed(0), shape)?;
     for plan in trial.transmit_plans()? {
         let mut buffer = vec![0; plan.set.longest_bytes()];
         let mut transmitter = Transmitter::new(&plan, Instant::ZERO, Duration::from_ns(1));

@@ -4,7 +4,8 @@ use crate::bench::Bench;
 use crate::goal_search::find_rates;
 use crate::rate_search::{Known, RateGoal, find_rate, judge_loss};
 use crate::subject::Subject;
-use crate::{Conditions, Finding, RateFound, RunError, SearchPolicy, TestKind};
+use crate::sustained::keep_up;
+use crate::{Buffered, Conditions, Finding, RateFound, RunError, SearchPolicy, TestKind};
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
@@ -27,6 +28,9 @@ pub fn throughput(
     bench: &mut Bench<'_>,
     subject: &Subject<'_>,
 ) -> Result<ThroughputResult, RunError> {
+    let uncapped = subject.uncapped();
+    let is_adaptive = subject.config.search.policy == SearchPolicy::Adaptive;
+    let subject = if is_adaptive { &uncapped } else { subject };
     let mut known = Known::default();
     if let Some((duration, result)) = subject.at_ceiling {
         known.add_at_ceiling(*duration, result.clone());
@@ -35,6 +39,9 @@ pub fn throughput(
         SearchPolicy::Mlrsearch => goals_together(bench, subject, &mut known)?,
         _ => one_by_one(bench, subject, &mut known)?,
     };
+    for found in &mut found {
+        *found = keep_up(bench, subject, found.clone(), &known)?;
+    }
     let throughput = found.remove(0);
     let with_tolerance = found;
     let notes = notes(&throughput, &with_tolerance, &known);
@@ -90,9 +97,19 @@ fn search(
     find_rate(bench, subject, &goal, known)
 }
 
+/// What a rate that is carried for a while only is worth.
+fn told(buffered: &Buffered) -> String {
+    let Buffered { rate, trial_duration, standing_queue_frames } = buffered;
+    format!(
+        "{rate:.1} passes a trial of {trial_duration}, the throughput by the letter of RFC 2544, but \
+         only from the device's buffers: {standing_queue_frames:.0} frames were still waiting when \
+         the last one left the tester"
+    )
+}
+
 /// What the numbers alone do not say.
 fn notes(throughput: &RateFound, with_tolerance: &[RateFound], known: &Known) -> Vec<String> {
-    let mut notes = vec![];
+    let mut notes: Vec<String> = throughput.buffered.iter().map(told).collect();
     if throughput.failed_trials_at_rate > 0 {
         notes.push(format!(
             "{} of {} trials at the throughput rate lost frames and passed on repetition",

@@ -62,7 +62,7 @@ const MONITOR: usize = 2;
 pub fn caching(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<AddressResult, RunError> {
     let config = &rack.config.addresses;
     let mut search = AddressSearch::new(rack, ChassisTest::AddressCaching)?;
-    let rate = FrameRate::from_fps(config.learning_fps);
+    let rate = within_medium(rack, config.learning_fps);
     let (mut low, mut high, mut n) = (0, config.max_addresses, config.initial_addresses);
     loop {
         match search.trial(bench, n, rate)? {
@@ -82,8 +82,9 @@ pub fn caching(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<AddressResult, 
 pub fn learning_rate(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<AddressResult, RunError> {
     let config = &rack.config.addresses;
     let mut search = AddressSearch::new(rack, ChassisTest::AddressLearning)?;
-    let beyond = config.max_learning_fps + config.rate_resolution_fps;
-    let (mut low, mut high, mut fps) = (0, beyond, config.max_learning_fps);
+    let highest = within_medium(rack, config.max_learning_fps).fps_truncated();
+    let beyond = highest + config.rate_resolution_fps;
+    let (mut low, mut high, mut fps) = (0, beyond, highest);
     while high - low > config.rate_resolution_fps {
         match search.trial(bench, config.rate_addresses, FrameRate::from_fps(fps))? {
             Some(true) => low = fps,
@@ -165,7 +166,7 @@ impl<'r, 'a> AddressSearch<'r, 'a> {
 
     /// No address may age out before its turn comes.
     fn check_time(&self, addresses: u64, rate: FrameRate) -> Result<(), RunError> {
-        let test_rate = FrameRate::from_fps(self.rack.config.addresses.test_fps);
+        let test_rate = within_medium(self.rack, self.rack.config.addresses.test_fps);
         let needed = rate.departure(addresses) + test_rate.departure(addresses);
         let waits = Duration::from_secs_f64(self.rack.config.addresses.digest_s + 1.0);
         if needed + waits < self.ageing() {
@@ -208,7 +209,7 @@ impl<'r, 'a> AddressSearch<'r, 'a> {
 
     /// The test port sends a frame to each address.
     fn test(&self, bench: &mut Bench<'_>, addresses: u64) -> Result<Ran, RunError> {
-        let rate = FrameRate::from_fps(self.rack.config.addresses.test_fps);
+        let rate = within_medium(self.rack, self.rack.config.addresses.test_fps);
         let label = format!("{}: a frame to each of {addresses} addresses", self.test);
         self.run(bench, &label, (rate, Duration::ZERO), &|draft, rack| {
             let signature = (draft.key(), draft.next_id());
@@ -230,13 +231,18 @@ impl<'r, 'a> AddressSearch<'r, 'a> {
     ) -> Result<Ran, RunError> {
         let rack = &self.rack.with_ports(3);
         // No longer than need be: addresses must not age out.
-        let waits = Waits { drain: Duration::from_ms(100), settle };
+        let waits = Waits::fixed(Duration::from_ms(100), settle);
         rack.run_with(bench, self.test, label, rate, waits, &|draft| {
             let Sent { from, schedule, order } = build(draft, rack)?;
             draft.send(from, schedule, order);
             Ok(())
         })
     }
+}
+
+/// So many frames a second, or as many as the medium takes.
+fn within_medium(rack: &Rack<'_>, fps: u64) -> FrameRate {
+    FrameRate::from_fps(fps.min(rack.theoretical_max().fps_truncated()).max(1))
 }
 
 /// Each frame of a stream once.

@@ -4,7 +4,7 @@ use crate::RunError;
 use crate::bench::Bench;
 use crate::chassis::{ChassisConditions, ChassisTest, PortMatrix, Rack, shortfall_words};
 use serde::{Deserialize, Serialize};
-use trial::{PortId, StreamResult, TrialResult};
+use trial::{Arrived, PortId, StreamResult, TrialResult};
 use units::{Duration, FrameRate};
 
 /// What became of the frames of one group of four ports.
@@ -20,7 +20,8 @@ pub struct CongestionResult {
     pub congested: (u64, u64),
     /// The load that the device took from both sources.
     pub offered: FrameRate,
-    /// Frames received at the uncongested port over the time in which its source sent.
+    /// Frames received at the uncongested port over the time in which its source sent or, where that
+    /// is longer, in which they arrived.
     pub uncongested_rate: FrameRate,
     /// The same of the congested port.
     pub congested_rate: FrameRate,
@@ -116,11 +117,12 @@ fn conclude(
         })
     };
     let (uncongested, congested) = (at(UNCONGESTED), at(CONGESTED));
-    let time = |source: usize| sending_time(result, rack.port(source).port);
-    let rate =
-        |received: u64, time: f64| FrameRate::from_fps_f64(received as f64 / time.max(1e-12));
-    let uncongested_rate = rate(uncongested.1, time(0));
-    let congested_rate = rate(congested.1, time(0).max(time(1)));
+    let rate = |port: usize, sources: &[usize]| {
+        let sent = |source: &usize| rack.port(*source).port;
+        rate_at(result, rack.port(port).port, &sources.iter().map(sent).collect::<Vec<_>>())
+    };
+    let uncongested_rate = rate(UNCONGESTED, &SOURCES[..1]);
+    let congested_rate = rate(CONGESTED, &SOURCES);
     let half = rack.theoretical_max().fps() / 2.0;
     let lost = |(sent, received): (u64, u64)| sent > received;
     let mut verdicts = vec![];
@@ -154,12 +156,13 @@ fn conclude(
     }
 }
 
-/// From a port's first departure to one interval after its last, in seconds.
-fn sending_time(result: &TrialResult, port: PortId) -> f64 {
-    let sent = result.sent.iter().find(|sent| sent.report.port == port);
-    let report = sent.map(|sent| &sent.report);
-    let span = report.and_then(|r| Some(r.last_departure?.since(r.first_departure?)));
-    let frames = report.map_or(0, |report| report.sent_frames);
-    let span = span.map_or(0.0, Duration::as_secs_f64);
-    if frames > 1 { span * frames as f64 / (frames - 1) as f64 } else { span }
+/// What came out of a port, over the time in which these sources sent or, where frames waited for
+/// longer, in which it did: a queue that empties afterwards makes no port faster than its medium.
+fn rate_at(result: &TrialResult, port: PortId, sources: &[PortId]) -> FrameRate {
+    let sent = result.sent.iter().filter(|sent| sources.contains(&sent.report.port));
+    let sending = sent.map(|sent| sent.report.sending_time()).max().unwrap_or_default();
+    let mut arrived = Arrived::default();
+    let here = result.expected_accounts().filter(|received| received.port == port);
+    here.for_each(|received| arrived.add(&received.account));
+    FrameRate::from_fps_f64(arrived.rate_fps(sending))
 }

@@ -371,7 +371,7 @@ impl<'r, 'a> Stage<'r, 'a> {
         let label =
             format!("{}, {}: ports {verb} groups {from} to {to}", self.test, self.rack.size);
         let rate = self.slow(config.report_fps);
-        let waits = Waits { drain: Duration::ZERO, settle: Duration::from_secs_f64(settle) };
+        let waits = Waits::fixed(Duration::ZERO, Duration::from_secs_f64(settle));
         let (from, to) = (self.first + from, self.first + to);
         self.rack.run_with(bench, self.test, &label, rate, waits, &|draft| {
             self.introduce(draft);

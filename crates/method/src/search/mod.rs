@@ -5,12 +5,14 @@
 //! trial that stayed invalid) is never taken for a loss of the device**: the search goes on below
 //! it, and the bounds say that the upper one is not the device's.
 
+pub mod adaptive;
 mod bisect;
 mod final_check;
 mod gap_steps;
 mod loss_verification;
 pub mod mlrsearch;
 
+pub use adaptive::Adaptive;
 pub use bisect::Bisect;
 pub use final_check::FinalCheck;
 pub use gap_steps::GapSteps;

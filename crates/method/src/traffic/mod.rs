@@ -92,7 +92,7 @@ impl Traffic {
             announced: vec![],
         };
         traffic.check()?;
-        traffic.streams(Key(0))?;
+        traffic.streams(Key::from_seed(0))?;
         Ok(traffic)
     }
 

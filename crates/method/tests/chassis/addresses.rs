@@ -98,6 +98,22 @@ fn the_learning_rate_is_found_within_its_resolution() {
     }
 }
 
+/// 1,518 bytes on 10 Mb/s: 812 frames a second at most. The default of 100,000 is not to be had, and a switch
+/// that learns from each frame at once learns as fast as they can come.
+#[test]
+fn no_more_addresses_are_asked_for_than_the_medium_carries() {
+    let toml = format!("ports = 3\n{SWITCH}line-rate = \"10M\"\n[learning]\nageing = \"60s\"\n");
+    let toml = toml.replace("line-rate = \"100M\"\n", "");
+    let mut config = config(&[ChassisTest::AddressLearning]);
+    config.frame_sizes = vec![units::FrameSize::from_bytes(1_518)];
+    config.addresses.rate_addresses = 200;
+    config.addresses.ageing_s = 60.0;
+    config.addresses.test_fps = 10_000;
+    let result = addresses(&toml, config);
+    assert_eq!((result.found, result.at_least), (Some(812), true), "{result:?}");
+    assert!(result.invalid.is_empty(), "{:?}", result.invalid);
+}
+
 /// By arithmetic: when address k comes, those before it that are not learned yet must not be more
 /// than one being learned and `backlog` waiting.
 fn all_learned(fps: u64, per_address_ps: u64, backlog: u64, addresses: u64) -> bool {

@@ -57,6 +57,39 @@ fn many_to_one_carries_one_ports_worth() {
     assert!((frmol.forwarding_rate.fps() / one_port - 1.0).abs() < 0.02);
 }
 
+/// Three ports to one that asks them to wait: no frame is lost at any load, and each offers a third of
+/// what one port takes. In a trial of 10 ms some frames more are under way and in queues: of 496 a
+/// source 16 each.
+#[test]
+fn what_a_port_was_asked_not_to_offer_is_no_throughput() {
+    let queues = "[flow-control]\npause-at-frames = 16\nresume-at-frames = 8\n";
+    let result = mesh(&format!("ports = 4\n{SWITCH}{queues}"), ChassisTest::ManyToOne);
+    let one_port = LineRate::from_mbps(100).max_frame_rate(FrameSize::MIN_ETHERNET).fps();
+    let found = &result.throughput;
+    let point = found.point.as_ref().unwrap();
+    assert!(point.offered.fps() < one_port * 1.2, "{point:?}");
+    let rate = found.rate.unwrap().fps();
+    assert!(rate * 3.0 <= point.offered.fps() * 1.001, "{rate} each of {}", point.offered);
+    assert!((rate * 3.0 / one_port - 1.0).abs() < 0.02, "{rate} of {one_port}");
+    assert!((found.load_percent.unwrap() - 100.0 / 3.0).abs() < 0.7, "{:?}", found.load_percent);
+    assert_eq!(found.finding, Finding::Measured);
+}
+
+/// Two ports to one with a deep queue: what leaves the queue after the last frame was sent makes the
+/// output no faster than its line.
+#[test]
+fn no_port_forwards_more_than_its_medium_takes() {
+    let queues = "[output]\nframes = 2000\n";
+    let result = mesh(&format!("ports = 3\n{SWITCH}{queues}"), ChassisTest::ManyToOne);
+    let one_port = LineRate::from_mbps(100).max_frame_rate(FrameSize::MIN_ETHERNET).fps();
+    let frmol = result.frmol().unwrap();
+    assert!(frmol.forwarding_rate.fps() <= one_port * 1.000_01, "{frmol:?}");
+    assert!(frmol.forwarding_rate.fps() >= one_port * 0.98, "{frmol:?}");
+    let result = congestion("[output]\nframes = 2000\n");
+    assert!(result.congested_rate.fps() <= one_port * 1.000_01, "{}", result.congested_rate);
+    assert!(result.congested_rate.fps() >= one_port * 0.98, "{}", result.congested_rate);
+}
+
 /// A central processor of so many frames a second, whatever its cost: shared by all ports.
 #[test]
 fn the_throughput_of_a_mesh_is_what_the_slowest_part_has() {

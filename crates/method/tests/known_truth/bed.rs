@@ -41,6 +41,7 @@ pub fn config() -> SuiteConfig {
     config.frame_sizes = vec![size(64)];
     config.trial.duration_s = 1.0;
     config.trial.drain_s = 0.5;
+    config.trial.limits = trial::ValidityLimits::default();
     config.trial.learning_wait_s = 0.1;
     config.search.trial_duration_s = 1.0;
     config.search.resolution_percent = 1.0;
@@ -65,7 +66,7 @@ pub fn run<R>(
     let description = tester.describe().clone();
     let subject = Subject::new(config, &traffic, &description, None).unwrap();
     let mut events = vec![];
-    let mut bench = Bench::new(tester, &mut events, config.trial.invalid_retries, config.seed);
+    let mut bench = Bench::new(tester, &mut events, config.trial.invalid_retries, config.run_key());
     let result = work(&mut bench, &subject).unwrap();
     (result, events)
 }

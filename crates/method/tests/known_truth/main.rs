@@ -9,6 +9,7 @@ mod harvard;
 mod harvard_1989;
 mod harvard_random;
 mod latency;
+mod leftovers;
 mod modifiers;
 mod pipelines;
 mod policies;

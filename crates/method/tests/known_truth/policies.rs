@@ -11,8 +11,13 @@ use proptest::prelude::*;
 use sim::{ClosedForm, laws};
 use units::Duration;
 
-const ALL: [SearchPolicy; 4] =
-    [SearchPolicy::Bisect, SearchPolicy::Step, SearchPolicy::Tst009, SearchPolicy::Mlrsearch];
+const ALL: [SearchPolicy; 5] = [
+    SearchPolicy::Bisect,
+    SearchPolicy::Step,
+    SearchPolicy::Tst009,
+    SearchPolicy::Mlrsearch,
+    SearchPolicy::Adaptive,
+];
 
 fn by(policy: SearchPolicy) -> SuiteConfig {
     let mut config = config();

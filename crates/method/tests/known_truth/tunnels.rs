@@ -8,6 +8,7 @@ use method::{
 };
 use sim::{Patch, SimTester};
 use trial::Tester;
+use wire::signature::RunKey;
 
 /// Ports joined back to back forward everything, and encapsulate nothing: 6in4 makes 20 bytes more one way
 /// and 20 less the other.
@@ -27,7 +28,7 @@ fn a_device_that_does_not_encapsulate_has_no_result() {
     let description = tester.describe().clone();
     let subject = Subject::new(&config, &traffic, &description, None).unwrap();
     let mut events = vec![];
-    let mut bench = Bench::new(&mut tester, &mut events, 0, 1);
+    let mut bench = Bench::new(&mut tester, &mut events, 0, RunKey::from_seed(1));
     let result = frame_loss(&mut bench, &subject).unwrap();
     assert!(!result.points.is_empty());
     for point in &result.points {

@@ -4,6 +4,7 @@
 //! What the reference came to is kept in `reference.json`, so that the comparison needs no Python;
 //! where the reference is installed (`make mlr-oracle`), it is run again and must come to the same.
 
+mod noisy;
 mod reference;
 mod scenario;
 
@@ -15,6 +16,9 @@ use scenario::{Bounds, Outcome, Scenario, own, scenarios};
 use units::Duration;
 
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mlr_oracle/reference.json");
+
+const NOISY_RECORD: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mlr_oracle/reference-noisy.json");
 
 fn recorded() -> Vec<Outcome> {
     let text = std::fs::read_to_string(RECORD).expect("the reference's outcomes");
@@ -108,6 +112,59 @@ fn row(scenario: &Scenario, own: &Outcome, reference: &Outcome) -> String {
         throughput(own),
         throughput(reference),
     )
+}
+
+/// On each device no more trials than the reference's better setting takes, and no larger bias, by
+/// more than three standard errors; over all of them no more trials by any.
+#[test]
+fn noisy_devices_take_no_more_trials_and_are_no_more_biased() {
+    let text = std::fs::read_to_string(NOISY_RECORD).expect("the reference's outcomes");
+    let recorded: Vec<noisy::Judged> = serde_json::from_str(&text).expect("outcomes");
+    let devices = noisy::devices();
+    assert_eq!(recorded.len(), devices.len());
+    let mut all = (0.0, 0.0);
+    println!(
+        "{:<30} {:>17} {:>17} {:>21}",
+        "noisy device", "trials, own", "reference", "bias, own and ref., %"
+    );
+    for (device, reference) in devices.iter().zip(&recorded) {
+        let own = noisy::judge(device, |seed| noisy::own(device, seed));
+        println!(
+            "{:<30} {:>10.1} +- {:>3.1} {:>10.1} +- {:>3.1} {:>10.2} {:>10.2}",
+            own.name,
+            own.trials.mean,
+            own.trials.error,
+            reference.trials.mean,
+            reference.trials.error,
+            own.bias.mean * 100.0,
+            reference.bias.mean * 100.0,
+        );
+        assert_eq!(own.name, reference.name);
+        all = (all.0 + own.trials.mean, all.1 + reference.trials.mean);
+        let slack = own.trials.slack(reference.trials);
+        assert!(own.trials.mean <= reference.trials.mean + slack, "{}: trials", own.name);
+        // A middle is never nearer to a truth that is a step than a part of the bounds' width.
+        let slack = own.bias.slack(reference.bias).max(noisy::ndr().width / 4.0);
+        let (bias, of_reference) = (own.bias.mean.abs(), reference.bias.mean.abs());
+        assert!(bias <= of_reference + slack, "{}: bias", own.name);
+    }
+    println!("{:<30} {:>10.1} {:>24.1}", "all", all.0, all.1);
+    assert!(all.0 <= all.1, "{all:?}");
+}
+
+/// With `NETANVIL_RECORD` in the environment the record is made anew.
+#[test]
+fn the_noisy_record_is_what_the_reference_comes_to() {
+    let Some(mut reference) = Reference::start() else { return };
+    let devices = noisy::devices();
+    let judged: Vec<_> =
+        devices.iter().map(|device| noisy::reference(&mut reference, device)).collect();
+    if std::env::var_os("NETANVIL_RECORD").is_some() {
+        let text = serde_json::to_string_pretty(&judged).unwrap();
+        std::fs::write(NOISY_RECORD, text + "\n").unwrap();
+    }
+    let text = std::fs::read_to_string(NOISY_RECORD).expect("the reference's outcomes");
+    assert_eq!(serde_json::to_string_pretty(&judged).unwrap() + "\n", text);
 }
 
 /// With `NETANVIL_RECORD` in the environment the record is made anew.

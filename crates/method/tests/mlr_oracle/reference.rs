@@ -1,6 +1,7 @@
 //! The reference implementation, in a process of its own.
 
-use crate::scenario::{Bench, Bounds, Found, Outcome, RANGE, Scenario};
+use crate::scenario::{Bench, Bounds, Counts, Found, Outcome, RANGE, Scenario, goal};
+use method::search::Range;
 use method::search::mlrsearch::SearchGoal;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -49,23 +50,35 @@ impl Reference {
 
     fn search(&mut self, scenario: &Scenario, preceding_targets: u32, seed: u64) -> Found {
         let goals: Vec<Value> = scenario.goals.iter().map(goal).collect();
+        let mut bench = Bench::new(scenario.device, seed);
+        let trial = |load, duration| bench.trial(load, duration);
+        let bounds = self.bounds(RANGE, &goals, preceding_targets, trial);
+        bench.found(bounds)
+    }
+
+    /// The bounds for each goal, on a device that answers so to a load for so long.
+    pub fn bounds(
+        &mut self,
+        range: Range,
+        goals: &[Value],
+        preceding_targets: u32,
+        mut trial: impl FnMut(f64, Duration) -> Counts,
+    ) -> Vec<Bounds> {
         self.ask(json!({"search": {
-            "min": RANGE.min,
-            "max": RANGE.max,
+            "min": range.min,
+            "max": range.max,
             "goals": goals,
             "preceding_targets": preceding_targets,
         }}));
-        let mut bench = Bench::new(scenario.device, seed);
         loop {
             let mut answer = self.answer();
-            if let Some(trial) = answer.get("trial") {
-                let duration = Duration::from_secs_f64(trial["duration"].as_f64().unwrap());
-                let counts = bench.trial(trial["load"].as_f64().unwrap(), duration);
+            if let Some(asked) = answer.get("trial") {
+                let duration = Duration::from_secs_f64(asked["duration"].as_f64().unwrap());
+                let counts = trial(asked["load"].as_f64().unwrap(), duration);
                 self.ask(json!(counts));
                 continue;
             }
-            let bounds: Vec<Bounds> = serde_json::from_value(answer["results"].take()).unwrap();
-            return bench.found(bounds);
+            return serde_json::from_value(answer["results"].take()).unwrap();
         }
     }
 
@@ -94,15 +107,4 @@ impl Drop for Reference {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-fn goal(goal: &SearchGoal) -> Value {
-    json!({
-        "loss_ratio": goal.loss_ratio,
-        "exceed_ratio": goal.exceed_ratio,
-        "width": goal.width,
-        "initial": goal.initial_duration.as_secs_f64(),
-        "final": goal.final_duration.as_secs_f64(),
-        "sum": goal.duration_sum.as_secs_f64(),
-    })
 }

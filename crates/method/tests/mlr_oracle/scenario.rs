@@ -3,6 +3,7 @@
 use method::search::mlrsearch::{MlrSearch, Outcome as Tells, SearchGoal, TimedLoad, Tried};
 use method::search::{Range, Search, Upper};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use sim::{Law, Offered, laws};
 use trial::PortId;
 use units::{Duration, FrameRate};
@@ -226,4 +227,16 @@ pub fn own(scenario: &Scenario, seed: u64) -> Found {
         assert_eq!(is_testers, matches!(scenario.device, Device::SlowTester { .. }));
     }
     bench.found(bounds.collect())
+}
+
+/// As the reference's process reads it.
+pub fn goal(goal: &SearchGoal) -> Value {
+    json!({
+        "loss_ratio": goal.loss_ratio,
+        "exceed_ratio": goal.exceed_ratio,
+        "width": goal.width,
+        "initial": goal.initial_duration.as_secs_f64(),
+        "final": goal.final_duration.as_secs_f64(),
+        "sum": goal.duration_sum.as_secs_f64(),
+    })
 }

@@ -23,7 +23,7 @@ pub(super) fn idle(
         trial.streams.clear();
         trial.loads.clear();
         trial.prelude.clear();
-        trial.waits = Waits { drain: span, ..trial.waits };
+        trial.waits = Waits { drain: span, drain_max: span, ..trial.waits };
         Ok(trial)
     })?;
     let ran = match ran {

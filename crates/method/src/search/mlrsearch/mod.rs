@@ -3,7 +3,7 @@
 //! (draft-ietf-bmwg-mlrsearch-15; terms below are its).
 //!
 //! The standard says what a bound is and when a search may end; which load is tried next is left
-//! to the implementation. Ours is in [`pursuit`].
+//! to the implementation. Ours is in [`pursuit`], and in [`settling`] where a device is noisy.
 //!
 //! Departing from its recommendation, frames that the tester failed to send are no loss: such a
 //! trial is invalid, decides nothing, and bounds the search from above as the tester's limit.
@@ -11,6 +11,7 @@
 mod classification;
 mod goal;
 mod pursuit;
+mod settling;
 
 pub use classification::{Class, Tried};
 pub use goal::SearchGoal;
@@ -125,6 +126,7 @@ impl MlrSearch {
         if self.record.limit.is_none_or(|limit| load <= limit.load) {
             let reached = reached.filter(|reached| *reached < load);
             self.record.limit = Some(TesterLimit { load, reached });
+            self.pursuits.iter_mut().for_each(|pursuit| pursuit.learn_limit(&self.record));
         }
     }
 

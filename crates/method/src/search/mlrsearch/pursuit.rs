@@ -4,6 +4,7 @@
 //! bounds believed are brought together first, and only then is their evidence completed, the
 //! weaker one's first, so that a wrong belief is found out early and costs little.
 
+use super::settling::Settling;
 use super::{Class, Record, SearchGoal, Tried};
 use units::Duration;
 
@@ -15,6 +16,8 @@ pub(super) struct Pursuit {
     exploring: Duration,
     /// Predictions that failed since the last one that held: steps double with each.
     failed_predictions: u32,
+    /// Once the device was seen to be noisy.
+    settling: Option<Settling>,
 }
 
 /// The trial a pursuit asks for.
@@ -35,13 +38,16 @@ const DOUBTFUL_TRIALS: usize = 3;
 
 impl Pursuit {
     pub fn new(goal: SearchGoal) -> Self {
-        Pursuit { goal, exploring: goal.initial_duration, failed_predictions: 0 }
+        Pursuit { goal, exploring: goal.initial_duration, failed_predictions: 0, settling: None }
     }
 
     /// The trial to make next; `None` when the goal is reached, or cannot be.
     pub fn next(&self, record: &Record) -> Option<Step> {
         if self.is_over(record) {
             return None;
+        }
+        if let Some(settling) = &self.settling {
+            return Some(self.confirm(settling.load()));
         }
         let (lower, upper) = (self.believed_lower(record), self.believed_upper(record));
         let (min, max) = (record.range.min, record.range.max);
@@ -65,6 +71,10 @@ impl Pursuit {
 
     /// Learns from a trial at `load`, of which was believed what `before` says.
     pub fn learn(&mut self, record: &Record, load: u64, before: Option<Class>, step: Option<Step>) {
+        self.settling = match self.settling.take() {
+            Some(settling) => Some(self.settles(record, load, step.is_some(), settling)),
+            None => self.begins_settling(record, load, before),
+        };
         let after = self.belief(record, load);
         if let Some(expected) = step.and_then(|step| step.expected) {
             let is_right = after == Some(expected);
@@ -75,6 +85,12 @@ impl Pursuit {
         if is_contradicted && longest > self.exploring {
             self.explore_longer();
         }
+    }
+
+    /// Learns that the tester cannot offer some load.
+    pub fn learn_limit(&mut self, record: &Record) {
+        let settling = self.settling.take();
+        self.settling = settling.map(|settling| self.kept_within(record, settling));
     }
 
     /// Half way to the final duration, in proportion; then all of it.
@@ -113,7 +129,7 @@ impl Pursuit {
         is_closed || is_limited
     }
 
-    fn class(&self, record: &Record, load: u64) -> Option<Class> {
+    pub(super) fn class(&self, record: &Record, load: u64) -> Option<Class> {
         self.goal.classify(record.trials(load))
     }
 
@@ -163,7 +179,17 @@ impl Pursuit {
         };
         let is_surprise = self.failed_predictions > 0 && self.goal.exceed_ratio > 0.0;
         let has_few = record.trials(upper).len() < DOUBTFUL_TRIALS;
-        is_needed && is_open && !is_limit && is_surprise && has_few && is_slight()
+        let may_be_chance = has_few && !self.was_doubted_in_vain(record, upper);
+        is_needed && is_open && !is_limit && is_surprise && may_be_chance && is_slight()
+    }
+
+    /// Whether every trial had high loss at the next higher load that was doubted: then a slight
+    /// loss is this device's rule, and no load on the way down is worth more than one trial.
+    fn was_doubted_in_vain(&self, record: &Record, upper: u64) -> bool {
+        let mut above = record.trials.range(upper + 1..).map(|(_, trials)| trials);
+        let doubted = above.find(|trials| trials.len() >= DOUBTFUL_TRIALS);
+        let is_high = |tried: &Tried| tried.loss_ratio() > self.goal.loss_ratio;
+        doubted.is_some_and(|trials| trials.iter().all(is_high))
     }
 
     fn confirm(&self, load: u64) -> Step {
@@ -203,6 +229,8 @@ impl Pursuit {
         let one_above = self.steps_above(lower, 1.0);
         let (load, expected) = match below {
             None => (middle, None),
+            // The forwarding rate tells nothing here.
+            Some(_) if self.is_load_indifferent(record, upper) => (middle, None),
             Some(below) if below > one_above => match has_failed && below <= middle {
                 true => (middle, None),
                 false => (below, Some(Class::Lower)),
@@ -243,13 +271,13 @@ impl Pursuit {
     }
 
     /// The highest load so many widths above.
-    fn steps_above(&self, lower: u64, widths: f64) -> u64 {
+    pub(super) fn steps_above(&self, lower: u64, widths: f64) -> u64 {
         let above = (lower as f64 / (1.0 - self.goal.width).powf(widths)) as u64;
         above.max(lower + 1)
     }
 
     /// Half way in proportion, rounded so that halving on ends with whole widths.
-    fn middle(&self, lower: u64, upper: u64) -> u64 {
+    pub(super) fn middle(&self, lower: u64, upper: u64) -> u64 {
         let widths = (lower as f64 / upper as f64).ln() / (1.0 - self.goal.width).ln();
         self.steps_above(lower, 2f64.powf(widths.max(1.0).log2().ceil() - 1.0).max(1.0))
     }

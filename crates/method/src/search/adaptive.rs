@@ -1,0 +1,393 @@
+//! A search that learns from every trial what it can: not only whether a load passed, but how much
+//! the device carried.
+//!
+//! * The first trial floods: what comes out of it is where the search goes on.
+//! * A trial without loss proves the load that was really offered, even where the tester was held
+//!   up and offered less than intended: that becomes the lower bound.
+//! * A trial with loss bounds the rate by the load intended, which was never exceeded, and its
+//!   forwarding rate says where to look next.
+//! * From there strides double until one load has passed and one has failed; then the middle is
+//!   tried until the bounds are as near as asked for, or the tester comes no nearer.
+//! * A load that lost little is tried again before it counts as failed (loss verification, ETSI GS
+//!   NFV-TST 009 section 12.3.3), and the load found is confirmed by trials of full length.
+
+use super::{Bounds, Range, Resolution, Search, Upper};
+
+/// A load of which less than this share was offered was beyond the tester: it stands for what was
+/// offered.
+const FAR_SHORT: f64 = 0.9;
+/// Once so many trials in a row were beyond the tester, the search is over: at the highest load it
+/// offered all that it can, below that it may have been held up by chance.
+const BEYOND_AT_MAX: u32 = 2;
+const BEYOND_BELOW: u32 = 4;
+/// A trial that loses a larger share is believed at once.
+const BELIEVED_AT_ONCE: f64 = 0.1;
+
+/// A load to try.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Asked {
+    /// The intended load.
+    pub load: u64,
+    /// Whether the trial is to have its full length.
+    pub is_final: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Came {
+    /// Nothing (or no more than allowed) was lost.
+    Carried {
+        /// The load that was offered, no more than the one intended.
+        offered: u64,
+    },
+    /// Frames were lost.
+    Lost {
+        /// What came out, as a load.
+        forwarded: u64,
+    },
+    /// The trial decides nothing, however often it was tried.
+    Undecided,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Adaptive {
+    range: Range,
+    resolution: Resolution,
+    trials_per_load: u32,
+    confirmations: u32,
+    /// Loads that passed, with what was offered of them: (intended, offered).
+    carried: Vec<(u64, u64)>,
+    upper: Option<(u64, Upper)>,
+    failed: Option<u64>,
+    /// Where the last trial with loss says that the rate is.
+    estimate: Option<u64>,
+    /// How far above the highest load that passed the next is tried, and how far below the lowest
+    /// that failed.
+    climb: u64,
+    fall: u64,
+    /// How often the load at hand has failed.
+    failures: u32,
+    /// Loads in a row that were beyond the tester.
+    beyond: u32,
+    confirmed: u32,
+    /// What was offered of the load at hand in the trials that confirmed it.
+    confirmed_load: Option<u64>,
+    stage: Stage,
+    /// Whether a load found by short trials has failed a long one: then only long ones count.
+    is_long: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    Searching,
+    Confirming,
+    Over,
+}
+
+impl Adaptive {
+    /// A search over `range` down to `resolution`. A load that fails is tried up to
+    /// `trials_per_load` times; the load found has to pass `confirmations` trials of full length.
+    pub fn new(
+        range: Range,
+        resolution: Resolution,
+        trials_per_load: u32,
+        confirmations: u32,
+    ) -> Self {
+        let range = Range { min: range.min.clamp(1, range.max.max(1)), max: range.max };
+        Adaptive {
+            range,
+            resolution,
+            trials_per_load: trials_per_load.max(1),
+            confirmations,
+            carried: vec![],
+            upper: None,
+            failed: None,
+            estimate: None,
+            climb: 0,
+            fall: 0,
+            failures: 0,
+            beyond: 0,
+            confirmed: 0,
+            confirmed_load: None,
+            stage: Stage::Searching,
+            is_long: false,
+        }
+    }
+
+    /// The highest load that passed.
+    fn highest(&self) -> Option<u64> {
+        self.carried.iter().map(|(asked, offered)| stands_for(*asked, *offered)).max()
+    }
+
+    /// The highest load proven.
+    fn proven(&self) -> Option<u64> {
+        self.carried.iter().map(|(_, offered)| *offered).max()
+    }
+
+    /// The next load while bounds are sought; `None` once they are near enough.
+    fn sought(&self) -> Option<u64> {
+        let Range { min, max } = self.range;
+        let allowed = if self.upper.is_none() { BEYOND_AT_MAX } else { BEYOND_BELOW };
+        if self.beyond >= allowed {
+            return None;
+        }
+        // By half a step below what came out, a result is the same each time.
+        let near = |estimate: u64| estimate - (self.resolution.step(estimate) / 2).min(estimate);
+        let Some((upper, _)) = self.upper else {
+            let climbed = |passed: u64| passed.saturating_add(self.climb).clamp(min, max);
+            // What the tester can offer at all, a second trial as fast as it can will show.
+            let next = self.highest().filter(|_| self.beyond == 0).map_or(max, climbed);
+            return self.highest().is_none_or(|passed| passed < max).then_some(next);
+        };
+        let Some(lower) = self.highest() else {
+            let below = upper.saturating_sub(self.fall.max(1));
+            let next = self.estimate.map_or(below, |estimate| near(estimate).min(below));
+            return (upper > min).then_some(next.max(min));
+        };
+        if self.resolution.is_met(lower.min(upper), upper) {
+            return None;
+        }
+        let is_between = |at: &u64| (lower + 1..upper).contains(at);
+        if let Some(estimate) = self.estimate.map(near).filter(is_between) {
+            return Some(estimate.max(min));
+        }
+        let middle = lower + upper.saturating_sub(lower) / 2;
+        Some(middle.min(lower.saturating_add(self.climb.max(1))).max(min))
+    }
+
+    fn passed(&mut self, load: u64, offered: u64) {
+        self.carried.push((load, offered));
+        let is_beyond = stands_for(load, offered) < load.max(1);
+        self.beyond = if is_beyond { self.beyond + 1 } else { 0 };
+        self.climb = self.climb.saturating_mul(2).max(self.resolution.step(offered));
+    }
+
+    fn lost(&mut self, load: u64, forwarded: u64) {
+        let is_heavy = ((load - forwarded.min(load)) as f64) > BELIEVED_AT_ONCE * load as f64;
+        self.failures += 1;
+        if self.failures < self.trials_per_load && !is_heavy {
+            return;
+        }
+        self.estimate = (forwarded > 0 && forwarded < load).then_some(forwarded);
+        self.bound(load, Upper::Failed);
+    }
+
+    /// A load is no lower bound, and loads from there on no longer are.
+    fn bound(&mut self, load: u64, why: Upper) {
+        self.failures = 0;
+        (self.confirmed, self.confirmed_load) = (0, None);
+        let is_lowest = load <= self.range.min;
+        self.carried.retain(|(asked, offered)| stands_for(*asked, *offered) < load && !is_lowest);
+        if self.upper.is_none_or(|(upper, _)| load <= upper) {
+            self.upper = Some((load, why));
+        }
+        if why == Upper::Failed {
+            self.failed = Some(self.failed.map_or(load, |failed| failed.min(load)));
+        }
+        let near = self.estimate.unwrap_or(load).min(load);
+        self.climb = self.highest().map_or(0, |_| self.resolution.step(near));
+        self.beyond = 0;
+        self.fall = self.fall.saturating_mul(2).max(self.resolution.step(near));
+    }
+
+    fn confirm(&mut self, offered: u64) {
+        self.confirmed += 1;
+        self.confirmed_load = self.confirmed_load.max(Some(offered));
+    }
+
+    /// What was offered of the load found in the trials of full length that confirmed it.
+    pub fn confirmed(&self) -> Option<u64> {
+        self.confirmed_load
+    }
+
+    /// Takes in what came of the trials of a load before the search, for another goal.
+    pub fn learn(&mut self, load: u64, trials: &[Came]) {
+        for came in trials {
+            match *came {
+                Came::Carried { offered } => self.passed(load, offered.min(load)),
+                Came::Lost { forwarded } => self.lost(load, forwarded),
+                Came::Undecided => {}
+            }
+        }
+        self.failures = 0;
+        self.advance();
+    }
+
+    fn upper_is(&self, load: u64) -> bool {
+        self.upper.is_some_and(|(upper, _)| upper == load)
+    }
+
+    /// Goes on to confirming, or to the end, when there is nothing to seek.
+    fn advance(&mut self) {
+        if self.failures > 0 || self.stage == Stage::Over {
+            return;
+        }
+        let is_found = self.sought().is_none();
+        self.stage = match (is_found, self.highest()) {
+            (false, _) => Stage::Searching,
+            (true, None) => Stage::Over,
+            (true, Some(_)) if self.confirmed >= self.confirmations => Stage::Over,
+            (true, Some(_)) => Stage::Confirming,
+        };
+    }
+}
+
+/// The load that a trial stands for in which nothing was lost.
+fn stands_for(asked: u64, offered: u64) -> u64 {
+    if (offered as f64) < FAR_SHORT * asked as f64 { offered } else { asked }
+}
+
+impl Search for Adaptive {
+    type Load = Asked;
+    type Outcome = Came;
+
+    fn next_load(&self) -> Option<Asked> {
+        match self.stage {
+            Stage::Searching => self.sought().map(|load| Asked { load, is_final: self.is_long }),
+            Stage::Confirming => {
+                let load = self.highest()?.clamp(self.range.min, self.range.max);
+                Some(Asked { load, is_final: true })
+            }
+            Stage::Over => None,
+        }
+    }
+
+    fn record(&mut self, asked: Asked, came: Came) {
+        let Asked { load, is_final } = asked;
+        let was_bound = self.upper_is(load);
+        match came {
+            Came::Carried { offered } => {
+                self.failures = 0;
+                match self.stage {
+                    Stage::Confirming => self.confirm(offered.min(load)),
+                    _ => self.passed(load, offered.min(load)),
+                }
+            }
+            Came::Lost { forwarded } => self.lost(load, forwarded),
+            Came::Undecided => self.bound(load, Upper::Undecided),
+        }
+        // What short trials carried is no longer believed.
+        if is_final && !self.is_long && !was_bound && self.upper_is(load) {
+            self.is_long = true;
+            self.carried.clear();
+        }
+        self.advance();
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds { lower: self.proven(), upper: self.upper, failed: self.failed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::drive;
+    use super::*;
+    use proptest::prelude::*;
+
+    const RANGE: Range = Range { min: 10_000, max: 1_000_000_000 };
+    const FINE: Resolution = Resolution { absolute: 1, relative: 0.01 };
+
+    /// A device that carries `capacity`, before a tester that offers `share` of what it intends and
+    /// `reach` at most: loads tried and bounds found.
+    fn search(capacity: u64, share: f64, reach: u64) -> (Vec<u64>, Bounds) {
+        let mut tried = vec![];
+        let mut search = Adaptive::new(RANGE, FINE, 2, 1);
+        let bounds = drive(&mut search, |asked, _| {
+            tried.push(asked.load);
+            let offered = ((asked.load as f64 * share) as u64).min(reach);
+            Ok::<_, ()>(match asked.load.min(reach) > capacity {
+                true => Came::Lost { forwarded: capacity.min(offered) },
+                false => Came::Carried { offered },
+            })
+        });
+        (tried, bounds.unwrap())
+    }
+
+    #[test]
+    fn a_steady_device_takes_a_handful_of_trials() {
+        let (tried, bounds) = search(52_345_678, 1.0, u64::MAX);
+        assert!(tried.len() <= 7, "{tried:?}");
+        let (lower, (upper, why)) = (bounds.lower.unwrap(), bounds.upper.unwrap());
+        assert!(lower <= 52_345_678 && upper > 52_345_678 && why == Upper::Failed);
+        assert!((upper - lower) as f64 <= 0.01 * upper as f64, "{lower}..{upper}");
+    }
+
+    #[test]
+    fn a_tester_that_cannot_go_faster_says_at_least() {
+        let (tried, bounds) = search(u64::MAX, 1.0, 70_000_000);
+        assert!(tried.len() <= 5, "{tried:?}");
+        assert_eq!((bounds.lower, bounds.upper), (Some(70_000_000), None));
+    }
+
+    #[test]
+    fn the_maximum_needs_two_trials() {
+        assert_eq!(search(u64::MAX, 1.0, u64::MAX).0, [RANGE.max; 2]);
+    }
+
+    /// Held up for 4 % of the time, the tester decides within 4 % and the resolution.
+    #[test]
+    fn a_tester_that_is_held_up_decides_as_near_as_it_can() {
+        let (tried, bounds) = search(300_000_000, 0.96, u64::MAX);
+        let (lower, (upper, _)) = (bounds.lower.unwrap(), bounds.upper.unwrap());
+        assert!(lower <= 300_000_000 && upper > 300_000_000);
+        assert!((upper - lower) as f64 <= 0.055 * upper as f64, "{lower}..{upper}");
+        assert!(tried.len() <= 14, "{tried:?}");
+    }
+
+    /// A device that carries every short trial and fails every long one is carried down to the end of
+    /// the range, once.
+    #[test]
+    fn a_load_that_is_never_confirmed_is_given_up() {
+        let mut trials = 0;
+        let mut search = Adaptive::new(RANGE, FINE, 1, 1);
+        let bounds = drive(&mut search, |asked, _| {
+            trials += 1;
+            assert!(trials < 2_000, "{asked:?}");
+            Ok::<_, ()>(match asked.is_final {
+                true => Came::Lost { forwarded: asked.load / 2 },
+                false => Came::Carried { offered: asked.load - asked.load / 20 },
+            })
+        });
+        assert_eq!(bounds.unwrap().upper, Some((RANGE.min, Upper::Failed)));
+    }
+
+    proptest! {
+        #[test]
+        fn the_truth_is_never_outside(
+            capacity in 1u64..2_000_000_000, share in 0.5f64..=1.0, reach in 1u64..2_000_000_000,
+        ) {
+            let (tried, bounds) = search(capacity, share, reach);
+            prop_assert!(tried.len() < 60, "{}", tried.len());
+            prop_assert!(bounds.lower.is_none_or(|lower| lower <= capacity.min(reach)));
+            prop_assert!(bounds.upper.is_none_or(|(upper, _)| upper > capacity));
+            prop_assert!(bounds.lower.is_some() || capacity.min(reach) < 2 * RANGE.min);
+        }
+
+        /// Whatever comes of the trials, the search ends.
+        #[test]
+        fn it_ends_on_any_device(seed: u64, r in 1u32..4, confirmations in 0u32..3) {
+            let mut state = seed | 1;
+            let mut random = move || {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                state
+            };
+            let mut trials = 0;
+            let mut search = Adaptive::new(RANGE, FINE, r, confirmations);
+            drive(&mut search, |asked, _| {
+                trials += 1;
+                assert!(trials < 2_000);
+                assert!((RANGE.min..=RANGE.max).contains(&asked.load));
+                let part = random() % (asked.load + 1);
+                Ok::<_, ()>(match random() % 3 {
+                    0 => Came::Carried { offered: part },
+                    1 => Came::Lost { forwarded: part },
+                    _ => Came::Undecided,
+                })
+            }).unwrap();
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! The last look at a rate that a search has found: does the device keep it up, or did its buffers
+//! carry it to the end of the trial?
+//!
+//! A trial that loses nothing proves its load only where no queue grew in it. Where one did, what came
+//! out meanwhile is what the device keeps up ([`trial::sustained`]); one or two more trials just above
+//! that show whether it is more.
+
+use crate::bench::{Bench, Request};
+use crate::event::Verdict;
+use crate::rate_search::{Known, PARTS, judge_loss, rate_of, request, worst_loss_ratio};
+use crate::search::Bounds;
+use crate::subject::Subject;
+use crate::{Buffered, Finding, RateFound, RunError, TestKind};
+use trial::{TrialResult, sustained};
+use units::{Duration, FrameRate};
+
+/// A queue that grows by less than this part of the resolution is none.
+const OF_RESOLUTION: f64 = 0.05;
+/// A rate known no better than by this share is a bracket.
+const WIDE: f64 = 0.05;
+/// Trials at most that look for what the device keeps up.
+const TRIALS_MAX: u32 = 6;
+
+/// What one trial says of the loads that the device keeps up, in frames a second.
+#[derive(Clone, Copy, Debug)]
+struct Shown {
+    /// It keeps this up.
+    low: f64,
+    /// But not the load of the trial: a queue grew, frames were lost, or the device asked for pauses.
+    fails: bool,
+    /// The last frames took longer than the first, be it for a queue or by accident.
+    is_doubtful: bool,
+    /// Frames in the queue at the end.
+    standing_queue_frames: f64,
+}
+
+/// Takes back what a rate found owes to the device's buffers.
+pub(crate) fn keep_up(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    found: RateFound,
+    known: &Known,
+) -> Result<RateFound, RunError> {
+    let Some(passed) = found.rate else { return Ok(found) };
+    let resolution = subject.config.search.resolution_percent / 100.0;
+    let tolerance = found.loss_tolerance_percent / 100.0;
+    let goal = Goal::of(known, tolerance);
+    let judge = |result: &TrialResult, load| shown(result, load, goal, resolution);
+    let trials = known.trials_at(subject, passed, found.trial_duration);
+    let passing = trials.filter(|result| worst_loss_ratio(result) <= tolerance);
+    // A load that was kept up once can be kept up.
+    let best = passing.filter_map(|result| judge(result, passed.fps()));
+    let best = best.max_by(|a, b| a.low.total_cmp(&b.low));
+    let Some(best) = best else { return Ok(found) };
+    if !best.fails {
+        return Ok(match found.upper {
+            _ if best.is_doubtful => doubted(subject, found, best.low),
+            // What queued, however little, was not carried on and on.
+            Some(upper) if best.low < passed.fps() => {
+                within(subject, found, rounded_down(best.low), upper)
+            }
+            _ => found,
+        });
+    }
+    let (low, high) = (best.low, passed.fps());
+    let mut hunt = Hunt { low, high, found, trials: 0, invalid: 0, has_failed: true };
+    while hunt.trials < TRIALS_MAX && hunt.high - hunt.low > resolution * hunt.high {
+        // Just above what came out of a load too high: the device is likely to do just that.
+        let next = match hunt.has_failed {
+            true => hunt.low / (1.0 - 0.9 * resolution),
+            false => (hunt.low * hunt.high).sqrt(),
+        };
+        if !hunt.look(bench, subject, next, &judge)? {
+            break;
+        }
+    }
+    Ok(hunt.conclude(subject, passed, resolution, best.standing_queue_frames))
+}
+
+/// The last frames took longer than the first, though not as behind a queue that grew all the time: the
+/// rate is stated as what came out, and how exactly it is known goes with it.
+fn doubted(subject: &Subject<'_>, found: RateFound, low: f64) -> RateFound {
+    let low = rounded_down(low);
+    let why = format!(
+        "the last frames took longer than the first ones, so that {low:.1} came out a second"
+    );
+    let (finding, upper) = match (found.finding.clone(), found.upper) {
+        (Finding::AtTheoreticalMaximum, _) => (Finding::Between { why }, found.rate),
+        (Finding::Measured, Some(upper)) if is_wide(subject, low, upper) => {
+            (Finding::Between { why }, Some(upper))
+        }
+        (finding, upper) => (finding, upper),
+    };
+    match upper {
+        Some(upper) => within(subject, RateFound { finding, ..found }, low, upper),
+        None => RateFound { finding, rate: Some(low), ..found },
+    }
+}
+
+/// Whether so much is left open that the rate is a bracket and no measurement.
+fn is_wide(subject: &Subject<'_>, low: FrameRate, high: FrameRate) -> bool {
+    let resolution = subject.config.search.resolution_percent / 100.0;
+    high.fps() - low.fps() > (2.0 * resolution).max(WIDE) * high.fps()
+}
+
+/// Down to the thousandth: no more than what was seen.
+fn rounded_down(fps: f64) -> FrameRate {
+    FrameRate::from_fps_f64((fps * 1e3).floor() / 1e3)
+}
+
+/// The same rate, known to lie between these.
+fn within(subject: &Subject<'_>, found: RateFound, low: FrameRate, high: FrameRate) -> RateFound {
+    let width = high.fps() - low.fps();
+    RateFound {
+        rate: Some(low),
+        conditional_throughput: found.conditional_throughput.map(|rate| rate.min(low)),
+        percent_of_theoretical: Some(subject.percent_of_theoretical(low)),
+        offered: found.offered.map(|offered| offered.min(low)),
+        upper: Some(high),
+        resolution_fps: Some(width),
+        resolution_percent_of_theoretical: Some(width / subject.theoretical_max().fps() * 100.0),
+        ..found
+    }
+}
+
+/// How much of what it cannot forward the device drops, up to the tolerance, as far as trials have shown.
+#[derive(Clone, Copy, Debug)]
+struct Goal {
+    drops_at_least: f64,
+    drops_at_most: f64,
+}
+
+impl Goal {
+    /// A device that asks for pauses takes no more than it forwards. One that has neither asked nor lost a
+    /// frame may do either.
+    fn of(known: &Known, tolerance: f64) -> Self {
+        let pauses = known.trials().any(has_pauses);
+        let drops = known.trials().any(|result| result.lost_frames() > 0);
+        Goal {
+            drops_at_least: if drops && !pauses { tolerance } else { 0.0 },
+            drops_at_most: if pauses { 0.0 } else { tolerance },
+        }
+    }
+}
+
+fn has_pauses(result: &TrialResult) -> bool {
+    result.sent.iter().any(|sent| sent.report.paused.time > Duration::ZERO)
+}
+
+/// What a valid trial at a load says; `None` where too few frames came out to say anything.
+fn shown(result: &TrialResult, load_fps: f64, goal: Goal, resolution: f64) -> Option<Shown> {
+    let trial = sustained(result)?;
+    let senders = result.sent.iter();
+    let paused = senders.filter(|sent| sent.report.paused.time > Duration::ZERO);
+    let slowest = paused.filter_map(|sent| sent.report.sent_rate()).min();
+    // What the device held back by flow control was never offered.
+    let offered = slowest.map_or(load_fps, |slowest| slowest.fps().min(load_fps));
+    let is_held_back = offered < load_fps * (1.0 - OF_RESOLUTION * resolution);
+    let is_slower = 1.0 - trial.share > OF_RESOLUTION * resolution;
+    let has_grown = trial.is_buffered && is_slower;
+    let lost = worst_loss_ratio(result);
+    let share = match is_slower || is_held_back || trial.is_buffered {
+        true => trial.share,
+        false => 1.0,
+    };
+    // Of a load r the device drops 1 - c/r: it keeps up c / (1 - tolerance), and here c came out.
+    let low = offered * (share * (1.0 - lost) / (1.0 - goal.drops_at_least)).min(1.0);
+    let put_off = if has_grown { trial.loss_ratio(lost) } else { lost };
+    Some(Shown {
+        low,
+        fails: is_held_back || put_off > goal.drops_at_most,
+        is_doubtful: low < load_fps * (1.0 - OF_RESOLUTION * resolution),
+        standing_queue_frames: trial.standing_queue_frames,
+    })
+}
+
+/// The search between what came out and what went in.
+struct Hunt {
+    low: f64,
+    high: f64,
+    found: RateFound,
+    trials: u32,
+    invalid: u32,
+    /// Whether the last load was too high.
+    has_failed: bool,
+}
+
+impl Hunt {
+    /// One more load; false where no valid trial of it was to be had.
+    fn look(
+        &mut self,
+        bench: &mut Bench<'_>,
+        subject: &Subject<'_>,
+        fps: f64,
+        judge: &dyn Fn(&TrialResult, f64) -> Option<Shown>,
+    ) -> Result<bool, RunError> {
+        let load = (fps / subject.ceiling.rate.fps() * PARTS as f64) as u64;
+        let rate = rate_of(subject, load);
+        if rate.fps() <= self.low || rate.fps() >= self.high {
+            return Ok(false);
+        }
+        let percent = self.found.loss_tolerance_percent;
+        let asked = (load, self.found.trial_duration);
+        let asked = request(subject, TestKind::Throughput, percent, asked, Bounds::default());
+        let ran = bench.run(Request { judge: &|result| judge_loss(result, percent), ..asked })?;
+        self.trials += ran.attempts();
+        self.invalid += ran.invalid_attempts;
+        if ran.verdict == Verdict::Invalid {
+            return Ok(false);
+        }
+        let Some(shown) = judge(&ran.result, rate.fps()) else { return Ok(false) };
+        self.low = self.low.max(shown.low);
+        self.has_failed = shown.fails;
+        if shown.fails {
+            self.high = rate.fps();
+        }
+        Ok(true)
+    }
+
+    fn conclude(
+        self,
+        subject: &Subject<'_>,
+        passed: FrameRate,
+        resolution: f64,
+        standing_queue_frames: f64,
+    ) -> RateFound {
+        let found = self.found;
+        let low = rounded_down(self.low.min(self.high));
+        let high = FrameRate::from_fps_f64(self.high);
+        let width = high.fps() - low.fps();
+        // The rates are decimals.
+        let is_narrow = width <= resolution * high.fps() * (1.0 + 1e-6) + 0.002;
+        let finding = match is_narrow {
+            true => Finding::Measured,
+            false => Finding::Between {
+                why: format!(
+                    "the device's buffers carried {passed:.1} for {}: no trial said more of what it \
+                     keeps up",
+                    found.trial_duration
+                ),
+            },
+        };
+        let found = RateFound {
+            finding,
+            buffered: Some(Buffered {
+                rate: passed,
+                trial_duration: found.trial_duration,
+                standing_queue_frames,
+            }),
+            trials: found.trials + self.trials,
+            invalid_trials: found.invalid_trials + self.invalid,
+            ..found
+        };
+        within(subject, found, low, high)
+    }
+}

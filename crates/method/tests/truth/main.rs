@@ -1,0 +1,278 @@
+//! Random devices, each with truth by independent arithmetic, in the `quick` and the `rfc` profile
+//! with their own waits: no number that is stated with confidence may be wrong.
+//!
+//! * `NETANVIL_TRUTH_SECONDS`: for how long (20); `NETANVIL_TRUTH_DEVICES`: or for so many devices.
+//! * `NETANVIL_TRUTH_SEED`: a single device, with everything that was stated; `NETANVIL_TRUTH_LONG_WAITS=1`
+//!   with waits that let it become empty.
+//!
+//! The devices of seeds 0, 1, 2, ... come first, then those of a seed of the day, which is printed.
+
+// Tests may read a clock: how long to go on, and the seed of the day.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod arithmetic;
+#[path = "../known_truth/bed.rs"]
+#[allow(dead_code)]
+mod bed;
+mod check;
+mod device;
+
+use check::Tally;
+use device::Device;
+use method::{Event, Forwarding, Profile, Suite, SuiteConfig, TestKind};
+use sim::{Addresses, Description, DeviceUnderTest, Limits, SimTester};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use units::{FrameRate, LineRate};
+use wire::size::SizePattern;
+
+/// Of all statements so many have to decide something: a tester that decides nothing is none.
+const DECIDED_AT_LEAST: f64 = 0.9;
+/// Seeds that are the same every day.
+const FIXED_SEEDS: u64 = 150;
+/// A wrong number that longer waits put right is reported, and does not yet fail the run: a trial may still end
+/// before the device is empty, and the next one begin.
+const FOR_WAITS: &str = ", but not with waits that let the device become empty";
+
+/// Whose waits.
+#[derive(Clone, Copy, PartialEq)]
+enum Waits {
+    /// Those of the profile.
+    Own,
+    /// Long enough for everything to come out of the device.
+    Long,
+}
+
+fn config(device: &Device, waits: Waits) -> SuiteConfig {
+    let profile = if device.is_rfc { Profile::Rfc } else { Profile::Quick };
+    let mut config = SuiteConfig::of(profile);
+    config.frame_sizes = vec![SizePattern::Fixed(device.size())];
+    config.tests = vec![TestKind::Throughput];
+    // The same numbers again and again: once is enough, with the waits of the profile.
+    config.latency.repetitions = 1;
+    config.back_to_back.repetitions = 1;
+    match device.seed % 3 {
+        0 => config.tests.push(TestKind::Latency),
+        1 => config.tests.push(TestKind::FrameLoss),
+        _ => config.tests.push(TestKind::BackToBack),
+    }
+    if waits == Waits::Long {
+        config.trial.drain_s += device.empty_after_s();
+        config.back_to_back.wait_s += device.empty_after_s();
+        config.trial.learning_wait_s += device.empty_after_s();
+    }
+    if !device.is_rfc {
+        use TestKind::*;
+        config.tests = vec![Throughput, Latency, FrameLoss, BackToBack];
+    }
+    config
+}
+
+/// A tester in front of the device.
+fn tester(device: &Device, description: &Description) -> SimTester<Box<dyn DeviceUnderTest>> {
+    let addresses = Addresses::plan(2);
+    if !device.has_pause {
+        return description.tester(&addresses).expect("a device that can be built");
+    }
+    // Its lines differ, which no file can say.
+    let mut ports = description.ports();
+    ports[1].line_rate = LineRate::from_bps(device.out_line_bps);
+    let built = description.device(&addresses).expect("a device that can be built");
+    let max_rate = device.tester_fps.map(FrameRate::from_fps);
+    let limits = Limits { honours_pause: true, max_rate, ..Limits::default() };
+    SimTester::new(&ports, built).limits(limits)
+}
+
+/// Runs a device's suite; `say` sees every event.
+fn run(device: &Device, waits: Waits, say: &mut dyn FnMut(&Event)) -> Tally {
+    let description =
+        Description::from_toml(&device.toml()).expect("a description that can be read");
+    let addresses = Addresses::plan(2);
+    let mut looped = description.looped().tester(&addresses).expect("a cable");
+    let mut tester = tester(device, &description);
+    let mut tally = Tally::default();
+    let suite = Suite {
+        program: "truth".into(),
+        device: "at random".into(),
+        environment: BTreeMap::new(),
+        config: config(device, waits),
+        topology: bed::topology(Forwarding::Routed),
+        self_test: None,
+    };
+    let looped: Option<&mut dyn trial::Tester> =
+        if device.has_self_test { Some(&mut looped) } else { None };
+    let mut events: Vec<Event> = vec![];
+    let ended = suite.run(&mut tester, looped, &mut events);
+    for event in &events {
+        say(event);
+        if let Event::TestFinished(result) = event {
+            tally.judge(device, result);
+        }
+    }
+    if let Err(error) = ended {
+        tally.undecided.push(("run", error.to_string()));
+    }
+    tally
+}
+
+/// The same, and whether the waits are to blame for what is wrong.
+fn run_and_blame(device: &Device) -> Tally {
+    let mut tally = run(device, Waits::Own, &mut |_| {});
+    if !tally.wrong.is_empty() {
+        let long = run(device, Waits::Long, &mut |_| {});
+        for (class, _) in &mut tally.wrong {
+            if !long.wrong.iter().any(|(other, _)| other == class) {
+                class.push_str(FOR_WAITS);
+            }
+        }
+        let own: Vec<String> = tally.wrong.iter().map(|(class, _)| class.clone()).collect();
+        tally.wrong.extend(long.wrong.into_iter().filter(|(class, _)| !own.contains(class)));
+    }
+    tally
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+/// What came of all devices.
+#[derive(Default)]
+struct Score {
+    devices: u64,
+    decided: u64,
+    wrong: BTreeMap<String, Vec<(u64, String)>>,
+    undecided: BTreeMap<&'static str, Vec<(u64, String)>>,
+}
+
+impl Score {
+    fn add(&mut self, device: &Device, tally: Tally) {
+        self.devices += 1;
+        self.decided += tally.decided;
+        for (class, what) in tally.wrong {
+            self.wrong.entry(class).or_default().push((device.seed, what));
+        }
+        // A tester that is slower than the medium cannot decide everything.
+        for (about, why) in tally.undecided {
+            if device.tester_fps.is_none() {
+                self.undecided.entry(about).or_default().push((device.seed, why));
+            }
+        }
+    }
+
+    fn merge(&mut self, other: Score) {
+        self.devices += other.devices;
+        self.decided += other.decided;
+        for (class, cases) in other.wrong {
+            self.wrong.entry(class).or_default().extend(cases);
+        }
+        for (about, cases) in other.undecided {
+            self.undecided.entry(about).or_default().extend(cases);
+        }
+    }
+
+    fn print(&self) {
+        let examples = |cases: &[(u64, String)]| {
+            for (seed, what) in cases.iter().take(4) {
+                let what: String = what.chars().take(420).collect();
+                println!("    seed {seed}: {what}");
+            }
+        };
+        for (about, cases) in &self.undecided {
+            println!("  undecided, {about}: {}", cases.len());
+            examples(cases);
+        }
+        for (class, cases) in &self.wrong {
+            println!("  WRONG, {class}: {}", cases.len());
+            examples(cases);
+            let first = Device::new(cases[0].0);
+            println!("    {}\n      {}", first.command(), first.toml().replace('\n', "\n      "));
+        }
+        let wrong: usize = self.wrong.values().map(Vec::len).sum();
+        let undecided: usize = self.undecided.values().map(Vec::len).sum();
+        println!(
+            "truth: {} devices, {wrong} wrong, {undecided} undecided of {} statements ({:.1} % decided)",
+            self.devices,
+            self.decided + undecided as u64,
+            self.share() * 100.0
+        );
+    }
+
+    fn share(&self) -> f64 {
+        let undecided = self.undecided.values().map(Vec::len).sum::<usize>() as f64;
+        self.decided as f64 / (self.decided as f64 + undecided).max(1.0)
+    }
+}
+
+#[test]
+fn no_wrong_number_is_stated_with_confidence() {
+    if let Some(seed) = number("NETANVIL_TRUTH_SEED") {
+        return one(seed);
+    }
+    let started = Instant::now();
+    let devices = number("NETANVIL_TRUTH_DEVICES");
+    let seconds = number("NETANVIL_TRUTH_SECONDS").unwrap_or(20);
+    let today = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    println!("truth: seeds from 0 and from {today}");
+    let next = AtomicU64::new(0);
+    let is_over = |number: u64| match devices {
+        Some(devices) => number >= devices,
+        None => started.elapsed().as_secs() >= seconds,
+    };
+    let work = || {
+        let mut score = Score::default();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if is_over(number) {
+                return score;
+            }
+            let seed = if number < FIXED_SEEDS { number } else { today + number };
+            let device = Device::new(seed);
+            score.add(&device, run_and_blame(&device));
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut score = Score::default();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        for worker in workers {
+            score.merge(worker.join().expect("a device whose run panicked"));
+        }
+    });
+    score.print();
+    // Devices never seen before are told of; `make truth`, which asks for a number of them, fails on them.
+    let counts = |(seed, _): &(u64, String)| devices.is_some() || *seed < FIXED_SEEDS;
+    let is_known = |(class, cases): &(&String, &Vec<(u64, String)>)| {
+        class.ends_with(FOR_WAITS) || !cases.iter().any(counts)
+    };
+    let unknown: Vec<_> = score.wrong.iter().filter(|case| !is_known(case)).collect();
+    assert!(unknown.is_empty(), "wrong numbers stated with confidence: {unknown:?}");
+    assert!(score.share() >= DECIDED_AT_LEAST, "too little is decided");
+}
+
+/// A single device, with everything that was stated.
+fn one(seed: u64) {
+    let device = Device::new(seed);
+    println!("{}\n{}\n{device:?}", device.command(), device.toml());
+    println!("capacity {:.3} of {:.3} fps", device.capacity_fps(), device.medium_fps());
+    let waits = match number("NETANVIL_TRUTH_LONG_WAITS") {
+        Some(1) => Waits::Long,
+        _ => Waits::Own,
+    };
+    let tally = run(&device, waits, &mut |event| match event {
+        Event::TrialFinished(trial) => {
+            let (sent, received) =
+                (trial.result.expected_frames(), trial.result.forwarded_frames());
+            println!(
+                "{}: {:?}, {received} of {sent}, {:?}",
+                trial.result.label, trial.verdict, trial.result.validity
+            );
+        }
+        Event::TestFinished(result) => {
+            println!("{}", format!("{result:?}").chars().take(1_500).collect::<String>());
+        }
+        _ => {}
+    });
+    println!("{tally:#?}");
+    assert!(tally.wrong.is_empty(), "wrong numbers stated with confidence");
+}
