@@ -42,10 +42,14 @@ pub struct Difference {
     pub unit: String,
     /// In the first run; `None` where it has no such number.
     pub a: Option<f64>,
+    /// The other end, where `a` is the lower end of an interval.
+    pub a_high: Option<f64>,
     /// How the truth relates to `a`.
     pub a_relation: Relation,
     /// In the second run.
     pub b: Option<f64>,
+    /// The same of `b`.
+    pub b_high: Option<f64>,
     /// How the truth relates to `b`.
     pub b_relation: Relation,
     /// b - a, in percent of a; for shares (unit `percent`) in percentage points.
@@ -105,8 +109,10 @@ fn difference(a: Option<&Quantity>, b: Option<&Quantity>) -> Difference {
         quantity: known.name.clone(),
         unit: known.unit.into(),
         a: a.and_then(|a| a.value),
+        a_high: a.and_then(upper_end),
         a_relation: a.map_or(Relation::Unknown, |a| a.relation),
         b: b.and_then(|b| b.value),
+        b_high: b.and_then(upper_end),
         b_relation: b.map_or(Relation::Unknown, |b| b.relation),
         difference: None,
         low: None,
@@ -125,9 +131,17 @@ fn difference(a: Option<&Quantity>, b: Option<&Quantity>) -> Difference {
     // Shares are compared in percentage points; against nothing there are no percent.
     let scale = if known.unit == "percent" { 1.0 } else { 100.0 / value_a };
     let scaled = |value: f64| Some(value * scale).filter(|value| value.is_finite());
-    difference.difference = scaled(value_b - value_a);
+    // Of an interval no single difference is true.
+    let is_interval = |quantity: &Quantity| quantity.relation == Relation::Between;
+    difference.difference =
+        scaled(value_b - value_a).filter(|_| !is_interval(a) && !is_interval(b));
     (difference.low, difference.high) = (scaled(low), scaled(high));
     difference
+}
+
+/// Where an interval ends.
+fn upper_end(quantity: &Quantity) -> Option<f64> {
+    (quantity.relation == Relation::Between).then_some(quantity.high)
 }
 
 /// Between which values b - a lies. Bounds of a search are hard, so they add up; confidence
@@ -177,7 +191,7 @@ fn warnings(a: &Report, b: &Report) -> Vec<String> {
         };
         differ(key, &value(&of_a.environment), &value(&of_b.environment));
     }
-    let (flat_a, flat_b) = (flattened(&of_a.config), flattened(&of_b.config));
+    let (flat_a, flat_b) = (compared(&of_a.config), compared(&of_b.config));
     let keys: BTreeSet<&String> = flat_a.keys().chain(flat_b.keys()).collect();
     for key in keys {
         let value = |of: &BTreeMap<String, String>| {
@@ -210,6 +224,13 @@ fn ports(report: &Report) -> String {
 fn deviations(report: &Report) -> String {
     let words: Vec<String> = report.deviations().into_iter().map(|(text, _)| text).collect();
     if words.is_empty() { "none".into() } else { words.join("; ") }
+}
+
+/// What of a configuration is compared: two runs never have the same key unless they are to.
+fn compared(config: &Value) -> BTreeMap<String, String> {
+    let mut flat = flattened(config);
+    flat.remove("run_key");
+    flat
 }
 
 /// `{"a": {"b": 1}}` as `a.b = 1`.

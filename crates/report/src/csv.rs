@@ -8,7 +8,7 @@
 //! | `direction`, `modifier`, `traffic`, `filters` | under which conditions |
 //! | `line_rate_bps`, `line_rate_is_physical`, `theoretical_fps`, `tester_fps` | the medium and the tester |
 //! | `quantity`, `value`, `unit` | the number; rates are those of one direction |
-//! | `relation` | `equal`, `at_least` (the tester was the limit), `below`, `unknown` |
+//! | `relation` | `equal`, `between` (from `low` to `high`; `value` is empty), `at_least` (the tester was the limit), `below`, `unknown` |
 //! | `low`, `high`, `basis` | between which values the truth lies, and how that is known; empty where it is not |
 //! | `reason` | why the truth is not known better |
 //! | `deviations` | departures from the standard; empty where it conforms |
@@ -102,7 +102,8 @@ impl<'a> Row<'a> {
             theoretical_fps: conditions.theoretical_max.fps(),
             tester_fps: conditions.tester_max.map(FrameRate::fps),
             quantity: &quantity.name,
-            value: quantity.value,
+            // An interval has no value that a reader could take for it.
+            value: quantity.value.filter(|_| quantity.relation != Relation::Between),
             unit: quantity.unit,
             relation: quantity.relation,
             low: finite(quantity.low),

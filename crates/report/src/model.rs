@@ -327,13 +327,21 @@ fn reason_kind(reason: &InvalidReason) -> String {
             format!("tester lost received frames ({counter})")
         }
         InvalidReason::NotSent { .. } => "interface did not send frames handed to it".into(),
-        InvalidReason::LossWithinLateness { .. } => {
-            "loss no larger than the tester's own bunches".into()
-        }
         InvalidReason::CountersDisagree { .. } => "interface counters disagree".into(),
         InvalidReason::StartSkew { .. } => "ports started too far apart".into(),
         InvalidReason::TooFast { .. } => "ports sent faster than intended".into(),
+        InvalidReason::StillArriving { .. } => "frames were still arriving".into(),
+        InvalidReason::Leftovers { .. } => {
+            "frames of an earlier trial were still in the device".into()
+        }
+        InvalidReason::Forged { .. } => "forged frames that a narrow tag may not tell".into(),
+        InvalidReason::DeviceHeldUp { .. } => "device held up: it waited for a processor".into(),
+        InvalidReason::LinkChanged { .. } => "link changed its carrier".into(),
+        InvalidReason::OnTheWay { .. } => {
+            "frames that left the device did not arrive in time".into()
+        }
         InvalidReason::Other { what } => what.clone(),
+        InvalidReason::Unknown => reason.to_string(),
     }
 }
 

@@ -23,6 +23,8 @@ pub enum Relation {
     Equal,
     /// It is the value or more: the tester was the limit.
     AtLeast,
+    /// It lies somewhere from the value to a higher one, further apart than was asked for.
+    Between,
     /// It is less than the value.
     Below,
     /// Nothing is known of it.
@@ -59,7 +61,7 @@ pub struct Quantity {
     pub name: String,
     /// `fps`, `frames`, `ns` or `percent`.
     pub unit: &'static str,
-    /// The number, where there is one.
+    /// The number, where there is one; of an interval the lower end.
     pub value: Option<f64>,
     /// What it says of the truth.
     pub relation: Relation,
@@ -109,9 +111,8 @@ pub fn of_self_test(self_test: &SelfTest) -> Vec<Quantity> {
 /// How the truth relates to a rate found, and to which rate.
 pub(crate) fn relation(found: &RateFound) -> (Relation, Option<FrameRate>) {
     match found.finding {
-        Finding::Measured | Finding::AtTheoreticalMaximum | Finding::Between { .. } => {
-            (Relation::Equal, found.rate)
-        }
+        Finding::Measured | Finding::AtTheoreticalMaximum => (Relation::Equal, found.rate),
+        Finding::Between { .. } => (Relation::Between, found.rate),
         Finding::AtLeast { .. } => (Relation::AtLeast, found.rate),
         Finding::NothingPassed { lowest, .. } => (Relation::Below, Some(lowest)),
         Finding::Invalid { .. } => (Relation::Unknown, None),
@@ -155,7 +156,9 @@ impl Maker<'_> {
         let (relation, rate) = relation(found);
         let value = rate.map(FrameRate::fps);
         let (low, high) = match (relation, value) {
-            (Relation::Equal, Some(rate)) => (rate, found.upper.map_or(rate, FrameRate::fps)),
+            (Relation::Equal | Relation::Between, Some(rate)) => {
+                (rate, found.upper.map_or(rate, FrameRate::fps))
+            }
             (Relation::AtLeast, Some(rate)) => (rate, f64::INFINITY),
             (Relation::Below, Some(lowest)) => (0.0, lowest),
             _ => (f64::NEG_INFINITY, f64::INFINITY),
@@ -190,6 +193,10 @@ fn throughput(new: &Maker<'_>, result: &ThroughputResult) -> Vec<Quantity> {
     let mut quantities = vec![new.rate("throughput".into(), &result.throughput)];
     quantities.extend(result.with_tolerance.iter().map(|found| {
         new.rate(format!("rate with up to {} % loss", found.loss_tolerance_percent), found)
+    }));
+    quantities.extend(result.throughput.buffered.map(|buffered| {
+        let name = format!("rate of one trial of {}, from buffers", buffered.trial_duration);
+        new.single(name, "fps", buffered.rate.fps())
     }));
     quantities
 }

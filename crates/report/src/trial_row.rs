@@ -1,7 +1,7 @@
 //! One trial in numbers: what an appendix, a CSV file and a JSON file say of it alike.
 
 use method::{TestKind, TrialRecord, Verdict};
-use trial::{PortReceived, Role, StreamResult};
+use trial::{Owner, PortBalance, PortReceived, Role, StreamResult, TrialResult};
 use units::{Duration, FrameRate};
 
 /// Counts of a trial over all its ports and test streams.
@@ -49,6 +49,10 @@ pub struct TrialRow {
     pub misdirected_frames: u64,
     /// None of ours.
     pub foreign_frames: u64,
+    /// With this run's signature, but not sent so.
+    pub forged_frames: u64,
+    /// Of earlier trials of the run.
+    pub leftover_frames: u64,
     /// 99th percentile of departure minus due time, on the port where it is largest.
     pub lateness_p99: Option<Duration>,
     /// Its maximum over all ports.
@@ -57,6 +61,16 @@ pub struct TrialRow {
     pub sent_late_frames: u64,
     /// Received frames that the tester itself lost.
     pub tester_drops: u64,
+    /// How long a thread of a built device waited for a processor, at most.
+    pub device_waited: Duration,
+    /// How long a thread of the tester did.
+    pub tester_waited: Duration,
+    /// Time that the hypervisor took, over all processors.
+    pub stolen: Duration,
+    /// Carrier changes, at the end of a link where most were counted.
+    pub carrier_changes: u64,
+    /// Frames that had left a built device and had not arrived.
+    pub on_the_way_frames: u64,
     /// What it means to the test.
     pub verdict: Verdict,
     /// Where the tester did not keep up; never empty for an invalid trial. A self-test looks for
@@ -102,10 +116,17 @@ impl TrialRow {
             corrupted_frames: sum(|stream| stream.corrupted) + ports(|port| port.corrupted),
             misdirected_frames: sum(|stream| stream.misdirected),
             foreign_frames: ports(|port| port.foreign),
+            forged_frames: ports(|port| port.forged),
+            leftover_frames: ports(|port| port.leftovers.total()),
             lateness_p99: reports().filter_map(|r| r.lateness.percentile(99.0)).max(),
             lateness_max: reports().filter_map(|report| report.lateness.max()).max(),
             sent_late_frames: reports().map(|report| report.late_frames).sum(),
             tester_drops: result.tester_drops(),
+            device_waited: waited(result, Owner::Device),
+            tester_waited: waited(result, Owner::Tester),
+            stolen: result.pressure.stolen,
+            carrier_changes: result.pressure.links.iter().map(|l| l.changes).max().unwrap_or(0),
+            on_the_way_frames: result.balance.iter().map(PortBalance::on_the_way).sum(),
             verdict: record.verdict,
             faults: result.invalid_reasons().iter().map(ToString::to_string).collect(),
             notes: result.notes.clone(),
@@ -124,6 +145,10 @@ impl TrialRow {
     pub fn loss_ratio(&self) -> Option<f64> {
         (self.expected_frames > 0).then(|| self.lost_frames as f64 / self.expected_frames as f64)
     }
+}
+
+fn waited(result: &TrialResult, owner: Owner) -> Duration {
+    result.pressure.longest_wait(owner).map_or(Duration::ZERO, |thread| thread.waited)
 }
 
 /// The word for a verdict.

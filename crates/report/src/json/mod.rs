@@ -8,7 +8,7 @@
 //! are over all ports.
 //!
 //! A rate's `relation` says how the truth relates to `rate_fps`: `equal` (to within
-//! `resolution_fps` above it), `at_least`, `below` (nothing passed; `rate_fps` is the lowest load
+//! `resolution_fps` above it), `between` (from `rate_fps` to `upper_fps`), `at_least`, `below` (nothing passed; `rate_fps` is the lowest load
 //! tried), or `unknown`.
 
 mod harvard;

@@ -66,6 +66,10 @@ pub(super) struct Rate<'a> {
     percent_of_theoretical: Option<f64>,
     offered_fps: Option<f64>,
     upper_fps: Option<f64>,
+    /// A higher load that one trial passed from the device's buffers.
+    buffered_fps: Option<f64>,
+    /// Frames that waited in the device at the end of that trial.
+    standing_queue_frames: Option<f64>,
     resolution_fps: Option<f64>,
     trial_duration_ps: u64,
     trials: u32,
@@ -95,6 +99,8 @@ impl<'a> From<&'a RateFound> for Rate<'a> {
             percent_of_theoretical: found.percent_of_theoretical,
             offered_fps: fps(found.offered),
             upper_fps: fps(found.upper),
+            buffered_fps: fps(found.buffered.map(|buffered| buffered.rate)),
+            standing_queue_frames: found.buffered.map(|buffered| buffered.standing_queue_frames),
             resolution_fps: found.resolution_fps,
             trial_duration_ps: found.trial_duration.as_ps(),
             trials: found.trials,

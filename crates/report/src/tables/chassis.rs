@@ -195,6 +195,10 @@ pub(super) fn load_cell(throughput: &Throughput) -> String {
     match (&throughput.finding, percent) {
         (Finding::Invalid { .. }, _) => "invalid".into(),
         (Finding::AtLeast { .. }, Some(percent)) => format!(">= {percent}"),
+        (Finding::Between { .. }, Some(percent)) => {
+            let upper = throughput.upper_percent.map(|upper| grouped_f64(upper, 2));
+            format!("{percent} .. {}", upper.unwrap_or_default())
+        }
         (_, Some(percent)) => percent,
         (_, None) => "none".into(),
     }

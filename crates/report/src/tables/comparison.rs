@@ -30,8 +30,8 @@ fn row(difference: &Difference) -> Vec<String> {
         difference.test.to_string(),
         difference.frame_size.clone(),
         difference.quantity.clone(),
-        value(difference.a, difference.a_relation, &difference.unit),
-        value(difference.b, difference.b_relation, &difference.unit),
+        value((difference.a, difference.a_high), difference.a_relation, &difference.unit),
+        value((difference.b, difference.b_high), difference.b_relation, &difference.unit),
         difference.unit.clone(),
         optional(difference.difference, |value| signed(value, &difference.unit)),
         between(difference),
@@ -39,7 +39,7 @@ fn row(difference: &Difference) -> Vec<String> {
     ]
 }
 
-fn value(value: Option<f64>, relation: Relation, unit: &str) -> String {
+fn value((value, upper_end): (Option<f64>, Option<f64>), relation: Relation, unit: &str) -> String {
     let decimals = match unit {
         "percent" => 4,
         "ns" | "fps" => 0,
@@ -48,11 +48,13 @@ fn value(value: Option<f64>, relation: Relation, unit: &str) -> String {
     let sign = match relation {
         Relation::AtLeast => ">= ",
         Relation::Below => "< ",
-        Relation::Equal | Relation::Unknown => "",
+        Relation::Equal | Relation::Between | Relation::Unknown => "",
     };
     // Rates are cut off here as everywhere, so that the same run reads the same.
     let shown = |value: f64| if unit == "fps" { value.floor() } else { value };
-    optional(value, |value| format!("{sign}{}", grouped_f64(shown(value), decimals)))
+    let number = |value: f64| grouped_f64(shown(value), decimals);
+    let upper_end = upper_end.map(|high| format!(" .. {}", number(high))).unwrap_or_default();
+    optional(value, |value| format!("{sign}{}{upper_end}", number(value)))
 }
 
 /// In percent, or in percentage points.

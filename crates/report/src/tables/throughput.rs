@@ -120,6 +120,7 @@ pub(super) fn verdict(found: &RateFound) -> &'static str {
 pub(super) fn limits(found: &RateFound) -> Option<String> {
     match &found.finding {
         Finding::AtLeast { why } => Some(format!("the tester was the limit: {why}")),
+        Finding::Between { why } if found.buffered.is_some() => Some(why.clone()),
         Finding::Between { why } => Some(format!(
             "carried at the lower rate, lost at the higher; between them the tester could not \
              decide: {why}"
@@ -158,6 +159,7 @@ mod tests {
             loss_tolerance_percent: 0.0,
             finding,
             rate,
+            buffered: None,
             conditional_throughput: None,
             percent_of_theoretical: None,
             offered: rate,
@@ -187,6 +189,16 @@ mod tests {
             let bound = rate_cell(&found(Finding::AtLeast { why: "x".into() }, Some(rate)));
             prop_assert_eq!(bound, format!(">= {printed}"));
         }
+    }
+
+    /// A bracket a third of its rate wide is no number.
+    #[test]
+    fn a_bracket_is_an_interval_and_not_its_lower_end() {
+        let bracket = Finding::Between { why: "the tester was held up".into() };
+        let upper = Some(FrameRate::from_fps(675_041));
+        let found = RateFound { upper, ..found(bracket, Some(FrameRate::from_fps(478_154))) };
+        assert_eq!(crate::quantity::relation(&found).0, crate::quantity::Relation::Between);
+        assert_eq!(rate_cell(&found), "478,154 .. 675,041");
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub(super) fn every(report: &Report) -> Table {
             "corr.",
             "misdir.",
             "foreign",
+            "forged",
+            "leftover",
             "lateness p99 us",
             "lateness max us",
             "tester drops",
@@ -70,6 +72,8 @@ fn row(trial: &TrialRow) -> Vec<String> {
         trial.corrupted_frames,
         trial.misdirected_frames,
         trial.foreign_frames,
+        trial.forged_frames,
+        trial.leftover_frames,
     ];
     let mut cells = vec![
         trial.number.to_string(),
