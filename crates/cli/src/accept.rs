@@ -1,9 +1,10 @@
 //! Acceptance criteria: `throughput>=100000`, `throughput@64>=14880`, `latency-p99@64<=50us`.
 
 use crate::options::Span;
-use method::TestResult;
 use method::rfc2544::LossPoint;
+use method::{Finding, RateFound, TestResult};
 use std::str::FromStr;
+use units::{Duration, FrameRate};
 
 /// One criterion. It is met if every result it speaks of meets it, and there is at least one.
 #[derive(Clone, PartialEq, Debug)]
@@ -73,13 +74,11 @@ impl Figure {
         }
     }
 
-    /// Its value in a result; `None` if the result is of another test, `Some(None)` if it is of
-    /// this test but came to nothing.
-    fn of(self, result: &TestResult) -> Option<Option<f64>> {
-        Some(match (self, result) {
-            (Figure::Throughput, TestResult::Throughput(r)) => {
-                r.throughput.rate.map(|rate| rate.fps())
-            }
+    /// What a result says of it.
+    fn of(self, result: &TestResult) -> Said {
+        let seconds = |span: Duration| span.as_secs_f64();
+        Said::of(match (self, result) {
+            (Figure::Throughput, TestResult::Throughput(r)) => return Said::of_rate(&r.throughput),
             (Figure::Loss, TestResult::FrameLoss(r)) => {
                 let valid = |point: &&LossPoint| point.invalid.is_empty();
                 r.points.iter().filter(valid).map(|p| p.loss_percent).reduce(f64::max)
@@ -88,22 +87,50 @@ impl Figure {
                 r.summary.as_ref().map(|summary| summary.frames.mean)
             }
             (Figure::LatencyMean, TestResult::Latency(r)) => {
-                r.rfc2544.as_ref().map(|latency| latency.mean.as_secs_f64())
+                r.rfc2544.as_ref().map(|latency| seconds(latency.mean))
             }
             (Figure::LatencyP99, TestResult::Latency(r)) => {
-                r.all_frames.as_ref().map(|all| all.p99.as_secs_f64())
+                r.all_frames.as_ref().map(|all| seconds(all.p99))
             }
             (Figure::LatencyMax, TestResult::Latency(r)) => {
-                r.all_frames.as_ref().map(|all| all.max.as_secs_f64())
+                r.all_frames.as_ref().map(|all| seconds(all.max))
             }
             (Figure::Recovery, TestResult::Recovery(r)) => {
-                r.mean.filter(|_| !r.is_lower_bound).map(|mean| mean.as_secs_f64())
+                r.mean.filter(|_| !r.is_lower_bound).map(seconds)
             }
             (Figure::Reset, TestResult::Reset(r)) => {
-                r.mean_by_loss.or(r.mean_by_timestamps).map(|mean| mean.as_secs_f64())
+                r.mean_by_loss.or(r.mean_by_timestamps).map(seconds)
             }
-            _ => return None,
+            _ => return Said::Nothing,
         })
+    }
+}
+
+/// What a result says of a figure.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Said {
+    /// It is of another test.
+    Nothing,
+    /// It is of this test and came to nothing.
+    Invalid,
+    /// It lies from the one to the other; alike where it is known.
+    Between(f64, f64),
+}
+
+impl Said {
+    fn of(value: Option<f64>) -> Self {
+        value.map_or(Said::Invalid, |value| Said::Between(value, value))
+    }
+
+    /// Of a rate of which only bounds are known a criterion has to hold at both.
+    fn of_rate(found: &RateFound) -> Self {
+        let Some(rate) = found.rate.map(FrameRate::fps) else { return Said::Invalid };
+        let high = match found.finding {
+            Finding::AtLeast { .. } => f64::INFINITY,
+            Finding::Between { .. } => found.upper.map_or(f64::INFINITY, FrameRate::fps),
+            _ => rate,
+        };
+        Said::Between(rate, high)
     }
 }
 
@@ -117,13 +144,21 @@ impl Criterion {
             if self.frame_size.as_ref().is_some_and(|wanted| wanted != size) {
                 continue;
             }
-            let Some(value) = self.figure.of(result) else { continue };
-            judged += 1;
-            match value {
-                None => failures.push(format!("{}: no valid result at {size} bytes", self.text)),
-                Some(value) if self.is_met_by(value) => {}
-                Some(value) => {
-                    failures.push(format!("{}: {value:.6} at {size} bytes", self.text));
+            let said = self.figure.of(result);
+            judged += u32::from(said != Said::Nothing);
+            match said {
+                Said::Nothing => {}
+                Said::Invalid => {
+                    failures.push(format!("{}: no valid result at {size} bytes", self.text));
+                }
+                Said::Between(low, high) if self.is_met_between(low, high) => {}
+                Said::Between(low, high) => {
+                    let upper_end = match high {
+                        high if high == low => String::new(),
+                        f64::INFINITY => " or more".into(),
+                        high => format!(" .. {high:.6}"),
+                    };
+                    failures.push(format!("{}: {low:.6}{upper_end} at {size} bytes", self.text));
                 }
             }
         }
@@ -133,8 +168,8 @@ impl Criterion {
         failures
     }
 
-    fn is_met_by(&self, value: f64) -> bool {
-        if self.at_least { value >= self.bound } else { value <= self.bound }
+    fn is_met_between(&self, low: f64, high: f64) -> bool {
+        if self.at_least { low >= self.bound } else { high <= self.bound }
     }
 }
 
@@ -142,13 +177,29 @@ impl Criterion {
 mod tests {
     use super::*;
 
+    fn meets(criterion: &Criterion, value: f64) -> bool {
+        criterion.is_met_between(value, value)
+    }
+
+    /// 478,154 .. 675,041: neither "at least 500,000" nor "at most 600,000" is shown.
+    #[test]
+    fn what_is_known_between_bounds_meets_a_criterion_only_at_both() {
+        let is_met =
+            |text: &str, high| text.parse::<Criterion>().unwrap().is_met_between(478_154.0, high);
+        assert!(is_met("throughput>=478000", 675_041.0));
+        assert!(!is_met("throughput>=500000", 675_041.0));
+        assert!(!is_met("throughput<=600000", 675_041.0));
+        assert!(is_met("throughput<=700000", 675_041.0));
+        assert!(!is_met("throughput<=700000", f64::INFINITY));
+    }
+
     #[test]
     fn criteria_are_read() {
         let criterion: Criterion = "throughput@64>=14880".parse().unwrap();
         assert_eq!(criterion.frame_size.as_deref(), Some("64"));
-        assert!(criterion.is_met_by(14_880.0) && !criterion.is_met_by(14_879.9));
+        assert!(meets(&criterion, 14_880.0) && !meets(&criterion, 14_879.9));
         let criterion: Criterion = "latency-p99<=50us".parse().unwrap();
-        assert!(criterion.is_met_by(50e-6) && !criterion.is_met_by(51e-6));
+        assert!(meets(&criterion, 50e-6) && !meets(&criterion, 51e-6));
         assert!("speed>=3".parse::<Criterion>().unwrap_err().contains("throughput"));
         assert!("throughput>3".parse::<Criterion>().is_err());
     }

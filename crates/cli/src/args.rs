@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  done, but an acceptance criterion failed (`run --accept`, `compare`, `doctor`)
+  1  done, but an acceptance criterion failed (`run --accept`, `versus --fail-if`, `compare`, `doctor`)
   2  wrong usage, or the tester or its host broke; also an interrupted run
-  3  invalid: the tester could not offer the load, so nothing is said of the device
+  3  invalid: the tester could not offer the load, so nothing is said of the device; `versus`: undecided
 
 Run RFC 2544 tests in an isolated test environment only (RFC 6815).";
 
@@ -98,6 +98,18 @@ Examples:
   netanvil compare results/kernel-6.12 results/kernel-6.18
 ")]
     Compare(Compare),
+    /// Compare two configurations of a device in interleaved trials of one run
+    #[command(after_help = "\
+Examples:
+  netanvil versus --device linux-router --b sysctl:net.ipv4.conf.all.rp_filter=1 --fail-if 'rate < 0.97'
+  netanvil versus --device linux-router --a '--tbf-rate 100M' --b '--tbf-rate 97M'
+  netanvil versus --device linux-router --a-do 'nft delete table inet x || true' --b-do 'nft -f rules.nft'
+  netanvil versus --a-sim router --b-sim lab/faster-router.toml --json
+
+Each interval holds the ratio B/A with the chance of --confidence, whenever the run ended.
+Exit code 1 if a criterion of --fail-if is met, 3 if one is undecided or nothing was found.
+")]
+    Versus(Box<crate::command::versus::Versus>),
     /// Remove what killed runs left behind; what a living run uses is untouched
     #[command(after_help = "\
 Examples:

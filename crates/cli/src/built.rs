@@ -3,7 +3,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::options::{Options, Sizes, Span, SuiteName};
-use crate::{chassis, encapsulated_groups};
+use crate::{chassis, encapsulated_groups, scheduling};
 use method::Destinations;
 use method::harvard::y1989::Harvard1989Config;
 use std::collections::BTreeMap;
@@ -76,6 +76,7 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
         multicast: options.multicast.unwrap_or_default(),
         threads: options.device_threads.unwrap_or_default(),
         device_cpu: options.device_cpu.or_else(|| device_cpu(kind)),
+        real_time_priority: scheduling::device_priority(options),
         impairments: impairments(options, mtu_bytes),
         ..defaults
     };

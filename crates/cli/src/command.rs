@@ -14,3 +14,4 @@ pub mod netblt;
 pub mod report;
 pub mod run;
 pub mod selftest;
+pub mod versus;

@@ -4,6 +4,7 @@ mod host;
 mod port;
 mod processor;
 mod sysfs;
+mod witness;
 
 pub use host::{can_enter_user_namespace, effective_capabilities};
 pub use port::addresses_in_use;
@@ -36,12 +37,15 @@ pub struct Check {
     /// The command that mends it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mend: Option<String>,
+    /// The figures behind it, where it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured: Option<serde_json::Value>,
 }
 
 impl Check {
     fn ok(name: &'static str, found: impl Into<String>) -> Self {
         let (subject, found) = ("host".into(), found.into());
-        Check { subject, name, state: State::Ok, found, mend: None }
+        Check { subject, name, state: State::Ok, found, mend: None, measured: None }
     }
     fn warn(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Self {
         Check { state: State::Warn, mend: Some(mend.into()), ..Check::ok(name, found) }
@@ -58,6 +62,7 @@ impl Check {
 pub fn examine(ports: &[String]) -> Vec<Check> {
     let mut checks = host::examine();
     checks.extend(processor::examine());
+    checks.extend(witness::examine());
     checks.extend(ports.iter().flat_map(|port| port::examine(port)));
     checks
 }

@@ -12,7 +12,7 @@ pub enum Exit {
     NotAccepted,
     /// Wrong usage, or a tester that broke; also an interrupted run.
     Failed,
-    /// No verdict on the device: the tester could not offer the load.
+    /// No verdict on the device: the tester could not offer the load, or `versus` decided nothing.
     Invalid,
 }
 

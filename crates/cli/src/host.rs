@@ -2,7 +2,10 @@
 
 use crate::failure::{Failure, Outcome};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::time::{SystemTime, UNIX_EPOCH};
+use wire::signature::RunKey;
 
 /// What a run says of the host and the device, by these names among others.
 pub const KERNEL: &str = "kernel";
@@ -19,6 +22,18 @@ pub fn facts(told: &[String]) -> Outcome<BTreeMap<String, String>> {
         Failure::new(format!("--device-info {text}: it has no key")).help("write firmware=4.2")
     };
     told.iter().map(|text| fact(text).ok_or_else(|| wrong(text))).collect()
+}
+
+/// A key for the test frames of a run, that nobody can guess.
+pub fn random_run_key() -> Outcome<RunKey> {
+    let mut bytes = [0; 16];
+    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    let error = |error| {
+        Failure::new(format!("/dev/urandom: {error}"))
+            .help("without random numbers test frames can be forged; --seed 1 does without")
+    };
+    read.map_err(error)?;
+    Ok(RunKey::from_bytes(bytes))
 }
 
 /// Seconds since 1970.

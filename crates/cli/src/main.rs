@@ -21,11 +21,13 @@ mod interrupt;
 mod laboratory;
 mod options;
 mod output;
+mod parallel;
 mod plan;
 mod progress;
 mod recorder;
 mod rendering;
 mod resume;
+mod scheduling;
 mod selftest_cache;
 mod session;
 mod setup;
@@ -70,6 +72,7 @@ fn run(command: Command) -> Outcome {
         Command::Run(arguments) => command::run::run(&arguments),
         Command::Selftest(arguments) => command::selftest::run(&arguments),
         Command::Report(arguments) => command::report::run(&arguments),
+        Command::Versus(arguments) => command::versus::run(&arguments),
         Command::Compare(arguments) => command::compare::run(&arguments),
     }
 }

@@ -16,6 +16,7 @@ use method::{
     Destinations, ExtensionHeader, GoalConfig, Modifier, Profile, Protocol, SearchPolicy,
 };
 use ports::PortType;
+use ports::scheduling::Scheduling;
 use serde::de::{DeserializeOwned, IntoDeserializer, value::StrDeserializer};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -240,10 +241,10 @@ pub struct Options {
     /// Width at which a search ends, as a share of its upper bound
     #[arg(long, help_heading = "Tests", value_name = "SHARE")]
     pub resolution: Option<Share>,
-    /// How the loads of a throughput test are chosen: binary search; steps of the gap between
-    /// frames (1990); TST 009's binary search with loss verification; MLRsearch. In a file:
-    /// `search.policy`
-    #[arg(long = "search", help_heading = "Tests", value_parser = named::<SearchPolicy>(&["bisect", "step", "tst009", "mlrsearch"]))]
+    /// How the loads of a throughput test are chosen: adaptively, from what a flooded trial carried
+    /// (the default); binary search; steps of the gap between frames (1990); TST 009's binary search
+    /// with loss verification; MLRsearch. In a file: `search.policy`
+    #[arg(long = "search", help_heading = "Tests", value_parser = named::<SearchPolicy>(&["adaptive", "bisect", "step", "tst009", "mlrsearch"]))]
     #[serde(skip)]
     pub search_policy: Option<SearchPolicy>,
     /// A goal of MLRsearch, once for each, such as `loss=0.5%,exceed=50%,initial=1s,final=1s,sum=21s,width=0.5%`;
@@ -257,7 +258,9 @@ pub struct Options {
     /// Frames that take a test frame's place (RFC 2544 section 11); the suite is run once for each
     #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "MODIFIER,...", value_parser = named::<Modifier>(&["none", "broadcast", "management", "routing_update"]))]
     pub modifiers: Option<Vec<Modifier>>,
-    /// Seed of everything pseudo-random
+    /// Seed of everything pseudo-random. Given here, it also gives the key of the test frames, which is
+    /// random otherwise: same seed, same frames; two testers with the same seed on one segment take
+    /// each other's frames for theirs
     #[arg(long, help_heading = "Tests", value_name = "NUMBER")]
     pub seed: Option<u64>,
     /// Exit with 1 unless the results meet this, such as `throughput>=100000` (frames a second, at
@@ -268,6 +271,10 @@ pub struct Options {
     /// How frames reach the interfaces
     #[arg(long, help_heading = "Tester", value_parser = named::<PortType>(&["auto", "xdp", "af_xdp", "af_packet"]))]
     pub port_type: Option<PortType>,
+    /// Whether tester and built device go before all other work of this host (own, the default; given back
+    /// at the end) or share the processors with it (normal)
+    #[arg(long, help_heading = "Tester", value_parser = named::<Scheduling>(&["own", "normal"]))]
+    pub scheduling: Option<Scheduling>,
     /// Write the frames of every trial to pcapng files in the run folder, at most so many each
     #[arg(long, help_heading = "Tester", num_args = 0..=1, default_missing_value = "10000", require_equals = true, value_name = "FRAMES")]
     pub capture: Option<u64>,

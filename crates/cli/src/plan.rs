@@ -3,12 +3,13 @@
 use crate::accept::Criterion;
 use crate::failure::{Failure, Outcome};
 use crate::options::{self, Options};
-use crate::{chassis, resume, setup::Subject, suite, tolly};
+use crate::{chassis, host, resume, setup::Subject, suite, tolly};
 use method::SuiteConfig;
 use method::chassis::ChassisConfig;
 use ports::PortType;
 use std::path::Path;
 use testbed::{DeviceKind, DeviceThreads, FilterRules, Neighbours, PermitPosition};
+use wire::signature::RunKey;
 
 /// A run, decided.
 pub struct Plan {
@@ -22,6 +23,8 @@ pub struct Plan {
     pub subject: Option<Subject>,
     /// What the results must meet.
     pub criteria: Vec<Criterion>,
+    /// Whether the same test frames are asked for each time: by a seed that is no default.
+    pub is_seeded: bool,
 }
 
 impl Plan {
@@ -38,8 +41,19 @@ impl Plan {
         }
         match resume {
             Some(folder) => Plan::resumed(&given, folder),
-            None => Plan::from_options(given),
+            None => {
+                let plan = Plan::from_options(given)?;
+                // The default stands in each file that was printed, and asks for nothing.
+                let is_seeded =
+                    flags.seed.is_some() || plan.suite.seed != SuiteConfig::default().seed;
+                Ok(Plan { is_seeded, ..plan })
+            }
         }
+    }
+
+    /// A key for a new run's test frames; none to have it of the seed.
+    pub fn run_key(&self) -> Outcome<Option<RunKey>> {
+        if self.is_seeded { Ok(None) } else { host::random_run_key().map(Some) }
     }
 
     /// Of a saved run, to which nothing may be added that changes it.
@@ -68,7 +82,7 @@ impl Plan {
             chassis::as_options(config, &mut options)?;
         }
         let options = options.over(&defaults(subject.as_ref()));
-        Ok(Plan { options, suite, chassis, subject, criteria })
+        Ok(Plan { options, suite, chassis, subject, criteria, is_seeded: false })
     }
 }
 

@@ -10,6 +10,7 @@ use report::run_folder;
 use std::collections::BTreeMap;
 use std::path::Path;
 use trial::TesterDescription;
+use wire::signature::RunKey;
 
 /// The options of a saved run.
 pub fn options(folder: &Path) -> Outcome<Options> {
@@ -55,6 +56,8 @@ pub struct Saved {
     /// The self-test that it went by: another would lead it to ask for other trials than those that it
     /// has.
     pub self_test: Option<SelfTest>,
+    /// The key of its test frames; none of a run that had it of its seed.
+    pub run_key: Option<RunKey>,
 }
 
 impl Saved {
@@ -82,9 +85,14 @@ pub fn saved(folder: Option<&Path>, now: &Now<'_>) -> Outcome<Option<Saved>> {
     // is what the rest rests on.
     let mut trials = BTreeMap::new();
     let mut self_test = None;
+    let mut run_key = None;
     for event in events {
         match event {
-            Event::RunStarted(started) => now.check(&started)?,
+            Event::RunStarted(started) => {
+                now.check(&started)?;
+                let key = started.config.get("run_key").cloned();
+                run_key = key.and_then(|key| serde_json::from_value(key).ok());
+            }
             Event::TrialFinished(record) => drop(trials.insert(record.number, *record)),
             Event::SelfTestFinished(first) => {
                 self_test.get_or_insert(*first);
@@ -92,7 +100,7 @@ pub fn saved(folder: Option<&Path>, now: &Now<'_>) -> Outcome<Option<Saved>> {
             _ => {}
         }
     }
-    Ok(Some(Saved { trials: trials.into_values().collect(), self_test }))
+    Ok(Some(Saved { trials: trials.into_values().collect(), self_test, run_key }))
 }
 
 impl Now<'_> {

@@ -12,12 +12,12 @@ use crate::resume::{Now, Saved};
 use crate::selftest_cache::Key;
 use crate::setup::{self, Setup, Subject};
 use crate::supervised::Supervised;
-use crate::{host, output, rendering, resume, tolly};
+use crate::{host, output, rendering, resume, simulated, tolly};
 use method::chassis::{ChassisConfig, ChassisSuite, ChassisTest};
 use method::harvard::{Laboratory as _, Suite1990};
 use method::{
-    Forwarding, Recorded, ResumingTester, RunError, RunFinished, SelfTest, Suite, TestKind,
-    TrialRecord,
+    Forwarding, Recorded, ResumingTester, RunError, RunFinished, SelfTest, Suite, SuiteConfig,
+    TestKind, TrialRecord,
 };
 use report::run_folder::{self, RunFolder};
 use std::collections::BTreeMap;
@@ -25,6 +25,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use trial::{TesterDescription, TesterError};
+use wire::signature::RunKey;
 
 /// Name of the effective configuration in a run folder.
 pub const CONFIGURATION: &str = "config.toml";
@@ -73,9 +74,10 @@ impl<'a> Session<'a> {
         let saved = self.saved(setup.tester.describe(), &setup.environment)?;
         let mut known = self.know_tester(&setup, saved.as_ref())?;
         setup.environment.insert("self-test".into(), known.about.clone());
+        let run_key = self.run_key(saved.as_ref())?;
         let trials = trials_of(saved);
         let mut recorder = self.recorder(&trials)?;
-        let suite = self.suite(&setup, known.self_test.take());
+        let suite = self.suite(&setup, known.self_test.take(), run_key);
         let ended = self.drive(&suite, &mut setup, known.looped.as_mut(), trials, &mut recorder);
         if let Some(self_test) = recorder.self_test().filter(|_| known.to_be_kept) {
             known.key.store(self_test);
@@ -95,13 +97,15 @@ impl<'a> Session<'a> {
             return Err(Failure::new("these are tests of switches: the device routes")
                 .help("build one with --device linux-bridge, or simulate one with --sim switch"));
         }
-        let trials = trials_of(self.saved(setup.tester.describe(), &setup.environment)?);
+        let saved = self.saved(setup.tester.describe(), &setup.environment)?;
+        let run_key = self.run_key(saved.as_ref())?;
+        let trials = trials_of(saved);
         let mut recorder = self.recorder(&trials)?;
         let suite = ChassisSuite {
             program: PROGRAM.into(),
             device: setup.device.clone(),
             environment: setup.environment.clone(),
-            config: config.clone(),
+            config: ChassisConfig { run_key, ..config.clone() },
             chassis: setup.chassis.clone(),
         };
         let mut recorded = Recorded::from_iter(trials);
@@ -115,7 +119,9 @@ impl<'a> Session<'a> {
     /// Runs the suite of 1990, for which the device is set up again and again.
     pub fn run_1990(&self) -> Outcome {
         let mut laboratory = Laboratory::new(self.subject, &self.plan.options, self.stop)?;
-        let trials = trials_of(self.saved(&laboratory.describe(), &laboratory.environment())?);
+        let saved = self.saved(&laboratory.describe(), &laboratory.environment())?;
+        let run_key = self.run_key(saved.as_ref())?;
+        let trials = trials_of(saved);
         let mut recorder = self.recorder(&trials)?;
         laboratory.recall(trials.into_iter().collect());
         laboratory.capture(self.captures(&recorder));
@@ -123,12 +129,21 @@ impl<'a> Session<'a> {
             program: PROGRAM.into(),
             device: laboratory.device().into(),
             environment: laboratory.environment(),
-            config: self.plan.suite.clone(),
+            config: SuiteConfig { run_key, ..self.plan.suite.clone() },
             set_ups: Suite1990::all_set_ups(),
         };
         let ended = suite.run(&mut laboratory, &mut recorder);
         tell_discarded(laboratory.recorded());
         self.finish(recorder, ended, laboratory.tear_down())
+    }
+
+    /// The key of the run's test frames: that of the run which goes on, or a new one; none to have it
+    /// of the seed.
+    fn run_key(&self, saved: Option<&Saved>) -> Outcome<Option<RunKey>> {
+        match saved {
+            Some(saved) => Ok(saved.run_key),
+            None => self.plan.run_key(),
+        }
     }
 
     /// What the run that goes on has saved.
@@ -190,8 +205,8 @@ impl<'a> Session<'a> {
         self.judge(&report, ended, folder)
     }
 
-    fn suite(&self, setup: &Setup, self_test: Option<SelfTest>) -> Suite {
-        let mut config = self.plan.suite.clone();
+    fn suite(&self, setup: &Setup, self_test: Option<SelfTest>, run_key: Option<RunKey>) -> Suite {
+        let mut config = SuiteConfig { run_key, ..self.plan.suite.clone() };
         config.traffic.filters = setup.filters.clone();
         Suite {
             program: PROGRAM.into(),
@@ -249,7 +264,7 @@ impl<'a> Session<'a> {
 
     /// The self-test of an earlier run that fits, or a looped tester to make one.
     fn know_tester(&self, setup: &Setup, saved: Option<&Saved>) -> Outcome<Known> {
-        let key = selftest_key(self.plan, setup.tester.describe());
+        let key = selftest_key(self.plan, self.subject, setup.tester.describe())?;
         let nothing = |about: &str, key| Known {
             self_test: None,
             looped: None,
@@ -355,7 +370,7 @@ fn tell_discarded(recorded: &Recorded) {
 }
 
 /// What a self-test depends on besides the machine.
-pub fn selftest_key(plan: &Plan, tester: &TesterDescription) -> Key {
+pub fn selftest_key(plan: &Plan, subject: &Subject, tester: &TesterDescription) -> Outcome<Key> {
     let ports = tester
         .ports
         .iter()
@@ -370,10 +385,19 @@ pub fn selftest_key(plan: &Plan, tester: &TesterDescription) -> Key {
             f64::from(suite.search.max_trials_per_load),
         ],
         "trial": suite.trial,
+        "scheduling": plan.options.scheduling.unwrap_or_default(),
         "mtu": plan.options.mtu,
         "tx_queue": plan.options.tx_queue,
+        "simulated": simulated_tester(subject)?,
     });
-    Key::new(ports.collect::<Vec<_>>().join("; "), options.to_string())
+    Ok(Key::new(ports.collect::<Vec<_>>().join("; "), options.to_string()))
+}
+
+/// The whole description of a simulated tester and its links: its limits are in no port's name.
+fn simulated_tester(subject: &Subject) -> Outcome<Option<serde_json::Value>> {
+    let Subject::Simulated(name) = subject else { return Ok(None) };
+    let looped = simulated::read(name)?.looped();
+    Ok(Some(serde_json::to_value(looped).map_err(Failure::new)?))
 }
 
 /// A run that ended before its end, and how it goes on.

@@ -5,11 +5,15 @@ use crate::agent::Agent;
 use crate::failure::{Failure, Outcome};
 use crate::options::{BitRate, Options, SuiteName};
 use crate::{
-    agent, built, chassis, encapsulated_groups, hardware, host, simulated, suite, tolly, topology,
+    agent, built, chassis, encapsulated_groups, hardware, host, scheduling, simulated, suite,
+    tolly, topology,
 };
 use method::chassis::Chassis;
 use method::{Forwarding, Topology};
-use ports::{DeviceControl, LiveOptions, LiveTester, OpenPort, PortRequest};
+use ports::scheduling::Priority;
+use ports::{
+    DeviceControl, DeviceLink, DeviceThread, LiveOptions, LiveTester, OpenPort, PortRequest,
+};
 use sim::StaticRoute;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,6 +46,8 @@ pub struct Setup {
     pub environment: BTreeMap<String, String>,
     /// After the tester, so that sockets close before their interfaces go.
     ground: Ground,
+    /// Held while the tester lives.
+    _priority: Option<Priority>,
 }
 
 /// What the ports stand on, and is given back at the end.
@@ -176,6 +182,7 @@ fn virtual_pair(
         tx_queue: options.tx_queue,
         input_queue: options.input_queue,
         line_rate: options.line_rate,
+        scheduling: options.scheduling,
         port_type,
         ..Options::default()
     };
@@ -218,6 +225,7 @@ fn simulate(
         environment,
         tester: Box::new(simulated.tester),
         ground: Ground::Nothing,
+        _priority: None,
     })
 }
 
@@ -240,10 +248,13 @@ pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) 
             Some(SuiteName::Harvard1989 | SuiteName::Harvard1990)
         ),
         stop: stop.clone(),
-        ..LiveOptions::default()
+        real_time: scheduling::real_time(options),
     };
     let mut environment = host::describe();
     environment.extend(built::settings(&testbed));
+    let priority = scheduling::own(options);
+    let of_device = testbed.device().and_then(|device| device.scheduling());
+    environment.insert(scheduling::NAME.into(), scheduling::in_words(priority.as_ref(), of_device));
     Ok(Setup {
         tester: Box::new(LiveTester::new(ports, live).map_err(Failure::new)?),
         topology: topology::of_testbed(&testbed, [0, 1]),
@@ -252,6 +263,7 @@ pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) 
         filters: suite::filters_in_words(config),
         environment,
         ground: Ground::Testbed(Box::new(testbed)),
+        _priority: priority,
     })
 }
 
@@ -266,8 +278,11 @@ fn between(
     let topology = topology::of_interfaces(&ports, options)?;
     let chassis = Chassis { forwarding: topology.forwarding, ports: topology.ports.to_vec() };
     chassis.check().map_err(Failure::new)?;
-    let live = LiveOptions { stop: stop.clone(), ..LiveOptions::default() };
+    let real_time = scheduling::real_time(options);
+    let live = LiveOptions { stop: stop.clone(), real_time, ..LiveOptions::default() };
     let mut environment = host::describe();
+    let priority = scheduling::own(options);
+    environment.insert(scheduling::NAME.into(), scheduling::in_words(priority.as_ref(), None));
     let facts = serde_json::to_string(hardware.ports()).unwrap_or_default();
     environment.insert("ports".into(), facts);
     let left_on = hardware.shortfalls().join("; ");
@@ -282,6 +297,7 @@ fn between(
         filters: String::new(),
         environment,
         ground: Ground::Hardware(hardware),
+        _priority: priority,
     })
 }
 
@@ -387,8 +403,22 @@ impl DeviceControl for Built {
         })
     }
 
-    fn turned_away(&mut self) -> Result<Vec<u64>, TesterError> {
-        self.device.turned_away().map_err(gone)
+    fn links(&mut self) -> Result<Vec<DeviceLink>, TesterError> {
+        let links = self.device.links().map_err(gone)?;
+        let links = links.into_iter().map(|link| DeviceLink {
+            rx_frames: link.counters.rx_frames,
+            rx_dropped: link.counters.rx_dropped,
+            tx_frames: link.counters.tx_frames,
+            tx_dropped: link.counters.tx_dropped,
+            carrier_changes: link.carrier_changes,
+            carrier: link.carrier,
+        });
+        Ok(links.collect())
+    }
+
+    fn threads(&mut self) -> Vec<DeviceThread> {
+        let threads = self.device.forwarding_threads();
+        threads.into_iter().map(|(id, name)| DeviceThread { id, name }).collect()
     }
 
     fn counters(&mut self) -> Result<Vec<DeviceCount>, TesterError> {

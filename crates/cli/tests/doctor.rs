@@ -22,6 +22,26 @@ fn every_shortfall_comes_with_what_mends_it() {
     assert_eq!(ran.code, Some(i32::from(failed)));
 }
 
+/// Every processor has its witness, whose figures agree with each other.
+#[test]
+fn the_processors_are_measured() {
+    let ran = Scratch::new().run("doctor --json");
+    let checks = checks(&ran.stdout);
+    let of_cores: Vec<_> = checks.iter().filter(|check| check["name"] == "absences").collect();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    assert_eq!(of_cores.len(), cores, "{}", ran.stdout);
+    for check in of_cores {
+        let figure = |name: &str| check["measured"][name].as_u64().expect(name);
+        assert!(figure("watched_ns") >= 1_000_000_000, "{check}");
+        assert!(figure("away_ns") <= figure("watched_ns"), "{check}");
+        assert!(figure("longest_ns") <= figure("away_ns"), "{check}");
+        assert!(figure("p50_ns") <= figure("p99_ns"), "{check}");
+        assert!(figure("p99_ns") <= figure("longest_ns"), "{check}");
+    }
+    let rates = checks.iter().find(|check| check["name"] == "rates to decide").expect("a summary");
+    assert_eq!(rates["measured"]["rate_by_queue"].as_array().map(Vec::len), Some(2), "{rates}");
+}
+
 #[test]
 fn a_port_that_does_not_exist_is_a_failure() {
     let ran = Scratch::new().run("doctor --ports nowhere7 --json").expect(1);

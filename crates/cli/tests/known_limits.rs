@@ -62,13 +62,16 @@ fn assert_between(passed: &Value, truth: f64, failed: f64, noise: f64, found: &V
 #[track_caller]
 fn assert_throughput(results: &Value, depth_frames: f64) {
     let found = &results["throughput"][0]["throughput"];
-    assert_eq!(found["relation"], "equal", "{found:#}");
+    let relation = if depth_frames > 0.0 { "between" } else { "equal" };
+    assert!(found["relation"] == relation || found["relation"] == "equal", "{found:#}");
     let noise_fps = noise_frames(results, "throughput") / DURATION_S;
     let failed = found["upper_fps"].as_f64().expect("a load that failed");
     let truth = LIMIT_FPS + depth_frames / DURATION_S;
     assert_between(&found["rate_fps"], truth, failed, noise_fps, found);
     let resolution = found["resolution_fps"].as_f64().expect("a resolution");
-    assert!(resolution <= 0.08 * failed + 0.1, "{found:#}");
+    // What its room carried is no part of the rate that it keeps up, and widens what is stated.
+    let of_room = if depth_frames > 0.0 { depth_frames / DURATION_S } else { 0.0 };
+    assert!(resolution <= 0.08 * failed + of_room + 0.1, "{found:#}");
 }
 
 /// Every frame counts: of F forwarded frames floor(F / N) are lost, over all trials together.

@@ -247,6 +247,14 @@ fn wrong_usage_names_the_remedy() {
     }
 }
 
+/// The number of the first processor that this test may run on.
+fn first_processor() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").expect("a process has a status");
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let allowed = allowed.expect("Linux says which processors are allowed").trim();
+    allowed.split(['-', ',']).next().expect("at least one").to_owned()
+}
+
 #[test]
 fn the_campaign_of_1987_meets_its_targets() {
     let scratch = Scratch::new();
@@ -254,6 +262,10 @@ fn the_campaign_of_1987_meets_its_targets() {
     let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(json["rows"].as_array().unwrap().len(), 96);
     assert_eq!(json["summary"]["targets_met"], true);
+    let mut alone = Command::new("taskset");
+    alone.args(["--cpu-list", &first_processor(), env!("CARGO_BIN_EXE_netanvil")]);
+    let alone = alone.args(["netblt", "reproduce-1987", "--json"]).output().expect("taskset runs");
+    assert_eq!(alone.stdout, ran.stdout.as_bytes(), "with one processor as with all");
     let table = scratch.run("netblt reproduce-1987").expect(0).stdout;
     assert!(table.contains("BS/BI") && table.contains("targets met"), "{table}");
 }

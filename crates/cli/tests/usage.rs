@@ -4,12 +4,13 @@ mod common;
 
 use common::Scratch;
 
-const SUBCOMMANDS: [&str; 13] = [
+const SUBCOMMANDS: [&str; 14] = [
     "run",
     "selftest",
     "doctor",
     "report",
     "compare",
+    "versus",
     "clean",
     "devices",
     "hammer",

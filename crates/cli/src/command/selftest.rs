@@ -8,7 +8,7 @@ use crate::session::selftest_key;
 use crate::setup::{self, Setup, Subject};
 use crate::supervised::Supervised;
 use crate::{host, interrupt, output, rendering};
-use method::{Event, EventSink, Finding, SelfTest, SinkError, Suite};
+use method::{Event, EventSink, Finding, SelfTest, SinkError, Suite, SuiteConfig};
 use report::{Report, run_folder};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,7 +20,7 @@ pub fn run(arguments: &Selftest) -> Outcome {
     subject.acquire_rights()?;
     let stop = interrupt::watch()?;
     let mut setup = prepare(&subject, &plan, arguments, &stop)?;
-    let key = selftest_key(&plan, setup.tester.describe());
+    let key = selftest_key(&plan, &subject, setup.tester.describe())?;
     let cached = key.load(&plan.suite.frame_sizes).filter(|_| arguments.cached);
     let is_new = cached.is_none();
     let busy = host::busy().filter(|_| !matches!(subject, Subject::Simulated(_)));
@@ -74,7 +74,7 @@ fn measure(
         program: concat!("netanvil ", env!("CARGO_PKG_VERSION")).into(),
         device: "the tester itself, its ports joined back to back".into(),
         environment: setup.environment.clone(),
-        config: plan.suite.clone(),
+        config: SuiteConfig { run_key: plan.run_key()?, ..plan.suite.clone() },
         topology: setup.topology.clone(),
         self_test: None,
     };

@@ -2,12 +2,11 @@
 //! of them: idle load, delay, flood, back to back, counters, errors.
 
 use crate::failure::{Exit, Failure, Outcome};
-use crate::{output, simulated, topology};
+use crate::{output, parallel, simulated, topology};
 use method::harvard::y1989::{Harvard1989Result, Misbehaviour, Suite1989, Test1989};
 use method::{Event, Forwarding, Method, Suite, SuiteConfig, TestResult};
 use serde::Deserialize;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 const PUBLISHED: &str = include_str!("../../../../../data/harvard-1989.csv");
@@ -45,13 +44,7 @@ struct Line {
 
 pub fn run() -> Outcome {
     let lines = lines()?;
-    let mut ours: BTreeMap<(String, String), Vec<Harvard1989Result>> = BTreeMap::new();
-    for line in &lines {
-        let key = (line.model.clone(), line.path.clone());
-        if let Entry::Vacant(vacant) = ours.entry(key) {
-            vacant.insert(take_again(&line.model, &line.path)?);
-        }
-    }
+    let ours = all(&lines)?;
     let mut text = String::new();
     let (mut section, mut product, mut off) = ("", "", 0);
     for line in &lines {
@@ -90,6 +83,18 @@ fn lines() -> Outcome<Vec<Line>> {
         .from_reader(PUBLISHED.as_bytes());
     let lines = reader.deserialize().collect::<Result<Vec<Line>, _>>();
     lines.map_err(|error| Failure::new(format!("data/harvard-1989.csv: {error}")))
+}
+
+/// What was found of each model on each path, by both.
+type Found = BTreeMap<(String, String), Vec<Harvard1989Result>>;
+
+/// Every model on each path that lines tell of, shared out to the processors: each has a device of its
+/// own.
+fn all(lines: &[Line]) -> Outcome<Found> {
+    let keys = lines.iter().map(|line| (line.model.clone(), line.path.clone()));
+    let keys: Vec<_> = keys.collect::<BTreeSet<_>>().into_iter().collect();
+    let results = parallel::map(&keys, |(model, path)| take_again(model, path));
+    keys.into_iter().zip(results).map(|(key, results)| Ok((key, results?))).collect()
 }
 
 /// Everything that the document tells of a product, taken again on its model.

@@ -4,7 +4,7 @@ use super::Reproduce1990;
 use super::published::{self, Published, Remark};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::Span;
-use crate::{laboratory, output, simulated};
+use crate::{laboratory, output, parallel, simulated};
 use method::harvard::{Ready, SetUp, SetUpError, Suite1990};
 use method::{Event, EventSink, SinkError, SuiteConfig, TestResult};
 use report::harvard::{RateTable, rate_tables};
@@ -12,8 +12,6 @@ use report::reproduction::{FigurePair, Summary, TablePair, WITHIN};
 use sim::Description;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use trial::{Tester, TesterDescription};
 
 pub fn run(arguments: &Reproduce1990) -> Outcome {
@@ -65,26 +63,13 @@ fn configuration(duration: Option<Span>) -> SuiteConfig {
 
 /// Every table, shared out to the processors.
 fn all(published: &[Published], config: &SuiteConfig, quiet: bool) -> Outcome<Vec<TablePair>> {
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(BTreeMap::new());
-    let work = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::SeqCst);
-            let Some(table) = published.get(index) else { return };
-            let ours = reproduce(table, config);
-            if !quiet {
-                output::say(format!("{} - {}", table.device, table.table.heading));
-            }
-            done.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(index, ours);
+    let ours = parallel::map(published, |table| {
+        let ours = reproduce(table, config);
+        if !quiet {
+            output::say(format!("{} - {}", table.device, table.table.heading));
         }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(work);
-        }
+        ours
     });
-    let done = done.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     let pair = |(published, ours): (&Published, Outcome<RateTable>)| {
         Ok(TablePair {
             device: published.device.clone(),
@@ -92,7 +77,7 @@ fn all(published: &[Published], config: &SuiteConfig, quiet: bool) -> Outcome<Ve
             ours: ours?,
         })
     };
-    published.iter().zip(done.into_values()).map(pair).collect()
+    published.iter().zip(ours).map(pair).collect()
 }
 
 /// One table, taken again.

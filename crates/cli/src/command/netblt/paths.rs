@@ -3,14 +3,12 @@
 
 use super::args::Paths;
 use crate::failure::{Exit, Failure, Outcome};
-use crate::output;
+use crate::{output, parallel};
 use report::html::figures::{self, Figure, Line, page};
 use serde::Serialize;
 use sim::paths::study::{self, Alone, Change, Contender, Road, Sharing};
 use sim::paths::{Algorithm, Loss};
 use std::fmt::Write;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use units::Duration;
 
 /// Of what is usable.
@@ -203,26 +201,11 @@ fn shared_roads() -> Vec<(Road, usize)> {
 
 /// As many at a time as there are processors.
 fn in_parallel(jobs: &[Job], seed: u64) -> Vec<Row> {
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::new());
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some((index, job)) = {
-                    let index = next.fetch_add(1, Ordering::SeqCst);
-                    jobs.get(index).map(|job| (index, job))
-                } {
-                    let row = (job.work)(seed);
-                    output::say(format_args!("{}", line(&row, &row.path)));
-                    done.lock().unwrap_or_else(|broken| broken.into_inner()).push((index, row));
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(|broken| broken.into_inner());
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, row)| row).collect()
+    parallel::map(jobs, |job| {
+        let row = (job.work)(seed);
+        output::say(format_args!("{}", line(&row, &row.path)));
+        row
+    })
 }
 
 fn name(road: &Road) -> String {

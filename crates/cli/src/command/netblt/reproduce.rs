@@ -2,7 +2,7 @@
 
 use super::args::Reproduce;
 use crate::failure::{Exit, Failure, Outcome};
-use crate::output;
+use crate::{output, parallel};
 use serde::Serialize;
 use sim::netblt::{Measured, Network, Row, reproduce, rows};
 use std::fmt::Write;
@@ -57,16 +57,14 @@ struct Everything {
 
 pub fn run(arguments: &Reproduce) -> Outcome {
     let published = rows();
-    let pairs = published
-        .iter()
-        .enumerate()
-        .map(|(index, row)| {
-            let seed = arguments.seed.wrapping_mul(1000) + index as u64;
-            let ours = reproduce(row, seed)
-                .ok_or_else(|| Failure::new(format!("row {} never ended", index + 1)))?;
-            Ok(pair(row, &ours, &published))
-        })
-        .collect::<Outcome<Vec<Pair>>>()?;
+    let indexed: Vec<(usize, &Row)> = published.iter().enumerate().collect();
+    let pairs = parallel::map(&indexed, |(index, row)| {
+        let seed = arguments.seed.wrapping_mul(1000) + *index as u64;
+        let ours = reproduce(row, seed)
+            .ok_or_else(|| Failure::new(format!("row {} never ended", index + 1)))?;
+        Ok(pair(row, &ours, &published))
+    });
+    let pairs = pairs.into_iter().collect::<Outcome<Vec<Pair>>>()?;
     let everything = Everything { seed: arguments.seed, summary: summary(&pairs), rows: pairs };
     match arguments.json {
         true => output::print_json(&everything)?,

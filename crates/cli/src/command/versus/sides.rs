@@ -1,0 +1,357 @@
+//! The two sides: which options each has, what is built for them, and how one becomes the other.
+//!
+//! Sides with the same options share one device, which commands and sysctls switch from one to the
+//! other before a trial; so nothing but these differs. Other sides are two devices built next to
+//! each other.
+
+use super::Versus;
+use crate::failure::{Failure, Outcome};
+use crate::options::{self, Options, Sizes};
+use crate::plan::Plan;
+use crate::setup::{self, Setup, Subject};
+use clap::Parser;
+use method::versus::{Pair, Side};
+use method::{Profile, SuiteConfig, Topology};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+use trial::{Tester, TesterDescription, TesterError, Waits};
+use units::{Duration, FrameSize};
+use wire::size::SizePattern;
+
+/// Options that mean nothing to a comparison.
+const NOT_OURS: [&str; 21] = [
+    "suite",
+    "test",
+    "duration",
+    "resolution",
+    "search",
+    "loss-tolerance",
+    "modifiers",
+    "accept",
+    "capture",
+    "capture-streams",
+    "capture-ports",
+    "skip-selftest",
+    "out",
+    "device-info",
+    "self_test",
+    "throughput",
+    "latency",
+    "frame_loss",
+    "back_to_back",
+    "chassis",
+    "harvard",
+];
+
+/// The options of one side, as its text has them.
+#[derive(Parser)]
+#[command(no_binary_name = true)]
+struct SideFlags {
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What is to be prepared.
+pub struct Plans {
+    plans: [Plan; 2],
+    switches: [Switch; 2],
+    names: [String; 2],
+    is_shared: bool,
+}
+
+/// What makes a device this side's.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Switch {
+    commands: Vec<String>,
+    /// Key with dots, and value.
+    sysctls: Vec<(String, String)>,
+}
+
+/// Both sides, ready to be measured.
+pub struct Sides {
+    plans: Plans,
+    /// One for both, or one each.
+    setups: Vec<Setup>,
+    current: Option<Side>,
+    started: Instant,
+    stop: Arc<AtomicBool>,
+}
+
+impl Plans {
+    pub fn of(arguments: &Versus) -> Outcome<Plans> {
+        let common = common(arguments)?;
+        let side = |text: &str, sim: &Option<String>, commands: &[String]| -> Outcome<_> {
+            let (mut options, mut switch) = parse(text, &common)?;
+            if sim.is_some() {
+                options.sim.clone_from(sim);
+            }
+            switch.commands = commands.to_vec();
+            Ok((options, switch))
+        };
+        let (a, switch_a) = side(&arguments.a, &arguments.a_sim, &arguments.a_do)?;
+        let (b, switch_b) = side(&arguments.b, &arguments.b_sim, &arguments.b_do)?;
+        let is_shared = a == b;
+        let plans = [plan(&a)?, plan(&b)?];
+        if is_shared && switch_a == switch_b {
+            crate::output::say("A and B are the same: every difference found is an error");
+        }
+        let name = |plan: &Plan,
+                    sim: &Option<String>,
+                    text: &str,
+                    commands: &[String]|
+         -> Outcome<String> {
+            let mut parts = vec![Subject::of(&plan.options)?.short_name()];
+            parts
+                .extend((!text.trim().is_empty() && sim.is_none()).then(|| text.trim().to_owned()));
+            parts.extend(commands.iter().cloned());
+            Ok(parts.join("; "))
+        };
+        let names = [
+            name(&plans[0], &arguments.a_sim, &arguments.a, &arguments.a_do)?,
+            name(&plans[1], &arguments.b_sim, &arguments.b, &arguments.b_do)?,
+        ];
+        Ok(Plans { plans, switches: [switch_a, switch_b], names, is_shared })
+    }
+
+    pub fn acquire_rights(&self) -> Outcome<()> {
+        for plan in &self.plans {
+            Subject::of(&plan.options)?.acquire_rights()?;
+        }
+        Ok(())
+    }
+}
+
+/// The options of both, with the defaults of a comparison beneath.
+fn common(arguments: &Versus) -> Outcome<Options> {
+    let mut given = arguments.options.with_sections();
+    for setting in &arguments.options.set {
+        given = given.over(&options::parse_options(setting, "--set")?);
+    }
+    if let Some(path) = &arguments.config {
+        given = given.over(&options::read_options(path)?);
+    }
+    Ok(given.over(&Options {
+        profile: Some(Profile::Quick),
+        sizes: Some(Sizes(vec![SizePattern::Fixed(FrameSize::from_bytes(64))])),
+        ..Options::default()
+    }))
+}
+
+/// A side's text: options, and `sysctl:KEY=VALUE`, over what both have.
+fn parse(text: &str, common: &Options) -> Outcome<(Options, Switch)> {
+    let (sysctls, flags): (Vec<&str>, Vec<&str>) =
+        text.split_whitespace().partition(|word| word.starts_with("sysctl:"));
+    let flags = SideFlags::try_parse_from(&flags)
+        .map_err(|error| Failure::new(format!("`{text}`: {error}")))?;
+    let pair = |word: &&str| {
+        let pair = word["sysctl:".len()..].split_once('=');
+        let pair = pair.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        pair.ok_or_else(|| Failure::new(format!("`{word}`: write sysctl:KEY=VALUE")))
+    };
+    let sysctls = sysctls.iter().map(pair).collect::<Outcome<_>>()?;
+    let own = flags.options.with_sections();
+    let mut options = own.over(common);
+    for setting in &flags.options.set {
+        options = options::parse_options(setting, "--set")?.over(&options);
+    }
+    Ok((options, Switch { commands: vec![], sysctls }))
+}
+
+fn plan(options: &Options) -> Outcome<Plan> {
+    let table = options.as_table();
+    if let Some(name) = NOT_OURS.iter().find(|name| table.contains_key(**name)) {
+        return Err(Failure::new(format!("versus has no use for `{name}`"))
+            .help("it has its own trials: see --trial, --time, --precision and --fail-if"));
+    }
+    Plan::of(options, None, None)
+}
+
+impl Sides {
+    pub fn prepare(plans: Plans, yes: bool, stop: &Arc<AtomicBool>) -> Outcome<Sides> {
+        let mut setups = vec![];
+        for plan in &plans.plans[..if plans.is_shared { 1 } else { 2 }] {
+            let subject = Subject::of(&plan.options)?;
+            match setup::prepare(&subject, &plan.options, yes, stop) {
+                Ok(setup) => setups.push(setup),
+                Err(failure) => {
+                    setups.into_iter().try_for_each(Setup::tear_down)?;
+                    return Err(failure);
+                }
+            }
+        }
+        let stop = stop.clone();
+        Ok(Sides { plans, setups, current: None, started: Instant::now(), stop })
+    }
+
+    pub fn suite(&self, side: usize) -> &SuiteConfig {
+        &self.plans.plans[side].suite
+    }
+    pub fn topology(&self, side: usize) -> &Topology {
+        &self.setup(side).topology
+    }
+    pub fn filters(&self, side: usize) -> &str {
+        &self.setup(side).filters
+    }
+    pub fn describe(&self, side: usize) -> &TesterDescription {
+        self.setup(side).tester.describe()
+    }
+    pub fn names(&self) -> [&str; 2] {
+        self.plans.names.each_ref().map(String::as_str)
+    }
+    pub fn waits(&self) -> Waits {
+        let trial = &self.suite(0).trial;
+        Waits {
+            drain: Duration::from_secs_f64(trial.drain_s),
+            drain_max: Duration::from_secs_f64(trial.drain_max_s),
+            settle: Duration::from_secs_f64(trial.settle_s),
+        }
+    }
+
+    /// Completes each side's sysctls by what the other one changes, puts two devices into their
+    /// states for good, and starts the clock.
+    pub fn begin(&mut self) -> Outcome<()> {
+        let keys: Vec<String> = self
+            .plans
+            .switches
+            .iter()
+            .flat_map(|switch| &switch.sysctls)
+            .map(|(key, _)| key.clone())
+            .collect();
+        for (side, key) in
+            [0, 1].into_iter().flat_map(|side| keys.iter().map(move |key| (side, key)))
+        {
+            if !self.plans.switches[side].sysctls.iter().any(|(known, _)| known == key) {
+                let before = self.shell(side, &format!("cat {}", sysctl_path(key)?))?;
+                self.plans.switches[side].sysctls.push((key.clone(), before.trim().to_owned()));
+            }
+        }
+        if !self.plans.is_shared {
+            self.switch(0)?;
+            self.switch(1)?;
+        }
+        self.started = Instant::now();
+        Ok(())
+    }
+
+    pub fn tear_down(self) -> Outcome<()> {
+        let done: Vec<Outcome<()>> = self.setups.into_iter().map(Setup::tear_down).collect();
+        done.into_iter().collect()
+    }
+
+    fn setup(&self, side: usize) -> &Setup {
+        &self.setups[if self.plans.is_shared { 0 } else { side }]
+    }
+
+    fn switch(&self, side: usize) -> Outcome<()> {
+        let Switch { commands, sysctls } = &self.plans.switches[side];
+        for (key, value) in sysctls {
+            self.shell(
+                side,
+                &format!("echo '{}' > {}", value.replace('\'', ""), sysctl_path(key)?),
+            )?;
+        }
+        commands.iter().try_for_each(|command| self.shell(side, command).map(drop))
+    }
+
+    /// Runs a command in the device's namespace, or on this host where the device is not ours.
+    fn shell(&self, side: usize, command: &str) -> Outcome<String> {
+        if matches!(Subject::of(&self.plans.plans[side].options)?, Subject::Simulated(_)) {
+            return Err(Failure::new("a simulated device runs no commands")
+                .help("give each side a file: --a-sim a.toml --b-sim b.toml"));
+        }
+        let run = || Command::new("sh").arg("-c").arg(command).output();
+        let device = self.setup(side).testbed().and_then(testbed::Testbed::device);
+        let output = match device {
+            Some(device) => device.namespace().run(run)?,
+            None => run(),
+        };
+        let output = output.map_err(|error| Failure::new(format!("`{command}`: {error}")))?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => {
+                let why = String::from_utf8_lossy(&output.stderr);
+                Err(Failure::new(format!("`{command}` failed: {}", why.trim())))
+            }
+        }
+    }
+}
+
+/// Where the kernel has a sysctl of a namespace.
+fn sysctl_path(key: &str) -> Outcome<String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    match key.starts_with("net.") && !key.contains("..") && key.chars().all(is_plain) {
+        true => Ok(format!("/proc/sys/{}", key.replace('.', "/"))),
+        false => Err(Failure::new(format!("`{key}` is no sysctl of a network namespace"))
+            .help("write sysctl:net.ipv4.conf.all.rp_filter=1; for others use --a-do and --b-do")),
+    }
+}
+
+impl Pair for Sides {
+    fn tester(&mut self, side: Side) -> Result<&mut dyn Tester, TesterError> {
+        if self.stop.load(Ordering::SeqCst) {
+            return Err(TesterError::Interrupted);
+        }
+        if self.plans.is_shared && self.current != Some(side) {
+            let what = || format!("switch the device to {side}");
+            self.switch(side as usize).map_err(|failure| TesterError::System {
+                what: what(),
+                detail: failure.to_string(),
+            })?;
+        }
+        self.current = Some(side);
+        let place = if self.plans.is_shared { 0 } else { side as usize };
+        Ok(self.setups[place].tester.as_mut())
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::from_secs_f64(self.started.elapsed().as_secs_f64())
+    }
+
+    /// The first field of the schedstat of each thread (Documentation/scheduler/sched-stats.rst).
+    fn device_time(&mut self, side: Side) -> Option<Duration> {
+        let device = self.setup(side as usize).testbed()?.device()?;
+        let threads: Vec<u32> =
+            device.threads().into_iter().flat_map(|port| port.threads).collect();
+        let time_ns = |thread: &u32| -> Option<u64> {
+            let text = std::fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
+            text.split_whitespace().next()?.parse().ok()
+        };
+        let times: Option<Vec<u64>> = threads.iter().map(time_ns).collect();
+        times.filter(|times| !times.is_empty()).map(|times| Duration::from_ns(times.iter().sum()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_is_options_and_sysctls_over_what_both_have() {
+        let common = Options { mtu: Some(1500), ..Options::default() };
+        let (options, switch) =
+            parse("--tbf-rate 97M sysctl:net.ipv4.ip_forward=1", &common).unwrap();
+        assert_eq!(
+            (options.mtu, options.tbf_rate.map(|rate| rate.0)),
+            (Some(1500), Some(97_000_000))
+        );
+        assert_eq!(switch.sysctls, [("net.ipv4.ip_forward".to_owned(), "1".to_owned())]);
+        assert!(parse("--tbf-rat 1", &common).is_err());
+        assert!(parse("sysctl:x", &common).is_err());
+    }
+
+    #[test]
+    fn what_a_comparison_does_not_heed_is_refused() {
+        let options = Options { accept: Some(vec!["throughput>=1".into()]), ..Options::default() };
+        assert!(plan(&options).err().unwrap().to_string().contains("accept"));
+    }
+
+    #[test]
+    fn only_sysctls_of_the_namespace_are_written() {
+        assert_eq!(sysctl_path("net.ipv4.ip_forward").unwrap(), "/proc/sys/net/ipv4/ip_forward");
+        for key in ["vm.swappiness", "net.x; reboot", "net/../vm/x", "kernel/x"] {
+            assert!(sysctl_path(key).is_err(), "{key}");
+        }
+    }
+}
