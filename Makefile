@@ -13,13 +13,15 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998
+.PHONY: help setup build demo test truth mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
 	@echo "make demo    build, then a short RFC 2544 suite on a Linux router in namespaces"
 	@echo "make test    all tests"
+	@echo "make truth   2,000 random devices whose truth is known: no wrong number may be stated"
 	@echo "make mlr-oracle  our MLRsearch beside its reference implementation: trials, time, results"
+	@echo "make versus-check  versus finds 3 % and one nftables rule, and nothing where there is nothing; an hour"
 	@echo "make netblt-1987   the NETBLT tests of 1987 beside ours"
 	@echo "make harvard-1989  the router tests of 1989 on models of their products, beside what was published"
 	@echo "make harvard-1990  the router tests of 1990 on models of their products, beside the published tables"
@@ -61,6 +63,13 @@ demo: build
 test: setup $(ORACLE)/ready
 	cargo test --workspace --no-fail-fast
 
+# Both profiles on simulated devices, about ten minutes. Exit code 2 if a number is wrong, or too little is
+# decided. TRUTH_SEED=N looks at one device.
+truth: TRUTH_DEVICES ?= 2000
+truth:
+	NETANVIL_TRUTH_DEVICES=$(TRUTH_DEVICES) NETANVIL_TRUTH_SEED=$(TRUTH_SEED) \
+	    cargo test --release --package netanvil-method --test truth -- --nocapture
+
 mlr-oracle: $(ORACLE)/ready
 	cargo test --package netanvil-method --test mlr_oracle -- --nocapture --test-threads=1
 
@@ -71,6 +80,11 @@ $(ORACLE)/ready:
 	then touch $@; \
 	else rm -rf $(ORACLE); \
 	    echo "mlr-oracle: no reference implementation; it needs python3-venv and PyPI" >&2; fi
+
+# As root, on a quiet machine; REPETITIONS=5 for a shorter one.
+versus-check: setup
+	cargo build --release --package netanvil
+	extras/versus-check.sh $(NETANVIL) $(or $(REPETITIONS),20)
 
 # The 96 runs of RFC 1030 over emulated networks; some seconds. Exit code 1 if they miss the targets.
 netblt-1987: setup
