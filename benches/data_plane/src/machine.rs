@@ -9,9 +9,6 @@ use serde::Serialize;
 use std::fs;
 use std::process::Command;
 
-/// Where the kernel keeps the weight of this session among all others.
-const AUTOGROUP: &str = "/proc/self/autogroup";
-
 /// What the results were measured on.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Machine {
@@ -90,44 +87,6 @@ pub fn pick_cores() -> Result<[usize; 2]> {
     let mut cores = (0..CpuSet::count()).filter(|core| set.is_set(*core).unwrap_or(false));
     let first = cores.next().unwrap_or(0);
     Ok([first, cores.next().unwrap_or(first)])
-}
-
-/// Weight over other work on the machine, for this process and all that it starts; given back when
-/// dropped.
-pub struct Priority {
-    autogroup_before: Option<String>,
-    /// What was done, in words.
-    pub note: String,
-}
-
-impl Priority {
-    /// Raises it as the kernel allows.
-    pub fn raise() -> Self {
-        let before = fs::read_to_string(AUTOGROUP).ok();
-        // "/autogroup-25 nice 0"
-        let before =
-            before.and_then(|text| text.trim().rsplit_once(' ').map(|(_, n)| n.to_string()));
-        if before.is_some() && fs::write(AUTOGROUP, "-20").is_ok() {
-            let note = "everything measured runs in one autogroup with nice -20, so that other \
-                        work on the machine disturbs little";
-            return Priority { autogroup_before: before, note: note.into() };
-        }
-        let me = std::process::id().to_string();
-        let reniced = Command::new("renice").args(["-n", "-20", "-p", &me]).output();
-        let note = match reniced {
-            Ok(output) if output.status.success() => "everything measured runs with nice -20",
-            _ => "priority could not be raised: other work on the machine disturbs the figures",
-        };
-        Priority { autogroup_before: None, note: note.into() }
-    }
-}
-
-impl Drop for Priority {
-    fn drop(&mut self) {
-        if let Some(before) = &self.autogroup_before {
-            let _ = fs::write(AUTOGROUP, before);
-        }
-    }
 }
 
 #[cfg(test)]

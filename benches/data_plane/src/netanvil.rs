@@ -39,7 +39,7 @@ pub const NOBODY: [u8; 6] = [2, 0, 0, 0, 0, 0];
 pub struct Netanvil<'a> {
     bed: &'a Bed,
     tester: LiveTester,
-    next_key: u16,
+    next_key: Key,
 }
 
 /// Transmission and reception at full speed.
@@ -79,7 +79,7 @@ impl<'a> Netanvil<'a> {
             requests.map(|request| open_port(&request)).collect::<std::result::Result<_, _>>()
         })??;
         let options = LiveOptions { stop: stop.clone(), ..LiveOptions::default() };
-        Ok(Netanvil { bed, tester: LiveTester::new(ports, options)?, next_key: 1 })
+        Ok(Netanvil { bed, tester: LiveTester::new(ports, options)?, next_key: Key::from_seed(1) })
     }
 
     /// Sends as fast as the port can; watches what arrives at the far end.
@@ -170,8 +170,8 @@ impl<'a> Netanvil<'a> {
         duration: Duration,
         expect: Expectation,
     ) -> Trial {
-        let (id, key) = (StreamId(1), Key(self.next_key));
-        self.next_key = self.next_key.wrapping_mul(5).wrapping_add(1);
+        let (id, key) = (StreamId(1), self.next_key);
+        self.next_key = key.later(1);
         let to = match expect {
             Expectation::Unchecked => NOBODY,
             Expectation::Ports(_) => self.bed.testbed().ports()[1].mac,
@@ -201,7 +201,7 @@ impl<'a> Netanvil<'a> {
             streams: vec![stream],
             loads: vec![load],
             prelude: vec![],
-            waits: Waits { drain: Duration::from_ms(100), settle: Duration::ZERO },
+            waits: Waits::fixed(Duration::from_ms(100), Duration::ZERO),
             tagging: None,
             count_flows: false,
             verify_payload: false,

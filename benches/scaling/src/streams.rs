@@ -11,14 +11,19 @@ use wire::signature::Key;
 use wire::test_frame;
 
 /// Draws signatures, anew for each trial.
-#[derive(Default)]
-pub struct Keys(u16);
+pub struct Keys(Key);
+
+impl Default for Keys {
+    fn default() -> Self {
+        Keys(Key::from_seed(1))
+    }
+}
 
 impl Keys {
     /// The next one.
     pub fn next(&mut self) -> Key {
-        self.0 += 1;
-        Key(self.0)
+        self.0 = self.0.later(1);
+        self.0
     }
 }
 
@@ -83,7 +88,7 @@ pub fn trial(key: Key, streams: Vec<Stream>, schedule: &Schedule, prelude: Vec<P
         loads: from.into_iter().map(load).collect(),
         streams,
         prelude,
-        waits: Waits { drain: Duration::from_ms(100), settle: Duration::ZERO },
+        waits: Waits::fixed(Duration::from_ms(100), Duration::ZERO),
         tagging: None,
         count_flows: true,
         verify_payload: false,

@@ -4,7 +4,7 @@
 use crate::point::{Axis, Bed, Point, Reading};
 use crate::streams::{Keys, host_of, host_of_flow, stream, trial};
 use crate::{Failure, meter};
-use ports::{LiveOptions, LiveTester, OpenPort, PortRequest, PortType, open_port};
+use ports::{LiveOptions, LiveTester, OpenPort, PortRequest, PortType, open_ports};
 use testbed::{DeviceKind, Testbed, TestbedConfig};
 use trial::{PortId, Schedule, Trial, TrialResult};
 use units::{Duration, FrameRate, FrameSize, LineRate};
@@ -37,8 +37,7 @@ fn open(bed: &Testbed, kind: Bed) -> Result<Vec<OpenPort>, Failure> {
             nominal_rate: LineRate::from_gbps(10),
             largest_frame: FrameSize::from_bytes(1518),
         };
-        let requests = bed.ports().iter().enumerate().map(request);
-        requests.map(|request| open_port(&request)).collect::<Result<Vec<_>, _>>()
+        open_ports(&bed.ports().iter().enumerate().map(request).collect::<Vec<_>>())
     })?;
     Ok(opened?)
 }

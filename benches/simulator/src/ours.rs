@@ -18,7 +18,7 @@ use wire::signature::Key;
 use wire::template::FrameTemplate;
 
 const LINE: LineRate = LineRate::from_gbps(10);
-const KEY: Key = Key(0x4e41);
+const KEY: Key = Key::from_seed(0x4e41);
 /// The router's interfaces, links and time for a frame, which is less than a frame takes on the
 /// link.
 const ROUTER: &str = "line-rate = \"10G\"\nroute = [\"ipv4\"]\n[input]\nframes = 64\n\
@@ -97,7 +97,7 @@ fn trial_of(frames: u64) -> Trial {
             frames: vec![learning::arp_request(mac(1), host(1), plan[1].ipv4.0)],
             wait: Duration::from_ms(1),
         }],
-        waits: Waits { drain: Duration::from_ms(1), settle: Duration::ZERO },
+        waits: Waits::fixed(Duration::from_ms(1), Duration::ZERO),
         tagging: None,
         count_flows: false,
         verify_payload: false,

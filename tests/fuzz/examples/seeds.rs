@@ -76,7 +76,7 @@ fn tail(frame: &[u8], at: usize) -> Vec<u8> {
 
 fn udp(size: u32) -> Vec<u8> {
     let template = test_frame::template((MAC, HOST), (PEER, Ipv4Addr::new(198, 18, 0, 2)));
-    template.build(0, FrameSize::from_bytes(size), Some((Key(7), 1))).expect("a frame")
+    template.build(0, FrameSize::from_bytes(size), Some((Key::from_seed(7), 1))).expect("a frame")
 }
 
 fn frames() -> Vec<Vec<u8>> {
@@ -84,14 +84,14 @@ fn frames() -> Vec<Vec<u8>> {
     let plain = udp(80);
     let mut frames = vec![
         plain.clone(),
-        six.build(0, FrameSize::from_bytes(128), Some((Key(7), 1))).expect("a frame"),
+        six.build(0, FrameSize::from_bytes(128), Some((Key::from_seed(7), 1))).expect("a frame"),
         [&plain[..12], &[0x88, 0xa8, 0, 9, 0x81, 0, 0, 7], &plain[12..]].concat(),
         learning::gratuitous_arp(MAC, HOST),
         learning::unsolicited_advertisement(MAC, HOST_6),
         learning::neighbor_solicitation(MAC, HOST_6, HOST_6),
     ];
     let burst = fragment::Burst::nfs((MAC, HOST), (PEER, HOST), 1);
-    let fragments = burst.frames(Some((Key(7), 1))).expect("a burst");
+    let fragments = burst.frames(Some((Key::from_seed(7), 1))).expect("a burst");
     frames.extend(fragments.into_iter().take(1).map(|frame| frame.bytes[..200].to_vec()));
     for more in [rip_frames(), bridge_frames(), decnet_frames(), appletalk_frames(), ipx_frames()] {
         frames.extend(more);
@@ -142,12 +142,14 @@ fn netblt_packet(kind: u8) -> Vec<u8> {
 
 fn signatures() -> Vec<Vec<u8>> {
     let stamp = Stamp { stream: 1, sequence: 5, transmit_ticks: 1_000 };
-    let signed = |form| {
+    // Of the trial under way and of the one before it, as the target counts them.
+    let signed = |form, trial| {
         let mut frame = vec![0x5a; 60];
-        signature::write(form, Key(7), stamp, &mut frame);
+        signature::write(form, Key::from_seed(7).later(trial), stamp, &mut frame);
         [&[0, 7], &frame[..]].concat()
     };
-    [Form::Full, Form::Short, Form::Compact].map(signed).to_vec()
+    let forms = [Form::Full, Form::Short, Form::Compact];
+    forms.into_iter().flat_map(|form| [2, 1].map(|trial| signed(form, trial))).collect()
 }
 
 fn bridge_frames() -> Vec<Vec<u8>> {

@@ -17,13 +17,14 @@ pub(crate) fn template(bytes: &[u8]) {
     let Ok(template) = serde_json::from_slice::<FrameTemplate>(json) else { return };
     let minimum = template.min_size();
     let _ = (template.period(), template.given_up(size), template.to_string());
-    let Ok(frame) = template.build(u64::from(*index) << 32, size, Some((Key(7), 1))) else {
+    let Ok(frame) = template.build(u64::from(*index) << 32, size, Some((Key::from_seed(7), 1)))
+    else {
         return;
     };
     assert!(size >= minimum);
     assert_eq!(frame.len(), size.bytes_without_fcs());
     let form = template.form_for(size).expect("a size that was built has a form");
-    let stamp = signature::read(form, Key(7), &frame).expect("our own signature");
+    let stamp = signature::read(form, Key::from_seed(7), &frame).expect("our own signature");
     assert_eq!((stamp.stream, stamp.sequence), (1, 0));
 }
 
@@ -60,11 +61,11 @@ pub(crate) fn device(bytes: &[u8]) {
     });
     let _ = tester.run(&Trial {
         label: "fuzz".into(),
-        key: Key(1),
+        key: Key::from_seed(1),
         streams: vec![],
         loads: vec![],
         prelude: preludes.collect(),
-        waits: Waits { drain: Duration::from_ms(1), settle: Duration::ZERO },
+        waits: Waits::fixed(Duration::from_ms(1), Duration::ZERO),
         tagging: None,
         count_flows: false,
         verify_payload: false,

@@ -40,7 +40,7 @@ pub fn measure<R>(
     let description = tester.describe().clone();
     let subject = Subject::new(config, &traffic, &description, None).expect("a subject");
     let mut events: Vec<Event> = vec![];
-    let mut bench = Bench::new(tester, &mut events, config.trial.invalid_retries, config.seed);
+    let mut bench = Bench::new(tester, &mut events, config.trial.invalid_retries, config.run_key());
     let result = work(&mut bench, &subject).expect("a result");
     let trials = events.into_iter().filter_map(|event| match event {
         Event::TrialFinished(record) => Some(*record),

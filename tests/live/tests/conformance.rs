@@ -211,7 +211,7 @@ fn the_simulator_in_every_protocol() {
             sizes: &[FrameSize::from_bytes(570)],
             rate: RATE,
             duration: Duration::ZERO,
-            key: Key(1),
+            key: Key::from_seed(1),
         };
         let mut hello = no_load.trial(traffic.name);
         hello.prelude = [0, 1]

@@ -27,7 +27,7 @@ fn ends_with_port_gone(port_type: PortType, disturb: impl Fn(&Bed) + Send + Sync
         sizes: &[FrameSize::MIN_ETHERNET],
         rate: FrameRate::from_fps(100),
         duration: AN_HOUR,
-        key: Key(7),
+        key: Key::from_seed(7),
     };
     let trial = load.trial("disturbed");
     let outcome = std::thread::scope(|scope| {

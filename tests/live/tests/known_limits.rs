@@ -156,13 +156,17 @@ fn token_bucket_is_measured(device: DeviceKind, threads: DeviceThreads, port_typ
         assert_loss_is_exact(&trials);
     }
 
-    assert_eq!(found.finding, Finding::Measured, "{}", log(&trials));
+    // What queue and bucket carried is no part of the rate that is kept up, and widens the bracket.
+    let is_decided = matches!(found.finding, Finding::Measured | Finding::Between { .. });
+    assert!(is_decided, "{:?} {}", found.finding, log(&trials));
     let seconds = config.trial.duration_s;
     let (rate, upper) = (found.rate.unwrap().fps(), found.upper.unwrap().fps());
-    let truth = C as f64 + (Q + B) as f64 / seconds;
+    let of_room = (Q + B) as f64 / seconds;
+    let truth = C as f64 + of_room;
     let noise = noise_frames(TestKind::Throughput, &trials, threads) / seconds;
     assert_between(rate, truth, upper, noise, &trials);
-    assert!(upper - rate <= upper * config.search.resolution_percent / 100.0 + 0.1);
+    let resolution = upper * config.search.resolution_percent / 100.0 + 0.1;
+    assert!(upper - rate <= resolution + of_room, "{rate} {upper}");
 
     let [search] = &burst.searches[..] else { panic!("{burst:?}") };
     assert_eq!(search.outcome, BurstOutcome::Measured, "{}", log(&trials));

@@ -19,7 +19,7 @@ const ROUTES_PER_PORT: u32 = 65_536;
 /// Hosts that are tried behind each port, drawn at random.
 const HOSTS: u64 = 64;
 const SEED: u64 = 1998;
-const KEY: Key = Key(16);
+const KEY: Key = Key::from_seed(16);
 
 #[test]
 fn a_million_host_routes_lead_to_sixteen_outputs() {
@@ -84,7 +84,7 @@ fn trial(bed: &Bed, pairs: &[(usize, usize)]) -> Trial {
         loads: [PortId(0), PortId(1)].map(load).to_vec(),
         streams,
         prelude: vec![],
-        waits: Waits { drain: Duration::from_secs(5), settle: Duration::from_ms(100) },
+        waits: Waits::fixed(Duration::from_secs(5), Duration::from_ms(100)),
         tagging: None,
         count_flows: false,
         verify_payload: false,

@@ -32,6 +32,7 @@ fn config(tests: &[ChassisTest]) -> ChassisConfig {
     config.trial.settle_s = 0.0;
     config.trial.invalid_retries = 5;
     config.trial.limits.late_after_us = 100_000;
+    config.trial.limits.shortfall = 0.2;
     config.learning_interval_s = 0.001;
     let multicast = &mut config.multicast;
     multicast.version = Version::Igmpv3;

@@ -23,7 +23,7 @@ use wire::size::SizePattern;
 use wire::template::{FrameTemplate, Ipv4Layer, Ipv6Layer, Layer, TcpLayer, UdpLayer};
 use wire::{appletalk, decnet, learning, rip, snmp, test_frame, udp};
 
-const KEY: Key = Key(0x9a7a);
+const KEY: Key = Key::from_seed(0x9a7a);
 const LINE: LineRate = LineRate::from_gbps(10);
 const RATE: FrameRate = FrameRate::from_fps(5_000);
 /// Different frames of a stream with modifiers.
@@ -312,7 +312,7 @@ fn empty_trial() -> Trial {
         streams: vec![],
         loads: vec![],
         prelude: vec![Prelude { port: PortId(0), frames: learning, wait }],
-        waits: Waits { drain: Duration::from_secs(1), settle: Duration::ZERO },
+        waits: Waits::fixed(Duration::from_secs(1), Duration::ZERO),
         tagging: None,
         count_flows: false,
         verify_payload: true,

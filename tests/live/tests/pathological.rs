@@ -17,7 +17,7 @@ use wire::fragment::Burst;
 use wire::signature::Key;
 use wire::{learning, test_frame};
 
-const KEY: Key = Key(0x1989);
+const KEY: Key = Key::from_seed(0x1989);
 const STREAM: StreamId = StreamId(1);
 const LINE: LineRate = LineRate::from_gbps(10);
 const RATE: FrameRate = FrameRate::from_fps(2_000);
@@ -55,7 +55,7 @@ fn trial(
             insertions: vec![],
         }],
         prelude: vec![Prelude { port: PortId(1), frames: prelude, wait: Duration::from_ms(100) }],
-        waits: Waits { drain: Duration::from_ms(500), settle: Duration::ZERO },
+        waits: Waits::fixed(Duration::from_ms(500), Duration::ZERO),
         tagging: None,
         count_flows: false,
         verify_payload: true,
