@@ -326,9 +326,13 @@ pub(crate) fn has_shortfall(result: &TrialResult) -> bool {
 /// Whether the tester stood still now and then, rather than being too slow from frame to frame.
 fn was_held_up(result: &TrialResult) -> bool {
     let slips: u64 = result.sent.iter().map(|sent| sent.report.slips.times).sum();
+    let late: Duration = result.sent.iter().map(|sent| sent.report.slips.total).sum();
     let frames: u64 = result.sent.iter().map(|sent| sent.report.sent_frames).sum();
-    slips > 0 && slips * 20 < frames
+    slips > 0 && (slips * 20 < frames || late >= LONG_SLIP * slips)
 }
+
+/// No tester takes so long for a frame: it was kept from its processor.
+const LONG_SLIP: Duration = Duration::from_ms(5);
 
 /// Whether the tester offered less than this share of what was intended.
 pub(crate) fn fell_short(result: &TrialResult, share: f64) -> bool {

@@ -8,7 +8,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use units::{Duration, Instant};
+use units::{Duration, FrameRate, Instant};
 use wire::signature::Key;
 
 /// What one port transmits in a trial.
@@ -100,6 +100,9 @@ pub struct Trial {
 
 /// Beyond that a transmitter may still send for so long; what is unsent then is shortfall.
 const GRACE: Duration = Duration::from_ms(20);
+/// The same where no port is to send faster than `SLOW`: any tester can, unless it is held up.
+const GRACE_OF_SLOW: Duration = Duration::from_ms(300);
+const SLOW: FrameRate = FrameRate::from_fps(20_000);
 /// A trial is longer than intended by at most this share.
 const SLIP_MAX: f64 = 0.1;
 
@@ -113,7 +116,9 @@ impl Trial {
     /// schedule that slipped goes on for a while, so that all frames leave.
     pub fn stops_at(&self, start: Instant) -> Instant {
         let longer = self.duration().as_secs_f64() * SLIP_MAX;
-        start + self.duration() + Duration::from_secs_f64(longer) + GRACE
+        let is_slow = self.loads.iter().all(|load| fastest(&load.schedule) <= SLOW);
+        let grace = if is_slow { GRACE_OF_SLOW } else { GRACE };
+        start + self.duration() + Duration::from_secs_f64(longer) + grace
     }
 
     /// A number that differs when anything that is sent differs; equal trials of a run resumed
@@ -235,7 +240,7 @@ impl Trial {
             .map(|(report, dropped_by_tester)| {
                 let load = self.loads.iter().find(|load| load.port == report.port);
                 let intended_rate = load.map(|load| load.schedule.mean_rate());
-                let intended_rate = intended_rate.unwrap_or(units::FrameRate::ZERO);
+                let intended_rate = intended_rate.unwrap_or(FrameRate::ZERO);
                 PortSent { report, intended_rate, dropped_by_tester }
             })
             .collect();
@@ -298,9 +303,9 @@ impl Trial {
 }
 
 /// The highest rate of any part of a schedule.
-fn fastest(schedule: &Schedule) -> units::FrameRate {
+fn fastest(schedule: &Schedule) -> FrameRate {
     let rates = schedule.segments.iter().map(|segment| segment.rate);
-    rates.max().unwrap_or(units::FrameRate::ZERO)
+    rates.max().unwrap_or(FrameRate::ZERO)
 }
 
 /// Lengths without FCS as they should arrive; one entry where all are alike.

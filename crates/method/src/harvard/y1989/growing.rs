@@ -1,6 +1,7 @@
 //! The search for the size of a table: as many entries as still all work.
 
 use super::result::{Harvard1989Result, Unit};
+use super::scene::all_sent;
 use crate::RunError;
 use crate::bench::Ran;
 
@@ -19,7 +20,8 @@ impl Fit {
     /// Of a trial with a frame to each entry. What came out came out, however late it was sent;
     /// what did not may be the tester's fault where it did not keep up.
     pub(super) fn of(ran: &Ran, entries: u64) -> Fit {
-        match (ran.result.forwarded_frames() == entries, ran.result.is_valid()) {
+        let decides = ran.result.is_valid() && all_sent(&ran.result);
+        match (ran.result.forwarded_frames() == entries, decides) {
             (true, _) => Fit::All,
             (false, true) => Fit::NotAll,
             (false, false) => Fit::Undecided,

@@ -5,7 +5,7 @@ use super::Test1989;
 use super::growing::{Fit, table_size};
 use super::rates::search;
 use super::result::{Harvard1989Result, Unit};
-use super::scene::{Possible, frames, patient, result_of, run_changed, told_slowly};
+use super::scene::{Possible, all_sent, frames, patient, result_of, run_changed, told_slowly};
 use crate::RunError;
 use crate::bench::Bench;
 use crate::subject::Subject;
@@ -72,6 +72,9 @@ pub(super) fn many_routes(
     result.put("routes announced", routes as f64, Unit::Entries);
     let reached = match reached(bench, subject, test, 0..routes, 0)? {
         Ok(ran) if !ran.result.is_valid() => return Ok(result.invalid(ran.invalid_reasons())),
+        Ok(ran) if !all_sent(&ran.result) => {
+            return Ok(result.invalid(vec!["the tester did not send every frame".into()]));
+        }
         Ok(ran) => ran.result,
         Err(why) => return Ok(result.not_possible(why)),
     };

@@ -7,7 +7,8 @@ use crate::subject::Subject;
 use crate::traffic::{FORWARD, TrialShape};
 use crate::{RunError, TestKind};
 use trial::{
-    Expectation, PortId, Prelude, Role, Schedule, Stream, StreamFrame, StreamId, TesterError, Trial,
+    Expectation, PortId, Prelude, Role, Schedule, Stream, StreamFrame, StreamId, TesterError,
+    Trial, TrialResult,
 };
 use units::{Duration, FrameRate};
 use wire::template::FrameTemplate;
@@ -123,8 +124,18 @@ pub(super) fn is_alive(
 /// against it.
 pub(super) fn patient(mut trial: Trial) -> Trial {
     trial.waits.drain = trial.waits.drain.max(RESIDUAL);
+    // Asked is which frames come out, not how quickly they went in.
+    trial.limits.shortfall = trial.limits.shortfall.max(SLOWER);
     trial
 }
+
+/// Whether each frame was sent, however late: of one that was not nothing can be told.
+pub(super) fn all_sent(result: &TrialResult) -> bool {
+    result.sent.iter().all(|sent| sent.report.sent_frames == sent.report.intended_frames)
+}
+
+/// So much of the rate may be missing where only the frames count.
+const SLOWER: f64 = 0.9;
 
 /// "wait for two seconds for any residual frames to be received" (RFC 2544 section 23 d).
 const RESIDUAL: Duration = Duration::from_secs(2);
