@@ -4,7 +4,7 @@ use super::capture::{Capture, ring_bytes};
 use super::layout::{
     InsertionEntry, MAX_INSERTIONS, SegmentEntry, StreamEntry, TransmitState, finished,
 };
-use super::program::{Object, SLOT_HEADER_BYTES, transmit_object};
+use super::program::{Object, SLOT_HEADER_BYTES, Size, Spare, transmit_object};
 use super::shared::SharedArray;
 use crate::CaptureWish;
 use crate::clock::TICK;
@@ -22,31 +22,34 @@ pub(super) struct Prepared {
     pub object: Object,
     pub state: SharedArray<TransmitState>,
     pub capture: Option<Capture>,
+    /// Whether there is, or was, a capture.
+    pub captures: bool,
     /// What the kernel makes live frames of; each gets its slot's bytes over it.
     pub blank: Vec<u8>,
     streams: SharedArray<StreamEntry>,
 }
 
 impl Prepared {
-    /// Lays out a plan. The program is not loaded yet, and knows no interface.
+    /// Lays out a plan. A program that is not `spare` is not loaded yet, and knows no interface.
     pub fn new(
         name: &str,
         plan: &TransmitPlan,
         wish: Option<&CaptureWish>,
+        spare: &mut Spare,
     ) -> Result<Self, TesterError> {
         let longest = plan.set.longest_bytes();
-        let object = transmit_object(longest).filter(|_| longest <= LIVE_FRAME_BYTES);
-        let (object, slot_bytes) = object.ok_or_else(|| too_long(name, longest))?;
+        let image = transmit_object(longest).filter(|_| longest <= LIVE_FRAME_BYTES);
+        let (image, slot_bytes) = image.ok_or_else(|| too_long(name, longest))?;
         let segments = segments(&plan.schedule);
-        let entries = [
+        let entries = vec![
             ("streams", plan.set.streams().len()),
             ("order", plan.order.len()),
             ("segments", segments.len()),
             ("slots", plan.set.slots().len()),
             ("captured", ring_bytes(wish, longest)),
         ];
-        let constants = [("CAPTURE", wish.is_some().into())];
-        let mut object = Object::load(name, object, &entries, &constants)?;
+        let constants = vec![("CAPTURE", wish.is_some().into())];
+        let mut object = spare.take(name, Size { image, entries, constants })?;
         let order = object.array::<u64>("order", plan.order.len())?;
         plan.order.iter().enumerate().for_each(|(at, stream)| order.write(at, &(*stream as u64)));
         let entries = object.array::<SegmentEntry>("segments", segments.len())?;
@@ -57,7 +60,8 @@ impl Prepared {
         let state = object.array::<TransmitState>("state", 1)?;
         state.write(0, &initial_state(plan, &segments));
         let capture = wish.map(|wish| Capture::new(name, &mut object, wish)).transpose()?;
-        Ok(Prepared { object, state, capture, blank: vec![0; longest.max(60)], streams })
+        let captures = wish.is_some();
+        Ok(Prepared { object, state, capture, captures, blank: vec![0; longest.max(60)], streams })
     }
 
     /// Says when the first frame is due and until when frames may be sent.

@@ -33,23 +33,89 @@ pub(super) fn transmit_object(longest_bytes: usize) -> Option<(&'static [u8], us
     }
 }
 
-/// One object whose maps and constants are sized for one trial.
+/// One object: its maps and constants are sized for one trial, and for others like it.
 pub(super) struct Object {
     ebpf: Ebpf,
     port: String,
+    size: Size,
+    /// Whether another trial has used its maps.
+    is_used: bool,
+    /// Programs that the kernel has compiled.
+    loaded: Vec<&'static str>,
+}
+
+/// What an object was made for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Size {
+    /// The compiled programs.
+    pub image: &'static [u8],
+    /// Numbers of entries, by map.
+    pub entries: Vec<(&'static str, usize)>,
+    /// Constants of the programs.
+    pub constants: Vec<(&'static str, u32)>,
+}
+
+/// More room than needed by this factor is too much to be cleared for each trial.
+const TOO_LARGE: usize = 4;
+/// Room is given out in so many steps from one power of two to the next.
+const STEPS: usize = 8;
+
+impl Size {
+    /// The same with some room to spare, so that a trial that is a little longer finds room, too.
+    fn with_room(&self) -> Size {
+        let room = |&(map, entries): &(&'static str, usize)| {
+            let entries = entries.max(1);
+            (map, entries.next_multiple_of((entries.next_power_of_two() / STEPS).max(1)))
+        };
+        Size { entries: self.entries.iter().map(room).collect(), ..self.clone() }
+    }
+
+    /// Whether an object of this size does for a trial that needs `other`.
+    fn does_for(&self, other: &Size) -> bool {
+        let has_room = |((name, has), (other, needs)): (&(&str, usize), &(&str, usize))| {
+            let needs = (*needs).max(1);
+            name == other && *has >= needs && *has <= needs.saturating_mul(TOO_LARGE)
+        };
+        let is_alike = std::ptr::eq(self.image, other.image) && self.constants == other.constants;
+        is_alike
+            && self.entries.len() == other.entries.len()
+            && self.entries.iter().zip(&other.entries).all(has_room)
+    }
+}
+
+/// Objects that no trial uses at the moment. To read, relocate and verify one takes tens of
+/// milliseconds, so that it pays to use it again; the trials of a search need the same over and over.
+#[derive(Default)]
+pub(super) struct Spare(Vec<Object>);
+
+/// More of them are not kept: a receiver takes turns with two for each kind of trial.
+const SPARE_MAX: usize = 4;
+
+impl Spare {
+    /// An object for a trial that needs this much: one that did for another, if there is one.
+    pub fn take(&mut self, port: &str, size: Size) -> Result<Object, TesterError> {
+        match self.0.iter().rposition(|object| object.size.does_for(&size)) {
+            Some(at) => Ok(self.0.remove(at)),
+            None => Object::load(port, size.with_room()),
+        }
+    }
+
+    /// Keeps an object for later, and lets go of the one that has been unused for longest.
+    pub fn give_back(&mut self, mut object: Object) {
+        object.is_used = true;
+        self.0.push(object);
+        if self.0.len() > SPARE_MAX {
+            self.0.remove(0);
+        }
+    }
 }
 
 impl Object {
     /// Creates the maps with these numbers of entries and sets the program's constants.
-    pub fn load(
-        port: &str,
-        object: &'static [u8],
-        entries: &[(&'static str, usize)],
-        constants: &[(&'static str, u32)],
-    ) -> Result<Self, TesterError> {
+    pub fn load(port: &str, size: Size) -> Result<Self, TesterError> {
         let mut loader = EbpfLoader::new();
         loader.btf(None);
-        for &(map, entries) in entries {
+        for &(map, entries) in &size.entries {
             let entries = u32::try_from(entries.max(1)).map_err(|_| TesterError::Unsupported {
                 port: port.into(),
                 what: format!("a trial with {entries} {map}"),
@@ -57,20 +123,32 @@ impl Object {
             })?;
             loader.map_max_entries(map, entries);
         }
-        for (name, value) in constants {
+        for (name, value) in &size.constants {
             loader.override_global(name, value, true);
         }
-        let ebpf = loader.load(object).map_err(|error| failed(port, "create BPF maps", &error))?;
-        Ok(Object { ebpf, port: port.into() })
+        let ebpf =
+            loader.load(size.image).map_err(|error| failed(port, "create BPF maps", &error))?;
+        Ok(Object { ebpf, port: port.into(), size, is_used: false, loaded: vec![] })
     }
 
-    /// Maps one of its arrays, which has `len` entries of `T`.
+    /// Maps one of its arrays, all zero: `len` values of `T`, and all room where an entry is a `T`.
     pub fn array<T: Shared>(&self, name: &str, len: usize) -> Result<SharedArray<T>, TesterError> {
         let Some(Map::Array(data)) = self.ebpf.map(name) else {
             return Err(self.error("find the BPF map", &std::io::Error::other(name.to_string())));
         };
-        SharedArray::map(data.fd().as_fd(), len.max(1))
-            .map_err(|error| self.error("map memory shared with a BPF program", &error))
+        let room = self.size.entries.iter().find(|(map, _)| *map == name);
+        let len = room.map_or(len, |(_, entries)| len.max(*entries)).max(1);
+        let array = SharedArray::map(data.fd().as_fd(), len)
+            .map_err(|error| self.error("map memory shared with a BPF program", &error))?;
+        if self.is_used {
+            array.clear();
+        }
+        Ok(array)
+    }
+
+    /// One of its maps.
+    pub fn map_mut(&mut self, name: &str) -> Option<&mut Map> {
+        self.ebpf.map_mut(name)
     }
 
     /// Takes one of its maps out.
@@ -78,11 +156,14 @@ impl Object {
         self.ebpf.take_map(name)
     }
 
-    /// Has the kernel verify and compile a program.
-    pub fn load_program(&mut self, name: &str) -> Result<&mut Xdp, TesterError> {
-        let port = self.port.clone();
-        let loaded = self.program_mut(name).load();
-        loaded.map_err(|error| failed(&port, "load a BPF program", &error))?;
+    /// Has the kernel verify and compile a program, unless it has.
+    pub fn load_program(&mut self, name: &'static str) -> Result<&mut Xdp, TesterError> {
+        if !self.loaded.contains(&name) {
+            let port = self.port.clone();
+            let loaded = self.program_mut(name).load();
+            loaded.map_err(|error| failed(&port, "load a BPF program", &error))?;
+            self.loaded.push(name);
+        }
         Ok(self.program_mut(name))
     }
 
@@ -118,4 +199,35 @@ pub(super) fn failed(port: &str, what: &str, error: &dyn std::error::Error) -> T
         detail.push_str("; run as root or use --port-type af_packet");
     }
     TesterError::System { what: format!("{port}: {what}"), detail }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size(seen: usize, streams: u32) -> Size {
+        let entries = vec![("seen", seen), ("queues", 2)];
+        Size { image: receive_object(), entries, constants: vec![("STREAMS", streams)] }
+    }
+
+    #[test]
+    fn an_object_does_for_trials_that_fit_it_and_are_not_much_smaller() {
+        let object = size(3_125, 1).with_room();
+        assert_eq!(object.entries, [("seen", 3_584), ("queues", 2)]);
+        for (seen, streams, does) in [
+            (3_584, 1, true),
+            (3_585, 1, false),
+            (896, 1, true),
+            (895, 1, false),
+            (3_125, 2, false),
+        ] {
+            assert_eq!(object.does_for(&size(seen, streams)), does, "{seen} {streams}");
+        }
+    }
+
+    #[test]
+    fn no_room_at_all_is_room_for_one() {
+        assert_eq!(size(0, 1).with_room().entries[0], ("seen", 1));
+        assert!(size(0, 1).with_room().does_for(&size(0, 1)));
+    }
 }

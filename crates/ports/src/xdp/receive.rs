@@ -7,7 +7,7 @@ use super::layout::{
     TaggedEntry,
 };
 use super::prepared::{tag_blocks, targets};
-use super::program::{Object, failed, receive_object};
+use super::program::{Object, Size, Spare, failed, receive_object};
 use super::shared::SharedArray;
 use crate::clock;
 use crate::{CaptureWish, Captured, Interface, ReceiveHalf, TrialSignals};
@@ -34,7 +34,10 @@ pub(super) struct XdpReceive {
     queues: usize,
     link: Option<XdpLink>,
     wish: Option<CaptureWish>,
+    /// What is attached counts here.
     accounts: Accounts,
+    /// None of these is attached.
+    spare: Spare,
     capture: Option<Capture>,
 }
 
@@ -43,7 +46,8 @@ impl XdpReceive {
     pub fn open(interface: &Interface) -> Result<Self, TesterError> {
         let name = interface.name();
         let queues = interface.ethtool().receive_queues() as usize;
-        let mut accounts = Accounts::new(name, queues, &nothing_expected(), None)?;
+        let mut spare = Spare::default();
+        let mut accounts = Accounts::new(name, queues, &nothing_expected(), None, &mut spare)?;
         let program = accounts.object.load_program("receive")?;
         let id = program
             .attach_to_if_index(interface.index(), XdpMode::Driver)
@@ -55,6 +59,7 @@ impl XdpReceive {
             link: Some(link),
             wish: None,
             accounts,
+            spare,
             capture: None,
         })
     }
@@ -70,7 +75,8 @@ impl XdpReceive {
 impl ReceiveHalf for XdpReceive {
     fn prepare(&mut self, plan: &ReceivePlan) -> Result<(), TesterError> {
         let wish = self.wish.as_ref();
-        let mut accounts = Accounts::new(&self.name, self.queues, plan, wish)?;
+        let spare = &mut self.spare;
+        let mut accounts = Accounts::new(&self.name, self.queues, plan, wish, spare)?;
         let capture = wish.map(|wish| Capture::new(&self.name, &mut accounts.object, wish));
         let capture = capture.transpose()?;
         let program = accounts.object.load_program("receive")?;
@@ -78,7 +84,11 @@ impl ReceiveHalf for XdpReceive {
         let link = self.link.take().expect("attached since it was opened");
         let id = program.attach_to_link(link).map_err(error)?;
         self.link = Some(program.take_link(id).map_err(error)?);
-        self.accounts = accounts;
+        let before = std::mem::replace(&mut self.accounts, accounts);
+        // A program whose ring for captures was taken out cannot be used again.
+        if !before.captures {
+            self.spare.give_back(before.object);
+        }
         self.capture = capture;
         Ok(())
     }
@@ -126,6 +136,7 @@ impl ReceiveHalf for XdpReceive {
 /// A program with the memory that it counts in.
 struct Accounts {
     queues: usize,
+    captures: bool,
     object: Object,
     control: SharedArray<ReceiveControl>,
     by_queue: SharedArray<QueueAccount>,
@@ -145,6 +156,7 @@ impl Accounts {
         queues: usize,
         plan: &ReceivePlan,
         wish: Option<&CaptureWish>,
+        spare: &mut Spare,
     ) -> Result<Self, TesterError> {
         let expected = expected_entries(&plan.streams);
         let prints = fingerprints(&plan.streams);
@@ -154,7 +166,7 @@ impl Accounts {
         let seen: usize = plan.streams.iter().map(seen_words).sum();
         let lengths: usize = plan.streams.iter().map(|stream| stream.lengths_bytes.len()).sum();
         let tagged = expected.iter().map(|entry| entry.tag_count).sum::<u64>() as usize;
-        let entries = [
+        let entries = vec![
             ("queues", queues),
             ("by_number", numbers.unwrap_or(0)),
             ("expected", expected.len()),
@@ -166,12 +178,8 @@ impl Accounts {
             ("fingerprints", prints.len()),
             ("captured", ring_bytes(wish, longest_bytes(plan))),
         ];
-        let object = Object::load(
-            name,
-            receive_object(),
-            &entries,
-            &constants(queues, plan, &prints, wish),
-        )?;
+        let constants = constants(queues, plan, &prints, wish).to_vec();
+        let object = spare.take(name, Size { image: receive_object(), entries, constants })?;
         let array = |name: &str, len| object.array::<u64>(name, len);
         let by_number = array("by_number", numbers.unwrap_or(0))?;
         for (index, stream) in plan.streams.iter().enumerate() {
@@ -189,6 +197,7 @@ impl Accounts {
         control.write(0, &initial_control(plan.key));
         Ok(Accounts {
             queues,
+            captures: wish.is_some(),
             control,
             by_queue: object.array("queues", queues)?,
             streams,

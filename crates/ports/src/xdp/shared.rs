@@ -46,6 +46,11 @@ impl<T: Shared> SharedArray<T> {
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), words) }
     }
 
+    /// Sets all of it to zero.
+    pub fn clear(&self) {
+        self.words().iter().for_each(|word| word.store(0, Ordering::Relaxed));
+    }
+
     /// The word that lies `offset_bytes` into entry `index`.
     pub fn word(&self, index: usize, offset_bytes: usize) -> &AtomicU64 {
         &self.entry(index)[offset_bytes / WORD]

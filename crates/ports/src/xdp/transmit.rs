@@ -5,13 +5,13 @@ use super::groups::{GroupWatch, Groups};
 use super::interrupt;
 use super::layout::finished;
 use super::prepared::Prepared;
-use super::program::{Object, failed};
+use super::program::{Object, Spare, failed};
 use crate::clock;
 use crate::namespace::NetworkNamespace;
 use crate::{CaptureWish, Captured, Ethtool, Interface, Transmission, TransmitHalf, TrialSignals};
 use aya::TestRun as _;
+use aya::maps::DevMap;
 use aya::maps::xdp::XdpMapError;
-use aya::maps::{DevMap, MapData};
 use aya::programs::{ProgramError, TestRunAttrs, TestRunOptions};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use trial::{TesterError, TransmitPlan, TransmitReport};
@@ -28,7 +28,8 @@ pub(super) struct XdpTransmit {
     ethtool: Ethtool,
     groups: Groups,
     wish: Option<CaptureWish>,
-    prepared: Option<(Prepared, DevMap<MapData>)>,
+    prepared: Option<Prepared>,
+    spare: Spare,
     captured: Captured,
 }
 
@@ -46,24 +47,29 @@ impl XdpTransmit {
             groups: Groups::default(),
             wish: None,
             prepared: None,
+            spare: Spare::default(),
             captured: Captured::default(),
         })
     }
 
     /// Makes the program's frames leave by this interface. An interface's number means something
     /// only in its own namespace; anywhere else the frames would leave by another one.
-    fn device_map(&self, object: &mut Object) -> Result<DevMap<MapData>, TesterError> {
-        let map = object.take_map("device").expect("the object has a device map");
-        let set = || -> Result<_, XdpMapError> {
-            let mut map = DevMap::try_from(map)?;
-            map.set(0, self.ifindex, None, 0)?;
-            Ok(map)
-        };
-        let map = self
+    fn set_device(&self, object: &mut Object) -> Result<(), TesterError> {
+        let map = object.map_mut("device").expect("the object has a device map");
+        let set =
+            || -> Result<(), XdpMapError> { DevMap::try_from(map)?.set(0, self.ifindex, None, 0) };
+        let set = self
             .namespace
             .run(set)
             .map_err(|error| failed(&self.name, "enter its network namespace", &error))?;
-        map.map_err(|error| failed(&self.name, "send through it by XDP", &error))
+        set.map_err(|error| failed(&self.name, "send through it by XDP", &error))
+    }
+
+    /// Keeps the programs for the next trial, unless their ring for captures was taken out.
+    fn keep(&mut self, prepared: Prepared) {
+        if !prepared.captures {
+            self.spare.give_back(prepared.object);
+        }
     }
 
     /// Runs the program until it says that it has finished. The kernel returns early when a
@@ -145,11 +151,13 @@ impl XdpTransmit {
 
 impl TransmitHalf for XdpTransmit {
     fn prepare(&mut self, plan: &TransmitPlan) -> Result<(), TesterError> {
-        self.prepared = None;
-        let mut prepared = Prepared::new(&self.name, plan, self.wish.as_ref())?;
-        let device = self.device_map(&mut prepared.object)?;
+        if let Some(unused) = self.prepared.take() {
+            self.keep(unused);
+        }
+        let mut prepared = Prepared::new(&self.name, plan, self.wish.as_ref(), &mut self.spare)?;
+        self.set_device(&mut prepared.object)?;
         prepared.object.load_program("transmit")?;
-        self.prepared = Some((prepared, device));
+        self.prepared = Some(prepared);
         Ok(())
     }
 
@@ -160,7 +168,7 @@ impl TransmitHalf for XdpTransmit {
         stop_at: Instant,
         signals: &TrialSignals,
     ) -> Result<Transmission, TesterError> {
-        let (mut prepared, _device) = self.prepared.take().expect("prepared before it transmits");
+        let mut prepared = self.prepared.take().expect("prepared before it transmits");
         let group = AtomicU32::new(self.groups.size_for(&plan.schedule));
         prepared.set_times(start, stop_at);
         let taken_before = self.taken();
@@ -170,6 +178,7 @@ impl TransmitHalf for XdpTransmit {
         let group = group.into_inner();
         self.groups.note(&plan.schedule, group);
         let report = prepared.report(plan);
+        self.keep(prepared);
         let not_sent_frames = self.not_sent(&report, taken_before)?;
         Ok(Transmission { report, not_sent_frames, notes: self.notes(group) })
     }
