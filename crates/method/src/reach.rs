@@ -95,7 +95,7 @@ fn falls_short_in_bursts(
 ) -> Result<Option<FrameRate>, RunError> {
     for length in BURSTS.into_iter().cycle().take(BURSTS.len() * BURST_ROUNDS) {
         let ran = offer_burst(bench, subject, test, rate, length)?;
-        if ran.verdict == Verdict::Invalid || ran.invalid_attempts > 0 {
+        if bench::has_shortfall(&ran.result) {
             return Ok(Some(ran.result.slowest_sent_rate().unwrap_or(rate)));
         }
     }
@@ -114,10 +114,7 @@ fn offer_burst(
         "{test}, {size}: can the tester send bursts of {length} at {rate:.1} to this device"
     );
     bench.run(Request {
-        judge: &|result| match bench::has_shortfall(result) {
-            true => Verdict::Invalid,
-            false => Verdict::Measured,
-        },
+        judge: &answered,
         ..subject.request(test, label, rate, length)
     })
 }
@@ -136,5 +133,13 @@ fn offer(
 ) -> Result<Ran, RunError> {
     let size = subject.size_in_words();
     let label = format!("{test}, {size}: can the tester offer {rate:.1} to this device");
-    bench.run(subject.request(test, label, rate, duration))
+    bench.run(Request { judge: &answered, ..subject.request(test, label, rate, duration) })
+}
+
+/// A tester that falls short has answered the question, unless it was held up.
+fn answered(result: &TrialResult) -> Verdict {
+    match bench::has_shortfall(result) && !bench::was_held_up(result) {
+        true => Verdict::Failed,
+        false => bench::measured(result),
+    }
 }

@@ -279,10 +279,14 @@ fn held_to_its_rate(trial: Trial) -> Trial {
 
 /// After the burst: until it has been received at the throughput rate (reckoned twice, for the
 /// throughput may owe something to the buffer), and then the stated wait or, where the burst was
-/// longer, as long again (RFC 9004 section 6.2, step 3).
+/// longer, as long again (RFC 9004 section 6.2, step 3). A profile whose other trials end on silence
+/// waits for the burst at the throughput rate, and then for silence.
 fn waits(subject: &Subject<'_>, sending: Duration, receiving: Duration) -> Waits {
     let wait = Duration::from_secs_f64(subject.config.back_to_back.wait_s);
     let waits = subject.config.waits();
+    if waits.drain == Duration::ZERO {
+        return Waits { drain: receiving.saturating_sub(sending), ..waits };
+    }
     let drain = (receiving * 2).saturating_sub(sending) + wait.max(sending);
     Waits { drain, drain_max: waits.drain_max.max(drain), ..waits }
 }

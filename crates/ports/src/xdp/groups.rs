@@ -22,10 +22,15 @@ const LARGEST: u32 = 64;
 /// Groups grow by this factor.
 const GROWTH: u32 = 4;
 /// Falling behind by less than this is no reason yet.
-const TOLERATED_LAG: Duration = Duration::from_ms(2);
-/// Share of the time in which the transmitter must have had its core: otherwise it fell behind
+const TOLERATED_LAG: Duration = Duration::from_ms(1);
+/// A transmitter that is too slow falls behind by at least this share of the time.
+const FALLS_BEHIND: f64 = 0.03;
+/// Groups that a rate needed are begun with from this share of it.
+const NEARLY: f64 = 0.6;
+/// Share of the time in which the transmitter must have had its core (the kernel's own work for the
+/// frames takes some of it, more so with small groups): otherwise it fell behind
 /// for want of that, and larger groups would not help.
-const OWN_CORE: f64 = 0.9;
+const OWN_CORE: f64 = 0.5;
 
 /// What was found out so far about one interface.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +44,8 @@ impl Groups {
     pub fn size_for(&self, schedule: &Schedule) -> u32 {
         let rate = fastest_fps(schedule);
         let by_rate = SUFFICE.iter().find(|(upto, _)| rate <= *upto).map_or(LARGEST, |(_, n)| *n);
-        let needed = self.needed.iter().filter(|(from, _)| rate >= *from).map(|(_, size)| *size);
+        let reached = |(from, _): &&(f64, u32)| rate >= NEARLY * from;
+        let needed = self.needed.iter().filter(reached).map(|(_, size)| *size);
         needed.fold(by_rate, u32::max)
     }
 
@@ -84,17 +90,19 @@ impl<'a> GroupWatch<'a> {
         let last = std::mem::replace(&mut self.last, look);
         let size = self.size.load(Relaxed);
         let busy = look.thread_time.saturating_sub(last.thread_time).as_secs_f64();
-        let falls_behind = last.lag > TOLERATED_LAG && look.lag > last.lag;
-        let had_its_core = busy >= OWN_CORE * at.since(last.at).as_secs_f64();
+        let span = at.since(last.at).as_secs_f64();
+        let behind = look.lag.saturating_sub(last.lag).as_secs_f64();
+        let falls_behind = look.lag > TOLERATED_LAG && behind > FALLS_BEHIND * span;
+        let had_its_core = busy >= OWN_CORE * span;
         let grows = size < LARGEST && falls_behind && had_its_core;
         if grows {
             self.size.store((size * GROWTH).min(LARGEST), Relaxed);
-            self.last.lag = Duration::ZERO;
         }
         grows
     }
 
-    /// When the next frame is, or was, due.
+    /// When the next frame was due by the schedule with which it began. What was given up of the
+    /// lateness since is lag all the same.
     fn due(&self) -> Instant {
         let word = |offset| self.state.word(0, offset).load(Relaxed);
         let start_ns = word(offset_of!(TransmitState, start_ns));
