@@ -113,10 +113,7 @@ fn offer_burst(
     let label = format!(
         "{test}, {size}: can the tester send bursts of {length} at {rate:.1} to this device"
     );
-    bench.run(Request {
-        judge: &answered,
-        ..subject.request(test, label, rate, length)
-    })
+    bench.run(Request { judge: &answered, ..subject.request(test, label, rate, length) })
 }
 
 fn below(reached: FrameRate) -> Ceiling {
