@@ -38,9 +38,14 @@ const volatile u32 CAPTURE_ALL = 0;
 		__type(value, type_);                  \
 	} name SEC(".maps")
 
+/*
+ * All other maps have room for two trials, so that user space prepares one trial in one half while
+ * frames of the trial before are still counted in the other. This is the half that counts.
+ */
+ARRAY(half, u64);
 ARRAY(control, struct receive_control);
 ARRAY(queues, struct queue_account);
-/* By stream number: 1 + index of the stream, and a flag; 0 for strangers. */
+/* By stream number: 1 + index in `expected`, and a flag; 0 for strangers. */
 #define CAPTURED_STREAM (1ULL << 32)
 ARRAY(by_number, u64);
 ARRAY(expected, struct expected);
@@ -112,27 +117,31 @@ INLINE int load_trailer(struct xdp_md *ctx, u32 frame_len, void *to, const u32 l
 	return bpf_xdp_load_bytes(ctx, at, to, len) == 0;
 }
 
-INLINE int find_stream(struct frame *frame, u32 number)
+INLINE u64 number_entry(const struct receive_control *c, u32 number)
 {
-	u64 *index = bpf_map_lookup_elem(&by_number, &number);
+	u32 at = c->numbers_first + number;
+	u64 *entry;
 
-	if (!index || !*index)
+	if (number >= c->numbers)
 		return 0;
-	frame->stream = (u32)*index - 1;
-	frame->is_captured = (*index & CAPTURED_STREAM) != 0;
+	entry = bpf_map_lookup_elem(&by_number, &at);
+	return entry ? *entry : 0;
+}
+
+INLINE int find_stream(const struct receive_control *c, struct frame *frame, u32 number)
+{
+	u64 entry = number_entry(c, number);
+
+	if (!entry)
+		return 0;
+	frame->stream = (u32)entry - 1;
+	frame->is_captured = (entry & CAPTURED_STREAM) != 0;
 	return 1;
 }
 
 INLINE u32 time_bits(const struct frame *frame)
 {
 	return frame->form == FORM_FULL ? FULL_TIME_BITS : SHORT_TIME_BITS;
-}
-
-INLINE int is_known(u32 number)
-{
-	u64 *index = bpf_map_lookup_elem(&by_number, &number);
-
-	return index && *index;
 }
 
 /* Of which earlier trial a frame of a form with tags is; 0 if of none. */
@@ -173,7 +182,7 @@ INLINE int untagged(const struct receive_control *c, struct frame *frame, u64 he
 		frame->trials_ago = trials_ago(c, frame->form, head, frame->sequence, tag);
 	if (frame->trials_ago)
 		return LEFTOVER;
-	return is_known(stream) ? FORGED : UNKNOWN;
+	return number_entry(c, stream) ? FORGED : UNKNOWN;
 }
 
 INLINE int is_full(struct xdp_md *ctx, const struct receive_control *c, struct frame *frame)
@@ -193,7 +202,7 @@ INLINE int is_full(struct xdp_md *ctx, const struct receive_control *c, struct f
 	if (unlikely((u32)tag_of(c->hash, head, c->tag_blocks[FORM_FULL] | frame->sequence) !=
 		     be32(t.tag)))
 		return untagged(c, frame, head, be32(t.tag), head >> FULL_STREAM_AT);
-	return find_stream(frame, head >> FULL_STREAM_AT) ? OURS : UNKNOWN;
+	return find_stream(c, frame, head >> FULL_STREAM_AT) ? OURS : UNKNOWN;
 }
 
 INLINE int is_short(struct xdp_md *ctx, const struct receive_control *c, struct frame *frame)
@@ -216,7 +225,7 @@ INLINE int is_short(struct xdp_md *ctx, const struct receive_control *c, struct 
 	if (unlikely((u8)tag_of(c->hash, head, c->tag_blocks[FORM_SHORT] | frame->sequence) !=
 		     tag))
 		return untagged(c, frame, head, tag, head >> SHORT_STREAM_AT);
-	return find_stream(frame, head >> SHORT_STREAM_AT) ? OURS : UNKNOWN;
+	return find_stream(c, frame, head >> SHORT_STREAM_AT) ? OURS : UNKNOWN;
 }
 
 INLINE u16 compact_stream(u16 sum, u16 target)
@@ -234,10 +243,10 @@ INLINE int is_compact(struct xdp_md *ctx, const struct receive_control *c, struc
 	sum = canonical(be16(fold((u64)t.check + t.sequence)));
 	frame->form = FORM_COMPACT;
 	frame->sequence = be32(t.sequence);
-	if (find_stream(frame, compact_stream(sum, c->targets[FORM_COMPACT])))
+	if (find_stream(c, frame, compact_stream(sum, c->targets[FORM_COMPACT])))
 		return OURS;
 	for (u32 i = 0; i < EARLIER_TRIALS; i++) {
-		if (i < c->earlier && is_known(compact_stream(sum, c->compact_targets[i]))) {
+		if (i < c->earlier && number_entry(c, compact_stream(sum, c->compact_targets[i]))) {
 			frame->trials_ago = i + 1;
 			return LEFTOVER;
 		}
@@ -488,7 +497,7 @@ INLINE int is_corrupted(struct xdp_md *ctx, const struct receive_control *c,
 INLINE void absorb_stray(struct xdp_md *ctx, const struct receive_control *c,
 			 const struct expected *e, struct frame *frame, u32 queue)
 {
-	u32 at = queue * STREAMS + frame->stream;
+	u32 at = queue * STREAMS + (u32)e->stray;
 	struct stray *s = bpf_map_lookup_elem(&strays, &at);
 
 	if (!s)
@@ -534,12 +543,14 @@ INLINE void absorb_ours(struct xdp_md *ctx, const struct receive_control *c, str
 
 struct search {
 	struct xdp_md *ctx;
+	u32 first;
 	u32 found;
 };
 
 static long compare(u32 index, struct search *search)
 {
-	struct fingerprint *print = bpf_map_lookup_elem(&fingerprints, &index);
+	u32 at = search->first + index;
+	struct fingerprint *print = bpf_map_lookup_elem(&fingerprints, &at);
 	u32 word;
 
 	if (!print || bpf_xdp_load_bytes(search->ctx, print->offset, &word, sizeof(word)))
@@ -548,10 +559,10 @@ static long compare(u32 index, struct search *search)
 	return search->found;
 }
 
-INLINE int absorb_other(struct xdp_md *ctx, struct queue_account *q, const struct frame *frame,
-			int what)
+INLINE int absorb_other(struct xdp_md *ctx, const struct receive_control *c,
+			struct queue_account *q, const struct frame *frame, int what)
 {
-	struct search search = { ctx, 0 };
+	struct search search = { ctx, c->fingerprints_first, 0 };
 
 	if (what == LEFTOVER) {
 		q->leftovers[(frame->trials_ago - 1) & (EARLIER_TRIALS - 1)]++;
@@ -580,23 +591,31 @@ SEC("xdp.frags") int receive(struct xdp_md *ctx)
 	struct receive_control *c;
 	struct queue_account *q;
 	struct frame frame = {};
-	u32 zero = 0, queue = 0;
+	u32 zero = 0, queue = 0, at;
+	u64 *current;
 	int what;
 
 	frame.now = bpf_ktime_get_ns();
 	frame.len = bpf_xdp_get_buff_len(ctx);
 	if (QUEUES > 1)
 		queue = ctx->rx_queue_index;
-	c = bpf_map_lookup_elem(&control, &zero);
-	q = bpf_map_lookup_elem(&queues, &queue);
-	if (!c || !q)
+	current = bpf_map_lookup_elem(&half, &zero);
+	if (!current || queue >= QUEUES)
+		return XDP_PASS;
+	at = *current;
+	c = bpf_map_lookup_elem(&control, &at);
+	if (!c)
+		return XDP_PASS;
+	at = c->queues_first + queue;
+	q = bpf_map_lookup_elem(&queues, &at);
+	if (!q)
 		return XDP_PASS;
 	q->arrivals++;
 	what = recognise(ctx, c, &frame);
 	if (unlikely(what != OURS)) {
 		if (CAPTURE_ALL)
 			capture(ctx, frame.now, frame.len);
-		return absorb_other(ctx, q, &frame, what);
+		return absorb_other(ctx, c, q, &frame, what);
 	}
 	if (CAPTURE && frame.is_captured)
 		capture(ctx, frame.now, frame.len);

@@ -25,13 +25,21 @@ struct receive_control {
 	u64 tag_blocks[4];
 	/* How many earlier trials there are to be known, up to EARLIER_TRIALS. */
 	u64 earlier;
+	/* Where the trial's entries begin in maps whose indices user space does not give, and how many
+	 * stream numbers there are. */
+	u32 queues_first;
+	u32 fingerprints_first;
+	u32 numbers_first;
+	u32 numbers;
 };
 
 /* What is known of a stream beforehand. */
 struct expected {
 	u64 frames_max;
-	/* 1 + index of its account among those of a queue; 0 if it does not belong here. */
+	/* 1 + index of its account on the first queue; 0 if it does not belong here. */
 	u64 account;
+	/* Index of its stray entry on the first queue, if it does not. */
+	u64 stray;
 	/* Index of its first word in `seen`. */
 	u64 seen_first;
 	/* Its lengths in `lengths`; a count of 0 where none is expected. */

@@ -39,7 +39,7 @@ pub(super) fn ring_bytes(wish: Option<&CaptureWish>, longest_bytes: usize) -> us
 impl Capture {
     /// Takes the ring out of a program's maps.
     pub fn new(port: &str, object: &mut Object, wish: &CaptureWish) -> Result<Self, TesterError> {
-        let state: SharedArray<CaptureState> = object.array("capture_state", 1)?;
+        let state: SharedArray<CaptureState> = object.array("capture_state", 0, 1)?;
         state.word(0, offset_of!(CaptureState, wanted)).store(wish.max_frames, Relaxed);
         let map = object.take_map("captured").unwrap_or_else(|| unreachable!("in every object"));
         let ring = open(map).map_err(|error| failed(port, "open a ring for captures", &error))?;

@@ -23,7 +23,7 @@ macro_rules! shared {
 
 shared! {
     Time = 16, SegmentEntry = 80, InsertionEntry = 64, StreamEntry = 24, TransmitState = TRANSMIT_STATE,
-    HistogramEntry = HISTOGRAM, ReceiveControl = 104, Expected = 64, FingerprintEntry = 16,
+    HistogramEntry = HISTOGRAM, ReceiveControl = 120, Expected = 72, FingerprintEntry = 16,
     Jump = 16, Account = ACCOUNT, Stray = 56, TaggedEntry = 16, QueueAccount = 80, CaptureState = 24,
 }
 // SAFETY: a plain number of eight bytes.
@@ -212,6 +212,12 @@ pub(super) struct ReceiveControl {
     pub tag_blocks: [u64; 4],
     /// Earlier trials that there are to be known.
     pub earlier: u64,
+    /// Where entries of the trial begin.
+    pub queues_first: u32,
+    pub fingerprints_first: u32,
+    pub numbers_first: u32,
+    /// Stream numbers that there are.
+    pub numbers: u32,
 }
 
 /// What is known of a stream beforehand.
@@ -219,8 +225,10 @@ pub(super) struct ReceiveControl {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expected {
     pub frames_max: u64,
-    /// 1 + index of its account among those of a queue; 0 for strays.
+    /// 1 + index of its account on the first queue; 0 for strays.
     pub account: u64,
+    /// Index of its entry on the first queue, if it is a stray.
+    pub stray: u64,
     pub seen_first: u64,
     pub lengths_first: u32,
     pub lengths_count: u32,

@@ -46,20 +46,22 @@ impl Prepared {
             ("order", plan.order.len()),
             ("segments", segments.len()),
             ("slots", plan.set.slots().len()),
-            ("captured", ring_bytes(wish, longest)),
         ];
         let constants = vec![("CAPTURE", wish.is_some().into())];
-        let mut object = spare.take(name, Size { image, entries, constants })?;
-        let order = object.array::<u64>("order", plan.order.len())?;
+        let ring_bytes = ring_bytes(wish, longest);
+        let size = Size { image, halves: 1, entries, ring_bytes, constants };
+        let mut object = spare.take(name, size)?;
+        let order = object.array::<u64>("order", 0, plan.order.len())?;
         plan.order.iter().enumerate().for_each(|(at, stream)| order.write(at, &(*stream as u64)));
-        let entries = object.array::<SegmentEntry>("segments", segments.len())?;
+        let entries = object.array::<SegmentEntry>("segments", 0, segments.len())?;
         segments.iter().enumerate().for_each(|(at, segment)| entries.write(at, segment));
         write_insertions(name, &object, plan)?;
         write_slots(&object, plan, slot_bytes)?;
         let streams = write_streams(&object, plan, wish)?;
-        let state = object.array::<TransmitState>("state", 1)?;
+        let state = object.array::<TransmitState>("state", 0, 1)?;
         state.write(0, &initial_state(plan, &segments));
         let capture = wish.map(|wish| Capture::new(name, &mut object, wish)).transpose()?;
+        object.is_used_now();
         let captures = wish.is_some();
         Ok(Prepared { object, state, capture, captures, blank: vec![0; longest.max(60)], streams })
     }
@@ -186,7 +188,7 @@ fn write_streams(
     plan: &TransmitPlan,
     wish: Option<&CaptureWish>,
 ) -> Result<SharedArray<StreamEntry>, TesterError> {
-    let entries = object.array("streams", plan.set.streams().len())?;
+    let entries = object.array("streams", 0, plan.set.streams().len())?;
     for (index, stream) in plan.set.streams().iter().enumerate() {
         let entry = StreamEntry {
             sequence: 0,
@@ -210,7 +212,7 @@ fn write_insertions(port: &str, object: &Object, plan: &TransmitPlan) -> Result<
             remedy: "use --port-type af_xdp or af_packet".into(),
         });
     }
-    let entries = object.array::<InsertionEntry>("insertions", MAX_INSERTIONS)?;
+    let entries = object.array::<InsertionEntry>("insertions", 0, MAX_INSERTIONS)?;
     for (at, &(stream, trigger)) in plan.insertions.iter().enumerate() {
         entries.write(at, &InsertionEntry::new(stream, trigger));
     }
@@ -219,7 +221,7 @@ fn write_insertions(port: &str, object: &Object, plan: &TransmitPlan) -> Result<
 
 fn write_slots(object: &Object, plan: &TransmitPlan, slot_bytes: usize) -> Result<(), TesterError> {
     let words = (SLOT_HEADER_BYTES + slot_bytes) / 8;
-    let to = object.array::<u64>("slots", plan.set.slots().len() * words)?;
+    let to = object.array::<u64>("slots", 0, plan.set.slots().len() * words)?;
     let mut image = vec![0; SLOT_HEADER_BYTES + slot_bytes];
     for (index, slot) in plan.set.slots().iter().enumerate() {
         image[..4].copy_from_slice(&(slot.len_bytes as u32).to_ne_bytes());

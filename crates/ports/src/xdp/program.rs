@@ -38,7 +38,7 @@ pub(super) struct Object {
     ebpf: Ebpf,
     port: String,
     size: Size,
-    /// Whether another trial has used its maps.
+    /// Whether a trial has used its maps.
     is_used: bool,
     /// Programs that the kernel has compiled.
     loaded: Vec<&'static str>,
@@ -49,8 +49,12 @@ pub(super) struct Object {
 pub(super) struct Size {
     /// The compiled programs.
     pub image: &'static [u8],
-    /// Numbers of entries, by map.
+    /// For how many trials its maps have room, so that one is prepared while another one counts.
+    pub halves: usize,
+    /// Numbers of entries for a trial, by map.
     pub entries: Vec<(&'static str, usize)>,
+    /// Bytes of the ring for captures.
+    pub ring_bytes: usize,
     /// Constants of the programs.
     pub constants: Vec<(&'static str, u32)>,
 }
@@ -71,14 +75,15 @@ impl Size {
     }
 
     /// Whether an object of this size does for a trial that needs `other`.
-    fn does_for(&self, other: &Size) -> bool {
+    pub fn does_for(&self, other: &Size) -> bool {
         let has_room = |((name, has), (other, needs)): (&(&str, usize), &(&str, usize))| {
             let needs = (*needs).max(1);
             name == other && *has >= needs && *has <= needs.saturating_mul(TOO_LARGE)
         };
-        let is_alike = std::ptr::eq(self.image, other.image) && self.constants == other.constants;
-        is_alike
-            && self.entries.len() == other.entries.len()
+        let alike = |size: &Size| (size.halves, size.ring_bytes, size.entries.len());
+        std::ptr::eq(self.image, other.image)
+            && alike(self) == alike(other)
+            && self.constants == other.constants
             && self.entries.iter().zip(&other.entries).all(has_room)
     }
 }
@@ -88,7 +93,7 @@ impl Size {
 #[derive(Default)]
 pub(super) struct Spare(Vec<Object>);
 
-/// More of them are not kept: a receiver takes turns with two for each kind of trial.
+/// More of them are not kept.
 const SPARE_MAX: usize = 4;
 
 impl Spare {
@@ -101,8 +106,7 @@ impl Spare {
     }
 
     /// Keeps an object for later, and lets go of the one that has been unused for longest.
-    pub fn give_back(&mut self, mut object: Object) {
-        object.is_used = true;
+    pub fn give_back(&mut self, object: Object) {
         self.0.push(object);
         if self.0.len() > SPARE_MAX {
             self.0.remove(0);
@@ -112,10 +116,12 @@ impl Spare {
 
 impl Object {
     /// Creates the maps with these numbers of entries and sets the program's constants.
-    pub fn load(port: &str, size: Size) -> Result<Self, TesterError> {
+    fn load(port: &str, size: Size) -> Result<Self, TesterError> {
         let mut loader = EbpfLoader::new();
         loader.btf(None);
-        for &(map, entries) in &size.entries {
+        let whole = |&(map, entries): &(&'static str, usize)| (map, entries * size.halves);
+        for (map, entries) in size.entries.iter().map(whole).chain([("captured", size.ring_bytes)])
+        {
             let entries = u32::try_from(entries.max(1)).map_err(|_| TesterError::Unsupported {
                 port: port.into(),
                 what: format!("a trial with {entries} {map}"),
@@ -131,19 +137,50 @@ impl Object {
         Ok(Object { ebpf, port: port.into(), size, is_used: false, loaded: vec![] })
     }
 
-    /// Maps one of its arrays, all zero: `len` values of `T`, and all room where an entry is a `T`.
-    pub fn array<T: Shared>(&self, name: &str, len: usize) -> Result<SharedArray<T>, TesterError> {
+    /// What it has room for.
+    pub fn size(&self) -> &Size {
+        &self.size
+    }
+
+    /// From now on its maps have to be cleared before they are used.
+    pub fn is_used_now(&mut self) {
+        self.is_used = true;
+    }
+
+    /// Where the entries of a half begin in a map.
+    pub fn first(&self, map: &str, half: usize) -> usize {
+        let room = self.size.entries.iter().find(|(name, _)| *name == map);
+        room.map_or(0, |(_, entries)| half * entries)
+    }
+
+    /// Maps a half of one of its arrays, all zero: `len` values of `T`, and all room where an entry is
+    /// a `T`.
+    pub fn array<T: Shared>(
+        &self,
+        name: &str,
+        half: usize,
+        len: usize,
+    ) -> Result<SharedArray<T>, TesterError> {
         let Some(Map::Array(data)) = self.ebpf.map(name) else {
             return Err(self.error("find the BPF map", &std::io::Error::other(name.to_string())));
         };
         let room = self.size.entries.iter().find(|(map, _)| *map == name);
         let len = room.map_or(len, |(_, entries)| len.max(*entries)).max(1);
-        let array = SharedArray::map(data.fd().as_fd(), len)
+        let array = SharedArray::map(data.fd().as_fd(), self.first(name, half), len)
             .map_err(|error| self.error("map memory shared with a BPF program", &error))?;
         if self.is_used {
             array.clear();
         }
         Ok(array)
+    }
+
+    /// Maps an array of one number, as it is.
+    pub fn selector(&self, name: &str) -> Result<SharedArray<u64>, TesterError> {
+        let Some(Map::Array(data)) = self.ebpf.map(name) else {
+            return Err(self.error("find the BPF map", &std::io::Error::other(name.to_string())));
+        };
+        SharedArray::map(data.fd().as_fd(), 0, 1)
+            .map_err(|error| self.error("map memory shared with a BPF program", &error))
     }
 
     /// One of its maps.
@@ -207,7 +244,8 @@ mod tests {
 
     fn size(seen: usize, streams: u32) -> Size {
         let entries = vec![("seen", seen), ("queues", 2)];
-        Size { image: receive_object(), entries, constants: vec![("STREAMS", streams)] }
+        let constants = vec![("STREAMS", streams)];
+        Size { image: receive_object(), halves: 2, entries, ring_bytes: 4096, constants }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::{CaptureWish, Captured, Interface, ReceiveHalf, TrialSignals};
 use aya::programs::ProgramError;
 use aya::programs::xdp::{XdpLink, XdpMode};
 use std::mem::offset_of;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 use trial::{
     ExpectedStream, Fingerprint, Leftovers, PortReceived, ReceivePlan, StreamId, TesterError,
 };
@@ -34,7 +34,9 @@ pub(super) struct XdpReceive {
     queues: usize,
     link: Option<XdpLink>,
     wish: Option<CaptureWish>,
-    /// What is attached counts here.
+    /// What is attached.
+    object: Object,
+    /// Where it counts.
     accounts: Accounts,
     /// None of these is attached.
     spare: Spare,
@@ -47,8 +49,11 @@ impl XdpReceive {
         let name = interface.name();
         let queues = interface.ethtool().receive_queues() as usize;
         let mut spare = Spare::default();
-        let mut accounts = Accounts::new(name, queues, &nothing_expected(), None, &mut spare)?;
-        let program = accounts.object.load_program("receive")?;
+        let plan = nothing_expected();
+        let mut object = spare.take(name, size(queues, &plan, None))?;
+        let accounts = Accounts::lay_out(&object, 0, queues, &plan, None)?;
+        object.is_used_now();
+        let program = object.load_program("receive")?;
         let id = program
             .attach_to_if_index(interface.index(), XdpMode::Driver)
             .map_err(|error| cannot_attach(name, &error))?;
@@ -58,10 +63,45 @@ impl XdpReceive {
             queues,
             link: Some(link),
             wish: None,
+            object,
             accounts,
             spare,
             capture: None,
         })
+    }
+
+    /// Prepares a trial in the half of the maps that does not count now, which takes no time: another
+    /// program in place of this one would be in place only once the kernel knows that no frame is within
+    /// the old one (a grace period of RCU).
+    fn prepare_other_half(&mut self, plan: &ReceivePlan) -> Result<(), TesterError> {
+        let half = 1 - self.accounts.half;
+        self.accounts = Accounts::lay_out(&self.object, half, self.queues, plan, None)?;
+        self.capture = None;
+        Ok(())
+    }
+
+    /// Prepares a trial that needs another program, and puts that in place.
+    fn prepare_other_program(&mut self, plan: &ReceivePlan, size: Size) -> Result<(), TesterError> {
+        let wish = self.wish.as_ref();
+        let mut object = self.spare.take(&self.name, size)?;
+        let accounts = Accounts::lay_out(&object, 0, self.queues, plan, wish)?;
+        object.is_used_now();
+        let capture = wish.map(|wish| Capture::new(&self.name, &mut object, wish));
+        let capture = capture.transpose()?;
+        let program = object.load_program("receive")?;
+        let error = |error: ProgramError| failed(&self.name, "replace the XDP program", &error);
+        let link = self.link.take().expect("attached since it was opened");
+        let id = program.attach_to_link(link).map_err(error)?;
+        self.link = Some(program.take_link(id).map_err(error)?);
+        let before = std::mem::replace(&mut self.object, object);
+        // A program whose ring for captures was taken out cannot be used again, and large ones are not
+        // kept.
+        if !self.accounts.captures && before.size().halves > 1 {
+            self.spare.give_back(before);
+        }
+        self.accounts = accounts;
+        self.capture = capture;
+        Ok(())
     }
 }
 
@@ -74,23 +114,12 @@ impl XdpReceive {
 
 impl ReceiveHalf for XdpReceive {
     fn prepare(&mut self, plan: &ReceivePlan) -> Result<(), TesterError> {
-        let wish = self.wish.as_ref();
-        let spare = &mut self.spare;
-        let mut accounts = Accounts::new(&self.name, self.queues, plan, wish, spare)?;
-        let capture = wish.map(|wish| Capture::new(&self.name, &mut accounts.object, wish));
-        let capture = capture.transpose()?;
-        let program = accounts.object.load_program("receive")?;
-        let error = |error: ProgramError| failed(&self.name, "replace the XDP program", &error);
-        let link = self.link.take().expect("attached since it was opened");
-        let id = program.attach_to_link(link).map_err(error)?;
-        self.link = Some(program.take_link(id).map_err(error)?);
-        let before = std::mem::replace(&mut self.accounts, accounts);
-        // A program whose ring for captures was taken out cannot be used again.
-        if !before.captures {
-            self.spare.give_back(before.object);
+        let size = size(self.queues, plan, self.wish.as_ref());
+        let captures = self.wish.is_some() || self.accounts.captures;
+        if size.halves > 1 && !captures && self.object.size().does_for(&size) {
+            return self.prepare_other_half(plan);
         }
-        self.capture = capture;
-        Ok(())
+        self.prepare_other_program(plan, size)
     }
 
     fn receive(
@@ -133,11 +162,60 @@ impl ReceiveHalf for XdpReceive {
     }
 }
 
-/// A program with the memory that it counts in.
+/// A trial with so much memory or more has a program of its own, which is not kept: to keep it would
+/// take the memory twice.
+const LARGE_BYTES: usize = 32 << 20;
+
+/// What a trial takes of the program and its maps.
+fn size(queues: usize, plan: &ReceivePlan, wish: Option<&CaptureWish>) -> Size {
+    let expected = plan.streams.len();
+    let streams = plan.streams.iter().filter(|stream| !stream.is_stray()).count();
+    let strays = if streams < expected { queues * expected } else { 0 };
+    let seen: usize = plan.streams.iter().map(seen_words).sum();
+    let lengths: usize = plan.streams.iter().map(|stream| stream.lengths_bytes.len()).sum();
+    let tagged = queues * tagged_room(&plan.streams);
+    let prints = fingerprints(&plan.streams).len();
+    let bytes = queues * streams * size_of::<Account>()
+        + (seen + lengths) * size_of::<u64>()
+        + tagged * size_of::<TaggedEntry>();
+    let entries = vec![
+        ("control", 1),
+        ("queues", queues),
+        ("by_number", numbers(plan)),
+        ("expected", expected),
+        ("accounts", queues * streams),
+        ("strays", strays),
+        ("seen", seen),
+        ("lengths", lengths),
+        ("tagged", tagged),
+        ("fingerprints", prints),
+    ];
+    Size {
+        image: receive_object(),
+        halves: if bytes < LARGE_BYTES { 2 } else { 1 },
+        entries,
+        ring_bytes: ring_bytes(wish, longest_bytes(plan)),
+        constants: constants(queues, plan, prints, wish).to_vec(),
+    }
+}
+
+/// Numbers of streams, from 0.
+fn numbers(plan: &ReceivePlan) -> usize {
+    plan.streams.iter().map(|stream| usize::from(stream.id.0) + 1).max().unwrap_or(0)
+}
+
+/// Tagged frames of all streams.
+fn tagged_room(streams: &[ExpectedStream]) -> usize {
+    let tagging = streams.iter().filter_map(|stream| stream.tagging);
+    tagging.map(|tagging| tagging.count).sum::<u64>() as usize
+}
+
+/// The memory that a program counts a trial in.
 struct Accounts {
+    /// Of the object's maps.
+    half: usize,
     queues: usize,
     captures: bool,
-    object: Object,
     control: SharedArray<ReceiveControl>,
     by_queue: SharedArray<QueueAccount>,
     /// Streams that belong here.
@@ -147,67 +225,70 @@ struct Accounts {
     strays: SharedArray<Stray>,
     seen: SharedArray<u64>,
     tagged: SharedArray<TaggedEntry>,
+    /// Its indices are those within the half.
     expected: Vec<Expected>,
 }
 
 impl Accounts {
-    fn new(
-        name: &str,
+    /// Lays out a trial in a half of the object's maps, and has frames counted there from now on.
+    fn lay_out(
+        object: &Object,
+        half: usize,
         queues: usize,
         plan: &ReceivePlan,
         wish: Option<&CaptureWish>,
-        spare: &mut Spare,
     ) -> Result<Self, TesterError> {
         let expected = expected_entries(&plan.streams);
         let prints = fingerprints(&plan.streams);
-        let numbers = plan.streams.iter().map(|stream| usize::from(stream.id.0) + 1).max();
         let streams = plan.streams.iter().filter(|stream| !stream.is_stray()).count();
-        let strays = if streams < expected.len() { queues * expected.len() } else { 0 };
-        let seen: usize = plan.streams.iter().map(seen_words).sum();
-        let lengths: usize = plan.streams.iter().map(|stream| stream.lengths_bytes.len()).sum();
-        let tagged = expected.iter().map(|entry| entry.tag_count).sum::<u64>() as usize;
-        let entries = vec![
-            ("queues", queues),
-            ("by_number", numbers.unwrap_or(0)),
-            ("expected", expected.len()),
-            ("accounts", queues * streams),
-            ("strays", strays),
-            ("seen", seen),
-            ("lengths", lengths),
-            ("tagged", queues * tagged),
-            ("fingerprints", prints.len()),
-            ("captured", ring_bytes(wish, longest_bytes(plan))),
-        ];
-        let constants = constants(queues, plan, &prints, wish).to_vec();
-        let object = spare.take(name, Size { image: receive_object(), entries, constants })?;
-        let array = |name: &str, len| object.array::<u64>(name, len);
-        let by_number = array("by_number", numbers.unwrap_or(0))?;
+        let at = |map, index: u64| object.first(map, half) as u64 + index;
+        let by_number = object.array::<u64>("by_number", half, numbers(plan))?;
         for (index, stream) in plan.streams.iter().enumerate() {
             let flag = if wish.is_some_and(|w| w.wants(stream.id)) { CAPTURED_STREAM } else { 0 };
-            by_number.write(stream.id.0.into(), &((index as u64 + 1) | flag));
+            by_number.write(stream.id.0.into(), &((at("expected", index as u64) + 1) | flag));
         }
         let all_lengths = plan.streams.iter().flat_map(|stream| &stream.lengths_bytes);
-        let to = array("lengths", lengths)?;
+        let to = object.array("lengths", half, 0)?;
         all_lengths.enumerate().for_each(|(at, length)| to.write(at, &u64::from(*length)));
-        let to = object.array("expected", expected.len())?;
-        expected.iter().enumerate().for_each(|(at, entry)| to.write(at, entry));
-        let to = object.array("fingerprints", prints.len())?;
+        let to = object.array("expected", half, 0)?;
+        let there = |entry: &Expected| Expected {
+            account: entry.account + if entry.account > 0 { at("accounts", 0) } else { 0 },
+            stray: at("strays", entry.stray),
+            seen_first: at("seen", entry.seen_first),
+            lengths_first: at("lengths", entry.lengths_first.into()) as u32,
+            tagged_first: at("tagged", entry.tagged_first),
+            ..*entry
+        };
+        expected.iter().enumerate().for_each(|(at, entry)| to.write(at, &there(entry)));
+        let to = object.array("fingerprints", half, 0)?;
         prints.iter().enumerate().for_each(|(at, print)| to.write(at, print));
-        let control = object.array("control", 1)?;
-        control.write(0, &initial_control(plan.key));
-        Ok(Accounts {
+        let control = object.array("control", half, 1)?;
+        control.write(
+            0,
+            &ReceiveControl {
+                queues_first: at("queues", 0) as u32,
+                fingerprints_first: at("fingerprints", 0) as u32,
+                numbers_first: at("by_number", 0) as u32,
+                numbers: numbers(plan) as u32,
+                ..initial_control(plan.key)
+            },
+        );
+        let accounts = Accounts {
+            half,
             queues,
             captures: wish.is_some(),
             control,
-            by_queue: object.array("queues", queues)?,
+            by_queue: object.array("queues", half, queues)?,
             streams,
-            accounts: object.array("accounts", queues * streams)?,
-            strays: object.array("strays", strays)?,
-            seen: object.array("seen", seen)?,
-            tagged: object.array("tagged", queues * tagged)?,
+            accounts: object.array("accounts", half, queues * streams)?,
+            strays: object.array("strays", half, 0)?,
+            seen: object.array("seen", half, 0)?,
+            tagged: object.array("tagged", half, 0)?,
             expected,
-            object,
-        })
+        };
+        let current = object.selector("half")?;
+        current.word(0, 0).store(half as u64, Release);
+        Ok(accounts)
     }
 
     fn set_times(&self, start: Option<Instant>, deadline: Instant) {
@@ -307,7 +388,7 @@ impl Accounts {
         expected: &Expected,
         accounts: impl Iterator<Item = usize>,
     ) -> Vec<TaggedEntry> {
-        let room = self.tagged_room();
+        let room = self.expected.iter().map(|entry| entry.tag_count).sum::<u64>() as usize;
         let of_queue = |(queue, at): (usize, usize)| {
             let word = self.accounts.word(at, offset_of!(Account, tagged));
             let first = queue * room + expected.tagged_first as usize;
@@ -315,11 +396,6 @@ impl Accounts {
             (first..first + count).map(|at| *self.tagged.read(at))
         };
         accounts.enumerate().flat_map(of_queue).collect()
-    }
-
-    /// Tagged frames of all streams.
-    fn tagged_room(&self) -> usize {
-        self.expected.iter().map(|entry| entry.tag_count).sum::<u64>() as usize
     }
 }
 
@@ -337,6 +413,10 @@ fn initial_control(key: Key) -> ReceiveControl {
         hash: key.hash_state(),
         tag_blocks: tag_blocks(key),
         earlier: earlier.len() as u64,
+        queues_first: 0,
+        fingerprints_first: 0,
+        numbers_first: 0,
+        numbers: 0,
     }
 }
 
@@ -363,12 +443,13 @@ fn seen_words(stream: &ExpectedStream) -> usize {
 
 fn expected_entries(streams: &[ExpectedStream]) -> Vec<Expected> {
     let (mut accounts, mut seen, mut lengths, mut tagged) = (0, 0, 0, 0);
-    let entry = |stream: &ExpectedStream| {
+    let entry = |(index, stream): (usize, &ExpectedStream)| {
         let tagging = stream.tagging;
         accounts += u64::from(!stream.is_stray());
         let entry = Expected {
             frames_max: stream.frames_max,
             account: if stream.is_stray() { 0 } else { accounts },
+            stray: index as u64,
             seen_first: seen,
             lengths_first: lengths,
             lengths_count: stream.lengths_bytes.len() as u32,
@@ -382,7 +463,7 @@ fn expected_entries(streams: &[ExpectedStream]) -> Vec<Expected> {
         tagged += entry.tag_count;
         entry
     };
-    streams.iter().map(entry).collect()
+    streams.iter().enumerate().map(entry).collect()
 }
 
 /// The different fingerprints of all streams.
@@ -406,22 +487,20 @@ fn fingerprints(streams: &[ExpectedStream]) -> Vec<FingerprintEntry> {
 fn constants(
     queues: usize,
     plan: &ReceivePlan,
-    prints: &[FingerprintEntry],
+    prints: usize,
     wish: Option<&CaptureWish>,
 ) -> [(&'static str, u32); 11] {
     let has = |form| u32::from(plan.forms.contains(&form));
-    let tags = plan.streams.iter().filter_map(|stream| stream.tagging);
-    let tagged: u64 = tags.map(|tagging| tagging.count).sum();
     [
         ("QUEUES", queues as u32),
         ("STREAMS", plan.streams.len() as u32),
         ("ACCOUNTS", plan.streams.iter().filter(|stream| !stream.is_stray()).count() as u32),
-        ("FINGERPRINTS", prints.len() as u32),
+        ("FINGERPRINTS", prints as u32),
         ("VERIFY_PAYLOAD", plan.verify_payload.into()),
         ("HAS_FULL", has(Form::Full)),
         ("HAS_SHORT", has(Form::Short)),
         ("HAS_COMPACT", has(Form::Compact)),
-        ("TAGGED", tagged as u32),
+        ("TAGGED", tagged_room(&plan.streams) as u32),
         ("CAPTURE", wish.is_some().into()),
         ("CAPTURE_ALL", wish.is_some_and(|wish| wish.streams.is_empty()).into()),
     ]

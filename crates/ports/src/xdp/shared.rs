@@ -13,6 +13,8 @@ const WORD: usize = 8;
 /// we read; therefore everything is read and written in whole atomic words.
 pub(super) struct SharedArray<T> {
     start: NonNull<AtomicU64>,
+    /// The first entry that is looked at, and how many are.
+    first: usize,
     len: usize,
     values: PhantomData<T>,
 }
@@ -23,27 +25,27 @@ unsafe impl<T> Send for SharedArray<T> {}
 unsafe impl<T> Sync for SharedArray<T> {}
 
 impl<T: Shared> SharedArray<T> {
-    /// Maps the map behind `fd`, which has `len` entries.
-    pub fn map(fd: BorrowedFd<'_>, len: usize) -> io::Result<Self> {
+    /// Maps `len` entries, from `first`, of the map behind `fd`.
+    pub fn map(fd: BorrowedFd<'_>, first: usize, len: usize) -> io::Result<Self> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
         let null = std::ptr::null_mut();
-        let bytes = len * size_of::<T>();
+        let bytes = (first + len) * size_of::<T>();
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory in use.
         let start = unsafe { libc::mmap(null, bytes, protection, flags, fd.as_raw_fd(), 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::AddrNotAvailable)?;
-        Ok(SharedArray { start, len, values: PhantomData })
+        Ok(SharedArray { start, first, len, values: PhantomData })
     }
 
-    /// All words of the array.
+    /// All words of these entries.
     pub fn words(&self) -> &[AtomicU64] {
-        let words = self.len * size_of::<T>() / WORD;
+        let [before, words] = [self.first, self.len].map(|len| len * size_of::<T>() / WORD);
         // SAFETY: so many words are mapped, page-aligned, for as long as `self` lives; every bit
         // pattern is a number, and everybody on this side only accesses them atomically.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), words) }
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(before), words) }
     }
 
     /// Sets all of it to zero.
@@ -94,7 +96,7 @@ impl<T: Shared> SharedArray<T> {
 
 impl<T> Drop for SharedArray<T> {
     fn drop(&mut self) {
-        let bytes = self.len * size_of::<T>();
+        let bytes = (self.first + self.len) * size_of::<T>();
         // SAFETY: exactly what was mapped, and no reference into it outlives `self`.
         unsafe { libc::munmap(self.start.as_ptr().cast(), bytes) };
     }
