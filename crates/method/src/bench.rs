@@ -3,19 +3,12 @@
 use crate::event::{
     Event, EventSink, SearchBounds, TestStarted, TrialIdentity, TrialRecord, TrialStarted, Verdict,
 };
+use crate::residence::Residence;
 use crate::traffic::{Traffic, TrialShape};
 use crate::{RunError, TestKind};
 use trial::{DeviceSetup, InvalidReason, Tester, TesterError, Trial, TrialResult};
 use units::{Duration, FrameRate};
 use wire::signature::{Key, RunKey};
-
-/// Frames of the prelude are waited for for at least so many times the shortest delay seen.
-const PRELUDE_DELAYS: u64 = 4;
-/// Of a delay beyond that the wait takes no notice: 4 times as long is RFC 2544's wait of 2 s.
-const PRELUDE_WAIT_MAX: Duration = Duration::from_ms(500);
-/// A device that still held frames after a trial is waited for so long before the next.
-const PATIENCE_MIN: Duration = Duration::from_secs(2);
-const PATIENCE_MAX: Duration = Duration::from_secs(64);
 
 /// Runs trials for the methods.
 pub struct Bench<'a> {
@@ -26,10 +19,7 @@ pub struct Bench<'a> {
     run_key: RunKey,
     trials: u64,
     invalid_trials: u64,
-    /// Of the last trial.
-    shortest_delay: Duration,
-    /// How long a device that still held frames was waited for last.
-    patience: Duration,
+    residence: Residence,
     pub(crate) clock: Estimate,
 }
 
@@ -121,8 +111,7 @@ impl<'a> Bench<'a> {
             run_key,
             trials: 0,
             invalid_trials: 0,
-            shortest_delay: Duration::ZERO,
-            patience: Duration::ZERO,
+            residence: Residence::default(),
             clock: Estimate::default(),
         }
     }
@@ -154,8 +143,7 @@ impl<'a> Bench<'a> {
             run_key: self.run_key,
             trials: self.trials,
             invalid_trials: self.invalid_trials,
-            shortest_delay: Duration::ZERO,
-            patience: Duration::ZERO,
+            residence: Residence::default(),
             clock: self.clock,
         };
         let result = work(&mut other);
@@ -249,18 +237,17 @@ impl<'a> Bench<'a> {
     ) -> Result<(TrialResult, Verdict), RunError> {
         self.trials += 1;
         let mut trial = (asked.build)(self.key())?;
-        // A slow device still serves the frames of the prelude when the wait for a quick one is over.
-        let slow = self.shortest_delay * PRELUDE_DELAYS;
-        trial.prelude.iter_mut().for_each(|step| step.wait = step.wait.max(slow));
+        self.residence.prepare(&mut trial);
         let number = self.trials;
         self.emit(Event::TrialStarted(self.started(asked, &trial, attempt)))?;
         let mut result = self.tester.run(&trial)?;
         if let Some(reason) = (asked.check)(&result) {
             result.invalidate(reason);
         }
-        self.let_it_empty(&result)?;
-        let shortest = result.latency().and_then(|latency| latency.min());
-        self.shortest_delay = shortest.unwrap_or(self.shortest_delay).min(PRELUDE_WAIT_MAX);
+        self.residence.learn(&mut result);
+        if let Some(patience) = self.residence.to_empty(&trial, &result) {
+            self.pause(patience)?;
+        }
         let verdict = (asked.judge)(&result);
         self.invalid_trials += u64::from(verdict == Verdict::Invalid);
         let span = span_of(&trial, &result);
@@ -281,21 +268,6 @@ impl<'a> Bench<'a> {
         self.sink.emit(&event)?;
         let Event::TrialFinished(record) = event else { unreachable!("built above") };
         Ok((record.result, verdict))
-    }
-
-    /// A device that still holds frames is given time to put them out, more each time that it was not
-    /// enough: they would take room in the next trial.
-    fn let_it_empty(&mut self, result: &TrialResult) -> Result<(), RunError> {
-        let holds = |reason: &InvalidReason| {
-            matches!(reason, InvalidReason::StillArriving { .. } | InvalidReason::Leftovers { .. })
-        };
-        if !result.invalid_reasons().iter().any(holds) {
-            self.patience = Duration::ZERO;
-            return Ok(());
-        }
-        let more = self.patience * 2;
-        self.patience = more.clamp(PATIENCE_MIN, PATIENCE_MAX);
-        self.pause(self.patience)
     }
 
     fn started(&self, asked: &Asked<'_>, trial: &Trial, attempt: u32) -> TrialStarted {

@@ -546,11 +546,11 @@ impl TrialConfig {
 
     /// Waits after a trial.
     pub(crate) fn waits(&self) -> Waits {
-        Waits {
-            drain: Duration::from_secs_f64(self.drain_s),
-            drain_max: Duration::from_secs_f64(self.drain_max_s),
-            settle: Duration::from_secs_f64(self.settle_s),
-        }
+        Waits::until_silence(
+            Duration::from_secs_f64(self.drain_s),
+            Duration::from_secs_f64(self.drain_max_s),
+            Duration::from_secs_f64(self.settle_s),
+        )
     }
 }
 

@@ -26,6 +26,7 @@ mod modifiers;
 mod protocol;
 mod rate_search;
 mod reach;
+mod residence;
 mod resume;
 pub mod rfc2544;
 pub mod rfc2889;

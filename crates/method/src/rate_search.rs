@@ -297,9 +297,10 @@ impl Hunt<'_, '_> {
     fn kept_up(&mut self, came: Came, result: &TrialResult, duration: Duration) -> Came {
         let Came::Carried { offered } = came else { return came };
         let Some(trial) = trial::sustained(result) else { return came };
-        let put_off = trial.loss_ratio(worst_loss_ratio(result));
+        let lost = worst_loss_ratio(result);
         let allowed = self.goal.tolerance_percent / 100.0;
-        let is_kept_up = put_off <= allowed + self.goal.resolution_percent / 100.0;
+        let proven = trial.loss_ratio_at_least(lost);
+        let is_kept_up = proven <= allowed + self.goal.resolution_percent / 100.0;
         if !trial.is_buffered || is_kept_up {
             return came;
         }
@@ -311,6 +312,7 @@ impl Hunt<'_, '_> {
                 standing_queue_frames: trial.standing_queue_frames,
             });
         }
+        let put_off = (proven + trial.loss_ratio(lost)) / 2.0;
         Came::Lost { forwarded: (offered as f64 * (1.0 - put_off) / (1.0 - allowed)) as u64 }
     }
 

@@ -157,7 +157,7 @@ fn shown(result: &TrialResult, load_fps: f64, goal: Goal, resolution: f64) -> Op
     let offered = slowest.map_or(load_fps, |slowest| slowest.fps().min(load_fps));
     let is_held_back = offered < load_fps * (1.0 - OF_RESOLUTION * resolution);
     let is_slower = 1.0 - trial.share > OF_RESOLUTION * resolution;
-    let has_grown = trial.is_buffered && is_slower;
+    let has_grown = trial.is_buffered && 1.0 - trial.share_at_most > OF_RESOLUTION * resolution;
     let lost = worst_loss_ratio(result);
     let share = match is_slower || is_held_back || trial.is_buffered {
         true => trial.share,
@@ -165,7 +165,7 @@ fn shown(result: &TrialResult, load_fps: f64, goal: Goal, resolution: f64) -> Op
     };
     // Of a load r the device drops 1 - c/r: it keeps up c / (1 - tolerance), and here c came out.
     let low = offered * (share * (1.0 - lost) / (1.0 - goal.drops_at_least)).min(1.0);
-    let put_off = if has_grown { trial.loss_ratio(lost) } else { lost };
+    let put_off = if has_grown { trial.loss_ratio_at_least(lost) } else { lost };
     Some(Shown {
         low,
         fails: is_held_back || put_off > goal.drops_at_most,

@@ -195,6 +195,8 @@ struct Arrivals {
     expected: AtomicU64,
     /// The longest delay of one, in ps, plus one; 0 while none is known.
     longest_delay_ps: AtomicU64,
+    /// When the last frame of an earlier trial came, in ps; 0 while none has.
+    last_leftover_ps: AtomicU64,
 }
 
 impl TrialSignals {
@@ -258,6 +260,18 @@ impl TrialSignals {
     pub fn longest_delay(&self) -> Option<Duration> {
         let delays = self.arrivals.values().map(|a| a.longest_delay_ps.load(Ordering::Relaxed));
         delays.max()?.checked_sub(1).map(Duration::from_ps)
+    }
+    /// A receiver says when the last frame of an earlier trial arrived on its port.
+    #[inline]
+    pub fn note_leftover(&self, port: PortId, last_at: Option<Instant>) {
+        if let (Some(arrivals), Some(at)) = (self.arrivals.get(&port), last_at) {
+            arrivals.last_leftover_ps.store(at.as_ps(), Ordering::Relaxed);
+        }
+    }
+    /// When the last frame of an earlier trial arrived on any port.
+    pub fn last_leftover(&self) -> Option<Instant> {
+        let times = self.arrivals.values().map(|a| a.last_leftover_ps.load(Ordering::Relaxed));
+        times.max().filter(|ps| *ps > 0).map(Instant::from_ps)
     }
     /// Frames of any kind that have arrived on all ports so far, to tell quiescence.
     pub fn arrivals(&self) -> u64 {

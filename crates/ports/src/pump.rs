@@ -171,6 +171,7 @@ impl<'a, S: FrameSource, T: Tap> Listening<'a, S, T> {
             *arrivals += taken;
             signals.note_arrivals(plan.port, *arrivals, receiver.expected_arrivals());
             signals.note_longest_delay(plan.port, receiver.longest_delay());
+            signals.note_leftover(plan.port, receiver.last_leftover());
         }
         Ok(taken)
     }

@@ -174,6 +174,7 @@ impl Watch<'_> {
             let over = trial.waits.drained_at(&Residue {
                 last_departure,
                 last_arrival,
+                last_leftover: self.signals.last_leftover(),
                 longest_delay: self.signals.longest_delay(),
                 outcome: Residual::of(arrived, expected),
             });

@@ -166,6 +166,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         self.trial.waits.drained_at(&Residue {
             last_departure: self.tester.limits.reads(self.last_departure),
             last_arrival: receivers().filter_map(Receiver::last_arrival).max(),
+            last_leftover: receivers().filter_map(Receiver::last_leftover).max(),
             longest_delay: receivers().filter_map(Receiver::longest_delay).max(),
             outcome: Residual::of(arrived, expected),
         })

@@ -253,6 +253,11 @@ impl<'a> Receiver<'a> {
         self.last_arrival
     }
 
+    /// When the last frame of an earlier trial arrived.
+    pub fn last_leftover(&self) -> Option<Instant> {
+        self.leftovers.last_at
+    }
+
     /// The longest delay of such a frame; `None` where frames carry no transmit time.
     pub fn longest_delay(&self) -> Option<Duration> {
         self.longest_ticks.map(|ticks| Duration::from_ps(ticks.saturating_mul(self.tick_ps)))

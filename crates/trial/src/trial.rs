@@ -282,6 +282,7 @@ impl Trial {
         let residue = Residue {
             last_departure,
             last_arrival: result.last_arrival(),
+            last_leftover: None,
             longest_delay: accounts().filter_map(|account| account.latency.max()).max(),
             outcome: match result.lost_frames() {
                 0 => Residual::Complete,

@@ -11,7 +11,7 @@ const QUIET_MIN: Duration = Duration::from_ms(20);
 const QUIET_COMPLETE: Duration = Duration::from_ms(10);
 /// Silence that is waited for where frames carry no transmit time, so that no delay is known.
 const QUIET_UNKNOWN: Duration = Duration::from_ms(200);
-/// Where nothing has come at all, it is waited for so long: as RFC 2544 section 23 d.
+/// Where nothing has come at all, it is waited for no less: as RFC 2544 section 23 d.
 const NOTHING_YET: Duration = Duration::from_secs(2);
 
 /// The waiting times of RFC 2544 section 23.
@@ -21,6 +21,8 @@ pub struct Waits {
     pub drain: Duration,
     /// Not more, even where the device still delivers frames.
     pub drain_max: Duration,
+    /// Where nothing at all has come: longer than any frame is known to have taken.
+    pub nothing_yet: Duration,
     /// After that, for the device to settle before the next trial (e).
     pub settle: Duration,
 }
@@ -32,6 +34,8 @@ pub struct Residue {
     pub last_departure: Instant,
     /// When the last frame of the trial arrived, if any has.
     pub last_arrival: Option<Instant>,
+    /// When the last frame of an earlier trial arrived, if any has: the device was not empty.
+    pub last_leftover: Option<Instant>,
     /// The longest delay of any frame so far; `None` where frames carry no transmit time.
     pub longest_delay: Option<Duration>,
     /// What has come of the frames that should arrive.
@@ -61,12 +65,18 @@ impl Residual {
 }
 
 impl Waits {
+    /// Residual frames are waited for for `drain` where frames are missing, and until nothing arrives any
+    /// more, `drain_max` at most.
+    pub const fn until_silence(drain: Duration, drain_max: Duration, settle: Duration) -> Self {
+        Waits { drain, drain_max, nothing_yet: NOTHING_YET, settle }
+    }
+
     /// As RFC 2544 section 23 has them, 2 s and 5 s, and no longer.
     pub const RFC2544: Waits = Waits::fixed(Duration::from_secs(2), Duration::from_secs(5));
 
     /// Residual frames are waited for for exactly so long.
     pub const fn fixed(drain: Duration, settle: Duration) -> Self {
-        Waits { drain, drain_max: drain, settle }
+        Waits { drain, drain_max: drain, nothing_yet: NOTHING_YET, settle }
     }
 
     /// The longest wait for residual frames.
@@ -86,29 +96,38 @@ impl Waits {
             return false;
         };
         let last_event = last.max(residue.last_departure);
-        let quiet = residue.longest_delay.unwrap_or(QUIET_MIN).max(QUIET_MIN);
+        let quiet = silence(residue.longest_delay.unwrap_or(QUIET_MIN));
         // Looking at the clock takes a moment.
         ended_at.since(last_event) + Duration::from_ms(2) < quiet
     }
 
     /// When the wait for residual frames is over if nothing else arrives: once nothing has arrived
-    /// for as long as the slowest frame so far took, so that a frame still under way would have
-    /// taken longer than any before it.
+    /// for half as long again as the slowest frame so far took, so that a frame still under way would
+    /// have taken far longer than any before it.
     pub fn drained_at(&self, residue: &Residue) -> Instant {
-        let Residue { last_departure, last_arrival, longest_delay, outcome } = *residue;
+        let Residue { last_departure, last_arrival, last_leftover, longest_delay, outcome } = *residue;
         let at_most = last_departure + self.longest_drain();
-        let last_event = last_arrival.map_or(last_departure, |at| at.max(last_departure));
+        let last_event = last_departure.max(last_arrival.max(last_leftover).unwrap_or(last_departure));
         let delay = longest_delay.unwrap_or(QUIET_UNKNOWN);
         let over = match (outcome, last_arrival) {
             (Residual::NothingExpected, _) => last_departure + self.drain,
             (Residual::Complete, _) => last_event + delay.max(QUIET_COMPLETE),
-            (Residual::Missing, None) => last_departure + self.drain.max(NOTHING_YET),
+            (Residual::Missing, None) => {
+                let wait = self.nothing_yet.max(NOTHING_YET);
+                (last_event + wait).max(last_departure + self.drain)
+            }
             (Residual::Missing, Some(_)) => {
-                (last_event + delay.max(QUIET_MIN)).max(last_departure + self.drain)
+                (last_event + silence(delay)).max(last_departure + self.drain)
             }
         };
         over.min(at_most)
     }
+}
+
+/// With frames missing so much silence says that none of them is under way, where none has taken longer
+/// than `delay`: the next one may take somewhat longer.
+fn silence(delay: Duration) -> Duration {
+    (delay + Duration::from_ps(delay.as_ps() / 2)).max(QUIET_MIN)
 }
 
 #[cfg(test)]
@@ -127,6 +146,7 @@ mod tests {
         Residue {
             last_departure: at(1_000),
             last_arrival: last_arrival_ms.map(at),
+            last_leftover: None,
             longest_delay: Some(MS(delay_ms)),
             outcome,
         }
@@ -134,21 +154,43 @@ mod tests {
 
     #[test]
     fn a_quick_device_is_waited_for_briefly_and_a_slow_one_for_its_own_delay() {
-        let waits = Waits { drain: Duration::ZERO, drain_max: MS(10_000), settle: MS(0) };
+        let waits = Waits::until_silence(MS(0), MS(10_000), MS(0));
         assert_eq!(waits.drained_at(&residue(Some(1_000), 0, Complete)), at(1_010));
         assert_eq!(waits.drained_at(&residue(Some(1_000), 0, Missing)), at(1_020));
-        assert_eq!(waits.drained_at(&residue(Some(1_900), 900, Missing)), at(2_800));
+        assert_eq!(waits.drained_at(&residue(Some(1_900), 900, Missing)), at(3_250));
         assert_eq!(waits.drained_at(&residue(None, 0, Missing)), at(3_000));
         assert_eq!(waits.drained_at(&residue(None, 0, NothingExpected)), at(1_000));
     }
 
     #[test]
     fn the_wait_has_a_least_and_a_greatest_length() {
-        let waits = Waits { drain: MS(2_000), drain_max: MS(5_000), settle: MS(0) };
+        let waits = Waits::until_silence(MS(2_000), MS(5_000), MS(0));
         assert_eq!(waits.drained_at(&residue(Some(1_001), 1, Missing)), at(3_000));
-        assert_eq!(waits.drained_at(&residue(Some(2_900), 1_000, Missing)), at(3_900));
+        assert_eq!(waits.drained_at(&residue(Some(2_900), 1_000, Missing)), at(4_400));
         assert_eq!(waits.drained_at(&residue(Some(5_900), 4_000, Missing)), at(6_000));
         let fixed = Waits::fixed(MS(100), MS(0));
         assert_eq!(fixed.drained_at(&residue(Some(1_050), 300, Missing)), at(1_100));
+    }
+
+    /// Four frames a device served one by one: the last one took 60 us longer than the three before it, of
+    /// which each took 57 ms.
+    #[test]
+    fn a_frame_that_takes_a_little_longer_is_waited_for() {
+        let waits = Waits::until_silence(MS(0), MS(10_000), MS(0));
+        let before = residue(Some(998), 57, Missing);
+        assert!(waits.drained_at(&before) >= at(1_057) + Duration::from_us(60));
+        assert!(waits.cut_short(&before, at(1_057)));
+    }
+
+    #[test]
+    fn a_device_that_has_shown_nothing_is_waited_for_as_long_as_it_is_known_to_keep_frames() {
+        let waits = Waits::until_silence(MS(0), MS(10_000), MS(0));
+        let slow = Waits { nothing_yet: MS(6_000), ..waits };
+        assert_eq!(slow.drained_at(&residue(None, 0, Missing)), at(7_000));
+        let slower = Waits { nothing_yet: MS(60_000), ..waits };
+        assert_eq!(slower.drained_at(&residue(None, 0, Missing)), at(11_000), "and no longer");
+        // Frames of the trial before still came 3 s after the last one left.
+        let behind = Residue { last_leftover: Some(at(4_000)), ..residue(None, 0, Missing) };
+        assert_eq!(waits.drained_at(&behind), at(6_000));
     }
 }

@@ -1,7 +1,7 @@
 //! Back-to-back frames: the longest burst without loss, and the buffer behind it (RFC 2544
 //! section 26.4 as RFC 9004 has it).
 
-use crate::bench::{Bench, Request};
+use crate::bench::{Bench, Ran, Request};
 use crate::event::SearchBounds;
 use crate::rate_search::judge_loss;
 use crate::reach::burst_reach;
@@ -11,6 +11,7 @@ use crate::subject::Subject;
 use crate::traffic::TrialShape;
 use crate::{Conditions, Finding, RunError, Spread, TestKind, Verdict};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use trial::{Schedule, Segment, Trial, ValidityLimits, Waits};
 use units::{Duration, FrameRate};
 
@@ -69,6 +70,9 @@ pub struct BurstFound {
     pub outcome: BurstOutcome,
     /// Trials of the search.
     pub trials: u32,
+    /// The rate at which the longest burst without loss left; `None` of a single frame.
+    #[serde(default)]
+    pub left_at_fps: Option<f64>,
 }
 
 /// What a burst length found is worth.
@@ -147,7 +151,8 @@ pub fn back_to_back(
             result.searches.push(found);
         }
     }
-    conclude(&mut result, burst_rate, rate);
+    let left_at = result.correct_burst_rate(burst_rate);
+    conclude(&mut result, left_at, rate);
     Ok(result)
 }
 
@@ -159,6 +164,20 @@ impl BackToBackResult {
         self.notes.push(format!("no burst of {limit} lost a frame: repeated with up to {raised}"));
         self.limit = raised;
         self.searches.clear();
+    }
+
+    /// States the rate at which the bursts left that the result is about, where it falls short of the one
+    /// intended: a buffer lasts the longer, the slower it is filled.
+    fn correct_burst_rate(&mut self, intended: FrameRate) -> FrameRate {
+        let rates: Vec<f64> = self.searches.iter().filter_map(|found| found.left_at_fps).collect();
+        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+        if rates.is_empty() || mean >= intended.fps() * (1.0 - SHORT_BY) {
+            return intended;
+        }
+        let left_at = FrameRate::from_fps_f64(mean);
+        self.notes.push(format!("bursts were to leave at {intended:.1}, and left at {left_at:.1}"));
+        (self.burst_rate, self.burst_rate_is_theoretical) = (Some(left_at), false);
+        left_at
     }
 }
 
@@ -195,19 +214,27 @@ fn search(
     let mut search = LossVerification::new(bisect, config.search.max_trials_per_load, z);
     let mut trials = 0;
     let mut reasons = vec![];
+    let mut left_at = BTreeMap::new();
     let bounds = drive(&mut search, |frames, bounds| {
-        let (outcome, why) = send_burst(bench, subject, frames, throughput, repetition, bounds)?;
+        let ran = send_burst(bench, subject, frames, throughput, repetition, bounds)?;
         trials += 1;
-        if !why.is_empty() {
-            reasons = why;
+        if ran.verdict == Verdict::Invalid {
+            reasons = ran.invalid_reasons();
+        } else if let Some(rate) = ran.result.slowest_sent_rate() {
+            left_at.insert(frames, rate.fps());
         }
-        Ok::<_, RunError>(outcome)
+        Ok::<_, RunError>(match ran.verdict {
+            Verdict::Passed => Outcome::Passed,
+            Verdict::Invalid => Outcome::Undecided,
+            _ => Outcome::Failed { lost_frames: ran.result.lost_frames() },
+        })
     })?;
     Ok(BurstFound {
         frames: bounds.lower.unwrap_or(0),
         too_long_frames: bounds.upper.map(|(frames, _why)| frames),
         outcome: outcome(bounds, reasons),
         trials,
+        left_at_fps: bounds.lower.and_then(|frames| left_at.get(&frames).copied()),
     })
 }
 
@@ -228,7 +255,7 @@ fn send_burst(
     throughput: FrameRate,
     repetition: u32,
     bounds: Bounds,
-) -> Result<(Outcome, Vec<String>), RunError> {
+) -> Result<Ran, RunError> {
     let rate = subject.ceiling.rate;
     let size = subject.size_in_words();
     let schedule = Schedule { segments: vec![Segment::constant(rate, frames)] };
@@ -254,17 +281,14 @@ fn send_burst(
         }),
         judge: &|result| judge_loss(result, 0.0),
     };
-    let ran = bench.run_changed(request, &|trial| Ok(held_to_its_rate(trial)))?;
-    let outcome = match ran.verdict {
-        Verdict::Passed => Outcome::Passed,
-        Verdict::Invalid => Outcome::Undecided,
-        _ => Outcome::Failed { lost_frames: ran.result.lost_frames() },
-    };
-    Ok((outcome, ran.invalid_reasons()))
+    bench.run_changed(request, &|trial| Ok(held_to_its_rate(trial)))
 }
 
 /// A burst may leave slower by one part in so many, and what is found of the buffer is then as far off.
 const SLOWER_BY_ONE_IN: u64 = 20;
+
+/// A burst slower than intended by no more than this share left at the rate intended.
+const SHORT_BY: f64 = 0.001;
 
 /// A short burst that is late by what other trials are allowed would be no burst any more.
 fn held_to_its_rate(trial: Trial) -> Trial {

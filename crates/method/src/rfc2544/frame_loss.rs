@@ -43,7 +43,8 @@ pub enum MaximumOf {
 pub struct LossPoint {
     /// Intended load in percent of `maximum`.
     pub percent_of_maximum: f64,
-    /// Intended load in percent of the medium's theoretical maximum: the X axis.
+    /// Load in percent of the medium's theoretical maximum, the X axis: the one intended or, where the
+    /// tester offered less by more than a thousandth, the one offered.
     pub percent_of_theoretical: f64,
     /// Intended load of each direction.
     pub intended: FrameRate,
@@ -101,6 +102,13 @@ fn loads(step_percent: f64) -> impl Iterator<Item = f64> {
     (0..).map(load).take_while(|percent| *percent > 1e-9)
 }
 
+/// A load offered short of the one intended by no more than this share stands for it.
+const SHORT_BY: f64 = 0.001;
+
+fn is_short(intended: FrameRate, offered: FrameRate) -> bool {
+    offered.fps() < intended.fps() * (1.0 - SHORT_BY)
+}
+
 fn measure(
     bench: &mut Bench<'_>,
     subject: &Subject<'_>,
@@ -113,11 +121,13 @@ fn measure(
     let label = format!("{}, {size}: {percent:.1} %, {rate:.1}", TestKind::FrameLoss);
     let ran = bench.run(subject.request(TestKind::FrameLoss, label, rate, duration))?;
     let directions = subject.traffic.senders().len() as f64;
+    let offered = ran.result.offered_rate().scaled(1.0 / directions);
+    let stands_at = if is_short(rate, offered) { offered } else { rate };
     Ok(LossPoint {
         percent_of_maximum: percent,
-        percent_of_theoretical: subject.percent_of_theoretical(rate),
+        percent_of_theoretical: subject.percent_of_theoretical(stands_at),
         intended: rate,
-        offered: ran.result.offered_rate().scaled(1.0 / directions),
+        offered,
         expected_frames: ran.result.expected_frames(),
         received_frames: ran.result.forwarded_frames(),
         loss_percent: ran.result.loss_ratio() * 100.0,
@@ -138,6 +148,13 @@ fn notes(subject: &Subject<'_>, points: &[LossPoint], ended: bool) -> Vec<String
     if invalid > 0 {
         notes.push(format!(
             "{invalid} loads could not be measured validly: they are no part of the curve"
+        ));
+    }
+    let is_short = |point: &&LossPoint| is_short(point.intended, point.offered);
+    let short = points.iter().filter(|point| point.invalid.is_empty()).filter(is_short).count();
+    if short > 0 {
+        notes.push(format!(
+            "{short} loads were offered short of what was intended: each loss is that at the load offered"
         ));
     }
     if subject.traffic.is_observation() {

@@ -62,22 +62,7 @@ impl Device {
             + (self.service_ns + self.delay_ns) as f64
     }
 
-    /// Nothing that came is left in the device after this.
-    pub fn empty_after_s(&self) -> f64 {
-        let frames = match self.has_pause {
-            // With what was under way when it asked for a pause.
-            true => {
-                self.room_frames as f64
-                    + 2.0 * self.propagation_ns as f64 * 1e-9 * self.medium_fps()
-            }
-            false => self.room_frames as f64,
-        };
-        let delays =
-            2.0 * self.propagation_ns as f64 + (self.delay_ns + self.delay_varies_by_ns) as f64;
-        (frames + 4.0) / self.service_fps() + delays * 1e-9
-    }
-
-    /// The same behind a full queue.
+    /// The same latency behind a full queue.
     pub fn latency_most_ns(&self) -> f64 {
         let waiting = match self.has_pause {
             // Room for what was on its way when it asked for a pause.

@@ -140,6 +140,7 @@ impl ReceiveHalf for XdpReceive {
             self.capture.iter_mut().for_each(Capture::fetch);
             signals.note_arrivals(plan.port, accounts.arrivals(), expected);
             signals.note_longest_delay(plan.port, accounts.longest_delay(plan));
+            signals.note_leftover(plan.port, accounts.leftovers().last_at);
             if let Some(sent) = closed {
                 let sent_of = |id: StreamId| sent.get(&id).copied().unwrap_or(0);
                 return Ok(accounts.received(plan, &seconds, sent_of));

@@ -202,11 +202,11 @@ impl Sides {
     }
     pub fn waits(&self) -> Waits {
         let trial = &self.suite(0).trial;
-        Waits {
-            drain: Duration::from_secs_f64(trial.drain_s),
-            drain_max: Duration::from_secs_f64(trial.drain_max_s),
-            settle: Duration::from_secs_f64(trial.settle_s),
-        }
+        Waits::until_silence(
+            Duration::from_secs_f64(trial.drain_s),
+            Duration::from_secs_f64(trial.drain_max_s),
+            Duration::from_secs_f64(trial.settle_s),
+        )
     }
 
     /// Completes each side's sysctls by what the other one changes, puts two devices into their
