@@ -13,7 +13,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test truth mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check
+.PHONY: help setup build demo test truth mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check stability
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -21,7 +21,8 @@ help:
 	@echo "make test    all tests"
 	@echo "make truth   2,000 random devices whose truth is known: no wrong number may be stated"
 	@echo "make mlr-oracle  our MLRsearch beside its reference implementation: trials, time, results"
-	@echo "make versus-check  versus finds 3 % and one nftables rule, and nothing where there is nothing; an hour"
+	@echo "make versus-check  versus finds 3 % and one nftables rule, and nothing where there is nothing; 25 minutes"
+	@echo "make stability  how far ten runs of make demo's throughput lie apart, beside testpmd and trafgen"
 	@echo "make netblt-1987   the NETBLT tests of 1987 beside ours"
 	@echo "make harvard-1989  the router tests of 1989 on models of their products, beside what was published"
 	@echo "make harvard-1990  the router tests of 1990 on models of their products, beside the published tables"
@@ -85,6 +86,11 @@ $(ORACLE)/ready:
 versus-check: setup
 	cargo build --release --package netanvil
 	extras/versus-check.sh $(NETANVIL) $(or $(REPETITIONS),20)
+
+# As root, on a quiet machine, under ten minutes. Exit code 1 if netanvil's runs lie further apart than 5 %.
+stability: setup
+	cargo build --release --package netanvil --package netanvil-bench
+	target/release/netanvil-bench --without xdp-trafficgen stability
 
 # The 96 runs of RFC 1030 over emulated networks; some seconds. Exit code 1 if they miss the targets.
 netblt-1987: setup

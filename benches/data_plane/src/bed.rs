@@ -1,6 +1,7 @@
 //! Where one case is measured: a veth pair of its own in a network namespace of its own.
 
 use crate::error::{BenchError, Result, system};
+use ports::scheduling::{DEVICE_PRIORITY, real_time_shortfall};
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;
@@ -38,12 +39,29 @@ pub struct Counters {
     pub received: u64,
     /// Received frames that it dropped.
     pub receive_dropped: u64,
+    /// Frames sent, and those that the other end had no room for.
+    pub offered: u64,
 }
 
 impl Bed {
     /// Builds one.
     pub fn build() -> Result<Self> {
         let testbed = Testbed::build(&TestbedConfig::of(DeviceKind::Loopback))?;
+        Ok(Bed { testbed })
+    }
+
+    /// The router of `make demo` in place of a pair: what leaves the near end comes out at the far end.
+    /// Set up as `netanvil run --device linux-router` does it.
+    pub fn router() -> Result<Self> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let testbed = Testbed::build(&TestbedConfig {
+            device_cpu: (cores > 1).then_some(cores - 1),
+            real_time_priority: real_time_shortfall().is_none().then_some(DEVICE_PRIORITY),
+            ..TestbedConfig::of(DeviceKind::LinuxRouter)
+        })?;
+        if let Some(device) = testbed.device() {
+            device.scheduling();
+        }
         Ok(Bed { testbed })
     }
 
@@ -86,11 +104,21 @@ impl Bed {
 
     /// What the far end has counted so far.
     pub fn arrived(&self) -> Result<Counters> {
+        self.counters(self.far())
+    }
+
+    /// Frames that the near end was given to send: a veth counts those that the other end has no room
+    /// for as dropped by the sender.
+    pub fn sent(&self) -> Result<u64> {
+        Ok(self.counters(self.near())?.offered)
+    }
+
+    fn counters(&self, interface: &str) -> Result<Counters> {
         let text =
             self.testbed.tester().run(|| std::fs::read_to_string("/proc/thread-self/net/dev"))?;
         let text = text.map_err(system("read the interfaces' counters"))?;
-        counters_of(&text, self.far())
-            .ok_or_else(|| BenchError::Implausible(format!("{} has no counters", self.far())))
+        counters_of(&text, interface)
+            .ok_or_else(|| BenchError::Implausible(format!("{interface} has no counters")))
     }
 }
 
@@ -99,7 +127,11 @@ fn counters_of(text: &str, interface: &str) -> Option<Counters> {
     let line =
         text.lines().find_map(|line| line.trim().strip_prefix(interface)?.strip_prefix(':'))?;
     let numbers: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
-    Some(Counters { received: *numbers.get(1)?, receive_dropped: *numbers.get(3)? })
+    Some(Counters {
+        received: *numbers.get(1)?,
+        receive_dropped: *numbers.get(3)?,
+        offered: numbers.get(9)? + numbers.get(11)?,
+    })
 }
 
 #[cfg(test)]
@@ -110,10 +142,10 @@ mod tests {
     fn counters_are_those_of_the_interface_named() {
         let text = "Inter-|   Receive                                                |  Transmit\n \
                     face |bytes    packets errs drop fifo frame compressed multicast|bytes ...\n\
-                    tester1:     600      10    0    2    0     0          0         0   0 0 0 0 0 0 0 0\n\
+                    tester1:     600      10    0    2    0     0          0         0   420 7 0 3 0 0 0 0\n\
                     tester10:    60       1    0    0    0     0          0         0   0 0 0 0 0 0 0 0\n";
         let counted = counters_of(text, "tester1");
-        assert_eq!(counted, Some(Counters { received: 10, receive_dropped: 2 }));
+        assert_eq!(counted, Some(Counters { received: 10, receive_dropped: 2, offered: 10 }));
         assert_eq!(counters_of(text, "tester2"), None);
     }
 }

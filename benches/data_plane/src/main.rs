@@ -21,6 +21,7 @@ mod process;
 mod report;
 mod results;
 mod spinning;
+mod stability;
 mod subject;
 mod suite;
 mod targets;
@@ -44,6 +45,16 @@ use targets::Outcome;
 
 fn main() -> ExitCode {
     let options = Options::parse();
+    if let Some(options::Command::Stability(stability)) = &options.command {
+        return match spread(&options, stability) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::from(1),
+            Err(error) => {
+                eprintln!("netanvil-bench: {error}");
+                ExitCode::from(2)
+            }
+        };
+    }
     match run(&options) {
         Ok(results) => {
             let missed = results.verdicts.iter().any(|verdict| verdict.outcome == Outcome::Fail);
@@ -78,6 +89,22 @@ fn run(options: &Options) -> Result<Results> {
     }
     write(&options.markdown, &markdown)?;
     Ok(results)
+}
+
+/// `stability`: whether its target is met.
+fn spread(options: &Options, stability: &stability::Stability) -> Result<bool> {
+    let machine = machine::examine(options)?;
+    let stop = watch_signals()?;
+    let _priority = Priority::raise();
+    let helpers = Helpers::compile()?;
+    let cores = machine::pick_cores()?;
+    println!("{}, {}, {} cores, {}", machine.date, machine.cpu, machine.cores, machine.kernel);
+    stability::run(stability, &Arena { cores, helpers: &helpers, stop })
+}
+
+/// Progress goes to stderr.
+pub fn say(text: &str) {
+    eprintln!("{text}");
 }
 
 /// Ctrl-C and the like stop the run in an orderly way; a second one ends it at once.

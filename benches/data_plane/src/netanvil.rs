@@ -234,6 +234,12 @@ pub fn frame_for_nobody(bed: &Bed, size_bytes: u32) -> Vec<u8> {
     prepare(bed, size_bytes, None, MacAddr(NOBODY)).frame(0)
 }
 
+/// The same for the host at the far end, by way of the device between.
+pub fn frame_for_far_host(bed: &Bed, size_bytes: u32) -> Vec<u8> {
+    let device = bed.testbed().ports()[0].device_mac.unwrap_or(NOBODY);
+    prepare(bed, size_bytes, None, MacAddr(device)).frame(0)
+}
+
 fn prepare(
     bed: &Bed,
     size_bytes: u32,

@@ -20,6 +20,9 @@ pub enum Part {
 #[derive(clap::Parser, Debug)]
 #[command(name = "netanvil-bench", version)]
 pub struct Options {
+    /// Something else than the whole suite
+    #[command(subcommand)]
+    pub command: Option<Command>,
     /// What not to measure; its targets then read "not measured"
     #[arg(long, value_name = "WHAT", value_enum)]
     pub without: Vec<Subject>,
@@ -36,6 +39,14 @@ pub struct Options {
     /// Where the results go as Markdown
     #[arg(long, default_value = "benches/RESULTS.md")]
     pub markdown: PathBuf,
+}
+
+/// What else can be measured.
+#[derive(clap::Subcommand, Debug)]
+pub enum Command {
+    /// How far repeated measurements of one router's throughput lie apart: netanvil, testpmd, trafgen.
+    /// Exit code 1: netanvil's lie further apart than 5 %
+    Stability(crate::stability::Stability),
 }
 
 impl Options {

@@ -9,6 +9,7 @@ use crate::netanvil::Netanvil;
 use crate::options::{Options, Part};
 use crate::pacing::{self, Pace};
 use crate::results::{Exchange, Pacing, Results, TransmitOnly, TransmitReceive};
+use crate::say;
 use crate::spinning;
 use crate::subject::{SIZES_BYTES, Subject};
 use crate::targets;
@@ -187,9 +188,4 @@ impl Suite<'_> {
     fn say(&self, round: u32, case: &str) {
         say(&format!("round {round} of {}: {case}", self.options.rounds));
     }
-}
-
-/// Progress goes to stderr.
-fn say(text: &str) {
-    eprintln!("{text}");
 }

@@ -52,7 +52,7 @@ pub fn streams(report: &Report) -> String {
     write(report.trials.iter().flat_map(StreamRow::all_of))
 }
 
-fn write(rows: impl Iterator<Item = impl Serialize>) -> String {
+pub(crate) fn write(rows: impl Iterator<Item = impl Serialize>) -> String {
     let mut writer = csv::Writer::from_writer(vec![]);
     for row in rows {
         // Writing to memory fails only where a row cannot be a row, which its type excludes.

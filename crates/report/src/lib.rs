@@ -5,6 +5,7 @@
 //! * [`tables`] says what stands in which table; [`terminal`] and [`html`] print the same ones.
 //! * [`quantity`] names single numbers with their uncertainty; [`csv`] writes them, [`compare`]
 //!   sets those of two runs side by side. [`json`] is the whole run for programs.
+//! * [`versus`] is the same for comparisons, which have events of their own.
 //!
 //! Counts are kept, ratios derived; a value that only bounds the truth is printed as a bound.
 
@@ -25,6 +26,7 @@ mod stream_row;
 pub mod tables;
 pub mod terminal;
 mod trial_row;
+pub mod versus;
 
 use run_folder::FolderError;
 use std::path::Path;

@@ -1,9 +1,10 @@
 //! A run folder: one directory a run, written so that no result is lost and no file is ever half.
 
 use crate::event_log::{self, EventLog, Notice};
+use method::versus::VersusEvent;
 use method::{Event, EventSink, SinkError};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Every event of the run, one JSON value a line.
@@ -55,6 +56,15 @@ pub enum FolderError {
     /// Nothing to read.
     #[error("{} is not a run folder: it has no {EVENTS}", folder.display())]
     NotARunFolder {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Another kind of run than was asked for.
+    #[error(
+        "{} holds a comparison of `netanvil versus`: `netanvil report` renders it again; it cannot be \
+         gone on with, nor set beside a run", folder.display()
+    )]
+    Comparison {
         /// The folder.
         folder: PathBuf,
     },
@@ -137,6 +147,7 @@ impl RunFolder {
     /// Opens the folder of an interrupted run to go on with it: the events read back, and what a
     /// reader should know of them. A line that was torn by the interruption is cut off.
     pub fn resume(path: &Path) -> Result<(Self, Vec<Event>, Vec<Notice>), FolderError> {
+        refuse_comparison(path)?;
         let (log, bytes) = EventLog::reopen(&path.join(EVENTS))?;
         let (events, notices) = event_log::parse(&bytes);
         Ok((RunFolder { path: path.to_owned(), log }, events, notices))
@@ -145,6 +156,11 @@ impl RunFolder {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Saves an event of a comparison; a trial is on the disk when this returns.
+    pub fn emit_versus(&mut self, event: &VersusEvent) -> Result<(), SinkError> {
+        self.log.append(event, true).map_err(|error| SinkError(error.to_string()))
     }
 
     /// The folder for captures, made if it is missing.
@@ -178,8 +194,30 @@ impl EventSink for RunFolder {
 
 /// Reads the events of a run folder, whole or interrupted, also while a run is writing to it.
 pub fn read_events(folder: &Path) -> Result<(Vec<Event>, Vec<Notice>), FolderError> {
+    refuse_comparison(folder)?;
     let path = folder.join(EVENTS);
     Ok(event_log::parse(&fs::read(&path).at("read", &path)?))
+}
+
+/// The same of a comparison.
+pub fn read_versus(folder: &Path) -> Result<(Vec<VersusEvent>, Vec<Notice>), FolderError> {
+    let path = folder.join(EVENTS);
+    Ok(event_log::parse(&fs::read(&path).at("read", &path)?))
+}
+
+/// Whether a folder holds a comparison, by its first event.
+pub fn holds_comparison(folder: &Path) -> bool {
+    const BEGIN: &[u8] = b"{\"versus_started\"";
+    let mut begin = [0; BEGIN.len()];
+    let read = File::open(folder.join(EVENTS)).and_then(|mut file| file.read_exact(&mut begin));
+    read.is_ok() && begin == BEGIN
+}
+
+fn refuse_comparison(folder: &Path) -> Result<(), FolderError> {
+    match holds_comparison(folder) {
+        true => Err(FolderError::Comparison { folder: folder.to_owned() }),
+        false => Ok(()),
+    }
 }
 
 /// Replaces a file of a folder as a whole: a reader sees the old one or the new one, and on any

@@ -60,6 +60,38 @@ impl Arena<'_> {
     }
 }
 
+/// A generator whose frames go through the router of a bed.
+pub enum Routed {
+    /// testpmd.
+    Testpmd(testpmd::Testpmd),
+    /// trafgen.
+    Trafgen(Process),
+}
+
+impl Routed {
+    /// An error if it has ended.
+    pub fn check_running(&mut self) -> Result<()> {
+        match self {
+            Routed::Testpmd(testpmd) => testpmd.check_running(),
+            Routed::Trafgen(process) => process.check_running(),
+        }
+    }
+}
+
+impl Arena<'_> {
+    /// Starts testpmd, which sends what a qdisc lets through, to the router.
+    pub fn route_with_testpmd(&self, bed: &Bed, size_bytes: u32) -> Result<Routed> {
+        let mut testpmd = testpmd::route(self, bed, size_bytes)?;
+        self.await_frames(testpmd.process(), bed)?;
+        Ok(Routed::Testpmd(testpmd))
+    }
+
+    /// Starts trafgen likewise.
+    pub fn route_with_trafgen(&self, bed: &Bed, size_bytes: u32) -> Result<Routed> {
+        trafgen::route(self, bed, size_bytes).map(Routed::Trafgen)
+    }
+}
+
 /// Writes a file that a tool is to read.
 fn write(path: &std::path::Path, text: &str) -> Result<()> {
     std::fs::write(path, text).map_err(system(format!("write {}", path.display())))

@@ -41,6 +41,11 @@ pub fn transmit_with_testpmd(
     Ok(window)
 }
 
+/// Starts one that sends to the host behind the bed's router, through the interface's qdisc.
+pub fn route(arena: &Arena, bed: &Bed, size_bytes: u32) -> Result<Testpmd> {
+    Testpmd::start(arena, Subject::TestpmdAfPacket, bed, Role::Route { size_bytes })
+}
+
 /// Sends as fast as it can from one end to the other.
 pub fn receive_with_testpmd(
     arena: &Arena,
@@ -78,11 +83,21 @@ fn rate(before: (u64, Instant), after: (u64, Instant)) -> Result<f64> {
 #[derive(Clone, Copy)]
 enum Role {
     Send { size_bytes: u32 },
+    Route { size_bytes: u32 },
     Receive,
 }
 
+/// Options that have txonly send to the far host by way of the device.
+fn to_far_host(bed: &Bed, size_bytes: u32) -> String {
+    let ports = bed.testbed().ports();
+    let mac = ports[0].device_mac.unwrap_or(crate::netanvil::NOBODY);
+    let mac: Vec<String> = mac.iter().map(|byte| format!("{byte:02x}")).collect();
+    let [from, to] = [0, 1].map(|port| ports[port].addresses.ipv4.host);
+    format!("--txpkts={} --eth-peer=0,{} --tx-ip={from},{to}", size_bytes - 4, mac.join(":"))
+}
+
 /// A running testpmd.
-struct Testpmd {
+pub struct Testpmd {
     process: Process,
     answers: usize,
     runtime: String,
@@ -101,12 +116,16 @@ impl Testpmd {
             Role::Send { size_bytes } => {
                 (arena.cores[0], bed.near(), "txonly", format!("--txpkts={}", size_bytes - 4))
             }
+            Role::Route { size_bytes } => {
+                (arena.cores[0], bed.near(), "txonly", to_far_host(bed, size_bytes))
+            }
             Role::Receive => (arena.cores[1], bed.far(), "rxonly", String::new()),
         };
+        let bypass = u32::from(!matches!(role, Role::Route { .. }));
         let device = match subject {
             Subject::TestpmdAfPacket => format!(
                 "net_af_packet0,iface={interface},blocksz=4096,framesz=2048,framecnt=512,qpairs=1,\
-                 qdisc_bypass=1"
+                 qdisc_bypass={bypass}"
             ),
             // With its preferred busy polling it receives a quarter less on a veth.
             _ => format!("net_af_xdp0,iface={interface},busy_budget=0"),
@@ -124,6 +143,16 @@ impl Testpmd {
         let mut testpmd = Testpmd { process, answers: 0, runtime };
         testpmd.process.await_words("prompt", BEGINS_WITHIN, |said| said.contains(PROMPT))?;
         Ok(testpmd)
+    }
+
+    /// An error if it has ended.
+    pub fn check_running(&mut self) -> Result<()> {
+        self.process.check_running()
+    }
+
+    /// The process.
+    pub fn process(&mut self) -> &mut Process {
+        &mut self.process
     }
 
     /// Asks for the port's counters.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A bound on a ratio B/A.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Criterion {
     /// Of which ratio.
     pub metric: Metric,
@@ -36,6 +36,15 @@ pub enum Met {
     Failed,
     /// The interval holds the bound, or there is none.
     Undecided,
+}
+
+/// A criterion with what it came to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// The criterion.
+    pub criterion: Criterion,
+    /// What it came to.
+    pub met: Met,
 }
 
 impl Criterion {

@@ -3,10 +3,10 @@
 //! Statistical Methods, section 3.3). Exact for every symmetric distribution, and a block that was
 //! disturbed weighs no more than another.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Where a ratio lies.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// At least.
     pub low: f64,

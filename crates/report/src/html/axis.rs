@@ -38,6 +38,26 @@ impl Axis {
         }
     }
 
+    /// Over all `values`, which need not be near 0, with room at both ends.
+    pub fn around(
+        title: &str,
+        values: impl Iterator<Item = f64>,
+        label: fn(f64) -> String,
+    ) -> Self {
+        let (min, max) = extent(values).unwrap_or((0.0, 1.0));
+        let room = ((max - min) * 0.05).max(max.abs() * 1e-3).max(1e-9);
+        let step = round_step((max - min + 2.0 * room) / 6.0);
+        let (from, to) = (((min - room) / step).floor(), ((max + room) / step).ceil());
+        let ticks = (0..=(to - from) as u32).map(|k| (from + f64::from(k)) * step);
+        Axis {
+            title: title.into(),
+            scale: Scale::Linear,
+            from: from * step,
+            to: to * step,
+            ticks: ticks.map(|value| (value, label(value))).collect(),
+        }
+    }
+
     /// 0 to 100 %, as RFC 2544 section 26.3 wants both axes of a loss curve.
     pub fn percent(title: &str) -> Self {
         let ticks = (0..=10).map(|k| f64::from(k) * 10.0);
@@ -208,6 +228,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn around_covers_its_data_with_few_ticks(low in -1e6f64..1e6, width in 0f64..1e6) {
+            let axis = Axis::around("y", [low, low + width].into_iter(), short);
+            prop_assert!(axis.from <= low && axis.to >= low + width, "{axis:?}");
+            prop_assert!((2..=12).contains(&axis.ticks.len()), "{:?}", axis.ticks);
+        }
         #[test]
         fn from_zero_covers_its_data_with_few_ticks(max in 1e-3f64..1e12) {
             let axis = Axis::from_zero("y", max);

@@ -10,8 +10,10 @@ mod plots;
 mod reproduction;
 mod sections;
 mod sources;
+mod versus;
 
 pub use reproduction::reproduction;
+pub(crate) use versus::versus;
 
 use crate::PacketComposition;
 use crate::model::Report;

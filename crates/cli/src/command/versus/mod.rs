@@ -1,17 +1,19 @@
 //! `netanvil versus`: two configurations of a device in interleaved trials of one run.
 
 mod sides;
-mod table;
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::{Options, Share, Span};
-use crate::{interrupt, output};
+use crate::{host, interrupt, output};
 use clap::Args;
-use method::versus::{Criterion, Met, Metric, Versus as Method, VersusConfig, VersusResult};
+use method::versus::{
+    Criterion, Met, Versus as Method, VersusConfig, VersusEvent, VersusResult, VersusStarted,
+};
 use method::{Modifier, SuiteConfig, Topology, Traffic};
-use serde::Serialize;
+use report::run_folder::{self, RunFolder};
+use report::versus::{VersusReport, terminal};
 use sides::Sides;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use units::{Duration, FrameRate};
 
 #[derive(Args, Debug)]
@@ -64,10 +66,10 @@ pub struct Versus {
     #[arg(long, value_name = "SHARE", default_value = "95%")]
     pub confidence: Share,
     /// The run ends after this time at the latest
-    #[arg(long, value_name = "TIME", default_value = "60s")]
+    #[arg(long, value_name = "TIME", default_value = "30s")]
     pub time: Span,
     /// Length of a trial
-    #[arg(long, value_name = "TIME", default_value = "200ms")]
+    #[arg(long, value_name = "TIME", default_value = "100ms")]
     pub trial: Span,
     /// Answer every question with yes
     #[arg(long)]
@@ -80,18 +82,6 @@ pub struct Versus {
     pub quiet: bool,
 }
 
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Printed<'a> {
-    program: &'static str,
-    a: &'a str,
-    b: &'a str,
-    frame_size: String,
-    traffic: String,
-    #[serde(flatten)]
-    result: &'a VersusResult,
-}
-
 pub fn run(arguments: &Versus) -> Outcome {
     let config = configuration(arguments)?;
     let plans = sides::Plans::of(arguments)?;
@@ -100,42 +90,85 @@ pub fn run(arguments: &Versus) -> Outcome {
     let mut sides = Sides::prepare(plans, arguments.yes, &stop)?;
     let compared = compare(arguments, &config, &mut sides);
     sides.tear_down()?;
-    compared
+    let folder = compared?;
+    conclude(arguments, &folder)
 }
 
-fn compare(arguments: &Versus, config: &VersusConfig, sides: &mut Sides) -> Outcome {
+/// Measures; gives the folder that holds everything, whether it came to its end or not.
+fn compare(arguments: &Versus, config: &VersusConfig, sides: &mut Sides) -> Outcome<PathBuf> {
     let [a, b] =
         [0, 1].map(|side| traffic(sides.suite(side), sides.topology(side), sides.filters(side)));
     let (a, b) = (a?, b?);
     let config = VersusConfig {
         waits: sides.waits(),
         seed: sides.suite(0).seed,
-        run_key: Some(crate::host::random_run_key()?),
+        run_key: sides.run_key()?,
         ..config.clone()
     };
-    let method = Method { config: &config, traffic: [&a, &b], ceiling: ceiling(sides, [&a, &b])? };
+    let ceiling = ceiling(sides, [&a, &b])?;
+    // Before there is a folder: a command or a sysctl that fails leaves none.
     sides.begin()?;
-    let result = method.run(sides, |blocks, ratios| {
-        if !arguments.quiet {
-            output::say(table::progress(blocks, ratios));
+    let mut folder = make_folder(sides)?;
+    let started = VersusStarted {
+        program: concat!("netanvil ", env!("CARGO_PKG_VERSION")).into(),
+        names: sides.names().map(str::to_owned),
+        devices: sides.devices(),
+        is_shared: sides.is_shared(),
+        frame_size: a.frame_size(),
+        traffic: a.describe(),
+        ceiling,
+        config: config.clone(),
+        environment: sides.environment(),
+    };
+    let mut save = |event: &VersusEvent| {
+        if let (false, VersusEvent::VersusLook(look)) = (arguments.quiet, event) {
+            output::say(terminal::progress(look.blocks, &look.ratios));
         }
-    });
-    let result = result.map_err(Failure::new)?;
-    let [name_a, name_b] = sides.names();
-    let (frame_size, described) = (a.frame_size(), a.describe());
-    if arguments.json {
-        output::print_json(&Printed {
-            program: concat!("netanvil ", env!("CARGO_PKG_VERSION")),
-            a: name_a,
-            b: name_b,
-            frame_size,
-            traffic: described,
-            result: &result,
-        })?;
-    } else {
-        output::print(&table::render(&result, [name_a, name_b], &frame_size, config.trial))?;
+        folder.emit_versus(event)
+    };
+    save(&VersusEvent::VersusStarted(Box::new(started))).map_err(Failure::new)?;
+    let method = Method { config: &config, traffic: [&a, &b], ceiling };
+    let last = match method.run(sides, &mut save) {
+        Ok(result) => VersusEvent::VersusFinished(Box::new(result)),
+        Err(error) => VersusEvent::VersusStopped(error.to_string()),
+    };
+    save(&last).map_err(Failure::new)?;
+    Ok(folder.path().to_owned())
+}
+
+/// As a run has it.
+fn make_folder(sides: &Sides) -> Outcome<RunFolder> {
+    match sides.out() {
+        Some(path) => Ok(RunFolder::create_at(path)?),
+        None => {
+            let name = format!("versus-{}", sides.short_name()?);
+            Ok(RunFolder::create(Path::new("runs"), &name, host::now_unix_s())?)
+        }
     }
-    Ok(exit(&result))
+}
+
+/// Renders a comparison, and judges it.
+fn conclude(arguments: &Versus, folder: &Path) -> Outcome {
+    let report = show(folder, arguments.json)?;
+    if !arguments.quiet {
+        output::say(format!("report: {}", folder.join(run_folder::REPORT_HTML).display()));
+    }
+    match (&report.result, &report.stopped_by) {
+        (Some(result), _) => Ok(exit(result)),
+        (None, why) => Err(Failure::new(why.as_deref().unwrap_or("the comparison was cut off"))
+            .help("a comparison cannot be gone on with; start it again")),
+    }
+}
+
+/// Writes a comparison's files, and prints it.
+pub fn show(folder: &Path, is_json: bool) -> Outcome<VersusReport> {
+    let report = VersusReport::read(folder)?;
+    report.save(folder)?;
+    match is_json {
+        true => output::print(&report.json())?,
+        false => output::print(&terminal::render(&report))?,
+    }
+    Ok(report)
 }
 
 fn configuration(arguments: &Versus) -> Outcome<VersusConfig> {
@@ -184,10 +217,10 @@ fn ceiling(sides: &mut Sides, traffic: [&Traffic; 2]) -> Outcome<FrameRate> {
 
 /// By the criteria; without one, whether anything was found at all.
 fn exit(result: &VersusResult) -> Exit {
-    let is_any = |wanted| result.criteria.iter().any(|(_, met)| *met == wanted);
-    let found = |metric| result.ratios.iter().any(|r| r.metric == metric && r.interval.is_some());
-    let has_found = !result.criteria.is_empty() || found(Metric::Rate) || found(Metric::LatencyP50);
-    match (is_any(Met::Failed), is_any(Met::Undecided) || !has_found) {
+    let is_any = |wanted| result.criteria.iter().any(|judged| judged.met == wanted);
+    let has_found = result.ratios.iter().any(|ratio| ratio.range().is_some());
+    let is_vague = if result.criteria.is_empty() { !has_found } else { is_any(Met::Undecided) };
+    match (is_any(Met::Failed), is_vague) {
         (true, _) => Exit::NotAccepted,
         (_, true) => Exit::Invalid,
         _ => Exit::Done,

@@ -12,16 +12,19 @@ use crate::setup::{self, Setup, Subject};
 use clap::Parser;
 use method::versus::{Pair, Side};
 use method::{Profile, SuiteConfig, Topology};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use trial::{Tester, TesterDescription, TesterError, Waits};
 use units::{Duration, FrameSize};
+use wire::signature::RunKey;
 use wire::size::SizePattern;
 
 /// Options that mean nothing to a comparison.
-const NOT_OURS: [&str; 21] = [
+const NOT_OURS: [&str; 20] = [
     "suite",
     "test",
     "duration",
@@ -34,7 +37,6 @@ const NOT_OURS: [&str; 21] = [
     "capture-streams",
     "capture-ports",
     "skip-selftest",
-    "out",
     "device-info",
     "self_test",
     "throughput",
@@ -152,6 +154,12 @@ fn parse(text: &str, common: &Options) -> Outcome<(Options, Switch)> {
     };
     let sysctls = sysctls.iter().map(pair).collect::<Outcome<_>>()?;
     let own = flags.options.with_sections();
+    if own.out.is_some() || own.seed.is_some() {
+        return Err(Failure::new(format!(
+            "`{text}`: --out and --seed are of the whole comparison"
+        ))
+        .help("write them outside of --a and --b"));
+    }
     let mut options = own.over(common);
     for setting in &flags.options.set {
         options = options::parse_options(setting, "--set")?.over(&options);
@@ -199,6 +207,31 @@ impl Sides {
     }
     pub fn names(&self) -> [&str; 2] {
         self.plans.names.each_ref().map(String::as_str)
+    }
+    /// The devices in words.
+    pub fn devices(&self) -> [String; 2] {
+        [0, 1].map(|side| self.setup(side).device.clone())
+    }
+    pub fn is_shared(&self) -> bool {
+        self.plans.is_shared
+    }
+    /// That of A, and what differs on B.
+    pub fn environment(&self) -> BTreeMap<String, String> {
+        let [a, b] = [0, 1].map(|side| &self.setup(side).environment);
+        let other = b.iter().filter(|(name, text)| a.get(*name) != Some(text));
+        let other = other.map(|(name, text)| (format!("{name} (B)"), text.clone()));
+        a.clone().into_iter().chain(other).collect()
+    }
+    /// Where the comparison is to be kept.
+    pub fn out(&self) -> Option<&Path> {
+        self.plans.plans[0].options.out.as_deref()
+    }
+    pub fn short_name(&self) -> Outcome<String> {
+        Ok(Subject::of(&self.plans.plans[0].options)?.short_name())
+    }
+    /// Of `--seed`, else one that nobody can guess.
+    pub fn run_key(&self) -> Outcome<Option<RunKey>> {
+        self.plans.plans[0].run_key()
     }
     pub fn waits(&self) -> Waits {
         let trial = &self.suite(0).trial;
@@ -272,7 +305,8 @@ impl Sides {
             true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
             false => {
                 let why = String::from_utf8_lossy(&output.stderr);
-                Err(Failure::new(format!("`{command}` failed: {}", why.trim())))
+                let status = output.status;
+                Err(Failure::new(format!("`{command}` failed ({status}): {}", why.trim())))
             }
         }
     }
