@@ -13,7 +13,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test truth mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check stability
+.PHONY: help setup build demo test truth mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check stability
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -29,6 +29,7 @@ help:
 	@echo "make gigaswitch  DEC's GIGAswitch tests of 4, 8 and 34 ports, beside the published figures"
 	@echo "make netblt-paths  NETBLT's rate control over today's paths, beside TCP"
 	@echo "make tolly-1998  the Tolly Group's tests of the IP9000 on a model of it, beside the published figures"
+	@echo "make faults  busy processors, stopped programs, links down, chatter, forgery: valid trials beside kernel counters"
 	@echo "make lint    formatting and clippy"
 	@echo "make bench   this tester beside others, on this machine"
 	@echo "make bench-simulator  the simulator alone, beside ns-3"
@@ -129,6 +130,13 @@ tolly-1998: setup
 	@rm -rf target/tolly-1998
 	$(NETANVIL) run tolly --sim ip9000 --out target/tolly-1998
 	@echo "page: $(CURDIR)/target/tolly-1998/report.html"
+
+# As root, about six minutes. At least 200 trials of real devices while something goes wrong; each valid one
+# must agree with the kernel to the frame. FAULTS=link-down,forged for some of them, FAULTS_SEED=N for the same again.
+faults: FAULTS ?= all
+faults: setup
+	NETANVIL_FAULTS=$(FAULTS) NETANVIL_FAULTS_SEED=$(FAULTS_SEED) \
+	    cargo test --package netanvil --test faults -- --nocapture
 
 lint:
 	cargo fmt --all --check

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Mutex;
 use trial::{Owner, Pressure, ThreadPressure};
-use units::Duration;
+use units::{Duration, Instant};
 
 /// A thread of the device, known by its number.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -44,6 +44,7 @@ impl Schedstat {
             name,
             ran: between(before.ran_ns, self.ran_ns),
             waited: between(before.waited_ns, self.waited_ns),
+            stopped: Duration::ZERO,
         }
     }
 }
@@ -70,6 +71,58 @@ impl OwnThreads {
     pub fn into_threads(self) -> Vec<ThreadPressure> {
         self.0.into_inner().expect("no panic while held")
     }
+}
+
+/// How often the device's programs are looked at.
+const LOOK: Duration = Duration::from_ms(10);
+/// A thread of the kernel, which nobody can stop (include/linux/sched.h).
+const PF_KTHREAD: u64 = 0x0020_0000;
+
+/// For how long the device's programs were stopped (SIGSTOP, a debugger). No counter tells of it: a thread
+/// that is stopped is neither on a processor nor waiting for one.
+#[derive(Debug)]
+pub(crate) struct Stops {
+    stopped: BTreeMap<DeviceThread, Duration>,
+    last_look: Instant,
+}
+
+impl Stops {
+    /// Of these threads, those that somebody can stop.
+    pub fn of(threads: &[DeviceThread], now: Instant) -> Self {
+        let can_be = |thread: &&DeviceThread| {
+            read_state(thread.id).is_some_and(|(_, flags)| flags & PF_KTHREAD == 0)
+        };
+        let programs = threads.iter().filter(can_be);
+        let stopped = programs.map(|thread| (thread.clone(), Duration::ZERO)).collect();
+        Stops { stopped, last_look: now }
+    }
+
+    /// Looks at them, if it is time to: whoever stands still has done so since the last look.
+    pub fn look(&mut self, now: Instant) {
+        let span = now.since(self.last_look);
+        if span < LOOK {
+            return;
+        }
+        self.last_look = now;
+        for (thread, stopped) in &mut self.stopped {
+            if read_state(thread.id).is_some_and(|(state, _)| matches!(state, 'T' | 't')) {
+                *stopped += span;
+            }
+        }
+    }
+}
+
+/// State and flags of a thread: the third and the ninth member of `/proc/PID/stat`, proc(5). The second is a
+/// name in parentheses, which may hold anything.
+fn read_state(thread: u32) -> Option<(char, u64)> {
+    state(&fs::read_to_string(format!("/proc/{thread}/stat")).ok()?)
+}
+
+fn state(stat: &str) -> Option<(char, u64)> {
+    let (_, members) = stat.rsplit_once(") ")?;
+    let mut members = members.split_whitespace();
+    let state = members.next()?.chars().next()?;
+    Some((state, members.nth(5)?.parse().ok()?))
 }
 
 /// What the machine and the device's threads have counted up to now.
@@ -103,11 +156,13 @@ impl Reading {
         }
     }
 
-    /// What was counted since `before`.
-    pub fn since(&self, before: &Reading) -> Pressure {
+    /// What was counted since `before`, and seen meanwhile.
+    pub fn since(&self, before: &Reading, stops: &Stops) -> Pressure {
         let threads = self.threads.iter().filter_map(|(thread, after)| {
             let before = before.threads.get(thread)?;
-            Some(after.since(*before, Owner::Device, thread.name.clone()))
+            let pressure = after.since(*before, Owner::Device, thread.name.clone());
+            let stopped = stops.stopped.get(thread).copied().unwrap_or_default();
+            Some(ThreadPressure { stopped, ..pressure })
         });
         let stalled = self.stalled.zip(before.stalled);
         Pressure {
@@ -150,6 +205,16 @@ fn softnet(stat: &str) -> Softnet {
 mod tests {
     use super::*;
     use crate::clock;
+
+    /// As Linux 6.1 writes it.
+    #[test]
+    fn the_state_of_a_thread_is_read_whatever_its_name() {
+        let stopped = "712 (a) R (b) T 1 712 712 0 -1 4194304 95 0 0 0 0 0 0 0 20 0 1 0 8801 2621440";
+        assert_eq!(state(stopped), Some(('T', 0x40_0000)));
+        let kernel = "16 (ksoftirqd/0) S 2 0 0 0 -1 69238848 0 0 0 0 0 12 0 0 20 0 1 0 30 0 0";
+        assert_eq!(state(kernel).map(|(state, flags)| (state, flags & PF_KTHREAD != 0)), Some(('S', true)));
+        assert_eq!(state("16 (x"), None);
+    }
 
     #[test]
     fn the_kernels_files_are_read_by_column() {

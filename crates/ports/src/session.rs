@@ -4,7 +4,7 @@
 use crate::cores::CorePlan;
 use crate::live::{DeviceLink, LiveOptions};
 use crate::open::{OpenPort, PartsOfPort};
-use crate::pressure::{self, OwnThreads};
+use crate::pressure::{self, OwnThreads, Stops};
 use crate::tally::{Reading, Tally, tally};
 use crate::watch::{Outcome, Place, Received, Threads, Watch, spawn};
 use crate::{
@@ -87,6 +87,7 @@ impl<'a> Session<'a> {
             received_before,
         } = self;
         let pressure_before = pressure::Reading::take(&device_threads);
+        let mut stops = Stops::of(&device_threads, clock::now());
         let outcome = std::thread::scope(|scope| {
             let real_time = options.real_time;
             let mut interfaces = vec![];
@@ -135,10 +136,12 @@ impl<'a> Session<'a> {
                 }));
             }
             let next_look = clock::now();
-            let mut watch = Watch { signals, interfaces, stop: &options.stop, next_look };
+            let (stop, stops) = (&options.stop, &mut stops);
+            let mut watch = Watch { signals, interfaces, stop, stops, next_look };
             watch.conduct(trial, start, threads)
         })?;
-        let mut pressure = pressure::Reading::take(&device_threads).since(&pressure_before);
+        let now = pressure::Reading::take(&device_threads);
+        let mut pressure = now.since(&pressure_before, &stops);
         pressure.threads.extend(own_threads.into_threads());
         let captured = write_captures(trial, ports, &transmit_plans);
         let mut session = Session {

@@ -1,7 +1,7 @@
 //! The threads of one trial, seen through from the start to the last of them.
 
 use crate::namespace::NetworkNamespace;
-use crate::pressure::OwnThreads;
+use crate::pressure::{OwnThreads, Stops};
 use crate::{Interface, Transmission, TrialSignals, clock, sys};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -108,6 +108,8 @@ pub(crate) struct Watch<'a> {
     pub signals: &'a TrialSignals,
     pub interfaces: Vec<&'a Interface>,
     pub stop: &'a AtomicBool,
+    /// Whether the device's programs stand still.
+    pub stops: &'a mut Stops,
     pub next_look: Instant,
 }
 
@@ -202,6 +204,7 @@ impl Watch<'_> {
 
     /// Fails if somebody wants to stop, an interface is gone or down, or a thread has failed.
     fn look_around(&mut self, threads: &Threads<'_>) -> Result<(), TesterError> {
+        self.stops.look(clock::now());
         if self.stop.load(Ordering::Relaxed) {
             return Err(TesterError::Interrupted);
         }

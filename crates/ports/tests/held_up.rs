@@ -198,3 +198,36 @@ fn a_device_that_is_kept_from_its_processor_loses_nothing_in_a_valid_trial() {
     let held_up = |reason: &InvalidReason| matches!(reason, InvalidReason::DeviceHeldUp { .. });
     assert!(result.invalid_reasons().iter().any(held_up), "{:?}", result.validity);
 }
+
+/// Open vSwitch is stopped for 500 ms, longer than the trial waits for what is missing: frames wait in its
+/// sockets, and come out when the trial is over.
+#[test]
+fn frames_within_a_device_that_somebody_stopped_are_not_lost() {
+    if let Some(why) = testbed::ovs_shortfall() {
+        println!("SKIPPED: {why}");
+        return;
+    }
+    let testbed = bed::build_config(&TestbedConfig::of(DeviceKind::OvsUserspace));
+    let device = testbed.device().expect("a device");
+    let switch = device.forwarding_threads()[0].0.to_string();
+    let kill = |signal: &str| {
+        assert!(Command::new("kill").args([signal, &switch]).status().expect("kill").success());
+    };
+    let result = run(&testbed, PortType::AfPacket, 2_000, None, || {
+        let received = || device.links().expect("links")[0].counters.rx_frames;
+        let before = received();
+        // The last sixth of the trial's 1,200 frames: it ends while the switch stands still.
+        while received() < before + 1_000 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        kill("-STOP");
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        kill("-CONT");
+    });
+    assert!(result.lost_frames() > 0, "it was waited for: {:?}", result.drained_after);
+    let stopped = |reason: &InvalidReason| match reason {
+        InvalidReason::DeviceStopped { stopped, .. } => *stopped > Duration::from_ms(50),
+        _ => false,
+    };
+    assert!(result.invalid_reasons().iter().any(stopped), "{:?}", result.validity);
+}

@@ -336,6 +336,7 @@ fn reason_kind(reason: &InvalidReason) -> String {
         }
         InvalidReason::Forged { .. } => "forged frames that a narrow tag may not tell".into(),
         InvalidReason::DeviceHeldUp { .. } => "device held up: it waited for a processor".into(),
+        InvalidReason::DeviceStopped { .. } => "device stopped by somebody".into(),
         InvalidReason::LinkChanged { .. } => "link changed its carrier".into(),
         InvalidReason::OnTheWay { .. } => {
             "frames that left the device did not arrive in time".into()

@@ -39,6 +39,14 @@ pub struct ThreadPressure {
     pub ran: Duration,
     /// Time in which it could have run and had no processor (run-queue delay).
     pub waited: Duration,
+    /// Time for which somebody had stopped it (SIGSTOP, a debugger), as far as looks at it show; neither
+    /// running nor waiting. Only a program of the device is looked at.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stopped: Duration,
+}
+
+fn is_zero(span: &Duration) -> bool {
+    *span == Duration::ZERO
 }
 
 /// How often a link lost or gained its carrier during a trial (IFLA_CARRIER_CHANGES).
@@ -128,6 +136,7 @@ pub fn judge(result: &mut TrialResult, acted_upon: bool) {
     let lost = result.lost_frames();
     if lost > 0 {
         reasons.extend(held_up(result));
+        reasons.extend(stopped(result));
         reasons.extend(result.balance.iter().filter(|balance| balance.on_the_way() > 0).map(
             |balance| InvalidReason::OnTheWay { port: balance.port, frames: balance.on_the_way() },
         ));
@@ -156,6 +165,18 @@ fn held_up(result: &TrialResult) -> Option<InvalidReason> {
     })
 }
 
+/// A device that somebody has stopped keeps what reaches it, or loses it for want of room, for however
+/// short a time.
+fn stopped(result: &TrialResult) -> Option<InvalidReason> {
+    let threads = result.pressure.threads.iter();
+    let of_device = threads.filter(|thread| thread.owner == Owner::Device);
+    let longest = of_device.max_by_key(|thread| thread.stopped)?;
+    (longest.stopped > Duration::ZERO).then(|| InvalidReason::DeviceStopped {
+        thread: longest.name.clone(),
+        stopped: longest.stopped,
+    })
+}
+
 /// From the first departure to the last, over all ports.
 fn sending_time(result: &TrialResult) -> Duration {
     let reports = || result.sent.iter().map(|sent| &sent.report);
@@ -174,7 +195,11 @@ fn note(result: &TrialResult) -> Option<String> {
         Some(format!("{owner} thread {} waited {} for a processor", thread.name, thread.waited))
     });
     let stolen = worth(pressure.stolen).then(|| format!("{} stolen", pressure.stolen));
-    let parts: Vec<String> = waits.chain(stolen).collect();
+    let stops = pressure.threads.iter().filter(|thread| thread.stopped > Duration::ZERO);
+    let stops = stops.map(|thread| {
+        format!("{} thread {} was stopped for about {}", thread.owner, thread.name, thread.stopped)
+    });
+    let parts: Vec<String> = waits.chain(stops).chain(stolen).collect();
     (!parts.is_empty()).then(|| format!("held up: {}", parts.join("; ")))
 }
 
@@ -248,7 +273,8 @@ mod tests {
     }
 
     fn waiting(owner: Owner, waited: Duration) -> ThreadPressure {
-        ThreadPressure { owner, name: "cpumap/1/map:7".into(), ran: MS(100), waited }
+        let name = "cpumap/1/map:7".into();
+        ThreadPressure { owner, name, ran: MS(100), waited, stopped: Duration::ZERO }
     }
 
     fn link(changes: u64, carrier: bool) -> LinkChanges {
@@ -290,6 +316,20 @@ mod tests {
         assert!(text.contains("the device was held up"), "{text}");
         assert!(text.contains("waited 200 ms of 400 ms for a processor"), "{text}");
         assert!(result.notes[0].contains("device thread cpumap/1/map:7 waited 200 ms"));
+    }
+
+    /// It may have frames yet, or had no room for them: whatever was lost is not its doing.
+    #[test]
+    fn loss_of_a_device_that_somebody_stopped_decides_nothing() {
+        for (lost, stopped, valid) in [(1, MS(1), false), (0, MS(300), true), (9, MS(0), true)] {
+            let mut result = trial(lost);
+            result.pressure.threads = vec![waiting(Owner::Device, MS(0))];
+            result.pressure.threads[0].stopped = stopped;
+            judge(&mut result, false);
+            assert_eq!(result.is_valid(), valid, "{lost} lost, stopped for {stopped}");
+            let told = format!("was stopped for about {stopped}");
+            assert_eq!(result.notes.iter().any(|n| n.contains(&told)), stopped > MS(0));
+        }
     }
 
     /// A tester that waits sends late, and is judged by that.

@@ -107,6 +107,13 @@ pub enum InvalidReason {
         /// How long frames were sent.
         sending: Duration,
     },
+    /// Somebody stopped a program of the device, and there was loss.
+    DeviceStopped {
+        /// The thread that stood still longest.
+        thread: String,
+        /// For how long, as far as looks at it show.
+        stopped: Duration,
+    },
     /// A link lost or gained its carrier, or had none, though no reset was asked for.
     LinkChanged {
         /// Where.
@@ -334,6 +341,11 @@ impl fmt::Display for InvalidReason {
                 f,
                 "the device was held up: its thread {thread} waited {waited} of {sending} for a \
                  processor; stop other programs, or use a machine with more cores"
+            ),
+            Self::DeviceStopped { thread, stopped } => write!(
+                f,
+                "the device was stopped: its thread {thread} stood still for about {stopped} (SIGSTOP \
+                 or a debugger)"
             ),
             Self::LinkChanged { port, owner, changes, carrier } => write!(
                 f,
