@@ -43,7 +43,8 @@ fn the_exit_code_follows_the_criterion() {
 fn a_comparison_is_kept_and_rendered_again() {
     let scratch = Scratch::new();
     slower(&scratch);
-    let ran = versus(&scratch, &format!("{SIDES} --out a"), &["--fail-if", "rate < 0.98"]).expect(1);
+    let ran =
+        versus(&scratch, &format!("{SIDES} --out a"), &["--fail-if", "rate < 0.98"]).expect(1);
     let results = read(&scratch, "a/results.json");
     let page = read(&scratch, "a/report.html");
     for what in ["<svg", "slower.toml", "rate &lt; 0.98? ", "FAILED", "each block", "interleaved"] {
@@ -93,7 +94,11 @@ fn a_comparison_that_was_cut_off_is_rendered_as_such() {
     assert!(last.starts_with("{\"versus_finished\""), "{last}");
     scratch.file("a/events.jsonl", &format!("{whole}\n{}", &last[..last.len() / 2]));
     let ran = scratch.run("report a").expect(0);
-    assert!(ran.stdout.contains("CUT OFF") && ran.stdout.contains("unfinished line"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("CUT OFF") && ran.stdout.contains("unfinished line"),
+        "{}",
+        ran.stdout
+    );
     assert!(read(&scratch, "a/report.html").contains("Cut off"));
 }
 

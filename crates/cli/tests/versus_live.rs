@@ -7,7 +7,8 @@ use common::{Ran, Scratch, is_root, left_by, sh};
 use serde_json::Value;
 
 /// A rate that any machine keeps up with: 7,440 frames a second at most.
-const LIVE: &str = "versus --device linux-router --line-rate 5M --trial 100ms --quiet --seed 1 --out a";
+const LIVE: &str =
+    "versus --device linux-router --line-rate 5M --trial 100ms --quiet --seed 1 --out a";
 
 fn versus(scratch: &Scratch, more: &[&str]) -> Ran {
     scratch.command(LIVE).args(more).output().expect("netanvil starts").into()

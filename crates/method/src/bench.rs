@@ -245,7 +245,7 @@ impl<'a> Bench<'a> {
             result.invalidate(reason);
         }
         self.residence.learn(&mut result);
-        if let Some(patience) = self.residence.to_empty(&trial, &result) {
+        if let Some(patience) = self.residence.wait_for_empty(&trial, &result) {
             self.pause(patience)?;
         }
         let verdict = (asked.judge)(&result);

@@ -9,7 +9,7 @@ use crate::error::RunError;
 use crate::event::Verdict;
 use crate::rfc2544::MaximumOf;
 use crate::subject::{Ceiling, Subject};
-use trial::TrialResult;
+use trial::{Trial, TrialResult, ValidityLimits};
 use units::{Duration, FrameRate};
 
 /// So much of what it just reached a tester is asked for next: a load that leaves it no reserve
@@ -21,9 +21,12 @@ const BURST_STEP: f64 = 0.9;
 const BURST_ROUNDS: usize = 2;
 /// A burst fills a buffer only if it is faster than what the device forwards meanwhile.
 const BURST_ABOVE_THROUGHPUT: f64 = 1.1;
-/// Lengths of the bursts that are tried: the shorter one shows how the tester gets under way, the
-/// longer one whether it keeps it up.
-const BURSTS: [Duration; 2] = [Duration::from_ms(2), Duration::from_ms(10)];
+/// Lengths of the bursts that are tried: the shortest one shows how the tester gets under way, the
+/// longer ones whether it keeps it up.
+const BURSTS: [Duration; 3] = [Duration::from_ms(2), Duration::from_ms(10), Duration::from_ms(30)];
+/// A burst may leave slower by one part in so many, and what is found of the buffer is then as far off.
+pub(crate) const SLOWER_BY_ONE_IN: u64 = 20;
+
 /// A tester that offers less than this share of a load cannot offer it; one that offers more was held
 /// up.
 const FAR_SHORT: f64 = 0.9;
@@ -31,7 +34,7 @@ const FAR_SHORT: f64 = 0.9;
 /// made at the ceiling and say so.
 const BROKEN: f64 = 0.01;
 /// After so many steps down the last load stays the ceiling, offered or not.
-const STEPS_MAX: u32 = 5;
+pub(crate) const STEPS_MAX: u32 = 5;
 
 /// The highest load to be asked for with this device.
 #[derive(Clone, Debug)]
@@ -113,10 +116,23 @@ fn offer_burst(
     let label = format!(
         "{test}, {size}: can the tester send bursts of {length} at {rate:.1} to this device"
     );
-    bench.run(Request { judge: &answered, ..subject.request(test, label, rate, length) })
+    let request = Request { judge: &answered, ..subject.request(test, label, rate, length) };
+    bench.run_changed(request, &|trial| Ok(held_to_its_rate(trial)))
 }
 
-fn below(reached: FrameRate) -> Ceiling {
+/// A short burst that is late by what other trials are allowed would be no burst any more.
+pub(crate) fn held_to_its_rate(trial: Trial) -> Trial {
+    let allowed = Duration::from_us(trial.limits.late_after_us);
+    if trial.duration() > allowed * SLOWER_BY_ONE_IN {
+        return trial;
+    }
+    let shortfall = 1.0 / SLOWER_BY_ONE_IN as f64;
+    let limits = ValidityLimits { shortfall, late_after_us: 0, ..trial.limits };
+    Trial { limits, ..trial }
+}
+
+/// A little less than what was reached, of the tester.
+pub(crate) fn below(reached: FrameRate) -> Ceiling {
     let rate = reached.scaled(ASKED_AGAIN);
     Ceiling { rate, of: MaximumOf::Tester, slack_fps: reached.fps() - rate.fps() }
 }
@@ -134,7 +150,7 @@ fn offer(
 }
 
 /// A tester that falls short has answered the question, unless it was held up.
-fn answered(result: &TrialResult) -> Verdict {
+pub(crate) fn answered(result: &TrialResult) -> Verdict {
     match bench::has_shortfall(result) && !bench::was_held_up(result) {
         true => Verdict::Failed,
         false => bench::measured(result),

@@ -100,7 +100,11 @@ impl Residence {
     }
 
     /// How long to wait before the next trial, so that what the device still holds takes no room in it.
-    pub(crate) fn to_empty(&mut self, trial: &Trial, result: &TrialResult) -> Option<Duration> {
+    pub(crate) fn wait_for_empty(
+        &mut self,
+        trial: &Trial,
+        result: &TrialResult,
+    ) -> Option<Duration> {
         if !self.may_hold {
             self.patience = Duration::ZERO;
             return None;

@@ -209,10 +209,14 @@ mod tests {
     /// As Linux 6.1 writes it.
     #[test]
     fn the_state_of_a_thread_is_read_whatever_its_name() {
-        let stopped = "712 (a) R (b) T 1 712 712 0 -1 4194304 95 0 0 0 0 0 0 0 20 0 1 0 8801 2621440";
+        let stopped =
+            "712 (a) R (b) T 1 712 712 0 -1 4194304 95 0 0 0 0 0 0 0 20 0 1 0 8801 2621440";
         assert_eq!(state(stopped), Some(('T', 0x40_0000)));
         let kernel = "16 (ksoftirqd/0) S 2 0 0 0 -1 69238848 0 0 0 0 0 12 0 0 20 0 1 0 30 0 0";
-        assert_eq!(state(kernel).map(|(state, flags)| (state, flags & PF_KTHREAD != 0)), Some(('S', true)));
+        assert_eq!(
+            state(kernel).map(|(state, flags)| (state, flags & PF_KTHREAD != 0)),
+            Some(('S', true))
+        );
         assert_eq!(state("16 (x"), None);
     }
 

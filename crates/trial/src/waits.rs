@@ -105,9 +105,11 @@ impl Waits {
     /// for half as long again as the slowest frame so far took, so that a frame still under way would
     /// have taken far longer than any before it.
     pub fn drained_at(&self, residue: &Residue) -> Instant {
-        let Residue { last_departure, last_arrival, last_leftover, longest_delay, outcome } = *residue;
+        let Residue { last_departure, last_arrival, last_leftover, longest_delay, outcome } =
+            *residue;
         let at_most = last_departure + self.longest_drain();
-        let last_event = last_departure.max(last_arrival.max(last_leftover).unwrap_or(last_departure));
+        let last_event =
+            last_departure.max(last_arrival.max(last_leftover).unwrap_or(last_departure));
         let delay = longest_delay.unwrap_or(QUIET_UNKNOWN);
         let over = match (outcome, last_arrival) {
             (Residual::NothingExpected, _) => last_departure + self.drain,

@@ -239,7 +239,9 @@ impl Tester {
         self.signal(Signal::SIGSTOP);
         let stands = |task: &Path| {
             let stat = std::fs::read_to_string(task.join("stat")).unwrap_or_default();
-            stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['T', 'Z']) || rest.is_empty())
+            stat.rsplit(") ")
+                .next()
+                .is_some_and(|rest| rest.starts_with(['T', 'Z']) || rest.is_empty())
         };
         let tasks = PathBuf::from(format!("/proc/{}/task", self.id()));
         for _ in 0..1_000 {

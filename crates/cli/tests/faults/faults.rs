@@ -38,9 +38,17 @@ const PORT_TYPES: [&str; 3] = ["xdp", "af_xdp", "af_packet"];
 const ROUTER: &str = "--device linux-router --line-rate 2M";
 const BRIDGE: &str = "--device linux-bridge --line-rate 2M";
 /// What a tester says that was kept from its processor.
-const TESTER_HELD_UP: &[&str] = &["shortfall", "tester_dropped", "not_sent", "start_skew", "too_fast"];
-const ANY_HELD_UP: &[&str] =
-    &["shortfall", "tester_dropped", "not_sent", "start_skew", "too_fast", "device_held_up", "still_arriving"];
+const TESTER_HELD_UP: &[&str] =
+    &["shortfall", "tester_dropped", "not_sent", "start_skew", "too_fast"];
+const ANY_HELD_UP: &[&str] = &[
+    "shortfall",
+    "tester_dropped",
+    "not_sent",
+    "start_skew",
+    "too_fast",
+    "device_held_up",
+    "still_arriving",
+];
 
 const NOTHING: Fault = Fault {
     name: "nothing",

@@ -62,9 +62,7 @@ pub fn inject(injury: Injury, scene: &Scene, chance: &mut Chance, stop: &AtomicB
         Injury::StopDaemon => stop_and_go(&daemons(scene.tester), chance, stop),
         Injury::LinkDown => links_down(scene, chance, stop),
         Injury::Chatter(fps) => throughout(|| in_namespace(&scene.device, || chatter(fps, stop))),
-        Injury::Forge => {
-            throughout(|| in_namespace(&scene.device, || forge::forge(chance, stop)))
-        }
+        Injury::Forge => throughout(|| in_namespace(&scene.device, || forge::forge(chance, stop))),
     }
 }
 

@@ -72,7 +72,13 @@ impl Row {
         }
     }
 
-    fn take_valid(&mut self, told: &Told, record: &TrialRecord, times: &Times, is_sharp: &mut bool) {
+    fn take_valid(
+        &mut self,
+        told: &Told,
+        record: &TrialRecord,
+        times: &Times,
+        is_sharp: &mut bool,
+    ) {
         let seen = told.witness.seen(record);
         let found = disagreements(record, &seen, self.fault.truth);
         self.valid += 1;
@@ -126,7 +132,16 @@ impl Table {
     pub fn begin() -> Self {
         println!(
             "{:<14} {:<9} {:>6} {:>6} {:>8} {:>8} {:>6} {:>7} {:>6} {:>8}  reasons of invalid trials",
-            "fault", "ports", "trials", "valid", "in fault", "invalid", "named", "frames", "lost", "disagree"
+            "fault",
+            "ports",
+            "trials",
+            "valid",
+            "in fault",
+            "invalid",
+            "named",
+            "frames",
+            "lost",
+            "disagree"
         );
         Table(vec![])
     }

@@ -97,9 +97,16 @@ pub fn disagreements(record: &TrialRecord, seen: &Seen, truth: Truth) -> Vec<Str
     let duplicates: u64 = result.streams.iter().map(|stream| stream.duplicates).sum();
     let lost = result.lost_frames();
     let mut found = vec![];
-    let mut must = |holds: bool, what: String| if !holds { found.push(what) };
+    let mut must = |holds: bool, what: String| {
+        if !holds {
+            found.push(what)
+        }
+    };
     must(sent == seen.entered, format!("{sent} sent, {} entered the device", seen.entered));
-    must(seen.entered == seen.different, format!("{} entered twice", seen.entered - seen.different));
+    must(
+        seen.entered == seen.different,
+        format!("{} entered twice", seen.entered - seen.different),
+    );
     must(received == seen.left, format!("{received} received, {} left the device", seen.left));
     let truly_lost = seen.different - seen.left;
     must(lost == truly_lost, format!("{lost} lost, {truly_lost} stayed in the device"));

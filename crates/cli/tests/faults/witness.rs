@@ -71,7 +71,11 @@ impl Tap {
         // cannot see in the first frames that it filters.
         command.args(["-Q", direction]);
         command.args(["-B", "131072", "-s", &kept, "--immediate-mode", "-U", "-w"]);
-        command.arg(&file).args(but.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+            .arg(&file)
+            .args(but.split_whitespace())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
         let mut tcpdump = command.spawn().expect("iproute2 and tcpdump");
         let mut errors = BufReader::new(tcpdump.stderr.take().expect("piped"));
         let mut line = String::new();

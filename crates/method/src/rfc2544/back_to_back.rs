@@ -4,7 +4,7 @@
 use crate::bench::{Bench, Ran, Request};
 use crate::event::SearchBounds;
 use crate::rate_search::judge_loss;
-use crate::reach::burst_reach;
+use crate::reach::{SLOWER_BY_ONE_IN, burst_reach, held_to_its_rate};
 use crate::rfc2544::{MaximumOf, ThroughputResult, known_rate};
 use crate::search::{Bisect, Bounds, LossVerification, Outcome, Range, Resolution, Upper, drive};
 use crate::subject::Subject;
@@ -12,7 +12,7 @@ use crate::traffic::TrialShape;
 use crate::{Conditions, Finding, RunError, Spread, TestKind, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use trial::{Schedule, Segment, Trial, ValidityLimits, Waits};
+use trial::{Schedule, Segment, Waits};
 use units::{Duration, FrameRate};
 
 /// The result for one frame size.
@@ -284,22 +284,8 @@ fn send_burst(
     bench.run_changed(request, &|trial| Ok(held_to_its_rate(trial)))
 }
 
-/// A burst may leave slower by one part in so many, and what is found of the buffer is then as far off.
-const SLOWER_BY_ONE_IN: u64 = 20;
-
 /// A burst slower than intended by no more than this share left at the rate intended.
 const SHORT_BY: f64 = 0.001;
-
-/// A short burst that is late by what other trials are allowed would be no burst any more.
-fn held_to_its_rate(trial: Trial) -> Trial {
-    let allowed = Duration::from_us(trial.limits.late_after_us);
-    if trial.duration() > allowed * SLOWER_BY_ONE_IN {
-        return trial;
-    }
-    let shortfall = 1.0 / SLOWER_BY_ONE_IN as f64;
-    let limits = ValidityLimits { shortfall, late_after_us: 0, ..trial.limits };
-    Trial { limits, ..trial }
-}
 
 /// After the burst: until it has been received at the throughput rate (reckoned twice, for the
 /// throughput may owe something to the buffer), and then the stated wait or, where the burst was

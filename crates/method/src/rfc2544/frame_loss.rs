@@ -1,9 +1,10 @@
 //! Frame loss rate over the offered load (RFC 2544 section 26.3).
 
-use crate::bench::Bench;
+use crate::bench::{Bench, Ran, Request};
 use crate::ipv6_traffic::HOP_BY_HOP_LOADS_PERCENT;
+use crate::reach::{STEPS_MAX, answered, below};
 use crate::subject::Subject;
-use crate::{Conditions, RunError, TestKind};
+use crate::{Conditions, RunError, TestKind, Verdict};
 use serde::{Deserialize, Serialize};
 use units::{Duration, FrameRate};
 
@@ -74,8 +75,13 @@ pub fn frame_loss(
         true => HOP_BY_HOP_LOADS_PERCENT.to_vec(),
         false => loads(step_percent).collect(),
     };
+    let mut subject = *subject;
     for percent in loads {
-        let point = measure(bench, subject, percent)?;
+        let mut ran = measure(bench, &subject, percent)?;
+        if percent == 100.0 {
+            (subject, ran) = at_what_can_be_offered(bench, subject, ran)?;
+        }
+        let point = point(&subject, percent, &ran);
         let is_lossless =
             point.invalid.is_empty() && point.received_frames == point.expected_frames;
         lossless_in_a_row = if is_lossless { lossless_in_a_row + 1 } else { 0 };
@@ -90,7 +96,7 @@ pub fn frame_loss(
         maximum: subject.ceiling.rate,
         maximum_of: subject.ceiling.of,
         step_percent,
-        notes: notes(subject, &points, ended_with_two_lossless),
+        notes: notes(&subject, &points, ended_with_two_lossless),
         points,
         ended_with_two_lossless,
     })
@@ -109,21 +115,43 @@ fn is_short(intended: FrameRate, offered: FrameRate) -> bool {
     offered.fps() < intended.fps() * (1.0 - SHORT_BY)
 }
 
-fn measure(
+/// The first trial repeated at less, as long as the tester offers less than the maximum without having been
+/// held up: 100 % is a load that can be offered, for as long as a trial lasts, to this device.
+fn at_what_can_be_offered<'a>(
     bench: &mut Bench<'_>,
-    subject: &Subject<'_>,
-    percent: f64,
-) -> Result<LossPoint, RunError> {
-    let maximum = subject.ceiling.rate;
-    let rate = if percent == 100.0 { maximum } else { maximum.scaled(percent / 100.0) };
+    mut subject: Subject<'a>,
+    mut ran: Ran,
+) -> Result<(Subject<'a>, Ran), RunError> {
+    for _step in 0..STEPS_MAX {
+        match ran.result.slowest_sent_rate() {
+            Some(reached) if ran.verdict == Verdict::Failed => {
+                subject = subject.with_ceiling(below(reached.min(subject.ceiling.rate)));
+                ran = measure(bench, &subject, 100.0)?;
+            }
+            _ => break,
+        }
+    }
+    Ok((subject, ran))
+}
+
+fn measure(bench: &mut Bench<'_>, subject: &Subject<'_>, percent: f64) -> Result<Ran, RunError> {
+    let rate = load(subject, percent);
     let duration = Duration::from_secs_f64(subject.config.trial.duration_s);
     let size = subject.size_in_words();
     let label = format!("{}, {size}: {percent:.1} %, {rate:.1}", TestKind::FrameLoss);
-    let ran = bench.run(subject.request(TestKind::FrameLoss, label, rate, duration))?;
+    let request = subject.request(TestKind::FrameLoss, label, rate, duration);
+    if percent < 100.0 {
+        return bench.run(request);
+    }
+    bench.run(Request { judge: &answered, ..request })
+}
+
+fn point(subject: &Subject<'_>, percent: f64, ran: &Ran) -> LossPoint {
+    let rate = load(subject, percent);
     let directions = subject.traffic.senders().len() as f64;
     let offered = ran.result.offered_rate().scaled(1.0 / directions);
     let stands_at = if is_short(rate, offered) { offered } else { rate };
-    Ok(LossPoint {
+    LossPoint {
         percent_of_maximum: percent,
         percent_of_theoretical: subject.percent_of_theoretical(stands_at),
         intended: rate,
@@ -132,7 +160,13 @@ fn measure(
         received_frames: ran.result.forwarded_frames(),
         loss_percent: ran.result.loss_ratio() * 100.0,
         invalid: ran.invalid_reasons(),
-    })
+    }
+}
+
+/// The load of a point, in percent of the maximum.
+fn load(subject: &Subject<'_>, percent: f64) -> FrameRate {
+    let maximum = subject.ceiling.rate;
+    if percent == 100.0 { maximum } else { maximum.scaled(percent / 100.0) }
 }
 
 fn notes(subject: &Subject<'_>, points: &[LossPoint], ended: bool) -> Vec<String> {

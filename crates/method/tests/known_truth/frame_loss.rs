@@ -3,7 +3,8 @@
 use crate::bed::*;
 use method::rfc2544::{FrameLossResult, MaximumOf, frame_loss};
 use sim::{
-    ClosedForm, EveryNth, Fate, Impaired, Law, Patch, QueueLimit, SimTester, StoreAndForward, laws,
+    ClosedForm, EveryNth, Fate, Impaired, Law, Offered, Patch, QueueLimit, Response, SimTester,
+    StoreAndForward, laws,
 };
 use units::LineRate;
 
@@ -66,7 +67,14 @@ fn one_in_a_thousand_is_exact_at_every_load() {
 /// What the tester itself loses is no point of the device's curve, and no lossless trial either.
 #[test]
 fn invalid_points_are_no_part_of_the_curve() {
-    let result = closed_form(laws::slow_tester(100_000.0, laws::never_lossy()));
+    let loses_itself_above = |max_fps: f64| {
+        let mut device = laws::never_lossy();
+        move |offered: Offered| {
+            let dropped_by_tester = u64::from(offered.rate.fps() > max_fps);
+            Response { dropped_by_tester, ..device.respond(offered) }
+        }
+    };
+    let result = closed_form(loses_itself_above(100_000.0));
     let invalid: Vec<f64> = result
         .points
         .iter()
@@ -76,4 +84,15 @@ fn invalid_points_are_no_part_of_the_curve() {
     assert_eq!(invalid, [100.0, 90.0, 80.0, 70.0], "the line's maximum is 148,810");
     assert_eq!(result.points.len(), 6, "then two lossless ones");
     assert!(result.notes.iter().any(|note| note.contains("4 loads could not")));
+}
+
+/// 100 % is what can be offered: a tester that is slower before this device takes less for it.
+#[test]
+fn a_tester_that_falls_short_lowers_the_maximum() {
+    let result = closed_form(laws::slow_tester(100_000.0, laws::never_lossy()));
+    assert_eq!(result.maximum_of, MaximumOf::Tester, "the line's maximum is 148,810");
+    assert!((90_000.0..100_000.0).contains(&result.maximum.fps()), "{}", result.maximum);
+    let percents: Vec<f64> = result.points.iter().map(|point| point.percent_of_maximum).collect();
+    assert_eq!(percents, [100.0, 90.0], "two lossless ones are enough");
+    assert!(result.points.iter().all(|point| point.invalid.is_empty()));
 }
