@@ -12,14 +12,24 @@ use std::process::{Child, Command, Stdio};
 const LIVE: &str =
     "--device linux-router --line-rate 2M --sizes 64 --skip-selftest --profile quick --seed 1";
 
-/// A program that spins on one processor, in a session of its own.
+/// A program that spins on one processor, dies with the test, and is in a session of its own.
 struct Busy(Child);
 
 impl Busy {
     fn on(cpu: usize) -> Self {
         let mut command = Command::new("setsid");
-        command.args(["taskset", "-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"]);
-        Busy(command.stdout(Stdio::null()).spawn().expect("setsid and taskset"))
+        command.args([
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            "taskset",
+            "-c",
+            &cpu.to_string(),
+            "sh",
+            "-c",
+            "while :; do :; done",
+        ]);
+        Busy(command.stdout(Stdio::null()).spawn().expect("setsid, setpriv and taskset"))
     }
 }
 

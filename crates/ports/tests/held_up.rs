@@ -92,15 +92,25 @@ fn run(
     })
 }
 
-/// A program that spins on one processor, in a session of its own so that autogroups are equals.
+/// A program that spins on one processor, dies with the test, and is in a session of its own so that autogroups are equals.
 struct Busy(Child);
 
 impl Busy {
     fn on(cpu: usize) -> Self {
         let script = "while :; do :; done";
         let mut command = Command::new("setsid");
-        command.args(["taskset", "-c", &cpu.to_string(), "sh", "-c", script]);
-        Busy(command.stdout(Stdio::null()).spawn().expect("setsid and taskset"))
+        command.args([
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            "taskset",
+            "-c",
+            &cpu.to_string(),
+            "sh",
+            "-c",
+            script,
+        ]);
+        Busy(command.stdout(Stdio::null()).spawn().expect("setsid, setpriv and taskset"))
     }
 }
 

@@ -105,11 +105,21 @@ fn busy_loops(stop: &AtomicBool) -> Times {
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let spin = |core: usize| {
-        // In a session of its own: autogroups are equals, whatever their number of programs.
+        // In a session of its own, and dead with the test: autogroups are equals, whatever their number of programs.
         let mut command = Command::new("setsid");
         let core = (core % cores).to_string();
-        command.args(["taskset", "-c", &core, "sh", "-c", "while :; do :; done"]);
-        command.stdout(Stdio::null()).spawn().expect("setsid and taskset")
+        command.args([
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            "taskset",
+            "-c",
+            &core,
+            "sh",
+            "-c",
+            "while :; do :; done",
+        ]);
+        command.stdout(Stdio::null()).spawn().expect("setsid, setpriv and taskset")
     };
     let busy = Busy((0..2 * cores).map(spin).collect());
     throughout(|| {
