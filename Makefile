@@ -13,13 +13,14 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test truth mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check stability
+.PHONY: help setup build demo test truth coverage mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check stability
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
 	@echo "make demo    build, then a short RFC 2544 suite on a Linux router in namespaces"
 	@echo "make test    all tests"
 	@echo "make truth   2,000 random devices whose truth is known: no wrong number may be stated"
+	@echo "make coverage  how often each search's bounds hold the truth on noisy devices, and at what cost"
 	@echo "make mlr-oracle  our MLRsearch beside its reference implementation: trials, time, results"
 	@echo "make versus-check  versus finds 3 % and one nftables rule, and nothing where there is nothing; 25 minutes"
 	@echo "make stability  how far ten runs of make demo's throughput lie apart, beside testpmd and trafgen"
@@ -71,6 +72,11 @@ truth: TRUTH_DEVICES ?= 2000
 truth:
 	NETANVIL_TRUTH_DEVICES=$(TRUTH_DEVICES) NETANVIL_TRUTH_SEED=$(TRUTH_SEED) \
 	    cargo test --release --package netanvil-method --test truth -- --nocapture
+
+# Simulated searches, about ten minutes; SEEDS=100 for a shorter one.
+coverage:
+	NETANVIL_COVERAGE_SEEDS=$(or $(SEEDS),1000) \
+	    cargo test --package netanvil-method --test coverage -- --nocapture --test-threads=1
 
 mlr-oracle: $(ORACLE)/ready
 	cargo test --package netanvil-method --test mlr_oracle -- --nocapture --test-threads=1

@@ -241,8 +241,8 @@ pub struct Options {
     /// Width at which a search ends, as a share of its upper bound
     #[arg(long, help_heading = "Tests", value_name = "SHARE")]
     pub resolution: Option<Share>,
-    /// How the loads of a throughput test are chosen: adaptively, from what a flooded trial carried
-    /// (the default); binary search; steps of the gap between frames (1990); TST 009's binary search
+    /// How the loads of a throughput test are chosen: adaptively, from what a flooded trial carried (the
+    /// default: fewest trials; with `search.error_percent` in a file also bounds of stated confidence); binary search; steps of the gap between frames (1990); TST 009's binary search
     /// with loss verification; MLRsearch. In a file: `search.policy`
     #[arg(long = "search", help_heading = "Tests", value_parser = named::<SearchPolicy>(&["adaptive", "bisect", "step", "tst009", "mlrsearch"]))]
     #[serde(skip)]

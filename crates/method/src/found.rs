@@ -51,6 +51,10 @@ pub struct RateFound {
     /// passed, that is the highest intended load that passed one of full length; where one did, what
     /// came out of the device meanwhile (see `buffered`).
     pub rate: Option<FrameRate>,
+    /// The chance, 0 to 1, with which the load at which half of the trials lose frames lies between `rate`
+    /// and `upper`: stated where trials contradicted each other, and `None` where none did.
+    #[serde(default)]
+    pub confidence: Option<f64>,
     /// A higher load that passed only because the trial ended before the device's buffers were full.
     #[serde(default)]
     pub buffered: Option<Buffered>,

@@ -127,6 +127,7 @@ impl GoalSearch<'_, '_> {
             loss_tolerance_percent: percent(goal.loss_ratio),
             finding: finding(subject, bounds, worst * 100.0, &self.reasons),
             rate,
+            confidence: None,
             buffered: None,
             conditional_throughput: rate.map(|rate| rate.scaled(forwarding_ratio)),
             percent_of_theoretical: rate.map(|rate| subject.percent_of_theoretical(rate)),

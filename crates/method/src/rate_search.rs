@@ -1,17 +1,22 @@
 //! The search for the highest rate that meets a goal: search, then final check; shared by
 //! throughput and self-test.
 
+mod adaptively;
+mod known;
+
+pub(crate) use known::Known;
+
 use crate::bench::{Bench, Ran, Request};
 use crate::event::{SearchBounds, Verdict};
 use crate::rfc2544::MaximumOf;
-use crate::search::adaptive::{Asked, Came};
+use crate::search::adaptive::Noise;
 use crate::search::{
-    Adaptive, Bisect, Bounds, FinalCheck, GapSteps, LossVerification, Outcome, Range, Resolution,
-    Search, Upper, drive,
+    Bisect, Bounds, FinalCheck, GapSteps, LossVerification, Outcome, Range, Resolution, Search,
+    Upper, drive,
 };
 use crate::subject::Subject;
 use crate::{Buffered, Finding, RateFound, RunError, SearchPolicy, TestKind};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use trial::TrialResult;
 use units::{Duration, FrameRate};
 
@@ -22,6 +27,8 @@ pub(crate) const PARTS: u64 = 1_000_000_000;
 const WHOLE: f64 = 1.0 - 1e-6;
 /// Bounds that are further apart, as a share of the upper one, are called a bracket.
 const WIDE: f64 = 0.1;
+/// Bounds of a noisy device are near enough at this share of the upper one.
+const NEAR: f64 = 0.05;
 
 /// What is searched for.
 pub(crate) struct RateGoal<'a> {
@@ -41,24 +48,10 @@ pub(crate) struct RateGoal<'a> {
     pub final_duration: Duration,
     /// How many of them at the end; 0 only where searching trials are as long.
     pub final_trials: u32,
+    /// The chance of error of bounds that contradictory trials support; `None` to take no notice of
+    /// contradictions. For the adaptive search.
+    pub error: Option<f64>,
     pub judge: &'a dyn Fn(&TrialResult) -> Verdict,
-}
-
-/// What is known of each load so far, so that another goal need not try it again.
-#[derive(Clone, Default)]
-pub(crate) struct Known {
-    /// Valid trials.
-    valid: BTreeMap<u64, VecDeque<Tried>>,
-    /// Loads that stayed invalid at this trial length, and why: what the tester cannot offer it
-    /// cannot offer for any goal.
-    undecided: BTreeMap<(u64, Duration), Vec<String>>,
-}
-
-/// A valid trial.
-#[derive(Clone)]
-pub(crate) struct Tried {
-    pub duration: Duration,
-    pub result: TrialResult,
 }
 
 /// The largest loss of any test stream, 0 to 1: a direction must not hide behind the other
@@ -103,6 +96,7 @@ pub(crate) fn find_rate(
         buffered: None,
         wide: false,
         confirmed_at: None,
+        confidence: None,
     };
     let before = hunt.bench.clock.spent;
     let bounds = hunt.search()?;
@@ -167,6 +161,8 @@ struct Hunt<'h, 'b> {
     wide: bool,
     /// The load that trials of full length confirmed, where it is not the lower bound itself.
     confirmed_at: Option<u64>,
+    /// The chance that the bounds hold the truth, where trials contradicted each other.
+    confidence: Option<f64>,
 }
 
 #[derive(Clone, Copy)]
@@ -203,138 +199,6 @@ impl Hunt<'_, '_> {
         let trials = goal.final_trials.max(1);
         let check = FinalCheck::new(lower, bounds, range.min, resolution, trials);
         self.drive(check, goal.final_duration)
-    }
-
-    /// Trials are held to no shortfall: each decides by the load that it offered.
-    fn search_adaptively(
-        &mut self,
-        range: Range,
-        resolution: Resolution,
-    ) -> Result<Bounds, RunError> {
-        let goal = self.goal;
-        let mut search =
-            Adaptive::new(range, resolution, goal.max_trials_per_load, goal.final_trials);
-        self.learn(&mut search);
-        while let Some(asked) = search.next_load() {
-            let came = self.try_adaptively(asked, search.bounds())?;
-            search.record(asked, came);
-            if asked.is_final {
-                self.confirmed_at = Some(asked.load);
-            }
-        }
-        let mut bounds = search.bounds();
-        if goal.search_duration < goal.final_duration {
-            bounds.lower = search.confirmed();
-        }
-        self.explain_width(bounds);
-        Ok(bounds)
-    }
-
-    /// Bounds that the tester kept apart are no measurement: it offered far less than intended, and
-    /// what the device carries between is not known.
-    fn explain_width(&mut self, bounds: Bounds) {
-        let (Some(lower), Some((upper, Upper::Failed))) = (bounds.lower, bounds.upper) else {
-            return;
-        };
-        let allowed = (self.goal.resolution_percent / 100.0).max(WIDE);
-        if (upper.saturating_sub(lower)) as f64 > allowed * upper as f64 {
-            self.wide = true;
-            self.failure.reasons = vec![format!(
-                "the tester was held up: it offered {:.0} where up to {:.0} was intended",
-                self.rate(lower),
-                self.rate(upper)
-            )];
-        }
-    }
-
-    /// Begins with what searches for other goals have found.
-    fn learn(&self, search: &mut Adaptive) {
-        for (load, tried) in &self.known.valid {
-            let came =
-                |tried: &Tried| self.came(*load, &tried.result, (self.goal.judge)(&tried.result));
-            let tried = tried.iter().filter(|tried| tried.duration >= self.goal.search_duration);
-            let all: Vec<Came> = tried.map(came).collect();
-            let has_passed = all.iter().any(|came| matches!(came, Came::Carried { .. }));
-            let counts = |came: &&Came| !has_passed || !matches!(came, Came::Lost { .. });
-            let all: Vec<Came> = all.iter().filter(counts).copied().collect();
-            search.learn(*load, &all);
-        }
-    }
-
-    fn try_adaptively(&mut self, asked: Asked, bounds: Bounds) -> Result<Came, RunError> {
-        let (goal, load) = (self.goal, asked.load);
-        let duration = if asked.is_final { goal.final_duration } else { goal.search_duration };
-        let (test, percent) = (goal.test, goal.tolerance_percent);
-        let request = request(self.subject, test, percent, (load, duration), bounds);
-        let request = Request { judge: goal.judge, ..request };
-        let ran = self.bench.run_changed(request, &|mut trial| {
-            trial.limits.shortfall = 1.0;
-            Ok(trial)
-        })?;
-        self.trials += ran.attempts();
-        self.invalid_trials += ran.invalid_attempts;
-        if ran.verdict == Verdict::Invalid {
-            self.failure.reasons = ran.invalid_reasons();
-        } else {
-            self.note(load, duration, &ran.result, ran.verdict);
-        }
-        let came = self.came(load, &ran.result, ran.verdict);
-        if came == Came::Undecided && ran.verdict == Verdict::Passed {
-            self.failure.reasons = vec![format!(
-                "{duration} hold less than two frames at {:.3}: set a longer \
-                 search.trial_duration_s",
-                rate_of(self.subject, load)
-            )];
-        }
-        let came = self.kept_up(came, &ran.result, duration);
-        if ran.result.is_valid() {
-            self.made.add(load, duration, ran.result);
-        }
-        Ok(came)
-    }
-
-    /// A load that only a growing queue carried is not kept up: what came out meanwhile is.
-    fn kept_up(&mut self, came: Came, result: &TrialResult, duration: Duration) -> Came {
-        let Came::Carried { offered } = came else { return came };
-        let Some(trial) = trial::sustained(result) else { return came };
-        let lost = worst_loss_ratio(result);
-        let allowed = self.goal.tolerance_percent / 100.0;
-        let proven = trial.loss_ratio_at_least(lost);
-        let is_kept_up = proven <= allowed + self.goal.resolution_percent / 100.0;
-        if !trial.is_buffered || is_kept_up {
-            return came;
-        }
-        let rate = rate_of(self.subject, offered);
-        if self.buffered.as_ref().is_none_or(|buffered| buffered.rate < rate) {
-            self.buffered = Some(Buffered {
-                rate,
-                trial_duration: duration,
-                standing_queue_frames: trial.standing_queue_frames,
-            });
-        }
-        let put_off = (proven + trial.loss_ratio(lost)) / 2.0;
-        Came::Lost { forwarded: (offered as f64 * (1.0 - put_off) / (1.0 - allowed)) as u64 }
-    }
-
-    fn came(&self, load: u64, result: &TrialResult, verdict: Verdict) -> Came {
-        let ceiling = self.subject.ceiling.rate.fps();
-        let offered = result.least_offered_rate().map_or(0.0, FrameRate::fps);
-        let as_load = |fps: f64| (fps / ceiling * PARTS as f64) as u64;
-        match verdict {
-            Verdict::Invalid => Came::Undecided,
-            // A single frame has no rate.
-            Verdict::Passed if offered == 0.0 => Came::Undecided,
-            Verdict::Passed if offered >= WHOLE * rate_of(self.subject, load).fps() => {
-                Came::Carried { offered: load }
-            }
-            Verdict::Passed => Came::Carried { offered: as_load(offered) },
-            _ => {
-                let forwarded = offered * (1.0 - worst_loss_ratio(result));
-                // The load at which so much would have been lost as may be.
-                let allowed = self.goal.tolerance_percent / 100.0;
-                Came::Lost { forwarded: as_load(forwarded / (1.0 - allowed.min(0.5))) }
-            }
-        }
     }
 
     fn drive(
@@ -429,6 +293,7 @@ impl Hunt<'_, '_> {
             loss_tolerance_percent: self.goal.tolerance_percent,
             finding: self.finding(bounds),
             rate,
+            confidence: self.confidence,
             buffered: self.buffered.filter(is_more),
             conditional_throughput: None,
             percent_of_theoretical: rate.map(|rate| subject.percent_of_theoretical(rate)),
@@ -493,6 +358,11 @@ pub(crate) fn finding(
 }
 
 impl RateGoal<'_> {
+    fn noise(&self) -> Option<Noise> {
+        let are_all_final = self.search_duration >= self.final_duration;
+        self.error.map(|error| Noise { error, near: NEAR, are_all_final })
+    }
+
     /// One step of the gap as a share of the shortest interval from frame to frame.
     fn gap_step(&self, subject: &Subject<'_>) -> f64 {
         let shortest_ns = subject.ceiling.rate.interval().as_ns_f64();
@@ -519,7 +389,11 @@ impl RateGoal<'_> {
                 None => format!("{}, each the resolution's share of the shortest", self.policy),
             },
             (SearchPolicy::Adaptive, _) => {
-                format!("{}, up to {} trials per load", self.policy, self.max_trials_per_load)
+                let error = self.error.map(|error| {
+                    format!(", error of up to {:.0} % on noisy devices", error * 100.0)
+                });
+                let (r, error) = (self.max_trials_per_load, error.unwrap_or_default());
+                format!("{}, up to {r} trials per load{error}", self.policy)
             }
             (policy, _) => policy.to_string(),
         };
@@ -532,53 +406,5 @@ impl RateGoal<'_> {
             self.final_trials,
             self.final_duration,
         )
-    }
-}
-
-/// Whether so much was offered in a trial, to the resolution of a load.
-fn offers(result: &TrialResult, rate: FrameRate) -> bool {
-    let offered = result.least_offered_rate();
-    offered.is_some_and(|offered| (offered.fps() / rate.fps() - 1.0).abs() < 1e-6)
-}
-
-impl Known {
-    /// A trial at this load of at least this length, once.
-    pub(crate) fn take(&mut self, load: u64, duration: Duration) -> Option<Tried> {
-        let tried = self.valid.get_mut(&load)?;
-        let index = tried.iter().position(|tried| tried.duration >= duration)?;
-        tried.remove(index)
-    }
-    /// Takes in a trial made at the ceiling before the search.
-    pub(crate) fn add_at_ceiling(&mut self, duration: Duration, result: TrialResult) {
-        self.add(PARTS, duration, result);
-    }
-    /// Takes in a valid trial.
-    pub(crate) fn add(&mut self, load: u64, duration: Duration, result: TrialResult) {
-        self.valid.entry(load).or_default().push_back(Tried { duration, result });
-    }
-    /// All valid trials.
-    pub(crate) fn trials(&self) -> impl Iterator<Item = &TrialResult> {
-        self.valid.values().flatten().map(|tried| &tried.result)
-    }
-    /// The valid trials of at least this length that asked for this rate, or offered it.
-    pub(crate) fn trials_at(
-        &self,
-        subject: &Subject<'_>,
-        rate: FrameRate,
-        duration: Duration,
-    ) -> impl Iterator<Item = &TrialResult> {
-        let all = self.valid.iter().flat_map(|(load, tried)| tried.iter().map(move |t| (load, t)));
-        let long = all.filter(move |(_, tried)| tried.duration >= duration);
-        let at = long.filter(move |(load, tried)| {
-            rate_of(subject, **load) == rate || offers(&tried.result, rate)
-        });
-        at.map(|(_, tried)| &tried.result)
-    }
-    /// Loss of all valid trials made, by load in parts of the ceiling: (load, loss in percent).
-    pub(crate) fn losses(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
-        self.valid.iter().flat_map(|(load, tried)| {
-            let loss = |tried: &Tried| worst_loss_ratio(&tried.result) * 100.0;
-            tried.iter().map(move |tried| (*load as f64 / PARTS as f64, loss(tried)))
-        })
     }
 }

@@ -41,6 +41,10 @@ pub struct SearchConfig {
     /// out for no such bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_verification_above_lost_frames: Option<u64>,
+    /// The chance that the bounds of the adaptive search do not hold the load at which half of the trials
+    /// lose frames, in percent, where trials contradict each other; from 0 to below 50; 0, the default, to take no
+    /// notice of contradictions. For throughput, not for rates with tolerated loss.
+    pub error_percent: f64,
     /// Length of trials while searching, in seconds; the result is always checked with trials of
     /// full length.
     pub trial_duration_s: f64,
@@ -83,6 +87,7 @@ impl Default for SearchConfig {
             lowest_load_percent: 0.1,
             max_trials_per_load: 2,
             no_verification_above_lost_frames: None,
+            error_percent: 0.0,
             trial_duration_s: 60.0,
             gap_step_ns: None,
             goals: vec![],
@@ -128,6 +133,9 @@ impl SearchConfig {
         let refuse = |why: String| Err(RunError::Config(why));
         if self.gap_step_ns.is_some_and(|step| !(step > 0.0 && step.is_finite())) {
             return refuse("search.gap_step_ns must be above 0".into());
+        }
+        if !(0.0..50.0).contains(&self.error_percent) {
+            return refuse("search.error_percent must be from 0 to below 50".into());
         }
         if !self.goals.is_empty() && self.policy != SearchPolicy::Mlrsearch {
             return refuse(
@@ -203,6 +211,8 @@ mod tests {
         assert!(refusal(mlrsearch(vec![negative])).contains("durations"));
         let config = SearchConfig { policy: SearchPolicy::Bisect, ..mlrsearch(vec![goal]) };
         assert!(refusal(config).contains("belong to MLRsearch"));
+        let sure = SearchConfig { error_percent: 50.0, ..SearchConfig::default() };
+        assert!(refusal(sure).contains("error_percent"));
         assert_eq!(mlrsearch(vec![goal, lossy]).check_goals(60.0), Ok(()));
     }
 }

@@ -80,6 +80,7 @@ fn search(
     known: &mut Known,
 ) -> Result<RateFound, RunError> {
     let config = subject.config;
+    let is_strict = tolerance_percent == 0.0;
     let goal = RateGoal {
         test: TestKind::Throughput,
         tolerance_percent,
@@ -92,6 +93,9 @@ fn search(
         search_duration: Duration::from_secs_f64(config.search.trial_duration_s),
         final_duration: Duration::from_secs_f64(config.trial.duration_s),
         final_trials: config.throughput.final_trials,
+        error: is_strict
+            .then_some(config.search.error_percent / 100.0)
+            .filter(|error| *error > 0.0),
         judge: &|result| judge_loss(result, tolerance_percent),
     };
     find_rate(bench, subject, &goal, known)
@@ -107,9 +111,25 @@ fn told(buffered: &Buffered) -> String {
     )
 }
 
+/// What the bounds mean where trials contradict each other.
+fn noisy(found: &RateFound, confidence: f64) -> String {
+    let ends = match (found.rate, found.upper) {
+        (Some(low), Some(high)) => format!("between {low:.1} and {high:.1}"),
+        (Some(low), None) => format!("at {low:.1} or above"),
+        (None, Some(high)) => format!("below {high:.1}"),
+        (None, None) => "at no load that is known".into(),
+    };
+    format!(
+        "trials contradict each other: what the device carries varies from trial to trial; with at least \
+         {:.0} % confidence half of the trials lose frames at a load {ends}",
+        confidence * 100.0
+    )
+}
+
 /// What the numbers alone do not say.
 fn notes(throughput: &RateFound, with_tolerance: &[RateFound], known: &Known) -> Vec<String> {
     let mut notes: Vec<String> = throughput.buffered.iter().map(told).collect();
+    notes.extend(throughput.confidence.map(|confidence| noisy(throughput, confidence)));
     if throughput.failed_trials_at_rate > 0 {
         notes.push(format!(
             "{} of {} trials at the throughput rate lost frames and passed on repetition",

@@ -10,7 +10,11 @@
 //!   tried until the bounds are as near as asked for, or the tester comes no nearer.
 //! * A load that lost little is tried again before it counts as failed (loss verification, ETSI GS
 //!   NFV-TST 009 section 12.3.3), and the load found is confirmed by trials of full length.
+//! * Where trials contradict each other (one lost frames at a load below what another carried), the
+//!   device is noisy, and a sequential test goes on ([`super::sequential`]): the bounds then hold the truth
+//!   but for a stated chance of error.
 
+use super::sequential::{Evidence, Sequential};
 use super::{Bounds, Range, Resolution, Search, Upper};
 
 /// A load of which less than this share was offered was beyond the tester: it stands for what was
@@ -76,6 +80,34 @@ pub struct Adaptive {
     stage: Stage,
     /// Whether a load found by short trials has failed a long one: then only long ones count.
     is_long: bool,
+    /// What to do when trials contradict each other; `None` to go on as if they did not.
+    noise: Option<Noise>,
+    seen: Vec<Seen>,
+    /// The test under way, once they did.
+    sequential: Option<Sequential>,
+}
+
+/// How a noisy device is searched.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Noise {
+    /// The chance that the bounds do not hold the truth.
+    pub error: f64,
+    /// Bounds are near enough at this share of the upper one.
+    pub near: f64,
+    /// Whether all trials have full length.
+    pub are_all_final: bool,
+}
+
+/// A trial made.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    asked: u64,
+    /// The load that it tells of: what was offered where nothing was lost, else what was intended.
+    load: u64,
+    /// What the device carried in it.
+    carried: u64,
+    is_lossy: bool,
+    is_final: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,7 +144,87 @@ impl Adaptive {
             confirmed_load: None,
             stage: Stage::Searching,
             is_long: false,
+            noise: None,
+            seen: vec![],
+            sequential: None,
         }
+    }
+
+    /// The same, which goes on by a sequential test where trials contradict each other.
+    pub fn with_noise(mut self, noise: Option<Noise>) -> Self {
+        self.noise = noise;
+        self
+    }
+
+    /// Whether trials contradicted each other.
+    pub fn is_noisy(&self) -> bool {
+        self.sequential.is_some()
+    }
+
+    /// The chance that the bounds of a noisy device do not hold the truth; `None` where one is open.
+    pub fn error(&self) -> Option<f64> {
+        self.sequential.as_ref().and_then(Sequential::error)
+    }
+
+    /// The load intended in a trial that proved the lower bound of a noisy device.
+    pub fn asked_for(&self, lower: u64) -> Option<u64> {
+        let proof = self
+            .seen
+            .iter()
+            .rev()
+            .find(|seen| seen.is_final && !seen.is_lossy && seen.load == lower);
+        proof.map(|seen| seen.asked)
+    }
+
+    fn see(&mut self, asked: Asked, came: Came) {
+        let (load, carried, is_lossy) = match came {
+            Came::Carried { offered } => (offered.min(asked.load), offered.min(asked.load), false),
+            Came::Lost { forwarded } => (asked.load, forwarded.min(asked.load), true),
+            Came::Undecided => return,
+        };
+        let is_final = asked.is_final || self.noise.is_some_and(|noise| noise.are_all_final);
+        self.seen.push(Seen { asked: asked.load, load, carried, is_lossy, is_final });
+    }
+
+    /// Between which loads the truth may lie, where the last trial contradicts another: frames were lost
+    /// in one, and the other carried its load, or more than it did at no lower load. A longer trial may
+    /// lose what a shorter one did not.
+    fn contradiction(&self) -> Option<(u64, u64)> {
+        let last = self.seen.last()?;
+        let contradicts = |lossy: &Seen, other: &Seen| {
+            // What is counted in whole frames, and may vary a little.
+            let slack = self.resolution.step(lossy.load) / 4 + 1;
+            let allowed = if other.is_lossy { slack } else { 0 };
+            let other_carried = other.carried.saturating_sub(allowed);
+            let is_below = other_carried >= lossy.load && (other.is_final || !lossy.is_final);
+            let is_less = other.is_lossy
+                && other.asked >= lossy.asked
+                && other_carried > lossy.carried
+                && other.is_final == lossy.is_final;
+            lossy.is_lossy && (is_below || is_less)
+        };
+        let pairs = self.seen.iter().flat_map(|seen| [(seen, last), (last, seen)]);
+        let found = pairs.filter(|(lossy, other)| contradicts(lossy, other));
+        let spread = found
+            .map(|(lossy, other)| (lossy.load.min(other.carried), lossy.load.max(other.carried)));
+        spread.max_by_key(|(low, high)| high - low)
+    }
+
+    /// Goes over to the sequential test when trials contradict each other.
+    fn doubt(&mut self) {
+        let (Some(noise), Some(spread), None) =
+            (self.noise, self.contradiction(), &self.sequential)
+        else {
+            return;
+        };
+        let mut evidence = Evidence::default();
+        for seen in &self.seen {
+            evidence.hint(seen.load, seen.is_lossy.then_some(seen.carried));
+        }
+        let near = noise.near.max(self.resolution.relative);
+        let step = self.resolution.relative;
+        self.sequential =
+            Some(Sequential::new(self.range, noise.error, near, step, evidence, spread));
     }
 
     /// The highest load that passed.
@@ -204,6 +316,8 @@ impl Adaptive {
     /// Takes in what came of the trials of a load before the search, for another goal.
     pub fn learn(&mut self, load: u64, trials: &[Came]) {
         for came in trials {
+            self.see(Asked { load, is_final: false }, *came);
+            self.doubt();
             match *came {
                 Came::Carried { offered } => self.passed(load, offered.min(load)),
                 Came::Lost { forwarded } => self.lost(load, forwarded),
@@ -243,6 +357,9 @@ impl Search for Adaptive {
     type Outcome = Came;
 
     fn next_load(&self) -> Option<Asked> {
+        if let Some(sequential) = &self.sequential {
+            return sequential.next_load().map(|load| Asked { load, is_final: true });
+        }
         match self.stage {
             Stage::Searching => self.sought().map(|load| Asked { load, is_final: self.is_long }),
             Stage::Confirming => {
@@ -255,6 +372,18 @@ impl Search for Adaptive {
 
     fn record(&mut self, asked: Asked, came: Came) {
         let Asked { load, is_final } = asked;
+        self.see(asked, came);
+        if let Some(sequential) = &mut self.sequential {
+            match came {
+                Came::Carried { offered } => sequential.record(load, offered.min(load), None),
+                Came::Lost { forwarded } => {
+                    sequential.record(load, load, Some(forwarded.min(load)))
+                }
+                Came::Undecided => sequential.limit(load),
+            }
+            return;
+        }
+        self.doubt();
         let was_bound = self.upper_is(load);
         match came {
             Came::Carried { offered } => {
@@ -276,6 +405,9 @@ impl Search for Adaptive {
     }
 
     fn bounds(&self) -> Bounds {
+        if let Some(sequential) = &self.sequential {
+            return sequential.bounds();
+        }
         Bounds { lower: self.proven(), upper: self.upper, failed: self.failed }
     }
 }

@@ -11,6 +11,7 @@ mod final_check;
 mod gap_steps;
 mod loss_verification;
 pub mod mlrsearch;
+pub mod sequential;
 
 pub use adaptive::Adaptive;
 pub use bisect::Bisect;

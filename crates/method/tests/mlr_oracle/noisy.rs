@@ -50,7 +50,7 @@ pub struct Mean {
 }
 
 /// Searches for each device.
-pub const SEEDS: u64 = 100;
+pub const SEEDS: u64 = 400;
 
 pub fn devices() -> Vec<Device> {
     let device = |name, law| Device { name, law };

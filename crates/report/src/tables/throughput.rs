@@ -159,6 +159,7 @@ mod tests {
             loss_tolerance_percent: 0.0,
             finding,
             rate,
+            confidence: None,
             buffered: None,
             conditional_throughput: None,
             percent_of_theoretical: None,

@@ -29,9 +29,9 @@ pub(super) struct Step {
     expected: Option<Class>,
 }
 
-/// How far below an estimate the exploring trial is put, in goal widths: near enough that a step
-/// of one width up is above it.
-const MARGIN: f64 = 1.0 / 8.0;
+/// How far below an estimate the exploring trial is put, in goal widths: a step of one width up is then
+/// above it, and the middle of the two a fifth of a width beside it.
+const MARGIN: f64 = 0.3;
 
 /// How many trials may be chance, where a goal bears some that lose more.
 const DOUBTFUL_TRIALS: usize = 3;

@@ -1,0 +1,167 @@
+//! The adaptive search's trials: each tells what the device carried, not only whether it passed.
+
+use super::known::Tried;
+use super::{Hunt, PARTS, WHOLE, WIDE, rate_of, request, worst_loss_ratio};
+use crate::bench::Request;
+use crate::event::Verdict;
+use crate::search::adaptive::{Asked, Came};
+use crate::search::{Adaptive, Bounds, Range, Resolution, Search, Upper};
+use crate::{Buffered, RunError};
+use trial::TrialResult;
+use units::{Duration, FrameRate};
+
+impl Hunt<'_, '_> {
+    /// Trials are held to no shortfall: each decides by the load that it offered.
+    pub(super) fn search_adaptively(
+        &mut self,
+        range: Range,
+        resolution: Resolution,
+    ) -> Result<Bounds, RunError> {
+        let goal = self.goal;
+        let mut search =
+            Adaptive::new(range, resolution, goal.max_trials_per_load, goal.final_trials)
+                .with_noise(goal.noise());
+        self.learn(&mut search);
+        while let Some(asked) = search.next_load() {
+            let came = self.try_adaptively(asked, search.bounds())?;
+            search.record(asked, came);
+            if asked.is_final {
+                self.confirmed_at = Some(asked.load);
+            }
+        }
+        let mut bounds = search.bounds();
+        if search.is_noisy() {
+            self.confidence = search.error().map(|error| 1.0 - error);
+            self.confirmed_at = bounds.lower.and_then(|lower| search.asked_for(lower));
+            self.explain_noise(bounds);
+            return Ok(bounds);
+        }
+        if goal.search_duration < goal.final_duration {
+            bounds.lower = search.confirmed();
+        }
+        self.explain_width(bounds);
+        Ok(bounds)
+    }
+
+    /// Bounds that the tester kept apart are no measurement: it offered far less than intended, and
+    /// what the device carries between is not known.
+    fn explain_width(&mut self, bounds: Bounds) {
+        let (Some(lower), Some((upper, Upper::Failed))) = (bounds.lower, bounds.upper) else {
+            return;
+        };
+        let allowed = (self.goal.resolution_percent / 100.0).max(WIDE);
+        if (upper.saturating_sub(lower)) as f64 > allowed * upper as f64 {
+            self.wide = true;
+            self.failure.reasons = vec![format!(
+                "the tester was held up: it offered {:.0} where up to {:.0} was intended",
+                self.rate(lower),
+                self.rate(upper)
+            )];
+        }
+    }
+
+    /// Bounds that are far apart, or open, because the device is noisy.
+    fn explain_noise(&mut self, bounds: Bounds) {
+        let why =
+            "trials contradict each other: what the device carries varies from trial to trial";
+        if let (Some(lower), Some((upper, _))) = (bounds.lower, bounds.upper) {
+            let allowed = (self.goal.resolution_percent / 100.0).max(WIDE);
+            self.wide = upper.saturating_sub(lower) as f64 > allowed * upper as f64;
+        }
+        self.failure.reasons = vec![why.into()];
+    }
+
+    /// Begins with what searches for other goals have found.
+    fn learn(&self, search: &mut Adaptive) {
+        for (load, tried) in &self.known.valid {
+            let came =
+                |tried: &Tried| self.came(*load, &tried.result, (self.goal.judge)(&tried.result));
+            let tried = tried.iter().filter(|tried| tried.duration >= self.goal.search_duration);
+            let all: Vec<Came> = tried.map(came).collect();
+            if self.goal.error.is_some() {
+                search.learn(*load, &all);
+                continue;
+            }
+            let has_passed = all.iter().any(|came| matches!(came, Came::Carried { .. }));
+            let counts = |came: &&Came| !has_passed || !matches!(came, Came::Lost { .. });
+            let all: Vec<Came> = all.iter().filter(counts).copied().collect();
+            search.learn(*load, &all);
+        }
+    }
+
+    fn try_adaptively(&mut self, asked: Asked, bounds: Bounds) -> Result<Came, RunError> {
+        let (goal, load) = (self.goal, asked.load);
+        let duration = if asked.is_final { goal.final_duration } else { goal.search_duration };
+        let (test, percent) = (goal.test, goal.tolerance_percent);
+        let request = request(self.subject, test, percent, (load, duration), bounds);
+        let request = Request { judge: goal.judge, ..request };
+        let ran = self.bench.run_changed(request, &|mut trial| {
+            trial.limits.shortfall = 1.0;
+            Ok(trial)
+        })?;
+        self.trials += ran.attempts();
+        self.invalid_trials += ran.invalid_attempts;
+        if ran.verdict == Verdict::Invalid {
+            self.failure.reasons = ran.invalid_reasons();
+        } else {
+            self.note(load, duration, &ran.result, ran.verdict);
+        }
+        let came = self.came(load, &ran.result, ran.verdict);
+        if came == Came::Undecided && ran.verdict == Verdict::Passed {
+            self.failure.reasons = vec![format!(
+                "{duration} hold less than two frames at {:.3}: set a longer \
+                 search.trial_duration_s",
+                rate_of(self.subject, load)
+            )];
+        }
+        let came = self.kept_up(came, &ran.result, duration);
+        if ran.result.is_valid() {
+            self.made.add(load, duration, ran.result);
+        }
+        Ok(came)
+    }
+
+    /// A load that only a growing queue carried is not kept up: what came out meanwhile is.
+    fn kept_up(&mut self, came: Came, result: &TrialResult, duration: Duration) -> Came {
+        let Came::Carried { offered } = came else { return came };
+        let Some(trial) = trial::sustained(result) else { return came };
+        let lost = worst_loss_ratio(result);
+        let allowed = self.goal.tolerance_percent / 100.0;
+        let proven = trial.loss_ratio_at_least(lost);
+        let is_kept_up = proven <= allowed + self.goal.resolution_percent / 100.0;
+        if !trial.is_buffered || is_kept_up {
+            return came;
+        }
+        let rate = rate_of(self.subject, offered);
+        if self.buffered.as_ref().is_none_or(|buffered| buffered.rate < rate) {
+            self.buffered = Some(Buffered {
+                rate,
+                trial_duration: duration,
+                standing_queue_frames: trial.standing_queue_frames,
+            });
+        }
+        let put_off = (proven + trial.loss_ratio(lost)) / 2.0;
+        Came::Lost { forwarded: (offered as f64 * (1.0 - put_off) / (1.0 - allowed)) as u64 }
+    }
+
+    fn came(&self, load: u64, result: &TrialResult, verdict: Verdict) -> Came {
+        let ceiling = self.subject.ceiling.rate.fps();
+        let offered = result.least_offered_rate().map_or(0.0, FrameRate::fps);
+        let as_load = |fps: f64| (fps / ceiling * PARTS as f64) as u64;
+        match verdict {
+            Verdict::Invalid => Came::Undecided,
+            // A single frame has no rate.
+            Verdict::Passed if offered == 0.0 => Came::Undecided,
+            Verdict::Passed if offered >= WHOLE * rate_of(self.subject, load).fps() => {
+                Came::Carried { offered: load }
+            }
+            Verdict::Passed => Came::Carried { offered: as_load(offered) },
+            _ => {
+                let forwarded = offered * (1.0 - worst_loss_ratio(result));
+                // The load at which so much would have been lost as may be.
+                let allowed = self.goal.tolerance_percent / 100.0;
+                Came::Lost { forwarded: as_load(forwarded / (1.0 - allowed.min(0.5))) }
+            }
+        }
+    }
+}
