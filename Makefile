@@ -13,7 +13,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test truth coverage mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check stability
+.PHONY: help setup build demo test truth coverage mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check stability credit credit-quick
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -24,6 +24,7 @@ help:
 	@echo "make mlr-oracle  our MLRsearch beside its reference implementation: trials, time, results"
 	@echo "make versus-check  versus finds 3 % and one nftables rule, and nothing where there is nothing; 25 minutes"
 	@echo "make stability  how far ten runs of make demo's throughput lie apart, beside testpmd and trafgen"
+	@echo "make credit  what catching up with lateness costs and spares, by credit, rate, queue and load (credit-quick: xdp only)"
 	@echo "make netblt-1987   the NETBLT tests of 1987 beside ours"
 	@echo "make harvard-1989  the router tests of 1989 on models of their products, beside what was published"
 	@echo "make harvard-1990  the router tests of 1990 on models of their products, beside the published tables"
@@ -93,6 +94,29 @@ $(ORACLE)/ready:
 versus-check: setup
 	cargo build --release --package netanvil
 	extras/versus-check.sh $(NETANVIL) $(or $(REPETITIONS),20)
+
+# As root, on a quiet machine, eight minutes; leaves benches/CREDIT.md, which docs/pacing.md explains.
+CREDIT := target/release/netanvil-credit-bench
+credit: setup
+	cargo build --release --package netanvil-credit-bench
+	@mkdir -p target/credit; { echo "# What credit costs and spares"; echo; \
+	echo 'Made by `make credit`; [docs/pacing.md](../docs/pacing.md) says how to read it.'; \
+	for type in xdp af_xdp af_packet; do for load in idle busy; do \
+	    echo; echo "## $$type, $$load"; echo; \
+	    $(CREDIT) --port-type $$type --load $$load --json target/credit/$$type-$$load.json || exit 2; \
+	    echo; echo "As runs have it, 100 us and at most 128 frames:"; echo; \
+	    $(CREDIT) --port-type $$type --load $$load --credits 100 --credit-frames 128 \
+	        --json target/credit/$$type-$$load-default.json || exit 2; \
+	done; done; } > target/credit/CREDIT.md
+	@mv target/credit/CREDIT.md benches/CREDIT.md; echo "table: $(CURDIR)/benches/CREDIT.md"
+
+# The same in half a minute after the build: xdp ports, fewer credits and shorter trials; prints only.
+credit-quick: setup
+	cargo build --release --package netanvil-credit-bench
+	@for load in idle busy; do \
+	    $(CREDIT) --load $$load --credits 10,100,1000,-1 --rates 10000,100000,0 --trials 3 \
+	        --trial-ms 200 --json target/credit-quick-$$load.json || exit 2; \
+	done
 
 # As root, on a quiet machine, under ten minutes. Exit code 1 if netanvil's runs lie further apart than 5 %.
 stability: setup

@@ -94,8 +94,13 @@ pub fn saved(folder: Option<&Path>, now: &Now<'_>) -> Outcome<Option<Saved>> {
                 run_key = key.and_then(|key| serde_json::from_value(key).ok());
             }
             Event::TrialFinished(record) => drop(trials.insert(record.number, *record)),
-            Event::SelfTestFinished(first) => {
-                self_test.get_or_insert(*first);
+            // It is told again with each size that is measured.
+            Event::SelfTestFinished(known) => {
+                let known_sizes =
+                    |known: &Option<SelfTest>| known.as_ref().map_or(0, |k| k.sizes.len());
+                if known.sizes.len() > known_sizes(&self_test) {
+                    self_test = Some(*known);
+                }
             }
             _ => {}
         }

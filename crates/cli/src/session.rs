@@ -380,6 +380,8 @@ pub fn selftest_key(plan: &Plan, subject: &Subject, tester: &TesterDescription) 
         "direction": suite.direction,
         "traffic": suite.traffic,
         "self_test": suite.self_test,
+        // What a self-test tells; one that tells less is made again.
+        "form": 2,
         "search": [
             suite.search.lowest_load_percent,
             f64::from(suite.search.max_trials_per_load),

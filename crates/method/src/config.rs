@@ -395,7 +395,7 @@ impl SuiteConfig {
         config.search.resolution_percent = 2.0;
         config.search.lowest_load_percent = 1.0;
         config.search.trial_duration_s = 0.2;
-        config.self_test.trial_duration_s = 0.1;
+        config.self_test.trial_duration_s = 0.05;
         config.self_test.resolution_percent = 4.0;
         config.throughput.final_trials = 1;
         config.latency =

@@ -2,6 +2,7 @@
 
 use crate::harvard::y1989::{Harvard1989Config, Test1989};
 use crate::{Profile, SearchPolicy, SuiteConfig, TestKind};
+use trial::ValidityLimits;
 
 /// Collects departures in words.
 #[derive(Default)]
@@ -57,6 +58,7 @@ pub fn deviations(config: &SuiteConfig, test: TestKind) -> Vec<String> {
             found.at_least("streams of", streams, 30.0, " s", "router tests of 1990");
         }
     }
+    shortfall(config, test, &mut found);
     let is_named = config.profile == Profile::Quick && !found.0.is_empty();
     found.say(is_named, "quick profile: for a first look, not for publication".into());
     found.0
@@ -103,6 +105,27 @@ fn waits(config: &SuiteConfig, found: &mut Deviations) {
         random && config.traffic.protocol != crate::Protocol::Ethernet,
         "no routing update before each trial: the device's routes are static (RFC 2544 section 13)"
             .into(),
+    );
+}
+
+/// "at a specific rate" (section 26.1): a trial that offered less decides in tests that ask for a rate. The
+/// adaptive search goes by what was offered, bursts have a limit of their own, other suites theirs.
+fn shortfall(config: &SuiteConfig, test: TestKind, found: &mut Deviations) {
+    use TestKind::*;
+    let asks_for_a_rate = match test {
+        Throughput => config.search.policy != SearchPolicy::Adaptive,
+        Latency | Pdv | Ipdv | FrameLoss | Recovery | Reset => true,
+        _ => false,
+    };
+    let usual = ValidityLimits::default().shortfall;
+    let limit = config.trial.limits.shortfall;
+    found.say(
+        asks_for_a_rate && limit > usual,
+        format!(
+            "offered load up to {} % below the intended instead of {} % (RFC 2544 section 26)",
+            limit * 100.0,
+            usual * 100.0
+        ),
     );
 }
 
@@ -234,6 +257,27 @@ mod tests {
             assert!(rfc.is_empty(), "{test}: {rfc:?}");
             assert!(!deviations(&SuiteConfig::of(Profile::Quick), test).is_empty(), "{test}");
         }
+    }
+
+    /// The adaptive search counts what was offered, whatever was intended; bursts have their own limit.
+    #[test]
+    fn a_load_that_need_not_be_reached_is_named_where_it_decides() {
+        let says = |config: &SuiteConfig, test| {
+            let found = deviations(config, test);
+            found.iter().any(|what| {
+                what.starts_with("offered load up to 10 % below the intended instead of 0.1 %")
+            })
+        };
+        let quick = SuiteConfig::of(Profile::Quick);
+        for test in ALL {
+            let is_free = matches!(test, TestKind::Throughput | TestKind::BackToBack);
+            assert_eq!(says(&quick, test), !is_free, "{test}");
+        }
+        let mut bisecting = quick;
+        bisecting.search.policy = SearchPolicy::Bisect;
+        assert!(says(&bisecting, TestKind::Throughput));
+        bisecting.trial.limits.shortfall = 0.001;
+        assert!(!says(&bisecting, TestKind::Throughput));
     }
 
     #[test]

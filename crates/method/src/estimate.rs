@@ -2,7 +2,7 @@
 //! reckoned at their usual number of trials.
 
 use crate::search::mlrsearch::SearchGoal;
-use crate::{SearchPolicy, SuiteConfig, TestKind};
+use crate::{SearchPolicy, SuiteConfig, TestKind, selftest};
 use units::{Duration, FrameRate};
 
 /// Of one test for one frame size whose highest load is `ceiling`.
@@ -14,8 +14,8 @@ pub(crate) fn of(config: &SuiteConfig, test: TestKind, ceiling: FrameRate) -> Du
         // A chassis estimates for itself.
         TestKind::Chassis(_) => 0.0,
         TestKind::SelfTest => {
-            let steps = steps(100.0 / config.self_test.resolution_percent);
-            (steps + 4.0) * (config.self_test.trial_duration_s + after)
+            (selftest::FLOODS + selftest::FLOORS) as f64
+                * (config.self_test.trial_duration_s + after)
         }
         TestKind::Throughput if config.search.policy == SearchPolicy::Mlrsearch => {
             goals(config, waits)

@@ -61,7 +61,7 @@ pub use ipv6_traffic::ExtensionHeader;
 pub use protocol::{LegacyAddresses, Protocol};
 pub use resume::{Recorded, ResumingTester};
 pub use search_config::{GoalConfig, SearchConfig, SearchPolicy};
-pub use selftest::{SelfTest, SelfTestSize, self_test_size};
+pub use selftest::{Reached, SelfTest, SelfTestSize, self_test_size};
 pub use subject::Subject;
 pub use suite::Suite;
 pub use traffic::{Attachment, Destinations, Forwarding, Topology, Traffic, TrafficConfig};

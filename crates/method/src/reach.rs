@@ -33,6 +33,9 @@ const FAR_SHORT: f64 = 0.9;
 /// A tester that offers less than this share of its ceiling is not slow but broken: the tests are
 /// made at the ceiling and say so.
 const BROKEN: f64 = 0.01;
+/// So much more is asked for where a tester offers all that it reached in its self-test, so often.
+const LOOK_UP: f64 = 1.25;
+const LOOKS_MAX: u32 = 6;
 /// After so many steps down the last load stays the ceiling, offered or not.
 pub(crate) const STEPS_MAX: u32 = 5;
 
@@ -47,7 +50,8 @@ pub(crate) struct Reach {
 }
 
 /// Asks for the ceiling that the self-test found, and for less as long as the tester falls far
-/// short of it.
+/// short of it. Where it offers all of that, it may do better than it did in the self-test, and is asked
+/// for more.
 pub(crate) fn reach(
     bench: &mut Bench<'_>,
     subject: &Subject<'_>,
@@ -59,8 +63,10 @@ pub(crate) fn reach(
         let ran = offer(bench, subject, test, ceiling.rate, duration)?;
         let is_lowered = step > 0;
         if !bench::fell_short(&ran.result, FAR_SHORT) {
+            let is_bounded = !is_lowered && ceiling.of == MaximumOf::Tester;
             let tried = ran.result.is_valid().then_some((duration, ran.result));
-            return Ok(Reach { ceiling, tried, is_lowered });
+            let reach = Reach { ceiling, tried, is_lowered };
+            return if is_bounded { look_up(bench, subject, test, reach) } else { Ok(reach) };
         }
         ceiling = below(ran.result.slowest_sent_rate().unwrap_or(ceiling.rate).min(ceiling.rate));
         if ceiling.rate.fps() < BROKEN * subject.ceiling.rate.fps() {
@@ -68,6 +74,33 @@ pub(crate) fn reach(
         }
     }
     Ok(Reach { ceiling, tried: None, is_lowered: true })
+}
+
+/// Asks for more than the self-test reached as long as the tester offers that, up to the medium.
+fn look_up(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    test: TestKind,
+    mut reach: Reach,
+) -> Result<Reach, RunError> {
+    let duration = Duration::from_secs_f64(subject.config.search.trial_duration_s);
+    let theoretical = subject.theoretical_max();
+    for _ in 0..LOOKS_MAX {
+        let rate = reach.ceiling.rate.scaled(LOOK_UP).min(theoretical);
+        if rate <= reach.ceiling.rate {
+            break;
+        }
+        let ran = offer(bench, subject, test, rate, duration)?;
+        if bench::has_shortfall(&ran.result) || !ran.result.is_valid() {
+            break;
+        }
+        reach.ceiling = match rate < theoretical {
+            true => Ceiling { rate, of: MaximumOf::Tester, slack_fps: reach.ceiling.slack_fps },
+            false => Ceiling::of_medium(theoretical),
+        };
+        reach.tried = Some((duration, ran.result));
+    }
+    Ok(reach)
 }
 
 /// The fastest rate at which the tester sends a whole short burst to this device, from the ceiling

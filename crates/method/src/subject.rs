@@ -112,6 +112,10 @@ impl<'a> Subject<'a> {
     pub(crate) fn receiving_line_rate(&self) -> LineRate {
         self.receiving_line_rate
     }
+    /// The slower of the two.
+    pub(crate) fn slowest_line_rate(&self) -> LineRate {
+        self.line_rate.min(self.receiving_line_rate)
+    }
     pub(crate) fn line_rate_is_physical(&self) -> bool {
         self.line_rate_is_physical
     }
@@ -203,7 +207,12 @@ fn ceiling_of(
         (_, Some(rate)) => {
             let slack_fps = maximum.resolution_fps.unwrap_or(0.0);
             let rate = rate.min(theoretical);
-            Ok((Ceiling { rate, of: MaximumOf::Tester, slack_fps }, Some(rate)))
+            // The best that it reached, so that a tester that was held up in half of its trials bounds
+            // nothing.
+            let best =
+                known.reached.filter(|_| slack_fps > 0.0).map_or(rate, |reached| reached.p90);
+            let best = best.max(rate).min(theoretical);
+            Ok((Ceiling { rate: best, of: MaximumOf::Tester, slack_fps }, Some(rate)))
         }
         (_, None) => {
             Err("the self-test found no load that the tester carries without loss of its \

@@ -126,6 +126,13 @@ struct Run<'s> {
     todo: Vec<Duration>,
 }
 
+/// What the tester knows of itself, and with what it learns more.
+struct Own<'t> {
+    known: Option<SelfTest>,
+    /// With its ports joined back to back; `None` where nothing is to be measured.
+    looped: Option<&'t mut dyn Tester>,
+}
+
 /// What is known of one size with one modifier.
 struct Item {
     traffic: Traffic,
@@ -148,8 +155,12 @@ impl Run<'_> {
         let will_self_test = self.suite.self_test.is_none() && looped.is_some();
         self.plan(will_self_test, rounds.len());
         self.start(bench)?;
-        let self_test = self.know_thyself(bench, looped)?;
+        let mut own = self.know_thyself(bench, looped)?;
         if self.suite.config.method == Method::Harvard1989 {
+            for item in rounds.iter().flatten() {
+                self.measure_tester_for(bench, &mut own, &item.traffic)?;
+            }
+            let self_test = own.known;
             let mut config = self.suite.config.clone();
             config.trial = config.trial.strict();
             let topology = &self.suite.topology;
@@ -159,7 +170,7 @@ impl Run<'_> {
         }
         for items in &mut rounds {
             for test in self.tests() {
-                self.test_all_sizes(bench, test, items, self_test.as_ref())?;
+                self.test_all_sizes(bench, test, items, &mut own)?;
             }
         }
         Ok(())
@@ -170,7 +181,7 @@ impl Run<'_> {
         self.items(Modifier::None)?;
         self.plan_self_test();
         self.start(bench)?;
-        let self_test = self.measure_tester(bench)?;
+        let self_test = self.measure_tester(bench, &self.suite.config.frame_sizes)?;
         bench.emit(Event::SelfTestFinished(Box::new(self_test.clone())))?;
         Ok(self_test)
     }
@@ -233,38 +244,59 @@ impl Run<'_> {
         }))
     }
 
-    /// The tester's own limits: measured, or known from an earlier day.
-    fn know_thyself(
+    /// The tester's own limits: known from an earlier day, or to be measured.
+    fn know_thyself<'t>(
         &mut self,
         bench: &mut Bench<'_>,
-        looped: Option<&mut dyn Tester>,
-    ) -> Result<Option<SelfTest>, RunError> {
-        let self_test = match (&self.suite.self_test, looped) {
-            (Some(known), _) => Some(known.clone()),
-            (None, Some(looped)) => {
-                Some(bench.with_tester(looped, |bench| self.measure_tester(bench))?)
-            }
-            (None, None) => None,
-        };
-        match &self_test {
-            Some(known) => bench.emit(Event::SelfTestFinished(Box::new(known.clone())))?,
-            None => bench.emit(Event::Warning(
+        looped: Option<&'t mut dyn Tester>,
+    ) -> Result<Own<'t>, RunError> {
+        match (&self.suite.self_test, &looped) {
+            (Some(known), _) => bench.emit(Event::SelfTestFinished(Box::new(known.clone())))?,
+            (None, Some(_)) => {}
+            (None, None) => bench.emit(Event::Warning(
                 "no self-test: what the tester itself can offer and receive is not known, and a \
                  limit of its own could pass for the device's; run `netanvil selftest`"
                     .into(),
             ))?,
         }
-        Ok(self_test)
+        Ok(Own { known: self.suite.self_test.clone(), looped })
     }
 
-    fn measure_tester(&mut self, bench: &mut Bench<'_>) -> Result<SelfTest, RunError> {
-        let config = &self.suite.config;
+    /// Measures the tester with frames of this size just before the first test that needs it: the first
+    /// result need not wait for the other sizes. Each time all that is known is told.
+    fn measure_tester_for(
+        &mut self,
+        bench: &mut Bench<'_>,
+        own: &mut Own<'_>,
+        traffic: &Traffic,
+    ) -> Result<(), RunError> {
+        let size = traffic.frame_size();
+        let is_known = own.known.as_ref().is_some_and(|known| known.of_size(&size).is_some());
+        let Some(looped) = own.looped.as_deref_mut().filter(|_| !is_known) else { return Ok(()) };
+        let measured = bench
+            .with_tester(looped, |bench| self.measure_tester(bench, &[traffic.size().clone()]))?;
+        match &mut own.known {
+            Some(known) => known.sizes.extend(measured.sizes),
+            None => own.known = Some(measured),
+        }
+        let known = own.known.clone().expect("measured above");
+        bench.emit(Event::SelfTestFinished(Box::new(known)))
+    }
+
+    fn measure_tester(
+        &mut self,
+        bench: &mut Bench<'_>,
+        of: &[SizePattern],
+    ) -> Result<SelfTest, RunError> {
+        // A trial that fell short has to say so, whatever tests of a device put up with.
+        let mut config = self.suite.config.clone();
+        config.trial = config.trial.strict();
         let topology = self.suite.topology.looped();
         let mut sizes = vec![];
-        for size in &config.frame_sizes {
-            let traffic = Traffic::new(config, &topology, size, Modifier::None)?;
+        for size in of {
+            let traffic = Traffic::new(&config, &topology, size, Modifier::None)?;
             self.begin(bench, TestKind::SelfTest, &traffic)?;
-            sizes.push(self_test_size(bench, config, &traffic)?);
+            sizes.push(self_test_size(bench, &config, &traffic)?);
         }
         let ports = bench.tester().describe().ports.iter();
         let ports: Vec<_> =
@@ -277,14 +309,16 @@ impl Run<'_> {
         bench: &mut Bench<'_>,
         test: TestKind,
         items: &mut [Item],
-        self_test: Option<&SelfTest>,
+        own: &mut Own<'_>,
     ) -> Result<(), RunError> {
         let smallest = items.iter().map(|item| item.traffic.size().smallest()).min();
         for item in items {
             if test == TestKind::Reset && Some(item.traffic.size().smallest()) != smallest {
                 continue;
             }
-            let known = self_test.and_then(|known| known.of_size(&item.traffic.frame_size()));
+            self.measure_tester_for(bench, own, &item.traffic)?;
+            let known = own.known.as_ref();
+            let known = known.and_then(|known| known.of_size(&item.traffic.frame_size()));
             let subject = Subject::new(&self.suite.config, &item.traffic, &self.description, known);
             match subject {
                 Ok(subject) => {
@@ -392,10 +426,17 @@ impl Run<'_> {
 
     /// What every test will take, in the order in which they run.
     fn plan(&mut self, self_test: bool, rounds: usize) {
-        if self_test {
+        let config = &self.suite.config;
+        let is_1989 = config.method == Method::Harvard1989;
+        if self_test && is_1989 {
             self.plan_self_test();
         }
-        let config = &self.suite.config;
+        // Each size just before the first test of it.
+        let own = estimate::of(config, TestKind::SelfTest, FrameRate::ZERO);
+        let mut before = match self_test && !is_1989 {
+            true => config.frame_sizes.len(),
+            false => 0,
+        };
         // Only the logarithm of the highest rate matters here.
         let ceiling = FrameRate::from_fps(1_000_000);
         let tests = self.tests();
@@ -405,7 +446,13 @@ impl Run<'_> {
                 _ => config.frame_sizes.len(),
             };
             let share = estimate::of(config, test, ceiling);
-            self.todo.extend((0..times).map(|_| share));
+            for _ in 0..times {
+                if before > 0 {
+                    self.todo.push(own);
+                    before -= 1;
+                }
+                self.todo.push(share);
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::rate_search::{Known, PARTS, judge_loss, rate_of, request, worst_loss_
 use crate::search::Bounds;
 use crate::subject::Subject;
 use crate::{Buffered, Finding, RateFound, RunError, TestKind};
-use trial::{TrialResult, sustained};
+use trial::{Sustained, TrialResult, sustained};
 use units::{Duration, FrameRate};
 
 /// A queue that grows by less than this part of the resolution is none.
@@ -45,7 +45,10 @@ pub(crate) fn keep_up(
     let resolution = subject.config.search.resolution_percent / 100.0;
     let tolerance = found.loss_tolerance_percent / 100.0;
     let goal = Goal::of(known, tolerance);
-    let judge = |result: &TrialResult, load| shown(result, load, goal, resolution);
+    let medium = subject.slowest_line_rate();
+    let judge = |result: &TrialResult, load| {
+        sustained(result, medium).map(|trial| shown(result, &trial, load, goal, resolution))
+    };
     let trials = known.trials_at(subject, passed, found.trial_duration);
     let passing = trials.filter(|result| worst_loss_ratio(result) <= tolerance);
     // A load that was kept up once can be kept up.
@@ -147,9 +150,14 @@ fn has_pauses(result: &TrialResult) -> bool {
     result.sent.iter().any(|sent| sent.report.paused.time > Duration::ZERO)
 }
 
-/// What a valid trial at a load says; `None` where too few frames came out to say anything.
-fn shown(result: &TrialResult, load_fps: f64, goal: Goal, resolution: f64) -> Option<Shown> {
-    let trial = sustained(result)?;
+/// What a valid trial at a load says.
+fn shown(
+    result: &TrialResult,
+    trial: &Sustained,
+    load_fps: f64,
+    goal: Goal,
+    resolution: f64,
+) -> Shown {
     let senders = result.sent.iter();
     let paused = senders.filter(|sent| sent.report.paused.time > Duration::ZERO);
     let slowest = paused.filter_map(|sent| sent.report.sent_rate()).min();
@@ -166,12 +174,12 @@ fn shown(result: &TrialResult, load_fps: f64, goal: Goal, resolution: f64) -> Op
     // Of a load r the device drops 1 - c/r: it keeps up c / (1 - tolerance), and here c came out.
     let low = offered * (share * (1.0 - lost) / (1.0 - goal.drops_at_least)).min(1.0);
     let put_off = if has_grown { trial.loss_ratio_at_least(lost) } else { lost };
-    Some(Shown {
+    Shown {
         low,
         fails: is_held_back || put_off > goal.drops_at_most,
         is_doubtful: low < load_fps * (1.0 - OF_RESOLUTION * resolution),
         standing_queue_frames: trial.standing_queue_frames,
-    })
+    }
 }
 
 /// The search between what came out and what went in.

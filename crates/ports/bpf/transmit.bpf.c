@@ -18,6 +18,8 @@
 /* More readings of the clock than fit into a piece. */
 #define PIECE_READINGS 4096
 #define PS_PER_NS 1000
+/* FCS, preamble and the smallest gap, which a frame has on the medium. */
+#define MEDIUM_BYTES 24
 #define MAX_INSERTIONS 64
 
 /* Set before the program is loaded: whether streams are captured. */
@@ -116,8 +118,46 @@ INLINE u64 leaves_at(const struct transmit_state *s, u64 due_ns)
 	return gentle_ns > due_ns && gentle_ns < due_ns + GENTLE_NS ? gentle_ns : due_ns;
 }
 
+/* After the last frame of a burst the next one leaves when the next burst starts. */
+INLINE void end_of_burst(struct transmit_state *s, const struct segment *segment)
+{
+	if (segment->burst_frames && --s->burst_left == 0) {
+		s->burst_left = segment->burst_frames;
+		advance(&s->burst_start, &segment->burst_period);
+		s->due = s->burst_start;
+		s->carried = 0;
+	}
+}
+
+/* Moves `due` on by the time of a frame of `bytes` on the medium: trial::schedule::Pace. Its own
+ * function, so that frames that are evenly spaced are no slower for it. */
+static FUNCTION int pace_by_length(struct transmit_state *s, const struct segment *segment, u64 bytes)
+{
+	struct time gap;
+	u64 carried;
+
+	if (!s || !segment || !segment->parts)
+		return 0;
+	carried = s->carried + segment->part * bytes;
+	s->carried = carried % segment->parts;
+	gap.ps = segment->spacing.ps * bytes + carried / segment->parts;
+	gap.ns = segment->spacing.ns * bytes + gap.ps / PS_PER_NS;
+	gap.ps %= PS_PER_NS;
+	advance(&s->due, &gap);
+	end_of_burst(s, segment);
+	return 1;
+}
+
+/* The bytes on the medium of a frame; one that is inserted takes as much as a mean one, at least. */
+INLINE u64 charge(const struct segment *segment, u32 len, int is_inserted)
+{
+	u64 bytes = len + MEDIUM_BYTES;
+
+	return is_inserted && bytes < segment->mean_bytes ? segment->mean_bytes : bytes;
+}
+
 /* Moves `due` on to the next frame: trial::Departures. */
-INLINE void pace(struct transmit_state *s)
+INLINE void pace(struct transmit_state *s, u32 len, int is_inserted)
 {
 	const struct time ps = { 0, 1 };
 	struct segment *segment;
@@ -127,17 +167,26 @@ INLINE void pace(struct transmit_state *s)
 	if (!segment)
 		return;
 	if (unlikely(--s->segment_left == 0)) {
+		struct segment *ended = segment;
+
 		index = ++s->segment;
 		segment = bpf_map_lookup_elem(&segments, &index);
 		if (index >= s->segments || !segment) {
 			s->finished = ALL_SENT;
 			return;
 		}
-		s->due = segment->start;
+		if (ended->mean_bytes)
+			pace_by_length(s, ended, charge(ended, len, is_inserted));
+		else
+			s->due = segment->start;
 		s->segment_left = segment->frames;
 		s->carried = 0;
 		s->burst_left = segment->burst_frames;
-		s->burst_start = segment->start;
+		s->burst_start = s->due;
+		return;
+	}
+	if (unlikely(segment->mean_bytes)) {
+		pace_by_length(s, segment, charge(segment, len, is_inserted));
 		return;
 	}
 	advance(&s->due, &segment->spacing);
@@ -146,12 +195,7 @@ INLINE void pace(struct transmit_state *s)
 		s->carried -= segment->parts;
 		advance(&s->due, &ps);
 	}
-	if (segment->burst_frames && --s->burst_left == 0) {
-		s->burst_left = segment->burst_frames;
-		advance(&s->burst_start, &segment->burst_period);
-		s->due = s->burst_start;
-		s->carried = 0;
-	}
+	end_of_burst(s, segment);
 }
 
 /* The insertion that takes the departure at hand; its trigger is set to the next time. */
@@ -178,8 +222,8 @@ INLINE struct insertion *insertion_due(struct transmit_state *s)
 	return 0;
 }
 
-/* The stream that takes the departure at hand. */
-INLINE u32 next_stream(struct transmit_state *s)
+/* The stream that takes the departure at hand; says whether it is inserted. */
+INLINE u32 next_stream(struct transmit_state *s, int *is_inserted)
 {
 	u32 at = s->order_at;
 	u64 *index;
@@ -187,8 +231,10 @@ INLINE u32 next_stream(struct transmit_state *s)
 	if (unlikely(s->insertions)) {
 		struct insertion *insertion = insertion_due(s);
 
-		if (insertion)
+		if (insertion) {
+			*is_inserted = 1;
 			return insertion->stream;
+		}
 	}
 	index = bpf_map_lookup_elem(&order, &at);
 	s->order_at = at + 1 == s->order_len ? 0 : at + 1;
@@ -296,6 +342,7 @@ SEC("xdp") int transmit(struct xdp_md *ctx)
 	struct slot *slot;
 	u64 now, due_ns, go_ns;
 	u32 index = 0, len;
+	int is_inserted = 0;
 
 	s = bpf_map_lookup_elem(&state, &index);
 	if (!s || s->finished)
@@ -313,7 +360,7 @@ SEC("xdp") int transmit(struct xdp_md *ctx)
 		return XDP_DROP;
 	}
 
-	index = next_stream(s);
+	index = next_stream(s, &is_inserted);
 	stream = bpf_map_lookup_elem(&streams, &index);
 	if (!stream)
 		goto broken;
@@ -338,7 +385,7 @@ SEC("xdp") int transmit(struct xdp_md *ctx)
 	stream->slot = stream->slot + 1 == stream->period ? 0 : stream->slot + 1;
 	count(s, len, now, due_ns);
 	due_ns = s->due.ns;
-	pace(s);
+	pace(s, len, is_inserted);
 	s->least_gap_ns = least_gap(s->due.ns - due_ns);
 	return XDP_REDIRECT;
 

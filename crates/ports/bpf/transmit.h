@@ -10,7 +10,8 @@ struct time {
 	u64 ps;
 };
 
-/* Frames at one pace. Their spacing is `spacing` and `part`/`parts` of a picosecond. */
+/* Frames at one pace. Their spacing, or that of bytes on the medium where there is a `mean_bytes`, is
+ * `spacing` and `part`/`parts` of a picosecond. */
 struct segment {
 	u64 frames;
 	struct time start;
@@ -20,6 +21,8 @@ struct segment {
 	/* Frames in a burst; 0 for a constant load. */
 	u64 burst_frames;
 	struct time burst_period;
+	/* Of a frame of mean length; 0 where frames are evenly spaced. */
+	u64 mean_bytes;
 };
 
 /* An extra stream that takes a departure now and then. */

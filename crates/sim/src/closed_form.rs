@@ -172,6 +172,7 @@ fn report(
         late_after,
         slips: Slips::new(trial.limits.credit(rate)),
         paused: Paused::default(),
+        by_length: None,
     }
 }
 

@@ -16,6 +16,7 @@
 mod account;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod cycle;
 mod device_counts;
 mod flows;
 mod frame_set;
@@ -39,6 +40,7 @@ pub mod validity;
 mod waits;
 
 pub use account::{DelayVariation, Silence, StreamAccount};
+pub use cycle::Cycle;
 pub use device_counts::{Counted, DeviceCount, DeviceSetup, PacketFilter, counted_between};
 pub use flows::{FlowCounts, FlowRun, sent_of_flow};
 pub use frame_set::{FrameSet, Slot};
@@ -48,7 +50,7 @@ pub use plan::{ExpectedStream, Insertion, ReceivePlan, Tagging, TransmitPlan, Tr
 pub use pressure::{LinkChanges, Owner, PortBalance, Pressure, ThreadPressure};
 pub use receiver::{Arrival, Receiver};
 pub use result::{
-    Arrived, Paused, PortCounters, PortReceived, PortSent, StreamReceived, StreamResult,
+    Arrived, ByLength, Paused, PortCounters, PortReceived, PortSent, StreamReceived, StreamResult,
     TransmitReport, TrialResult,
 };
 pub use schedule::{Departures, Schedule, Segment};

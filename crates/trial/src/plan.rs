@@ -34,7 +34,8 @@ impl Trigger {
         match *self {
             Trigger::Frames { first, every } => frames.saturating_sub(first).div_ceil(every.max(1)),
             Trigger::Interval { first, every } => {
-                let last = schedule.departure(last);
+                // Frames that are inserted among others of several lengths may move the end by a cycle.
+                let last = schedule.departure(last + schedule.cycle_frames());
                 let times = last.saturating_sub(first).as_ps().checked_div(every.as_ps());
                 if first > last { 0 } else { times.map_or(frames, |times| times.saturating_add(1)) }
             }

@@ -237,6 +237,7 @@ mod tests {
             late_after: MS(1),
             slips: Slips::default(),
             paused: Paused::default(),
+            by_length: None,
         };
         let intended_rate = FrameRate::from_fps(10_000);
         let stream = StreamResult {

@@ -2,7 +2,7 @@
 
 use crate::{
     DeviceCount, FlowCounts, Histogram, InvalidReason, Leftovers, Missing, PortBalance, PortId,
-    Pressure, Role, Slips, StreamAccount, StreamId, Validity,
+    Pressure, Role, Schedule, Slips, StreamAccount, StreamId, Validity,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -37,6 +37,38 @@ pub struct TransmitReport {
     /// What the device asked of it by flow control.
     #[serde(default)]
     pub paused: Paused,
+    /// Where frames are spaced by their lengths, and so not evenly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_length: Option<ByLength>,
+}
+
+/// How far apart first and last frame were to be where gaps differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByLength {
+    /// Mean rate of the schedule.
+    pub rate: FrameRate,
+    /// Intended time from the first departure to the last of those that were sent.
+    pub to_last: Duration,
+    /// Bytes on the medium of the longest frame.
+    #[serde(default)]
+    pub longest_bytes: u32,
+    /// By how many bytes a frame differs from the one before it on average, rounded up.
+    #[serde(default)]
+    pub step_bytes: u32,
+}
+
+impl ByLength {
+    /// Of a schedule of one pace whose frames differ in length; nothing has left yet.
+    pub fn of(schedule: &Schedule) -> Option<ByLength> {
+        let [only] = &schedule.segments[..] else { return None };
+        let cycle = only.by_length.as_ref().filter(|_| only.bursts.is_none())?;
+        Some(ByLength {
+            rate: only.rate,
+            to_last: Duration::ZERO,
+            longest_bytes: cycle.longest_bytes(),
+            step_bytes: cycle.step_bytes(),
+        })
+    }
 }
 
 /// Pauses that a device asked for (IEEE 802.3 annex 31B). The time is the device's doing: it takes
@@ -50,12 +82,20 @@ pub struct Paused {
 }
 
 impl TransmitReport {
-    /// Rate at which frames really left: frames but one over the time from first to last.
+    /// Rate at which frames really left: frames but one over the time from first to last. Where gaps
+    /// differ, mean gaps over that time.
     pub fn sent_rate(&self) -> Option<FrameRate> {
         let span = self.last_departure?.since(self.first_departure?);
-        let frames = self.sent_frames.checked_sub(1).filter(|frames| *frames > 0)?;
+        let gaps = Some(self.gaps()).filter(|gaps| *gaps > 0.0)?;
         let seconds = span.as_secs_f64();
-        (seconds > 0.0).then(|| FrameRate::from_fps_f64(frames as f64 / seconds))
+        (seconds > 0.0).then(|| FrameRate::from_fps_f64(gaps / seconds))
+    }
+    /// How many gaps of mean length lie between the first departure and the last.
+    pub(crate) fn gaps(&self) -> f64 {
+        match self.by_length {
+            Some(ByLength { rate, to_last, .. }) => rate.fps() * to_last.as_secs_f64(),
+            None => self.sent_frames.saturating_sub(1) as f64,
+        }
     }
     /// From the first departure to one mean interval after the last; of a single frame nothing.
     pub fn sending_time(&self) -> Duration {
@@ -121,7 +161,8 @@ impl PortSent {
     /// up.
     pub fn credit_frames(&self) -> u64 {
         let interval_ps = self.intended_rate.interval().as_ps().max(1);
-        self.report.slips.credit.as_ps().div_ceil(interval_ps)
+        // A credit is in whole nanoseconds, rounded up.
+        self.report.slips.credit.as_ps().saturating_sub(999).div_ceil(interval_ps)
     }
 }
 

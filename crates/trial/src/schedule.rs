@@ -1,5 +1,6 @@
 //! When each frame of a port leaves, computed from its number.
 
+use crate::cycle::Cycle;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FrameRate};
 
@@ -13,28 +14,43 @@ pub struct Segment {
     /// Frames in a burst and time from one burst's start to the next one's; `None` for a
     /// constant load (RFC 1242 section 3.4).
     pub bursts: Option<(u64, Duration)>,
+    /// Where frames differ in length: `rate` is their mean then, and each is followed by a gap in
+    /// proportion to its own length. So a mix reaches all of the medium, and no frame is asked for
+    /// before the medium is done with the one before it. `None` for even spacing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_length: Option<Cycle>,
 }
 
 impl Segment {
     /// A constant load.
     pub fn constant(rate: FrameRate, frames: u64) -> Self {
-        Segment { frames, rate, bursts: None }
+        Segment { frames, rate, bursts: None, by_length: None }
     }
     /// Bursts of `burst_frames` at `rate`, one every `period` (RFC 2544 section 21).
     pub fn bursty(rate: FrameRate, burst_frames: u64, period: Duration, frames: u64) -> Self {
-        Segment { frames, rate, bursts: Some((burst_frames.max(1), period)) }
+        Segment { frames, rate, bursts: Some((burst_frames.max(1), period)), by_length: None }
     }
-    /// Departure of this segment's frame `k`, from the segment's start.
-    pub fn departure(&self, k: u64) -> Duration {
-        match self.bursts {
-            None => self.rate.departure(k),
-            Some((frames, period)) => period * (k / frames) + self.rate.departure(k % frames),
-        }
+    /// Departure of this segment's frame `k`, from the segment's start; `first` frames of the
+    /// schedule are before it.
+    fn departure(&self, first: u64, k: u64) -> Duration {
+        let (bursts, in_burst) = match self.bursts {
+            None => (Duration::ZERO, k),
+            Some((frames, period)) => (period * (k / frames), k % frames),
+        };
+        bursts
+            + match &self.by_length {
+                None => self.rate.departure(in_burst),
+                Some(cycle) => {
+                    let bytes = |frames| cycle.bytes_before(frames);
+                    let since_burst = bytes(first + k) - bytes(first + k - in_burst);
+                    cycle.byte_rate(self.rate).departure(since_burst)
+                }
+            }
     }
     /// From the first departure until the next segment's first: the spacing of the last frame
     /// is kept, so that a change of rate inserts no gap (RFC 2544 section 26.5).
-    pub fn duration(&self) -> Duration {
-        self.departure(self.frames)
+    fn duration(&self, first: u64) -> Duration {
+        self.departure(first, self.frames)
     }
 }
 
@@ -56,22 +72,37 @@ impl Schedule {
     }
     /// Intended time from the first departure to one spacing after the last.
     pub fn duration(&self) -> Duration {
-        self.segments.iter().map(Segment::duration).sum()
+        self.starts().map(|(segment, first, _)| segment.duration(first)).sum()
+    }
+    /// Each segment with the number of its first frame and the time of its start.
+    pub fn starts(&self) -> impl Iterator<Item = (&Segment, u64, Duration)> {
+        let mut next = (0, Duration::ZERO);
+        self.segments.iter().map(move |segment| {
+            let (first, start) = next;
+            next = (first + segment.frames, start + segment.duration(first));
+            (segment, first, start)
+        })
+    }
+    /// The same for frames of these lengths.
+    pub fn by_length(mut self, cycle: &Cycle) -> Schedule {
+        self.segments.iter_mut().for_each(|segment| segment.by_length = Some(cycle.clone()));
+        self
+    }
+    /// Frames of the longest cycle of lengths; 0 where frames are evenly spaced.
+    pub(crate) fn cycle_frames(&self) -> u64 {
+        let cycles = self.segments.iter().filter_map(|segment| segment.by_length.as_ref());
+        cycles.map(Cycle::frames).max().unwrap_or(0)
     }
     /// Departure of frame `k` from the schedule's start; past the last frame the last segment
     /// is continued.
     pub fn departure(&self, k: u64) -> Duration {
-        let mut start = Duration::ZERO;
-        let mut first = 0;
         let last = self.segments.len().saturating_sub(1);
-        for (index, segment) in self.segments.iter().enumerate() {
-            if k < first + segment.frames || index == last {
-                return start + segment.departure(k - first);
-            }
-            start += segment.duration();
-            first += segment.frames;
-        }
-        start
+        let mut of = self.starts().enumerate();
+        let of =
+            of.find(|(index, (segment, first, _))| k < first + segment.frames || *index == last);
+        of.map_or(Duration::ZERO, |(_, (segment, first, start))| {
+            start + segment.departure(first, k - first)
+        })
     }
     /// Mean intended rate over the whole schedule.
     pub fn mean_rate(&self) -> FrameRate {
@@ -86,13 +117,16 @@ impl Schedule {
     }
 }
 
-/// The departures of a schedule in order, without a division a frame: quotient and remainder are
-/// carried along exactly, so each value equals [`Schedule::departure`].
+/// The departures of a schedule in order, without a division a frame where frames are evenly spaced:
+/// quotient and remainder are carried along exactly, so each value equals [`Schedule::departure`].
 #[derive(Clone, Debug)]
 pub struct Departures {
     segments: std::vec::IntoIter<Segment>,
     pace: Option<Pace>,
+    /// Where the next segment starts.
     next_start: Duration,
+    /// Frames so far.
+    frame: u64,
 }
 
 /// The state within one segment.
@@ -100,12 +134,13 @@ pub struct Departures {
 struct Pace {
     left: u64,
     at: Duration,
-    /// Spacing is `whole_ps` and `part`/`parts` of a picosecond.
+    /// Spacing of frames, or of bytes on the medium, is `whole_ps` and `part`/`parts` of a picosecond.
     whole_ps: u64,
     part: u64,
     parts: u64,
     carried: u64,
     burst: Option<Burst>,
+    by_length: Option<Cycle>,
 }
 
 #[derive(Clone, Debug)]
@@ -116,14 +151,64 @@ struct Burst {
     started: Duration,
 }
 
+/// How long the frame is that leaves now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Length {
+    /// As the schedule's cycle has it.
+    Planned,
+    /// This many bytes on the medium.
+    Bytes(u32),
+    /// This many, in the place of another frame: what follows comes no sooner than after a mean one, so
+    /// that the rate of frames stays what it is.
+    Inserted(u32),
+}
+
 impl Schedule {
     /// Every departure, from the first.
     pub fn departures(&self) -> Departures {
-        Departures {
+        let mut departures = Departures {
             segments: self.segments.clone().into_iter(),
             pace: None,
             next_start: Duration::ZERO,
+            frame: 0,
+        };
+        departures.settle();
+        departures
+    }
+}
+
+impl Departures {
+    /// When the next frame leaves.
+    #[inline]
+    pub fn peek(&self) -> Option<Duration> {
+        self.pace.as_ref().map(|pace| pace.at)
+    }
+
+    /// Goes on to the frame after the next, which is so long.
+    #[inline]
+    pub(crate) fn advance(&mut self, length: Length) {
+        let Some(pace) = &mut self.pace else { return };
+        match &pace.by_length {
+            None => pace.advance(),
+            Some(cycle) => {
+                let bytes = cycle.charge(length, self.frame);
+                pace.advance_by(bytes.into());
+            }
         }
+        self.frame += 1;
+        if pace.left == 0 {
+            self.next_start = pace.at;
+            self.settle();
+        }
+    }
+
+    /// Moves on to a segment that has frames.
+    fn settle(&mut self) {
+        self.pace = self
+            .segments
+            .by_ref()
+            .find(|segment| segment.frames > 0)
+            .map(|segment| Pace::new(segment, self.next_start));
     }
 }
 
@@ -131,23 +216,22 @@ impl Iterator for Departures {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
-        loop {
-            if let Some(pace) = self.pace.as_mut().filter(|pace| pace.left > 0) {
-                return Some(pace.depart());
-            }
-            let segment = self.segments.next()?;
-            self.pace = Some(Pace::new(&segment, self.next_start));
-            self.next_start += segment.duration();
-        }
+        let next = self.peek()?;
+        self.advance(Length::Planned);
+        Some(next)
     }
 }
 
 impl Pace {
-    fn new(segment: &Segment, start: Duration) -> Self {
-        let (frames, seconds) = segment.rate.as_fraction();
-        let frames = frames.max(1);
+    fn new(segment: Segment, start: Duration) -> Self {
+        let unit = match &segment.by_length {
+            None => segment.rate,
+            Some(cycle) => cycle.byte_rate(segment.rate),
+        };
+        let (units, seconds) = unit.as_fraction();
+        let units = units.max(1);
         let ps = u128::from(seconds) * 1_000_000_000_000;
-        let whole_ps = u64::try_from(ps / u128::from(frames)).unwrap_or(u64::MAX);
+        let whole_ps = u64::try_from(ps / u128::from(units)).unwrap_or(u64::MAX);
         let burst = segment.bursts.map(|(frames, period)| Burst {
             frames,
             left: frames,
@@ -158,32 +242,45 @@ impl Pace {
             left: segment.frames,
             at: start,
             whole_ps,
-            part: (ps % u128::from(frames)) as u64,
-            parts: frames,
+            part: (ps % u128::from(units)) as u64,
+            parts: units,
             carried: 0,
             burst,
+            by_length: segment.by_length,
         }
     }
 
-    fn depart(&mut self) -> Duration {
-        let now = self.at;
-        self.left -= 1;
+    #[inline]
+    fn advance(&mut self) {
         self.at += Duration::from_ps(self.whole_ps);
         self.carried += self.part;
         if self.carried >= self.parts {
             self.carried -= self.parts;
             self.at += Duration::from_ps(1);
         }
-        if let Some(burst) = &mut self.burst {
-            burst.left -= 1;
-            if burst.left == 0 {
-                burst.left = burst.frames;
-                burst.started += burst.period;
-                self.at = burst.started;
-                self.carried = 0;
-            }
+        self.count();
+    }
+
+    fn advance_by(&mut self, bytes: u64) {
+        let carried = u128::from(self.carried) + u128::from(self.part) * u128::from(bytes);
+        let parts = u128::from(self.parts);
+        self.carried = (carried % parts) as u64;
+        self.at += Duration::from_ps(self.whole_ps) * bytes
+            + Duration::from_ps(u64::try_from(carried / parts).unwrap_or(u64::MAX));
+        self.count();
+    }
+
+    #[inline]
+    fn count(&mut self) {
+        self.left -= 1;
+        let Some(burst) = &mut self.burst else { return };
+        burst.left -= 1;
+        if burst.left == 0 {
+            burst.left = burst.frames;
+            burst.started += burst.period;
+            self.at = burst.started;
+            self.carried = 0;
         }
-        now
     }
 }
 
@@ -207,23 +304,84 @@ mod tests {
     #[test]
     fn bursts_start_on_their_period() {
         let bursts = Segment::bursty(FrameRate::from_fps(1_000_000), 16, Duration::from_ms(1), 64);
+        let bursts = Schedule { segments: vec![bursts] };
         assert_eq!(bursts.departure(15), Duration::from_us(15));
         assert_eq!(bursts.departure(16), Duration::from_ms(1));
         assert_eq!(bursts.departure(33), Duration::from_us(2_001));
         assert_eq!(bursts.duration(), Duration::from_ms(4));
     }
 
+    /// Two frames of 84 bytes on the medium and one of 1,538: at half of 10 Gb/s a byte takes 1.6 ns.
+    #[test]
+    fn a_gap_is_in_proportion_to_the_frame_before_it() {
+        let cycle = Cycle::new(vec![84, 84, 1_538]);
+        let half = FrameRate::new(10_000_000_000 * 3, (84 + 84 + 1_538) * 8).scaled(0.5);
+        let segments = vec![Segment::constant(half, 5)];
+        let schedule = Schedule { segments }.by_length(&cycle);
+        let ns: Vec<u64> = (0..5).map(|k| schedule.departure(k).as_ps() / 1_000).collect();
+        assert_eq!(ns, [0, 134, 268, 2_729, 2_863]);
+    }
+
+    /// A schedule of frames of these lengths, and the cycle.
+    fn by_length(rate: FrameRate, lengths: &[u32], frames: u64) -> Schedule {
+        let segments = vec![Segment::constant(rate, frames)];
+        Schedule { segments }.by_length(&Cycle::new(lengths.to_vec()))
+    }
+
     proptest! {
+        /// What the medium needs is stated here anew: 8 bits a byte, preamble and gap included.
+        #[test]
+        fn no_stretch_of_a_mix_needs_more_than_the_medium_has(
+            lengths in prop::collection::vec(84u32..9_100, 1..40),
+            bps in prop_oneof![Just(10_000_000u64), Just(1_000_000_000), Just(100_000_000_000), 1u64..400_000_000_000],
+        ) {
+            let bits: u64 = lengths.iter().map(|bytes| u64::from(*bytes) * 8).sum();
+            let maximum = FrameRate::new(bps * lengths.len() as u64, bits);
+            let schedule = by_length(maximum, &lengths, 3 * lengths.len() as u64);
+            let departures: Vec<_> = schedule.departures().collect();
+            let needs = |k: usize| {
+                u128::from(lengths[k % lengths.len()]) * 8 * 1_000_000_000_000 / u128::from(bps)
+            };
+            for from in 0..departures.len() {
+                let mut needed = 0;
+                for to in from + 1..departures.len() {
+                    needed += needs(to - 1);
+                    let has = departures[to].saturating_sub(departures[from]);
+                    // Times are whole picoseconds.
+                    prop_assert!(u128::from(has.as_ps()) + 1 >= needed, "{from}..{to}: {needed}");
+                }
+            }
+        }
+
+        #[test]
+        fn whole_cycles_take_as_long_as_evenly_spaced_frames(
+            lengths in prop::collection::vec(84u32..9_100, 1..40),
+            (rate, per) in (1u64..90_000_000, 1u64..5_000),
+            cycles in 1u64..100,
+        ) {
+            let rate = FrameRate::new(rate, per);
+            let frames = cycles * lengths.len() as u64;
+            let even = Schedule { segments: vec![Segment::constant(rate, frames)] };
+            let mixed = by_length(rate, &lengths, frames);
+            prop_assert_eq!(mixed.duration(), even.duration());
+            prop_assert_eq!(mixed.mean_rate(), rate);
+        }
+
         #[test]
         fn departures_one_by_one_equal_those_by_number(
-            segments in prop::collection::vec((1u64..200, 1u64..90_000_000, 1u64..5_000, 0u64..9), 1..4)
+            segments in prop::collection::vec((0u64..200, 1u64..90_000_000, 1u64..5_000, 0u64..9), 1..4),
+            lengths in prop::option::of(prop::collection::vec(84u32..9_100, 1..20)),
         ) {
             let segments = segments.into_iter().map(|(frames, rate, per, burst)| Segment {
                 frames,
                 rate: FrameRate::new(rate, per),
                 bursts: (burst > 0).then(|| (burst, FrameRate::new(rate, per).departure(burst))),
+                by_length: None,
             });
-            let schedule = Schedule { segments: segments.collect() };
+            let mut schedule = Schedule { segments: segments.collect() };
+            if let Some(lengths) = lengths {
+                schedule = schedule.by_length(&Cycle::new(lengths));
+            }
             let mut k = 0;
             for departure in schedule.departures() {
                 prop_assert_eq!(departure, schedule.departure(k), "frame {}", k);

@@ -12,7 +12,7 @@
 //! ```
 
 use crate::{DelayVariation, Histogram, PortSent, Role, StreamReceived, StreamResult, TrialResult};
-use units::{Duration, FrameRate};
+use units::{Duration, FrameRate, LineRate};
 
 /// What one trial shows of the rate that a device keeps up, for the direction (all frames that one
 /// port sent) whose arrivals took longest beside its departures.
@@ -49,13 +49,19 @@ const RANGE_OF_DIFFERENCE: f64 = 3.0;
 /// are less than a sixth as large once in a hundred, of six a third, of thirty three quarters.
 const SMALL_SAMPLE: f64 = 10.0;
 
-/// What a trial shows of the rate that the device keeps up; `None` where too few frames came out.
-pub fn sustained(result: &TrialResult) -> Option<Sustained> {
-    let directions = result.sent.iter().filter_map(|sent| of_direction(result, sent));
+/// Into the device and out of it: a long frame of a mix takes longer on each, and frames behind it wait
+/// for it.
+const LINKS: u64 = 2;
+
+/// What a trial shows of the rate that the device keeps up; `None` where too few frames came out. Frames
+/// of a mix differ by as much as their length makes of `medium`, the slowest link: no queue needs to
+/// have grown for that.
+pub fn sustained(result: &TrialResult, medium: LineRate) -> Option<Sustained> {
+    let directions = result.sent.iter().filter_map(|sent| of_direction(result, sent, medium));
     directions.min_by(|a, b| a.share.total_cmp(&b.share))
 }
 
-fn of_direction(result: &TrialResult, sent: &PortSent) -> Option<Sustained> {
+fn of_direction(result: &TrialResult, sent: &PortSent, medium: LineRate) -> Option<Sustained> {
     let report = &sent.report;
     let is_here = |received: &&StreamReceived| {
         let of = |stream: &&StreamResult| stream.id == received.stream;
@@ -72,14 +78,18 @@ fn of_direction(result: &TrialResult, sent: &PortSent) -> Option<Sustained> {
     if sending == Duration::ZERO {
         return None;
     }
-    let growth = last.since(first).saturating_sub(sending);
+    let time_of = |bytes: u32| medium.time_of_bytes(u64::from(bytes)) * LINKS;
+    let (by_length, step) = report.by_length.map_or((Duration::ZERO, Duration::ZERO), |mix| {
+        (time_of(mix.longest_bytes), time_of(mix.step_bytes))
+    });
+    let growth = last.since(first).saturating_sub(sending + by_length);
     let delays = Delays::of(&accounts);
     // First and last frame tell the growth only as far as the delay does not vary by itself.
-    let steps = varies_by(&accounts, growth, intervals);
+    let steps = varies_by(&accounts, growth, intervals, step);
     // Frames that keep their order, close to each other, share a long delay: they differ by little from
     // one to the next, while half of what they vary by, or more, is in their mean.
     let mean = delays.map_or(Duration::ZERO, |delays| delays.mean * 2);
-    let varies = steps.max(mean.saturating_sub(growth));
+    let varies = steps.max(mean.saturating_sub(growth + by_length * 2));
     // What delays vary by less than they grow from one frame to the next does not show.
     let hidden = Duration::from_secs_f64(growth.as_secs_f64() / intervals * few(intervals));
     // A full queue has one frame less, when the last one left, where its turn was to be lost.
@@ -144,13 +154,19 @@ impl Delays {
     }
 }
 
-/// By how much delays differ from frame to frame, beyond what a queue adds steadily.
-fn varies_by(accounts: &[&StreamReceived], growth: Duration, intervals: f64) -> Duration {
+/// By how much delays differ from frame to frame, beyond what a queue adds steadily and what lengths that
+/// differ make of it, which is `by_length`.
+fn varies_by(
+    accounts: &[&StreamReceived],
+    growth: Duration,
+    intervals: f64,
+    by_length: Duration,
+) -> Duration {
     let mut variation = DelayVariation::default();
     accounts.iter().for_each(|received| variation.merge(&received.account.variation));
     let tick = accounts.first().map_or(0.0, |one| one.account.latency.tick().as_secs_f64());
     let mean = variation.mean_abs_ticks().unwrap_or(0.0) * tick;
-    let own = mean - growth.as_secs_f64() / intervals;
+    let own = mean - growth.as_secs_f64() / intervals - by_length.as_secs_f64();
     Duration::from_secs_f64((own * RANGE_OF_DIFFERENCE * few(intervals)).max(0.0))
 }
 
@@ -181,6 +197,7 @@ mod tests {
     use units::Instant;
 
     const TICK: Duration = Duration::from_ns(1);
+    const MEDIUM: LineRate = LineRate::from_mbps(10);
 
     /// Frames at 1,000 a second, each of which takes as long as `delay` says of its number.
     fn trial(frames: u64, delay: impl Fn(u64) -> Duration) -> TrialResult {
@@ -213,6 +230,7 @@ mod tests {
             late_after: Duration::ZERO,
             slips: Slips::default(),
             paused: Paused::default(),
+            by_length: None,
         };
         let stream = StreamResult {
             id: StreamId(1),
@@ -265,7 +283,7 @@ mod tests {
     }
 
     fn shown(frames: u64, delay: impl Fn(u64) -> Duration) -> Sustained {
-        sustained(&trial(frames, delay)).unwrap()
+        sustained(&trial(frames, delay), MEDIUM).unwrap()
     }
 
     /// A device of 800 a second: frame k leaves it at (k + 1) x 1.25 ms and came at k x 1 ms. Of 1,001

@@ -1,9 +1,10 @@
 //! The pure transmitter: which frame leaves when, and its bytes. It sends nothing itself.
 
+use crate::cycle::on_medium;
+use crate::schedule::Length;
 use crate::{
-    Departures, Histogram, Paused, Slips, StreamId, TransmitPlan, TransmitReport, Trigger,
+    ByLength, Departures, Histogram, Paused, Slips, StreamId, TransmitPlan, TransmitReport, Trigger,
 };
-use std::iter::Peekable;
 use units::{Duration, Instant};
 use wire::signature::{self, Stamp};
 
@@ -15,7 +16,7 @@ pub struct Transmitter<'a> {
     plan: &'a TransmitPlan,
     start: Instant,
     tick_ps: u64,
-    departures: Peekable<Departures>,
+    departures: Departures,
     /// Frames sent by this port so far.
     frame: u64,
     order_at: usize,
@@ -71,7 +72,7 @@ impl<'a> Transmitter<'a> {
             plan,
             start,
             tick_ps: tick.as_ps().max(1),
-            departures: plan.schedule.departures().peekable(),
+            departures: plan.schedule.departures(),
             frame: 0,
             order_at: 0,
             streams: vec![Cursor::default(); plan.set.streams().len()],
@@ -85,7 +86,7 @@ impl<'a> Transmitter<'a> {
     #[inline]
     pub fn next_due(&mut self) -> Option<Instant> {
         let held = self.report.held();
-        let due = self.departures.peek().map(|&from_start| self.start + from_start + held);
+        let due = self.departures.peek().map(|from_start| self.start + from_start + held);
         due.map(|due| due.max(self.paused_until))
     }
 
@@ -104,8 +105,8 @@ impl<'a> Transmitter<'a> {
     /// (crate::FrameSet::longest_bytes).
     #[inline]
     pub fn emit(&mut self, now: Instant, buffer: &mut [u8]) -> Emitted {
-        let from_start = self.departures.next().expect("no frame is left to emit");
-        let index = self.next_stream(from_start);
+        let from_start = self.departures.peek().expect("no frame is left to emit");
+        let (index, is_inserted) = self.next_stream(from_start);
         let stream = self.plan.set.streams()[index];
         let cursor = &mut self.streams[index];
         let slot = self.plan.set.slots()[stream.first_slot + cursor.slot];
@@ -120,7 +121,13 @@ impl<'a> Transmitter<'a> {
             let stamp = Stamp { stream: stream.id.0, sequence, transmit_ticks };
             signature::write(form, self.plan.key, stamp, frame);
         }
+        let bytes = on_medium(slot.len_bytes);
+        let length = if is_inserted { Length::Inserted(bytes) } else { Length::Bytes(bytes) };
+        self.departures.advance(length);
         self.frame += 1;
+        if let Some(spacing) = &mut self.report.by_length {
+            spacing.to_last = from_start;
+        }
         let due = self.start + from_start + self.report.held();
         let paused = self.paused_until.since(due);
         self.report.paused.time += paused;
@@ -130,18 +137,18 @@ impl<'a> Transmitter<'a> {
         Emitted { stream: stream.id, sequence, len_bytes, due, bad_fcs }
     }
 
-    /// The stream that takes the departure at hand.
+    /// The stream that takes the departure at hand, and whether it is inserted.
     #[inline]
-    fn next_stream(&mut self, from_start: Duration) -> usize {
+    fn next_stream(&mut self, from_start: Duration) -> (usize, bool) {
         for pending in &mut self.insertions {
             if pending.fires(self.frame, from_start) {
-                return pending.stream;
+                return (pending.stream, true);
             }
         }
         let index = self.plan.order[self.order_at];
         self.order_at =
             if self.order_at + 1 == self.plan.order.len() { 0 } else { self.order_at + 1 };
-        index
+        (index, false)
     }
 
     /// What was sent so far.
@@ -191,6 +198,7 @@ impl TransmitReport {
             late_after: plan.late_after,
             slips: Slips::new(plan.credit),
             paused: Paused::default(),
+            by_length: ByLength::of(&plan.schedule),
         }
     }
 
@@ -215,9 +223,12 @@ impl TransmitReport {
         self.first_departure.get_or_insert(now);
         self.last_departure = Some(now);
         let lateness = now.since(due);
-        self.lateness.record(lateness.as_ps() / self.lateness.tick().as_ps().max(1));
+        let tick_ps = self.lateness.tick().as_ps().max(1);
+        let ticks = lateness.as_ps() / tick_ps;
+        self.lateness.record(ticks);
         self.late_frames += u64::from(lateness > late_after);
-        self.slips.observe(lateness);
+        // In whole ticks, which is what the transmit program of the xdp port counts in.
+        self.slips.observe(Duration::from_ps(ticks * tick_ps));
     }
 }
 
@@ -338,5 +349,60 @@ mod tests {
             (at(10_000), at(10_000), at(10_010))
         );
         assert_eq!(departures[1_999], at(19_990 + 4_900));
+    }
+
+    /// Frames of 60 and 1,514 bytes in turn at 10 Mb/s, some replaced by others of 300: none is due
+    /// before the medium has done with the one before it, and nine out of ten take no longer than the
+    /// mean.
+    #[test]
+    fn a_mix_never_asks_for_more_than_the_medium_whatever_is_inserted() {
+        let frame = |len: usize| StreamFrame { bytes: vec![0; len], form: None };
+        let mut mix = stream(1, &[0], None);
+        mix.frames = vec![frame(60), frame(1_514)];
+        let mut other = stream(2, &[0], None);
+        other.frames = vec![frame(300)];
+        let maximum = FrameRate::new(10_000_000 * 2, (84 + 1_538) * 8);
+        let load = crate::PortLoad {
+            port: PortId(0),
+            schedule: Schedule { segments: vec![crate::Segment::constant(maximum, 1_000)] },
+            order: vec![StreamId(1)],
+            insertions: vec![crate::Insertion {
+                stream: StreamId(2),
+                trigger: Trigger::Frames { first: 3, every: 10 },
+            }],
+        };
+        let trial = crate::Trial {
+            label: "mix".into(),
+            key: Key::from_seed(1),
+            streams: vec![mix, other],
+            loads: vec![load],
+            prelude: vec![],
+            waits: crate::Waits::RFC2544,
+            tagging: None,
+            count_flows: false,
+            verify_payload: false,
+            action: None,
+            captures: vec![],
+            limits: crate::ValidityLimits::default(),
+        };
+        let plan = trial.transmit_plans().unwrap().remove(0);
+        let mut transmitter = Transmitter::new(&plan, Instant::ZERO, TICK);
+        let mut buffer = [0; 2_000];
+        let mut free_at = Instant::ZERO;
+        let mut sent = [0u64; 3];
+        while let Some(due) = transmitter.next_due() {
+            assert!(due >= free_at, "due at {due:?}, the medium is busy until {free_at:?}");
+            let emitted = transmitter.emit(due, &mut buffer);
+            // 0.8 us a byte.
+            free_at = due + Duration::from_ns((emitted.len_bytes as u64 + 24) * 800);
+            sent[usize::from(emitted.stream.0)] += 1;
+        }
+        assert_eq!(sent, [0, 900, 100]);
+        let report = transmitter.into_report();
+        assert_eq!(report.sent_rate(), Some(FrameRate::from_fps_f64(maximum.fps())));
+        // 900 frames of the mix and 100 times a mean one: 811 bytes.
+        let (all, last) = (900 * 811 + 100 * 811, 1_538);
+        let span = report.last_departure.unwrap().since(report.first_departure.unwrap());
+        assert_eq!(span, Duration::from_ns((all - last) * 800));
     }
 }

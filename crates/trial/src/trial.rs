@@ -1,10 +1,10 @@
 //! One trial: what is sent where and when, and how long everything is waited for.
 
 use crate::{
-    DeviceAction, Expectation, ExpectedStream, FrameSet, Insertion, InvalidReason, PortCounters,
-    PortId, PortReceived, PortSent, Pressure, ReceivePlan, Residual, Residue, Schedule, Stream,
-    StreamId, StreamReceived, StreamResult, Tagging, TesterError, TransmitPlan, TransmitReport,
-    TrialResult, ValidityLimits, Waits, unwanted, validity,
+    Cycle, DeviceAction, Expectation, ExpectedStream, FrameSet, Insertion, InvalidReason,
+    PortCounters, PortId, PortReceived, PortSent, Pressure, ReceivePlan, Residual, Residue,
+    Schedule, Stream, StreamId, StreamReceived, StreamResult, Tagging, TesterError, TransmitPlan,
+    TransmitReport, TrialResult, ValidityLimits, Waits, unwanted, validity,
 };
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -27,14 +27,14 @@ pub struct PortLoad {
 impl PortLoad {
     /// More frames than this the load cannot send of a stream: its share of the turns, and each
     /// time an insertion of it can fire.
-    fn frames_max(&self, stream: StreamId) -> u64 {
+    fn frames_max(&self, stream: StreamId, schedule: impl Fn() -> Schedule) -> u64 {
         let frames = self.schedule.frames();
         let turns_in = |order: &[StreamId]| order.iter().filter(|id| **id == stream).count() as u64;
         let rounds = frames.checked_div(self.order.len() as u64).unwrap_or(0);
         let rest = frames.checked_rem(self.order.len() as u64).unwrap_or(0) as usize;
         let turns = rounds * turns_in(&self.order) + turns_in(&self.order[..rest]);
         let insertions = self.insertions.iter().filter(|insertion| insertion.stream == stream);
-        let fired: u64 = insertions.map(|i| i.trigger.fires_max(&self.schedule)).sum();
+        let fired: u64 = insertions.map(|i| i.trigger.fires_max(&schedule())).sum();
         frames.min(turns + fired)
     }
 }
@@ -154,6 +154,10 @@ impl Trial {
             position.ok_or_else(|| bad(format!("stream {} does not start here", id.0)))
         };
         let order = load.order.iter().map(|id| index_of(*id)).collect::<Result<Vec<_>, _>>()?;
+        let schedule = match Cycle::of(&streams, &order)? {
+            Some(cycle) => load.schedule.clone().by_length(&cycle),
+            None => load.schedule.clone(),
+        };
         if order.is_empty() && load.schedule.frames() > 0 {
             return Err(bad("a load without streams".into()));
         }
@@ -167,7 +171,7 @@ impl Trial {
             insertions: insertions.collect::<Result<Vec<_>, TesterError>>()?,
             late_after: self.limits.late_after(load.schedule.mean_rate()),
             credit: self.limits.credit(fastest(&load.schedule)),
-            schedule: load.schedule.clone(),
+            schedule,
         })
     }
 
@@ -223,7 +227,13 @@ impl Trial {
     /// More frames than this the loads cannot send of a stream.
     fn frames_max(&self, stream: &Stream) -> u64 {
         let loads = self.loads.iter().filter(|load| load.port == stream.from);
-        loads.map(|load| load.frames_max(stream.id)).sum()
+        loads.map(|load| load.frames_max(stream.id, || self.schedule_of(load))).sum()
+    }
+
+    /// A load's schedule by the lengths of its frames, where they differ.
+    fn schedule_of(&self, load: &PortLoad) -> Schedule {
+        let plan = self.transmit_plan(load);
+        plan.map_or_else(|_| load.schedule.clone(), |plan| plan.schedule)
     }
 
     /// Puts together and judges what the ports report of a trial in which residual frames were
@@ -395,7 +405,7 @@ mod tests {
                 ),
             ],
         };
-        let frames_max = |id| load.frames_max(StreamId(id));
+        let frames_max = |id| load.frames_max(StreamId(id), || load.schedule.clone());
         assert_eq!((frames_max(1), frames_max(2)), (3, 4));
         assert_eq!((frames_max(3), frames_max(4)), (2, 2), "frames 1 and 4; 2 ms and 6 ms");
         assert_eq!(frames_max(5), 0);

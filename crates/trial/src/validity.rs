@@ -189,7 +189,9 @@ impl ValidityLimits {
     /// delay those that are not.
     pub fn credit(&self, rate: FrameRate) -> Duration {
         let frames = rate.departure(self.credit_frames.max(1));
-        Duration::from_us(self.credit_us).min(frames).max(rate.interval())
+        let credit = Duration::from_us(self.credit_us).min(frames).max(rate.interval());
+        // In whole nanoseconds: not every clock has less.
+        Duration::from_ps(credit.as_ps().div_ceil(1_000).saturating_mul(1_000))
     }
 }
 
@@ -233,7 +235,7 @@ fn shortfall(limits: &ValidityLimits, sent: &PortSent) -> Option<InvalidReason> 
     // While it was paused by the device, the tester had nothing to offer.
     let unpaused = match free {
         Some(seconds) if seconds > 0.0 && report.paused.time > Duration::ZERO => {
-            report.sent_frames.saturating_sub(1) as f64 / seconds
+            report.gaps() / seconds
         }
         _ => offered.fps(),
     };
@@ -255,7 +257,10 @@ fn behind(sent: &PortSent) -> Duration {
     let (Some(first), Some(last)) = (report.first_departure, report.last_departure) else {
         return Duration::MAX;
     };
-    let intended = sent.intended_rate.departure(report.sent_frames.saturating_sub(1));
+    let intended = match report.by_length {
+        Some(by_length) => by_length.to_last,
+        None => sent.intended_rate.departure(report.sent_frames.saturating_sub(1)),
+    };
     last.since(first).saturating_sub(intended + report.paused.time)
 }
 
@@ -390,6 +395,7 @@ mod tests {
             late_after,
             slips: Slips::default(),
             paused: crate::Paused::default(),
+            by_length: None,
         };
         PortSent { report, intended_rate: rate, dropped_by_tester: 0 }
     }
@@ -424,6 +430,12 @@ mod tests {
         assert_eq!(credit(10_000_000), Duration::from_ns(12_800));
         assert_eq!(credit(100_000), US(100));
         assert_eq!(credit(1_000), US(1_000));
+        // 3,003,003.003 ns: whole ones, and still the frames of one interval.
+        assert_eq!(credit(333), Duration::from_ns(3_003_004));
+        let mut slow = sent(3, &[], 0);
+        slow.intended_rate = FrameRate::from_fps(333);
+        slow.report.slips.credit = credit(333);
+        assert_eq!(slow.credit_frames(), 1);
     }
 
     #[test]

@@ -124,7 +124,9 @@ impl Hunt<'_, '_> {
     /// A load that only a growing queue carried is not kept up: what came out meanwhile is.
     fn kept_up(&mut self, came: Came, result: &TrialResult, duration: Duration) -> Came {
         let Came::Carried { offered } = came else { return came };
-        let Some(trial) = trial::sustained(result) else { return came };
+        let Some(trial) = trial::sustained(result, self.subject.slowest_line_rate()) else {
+            return came;
+        };
         let lost = worst_loss_ratio(result);
         let allowed = self.goal.tolerance_percent / 100.0;
         let proven = trial.loss_ratio_at_least(lost);

@@ -189,7 +189,8 @@ fn judge(
     if ran.result.lost_frames() == 0 {
         return Ok(RecoveryOutcome::NoOverload);
     }
-    let halved = shape.schedule.segments[0].duration();
+    let halved = sent_schedule(subject.traffic, shape)?.starts().nth(1).map(|(_, _, start)| start);
+    let halved = halved.unwrap_or(Duration::ZERO);
     let mut last_lost = Duration::ZERO;
     for received in ran.result.expected_accounts() {
         if let Some(sequence) = received.missing.last {
@@ -217,7 +218,7 @@ fn departure(
     sequence: u64,
 ) -> Result<Duration, RunError> {
     if traffic.modifier() == Modifier::None {
-        return Ok(shape.schedule.departure(sequence));
+        return Ok(sent_schedule(traffic, shape)?.departure(sequence));
     }
     let trial = traffic.trial(Key::from_seed(0), shape)?;
     for plan in trial.transmit_plans()? {
@@ -231,6 +232,12 @@ fn departure(
         }
     }
     Ok(shape.schedule.duration())
+}
+
+/// What the shape's schedule comes to with the frames of this traffic: mixes are spaced by length.
+fn sent_schedule(traffic: &Traffic, shape: &TrialShape) -> Result<Schedule, RunError> {
+    let plans = traffic.trial(Key::from_seed(0), shape)?.transmit_plans()?;
+    Ok(plans.into_iter().next().map_or_else(|| shape.schedule.clone(), |plan| plan.schedule))
 }
 
 fn conclude(result: &mut RecoveryResult) {

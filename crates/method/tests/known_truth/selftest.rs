@@ -3,8 +3,8 @@
 use crate::bed::*;
 use method::rfc2544::{MaximumOf, frame_loss, throughput};
 use method::{
-    Bench, Finding, Forwarding, Modifier, RunError, SelfTestSize, Subject, SuiteConfig, Traffic,
-    self_test_size,
+    Bench, Event, Finding, Forwarding, Modifier, RunError, SearchPolicy, SelfTestSize, Subject,
+    SuiteConfig, TestKind, TestResult, Traffic, Verdict, self_test_size,
 };
 use sim::{Limits, Patch, QueueLimit, SimTester, StoreAndForward};
 use trial::Tester;
@@ -113,4 +113,74 @@ fn frame_loss_goes_from_the_testers_maximum_and_says_so() {
     assert!(result.points.iter().all(|point| point.invalid.is_empty()));
     assert!(result.points[0].loss_percent > 40.0);
     assert!(result.notes[0].contains("the tester's own maximum"));
+}
+
+/// A tester that reaches more or less from trial to trial: three of five trials reach 40,000, one less,
+/// one more. The suite's own quick limits would let the one that offers 95 % pass for a whole one.
+#[test]
+fn the_self_test_gives_quantiles_and_no_trial_that_fell_short_passes() {
+    let law = |offered: sim::Offered| {
+        let reached = [40_000, 25_000, 40_000, 0, 40_000][offered.trial as usize % 5];
+        let reached = FrameRate::from_fps(reached);
+        let reached = if reached.is_zero() { offered.rate.scaled(0.95) } else { reached };
+        sim::Response { reached: Some(reached), ..sim::Response::default() }
+    };
+    let mut config = SuiteConfig::of(method::Profile::Quick);
+    config.tests = vec![TestKind::FrameLoss];
+    config.frame_sizes = vec![size(64)];
+    let mut looped = sim::ClosedForm::new(&[VIRTUAL; 2], law);
+    let mut device = sim::ClosedForm::new(&[VIRTUAL; 2], sim::laws::sharp_knee(20_000.0));
+    let mut events: Vec<Event> = vec![];
+    crate::suite::suite(config).run(&mut device, Some(&mut looped), &mut events).unwrap();
+    let known = events.iter().find_map(|event| match event {
+        Event::SelfTestFinished(known) => Some(known.sizes[0].clone()),
+        _ => None,
+    });
+    let known = known.expect("a self-test");
+    let reached = known.reached.unwrap();
+    let fps = |rate: FrameRate| rate.fps().round() as u64;
+    // 95 % of 148,810.
+    assert_eq!((fps(reached.p10), fps(reached.p50), fps(reached.p90)), (25_000, 40_000, 141_369));
+    assert_eq!((reached.trials, known.maximum.rate), (5, Some(reached.p50)));
+    assert_eq!(known.maximum.failed_trials_at_rate, 0, "no frame was lost");
+    let mut short = 0;
+    for event in &events {
+        let Event::TrialFinished(record) = event else { continue };
+        if record.test == TestKind::SelfTest
+            && record.result.offered_rate() < record.intended.scaled(0.999)
+        {
+            short += 1;
+            assert_ne!(record.verdict, Verdict::Passed, "{}", record.result.label);
+            assert!(!record.result.is_valid(), "{}: the reason is stated", record.result.label);
+        }
+    }
+    assert!(short >= 5, "{short}");
+}
+
+/// A self-test that was unlucky: half of what the tester can. The search looks up again.
+#[test]
+fn a_search_is_not_bounded_by_an_unlucky_self_test() {
+    let mut config = short();
+    config.trial.duration_s = 0.2;
+    config.search.trial_duration_s = 0.2;
+    config.search.policy = SearchPolicy::Bisect;
+    config.tests = vec![TestKind::Throughput];
+    let mut events: Vec<Event> = vec![];
+    let limits = Limits { max_rate: Some(FrameRate::from_fps(60_000)), ..Limits::default() };
+    let mut tester = SimTester::new(&[VIRTUAL; 2], device(45_000)).limits(limits);
+    let mut unlucky = tester_of(30_000);
+    crate::suite::suite(config).run(&mut tester, Some(&mut unlucky), &mut events).unwrap();
+    let found = events.iter().find_map(|event| match event {
+        Event::TestFinished(result) => match &**result {
+            TestResult::Throughput(result) => Some(result.throughput.clone()),
+            _ => None,
+        },
+        _ => None,
+    });
+    let found = found.expect("a result");
+    assert_eq!(found.finding, Finding::Measured);
+    let (rate, upper) = (found.rate.unwrap().fps(), found.upper.unwrap().fps());
+    // 20 frames of queue in 0.2 s: 100 a second.
+    assert!(rate <= 45_110.0 && upper > 45_000.0, "{rate}..{upper}");
+    assert!(upper - rate <= 0.012 * upper, "{rate}..{upper}");
 }

@@ -46,6 +46,42 @@ fn frame_by_frame_the_capacity_is_found() {
     }
 }
 
+/// A wire carries a mix at 100 % of its medium, though the longest frame takes several times the mean;
+/// a tester that spaced frames evenly would ask for it before the medium is free.
+#[test]
+fn a_mix_reaches_all_of_the_medium_and_no_more() {
+    let slow = sim::SimPort::physical(units::LineRate::from_mbps(10));
+    for mix in ["imix", "64..1518/727", "64,64,1518"] {
+        let mut config = config();
+        config.frame_sizes = vec![mix.parse().unwrap()];
+        let (result, events) =
+            run(&config, &mut SimTester::new(&[slow; 2], Patch::default()), throughput);
+        let found = result.throughput;
+        assert_eq!(found.finding, Finding::AtTheoreticalMaximum, "{mix}");
+        assert_eq!(found.invalid_trials, 0, "{mix}");
+        for event in events {
+            let Event::TrialFinished(record) = event else { continue };
+            let report = &record.result.sent[0].report;
+            assert_eq!(report.lateness.max(), Some(Duration::ZERO), "{mix}: the medium was busy");
+            assert_eq!(report.slips.times, 0, "{mix}");
+        }
+    }
+}
+
+/// What lengths make of delays is no queue, but a queue is one with a mix as well: a device of 1,000
+/// frames a second, whatever their length, with room for half as many.
+#[test]
+fn a_mix_that_a_buffer_carries_is_not_kept_up() {
+    let mut config = config();
+    config.frame_sizes = vec!["imix".parse().unwrap()];
+    let rate = FrameRate::from_fps(1_000);
+    let device = StoreAndForward::with_capacity(rate, QueueLimit::Frames(500));
+    let found = throughput_of(&config, [VIRTUAL; 2], device).throughput;
+    let (rate, upper) = (found.rate.unwrap().fps(), found.upper.unwrap().fps());
+    assert!(found.buffered.is_some() && rate <= 1_005.0 && upper >= 1_000.0, "{rate}..{upper}");
+    assert!(upper - rate <= 0.05 * upper, "{rate}..{upper}");
+}
+
 #[test]
 fn a_device_at_line_rate_needs_no_search() {
     let mut config = config();

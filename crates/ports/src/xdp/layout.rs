@@ -22,7 +22,7 @@ macro_rules! shared {
 }
 
 shared! {
-    Time = 16, SegmentEntry = 80, InsertionEntry = 64, StreamEntry = 24, TransmitState = TRANSMIT_STATE,
+    Time = 16, SegmentEntry = 88, InsertionEntry = 64, StreamEntry = 24, TransmitState = TRANSMIT_STATE,
     HistogramEntry = HISTOGRAM, ReceiveControl = 120, Expected = 72, FingerprintEntry = 16,
     Jump = 16, Account = ACCOUNT, Stray = 56, TaggedEntry = 16, QueueAccount = 80, CaptureState = 24,
 }
@@ -54,7 +54,13 @@ impl From<Duration> for Time {
     }
 }
 
-/// Frames at one pace.
+impl From<Time> for Duration {
+    fn from(time: Time) -> Self {
+        Duration::from_ps(time.ns * 1_000 + time.ps)
+    }
+}
+
+/// Frames at one pace: `spacing` is that of frames, or of bytes on the medium where there is a `mean`.
 #[repr(C)]
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct SegmentEntry {
@@ -67,12 +73,17 @@ pub(super) struct SegmentEntry {
     /// 0 for a constant load.
     pub burst_frames: u64,
     pub burst_period: Time,
+    /// Bytes on the medium of a frame of mean length; 0 where frames are evenly spaced.
+    pub mean_bytes: u64,
 }
 
 impl SegmentEntry {
     /// A segment that starts this long after the schedule's start.
     pub fn new(segment: &Segment, start: Duration) -> Self {
-        let (spacing, part, parts) = spacing(segment.rate);
+        let (spacing, part, parts) = match &segment.by_length {
+            None => spacing(segment.rate),
+            Some(cycle) => coarse(spacing(cycle.byte_rate(segment.rate))),
+        };
         let (burst_frames, period) = segment.bursts.unwrap_or((0, Duration::ZERO));
         SegmentEntry {
             frames: segment.frames,
@@ -82,6 +93,7 @@ impl SegmentEntry {
             parts,
             burst_frames,
             burst_period: period.into(),
+            mean_bytes: segment.by_length.as_ref().map_or(0, |cycle| cycle.mean_bytes().into()),
         }
     }
 }
@@ -93,6 +105,17 @@ fn spacing(rate: FrameRate) -> (Duration, u64, u64) {
     let ps = u128::from(seconds) * 1_000_000_000_000;
     let whole = u64::try_from(ps / u128::from(frames)).unwrap_or(u64::MAX);
     (Duration::from_ps(whole), (ps % u128::from(frames)) as u64, frames)
+}
+
+/// The same with a fraction that the program can multiply by the bytes of a frame. Where it has to be
+/// rounded it is rounded up, so that frames leave no sooner: by a picosecond after 10^12 bytes.
+fn coarse((whole, part, parts): (Duration, u64, u64)) -> (Duration, u64, u64) {
+    const PARTS_MAX: u64 = 1 << 40;
+    if parts <= PARTS_MAX {
+        return (whole, part, parts);
+    }
+    let rounded = (u128::from(part) * u128::from(PARTS_MAX)).div_ceil(u128::from(parts));
+    (whole, rounded as u64, PARTS_MAX)
 }
 
 /// An extra stream that takes a departure now and then.
@@ -342,6 +365,17 @@ mod tests {
     #[test]
     fn a_time_is_split_into_whole_nanoseconds_and_the_rest() {
         assert_eq!(Time::from(Duration::from_ps(67_200)), Time { ns: 67, ps: 200 });
+    }
+
+    /// 2^40 parts times the bytes of any frame fit in 64 bits.
+    #[test]
+    fn a_fraction_too_fine_for_the_program_is_rounded_up() {
+        let exact = (Duration::ZERO, 3, 1 << 40);
+        assert_eq!(coarse(exact), exact);
+        assert_eq!(coarse((Duration::ZERO, 5, 1 << 42)), (Duration::ZERO, 2, 1 << 40));
+        // Rounded up to a whole: the program carries it over as it does any other sum.
+        let almost = (Duration::ZERO, u64::MAX - 1, u64::MAX);
+        assert_eq!(coarse(almost), (Duration::ZERO, 1 << 40, 1 << 40));
     }
 
     /// A third of a second, and what is left of it carried along.

@@ -10,7 +10,7 @@ use crate::CaptureWish;
 use crate::clock::TICK;
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::Relaxed;
-use trial::{Paused, Schedule, Slips, TesterError, TransmitPlan, TransmitReport};
+use trial::{ByLength, Paused, Schedule, Slips, TesterError, TransmitPlan, TransmitReport};
 use units::{Duration, Instant};
 use wire::signature::{Form, Key};
 
@@ -113,6 +113,14 @@ impl Prepared {
                 times: state.slips,
             },
             paused: Paused::default(),
+            by_length: ByLength::of(&plan.schedule).map(|by_length| ByLength {
+                // The program leaves the time of the last frame as it was.
+                to_last: match state.finished {
+                    finished::ALL_SENT => state.due.into(),
+                    _ => plan.schedule.departure(state.frame.saturating_sub(1)),
+                },
+                ..by_length
+            }),
         }
     }
 }
@@ -131,15 +139,8 @@ fn too_long(port: &str, longest: usize) -> TesterError {
 
 /// Segments that hold frames, with their starts.
 fn segments(schedule: &Schedule) -> Vec<SegmentEntry> {
-    let mut start = Duration::ZERO;
-    let mut entries = vec![];
-    for segment in &schedule.segments {
-        if segment.frames > 0 {
-            entries.push(SegmentEntry::new(segment, start));
-        }
-        start += segment.duration();
-    }
-    entries
+    let with_frames = schedule.starts().filter(|(segment, ..)| segment.frames > 0);
+    with_frames.map(|(segment, _, start)| SegmentEntry::new(segment, start)).collect()
 }
 
 fn initial_state(plan: &TransmitPlan, segments: &[SegmentEntry]) -> TransmitState {

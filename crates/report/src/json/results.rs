@@ -125,10 +125,31 @@ pub(super) struct SelfTestSize<'a> {
     #[serde(flatten)]
     conditions: Conditions<'a>,
     maximum: Rate<'a>,
+    reached: Option<Reached>,
     low_fps: f64,
     floor_low: Option<Summary>,
     high_fps: f64,
     floor_high: Option<Summary>,
+}
+
+/// What trials reached that asked for all of the medium.
+#[derive(Serialize)]
+struct Reached {
+    p10_fps: f64,
+    p50_fps: f64,
+    p90_fps: f64,
+    trials: u32,
+}
+
+impl From<method::Reached> for Reached {
+    fn from(reached: method::Reached) -> Self {
+        Reached {
+            p10_fps: reached.p10.fps(),
+            p50_fps: reached.p50.fps(),
+            p90_fps: reached.p90.fps(),
+            trials: reached.trials,
+        }
+    }
 }
 
 pub(super) fn self_test(self_test: &SelfTest) -> impl Iterator<Item = SelfTestSize<'_>> {
@@ -136,6 +157,7 @@ pub(super) fn self_test(self_test: &SelfTest) -> impl Iterator<Item = SelfTestSi
         ports: &self_test.ports,
         conditions: (&size.conditions).into(),
         maximum: (&size.maximum).into(),
+        reached: size.reached.map(Reached::from),
         low_fps: size.low_rate.fps(),
         floor_low: size.floor_low.as_ref().map(Summary::from),
         high_fps: size.high_rate.fps(),

@@ -15,6 +15,7 @@ pub(super) fn table(self_test: &SelfTest) -> Table {
             "frame size",
             "theoretical fps",
             "tester fps",
+            "p10 .. p90 fps",
             "% of theoretical",
             "resolution fps",
             "trials",
@@ -43,6 +44,9 @@ fn row(size: &SelfTestSize) -> Vec<String> {
         size.conditions.frame_size.clone(),
         fps(size.conditions.theoretical_max),
         rate_cell(found),
+        optional(size.reached.as_ref(), |reached| {
+            format!("{} .. {}", fps(reached.p10), fps(reached.p90))
+        }),
         share_cell(found.percent_of_theoretical),
         resolution_cell(found),
         trials_cell(found.trials, found.invalid_trials),
