@@ -31,6 +31,7 @@ typedef long long s64;
 
 enum {
 	MAP_TYPE_ARRAY = 2,
+	MAP_TYPE_PERCPU_HASH = 5,
 	MAP_TYPE_DEVMAP = 14,
 	MAP_TYPE_CPUMAP = 16,
 	MAP_TYPE_RINGBUF = 27,

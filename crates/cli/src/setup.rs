@@ -12,14 +12,16 @@ use method::chassis::Chassis;
 use method::{Forwarding, Topology};
 use ports::scheduling::Priority;
 use ports::{
-    DeviceControl, DeviceLink, DeviceThread, LiveOptions, LiveTester, OpenPort, PortRequest,
+    DeviceControl, DeviceCounts, DeviceLink, DeviceThread, LiveOptions, LiveTester, OpenPort,
+    PlaceCount, PortRequest,
 };
 use sim::StaticRoute;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use testbed::{
-    Device, DeviceKind, FilterEntry, HardwarePorts, Privilege, Testbed, TestbedConfig, TestbedError,
+    Device, DeviceKind, DeviceReadings, DeviceThreads, FilterEntry, HardwarePorts, Privilege,
+    Testbed, TestbedConfig, TestbedError,
 };
 use trial::{
     DeviceAction, DeviceCount, DeviceSetup, PacketFilter, PortId, Tester, TesterDescription,
@@ -403,8 +405,8 @@ impl DeviceControl for Built {
         })
     }
 
-    fn links(&mut self) -> Result<Vec<DeviceLink>, TesterError> {
-        let links = self.device.links().map_err(gone)?;
+    fn counts(&mut self) -> Result<DeviceCounts, TesterError> {
+        let DeviceReadings { links, places } = self.device.readings().map_err(gone)?;
         let links = links.into_iter().map(|link| DeviceLink {
             rx_frames: link.counters.rx_frames,
             rx_dropped: link.counters.rx_dropped,
@@ -413,12 +415,23 @@ impl DeviceControl for Built {
             carrier_changes: link.carrier_changes,
             carrier: link.carrier,
         });
-        Ok(links.collect())
+        let place = |place: testbed::PlaceCounters| {
+            let testbed::PlaceCounters { name, dropped, waiting, of_machine } = place;
+            PlaceCount { name, dropped, waiting, of_machine }
+        };
+        let places = places.into_iter().map(place).collect();
+        Ok(DeviceCounts { links: links.collect(), places })
     }
 
     fn threads(&mut self) -> Vec<DeviceThread> {
         let threads = self.device.forwarding_threads();
         threads.into_iter().map(|(id, name)| DeviceThread { id, name }).collect()
+    }
+
+    fn untimed(&self) -> Option<String> {
+        (self.device.config().threads == DeviceThreads::Inline).then(|| {
+            "the device forwards within the tester's system calls (--device-threads inline)".into()
+        })
     }
 
     fn counters(&mut self) -> Result<Vec<DeviceCount>, TesterError> {

@@ -13,6 +13,7 @@ pub mod chassis;
 mod conditions;
 mod config;
 mod conformance;
+mod cost;
 mod encapsulation;
 mod error;
 mod estimate;
@@ -50,6 +51,7 @@ pub use config::{
     TrialConfig,
 };
 pub use conformance::deviations;
+pub use cost::{CostFound, CostPerFrame};
 pub use encapsulation::{Encapsulated, Encapsulation};
 pub use error::RunError;
 pub use event::{

@@ -190,6 +190,7 @@ fn unlost(subject: &Subject<'_>, reached: Reached, floods: &[TrialResult]) -> Ra
         offered: Some(reached.p50),
         loss_percent: Some(0.0),
         upper,
+        confidence: None,
         resolution_fps,
         resolution_percent_of_theoretical: resolution_fps
             .map(|fps| fps / theoretical.fps() * 100.0),

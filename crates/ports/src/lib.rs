@@ -50,7 +50,9 @@ pub use choose::{Choice, Facts, PortType, choose};
 pub use control::Host;
 pub use ethtool::Ethtool;
 pub use interface::{Interface, InterfaceCounters, InterfaceState};
-pub use live::{DeviceControl, DeviceLink, LiveOptions, LiveTester, RealTime};
+pub use live::{
+    DeviceControl, DeviceCounts, DeviceLink, LiveOptions, LiveTester, PlaceCount, RealTime,
+};
 pub use lock::PortLock;
 pub use loose::{FrameListener, FrameSender};
 pub use open::{OpenPort, PortRequest, open_port, open_port_with_room, open_ports};

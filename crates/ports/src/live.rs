@@ -27,13 +27,44 @@ pub trait DeviceControl: Send {
     fn counters(&mut self) -> Result<Vec<DeviceCount>, TesterError>;
     /// The device's ends of the links to the tester's ports, in the order of those. Empty where nobody
     /// can say.
-    fn links(&mut self) -> Result<Vec<DeviceLink>, TesterError> {
-        Ok(vec![])
+    fn counts(&mut self) -> Result<DeviceCounts, TesterError> {
+        Ok(DeviceCounts::default())
+    }
+    /// Whether [`counts`](Self::counts) may be those of a moment before.
+    fn is_rough(&self) -> bool {
+        false
     }
     /// The threads that forward in the device. Empty where nobody can say.
     fn threads(&mut self) -> Vec<DeviceThread> {
         vec![]
     }
+    /// Why the processor time of the device cannot be told, where it cannot.
+    fn untimed(&self) -> Option<String> {
+        None
+    }
+}
+
+/// What a device has counted up to now: everything there is, read at once, since the time between trials
+/// is precious. Empty where nobody can say.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct DeviceCounts {
+    /// Its end of the link to each port, in the ports' order.
+    pub links: Vec<DeviceLink>,
+    /// Places within it where frames are dropped or wait, read before `links`.
+    pub places: Vec<PlaceCount>,
+}
+
+/// What a place within the device has counted up to now.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct PlaceCount {
+    /// Its name, which no other place has.
+    pub name: String,
+    /// Frames dropped there.
+    pub dropped: u64,
+    /// Frames waiting there now.
+    pub waiting: u64,
+    /// The counter is the whole machine's.
+    pub of_machine: bool,
 }
 
 /// The device's end of a link, as the kernel counts there.

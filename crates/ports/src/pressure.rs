@@ -1,9 +1,9 @@
 //! What the kernel tells of who waited for a processor.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::Mutex;
-use trial::{Owner, Pressure, ThreadPressure};
+use trial::{Owner, Pressure, ProcessorUse, ThreadPressure};
 use units::{Duration, Instant};
 
 /// A thread of the device, known by its number.
@@ -37,13 +37,19 @@ impl Schedstat {
         Schedstat::parse(&fs::read_to_string(path).ok()?)
     }
 
-    fn since(self, before: Self, owner: Owner, name: String) -> ThreadPressure {
+    fn since(
+        self,
+        before: Self,
+        owner: Owner,
+        (name, processor): (String, Option<u32>),
+    ) -> ThreadPressure {
         let between = |before: u64, after: u64| Duration::from_ns(after.saturating_sub(before));
         ThreadPressure {
             owner,
             name,
             ran: between(before.ran_ns, self.ran_ns),
             waited: between(before.waited_ns, self.waited_ns),
+            processor,
             stopped: Duration::ZERO,
         }
     }
@@ -61,7 +67,8 @@ impl OwnThreads {
         let done = body();
         let after = Schedstat::read(SELF);
         if let (Some(before), Some(after)) = (before, after) {
-            let thread = after.since(before, Owner::Tester, name.into());
+            let place = (name.into(), processor_of("/proc/thread-self/stat"));
+            let thread = after.since(before, Owner::Tester, place);
             self.0.lock().expect("no panic while held").push(thread);
         }
         done
@@ -132,6 +139,7 @@ pub(crate) struct Reading {
     stolen: Duration,
     stalled: Option<Duration>,
     softnet: Softnet,
+    busy: BTreeMap<u32, Duration>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -148,9 +156,11 @@ impl Reading {
             Some((thread.clone(), schedstat))
         };
         let text = |path| fs::read_to_string(path).unwrap_or_default();
+        let stat = text("/proc/stat");
         Reading {
             threads: threads.iter().filter_map(read).collect(),
-            stolen: stolen(&text("/proc/stat")),
+            stolen: stolen(&stat),
+            busy: busy(&stat),
             stalled: stalled(&text("/proc/pressure/cpu")),
             softnet: softnet(&text("/proc/net/softnet_stat")),
         }
@@ -160,13 +170,24 @@ impl Reading {
     pub fn since(&self, before: &Reading, stops: &Stops) -> Pressure {
         let threads = self.threads.iter().filter_map(|(thread, after)| {
             let before = before.threads.get(thread)?;
-            let pressure = after.since(*before, Owner::Device, thread.name.clone());
+            let processor = processor_of(&format!("/proc/{}/stat", thread.id));
+            let place = (thread.name.clone(), processor);
+            let pressure = after.since(*before, Owner::Device, place);
             let stopped = stops.stopped.get(thread).copied().unwrap_or_default();
             Some(ThreadPressure { stopped, ..pressure })
         });
+        let threads: Vec<ThreadPressure> = threads.collect();
+        let used: BTreeSet<u32> = threads.iter().filter_map(|thread| thread.processor).collect();
+        let busy = |processor: &u32| {
+            let (before, after) = (before.busy.get(processor)?, self.busy.get(processor)?);
+            let busy = after.saturating_sub(*before);
+            Some(ProcessorUse { processor: *processor, busy })
+        };
         let stalled = self.stalled.zip(before.stalled);
         Pressure {
-            threads: threads.collect(),
+            processors: used.iter().filter_map(busy).collect(),
+            untimed: None,
+            threads,
             stolen: self.stolen.saturating_sub(before.stolen),
             stalled: stalled.map(|(after, before)| after.saturating_sub(before)),
             softirq_squeezed: self.softnet.squeezed.saturating_sub(before.softnet.squeezed),
@@ -181,6 +202,27 @@ fn stolen(stat: &str) -> Duration {
     let ticks = stat.lines().next().and_then(|line| line.split_whitespace().nth(8)?.parse().ok());
     let ticks: u64 = ticks.unwrap_or(0);
     Duration::from_ms(ticks * (1_000 / USER_HZ))
+}
+
+/// For how long each processor was neither idle nor taken by the hypervisor: the lines `cpuN`, of whose
+/// numbers the fourth and fifth are idle and the eighth stolen (proc(5)); guests' time is in the first.
+fn busy(stat: &str) -> BTreeMap<u32, Duration> {
+    let line = |line: &str| {
+        let mut words = line.strip_prefix("cpu")?.split_whitespace();
+        let processor = words.next()?.parse().ok()?;
+        let ticks: Vec<u64> = words.take(7).map_while(|word| word.parse().ok()).collect();
+        let all: u64 = ticks.iter().sum();
+        let idle = ticks.get(3)? + ticks.get(4)?;
+        Some((processor, Duration::from_ms((all - idle) * (1_000 / USER_HZ))))
+    };
+    stat.lines().filter(|line| !line.starts_with("cpu ")).filter_map(line).collect()
+}
+
+/// The 39th field of a thread's stat (proc(5)), the name in brackets being the second.
+fn processor_of(path: &str) -> Option<u32> {
+    let text = fs::read_to_string(path).ok()?;
+    let (_, after_name) = text.rsplit_once(')')?;
+    after_name.split_whitespace().nth(36)?.parse().ok()
 }
 
 /// `some ... total=N`, in microseconds (Documentation/accounting/psi.rst).
@@ -228,6 +270,8 @@ mod tests {
         let stat = "cpu  10 20 30 40 50 60 70 80 90 100\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
         assert_eq!(stolen(stat), Duration::from_ms(800));
         assert_eq!(stolen(""), Duration::ZERO);
+        let busy = busy(&format!("{stat}intr 5\n"));
+        assert_eq!(busy, BTreeMap::from([(0, Duration::from_ms(190))]), "1 + 2 + 3 + 6 + 7 ticks");
         let pressure = "some avg10=0.01 avg60=0.45 avg300=1.70 total=17461841\n\
                         full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
         assert_eq!(stalled(pressure), Some(Duration::from_us(17_461_841)));
@@ -253,6 +297,7 @@ mod tests {
         let threads = own.into_threads();
         assert_eq!(threads.len(), 2);
         for thread in threads {
+            assert_eq!(thread.processor, Some(core as u32));
             assert!(thread.waited > Duration::from_ms(40), "{thread:?}");
             assert!(thread.ran + thread.waited <= Duration::from_ms(400), "{thread:?}");
         }

@@ -2,9 +2,9 @@
 //! together. The order of events is that of [`crate::Port`].
 
 use crate::cores::CorePlan;
-use crate::live::{DeviceLink, LiveOptions};
+use crate::live::{DeviceCounts, DeviceLink, LiveOptions, PlaceCount};
 use crate::open::{OpenPort, PartsOfPort};
-use crate::pressure::{self, OwnThreads, Stops};
+use crate::pressure::{self, DeviceThread, OwnThreads, Stops};
 use crate::tally::{Reading, Tally, tally};
 use crate::watch::{Outcome, Place, Received, Threads, Watch, spawn};
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
 };
 use std::collections::BTreeMap;
 use trial::{
-    CaptureRequest, DeviceAction, LinkChanges, Owner, PortBalance, PortCounters, PortId, Pressure,
-    ReceivePlan, TesterError, TransmitPlan, Trial, TrialResult,
+    CaptureRequest, DeviceAction, DevicePlace, LinkChanges, Owner, PortBalance, PortCounters,
+    PortId, Pressure, ReceivePlan, TesterError, TransmitPlan, Trial, TrialResult,
 };
 use units::{Duration, Instant};
 
@@ -72,9 +72,11 @@ impl<'a> Session<'a> {
     /// Runs the trial to the end of its drain time.
     pub fn run(mut self) -> Result<TrialResult, TesterError> {
         let ids: Vec<PortId> = self.ports.iter().map(|port| port.describe().id).collect();
-        let before = States { interfaces: self.interfaces()?, links: self.links()? };
+        let interfaces = self.interfaces()?;
+        let before = States { interfaces, device: self.device_counts()? };
         let control_before = self.control_frames();
         let device_threads = self.options.device.as_mut().map_or(vec![], |device| device.threads());
+        let untimed = self.untimed(&device_threads);
         let own_threads = OwnThreads::default();
         let signals = TrialSignals::new(ids);
         let Session {
@@ -142,6 +144,7 @@ impl<'a> Session<'a> {
         })?;
         let now = pressure::Reading::take(&device_threads);
         let mut pressure = now.since(&pressure_before, &stops);
+        pressure.untimed = untimed;
         pressure.threads.extend(own_threads.into_threads());
         let captured = write_captures(trial, ports, &transmit_plans);
         let mut session = Session {
@@ -163,9 +166,18 @@ impl<'a> Session<'a> {
         self.ports.iter().map(|port| port.interface.state_if_up()).collect()
     }
 
-    /// What the device's ends of the links count.
-    fn links(&mut self) -> Result<Vec<DeviceLink>, TesterError> {
-        self.options.device.as_mut().map_or(Ok(vec![]), |device| device.links())
+    /// What the device counts.
+    fn device_counts(&mut self) -> Result<DeviceCounts, TesterError> {
+        self.options.device.as_mut().map_or(Ok(DeviceCounts::default()), |device| device.counts())
+    }
+
+    /// Why the device's processor time is not known, where it is not.
+    fn untimed(&self, threads: &[DeviceThread]) -> Option<String> {
+        let Some(device) = &self.options.device else {
+            return Some("the device was not built here: its processors are its own".into());
+        };
+        let none = || "the device has no threads of its own".into();
+        threads.is_empty().then(|| device.untimed().unwrap_or_else(none))
     }
 
     /// What the interfaces count when all is over: no less than the ports have seen, if they ever
@@ -200,13 +212,14 @@ impl<'a> Session<'a> {
         mut pressure: Pressure,
     ) -> Result<TrialResult, TesterError> {
         // The device first, so that whatever it has sent by then can be in the tester's count.
-        let links = self.links()?;
-        let after = States { interfaces: self.settled_interfaces(&outcome.received)?, links };
+        let device = self.device_counts()?;
+        let after = States { interfaces: self.settled_interfaces(&outcome.received)?, device };
         let control_after = self.control_frames();
         let readings = self.readings(&outcome.received, &before, &after);
         let link_was_reset = matches!(self.trial.action, Some((_, DeviceAction::LinkReset { .. })));
         let mut tallies = tally(&readings, link_was_reset);
-        let balance = balance(&tallies, &before, &after);
+        let is_rough = self.options.device.as_ref().is_some_and(|device| device.is_rough());
+        let balance = balance(&tallies, &before, &after, is_rough);
         pressure.links = link_changes(&before, &after);
         let mut notes = self.cores.notes.clone();
         let mut reports = vec![];
@@ -244,6 +257,7 @@ impl<'a> Session<'a> {
         result.notes.extend(notes);
         result.pressure = pressure;
         result.balance = balance;
+        result.places = places_between(&before.device.places, &after.device.places);
         trial::pressure::judge(&mut result, self.trial.action.is_some());
         Ok(result)
     }
@@ -327,28 +341,46 @@ fn transmit(
 /// Counters as they stand at one time.
 struct States {
     interfaces: Vec<InterfaceState>,
-    /// See [`crate::DeviceControl::links`].
-    links: Vec<DeviceLink>,
+    device: DeviceCounts,
+}
+
+/// What places counted between two readings; those where nothing happened are left out.
+fn places_between(before: &[PlaceCount], after: &[PlaceCount]) -> Vec<DevicePlace> {
+    let place = |now: &PlaceCount| {
+        let then = before.iter().find(|then| then.name == now.name);
+        let (dropped, waiting_before) = then.map_or((0, 0), |then| (then.dropped, then.waiting));
+        DevicePlace {
+            name: now.name.clone(),
+            dropped: now.dropped.saturating_sub(dropped),
+            waiting_before,
+            waiting: now.waiting,
+            of_machine: now.of_machine,
+        }
+    };
+    let idle = |place: &DevicePlace| place.dropped + place.waiting_before + place.waiting == 0;
+    after.iter().map(place).filter(|place| !idle(place)).collect()
 }
 
 /// The device's end of a port's link, before and after.
 fn links_of(before: &States, after: &States, index: usize) -> Option<(DeviceLink, DeviceLink)> {
-    Some((*before.links.get(index)?, *after.links.get(index)?))
+    Some((*before.device.links.get(index)?, *after.device.links.get(index)?))
 }
 
 /// Where frames were, by port, as far as the device's interfaces are known.
-fn balance(tallies: &[Tally], before: &States, after: &States) -> Vec<PortBalance> {
+fn balance(tallies: &[Tally], before: &States, after: &States, is_rough: bool) -> Vec<PortBalance> {
     let ports = tallies.iter().enumerate().filter_map(|(index, tally)| {
         let (before, after) = links_of(before, after, index)?;
         Some(PortBalance {
             port: PortId(index as u16),
             tester_sent: tally.sent,
+            refused: tally.refused,
             device_received: after.rx_frames.saturating_sub(before.rx_frames),
             device_dropped_in: after.rx_dropped.saturating_sub(before.rx_dropped),
             device_sent: after.tx_frames.saturating_sub(before.tx_frames),
             turned_away: after.tx_dropped.saturating_sub(before.tx_dropped),
             tester_received: tally.received,
             tester_dropped: tally.tester_drops.iter().map(|(_, frames)| frames).sum(),
+            is_rough,
         })
     });
     ports.collect()
@@ -367,7 +399,7 @@ fn link_changes(before: &States, after: &States) -> Vec<LinkChanges> {
         let carrier = after.carrier;
         change(Owner::Tester, index, before.carrier_changes, after.carrier_changes, carrier)
     });
-    let devices = before.links.iter().zip(&after.links).enumerate();
+    let devices = before.device.links.iter().zip(&after.device.links).enumerate();
     let devices = devices.map(|(index, (before, after))| {
         let carrier = after.carrier;
         change(Owner::Device, index, before.carrier_changes, after.carrier_changes, carrier)

@@ -33,6 +33,8 @@ pub(crate) struct Tally {
     pub tester_drops: Vec<(String, u64)>,
     /// Frames that never left, by the tester's fault.
     pub not_sent: u64,
+    /// Frames that left and that the far end had no room for.
+    pub refused: u64,
     /// What a reader should know.
     pub notes: Vec<String>,
 }
@@ -61,10 +63,13 @@ pub(crate) fn tally(readings: &[Reading], link_was_reset: bool) -> Vec<Tally> {
                 let drops = &mut tallies[peer].tester_drops;
                 drops.push(("input queue full".into(), turned_away.saturating_sub(known)));
             }
-            None if is_veth => tallies[index].notes.push(format!(
-                "{name}: the far end had no room for {turned_away} frames, or its link was down; \
-                 they left the tester and count as lost by the device"
-            )),
+            None if is_veth => {
+                tallies[index].refused = turned_away;
+                tallies[index].notes.push(format!(
+                    "{name}: the far end had no room for {turned_away} frames, or its link was \
+                     down; they left the tester and count as lost by the device"
+                ));
+            }
             None if link_was_reset => tallies[index].notes.push(format!(
                 "{name}: {turned_away} frames met a link that was down; they count as lost"
             )),

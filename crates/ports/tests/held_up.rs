@@ -9,51 +9,14 @@
 mod bed;
 
 use bed::Bed;
-use ports::{DeviceControl, DeviceLink, DeviceThread, LiveOptions, LiveTester, PortType};
+use bed::control::Control;
+use ports::{DeviceControl, LiveOptions, LiveTester, PortType};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use testbed::{Device, DeviceKind, TestbedConfig};
+use testbed::{DeviceKind, TestbedConfig};
 use trial::conformance::Load;
-use trial::{
-    DeviceAction, DeviceCount, DeviceSetup, InvalidReason, Owner, Tester, TesterError, TrialResult,
-};
+use trial::{Balance, DeviceAction, Fate, InvalidReason, Owner, Tester, TrialResult};
 use units::{Duration, FrameRate, FrameSize};
 use wire::signature::Key;
-
-/// The device of a test bed, as far as these tests ask it.
-struct Control(Arc<Device>);
-
-impl DeviceControl for Control {
-    fn act(&mut self, action: &DeviceAction) -> Result<(), TesterError> {
-        let DeviceAction::LinkReset { port, down_for } = action else { panic!("not asked for") };
-        self.0.link_reset(usize::from(port.0), *down_for).expect("reset");
-        Ok(())
-    }
-    fn check(&mut self) -> Result<(), TesterError> {
-        Ok(())
-    }
-    fn configure(&mut self, _setup: &DeviceSetup) -> Result<(), TesterError> {
-        Ok(())
-    }
-    fn counters(&mut self) -> Result<Vec<DeviceCount>, TesterError> {
-        Ok(vec![])
-    }
-    fn links(&mut self) -> Result<Vec<DeviceLink>, TesterError> {
-        let links = self.0.links().expect("links").into_iter().map(|link| DeviceLink {
-            rx_frames: link.counters.rx_frames,
-            rx_dropped: link.counters.rx_dropped,
-            tx_frames: link.counters.tx_frames,
-            tx_dropped: link.counters.tx_dropped,
-            carrier_changes: link.carrier_changes,
-            carrier: link.carrier,
-        });
-        Ok(links.collect())
-    }
-    fn threads(&mut self) -> Vec<DeviceThread> {
-        let threads = self.0.forwarding_threads();
-        threads.into_iter().map(|(id, name)| DeviceThread { id, name }).collect()
-    }
-}
 
 fn bridge(device_cpu: Option<usize>) -> Bed {
     bed::build_config(&TestbedConfig { device_cpu, ..TestbedConfig::of(DeviceKind::LinuxBridge) })
@@ -207,6 +170,12 @@ fn a_device_that_is_kept_from_its_processor_loses_nothing_in_a_valid_trial() {
     assert!(result.lost_frames() > 0, "six busy programs and a short queue must lose frames");
     let held_up = |reason: &InvalidReason| matches!(reason, InvalidReason::DeviceHeldUp { .. });
     assert!(result.invalid_reasons().iter().any(held_up), "{:?}", result.validity);
+    // Each of them at a place that has a name: the input queue, or the port's ring before it.
+    let balance = Balance::of(&result);
+    assert_eq!(balance.frames(Fate::Dropped), result.lost_frames(), "{balance:#?}");
+    let queue = balance.parts().find(|part| part.name == "input queue of dut0");
+    assert!(queue.is_some_and(|queue| queue.frames > 0), "{balance:#?}");
+    assert_eq!((balance.unknown(), balance.surplus()), (0, 0), "{balance:#?}");
 }
 
 /// Open vSwitch is stopped for 500 ms, longer than the trial waits for what is missing: frames wait in its

@@ -148,7 +148,8 @@ fn upper_end(quantity: &Quantity) -> Option<f64> {
 /// intervals of independent runs add in squares.
 fn between(a: &Quantity, value_a: f64, b: &Quantity, value_b: f64) -> (f64, f64) {
     let add = match (a.basis, b.basis) {
-        (Basis::SearchResolution, _) | (_, Basis::SearchResolution) => |x: f64, y: f64| x + y,
+        (Basis::SearchResolution | Basis::ProcessorTime, _)
+        | (_, Basis::SearchResolution | Basis::ProcessorTime) => |x: f64, y: f64| x + y,
         _ => f64::hypot,
     };
     let difference = value_b - value_a;

@@ -341,6 +341,7 @@ fn reason_kind(reason: &InvalidReason) -> String {
         InvalidReason::OnTheWay { .. } => {
             "frames that left the device did not arrive in time".into()
         }
+        InvalidReason::NotYetOut { .. } => "frames were still within the device".into(),
         InvalidReason::Other { what } => what.clone(),
         InvalidReason::Unknown => reason.to_string(),
     }

@@ -11,7 +11,7 @@ use method::rfc2544::{
     RecoveryResult, ResetResult, ThroughputResult,
 };
 use method::rfc8219::{Ipdv, IpdvResult, PdvResult};
-use method::{Conditions, Finding, RateFound, SelfTest, TestKind, TestResult};
+use method::{Conditions, CostFound, Finding, RateFound, SelfTest, TestKind, TestResult};
 use serde::Serialize;
 use units::{Duration, FrameRate};
 
@@ -44,6 +44,8 @@ pub enum Basis {
     /// 95 % confidence interval of a share of frames counted in one trial (Wilson). What the
     /// device does differently from one trial to the next is not in it.
     Counting,
+    /// The least and the most processor time that can be the device's, over all trials.
+    ProcessorTime,
     /// There is nothing to learn it from.
     None,
 }
@@ -74,6 +76,11 @@ pub struct Quantity {
     /// Why the truth is not known better; empty where there is nothing to explain.
     pub reason: String,
 }
+
+/// Processor time of the device for a frame that it forwards.
+const COST: &str = "cost of a frame";
+/// The load at which its busiest processor would never be idle.
+const CAPACITY: &str = "capacity implied by the cost of a frame";
 
 /// Every quantity of a result, in the order of its table.
 pub fn of_result(result: &TestResult) -> Vec<Quantity> {
@@ -198,6 +205,24 @@ fn throughput(new: &Maker<'_>, result: &ThroughputResult) -> Vec<Quantity> {
         let name = format!("rate of one trial of {}, from buffers", buffered.trial_duration);
         new.single(name, "fps", buffered.rate.fps())
     }));
+    match &result.cost {
+        Some(CostFound::Measured(cost)) => {
+            let span = |name: &str, unit, low, high| Quantity {
+                relation: if low < high { Relation::Between } else { Relation::Equal },
+                low,
+                high,
+                basis: Basis::ProcessorTime,
+                ..new.quantity(name.into(), unit, Some(low))
+            };
+            quantities.push(span(COST, "ns", cost.low_ns, cost.high_ns));
+            let (low, high) = (cost.capacity_low.fps(), cost.capacity_high.fps());
+            quantities.push(span(CAPACITY, "fps", low, high));
+        }
+        Some(CostFound::Unknown { why }) => {
+            quantities.push(new.missing(COST, "ns", &Some(why.clone())));
+        }
+        None => {}
+    }
     quantities
 }
 

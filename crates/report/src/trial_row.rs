@@ -1,7 +1,7 @@
 //! One trial in numbers: what an appendix, a CSV file and a JSON file say of it alike.
 
 use method::{TestKind, TrialRecord, Verdict};
-use trial::{Owner, PortBalance, PortReceived, Role, StreamResult, TrialResult};
+use trial::{Balance, Fate, Owner, PortBalance, PortReceived, Role, StreamResult, TrialResult};
 use units::{Duration, FrameRate};
 
 /// Counts of a trial over all its ports and test streams.
@@ -71,6 +71,12 @@ pub struct TrialRow {
     pub carrier_changes: u64,
     /// Frames that had left a built device and had not arrived.
     pub on_the_way_frames: u64,
+    /// Frames dropped by the device at a place that a counter names.
+    pub named_drops: u64,
+    /// Frames that waited within a device when counting ended: not lost.
+    pub not_yet_out_frames: u64,
+    /// Frames missing that no counter names.
+    pub unknown_frames: u64,
     /// What it means to the test.
     pub verdict: Verdict,
     /// Where the tester did not keep up; never empty for an invalid trial. A self-test looks for
@@ -89,6 +95,7 @@ impl TrialRow {
         let ports = |count: fn(&PortReceived) -> u64| result.received.iter().map(count).sum();
         let accounts = || result.expected_accounts().map(|received| &received.account);
         let reports = || result.sent.iter().map(|sent| &sent.report);
+        let balance = Balance::of(result);
         TrialRow {
             number: record.number,
             test: record.test,
@@ -127,6 +134,9 @@ impl TrialRow {
             stolen: result.pressure.stolen,
             carrier_changes: result.pressure.links.iter().map(|l| l.changes).max().unwrap_or(0),
             on_the_way_frames: result.balance.iter().map(PortBalance::on_the_way).sum(),
+            named_drops: balance.frames(Fate::Dropped),
+            not_yet_out_frames: balance.frames(Fate::NotYetOut),
+            unknown_frames: balance.unknown(),
             verdict: record.verdict,
             faults: result.invalid_reasons().iter().map(ToString::to_string).collect(),
             notes: result.notes.clone(),

@@ -3,7 +3,7 @@
 use crate::{Counter, Frame, Lines};
 use std::collections::VecDeque;
 use trial::{DeviceAction, DeviceSetup, PortId};
-use units::Instant;
+use units::{Duration, Instant};
 
 /// A device in virtual time. It never looks at a clock: it is told what time it is.
 ///
@@ -32,6 +32,18 @@ pub trait DeviceUnderTest {
     /// Frames that it keeps at the moment, as far as it knows.
     fn keeps_frames(&self) -> u64 {
         0
+    }
+
+    /// Frames dropped since the beginning, by the name of the place or the cause. What is dropped
+    /// elsewhere nobody names.
+    fn drops(&self) -> Vec<(String, u64)> {
+        vec![]
+    }
+
+    /// For how long each of its processors has worked since the beginning, by name; empty where it has
+    /// none.
+    fn work(&self) -> Vec<(String, Duration)> {
+        vec![]
     }
 
     /// One of the counters that the device shows; `None` for one that it does not have.
@@ -80,6 +92,12 @@ impl DeviceUnderTest for Box<dyn DeviceUnderTest> {
     }
     fn keeps_frames(&self) -> u64 {
         (**self).keeps_frames()
+    }
+    fn drops(&self) -> Vec<(String, u64)> {
+        (**self).drops()
+    }
+    fn work(&self) -> Vec<(String, Duration)> {
+        (**self).work()
     }
     fn counter(&self, port: PortId, counter: Counter) -> Option<u64> {
         (**self).counter(port, counter)

@@ -47,12 +47,13 @@ pub struct Impaired<D, R> {
     /// Delayed frames by (time, order).
     held: BTreeMap<(Instant, u64), (PortId, Frame)>,
     order: u64,
+    dropped: u64,
 }
 
 impl<D: DeviceUnderTest, R: Rule> Impaired<D, R> {
     /// Puts `rule` in front of `device`.
     pub fn new(device: D, rule: R) -> Self {
-        Impaired { device, rule, held: BTreeMap::new(), order: 0 }
+        Impaired { device, rule, held: BTreeMap::new(), order: 0, dropped: 0 }
     }
 
     fn release(&mut self, now: Instant) {
@@ -71,7 +72,10 @@ impl<D: DeviceUnderTest, R: Rule> DeviceUnderTest for Impaired<D, R> {
     fn handle_frame(&mut self, now: Instant, port: PortId, mut frame: Frame) {
         self.release(now);
         match self.rule.decide(now, port, &frame) {
-            Fate::Drop => return,
+            Fate::Drop => {
+                self.dropped += 1;
+                return;
+            }
             Fate::Pass => {}
             Fate::Duplicate => self.device.handle_frame(now, port, frame.clone()),
             Fate::Delay(span) => {
@@ -96,6 +100,7 @@ impl<D: DeviceUnderTest, R: Rule> DeviceUnderTest for Impaired<D, R> {
             if !self.rule.silences_output(now, departing.port) {
                 return Some(departing);
             }
+            self.dropped += 1;
         }
     }
 
@@ -110,6 +115,15 @@ impl<D: DeviceUnderTest, R: Rule> DeviceUnderTest for Impaired<D, R> {
 
     fn keeps_frames(&self) -> u64 {
         self.held.len() as u64 + self.device.keeps_frames()
+    }
+
+    fn drops(&self) -> Vec<(String, u64)> {
+        let by_rule = [("impairment".to_owned(), self.dropped)];
+        self.device.drops().into_iter().chain(by_rule).collect()
+    }
+
+    fn work(&self) -> Vec<(String, Duration)> {
+        self.device.work()
     }
 
     fn counter(&self, port: PortId, counter: Counter) -> Option<u64> {

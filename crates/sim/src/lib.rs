@@ -19,6 +19,7 @@
 mod closed_form;
 mod composed;
 mod device;
+mod evidence;
 mod frame;
 mod impair;
 mod link;

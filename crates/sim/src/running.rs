@@ -12,8 +12,8 @@ use crate::soonest::Soonest;
 use crate::{DeviceUnderTest, Frame, SimTester};
 use std::collections::BTreeMap;
 use trial::{
-    PortCounters, PortId, ReceivePlan, Receiver, Residual, Residue, StreamId, Tester, TesterError,
-    TransmitPlan, TransmitReport, Transmitter, Trial, TrialResult,
+    PortBalance, PortCounters, PortId, ReceivePlan, Receiver, Residual, Residue, StreamId, Tester,
+    TesterError, TransmitPlan, TransmitReport, Transmitter, Trial, TrialResult,
 };
 use units::{Duration, Instant};
 use wire::pause;
@@ -36,6 +36,8 @@ pub(crate) struct Running<'a, D> {
     /// The latest departure planned so far, in true time.
     last_departure: Instant,
     action: Option<(Instant, Instant)>,
+    /// Frames that the device has heard and let go of, by port.
+    at_device: Vec<(u64, u64)>,
 }
 
 struct Sending<'a> {
@@ -111,6 +113,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             least_drain: trial.waits.least_drain(trial.expects_arrivals()),
             last_departure: tester.now,
             action: None,
+            at_device: vec![(0, 0); receive.len()],
             tester,
         };
         for port in 0..running.sending.len() {
@@ -211,6 +214,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
     fn at_port(&mut self, port: usize, now: Instant) {
         let id = PortId(port as u16);
         while let Some((heard, frame)) = self.tester.cables[port].receive(Way::ToDevice, now) {
+            self.at_device[port].0 += 1;
             self.tester.device.handle_frame(heard, id, frame);
         }
         self.send(port, id, now);
@@ -225,6 +229,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         match &mut sending.next {
             Next::UnderWay(heard, frame) if *heard <= now => {
                 let (heard, frame) = (*heard, std::mem::take(frame));
+                self.at_device[port].0 += 1;
                 self.tester.device.handle_frame(heard, id, frame);
                 self.plan_next(port);
             }
@@ -298,6 +303,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
     fn poll_device(&mut self) {
         let now = self.tester.now;
         while let Some((port, frame)) = self.tester.next_output() {
+            self.at_device[port].1 += 1;
             match &mut self.tester.cables[port] {
                 Cable::Full { to_tester, .. } => {
                     let arrives = to_tester.take(now, frame.size());
@@ -409,12 +415,21 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         };
         let mut received = vec![];
         let mut counters = vec![];
-        for port in self.receiving {
+        let mut balance = vec![];
+        for (port, (heard, left)) in self.receiving.into_iter().zip(self.at_device) {
             let account = port.receiver.into_received(sent_of);
             if port.damaged > 0 {
                 let (frames, port) = (port.damaged, account.port);
                 notes.push(format!("{frames} frames came out with a bad FCS at {port}"));
             }
+            balance.push(PortBalance {
+                tester_sent: sent_by(account.port),
+                device_received: heard,
+                device_sent: left,
+                tester_received: port.arrived + port.control,
+                tester_dropped: port.lost_by_tester,
+                ..PortBalance::at(account.port)
+            });
             counters.push(PortCounters {
                 port: account.port,
                 interface_sent: Some(sent_by(account.port)),
@@ -428,6 +443,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         let over = (self.start, drained);
         let mut result = self.trial.conclude(over, reports, received, counters);
         result.action = self.action;
+        result.balance = balance;
         result.notes.extend(notes);
         result
     }

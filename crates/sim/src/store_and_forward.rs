@@ -140,6 +140,17 @@ impl DeviceUnderTest for StoreAndForward {
         let service = self.lanes.iter().filter_map(|lane| Some(lane.in_service.as_ref()?.0));
         served.chain(service).min()
     }
+
+    fn keeps_frames(&self) -> u64 {
+        let kept = |lane: &Lane| {
+            lane.waiting.len() + usize::from(lane.in_service.is_some()) + lane.served.len()
+        };
+        self.lanes.iter().map(kept).sum::<usize>() as u64
+    }
+
+    fn drops(&self) -> Vec<(String, u64)> {
+        vec![("queue full".into(), self.dropped)]
+    }
 }
 
 impl QueueLimit {

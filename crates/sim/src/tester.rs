@@ -1,5 +1,6 @@
 //! A tester that moves every frame of a trial through virtual time.
 
+use crate::evidence::Evidence;
 use crate::medium::Way;
 use crate::port::{Cable, Lines};
 use crate::running::Running;
@@ -206,7 +207,11 @@ impl<D: DeviceUnderTest> Tester for SimTester<D> {
         let transmit = trial.transmit_plans()?;
         let ports = self.description.ports.iter();
         let receive: Vec<ReceivePlan> = ports.map(|port| trial.receive_plan(port.id)).collect();
+        let told = Evidence::of(&self.device);
         let mut result = Running::new(self, trial, &transmit, &receive).run()?;
+        let tells = Evidence::of(&self.device);
+        result.places = tells.places(&told);
+        result.pressure = tells.pressure(&told);
         result.device = counted_between(&before, &self.device_counts());
         Ok(result)
     }

@@ -12,6 +12,7 @@ use crate::multicast::{
     self, Daemon, GroupCounters, GroupRange, MulticastRouting, Table, TableLoaded,
 };
 use crate::namespace::Namespace;
+use crate::netlink::Netlink;
 use crate::ovs::Switch;
 use crate::queue::TokenBucket;
 use crate::routing::RipDaemon;
@@ -20,6 +21,7 @@ use crate::scheduling;
 use crate::sysctl;
 use crate::threads::{PortThreads, thread_port};
 use crate::tunnel;
+use netlink_packet_route::RouteNetlinkMessage;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Mutex;
@@ -139,9 +141,16 @@ impl Device {
 
     /// What the device's ends of the links to the tester count, by port.
     pub fn links(&self) -> Result<Vec<LinkCounters>> {
-        let mut netlink = self.namespace.netlink()?;
+        self.links_by(&mut self.namespace.netlink()?)
+    }
+
+    /// The same, through a socket of its namespace.
+    pub(crate) fn links_by(
+        &self,
+        netlink: &mut Netlink<RouteNetlinkMessage>,
+    ) -> Result<Vec<LinkCounters>> {
         let connectors = (0..self.config.ports).map(|port| self.connector(port));
-        connectors.map(|name| counters::link_counters(&mut netlink, &name)).collect()
+        connectors.map(|name| counters::link_counters(netlink, &name)).collect()
     }
 
     /// The threads that forward: kernel threads of its ports, and all threads of its programs.

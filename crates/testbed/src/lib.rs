@@ -30,6 +30,7 @@ mod namespace;
 mod netlink;
 mod ovs;
 mod packet_socket;
+mod places;
 mod privilege;
 mod program;
 mod queue;
@@ -69,6 +70,7 @@ pub use multicast::{
 pub use namespace::{NETNS_DIRECTORY, Namespace};
 pub use ovs::ovs_shortfall;
 pub use packet_socket::PacketSocket;
+pub use places::{DeviceReadings, PlaceCounters};
 pub use privilege::{Privilege, enter_user_namespace};
 pub use program::{Program, ProgramName, find_program};
 pub use queue::QueueCounters;

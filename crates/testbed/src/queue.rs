@@ -107,6 +107,23 @@ impl Netlink<RouteNetlinkMessage> {
     }
 }
 
+impl Netlink<RouteNetlinkMessage> {
+    /// Counters of the outermost qdisc of every interface, with the interface's number.
+    pub fn root_queues(&mut self) -> Result<Vec<(u32, QueueCounters)>> {
+        let request = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::with_index(0));
+        let answers = self.dump(request, "read the queues of all interfaces")?;
+        let root = |answer| match answer {
+            RouteNetlinkMessage::NewQueueDiscipline(qdisc)
+                if qdisc.header.parent == TcHandle::ROOT =>
+            {
+                Some((qdisc.header.index as u32, counters_of(&qdisc, "")))
+            }
+            _ => None,
+        };
+        Ok(answers.into_iter().filter_map(root).collect())
+    }
+}
+
 fn counters_of(qdisc: &TcMessage, interface: &str) -> QueueCounters {
     let mut counters = QueueCounters { interface: interface.into(), ..QueueCounters::default() };
     for attribute in &qdisc.attributes {

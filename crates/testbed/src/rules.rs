@@ -93,6 +93,9 @@ pub struct RuleCounter {
     pub frames: u64,
     /// Their bytes, without link-layer header.
     pub bytes: u64,
+    /// Whether it drops them.
+    #[serde(default)]
+    pub drops: bool,
 }
 
 /// The counters of every rule in a namespace, in order.
@@ -106,12 +109,14 @@ pub(crate) fn counters(namespace: &Namespace) -> Result<Vec<RuleCounter>> {
 }
 
 fn counter_of(rule: &serde_json::Value) -> Option<RuleCounter> {
-    let counter = rule["expr"].as_array()?.iter().find_map(|e| e.get("counter"))?;
+    let parts = rule["expr"].as_array()?;
+    let counter = parts.iter().find_map(|part| part.get("counter"))?;
     Some(RuleCounter {
         family: rule["family"].as_str()?.to_owned(),
         rule: rule["comment"].as_str().unwrap_or_default().to_owned(),
         frames: counter["packets"].as_u64()?,
         bytes: counter["bytes"].as_u64()?,
+        drops: parts.iter().any(|part| part.get("drop").is_some()),
     })
 }
 

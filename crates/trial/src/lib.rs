@@ -14,6 +14,7 @@
 //! 5. [`Tester`] is the boundary: a test method sees only this.
 
 mod account;
+pub mod balance;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod cycle;
@@ -40,6 +41,7 @@ pub mod validity;
 mod waits;
 
 pub use account::{DelayVariation, Silence, StreamAccount};
+pub use balance::{Balance, DevicePlace, Fate, Leg, Part, Station, TakenIn};
 pub use cycle::Cycle;
 pub use device_counts::{Counted, DeviceCount, DeviceSetup, PacketFilter, counted_between};
 pub use flows::{FlowCounts, FlowRun, sent_of_flow};
@@ -47,7 +49,7 @@ pub use frame_set::{FrameSet, Slot};
 pub use histogram::{Histogram, percentile_rank};
 pub use leftovers::Leftovers;
 pub use plan::{ExpectedStream, Insertion, ReceivePlan, Tagging, TransmitPlan, Trigger};
-pub use pressure::{LinkChanges, Owner, PortBalance, Pressure, ThreadPressure};
+pub use pressure::{LinkChanges, Owner, PortBalance, Pressure, ProcessorUse, ThreadPressure};
 pub use receiver::{Arrival, Receiver};
 pub use result::{
     Arrived, ByLength, Paused, PortCounters, PortReceived, PortSent, StreamReceived, StreamResult,

@@ -5,7 +5,7 @@
 //! the device's only where the device had its processor and its links, and where all that it sent has
 //! arrived.
 
-use crate::{InvalidReason, PortId, TrialResult};
+use crate::{InvalidReason, PortId, TrialResult, balance};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::Duration;
@@ -39,6 +39,9 @@ pub struct ThreadPressure {
     pub ran: Duration,
     /// Time in which it could have run and had no processor (run-queue delay).
     pub waited: Duration,
+    /// The processor on which it was last.
+    #[serde(default)]
+    pub processor: Option<u32>,
     /// Time for which somebody had stopped it (SIGSTOP, a debugger), as far as looks at it show; neither
     /// running nor waiting. Only a program of the device is looked at.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -47,6 +50,15 @@ pub struct ThreadPressure {
 
 fn is_zero(span: &Duration) -> bool {
     *span == Duration::ZERO
+}
+
+/// How long a processor was not idle, whoever used it (`/proc/stat`, in steps of 10 ms).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ProcessorUse {
+    /// Which.
+    pub processor: u32,
+    /// How long.
+    pub busy: Duration,
 }
 
 /// How often a link lost or gained its carrier during a trial (IFLA_CARRIER_CHANGES).
@@ -62,7 +74,8 @@ pub struct LinkChanges {
     pub carrier: bool,
 }
 
-/// What held up tester and device in a trial. A simulated tester is held up by nothing: empty.
+/// What held up tester and device in a trial. A simulated tester is held up by nothing, and a simulated
+/// device tells no more than for how long it worked.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pressure {
@@ -80,6 +93,12 @@ pub struct Pressure {
     pub backlog_dropped: u64,
     /// Links.
     pub links: Vec<LinkChanges>,
+    /// The processors on which the device's threads ran.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub processors: Vec<ProcessorUse>,
+    /// Why the device's processor time is not known, where it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untimed: Option<String>,
 }
 
 impl Pressure {
@@ -103,6 +122,9 @@ pub struct PortBalance {
     pub port: PortId,
     /// Frames that the tester's interface sent.
     pub tester_sent: u64,
+    /// Those among them that the device's interface had no room for.
+    #[serde(default)]
+    pub refused: u64,
     /// Frames that the device's interface received.
     pub device_received: u64,
     /// Frames that the device's interface received and dropped.
@@ -115,12 +137,19 @@ pub struct PortBalance {
     pub tester_received: u64,
     /// Frames that the tester lost on the way in, `turned_away` among them.
     pub tester_dropped: u64,
+    /// The device's counts may lag or lead the tester's by some frames, since the device cannot be read
+    /// at a moment of choice (SNMP): they are told, and decide nothing.
+    #[serde(default)]
+    pub is_rough: bool,
 }
 
 impl PortBalance {
     /// Frames that had left the device and that neither arrived nor were dropped by the tester when
     /// counting ended: they were still on their way.
     pub fn on_the_way(&self) -> u64 {
+        if self.is_rough {
+            return 0;
+        }
         let dropped_later = self.tester_dropped.saturating_sub(self.turned_away);
         self.device_sent.saturating_sub(self.tester_received + dropped_later)
     }
@@ -140,6 +169,10 @@ pub fn judge(result: &mut TrialResult, acted_upon: bool) {
         reasons.extend(result.balance.iter().filter(|balance| balance.on_the_way() > 0).map(
             |balance| InvalidReason::OnTheWay { port: balance.port, frames: balance.on_the_way() },
         ));
+        let within = balance::still_within(&result.places);
+        reasons.extend(
+            within.map(|(place, frames)| InvalidReason::NotYetOut { place: place.into(), frames }),
+        );
     }
     reasons.into_iter().for_each(|reason| result.invalidate(reason));
     result.notes.extend(note(result));
@@ -213,17 +246,18 @@ impl fmt::Display for Owner {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::{
-        Histogram, Paused, PortSent, Role, Slips, StreamId, StreamResult, TransmitReport, Validity,
+        DevicePlace, Histogram, Paused, PortSent, Role, Slips, StreamId, StreamResult,
+        TransmitReport, Validity,
     };
     use units::{FrameRate, Instant};
 
     const MS: fn(u64) -> Duration = Duration::from_ms;
 
     /// A trial of 400 ms in which 4,000 frames were sent and so many of them lost.
-    fn trial(lost: u64) -> TrialResult {
+    pub(crate) fn trial(lost: u64) -> TrialResult {
         let report = TransmitReport {
             port: PortId(0),
             intended_frames: 4_000,
@@ -268,6 +302,7 @@ mod tests {
             device: vec![],
             pressure: Pressure::default(),
             balance: vec![],
+            places: vec![],
             validity: Validity::Valid,
             notes: vec![],
         }
@@ -275,7 +310,14 @@ mod tests {
 
     fn waiting(owner: Owner, waited: Duration) -> ThreadPressure {
         let name = "cpumap/1/map:7".into();
-        ThreadPressure { owner, name, ran: MS(100), waited, stopped: Duration::ZERO }
+        ThreadPressure {
+            owner,
+            name,
+            ran: MS(100),
+            waited,
+            processor: None,
+            stopped: Duration::ZERO,
+        }
     }
 
     fn link(changes: u64, carrier: bool) -> LinkChanges {
@@ -283,16 +325,7 @@ mod tests {
     }
 
     fn balance(device_sent: u64, tester_received: u64, tester_dropped: u64) -> PortBalance {
-        PortBalance {
-            port: PortId(1),
-            tester_sent: 0,
-            device_received: 0,
-            device_dropped_in: 0,
-            device_sent,
-            turned_away: 0,
-            tester_received,
-            tester_dropped,
-        }
+        PortBalance { device_sent, tester_received, tester_dropped, ..PortBalance::at(PortId(1)) }
     }
 
     /// 10 % of 400 ms are 40 ms.
@@ -378,6 +411,33 @@ mod tests {
             judge(&mut result, false);
             assert_eq!(result.is_valid(), valid, "{lost} {balance:?}");
         }
+    }
+
+    #[test]
+    fn a_frame_that_is_still_within_the_device_is_not_lost() {
+        let place = |waiting| DevicePlace {
+            name: "tbf of dut1".into(),
+            waiting_before: 3,
+            waiting,
+            ..DevicePlace::default()
+        };
+        for (lost, waiting, valid) in [(5, 5, false), (5, 1, false), (5, 0, true), (0, 2, true)] {
+            let mut result = trial(lost);
+            result.places = vec![place(waiting), place(0)];
+            judge(&mut result, false);
+            assert_eq!(result.is_valid(), valid, "{lost} lost, {waiting} waiting");
+            let says = |reason: &InvalidReason| reason.to_string().contains("not yet out");
+            assert_eq!(result.invalid_reasons().iter().any(says), !valid);
+        }
+    }
+
+    /// A counter that is read by SNMP may be that of a moment before.
+    #[test]
+    fn rough_counts_decide_nothing() {
+        let mut result = trial(5);
+        result.balance = vec![PortBalance { is_rough: true, ..balance(4_000, 3_995, 0) }];
+        judge(&mut result, false);
+        assert!(result.is_valid(), "{:?}", result.validity);
     }
 
     /// A veth counts what it turned away as dropped and not as sent: it is no part of `device_sent`.

@@ -1,8 +1,8 @@
 //! What came of a trial: counts, and ratios derived from them.
 
 use crate::{
-    DeviceCount, FlowCounts, Histogram, InvalidReason, Leftovers, Missing, PortBalance, PortId,
-    Pressure, Role, Schedule, Slips, StreamAccount, StreamId, Validity,
+    DeviceCount, DevicePlace, FlowCounts, Histogram, InvalidReason, Leftovers, Missing,
+    PortBalance, PortId, Pressure, Role, Schedule, Slips, StreamAccount, StreamId, Validity,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -286,10 +286,13 @@ pub struct TrialResult {
     /// What held up tester and device.
     #[serde(default, skip_serializing_if = "Pressure::is_empty")]
     pub pressure: Pressure,
-    /// Where frames went between the tester's interfaces and the device's, by port, where the device
-    /// was built here.
+    /// Frames counted at the tester's interfaces and the device's, by port, where the device's can be
+    /// read; [`Balance::of`](crate::Balance::of) puts them together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub balance: Vec<PortBalance>,
+    /// Where the device dropped and kept frames; places where nothing happened are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<DevicePlace>,
     /// Whether the tester itself kept up.
     pub validity: Validity,
     /// What the reader should know of this trial (cores shared, rings chosen, ...).

@@ -277,6 +277,7 @@ mod tests {
             device: vec![],
             pressure: crate::Pressure::default(),
             balance: vec![],
+            places: vec![],
             validity: Validity::Valid,
             notes: vec![],
         }

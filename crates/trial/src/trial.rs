@@ -276,6 +276,7 @@ impl Trial {
             device: vec![],
             pressure: Pressure::default(),
             balance: vec![],
+            places: vec![],
             validity,
             notes: vec![],
         };

@@ -132,6 +132,13 @@ pub enum InvalidReason {
         /// How many.
         frames: u64,
     },
+    /// There was loss, and frames still waited within the device when counting ended: not yet out.
+    NotYetOut {
+        /// Where most of them waited.
+        place: String,
+        /// How many, over all places.
+        frames: u64,
+    },
     /// Something else went wrong on the tester's side.
     Other {
         /// In words.
@@ -360,6 +367,10 @@ impl fmt::Display for InvalidReason {
             Self::OnTheWay { port, frames } => {
                 write!(f, "{port}: {frames} frames had left the device and did not arrive in time")
             }
+            Self::NotYetOut { place, frames } => write!(
+                f,
+                "{frames} frames were not yet out of the device when counting ended (most of them in {place})"
+            ),
             Self::Other { what } => f.write_str(what),
             Self::Unknown => f.write_str("a reason that only another version of netanvil knows"),
         }

@@ -1,11 +1,14 @@
 //! Throughput: the fastest rate at which no frame is lost (RFC 2544 section 26.1).
 
 use crate::bench::Bench;
+use crate::cost;
 use crate::goal_search::find_rates;
 use crate::rate_search::{Known, RateGoal, find_rate, judge_loss};
 use crate::subject::Subject;
 use crate::sustained::keep_up;
-use crate::{Buffered, Conditions, Finding, RateFound, RunError, SearchPolicy, TestKind};
+use crate::{
+    Buffered, Conditions, CostFound, Finding, RateFound, RunError, SearchPolicy, TestKind,
+};
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
@@ -19,6 +22,9 @@ pub struct ThroughputResult {
     /// Rates found with some loss allowed, lowest tolerance first. **Not RFC 2544 throughput**:
     /// a table must label them with their tolerance.
     pub with_tolerance: Vec<RateFound>,
+    /// What a frame costs the device; `None` where the tester does not say whether that can be known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<CostFound>,
     /// What a reader should know, such as loss that does not depend on the load.
     pub notes: Vec<String>,
 }
@@ -44,9 +50,13 @@ pub fn throughput(
     }
     let throughput = found.remove(0);
     let with_tolerance = found;
-    let notes = notes(&throughput, &with_tolerance, &known);
+    let mut notes = notes(&throughput, &with_tolerance, &known);
+    let cost = cost::measure(bench, subject, &throughput, &known)?;
+    if let Some(CostFound::Measured(cost)) = &cost {
+        notes.extend(cost.contradiction(&throughput));
+    }
     let conditions = subject.conditions(TestKind::Throughput);
-    Ok(ThroughputResult { conditions, throughput, with_tolerance, notes })
+    Ok(ThroughputResult { conditions, throughput, with_tolerance, cost, notes })
 }
 
 /// Throughput, then each rate with tolerated loss, by searches that know of each other's trials.

@@ -4,6 +4,7 @@
 mod back_to_back;
 mod bed;
 mod composed;
+mod cost;
 mod frame_loss;
 mod harvard;
 mod harvard_1989;

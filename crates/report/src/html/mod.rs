@@ -2,6 +2,7 @@
 //! its charts are drawn from the same values, and everything in it is escaped.
 
 mod axis;
+mod balance;
 mod chart;
 pub mod figures;
 mod ink;
@@ -32,6 +33,7 @@ pub fn render(report: &Report) -> String {
             (sections::results(report))
             @for composition in &report.compositions { (sections::composition(composition)) }
             (sections::trials(report))
+            (balance::every(report))
             (sections::set_up(report))
             (sections::sources())
             (sections::every_trial(report))

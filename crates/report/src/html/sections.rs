@@ -258,7 +258,7 @@ fn charts(test: TestKind, group: &Group<'_>) -> Markup {
 }
 
 /// Rows, and the notes under them.
-fn grid(table: &Table) -> Markup {
+pub(super) fn grid(table: &Table) -> Markup {
     html! {
         @if !table.rows.is_empty() {
             div.scroll {

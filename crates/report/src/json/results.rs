@@ -6,7 +6,9 @@ use method::rfc2544::{
     BackToBackResult, BurstOutcome, FrameLossResult, LossPoint, MaximumOf, RecoveryOutcome,
     RecoveryResult, ResetResult, ThroughputResult,
 };
-use method::{Conditions as Under, Direction, Finding, Modifier, RateFound, SelfTest, Spread};
+use method::{
+    Conditions as Under, CostFound, Direction, Finding, Modifier, RateFound, SelfTest, Spread,
+};
 use serde::Serialize;
 use units::{Duration, FrameRate};
 
@@ -172,7 +174,42 @@ pub(super) struct Throughput<'a> {
     throughput: Rate<'a>,
     /// Not RFC 2544 throughput.
     with_loss_tolerance: Vec<Rate<'a>>,
+    cost: Option<Cost<'a>>,
     notes: &'a [String],
+}
+
+/// What a frame costs the device; `why` where that is not known.
+#[derive(Serialize, Default)]
+struct Cost<'a> {
+    load_fps: Option<f64>,
+    trials: Option<u32>,
+    low_ns: Option<f64>,
+    high_ns: Option<f64>,
+    processors: Option<f64>,
+    capacity_low_fps: Option<f64>,
+    capacity_high_fps: Option<f64>,
+    /// Where it does not go with the throughput.
+    contradiction: Option<String>,
+    why: Option<&'a str>,
+}
+
+impl<'a> Cost<'a> {
+    fn of(found: &'a CostFound, throughput: &RateFound) -> Self {
+        match found {
+            CostFound::Unknown { why } => Cost { why: Some(why), ..Cost::default() },
+            CostFound::Measured(cost) => Cost {
+                load_fps: Some(cost.load.fps()),
+                trials: Some(cost.trials),
+                low_ns: Some(cost.low_ns),
+                high_ns: Some(cost.high_ns),
+                processors: Some(cost.processors),
+                capacity_low_fps: Some(cost.capacity_low.fps()),
+                capacity_high_fps: Some(cost.capacity_high.fps()),
+                contradiction: cost.contradiction(throughput),
+                why: None,
+            },
+        }
+    }
 }
 
 impl<'a> From<&'a ThroughputResult> for Throughput<'a> {
@@ -181,6 +218,7 @@ impl<'a> From<&'a ThroughputResult> for Throughput<'a> {
             conditions: (&result.conditions).into(),
             throughput: (&result.throughput).into(),
             with_loss_tolerance: result.with_tolerance.iter().map(Rate::from).collect(),
+            cost: result.cost.as_ref().map(|cost| Cost::of(cost, &result.throughput)),
             notes: &result.notes,
         }
     }

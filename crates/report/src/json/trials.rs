@@ -66,6 +66,9 @@ pub(crate) struct Trial {
     stolen_ps: u64,
     carrier_changes: u64,
     on_the_way_frames: u64,
+    named_drops: u64,
+    not_yet_out_frames: u64,
+    unknown_frames: u64,
     /// Where the tester did not keep up; never empty for an invalid trial.
     tester_faults: String,
     notes: String,
@@ -109,6 +112,9 @@ impl Trial {
             stolen_ps: row.stolen.as_ps(),
             carrier_changes: row.carrier_changes,
             on_the_way_frames: row.on_the_way_frames,
+            named_drops: row.named_drops,
+            not_yet_out_frames: row.not_yet_out_frames,
+            unknown_frames: row.unknown_frames,
             tester_faults: row.faults.join("; "),
             notes: row.notes.join("; "),
         }

@@ -2,9 +2,11 @@
 //! number can differ between them.
 
 mod back_to_back;
+mod balance;
 mod chassis;
 mod comparison;
 mod composition;
+mod cost;
 mod frame_loss;
 mod goals;
 mod harvard;
@@ -111,6 +113,7 @@ const ALL_SIZES: &str = "all sizes";
 pub fn of_group(group: &Group<'_>) -> Vec<(TestKind, Table)> {
     let tables = [
         (TestKind::Throughput, throughput::table(group)),
+        (TestKind::Throughput, cost::table(group)),
         (TestKind::Throughput, throughput::with_tolerance(group)),
         (TestKind::Throughput, goals::table(group)),
         (TestKind::Latency, latency::table(group)),
@@ -158,6 +161,11 @@ pub fn trial_counts(report: &Report) -> Table {
 /// Every trial.
 pub fn trials(report: &Report) -> Table {
     trials::every(report)
+}
+
+/// Where the frames of every trial went.
+pub fn balances(report: &Report) -> Table {
+    balance::every(report)
 }
 
 /// What stands over every table of a group.

@@ -72,6 +72,18 @@ impl Counter {
 }
 
 impl Counter {
+    /// Whether each frame that it counts is lost there.
+    pub const fn is_drop(self) -> bool {
+        !matches!(
+            self,
+            Counter::InFrames
+                | Counter::InBytes
+                | Counter::OutFrames
+                | Counter::OutBytes
+                | Counter::GroupsRefused
+        )
+    }
+
     /// What it counts, in the tester's terms.
     pub const fn counted(self) -> Counted {
         match self {

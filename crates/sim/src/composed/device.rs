@@ -375,7 +375,17 @@ impl DeviceUnderTest for Composed {
 
     fn keeps_frames(&self) -> u64 {
         let at_inputs = self.crossbar.as_ref().map_or(0, Crossbar::all_waiting);
-        self.pipeline.all_waiting() + self.outputs.all_waiting() + at_inputs
+        self.pipeline.all_kept() + self.outputs.all_waiting() + at_inputs
+    }
+
+    fn drops(&self) -> Vec<(String, u64)> {
+        let drops = Counter::ALL.into_iter().filter(|counter| counter.is_drop());
+        let all = |counter: Counter| self.counters.iter().map(|port| port.get(counter)).sum();
+        drops.map(|counter| (counter.to_string(), all(counter))).collect()
+    }
+
+    fn work(&self) -> Vec<(String, Duration)> {
+        self.pipeline.work().collect()
     }
 
     fn counter(&self, port: PortId, counter: Counter) -> Option<u64> {

@@ -243,9 +243,21 @@ impl Pipeline {
         finished
     }
 
-    /// Frames that wait for any processor.
-    pub(crate) fn all_waiting(&self) -> u64 {
-        self.servers.iter().map(Server::all_waiting).sum()
+    /// Frames that wait for any processor, or are worked on.
+    pub(crate) fn all_kept(&self) -> u64 {
+        self.servers.iter().map(Server::all_kept).sum()
+    }
+
+    /// For how long each processor has worked since the beginning.
+    pub(crate) fn work(&self) -> impl Iterator<Item = (String, Duration)> {
+        let cards = self.card.as_ref().map_or(0, |card| card.count);
+        let bus = usize::from(self.bus.is_some());
+        let name = move |index: usize| match index {
+            card if card < cards => format!("card {card}"),
+            index if index < cards + bus => "bus".into(),
+            cpu => format!("cpu {}", cpu - cards - bus),
+        };
+        self.servers.iter().enumerate().map(move |(index, server)| (name(index), server.work()))
     }
 
     /// When the next frame is done.

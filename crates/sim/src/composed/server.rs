@@ -42,6 +42,8 @@ pub(crate) struct Server<J> {
     in_service: Option<(Instant, J)>,
     /// Until when it has to do with frames just received.
     receiving_until: Instant,
+    /// For how long it has worked, and taken on work, since the beginning.
+    work: Duration,
 }
 
 impl<J> Server<J> {
@@ -53,6 +55,7 @@ impl<J> Server<J> {
             waiting: VecDeque::new(),
             in_service: None,
             receiving_until: Instant::ZERO,
+            work: Duration::ZERO,
         }
     }
 
@@ -65,6 +68,7 @@ impl<J> Server<J> {
         }
         if self.in_service.is_none() {
             let from = now.max(self.receiving_until);
+            self.work += work.service;
             self.in_service = Some((self.worked(from, work.service), job));
             return Ok(());
         }
@@ -82,6 +86,7 @@ impl<J> Server<J> {
         if receiving_until.since(now) > work * RECEPTIONS_MAX {
             return;
         }
+        self.work += work;
         self.receiving_until = self.worked(receiving_until, work);
         if let Some((done, _)) = &self.in_service {
             let done = self.worked(*done, work);
@@ -104,6 +109,7 @@ impl<J> Server<J> {
         let (done, job) = self.in_service.take()?;
         if let Some((work, next)) = self.waiting.pop_front() {
             self.buffers[work.queue].give(work.size_bytes);
+            self.work += work.service;
             self.in_service = Some((self.worked(done, work.service), next));
         }
         Some((done, job))
@@ -120,9 +126,14 @@ impl<J> Server<J> {
         self.buffers[queue].frames()
     }
 
-    /// Frames that wait in all its queues.
-    pub(crate) fn all_waiting(&self) -> u64 {
-        self.waiting.len() as u64
+    /// Frames that it keeps: those in its queues, and the one that it works on.
+    pub(crate) fn all_kept(&self) -> u64 {
+        self.waiting.len() as u64 + u64::from(self.in_service.is_some())
+    }
+
+    /// For how long it has worked since the beginning, the frame that it works on included.
+    pub(crate) fn work(&self) -> Duration {
+        self.work
     }
 
     /// Forgets all work, as on a crash.

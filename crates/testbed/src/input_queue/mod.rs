@@ -13,6 +13,8 @@
 //! ring alone 4 % of 100,000 frames/s were lost. With a fifo the tester offered at most 1.2 million
 //! frames/s and the router carried 0.9; with the queue on its processor 4 million and 1.5.
 
+#[cfg(bpf_programs)]
+mod counts;
 mod fifo;
 mod processor;
 
@@ -20,6 +22,7 @@ use crate::addressing::device_mac;
 use crate::config::{DeviceKind, DeviceThreads, TestbedConfig};
 use crate::device::Device;
 use crate::error::Result;
+use crate::places::PlaceCounters;
 use crate::privilege::Privilege;
 use crate::threads::PortThreads;
 use processor::ProcessorQueue;
@@ -34,8 +37,31 @@ pub(crate) enum InputQueues {
         /// In words.
         why: Option<String>,
     },
-    /// On the way to the device's processor; one for each port.
-    Processor(Vec<ProcessorQueue>),
+    /// On the way to the device's processor.
+    Processor {
+        /// One for each port.
+        queues: Vec<ProcessorQueue>,
+        /// Their counters; why there are none.
+        counts: Result<QueueCounts, String>,
+    },
+}
+
+#[cfg(bpf_programs)]
+pub(crate) use counts::QueueCounts;
+
+/// Cannot be had in this build.
+#[cfg(not(bpf_programs))]
+#[derive(Debug)]
+pub(crate) enum QueueCounts {}
+
+#[cfg(bpf_programs)]
+fn count_at(queues: &[ProcessorQueue]) -> Result<QueueCounts, String> {
+    QueueCounts::of(&queues.iter().map(ProcessorQueue::map).collect::<Vec<u32>>())
+}
+
+#[cfg(not(bpf_programs))]
+fn count_at(_queues: &[ProcessorQueue]) -> Result<QueueCounts, String> {
+    Err(env!("NETANVIL_NO_BPF").into())
 }
 
 impl InputQueues {
@@ -47,8 +73,8 @@ impl InputQueues {
             return InputQueues::Ring;
         }
         let queue = |_| ProcessorQueue::new(config.input_queue_frames, config.device_cpu);
-        match (0..config.ports).map(queue).collect() {
-            Ok(queues) => InputQueues::Processor(queues),
+        match (0..config.ports).map(queue).collect::<Result<Vec<_>, _>>() {
+            Ok(queues) => InputQueues::Processor { counts: count_at(&queues), queues },
             // An ordinary user's namespaces may load no BPF: that is as expected.
             Err(_) if Privilege::current() != Privilege::Root => InputQueues::Fifo { why: None },
             Err(why) => InputQueues::Fifo { why: Some(why) },
@@ -57,6 +83,9 @@ impl InputQueues {
 
     /// What is not as asked for, a sentence each.
     pub fn shortfalls(&self) -> Vec<String> {
+        if let InputQueues::Processor { counts: Err(why), .. } = self {
+            return vec![format!("what the input queues drop cannot be read: {why}")];
+        }
         let InputQueues::Fifo { why } = self else { return vec![] };
         let why = why.as_ref().map(|why| {
             format!("input queues are before the device's ports, not on its processor: {why}")
@@ -73,7 +102,7 @@ impl Device {
     /// Whether a port must be given a receive ring (NAPI) to take frames by XDP; a program at the
     /// port gives it one, too.
     pub(crate) fn needs_receive_ring(&self) -> bool {
-        !matches!(self.input_queues, InputQueues::Processor(_))
+        !matches!(self.input_queues, InputQueues::Processor { .. })
     }
 
     /// Interface of the device that the tester's link ends at.
@@ -99,7 +128,7 @@ impl Device {
         match &self.input_queues {
             InputQueues::Ring => Ok(()),
             InputQueues::Fifo { .. } => fifo::add(self, port),
-            InputQueues::Processor(queues) => {
+            InputQueues::Processor { queues, .. } => {
                 let interface = self.interface(port);
                 queues[port].attach(self.namespace(), &interface)
             }
@@ -109,8 +138,30 @@ impl Device {
     /// The thread that takes frames out of the port's queue, where it has one on a processor.
     pub(crate) fn queue_thread(&self, port: usize) -> Option<PortThreads> {
         match &self.input_queues {
-            InputQueues::Processor(queues) => Some(queues[port].thread(self.interface(port))),
+            InputQueues::Processor { queues, .. } => {
+                Some(queues[port].thread(self.interface(port)))
+            }
             _ => None,
         }
+    }
+
+    /// What the queues on a processor count, where they can be read. A pfifo is a qdisc like others.
+    #[cfg(bpf_programs)]
+    pub(crate) fn input_queue_places(&self) -> Vec<PlaceCounters> {
+        let InputQueues::Processor { queues, counts: Ok(counts) } = &self.input_queues else {
+            return vec![];
+        };
+        let place = |(port, queue): (usize, &ProcessorQueue)| {
+            let (dropped, waiting) = counts.read(queue.map())?;
+            let name = format!("input queue of {}", self.interface(port));
+            Some(PlaceCounters { name, dropped, waiting, of_machine: false })
+        };
+        queues.iter().enumerate().filter_map(place).collect()
+    }
+
+    /// See above.
+    #[cfg(not(bpf_programs))]
+    pub(crate) fn input_queue_places(&self) -> Vec<PlaceCounters> {
+        vec![]
     }
 }

@@ -9,7 +9,7 @@ use crate::namespace::Namespace;
 use crate::threads::PortThreads;
 
 #[cfg(bpf_programs)]
-pub(super) use with_bpf::ProcessorQueue;
+pub(super) use with_bpf::{ProcessorQueue, causes};
 #[cfg(not(bpf_programs))]
 pub(super) use without_bpf::ProcessorQueue;
 
@@ -74,6 +74,11 @@ mod with_bpf {
             })
         }
 
+        /// The number by which the kernel's events name it.
+        pub fn map(&self) -> u32 {
+            self.map
+        }
+
         /// The kernel thread behind it, as of a port.
         pub fn thread(&self, interface: String) -> PortThreads {
             let name = format!("cpumap/{}/map:{}", self.processor, self.map);
@@ -100,7 +105,7 @@ mod with_bpf {
     }
 
     /// An error and what it came from, each said once.
-    fn causes(error: &dyn Error) -> Vec<String> {
+    pub fn causes(error: &dyn Error) -> Vec<String> {
         let mut texts = vec![error.to_string()];
         let mut source = error.source();
         while let Some(cause) = source {
