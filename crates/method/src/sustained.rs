@@ -88,7 +88,10 @@ fn doubted(subject: &Subject<'_>, found: RateFound, low: f64) -> RateFound {
         "the last frames took longer than the first ones, so that {low:.1} came out a second"
     );
     let (finding, upper) = match (found.finding.clone(), found.upper) {
-        (Finding::AtTheoreticalMaximum, _) => (Finding::Between { why }, found.rate),
+        (Finding::AtTheoreticalMaximum, _) => match found.rate {
+            Some(highest) if !is_wide(subject, low, highest) => (Finding::Measured, found.rate),
+            _ => (Finding::Between { why }, found.rate),
+        },
         (Finding::Measured, Some(upper)) if is_wide(subject, low, upper) => {
             (Finding::Between { why }, Some(upper))
         }

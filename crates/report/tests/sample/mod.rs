@@ -48,8 +48,9 @@ impl Sample {
         let slow_path = EveryNth::new(211, Fate::Delay(Duration::from_us(140)));
         let outage = Outage::new(Duration::from_ms(900), Duration::from_ms(40));
         let router = Impaired::new(Impaired::new(router, slow_path), outage);
-        let mut device = Clumsy { tester: Some(SimTester::new(&ports, router)), trials: 0 };
-        let fastest = Limits { max_rate: Some(FrameRate::from_fps(140_000)), ..Limits::default() };
+        let fastest = Limits { max_rate: Some(FrameRate::from_fps(130_000)), ..Limits::default() };
+        let tester = SimTester::new(&ports, router).limits(fastest);
+        let mut device = Clumsy { tester: Some(tester), trials: 0 };
         let mut looped = SimTester::new(&ports, Patch::default()).limits(fastest);
         self.suite().run(&mut device, Some(&mut looped), sink).expect("the simulator runs it");
     }
