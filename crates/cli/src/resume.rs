@@ -14,6 +14,7 @@ use wire::signature::RunKey;
 
 /// The options of a saved run.
 pub fn options(folder: &Path) -> Outcome<Options> {
+    run_folder::refuse_comparison(folder)?;
     let path = folder.join(CONFIGURATION);
     if !path.exists() {
         return Err(Failure::new(format!("{} is not a run folder", folder.display()))

@@ -137,7 +137,9 @@ fn a_token_bucket_with_its_queue_is_found() {
     assert_throughput(&results, DEPTH_FRAMES);
     let found = &results["back_to_back"][0];
     let burst_fps = found["burst_rate_fps"].as_f64().expect("a rate");
-    assert!((burst_fps - 5e6 / (84.0 * 8.0)).abs() < 1.0, "{found:#}");
+    let medium_fps = 5e6 / (84.0 * 8.0);
+    // A tester that was held up may have sent the burst more slowly, by up to a twentieth, and then says so.
+    assert!((medium_fps * 0.95..medium_fps + 1.0).contains(&burst_fps), "{found:#}");
     let burst = &found["burst_frames"]["mean"];
     let failed = burst.as_f64().unwrap_or_default() + 8.0;
     let truth = DEPTH_FRAMES / (1.0 - LIMIT_FPS / burst_fps);

@@ -213,7 +213,8 @@ pub fn holds_comparison(folder: &Path) -> bool {
     read.is_ok() && begin == BEGIN
 }
 
-fn refuse_comparison(folder: &Path) -> Result<(), FolderError> {
+/// An error where a folder holds a comparison and a run was asked for.
+pub fn refuse_comparison(folder: &Path) -> Result<(), FolderError> {
     match holds_comparison(folder) {
         true => Err(FolderError::Comparison { folder: folder.to_owned() }),
         false => Ok(()),

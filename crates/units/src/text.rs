@@ -97,12 +97,13 @@ impl BitRate {
 impl FromStr for Share {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let (number, unit) = match text.strip_suffix('%') {
-            Some(number) => (number, 0.01),
+        let (number, whole) = match text.strip_suffix('%') {
+            Some(number) => (number, 100.0),
             None => (text, 1.0),
         };
+        // Divided, so that 95 % is the same as 0.95.
         match number.trim().parse::<f64>() {
-            Ok(number) if (0.0..=1.0).contains(&(number * unit)) => Ok(Share(number * unit)),
+            Ok(number) if (0.0..=1.0).contains(&(number / whole)) => Ok(Share(number / whole)),
             _ => Err(format!("`{text}` is no share; write 1% or 0.01")),
         }
     }
@@ -190,6 +191,7 @@ mod tests {
     #[test]
     fn shares_are_percent_or_parts() {
         assert_eq!("1%".parse::<Share>().unwrap(), Share(0.01));
+        assert_eq!("95%".parse::<Share>().unwrap(), Share(0.95));
         assert_eq!("0.5".parse::<Share>().unwrap(), Share(0.5));
         assert!("101%".parse::<Share>().is_err());
     }

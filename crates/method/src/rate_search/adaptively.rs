@@ -2,13 +2,18 @@
 
 use super::known::Tried;
 use super::{Hunt, PARTS, WHOLE, WIDE, rate_of, request, worst_loss_ratio};
-use crate::bench::Request;
+use crate::bench::{self, Request};
 use crate::event::Verdict;
 use crate::search::adaptive::{Asked, Came};
 use crate::search::{Adaptive, Bounds, Range, Resolution, Search, Upper};
 use crate::{Buffered, RunError};
 use trial::TrialResult;
 use units::{Duration, FrameRate};
+
+/// Less than this share of a load tells what the tester can offer, or that it was held up.
+const FAR_SHORT: f64 = 0.9;
+/// So many trials of a search at most are made again because the tester was held up.
+const REPEATS: u32 = 4;
 
 impl Hunt<'_, '_> {
     /// Trials are held to no shortfall: each decides by the load that it offered.
@@ -22,8 +27,9 @@ impl Hunt<'_, '_> {
             Adaptive::new(range, resolution, goal.max_trials_per_load, goal.final_trials)
                 .with_noise(goal.noise());
         self.learn(&mut search);
+        let mut repeats = REPEATS;
         while let Some(asked) = search.next_load() {
-            let came = self.try_adaptively(asked, search.bounds())?;
+            let came = self.unhindered(asked, search.bounds(), &mut repeats)?;
             search.record(asked, came);
             if asked.is_final {
                 self.confirmed_at = Some(asked.load);
@@ -89,7 +95,29 @@ impl Hunt<'_, '_> {
         }
     }
 
-    fn try_adaptively(&mut self, asked: Asked, bounds: Bounds) -> Result<Came, RunError> {
+    /// A trial in which the tester was held up and offered far less than asked for is made again: it says
+    /// nothing of what the tester can offer. The most that was carried counts.
+    fn unhindered(
+        &mut self,
+        asked: Asked,
+        bounds: Bounds,
+        repeats: &mut u32,
+    ) -> Result<Came, RunError> {
+        let mut best = 0;
+        loop {
+            let (came, was_held_up) = self.try_adaptively(asked, bounds)?;
+            let Came::Carried { offered } = came else { return Ok(came) };
+            best = offered.max(best);
+            let is_far_short = (best as f64) < FAR_SHORT * asked.load as f64;
+            if !(is_far_short && was_held_up && *repeats > 0) {
+                return Ok(Came::Carried { offered: best });
+            }
+            *repeats -= 1;
+        }
+    }
+
+    /// What came of a trial, and whether the tester was held up in it.
+    fn try_adaptively(&mut self, asked: Asked, bounds: Bounds) -> Result<(Came, bool), RunError> {
         let (goal, load) = (self.goal, asked.load);
         let duration = if asked.is_final { goal.final_duration } else { goal.search_duration };
         let (test, percent) = (goal.test, goal.tolerance_percent);
@@ -115,10 +143,11 @@ impl Hunt<'_, '_> {
             )];
         }
         let came = self.kept_up(came, &ran.result, duration);
+        let was_held_up = bench::was_held_up(&ran.result);
         if ran.result.is_valid() {
             self.made.add(load, duration, ran.result);
         }
-        Ok(came)
+        Ok((came, was_held_up))
     }
 
     /// A load that only a growing queue carried is not kept up: what came out meanwhile is.

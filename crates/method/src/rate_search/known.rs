@@ -23,6 +23,22 @@ pub(crate) struct Tried {
     pub result: TrialResult,
 }
 
+/// What a trial says of the rate without loss.
+struct Shown {
+    intended: FrameRate,
+    /// What was offered, where nothing was lost.
+    carried: Option<FrameRate>,
+    duration: Duration,
+}
+
+impl Shown {
+    fn of(intended: FrameRate, tried: &Tried) -> Shown {
+        let offered = tried.result.least_offered_rate().map(|offered| offered.min(intended));
+        let carried = offered.filter(|_| worst_loss_ratio(&tried.result) == 0.0);
+        Shown { intended, carried, duration: tried.duration }
+    }
+}
+
 /// Whether so much was offered in a trial, to the resolution of a load.
 fn offers(result: &TrialResult, rate: FrameRate) -> bool {
     let offered = result.least_offered_rate();
@@ -61,6 +77,23 @@ impl Known {
             rate_of(subject, **load) == rate || offers(&tried.result, rate)
         });
         at.map(|(_, tried)| &tried.result)
+    }
+    /// The lowest rate intended in a trial that lost frames and the highest offered in one that lost none,
+    /// among trials that contradict each other: the first is no higher, and its trial no longer.
+    pub(crate) fn contradiction(&self, subject: &Subject<'_>) -> Option<(FrameRate, FrameRate)> {
+        let of_load = |(load, tried): (&u64, &VecDeque<Tried>)| {
+            let intended = rate_of(subject, *load);
+            tried.iter().map(|tried| Shown::of(intended, tried)).collect::<Vec<_>>()
+        };
+        let all: Vec<Shown> = self.valid.iter().flat_map(of_load).collect();
+        let lossy = all.iter().filter(|shown| shown.carried.is_none());
+        let contradicts = |lossy: &Shown, other: &Shown| {
+            let carried = other.carried.filter(|carried| *carried >= lossy.intended)?;
+            (other.duration >= lossy.duration).then_some((lossy.intended, carried))
+        };
+        let pairs =
+            lossy.flat_map(|lossy| all.iter().filter_map(|other| contradicts(lossy, other)));
+        pairs.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
     /// Loss of all valid trials made, by load in parts of the ceiling: (load, loss in percent).
     pub(crate) fn losses(&self) -> impl Iterator<Item = (f64, f64)> + '_ {

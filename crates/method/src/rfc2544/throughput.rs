@@ -10,7 +10,7 @@ use crate::{
     Buffered, Conditions, CostFound, Finding, RateFound, RunError, SearchPolicy, TestKind,
 };
 use serde::{Deserialize, Serialize};
-use units::Duration;
+use units::{Duration, FrameRate};
 
 /// The result for one frame size.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -22,11 +22,24 @@ pub struct ThroughputResult {
     /// Rates found with some loss allowed, lowest tolerance first. **Not RFC 2544 throughput**:
     /// a table must label them with their tolerance.
     pub with_tolerance: Vec<RateFound>,
+    /// Where trials contradict each other: by how much what the device carries was seen to vary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contradiction: Option<Contradiction>,
     /// What a frame costs the device; `None` where the tester does not say whether that can be known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostFound>,
     /// What a reader should know, such as loss that does not depend on the load.
     pub notes: Vec<String>,
+}
+
+/// Loads that lost frames in one trial and lost none in another, no shorter one. Not a confidence interval:
+/// the more trials, the wider it is.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Contradiction {
+    /// The lowest load, intended, of which frames were lost.
+    pub lowest_with_loss: FrameRate,
+    /// The highest load, offered, that was carried without loss.
+    pub highest_without_loss: FrameRate,
 }
 
 /// Searches for throughput, then for the rates with some loss allowed.
@@ -50,13 +63,18 @@ pub fn throughput(
     }
     let throughput = found.remove(0);
     let with_tolerance = found;
+    let contradiction =
+        known.contradiction(subject).map(|(lowest_with_loss, highest_without_loss)| {
+            Contradiction { lowest_with_loss, highest_without_loss }
+        });
     let mut notes = notes(&throughput, &with_tolerance, &known);
+    notes.extend(contradiction.iter().map(varies));
     let cost = cost::measure(bench, subject, &throughput, &known)?;
     if let Some(CostFound::Measured(cost)) = &cost {
         notes.extend(cost.contradiction(&throughput));
     }
     let conditions = subject.conditions(TestKind::Throughput);
-    Ok(ThroughputResult { conditions, throughput, with_tolerance, cost, notes })
+    Ok(ThroughputResult { conditions, throughput, with_tolerance, contradiction, cost, notes })
 }
 
 /// Throughput, then each rate with tolerated loss, by searches that know of each other's trials.
@@ -118,6 +136,16 @@ fn told(buffered: &Buffered) -> String {
         "{rate:.1} passes a trial of {trial_duration}, the throughput by the letter of RFC 2544, but \
          only from the device's buffers: {standing_queue_frames:.0} frames were still waiting when \
          the last one left the tester"
+    )
+}
+
+/// By how much what the device carries varies, and so does a repetition of the search.
+fn varies(contradiction: &Contradiction) -> String {
+    let Contradiction { lowest_with_loss: low, highest_without_loss: high } = contradiction;
+    format!(
+        "trials contradict each other: loads from {low:.1} to {high:.1} lost frames in one trial and none in \
+         another; what the device carries varies by {:.1} % or more",
+        (1.0 - low.fps() / high.fps()) * 100.0
     )
 }
 

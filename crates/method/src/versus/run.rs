@@ -55,7 +55,23 @@ pub(super) struct Running<'v, 'a> {
     values: BTreeMap<Metric, Values>,
 }
 
+/// Whether both sides have threads whose time is known.
+fn has_cost(pair: &mut dyn Pair) -> bool {
+    pair.device_time(Side::A).is_some() && pair.device_time(Side::B).is_some()
+}
+
 impl Versus<'_> {
+    /// An error where a criterion is about what this pair cannot tell.
+    pub fn check(&self, pair: &mut dyn Pair) -> Result<(), RunError> {
+        let asks_cost = self.config.criteria.iter().any(|it| it.metric == Metric::Cost);
+        if asks_cost && !has_cost(pair) {
+            let why = "cost is the processor time of the device's own threads, and this device has no \
+                       threads of its own: it is known of devices that are built here";
+            return Err(RunError::Config(why.into()));
+        }
+        Ok(())
+    }
+
     /// Runs until the result is good enough, or time is up. `sink` takes in each trial and each look;
     /// the first event and the last are the caller's.
     pub fn run(
@@ -63,13 +79,8 @@ impl Versus<'_> {
         pair: &mut dyn Pair,
         sink: &mut dyn FnMut(&VersusEvent) -> Result<(), SinkError>,
     ) -> Result<VersusResult, RunError> {
-        let has_cost = pair.device_time(Side::A).is_some() && pair.device_time(Side::B).is_some();
-        let asks_cost = self.config.criteria.iter().any(|it| it.metric == Metric::Cost);
-        if asks_cost && !has_cost {
-            let why = "cost is the time of the device's own threads: it is known of devices that are \
-                       built here and have such threads";
-            return Err(RunError::Config(why.into()));
-        }
+        self.check(pair)?;
+        let has_cost = has_cost(pair);
         let mut running = Running {
             versus: self,
             pair,

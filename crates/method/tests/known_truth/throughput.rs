@@ -360,6 +360,31 @@ fn loss_verification_forgives_chance_and_says_so() {
     assert!(told > 0);
 }
 
+/// Every other trial the device carries 5 % less: the result says between which loads it varies, and nothing of
+/// a device that carries the same each time, with or without buffers.
+#[test]
+fn trials_that_contradict_each_other_are_told() {
+    let config = config();
+    let (mut strong, mut weak) = (laws::sharp_knee(70_000.0), laws::sharp_knee(66_500.0));
+    let mut trials = 0;
+    let varying = move |offered: Offered| {
+        trials += 1;
+        let law: &mut dyn Law = if trials % 2 == 0 { &mut strong } else { &mut weak };
+        law.respond(offered)
+    };
+    let (result, _) = closed_form(&config, varying);
+    let contradiction = result.contradiction.expect("loads that passed and failed");
+    let (low, high) = (contradiction.lowest_with_loss, contradiction.highest_without_loss);
+    assert!(66_500.0 < low.fps() && low <= high && high.fps() <= 70_000.0, "{contradiction:?}");
+    assert!(result.notes.iter().any(|note| note.contains("varies by")), "{:?}", result.notes);
+
+    let (steady, _) = closed_form(&config, laws::sharp_knee(70_000.0));
+    assert_eq!(steady.contradiction, None);
+    let rate = FrameRate::from_fps(1_000);
+    let buffered = StoreAndForward::with_capacity(rate, QueueLimit::Frames(300));
+    assert_eq!(throughput_of(&config, [VIRTUAL; 2], buffered).contradiction, None);
+}
+
 /// Two goals in one test: what the first has tried, the second does not try again.
 #[test]
 fn goals_share_their_trials() {

@@ -149,7 +149,7 @@ mod tests {
         groups.note(&at(600_000), 4);
         groups.note(&at(900_000), 16);
         groups.note(&at(2_000_000), 4);
-        let sizes = [500_000, 600_000, 1_000_000].map(|fps| groups.size_for(&at(fps)));
+        let sizes = [350_000, 500_000, 1_000_000].map(|fps| groups.size_for(&at(fps)));
         assert_eq!(sizes, [1, 4, 16]);
     }
 }

@@ -108,6 +108,8 @@ fn compare(arguments: &Versus, config: &VersusConfig, sides: &mut Sides) -> Outc
     let ceiling = ceiling(sides, [&a, &b])?;
     // Before there is a folder: a command or a sysctl that fails leaves none.
     sides.begin()?;
+    let method = Method { config: &config, traffic: [&a, &b], ceiling };
+    method.check(sides).map_err(|error| Failure::new(error.to_string()))?;
     let mut folder = make_folder(sides)?;
     let started = VersusStarted {
         program: concat!("netanvil ", env!("CARGO_PKG_VERSION")).into(),
@@ -127,7 +129,6 @@ fn compare(arguments: &Versus, config: &VersusConfig, sides: &mut Sides) -> Outc
         folder.emit_versus(event)
     };
     save(&VersusEvent::VersusStarted(Box::new(started))).map_err(Failure::new)?;
-    let method = Method { config: &config, traffic: [&a, &b], ceiling };
     let last = match method.run(sides, &mut save) {
         Ok(result) => VersusEvent::VersusFinished(Box::new(result)),
         Err(error) => VersusEvent::VersusStopped(error.to_string()),

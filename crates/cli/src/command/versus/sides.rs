@@ -96,6 +96,13 @@ impl Plans {
         let (b, switch_b) = side(&arguments.b, &arguments.b_sim, &arguments.b_do)?;
         let is_shared = a == b;
         let plans = [plan(&a)?, plan(&b)?];
+        for (plan, switch) in [(&plans[0], &switch_a), (&plans[1], &switch_b)] {
+            let is_simulated = matches!(Subject::of(&plan.options)?, Subject::Simulated(_));
+            if is_simulated && *switch != Switch::default() {
+                return Err(Failure::new("a simulated device runs no commands and has no sysctls")
+                    .help("give each side a file: --a-sim a.toml --b-sim b.toml"));
+            }
+        }
         if is_shared && switch_a == switch_b {
             crate::output::say("A and B are the same: every difference found is an error");
         }
@@ -290,10 +297,6 @@ impl Sides {
 
     /// Runs a command in the device's namespace, or on this host where the device is not ours.
     fn shell(&self, side: usize, command: &str) -> Outcome<String> {
-        if matches!(Subject::of(&self.plans.plans[side].options)?, Subject::Simulated(_)) {
-            return Err(Failure::new("a simulated device runs no commands")
-                .help("give each side a file: --a-sim a.toml --b-sim b.toml"));
-        }
         let run = || Command::new("sh").arg("-c").arg(command).output();
         let device = self.setup(side).testbed().and_then(testbed::Testbed::device);
         let output = match device {
