@@ -3,6 +3,8 @@
 use crate::options::Span;
 use method::rfc2544::LossPoint;
 use method::{Finding, RateFound, TestResult};
+use report::Report;
+use report::quantity::{self, Quantity, Relation};
 use std::str::FromStr;
 use units::{Duration, FrameRate};
 
@@ -10,6 +12,7 @@ use units::{Duration, FrameRate};
 #[derive(Clone, PartialEq, Debug)]
 pub struct Criterion {
     text: String,
+    name: &'static str,
     figure: Figure,
     frame_size: Option<String>,
     at_least: bool,
@@ -27,10 +30,21 @@ enum Figure {
     LatencyMax,
     Recovery,
     Reset,
+    /// Of tests of many ports alone.
+    OfMany(Unit),
+}
+
+/// What a bound counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Unit {
+    /// Frames, addresses, groups; a second or not; or a plain ratio.
+    Number,
+    Percent,
+    Time,
 }
 
 /// Names on the command line; the unit of their bounds.
-const FIGURES: [(&str, Figure); 8] = [
+const FIGURES: [(&str, Figure); 22] = [
     ("throughput", Figure::Throughput),
     ("loss", Figure::Loss),
     ("back-to-back", Figure::Burst),
@@ -39,6 +53,20 @@ const FIGURES: [(&str, Figure); 8] = [
     ("latency-max", Figure::LatencyMax),
     ("recovery", Figure::Recovery),
     ("reset", Figure::Reset),
+    ("forwarding-rate", Figure::OfMany(Unit::Number)),
+    ("uncongested-loss", Figure::OfMany(Unit::Percent)),
+    ("congested-loss", Figure::OfMany(Unit::Percent)),
+    ("flood-count", Figure::OfMany(Unit::Number)),
+    ("addresses", Figure::OfMany(Unit::Number)),
+    ("learning-rate", Figure::OfMany(Unit::Number)),
+    ("errored-frames", Figure::OfMany(Unit::Number)),
+    ("requests", Figure::OfMany(Unit::Number)),
+    ("scaling-factor", Figure::OfMany(Unit::Number)),
+    ("lost-packets", Figure::OfMany(Unit::Number)),
+    ("groups", Figure::OfMany(Unit::Number)),
+    ("join-delay", Figure::OfMany(Unit::Time)),
+    ("leave-delay", Figure::OfMany(Unit::Time)),
+    ("min-max-latency", Figure::OfMany(Unit::Time)),
 ];
 
 impl FromStr for Criterion {
@@ -59,17 +87,19 @@ impl FromStr for Criterion {
             Some((name, size)) => (name, Some(size.to_owned())),
             None => (left.trim(), None),
         };
-        let figure = FIGURES.iter().find(|(known, _)| *known == name).ok_or_else(wrong)?.1;
+        let (name, figure) = *FIGURES.iter().find(|(known, _)| *known == name).ok_or_else(wrong)?;
         let bound = figure.parse_bound(right.trim()).ok_or_else(wrong)?;
-        Ok(Criterion { text: text.into(), figure, frame_size, at_least, bound })
+        Ok(Criterion { text: text.into(), name, figure, frame_size, at_least, bound })
     }
 }
 
 impl Figure {
     fn parse_bound(self, text: &str) -> Option<f64> {
         match self {
-            Figure::Throughput | Figure::Burst => text.parse().ok(),
-            Figure::Loss => text.trim_end_matches('%').trim().parse().ok(),
+            Figure::Throughput | Figure::Burst | Figure::OfMany(Unit::Number) => text.parse().ok(),
+            Figure::Loss | Figure::OfMany(Unit::Percent) => {
+                text.trim_end_matches('%').trim().parse().ok()
+            }
             _ => text.parse::<Span>().ok().map(|span| span.0.as_secs_f64()),
         }
     }
@@ -122,6 +152,19 @@ impl Said {
         value.map_or(Said::Invalid, |value| Said::Between(value, value))
     }
 
+    /// Of a quantity of which only bounds are known, likewise; times in seconds.
+    fn of_quantity(quantity: &Quantity) -> Self {
+        let scale = if quantity.unit == "ns" { 1e-9 } else { 1.0 };
+        let Some(value) = quantity.value else { return Said::Invalid };
+        let (low, high) = match quantity.relation {
+            Relation::Equal => (value, value),
+            Relation::AtLeast => (value, f64::INFINITY),
+            Relation::Between | Relation::Below => (quantity.low, quantity.high),
+            Relation::Unknown => return Said::Invalid,
+        };
+        Said::Between(low * scale, high * scale)
+    }
+
     /// Of a rate of which only bounds are known a criterion has to hold at both.
     fn of_rate(found: &RateFound) -> Self {
         let Some(rate) = found.rate.map(FrameRate::fps) else { return Said::Invalid };
@@ -136,36 +179,40 @@ impl Said {
 
 impl Criterion {
     /// Why it is not met; empty if it is.
-    pub fn failures<'a>(&self, results: impl IntoIterator<Item = &'a TestResult>) -> Vec<String> {
-        let mut failures = vec![];
-        let mut judged = 0;
-        for result in results {
-            let size = &result.conditions().frame_size;
-            if self.frame_size.as_ref().is_some_and(|wanted| wanted != size) {
-                continue;
-            }
-            let said = self.figure.of(result);
-            judged += u32::from(said != Said::Nothing);
-            match said {
-                Said::Nothing => {}
-                Said::Invalid => {
-                    failures.push(format!("{}: no valid result at {size} bytes", self.text));
-                }
-                Said::Between(low, high) if self.is_met_between(low, high) => {}
-                Said::Between(low, high) => {
-                    let upper_end = match high {
-                        high if high == low => String::new(),
-                        f64::INFINITY => " or more".into(),
-                        high => format!(" .. {high:.6}"),
-                    };
-                    failures.push(format!("{}: {low:.6}{upper_end} at {size} bytes", self.text));
-                }
+    pub fn failures(&self, report: &Report) -> Vec<String> {
+        let of_pairs = report
+            .results
+            .iter()
+            .map(|result| (result.conditions().frame_size.clone(), self.figure.of(result)));
+        let of_many = report.chassis.iter().flat_map(quantity::of_chassis);
+        let of_many = of_many.filter(|quantity| quantity.figure == self.name);
+        let of_many =
+            of_many.map(|quantity| (quantity.frame_size.clone(), Said::of_quantity(&quantity)));
+        let all = of_pairs.chain(of_many).filter(|(size, said)| {
+            *said != Said::Nothing && self.frame_size.as_ref().is_none_or(|wanted| wanted == size)
+        });
+        let all: Vec<(String, Said)> = all.collect();
+        match all.is_empty() {
+            true => vec![format!("{}: nothing was measured that it speaks of", self.text)],
+            false => all.iter().filter_map(|(size, said)| self.failure(size, *said)).collect(),
+        }
+    }
+
+    /// Why what is said of a size does not meet it.
+    fn failure(&self, size: &str, said: Said) -> Option<String> {
+        match said {
+            Said::Nothing => None,
+            Said::Invalid => Some(format!("{}: no valid result at {size} bytes", self.text)),
+            Said::Between(low, high) if self.is_met_between(low, high) => None,
+            Said::Between(low, high) => {
+                let upper_end = match high {
+                    high if high == low => String::new(),
+                    f64::INFINITY => " or more".into(),
+                    high => format!(" .. {high:.6}"),
+                };
+                Some(format!("{}: {low:.6}{upper_end} at {size} bytes", self.text))
             }
         }
-        if judged == 0 {
-            failures.push(format!("{}: nothing was measured that it speaks of", self.text));
-        }
-        failures
     }
 
     fn is_met_between(&self, low: f64, high: f64) -> bool {
@@ -207,6 +254,6 @@ mod tests {
     #[test]
     fn a_criterion_about_nothing_is_not_met() {
         let criterion: Criterion = "loss<=1%".parse().unwrap();
-        assert_eq!(criterion.failures([]).len(), 1);
+        assert_eq!(criterion.failures(&Report::default()).len(), 1);
     }
 }

@@ -183,6 +183,24 @@ Examples:
         /// Print the file of this simulated device
         name: Option<String>,
     },
+    /// List the tests of every suite: where they are defined, which options they use
+    #[command(after_help = "\
+Examples:
+  netanvil tests
+  netanvil tests rfc2889
+  netanvil tests rfc2889 congestion          the options that this test uses
+  netanvil tests --json | jq '.[] | select(.options | index(\"vlan\")) | .id'
+")]
+    Tests {
+        /// Of this suite alone
+        #[arg(value_name = "SUITE", value_parser = named::<SuiteName>(&["rfc2544", "harvard-1989", "harvard-1990", "rfc2889", "rfc3918", "gigaswitch", "tolly"]))]
+        suite: Option<SuiteName>,
+        /// This test, with the options that it uses
+        test: Option<String>,
+        /// Print JSON on standard output
+        #[arg(long)]
+        json: bool,
+    },
     /// Print shell completions
     #[command(after_help = "\
 Examples:

@@ -4,8 +4,9 @@ use crate::failure::{Failure, Outcome};
 use crate::options::{Options, Share, Sizes, Span, SuiteName};
 use crate::{suite, tolly};
 use method::chassis::ChassisConfig;
-use method::{Profile, SuiteConfig};
+use method::{Profile, SuiteConfig, TestKind};
 use serde_json::{Value, json};
+use units::Duration;
 use wire::size::SizePattern;
 
 /// Ports of a device that is built for these tests, where nothing else is said.
@@ -24,16 +25,21 @@ pub fn configuration(options: &Options) -> Outcome<Option<ChassisConfig>> {
         Some(SuiteName::Tolly) => tolly::base(options, profile),
         _ => return Ok(None),
     };
-    if options.test.is_some() {
-        return Err(Failure::new("this suite has tests of other names")
-            .help("write --set 'chassis.tests=[\"fully_meshed\", \"congestion\"]'"));
-    }
     let trial = suite::trial_section(options)?;
     let mut config = base.layered(&json!({ "trial": trial })).map_err(Failure::new)?;
     apply(options, &mut config)?;
     if let Some(section) = &options.chassis {
         let section: Value = serde_json::to_value(section).map_err(Failure::new)?;
         config = config.layered(&section).map_err(Failure::new)?;
+    }
+    if let Some(names) = &options.test {
+        suite::named_once("chassis", &options.chassis)?;
+        let kinds = suite::kinds(options.suite.unwrap_or_default(), names)?;
+        let of_many = |kind: TestKind| match kind {
+            TestKind::Chassis(test) => Some(test),
+            _ => None,
+        };
+        config.tests = kinds.into_iter().filter_map(of_many).collect();
     }
     config.check().map_err(Failure::new)?;
     tolly::check(options, &config)?;
@@ -68,10 +74,27 @@ fn apply(options: &Options, config: &mut ChassisConfig) -> Outcome<()> {
     Ok(())
 }
 
-/// Puts what was decided where a configuration file has it.
+/// Puts what was decided where a configuration file has it. What an option of the run says, the
+/// section does not say again.
 pub fn as_options(config: &ChassisConfig, options: &mut Options) -> Outcome<()> {
-    options.test = None;
-    options.chassis = Some(serde_json::from_value(json!(config)).map_err(Failure::new)?);
+    let mut section: toml::Table = serde_json::from_value(json!(config)).map_err(Failure::new)?;
+    for key in ["profile", "seed", "frame_sizes", "trial", "resolution_percent"] {
+        section.remove(key);
+    }
+    options.sizes =
+        Some(Sizes(config.frame_sizes.iter().copied().map(SizePattern::Fixed).collect()));
+    options.seed = Some(config.seed);
+    options.duration = Some(Span(Duration::from_secs_f64(config.trial.duration_s)));
+    options.resolution = Some(Share(config.resolution_percent / 100.0));
+    let mut trial: toml::Table =
+        serde_json::from_value(json!(config.trial)).map_err(Failure::new)?;
+    trial.remove("duration_s");
+    options.trial = Some(trial);
+    if options.address_ageing.is_some() {
+        let addresses = section.get_mut("addresses").and_then(toml::Value::as_table_mut);
+        addresses.map(|addresses| addresses.remove("ageing_s"));
+    }
+    options.chassis = Some(section);
     Ok(())
 }
 

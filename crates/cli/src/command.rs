@@ -14,4 +14,5 @@ pub mod netblt;
 pub mod report;
 pub mod run;
 pub mod selftest;
+pub mod tests;
 pub mod versus;

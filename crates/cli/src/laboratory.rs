@@ -135,6 +135,8 @@ impl method::harvard::Laboratory for Laboratory<'_> {
         let streams = match self.subject {
             Subject::Simulated(name) => {
                 let device = simulated::read(name).map_err(failed)?;
+                let line_rate = self.options.line_rate.unwrap_or(device.line_rate);
+                let device = Description { line_rate, ..device };
                 let (tester, streams) = simulate(&device, set_up)?;
                 self.stand = Stand::Simulated(Box::new(tester));
                 streams

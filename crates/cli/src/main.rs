@@ -34,6 +34,7 @@ mod setup;
 mod simulated;
 mod suite;
 mod supervised;
+mod support;
 mod tolly;
 mod topology;
 
@@ -61,6 +62,7 @@ fn run(command: Command) -> Outcome {
     match command {
         Command::Clean(arguments) => command::clean::run(&arguments),
         Command::Devices { name } => command::devices::run(name.as_deref()),
+        Command::Tests { suite, test, json } => command::tests::run(suite, test.as_deref(), json),
         Command::Hammer(arguments) => command::hammer::run(&arguments),
         Command::Anvil(arguments) => command::anvil::run(&arguments),
         Command::Harvard(arguments) => command::harvard::run(&arguments),

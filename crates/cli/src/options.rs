@@ -5,9 +5,12 @@
 //! the profile and device are laid underneath by [`Options::effective`].
 
 mod file;
+mod test_name;
 mod value;
 
 pub use file::{parse, parse_options, read, read_options};
+pub use method::registry::SuiteName;
+pub use test_name::TestName;
 pub use value::{BitRate, Goal, Share, Sizes, Span};
 
 use crate::failure::{Failure, Outcome};
@@ -24,52 +27,6 @@ use testbed::{
     DeviceKind, DeviceThreads, Feed, FilterRules, MulticastRouting, Neighbours, PermitPosition,
     Routing, Tunnel,
 };
-
-/// Which test, by its short name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TestName {
-    Throughput,
-    Latency,
-    Pdv,
-    Ipdv,
-    Loss,
-    BackToBack,
-    Recovery,
-    Reset,
-    Delay,
-    MaxRate,
-    RawRate,
-    DualStream,
-    DualMaxRate,
-}
-
-/// A suite of tests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub enum SuiteName {
-    /// RFC 2544 and what later RFCs made of it.
-    #[default]
-    #[serde(rename = "rfc2544")]
-    Rfc2544,
-    /// The router tests of 1990 (Harvard University).
-    #[serde(rename = "harvard-1990")]
-    Harvard1990,
-    /// The router tests of 1989 (Harvard University).
-    #[serde(rename = "harvard-1989")]
-    Harvard1989,
-    /// LAN switches with many ports.
-    #[serde(rename = "rfc2889")]
-    Rfc2889,
-    /// IP multicast.
-    #[serde(rename = "rfc3918")]
-    Rfc3918,
-    /// The tests of DEC's GIGAswitch/FDDI.
-    #[serde(rename = "gigaswitch")]
-    Gigaswitch,
-    /// The Tolly Group's tests of the Torrent IP9000.
-    #[serde(rename = "tolly")]
-    Tolly,
-}
 
 /// Everything that can be said about a run.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, clap::Args)]
@@ -202,8 +159,8 @@ pub struct Options {
     /// Durations and repetitions: the standards' own, or short ones that are not conformant
     #[arg(long, help_heading = "Tests", value_parser = named::<Profile>(&["rfc", "quick"]))]
     pub profile: Option<Profile>,
-    /// Tests, in this order
-    #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "TEST,...", value_parser = named::<TestName>(&["throughput", "latency", "pdv", "ipdv", "loss", "back-to-back", "recovery", "reset", "delay", "max-rate", "raw-rate", "dual-stream", "dual-max-rate"]))]
+    /// Tests of the suite, by the names that `netanvil tests` lists
+    #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "TEST,...", value_parser = named::<TestName>(method::registry::ids()))]
     pub test: Option<Vec<TestName>>,
     /// Frame sizes in bytes (FCS included), sweeps `64..1518/100`, `imix`, or a
     /// distribution `dist:64*7,1518*3`
@@ -264,7 +221,8 @@ pub struct Options {
     #[arg(long, help_heading = "Tests", value_name = "NUMBER")]
     pub seed: Option<u64>,
     /// Exit with 1 unless the results meet this, such as `throughput>=100000` (frames a second, at
-    /// every size) or `throughput@64>=14880`
+    /// every size) or `throughput@64>=14880`; also `loss`, `latency`, and of tests of many ports
+    /// `forwarding-rate`, `addresses`, `groups`, `join-delay` and more: a wrong name prints all
     #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "CRITERION")]
     pub accept: Option<Vec<String>>,
 
@@ -290,7 +248,7 @@ pub struct Options {
     /// Do not measure the tester first; the report says so
     #[arg(long, help_heading = "Tester", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     pub skip_selftest: Option<bool>,
-    /// Any setting of a section, such as `latency.repetitions=5`; `--print-config` shows them all
+    /// Any setting of a section, such as `latency.repetitions=5`; `--print-config` shows those of a run
     #[arg(long, help_heading = "Tests", value_name = "SECTION.KEY=VALUE")]
     #[serde(skip)]
     pub set: Vec<String>,

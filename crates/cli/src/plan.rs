@@ -3,9 +3,10 @@
 use crate::accept::Criterion;
 use crate::failure::{Failure, Outcome};
 use crate::options::{self, Options};
-use crate::{chassis, host, resume, setup::Subject, suite, tolly};
-use method::SuiteConfig;
+use crate::{chassis, host, resume, setup::Subject, suite, support, tolly};
 use method::chassis::ChassisConfig;
+use method::registry::TestMethod;
+use method::{SuiteConfig, TestKind};
 use ports::PortType;
 use std::path::Path;
 use testbed::{DeviceKind, DeviceThreads, FilterRules, Neighbours, PermitPosition};
@@ -15,6 +16,8 @@ use wire::signature::RunKey;
 pub struct Plan {
     /// Every option with its value, as `--print-config` shows them.
     pub options: Options,
+    /// The chosen tests.
+    pub tests: Vec<&'static TestMethod>,
     /// What the methods do.
     pub suite: SuiteConfig,
     /// What the tests of many ports do, where they are asked for.
@@ -28,27 +31,27 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// From the command line and its file.
-    pub fn of(flags: &Options, file: Option<&Path>, resume: Option<&Path>) -> Outcome<Plan> {
-        let mut given = flags.with_sections();
-        for setting in &flags.set {
-            let setting = options::parse_options(setting, "--set")
-                .map_err(|error| error.help("write --set latency.repetitions=5"))?;
-            given = given.over(&setting);
-        }
-        if let Some(path) = file {
-            given = given.over(&options::read_options(path)?);
-        }
+    /// Of a run: from the command line and its file, and nothing in them that the run would not use.
+    pub fn of_run(flags: &Options, file: Option<&Path>, resume: Option<&Path>) -> Outcome<Plan> {
+        let given = given(flags, file)?;
+        let saved = resume.map(resume::options).transpose()?.unwrap_or_default();
+        support::check(&given, &given.over(&saved))?;
         match resume {
-            Some(folder) => Plan::resumed(&given, folder),
-            None => {
-                let plan = Plan::from_options(given)?;
-                // The default stands in each file that was printed, and asks for nothing.
-                let is_seeded =
-                    flags.seed.is_some() || plan.suite.seed != SuiteConfig::default().seed;
-                Ok(Plan { is_seeded, ..plan })
-            }
+            Some(_) => Plan::resumed(&given, &saved),
+            None => Plan::begun(flags, given),
         }
+    }
+
+    /// From the command line and its file, for other purposes than a run.
+    pub fn of(flags: &Options, file: Option<&Path>) -> Outcome<Plan> {
+        Plan::begun(flags, given(flags, file)?)
+    }
+
+    fn begun(flags: &Options, given: Options) -> Outcome<Plan> {
+        let plan = Plan::from_options(given)?;
+        // The default stands in each file that was printed, and asks for nothing.
+        let is_seeded = flags.seed.is_some() || plan.suite.seed != SuiteConfig::default().seed;
+        Ok(Plan { is_seeded, ..plan })
     }
 
     /// A key for a new run's test frames; none to have it of the seed.
@@ -57,10 +60,10 @@ impl Plan {
     }
 
     /// Of a saved run, to which nothing may be added that changes it.
-    fn resumed(given: &Options, folder: &Path) -> Outcome<Plan> {
-        let saved = resume::options(folder)?;
-        let plan = Plan::from_options(given.over(&saved))?;
-        resume::check_same(&saved, &plan.options)?;
+    fn resumed(given: &Options, saved: &Options) -> Outcome<Plan> {
+        let plan = Plan::from_options(given.over(saved))?;
+        let run = plan.run();
+        resume::check_same(&support::used(saved, &run), &support::used(&plan.options, &run))?;
         Ok(plan)
     }
 
@@ -81,8 +84,43 @@ impl Plan {
             options = options.over(&tolly::defaults(&given, config));
             chassis::as_options(config, &mut options)?;
         }
+        if given.suite.is_some_and(|suite| suite.section_of_tests().is_some()) {
+            options.test = None;
+        }
         let options = options.over(&defaults(subject.as_ref()));
-        Ok(Plan { options, suite, chassis, subject, criteria, is_seeded: false })
+        let tests = match &chassis {
+            Some(config) => support::chosen(config.tests.iter().copied().map(TestKind::Chassis)),
+            None => support::chosen(suite::kinds_of(&suite)),
+        };
+        Ok(Plan { options, tests, suite, chassis, subject, criteria, is_seeded: false })
+    }
+
+    /// What options are used by.
+    pub fn run(&self) -> support::Run<'_> {
+        support::Run {
+            suite: self.options.suite.unwrap_or_default(),
+            tests: &self.tests,
+            subject: self.subject.as_ref(),
+        }
+    }
+
+    /// What the run does, as a configuration file.
+    pub fn used(&self) -> Options {
+        support::used(&self.options, &self.run())
+    }
+}
+
+/// Flags over settings over the file.
+fn given(flags: &Options, file: Option<&Path>) -> Outcome<Options> {
+    let mut given = flags.with_sections();
+    for setting in &flags.set {
+        let setting = options::parse_options(setting, "--set")
+            .map_err(|error| error.help("write --set latency.repetitions=5"))?;
+        given = given.over(&setting);
+    }
+    match file {
+        Some(path) => Ok(given.over(&options::read_options(path)?)),
+        None => Ok(given),
     }
 }
 

@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
     /// Into the run's folder, which then holds the configuration.
     fn recorder(&self, saved: &[TrialRecord]) -> Outcome<Recorder> {
         let folder = self.folder()?;
-        let configuration = self.plan.options.to_toml();
+        let configuration = self.plan.used().to_toml();
         run_folder::replace(folder.path(), CONFIGURATION, configuration.as_bytes())?;
         if self.plan.options.capture.is_some() {
             folder.captures()?;
@@ -342,7 +342,7 @@ impl<'a> Session<'a> {
             return Ok(Exit::Invalid);
         }
         let failures: Vec<String> =
-            self.plan.criteria.iter().flat_map(|c| c.failures(&report.results)).collect();
+            self.plan.criteria.iter().flat_map(|c| c.failures(report)).collect();
         failures.iter().for_each(|failure| output::say(format!("not accepted: {failure}")));
         Ok(if failures.is_empty() { Exit::Done } else { Exit::NotAccepted })
     }

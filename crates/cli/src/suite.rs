@@ -4,7 +4,8 @@ use crate::failure::{Failure, Outcome};
 use crate::options::{Options, Share, Sizes, Span, SuiteName, TestName};
 use method::harvard::Suite1990;
 use method::harvard::y1989::Suite1989;
-use method::{Direction, Method, Modifier, Profile, SuiteConfig, TestKind, TrafficConfig};
+use method::registry;
+use method::{Direction, Method, Profile, SuiteConfig, TestKind};
 use serde_json::{Value, json};
 use units::Duration;
 
@@ -23,35 +24,54 @@ pub fn configuration(options: &Options) -> Outcome<SuiteConfig> {
     if suite == SuiteName::Harvard1989 {
         config.method = Method::Harvard1989;
         config.frame_sizes = Suite1989::frame_sizes();
-        config.trial.keep_alives = true;
+        let says = options.trial.as_ref().is_some_and(|trial| trial.contains_key("keep_alives"));
+        config.trial.keep_alives |= !says;
     }
     apply(options, &mut config);
-    check_tests(suite, options, &config)?;
+    choose_tests(suite, options, &mut config)?;
     config.check().map_err(Failure::new)?;
     Ok(config)
 }
 
-/// Refuses tests of another suite, and what the suite does not vary.
-fn check_tests(suite: SuiteName, options: &Options, config: &SuiteConfig) -> Outcome<()> {
-    if suite == SuiteName::Harvard1989 && options.test.is_some() {
-        return Err(Failure::new("the suite of 1989 has tests of other names")
-            .help("write --set 'harvard_1989.tests=[\"delay\", \"runts\"]'"));
+/// The tests that `--test` names.
+fn choose_tests(suite: SuiteName, options: &Options, config: &mut SuiteConfig) -> Outcome<()> {
+    let Some(names) = &options.test else { return Ok(()) };
+    let kinds = kinds(suite, names)?;
+    match suite.section_of_tests() {
+        None => config.tests = kinds,
+        Some("harvard_1989") => {
+            named_once("harvard_1989", &options.harvard_1989)?;
+            let of_1989 = |kind: TestKind| match kind {
+                TestKind::Harvard1989(test) => Some(test),
+                _ => None,
+            };
+            config.harvard_1989.tests = kinds.into_iter().filter_map(of_1989).collect();
+        }
+        Some(_) => {}
     }
-    let is_1990 = suite == SuiteName::Harvard1990;
-    let foreign = config.tests.iter().find(|test| test.is_harvard() != is_1990);
-    if let Some(test) = foreign {
-        let other = if is_1990 { "netanvil run" } else { "netanvil run harvard-1990" };
-        return Err(Failure::new(format!("{test} is a test of another suite"))
-            .help(format!("write `{other} --test ...`")));
+    Ok(())
+}
+
+/// The tests of a suite that are called so.
+pub fn kinds(suite: SuiteName, names: &[TestName]) -> Outcome<Vec<TestKind>> {
+    names.iter().map(|name| Ok(name.test(suite)?.kind)).collect()
+}
+
+/// The tests that a configuration names.
+pub fn kinds_of(config: &SuiteConfig) -> Vec<TestKind> {
+    match config.method {
+        Method::Rfc2544 => config.tests.clone(),
+        Method::Harvard1989 => {
+            config.harvard_1989.tests.iter().copied().map(TestKind::Harvard1989).collect()
+        }
     }
-    let is_plain = config.direction == Direction::Unidirectional
-        && config.modifiers == [Modifier::None]
-        && config.traffic == TrafficConfig::default();
-    match is_1990 && !is_plain {
-        true => Err(Failure::new(
-            "the suite of 1990 chooses protocols, directions and addresses by itself",
-        )
-        .help("leave out --protocol, --bidirectional, --modifiers, --destinations, --vlan, --extension-headers, --ipv6-percent, --random-*")),
+}
+
+/// Refuses two lists of tests.
+pub fn named_once(name: &str, section: &Option<toml::Table>) -> Outcome<()> {
+    match section.as_ref().is_some_and(|section| section.contains_key("tests")) {
+        true => Err(Failure::new(format!("--test and {name}.tests both name the tests"))
+            .help("leave out one of them")),
         false => Ok(()),
     }
 }
@@ -93,9 +113,6 @@ fn sections(options: &Options) -> Outcome<Value> {
 }
 
 fn apply(options: &Options, config: &mut SuiteConfig) {
-    if let Some(tests) = &options.test {
-        config.tests = tests.iter().map(|test| test.kind()).collect();
-    }
     if let Some(Sizes(sizes)) = &options.sizes {
         config.frame_sizes = sizes.clone();
     }
@@ -166,7 +183,11 @@ pub fn as_options(config: &SuiteConfig) -> Outcome<Options> {
         });
         Ok((!table.is_empty()).then_some(table))
     };
-    let tests = config.tests.iter().filter_map(|test| TestName::of(*test)).collect();
+    let tests = config
+        .tests
+        .iter()
+        .filter_map(|test| Some(TestName::of(registry::of_kind(*test)?)))
+        .collect();
     let tolerance = config.throughput.loss_tolerances_percent.first().copied().unwrap_or(0.0);
     let one_tolerance = config.throughput.loss_tolerances_percent.len() <= 1;
     Ok(Options {
@@ -204,48 +225,6 @@ pub fn as_options(config: &SuiteConfig) -> Outcome<Options> {
         harvard_1989: section(json!(config.harvard_1989), &[])?,
         ..Options::default()
     })
-}
-
-impl TestName {
-    /// The methods' name of it.
-    pub fn kind(self) -> TestKind {
-        match self {
-            TestName::Throughput => TestKind::Throughput,
-            TestName::Latency => TestKind::Latency,
-            TestName::Pdv => TestKind::Pdv,
-            TestName::Ipdv => TestKind::Ipdv,
-            TestName::Loss => TestKind::FrameLoss,
-            TestName::BackToBack => TestKind::BackToBack,
-            TestName::Recovery => TestKind::Recovery,
-            TestName::Reset => TestKind::Reset,
-            TestName::Delay => TestKind::Delay,
-            TestName::MaxRate => TestKind::MaxRate,
-            TestName::RawRate => TestKind::RawRate,
-            TestName::DualStream => TestKind::DualStream,
-            TestName::DualMaxRate => TestKind::DualMaxRate,
-        }
-    }
-
-    /// The command line's name of it; none for the self-test, which is no choice, and for the tests
-    /// of 1989, which the file names.
-    pub fn of(kind: TestKind) -> Option<Self> {
-        Some(match kind {
-            TestKind::SelfTest | TestKind::Harvard1989(_) | TestKind::Chassis(_) => return None,
-            TestKind::Throughput => TestName::Throughput,
-            TestKind::Latency => TestName::Latency,
-            TestKind::Pdv => TestName::Pdv,
-            TestKind::Ipdv => TestName::Ipdv,
-            TestKind::FrameLoss => TestName::Loss,
-            TestKind::BackToBack => TestName::BackToBack,
-            TestKind::Recovery => TestName::Recovery,
-            TestKind::Reset => TestName::Reset,
-            TestKind::Delay => TestName::Delay,
-            TestKind::MaxRate => TestName::MaxRate,
-            TestKind::RawRate => TestName::RawRate,
-            TestKind::DualStream => TestName::DualStream,
-            TestKind::DualMaxRate => TestName::DualMaxRate,
-        })
-    }
 }
 
 /// Packet filters in words, for the head of a table (RFC 2544 section 11.4).

@@ -16,8 +16,9 @@ use std::sync::Mutex;
 const COMMON: &str = "--profile quick --sizes 64 --line-rate 5M --skip-selftest --seed 3 \
                       --set trial.duration_s=0.3 --set search.trial_duration_s=0.3 \
                       --set trial.drain_s=0.15 --set trial.invalid_retries=10 \
-                      --set trial.limits.late_after_us=20000 --set frame_loss.step_percent=40 \
-                      --set search.resolution_percent=8 --set search.max_trials_per_load=3 \
+                      --set trial.limits.late_after_us=20000";
+const LOSS: &str = "--set frame_loss.step_percent=40";
+const SEARCH: &str = "--set search.resolution_percent=8 --set search.max_trials_per_load=3 \
                       --set search.no_verification_above_lost_frames=60";
 /// Length of a trial, in seconds.
 const DURATION_S: f64 = 0.3;
@@ -81,7 +82,8 @@ fn loss_of_one_in_n_is_exact_to_the_frame() {
         return;
     }
     for (device, every) in [("linux-router", 100), ("linux-bridge", 37)] {
-        let results = measure(&format!("--device {device} --drop-every {every} --test loss"));
+        let results =
+            measure(&format!("--device {device} --drop-every {every} --test loss {LOSS}"));
         let trials = results["trials"].as_array().unwrap();
         assert!(trials.len() >= 3, "{trials:?}");
         let (mut sent, mut lost) = (0, 0);
@@ -109,7 +111,8 @@ fn a_limit_of_frames_a_second_is_found() {
         return;
     }
     let limit = format!("--frame-limit {LIMIT_FPS} --frame-limit-burst {DEPTH_FRAMES}");
-    let results = measure(&format!("--device linux-router {limit} --test throughput,loss"));
+    let results =
+        measure(&format!("--device linux-router {limit} --test throughput,loss {LOSS} {SEARCH}"));
     assert_throughput(&results, DEPTH_FRAMES);
     let noise = noise_frames(&results, "frame_loss");
     for point in results["frame_loss"][0]["points"].as_array().unwrap() {
@@ -128,12 +131,12 @@ fn a_token_bucket_with_its_queue_is_found() {
     if !is_root() {
         return;
     }
-    let results = measure(
+    let results = measure(&format!(
         "--device linux-router --tbf-rate 1344k --tbf-queue 100 --tbf-burst 8376 \
          --test throughput,back-to-back --set back_to_back.repetitions=1 \
          --set back_to_back.step_frames=8 --set back_to_back.resolution_percent=0.0 \
-         --set back_to_back.limit_s=0.08",
-    );
+         --set back_to_back.limit_s=0.08 {SEARCH}",
+    ));
     assert_throughput(&results, DEPTH_FRAMES);
     let found = &results["back_to_back"][0];
     let burst_fps = found["burst_rate_fps"].as_f64().expect("a rate");

@@ -4,7 +4,7 @@ mod common;
 
 use common::Scratch;
 
-const SUBCOMMANDS: [&str; 14] = [
+const SUBCOMMANDS: [&str; 15] = [
     "run",
     "selftest",
     "doctor",
@@ -13,6 +13,7 @@ const SUBCOMMANDS: [&str; 14] = [
     "versus",
     "clean",
     "devices",
+    "tests",
     "hammer",
     "anvil",
     "netblt",
@@ -109,4 +110,22 @@ fn devices_lists_what_run_takes() {
     for name in ["linux-router", "linux-bridge", "loopback", "--drop-every", "shared-bus"] {
         assert!(text.contains(name), "{name}");
     }
+}
+
+#[test]
+fn tests_lists_every_test_with_its_source_and_its_options() {
+    let scratch = Scratch::new();
+    let text = scratch.run("tests").expect(0).stdout;
+    for test in method::registry::all() {
+        let (title, source) = (test.title(), test.source());
+        let is_listed = text.lines().any(|line| {
+            line.trim_start().starts_with(&format!("{} ", test.id))
+                && line.contains(&title)
+                && line.ends_with(&source)
+        });
+        assert!(is_listed, "{} {title}: {source}", test.id);
+    }
+    let one = scratch.run("tests rfc2889 congestion").expect(0).stdout;
+    assert!(one.contains("--duration") && !one.contains("--vlan"), "{one}");
+    scratch.run("tests rfc2889 latency").expect(2);
 }

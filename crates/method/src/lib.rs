@@ -27,6 +27,7 @@ mod modifiers;
 mod protocol;
 mod rate_search;
 mod reach;
+pub mod registry;
 mod residence;
 mod resume;
 pub mod rfc2544;

@@ -27,6 +27,13 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
 }
 
+impl Comparison {
+    /// Whether the runs have a quantity in common; without one nothing is compared.
+    pub fn has_common(&self) -> bool {
+        self.differences.iter().any(|difference| difference.verdict != Verdict::OnlyOne)
+    }
+}
+
 /// One quantity in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
@@ -93,11 +100,14 @@ pub fn compare(a: (&str, &Report), b: (&str, &Report)) -> Comparison {
 
 fn quantities(report: &Report) -> Vec<Quantity> {
     let self_test = report.self_test.iter().flat_map(quantity::of_self_test);
-    self_test.chain(report.results.iter().flat_map(quantity::of_result)).collect()
+    let results = report.results.iter().flat_map(quantity::of_result);
+    let chassis = report.chassis.iter().flat_map(quantity::of_chassis);
+    self_test.chain(results).chain(chassis).collect()
 }
 
 fn alike(a: &Quantity, b: &Quantity) -> bool {
-    (a.test, &a.frame_size, &a.group, &a.name) == (b.test, &b.frame_size, &b.group, &b.name)
+    (a.test, &a.frame_size, &a.conditions, &a.name)
+        == (b.test, &b.frame_size, &b.conditions, &b.name)
 }
 
 fn difference(a: Option<&Quantity>, b: Option<&Quantity>) -> Difference {
@@ -105,7 +115,7 @@ fn difference(a: Option<&Quantity>, b: Option<&Quantity>) -> Difference {
     let mut difference = Difference {
         test: known.test,
         frame_size: known.frame_size.clone(),
-        conditions: known.group.describe(),
+        conditions: known.conditions.clone(),
         quantity: known.name.clone(),
         unit: known.unit.into(),
         a: a.and_then(|a| a.value),

@@ -5,9 +5,9 @@
 //! | column | meaning |
 //! |---|---|
 //! | `test`, `frame_size`, `mean_frame_size_bytes` | which test; size as asked for (or an IMIX' name) and as a number, FCS included |
-//! | `direction`, `modifier`, `traffic`, `filters` | under which conditions |
+//! | `direction`, `modifier`, `traffic`, `filters` | under which conditions; tests of many ports have ports, bursts and addresses under `traffic`, and no direction |
 //! | `line_rate_bps`, `line_rate_is_physical`, `theoretical_fps`, `tester_fps` | the medium and the tester |
-//! | `quantity`, `value`, `unit` | the number; rates are those of one direction |
+//! | `quantity`, `value`, `unit` | the number; rates are those of one direction; `no figure` of a test that came to none |
 //! | `relation` | `equal`, `between` (from `low` to `high`; `value` is empty), `at_least` (the tester was the limit), `below`, `unknown` |
 //! | `low`, `high`, `basis` | between which values the truth lies, and how that is known; empty where it is not |
 //! | `reason` | why the truth is not known better |
@@ -22,6 +22,7 @@ use crate::json::Trial;
 use crate::model::Report;
 use crate::quantity::{self, Basis, Quantity, Relation};
 use crate::stream_row::StreamRow;
+use method::chassis::ChassisConditions;
 use method::{Conditions, Direction, Modifier, TestKind};
 use serde::Serialize;
 use units::FrameRate;
@@ -38,8 +39,18 @@ pub fn results(report: &Report) -> String {
         let quantities = quantity::of_result(result).into_iter();
         quantities.map(|quantity| (result.conditions().clone(), quantity))
     });
-    let all: Vec<(Conditions, Quantity)> = self_test.chain(results).collect();
-    write(all.iter().map(|(conditions, quantity)| Row::new(conditions, quantity)))
+    let pairs: Vec<(Conditions, Quantity)> = self_test.chain(results).collect();
+    let many: Vec<(&ChassisConditions, Quantity)> = report
+        .chassis
+        .iter()
+        .flat_map(|result| {
+            let quantities = quantity::of_chassis(result).into_iter();
+            quantities.map(|quantity| (result.conditions(), quantity))
+        })
+        .collect();
+    let of_pairs = pairs.iter().map(|(conditions, quantity)| Row::new(conditions, quantity));
+    let of_many = many.iter().map(|(conditions, quantity)| Row::of_many(conditions, quantity));
+    write(of_pairs.chain(of_many))
 }
 
 /// One row a trial.
@@ -67,8 +78,9 @@ struct Row<'a> {
     test: TestKind,
     frame_size: &'a str,
     mean_frame_size_bytes: f64,
-    direction: Direction,
-    modifier: Modifier,
+    /// Tests of many ports have a pattern instead, and no modifier.
+    direction: Option<Direction>,
+    modifier: Option<Modifier>,
     traffic: &'a str,
     filters: &'a str,
     line_rate_bps: u64,
@@ -93,8 +105,8 @@ impl<'a> Row<'a> {
             test: quantity.test,
             frame_size: &quantity.frame_size,
             mean_frame_size_bytes: conditions.mean_frame_size_bytes,
-            direction: conditions.direction,
-            modifier: conditions.modifier,
+            direction: Some(conditions.direction),
+            modifier: Some(conditions.modifier),
             traffic: &conditions.traffic,
             filters: &conditions.filters,
             line_rate_bps: conditions.line_rate.bps(),
@@ -103,6 +115,32 @@ impl<'a> Row<'a> {
             tester_fps: conditions.tester_max.map(FrameRate::fps),
             quantity: &quantity.name,
             // An interval has no value that a reader could take for it.
+            value: quantity.value.filter(|_| quantity.relation != Relation::Between),
+            unit: quantity.unit,
+            relation: quantity.relation,
+            low: finite(quantity.low),
+            high: finite(quantity.high),
+            basis: quantity.basis,
+            reason: &quantity.reason,
+            deviations: conditions.deviations.join("; "),
+        }
+    }
+
+    fn of_many(conditions: &'a ChassisConditions, quantity: &'a Quantity) -> Self {
+        let finite = |value: f64| value.is_finite().then_some(value);
+        Row {
+            test: quantity.test,
+            frame_size: &quantity.frame_size,
+            mean_frame_size_bytes: conditions.frame_size.into(),
+            direction: None,
+            modifier: None,
+            traffic: &quantity.conditions,
+            filters: "",
+            line_rate_bps: conditions.line_rate.bps(),
+            line_rate_is_physical: conditions.line_rate_is_physical,
+            theoretical_fps: conditions.theoretical_max.fps(),
+            tester_fps: None,
+            quantity: &quantity.name,
             value: quantity.value.filter(|_| quantity.relation != Relation::Between),
             unit: quantity.unit,
             relation: quantity.relation,

@@ -1,10 +1,16 @@
 //! Single measured quantities with what is known of their uncertainty: rows of `results.csv`,
 //! and what a comparison compares.
 
+mod groups;
+mod many_ports;
+mod switch;
+
+pub use many_ports::of_chassis;
+
 use crate::model::GroupKey;
 use crate::statistics::{mean_interval, median_interval, wilson_interval};
 use crate::tables::reset_action;
-use method::harvard::y1989::{Figure, Harvard1989Result};
+use method::harvard::y1989::{Figure, Harvard1989Result, Outcome};
 use method::harvard::{HarvardResult, RawStream};
 use method::rfc2544::{
     BackToBackResult, BurstOutcome, FrameLossResult, LatencyResult, RecoveryOutcome,
@@ -57,11 +63,13 @@ pub struct Quantity {
     pub test: TestKind,
     /// As it was asked for.
     pub frame_size: String,
-    /// Under which conditions.
-    pub group: GroupKey,
-    /// Unique within test, size and group.
+    /// Under which conditions, in words that are alike for alike conditions.
+    pub conditions: String,
+    /// What an acceptance criterion calls it; empty where none speaks of it so.
+    pub figure: &'static str,
+    /// Unique within test, size and conditions.
     pub name: String,
-    /// `fps`, `frames`, `ns` or `percent`.
+    /// `fps`, `frames`, `ns`, `percent`, `addresses`, `groups`, or `ratio`.
     pub unit: &'static str,
     /// The number, where there is one; of an interval the lower end.
     pub value: Option<f64>,
@@ -84,7 +92,7 @@ const CAPACITY: &str = "capacity implied by the cost of a frame";
 
 /// Every quantity of a result, in the order of its table.
 pub fn of_result(result: &TestResult) -> Vec<Quantity> {
-    let new = Maker { test: result.kind(), conditions: result.conditions() };
+    let new = Maker::of(result.kind(), result.conditions());
     match result {
         TestResult::Throughput(result) => throughput(&new, result),
         TestResult::Latency(result) => latency(&new, result),
@@ -103,7 +111,7 @@ pub fn of_result(result: &TestResult) -> Vec<Quantity> {
 pub fn of_self_test(self_test: &SelfTest) -> Vec<Quantity> {
     let mut quantities = vec![];
     for size in &self_test.sizes {
-        let new = Maker { test: TestKind::SelfTest, conditions: &size.conditions };
+        let new = Maker::of(TestKind::SelfTest, &size.conditions);
         quantities.push(new.rate("tester maximum".into(), &size.maximum));
         let floors = [("low", &size.floor_low), ("high", &size.floor_high)];
         for (at, summary) in floors {
@@ -126,17 +134,27 @@ pub(crate) fn relation(found: &RateFound) -> (Relation, Option<FrameRate>) {
     }
 }
 
-struct Maker<'a> {
+/// What stands in a test's place that has no figure at all.
+const NO_FIGURE: &str = "no figure";
+
+struct Maker {
     test: TestKind,
-    conditions: &'a Conditions,
+    frame_size: String,
+    conditions: String,
 }
 
-impl Maker<'_> {
+impl Maker {
+    fn of(test: TestKind, conditions: &Conditions) -> Self {
+        let group = GroupKey::of(conditions);
+        Maker { test, frame_size: conditions.frame_size.clone(), conditions: group.describe() }
+    }
+
     fn quantity(&self, name: String, unit: &'static str, value: Option<f64>) -> Quantity {
         Quantity {
             test: self.test,
-            frame_size: self.conditions.frame_size.clone(),
-            group: GroupKey::of(self.conditions),
+            frame_size: self.frame_size.clone(),
+            conditions: self.conditions.clone(),
+            figure: "",
             name,
             unit,
             value,
@@ -182,6 +200,19 @@ impl Maker<'_> {
         Quantity { relation, low, high, basis, reason, ..self.quantity(name, "fps", value) }
     }
 
+    /// A number that is found between two others; infinite where one is not known.
+    fn within(
+        &self,
+        name: String,
+        unit: &'static str,
+        relation: Relation,
+        (low, high): (f64, f64),
+    ) -> Quantity {
+        let value = if relation == Relation::Below { high } else { low };
+        let quantity = self.quantity(name, unit, Some(value));
+        Quantity { relation, low, high, basis: Basis::SearchResolution, ..quantity }
+    }
+
     fn mean_of(&self, name: String, unit: &'static str, values: &[f64]) -> Quantity {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let value = (!values.is_empty()).then_some(mean);
@@ -196,7 +227,7 @@ impl Maker<'_> {
     }
 }
 
-fn throughput(new: &Maker<'_>, result: &ThroughputResult) -> Vec<Quantity> {
+fn throughput(new: &Maker, result: &ThroughputResult) -> Vec<Quantity> {
     let mut quantities = vec![new.rate("throughput".into(), &result.throughput)];
     quantities.extend(result.with_tolerance.iter().map(|found| {
         new.rate(format!("rate with up to {} % loss", found.loss_tolerance_percent), found)
@@ -226,7 +257,7 @@ fn throughput(new: &Maker<'_>, result: &ThroughputResult) -> Vec<Quantity> {
     quantities
 }
 
-fn latency(new: &Maker<'_>, result: &LatencyResult) -> Vec<Quantity> {
+fn latency(new: &Maker, result: &LatencyResult) -> Vec<Quantity> {
     let counted = || result.trials.iter().filter(|trial| trial.invalid.is_empty());
     let values = |take: fn(&method::rfc2544::LatencyTrial) -> Option<Duration>| -> Vec<f64> {
         counted().filter_map(take).map(Duration::as_ns_f64).collect()
@@ -269,7 +300,7 @@ fn latency(new: &Maker<'_>, result: &LatencyResult) -> Vec<Quantity> {
     quantities
 }
 
-fn pdv(new: &Maker<'_>, result: &PdvResult) -> Vec<Quantity> {
+fn pdv(new: &Maker, result: &PdvResult) -> Vec<Quantity> {
     const NAME: &str = "PDV";
     let Some(found) = &result.pdv else {
         return vec![new.missing(NAME, "ns", &result.not_measured)];
@@ -283,7 +314,7 @@ fn pdv(new: &Maker<'_>, result: &PdvResult) -> Vec<Quantity> {
     vec![new.repeated(single, within, Basis::RepeatedMedian)]
 }
 
-fn ipdv(new: &Maker<'_>, result: &IpdvResult) -> Vec<Quantity> {
+fn ipdv(new: &Maker, result: &IpdvResult) -> Vec<Quantity> {
     vec![
         ipdv_part(new, result, "IPDV min", |ipdv| ipdv.min_ps),
         ipdv_part(new, result, "IPDV median", |ipdv| ipdv.median_ps),
@@ -291,12 +322,7 @@ fn ipdv(new: &Maker<'_>, result: &IpdvResult) -> Vec<Quantity> {
     ]
 }
 
-fn ipdv_part(
-    new: &Maker<'_>,
-    result: &IpdvResult,
-    name: &str,
-    part_ps: fn(&Ipdv) -> i64,
-) -> Quantity {
+fn ipdv_part(new: &Maker, result: &IpdvResult, name: &str, part_ps: fn(&Ipdv) -> i64) -> Quantity {
     let Some(found) = &result.ipdv else {
         return new.missing(name, "ns", &result.not_measured);
     };
@@ -307,7 +333,7 @@ fn ipdv_part(
     new.repeated(single, median_interval(&values), Basis::RepeatedMedian)
 }
 
-fn frame_loss(new: &Maker<'_>, result: &FrameLossResult) -> Vec<Quantity> {
+fn frame_loss(new: &Maker, result: &FrameLossResult) -> Vec<Quantity> {
     let of_point = |point: &method::rfc2544::LossPoint| {
         let name = format!("loss at {} % of the maximum", point.percent_of_maximum);
         if !point.invalid.is_empty() {
@@ -321,7 +347,7 @@ fn frame_loss(new: &Maker<'_>, result: &FrameLossResult) -> Vec<Quantity> {
     result.points.iter().map(of_point).collect()
 }
 
-fn back_to_back(new: &Maker<'_>, result: &BackToBackResult) -> Vec<Quantity> {
+fn back_to_back(new: &Maker, result: &BackToBackResult) -> Vec<Quantity> {
     let Some(summary) = &result.summary else {
         return vec![new.missing("average burst", "frames", &result.not_measured)];
     };
@@ -345,7 +371,7 @@ fn back_to_back(new: &Maker<'_>, result: &BackToBackResult) -> Vec<Quantity> {
     vec![burst, Quantity { relation, ..corrected }]
 }
 
-fn recovery(new: &Maker<'_>, result: &RecoveryResult) -> Vec<Quantity> {
+fn recovery(new: &Maker, result: &RecoveryResult) -> Vec<Quantity> {
     let times = result.trials.iter().filter_map(|trial| match trial.outcome {
         RecoveryOutcome::Recovered { time } => Some(time.as_ns_f64()),
         RecoveryOutcome::NotRecovered { lost_until, .. } => Some(lost_until.as_ns_f64()),
@@ -363,15 +389,29 @@ fn recovery(new: &Maker<'_>, result: &RecoveryResult) -> Vec<Quantity> {
     }
 }
 
-fn harvard_1989(new: &Maker<'_>, result: &Harvard1989Result) -> Vec<Quantity> {
-    let figures = result.figures.iter();
-    let of = |figure: &Figure| {
-        Some(new.single(figure.name.clone(), figure.unit.symbol(), figure.value?))
+fn harvard_1989(new: &Maker, result: &Harvard1989Result) -> Vec<Quantity> {
+    let why = match &result.outcome {
+        Outcome::Measured => "the test came to no figure".to_owned(),
+        Outcome::NotPossible { why } => why.clone(),
+        Outcome::Invalid { reasons } => reasons.join("; "),
     };
-    figures.filter_map(of).collect()
+    let of = |figure: &Figure| {
+        let unit = figure.unit.symbol();
+        match figure.value {
+            Some(value) if figure.at_least => {
+                new.within(figure.name.clone(), unit, Relation::AtLeast, (value, f64::INFINITY))
+            }
+            Some(value) => new.single(figure.name.clone(), unit, value),
+            None => new.missing(&figure.name, unit, &Some(why.clone())),
+        }
+    };
+    match result.figures.is_empty() {
+        true => vec![new.missing(NO_FIGURE, "", &Some(why.clone()))],
+        false => result.figures.iter().map(of).collect(),
+    }
 }
 
-fn harvard(new: &Maker<'_>, result: &HarvardResult) -> Vec<Quantity> {
+fn harvard(new: &Maker, result: &HarvardResult) -> Vec<Quantity> {
     let path = result.setting().path;
     let column = |kind, stream| format!("{} {path}", result.setting().column(kind, stream));
     let invalid = |reasons: &[String]| Some(reasons.join("; ")).filter(|why| !why.is_empty());
@@ -397,7 +437,7 @@ fn harvard(new: &Maker<'_>, result: &HarvardResult) -> Vec<Quantity> {
     }
 }
 
-fn reset(new: &Maker<'_>, result: &ResetResult) -> Vec<Quantity> {
+fn reset(new: &Maker, result: &ResetResult) -> Vec<Quantity> {
     let counted = || result.trials.iter().filter(|trial| trial.invalid.is_empty());
     let by_loss = counted().filter_map(|trial| trial.by_loss).map(Duration::as_ns_f64);
     let by_time = counted().filter_map(|trial| trial.by_timestamps).map(Duration::as_ns_f64);

@@ -5,13 +5,16 @@ use crate::failure::{Exit, Outcome};
 use crate::options::{Options, SuiteName};
 use crate::plan::Plan;
 use crate::session::Session;
-use crate::{captures, interrupt, output, setup};
+use crate::{captures, interrupt, output, setup, support};
 
 pub fn run(arguments: &Run) -> Outcome {
     let options = Options { suite: arguments.suite, ..arguments.options.clone() };
-    let plan = Plan::of(&options, arguments.config.as_deref(), arguments.resume.as_deref())?;
+    let plan = Plan::of_run(&options, arguments.config.as_deref(), arguments.resume.as_deref())?;
+    if arguments.fresh_selftest {
+        support::refuse(["fresh-selftest"], &plan.options, &plan.run())?;
+    }
     if arguments.print_config {
-        output::print(&plan.options.to_toml())?;
+        output::print(&plan.used().to_toml())?;
         return Ok(Exit::Done);
     }
     let subject = setup::Subject::of(&plan.options)?;

@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use testbed::DeviceKind;
 
 pub fn run(arguments: &Selftest) -> Outcome {
-    let plan = Plan::of(&arguments.options, arguments.config.as_deref(), None)?;
+    let plan = Plan::of(&arguments.options, arguments.config.as_deref())?;
     let subject = plan.subject.clone().unwrap_or(Subject::Built(DeviceKind::Loopback));
     subject.acquire_rights()?;
     let stop = interrupt::watch()?;

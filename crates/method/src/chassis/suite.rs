@@ -60,6 +60,13 @@ impl ChassisSuite {
             tester: description.clone(),
             estimate: share * items.len() as u64,
         })))?;
+        for test in self.config.tests.iter().filter(|test| items.iter().all(|(of, _)| of != *test))
+        {
+            let own: Vec<String> =
+                test.sizes_bytes().iter().copied().flatten().map(u32::to_string).collect();
+            let why = format!("{test}: not run: its sizes are {} bytes", own.join(", "));
+            bench.emit(Event::Warning(why))?;
+        }
         for (done, (test, size)) in items.iter().enumerate() {
             bench.clock.test = share;
             bench.clock.spent = Duration::ZERO;

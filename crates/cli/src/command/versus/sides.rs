@@ -180,7 +180,7 @@ fn plan(options: &Options) -> Outcome<Plan> {
         return Err(Failure::new(format!("versus has no use for `{name}`"))
             .help("it has its own trials: see --trial, --time, --precision and --fail-if"));
     }
-    Plan::of(options, None, None)
+    Plan::of(options, None)
 }
 
 impl Sides {

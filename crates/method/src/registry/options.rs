@@ -1,0 +1,78 @@
+//! Options that several tests have in common, by what they alter.
+
+/// Of every trial that has signed frames.
+pub(super) const EVERY_TRIAL: &[&str] =
+    &["seed", "trial.invalid_retries", "trial.verify_checksums", "trial.limits"];
+
+/// Waits after a trial.
+pub(super) const WAITS: &[&str] = &["trial.drain_s", "trial.drain_max_s", "trial.settle_s"];
+
+/// What tests between two ports have besides.
+pub(super) const TWO_PORTS: &[&str] = &["sizes", "trial.learning_wait_s"];
+
+/// Hosts that make themselves known again during long trials.
+pub(super) const KEEP_ALIVES: &[&str] = &["trial.keep_alives"];
+
+/// What is sent, and which way.
+pub(super) const TRAFFIC: &[&str] = &[
+    "bidirectional",
+    "protocol",
+    "destinations",
+    "random-ports",
+    "random-macs",
+    "vlan",
+    "ipv6-percent",
+];
+
+/// The tester's measurement of itself.
+pub(super) const SELF_TEST: &[&str] = &["self_test", "skip-selftest", "fresh-selftest"];
+
+/// Trials that decide a result last so long.
+pub(super) const FULL_TRIALS: &[&str] = &["duration", "trial.duration_s"];
+
+/// [`EVERY_TRIAL`] again, as the section of the tests of many ports has it.
+pub(super) const EVERY_TRIAL_OF_MANY: &[&str] = &[
+    "chassis.seed",
+    "chassis.trial.invalid_retries",
+    "chassis.trial.verify_checksums",
+    "chassis.trial.limits",
+];
+
+/// [`WAITS`], likewise.
+pub(super) const WAITS_OF_MANY: &[&str] =
+    &["chassis.trial.drain_s", "chassis.trial.drain_max_s", "chassis.trial.settle_s"];
+
+/// [`FULL_TRIALS`], likewise.
+pub(super) const FULL_TRIALS_OF_MANY: &[&str] = &["chassis.trial.duration_s"];
+
+/// Sizes of test frames.
+pub(super) const SIZES: &[&str] = &["sizes", "chassis.frame_sizes"];
+
+/// Source and destination addresses of each port.
+pub(super) const PORT_ADDRESSES: &[&str] = &["chassis.addresses_per_port", "chassis.address_step"];
+
+/// Time for what was learned to settle.
+pub(super) const LEARNING_WAIT: &[&str] =
+    &["trial.learning_wait_s", "chassis.trial.learning_wait_s"];
+
+/// The interval of learning frames.
+pub(super) const LEARNING_INTERVAL: &[&str] = &["chassis.learning_interval_s"];
+
+/// The highest load without loss.
+pub(super) const SEARCH_OF_MANY: &[&str] =
+    &["resolution", "chassis.resolution_percent", "chassis.search_trial_s"];
+
+/// Hosts that join groups, and leave them.
+pub(super) const MEMBERS: &[&str] = &[
+    "chassis.multicast.version",
+    "chassis.multicast.report_fps",
+    "chassis.multicast.verify_fps",
+    "chassis.multicast.join_settle_s",
+    "chassis.multicast.leave_settle_s",
+];
+
+/// How long the device remembers them.
+pub(super) const MEMBERSHIP: &[&str] = &["chassis.multicast.membership_s"];
+
+/// How long a join may take to show.
+pub(super) const JOIN_WAIT: &[&str] = &["chassis.multicast.join_timeout_s"];
