@@ -137,6 +137,9 @@ impl SearchConfig {
         if !(0.0..50.0).contains(&self.error_percent) {
             return refuse("search.error_percent must be from 0 to below 50".into());
         }
+        if self.error_percent > 0.0 && self.policy != SearchPolicy::Adaptive {
+            return refuse("search.error_percent belongs to search.policy = \"adaptive\"".into());
+        }
         if !self.goals.is_empty() && self.policy != SearchPolicy::Mlrsearch {
             return refuse(
                 "search.goals belong to MLRsearch: add search.policy = \"mlrsearch\"".into(),

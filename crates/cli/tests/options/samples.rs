@@ -363,8 +363,9 @@ pub const HIDDEN: &[Sample] = &[
 
 /// Options that a simulated run of this length uses and cannot show in its trials: when the tester counts as
 /// not having kept up, how often a trial is then repeated, and whether checksums are verified that nothing
-/// damaged. That they are refused where no test uses them is shown.
+/// damaged, or with which error a noisy device is searched. That they are refused where no test uses them is shown.
 pub const NOT_SHOWN: &[Sample] = settings![
+    "search.error_percent" = "10.0",
     "self_test.resolution_percent" = "1.0",
     "trial.invalid_retries" = "5",
     "trial.verify_checksums" = "false",

@@ -39,7 +39,8 @@ pub struct LoadPoint {
     /// What the device asked of the tester by PAUSE frames, sum over ports.
     pub paused: Duration,
     /// What came out a second as a share of what was to be sent, 0 to 1: less than 1 where the device
-    /// asked for pauses, lost frames, or still kept some when the last one left.
+    /// asked for pauses, lost frames, or still kept some when the last one left. `None` where fewer than two
+    /// frames came out: they have no rate.
     #[serde(default)]
     pub kept_up: Option<f64>,
 }
@@ -51,6 +52,8 @@ impl LoadPoint {
         ran: &Ran,
     ) -> LoadPoint {
         let result = &ran.result;
+        let forwarded = result.forwarding_rate().fps();
+        let share = forwarded / result.intended_rate().fps().max(1e-9);
         LoadPoint {
             load_percent,
             intended,
@@ -65,7 +68,7 @@ impl LoadPoint {
             duration,
             invalid: shortfall_words(ran),
             paused: result.sent.iter().map(|sent| sent.report.paused.time).sum(),
-            kept_up: Some(result.forwarding_rate().fps() / result.intended_rate().fps().max(1e-9)),
+            kept_up: (forwarded > 0.0).then_some(share),
         }
     }
     /// Start skew as a share of the trial: RFC 2889 appendix B wants 1 % or less.
@@ -307,6 +310,13 @@ impl Search<'_> {
         let lost_frames = point.offered_frames - point.received_frames;
         if lost_frames > 0 {
             return Ok(Outcome::Failed { lost_frames });
+        }
+        if point.kept_up.is_none() {
+            self.reasons = vec![format!(
+                "{duration} hold less than two frames at {:.4} %: set a longer trial",
+                point.load_percent
+            )];
+            return Ok(Outcome::Undecided);
         }
         if duration == Duration::from_secs_f64(self.config.trial.duration_s) {
             self.best = Some(point);

@@ -73,7 +73,12 @@ pub(super) static TESTS_1989: [TestMethod; 24] = [
         "delay",
         Test1989::Delay,
         &[],
-        with!(&["harvard_1989.delay_gap_s", "harvard_1989.delay_stream_s", "trial.keep_alives"]),
+        with!(&[
+            "harvard_1989.delay_gap_s",
+            "harvard_1989.delay_stream_s",
+            "harvard_1989.delay_varies_ms",
+            "trial.keep_alives"
+        ]),
     ),
     of_1989("max-rate", Test1989::MaxRate, &[], with!(STREAM, SEARCHED)),
     of_1989("raw-rate", Test1989::RawRate, MADE_OF_IT, with!(STREAM)),

@@ -47,6 +47,18 @@ fn an_extrapolation_fails_on_a_device_that_does_not() {
     assert!(all.0 <= 1_600_000.0 * 1.01 && all.1 >= 1_600_000.0 * 0.99, "{all:?}");
 }
 
+/// A load at which a single frame comes out of each port in a trial is no rate: nothing is measured by it.
+#[test]
+fn loads_of_single_frames_decide_nothing() {
+    let mut config = config(&[ChassisTest::Fanout]);
+    (config.trial.duration_s, config.search_trial_s) = (0.1, 0.1);
+    let device = "ports = 4\nbridge = true\nline-rate = \"1M\"\n[impair]\ncorrupt-every = 7\n";
+    let (results, _) = run_with(device, config);
+    let [ChassisResult::Fanout(fanout)] = &results[..] else { panic!("{results:?}") };
+    assert!(matches!(fanout.throughput.finding, Finding::NothingPassed { .. }), "{fanout:?}");
+    assert_eq!(fanout.throughput.rate, None);
+}
+
 fn arp_server(toml: &str) -> ArpServerResult {
     let mut config = config(&[ChassisTest::ArpServer]);
     config.arp_server.requests = 400;
