@@ -148,7 +148,8 @@ pub struct Conditions {
     pub line_rate_is_physical: bool,
     /// The medium's maximum for this size (RFC 2544 section 20).
     pub theoretical_max: FrameRate,
-    /// What the tester reaches by itself with this size, from the self-test.
+    /// What the tester reaches by itself with this size, from the self-test: the 90th percentile of its
+    /// trials, since it was held up by chance in the others.
     pub tester_max: Option<FrameRate>,
     /// The most that it could offer to this device, where that is less than it reaches by itself.
     #[serde(default)]

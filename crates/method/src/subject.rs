@@ -212,7 +212,7 @@ fn ceiling_of(
             let best =
                 known.reached.filter(|_| slack_fps > 0.0).map_or(rate, |reached| reached.p90);
             let best = best.max(rate).min(theoretical);
-            Ok((Ceiling { rate: best, of: MaximumOf::Tester, slack_fps }, Some(rate)))
+            Ok((Ceiling { rate: best, of: MaximumOf::Tester, slack_fps }, Some(best)))
         }
         (_, None) => {
             Err("the self-test found no load that the tester carries without loss of its \
