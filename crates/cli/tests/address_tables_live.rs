@@ -112,12 +112,12 @@ fn what_a_switch_cannot_be_given_is_refused_before_it_is_built() {
     for (arguments, why) in [
         ("ovs-userspace --address-ageing 5s", "Open vSwitch has 15 to 3600"),
         ("ovs-userspace --address-table 5", "Open vSwitch has 10 to 1000000"),
-        ("ovs-userspace --filter 25", "never come by the kernel's rules"),
-        ("ovs-userspace --drop-every 7", "never come by the kernel's rules"),
-        ("ovs-userspace --snooping", "only linux-bridge has it"),
+        ("ovs-userspace --filter 25", "used with --device linux-router"),
+        ("ovs-userspace --drop-every 7", "used with --device linux-router"),
+        ("ovs-userspace --snooping", "used with --device linux-bridge"),
         ("linux-bridge --address-table 0", "at least 1"),
         ("linux-bridge --group-table 9", "beside snooping"),
-        ("linux-router --address-table 9", "only switches learn addresses"),
+        ("linux-router --address-table 9", "used with --device linux-bridge"),
     ] {
         let ran = scratch.run(&format!("run --device {arguments}")).expect(2);
         assert!(ran.stderr.contains(why), "{arguments}: {}", ran.stderr);
