@@ -7,22 +7,15 @@
 
 mod common;
 
-use common::{Running, Scratch, as_ordinary_user, is_root, left_by, public_copy, sh};
+use common::{Running, Scratch, as_ordinary_user, is_root, left_by, public_copy, sh, turn};
 use serde_json::Value;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Real devices at a rate that any machine keeps up with, in trials long enough to interfere with.
 const LIVE: &str = "--line-rate 10M --sizes 512 --skip-selftest --profile quick --seed 1";
 
 /// Its event: the first trial is saved, the second under way.
 const SECOND_TRIAL: &str = "{\"trial_started\":{\"number\":2,";
-
-/// One live run at a time: transmitters spin on the same processor, and two of them would each have half of it.
-fn turn() -> MutexGuard<'static, ()> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn results(scratch: &Scratch, folder: &str) -> Value {
     let path = scratch.path().join(folder).join("results.json");
@@ -50,7 +43,7 @@ fn an_interface_that_vanishes_mid_trial_ends_the_run_and_keeps_its_results() {
     if !is_root() {
         return;
     }
-    let _turn = turn();
+    let _turn = turn::wait();
     let scratch = Scratch::new();
     let arguments = format!("run --device loopback {LIVE} --test loss --duration 4s");
     let running = scratch.start(&arguments, "a", SECOND_TRIAL);
@@ -65,7 +58,7 @@ fn a_device_that_is_deleted_mid_trial_ends_the_run_and_keeps_its_results() {
     if !is_root() {
         return;
     }
-    let _turn = turn();
+    let _turn = turn::wait();
     let scratch = Scratch::new();
     let arguments = format!("run --device linux-router {LIVE} --test loss --duration 4s");
     let running = scratch.start(&arguments, "a", SECOND_TRIAL);
@@ -80,7 +73,7 @@ fn an_interrupt_removes_the_device_and_the_run_goes_on_later() {
     if !is_root() {
         return;
     }
-    let _turn = turn();
+    let _turn = turn::wait();
     let scratch = Scratch::new();
     let arguments = format!("run --device linux-router {LIVE} --test loss --duration 2s");
     let running = scratch.start(&arguments, "a", "\"trial_finished\"");
@@ -95,7 +88,7 @@ fn after_kill_9_the_remnants_are_cleaned_and_the_run_goes_on() {
     if !is_root() {
         return;
     }
-    let _turn = turn();
+    let _turn = turn::wait();
     let scratch = Scratch::new();
     let arguments = format!("run --device linux-router {LIVE} --test loss --duration 2s");
     let running = scratch.start(&arguments, "a", "\"trial_finished\"");
@@ -119,7 +112,7 @@ fn a_full_disk_ends_the_run_and_loses_nothing_that_was_saved() {
     if !is_root() {
         return;
     }
-    let _turn = turn();
+    let _turn = turn::wait();
     let scratch = Scratch::new();
     let disk = scratch.path().join("disk");
     std::fs::create_dir(&disk).unwrap();
@@ -147,7 +140,7 @@ const ONE_LOAD: &str = "run --device linux-router --test loss --duration 200ms \
 
 #[test]
 fn an_ordinary_user_gets_the_same_run_by_af_packet_where_the_kernel_lets_him() {
-    let _turn = turn();
+    let _turn = turn::wait();
     let unshare = "setpriv --reuid=65534 --regid=65534 --clear-groups unshare -Urn true";
     let allowed = || Command::new("sh").args(["-c", unshare]).status().unwrap().success();
     if !is_root() || !allowed() {
@@ -171,7 +164,7 @@ fn an_ordinary_user_whom_the_kernel_does_not_let_is_told_what_to_do() {
     if !is_root() {
         return;
     }
-    let _turn = turn();
+    let _turn = turn::wait();
     let scratch = Scratch::new();
     let (program, root) = (public_copy(&scratch), scratch.path().join("root"));
     std::fs::create_dir(&root).unwrap();
@@ -187,12 +180,12 @@ fn an_ordinary_user_whom_the_kernel_does_not_let_is_told_what_to_do() {
 /// Two interfaces and a router between them, made by hand: what `--ports` is for.
 struct Lab {
     name: String,
-    _turn: MutexGuard<'static, ()>,
+    _turn: std::fs::File,
 }
 
 impl Lab {
     fn new(role: &str) -> Self {
-        let lab = Lab { name: format!("lab-{}-{role}", std::process::id()), _turn: turn() };
+        let lab = Lab { name: format!("lab-{}-{role}", std::process::id()), _turn: turn::wait() };
         let (tester, dut) = (lab.tester(), lab.dut());
         sh(&format!("ip netns add {tester} && ip netns add {dut}"));
         for n in [1, 2] {

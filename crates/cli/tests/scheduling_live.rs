@@ -5,40 +5,12 @@
 
 mod common;
 
+use common::busy::Busy;
 use common::{Scratch, is_root, results, sh};
-use std::process::{Child, Command, Stdio};
 
 /// A rate that any machine keeps up with.
 const LIVE: &str =
     "--device linux-router --line-rate 2M --sizes 64 --skip-selftest --profile quick --seed 1";
-
-/// A program that spins on one processor, dies with the test, and is in a session of its own.
-struct Busy(Child);
-
-impl Busy {
-    fn on(cpu: usize) -> Self {
-        let mut command = Command::new("setsid");
-        command.args([
-            "setpriv",
-            "--pdeathsig",
-            "KILL",
-            "taskset",
-            "-c",
-            &cpu.to_string(),
-            "sh",
-            "-c",
-            "while :; do :; done",
-        ]);
-        Busy(command.stdout(Stdio::null()).spawn().expect("setsid, setpriv and taskset"))
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// A router forwards 2,976 frames/s with a thousandth of a processor. Programs that take all of them may
 /// make trials invalid, and never a loss that a valid trial blames on the router.

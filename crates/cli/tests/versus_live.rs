@@ -3,19 +3,12 @@
 
 mod common;
 
-use common::{Ran, Scratch, is_root, left_by, sh};
+use common::{Ran, Scratch, is_root, left_by, sh, turn};
 use serde_json::Value;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A rate that any machine keeps up with: 7,440 frames a second at most.
 const LIVE: &str =
     "versus --device linux-router --line-rate 5M --trial 100ms --quiet --seed 1 --out a";
-
-/// One live run at a time: transmitters spin on the same processor, and two of them would each have half of it.
-fn turn() -> MutexGuard<'static, ()> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn versus(scratch: &Scratch, more: &[&str]) -> Ran {
     scratch.command(LIVE).args(more).output().expect("netanvil starts").into()
@@ -33,7 +26,7 @@ fn commands_switch_the_device_in_its_namespace() {
     if !is_root() {
         return;
     }
-    let _turn = turn();
+    let _turn = turn::wait();
     let scratch = Scratch::new();
     let (a, b) = (limit(2_400), limit(1_920));
     let ran = versus(&scratch, &["--a-do", &a, "--b-do", &b, "--json", "--fail-if", "rate < 0.9"]);
@@ -51,7 +44,7 @@ fn sysctls_switch_the_device() {
     if !is_root() {
         return;
     }
-    let _turn = turn();
+    let _turn = turn::wait();
     let scratch = Scratch::new();
     let ran = versus(&scratch, &["--b", "sysctl:net.ipv4.ip_forward=0", "--time", "5s"]).expect(3);
     assert!(ran.stdout.contains("no load passes"), "{}", ran.stdout);
@@ -69,7 +62,7 @@ fn sides_with_other_options_are_two_devices() {
     if !is_root() {
         return;
     }
-    let _turn = turn();
+    let _turn = turn::wait();
     let scratch = Scratch::new();
     let sides = ["--a", "--tbf-rate 2400k", "--b", "--tbf-rate 1920k"];
     let ran = versus(&scratch, &[&sides[..], &["--json", "--fail-if", "rate < 0.9"]].concat());
@@ -85,7 +78,7 @@ fn a_command_that_fails_ends_the_comparison_with_its_reason() {
     if !is_root() {
         return;
     }
-    let _turn = turn();
+    let _turn = turn::wait();
     let scratch = Scratch::new();
     let script = "if [ -e twice ]; then echo no third time >&2; exit 7; fi; [ ! -e once ] || touch twice; touch once";
     let ran = versus(&scratch, &["--b-do", script]).expect(2);
@@ -101,7 +94,7 @@ fn a_sysctl_that_does_not_exist_is_refused_before_there_is_a_folder() {
     if !is_root() {
         return;
     }
-    let _turn = turn();
+    let _turn = turn::wait();
     let scratch = Scratch::new();
     let ran = versus(&scratch, &["--b", "sysctl:net.ipv4.no_such_thing=1"]).expect(2);
     assert!(ran.stderr.contains("no_such_thing"), "{}", ran.stderr);
@@ -113,7 +106,7 @@ fn an_interrupted_comparison_removes_its_device_and_a_killed_one_is_cleaned() {
     if !is_root() {
         return;
     }
-    let _turn = turn();
+    let _turn = turn::wait();
     let scratch = Scratch::new();
     let arguments = LIVE.trim_end_matches(" --out a");
     let running = scratch.start(arguments, "a", "\"block\":2");

@@ -318,6 +318,13 @@ pub(crate) fn fell_short(result: &TrialResult, share: f64) -> bool {
     shortfalls(result).any(|(intended, offered)| offered.fps() < share * intended.fps())
 }
 
+/// Whether a load offered no longer stands for the one intended: it is short of it by more than a thousandth.
+pub(crate) fn is_short(intended: FrameRate, offered: FrameRate) -> bool {
+    offered.fps() < intended.fps() * (1.0 - SHORT_BY)
+}
+
+const SHORT_BY: f64 = 0.001;
+
 /// What was intended and offered where the tester fell short.
 fn shortfalls(result: &TrialResult) -> impl Iterator<Item = (FrameRate, FrameRate)> {
     result.invalid_reasons().iter().filter_map(|reason| match reason {

@@ -9,9 +9,10 @@
 mod bed;
 
 use bed::Bed;
+use bed::busy::Busy;
 use bed::control::Control;
 use ports::{DeviceControl, LiveOptions, LiveTester, PortType};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use testbed::{DeviceKind, TestbedConfig};
 use trial::conformance::Load;
 use trial::{Balance, DeviceAction, Fate, InvalidReason, Owner, Tester, TrialResult};
@@ -53,35 +54,6 @@ fn run(
         scope.spawn(meanwhile);
         tester.run(&trial).expect("a result")
     })
-}
-
-/// A program that spins on one processor, dies with the test, and is in a session of its own so that autogroups are equals.
-struct Busy(Child);
-
-impl Busy {
-    fn on(cpu: usize) -> Self {
-        let script = "while :; do :; done";
-        let mut command = Command::new("setsid");
-        command.args([
-            "setpriv",
-            "--pdeathsig",
-            "KILL",
-            "taskset",
-            "-c",
-            &cpu.to_string(),
-            "sh",
-            "-c",
-            script,
-        ]);
-        Busy(command.stdout(Stdio::null()).spawn().expect("setsid, setpriv and taskset"))
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 fn flap(testbed: &Bed) {

@@ -25,7 +25,7 @@ use crate::stream_row::StreamRow;
 use method::chassis::ChassisConditions;
 use method::{Conditions, Direction, Modifier, TestKind};
 use serde::Serialize;
-use units::FrameRate;
+use units::{FrameRate, LineRate};
 
 /// One row a measured quantity, the tester's own first.
 pub fn results(report: &Report) -> String {
@@ -100,19 +100,56 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn new(conditions: &'a Conditions, quantity: &'a Quantity) -> Self {
-        let finite = |value: f64| value.is_finite().then_some(value);
         Row {
-            test: quantity.test,
-            frame_size: &quantity.frame_size,
-            mean_frame_size_bytes: conditions.mean_frame_size_bytes,
             direction: Some(conditions.direction),
             modifier: Some(conditions.modifier),
             traffic: &conditions.traffic,
             filters: &conditions.filters,
-            line_rate_bps: conditions.line_rate.bps(),
-            line_rate_is_physical: conditions.line_rate_is_physical,
-            theoretical_fps: conditions.theoretical_max.fps(),
             tester_fps: conditions.tester_max.map(FrameRate::fps),
+            ..Row::of(
+                quantity,
+                conditions.mean_frame_size_bytes,
+                (conditions.line_rate, conditions.line_rate_is_physical),
+                conditions.theoretical_max,
+                &conditions.deviations,
+            )
+        }
+    }
+
+    fn of_many(conditions: &'a ChassisConditions, quantity: &'a Quantity) -> Self {
+        Row {
+            traffic: &quantity.conditions,
+            ..Row::of(
+                quantity,
+                conditions.frame_size.into(),
+                (conditions.line_rate, conditions.line_rate_is_physical),
+                conditions.theoretical_max,
+                &conditions.deviations,
+            )
+        }
+    }
+
+    /// What all rows have, whatever the conditions.
+    fn of(
+        quantity: &'a Quantity,
+        mean_frame_size_bytes: f64,
+        (line_rate, line_rate_is_physical): (LineRate, bool),
+        theoretical_max: FrameRate,
+        deviations: &[String],
+    ) -> Self {
+        let finite = |value: f64| value.is_finite().then_some(value);
+        Row {
+            test: quantity.test,
+            frame_size: &quantity.frame_size,
+            mean_frame_size_bytes,
+            direction: None,
+            modifier: None,
+            traffic: "",
+            filters: "",
+            line_rate_bps: line_rate.bps(),
+            line_rate_is_physical,
+            theoretical_fps: theoretical_max.fps(),
+            tester_fps: None,
             quantity: &quantity.name,
             // An interval has no value that a reader could take for it.
             value: quantity.value.filter(|_| quantity.relation != Relation::Between),
@@ -122,33 +159,7 @@ impl<'a> Row<'a> {
             high: finite(quantity.high),
             basis: quantity.basis,
             reason: &quantity.reason,
-            deviations: conditions.deviations.join("; "),
-        }
-    }
-
-    fn of_many(conditions: &'a ChassisConditions, quantity: &'a Quantity) -> Self {
-        let finite = |value: f64| value.is_finite().then_some(value);
-        Row {
-            test: quantity.test,
-            frame_size: &quantity.frame_size,
-            mean_frame_size_bytes: conditions.frame_size.into(),
-            direction: None,
-            modifier: None,
-            traffic: &quantity.conditions,
-            filters: "",
-            line_rate_bps: conditions.line_rate.bps(),
-            line_rate_is_physical: conditions.line_rate_is_physical,
-            theoretical_fps: conditions.theoretical_max.fps(),
-            tester_fps: None,
-            quantity: &quantity.name,
-            value: quantity.value.filter(|_| quantity.relation != Relation::Between),
-            unit: quantity.unit,
-            relation: quantity.relation,
-            low: finite(quantity.low),
-            high: finite(quantity.high),
-            basis: quantity.basis,
-            reason: &quantity.reason,
-            deviations: conditions.deviations.join("; "),
+            deviations: deviations.join("; "),
         }
     }
 }

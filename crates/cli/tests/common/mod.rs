@@ -2,6 +2,12 @@
 #![allow(dead_code, reason = "each test file uses its own share of it")]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "waits for processes")]
 
+#[path = "../../../ports/tests/bed/busy.rs"]
+pub mod busy;
+/// Transmitters spin on the same processor: two live runs at once would each have half of it.
+#[path = "../../../ports/tests/bed/turn.rs"]
+pub mod turn;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 

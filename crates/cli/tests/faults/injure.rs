@@ -1,6 +1,7 @@
 //! What is done to tester, device and network while a run lasts.
 
 use crate::chance::Chance;
+use crate::common::busy::Busy;
 use crate::common::sh;
 use crate::forge;
 use nix::sched::{CloneFlags, setns};
@@ -9,7 +10,6 @@ use nix::sys::socket::{MsgFlags, send};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 use std::os::fd::{AsFd, AsRawFd};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use testbed::PacketSocket;
@@ -94,34 +94,8 @@ pub fn pause(span: Duration, stop: &AtomicBool) {
 }
 
 fn busy_loops(stop: &AtomicBool) -> Times {
-    struct Busy(Vec<Child>);
-    impl Drop for Busy {
-        fn drop(&mut self) {
-            self.0.iter_mut().for_each(|child| {
-                let _ = child.kill();
-                let _ = child.wait();
-            });
-        }
-    }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let spin = |core: usize| {
-        // In a session of its own, and dead with the test: autogroups are equals, whatever their number of programs.
-        let mut command = Command::new("setsid");
-        let core = (core % cores).to_string();
-        command.args([
-            "setpriv",
-            "--pdeathsig",
-            "KILL",
-            "taskset",
-            "-c",
-            &core,
-            "sh",
-            "-c",
-            "while :; do :; done",
-        ]);
-        command.stdout(Stdio::null()).spawn().expect("setsid, setpriv and taskset")
-    };
-    let busy = Busy((0..2 * cores).map(spin).collect());
+    let busy: Vec<Busy> = (0..2 * cores).map(|core| Busy::on(core % cores)).collect();
     throughout(|| {
         while !stop.load(Ordering::Relaxed) {
             pause(Duration::from_secs(1), stop);

@@ -4,14 +4,12 @@ use super::known::Tried;
 use super::{Hunt, PARTS, WHOLE, WIDE, rate_of, request, worst_loss_ratio};
 use crate::bench::{self, Request};
 use crate::event::Verdict;
-use crate::search::adaptive::{Asked, Came};
+use crate::search::adaptive::{Asked, Came, FAR_SHORT};
 use crate::search::{Adaptive, Bounds, Range, Resolution, Search, Upper};
 use crate::{Buffered, RunError};
 use trial::TrialResult;
 use units::{Duration, FrameRate};
 
-/// Less than this share of a load tells what the tester can offer, or that it was held up.
-const FAR_SHORT: f64 = 0.9;
 /// So many trials of a search at most are made again because the tester was held up.
 const REPEATS: u32 = 4;
 

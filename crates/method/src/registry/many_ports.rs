@@ -25,21 +25,25 @@ const fn rfc2889(test: (&'static str, ChassisTest, &'static str), options: Optio
     self::test(SuiteName::Rfc2889, "RFC 2889", test, options)
 }
 
+/// Test frames of the sizes asked for, in trials that end with a wait.
+macro_rules! frames {
+    ($($more:expr),*) => { &[EVERY_TRIAL, EVERY_TRIAL_OF_MANY, WAITS, WAITS_OF_MANY, SIZES, $($more),*] };
+}
+/// Test frames to groups that hosts have joined.
+macro_rules! groups {
+    ($($more:expr),*) => { &[EVERY_TRIAL, EVERY_TRIAL_OF_MANY, WAITS, WAITS_OF_MANY, SIZES, MEMBERS, MEMBERSHIP, LEARNING_INTERVAL, $($more),*] };
+}
+/// Test frames from port to port, in trials of full length.
+macro_rules! mesh {
+    ($($more:expr),*) => { &[EVERY_TRIAL, EVERY_TRIAL_OF_MANY, WAITS, WAITS_OF_MANY, SIZES, PORT_ADDRESSES, LEARNING_WAIT, LEARNING_INTERVAL, FULL_TRIALS, $($more),*] };
+}
+
 /// A pattern of ports at the highest load without loss, and at other loads.
-const MESH: Options = &[
-    EVERY_TRIAL,
-    EVERY_TRIAL_OF_MANY,
-    WAITS,
-    WAITS_OF_MANY,
-    SIZES,
-    PORT_ADDRESSES,
-    LEARNING_WAIT,
-    LEARNING_INTERVAL,
-    FULL_TRIALS,
+const MESH: Options = mesh![
     SEARCH_OF_MANY,
     &["chassis.loads_percent"],
     FULL_TRIALS_OF_MANY,
-    &["chassis.burst_frames"],
+    &["chassis.burst_frames"]
 ];
 const ADDRESSES: &[&str] = &[
     "address-ageing",
@@ -58,36 +62,13 @@ pub(super) static RFC2889: [TestMethod; 14] = [
     rfc2889(("backbone-local", ChassisTest::BackboneLocal, "section 5.3"), MESH),
     rfc2889(("backbone", ChassisTest::Backbone, "section 5.3"), MESH),
     rfc2889(("unidirectional", ChassisTest::Unidirectional, "section 5.4"), MESH),
-    rfc2889(
-        ("congestion", ChassisTest::Congestion, "section 5.5"),
-        &[
-            EVERY_TRIAL,
-            EVERY_TRIAL_OF_MANY,
-            WAITS,
-            WAITS_OF_MANY,
-            SIZES,
-            PORT_ADDRESSES,
-            LEARNING_WAIT,
-            LEARNING_INTERVAL,
-            FULL_TRIALS,
-            FULL_TRIALS_OF_MANY,
-        ],
-    ),
+    rfc2889(("congestion", ChassisTest::Congestion, "section 5.5"), mesh![FULL_TRIALS_OF_MANY]),
     rfc2889(
         ("forward-pressure", ChassisTest::ForwardPressure, "section 5.6"),
-        &[
-            EVERY_TRIAL,
-            EVERY_TRIAL_OF_MANY,
-            WAITS,
-            WAITS_OF_MANY,
-            SIZES,
-            PORT_ADDRESSES,
-            LEARNING_WAIT,
-            LEARNING_INTERVAL,
-            FULL_TRIALS,
+        mesh![
             SEARCH_OF_MANY,
             FULL_TRIALS_OF_MANY,
-            &["chassis.burst_frames", "chassis.forward_pressure"],
+            &["chassis.burst_frames", "chassis.forward_pressure"]
         ],
     ),
     rfc2889(
@@ -122,32 +103,12 @@ pub(super) static RFC2889: [TestMethod; 14] = [
     ),
     rfc2889(
         ("errored-frames", ChassisTest::ErroredFrames, "section 5.9"),
-        &[
-            EVERY_TRIAL,
-            EVERY_TRIAL_OF_MANY,
-            WAITS,
-            WAITS_OF_MANY,
-            SIZES,
-            PORT_ADDRESSES,
-            LEARNING_WAIT,
-            LEARNING_INTERVAL,
-            FULL_TRIALS,
-            FULL_TRIALS_OF_MANY,
-            &["chassis.errored"],
-        ],
+        mesh![FULL_TRIALS_OF_MANY, &["chassis.errored"]],
     ),
     rfc2889(("broadcast", ChassisTest::Broadcast, "section 5.10"), MESH),
     rfc2889(
         ("broadcast-latency", ChassisTest::BroadcastLatency, "section 5.10"),
-        &[
-            EVERY_TRIAL,
-            EVERY_TRIAL_OF_MANY,
-            WAITS,
-            WAITS_OF_MANY,
-            SIZES,
-            PORT_ADDRESSES,
-            &["chassis.broadcast_frames"],
-        ],
+        frames![PORT_ADDRESSES, &["chassis.broadcast_frames"]],
     ),
 ];
 
@@ -167,21 +128,11 @@ const LEAVE_WAIT: &[&str] = &["chassis.multicast.leave_timeout_s"];
 /// The highest load to groups.
 macro_rules! throughput_and {
     ($($more:expr),*) => {
-        &[
-            EVERY_TRIAL,
-            EVERY_TRIAL_OF_MANY,
-            WAITS,
-            WAITS_OF_MANY,
-            SIZES,
-            MEMBERS,
-            MEMBERSHIP,
-            LEARNING_INTERVAL,
-            GROUP_COUNT,
+        groups![GROUP_COUNT,
             FULL_TRIALS,
             SEARCH_OF_MANY,
             FULL_TRIALS_OF_MANY,
-            $($more),*
-        ]
+            $($more),*]
     };
 }
 
@@ -189,21 +140,11 @@ macro_rules! throughput_and {
 pub(super) static RFC3918: [TestMethod; 13] = [
     rfc3918(
         ("group-capacity", ChassisTest::GroupCapacity, "section 7.1"),
-        &[
-            EVERY_TRIAL,
-            EVERY_TRIAL_OF_MANY,
-            WAITS,
-            WAITS_OF_MANY,
-            SIZES,
-            MEMBERS,
-            MEMBERSHIP,
-            LEARNING_INTERVAL,
-            &[
-                "chassis.multicast.capacity_initial",
-                "chassis.multicast.capacity_step",
-                "chassis.multicast.capacity_max",
-            ],
-        ],
+        groups![&[
+            "chassis.multicast.capacity_initial",
+            "chassis.multicast.capacity_step",
+            "chassis.multicast.capacity_max",
+        ]],
     ),
     rfc3918(
         ("aggregated-multicast", ChassisTest::AggregatedMulticast, "section 4.3"),
@@ -215,15 +156,7 @@ pub(super) static RFC3918: [TestMethod; 13] = [
     ),
     rfc3918(
         ("scaled-groups", ChassisTest::ScaledGroups, "section 4.2"),
-        &[
-            EVERY_TRIAL,
-            EVERY_TRIAL_OF_MANY,
-            WAITS,
-            WAITS_OF_MANY,
-            SIZES,
-            MEMBERS,
-            MEMBERSHIP,
-            LEARNING_INTERVAL,
+        groups![
             JOIN_WAIT,
             FULL_TRIALS,
             FULL_TRIALS_OF_MANY,
@@ -232,7 +165,7 @@ pub(super) static RFC3918: [TestMethod; 13] = [
                 "chassis.multicast.matrix_step",
                 "chassis.multicast.matrix_max",
                 "chassis.multicast.matrix_load_percent",
-            ],
+            ]
         ],
     ),
     rfc3918(
@@ -289,37 +222,15 @@ pub(super) static GIGASWITCH: [TestMethod; 3] = [
     gigaswitch(
         "extrapolation",
         ChassisTest::Extrapolation,
-        &[
-            EVERY_TRIAL,
-            EVERY_TRIAL_OF_MANY,
-            WAITS,
-            WAITS_OF_MANY,
-            SIZES,
-            PORT_ADDRESSES,
-            LEARNING_WAIT,
-            LEARNING_INTERVAL,
-            FULL_TRIALS,
-            SEARCH_OF_MANY,
-            FULL_TRIALS_OF_MANY,
-            &["chassis.burst_frames", "chassis.fanout"],
-        ],
+        mesh![SEARCH_OF_MANY, FULL_TRIALS_OF_MANY, &["chassis.burst_frames", "chassis.fanout"]],
     ),
     gigaswitch(
         "fanout",
         ChassisTest::Fanout,
-        &[
-            EVERY_TRIAL,
-            EVERY_TRIAL_OF_MANY,
-            WAITS,
-            WAITS_OF_MANY,
-            SIZES,
-            PORT_ADDRESSES,
-            LEARNING_WAIT,
-            LEARNING_INTERVAL,
-            FULL_TRIALS,
+        mesh![
             SEARCH_OF_MANY,
             FULL_TRIALS_OF_MANY,
-            &["chassis.burst_frames", "chassis.fanout.receivers"],
+            &["chassis.burst_frames", "chassis.fanout.receivers"]
         ],
     ),
     gigaswitch(
@@ -370,64 +281,44 @@ pub(super) static TOLLY: [TestMethod; 5] = [
         "large-scale-multicast",
         ChassisTest::LargeScaleMulticast,
         "figure 3",
-        &[
-            EVERY_TRIAL,
-            EVERY_TRIAL_OF_MANY,
-            WAITS,
-            WAITS_OF_MANY,
-            SIZES,
+        frames![
             ITERATIONS,
             MEMBERS,
             LEARNING_INTERVAL,
-            &["chassis.tolly.groups", "chassis.tolly.group_outputs"],
+            &["chassis.tolly.groups", "chassis.tolly.group_outputs"]
         ],
     ),
     tolly(
         "multicast-mesh",
         ChassisTest::MulticastMesh,
         "figure 4",
-        &[
-            EVERY_TRIAL,
-            EVERY_TRIAL_OF_MANY,
-            WAITS,
-            WAITS_OF_MANY,
-            SIZES,
+        frames![
             ITERATIONS,
             MEMBERS,
             LEARNING_INTERVAL,
-            &["chassis.tolly.mesh_ports", "chassis.tolly.multicast_packets"],
+            &["chassis.tolly.mesh_ports", "chassis.tolly.multicast_packets"]
         ],
     ),
     tolly(
         "base-unicast",
         ChassisTest::BaseUnicast,
         "figure 5",
-        &[
-            EVERY_TRIAL,
-            EVERY_TRIAL_OF_MANY,
-            WAITS,
-            WAITS_OF_MANY,
-            SIZES,
+        frames![
             ITERATIONS,
             LEARNING_WAIT,
             FULL_TRIALS,
-            &["resolution", "chassis.resolution_percent", "chassis.tolly.unicast_streams"],
+            &["resolution", "chassis.resolution_percent", "chassis.tolly.unicast_streams"]
         ],
     ),
     tolly(
         "base-multicast",
         ChassisTest::BaseMulticast,
         "figure 6",
-        &[
-            EVERY_TRIAL,
-            EVERY_TRIAL_OF_MANY,
-            WAITS,
-            WAITS_OF_MANY,
-            SIZES,
+        frames![
             ITERATIONS,
             MEMBERS,
             LEARNING_INTERVAL,
-            &["chassis.tolly.multicast_outputs", "chassis.tolly.multicast_packets"],
+            &["chassis.tolly.multicast_outputs", "chassis.tolly.multicast_packets"]
         ],
     ),
 ];

@@ -18,6 +18,11 @@ const fn test(
     TestMethod { id, suite: SuiteName::Rfc2544, kind, document, section, needs, options }
 }
 
+/// What every test of RFC 2544 has, and more.
+macro_rules! with {
+    ($($more:expr),*) => { &[EVERY_TRIAL, WAITS, TWO_PORTS, KEEP_ALIVES, TRAFFIC, MODIFIERS, SELF_TEST, $($more),*] };
+}
+
 /// In the order of RFC 2544 section 26.
 pub(super) static TESTS: [TestMethod; 8] = [
     test(
@@ -25,85 +30,31 @@ pub(super) static TESTS: [TestMethod; 8] = [
         TestKind::Throughput,
         ("RFC 2544", "section 26.1"),
         &[],
-        &[
-            EVERY_TRIAL,
-            WAITS,
-            TWO_PORTS,
-            KEEP_ALIVES,
-            TRAFFIC,
-            MODIFIERS,
-            SELF_TEST,
-            FULL_TRIALS,
-            &["resolution", "loss-tolerance", "throughput"],
-            &["search"],
-        ],
+        with![FULL_TRIALS, &["resolution", "loss-tolerance", "throughput"], &["search"]],
     ),
-    test(
-        "latency",
-        TestKind::Latency,
-        ("RFC 2544", "section 26.2"),
-        BEFORE,
-        &[EVERY_TRIAL, WAITS, TWO_PORTS, KEEP_ALIVES, TRAFFIC, MODIFIERS, SELF_TEST, &["latency"]],
-    ),
-    test(
-        "pdv",
-        TestKind::Pdv,
-        ("RFC 8219", "section 7.3.1"),
-        BEFORE,
-        &[EVERY_TRIAL, WAITS, TWO_PORTS, KEEP_ALIVES, TRAFFIC, MODIFIERS, SELF_TEST, &["pdv"]],
-    ),
-    test(
-        "ipdv",
-        TestKind::Ipdv,
-        ("RFC 8219", "section 7.3.2"),
-        BEFORE,
-        &[EVERY_TRIAL, WAITS, TWO_PORTS, KEEP_ALIVES, TRAFFIC, MODIFIERS, SELF_TEST, &["ipdv"]],
-    ),
+    test("latency", TestKind::Latency, ("RFC 2544", "section 26.2"), BEFORE, with![&["latency"]]),
+    test("pdv", TestKind::Pdv, ("RFC 8219", "section 7.3.1"), BEFORE, with![&["pdv"]]),
+    test("ipdv", TestKind::Ipdv, ("RFC 8219", "section 7.3.2"), BEFORE, with![&["ipdv"]]),
     test(
         "loss",
         TestKind::FrameLoss,
         ("RFC 2544", "section 26.3"),
         &[],
-        &[
-            EVERY_TRIAL,
-            WAITS,
-            TWO_PORTS,
-            KEEP_ALIVES,
-            TRAFFIC,
-            MODIFIERS,
-            SELF_TEST,
-            FULL_TRIALS,
-            &["extension-headers", "frame_loss", "search.trial_duration_s"],
-        ],
+        with![FULL_TRIALS, &["extension-headers", "frame_loss", "search.trial_duration_s"]],
     ),
     test(
         "back-to-back",
         TestKind::BackToBack,
         ("RFC 9004", "section 5"),
         BEFORE,
-        &[
-            EVERY_TRIAL,
-            WAITS,
-            TWO_PORTS,
-            KEEP_ALIVES,
-            TRAFFIC,
-            MODIFIERS,
-            SELF_TEST,
-            &["back_to_back"],
-        ],
+        with![&["back_to_back"]],
     ),
     test(
         "recovery",
         TestKind::Recovery,
         ("RFC 2544", "section 26.5"),
         BEFORE,
-        &[EVERY_TRIAL, WAITS, TWO_PORTS, KEEP_ALIVES, TRAFFIC, MODIFIERS, SELF_TEST, &["recovery"]],
+        with![&["recovery"]],
     ),
-    test(
-        "reset",
-        TestKind::Reset,
-        ("RFC 6201", "section 4"),
-        BEFORE,
-        &[EVERY_TRIAL, WAITS, TWO_PORTS, KEEP_ALIVES, TRAFFIC, MODIFIERS, SELF_TEST, &["reset"]],
-    ),
+    test("reset", TestKind::Reset, ("RFC 6201", "section 4"), BEFORE, with![&["reset"]]),
 ];

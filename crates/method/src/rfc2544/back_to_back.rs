@@ -1,7 +1,7 @@
 //! Back-to-back frames: the longest burst without loss, and the buffer behind it (RFC 2544
 //! section 26.4 as RFC 9004 has it).
 
-use crate::bench::{Bench, Ran, Request};
+use crate::bench::{Bench, Ran, Request, is_short};
 use crate::event::SearchBounds;
 use crate::rate_search::judge_loss;
 use crate::reach::{SLOWER_BY_ONE_IN, burst_reach, held_to_its_rate};
@@ -171,10 +171,13 @@ impl BackToBackResult {
     fn correct_burst_rate(&mut self, intended: FrameRate) -> FrameRate {
         let rates: Vec<f64> = self.searches.iter().filter_map(|found| found.left_at_fps).collect();
         let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-        if rates.is_empty() || mean >= intended.fps() * (1.0 - SHORT_BY) {
+        if rates.is_empty() {
             return intended;
         }
         let left_at = FrameRate::from_fps_f64(mean);
+        if !is_short(intended, left_at) {
+            return intended;
+        }
         self.notes.push(format!("bursts were to leave at {intended:.1}, and left at {left_at:.1}"));
         (self.burst_rate, self.burst_rate_is_theoretical) = (Some(left_at), false);
         left_at
@@ -283,9 +286,6 @@ fn send_burst(
     };
     bench.run_changed(request, &|trial| Ok(held_to_its_rate(trial)))
 }
-
-/// A burst slower than intended by no more than this share left at the rate intended.
-const SHORT_BY: f64 = 0.001;
 
 /// After the burst: until it has been received at the throughput rate (reckoned twice, for the
 /// throughput may owe something to the buffer), and then the stated wait or, where the burst was

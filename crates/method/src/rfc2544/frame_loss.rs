@@ -1,6 +1,6 @@
 //! Frame loss rate over the offered load (RFC 2544 section 26.3).
 
-use crate::bench::{Bench, Ran, Request};
+use crate::bench::{Bench, Ran, Request, is_short};
 use crate::ipv6_traffic::HOP_BY_HOP_LOADS_PERCENT;
 use crate::reach::{STEPS_MAX, answered, below};
 use crate::subject::Subject;
@@ -106,13 +106,6 @@ pub fn frame_loss(
 fn loads(step_percent: f64) -> impl Iterator<Item = f64> {
     let load = move |step: u32| 100.0 - f64::from(step) * step_percent;
     (0..).map(load).take_while(|percent| *percent > 1e-9)
-}
-
-/// A load offered short of the one intended by no more than this share stands for it.
-const SHORT_BY: f64 = 0.001;
-
-fn is_short(intended: FrameRate, offered: FrameRate) -> bool {
-    offered.fps() < intended.fps() * (1.0 - SHORT_BY)
 }
 
 /// The first trial repeated at less, as long as the tester offers less than the maximum without having been

@@ -19,7 +19,7 @@ use super::{Bounds, Range, Resolution, Search, Upper};
 
 /// A load of which less than this share was offered was beyond the tester: it stands for what was
 /// offered.
-const FAR_SHORT: f64 = 0.9;
+pub(crate) const FAR_SHORT: f64 = 0.9;
 /// Once so many trials in a row were beyond the tester, the search is over: at the highest load it
 /// offered all that it can, below that it may have been held up by chance.
 const BEYOND_AT_MAX: u32 = 2;

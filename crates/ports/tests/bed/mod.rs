@@ -1,6 +1,7 @@
 //! A pair of veth interfaces in a namespace of their own, and a tester on them.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod busy;
 pub mod control;
 pub mod turn;
 
