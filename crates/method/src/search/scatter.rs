@@ -7,10 +7,11 @@
 //!
 //! * the logarithm of the capacity is drawn anew for each trial, from a logistic distribution of median m
 //!   and scale s;
-//! * besides, a share f of the trials loses frames at any load.
+//! * besides, frames are lost one by one at any load, so that a trial at load x loses none with a chance of
+//!   exp(-h x / x0) only, x0 being a load in the middle of those tried.
 //!
-//! Bayes' rule gives m its weights, with nothing known beforehand of m and ln s; the interval leaves out
-//! the same weight at each end. Trials are added near the median until it is narrow enough. Where the law does
+//! Bayes' rule gives m, s and h their weights, with nothing known beforehand of m and ln s; each says at which
+//! load half of the trials lose frames, and the interval leaves out the same weight at each end. Trials are added near the median until it is narrow enough. Where the law does
 //! not hold, neither need the interval ([`super::sequential`] assumes none, and takes twice the trials); how
 //! often it does is measured in `tests/coverage`.
 
@@ -18,6 +19,9 @@ use super::{Bounds, Range, Upper};
 
 /// The chance that the truth is outside of the interval, if the law holds.
 pub const ERROR: f64 = 0.1;
+/// The weight that the interval leaves out: somewhat less, for trials that end when the interval happens to be
+/// narrow.
+const LEFT_OUT: f64 = 0.07;
 /// Trials after which the interval is stated as it is.
 const ENOUGH: u32 = 12;
 /// Trials of full length without which nothing is stated; shorter ones guide until then.
@@ -30,12 +34,18 @@ const NEARLY: f64 = 0.1;
 const LEAST_SCALE: f64 = 0.1;
 const MOST_SCALE: f64 = 0.7;
 const SCALE_STEP: f64 = 1.6;
-/// Shares of trials that lose frames at any load, and how likely they are held to be beforehand.
-const FLOORS: [(f64, f64); 3] = [(0.0, 0.8), (0.1, 0.15), (0.3, 0.05)];
+/// Frames lost one by one in a trial at the middle load, in the mean, and how likely that is held to be
+/// beforehand.
+const STRAYS: [(f64, f64); 5] = [(0.0, 0.8), (0.1, 0.1), (0.35, 0.05), (1.0, 0.03), (3.0, 0.02)];
+/// Half of such losses are of no larger a share of the frames, the others of any.
+const FEW_FRAMES: f64 = 1e-3;
+const OF_FEW: f64 = 0.5;
+/// Halvings to find where half of the trials lose frames.
+const HALVINGS: u32 = 24;
 /// Medians weighed at a time, and how often those with weight are looked at more closely.
 const MEDIANS: usize = 61;
 const CLOSER: usize = 5;
-/// Medians with less weight than this beside the likeliest are not looked at.
+/// Laws with less weight than this beside the likeliest are left out.
 const LIGHT: f64 = 1e-4;
 
 /// A trial.
@@ -62,20 +72,32 @@ pub enum Capacity {
 }
 
 impl Capacity {
-    /// From where to where a trial tells of it: logarithms.
-    fn span(self, exact: f64) -> (f64, f64) {
+    fn span(self, exact: f64) -> Span {
         let log = |load: u64| (load.max(1) as f64).ln();
         match self {
-            Capacity::AtLeast(load) => (log(load), f64::INFINITY),
+            Capacity::AtLeast(load) => Span { low: log(load), high: f64::INFINITY, astray: 0.0 },
             Capacity::Exceeded { load, came_out: (low, high) } => {
-                let (low, high) = (log(low), log(high.max(low)));
-                match log(load) - low <= NEARLY {
-                    true => (low - exact / 2.0, high + exact / 2.0),
-                    false => (f64::NEG_INFINITY, log(load) - NEARLY),
+                let (load, low, high) = (log(load), log(low), log(high.max(low)));
+                let lost = load - high;
+                if load - low > NEARLY {
+                    let astray = (1.0 - OF_FEW) * (1.0 - NEARLY);
+                    return Span { low: f64::NEG_INFINITY, high: load - NEARLY, astray };
                 }
+                let of_few = if lost <= FEW_FRAMES { OF_FEW / FEW_FRAMES } else { 0.0 };
+                let astray = (1.0 - OF_FEW + of_few) * (high - low + exact).min(FEW_FRAMES);
+                Span { low: low - exact / 2.0, high: high + exact / 2.0, astray }
             }
         }
     }
+}
+
+/// From where to where a trial tells of the capacity: logarithms.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Span {
+    low: f64,
+    high: f64,
+    /// The chance that a loss for another reason looks so.
+    astray: f64,
 }
 
 /// A search by this estimate, once trials have contradicted each other.
@@ -163,110 +185,127 @@ impl Scatter {
     }
 }
 
-/// Weights of medians, for one grid of them.
-struct Weights {
-    medians: Vec<f64>,
-    /// Of each median, relative to the largest.
-    weights: Vec<f64>,
-    /// The mean of the logarithm of the scale.
-    log_scale: f64,
+/// A law that may be the device's, with its weight.
+#[derive(Clone, Copy, Debug)]
+struct Law {
+    /// Logarithm of the median capacity, and the scale.
+    median: f64,
+    scale: f64,
+    strays: f64,
+    /// Logarithm of the middle of the loads tried.
+    middle: f64,
+    weight: f64,
 }
+
+impl Law {
+    /// The chance that a trial loses a frame for another reason than the capacity.
+    fn astray(&self, log_load: f64) -> f64 {
+        1.0 - (-self.strays * (log_load - self.middle).exp()).exp()
+    }
+
+    /// The chance that the capacity of a trial is below a load.
+    fn below(&self, log_load: f64) -> f64 {
+        1.0 / (1.0 + ((self.median - log_load) / self.scale).exp())
+    }
+
+    /// The chance of what a trial showed.
+    fn chance(&self, span: Span) -> f64 {
+        let Span { low, high, astray } = span;
+        if high == f64::INFINITY {
+            return (1.0 - self.astray(low)) * (1.0 - self.below(low));
+        }
+        let by_capacity = self.below(high) - self.below(low);
+        let strays = self.astray(high);
+        (1.0 - strays) * by_capacity + strays * astray
+    }
+
+    /// Where half of the trials lose frames.
+    fn half(&self) -> f64 {
+        let none_lost = |at: f64| (1.0 - self.astray(at)) * (1.0 - self.below(at));
+        if self.strays == 0.0 || none_lost(self.median - self.scale / 10.0) > 0.5 {
+            return self.median;
+        }
+        let (mut low, mut high) = (self.median - 20.0, self.median);
+        for _ in 0..HALVINGS {
+            let at = (low + high) / 2.0;
+            if none_lost(at) > 0.5 { low = at } else { high = at }
+        }
+        high
+    }
+}
+
+/// Laws with medians on one grid.
+struct Laws(Vec<Law>);
 
 impl Estimate {
     fn of(shown: &[Shown], step: f64) -> Estimate {
         let exact = step * LEAST_SCALE;
-        let spans: Vec<(f64, f64)> = shown.iter().map(|it| it.capacity.span(exact)).collect();
-        let ends = spans.iter().flat_map(|(low, high)| [*low, *high]);
-        let ends: Vec<f64> = ends.filter(|end| end.is_finite()).collect();
-        let least = ends.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if ends.is_empty() {
+        let spans: Vec<Span> = shown.iter().map(|it| it.capacity.span(exact)).collect();
+        let ends = spans.iter().flat_map(|span| [span.low, span.high]);
+        let mut ends: Vec<f64> = ends.filter(|end| end.is_finite()).collect();
+        ends.sort_by(f64::total_cmp);
+        let (Some(least), Some(most)) = (ends.first(), ends.last()) else {
             return Estimate::default();
-        }
-        let (mut low, mut high) = (least - 0.1, most + 0.1);
-        let mut weights = Weights::of(&spans, step, low, high);
+        };
+        let middle = ends[ends.len() / 2];
+        let mut laws = Laws::of(&spans, step, middle, (least - 0.1, most + 0.1));
         for _ in 0..CLOSER {
-            (low, high) = weights.heavy();
-            weights = Weights::of(&spans, step, low, high);
+            laws = Laws::of(&spans, step, middle, laws.heavy());
         }
-        let [low, median, high] =
-            [ERROR / 2.0, 0.5, 1.0 - ERROR / 2.0].map(|p| weights.quantile(p));
-        Estimate { low, median, high, scale: weights.log_scale.exp() }
+        laws.estimate()
     }
 }
 
-impl Weights {
-    fn of(spans: &[(f64, f64)], step: f64, low: f64, high: f64) -> Weights {
+impl Laws {
+    fn of(spans: &[Span], step: f64, middle: f64, (low, high): (f64, f64)) -> Laws {
         let apart = (high - low) / (MEDIANS - 1) as f64;
-        let medians: Vec<f64> = (0..MEDIANS).map(|index| low + apart * index as f64).collect();
-        let scales: Vec<f64> =
-            std::iter::successors(Some(step * LEAST_SCALE), |scale| Some(scale * SCALE_STEP))
-                .take_while(|scale| *scale <= MOST_SCALE)
-                .collect();
-        let at = |median: f64| scales.iter().map(move |scale| (median, *scale));
-        let cells: Vec<(usize, f64, f64)> = medians
-            .iter()
-            .enumerate()
-            .flat_map(|(index, median)| at(*median).map(move |cell| (index, cell)))
-            .map(|(index, (median, scale))| (index, scale, log_likelihood(spans, median, scale)))
-            .collect();
-        let best = cells.iter().map(|cell| cell.2).fold(f64::NEG_INFINITY, f64::max);
-        let mut weights = vec![0.0; medians.len()];
-        let (mut log_scale, mut sum) = (0.0, 0.0);
-        for (index, scale, likelihood) in cells {
-            let weight = (likelihood - best).exp();
-            weights[index] += weight;
-            log_scale += weight * scale.ln();
-            sum += weight;
+        let least = step * LEAST_SCALE;
+        let scales = std::iter::successors(Some(least), |scale| Some(scale * SCALE_STEP));
+        let scales: Vec<f64> = scales.take_while(|scale| *scale <= MOST_SCALE).collect();
+        let mut laws = vec![];
+        for index in 0..MEDIANS {
+            let median = low + apart * index as f64;
+            for scale in &scales {
+                for (strays, belief) in STRAYS {
+                    let mut law = Law { median, scale: *scale, strays, middle, weight: 0.0 };
+                    let chances = spans.iter().map(|span| law.chance(*span).max(1e-12).ln());
+                    law.weight = belief.ln() + chances.sum::<f64>();
+                    laws.push(law);
+                }
+            }
         }
-        Weights { medians, weights, log_scale: log_scale / sum }
+        let best = laws.iter().map(|law| law.weight).fold(f64::NEG_INFINITY, f64::max);
+        laws.iter_mut().for_each(|law| law.weight = (law.weight - best).exp());
+        laws.retain(|law| law.weight >= LIGHT);
+        Laws(laws)
     }
 
     /// From where to where there is weight.
     fn heavy(&self) -> (f64, f64) {
-        let most = self.weights.iter().copied().fold(0.0, f64::max);
-        let is_heavy = |weight: &f64| *weight >= LIGHT * most;
-        let first = self.weights.iter().position(is_heavy).unwrap_or(0);
-        let last = self.weights.iter().rposition(is_heavy).unwrap_or(MEDIANS - 1);
-        (self.medians[first.saturating_sub(1)], self.medians[(last + 1).min(MEDIANS - 1)])
+        let medians = self.0.iter().map(|law| law.median);
+        let low = medians.clone().fold(f64::INFINITY, f64::min);
+        let high = medians.fold(f64::NEG_INFINITY, f64::max);
+        let aside = ((high - low) / (MEDIANS - 1) as f64).max(1e-9);
+        (low - aside, high + aside)
     }
 
-    /// Below which median this share of the weight lies.
-    fn quantile(&self, share: f64) -> f64 {
-        let all: f64 = self.weights.iter().sum();
-        let apart = self.medians[1] - self.medians[0];
-        let mut below = 0.0;
-        for (median, weight) in self.medians.iter().zip(&self.weights) {
-            if below + weight >= share * all {
-                let part = (share * all - below) / weight.max(f64::MIN_POSITIVE);
-                return median + (part - 0.5) * apart;
-            }
-            below += weight;
-        }
-        self.medians[MEDIANS - 1]
-    }
-}
-
-fn log_likelihood(spans: &[(f64, f64)], median: f64, scale: f64) -> f64 {
-    // The chance that the capacity of a trial is below a load.
-    let below = |log_load: f64| 1.0 / (1.0 + ((median - log_load) / scale).exp());
-    // And that a loss at any load looks so: as much as any other, in the scale of logarithms.
-    let chances: Vec<(f64, f64)> = spans
-        .iter()
-        .map(|(low, high)| {
-            let at_any_load = if high.is_finite() { (high - low).min(1.0) } else { 0.0 };
-            (below(*high) - below(*low), at_any_load)
-        })
-        .collect();
-    let with_floor = |(floor, belief): (f64, f64)| -> f64 {
-        let of = |(chance, at_any_load): &(f64, f64)| {
-            ((1.0 - floor) * chance + floor * at_any_load).max(1e-12).ln()
+    fn estimate(&self) -> Estimate {
+        let mut halves: Vec<(f64, f64)> =
+            self.0.iter().map(|law| (law.half(), law.weight)).collect();
+        halves.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let all: f64 = halves.iter().map(|(_, weight)| weight).sum();
+        let quantile = |share: f64| {
+            let mut below = 0.0;
+            let at = halves.iter().find(|(_, weight)| {
+                below += weight;
+                below >= share * all
+            });
+            at.or(halves.last()).map_or(0.0, |(half, _)| *half)
         };
-        belief.ln() + chances.iter().map(of).sum::<f64>()
-    };
-    let all = FLOORS.map(with_floor);
-    let best = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    best + all.iter().map(|one| (one - best).exp()).sum::<f64>().ln()
+        let log_scales: f64 = self.0.iter().map(|law| law.weight * law.scale.ln()).sum();
+        let [low, median, high] = [LEFT_OUT / 2.0, 0.5, 1.0 - LEFT_OUT / 2.0].map(quantile);
+        Estimate { low, median, high, scale: (log_scales / all).exp() }
+    }
 }
 
 #[cfg(test)]
