@@ -23,7 +23,7 @@ use counts::Counts;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// One place of a built device that drops or keeps frames, as its own counter tells.
+/// One place of a device that drops or keeps frames, as its own counter tells.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DevicePlace {
