@@ -192,7 +192,7 @@ fn an_agent_is_believed_when_its_counters_are_up_to_date() {
     agent.forget_after(1);
     lab.run(&scratch, &format!("run {far} --far-lag 2500ms {LIVE} --out new")).expect(0);
     for trial in trials(&scratch, "new") {
-        assert_eq!(trial["notes"].to_string().contains("not read"), false, "{trial}");
+        assert!(!trial["notes"].to_string().contains("not read"), "{trial}");
         assert_eq!(count(&trial, "unknown_frames"), count(&trial, "lost_frames"), "{trial}");
         assert_eq!(count(&trial, "named_drops"), 0, "{trial}");
     }
