@@ -3,13 +3,13 @@
 //! Net-SNMP's agent keeps what it read of the interfaces for 15 seconds, unless it is told by its own
 //! table of caches (NET-SNMP-AGENT-MIB, nsCacheTable) to look again for every question.
 
+use crate::snmp_client::{ASK_AGAIN_AFTER, Client, IF_ENTRY, IF_X_ENTRY, count};
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicI32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use testbed::{Device, Program, ProgramName, Routing, TestbedError};
 use trial::{Counted, DeviceCount, PortId};
-use wire::snmp::{self, Kind, Oid, Repr, Value};
+use wire::snmp::{self, Kind, Oid, Value};
 
 const COMMUNITY: &str = "public";
 const SNMPD: ProgramName = ProgramName { program: "snmpd", package: "snmpd" };
@@ -17,13 +17,6 @@ const SNMPD: ProgramName = ProgramName { program: "snmpd", package: "snmpd" };
 const AGENT: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, snmp::PORT);
 /// How long an agent may take to answer its first question.
 const STARTS_WITHIN: Duration = Duration::from_secs(5);
-const ASK_AGAIN_AFTER: Duration = Duration::from_millis(50);
-/// Tag of a Counter64 (RFC 2578 section 7.1.10).
-const COUNTER64: u8 = 0x46;
-
-/// IF-MIB (RFC 2863).
-const IF_ENTRY: [u32; 9] = [1, 3, 6, 1, 2, 1, 2, 2, 1];
-const IF_X_ENTRY: [u32; 10] = [1, 3, 6, 1, 2, 1, 31, 1, 1, 1];
 /// IP-MIB (RFC 4293).
 const IP_FORW_DATAGRAMS: [u32; 9] = [1, 3, 6, 1, 2, 1, 4, 6, 0];
 
@@ -114,7 +107,7 @@ pub struct Agent {
     program: Option<Program>,
     /// What it remembers from run to run, which is nobody's business.
     state: PathBuf,
-    socket: UdpSocket,
+    client: Client,
     /// Numbers of the interfaces of the ports.
     indices: Vec<u32>,
     /// Whether it has counters of routing to tell.
@@ -146,13 +139,18 @@ impl Agent {
         let agent = Agent {
             program: Some(program.map_err(said)?),
             state,
-            socket: socket.map_err(|error| format!("cannot ask snmpd: {error}"))?,
+            client: Client {
+                socket: socket.map_err(|error| format!("cannot ask snmpd: {error}"))?,
+                agent: "snmpd".into(),
+                community: COMMUNITY.into(),
+                patience: STARTS_WITHIN,
+            },
             indices: (0..device.config().ports).map(index).collect::<Result<_, _>>()?,
             routes: device.config().device == testbed::DeviceKind::LinuxRouter,
         };
         for table in [&IF_TABLE[..], &IP_GROUP] {
             let oid = Oid([&CACHE_TIMEOUT[..], table].concat());
-            agent.ask(Kind::SetRequest, vec![(oid, Value::Integer(0))])?;
+            agent.client.ask(Kind::SetRequest, vec![(oid, Value::Integer(0))])?;
         }
         Ok(agent)
     }
@@ -197,44 +195,8 @@ impl Agent {
 
     /// The values of these variables; 0 for one that the agent does not have.
     fn get(&self, oids: Vec<Oid>) -> Result<Vec<u64>, String> {
-        let bindings = oids.into_iter().map(|oid| (oid, Value::Null)).collect();
-        let answer = self.ask(Kind::GetRequest, bindings)?;
-        Ok(answer.bindings.iter().map(|(_, value)| count(value)).collect())
-    }
-
-    /// Asks until it is answered.
-    fn ask(&self, kind: Kind, bindings: Vec<(Oid, Value)>) -> Result<Repr, String> {
-        static REQUESTS: AtomicI32 = AtomicI32::new(1);
-        let request = Repr {
-            community: COMMUNITY.into(),
-            kind,
-            request_id: REQUESTS.fetch_add(1, Ordering::Relaxed),
-            error_status: 0,
-            error_index: 0,
-            bindings,
-        };
-        let give_up = Instant::now() + STARTS_WITHIN;
-        let mut buffer = [0; 4_096];
-        while Instant::now() < give_up {
-            // Refused while the agent is not up yet.
-            if self.socket.send(&request.emit()).is_err() {
-                std::thread::sleep(ASK_AGAIN_AFTER);
-                continue;
-            }
-            let Ok(len) = self.socket.recv(&mut buffer) else {
-                std::thread::sleep(ASK_AGAIN_AFTER / 5);
-                continue;
-            };
-            let Ok((answer, _)) = Repr::parse(&buffer[..len]) else { continue };
-            if answer.kind != Kind::Response || answer.request_id != request.request_id {
-                continue;
-            }
-            return match answer.error_status {
-                0 => Ok(answer),
-                status => Err(format!("snmpd answers {request} with error {status}")),
-            };
-        }
-        Err("snmpd does not answer".into())
+        let values = self.client.get(oids)?;
+        Ok(values.iter().map(|value| count(value).unwrap_or(0)).collect())
     }
 }
 
@@ -244,29 +206,4 @@ fn ask_from() -> std::io::Result<UdpSocket> {
     socket.connect(AGENT)?;
     socket.set_read_timeout(Some(ASK_AGAIN_AFTER))?;
     Ok(socket)
-}
-
-fn count(value: &Value) -> u64 {
-    match value {
-        Value::Counter32(count) => (*count).into(),
-        Value::Integer(count) => u64::try_from(*count).unwrap_or(0),
-        Value::Other(COUNTER64, bytes) => {
-            bytes.iter().fold(0, |count, byte| count << 8 | u64::from(*byte))
-        }
-        _ => 0,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counters_of_64_bits_are_read_whole() {
-        let value =
-            Value::Other(COUNTER64, vec![0, 0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0]);
-        assert_eq!(count(&value), 0x1234_5678_9abc_def0);
-        assert_eq!(count(&Value::Counter32(7)), 7);
-        assert_eq!(count(&Value::NoSuchInstance), 0);
-    }
 }

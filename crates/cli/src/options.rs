@@ -68,6 +68,22 @@ pub struct Options {
         requires = "ports"
     )]
     pub gateway: Option<Vec<std::net::IpAddr>>,
+    /// The device's interfaces at the other ends of `--ports`, in their order: their counters tell where
+    /// frames went. Interfaces of this host, or by ifIndex, ifDescr or ifName with `--far-snmp`
+    #[arg(long, help_heading = "Device", value_name = "IF,IF", value_delimiter = ',')]
+    pub far_ports: Option<Vec<String>>,
+    /// Network namespace of these interfaces, by its name under /run/netns
+    #[arg(long, help_heading = "Device", value_name = "NAME")]
+    pub far_netns: Option<String>,
+    /// SNMP agent (version 2c) that tells their counters
+    #[arg(long, help_heading = "Device", value_name = "HOST[:PORT]")]
+    pub far_snmp: Option<String>,
+    /// Community that may read them (default: public); the run folder holds it in the clear
+    #[arg(long, help_heading = "Device", value_name = "NAME")]
+    pub far_community: Option<String>,
+    /// How old counters that the agent tells may be (default: 16s; Net-SNMP's are up to 15 s old)
+    #[arg(long, help_heading = "Device", value_name = "TIME")]
+    pub far_lag: Option<Span>,
     /// Rate of the medium the theoretical maximum is computed from (hardware says it itself)
     #[arg(long, help_heading = "Device", value_name = "RATE")]
     pub line_rate: Option<BitRate>,
@@ -355,6 +371,10 @@ impl Options {
         if self.ports.is_none() && (self.address.is_some() || self.gateway.is_some()) {
             return Err(Failure::new("address and gateway belong to ports")
                 .help("a device built by netanvil has addresses of its own"));
+        }
+        if self.far_netns.is_some() && self.far_snmp.is_some() {
+            return Err(Failure::new("--far-netns and --far-snmp contradict each other")
+                .help("interfaces in a namespace are read by netlink; leave out one of them"));
         }
         Ok(())
     }

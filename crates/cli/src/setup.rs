@@ -1,32 +1,22 @@
 //! What a run needs of the world: a tester, the device between its ports, and who has which
 //! address.
 
-use crate::agent::Agent;
 use crate::failure::{Failure, Outcome};
 use crate::options::{BitRate, Options, SuiteName};
 use crate::{
-    agent, built, chassis, encapsulated_groups, hardware, host, scheduling, simulated, suite,
-    tolly, topology,
+    built, chassis, control, encapsulated_groups, far, hardware, host, scheduling, simulated,
+    suite, tolly, topology,
 };
 use method::chassis::Chassis;
 use method::{Forwarding, Topology};
 use ports::scheduling::Priority;
-use ports::{
-    DeviceControl, DeviceCounts, DeviceLink, DeviceThread, LiveOptions, LiveTester, OpenPort,
-    PlaceCount, PortRequest,
-};
+use ports::{DeviceControl, LiveOptions, LiveTester, OpenPort, PortRequest};
 use sim::StaticRoute;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use testbed::{
-    Device, DeviceKind, DeviceReadings, DeviceThreads, FilterEntry, HardwarePorts, Privilege,
-    Testbed, TestbedConfig, TestbedError,
-};
-use trial::{
-    DeviceAction, DeviceCount, DeviceSetup, PacketFilter, PortId, Tester, TesterDescription,
-    TesterError,
-};
+use testbed::{DeviceKind, HardwarePorts, Privilege, Testbed, TestbedConfig};
+use trial::{PortId, Tester, TesterDescription};
 use units::FrameSize;
 
 /// A virtual link has no rate of its own; the theoretical maximum is computed from this one.
@@ -199,7 +189,8 @@ pub fn prepare_cabled(
     yes: bool,
     stop: &Arc<AtomicBool>,
 ) -> Outcome<Setup> {
-    let mut setup = between(ports, options, yes, stop)?;
+    let of_cable = Options { far_ports: None, ..options.clone() };
+    let mut setup = between(ports, &of_cable, yes, stop)?;
     setup.topology = setup.topology.looped();
     Ok(setup)
 }
@@ -244,7 +235,7 @@ pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) 
         device_cores: config.device_cpu.into_iter().collect(),
         device: device
             .clone()
-            .map(|device| Box::new(Built { device, agent: None }) as Box<dyn DeviceControl>),
+            .map(|device| Box::new(control::Built::new(device)) as Box<dyn DeviceControl>),
         reads_counters: matches!(
             options.suite,
             Some(SuiteName::Harvard1989 | SuiteName::Harvard1990)
@@ -281,8 +272,11 @@ fn between(
     let chassis = Chassis { forwarding: topology.forwarding, ports: topology.ports.to_vec() };
     chassis.check().map_err(Failure::new)?;
     let real_time = scheduling::real_time(options);
-    let live = LiveOptions { stop: stop.clone(), real_time, ..LiveOptions::default() };
+    let far = far::side(options, names, &ports, stop)?;
     let mut environment = host::describe();
+    environment.extend(far.iter().map(|far| (far::NAME.to_owned(), far.in_words())));
+    let device = far.map(|far| Box::new(far) as Box<dyn DeviceControl>);
+    let live = LiveOptions { stop: stop.clone(), real_time, device, ..LiveOptions::default() };
     let priority = scheduling::own(options);
     environment.insert(scheduling::NAME.into(), scheduling::in_words(priority.as_ref(), None));
     let facts = serde_json::to_string(hardware.ports()).unwrap_or_default();
@@ -363,98 +357,5 @@ impl Setup {
             Ground::Nothing => Ok(()),
         };
         done.map_err(|error| Failure::from(error).help("`netanvil clean` removes what is left"))
-    }
-}
-
-/// A device that was built here, as the tester acts upon it.
-struct Built {
-    device: Arc<Device>,
-    /// Started when its counters are first asked for.
-    agent: Option<Agent>,
-}
-
-impl DeviceControl for Built {
-    fn act(&mut self, action: &DeviceAction) -> Result<(), TesterError> {
-        let done = match action {
-            DeviceAction::LinkReset { port, down_for } => {
-                self.device.link_reset(usize::from(port.0), *down_for)
-            }
-            DeviceAction::SoftwareReset => self.device.software_reset(),
-        };
-        done.map(|_times| ()).map_err(gone)
-    }
-
-    fn check(&mut self) -> Result<(), TesterError> {
-        self.device.counters().map(|_counters| ()).map_err(gone)
-    }
-
-    fn configure(&mut self, setup: &DeviceSetup) -> Result<(), TesterError> {
-        let entry = |filter: &PacketFilter| {
-            let PacketFilter { permit, from, to } = *filter;
-            FilterEntry { permit, from, to }
-        };
-        let filters: Vec<FilterEntry> = setup.filters.iter().map(entry).collect();
-        self.device.set_filters(&filters).map_err(|error| match error {
-            TestbedError::Configuration(what) => TesterError::Unsupported {
-                port: "any".into(),
-                what,
-                remedy: "test it with --device linux-router".into(),
-            },
-            TestbedError::Program { message, .. } => TesterError::Refused(message),
-            other => gone(other),
-        })
-    }
-
-    fn counts(&mut self) -> Result<DeviceCounts, TesterError> {
-        let DeviceReadings { links, places } = self.device.readings().map_err(gone)?;
-        let links = links.into_iter().map(|link| DeviceLink {
-            rx_frames: link.counters.rx_frames,
-            rx_dropped: link.counters.rx_dropped,
-            tx_frames: link.counters.tx_frames,
-            tx_dropped: link.counters.tx_dropped,
-            carrier_changes: link.carrier_changes,
-            carrier: link.carrier,
-        });
-        let place = |place: testbed::PlaceCounters| {
-            let testbed::PlaceCounters { name, dropped, waiting, of_machine } = place;
-            PlaceCount { name, dropped, waiting, of_machine }
-        };
-        let places = places.into_iter().map(place).collect();
-        Ok(DeviceCounts { links: links.collect(), places })
-    }
-
-    fn threads(&mut self) -> Vec<DeviceThread> {
-        let threads = self.device.forwarding_threads();
-        threads.into_iter().map(|(id, name)| DeviceThread { id, name }).collect()
-    }
-
-    fn untimed(&self) -> Option<String> {
-        (self.device.config().threads == DeviceThreads::Inline).then(|| {
-            "the device forwards within the tester's system calls (--device-threads inline)".into()
-        })
-    }
-
-    fn counters(&mut self) -> Result<Vec<DeviceCount>, TesterError> {
-        let failed =
-            |detail| TesterError::System { what: "read the device's counters".into(), detail };
-        let mut counts = agent::by_netlink(&self.device).map_err(failed)?;
-        if self.agent.is_none() {
-            self.agent = Some(Agent::start(&self.device).map_err(failed)?);
-        }
-        if let Some(agent) = &self.agent {
-            counts.extend(agent.counts().map_err(failed)?);
-        }
-        Ok(counts)
-    }
-}
-
-fn gone(error: TestbedError) -> TesterError {
-    match error {
-        TestbedError::NamespaceGone { .. } | TestbedError::NoSuchInterface { .. } => {
-            TesterError::DeviceGone(error.to_string())
-        }
-        other => {
-            TesterError::System { what: "act on the device".into(), detail: other.to_string() }
-        }
     }
 }

@@ -7,6 +7,7 @@
 
 mod common;
 
+use common::lab::{Lab, PORTS};
 use common::{Running, Scratch, as_ordinary_user, is_root, left_by, public_copy, sh, turn};
 use serde_json::Value;
 use std::process::Command;
@@ -176,61 +177,6 @@ fn an_ordinary_user_whom_the_kernel_does_not_let_is_told_what_to_do() {
     let ran = common::Ran::from(ran).expect(2);
     assert!(ran.stderr.contains("user namespace") && ran.stderr.contains("root"), "{}", ran.stderr);
 }
-
-/// Two interfaces and a router between them, made by hand: what `--ports` is for.
-struct Lab {
-    name: String,
-    _turn: std::fs::File,
-}
-
-impl Lab {
-    fn new(role: &str) -> Self {
-        let lab = Lab { name: format!("lab-{}-{role}", std::process::id()), _turn: turn::wait() };
-        let (tester, dut) = (lab.tester(), lab.dut());
-        sh(&format!("ip netns add {tester} && ip netns add {dut}"));
-        for n in [1, 2] {
-            sh(&format!(
-                "ip link add eth{n} netns {tester} type veth peer name d{n} netns {dut} && \
-                 ip -n {dut} addr add 198.{}.1.1/24 dev d{n} && \
-                 ip -n {tester} link set eth{n} up && ip -n {dut} link set d{n} up && \
-                 ip netns exec {tester} ethtool -K eth{n} gro on && \
-                 ip netns exec {dut} ethtool -K d{n} gro on tx off",
-                17 + n
-            ));
-        }
-        sh(&format!("ip netns exec {dut} sysctl -qw net.ipv4.ip_forward=1"));
-        lab
-    }
-    fn tester(&self) -> String {
-        format!("{}-tester", self.name)
-    }
-    fn dut(&self) -> String {
-        format!("{}-dut", self.name)
-    }
-    /// The program inside the tester's namespace.
-    fn command(&self, scratch: &Scratch, arguments: &str) -> Command {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.tester(), env!("CARGO_BIN_EXE_netanvil")]);
-        command.args(arguments.split_whitespace()).current_dir(scratch.path());
-        command.env("XDG_CACHE_HOME", scratch.path().join("cache"));
-        command.stdin(std::process::Stdio::null());
-        command
-    }
-    fn run(&self, scratch: &Scratch, arguments: &str) -> common::Ran {
-        self.command(scratch, arguments).output().unwrap().into()
-    }
-}
-
-impl Drop for Lab {
-    fn drop(&mut self) {
-        for name in [self.tester(), self.dut()] {
-            let _ = Command::new("ip").args(["netns", "delete", &name]).status();
-        }
-    }
-}
-
-const PORTS: &str = "--ports eth1,eth2 --address 198.18.1.2/24,198.19.1.2/24 \
-                     --gateway 198.18.1.1,198.19.1.1";
 
 #[test]
 fn a_router_between_two_interfaces_is_measured_and_they_are_given_back() {

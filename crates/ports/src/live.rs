@@ -16,6 +16,10 @@ use units::{Duration, Instant};
 
 /// What the tester can have done to the device, and ask of it.
 pub trait DeviceControl: Send {
+    /// Whether it can carry out actions; they are left out where it cannot.
+    fn acts(&self) -> bool {
+        true
+    }
     /// Carries out an action and returns when it is over.
     fn act(&mut self, action: &DeviceAction) -> Result<(), TesterError>;
     /// An error if the device is known to be gone.
@@ -52,6 +56,8 @@ pub struct DeviceCounts {
     pub links: Vec<DeviceLink>,
     /// Places within it where frames are dropped or wait, read before `links`.
     pub places: Vec<PlaceCount>,
+    /// Why something could not be read, in words.
+    pub notes: Vec<String>,
 }
 
 /// What a place within the device has counted up to now.

@@ -11,7 +11,7 @@ use crate::{
     CaptureWish, Halves, InterfaceState, PortType, ReceiveHalf, Transmission, TransmitHalf,
     TrialSignals, capture_file, clock, turns,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use trial::{
     CaptureRequest, DeviceAction, DevicePlace, LinkChanges, Owner, PortBalance, PortCounters,
     PortId, Pressure, ReceivePlan, TesterError, TransmitPlan, Trial, TrialResult,
@@ -72,8 +72,7 @@ impl<'a> Session<'a> {
     /// Runs the trial to the end of its drain time.
     pub fn run(mut self) -> Result<TrialResult, TesterError> {
         let ids: Vec<PortId> = self.ports.iter().map(|port| port.describe().id).collect();
-        let interfaces = self.interfaces()?;
-        let before = States { interfaces, device: self.device_counts()? };
+        let before = self.states()?;
         let control_before = self.control_frames();
         let device_threads = self.options.device.as_mut().map_or(vec![], |device| device.threads());
         let untimed = self.untimed(&device_threads);
@@ -129,7 +128,8 @@ impl<'a> Session<'a> {
                 let body = move || transmit(group, start, stop_at, signals);
                 threads.transmit.push(spawn(scope, Some(place), signals, body));
             }
-            if let (Some((after, action)), Some(device)) = (&trial.action, &mut options.device) {
+            let acting = options.device.as_mut().filter(|device| device.acts());
+            if let (Some((after, action)), Some(device)) = (&trial.action, acting) {
                 threads.action.push(spawn(scope, None, signals, move || {
                     clock::wait_until(start + *after);
                     let begun = clock::now();
@@ -164,6 +164,16 @@ impl<'a> Session<'a> {
     /// What the interfaces count.
     fn interfaces(&self) -> Result<Vec<InterfaceState>, TesterError> {
         self.ports.iter().map(|port| port.interface.state_if_up()).collect()
+    }
+
+    /// Both, the device's within the tester's. Where the device's counters take their time to be up to date,
+    /// what came by meanwhile is before the trial for both.
+    fn states(&mut self) -> Result<States, TesterError> {
+        let interfaces = self.interfaces()?;
+        let device = self.device_counts()?;
+        let is_rough = self.options.device.as_ref().is_some_and(|device| device.is_rough());
+        let interfaces = if is_rough { self.interfaces()? } else { interfaces };
+        Ok(States { interfaces, device })
     }
 
     /// What the device counts.
@@ -255,6 +265,7 @@ impl<'a> Session<'a> {
         let mut result = self.trial.conclude(over, reports, accounts, counters);
         result.action = outcome.action;
         result.notes.extend(notes);
+        result.notes.extend(not_read(&before, &after));
         result.pressure = pressure;
         result.balance = balance;
         result.places = places_between(&before.device.places, &after.device.places);
@@ -359,6 +370,11 @@ fn places_between(before: &[PlaceCount], after: &[PlaceCount]) -> Vec<DevicePlac
     };
     let idle = |place: &DevicePlace| place.dropped + place.waiting_before + place.waiting == 0;
     after.iter().map(place).filter(|place| !idle(place)).collect()
+}
+
+/// Why the device could not be read, before or after; each reason once.
+fn not_read(before: &States, after: &States) -> BTreeSet<String> {
+    before.device.notes.iter().chain(&after.device.notes).cloned().collect()
 }
 
 /// The device's end of a port's link, before and after.

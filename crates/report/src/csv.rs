@@ -163,3 +163,37 @@ impl<'a> Row<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who reads `value` alone must not take an end of an interval for a measured rate.
+    #[test]
+    fn an_interval_has_no_value() {
+        let quantity = |relation| Quantity {
+            test: TestKind::Throughput,
+            frame_size: "64".into(),
+            conditions: String::new(),
+            figure: "throughput",
+            name: "throughput".into(),
+            unit: "fps",
+            value: Some(478_154.0),
+            relation,
+            low: 478_154.0,
+            high: 675_041.0,
+            basis: Basis::SearchResolution,
+            reason: String::new(),
+        };
+        let line = |relation| {
+            let quantity = quantity(relation);
+            let rate = (LineRate::from_gbps(1), false);
+            let row = Row::of(&quantity, 64.0, rate, FrameRate::from_fps(1_488_095), &[]);
+            write([row].into_iter()).lines().last().unwrap_or_default().to_owned()
+        };
+        let between = line(Relation::Between);
+        assert!(between.contains(",throughput,,fps,between,478154.0,675041.0,"), "{between}");
+        let equal = line(Relation::Equal);
+        assert!(equal.contains(",throughput,478154.0,fps,equal,478154.0,675041.0,"), "{equal}");
+    }
+}

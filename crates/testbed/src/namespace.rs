@@ -68,6 +68,17 @@ impl Namespace {
         Ok(Namespace { label: label.to_owned(), place: Place::Anonymous(file) })
     }
 
+    /// A namespace that exists already and that `ip netns` knows by this name; it is not removed.
+    pub fn named(name: &str) -> Result<Self> {
+        let path = Path::new(NETNS_DIRECTORY).join(name);
+        match is_namespace_mount(&path) {
+            true => Ok(Namespace { label: name.to_owned(), place: Place::Named(path) }),
+            false => Err(TestbedError::Configuration(format!(
+                "there is no network namespace {name}; `ip netns` lists those that there are"
+            ))),
+        }
+    }
+
     /// Its name, for messages and (when named) for `ip netns exec`.
     pub fn name(&self) -> &str {
         &self.label

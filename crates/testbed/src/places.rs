@@ -93,7 +93,7 @@ impl Device {
 }
 
 /// What IP of the calling thread's namespace dropped, by its reason.
-fn ip_places() -> Result<Vec<PlaceCounters>> {
+pub(crate) fn ip_places() -> Result<Vec<PlaceCounters>> {
     let lost = counters::ip_counters()?.into_iter();
     let lost = lost.filter(|(name, _)| !FORWARDED.contains(&&**name));
     let place = |(name, dropped)| PlaceCounters { name, dropped, ..PlaceCounters::default() };

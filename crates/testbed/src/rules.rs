@@ -101,11 +101,35 @@ pub struct RuleCounter {
 /// The counters of every rule in a namespace, in order.
 pub(crate) fn counters(namespace: &Namespace) -> Result<Vec<RuleCounter>> {
     let listing = nft(namespace, &["-j", "list", "ruleset"], "")?;
-    let listing: serde_json::Value = serde_json::from_str(&listing).map_err(|e| {
+    let objects = objects_of(&listing)?;
+    Ok(objects.iter().filter_map(|object| counter_of(&object["rule"])).collect())
+}
+
+/// Every rule of the calling thread's namespace that counts and drops, whoever wrote it: a name that no
+/// other has, and the frames that it dropped.
+pub(crate) fn drops_here() -> Result<Vec<(String, u64)>> {
+    let listing = tell(NFT, &["-j", "list", "ruleset"], "")?;
+    let objects = objects_of(&listing)?;
+    Ok(objects.iter().filter_map(|object| drop_of(&object["rule"])).collect())
+}
+
+fn drop_of(rule: &serde_json::Value) -> Option<(String, u64)> {
+    let counter = counter_of(rule).filter(|counter| counter.drops)?;
+    let handle = rule["handle"].as_u64()?;
+    let [table, chain] = ["table", "chain"].map(|key| rule[key].as_str().unwrap_or_default());
+    let place = format!("{} {table} {chain}", counter.family);
+    let name = match counter.rule.as_str() {
+        "" => format!("rule {handle} of {place}"),
+        comment => format!("rule {comment} ({handle} of {place})"),
+    };
+    Some((name, counter.frames))
+}
+
+fn objects_of(listing: &str) -> Result<Vec<serde_json::Value>> {
+    let mut listing: serde_json::Value = serde_json::from_str(listing).map_err(|e| {
         TestbedError::Program { program: "nft", message: format!("unreadable JSON: {e}") }
     })?;
-    let objects = listing["nftables"].as_array().map(Vec::as_slice).unwrap_or_default();
-    Ok(objects.iter().filter_map(|object| counter_of(&object["rule"])).collect())
+    Ok(listing["nftables"].as_array_mut().map(std::mem::take).unwrap_or_default())
 }
 
 fn counter_of(rule: &serde_json::Value) -> Option<RuleCounter> {

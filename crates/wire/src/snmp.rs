@@ -32,6 +32,8 @@ const IF_OUT_UCAST_PKTS: u32 = 17;
 pub enum Kind {
     /// Asks for values.
     GetRequest,
+    /// Asks for the variables that come next in the agent's order, to read a table.
+    GetNextRequest,
     /// Gives them.
     Response,
     /// Asks for variables to be set.
@@ -125,10 +127,11 @@ impl Repr {
         let (tag, body) = message.element()?;
         let kind = match tag {
             ber::GET_REQUEST => Kind::GetRequest,
+            ber::GET_NEXT_REQUEST => Kind::GetNextRequest,
             ber::RESPONSE => Kind::Response,
             ber::SET_REQUEST => Kind::SetRequest,
             _ => {
-                let why = "neither GetRequest nor SetRequest nor Response";
+                let why = "neither GetRequest nor GetNextRequest nor SetRequest nor Response";
                 return Err(DecodeError::malformed(WHAT, why));
             }
         };
@@ -158,6 +161,7 @@ impl Repr {
         ];
         let tag = match self.kind {
             Kind::GetRequest => ber::GET_REQUEST,
+            Kind::GetNextRequest => ber::GET_NEXT_REQUEST,
             Kind::Response => ber::RESPONSE,
             Kind::SetRequest => ber::SET_REQUEST,
         };
@@ -233,6 +237,7 @@ impl fmt::Display for Repr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
             Kind::GetRequest => "get",
+            Kind::GetNextRequest => "get next",
             Kind::Response => "response",
             Kind::SetRequest => "set",
         };

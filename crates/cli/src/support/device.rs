@@ -21,6 +21,10 @@ const fn built(name: &'static str, built: &'static [DeviceKind]) -> Users {
     Users { name, built, ports: false }
 }
 
+const fn of_ports(name: &'static str) -> Users {
+    Users { name, built: &[], ports: true }
+}
+
 const ALL: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, Loopback];
 const OF_THE_KERNEL: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast];
 const DEVICES: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace];
@@ -29,7 +33,7 @@ const ROUTERS: &[DeviceKind] = &[LinuxRouter, LinuxMcast];
 
 /// Options of the device and of the tester's ports. A simulated device is described in its file and
 /// uses none of them.
-static OPTIONS: [Users; 28] = [
+static OPTIONS: [Users; 33] = [
     built("filter", OF_THE_KERNEL),
     built("permit", OF_THE_KERNEL),
     built("neighbours", ROUTERS),
@@ -56,6 +60,11 @@ static OPTIONS: [Users; 28] = [
     built("frame-limit", OF_THE_KERNEL),
     built("frame-limit-burst", OF_THE_KERNEL),
     built("drop-every", OF_THE_KERNEL),
+    of_ports("far-ports"),
+    of_ports("far-netns"),
+    of_ports("far-snmp"),
+    of_ports("far-community"),
+    of_ports("far-lag"),
     Users { name: "port-type", built: ALL, ports: true },
     Users { name: "scheduling", built: ALL, ports: true },
 ];
@@ -102,6 +111,8 @@ pub fn does_nothing_alone(name: &str, options: &Options) -> Option<String> {
         "feed-within" => options.feed.is_none(),
         "tbf-queue" | "tbf-burst" | "tbf-port" => options.tbf_rate.is_none(),
         "frame-limit-burst" => options.frame_limit.is_none(),
+        "far-netns" | "far-snmp" => options.far_ports.is_none(),
+        "far-community" | "far-lag" => options.far_snmp.is_none(),
         "search.gap_step_ns" => policy(options) != Some("step"),
         "back_to_back.wait_s" => !has_drain(options),
         "loss-tolerance" => return has_goals(options).then(|| OWN_LOSS.to_owned()),
@@ -111,6 +122,8 @@ pub fn does_nothing_alone(name: &str, options: &Options) -> Option<String> {
         "permit" => "--filter 1, 10 or 25",
         "feed-within" => "--feed",
         "frame-limit-burst" => "--frame-limit",
+        "far-netns" | "far-snmp" => "--far-ports",
+        "far-community" | "far-lag" => "--far-snmp",
         "search.gap_step_ns" => "--search step",
         "back_to_back.wait_s" => "trial.drain_s above 0",
         _ => "--tbf-rate",

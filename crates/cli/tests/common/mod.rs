@@ -8,6 +8,8 @@ pub mod busy;
 #[path = "../../../ports/tests/bed/turn.rs"]
 pub mod turn;
 
+pub mod lab;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 

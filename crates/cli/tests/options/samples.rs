@@ -135,6 +135,11 @@ pub const OF_DEVICES: &[Sample] = flags![
     "frame-limit" "1000",
     "frame-limit-burst" "9",
     "drop-every" "9",
+    "far-ports" "d1,d2",
+    "far-netns" "lab",
+    "far-snmp" "10.0.0.1",
+    "far-community" "private",
+    "far-lag" "1s",
     "port-type" "af_packet",
     "scheduling" "normal",
 ];

@@ -38,7 +38,7 @@ impl DeviceControl for Control {
             PlaceCount { name, dropped, waiting, of_machine }
         };
         let places = places.into_iter().map(place).collect();
-        Ok(DeviceCounts { links: links.collect(), places })
+        Ok(DeviceCounts { links: links.collect(), places, notes: vec![] })
     }
     fn threads(&mut self) -> Vec<DeviceThread> {
         let threads = self.0.forwarding_threads();

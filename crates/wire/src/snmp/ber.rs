@@ -13,6 +13,7 @@ const TIME_TICKS: u8 = 0x43;
 const NO_SUCH_OBJECT: u8 = 0x80;
 const NO_SUCH_INSTANCE: u8 = 0x81;
 pub const GET_REQUEST: u8 = 0xa0;
+pub const GET_NEXT_REQUEST: u8 = 0xa1;
 pub const RESPONSE: u8 = 0xa2;
 pub const SET_REQUEST: u8 = 0xa3;
 

@@ -36,15 +36,17 @@ fn get_request_byte_vector() {
     assert_eq!(repr.emit(), GET_SYS_UP_TIME);
 }
 
-/// RFC 3416 section 3: a SetRequest is a PDU like the others, with tag [3].
+/// RFC 3416 section 3: GetNextRequest and SetRequest are PDUs like the others, with tags [1] and [3].
 #[test]
-fn set_request_differs_by_its_tag() {
+fn requests_differ_by_their_tags() {
     let get = Repr::parse(&GET_SYS_UP_TIME).unwrap().0;
-    let set = Repr { kind: Kind::SetRequest, ..get }.emit();
-    let mut expected = GET_SYS_UP_TIME;
-    expected[13] = 0xa3;
-    assert_eq!(set, expected);
-    assert_eq!(Repr::parse(&set).unwrap().0.kind, Kind::SetRequest);
+    for (kind, tag) in [(Kind::GetNextRequest, 0xa1), (Kind::SetRequest, 0xa3)] {
+        let request = Repr { kind, ..get.clone() }.emit();
+        let mut expected = GET_SYS_UP_TIME;
+        expected[13] = tag;
+        assert_eq!(request, expected);
+        assert_eq!(Repr::parse(&request).unwrap().0.kind, kind);
+    }
 }
 
 /// X.690 section 8.19.5 has 2.999.3 as 88 37 03; sections 8.3 and 8.1.3.5 rule the rest.
