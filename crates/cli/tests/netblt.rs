@@ -162,7 +162,7 @@ fn a_rate_is_found_between_two_namespaces_and_a_fixed_one_is_kept() {
          ip addr add 192.0.2.1/24 dev near; ip link set near up; \
          in_far='nsenter --net --target '$far; \
          $in_far ip addr add 192.0.2.2/24 dev far; $in_far ip link set far up; \
-         $in_far {program} netblt serve served --overwrite --listen 192.0.2.2:20030 & server=$!; \
+         $in_far {program} netblt serve served --trust --overwrite --listen 192.0.2.2:20030 & server=$!; \
          sleep 1; result=0; \
          {program} netblt send file 192.0.2.2 --json --quiet > found || result=1; \
          {program} netblt recv file 192.0.2.2 --out back --quiet || result=1; \
@@ -241,6 +241,8 @@ fn wrong_usage_names_the_remedy() {
         ("netblt test 127.0.0.1 --port 0", "--port"),
         ("netblt serve nowhere", "cannot serve nowhere"),
         ("netblt serve served --listen here", "--listen 0.0.0.0:20030"),
+        ("netblt serve served --listen 0.0.0.0:0", "--trust"),
+        ("netblt serve served --listen 0.0.0.0:0 --raw-ip", "--trust"),
     ] {
         let ran = scratch.run(arguments).expect(2);
         assert!(ran.stderr.contains(words), "{arguments}: {}", ran.stderr);
