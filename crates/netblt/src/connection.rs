@@ -725,9 +725,10 @@ impl Connection {
             self.bound_control();
             let Some(packet) = self.next_packet(now) else { return false };
             let data = match &packet {
-                Packet::Data(data) | Packet::LastData(data) => Some((data.buffer, data.packet)),
+                Packet::Data(data) | Packet::LastData(data) => Some(*data),
                 _ => None,
             };
+            let data = data.map(|data| ((data.buffer, data.packet), data.last_buffer));
             let names = closes(&packet);
             Repr { header, packet }.emit(out);
             if names && self.identified {
@@ -745,14 +746,15 @@ impl Connection {
         true
     }
 
-    /// Whether the guard lets a packet pass; `data` says of which buffer, and its number there.
-    fn lets(&mut self, bytes: usize, data: Option<(u32, u16)>) -> bool {
+    /// Whether the guard lets a packet pass; `data` says of which buffer, its number
+    /// there, and whether that is the last.
+    fn lets(&mut self, bytes: usize, data: Option<((u32, u16), bool)>) -> bool {
         let Some(guard) = &mut self.guard else { return true };
-        let (Some((buffer, packet)), Role::Sending(sender)) = (data, &self.role) else {
+        let (Some((place, last)), Role::Sending(sender)) = (data, &self.role) else {
             return guard.lets(bytes);
         };
-        let packets = sender.sender().packets_of(buffer);
-        let passes = guard.lets_data(bytes, buffer, packet, packets);
+        let packets = sender.sender().packets_of(place.0);
+        let passes = guard.lets_data(bytes, place, packets, last);
         if !passes {
             self.counters.data_packets_sent -= 1;
         }

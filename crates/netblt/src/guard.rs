@@ -42,6 +42,8 @@ struct Probe {
     packets: u32,
     /// The one that may leave.
     chosen: u16,
+    /// Of how many it was drawn.
+    odds: f64,
     /// It has.
     out: bool,
     /// Those that the receiver said to have.
@@ -85,14 +87,20 @@ impl Guard {
         }
         free
     }
-    /// The same for one data packet of a buffer of `packets`.
-    pub fn lets_data(&mut self, bytes: usize, buffer: u32, packet: u16, packets: u32) -> bool {
+    /// The same for one data packet of a buffer of `packets`. Of the `last` buffer its last packet leaves
+    /// first: before, a receiver cannot tell what else there is to ask for.
+    pub fn lets_data(
+        &mut self,
+        bytes: usize,
+        (buffer, packet): (u32, u16),
+        packets: u32,
+        last: bool,
+    ) -> bool {
         if self.proven {
             return true;
         }
         if !self.probes.contains_key(&buffer) {
-            let chosen = self.draw(packets) as u16;
-            let probe = Probe { packets, chosen, out: false, known: BTreeSet::new() };
+            let probe = self.probe(packets, last);
             self.probes.insert(buffer, probe);
         }
         let room = self.room();
@@ -101,30 +109,54 @@ impl Guard {
             return false;
         }
         probe.out = true;
+        if last && packets > 1 && packet == self::last(packets) {
+            let known = BTreeSet::from([packet]);
+            let next = Probe { known, ..self.probe(packets, false) };
+            self.probes.insert(buffer, next);
+        }
         self.lets(bytes)
+    }
+    fn probe(&mut self, packets: u32, last: bool) -> Probe {
+        let hidden = hidden(packets, |_| false);
+        let at = self.draw(hidden.len() as u32) as usize;
+        let drawn = hidden.get(at).copied().unwrap_or(0);
+        let chosen = if last { self::last(packets) } else { drawn };
+        let odds = hidden.len().max(1) as f64;
+        Probe { packets, chosen, odds, out: false, known: BTreeSet::new() }
     }
 
     /// A receiver asks again for packets of a buffer.
     pub fn asked(&mut self, buffer: u32, missing: impl Iterator<Item = u16>) {
         let Some(probe) = self.probes.get(&buffer).filter(|probe| probe.out) else { return };
         let missing: BTreeSet<u16> = missing.collect();
-        if missing.contains(&probe.chosen) {
+        let (chosen, known, packets) = (probe.chosen, &probe.known, probe.packets);
+        let Some(top) = missing.last().map(|top| u32::from(*top)) else { return };
+        // Who knows only that a buffer is the last one asks for nothing beyond what must exist.
+        let claimed: Vec<u16> = (0..packets.min(top + 1))
+            .map(|packet| packet as u16)
+            .filter(|packet| !missing.contains(packet) && !known.contains(packet))
+            .collect();
+        if claimed.is_empty() {
             // Lost, or asked for before it came.
             return;
         }
-        let (chosen, known) = (probe.chosen, &probe.known);
-        let hidden: Vec<u16> = (0..probe.packets)
-            .map(|packet| packet as u16)
-            .filter(|packet| *packet != chosen && !known.contains(packet))
-            .collect();
-        let right = hidden.iter().all(|packet| missing.contains(packet));
-        let odds = (hidden.len() + 1) as f64;
-        self.stake_bits += if right { odds.log2() - 1.0 } else { -1.0 };
+        // Of two nothing is won.
+        let bits = (probe.odds.log2() - 1.0).max(0.0);
+        self.stake_bits += if claimed == [chosen] { bits } else { -1.0 };
+        // One that is asked for now, or it would not be sent again. The last one of a buffer comes last:
+        // without it nobody need know that it is.
+        let out =
+            |packet| packet == chosen || known.contains(&packet) || !missing.contains(&packet);
+        let hidden = hidden(packets, out);
+        let odds = hidden.len() as f64;
         let next = (!hidden.is_empty()).then(|| hidden[self.draw(hidden.len() as u32) as usize]);
+        let end = last(packets);
+        let next = next.or_else(|| (chosen != end && missing.contains(&end)).then_some(end));
         if let Some(probe) = self.probes.get_mut(&buffer) {
             probe.known.insert(chosen);
             probe.out = next.is_none();
             probe.chosen = next.unwrap_or(chosen);
+            probe.odds = odds.max(1.0);
         }
         if self.stake_bits >= PROOF_BITS {
             self.proven = true;
@@ -153,6 +185,15 @@ impl Guard {
     }
 }
 
+/// The last packet of a buffer of so many.
+fn last(packets: u32) -> u16 {
+    packets.saturating_sub(1) as u16
+}
+/// The others of a buffer of so many, but those that are `out`.
+fn hidden(packets: u32, out: impl Fn(u16) -> bool) -> Vec<u16> {
+    (0..last(packets)).filter(|packet| !out(*packet)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,7 +206,7 @@ mod tests {
     /// All packets of a buffer try to leave; gives those that do.
     fn leaves(guard: &mut Guard, buffer: u32, packets: u32) -> Vec<u16> {
         (0..packets as u16)
-            .filter(|packet| guard.lets_data(1400, buffer, *packet, packets))
+            .filter(|packet| guard.lets_data(1400, (buffer, *packet), packets, false))
             .collect()
     }
 
@@ -192,6 +233,9 @@ mod tests {
                 leaves(&mut guard, buffer, 10);
                 let guess = (round / 40 * 7 + buffer * 3) as u16 % 10;
                 guard.asked(buffer, (0..10).filter(|packet| *packet != guess));
+                // Or of several at once, or of the first few only.
+                guard.asked(buffer, (0..10).filter(|packet| *packet / 2 != guess / 2));
+                guard.asked(buffer, (0..guess + 2).filter(|packet| *packet != guess));
             }
             guard.is_proven()
         });

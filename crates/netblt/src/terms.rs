@@ -6,11 +6,10 @@ use wire::netblt::{Mode, Open, Text};
 /// Packets in a buffer at most: their number is 16 bits wide (RFC 998 section 8).
 const MAX_PACKETS: u64 = 1 << 16;
 
-/// Packets of a buffer of which one tells enough of who asks for the others, and buffers of which a few
-/// packets each do.
-const PROVABLE: u16 = 16;
-/// Smaller data packets are no use to anybody (RFC 998 section 4 has at least as much).
-const SMALLEST_PROVABLE: u32 = 128;
+/// Data in the packets to a reader that has yet to prove that he hears, and buffers under way from
+/// which on it may be more.
+const PROVABLE_BYTES: u16 = 256;
+const MANY_BUFFERS: u16 = 16;
 
 /// An end that answers agrees to no interval of 0, which would be no rate at all (our choice).
 const FASTEST: Burst = Burst { size_packets: u16::MAX, interval_ms: 1 };
@@ -218,18 +217,16 @@ impl Limits {
         }
     }
 
-    /// These limits with data packets so small that a RESEND tells whether its sender hears: at least
-    /// so many in a buffer that few need to be asked for, or in fewer buffers at once than these.
+    /// These limits with data packets so small that who reads proves within few RESENDs that he hears:
+    /// unless he has many buffers under way, and asks for packets of all of them, one packet has to be
+    /// worth little more than a RESEND, and one of many.
     pub(crate) fn provable(self, open: &Open<'_>) -> Limits {
-        let buffer = open.buffer_size_bytes.min(self.buffer_size_bytes);
         let outstanding = open.max_outstanding_buffers.min(self.max_outstanding_buffers);
-        let packets = if outstanding >= PROVABLE { PROVABLE / 4 } else { PROVABLE };
-        let share = (buffer / u32::from(packets)).max(SMALLEST_PROVABLE) & !3;
-        let packet = self.data_packet_size_bytes;
-        Limits {
-            data_packet_size_bytes: u16::try_from(share).unwrap_or(packet).min(packet),
-            ..self
+        if outstanding >= MANY_BUFFERS {
+            return self;
         }
+        let packet = self.data_packet_size_bytes.min(PROVABLE_BYTES);
+        Limits { data_packet_size_bytes: packet, ..self }
     }
 
     /// The body of the OPEN that proposes these limits.
