@@ -100,7 +100,10 @@ impl Guard {
             return true;
         }
         if !self.probes.contains_key(&buffer) {
-            let probe = self.probe(packets, last);
+            let mut probe = self.probe(packets, BTreeSet::new());
+            if last {
+                probe.chosen = end(packets);
+            }
             self.probes.insert(buffer, probe);
         }
         let room = self.room();
@@ -109,20 +112,17 @@ impl Guard {
             return false;
         }
         probe.out = true;
-        if last && packets > 1 && packet == self::last(packets) {
-            let known = BTreeSet::from([packet]);
-            let next = Probe { known, ..self.probe(packets, false) };
+        if last && packets > 1 && packet == end(packets) && probe.known.is_empty() {
+            let next = self.probe(packets, BTreeSet::from([packet]));
             self.probes.insert(buffer, next);
         }
         self.lets(bytes)
     }
-    fn probe(&mut self, packets: u32, last: bool) -> Probe {
-        let hidden = hidden(packets, |_| false);
+    fn probe(&mut self, packets: u32, known: BTreeSet<u16>) -> Probe {
+        let (hidden, highest) = hidden(packets, |packet| known.contains(&packet));
         let at = self.draw(hidden.len() as u32) as usize;
-        let drawn = hidden.get(at).copied().unwrap_or(0);
-        let chosen = if last { self::last(packets) } else { drawn };
-        let odds = hidden.len().max(1) as f64;
-        Probe { packets, chosen, odds, out: false, known: BTreeSet::new() }
+        let chosen = hidden.get(at).copied().or(highest).unwrap_or(0);
+        Probe { packets, chosen, odds: hidden.len().max(1) as f64, out: false, known }
     }
 
     /// A receiver asks again for packets of a buffer.
@@ -143,15 +143,13 @@ impl Guard {
         // Of two nothing is won.
         let bits = (probe.odds.log2() - 1.0).max(0.0);
         self.stake_bits += if claimed == [chosen] { bits } else { -1.0 };
-        // One that is asked for now, or it would not be sent again. The last one of a buffer comes last:
-        // without it nobody need know that it is.
+        // One that is asked for now, or it would not be sent again.
         let out =
             |packet| packet == chosen || known.contains(&packet) || !missing.contains(&packet);
-        let hidden = hidden(packets, out);
+        let (hidden, highest) = hidden(packets, out);
         let odds = hidden.len() as f64;
         let next = (!hidden.is_empty()).then(|| hidden[self.draw(hidden.len() as u32) as usize]);
-        let end = last(packets);
-        let next = next.or_else(|| (chosen != end && missing.contains(&end)).then_some(end));
+        let next = next.or(highest);
         if let Some(probe) = self.probes.get_mut(&buffer) {
             probe.known.insert(chosen);
             probe.out = next.is_none();
@@ -186,12 +184,16 @@ impl Guard {
 }
 
 /// The last packet of a buffer of so many.
-fn last(packets: u32) -> u16 {
+fn end(packets: u32) -> u16 {
     packets.saturating_sub(1) as u16
 }
-/// The others of a buffer of so many, but those that are `out`.
-fn hidden(packets: u32, out: impl Fn(u16) -> bool) -> Vec<u16> {
-    (0..last(packets)).filter(|packet| !out(*packet)).collect()
+/// The packets of a buffer that are not `out`, and the highest of them apart: while it is missing, a
+/// list of what is tells of all below.
+fn hidden(packets: u32, out: impl Fn(u16) -> bool) -> (Vec<u16>, Option<u16>) {
+    let all = (0..packets).map(|packet| packet as u16);
+    let mut all: Vec<u16> = all.filter(|packet| !out(*packet)).collect();
+    let highest = all.pop();
+    (all, highest)
 }
 
 #[cfg(test)]
@@ -222,6 +224,31 @@ mod tests {
             assert_eq!(here.len(), asked, "one packet each time");
         }
         assert_eq!(asked, 5, "20 bits, five less one each");
+    }
+
+    #[test]
+    fn who_hears_is_never_stuck_whatever_is_drawn() {
+        for (number, packets) in (0..300).flat_map(|n| [(n, 1), (n, 2), (n, 9), (n, 40)]) {
+            for last in [false, true] {
+                let mut guard = guard(number);
+                let mut here = BTreeSet::new();
+                for _ in 0..packets {
+                    let here_before = here.len();
+                    for packet in 0..packets as u16 {
+                        let place = (1, packet);
+                        if !here.contains(&packet) && guard.lets_data(100, place, packets, last) {
+                            here.insert(packet);
+                        }
+                    }
+                    assert!(here.len() > here_before, "{number} {packets} {last}");
+                    if here.len() == packets as usize {
+                        break;
+                    }
+                    guard.asked(1, (0..packets as u16).filter(|packet| !here.contains(packet)));
+                }
+                assert!(guard.has_left(1), "{number} {packets} {last}: {here:?}");
+            }
+        }
     }
 
     #[test]
