@@ -123,6 +123,26 @@ fn a_sender_or_a_server_that_is_killed_loses_nothing_that_arrived() {
     assert_eq!(std::fs::read(scratch.path().join("served/file")).unwrap(), bytes);
 }
 
+/// Nothing of a plain transfer is kept, and nobody is told that it is.
+#[test]
+fn what_arrived_is_said_to_be_kept_only_where_it_is() {
+    let (scratch, _) = scene(6_000_000);
+    for (plain, kept) in [("--plain", false), ("", true)] {
+        let server = Server::start(&scratch, "");
+        let arguments = format!(
+            "netblt send file {} --quiet --rate 20M --death-timer 1 {plain}",
+            server.address
+        );
+        let told = std::thread::scope(|scope| {
+            let sender = scope.spawn(|| scratch.run(&arguments).expect(2).stderr);
+            std::thread::sleep(Duration::from_millis(800));
+            drop(server);
+            sender.join().unwrap()
+        });
+        assert_eq!(told.contains("kept"), kept, "{plain}: {told}");
+    }
+}
+
 #[test]
 fn raw_ip_is_protocol_30_and_takes_root() {
     if !common::is_root() {
