@@ -91,7 +91,7 @@ pub struct EndpointLimits {
     /// The longest that nothing may move for in any connection.
     pub progress: Duration,
     /// With it, whoever opens a connection is taken for a stranger until the path is proved; without
-    /// it everybody is trusted, and the three limits above do not hold.
+    /// it everybody is trusted, and the limits on silence and progress do not hold.
     pub secret: Option<Secret>,
 }
 
