@@ -13,7 +13,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test truth coverage mlr-oracle netblt-1987 netblt-paths harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check stability credit credit-quick
+.PHONY: help setup build demo test truth coverage mlr-oracle netblt-1987 netblt-hostile netblt-paths harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check stability credit credit-quick
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -26,6 +26,7 @@ help:
 	@echo "make stability  how far ten runs of make demo's throughput lie apart, beside testpmd and trafgen"
 	@echo "make credit  what catching up with lateness costs and spares, by credit, rate, queue and load (credit-quick: xdp only)"
 	@echo "make netblt-1987   the NETBLT tests of 1987 beside ours"
+	@echo "make netblt-hostile  a NETBLT server among 100,000 spoofed OPENs and 1,000 half-dead peers; what it reflects"
 	@echo "make harvard-1989  the router tests of 1989 on models of their products, beside what was published"
 	@echo "make harvard-1990  the router tests of 1990 on models of their products, beside the published tables"
 	@echo "make gigaswitch  DEC's GIGAswitch tests of 4, 8 and 34 ports, beside the published figures"
@@ -127,6 +128,13 @@ stability: setup
 netblt-1987: setup
 	cargo build --release --package netanvil
 	$(NETANVIL) netblt reproduce-1987
+
+# Measures what a server sends to whoever did not ask, and a good transfer among strangers; a minute or two.
+# `make test` runs it with a tenth of the OPENs and a fifth of the peers.
+netblt-hostile:
+	cargo test --package netanvil-netblt --test model -- strangers hostile
+	cargo test --package netanvil-netblt-io --test reflection -- --nocapture
+	NETANVIL_HOSTILE=full cargo test --package netanvil-netblt-io --test crowds -- --nocapture --test-threads 1
 
 # What the text of 1989 tells; under a minute. Exit code 1 if a statement is not reproduced.
 harvard-1989: setup

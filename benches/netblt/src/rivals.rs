@@ -78,7 +78,9 @@ fn netblt(
 ) -> Result<(f64, f64), Failure> {
     let sealed = arguments.contains("--key-file");
     let mut serve = lab.command(SERVER, places.netanvil);
-    serve.args(["netblt", "serve", "."]).current_dir(places.scratch);
+    serve
+        .args(["netblt", "serve", ".", "--trust", "--max-rate", "1000G"])
+        .current_dir(places.scratch);
     serve.args(["--buffer-size", "1048576", "--buffers", "4096"]);
     if sealed {
         serve.args(["--key-file", "key"]);

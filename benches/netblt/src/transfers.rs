@@ -102,7 +102,7 @@ fn write_file(path: &Path, bytes: u64) -> Result<blake3::Hash, Failure> {
 impl Scene<'_> {
     fn serve(&self, lab: &Lab, form: &[&str]) -> Result<Server, Failure> {
         let mut serve = lab.command(SERVER, self.netanvil);
-        serve.args(["netblt", "serve", "served", "--overwrite"]).args(form);
+        serve.args(["netblt", "serve", "served", "--trust", "--overwrite"]).args(form);
         Server::start(serve.current_dir(self.folder), true)
     }
 

@@ -123,6 +123,26 @@ fn a_sender_or_a_server_that_is_killed_loses_nothing_that_arrived() {
     assert_eq!(std::fs::read(scratch.path().join("served/file")).unwrap(), bytes);
 }
 
+/// Nothing of a plain transfer is kept, and nobody is told that it is.
+#[test]
+fn what_arrived_is_said_to_be_kept_only_where_it_is() {
+    let (scratch, _) = scene(6_000_000);
+    for (plain, kept) in [("--plain", false), ("", true)] {
+        let server = Server::start(&scratch, "");
+        let arguments = format!(
+            "netblt send file {} --quiet --rate 20M --death-timer 1 {plain}",
+            server.address
+        );
+        let told = std::thread::scope(|scope| {
+            let sender = scope.spawn(|| scratch.run(&arguments).expect(2).stderr);
+            std::thread::sleep(Duration::from_millis(800));
+            drop(server);
+            sender.join().unwrap()
+        });
+        assert_eq!(told.contains("kept"), kept, "{plain}: {told}");
+    }
+}
+
 #[test]
 fn raw_ip_is_protocol_30_and_takes_root() {
     if !common::is_root() {
@@ -162,7 +182,7 @@ fn a_rate_is_found_between_two_namespaces_and_a_fixed_one_is_kept() {
          ip addr add 192.0.2.1/24 dev near; ip link set near up; \
          in_far='nsenter --net --target '$far; \
          $in_far ip addr add 192.0.2.2/24 dev far; $in_far ip link set far up; \
-         $in_far {program} netblt serve served --overwrite --listen 192.0.2.2:20030 & server=$!; \
+         $in_far {program} netblt serve served --trust --overwrite --listen 192.0.2.2:20030 & server=$!; \
          sleep 1; result=0; \
          {program} netblt send file 192.0.2.2 --json --quiet > found || result=1; \
          {program} netblt recv file 192.0.2.2 --out back --quiet || result=1; \
@@ -241,6 +261,8 @@ fn wrong_usage_names_the_remedy() {
         ("netblt test 127.0.0.1 --port 0", "--port"),
         ("netblt serve nowhere", "cannot serve nowhere"),
         ("netblt serve served --listen here", "--listen 0.0.0.0:20030"),
+        ("netblt serve served --listen 0.0.0.0:0", "--trust"),
+        ("netblt serve served --listen 0.0.0.0:0 --raw-ip", "--trust"),
     ] {
         let ran = scratch.run(arguments).expect(2);
         assert!(ran.stderr.contains(words), "{arguments}: {}", ran.stderr);

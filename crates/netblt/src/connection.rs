@@ -2,13 +2,15 @@
 
 use crate::counters::Counters;
 use crate::event::{Event, Outcome};
+use crate::guard::{Guard, Secret};
+use crate::identity;
 use crate::receiver::Receiver;
 use crate::regulated::Regulated;
 use crate::sender::Sender;
 use crate::terms::{Burst, Limits, Terms, Timing};
 use std::collections::VecDeque;
 use units::{Duration, Instant};
-use wire::netblt::{Header, Mode, NullAck, Open, Packet, Repr, Text};
+use wire::netblt::{Header, Kind, Mode, NullAck, Open, Packet, Repr, Text};
 
 /// An OPEN or QUIT is repeated after a wait that doubles up to this many times the first.
 const LONGEST_WAIT: u64 = 8;
@@ -78,6 +80,14 @@ enum Role {
     Receiving(Box<Receiver>),
 }
 
+/// Whether a packet ends a connection, or its opening.
+fn closes(packet: &Packet<'_>) -> bool {
+    matches!(
+        packet,
+        Packet::Abort(_) | Packet::Quit(_) | Packet::QuitAck | Packet::Done | Packet::Refused(_)
+    )
+}
+
 /// One-off packets that are to leave.
 #[derive(Clone, Debug, Default)]
 struct Due {
@@ -117,6 +127,15 @@ pub struct Connection {
     last_said: Instant,
     counters: Counters,
     events: VecDeque<Event>,
+    /// None at the end that opened, and where the path to the other end is proved or trusted.
+    guard: Option<Guard>,
+    /// The rate is to be chosen once the path is proved.
+    adapts_when_proven: bool,
+    /// The last time that the other end did what moves a transfer on.
+    progress_at: Instant,
+    opened_at: Instant,
+    /// ABORT, QUIT and the like say which connection they mean, at both ends.
+    identified: bool,
 }
 
 impl Connection {
@@ -152,6 +171,11 @@ impl Connection {
             last_said: now,
             counters: Counters::default(),
             events: VecDeque::new(),
+            guard: None,
+            adapts_when_proven: false,
+            progress_at: now,
+            opened_at: now,
+            identified: false,
         }
     }
 
@@ -183,6 +207,23 @@ impl Connection {
         Ok(connection)
     }
 
+    /// The same where nobody has shown yet that the OPEN came from where it says: what leaves is bounded
+    /// by what came, until the other end has.
+    pub(crate) fn accept_unproven(
+        now: Instant,
+        header: Header,
+        limits: Limits,
+        timing: Timing,
+        open: &Open<'_>,
+        (client_string, secret, number): (&str, Secret, u64),
+    ) -> Result<Connection, &'static str> {
+        let limits = if open.mode == Mode::Read { limits.provable(open) } else { limits };
+        let mut connection = Connection::accept(now, header, limits, timing, open, client_string)?;
+        let bytes = Repr { header, packet: Packet::Open(open.clone()) }.to_vec().len();
+        connection.guard = Some(Guard::new(secret, number, bytes as u64));
+        Ok(connection)
+    }
+
     fn begin(&mut self, terms: Terms) {
         let sends = self.active == (self.mode == Mode::Write);
         self.role = if sends {
@@ -210,6 +251,27 @@ impl Connection {
     /// A packet of so many bytes came.
     pub(crate) fn count_received(&mut self, bytes: usize) {
         self.counters.bytes_received += bytes as u64;
+        if let Some(guard) = &mut self.guard {
+            guard.received(bytes);
+        }
+    }
+    /// Whether the other end is known to be where it says.
+    pub(crate) fn has_proven_path(&self) -> bool {
+        self.guard.as_ref().is_none_or(Guard::is_proven)
+    }
+    /// Whether anything moved since the connection was opened.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.counters.data_packets_received > 0 || self.progress_at > self.opened_at
+    }
+    /// Since when the other end owes what would move the transfer on; None if it owes nothing.
+    pub(crate) fn waits_since(&self) -> Option<Instant> {
+        let owes = match (&self.life, &self.role) {
+            (Life::Open, Role::Sending(sender)) => sender.sender().awaits_word(),
+            (Life::Open, Role::Receiving(receiver)) => receiver.awaits_data(),
+            (Life::Dallying { .. } | Life::QuitDallying { .. }, _) => true,
+            _ => false,
+        };
+        owes.then_some(self.progress_at)
     }
     /// Tells this connection from others between the same ports.
     pub fn connection_id(&self) -> u32 {
@@ -303,8 +365,13 @@ impl Connection {
     /// The sending client does not know the path: the rate is chosen by what comes back, within
     /// what was agreed on and what the receiver offers.
     pub fn adapt_rate(&mut self, now: Instant) {
+        let proven = self.has_proven_path();
         if let Role::Sending(sender) = &mut self.role {
-            sender.adapt(now);
+            // What the guard withholds would be taken for losses.
+            match proven {
+                true => sender.adapt(now),
+                false => self.adapts_when_proven = true,
+            }
         }
     }
     /// The client wants no more. The other end is told until it confirms or counts as dead.
@@ -351,8 +418,21 @@ impl Connection {
 impl Connection {
     /// Takes in a packet of this connection's addresses and ports.
     pub fn handle_packet(&mut self, now: Instant, packet: &Packet<'_>) {
+        self.handle_named(now, packet, None);
+    }
+    /// From now on only those packets end this connection that say its identifier.
+    pub(crate) fn identify(&mut self) {
+        self.identified = true;
+    }
+
+    /// The same for a packet that says which connection it means, or does not.
+    pub(crate) fn handle_named(&mut self, now: Instant, packet: &Packet<'_>, id: Option<u32>) {
         self.counters.packets_received += 1;
         if matches!(self.life, Life::Closed) {
+            return;
+        }
+        if self.identified && closes(packet) && id != Some(self.connection_id) {
+            self.counters.unexpected_packets += 1;
             return;
         }
         match packet {
@@ -387,6 +467,10 @@ impl Connection {
     }
 
     fn handle_transfer(&mut self, now: Instant, packet: &Packet<'_>) {
+        if let Err(reason) = self.judge(now, packet) {
+            return self.abort(reason);
+        }
+        let before = (self.counters.data_packets_received, self.events.len());
         let (counters, events) = (&mut self.counters, &mut self.events);
         self.confirmed = true;
         let healthy = match (&mut self.role, packet) {
@@ -419,10 +503,40 @@ impl Connection {
                 Ok(())
             }
         };
+        if before != (self.counters.data_packets_received, self.events.len()) {
+            self.progress_at = now;
+        }
         match healthy {
             Ok(()) => self.close_if_finished(now, matches!(packet, Packet::Control(_))),
             Err(reason) => self.abort(reason),
         }
+    }
+
+    /// What a packet tells of the path.
+    fn judge(&mut self, now: Instant, packet: &Packet<'_>) -> Result<(), &'static str> {
+        let Some(guard) = self.guard.as_mut().filter(|guard| !guard.is_proven()) else {
+            return Ok(());
+        };
+        let (Role::Sending(sender), Packet::Control(messages)) = (&mut self.role, packet) else {
+            return Ok(());
+        };
+        for message in messages.iter().filter(|message| sender.sender().is_new(message.sequence)) {
+            match &message.kind {
+                Kind::Go => {}
+                Kind::Resend(missing) => guard.asked(message.buffer, missing.iter()),
+                Kind::Ok { .. } if guard.has_left(message.buffer) => guard.forget(message.buffer),
+                Kind::Ok { .. } => return Err("OK for data that never left"),
+            }
+        }
+        // What acknowledges is withheld too.
+        sender.acknowledge();
+        if guard.is_proven() {
+            self.progress_at = now;
+            if std::mem::take(&mut self.adapts_when_proven) {
+                sender.adapt(now);
+            }
+        }
+        Ok(())
     }
 
     fn close_if_finished(&mut self, now: Instant, control: bool) {
@@ -605,15 +719,53 @@ impl Connection {
     /// Writes the next packet that may leave now to the end of `out`; false if there is none.
     /// Data is copied here, once, from the client's buffer.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
-        let header = self.header;
-        let Some(packet) = self.next_packet(now) else { return false };
-        let before = out.len();
-        Repr { header, packet }.emit(out);
+        let (header, before) = (self.header, out.len());
+        // What the guard holds back is as if lost: its timers repeat it.
+        loop {
+            self.bound_control();
+            let Some(packet) = self.next_packet(now) else { return false };
+            let data = match &packet {
+                Packet::Data(data) | Packet::LastData(data) => Some(*data),
+                _ => None,
+            };
+            let data = data.map(|data| ((data.buffer, data.packet), data.last_buffer));
+            let names = closes(&packet);
+            Repr { header, packet }.emit(out);
+            if names && self.identified {
+                identity::name(self.connection_id, out);
+            }
+            if self.lets(out.len() - before, data) {
+                break;
+            }
+            out.truncate(before);
+        }
         self.counters.packets_sent += 1;
         self.counters.bytes_sent += (out.len() - before) as u64;
         self.last_said = now;
         self.due.keepalive = false;
         true
+    }
+
+    /// Whether the guard lets a packet pass; `data` says of which buffer, its number
+    /// there, and whether that is the last.
+    fn lets(&mut self, bytes: usize, data: Option<((u32, u16), bool)>) -> bool {
+        let Some(guard) = &mut self.guard else { return true };
+        let (Some((place, last)), Role::Sending(sender)) = (data, &self.role) else {
+            return guard.lets(bytes);
+        };
+        let packets = sender.sender().packets_of(place.0);
+        let passes = guard.lets_data(bytes, place, packets, last);
+        if !passes {
+            self.counters.data_packets_sent -= 1;
+        }
+        passes
+    }
+    /// Control messages are no more at once than half of what may leave: something is left to repeat
+    /// them.
+    fn bound_control(&mut self) {
+        if let (Some(guard), Role::Receiving(receiver)) = (&self.guard, &mut self.role) {
+            receiver.bound_control(guard.room() / 2);
+        }
     }
 
     fn next_packet(&mut self, now: Instant) -> Option<Packet<'_>> {

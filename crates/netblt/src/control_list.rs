@@ -82,6 +82,10 @@ impl ControlList {
         }
     }
 
+    /// Packets carry at most so many bytes of messages from now on, but always one message.
+    pub fn bound(&mut self, room_bytes: usize) {
+        self.room_bytes = room_bytes;
+    }
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -2,13 +2,62 @@
 
 use crate::connection::{Connection, Opening};
 use crate::event::Event;
+use crate::guard::Secret;
+use crate::identity;
 use crate::terms::{Limits, Timing};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::{IpAddr, SocketAddr};
 use std::ops::Bound;
 use units::{Duration, Instant};
 use wire::netblt::{Header, Open, Packet, Repr, Text};
 
 const FULL: &str = "no more connections";
+/// Reasons of ABORTs that make room.
+const SILENT: &str = "silent for too long while others waited";
+const STALLED: &str = "nothing moved for too long";
+/// How often to look for connections in which nothing moves.
+const WATCHED_EVERY: Duration = Duration::from_ms(500);
+/// Characters of a reason to refuse: an answer is not to be longer than three times an OPEN.
+const REASON_CHARS: usize = 80;
+
+/// An address of an end.
+pub trait Address: Copy + Ord {
+    /// Who it belongs to, as far as it tells: addresses of one source share quotas.
+    fn source(&self) -> u128 {
+        0
+    }
+}
+impl Address for () {}
+impl Address for usize {
+    fn source(&self) -> u128 {
+        *self as u128
+    }
+}
+impl Address for u32 {
+    fn source(&self) -> u128 {
+        (*self).into()
+    }
+}
+/// An IPv4 address is a source, of an IPv6 address the first 64 bits: a network has that many at least.
+impl Address for SocketAddr {
+    fn source(&self) -> u128 {
+        match self.ip() {
+            IpAddr::V4(v4) => u32::from(v4).into(),
+            IpAddr::V6(v6) => u128::from(v6) >> 64 << 64,
+        }
+    }
+}
+
+/// What is known of where a packet came from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Path {
+    /// What it says.
+    Unproven,
+    /// Its sender repeated a cookie that was sent there, and its end names connections.
+    Named,
+    /// It is authenticated.
+    Sealed,
+}
 
 /// The name of a connection at its endpoint; never used twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -31,6 +80,19 @@ pub struct EndpointLimits {
     pub max_remembered: usize,
     /// How long they are remembered.
     pub remember: Duration,
+    /// Half-open connections of one source; one more, and its own oldest gives way.
+    pub max_half_open_per_source: usize,
+    /// Connections of one source in which nothing moves, though the other end should move it, for
+    /// longer than `silent`; of more the oldest end. Where all places are taken, who is silent for a
+    /// fifth of that gives way to others.
+    pub max_silent_per_source: usize,
+    /// See there.
+    pub silent: Duration,
+    /// The longest that nothing may move for in any connection.
+    pub progress: Duration,
+    /// With it, whoever opens a connection is taken for a stranger until the path is proved; without
+    /// it everybody is trusted, and the limits on silence and progress do not hold.
+    pub secret: Option<Secret>,
 }
 
 impl Default for EndpointLimits {
@@ -42,6 +104,11 @@ impl Default for EndpointLimits {
             half_open: Duration::from_secs(60),
             max_remembered: 4096,
             remember: Duration::from_secs(60),
+            max_half_open_per_source: 16,
+            max_silent_per_source: 16,
+            silent: Duration::from_secs(20),
+            progress: Duration::from_secs(120),
+            secret: None,
         }
     }
 }
@@ -65,9 +132,14 @@ pub struct Request<A> {
     pub open: Open<'static>,
     foreign_port: u16,
     version: u8,
+    path: Path,
 }
 
 impl<A: Copy> Request<A> {
+    /// What its answer names, if it names connections.
+    fn name(&self) -> Option<u32> {
+        (self.path == Path::Named).then_some(self.open.connection_id)
+    }
     fn key(&self) -> Key<A> {
         Key { peer: self.peer, local_port: self.port, foreign_port: self.foreign_port }
     }
@@ -75,6 +147,15 @@ impl<A: Copy> Request<A> {
     fn header(&self) -> Header {
         Header { version: self.version, ..Header::new(self.port, self.foreign_port) }
     }
+}
+
+/// A connection of which nothing was heard but OPENs.
+#[derive(Clone, Copy, Debug)]
+struct HalfOpen {
+    began: Instant,
+    source: u128,
+    /// The path is proved.
+    proven: bool,
 }
 
 /// Connections of one host, told apart by address and ports. `A` is an address.
@@ -89,7 +170,7 @@ pub struct Endpoint<A> {
     connections: BTreeMap<ConnectionId, (Key<A>, Connection)>,
     keys: BTreeMap<Key<A>, ConnectionId>,
     /// Connections that nobody has proved to know of, with when they began: the oldest first.
-    half_open: BTreeMap<ConnectionId, Instant>,
+    half_open: BTreeMap<ConnectionId, HalfOpen>,
     /// Those of them that gave way, until their clients were told.
     gone: BTreeSet<ConnectionId>,
     /// When each connection wants to be woken.
@@ -98,14 +179,16 @@ pub struct Endpoint<A> {
     /// Connections that have something to tell.
     eventful: BTreeSet<ConnectionId>,
     /// Answers that no connection gives.
-    answers: VecDeque<(A, Header, Packet<'static>)>,
+    answers: VecDeque<(A, Header, Packet<'static>, Option<u32>)>,
     remembered: VecDeque<(Instant, Key<A>, u32)>,
     next_id: u64,
     /// Timers run up to here and no further.
     heard_until: Instant,
+    /// When to look next for connections in which nothing moves.
+    watch: Instant,
 }
 
-impl<A: Copy + Ord> Endpoint<A> {
+impl<A: Address> Endpoint<A> {
     /// An endpoint without connections that listens nowhere.
     pub fn new(limits: EndpointLimits, timing: Timing) -> Self {
         Endpoint {
@@ -125,6 +208,7 @@ impl<A: Copy + Ord> Endpoint<A> {
             remembered: VecDeque::new(),
             next_id: 0,
             heard_until: Instant::FAR_FUTURE,
+            watch: Instant::ZERO,
         }
     }
 
@@ -170,21 +254,60 @@ impl<A: Copy + Ord> Endpoint<A> {
     ) -> Option<ConnectionId> {
         let (key, header) = (request.key(), request.header());
         self.undecided.remove(&key);
-        let timing = self.timing;
-        let connection =
-            Connection::accept(now, header, limits, timing, &request.open, client_string);
+        let connection = self.connection_for(now, request, limits, client_string);
         // Nobody gives way to what makes no sense.
         let wanted = connection.is_ok() && !self.keys.contains_key(&key);
-        let free = wanted && !self.is_full() && self.make_room();
+        let (source, proven) = (key.peer.source(), request.path > Path::Unproven);
+        let room = !self.is_full() || self.silent_one(now, proven).is_some();
+        let free = wanted && room && self.make_room(source, proven);
         match connection.and_then(|connection| free.then_some(connection).ok_or(FULL)) {
             Ok(connection) => {
                 let id = self.add(key, connection);
-                self.half_open.insert(id, now);
+                self.half_open.insert(id, HalfOpen { began: now, source, proven });
                 Some(id)
             }
             Err(reason) => {
-                self.answer(key.peer, header, Packet::Refused(reason.into()));
+                self.answer(key.peer, header, Packet::Refused(reason.into()), request.name());
                 None
+            }
+        }
+    }
+
+    fn connection_for(
+        &self,
+        now: Instant,
+        request: &Request<A>,
+        limits: Limits,
+        string: &str,
+    ) -> Result<Connection, &'static str> {
+        let (header, timing, open) = (request.header(), self.timing, &request.open);
+        match (self.limits.secret, request.path) {
+            (Some(secret), Path::Unproven) => {
+                let client = (string, secret, self.next_id);
+                Connection::accept_unproven(now, header, limits, timing, open, client)
+            }
+            (_, path) => {
+                let mut connection = Connection::accept(now, header, limits, timing, open, string)?;
+                if path == Path::Named {
+                    connection.identify();
+                }
+                Ok(connection)
+            }
+        }
+    }
+
+    /// The other end of a connection that is being opened names connections: it proved so by naming
+    /// this one.
+    pub fn identify(&mut self, peer: A, connection_id: u32) {
+        let opening = |key: &Key<A>, connection: &Connection| {
+            key.peer == peer
+                && connection.connection_id() == connection_id
+                && connection.is_active()
+                && connection.terms().is_none()
+        };
+        for (key, connection) in self.connections.values_mut() {
+            if opening(key, connection) {
+                connection.identify();
             }
         }
     }
@@ -192,8 +315,12 @@ impl<A: Copy + Ord> Endpoint<A> {
     /// The client does not agree.
     pub fn refuse(&mut self, request: &Request<A>, reason: &str) {
         self.undecided.remove(&request.key());
-        let reason = Text::from(reason.to_owned());
-        self.answer(request.peer, request.header(), Packet::Refused(reason));
+        let reason = match request.path {
+            Path::Unproven => reason.chars().take(REASON_CHARS).collect(),
+            _ => reason.to_owned(),
+        };
+        let refused = Packet::Refused(Text::from(reason));
+        self.answer(request.peer, request.header(), refused, request.name());
     }
 
     /// Gives the client's commands to a connection. None if it is no more.
@@ -216,18 +343,38 @@ impl<A: Copy + Ord> Endpoint<A> {
         self.connections.len() - self.gone.len() - self.half_open.len()
     }
 
-    /// Whether there is room for one more that is half open, now that the oldest such may have given
-    /// way. Not while clients have yet to hear of so many.
-    fn make_room(&mut self) -> bool {
-        let EndpointLimits { max_half_open, .. } = self.limits;
-        self.half_open.len() < max_half_open
-            || (self.gone.len() < max_half_open && self.evict_half_open())
+    /// Whether there is room for one more that is half open, now that another such may have given
+    /// way: of its own source, or else the oldest, but none whose path is proved to one whose is not.
+    /// Not while clients have yet to hear of so many.
+    fn make_room(&mut self, source: u128, proven: bool) -> bool {
+        let EndpointLimits { max_half_open, max_half_open_per_source, .. } = self.limits;
+        let own = self.half_open.values().filter(|half| half.source == source).count();
+        let pressed = own >= max_half_open_per_source;
+        if !pressed && self.half_open.len() < max_half_open {
+            return true;
+        }
+        if self.gone.len() >= max_half_open {
+            return false;
+        }
+        let victim = self.half_open_to_go(|half| {
+            (!pressed || half.source == source) && (proven || !half.proven)
+        });
+        victim.is_some_and(|id| self.evict(id))
+    }
+    /// Unproven ones first, and the oldest of those.
+    fn half_open_to_go(&self, may: impl Fn(&HalfOpen) -> bool) -> Option<ConnectionId> {
+        let candidates = self.half_open.iter().filter(|(_, half)| may(half));
+        candidates.min_by_key(|(id, half)| (half.proven, **id)).map(|(id, _)| *id)
     }
 
-    /// The oldest connection of which nothing was heard but OPENs gives way; false if there is none.
-    /// Its peer is told, once, and may open another with the same identifier.
+    /// A connection of which nothing was heard but OPENs gives way, the oldest first; false if there is
+    /// none. Its peer is told, once, and may open another with the same identifier.
     pub fn evict_half_open(&mut self) -> bool {
-        let Some((id, _)) = self.half_open.pop_first() else { return false };
+        let victim = self.half_open_to_go(|_| true);
+        victim.is_some_and(|id| self.evict(id))
+    }
+    fn evict(&mut self, id: ConnectionId) -> bool {
+        self.half_open.remove(&id);
         let Some((key, connection)) = self.connections.get_mut(&id) else { return false };
         connection.give_way();
         self.keys.remove(key);
@@ -235,20 +382,86 @@ impl<A: Copy + Ord> Endpoint<A> {
         self.look_after(id);
         true
     }
-    /// A connection has proved to be one. More may do so than there is room for.
-    fn settle(&mut self, id: ConnectionId) {
-        if self.proven() > self.limits.max_connections
-            && let Some((_, connection)) = self.connections.get_mut(&id)
-        {
-            connection.abort(FULL);
+    /// A connection has proved to be one. More may do so than there is room for: then one gives its
+    /// place in which nothing moves.
+    fn settle(&mut self, now: Instant, id: ConnectionId) {
+        if self.proven() <= self.limits.max_connections {
+            return;
+        }
+        let proven = self.connections.get(&id).is_some_and(|(_, c)| c.has_proven_path());
+        match self.silent_one(now, proven).filter(|silent| *silent != id) {
+            Some(silent) => self.end(silent, SILENT),
+            None => self.end(id, FULL),
         }
     }
+    fn end(&mut self, id: ConnectionId, reason: &str) {
+        if let Some((_, connection)) = self.connections.get_mut(&id) {
+            connection.abort(reason);
+            self.look_after(id);
+        }
+    }
+
+    /// Connections that others opened and are no longer half open, with their source, in which nothing
+    /// moves since then.
+    fn silent(&self) -> impl Iterator<Item = (ConnectionId, u128, Instant)> {
+        let counts =
+            |id: &ConnectionId| !self.half_open.contains_key(id) && !self.gone.contains(id);
+        let of = move |(id, (key, connection)): (&ConnectionId, &(Key<A>, Connection))| {
+            let since = connection.waits_since().filter(|_| !connection.is_active())?;
+            counts(id).then_some((*id, key.peer.source(), since))
+        };
+        self.connections.iter().filter_map(of)
+    }
+    /// The one that gives its place to another: of the source that holds most such, the one that is
+    /// silent for longest. Where nothing ever moved and nothing is proved of the path, at once to
+    /// one of which it is.
+    fn silent_one(&self, now: Instant, newcomer_proven: bool) -> Option<ConnectionId> {
+        self.limits.secret?;
+        let patience = Duration::from_ps(self.limits.silent.as_ps() / 5);
+        let idle = |(id, _, since): &(ConnectionId, u128, Instant)| {
+            let nobody = self.connections.get(id).is_some_and(|(_, connection)| {
+                !connection.has_begun() && !connection.has_proven_path()
+            });
+            *since + patience <= now || (newcomer_proven && nobody)
+        };
+        let silent: Vec<_> = self.silent().filter(idle).collect();
+        let mut held = BTreeMap::<u128, usize>::new();
+        silent.iter().for_each(|(_, source, _)| *held.entry(*source).or_default() += 1);
+        let key = |(_, source, since): &&(ConnectionId, u128, Instant)| {
+            (usize::MAX - held[source], *since)
+        };
+        silent.iter().min_by_key(key).map(|(id, _, _)| *id)
+    }
+
+    /// Ends connections in which nothing moves: any after `progress`, and of each source all but a few
+    /// of those after `silent`.
+    fn watch(&mut self, now: Instant) {
+        if self.limits.secret.is_none() || self.watch > now {
+            return;
+        }
+        self.watch = now + WATCHED_EVERY;
+        let EndpointLimits { silent, progress, max_silent_per_source, .. } = self.limits;
+        let mut all: Vec<_> =
+            self.silent().filter(|(_, _, since)| *since + silent <= now).collect();
+        all.sort_by_key(|(_, _, since)| std::cmp::Reverse(*since));
+        let mut held = BTreeMap::<u128, usize>::new();
+        for (id, source, since) in all {
+            let held = held.entry(source).or_default();
+            *held += 1;
+            if since + progress <= now {
+                self.end(id, STALLED);
+            } else if *held > max_silent_per_source {
+                self.end(id, SILENT);
+            }
+        }
+    }
+
     fn evict_outlived(&mut self, now: Instant) {
         let life = self.limits.half_open;
-        while let Some((_, began)) = self.half_open.first_key_value()
-            && *began + life <= now
+        while let Some((id, half)) = self.half_open.first_key_value().map(|(id, half)| (*id, *half))
+            && half.began + life <= now
         {
-            self.evict_half_open();
+            self.evict(id);
         }
     }
 
@@ -313,14 +526,28 @@ impl<A: Copy + Ord> Endpoint<A> {
     /// Takes in a datagram; bytes that are no packet of NETBLT are dropped as if lost. Gives the
     /// connection that it was for.
     pub fn handle_datagram(&mut self, now: Instant, peer: A, bytes: &[u8]) -> Option<ConnectionId> {
+        self.handle_datagram_by(Path::Unproven, now, peer, bytes)
+    }
+
+    /// The same for a datagram of which more is known.
+    pub fn handle_datagram_by(
+        &mut self,
+        path: Path,
+        now: Instant,
+        peer: A,
+        bytes: &[u8],
+    ) -> Option<ConnectionId> {
         let Repr { header, packet } = Repr::parse(bytes).ok()?;
         let key = Key { peer, local_port: header.foreign_port, foreign_port: header.local_port };
+        if let (Path::Named, Packet::Open(open)) = (path, &packet) {
+            self.displace(&key, open.connection_id);
+        }
         if let Some(&id) = self.keys.get(&key) {
             let (_, connection) = self.connections.get_mut(&id)?;
             connection.count_received(bytes.len());
-            connection.handle_packet(now, &packet);
+            connection.handle_named(now, &packet, identity::named(bytes));
             if !connection.is_half_open() && self.half_open.remove(&id).is_some() {
-                self.settle(id);
+                self.settle(now, id);
             }
             self.look_after(id);
             return Some(id);
@@ -329,15 +556,38 @@ impl<A: Copy + Ord> Endpoint<A> {
             // Raw IP sockets hear what is meant for others on their host: who listens nowhere does
             // not answer for them.
             _ if self.listening.is_empty() => {}
-            Packet::Open(open) => self.handle_open(now, key, answering(header), open),
+            Packet::Open(open) => self.handle_open(now, key, (path, answering(header)), open),
             // Who still asks to quit has missed that we did.
-            Packet::Quit(_) => self.answer(peer, answering(header), Packet::QuitAck),
+            Packet::Quit(_) => {
+                // What it named is not longer than what came.
+                let named = identity::named(bytes);
+                self.answer(peer, answering(header), Packet::QuitAck, named);
+            }
             _ => {}
         }
         None
     }
 
-    fn handle_open(&mut self, now: Instant, key: Key<A>, header: Header, open: Open<'_>) {
+    /// Somebody who is not where he said holds the ports of one who is.
+    fn displace(&mut self, key: &Key<A>, connection_id: u32) {
+        let Some(&id) = self.keys.get(key) else { return };
+        let ghost = self.connections.get(&id).is_some_and(|(_, connection)| {
+            !connection.is_active()
+                && !connection.has_proven_path()
+                && connection.connection_id() != connection_id
+        });
+        if ghost {
+            self.evict(id);
+        }
+    }
+
+    fn handle_open(
+        &mut self,
+        now: Instant,
+        key: Key<A>,
+        (path, header): (Path, Header),
+        open: Open<'_>,
+    ) {
         let Key { peer, local_port: port, foreign_port } = key;
         self.remembered.retain(|(until, _, _)| *until > now);
         let known =
@@ -350,10 +600,12 @@ impl<A: Copy + Ord> Endpoint<A> {
         } else if self.remembered.iter().any(known) {
             Some("this identifier was used a moment ago")
         } else {
-            self.is_full().then_some(FULL)
+            let room = !self.is_full() || self.silent_one(now, path > Path::Unproven).is_some();
+            (!room).then_some(FULL)
         };
         if let Some(reason) = objection {
-            return self.answer(peer, header, Packet::Refused(reason.into()));
+            let named = (path == Path::Named).then_some(open.connection_id);
+            return self.answer(peer, header, Packet::Refused(reason.into()), named);
         }
         if self.undecided.len() >= self.limits.max_requests {
             return;
@@ -366,13 +618,14 @@ impl<A: Copy + Ord> Endpoint<A> {
             open,
             foreign_port,
             version: header.version,
+            path,
         });
     }
 
     /// Answers a stranger, unless too many wait for an answer already.
-    fn answer(&mut self, peer: A, header: Header, packet: Packet<'static>) {
+    fn answer(&mut self, peer: A, header: Header, packet: Packet<'static>, named: Option<u32>) {
         if self.answers.len() < self.limits.max_requests {
-            self.answers.push_back((peer, header, packet));
+            self.answers.push_back((peer, header, packet, named));
         }
     }
 
@@ -402,16 +655,23 @@ impl<A: Copy + Ord> Endpoint<A> {
             return Some(Instant::ZERO);
         }
         let outlived = self.half_open.first_key_value();
-        let outlived = outlived.map(|(_, began)| *began + self.limits.half_open);
-        self.agenda.first().map(|(at, _)| *at).into_iter().chain(outlived).min()
+        let outlived = outlived.map(|(_, half)| half.began + self.limits.half_open);
+        let watched =
+            (self.limits.secret.is_some() && !self.connections.is_empty()).then_some(self.watch);
+        let due = self.agenda.first().map(|(at, _)| *at);
+        due.into_iter().chain(outlived).chain(watched).min()
     }
 
     /// Writes the next packet that may leave now to the end of `out` and says where to. The
     /// connections take turns by the time at which they became due.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<A> {
         self.evict_outlived(now);
-        if let Some((peer, header, packet)) = self.answers.pop_front() {
+        self.watch(now);
+        if let Some((peer, header, packet, named)) = self.answers.pop_front() {
             Repr { header, packet }.emit(out);
+            if let Some(connection_id) = named {
+                identity::name(connection_id, out);
+            }
             return Some(peer);
         }
         let timers = now.min(self.heard_until);

@@ -30,6 +30,8 @@ mod control_list;
 mod counters;
 mod endpoint;
 mod event;
+mod guard;
+mod identity;
 mod incoming;
 mod outgoing;
 mod pacer;
@@ -42,7 +44,8 @@ mod terms;
 
 pub use connection::{Connection, Opening};
 pub use counters::Counters;
-pub use endpoint::{ConnectionId, Endpoint, EndpointLimits, Request};
+pub use endpoint::{Address, ConnectionId, Endpoint, EndpointLimits, Path, Request};
 pub use event::{Event, Outcome};
+pub use guard::Secret;
 pub use terms::{Burst, DataTimer, Limits, Terms, Timing};
 pub use wire::netblt::{Header, Mode, Open};

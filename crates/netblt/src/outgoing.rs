@@ -52,6 +52,13 @@ impl Outgoing {
     pub fn permit(&mut self) {
         self.permitted = true;
     }
+    pub fn is_permitted(&self) -> bool {
+        self.permitted
+    }
+    /// Packets in all.
+    pub fn packets(&self) -> u32 {
+        self.packets
+    }
     /// Packets that are to leave.
     pub fn queued(&self) -> usize {
         (self.packets - self.next()) as usize + self.again.len()

@@ -11,7 +11,7 @@ use crate::sequence::at_or_before;
 use crate::terms::{Burst, DataTimer, Terms, Timing};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use units::{Duration, Instant};
-use wire::netblt::{Data, Kind, Missing, Packet};
+use wire::netblt::{Data, HEADER_LEN, Kind, Missing, Packet};
 
 /// Number of the first buffer that we ask for.
 const FIRST_BUFFER: u32 = 1;
@@ -92,6 +92,15 @@ impl Receiver {
         let most = usize::from(self.terms.max_outstanding_buffers);
         let here = self.buffers.len() + self.spare.len();
         if self.last.is_some() { 0 } else { most.saturating_sub(here) }
+    }
+    /// Whether the sender owes data.
+    pub fn awaits_data(&self) -> bool {
+        !self.buffers.is_empty()
+    }
+    /// Control packets carry no more than so many bytes for now.
+    pub fn bound_control(&mut self, bytes: u64) {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX).saturating_sub(HEADER_LEN);
+        self.control.bound(self.control_room_bytes.min(bytes));
     }
     /// All data is here.
     pub fn has_everything(&self) -> bool {

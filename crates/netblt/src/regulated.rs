@@ -64,6 +64,10 @@ impl Regulated {
     pub fn sender(&self) -> &Sender {
         &self.sender
     }
+    /// Says what control messages came.
+    pub fn acknowledge(&mut self) {
+        self.sender.acknowledge();
+    }
     pub fn supply(&mut self, data: Vec<u8>, last: bool) -> Result<(), Vec<u8>> {
         self.sender.supply(data, last)
     }

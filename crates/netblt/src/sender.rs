@@ -105,6 +105,22 @@ impl Sender {
     pub fn buffers_permitted(&self) -> usize {
         self.permitted.len()
     }
+    /// Says what control messages came, though nothing else is to be said.
+    pub fn acknowledge(&mut self) {
+        self.null_ack = true;
+    }
+    /// Packets of the buffer with this number; 0 if there is none.
+    pub fn packets_of(&self, number: u32) -> u32 {
+        let index = number.wrapping_sub(self.base.unwrap_or(0));
+        self.buffers.get(&index).map_or(0, Outgoing::packets)
+    }
+    /// Whether the receiver owes a GO or an OK. It does not while all but the last buffer is OK: it may
+    /// be verifying what came before it makes room for the end.
+    pub fn awaits_word(&self) -> bool {
+        let verified = self.last_supplied && self.supplied > 1 && self.buffers.len() == 1;
+        let closing = verified && self.buffers.values().all(|buffer| !buffer.is_permitted());
+        !closing && (!self.buffers.is_empty() || self.permitted.is_empty())
+    }
     /// Everything was sent and everything is OK.
     pub fn is_finished(&self) -> bool {
         self.last_supplied && self.buffers.is_empty()

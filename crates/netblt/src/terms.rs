@@ -6,6 +6,11 @@ use wire::netblt::{Mode, Open, Text};
 /// Packets in a buffer at most: their number is 16 bits wide (RFC 998 section 8).
 const MAX_PACKETS: u64 = 1 << 16;
 
+/// Data in the packets to a reader that has yet to prove that he hears, and buffers under way from
+/// which on it may be more.
+const PROVABLE_BYTES: u16 = 256;
+const MANY_BUFFERS: u16 = 16;
+
 /// An end that answers agrees to no interval of 0, which would be no rate at all (our choice).
 const FASTEST: Burst = Burst { size_packets: u16::MAX, interval_ms: 1 };
 
@@ -210,6 +215,18 @@ impl Limits {
             max_outstanding_buffers: self.max_outstanding_buffers.max(1),
             ..self
         }
+    }
+
+    /// These limits with data packets so small that who reads proves within few RESENDs that he hears:
+    /// unless he has many buffers under way, and asks for packets of all of them, one packet has to be
+    /// worth little more than a RESEND, and one of many.
+    pub(crate) fn provable(self, open: &Open<'_>) -> Limits {
+        let outstanding = open.max_outstanding_buffers.min(self.max_outstanding_buffers);
+        if outstanding >= MANY_BUFFERS {
+            return self;
+        }
+        let packet = self.data_packet_size_bytes.min(PROVABLE_BYTES);
+        Limits { data_packet_size_bytes: packet, ..self }
     }
 
     /// The body of the OPEN that proposes these limits.

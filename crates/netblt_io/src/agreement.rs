@@ -59,6 +59,9 @@ pub struct Proposal {
     /// Whichever end sends is to find the rate that fits the path.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adaptive: bool,
+    /// The other end may ask for a cookie first ([`crate::cookie`]).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cookie: bool,
 }
 
 impl Proposal {
@@ -70,7 +73,7 @@ impl Proposal {
         }
         let name = str::from_utf8(string).map_err(|_| "a file name that is not UTF-8")?.to_owned();
         let offer = Offer::Plain { name, bytes: open.transfer_size_bytes.into() };
-        Ok(Proposal { offer, adaptive: false })
+        Ok(Proposal { offer, adaptive: false, cookie: false })
     }
     /// The client string of an OPEN.
     pub fn client_string(&self) -> String {
@@ -255,7 +258,7 @@ mod tests {
         assert_eq!(text, r#"{"want":"get","name":"a\"b","have":"0-9","version":"v"}"#);
         assert_eq!(from_bytes(text.as_bytes()), Ok(get.clone()));
         for adaptive in [false, true] {
-            let proposal = Proposal { offer: get.clone(), adaptive };
+            let proposal = Proposal { offer: get.clone(), adaptive, cookie: false };
             let text = to_string(&proposal);
             assert_eq!(text.contains(r#","adaptive":true}"#), adaptive, "{text}");
             assert_eq!(from_bytes(text.as_bytes()), Ok(proposal));
@@ -290,7 +293,7 @@ mod tests {
         assert_eq!(said(r#"{"want":"memory","bytes":3}"#), Ok(Offer::Memory { bytes: 3 }));
         assert!(said("{").is_err() && Answer::of(b"{").is_err());
         let plain = Offer::Plain { name: "a".to_owned(), bytes: 0 };
-        assert_eq!(Proposal { offer: plain, adaptive: true }.client_string(), "a");
+        assert_eq!(Proposal { offer: plain, adaptive: true, cookie: true }.client_string(), "a");
         assert_eq!(Answer::Plain.client_string(), "");
     }
 }

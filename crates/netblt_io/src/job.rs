@@ -16,6 +16,13 @@ const READ_AHEAD_BYTES: usize = 1 << 20;
 /// What a thread came to: a digest if there is one, or why not.
 type Finish = Result<Option<String>, String>;
 
+/// What the thread does, until there is something to do: who only opens connections starts none.
+type Begin = Option<Box<dyn FnOnce() + Send>>;
+
+fn begin(begin: &mut Begin) {
+    begin.take().map(thread::spawn);
+}
+
 /// The client of one connection.
 pub enum Job {
     /// It sends.
@@ -33,6 +40,7 @@ pub struct Sending {
     filled: Receiver<Result<Vec<u8>, String>>,
     empty: Sender<Vec<u8>>,
     closed: bool,
+    begin: Begin,
 }
 
 /// Buffers on their way in.
@@ -52,6 +60,7 @@ pub struct Receiving {
     /// Buffers that the thread has not stored yet.
     unstored: u64,
     invited: bool,
+    begin: Begin,
 }
 
 impl Job {
@@ -59,7 +68,7 @@ impl Job {
     pub fn sending(mut source: impl Source + 'static, layout: Layout) -> Job {
         let (to_fill, empty) = channel::<Vec<u8>>();
         let (filled_by, filled): (SyncSender<_>, _) = sync_channel(read_ahead(&layout));
-        thread::spawn(move || {
+        let read = move || {
             for index in 0..layout.buffers() {
                 let mut memory = empty.try_recv().unwrap_or_default();
                 memory.resize(layout.len(index), 0);
@@ -69,7 +78,7 @@ impl Job {
                     return;
                 }
             }
-        });
+        };
         Job::Sending(Sending {
             layout,
             given: 0,
@@ -77,6 +86,7 @@ impl Job {
             filled,
             empty: to_fill,
             closed: false,
+            begin: Some(Box::new(read)),
         })
     }
 
@@ -87,7 +97,7 @@ impl Job {
         let (finish_by, finish) = channel();
         let announced = Arc::new(AtomicU64::new(layout.buffers()));
         let expected = announced.clone();
-        thread::spawn(move || {
+        let write = move || {
             let mut stored = 0;
             for (index, memory) in to_store {
                 if let Err(error) = sink.store(index, &memory) {
@@ -101,7 +111,7 @@ impl Job {
                     return;
                 }
             }
-        });
+        };
         Job::Receiving(Receiving {
             layout,
             announced,
@@ -114,6 +124,7 @@ impl Job {
             finished: None,
             unstored: 0,
             invited: false,
+            begin: Some(Box::new(write)),
         })
     }
 
@@ -213,6 +224,7 @@ impl Sending {
             if connection.buffers_permitted() == 0 {
                 return;
             }
+            begin(&mut self.begin);
             match self.filled.try_recv() {
                 Ok(Ok(memory)) => {
                     self.given += 1;
@@ -250,6 +262,7 @@ impl Receiving {
                 false => self.layout.payload_in(index.into()),
             };
             self.unstored += 1;
+            begin(&mut self.begin);
             let full = self.full.as_ref();
             let _ = full.map(|full| full.send((index.into(), memory)));
         }

@@ -9,7 +9,9 @@
 
 mod agreement;
 mod backlog;
+mod cap;
 mod clock;
+mod cookie;
 pub mod files;
 mod incoming;
 mod job;
@@ -27,5 +29,5 @@ pub use agreement::{Answer, Layout, Offer};
 pub use job::Job;
 pub use lateness::LatenessSummary;
 pub use seal::{Key, Refusal};
-pub use socket::{Carrier, Socket};
+pub use socket::{Carrier, Received, Socket};
 pub use station::{Ended, Host, Opener, Progress, Station};

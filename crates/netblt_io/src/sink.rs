@@ -137,13 +137,21 @@ pub fn beside(name: &str, kind: &str) -> String {
     }
 }
 
+/// Whether a terminal or a listing shows these characters and obeys none: no controls, no marks that
+/// turn the direction of text, nothing without a shape.
+fn is_printable(name: &str) -> bool {
+    let plain = |char: char| matches!(char, '\'' | '"' | '\\');
+    let shown: String = name.chars().filter(|char| !plain(*char)).collect();
+    shown.escape_debug().eq(shown.chars())
+}
+
 /// Whether a peer may use this name: a plain relative path, without our own temporary names.
 pub fn check_name(name: &str) -> Result<(), String> {
     let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
     let temporary = [".netblt-part", ".netblt-journal", ".netblt-journal-new"]
         .iter()
         .any(|ending| name.ends_with(ending));
-    if name.len() > 255 || name.contains('\0') || !name.split('/').all(plain) || temporary {
+    if name.len() > 255 || !is_printable(name) || !name.split('/').all(plain) || temporary {
         return Err("not a name of a file in the served directory".to_owned());
     }
     Ok(())
@@ -443,6 +451,25 @@ mod tests {
     }
     fn names(folder: &tempfile::TempDir) -> usize {
         fs::read_dir(folder.path()).unwrap().count()
+    }
+
+    #[test]
+    fn names_are_what_can_be_read() {
+        for name in ["a", "a b/c.txt", "é", "e\u{301}", "日本", "it's \"x\" \\y", ".hidden"] {
+            assert_eq!(check_name(name), Ok(()), "{name}");
+        }
+        for name in [
+            "a\nb",
+            "a\u{1b}[2J",
+            "\t",
+            "\u{7f}",
+            "\u{9b}31m",
+            "\u{202e}cod.exe",
+            "a\0",
+            "\u{200b}",
+        ] {
+            assert!(check_name(name).is_err(), "{name:?}");
+        }
     }
 
     #[test]

@@ -4,9 +4,11 @@
 //! UDP ports tell hosts behind one address apart and mean nothing else. With a key each holds a
 //! sealed packet instead ([`crate::seal`]).
 
+use crate::cookie::{Cookies, Said};
 use crate::incoming::Incoming;
 use crate::outgoing::{Outgoing, is_passing};
 use crate::seal::{Key, Refusal, Seals};
+use netblt::Path;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::setsockopt;
@@ -42,6 +44,20 @@ pub struct Socket {
     incoming: Incoming,
     outgoing: Outgoing,
     seals: Seals,
+    cookies: Cookies,
+}
+
+/// A packet that has come.
+#[derive(Debug)]
+pub struct Received<'a> {
+    /// From whom.
+    pub peer: SocketAddr,
+    /// Empty if it was none of NETBLT's.
+    pub packet: &'a [u8],
+    /// What is known of where it came from.
+    pub path: Path,
+    /// The other end has asked for a cookie before it opens this connection of ours; it has been given.
+    pub named: Option<u32>,
 }
 
 impl Socket {
@@ -73,6 +89,7 @@ impl Socket {
             incoming,
             outgoing,
             seals: Seals::without_key(),
+            cookies: Cookies::new(),
         })
     }
 
@@ -103,32 +120,62 @@ impl Socket {
         key(self.carrier, peer)
     }
 
-    /// The next packet that has come; None if there is none. It may be empty: it was none of NETBLT's.
-    pub fn receive(&mut self) -> io::Result<Option<(SocketAddr, &[u8])>> {
+    /// Others may open connections here, once they have shown that they are where they say.
+    pub fn listen(&mut self) {
+        self.cookies.gives = true;
+    }
+    /// Whether an OPEN of ours may ask for a cookie: sealed packets prove more, raw IP has no such form.
+    pub fn has_cookies(&self) -> bool {
+        self.carrier == Carrier::Udp && !self.seals.is_keyed()
+    }
+
+    /// The next packet that has come; None if there is none.
+    pub fn receive(&mut self) -> io::Result<Option<Received<'_>>> {
+        let cookies = self.has_cookies();
         let (peer, bytes) = match self.incoming.next(self.inner.as_fd()) {
             Ok(Some(datagram)) => datagram,
             Ok(None) => return Ok(None),
             Err(errno) if is_passing(errno) => return Ok(None),
             Err(errno) => return Err(errno.into()),
         };
+        let received = |peer, path, packet| Received { peer, packet, path, named: None };
         if self.carrier == Carrier::RawIp {
             let packet = if peer.is_ipv4() { after_ipv4_header(bytes) } else { bytes };
-            return Ok(Some((key(self.carrier, peer), packet)));
+            return Ok(Some(received(key(self.carrier, peer), Path::Unproven, packet)));
         }
         // Nobody can be answered at port 0.
         if peer.port() == 0 {
-            return Ok(Some((peer, &[])));
+            return Ok(Some(received(peer, Path::Unproven, &[])));
         }
         let opened = self.seals.open(peer, bytes);
         for datagram in opened.answers {
             self.outgoing.send(self.inner.as_fd(), peer, &datagram, datagram.len())?;
         }
-        Ok(Some((peer, opened.packet)))
+        if !cookies {
+            return Ok(Some(received(peer, Path::Sealed, opened.packet)));
+        }
+        let (answer, found) = match self.cookies.open(peer, opened.packet) {
+            Said::Packet(packet) => return Ok(Some(received(peer, Path::Unproven, packet))),
+            Said::Proven(packet) => return Ok(Some(received(peer, Path::Named, packet))),
+            Said::Nothing => return Ok(Some(received(peer, Path::Unproven, &[]))),
+            Said::Answer(answer) => (answer, None),
+            Said::Challenged { connection_id, answer } => (answer, Some(connection_id)),
+        };
+        self.outgoing.send(self.inner.as_fd(), peer, &answer, answer.len())?;
+        Ok(Some(Received { named: found, ..received(peer, Path::Unproven, &[]) }))
     }
 
     /// Sends the packets of a burst, each `len` bytes of `packets` but the last, which may be
     /// shorter. What the kernel has no room for is lost, as any network would lose it.
     pub fn send(&mut self, peer: SocketAddr, packets: &[u8], len: usize) -> io::Result<()> {
+        // An OPEN goes alone: nothing else is to be said yet.
+        if packets.len() == len
+            && self.has_cookies()
+            && let Some(answer) = self.cookies.send(peer, packets)
+        {
+            self.outgoing.send(self.inner.as_fd(), peer, &answer, answer.len())?;
+            return Ok(());
+        }
         let fd = self.inner.as_fd();
         match self.seals.seal(peer, packets, len) {
             None => self.outgoing.send(fd, peer, packets, len)?,

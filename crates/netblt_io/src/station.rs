@@ -2,16 +2,18 @@
 
 use crate::agreement::{Answer, Layout, Offer, Proposal};
 use crate::backlog::Backlog;
+use crate::cap::Cap;
 use crate::clock::Clock;
 use crate::job::Job;
 use crate::lateness::{Lateness, LatenessSummary};
 use crate::outgoing::MAX_SEND_BYTES;
 use crate::seal::Refusal;
-use crate::socket::Socket;
+use crate::socket::{Received, Socket};
 use netblt::{
     Connection, ConnectionId, Counters, Endpoint, EndpointLimits, Event, Limits, Mode, Opening,
-    Outcome, Request, Timing,
+    Outcome, Request, Secret, Timing,
 };
+use ring::rand::{SecureRandom, SystemRandom};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -125,6 +127,7 @@ pub struct Station {
     /// When something was to leave for which this station waited.
     awaited: Option<Instant>,
     lateness: Lateness,
+    cap: Cap,
 }
 
 impl Station {
@@ -133,6 +136,8 @@ impl Station {
         // Bursts are to leave when they are due, not when the kernel finds it convenient.
         let _ = nix::sys::prctl::set_timerslack(1);
         let clock = Clock::start();
+        // Who opens is a stranger, unless somebody knows better.
+        let endpoint = EndpointLimits { secret: endpoint.secret.or_else(secret), ..endpoint };
         Station {
             socket,
             clock,
@@ -149,7 +154,13 @@ impl Station {
             ended: Vec::new(),
             awaited: None,
             lateness: Lateness::new(),
+            cap: Cap::none(),
         }
+    }
+
+    /// All connections together send at most so many bits a second, headers of UDP and IP aside.
+    pub fn cap_rate(&mut self, bits_per_s: f64) {
+        self.cap = Cap::of(bits_per_s, self.clock.now());
     }
 
     /// Of connections opened from now on, the end that sends finds the rate that fits the path,
@@ -167,6 +178,7 @@ impl Station {
     }
     /// Takes OPENs for this port.
     pub fn listen(&mut self, port: u16) {
+        self.socket.listen();
         self.endpoint.listen(port);
     }
 
@@ -184,7 +196,8 @@ impl Station {
             Offer::Memory { bytes } | Offer::Plain { bytes, .. } => *bytes,
             Offer::Get { .. } => 0,
         };
-        let proposal = Proposal { offer: offer.clone(), adaptive: self.adaptive };
+        let (adaptive, cookie) = (self.adaptive, self.socket.has_cookies());
+        let proposal = Proposal { offer: offer.clone(), adaptive, cookie };
         let client_string = &proposal.client_string();
         // What does not fit its field is unknown to it; the client string says it too.
         let transfer_size_bytes = u32::try_from(transfer_size_bytes).unwrap_or(0);
@@ -234,7 +247,8 @@ impl Station {
             return Ok(());
         }
         let now = self.clock.now();
-        let due = self.endpoint.poll_timeout().unwrap_or(Instant::FAR_FUTURE);
+        let due =
+            self.endpoint.poll_timeout().unwrap_or(Instant::FAR_FUTURE).max(self.cap.free_at());
         let busy = |(id, job): (&ConnectionId, &Job)| {
             self.endpoint.connection(*id).is_some_and(|connection| job.is_busy(connection))
         };
@@ -263,13 +277,16 @@ impl Station {
     fn receive(&mut self) -> io::Result<()> {
         for _ in 0..MAX_RECEIVED_AT_ONCE {
             let before = self.clock.now();
-            let Some((peer, packet)) = self.socket.receive()? else {
+            let Some(Received { peer, packet, path, named }) = self.socket.receive()? else {
                 self.backlog.found_empty(before);
                 break;
             };
             let now = self.clock.now();
             self.backlog.took_one(now);
-            self.endpoint.handle_datagram(now, peer, packet);
+            if let Some(connection_id) = named {
+                self.endpoint.identify(peer, connection_id);
+            }
+            self.endpoint.handle_datagram_by(path, now, peer, packet);
         }
         self.endpoint.heard_until(self.backlog.heard_until());
         Ok(())
@@ -426,8 +443,12 @@ impl Station {
             self.lateness.record(now.since(awaited));
         }
         for _ in 0..MAX_SENT_AT_ONCE {
+            if !self.cap.is_free(now) {
+                break;
+            }
             let before = batch.bytes.len();
             let Some(peer) = self.endpoint.poll_transmit(now, &mut batch.bytes) else { break };
+            self.cap.takes(batch.bytes.len() - before);
             if !batch.takes(peer, before) {
                 batch.flush(&mut self.socket, before)?;
             }
@@ -436,6 +457,14 @@ impl Station {
         let end = batch.bytes.len();
         batch.flush(&mut self.socket, end)
     }
+}
+
+/// What nobody foresees.
+fn secret() -> Option<Secret> {
+    let mut bytes = [0; 16];
+    SystemRandom::new().fill(&mut bytes).ok()?;
+    let (words, _) = bytes.as_chunks::<8>();
+    Some(Secret([u64::from_be_bytes(words[0]), u64::from_be_bytes(words[1])]))
 }
 
 /// Buffers under way, and as many that are being read or written.
@@ -457,7 +486,7 @@ fn decision(
     host: &mut dyn Host,
     request: &Request<SocketAddr>,
 ) -> Result<(Answer, Opener, bool), String> {
-    let Proposal { offer, adaptive } = Proposal::of(&request.open)?;
+    let Proposal { offer, adaptive, .. } = Proposal::of(&request.open)?;
     let (answer, opener) = host.decide(request.peer, request.open.mode, offer)?;
     Ok((answer, opener, adaptive))
 }

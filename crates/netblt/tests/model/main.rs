@@ -5,6 +5,7 @@ mod crowd;
 mod hostile;
 mod late;
 mod link;
+mod strangers;
 mod transfer;
 mod world;
 

@@ -40,10 +40,12 @@ Run it again after a break: it goes on at the missing bytes.
     /// Serve a directory: others read its files and write new ones, and never leave it
     #[command(after_help = "\
 Examples:
-  netanvil netblt serve /srv/bulk
-  netanvil netblt serve /srv/bulk --read-only --listen 192.0.2.7:20030
   netanvil netblt serve /srv/bulk --key-file /etc/netanvil/key
-  netanvil netblt serve /srv/bulk --raw-ip
+  netanvil netblt serve /srv/bulk --trust --read-only --listen 192.0.2.7:20030
+  netanvil netblt serve /srv/bulk --trust --raw-ip
+  netanvil netblt serve /srv/bulk                    # for this host alone
+
+Without a key only this host is served, unless you say --trust.
 ")]
     Serve(Serve),
     /// The test program of RFC 1030: memory to memory, with its parameters and its two throughputs
@@ -138,9 +140,17 @@ pub struct Recv {
 pub struct Serve {
     /// The directory
     pub directory: PathBuf,
-    /// Address to listen on, with a UDP port
-    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:20030")]
-    pub listen: String,
+    /// Address to listen on, with a UDP port [default: 127.0.0.1:20030; with a key or --trust
+    /// 0.0.0.0:20030]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub listen: Option<String>,
+    /// Serve other hosts without a key: whoever can send to this address reads and writes, and nothing
+    /// is encrypted
+    #[arg(long)]
+    pub trust: bool,
+    /// All connections together send at most so much (10G: ten thousand million bits a second)
+    #[arg(long, value_name = "BITS/S", default_value = "10G")]
+    pub max_rate: String,
     /// IP protocol 30 instead of UDP, as RFC 998 has it (as root)
     #[arg(long)]
     pub raw_ip: bool,

@@ -60,7 +60,7 @@ fn parse_burst(text: &str) -> Outcome<Burst> {
     Ok(Burst { size_packets, interval_ms: interval.parse().map_err(|_| wrong())? })
 }
 
-fn parse_rate(text: &str) -> Outcome<f64> {
+pub fn parse_rate(text: &str) -> Outcome<f64> {
     let (number, factor) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1e3),
         Some((at, 'M')) => (&text[..at], 1e6),
@@ -146,7 +146,7 @@ pub fn socket(address: SocketAddr, raw_ip: bool, sealing: &Sealing) -> Outcome<S
 }
 
 /// The key, if there is one.
-fn key(sealing: &Sealing) -> Outcome<Option<Key>> {
+pub fn key(sealing: &Sealing) -> Outcome<Option<Key>> {
     let (text, place) = match (&sealing.key_file, std::env::var(KEY_VARIABLE)) {
         (Some(file), _) => {
             let place = file.display().to_string();

@@ -1,14 +1,14 @@
 //! `netanvil netblt serve`: a directory for others.
 
-use super::args::Serve;
+use super::args::{Serve, UDP_PORT};
 use super::outcome::Report;
-use super::parameters::socket;
+use super::parameters::{key, parse_rate, socket};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
 use netblt::{Burst, EndpointLimits, Limits, Timing};
 use netblt_io::Station;
 use netblt_io::files::Served;
-use std::net::ToSocketAddrs;
+use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::sync::atomic::Ordering;
 use units::Duration;
 
@@ -25,17 +25,21 @@ pub fn run(arguments: &Serve) -> Outcome {
     served.readable = !arguments.write_only;
     served.writable = !arguments.read_only;
     served.overwrite = arguments.overwrite;
-    let no_address = || {
-        Failure::new(format!("no address to listen on: {}", arguments.listen))
-            .help("for example --listen 0.0.0.0:20030")
-    };
-    let address = arguments.listen.to_socket_addrs().ok().and_then(|mut all| all.next());
-    let socket = socket(address.ok_or_else(no_address)?, arguments.raw_ip, &arguments.sealing)?;
+    let address = address(arguments)?;
+    let cap = parse_rate(&arguments.max_rate)?;
+    let socket = socket(address, arguments.raw_ip, &arguments.sealing)?;
+    if !(socket.is_sealed() || arguments.trust || address.ip().is_loopback()) {
+        return Err(Failure::new(format!(
+            "{address} is not of this host alone, and there is no key"
+        ))
+        .help("give a key (--key-file), or --trust to serve whoever can send to it"));
+    }
     let bound = socket.local_address().map(|address| address.to_string()).unwrap_or_default();
     let trust = if socket.is_sealed() { "packets are sealed" } else { "nothing is encrypted" };
     let endpoint =
         EndpointLimits { max_connections: arguments.max_connections, ..Default::default() };
     let mut station = Station::new(socket, endpoint, limits(arguments), Timing::default());
+    station.cap_rate(cap);
     station.listen(arguments.port);
     output::say(format_args!("serving {} on {bound}; {trust}", directory.display()));
     let interrupted = interrupt::watch()?;
@@ -53,6 +57,18 @@ pub fn run(arguments: &Serve) -> Outcome {
         }
     }
     Ok(Exit::Done)
+}
+
+/// Where to listen: for this host alone, unless others need a key or are trusted.
+fn address(arguments: &Serve) -> Outcome<SocketAddr> {
+    let others = arguments.trust || key(&arguments.sealing)?.is_some();
+    let any = if others { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
+    let Some(listen) = &arguments.listen else { return Ok((any, UDP_PORT).into()) };
+    let found = listen.to_socket_addrs().ok().and_then(|mut all| all.next());
+    found.ok_or_else(|| {
+        Failure::new(format!("no address to listen on: {listen}"))
+            .help("for example --listen 0.0.0.0:20030")
+    })
 }
 
 /// Rates are the other end's choice; memory is ours.

@@ -96,7 +96,8 @@ fn failure(ended: &Ended, keeps: bool) -> Failure {
         matches!(&ended.outcome, Ending::Quit { reason, .. } if reason.contains("digest"));
     match ended.outcome {
         Ending::NoAnswer => failure.help("is `netanvil netblt serve` running there?"),
-        _ if keeps && ended.payload_bytes > 0 && !discarded => {
+        // Of a plain transfer nothing is kept at either end.
+        _ if keeps && !ended.plain && ended.payload_bytes > 0 && !discarded => {
             failure.help("what arrived is kept; the same command goes on where it broke")
         }
         _ => failure,
