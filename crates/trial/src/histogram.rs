@@ -110,7 +110,8 @@ impl Histogram {
             .filled()
             .filter_map(|(bucket, count)| {
                 while before.next_if(|(lower, _)| *lower < bucket).is_some() {}
-                let then = before.next_if(|(same, _)| *same == bucket).map_or(0, |(_, count)| count);
+                let then =
+                    before.next_if(|(same, _)| *same == bucket).map_or(0, |(_, count)| count);
                 Some((bucket, count.saturating_sub(then))).filter(|(_, count)| *count > 0)
             })
             .collect();

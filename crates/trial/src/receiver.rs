@@ -1,8 +1,8 @@
 //! The pure receiver: accounts for every frame that arrives on one port.
 
 use crate::{
-    ExpectedStream, FlowCounts, Leftovers, Missing, PortReceived, ReceivePlan, ReceivedSoFar, SeenSet,
-    Silence, StreamAccount, StreamId, StreamReceived,
+    ExpectedStream, FlowCounts, Leftovers, Missing, PortReceived, ReceivePlan, ReceivedSoFar,
+    SeenSet, Silence, StreamAccount, StreamId, StreamReceived,
 };
 use std::collections::VecDeque;
 use units::{Duration, Instant};
