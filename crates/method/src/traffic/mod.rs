@@ -1,10 +1,12 @@
 //! What a test sends: from the user's choice of traffic and the device's addresses to streams.
 
 mod config;
+mod flows;
 mod refusal;
 mod topology;
 
 pub use config::{Destinations, TrafficConfig};
+pub use flows::{Flows, Vary};
 pub use topology::{Attachment, Forwarding, Topology};
 
 use crate::encapsulation::{self, Encapsulated};
@@ -160,6 +162,10 @@ impl Traffic {
             }
             (Destinations::Random, _) => "random destination MAC addresses".into(),
         });
+        if let Some(flows) = &config.flows {
+            let vary: Vec<String> = flows.vary.iter().map(ToString::to_string).collect();
+            words.push(format!("{} flows by {}", flows.count, vary.join(" and ")));
+        }
         let mut add = |on: bool, what: &str| words.extend(on.then(|| what.to_string()));
         add(config.random_ports, "random ports (RFC 4814)");
         add(config.random_macs, "random source MAC addresses (RFC 4814)");
@@ -380,7 +386,11 @@ impl Traffic {
         let sizes = self.size.period();
         let varied = template.period().min(self.config.distinct_frames.max(1));
         // A mix keeps its proportions: whole periods of it only.
-        let frames = if varied > 1 { varied.div_ceil(sizes) * sizes } else { sizes };
+        let frames = match self.config.flows {
+            Some(_) => self.ready_frames(template.period()),
+            None if varied > 1 => varied.div_ceil(sizes) * sizes,
+            None => sizes,
+        };
         let frame = |index| {
             let prepared = &prepared[&self.size.size_at(index)];
             StreamFrame { bytes: prepared.frame(index), form: prepared.form() }
@@ -442,6 +452,7 @@ impl Traffic {
             let macs = wire::modifier::Modifier::random_macs(Field::EthSrc, seed(3), port, count);
             template = template.modifier(macs);
         }
+        template = self.vary_flows(template, protocol, index);
         if self.config.destinations == Destinations::Random {
             for modifier in self.random_destinations(index, protocol, (seed(4), count)) {
                 template = template.modifier(modifier);

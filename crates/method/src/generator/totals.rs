@@ -1,0 +1,202 @@
+//! What became of traffic: counts over all its stretches, and what happened in a second of it.
+
+use trial::{Histogram, InvalidReason, Role, Sample, TrialResult, sent_of_flow};
+use units::{Duration, FrameRate};
+
+/// Everything from the first frame to the last.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Totals {
+    /// Frames that left.
+    pub sent: u64,
+    /// Their bytes, FCS included.
+    pub sent_bytes: u64,
+    /// Different frames that arrived in time where they should.
+    pub received: u64,
+    /// Frames that did not.
+    pub lost: u64,
+    /// Frames out of order (RFC 4737).
+    pub reordered: u64,
+    /// Frames that came twice.
+    pub duplicates: u64,
+    /// Frames that came damaged.
+    pub corrupted: u64,
+    /// Frames that came after the wait for them was over; they count as lost.
+    pub late: u64,
+    /// Frames that came where they should not.
+    pub misdirected: u64,
+    /// Latency; none where frames bear no time, or none came.
+    pub latency: Option<Histogram>,
+    /// From the first departure to one interval after the last, of every stretch.
+    pub sending: Duration,
+    /// Flows of all streams, and those that lost frames; none where flows were not asked for.
+    pub flows: Option<(u64, u64)>,
+    /// Stretches without a pause in sending.
+    pub stretches: u64,
+    /// Why the tester fell short, where it did.
+    pub invalid: Vec<InvalidReason>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// Lost frames of each flow so far, by stream and flow.
+    lost_of_flow: Vec<u64>,
+}
+
+impl Totals {
+    /// Lost frames as a share of those sent.
+    pub fn loss_ratio(&self) -> f64 {
+        self.lost as f64 / self.sent.max(1) as f64
+    }
+    /// Frames a second that left while there was sending, over all ports.
+    pub fn sent_rate(&self) -> FrameRate {
+        self.rate(self.sent)
+    }
+    /// Of these, those that came out.
+    pub fn received_rate(&self) -> FrameRate {
+        self.rate(self.received)
+    }
+    fn rate(&self, frames: u64) -> FrameRate {
+        match self.sending.as_secs_f64() {
+            0.0 => FrameRate::ZERO,
+            seconds => FrameRate::from_fps_f64(frames as f64 / seconds),
+        }
+    }
+
+    /// Adds a stretch whose streams have so many `flows`, where flows are counted.
+    pub(super) fn add(&mut self, result: &TrialResult, flows: Option<u64>) {
+        let streams = || result.streams.iter().filter(|stream| stream.role == Role::Test);
+        self.stretches += 1;
+        self.sent += result.expected_frames();
+        self.received += result.forwarded_frames();
+        self.lost += result.lost_frames();
+        for stream in streams() {
+            self.sent_bytes += (stream.sent as f64 * stream.mean_frame_size_bytes).round() as u64;
+            self.reordered += stream.reordered;
+            self.duplicates += stream.duplicates;
+            self.corrupted += stream.corrupted;
+            self.late += stream.late;
+            self.misdirected += stream.misdirected;
+        }
+        self.corrupted += result.received.iter().map(|port| port.corrupted).sum::<u64>();
+        if let Some(latency) = result.latency() {
+            match &mut self.latency {
+                Some(all) => all.merge(&latency),
+                none => *none = Some(latency),
+            }
+        }
+        let tested = |port| streams().any(|stream| stream.from == port);
+        let sent = result.sent.iter().filter(|sent| tested(sent.report.port));
+        self.sending += sent.map(|sent| sent.report.sending_time()).max().unwrap_or_default();
+        self.invalid.extend(result.invalid_reasons().iter().cloned());
+        for note in &result.notes {
+            if !self.notes.contains(note) {
+                self.notes.push(note.clone());
+            }
+        }
+        if let Some(flows) = flows {
+            self.add_flows(result, flows);
+        }
+    }
+
+    /// Which flows lost frames: the frames of a period are each flow's in turn.
+    fn add_flows(&mut self, result: &TrialResult, flows: u64) {
+        let mut at = 0;
+        for received in result.expected_accounts() {
+            let sent = result.streams.iter().find(|stream| stream.id == received.stream);
+            let sent = sent.map_or(0, |stream| stream.sent);
+            let ready: u64 = received.flows.runs().iter().map(|run| run.flows).sum();
+            self.lost_of_flow.resize(self.lost_of_flow.len().max((at + flows) as usize), 0);
+            for (frame, came) in (0..).zip(received.flows.counts()) {
+                let lost = sent_of_flow(sent, ready, frame).saturating_sub(came);
+                self.lost_of_flow[(at + frame % flows) as usize] += lost;
+            }
+            at += flows;
+        }
+        let with_loss = self.lost_of_flow.iter().filter(|lost| **lost > 0).count() as u64;
+        self.flows = Some((self.lost_of_flow.len() as u64, with_loss));
+    }
+}
+
+/// Counts of a stretch up to a moment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SoFar {
+    sent: u64,
+    received: u64,
+    missing: u64,
+    reordered: u64,
+    duplicates: u64,
+    latency: Option<Histogram>,
+}
+
+/// What happened from one look to the next: about a second.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Second {
+    /// Its end: time for which traffic was sent so far.
+    pub until: Duration,
+    /// Its length.
+    pub length: Duration,
+    /// Frames that left.
+    pub sent: u64,
+    /// Different frames that arrived where they should.
+    pub received: u64,
+    /// Frames found missing: later ones overtook them, or they had left at the look before. Below zero
+    /// where more of those missing before have come since.
+    pub lost: i64,
+    /// Frames out of order.
+    pub reordered: u64,
+    /// Frames that came twice.
+    pub duplicates: u64,
+    /// Latency of the frames that arrived; empty where none bears a time.
+    pub latency: Option<Histogram>,
+}
+
+impl SoFar {
+    /// By a look at the streams that are tested; `before` is the look before it.
+    pub fn of_sample(sample: &Sample, before: Option<&Sample>) -> Self {
+        let expected = || sample.received.iter().filter(|received| received.expected);
+        let mut latency: Option<Histogram> = None;
+        for received in expected() {
+            match &mut latency {
+                Some(all) => all.merge(&received.latency),
+                none => *none = Some(received.latency.clone()),
+            }
+        }
+        SoFar {
+            sent: expected().map(|received| sample.sent_of(received.stream)).sum(),
+            received: expected().map(|received| received.unique).sum(),
+            missing: sample.missing(before),
+            reordered: expected().map(|received| received.reordered).sum(),
+            duplicates: expected().map(|received| received.duplicates).sum(),
+            latency,
+        }
+    }
+
+    /// At the end of the stretch.
+    pub fn of_result(result: &TrialResult) -> Self {
+        let streams = || result.streams.iter().filter(|stream| stream.role == Role::Test);
+        SoFar {
+            sent: result.expected_frames(),
+            received: result.forwarded_frames(),
+            missing: result.lost_frames(),
+            reordered: streams().map(|stream| stream.reordered).sum(),
+            duplicates: streams().map(|stream| stream.duplicates).sum(),
+            latency: result.latency(),
+        }
+    }
+
+    /// What happened since it was as `before`.
+    pub fn since(&self, before: &SoFar, (until, length): (Duration, Duration)) -> Second {
+        let latency = match (&self.latency, &before.latency) {
+            (Some(now), Some(before)) => Some(now.since(before)),
+            (now, _) => now.clone(),
+        };
+        Second {
+            until,
+            length,
+            sent: self.sent.saturating_sub(before.sent),
+            received: self.received.saturating_sub(before.received),
+            lost: self.missing as i64 - before.missing as i64,
+            reordered: self.reordered.saturating_sub(before.reordered),
+            duplicates: self.duplicates.saturating_sub(before.duplicates),
+            latency: latency.filter(|latency| latency.count() > 0),
+        }
+    }
+}
