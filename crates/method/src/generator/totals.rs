@@ -1,6 +1,7 @@
 //! What became of traffic: counts over all its stretches, and what happened in a second of it.
 
-use trial::{Histogram, InvalidReason, Role, Sample, TrialResult, sent_of_flow};
+use std::collections::BTreeMap;
+use trial::{Balance, Fate, Histogram, InvalidReason, Role, Sample, TrialResult, sent_of_flow};
 use units::{Duration, FrameRate};
 
 /// Everything from the first frame to the last.
@@ -34,6 +35,8 @@ pub struct Totals {
     pub stretches: u64,
     /// Why the tester fell short, where it did.
     pub invalid: Vec<InvalidReason>,
+    /// Frames that the device dropped, by the place that counts them.
+    pub dropped_at: BTreeMap<String, u64>,
     /// What a reader should know.
     pub notes: Vec<String>,
     /// Lost frames of each flow so far, by stream and flow.
@@ -86,6 +89,10 @@ impl Totals {
         let sent = result.sent.iter().filter(|sent| tested(sent.report.port));
         self.sending += sent.map(|sent| sent.report.sending_time()).max().unwrap_or_default();
         self.invalid.extend(result.invalid_reasons().iter().cloned());
+        let balance = Balance::of(result);
+        for part in balance.parts().filter(|part| part.fate == Fate::Dropped) {
+            *self.dropped_at.entry(part.name.clone()).or_default() += part.frames;
+        }
         for note in &result.notes {
             if !self.notes.contains(note) {
                 self.notes.push(note.clone());

@@ -1,0 +1,228 @@
+//! `netanvil traffic`: a load for as long as one likes, seen second by second.
+
+mod json;
+mod screen;
+mod text;
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::options::{self, Options, Sizes, Span};
+use crate::plan::Plan;
+use crate::setup::{self, Setup, Subject};
+use crate::{interrupt, output, support};
+use clap::Args;
+use method::generator::{Generator, GeneratorConfig, Totals, TrafficCriterion};
+use method::versus::Met;
+use method::{Destinations, Flows, Modifier, Profile, Traffic, Vary};
+use screen::{Hands, Screen};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use units::text::Load;
+use units::{Duration, FrameSize};
+use wire::signature::RunKey;
+use wire::size::SizePattern;
+
+/// From one line to the next.
+const EVERY: Duration = Duration::from_secs(1);
+/// `--duration forever`.
+const FOREVER: Span = Span(Duration::MAX);
+
+#[derive(Args, Debug)]
+pub struct TrafficArgs {
+    /// Load of each sending port: 1Mpps, 500Mbit/s (with preamble and gap), 10G, 40%
+    #[arg(long, value_name = "LOAD", help_heading = "Traffic")]
+    pub rate: Load,
+    /// Send so many flows, each in turn
+    #[arg(long, value_name = "COUNT", help_heading = "Traffic")]
+    pub flows: Option<u64>,
+    /// What tells flows apart; several fields change together [default: dst-port] [possible values:
+    /// src-port, dst-port, src-mac, dst-ip]
+    #[arg(
+        long,
+        value_name = "FIELD,...",
+        value_delimiter = ',',
+        requires = "flows",
+        help_heading = "Traffic"
+    )]
+    pub vary: Vec<Vary>,
+    /// Those of `run`
+    #[command(flatten)]
+    pub options: Options,
+    /// Read options from a TOML file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Exit with 1 if it comes to this, such as 'loss > 0.1%', 'lost > 0', 'reordered > 0',
+    /// 'latency_p99 > 100us', 'rate < 0.9Mpps'; also duplicates, corrupted, latency_p50, latency_max.
+    /// May be given more than once
+    #[arg(long, value_name = "CRITERION")]
+    pub fail_if: Vec<TrafficCriterion>,
+    /// Answer every question with yes
+    #[arg(long)]
+    pub yes: bool,
+    /// Print a JSON object a line: start, each second, summary
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// The summary alone
+    #[arg(long, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// Hides what `run` alone has, and lets `--duration` take `forever`.
+pub fn adapt(command: clap::Command) -> clap::Command {
+    let own = TrafficArgs::augment_args(clap::Command::new("own"));
+    let of_run = Options::augment_args(clap::Command::new("run"));
+    let is_hidden = |id: &str| {
+        let name = id.replace('_', "-");
+        of_run.get_arguments().any(|arg| arg.get_id() == id)
+            && !(support::is_of_traffic(&name) || ["duration", "set"].contains(&id))
+    };
+    let hidden: Vec<String> = own.get_arguments().map(|arg| arg.get_id().to_string()).collect();
+    let hidden = hidden.into_iter().filter(|id| is_hidden(id));
+    let command = hidden.fold(command, |command, id| command.mut_arg(id, |arg| arg.hide(true)));
+    command
+        .mut_arg("duration", |arg| {
+            arg.value_parser(duration)
+                .value_name("TIME|forever")
+                .help("How long to send: 30s, 2min, or until q or Ctrl-C [default: 10s]")
+                .help_heading("Traffic")
+        })
+        .mut_arg("sizes", |arg| {
+            arg.value_name("SIZE").help_heading("Traffic").help(
+                "Frame size in bytes with FCS, a sweep 64..1518/100, imix, or a distribution \
+                 dist:64*7,1518*3 [default: 64]",
+            )
+        })
+        .mut_arg("bidirectional", |arg| arg.help_heading("Traffic").help("Both ports send"))
+        .mut_arg("seed", |arg| arg.help_heading("Traffic"))
+        .mut_arg("set", |arg| {
+            arg.help_heading("Traffic")
+                .help("A setting of trials, such as `trial.keep_alives=false`")
+        })
+}
+
+fn duration(text: &str) -> Result<Span, String> {
+    match text {
+        "forever" => Ok(FOREVER),
+        _ => match text.parse::<Span>()? {
+            Span(Duration::ZERO) => Err("a duration is above 0; or write forever".into()),
+            span => Ok(span),
+        },
+    }
+}
+
+/// What was asked for.
+struct Request<'a> {
+    arguments: &'a TrafficArgs,
+    plan: Plan,
+    size: SizePattern,
+    flows: Option<Flows>,
+    duration: Option<Duration>,
+    run_key: RunKey,
+}
+
+pub fn run(arguments: &TrafficArgs) -> Outcome {
+    let request = Request::of(arguments)?;
+    let subject = Subject::of(&request.plan.options)?;
+    // Before any thread: a process with threads may not enter a user namespace.
+    subject.acquire_rights()?;
+    let interrupted = interrupt::watch()?;
+    // An interrupt ends sending, not the accounts.
+    let never = Arc::new(AtomicBool::new(false));
+    let mut setup = setup::prepare(&subject, &request.plan.options, arguments.yes, &never)?;
+    let sent = request.send(&mut setup, interrupted);
+    let torn_down = setup.tear_down();
+    let totals = sent?;
+    torn_down?;
+    request.conclude(&totals)
+}
+
+impl<'a> Request<'a> {
+    fn of(arguments: &'a TrafficArgs) -> Outcome<Self> {
+        let mut given = arguments.options.with_sections();
+        for setting in &arguments.options.set {
+            given = given.over(&options::parse_options(setting, "--set")?);
+        }
+        if let Some(path) = &arguments.config {
+            given = given.over(&options::read_options(path)?);
+        }
+        let duration = given.duration.take().unwrap_or(Span(Duration::from_secs(10)));
+        support::check_traffic(&given)?;
+        let size = size(given.sizes.as_ref())?;
+        let flows = flows(arguments)?;
+        if flows.as_ref().is_some_and(|flows| flows.vary.contains(&Vary::DstIp))
+            && given.routes_per_port.is_none()
+            && given.device.is_some()
+        {
+            // The device is built with networks behind it.
+            given.destinations.get_or_insert(Destinations::Random);
+        }
+        let defaults = Options {
+            profile: Some(Profile::Quick),
+            sizes: Some(Sizes(vec![size.clone()])),
+            ..Options::default()
+        };
+        let plan = Plan::of(&given.over(&defaults), None)?;
+        let run_key = plan.run_key()?.unwrap_or(RunKey::from_seed(plan.suite.seed));
+        let duration = Some(duration).filter(|span| *span != FOREVER).map(|Span(time)| time);
+        Ok(Request { arguments, plan, size, flows, duration, run_key })
+    }
+
+    fn send(&self, setup: &mut Setup, interrupted: Arc<AtomicBool>) -> Outcome<Totals> {
+        let mut suite = self.plan.suite.clone();
+        suite.traffic.filters = setup.filters.clone();
+        suite.traffic.flows.clone_from(&self.flows);
+        let varies = |field| self.flows.as_ref().is_some_and(|flows| flows.vary.contains(&field));
+        if varies(Vary::DstIp) && self.arguments.options.destinations.is_none() {
+            suite.traffic.destinations = Destinations::One;
+        }
+        let traffic = Traffic::new(&suite, &setup.topology, &self.size, Modifier::None)
+            .map_err(Failure::new)?;
+        let config = GeneratorConfig {
+            load: self.arguments.rate,
+            duration: self.duration,
+            every: EVERY,
+            run_key: self.run_key,
+        };
+        let generator = Generator { config: &config, traffic: &traffic };
+        let rate = generator.rate(setup.tester.as_ref()).map_err(Failure::new)?;
+        let screen = Screen::new(self.arguments, interrupted);
+        screen.begin(&setup.device, &traffic, &config, rate)?;
+        let mut hands = Hands::new(&screen);
+        let tester = setup.tester.as_mut();
+        generator.run(tester, &mut hands, &mut |event| screen.show(event)).map_err(Failure::new)
+    }
+
+    fn conclude(&self, totals: &Totals) -> Outcome {
+        let criteria = &self.arguments.fail_if;
+        let judged: Vec<_> =
+            criteria.iter().map(|criterion| (*criterion, criterion.met(totals))).collect();
+        match self.arguments.json {
+            true => output::print(&format!("{}\n", json::summary(totals, &judged)))?,
+            false => output::print(&text::summary(totals, &judged))?,
+        }
+        let is_any = |wanted| judged.iter().any(|(_, met)| *met == wanted);
+        Ok(match (is_any(Met::Failed), totals.invalid.is_empty() && !is_any(Met::Undecided)) {
+            (true, _) => Exit::NotAccepted,
+            (_, false) => Exit::Invalid,
+            _ => Exit::Done,
+        })
+    }
+}
+
+fn size(sizes: Option<&Sizes>) -> Outcome<SizePattern> {
+    match sizes.map(|Sizes(sizes)| &sizes[..]) {
+        None => Ok(SizePattern::Fixed(FrameSize::from_bytes(64))),
+        Some([size]) => Ok(size.clone()),
+        Some(_) => Err(Failure::new("traffic has one size, or one mix of sizes")
+            .help("write --sizes 64, --sizes imix, --sizes dist:64*7,1518*3")),
+    }
+}
+
+fn flows(arguments: &TrafficArgs) -> Outcome<Option<Flows>> {
+    let Some(count) = arguments.flows else { return Ok(None) };
+    let vary = match &arguments.vary[..] {
+        [] => vec![Vary::DstPort],
+        fields => fields.to_vec(),
+    };
+    Ok(Some(Flows { count, vary }))
+}
