@@ -19,7 +19,7 @@ use units::text::Load;
 use units::{Duration, FrameRate, LineRate};
 use wire::signature::{Key, RunKey};
 
-/// More frames no stretch has: 32 MiB of bits a stream.
+/// More frames no stretch has that is sent by hand: 32 MiB of bits a stream.
 pub const STRETCH_FRAMES: u64 = 1 << 28;
 /// How often whoever is in control is asked during a pause.
 const PAUSE_LOOK: Duration = Duration::from_ms(20);
@@ -37,6 +37,8 @@ pub struct GeneratorConfig {
     pub every: Duration,
     /// Key of the frames' signatures.
     pub run_key: RunKey,
+    /// More frames no stretch has; [`STRETCH_FRAMES`].
+    pub stretch_frames: u64,
 }
 
 /// What may be done to traffic while it is sent.
@@ -79,7 +81,7 @@ impl Generator<'_> {
     /// The load of each sending port, on these media.
     ///
     /// # Errors
-    /// Where a medium takes no such load, or no frame would leave.
+    /// Where a medium takes no such load.
     pub fn rate(&self, tester: &dyn Tester) -> Result<FrameRate, RunError> {
         let senders = self.traffic.senders();
         let ports = || {
@@ -106,13 +108,7 @@ impl Generator<'_> {
                 port.line_rate,
             )));
         }
-        match self.config.duration {
-            Some(duration) if rate.frames_in(duration) == 0 => Err(RunError::Config(format!(
-                "no frame leaves within {duration} at {}",
-                Load::Frames(rate)
-            ))),
-            _ => Ok(rate),
-        }
+        Ok(rate)
     }
 
     /// Sends until the time is over, or `control` ends it; tells `sink` what happens.
@@ -128,7 +124,7 @@ impl Generator<'_> {
         let mut is_rested = true;
         loop {
             let left = self.config.duration.map(|duration| duration.saturating_sub(passed));
-            let schedule = stretch(rate, left);
+            let schedule = stretch(rate, left, self.config.stretch_frames);
             if schedule.frames() == 0 {
                 return Ok(totals);
             }
@@ -151,7 +147,7 @@ impl Generator<'_> {
                 Some(Order::Pause) => {
                     sink(&GeneratorEvent::Paused)?;
                     is_rested = true;
-                    if !pause(tester, control)? {
+                    if !pause(tester, control, &mut rate)? {
                         return Ok(totals);
                     }
                 }
@@ -179,8 +175,8 @@ impl Generator<'_> {
 }
 
 /// The schedule of the next stretch.
-fn stretch(rate: FrameRate, left: Option<Duration>) -> Schedule {
-    let frames = left.map_or(STRETCH_FRAMES, |left| rate.frames_in(left)).min(STRETCH_FRAMES);
+fn stretch(rate: FrameRate, left: Option<Duration>, frames_max: u64) -> Schedule {
+    let frames = left.map_or(frames_max, |left| rate.frames_in(left)).min(frames_max);
     Schedule { segments: vec![trial::Segment::constant(rate, frames)] }
 }
 
@@ -190,13 +186,18 @@ fn sent_for(result: &TrialResult) -> Duration {
     sent.max().unwrap_or_default()
 }
 
-/// Waits for the end of a pause; false where all is to end.
-fn pause(tester: &mut dyn Tester, control: &mut dyn Control) -> Result<bool, RunError> {
+/// Waits for the end of a pause, after which another load may be sent; false where all is to end.
+fn pause(
+    tester: &mut dyn Tester,
+    control: &mut dyn Control,
+    rate: &mut FrameRate,
+) -> Result<bool, RunError> {
     loop {
         match control.poll() {
             Some(Order::Pause) => return Ok(true),
             Some(Order::End) => return Ok(false),
-            Some(Order::Scale(_)) | None => tester.pause(PAUSE_LOOK)?,
+            Some(Order::Scale(factor)) => *rate = rate.scaled(factor),
+            None => tester.pause(PAUSE_LOOK)?,
         }
     }
 }

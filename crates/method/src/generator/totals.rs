@@ -29,6 +29,8 @@ pub struct Totals {
     pub latency: Option<Histogram>,
     /// From the first departure to one interval after the last, of every stretch.
     pub sending: Duration,
+    /// Frames that the load asked for would have been in that time.
+    pub intended: f64,
     /// Flows of all streams, and those that lost frames; none where flows were not asked for.
     pub flows: Option<(u64, u64)>,
     /// Stretches without a pause in sending.
@@ -47,6 +49,10 @@ impl Totals {
     /// Lost frames as a share of those sent.
     pub fn loss_ratio(&self) -> f64 {
         self.lost as f64 / self.sent.max(1) as f64
+    }
+    /// What left, as a share of the load asked for; 1 where nothing was.
+    pub fn load_share(&self) -> f64 {
+        if self.intended > 0.0 { (self.sent as f64 / self.intended).min(1.0) } else { 1.0 }
     }
     /// Frames a second that left while there was sending, over all ports.
     pub fn sent_rate(&self) -> FrameRate {
@@ -87,7 +93,9 @@ impl Totals {
         }
         let tested = |port| streams().any(|stream| stream.from == port);
         let sent = result.sent.iter().filter(|sent| tested(sent.report.port));
-        self.sending += sent.map(|sent| sent.report.sending_time()).max().unwrap_or_default();
+        let sending = sent.map(|sent| sent.report.sending_time()).max().unwrap_or_default();
+        self.sending += sending;
+        self.intended += result.intended_rate().fps() * sending.as_secs_f64();
         self.invalid.extend(result.invalid_reasons().iter().cloned());
         let balance = Balance::of(result);
         for part in balance.parts().filter(|part| part.fate == Fate::Dropped) {

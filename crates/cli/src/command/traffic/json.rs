@@ -68,6 +68,7 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)]) -> Value {
         "sent_fps": totals.sent_rate().fps(),
         "received_fps": totals.received_rate().fps(),
         "sending_s": totals.sending.as_secs_f64(),
+        "load_share": totals.load_share(),
         "stretches": totals.stretches,
         "flows": totals.flows.map(|(flows, _)| flows),
         "flows_with_loss": totals.flows.map(|(_, with_loss)| with_loss),

@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::setup::{self, Setup, Subject};
 use crate::{interrupt, output, support};
 use clap::Args;
-use method::generator::{Generator, GeneratorConfig, Totals, TrafficCriterion};
+use method::generator::{Generator, GeneratorConfig, STRETCH_FRAMES, Totals, TrafficCriterion};
 use method::versus::Met;
 use method::{Destinations, Flows, Modifier, Profile, Traffic, Vary};
 use screen::{Hands, Screen};
@@ -24,6 +24,8 @@ use wire::size::SizePattern;
 
 /// From one line to the next.
 const EVERY: Duration = Duration::from_secs(1);
+/// A load that is shorter by this share says nothing of the device. Less is told in the summary.
+const SHORTFALL: f64 = 0.05;
 /// `--duration forever`.
 const FOREVER: Span = Span(Duration::MAX);
 
@@ -118,6 +120,10 @@ struct Request<'a> {
     flows: Option<Flows>,
     duration: Option<Duration>,
     run_key: RunKey,
+    /// The device is built with destination networks for the flows.
+    needs_networks: bool,
+    /// Where nothing else was asked for.
+    shortfall: Option<f64>,
 }
 
 pub fn run(arguments: &TrafficArgs) -> Outcome {
@@ -149,13 +155,14 @@ impl<'a> Request<'a> {
         support::check_traffic(&given)?;
         let size = size(given.sizes.as_ref())?;
         let flows = flows(arguments)?;
-        if flows.as_ref().is_some_and(|flows| flows.vary.contains(&Vary::DstIp))
-            && given.routes_per_port.is_none()
-            && given.device.is_some()
-        {
-            // The device is built with networks behind it.
-            given.destinations.get_or_insert(Destinations::Random);
+        let varies_ip = flows.as_ref().is_some_and(|flows| flows.vary.contains(&Vary::DstIp));
+        let needs_networks = varies_ip && given.destinations.is_none();
+        if needs_networks && given.device.is_some() && given.routes_per_port.is_none() {
+            given.destinations = Some(Destinations::Random);
         }
+        let limits = given.trial.as_ref().and_then(|trial| trial.get("limits")?.as_table());
+        let shortfall = limits.and_then(|limits| limits.get("shortfall"));
+        let shortfall = if shortfall.is_some() { None } else { Some(SHORTFALL) };
         let defaults = Options {
             profile: Some(Profile::Quick),
             sizes: Some(Sizes(vec![size.clone()])),
@@ -164,15 +171,17 @@ impl<'a> Request<'a> {
         let plan = Plan::of(&given.over(&defaults), None)?;
         let run_key = plan.run_key()?.unwrap_or(RunKey::from_seed(plan.suite.seed));
         let duration = Some(duration).filter(|span| *span != FOREVER).map(|Span(time)| time);
-        Ok(Request { arguments, plan, size, flows, duration, run_key })
+        Ok(Request { arguments, plan, size, flows, duration, run_key, needs_networks, shortfall })
     }
 
     fn send(&self, setup: &mut Setup, interrupted: Arc<AtomicBool>) -> Outcome<Totals> {
         let mut suite = self.plan.suite.clone();
         suite.traffic.filters = setup.filters.clone();
         suite.traffic.flows.clone_from(&self.flows);
-        let varies = |field| self.flows.as_ref().is_some_and(|flows| flows.vary.contains(&field));
-        if varies(Vary::DstIp) && self.arguments.options.destinations.is_none() {
+        if let Some(shortfall) = self.shortfall {
+            suite.trial.limits.shortfall = shortfall;
+        }
+        if self.needs_networks {
             suite.traffic.destinations = Destinations::One;
         }
         let traffic = Traffic::new(&suite, &setup.topology, &self.size, Modifier::None)
@@ -182,6 +191,7 @@ impl<'a> Request<'a> {
             duration: self.duration,
             every: EVERY,
             run_key: self.run_key,
+            stretch_frames: STRETCH_FRAMES,
         };
         let generator = Generator { config: &config, traffic: &traffic };
         let rate = generator.rate(setup.tester.as_ref()).map_err(Failure::new)?;

@@ -12,6 +12,8 @@ use units::{Duration, FrameRate};
 pub const HEAD: &str =
     "    time        sent    received      lost  reorder      p50      p99      max";
 
+/// A tester that sent less of the load did not keep up with it.
+const TOLD_SHARE: f64 = 0.999;
 /// Reasons and notes are cut off after so many.
 const REASONS_MAX: usize = 3;
 
@@ -137,6 +139,9 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)]) -> String {
         lines.push(format!("stretches  {}: sending rested between them", totals.stretches));
     }
     lines.push(match totals.invalid.is_empty() {
+        true if totals.load_share() < TOLD_SHARE => {
+            format!("tester     sent {:.1} % of the load", totals.load_share() * 100.0)
+        }
         true => "tester     kept up".into(),
         false => "tester     FELL SHORT: this says nothing of the device".into(),
     });

@@ -1,0 +1,229 @@
+//! Traffic by hand: what each second and the summary say of devices whose truth is known.
+
+use crate::bed::{GIGABIT, VIRTUAL, config, size, topology};
+use method::generator::{
+    Control, Generator, GeneratorConfig, GeneratorEvent, Order, STRETCH_FRAMES, Second, Totals,
+};
+use method::{Flows, Forwarding, Modifier, RunError, SuiteConfig, Traffic, Vary};
+use sim::{
+    DeviceUnderTest, EveryNth, Fate, Impaired, Patch, QueueLimit, Rule, SimPort, SimTester,
+    StoreAndForward,
+};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
+use trial::PortId;
+use units::{Duration, FrameRate, Instant};
+use wire::signature::RunKey;
+use wire::size::SizePattern;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What is done at each look, in this order; then nothing more.
+struct Script(VecDeque<Option<Order>>);
+
+impl Control for Script {
+    fn poll(&mut self) -> Option<Order> {
+        self.0.pop_front().flatten()
+    }
+}
+
+fn generator_config(load: &str, duration: Option<Duration>) -> GeneratorConfig {
+    GeneratorConfig {
+        load: load.parse().unwrap(),
+        duration,
+        every: SECOND,
+        run_key: RunKey::from_seed(3),
+        stretch_frames: STRETCH_FRAMES,
+    }
+}
+
+struct Sent {
+    seconds: Vec<Second>,
+    loads: Vec<f64>,
+    totals: Totals,
+}
+
+fn send(
+    (suite, size): (&SuiteConfig, &SizePattern),
+    (port, device): (SimPort, impl DeviceUnderTest),
+    config: &GeneratorConfig,
+    script: &[Option<Order>],
+) -> Result<Sent, RunError> {
+    let traffic = Traffic::new(suite, &topology(Forwarding::Routed), size, Modifier::None)?;
+    let mut tester = SimTester::new(&[port; 2], device);
+    let mut script = Script(script.iter().copied().collect());
+    let (mut seconds, mut loads) = (vec![], vec![]);
+    let mut sink = |event: &GeneratorEvent| {
+        match event {
+            GeneratorEvent::Second(second) => seconds.push(Second::clone(second)),
+            GeneratorEvent::Began(rate) => loads.push(rate.fps()),
+            GeneratorEvent::Paused => loads.push(0.0),
+        }
+        Ok(())
+    };
+    let totals =
+        Generator { config, traffic: &traffic }.run(&mut tester, &mut script, &mut sink)?;
+    Ok(Sent { seconds, loads, totals })
+}
+
+fn plain(device: impl DeviceUnderTest, config: &GeneratorConfig, script: &[Option<Order>]) -> Sent {
+    send((&self::config(), &size(64)), (VIRTUAL, device), config, script).unwrap()
+}
+
+fn sum(seconds: &[Second], of: fn(&Second) -> i64) -> i64 {
+    seconds.iter().map(of).sum()
+}
+
+/// 1,000 frames a second come out and 300 wait, of 1,500 a second: 500 a second are lost once the queue is
+/// full, which takes 0.6 s.
+#[test]
+fn seconds_show_what_a_slow_device_carries_and_add_up_to_the_summary() {
+    let device =
+        StoreAndForward::with_capacity(FrameRate::from_fps(1_000), QueueLimit::Frames(300));
+    let sent = plain(device, &generator_config("1.5kpps", Some(SECOND * 4)), &[]);
+    let of_second: Vec<u64> = sent.seconds.iter().map(|second| second.sent).collect();
+    assert_eq!(of_second, [1_500; 4]);
+    for second in &sent.seconds[..3] {
+        assert!((998..=1_001).contains(&second.received), "{second:?}");
+    }
+    // A frame waits behind 300 others at 1 ms each.
+    let p99 = sent.seconds[2].latency.as_ref().unwrap().percentile(99.0).unwrap();
+    assert!((299..=305).contains(&(p99.as_us() / 1_000)), "{p99}");
+    let Totals { sent: all, received, lost, .. } = sent.totals;
+    assert_eq!((all, received + lost), (6_000, 6_000));
+    assert!((4_299..=4_301).contains(&received), "{received}");
+    assert_eq!(sum(&sent.seconds, |s| s.received as i64), received as i64);
+    assert_eq!(sum(&sent.seconds, |s| s.lost), lost as i64);
+    assert!(sent.totals.invalid.is_empty(), "{:?}", sent.totals.invalid);
+}
+
+#[test]
+fn stretches_add_up() {
+    let config =
+        GeneratorConfig { stretch_frames: 1_500, ..generator_config("1kpps", Some(SECOND * 5)) };
+    let sent = plain(Patch::default(), &config, &[]);
+    assert_eq!((sent.totals.sent, sent.totals.lost, sent.totals.stretches), (5_000, 0, 4));
+    assert_eq!(sum(&sent.seconds, |s| s.sent as i64), 5_000);
+    assert_eq!(sent.seconds.last().unwrap().until, SECOND * 5);
+    assert!(sent.seconds.windows(2).all(|pair| pair[0].until < pair[1].until));
+    let latency = sent.totals.latency.unwrap();
+    assert_eq!(latency.count(), 5_000);
+}
+
+/// Two seconds at 1,000 frames a second, two at twice that, a pause, and a second at three times that. A frame that is due
+/// at the moment of the change has left.
+#[test]
+fn the_load_changes_pauses_and_ends_as_it_is_told() {
+    let script = [
+        None,
+        Some(Order::Scale(2.0)),
+        None,
+        Some(Order::Pause),
+        None,
+        Some(Order::Scale(3.0)),
+        Some(Order::Pause),
+        Some(Order::End),
+    ];
+    let sent = plain(Patch::default(), &generator_config("1kpps", None), &script);
+    assert_eq!(sent.loads, [1_000.0, 2_000.0, 0.0, 6_000.0]);
+    let of_second: Vec<u64> = sent.seconds.iter().map(|second| second.sent).collect();
+    assert_eq!(of_second, [1_000, 1_000, 1, 2_000, 2_000, 1, 6_000, 1]);
+    let Totals { sent: all, received, stretches, .. } = sent.totals;
+    assert_eq!((all, received, stretches), (12_003, 12_003, 3));
+    assert!(sent.totals.invalid.is_empty(), "{:?}", sent.totals.invalid);
+}
+
+fn with_flows(count: u64, vary: &[Vary]) -> SuiteConfig {
+    let mut suite = config();
+    suite.traffic.flows = Some(Flows { count, vary: vary.to_vec() });
+    suite
+}
+
+/// Every hundredth frame is of the last of 100 flows; of 7 flows each has its turn at being lost. With a mix
+/// of 12 sizes 10 flows come again after 60 frames.
+#[test]
+fn flows_that_lose_frames_are_counted() {
+    let imix: SizePattern = "imix".parse().unwrap();
+    let cases = [(100, 100, &size(64), 1), (7, 100, &size(64), 7), (10, 60, &imix, 1)];
+    for (count, every, size, with_loss) in cases {
+        let suite = with_flows(count, &[Vary::DstPort]);
+        let device = Impaired::new(Patch::default(), EveryNth::new(every, Fate::Drop));
+        let config = generator_config("3kpps", Some(SECOND * 2));
+        let sent = send((&suite, size), (VIRTUAL, device), &config, &[]).unwrap();
+        assert_eq!(sent.totals.lost, 6_000 / every);
+        assert_eq!(sent.totals.flows, Some((count, with_loss)), "{count} flows");
+    }
+}
+
+/// Keeps what a field of each frame holds.
+struct Reads {
+    at: std::ops::Range<usize>,
+    values: Rc<RefCell<Vec<Vec<u8>>>>,
+}
+
+impl Rule for Reads {
+    fn decide(&mut self, _now: Instant, _port: PortId, frame: &[u8]) -> Fate {
+        if frame.get(23) == Some(&17) {
+            self.values.borrow_mut().push(frame[self.at.clone()].to_vec());
+        }
+        Fate::Pass
+    }
+}
+
+/// Offsets as RFC 894, RFC 791 and RFC 768 have them: 14 bytes of Ethernet, 20 of IPv4, and ports.
+#[test]
+fn each_field_has_as_many_values_as_there_are_flows() {
+    for (vary, at) in [
+        (Vary::SrcMac, 6..12),
+        (Vary::DstIp, 30..34),
+        (Vary::SrcPort, 34..36),
+        (Vary::DstPort, 36..38),
+    ] {
+        let values = Rc::new(RefCell::new(vec![]));
+        let rule = Reads { at, values: values.clone() };
+        let device = Impaired::new(Patch::default(), rule);
+        let config = generator_config("1kpps", Some(SECOND));
+        let suite = with_flows(200, &[vary]);
+        let sent = send((&suite, &size(64)), (VIRTUAL, device), &config, &[]).unwrap();
+        assert_eq!((sent.totals.received, sent.totals.corrupted), (1_000, 0), "{vary}");
+        let values = values.borrow();
+        let different: BTreeSet<_> = values.iter().collect();
+        assert_eq!((values.len(), different.len()), (1_000, 200), "{vary}");
+        assert_eq!(values[..200], values[200..400], "{vary}: in turn");
+    }
+}
+
+/// RFC 2544 section 20: 1,488,095 frames of 64 bytes a second at 1 Gb/s.
+#[test]
+fn loads_are_shares_and_bits_of_the_medium_and_no_more_than_it_takes() {
+    let load_of = |load: &str| {
+        let config = generator_config(load, Some(Duration::from_ms(10)));
+        let sent = send((&self::config(), &size(64)), (GIGABIT, Patch::default()), &config, &[]);
+        sent.map(|sent| sent.loads[0])
+    };
+    assert!((load_of("50%").unwrap() - 744_047.6).abs() < 0.1);
+    assert!((load_of("500Mbit/s").unwrap() - 744_047.6).abs() < 0.1);
+    assert_eq!(load_of("100kpps").unwrap(), 100_000.0);
+    let refused = load_of("1.5Mpps").unwrap_err().to_string();
+    assert!(
+        refused.contains("1.5 Mpps is more than") && refused.contains("1.4881 Mpps"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn flows_that_cannot_be_are_refused_with_a_reason() {
+    let refused = |suite: &SuiteConfig| {
+        let config = generator_config("1kpps", Some(SECOND));
+        let sent = send((suite, &size(64)), (VIRTUAL, Patch::default()), &config, &[]);
+        sent.err().expect("refused").to_string()
+    };
+    assert!(refused(&with_flows(0, &[Vary::DstPort])).contains("1 to 64512"));
+    assert!(refused(&with_flows(70_000, &[Vary::DstPort])).contains("1 to 64512"));
+    assert!(refused(&with_flows(300, &[Vary::DstIp])).contains("--routes-per-port 300"));
+    assert!(refused(&with_flows(3, &[])).contains("--vary dst-port"));
+    let mut random = with_flows(3, &[Vary::DstPort]);
+    random.traffic.random_ports = true;
+    assert!(refused(&random).contains("random"));
+}
