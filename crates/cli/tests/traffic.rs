@@ -44,18 +44,19 @@ fn every_frame_is_accounted_for_second_by_second() {
 #[test]
 fn a_line_a_second_and_a_screen_at_the_end() {
     let scratch = Scratch::new();
-    let ran = traffic(&scratch, "--sim router --rate 1% --duration 4s --vlan 7", &[]).expect(0);
+    let ran = traffic(&scratch, "--sim bridge --rate 1% --duration 4s --vlan 7 --sizes 128", &[])
+        .expect(0);
     let lines: Vec<&str> = ran.stdout.lines().collect();
     assert!(lines.iter().all(|line| line.chars().count() <= 80), "{}", ran.stdout);
     assert!(lines.len() < 24, "{}", ran.stdout);
     let head =
         lines.iter().position(|line| line.trim_start().starts_with("time ")).expect("a head");
     for (second, line) in lines[head + 1..head + 5].iter().enumerate() {
-        // 1 % of the maximum of frames of 64 bytes at 1 Gb/s (RFC 2544 section 20) is 14,880.95.
+        // 1 % of the maximum of frames of 128 bytes at 1 Gb/s (RFC 2544 section 20): 844,594.6.
         let words: Vec<&str> = line.split_whitespace().collect();
         let time = format!("{}s", second + 1);
         assert_eq!((words[0], words[3], words[4]), (time.as_str(), "0", "0"), "{line}");
-        assert!(["14,880", "14,881"].contains(&words[1]), "{line}");
+        assert!(["8,445", "8,446"].contains(&words[1]), "{line}");
     }
     for word in ["sent ", "received ", "lost ", "latency ", "kept up", "VLAN 7"] {
         assert!(ran.stdout.contains(word), "{word}: {}", ran.stdout);
@@ -103,8 +104,8 @@ fn frames_of_every_kind_are_counted() {
     let scratch = Scratch::new();
     let send = "--rate 5kpps --duration 1s --json";
     for options in [
-        "--sim router --protocol udp_ipv6",
-        "--sim router --ipv6-percent 30",
+        "--sim router --protocol udp_ipv6 --sizes 128",
+        "--sim router --ipv6-percent 30 --sizes 128",
         "--sim router --bidirectional --sizes imix",
         "--sim router --flows 1000 --vary dst-port,src-port",
         "--sim router --flows 256 --vary dst-ip",

@@ -16,6 +16,7 @@ pub fn start(device: &str, traffic: &Traffic, config: &GeneratorConfig, rate: Fr
         "frame_size": traffic.frame_size(),
         "sending_ports": traffic.senders().len(),
         "rate_per_port_fps": rate.fps(),
+        "not_measured": traffic.given_up(),
         "duration_s": config.duration.map(Duration::as_secs_f64),
     })
 }

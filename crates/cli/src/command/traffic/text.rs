@@ -22,8 +22,10 @@ pub fn start(device: &str, traffic: &Traffic, config: &GeneratorConfig, rate: Fr
     let ports = traffic.senders().len();
     let from = if ports == 1 { "one way" } else { "both ways, each" };
     let time = config.duration.map_or("until q or Ctrl-C".into(), |time| Span(time).to_string());
+    let given_up: String =
+        traffic.given_up().iter().map(|what| format!("\nnot measured: {what}")).collect();
     format!(
-        "{device}\n{} B, {}\n{from} {} ({}), {time}",
+        "{device}\n{} B, {}\n{from} {} ({}), {time}{given_up}",
         traffic.frame_size(),
         traffic.describe(),
         Load::Frames(rate),
@@ -145,6 +147,11 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)]) -> String {
         true => "tester     kept up".into(),
         false => "tester     FELL SHORT: this says nothing of the device".into(),
     });
+    if totals.received == 0 && totals.sent > 0 {
+        lines.push(
+            "Nothing came back. Are addresses, gateways and VLAN tags those of the device?".into(),
+        );
+    }
     let reasons = totals.invalid.iter().take(REASONS_MAX);
     lines.extend(reasons.map(|reason| format!("  {reason}")));
     lines.extend(judged.iter().map(|(criterion, met)| {
