@@ -210,3 +210,48 @@ fn a_reader_that_goes_away_ends_it() {
     drop(stdout);
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+/// Voice, video and bulk in one load: six, three and one of ten frames.
+#[test]
+fn streams_of_a_file_take_their_shares() {
+    let scratch = Scratch::new();
+    let file = "[[stream]]\nname = \"voice\"\nweight = 6\nsize = 218\n\n\
+                [[stream]]\nname = \"video\"\nweight = 3\nprotocol = \"udp_ipv6\"\nsize = 1300\n\n\
+                [[stream]]\nname = \"bulk\"\nflows = 100\nvary = [\"src-port\"]\n";
+    scratch.file("mix.toml", file);
+    let load = "--sim router --streams mix.toml --rate 10kpps --duration 2s --sizes 1518";
+    let ran = traffic(&scratch, &format!("{load} --bidirectional --json"), &[]).expect(0);
+    let lines = json_lines(&ran);
+    assert_eq!(lines[0]["streams"][2]["frame_size"], "1518", "the option's size");
+    let streams = lines.last().unwrap()["streams"].as_array().unwrap();
+    let of = |name: &str| streams.iter().find(|stream| stream["name"] == name).expect(name);
+    for (name, frames) in [("voice", 12_000), ("video", 6_000), ("bulk", 2_000)] {
+        for direction in ["forward", "reverse"] {
+            let stream = of(&format!("{name} {direction}"));
+            assert_eq!(stream["sent_frames"], frames, "{stream}");
+            assert_eq!(stream["received_frames"], frames, "{stream}");
+        }
+    }
+    assert_eq!(lines.last().unwrap()["flows"], 200, "of both directions");
+    let text = traffic(&scratch, load, &[]).expect(0).stdout;
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    for what in ["1 voice (weight 6)", "stream  ", "bulk "] {
+        assert!(text.contains(what), "{what}: {text}");
+    }
+
+    for (wrong, what) in [
+        ("[[stream]]\nname = \"a\"\nweigth = 3\n", "did you mean `weight`"),
+        ("[[stream]]\nname = \"a\"\nweight = 0\n", "stream a: a weight of 0"),
+        ("[[stream]]\nname = \"a\"\nvary = [\"dst-port\"]\n", "without `flows`"),
+        ("[[stream]]\nname = \"a\"\nsize = [64, 65]\n", "in stream a"),
+        ("[[stream]]\nname = \"a\"\nvlan = [5000]\n", "1 to 4094"),
+        ("[[stream]]\nname = \"a\"\nprotocol = \"ethernet\"\n", "stream a: a router forwards"),
+        ("[[stream]]\nname = \"a\"\n[[stream]]\nname = \"a\"\n", "two streams"),
+        ("stream = []\n", "1 to 40"),
+    ] {
+        scratch.file("wrong.toml", wrong);
+        let refused =
+            traffic(&scratch, "--sim router --rate 1kpps --streams wrong.toml", &[]).expect(2);
+        assert!(refused.stderr.contains(what), "{what}: {}", refused.stderr);
+    }
+}

@@ -6,13 +6,15 @@
 //! has let go of all frames.
 
 mod criterion;
+mod mix;
 mod totals;
 
 pub use criterion::{LatencyOf, TrafficBound, TrafficCriterion};
-pub use totals::{Second, Totals};
+pub use mix::Mix;
+pub use totals::{Second, StreamTotals, Totals};
 
+use crate::RunError;
 use crate::traffic::TrialShape;
-use crate::{RunError, Traffic};
 use totals::SoFar;
 use trial::{Observer, Sample, Schedule, Tester, Trial, TrialResult, Waits};
 use units::text::Load;
@@ -50,6 +52,8 @@ pub enum Order {
     Scale(f64),
     /// Nothing is sent until the same comes again.
     Pause,
+    /// The stream with this index is switched off, or on again; the others keep their rates.
+    Switch(usize),
 }
 
 /// Whoever is in control.
@@ -74,7 +78,7 @@ pub struct Generator<'a> {
     /// How much.
     pub config: &'a GeneratorConfig,
     /// What.
-    pub traffic: &'a Traffic,
+    pub mix: &'a Mix,
 }
 
 impl Generator<'_> {
@@ -83,7 +87,7 @@ impl Generator<'_> {
     /// # Errors
     /// Where a medium takes no such load.
     pub fn rate(&self, tester: &dyn Tester) -> Result<FrameRate, RunError> {
-        let senders = self.traffic.senders();
+        let senders = self.mix.senders();
         let ports = || {
             let all = tester.describe().ports.iter();
             all.filter(|port| senders.iter().any(|sender| sender.port == port.id))
@@ -92,19 +96,18 @@ impl Generator<'_> {
         let slowest = slowest.ok_or_else(|| RunError::Config("no port sends".into()))?;
         let rate = match self.config.load {
             Load::Frames(rate) => rate,
-            Load::Bits(rate) => self.traffic.theoretical_max(rate.line_rate()),
-            Load::Share(share) => self.traffic.theoretical_max(slowest).scaled(share.0),
+            Load::Bits(rate) => self.mix.theoretical_max(rate.line_rate()),
+            Load::Share(share) => self.mix.theoretical_max(slowest).scaled(share.0),
         };
-        let takes = |line: LineRate| self.traffic.theoretical_max(line);
+        let takes = |line: LineRate| self.mix.theoretical_max(line);
         let too_slow = ports()
             .find(|port| port.line_rate_is_physical && takes(port.line_rate).fps() < rate.fps());
         if let Some(port) = too_slow {
             return Err(RunError::Config(format!(
-                "{} is more than {} takes: {} of {} B frames at {}",
+                "{} is more than {} takes: {} of such frames at {}",
                 Load::Frames(rate),
                 port.name,
                 Load::Frames(takes(port.line_rate)),
-                self.traffic.frame_size(),
                 port.line_rate,
             )));
         }
@@ -120,23 +123,27 @@ impl Generator<'_> {
     ) -> Result<Totals, RunError> {
         let mut rate = self.rate(tester)?;
         let mut totals = Totals::default();
-        let mut passed = Duration::ZERO;
+        // As the schedule has it, and as it was.
+        let (mut passed, mut sent_for) = (Duration::ZERO, Duration::ZERO);
         let mut is_rested = true;
+        let mut off = vec![false; self.mix.len()];
         loop {
             let left = self.config.duration.map(|duration| duration.saturating_sub(passed));
-            let schedule = stretch(rate, left, self.config.stretch_frames);
+            let rate_on = rate.scaled(self.mix.share_without(&off));
+            let schedule = stretch(rate_on, left, self.config.stretch_frames);
             if schedule.frames() == 0 {
                 return Ok(totals);
             }
-            let trial = self.trial(&schedule, totals.stretches, is_rested)?;
-            sink(&GeneratorEvent::Began(rate))?;
-            let mut looks =
-                Looks::new(self.config.every, (passed, trial.duration()), control, sink);
+            let trial = self.trial(&schedule, totals.stretches, (is_rested, &off))?;
+            sink(&GeneratorEvent::Began(rate_on))?;
+            let frames = schedule.frames() * self.mix.senders().len() as u64;
+            let mut looks = Looks::new(self.config.every, (sent_for, frames), control, sink);
             let result = tester.run_observed(&trial, &mut looks)?;
             let order = looks.finish(&result)?;
-            totals.add(&result, self.traffic.flows());
+            totals.add(&result, self.mix);
+            sent_for += sending_time(&result);
             passed += match order {
-                Some(_) => sent_for(&result),
+                Some(_) => sending_time(&result),
                 None => trial.duration(),
             };
             is_rested = false;
@@ -144,10 +151,11 @@ impl Generator<'_> {
                 None => {}
                 Some(Order::End) => return Ok(totals),
                 Some(Order::Scale(factor)) => rate = rate.scaled(factor),
+                Some(Order::Switch(stream)) => switch(&mut off, stream),
                 Some(Order::Pause) => {
                     sink(&GeneratorEvent::Paused)?;
                     is_rested = true;
-                    if !pause(tester, control, &mut rate)? {
+                    if !pause(tester, control, (&mut rate, &mut off))? {
                         return Ok(totals);
                     }
                 }
@@ -155,7 +163,12 @@ impl Generator<'_> {
         }
     }
 
-    fn trial(&self, schedule: &Schedule, number: u64, is_rested: bool) -> Result<Trial, RunError> {
+    fn trial(
+        &self,
+        schedule: &Schedule,
+        number: u64,
+        (is_rested, off): (bool, &[bool]),
+    ) -> Result<Trial, RunError> {
         let shape = TrialShape {
             label: format!("traffic, stretch {}", number + 1),
             schedule: schedule.clone(),
@@ -164,8 +177,9 @@ impl Generator<'_> {
             action: None,
             beside: None,
         };
-        let mut trial = self.traffic.trial(Key::new(self.config.run_key, number + 1), &shape)?;
-        trial.count_flows = self.traffic.flows().is_some();
+        let key = Key::new(self.config.run_key, number + 1);
+        let mut trial = self.mix.trial(key, &shape, off)?;
+        trial.count_flows = self.mix.streams().any(|(_, traffic, _)| traffic.flows().is_some());
         if !is_rested {
             // The device has just seen all of it.
             trial.prelude.clear();
@@ -180,8 +194,18 @@ fn stretch(rate: FrameRate, left: Option<Duration>, frames_max: u64) -> Schedule
     Schedule { segments: vec![trial::Segment::constant(rate, frames)] }
 }
 
-/// How long a stretch that was ended was sent for.
-fn sent_for(result: &TrialResult) -> Duration {
+/// Switches a stream; the last that is on stays so.
+fn switch(off: &mut [bool], stream: usize) {
+    if let Some(is_off) = off.get_mut(stream) {
+        *is_off = !*is_off;
+        if off.iter().all(|is_off| *is_off) {
+            off[stream] = false;
+        }
+    }
+}
+
+/// How long a stretch was sent for.
+fn sending_time(result: &TrialResult) -> Duration {
     let sent = result.sent.iter().map(|sent| sent.report.sending_time());
     sent.max().unwrap_or_default()
 }
@@ -190,13 +214,14 @@ fn sent_for(result: &TrialResult) -> Duration {
 fn pause(
     tester: &mut dyn Tester,
     control: &mut dyn Control,
-    rate: &mut FrameRate,
+    (rate, off): (&mut FrameRate, &mut [bool]),
 ) -> Result<bool, RunError> {
     loop {
         match control.poll() {
             Some(Order::Pause) => return Ok(true),
             Some(Order::End) => return Ok(false),
             Some(Order::Scale(factor)) => *rate = rate.scaled(factor),
+            Some(Order::Switch(stream)) => switch(off, stream),
             None => tester.pause(PAUSE_LOOK)?,
         }
     }
@@ -205,9 +230,10 @@ fn pause(
 /// Looks at a stretch.
 struct Looks<'a> {
     every: Duration,
-    /// Time for which traffic was sent before, and for which this stretch will.
+    /// Time for which traffic was sent before this stretch.
     passed: Duration,
-    duration: Duration,
+    /// Of this stretch.
+    frames: u64,
     control: &'a mut dyn Control,
     sink: &'a mut dyn FnMut(&GeneratorEvent) -> Result<(), RunError>,
     order: Option<Order>,
@@ -220,13 +246,13 @@ struct Looks<'a> {
 impl<'a> Looks<'a> {
     fn new(
         every: Duration,
-        (passed, duration): (Duration, Duration),
+        (passed, frames): (Duration, u64),
         control: &'a mut dyn Control,
         sink: &'a mut dyn FnMut(&GeneratorEvent) -> Result<(), RunError>,
     ) -> Self {
         let counted = SoFar::default();
         let (order, last, failed) = (None, None, None);
-        Looks { every, passed, duration, control, sink, order, last, counted, failed }
+        Looks { every, passed, frames, control, sink, order, last, counted, failed }
     }
 
     fn tell(&mut self, now: SoFar, elapsed: Duration) {
@@ -241,8 +267,7 @@ impl<'a> Looks<'a> {
 
     /// The rest of the stretch, by its result; gives what ended it.
     fn finish(mut self, result: &TrialResult) -> Result<Option<Order>, RunError> {
-        let elapsed = if self.order.is_some() { sent_for(result) } else { self.duration };
-        self.tell(SoFar::of_result(result), elapsed);
+        self.tell(SoFar::of_result(result), sending_time(result));
         self.failed.map_or(Ok(self.order), Err)
     }
 }
@@ -253,13 +278,12 @@ impl Observer for Looks<'_> {
     }
 
     fn observe(&mut self, sample: &Sample) {
-        // The last second is told by the result, which has all of it.
-        let half = Duration::from_ps(self.every.as_ps() / 2);
-        let is_last = sample.elapsed + half > self.duration;
-        if is_last || self.order.is_some() {
+        let so_far = SoFar::of_sample(sample, self.last.as_ref());
+        // When all has left, the result tells the rest.
+        if so_far.sent >= self.frames || self.order.is_some() {
             return;
         }
-        self.tell(SoFar::of_sample(sample, self.last.as_ref()), sample.elapsed);
+        self.tell(so_far, sample.elapsed);
         self.last = Some(sample.clone());
     }
 

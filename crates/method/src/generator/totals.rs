@@ -1,8 +1,35 @@
 //! What became of traffic: counts over all its stretches, and what happened in a second of it.
 
+use super::Mix;
 use std::collections::BTreeMap;
-use trial::{Balance, Fate, Histogram, InvalidReason, Role, Sample, TrialResult, sent_of_flow};
+use trial::{
+    Balance, Fate, Histogram, InvalidReason, Role, Sample, StreamId, TrialResult, sent_of_flow,
+};
 use units::{Duration, FrameRate};
+
+/// What became of one stream in one direction.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct StreamTotals {
+    /// Frames that left.
+    pub sent: u64,
+    /// Different frames that arrived in time where they should.
+    pub received: u64,
+    /// Frames that did not.
+    pub lost: u64,
+    /// Frames out of order.
+    pub reordered: u64,
+    /// Latency; none where frames bear no time, or none came.
+    pub latency: Option<Histogram>,
+}
+
+/// Adds a histogram to one that may not be there yet.
+fn merge(into: &mut Option<Histogram>, latency: Option<&Histogram>) {
+    let Some(latency) = latency.filter(|latency| latency.count() > 0) else { return };
+    match into {
+        Some(all) => all.merge(latency),
+        none => *none = Some(latency.clone()),
+    }
+}
 
 /// Everything from the first frame to the last.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -33,6 +60,8 @@ pub struct Totals {
     pub intended: f64,
     /// Flows of all streams, and those that lost frames; none where flows were not asked for.
     pub flows: Option<(u64, u64)>,
+    /// By stream and direction, where there are several streams.
+    pub streams: BTreeMap<String, StreamTotals>,
     /// Stretches without a pause in sending.
     pub stretches: u64,
     /// Why the tester fell short, where it did.
@@ -41,8 +70,8 @@ pub struct Totals {
     pub dropped_at: BTreeMap<String, u64>,
     /// What a reader should know.
     pub notes: Vec<String>,
-    /// Lost frames of each flow so far, by stream and flow.
-    lost_of_flow: Vec<u64>,
+    /// Lost frames of each flow so far, by stream.
+    pub(super) lost_of_flow: BTreeMap<StreamId, Vec<u64>>,
 }
 
 impl Totals {
@@ -69,8 +98,8 @@ impl Totals {
         }
     }
 
-    /// Adds a stretch whose streams have so many `flows`, where flows are counted.
-    pub(super) fn add(&mut self, result: &TrialResult, flows: Option<u64>) {
+    /// Adds a stretch of these streams.
+    pub(super) fn add(&mut self, result: &TrialResult, mix: &Mix) {
         let streams = || result.streams.iter().filter(|stream| stream.role == Role::Test);
         self.stretches += 1;
         self.sent += result.expected_frames();
@@ -85,12 +114,7 @@ impl Totals {
             self.misdirected += stream.misdirected;
         }
         self.corrupted += result.received.iter().map(|port| port.corrupted).sum::<u64>();
-        if let Some(latency) = result.latency() {
-            match &mut self.latency {
-                Some(all) => all.merge(&latency),
-                none => *none = Some(latency),
-            }
-        }
+        merge(&mut self.latency, result.latency().as_ref());
         let tested = |port| streams().any(|stream| stream.from == port);
         let sent = result.sent.iter().filter(|sent| tested(sent.report.port));
         let sending = sent.map(|sent| sent.report.sending_time()).max().unwrap_or_default();
@@ -106,34 +130,53 @@ impl Totals {
                 self.notes.push(note.clone());
             }
         }
-        if let Some(flows) = flows {
-            self.add_flows(result, flows);
+        if mix.len() > 1 {
+            self.add_streams(result, mix);
+        }
+        self.add_flows(result, mix);
+    }
+
+    fn add_streams(&mut self, result: &TrialResult, mix: &Mix) {
+        for stream in result.streams.iter().filter(|stream| stream.role == Role::Test) {
+            let Some(name) = mix.name(stream.id) else { continue };
+            let name = match mix.senders().len() {
+                1 => name.to_owned(),
+                _ => format!("{name} {}", stream.name),
+            };
+            let totals = self.streams.entry(name).or_default();
+            totals.sent += stream.sent;
+            totals.received += stream.received;
+            totals.lost += stream.lost;
+            totals.reordered += stream.reordered;
+            let accounts = result.expected_accounts().filter(|r| r.stream == stream.id);
+            accounts.for_each(|r| merge(&mut totals.latency, Some(&r.account.latency)));
         }
     }
 
     /// Which flows lost frames: the frames of a period are each flow's in turn.
-    fn add_flows(&mut self, result: &TrialResult, flows: u64) {
-        let mut at = 0;
+    fn add_flows(&mut self, result: &TrialResult, mix: &Mix) {
         for received in result.expected_accounts() {
+            let Some(flows) = mix.flows(received.stream) else { continue };
             let sent = result.streams.iter().find(|stream| stream.id == received.stream);
             let sent = sent.map_or(0, |stream| stream.sent);
             let ready: u64 = received.flows.runs().iter().map(|run| run.flows).sum();
-            self.lost_of_flow.resize(self.lost_of_flow.len().max((at + flows) as usize), 0);
+            let lost_of_flow = self.lost_of_flow.entry(received.stream).or_default();
+            lost_of_flow.resize(flows as usize, 0);
             for (frame, came) in (0..).zip(received.flows.counts()) {
                 let lost = sent_of_flow(sent, ready, frame).saturating_sub(came);
-                self.lost_of_flow[(at + frame % flows) as usize] += lost;
+                lost_of_flow[(frame % flows) as usize] += lost;
             }
-            at += flows;
         }
-        let with_loss = self.lost_of_flow.iter().filter(|lost| **lost > 0).count() as u64;
-        self.flows = Some((self.lost_of_flow.len() as u64, with_loss));
+        let all = || self.lost_of_flow.values().flatten();
+        let with_loss = all().filter(|lost| **lost > 0).count() as u64;
+        self.flows = Some((all().count() as u64, with_loss)).filter(|(flows, _)| *flows > 0);
     }
 }
 
 /// Counts of a stretch up to a moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SoFar {
-    sent: u64,
+    pub sent: u64,
     received: u64,
     missing: u64,
     reordered: u64,
@@ -167,13 +210,8 @@ impl SoFar {
     /// By a look at the streams that are tested; `before` is the look before it.
     pub fn of_sample(sample: &Sample, before: Option<&Sample>) -> Self {
         let expected = || sample.received.iter().filter(|received| received.expected);
-        let mut latency: Option<Histogram> = None;
-        for received in expected() {
-            match &mut latency {
-                Some(all) => all.merge(&received.latency),
-                none => *none = Some(received.latency.clone()),
-            }
-        }
+        let mut latency = None;
+        expected().for_each(|received| merge(&mut latency, Some(&received.latency)));
         SoFar {
             sent: expected().map(|received| sample.sent_of(received.stream)).sum(),
             received: expected().map(|received| received.unique).sum(),

@@ -98,6 +98,11 @@ impl Traffic {
         Ok(traffic)
     }
 
+    /// The same with its streams numbered from `first` on.
+    pub(crate) fn numbered(self, first: StreamId) -> Traffic {
+        Traffic { first_stream: first, ..self }
+    }
+
     /// The same with `other`, of the same sizes, sent at the same time through other ports.
     pub(crate) fn beside(mut self, mut other: Traffic) -> Traffic {
         other.first_stream = StreamId(FORWARD.0 + self.senders().len() as u16);

@@ -2,7 +2,7 @@
 
 use crate::bed::{GIGABIT, VIRTUAL, config, size, topology};
 use method::generator::{
-    Control, Generator, GeneratorConfig, GeneratorEvent, Order, STRETCH_FRAMES, Second, Totals,
+    Control, Generator, GeneratorConfig, GeneratorEvent, Mix, Order, STRETCH_FRAMES, Second, Totals,
 };
 use method::{Flows, Forwarding, Modifier, RunError, SuiteConfig, Traffic, Vary};
 use sim::{
@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 use trial::PortId;
-use units::{Duration, FrameRate, Instant};
+use units::{Duration, FrameRate, Instant, LineRate};
 use wire::signature::RunKey;
 use wire::size::SizePattern;
 
@@ -50,7 +50,16 @@ fn send(
     config: &GeneratorConfig,
     script: &[Option<Order>],
 ) -> Result<Sent, RunError> {
-    let traffic = Traffic::new(suite, &topology(Forwarding::Routed), size, Modifier::None)?;
+    let mix = Mix::one(Traffic::new(suite, &topology(Forwarding::Routed), size, Modifier::None)?);
+    send_mix(&mix, (port, device), config, script)
+}
+
+fn send_mix(
+    mix: &Mix,
+    (port, device): (SimPort, impl DeviceUnderTest),
+    config: &GeneratorConfig,
+    script: &[Option<Order>],
+) -> Result<Sent, RunError> {
     let mut tester = SimTester::new(&[port; 2], device);
     let mut script = Script(script.iter().copied().collect());
     let (mut seconds, mut loads) = (vec![], vec![]);
@@ -62,8 +71,7 @@ fn send(
         }
         Ok(())
     };
-    let totals =
-        Generator { config, traffic: &traffic }.run(&mut tester, &mut script, &mut sink)?;
+    let totals = Generator { config, mix }.run(&mut tester, &mut script, &mut sink)?;
     Ok(Sent { seconds, loads, totals })
 }
 
@@ -226,4 +234,49 @@ fn flows_that_cannot_be_are_refused_with_a_reason() {
     let mut random = with_flows(3, &[Vary::DstPort]);
     random.traffic.random_ports = true;
     assert!(refused(&random).contains("random"));
+}
+
+/// Of each eight frames seven are small and one is large; every tenth frame is lost, whichever it is.
+#[test]
+fn streams_take_turns_by_their_weights_and_are_counted_each() {
+    let traffic = |bytes| {
+        let (suite, topology) = (config(), topology(Forwarding::Routed));
+        Traffic::new(&suite, &topology, &size(bytes), Modifier::None).unwrap()
+    };
+    let mix = vec![("small".into(), traffic(64), 7), ("large".into(), traffic(1_518), 1)];
+    let mix = Mix::new(mix).unwrap();
+    // A round of 7 x 84 and 1 x 1,538 bytes on the medium.
+    let round_bits = 8.0 * (7.0 * 84.0 + 1_538.0);
+    let expected = 8.0 * 1e9 / round_bits;
+    let maximum = mix.theoretical_max(LineRate::from_gbps(1)).fps();
+    assert!((maximum / expected - 1.0).abs() < 1e-9, "{maximum} {expected}");
+
+    let device = Impaired::new(Patch::default(), EveryNth::new(10, Fate::Drop));
+    let script = [None, Some(Order::Switch(1)), Some(Order::End)];
+    let config = generator_config("4kpps", None);
+    let sent = send_mix(&mix, (GIGABIT, device), &config, &script).unwrap();
+    assert_eq!(sent.loads, [4_000.0, 3_500.0], "the small ones keep their rate");
+    let [large, small] = ["large", "small"].map(|name| sent.totals.streams[name].clone());
+    // The frame due at the change is the first of a round.
+    assert_eq!((large.sent, small.sent), (1_000, 7_001 + 3_501));
+    assert_eq!(large.sent, large.received + large.lost);
+    assert_eq!(small.lost + large.lost, sent.totals.lost);
+    assert_eq!(sent.totals.lost, (1_000 + 7_001 + 3_501) / 10);
+    assert_eq!(small.latency.unwrap().count(), small.received);
+}
+
+#[test]
+fn mixes_that_cannot_be_are_refused() {
+    let traffic = || {
+        let (suite, topology) = (config(), topology(Forwarding::Routed));
+        Traffic::new(&suite, &topology, &size(64), Modifier::None).unwrap()
+    };
+    let refused = |streams: &[(&str, u64)]| {
+        let streams = streams.iter().map(|(name, weight)| (name.to_string(), traffic(), *weight));
+        Mix::new(streams.collect()).err().expect("refused").to_string()
+    };
+    assert!(refused(&[]).contains("1 to 40"));
+    assert!(refused(&[("a", 1), ("a", 2)]).contains("`a`"));
+    assert!(refused(&[("a", 1), ("b", 0)]).contains("stream b"));
+    assert!(refused(&[("a", 9_999), ("b", 2)]).contains("10000"));
 }

@@ -1,22 +1,28 @@
 //! Traffic as JSON, an object a line.
 
-use method::Traffic;
-use method::generator::{GeneratorConfig, Second, Totals, TrafficCriterion};
+use method::generator::{GeneratorConfig, Mix, Second, StreamTotals, Totals, TrafficCriterion};
 use method::versus::Met;
 use serde_json::{Value, json};
 use trial::Histogram;
 use units::{Duration, FrameRate};
 
 /// What will be sent.
-pub fn start(device: &str, traffic: &Traffic, config: &GeneratorConfig, rate: FrameRate) -> Value {
+pub fn start(device: &str, mix: &Mix, config: &GeneratorConfig, rate: FrameRate) -> Value {
+    let streams = mix.streams().map(|(name, traffic, weight)| {
+        json!({
+            "name": name,
+            "weight": weight,
+            "traffic": traffic.describe(),
+            "frame_size": traffic.frame_size(),
+            "not_measured": traffic.given_up(),
+        })
+    });
     json!({
         "event": "start",
         "device": device,
-        "traffic": traffic.describe(),
-        "frame_size": traffic.frame_size(),
-        "sending_ports": traffic.senders().len(),
+        "streams": streams.collect::<Vec<_>>(),
+        "sending_ports": mix.senders().len(),
         "rate_per_port_fps": rate.fps(),
-        "not_measured": traffic.given_up(),
         "duration_s": config.duration.map(Duration::as_secs_f64),
     })
 }
@@ -71,6 +77,7 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)]) -> Value {
         "sending_s": totals.sending.as_secs_f64(),
         "load_share": totals.load_share(),
         "stretches": totals.stretches,
+        "streams": totals.streams.iter().map(stream).collect::<Vec<_>>(),
         "flows": totals.flows.map(|(flows, _)| flows),
         "flows_with_loss": totals.flows.map(|(_, with_loss)| with_loss),
         "latency": totals.latency.as_ref().map(latency),
@@ -78,6 +85,17 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)]) -> Value {
         "tester_fell_short": reasons,
         "notes": totals.notes,
         "criteria": criteria,
+    })
+}
+
+fn stream((name, totals): (&String, &StreamTotals)) -> Value {
+    json!({
+        "name": name,
+        "sent_frames": totals.sent,
+        "received_frames": totals.received,
+        "lost_frames": totals.lost,
+        "reordered_frames": totals.reordered,
+        "latency": totals.latency.as_ref().map(latency),
     })
 }
 

@@ -2,6 +2,7 @@
 
 mod json;
 mod screen;
+mod streams;
 mod text;
 
 use crate::failure::{Exit, Failure, Outcome};
@@ -12,11 +13,12 @@ use crate::{interrupt, output, support};
 use clap::Args;
 use method::generator::{Generator, GeneratorConfig, STRETCH_FRAMES, Totals, TrafficCriterion};
 use method::versus::Met;
-use method::{Destinations, Flows, Modifier, Profile, Traffic, Vary};
+use method::{Destinations, Flows, Profile, Vary};
 use screen::{Hands, Screen};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use streams::Streams;
 use units::text::Load;
 use units::{Duration, FrameSize};
 use wire::signature::RunKey;
@@ -47,6 +49,10 @@ pub struct TrafficArgs {
         help_heading = "Traffic"
     )]
     pub vary: Vec<Vary>,
+    /// Streams of a TOML file, each with a share of the frames (`[[stream]]`: name, weight, size, protocol,
+    /// vlan, flows, vary ...); what a stream leaves open is as the options here have it
+    #[arg(long, value_name = "FILE", help_heading = "Traffic")]
+    pub streams: Option<PathBuf>,
     /// Those of `run`
     #[command(flatten)]
     pub options: Options,
@@ -116,8 +122,7 @@ fn duration(text: &str) -> Result<Span, String> {
 struct Request<'a> {
     arguments: &'a TrafficArgs,
     plan: Plan,
-    size: SizePattern,
-    flows: Option<Flows>,
+    streams: Streams,
     duration: Option<Duration>,
     run_key: RunKey,
     /// The device is built with destination networks for the flows.
@@ -154,38 +159,32 @@ impl<'a> Request<'a> {
         let duration = given.duration.take().unwrap_or(Span(Duration::from_secs(10)));
         support::check_traffic(&given)?;
         let size = size(given.sizes.as_ref())?;
-        let flows = flows(arguments)?;
-        let varies_ip = flows.as_ref().is_some_and(|flows| flows.vary.contains(&Vary::DstIp));
-        let needs_networks = varies_ip && given.destinations.is_none();
+        let streams = Streams::read(arguments.streams.as_deref(), &size, flows(arguments))?;
+        let needs_networks = streams.vary_networks() && given.destinations.is_none();
         if needs_networks && given.device.is_some() && given.routes_per_port.is_none() {
             given.destinations = Some(Destinations::Random);
         }
         let limits = given.trial.as_ref().and_then(|trial| trial.get("limits")?.as_table());
         let shortfall = limits.and_then(|limits| limits.get("shortfall"));
         let shortfall = if shortfall.is_some() { None } else { Some(SHORTFALL) };
-        let defaults = Options {
-            profile: Some(Profile::Quick),
-            sizes: Some(Sizes(vec![size.clone()])),
-            ..Options::default()
-        };
+        let defaults = Options { profile: Some(Profile::Quick), ..Options::default() };
+        given.sizes = Some(streams.sizes());
         let plan = Plan::of(&given.over(&defaults), None)?;
         let run_key = plan.run_key()?.unwrap_or(RunKey::from_seed(plan.suite.seed));
         let duration = Some(duration).filter(|span| *span != FOREVER).map(|Span(time)| time);
-        Ok(Request { arguments, plan, size, flows, duration, run_key, needs_networks, shortfall })
+        Ok(Request { arguments, plan, streams, duration, run_key, needs_networks, shortfall })
     }
 
     fn send(&self, setup: &mut Setup, interrupted: Arc<AtomicBool>) -> Outcome<Totals> {
         let mut suite = self.plan.suite.clone();
         suite.traffic.filters = setup.filters.clone();
-        suite.traffic.flows.clone_from(&self.flows);
         if let Some(shortfall) = self.shortfall {
             suite.trial.limits.shortfall = shortfall;
         }
         if self.needs_networks {
             suite.traffic.destinations = Destinations::One;
         }
-        let traffic = Traffic::new(&suite, &setup.topology, &self.size, Modifier::None)
-            .map_err(Failure::new)?;
+        let mix = self.streams.mix(&suite, &setup.topology)?;
         let config = GeneratorConfig {
             load: self.arguments.rate,
             duration: self.duration,
@@ -193,11 +192,11 @@ impl<'a> Request<'a> {
             run_key: self.run_key,
             stretch_frames: STRETCH_FRAMES,
         };
-        let generator = Generator { config: &config, traffic: &traffic };
+        let generator = Generator { config: &config, mix: &mix };
         let rate = generator.rate(setup.tester.as_ref()).map_err(Failure::new)?;
         let screen = Screen::new(self.arguments, interrupted);
-        screen.begin(&setup.device, &traffic, &config, rate)?;
-        let mut hands = Hands::new(&screen);
+        screen.begin(&setup.device, &mix, &config, rate)?;
+        let mut hands = Hands::new(&screen, mix.len());
         let tester = setup.tester.as_mut();
         generator.run(tester, &mut hands, &mut |event| screen.show(event)).map_err(Failure::new)
     }
@@ -228,11 +227,12 @@ fn size(sizes: Option<&Sizes>) -> Outcome<SizePattern> {
     }
 }
 
-fn flows(arguments: &TrafficArgs) -> Outcome<Option<Flows>> {
-    let Some(count) = arguments.flows else { return Ok(None) };
-    let vary = match &arguments.vary[..] {
-        [] => vec![Vary::DstPort],
-        fields => fields.to_vec(),
-    };
-    Ok(Some(Flows { count, vary }))
+fn flows(arguments: &TrafficArgs) -> Option<Flows> {
+    arguments.flows.map(|count| flows_by(count, &arguments.vary))
+}
+
+/// So many flows, by destination ports where nothing is said.
+fn flows_by(count: u64, vary: &[Vary]) -> Flows {
+    let vary = if vary.is_empty() { vec![Vary::DstPort] } else { vary.to_vec() };
+    Flows { count, vary }
 }

@@ -3,8 +3,8 @@
 use super::{TrafficArgs, json, text};
 use crate::failure::{Failure, Outcome};
 use crate::keys::Keys;
-use method::generator::{Control, GeneratorConfig, GeneratorEvent, Order};
-use method::{RunError, SinkError, Traffic};
+use method::generator::{Control, GeneratorConfig, GeneratorEvent, Mix, Order};
+use method::{RunError, SinkError};
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -42,15 +42,15 @@ impl Screen {
     pub fn begin(
         &self,
         device: &str,
-        traffic: &Traffic,
+        mix: &Mix,
         config: &GeneratorConfig,
         rate: FrameRate,
     ) -> Outcome<()> {
         self.said.set(Some(rate));
         let line = match self.is_json {
-            true => json::start(device, traffic, config, rate).to_string(),
+            true => json::start(device, mix, config, rate).to_string(),
             false if self.is_quiet => return Ok(()),
-            false => text::start(device, traffic, config, rate),
+            false => text::start(device, mix, config, rate),
         };
         self.print(&line).map_err(Failure::new)
     }
@@ -100,12 +100,13 @@ impl Screen {
 pub struct Hands<'a> {
     screen: &'a Screen,
     keys: Option<Keys>,
+    streams: usize,
 }
 
 impl<'a> Hands<'a> {
-    pub fn new(screen: &'a Screen) -> Self {
+    pub fn new(screen: &'a Screen, streams: usize) -> Self {
         let keys = if screen.is_json { None } else { Keys::listen() };
-        Hands { screen, keys }
+        Hands { screen, keys, streams }
     }
 }
 
@@ -114,12 +115,12 @@ impl Control for Hands<'_> {
         if self.screen.interrupted.load(Ordering::Relaxed) || self.screen.is_gone.get() {
             return Some(Order::End);
         }
-        order(self.keys.as_ref()?.next()?)
+        order(self.keys.as_ref()?.next()?, self.streams)
     }
 }
 
-/// What a key asks for.
-fn order(key: u8) -> Option<Order> {
+/// What a key asks for, with so many streams.
+fn order(key: u8, streams: usize) -> Option<Order> {
     match key {
         b'+' => Some(Order::Scale(1.1)),
         b'-' => Some(Order::Scale(1.0 / 1.1)),
@@ -127,6 +128,9 @@ fn order(key: u8) -> Option<Order> {
         b'/' => Some(Order::Scale(0.5)),
         b'p' | b' ' => Some(Order::Pause),
         b'q' => Some(Order::End),
+        b'1'..=b'9' if streams > 1 => {
+            Some(usize::from(key - b'1')).filter(|stream| *stream < streams).map(Order::Switch)
+        }
         _ => None,
     }
 }

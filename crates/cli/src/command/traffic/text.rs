@@ -1,12 +1,11 @@
 //! Traffic as lines of text, 80 columns wide.
 
-use method::Traffic;
-use method::generator::{GeneratorConfig, Second, Totals, TrafficCriterion};
+use method::generator::{GeneratorConfig, Mix, Second, StreamTotals, Totals, TrafficCriterion};
 use method::versus::Met;
 use report::number::{grouped, percent};
 use trial::Histogram;
 use units::text::{Load, Pps, Span};
-use units::{Duration, FrameRate};
+use units::{Duration, FrameRate, LineRate};
 
 /// Over the seconds.
 pub const HEAD: &str =
@@ -14,29 +13,33 @@ pub const HEAD: &str =
 
 /// A tester that sent less of the load did not keep up with it.
 const TOLD_SHARE: f64 = 0.999;
+/// Of a terminal.
+const COLUMNS: usize = 80;
 /// Reasons and notes are cut off after so many.
 const REASONS_MAX: usize = 3;
 
 /// What will be sent.
-pub fn start(device: &str, traffic: &Traffic, config: &GeneratorConfig, rate: FrameRate) -> String {
-    let ports = traffic.senders().len();
+pub fn start(device: &str, mix: &Mix, config: &GeneratorConfig, rate: FrameRate) -> String {
+    let ports = mix.senders().len();
     let from = if ports == 1 { "one way" } else { "both ways, each" };
     let time = config.duration.map_or("until q or Ctrl-C".into(), |time| Span(time).to_string());
-    let given_up: String =
-        traffic.given_up().iter().map(|what| format!("\nnot measured: {what}")).collect();
-    format!(
-        "{device}\n{} B, {}\n{from} {} ({}), {time}{given_up}",
-        traffic.frame_size(),
-        traffic.describe(),
-        Load::Frames(rate),
-        bits(rate.fps() * on_medium_bits(traffic)),
-    )
+    let mut lines = vec![device.to_owned()];
+    for (number, (name, traffic, weight)) in (1..).zip(mix.streams()) {
+        let frames = format!("{} B, {}", traffic.frame_size(), traffic.describe());
+        lines.push(match mix.len() {
+            1 => frames,
+            _ => format!("{number} {name} (weight {weight}): {frames}"),
+        });
+        lines.extend(traffic.given_up().iter().map(|what| format!("not measured: {what}")));
+    }
+    let load = bits(rate.fps() * on_medium_bits(mix));
+    lines.push(format!("{from} {} ({load}), {time}", Load::Frames(rate)));
+    lines.iter().map(|line| wrapped(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// Bits of a mean frame on the medium.
-fn on_medium_bits(traffic: &Traffic) -> f64 {
-    let gigabit = units::LineRate::from_gbps(1);
-    1e9 / traffic.theoretical_max(gigabit).fps()
+fn on_medium_bits(mix: &Mix) -> f64 {
+    1e9 / mix.theoretical_max(LineRate::from_gbps(1)).fps()
 }
 
 /// Another load.
@@ -134,6 +137,10 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)]) -> String {
         Some(latency) => format!("latency    {}", spread(latency)),
         None => "latency    none measured".into(),
     });
+    if !totals.streams.is_empty() {
+        lines.push(STREAMS_HEAD.into());
+        lines.extend(totals.streams.iter().map(|(name, stream)| stream_line(name, stream)));
+    }
     if let Some((flows, with_loss)) = totals.flows {
         lines.push(format!("flows      {}, {} with loss", grouped(flows), grouped(with_loss)));
     }
@@ -162,7 +169,49 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)]) -> String {
         };
         format!("{criterion}? {verdict}")
     }));
-    lines.join("\n") + "\n"
+    lines.iter().map(|line| wrapped(line)).collect::<Vec<_>>().join("\n") + "\n"
+}
+
+/// What is too long goes on in the next line, set in.
+fn wrapped(line: &str) -> String {
+    if line.chars().count() <= COLUMNS {
+        return line.to_owned();
+    }
+    let (mut text, mut column) = (String::new(), 0);
+    for word in line.split(' ') {
+        let length = word.chars().count();
+        if column + 1 + length > COLUMNS && column > 0 {
+            text += "\n    ";
+            column = 4;
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text += word;
+        column += length;
+    }
+    text
+}
+
+/// Over the streams.
+const STREAMS_HEAD: &str =
+    "stream                     sent    received      lost  reorder      p50      p99";
+
+fn stream_line(name: &str, stream: &StreamTotals) -> String {
+    let of = |percent| {
+        let latency = stream.latency.as_ref().and_then(|latency| latency.percentile(percent));
+        latency.map_or("-".into(), short)
+    };
+    format!(
+        "{:<17.17}{:>14}{:>12}{:>10}{:>9}{:>9}{:>9}",
+        name,
+        grouped(stream.sent),
+        grouped(stream.received),
+        grouped(stream.lost),
+        grouped(stream.reordered),
+        of(50.0),
+        of(99.0)
+    )
 }
 
 fn spread(latency: &Histogram) -> String {
@@ -197,6 +246,15 @@ mod tests {
         for (ns, text) in cases {
             assert_eq!(short(Duration::from_ns(ns)), text);
         }
+    }
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        assert_eq!(wrapped("short"), "short");
+        let long = "word ".repeat(20);
+        let lines: Vec<String> = wrapped(long.trim_end()).lines().map(str::to_owned).collect();
+        assert_eq!(lines.len(), 2);
+        assert_eq!((lines[0].len(), lines[1].as_str()), (79, "    word word word word"));
     }
 
     /// The largest counts of a second that any port here reaches.
