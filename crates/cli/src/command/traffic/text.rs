@@ -9,7 +9,7 @@ use units::{Duration, FrameRate, LineRate};
 
 /// Over the seconds.
 pub const HEAD: &str =
-    "    time        sent    received      lost  reorder      p50      p99      max";
+    "    time        sent    received       lost  reorder      p50      p99      max";
 
 /// A tester that sent less of the load did not keep up with it.
 const TOLD_SHARE: f64 = 0.999;
@@ -57,7 +57,7 @@ pub fn second(second: &Second) -> String {
         back => format!("-{}", grouped(back.unsigned_abs())),
     };
     format!(
-        "{:>8}{:>12}{:>12}{lost:>10}{:>9}{:>9}{:>9}{:>9}",
+        "{:>8}{:>12}{:>12}{lost:>11}{:>9}{:>9}{:>9}{:>9}",
         time(second.until),
         grouped(second.sent),
         grouped(second.received),
@@ -275,6 +275,9 @@ mod tests {
         let line = second(&full);
         assert!(line.len() <= 80 && line.len() == HEAD.len(), "{line}");
         assert!(line.contains(" -1,234,567 "), "{line}");
+        let stream = StreamTotals { sent: u64::from(u32::MAX), ..StreamTotals::default() };
+        assert_eq!(stream_line("a name that is longer than its column", &stream).len(), 80);
+        assert_eq!(STREAMS_HEAD.len(), 80);
         let nothing = Second { latency: None, until: Duration::from_ms(3_400), ..full };
         assert!(second(&nothing).starts_with("    3.4s"), "{}", second(&nothing));
     }
