@@ -255,3 +255,79 @@ fn streams_of_a_file_take_their_shares() {
         assert!(refused.stderr.contains(what), "{what}: {}", refused.stderr);
     }
 }
+
+/// Bytes of a pcap file: frames of UDP over IPv4 with so many bytes of payload, at these microseconds.
+fn pcap(frames: &[(u32, usize)]) -> Vec<u8> {
+    let mut file = vec![];
+    for word in [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 1] {
+        file.extend(word.to_le_bytes());
+    }
+    for (at_us, payload) in frames {
+        let mut frame = vec![9; 12];
+        frame.extend([0x08, 0x00, 0x45, 0]);
+        frame.extend((28 + *payload as u16).to_be_bytes());
+        frame.extend([0, 0, 0, 0, 64, 17, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
+        frame.extend([0, 53, 0, 53]);
+        frame.extend((8 + *payload as u16).to_be_bytes());
+        frame.extend([1, 2]);
+        frame.extend(vec![7; *payload]);
+        for word in [1, *at_us, frame.len() as u32, frame.len() as u32] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(frame);
+    }
+    file
+}
+
+/// Four frames within 3 ms, and 1 ms to the first again: 250 rounds in a second.
+#[test]
+fn a_capture_is_sent_at_a_rate_or_as_it_was_timed() {
+    let scratch = Scratch::new();
+    let frames = [(0, 100), (500, 4), (2_500, 1_000), (3_000, 60)];
+    std::fs::write(scratch.path().join("trace.pcap"), pcap(&frames)).unwrap();
+    let send = "--sim router --pcap trace.pcap --rewrite mac,ip --json";
+    for (how, sent) in [
+        ("--rate 2kpps --duration 2s", 4_000),
+        ("--as-timed --duration 1s", 1_000),
+        ("--as-timed", 4),
+        ("--rate 1kpps --duration 1s --bidirectional", 2_000),
+    ] {
+        let ran = traffic(&scratch, &format!("{send} {how}"), &[]).expect(0);
+        let lines = json_lines(&ran);
+        let summary = lines.last().unwrap();
+        assert_eq!(summary["sent_frames"], sent, "{how}: {summary}");
+        assert_eq!(summary["received_frames"], sent, "{how}: {summary}");
+        assert_eq!(summary["corrupted_frames"], 0, "{how}: {summary}");
+        assert_eq!(summary["latency"]["frames"], sent, "{how}: {summary}");
+        let what = &lines[0]["streams"][0];
+        // 14 + 20 + 8 + payload + 4 bytes; the second grows by 18.
+        assert_eq!(what["frame_size"], "68 to 1046", "{what}");
+        let words = what["traffic"].as_str().unwrap();
+        assert!(words.contains("4 captured frames, 1 of them longer"), "{words}");
+    }
+    // Addresses as they are mean nothing to this router.
+    let ran = traffic(&scratch, "--sim router --pcap trace.pcap --rate 1kpps --duration 1s", &[]);
+    assert!(ran.expect(0).stdout.contains("Nothing came back."));
+
+    let mut cut = pcap(&frames);
+    cut.truncate(cut.len() - 5);
+    std::fs::write(scratch.path().join("cut.pcap"), cut).unwrap();
+    let mut fragment = pcap(&frames[..1]);
+    fragment[24 + 16 + 20] = 0x20;
+    std::fs::write(scratch.path().join("fragment.pcap"), fragment).unwrap();
+    std::fs::write(scratch.path().join("once.pcap"), pcap(&[(7, 100)])).unwrap();
+    let refused = |arguments: &str, what: &str| {
+        let ran = traffic(&scratch, &format!("--sim router {arguments}"), &[]).expect(2);
+        assert!(ran.stderr.contains(what), "{arguments}: {}", ran.stderr);
+    };
+    refused("--pcap nothing.pcap --rate 1kpps", "cannot read nothing.pcap");
+    refused("--pcap cut.pcap --rate 1kpps", "cut off");
+    refused("--pcap fragment.pcap --rate 1kpps", "frame 1 of the capture: it is a fragment");
+    refused("--pcap once.pcap --as-timed", "--rate 10kpps");
+    refused("--pcap trace.pcap --rate 1kpps --bidirectional", "rewrite mac");
+    refused("--pcap trace.pcap --rate 1kpps --vlan 3", "--vlan has no effect");
+    refused("--pcap trace.pcap --rate 1kpps --as-timed", "--rate");
+    refused("--pcap trace.pcap", "--rate");
+    refused("--pcap trace.pcap --rate 1kpps --rewrite port", "mac");
+    refused("--rate 1kpps --as-timed", "--pcap");
+}

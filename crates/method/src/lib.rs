@@ -69,5 +69,5 @@ pub use selftest::{Reached, SelfTest, SelfTestSize, self_test_size};
 pub use subject::Subject;
 pub use suite::Suite;
 pub use traffic::{
-    Attachment, Destinations, Flows, Forwarding, Topology, Traffic, TrafficConfig, Vary,
+    Attachment, Destinations, Flows, Forwarding, Rewrites, Topology, Traffic, TrafficConfig, Vary,
 };

@@ -83,6 +83,11 @@ impl Schedule {
             (segment, first, start)
         })
     }
+    /// Whether each frame has a time of its own, whatever its length: they are bursts of one.
+    pub fn is_timed(&self) -> bool {
+        let alone = |segment: &Segment| segment.bursts.is_some_and(|(frames, _)| frames == 1);
+        !self.segments.is_empty() && self.segments.iter().all(alone)
+    }
     /// The same for frames of these lengths.
     pub fn by_length(mut self, cycle: &Cycle) -> Schedule {
         self.segments.iter_mut().for_each(|segment| segment.by_length = Some(cycle.clone()));

@@ -16,13 +16,15 @@ pub use totals::{Second, StreamTotals, Totals};
 use crate::RunError;
 use crate::traffic::TrialShape;
 use totals::SoFar;
-use trial::{Observer, Sample, Schedule, Tester, Trial, TrialResult, Waits};
+use trial::{Observer, Sample, Schedule, Segment, Tester, Trial, TrialResult, Waits};
 use units::text::Load;
 use units::{Duration, FrameRate, LineRate};
 use wire::signature::{Key, RunKey};
 
 /// More frames no stretch has that is sent by hand: 32 MiB of bits a stream.
 pub const STRETCH_FRAMES: u64 = 1 << 28;
+/// A stretch of frames that have times of their own has whole rounds of them, about so many frames.
+const TIMED_FRAMES: usize = 100_000;
 /// How often whoever is in control is asked during a pause.
 const PAUSE_LOOK: Duration = Duration::from_ms(20);
 /// Residual frames are waited for no longer.
@@ -33,6 +35,9 @@ const DRAIN_MAX: Duration = Duration::from_secs(10);
 pub struct GeneratorConfig {
     /// Of each sending port.
     pub load: Load,
+    /// The time from each frame to the next, over and over, where frames have times of their own; `load` is
+    /// their mean rate then.
+    pub timed: Option<Vec<Duration>>,
     /// For how long; `None` until somebody ends it.
     pub duration: Option<Duration>,
     /// From one look to the next.
@@ -130,7 +135,7 @@ impl Generator<'_> {
         loop {
             let left = self.config.duration.map(|duration| duration.saturating_sub(passed));
             let rate_on = rate.scaled(self.mix.share_without(&off));
-            let schedule = stretch(rate_on, left, self.config.stretch_frames);
+            let schedule = self.stretch(rate_on, left)?;
             if schedule.frames() == 0 {
                 return Ok(totals);
             }
@@ -163,6 +168,35 @@ impl Generator<'_> {
         }
     }
 
+    /// The schedule of the next stretch.
+    fn stretch(&self, rate: FrameRate, left: Option<Duration>) -> Result<Schedule, RunError> {
+        let frames_max = self.config.stretch_frames;
+        let Some(gaps) = &self.config.timed else {
+            let frames = left.map_or(frames_max, |left| rate.frames_in(left)).min(frames_max);
+            return Ok(Schedule { segments: vec![Segment::constant(rate, frames)] });
+        };
+        let one_round: Duration = gaps.iter().copied().sum();
+        if one_round == Duration::ZERO {
+            return Err(RunError::Config("all frames have the same time: send at a rate".into()));
+        }
+        // As captured, or so much faster.
+        let speed = rate.fps() * one_round.as_secs_f64() / gaps.len() as f64;
+        let rounds = (TIMED_FRAMES / gaps.len()).max(1);
+        let (mut segments, mut at) = (vec![], Duration::ZERO);
+        for gap in gaps.iter().cycle().take(rounds * gaps.len()) {
+            if left.is_some_and(|left| at >= left) {
+                break;
+            }
+            let gap = match (speed - 1.0).abs() < 1e-6 {
+                true => *gap,
+                false => Duration::from_secs_f64(gap.as_secs_f64() / speed),
+            };
+            segments.push(Segment::bursty(rate, 1, gap, 1));
+            at += gap;
+        }
+        Ok(Schedule { segments })
+    }
+
     fn trial(
         &self,
         schedule: &Schedule,
@@ -186,12 +220,6 @@ impl Generator<'_> {
         }
         Ok(trial)
     }
-}
-
-/// The schedule of the next stretch.
-fn stretch(rate: FrameRate, left: Option<Duration>, frames_max: u64) -> Schedule {
-    let frames = left.map_or(frames_max, |left| rate.frames_in(left)).min(frames_max);
-    Schedule { segments: vec![trial::Segment::constant(rate, frames)] }
 }
 
 /// Switches a stream; the last that is on stays so.

@@ -3,10 +3,13 @@
 mod config;
 mod flows;
 mod refusal;
+mod replay;
 mod topology;
 
 pub use config::{Destinations, TrafficConfig};
 pub use flows::{Flows, Vary};
+use replay::Replay;
+pub use replay::Rewrites;
 pub use topology::{Attachment, Forwarding, Topology};
 
 use crate::encapsulation::{self, Encapsulated};
@@ -66,6 +69,8 @@ pub struct Traffic {
     /// Sent at the same time through other ports of the device.
     beside: Option<Box<Traffic>>,
     keep_alives: bool,
+    /// Captured frames in place of built ones.
+    replay: Option<Replay>,
     /// Said to the device before each trial, beside the learning frames.
     announced: Vec<Prelude>,
 }
@@ -91,6 +96,7 @@ impl Traffic {
             first_stream: FORWARD,
             beside: None,
             keep_alives: suite.trial.keep_alives,
+            replay: None,
             announced: vec![],
         };
         traffic.check()?;
@@ -112,6 +118,10 @@ impl Traffic {
 
     /// As it was asked for: `64`, or the name of an IMIX.
     pub fn frame_size(&self) -> String {
+        if self.replay.is_some() {
+            let smallest = self.size.sizes().min().unwrap_or(FrameSize::MIN_ETHERNET);
+            return format!("{} to {}", smallest.bytes(), self.size.largest().bytes());
+        }
         String::from(self.size.clone())
     }
     /// The smallest and the largest frame that the protocols of `suite` allow between these ports.
@@ -153,6 +163,9 @@ impl Traffic {
     }
     /// Protocol and stream format, in words.
     pub fn describe(&self) -> String {
+        if let Some(replay) = &self.replay {
+            return replay.describe();
+        }
         let config = &self.config;
         let mut words = vec![match config.ipv6_percent {
             None => config.protocol.name().to_string(),
@@ -195,6 +208,9 @@ impl Traffic {
     }
     /// What frames of this size cannot measure.
     pub fn given_up(&self) -> Vec<String> {
+        if self.replay.is_some() {
+            return vec![];
+        }
         let mut given_up: Vec<String> = vec![];
         for size in self.size.sizes() {
             for what in self.templates(0).iter().flat_map(|template| template.given_up(size)) {
@@ -320,7 +336,7 @@ impl Traffic {
             from: self.from(index).port,
             expect: Expectation::Ports(vec![self.to(index).port]),
             frames: self.test_frames(index, (key, id.0))?,
-            fingerprint: Some(self.fingerprint(index)),
+            fingerprint: self.replay.is_none().then(|| self.fingerprint(index)),
             given_up: self.given_up(),
             bad_fcs: false,
             grows_by_bytes: self.grows_by_bytes(index),
@@ -333,6 +349,9 @@ impl Traffic {
         index: usize,
         signature: (Key, u16),
     ) -> Result<Vec<StreamFrame>, BuildError> {
+        if let Some(replay) = &self.replay {
+            return Ok(self.replayed(replay, index, signature));
+        }
         let templates = self.templates(index);
         let frames = templates.iter().map(|template| self.frames_of(template, signature, index));
         let frames: Vec<Vec<StreamFrame>> = frames.collect::<Result<_, _>>()?;

@@ -4,7 +4,7 @@ use crate::bed::{GIGABIT, VIRTUAL, config, size, topology};
 use method::generator::{
     Control, Generator, GeneratorConfig, GeneratorEvent, Mix, Order, STRETCH_FRAMES, Second, Totals,
 };
-use method::{Flows, Forwarding, Modifier, RunError, SuiteConfig, Traffic, Vary};
+use method::{Flows, Forwarding, Modifier, Rewrites, RunError, SuiteConfig, Traffic, Vary};
 use sim::{
     DeviceUnderTest, EveryNth, Fate, Impaired, Patch, QueueLimit, Rule, SimPort, SimTester,
     StoreAndForward,
@@ -31,6 +31,7 @@ impl Control for Script {
 fn generator_config(load: &str, duration: Option<Duration>) -> GeneratorConfig {
     GeneratorConfig {
         load: load.parse().unwrap(),
+        timed: None,
         duration,
         every: SECOND,
         run_key: RunKey::from_seed(3),
@@ -273,10 +274,63 @@ fn mixes_that_cannot_be_are_refused() {
     };
     let refused = |streams: &[(&str, u64)]| {
         let streams = streams.iter().map(|(name, weight)| (name.to_string(), traffic(), *weight));
-        Mix::new(streams.collect()).err().expect("refused").to_string()
+        Mix::new(streams.collect()).expect_err("refused").to_string()
     };
     assert!(refused(&[]).contains("1 to 40"));
     assert!(refused(&[("a", 1), ("a", 2)]).contains("`a`"));
     assert!(refused(&[("a", 1), ("b", 0)]).contains("stream b"));
     assert!(refused(&[("a", 9_999), ("b", 2)]).contains("10000"));
+}
+
+/// Three frames of a conversation, 1 ms and 3 ms apart, and then again after their mean distance of 2 ms: the
+/// times at which a device sees them are those of the capture, whatever their lengths.
+#[test]
+fn captured_frames_leave_as_they_were_timed_with_addresses_rewritten() {
+    struct Times(Rc<RefCell<Vec<(Instant, Vec<u8>)>>>);
+    impl Rule for Times {
+        fn decide(&mut self, now: Instant, _port: PortId, frame: &[u8]) -> Fate {
+            if frame.get(23) == Some(&17) {
+                self.0.borrow_mut().push((now, frame.to_vec()));
+            }
+            Fate::Pass
+        }
+    }
+    let captured = |payload: usize| {
+        use wire::template::{FrameTemplate, Ipv4Layer, Layer, UdpLayer};
+        let mac = |byte| wire::ethernet::MacAddr([byte; 6]);
+        let ip = Layer::Ipv4(Ipv4Layer::new([1, 1, 1, 1].into(), [2, 2, 2, 2].into()));
+        let template = FrameTemplate::ethernet(mac(9), mac(7)).layer(ip);
+        let template = template.layer(Layer::Udp(UdpLayer::default()));
+        let size = units::FrameSize::from_bytes(payload as u32 + 46);
+        template.build(0, size, None).unwrap()
+    };
+    let frames = vec![captured(1_000), captured(18), captured(300)];
+    let topology = topology(Forwarding::Routed);
+    let traffic = Traffic::new(&config(), &topology, &size(64), Modifier::None).unwrap();
+    let rewrites = Rewrites { macs: true, ips: true };
+    let mix = Mix::one(traffic.replaying(frames, rewrites).unwrap());
+    let seen = Rc::new(RefCell::new(vec![]));
+    let device = Impaired::new(Patch::default(), Times(seen.clone()));
+    let ms = Duration::from_ms;
+    let config = GeneratorConfig {
+        timed: Some(vec![ms(1), ms(3), ms(2)]),
+        ..generator_config("500pps", Some(ms(60)))
+    };
+    let sent = send_mix(&mix, (GIGABIT, device), &config, &[]).unwrap();
+    assert_eq!((sent.totals.sent, sent.totals.received, sent.totals.corrupted), (30, 30, 0));
+    assert!(sent.totals.invalid.is_empty(), "{:?}", sent.totals.invalid);
+    let seen = seen.borrow();
+    // The device hears a frame when all of it is in: at 1 Gb/s, 8 ns a byte with preamble and FCS.
+    let left = |(at, frame): &(Instant, Vec<u8>)| at.as_ns() - (frame.len() as u64 + 12) * 8;
+    let gaps: Vec<u64> = seen.windows(2).map(|pair| left(&pair[1]) - left(&pair[0])).collect();
+    for (gap, expected) in gaps.iter().zip([1_000_000u64, 3_000_000, 2_000_000].iter().cycle()) {
+        assert!(gap.abs_diff(*expected) <= 1, "{gaps:?}");
+    }
+    let (_, first) = &seen[0];
+    let [from, to] = &topology.ports;
+    assert_eq!(first[6..12], from.mac.0);
+    assert_eq!(first[..6], from.device_mac.0);
+    assert_eq!(first[26..30], from.host_ipv4.octets());
+    assert_eq!(first[30..34], to.host_ipv4.octets());
+    assert!(seen.iter().all(|(_, frame)| wire::verify::transport_is_good(frame)));
 }

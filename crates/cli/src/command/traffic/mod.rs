@@ -1,6 +1,7 @@
 //! `netanvil traffic`: a load for as long as one likes, seen second by second.
 
 mod json;
+mod pcap;
 mod screen;
 mod streams;
 mod text;
@@ -13,14 +14,15 @@ use crate::{interrupt, output, support};
 use clap::Args;
 use method::generator::{Generator, GeneratorConfig, STRETCH_FRAMES, Totals, TrafficCriterion};
 use method::versus::Met;
-use method::{Destinations, Flows, Profile, Vary};
+use method::{Destinations, Flows, Profile, Rewrites, Vary};
+use pcap::Pcap;
 use screen::{Hands, Screen};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use streams::Streams;
 use units::text::Load;
-use units::{Duration, FrameSize};
+use units::{Duration, FrameRate, FrameSize};
 use wire::signature::RunKey;
 use wire::size::SizePattern;
 
@@ -34,8 +36,13 @@ const FOREVER: Span = Span(Duration::MAX);
 #[derive(Args, Debug)]
 pub struct TrafficArgs {
     /// Load of each sending port: 1Mpps, 500Mbit/s (with preamble and gap), 10G, 40%
-    #[arg(long, value_name = "LOAD", help_heading = "Traffic")]
-    pub rate: Load,
+    #[arg(
+        long,
+        value_name = "LOAD",
+        required_unless_present = "as_timed",
+        help_heading = "Traffic"
+    )]
+    pub rate: Option<Load>,
     /// Send so many flows, each in turn
     #[arg(long, value_name = "COUNT", help_heading = "Traffic")]
     pub flows: Option<u64>,
@@ -53,6 +60,16 @@ pub struct TrafficArgs {
     /// vlan, flows, vary ...); what a stream leaves open is as the options here have it
     #[arg(long, value_name = "FILE", help_heading = "Traffic")]
     pub streams: Option<PathBuf>,
+    /// Send the frames of a pcap or pcapng file, in their order and over again. The last 18 bytes of a
+    /// payload make room for the signature that counts the frame; a frame without room grows by as many
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["streams", "flows"], help_heading = "Traffic")]
+    pub pcap: Option<PathBuf>,
+    /// Send them as they were timed; for as long as the capture lasts where no duration is given
+    #[arg(long, requires = "pcap", conflicts_with = "rate", help_heading = "Traffic")]
+    pub as_timed: bool,
+    /// Addresses of these frames that become those of the tester and its device: mac, ip, or both
+    #[arg(long, value_name = "mac,ip", value_delimiter = ',', requires = "pcap", value_parser = ["mac", "ip"], help_heading = "Traffic")]
+    pub rewrite: Vec<String>,
     /// Those of `run`
     #[command(flatten)]
     pub options: Options,
@@ -123,6 +140,9 @@ struct Request<'a> {
     arguments: &'a TrafficArgs,
     plan: Plan,
     streams: Streams,
+    load: Load,
+    /// The time from each frame to the next, where they are sent as captured.
+    timed: Option<Vec<Duration>>,
     duration: Option<Duration>,
     run_key: RunKey,
     /// The device is built with destination networks for the flows.
@@ -156,10 +176,19 @@ impl<'a> Request<'a> {
         if let Some(path) = &arguments.config {
             given = given.over(&options::read_options(path)?);
         }
-        let duration = given.duration.take().unwrap_or(Span(Duration::from_secs(10)));
+        let duration = given.duration.take();
         support::check_traffic(&given)?;
         let size = size(given.sizes.as_ref())?;
-        let streams = Streams::read(arguments.streams.as_deref(), &size, flows(arguments))?;
+        let streams = match &arguments.pcap {
+            Some(path) => {
+                refuse_with_pcap(&given)?;
+                Streams::captured(Pcap::read(path)?, rewrites(arguments))
+            }
+            None => Streams::read(arguments.streams.as_deref(), &size, flows(arguments))?,
+        };
+        let (load, timed) = load(arguments, &streams)?;
+        let one_round = timed.as_ref().map(|gaps| Span(gaps.iter().copied().sum()));
+        let duration = duration.or(one_round).unwrap_or(Span(Duration::from_secs(10)));
         let needs_networks = streams.vary_networks() && given.destinations.is_none();
         if needs_networks && given.device.is_some() && given.routes_per_port.is_none() {
             given.destinations = Some(Destinations::Random);
@@ -172,7 +201,17 @@ impl<'a> Request<'a> {
         let plan = Plan::of(&given.over(&defaults), None)?;
         let run_key = plan.run_key()?.unwrap_or(RunKey::from_seed(plan.suite.seed));
         let duration = Some(duration).filter(|span| *span != FOREVER).map(|Span(time)| time);
-        Ok(Request { arguments, plan, streams, duration, run_key, needs_networks, shortfall })
+        Ok(Request {
+            arguments,
+            plan,
+            streams,
+            load,
+            timed,
+            duration,
+            run_key,
+            needs_networks,
+            shortfall,
+        })
     }
 
     fn send(&self, setup: &mut Setup, interrupted: Arc<AtomicBool>) -> Outcome<Totals> {
@@ -186,7 +225,8 @@ impl<'a> Request<'a> {
         }
         let mix = self.streams.mix(&suite, &setup.topology)?;
         let config = GeneratorConfig {
-            load: self.arguments.rate,
+            load: self.load,
+            timed: self.timed.clone(),
             duration: self.duration,
             every: EVERY,
             run_key: self.run_key,
@@ -225,6 +265,46 @@ fn size(sizes: Option<&Sizes>) -> Outcome<SizePattern> {
         Some(_) => Err(Failure::new("traffic has one size, or one mix of sizes")
             .help("write --sizes 64, --sizes imix, --sizes dist:64*7,1518*3")),
     }
+}
+
+/// Options that say what frames are made of.
+const OF_FRAMES: [&str; 8] = [
+    "sizes",
+    "protocol",
+    "vlan",
+    "destinations",
+    "random-ports",
+    "random-macs",
+    "ipv6-percent",
+    "extension-headers",
+];
+
+fn refuse_with_pcap(given: &Options) -> Outcome<()> {
+    let table = given.as_table();
+    match OF_FRAMES.iter().find(|name| table.contains_key(**name)) {
+        Some(name) => Err(Failure::new(format!("--{name} has no effect on captured frames"))
+            .help("leave it out, or --pcap")),
+        None => Ok(()),
+    }
+}
+
+fn rewrites(arguments: &TrafficArgs) -> Rewrites {
+    let has = |name: &str| arguments.rewrite.iter().any(|given| given == name);
+    Rewrites { macs: has("mac"), ips: has("ip") }
+}
+
+/// The load, and the times of frames that have some.
+fn load(arguments: &TrafficArgs, streams: &Streams) -> Outcome<(Load, Option<Vec<Duration>>)> {
+    if let Some(load) = arguments.rate {
+        return Ok((load, None));
+    }
+    let gaps = streams.gaps().ok_or_else(|| {
+        Failure::new("the capture has no times, or one for all its frames")
+            .help("send it at a rate: --rate 10kpps")
+    })?;
+    let one_round: Duration = gaps.iter().copied().sum();
+    let rate = gaps.len() as f64 / one_round.as_secs_f64();
+    Ok((Load::Frames(FrameRate::from_fps_f64(rate)), Some(gaps)))
 }
 
 fn flows(arguments: &TrafficArgs) -> Option<Flows> {

@@ -1,14 +1,21 @@
 //! The streams of a file: each a share of the frames, with what is its own.
 
+use super::pcap::Pcap;
 use crate::failure::{Failure, Outcome};
 use crate::options::{self, Sizes};
 use method::generator::Mix;
 use method::{
-    Destinations, ExtensionHeader, Flows, Modifier, Protocol, SuiteConfig, Topology, Traffic, Vary,
+    Destinations, ExtensionHeader, Flows, Modifier, Protocol, Rewrites, SuiteConfig, Topology,
+    Traffic, Vary,
 };
 use serde::Deserialize;
 use std::path::Path;
+use units::{Duration, FrameSize};
+use wire::signature::Form;
 use wire::size::SizePattern;
+
+/// Which captures are without.
+const FCS_BYTES: usize = 4;
 
 /// A file of streams. What a stream leaves open is as the command line has it.
 #[derive(Deserialize)]
@@ -40,13 +47,16 @@ pub struct Stream {
 /// What is to be sent: streams with their sizes.
 pub struct Streams {
     streams: Vec<(Stream, SizePattern, Option<Flows>)>,
+    /// Frames in place of those built.
+    captured: Option<(Pcap, Rewrites)>,
 }
 
 impl Streams {
     /// Those of a file, or one of what the command line has.
     pub fn read(path: Option<&Path>, size: &SizePattern, flows: Option<Flows>) -> Outcome<Self> {
         let Some(path) = path else {
-            return Ok(Streams { streams: vec![(Stream::default(), size.clone(), flows)] });
+            let one = (Stream::default(), size.clone(), flows);
+            return Ok(Streams { streams: vec![one], captured: None });
         };
         let file: File = options::read(path)?;
         let own = |stream: Stream| {
@@ -69,7 +79,22 @@ impl Streams {
             }
             Ok((stream, own_size, own_flows))
         };
-        Ok(Streams { streams: file.stream.into_iter().map(own).collect::<Outcome<_>>()? })
+        let streams = file.stream.into_iter().map(own).collect::<Outcome<_>>()?;
+        Ok(Streams { streams, captured: None })
+    }
+
+    /// The frames of a capture.
+    pub fn captured(pcap: Pcap, rewrites: Rewrites) -> Self {
+        let longest = pcap.frames.iter().map(Vec::len).max().unwrap_or(0);
+        let with_signature = longest + FCS_BYTES + Form::Full.len_bytes();
+        let size = FrameSize::from_bytes((with_signature as u32).clamp(64, 65_535));
+        let one = (Stream::default(), SizePattern::Fixed(size), None);
+        Streams { streams: vec![one], captured: Some((pcap, rewrites)) }
+    }
+
+    /// The times between captured frames.
+    pub fn gaps(&self) -> Option<Vec<Duration>> {
+        self.captured.as_ref()?.0.gaps.clone()
     }
 
     /// Every size that is sent.
@@ -92,6 +117,12 @@ impl Streams {
                 true => Failure::new(error),
                 false => Failure::new(format!("stream {}: {error}", stream.name)),
             })?;
+            let traffic = match &self.captured {
+                Some((pcap, rewrites)) => {
+                    traffic.replaying(pcap.frames.clone(), *rewrites).map_err(Failure::new)?
+                }
+                None => traffic,
+            };
             shares.push((stream.name.clone(), traffic, stream.weight.unwrap_or(1)));
         }
         Mix::new(shares).map_err(Failure::new)
