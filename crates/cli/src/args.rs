@@ -120,10 +120,13 @@ Examples:
   netanvil traffic --device linux-bridge --rate 500Mbit/s --sizes imix --bidirectional
   netanvil traffic --sim router --rate 50kpps --flows 1000 --vary dst-port --json
   netanvil traffic --ports eth1,eth2 --rate 10% --vlan 100,200          802.1ad and 802.1Q
+  netanvil traffic --ports eth1,eth2 --streams mix.toml --rate 20kpps   several streams
+  netanvil traffic --ports eth1,eth2 --pcap trace.pcap --as-timed       a capture
   netanvil traffic --device linux-router --rate 10kpps --fail-if 'loss > 0.1%'
 
 Rates are those of each sending port; bits are those on the medium, preamble and gap included.
-Keys at a terminal: + - a tenth more or less, * / twice or half, p pause, q end.
+Keys at a terminal: + - a tenth more or less, * / twice or half, p pause, 1 to 9 a stream off
+and on, q end.
 Exit code 1 if a criterion of --fail-if is met; 3 if the tester itself fell short, or nothing was
 measured of a criterion. docs/traffic.md explains every column.
 ")]

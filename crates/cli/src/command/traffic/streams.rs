@@ -59,6 +59,10 @@ impl Streams {
             return Ok(Streams { streams: vec![one], captured: None });
         };
         let file: File = options::read(path)?;
+        if file.stream.is_empty() || file.stream.iter().any(|stream| stream.name.is_empty()) {
+            return Err(Failure::new(format!("{} has no stream with a name", path.display()))
+                .help("write [[stream]], and below it name = \"voice\""));
+        }
         let own = |stream: Stream| {
             let named = |error: Failure| error.help(format!("in stream {}", stream.name));
             let own_size = match &stream.size {
@@ -97,9 +101,15 @@ impl Streams {
         self.captured.as_ref()?.0.gaps.clone()
     }
 
-    /// Every size that is sent.
+    /// Every size that is sent, once.
     pub fn sizes(&self) -> Sizes {
-        Sizes(self.streams.iter().map(|(_, size, _)| size.clone()).collect())
+        let mut sizes: Vec<SizePattern> = vec![];
+        for (_, size, _) in &self.streams {
+            if !sizes.contains(size) {
+                sizes.push(size.clone());
+            }
+        }
+        Sizes(sizes)
     }
 
     /// Whether flows go to destination networks.
