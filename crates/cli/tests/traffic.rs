@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Ran, Scratch};
+use common::{Ran, Scratch, pcap};
 use serde_json::Value;
 
 fn traffic(scratch: &Scratch, arguments: &str, more: &[&str]) -> Ran {
@@ -179,8 +179,9 @@ fn help_shows_what_traffic_has_and_nothing_else() {
 fn an_interrupt_prints_the_summary() {
     use std::io::{BufRead, BufReader, Read};
     let scratch = Scratch::new();
-    let mut command =
-        scratch.command("traffic --sim router --rate 1kpps --duration forever --json");
+    let mut command = scratch
+        .command("traffic --sim router --rate 1kpps --duration forever --json --config own.toml");
+    scratch.file("own.toml", "duration = \"7s\"\n[trial]\nkeep_alives = false\n");
     let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut seen = String::new();
@@ -255,29 +256,6 @@ fn streams_of_a_file_take_their_shares() {
             traffic(&scratch, "--sim router --rate 1kpps --streams wrong.toml", &[]).expect(2);
         assert!(refused.stderr.contains(what), "{what}: {}", refused.stderr);
     }
-}
-
-/// Bytes of a pcap file: frames of UDP over IPv4 with so many bytes of payload, at these microseconds.
-fn pcap(frames: &[(u32, usize)]) -> Vec<u8> {
-    let mut file = vec![];
-    for word in [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 1] {
-        file.extend(word.to_le_bytes());
-    }
-    for (at_us, payload) in frames {
-        let mut frame = vec![9; 12];
-        frame.extend([0x08, 0x00, 0x45, 0]);
-        frame.extend((28 + *payload as u16).to_be_bytes());
-        frame.extend([0, 0, 0, 0, 64, 17, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
-        frame.extend([0, 53, 0, 53]);
-        frame.extend((8 + *payload as u16).to_be_bytes());
-        frame.extend([1, 2]);
-        frame.extend(vec![7; *payload]);
-        for word in [1, *at_us, frame.len() as u32, frame.len() as u32] {
-            file.extend(word.to_le_bytes());
-        }
-        file.extend(frame);
-    }
-    file
 }
 
 /// Four frames within 3 ms, and 1 ms to the first again: 250 rounds in a second.

@@ -170,13 +170,15 @@ pub fn run(arguments: &TrafficArgs) -> Outcome {
 impl<'a> Request<'a> {
     fn of(arguments: &'a TrafficArgs) -> Outcome<Self> {
         let mut given = arguments.options.with_sections();
+        // A file has no `forever`.
+        let duration = given.duration.take();
         for setting in &arguments.options.set {
             given = given.over(&options::parse_options(setting, "--set")?);
         }
         if let Some(path) = &arguments.config {
             given = given.over(&options::read_options(path)?);
         }
-        let duration = given.duration.take();
+        let duration = duration.or(given.duration.take());
         support::check_traffic(&given)?;
         let size = size(given.sizes.as_ref())?;
         let streams = match &arguments.pcap {
