@@ -286,7 +286,8 @@ fn mixes_that_cannot_be_are_refused() {
 /// times at which a device sees them are those of the capture, whatever their lengths.
 #[test]
 fn captured_frames_leave_as_they_were_timed_with_addresses_rewritten() {
-    struct Times(Rc<RefCell<Vec<(Instant, Vec<u8>)>>>);
+    type Heard = Vec<(Instant, Vec<u8>)>;
+    struct Times(Rc<RefCell<Heard>>);
     impl Rule for Times {
         fn decide(&mut self, now: Instant, _port: PortId, frame: &[u8]) -> Fate {
             if frame.get(23) == Some(&17) {
