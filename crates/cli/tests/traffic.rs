@@ -115,6 +115,7 @@ fn frames_of_every_kind_are_counted() {
         "--sim bridge --protocol ethernet --sizes 64..1518/100",
         "--sim bridge --protocol ipx_raw --sizes 128",
         "--sim bridge --flows 50 --vary src-mac",
+        "--sim router --protocol udp_ipv6 --extension-headers destination --sizes 128",
     ] {
         let ran = traffic(&scratch, &format!("{options} {send}"), &[]).expect(0);
         let lines = json_lines(&ran);
@@ -151,6 +152,7 @@ fn what_is_wrong_is_said_with_what_to_write() {
     refused("--sim router --rate 1kpps --protocol ethernet", &[], "a router forwards no");
     refused("--sim router --rate 1kpps --drop-every 9", &[], "no effect on traffic");
     refused("--sim router --rate 1kpps --accept throughput>=1", &[], "no use for --accept");
+    refused("--device linux-mcast --rate 1kpps --multicast table", &[], "no use for --multicast");
     refused("--sim router --rate 1kpps --out here", &[], "no use for --out");
     refused("--sim router --rate 1kpps --set latency.repetitions=5", &[], "latency.repetitions");
     refused("--sim router --rate 1kpps", &["--fail-if", "speed > 1"], "latency_p99");

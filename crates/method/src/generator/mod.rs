@@ -23,6 +23,8 @@ use wire::signature::{Key, RunKey};
 
 /// More frames no stretch has that is sent by hand: 32 MiB of bits a stream.
 pub const STRETCH_FRAMES: u64 = 1 << 28;
+/// No stretch is longer: times are picoseconds in 64 bits.
+const STRETCH_TIME: Duration = Duration::from_secs(86_400);
 /// A stretch of frames that have times of their own has whole rounds of them, about so many frames.
 const TIMED_FRAMES: usize = 100_000;
 /// How often whoever is in control is asked during a pause.
@@ -143,7 +145,10 @@ impl Generator<'_> {
             sink(&GeneratorEvent::Began(rate_on))?;
             let frames = schedule.frames() * self.mix.senders().len() as u64;
             let mut looks = Looks::new(self.config.every, (sent_for, frames), control, sink);
-            let result = tester.run_observed(&trial, &mut looks)?;
+            let mut result = tester.run_observed(&trial, &mut looks)?;
+            let misshapen =
+                self.mix.streams().find_map(|(_, traffic, _)| traffic.misshapen(&result));
+            misshapen.into_iter().for_each(|reason| result.invalidate(reason));
             let order = looks.finish(&result)?;
             totals.add(&result, self.mix);
             sent_for += sending_time(&result);
@@ -170,7 +175,7 @@ impl Generator<'_> {
 
     /// The schedule of the next stretch.
     fn stretch(&self, rate: FrameRate, left: Option<Duration>) -> Result<Schedule, RunError> {
-        let frames_max = self.config.stretch_frames;
+        let frames_max = self.config.stretch_frames.min(rate.frames_in(STRETCH_TIME));
         let Some(gaps) = &self.config.timed else {
             let frames = left.map_or(frames_max, |left| rate.frames_in(left)).min(frames_max);
             return Ok(Schedule { segments: vec![Segment::constant(rate, frames)] });

@@ -335,3 +335,14 @@ fn captured_frames_leave_as_they_were_timed_with_addresses_rewritten() {
     assert_eq!(first[30..34], to.host_ipv4.octets());
     assert!(seen.iter().all(|(_, frame)| wire::verify::transport_is_good(frame)));
 }
+
+/// A frame in a thousand seconds, for ever: a stretch ends before times run out of bits.
+#[test]
+fn slow_traffic_goes_on_for_days() {
+    let script: Vec<Option<Order>> = (0..200_000).map(|_| None).chain([Some(Order::End)]).collect();
+    let sent = plain(Patch::default(), &generator_config("0.001pps", None), &script);
+    assert_eq!(sent.totals.stretches, 3);
+    // Of 200,000 s; at its end a stretch has one frame more than it is long.
+    assert!((200..=203).contains(&sent.totals.sent), "{}", sent.totals.sent);
+    assert_eq!((sent.totals.received, sent.totals.lost), (sent.totals.sent, 0));
+}

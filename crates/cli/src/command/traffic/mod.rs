@@ -118,6 +118,9 @@ pub fn adapt(command: clap::Command) -> clap::Command {
             )
         })
         .mut_arg("bidirectional", |arg| arg.help_heading("Traffic").help("Both ports send"))
+        .mut_arg("extension_headers", |arg| {
+            arg.help("IPv6 extension headers of the frames, in this order; sizes include them")
+        })
         .mut_arg("seed", |arg| arg.help_heading("Traffic"))
         .mut_arg("set", |arg| {
             arg.help_heading("Traffic")
