@@ -1,14 +1,14 @@
 //! The command line: subcommands, their flags, and examples in every help text.
 
 use crate::options::{Options, SuiteName, named};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  done, but an acceptance criterion failed (`run --accept`, `versus --fail-if`, `compare`, `doctor`)
+  1  done, but an acceptance criterion failed (`run --accept`, `--fail-if`, `compare`, `doctor`)
   2  wrong usage, or the tester or its host broke; also an interrupted run
   3  invalid: the tester could not offer the load, so nothing is said of the device; `versus`: undecided
 
@@ -19,6 +19,7 @@ Examples:
   netanvil run --device linux-router --profile quick    a first look at the kernel's router
   netanvil run --ports eth1,eth2 --address 198.18.1.2/24,198.19.1.2/24 \\
                --gateway 198.18.1.1,198.19.1.1          a router between two interfaces
+  netanvil traffic --device linux-router --rate 10kpps  loss and latency, each second
   netanvil doctor --ports eth1,eth2                     what this host can do
   netanvil report netanvil-20261121-060000              render a saved run again
 ";
@@ -44,6 +45,17 @@ pub fn with_own_name(arguments: impl Iterator<Item = OsString>) -> Vec<OsString>
         arguments.insert(1, name);
     }
     arguments
+}
+
+/// The whole command line. What `run` has and `traffic` has not is hidden there.
+pub fn command() -> clap::Command {
+    Arguments::command().mut_subcommand("traffic", crate::command::traffic::adapt)
+}
+
+/// Reads a command line, or ends the program with what is wrong.
+pub fn parse(arguments: Vec<OsString>) -> Arguments {
+    let matches = command().get_matches_from(arguments);
+    Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
 #[derive(Subcommand, Debug)]
@@ -98,6 +110,27 @@ Examples:
   netanvil compare results/kernel-6.12 results/kernel-6.18
 ")]
     Compare(Compare),
+    /// Send traffic at a rate, and show loss and latency each second
+    #[command(after_help = "\
+Examples:
+  netanvil traffic --device linux-router --rate 100kpps --duration 30s
+  netanvil traffic --ports eth1,eth2 --rate 40% --duration forever      until q or Ctrl-C
+  netanvil traffic --ports eth1,eth2 --address 198.18.1.2/24,198.19.1.2/24 \\
+                   --gateway 198.18.1.1,198.19.1.1 --rate 1Mpps         through a router
+  netanvil traffic --device linux-bridge --rate 500Mbit/s --sizes imix --bidirectional
+  netanvil traffic --sim router --rate 50kpps --flows 1000 --vary dst-port --json
+  netanvil traffic --ports eth1,eth2 --rate 10% --vlan 100,200          802.1ad and 802.1Q
+  netanvil traffic --ports eth1,eth2 --streams mix.toml --rate 20kpps   several streams
+  netanvil traffic --ports eth1,eth2 --pcap trace.pcap --as-timed       a capture
+  netanvil traffic --device linux-router --rate 10kpps --fail-if 'loss > 0.1%'
+
+Rates are those of each sending port; bits are those on the medium, preamble and gap included.
+Keys at a terminal: + - a tenth more or less, * / twice or half, p pause, 1 to 9 a stream off
+and on, q end.
+Exit code 1 if a criterion of --fail-if is met; 3 if the tester itself fell short, or nothing was
+measured of a criterion. docs/traffic.md explains every column.
+")]
+    Traffic(Box<crate::command::traffic::TrafficArgs>),
     /// Compare two configurations of a device in interleaved trials of one run
     #[command(after_help = "\
 Examples:

@@ -15,4 +15,5 @@ pub mod report;
 pub mod run;
 pub mod selftest;
 pub mod tests;
+pub mod traffic;
 pub mod versus;

@@ -1,7 +1,7 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first one asks the trial to stop, the second one forces.
 
 use crate::failure::{Exit, Failure, Outcome};
-use crate::output;
+use crate::{keys, output};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::Arc;
@@ -18,6 +18,7 @@ pub fn watch() -> Outcome<Arc<AtomicBool>> {
     std::thread::spawn(move || {
         for _signal in signals.forever() {
             if raised.swap(true, Ordering::SeqCst) {
+                keys::restore();
                 output::say("stopped by force; `netanvil clean` removes what is left");
                 std::process::exit(Exit::Failed.code().into());
             }

@@ -20,6 +20,7 @@ mod far;
 mod hardware;
 mod host;
 mod interrupt;
+mod keys;
 mod laboratory;
 mod options;
 mod output;
@@ -41,14 +42,13 @@ mod support;
 mod tolly;
 mod topology;
 
-use args::{Arguments, Command};
-use clap::Parser;
+use args::Command;
 use failure::{Exit, Failure, Outcome};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse_from(args::with_own_name(std::env::args_os()));
+    let arguments = args::parse(args::with_own_name(std::env::args_os()));
     report_panics_as_errors();
     let outcome = catch_unwind(AssertUnwindSafe(|| run(arguments.command)));
     match outcome {
@@ -77,6 +77,7 @@ fn run(command: Command) -> Outcome {
         Command::Run(arguments) => command::run::run(&arguments),
         Command::Selftest(arguments) => command::selftest::run(&arguments),
         Command::Report(arguments) => command::report::run(&arguments),
+        Command::Traffic(arguments) => command::traffic::run(&arguments),
         Command::Versus(arguments) => command::versus::run(&arguments),
         Command::Compare(arguments) => command::compare::run(&arguments),
     }

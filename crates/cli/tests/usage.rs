@@ -4,13 +4,14 @@ mod common;
 
 use common::Scratch;
 
-const SUBCOMMANDS: [&str; 15] = [
+const SUBCOMMANDS: [&str; 16] = [
     "run",
     "selftest",
     "doctor",
     "report",
     "compare",
     "versus",
+    "traffic",
     "clean",
     "devices",
     "tests",

@@ -19,6 +19,7 @@ mod error;
 mod estimate;
 mod event;
 mod found;
+pub mod generator;
 pub mod gigaswitch;
 mod goal_search;
 pub mod harvard;
@@ -67,4 +68,6 @@ pub use search_config::{GoalConfig, SearchConfig, SearchPolicy};
 pub use selftest::{Reached, SelfTest, SelfTestSize, self_test_size};
 pub use subject::Subject;
 pub use suite::Suite;
-pub use traffic::{Attachment, Destinations, Forwarding, Topology, Traffic, TrafficConfig};
+pub use traffic::{
+    Attachment, Destinations, Flows, Forwarding, Rewrites, Topology, Traffic, TrafficConfig, Vary,
+};

@@ -33,6 +33,7 @@ mod probe;
 mod pump;
 mod pumped;
 mod recorder;
+mod sampling;
 pub mod scheduling;
 mod session;
 mod shield;

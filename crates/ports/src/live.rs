@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trial::{
-    DeviceAction, DeviceCount, DeviceSetup, PortId, Prelude, Tester, TesterDescription,
-    TesterError, Trial, TrialResult, counted_between,
+    DeviceAction, DeviceCount, DeviceSetup, Observer, PortId, Prelude, Tester, TesterDescription,
+    TesterError, Trial, TrialResult, Unobserved, counted_between,
 };
 use units::{Duration, Instant};
 
@@ -186,10 +186,14 @@ impl LiveTester {
         ports.into_iter().try_for_each(|port| self.ports[port].open_own_fcs())
     }
 
-    fn run_fitting(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+    fn run_fitting(
+        &mut self,
+        trial: &Trial,
+        observer: &mut dyn Observer,
+    ) -> Result<TrialResult, TesterError> {
         self.send_prelude(&trial.prelude)?;
         let plan = self.core_plan(trial);
-        Session::new(trial, &plan, &mut self.ports, &mut self.options)?.run()
+        Session::new(trial, &plan, &mut self.ports, &mut self.options)?.run(observer)
     }
 
     /// A call that failed on a port or device that is gone failed because of that.
@@ -232,11 +236,19 @@ impl Tester for LiveTester {
     }
 
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        self.run_observed(trial, &mut Unobserved)
+    }
+
+    fn run_observed(
+        &mut self,
+        trial: &Trial,
+        observer: &mut dyn Observer,
+    ) -> Result<TrialResult, TesterError> {
         self.check_fits(trial)?;
         self.pause(Duration::ZERO)?;
         let _in_front = self.options.real_time.control.map(sys::RealTimeTurn::begin);
         let before = self.device_counts()?;
-        let mut result = self.run_fitting(trial).map_err(|error| self.cause_of(error))?;
+        let mut result = self.run_fitting(trial, observer).map_err(|error| self.cause_of(error))?;
         match self.pause(trial.waits.settle) {
             // The result is there and is not to be lost; the next call says that it is over.
             Ok(()) | Err(TesterError::Interrupted) => {}

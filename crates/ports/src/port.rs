@@ -19,11 +19,11 @@
 
 use crate::{CaptureWish, Captured};
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use trial::{
-    PortDescription, PortId, PortReceived, ReceivePlan, StreamId, TesterError, TransmitPlan,
-    TransmitReport,
+    PortDescription, PortId, PortReceived, ReceivePlan, ReceivedSoFar, SentSoFar, StreamId,
+    TesterError, TransmitPlan, TransmitReport,
 };
 use units::{Duration, Instant};
 
@@ -94,6 +94,8 @@ pub trait TransmitTurns {
     fn turn(&mut self, now: Instant) -> Result<(), TesterError>;
     /// Frames handed over that the system has not done with yet; it is told to go on with them.
     fn pending(&mut self) -> Result<usize, TesterError>;
+    /// What was handed over so far.
+    fn sent_so_far(&self) -> SentSoFar;
     /// Ends it, with whatever was sent.
     fn finish(self: Box<Self>) -> Result<Transmission, TesterError>;
 }
@@ -184,6 +186,18 @@ pub struct TrialSignals {
     /// By port.
     arrivals: BTreeMap<PortId, Arrivals>,
     sent: OnceLock<BTreeMap<StreamId, u64>>,
+    samples: Samples,
+}
+
+/// What ports say of the trial while it runs. Whoever wants a sample asks; each thread answers as soon as
+/// it comes to it.
+#[derive(Debug, Default)]
+struct Samples {
+    /// The number of the sample asked for last; 0 while none was.
+    asked: AtomicU64,
+    /// With the number of the sample that each is the answer to.
+    sent: Mutex<BTreeMap<PortId, (u64, SentSoFar)>>,
+    received: Mutex<BTreeMap<PortId, (u64, Vec<ReceivedSoFar>)>>,
 }
 
 /// What has arrived at a port so far.
@@ -281,6 +295,37 @@ impl TrialSignals {
     /// is missing any more.
     pub fn expected_arrivals(&self) -> u64 {
         self.arrivals.values().map(|arrivals| arrivals.expected.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Asks all ports what they have counted so far.
+    pub fn ask(&self) {
+        self.samples.asked.fetch_add(1, Ordering::Relaxed);
+    }
+    /// The number of the sample asked for last.
+    #[inline]
+    pub fn asked(&self) -> u64 {
+        self.samples.asked.load(Ordering::Relaxed)
+    }
+    /// A transmitter answers.
+    pub fn note_sent(&self, sample: u64, sent: SentSoFar) {
+        let mut all = self.samples.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(sent.port, (sample, sent));
+    }
+    /// A receiver answers.
+    pub fn note_received(&self, port: PortId, sample: u64, received: Vec<ReceivedSoFar>) {
+        let mut all = self.samples.received.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(port, (sample, received));
+    }
+    /// The latest answers, and how many of them are to the question asked last.
+    pub fn answers(&self) -> (Vec<SentSoFar>, Vec<ReceivedSoFar>, usize) {
+        let asked = self.asked();
+        let sent = self.samples.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let received = self.samples.received.lock().unwrap_or_else(PoisonError::into_inner);
+        let numbers = sent.values().map(|(n, _)| n).chain(received.values().map(|(n, _)| n));
+        let fresh = numbers.filter(|number| **number == asked).count();
+        let sent = sent.values().map(|(_, sent)| sent.clone()).collect();
+        let received = received.values().flat_map(|(_, received)| received.clone()).collect();
+        (sent, received, fresh)
     }
 
     /// Ends receiving: everything was waited for, and so many frames of each stream were sent.

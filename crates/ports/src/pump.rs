@@ -7,7 +7,9 @@ use crate::clock::{self, TICK};
 use crate::{Transmission, TrialSignals};
 use std::collections::BTreeMap;
 use std::io;
-use trial::{Emitted, PortReceived, ReceivePlan, Receiver, StreamId, TransmitPlan, Transmitter};
+use trial::{
+    Emitted, PortReceived, ReceivePlan, Receiver, SentSoFar, StreamId, TransmitPlan, Transmitter,
+};
 use units::{Duration, Instant};
 
 /// At most so many frames are handed over before the system is told. Frames are only gathered
@@ -94,6 +96,11 @@ impl<'a, S: FrameSink, T: Tap> Sending<'a, S, T> {
         Ok(pending)
     }
 
+    /// What was handed over so far.
+    pub fn sent_so_far(&self) -> SentSoFar {
+        SentSoFar::of(self.transmitter.report())
+    }
+
     /// Ends it, with whatever was sent.
     pub fn finish(self) -> io::Result<Transmission> {
         let not_sent_frames =
@@ -147,18 +154,20 @@ pub(crate) struct Listening<'a, S, T> {
     plan: &'a ReceivePlan,
     receiver: Receiver<'a>,
     arrivals: u64,
+    /// The sample that was answered last.
+    sampled: u64,
 }
 
 impl<'a, S: FrameSource, T: Tap> Listening<'a, S, T> {
     /// Nothing has arrived yet.
     pub fn new(source: &'a mut S, tap: &'a mut T, plan: &'a ReceivePlan) -> Self {
         let receiver = Receiver::new(plan, Instant::ZERO, TICK);
-        Listening { source, tap, plan, receiver, arrivals: 0 }
+        Listening { source, tap, plan, receiver, arrivals: 0, sampled: 0 }
     }
 
     /// Accounts for frames that wait; gives their number.
     pub fn turn(&mut self, signals: &TrialSignals) -> io::Result<u64> {
-        let Listening { source, tap, plan, receiver, arrivals } = self;
+        let Listening { source, tap, plan, receiver, arrivals, sampled } = self;
         if let Some(start) = signals.start() {
             receiver.set_start(start);
         }
@@ -172,6 +181,11 @@ impl<'a, S: FrameSource, T: Tap> Listening<'a, S, T> {
             signals.note_arrivals(plan.port, *arrivals, receiver.expected_arrivals());
             signals.note_longest_delay(plan.port, receiver.longest_delay());
             signals.note_leftover(plan.port, receiver.last_leftover());
+        }
+        let asked = signals.asked();
+        if asked != *sampled {
+            *sampled = asked;
+            signals.note_received(plan.port, asked, receiver.so_far());
         }
         Ok(taken)
     }

@@ -10,7 +10,7 @@ use crate::{
 use crate::{sys, turns};
 use std::collections::BTreeMap;
 use std::io;
-use trial::{PortReceived, ReceivePlan, StreamId, TesterError, TransmitPlan};
+use trial::{PortReceived, ReceivePlan, SentSoFar, StreamId, TesterError, TransmitPlan};
 use units::Instant;
 
 /// What a receive half has to know of a source beyond its frames.
@@ -136,6 +136,9 @@ impl<S: FrameSink> TransmitTurns for NamedSending<'_, S> {
     }
     fn pending(&mut self) -> Result<usize, TesterError> {
         self.sending.pending().map_err(|error| not_sent(self.name, &error))
+    }
+    fn sent_so_far(&self) -> SentSoFar {
+        self.sending.sent_so_far()
     }
     fn finish(self: Box<Self>) -> Result<Transmission, TesterError> {
         self.sending.finish().map_err(|error| not_sent(self.name, &error))

@@ -5,6 +5,7 @@ use crate::cores::CorePlan;
 use crate::live::{DeviceCounts, DeviceLink, LiveOptions, PlaceCount};
 use crate::open::{OpenPort, PartsOfPort};
 use crate::pressure::{self, DeviceThread, OwnThreads, Stops};
+use crate::sampling::Sampling;
 use crate::tally::{Reading, Tally, tally};
 use crate::watch::{Outcome, Place, Received, Threads, Watch, spawn};
 use crate::{
@@ -13,8 +14,8 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use trial::{
-    CaptureRequest, DeviceAction, DevicePlace, LinkChanges, Owner, PortBalance, PortCounters,
-    PortId, Pressure, ReceivePlan, TesterError, TransmitPlan, Trial, TrialResult,
+    CaptureRequest, DeviceAction, DevicePlace, LinkChanges, Observer, Owner, PortBalance,
+    PortCounters, PortId, Pressure, ReceivePlan, TesterError, TransmitPlan, Trial, TrialResult,
 };
 use units::{Duration, Instant};
 
@@ -70,7 +71,7 @@ impl<'a> Session<'a> {
     }
 
     /// Runs the trial to the end of its drain time.
-    pub fn run(mut self) -> Result<TrialResult, TesterError> {
+    pub fn run(mut self, observer: &mut dyn Observer) -> Result<TrialResult, TesterError> {
         let ids: Vec<PortId> = self.ports.iter().map(|port| port.describe().id).collect();
         let before = self.states()?;
         let control_before = self.control_frames();
@@ -78,6 +79,8 @@ impl<'a> Session<'a> {
         let untimed = self.untimed(&device_threads);
         let own_threads = OwnThreads::default();
         let signals = TrialSignals::new(ids);
+        let answers = self.ports.len() + self.transmit_plans.len();
+        let sampling = Sampling::new(observer, &signals, answers);
         let Session {
             trial,
             cores,
@@ -139,7 +142,7 @@ impl<'a> Session<'a> {
             }
             let next_look = clock::now();
             let (stop, stops) = (&options.stop, &mut stops);
-            let mut watch = Watch { signals, interfaces, stop, stops, next_look };
+            let mut watch = Watch { signals, interfaces, stop, stops, next_look, sampling };
             watch.conduct(trial, start, threads)
         })?;
         let now = pressure::Reading::take(&device_threads);
@@ -233,7 +236,12 @@ impl<'a> Session<'a> {
         pressure.links = link_changes(&before, &after);
         let mut notes = self.cores.notes.clone();
         let mut reports = vec![];
-        for sent in outcome.transmissions {
+        for mut sent in outcome.transmissions {
+            if let (Some(ended), Some(plan)) =
+                (outcome.ended, self.transmit_plans.get(&sent.report.port))
+            {
+                sent.report.end_at(&plan.schedule, (outcome.start, ended));
+            }
             let tally = &mut tallies[usize::from(sent.report.port.0)];
             notes.extend(sent.notes);
             let mut not_sent = sent.not_sent_frames + tally.not_sent;

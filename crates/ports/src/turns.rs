@@ -8,6 +8,8 @@ use units::{Duration, Instant};
 
 /// How long a transmitter waits at the end for frames that the interface still holds.
 const COMPLETION_TIMEOUT: Duration = Duration::from_ms(1_000);
+/// A transmitter with nothing to do for so long answers before it is asked.
+const IDLE: Duration = Duration::from_ms(2);
 /// How often it looks for them.
 const COMPLETION_LOOK: Duration = Duration::from_us(20);
 
@@ -19,8 +21,10 @@ pub(crate) fn transmit(
     signals: &TrialSignals,
 ) -> Result<Vec<Transmission>, TesterError> {
     let mut lanes: Vec<Lane> = ports.iter_mut().map(|port| Lane::of(port.as_mut())).collect();
+    let mut sampled = 0;
     while lanes.iter().any(|lane| !lane.all_sent) {
         let Some(due) = lanes.iter().filter_map(|lane| lane.due).min() else { break };
+        answer(&ports, (due, &mut sampled), signals);
         let Some(mut now) = wait_for(due, stop_at, signals) else { break };
         for (port, lane) in ports.iter_mut().zip(&mut lanes) {
             if now >= stop_at {
@@ -32,8 +36,23 @@ pub(crate) fn transmit(
             }
         }
     }
+    answer(&ports, (Instant::FAR_FUTURE, &mut sampled), signals);
     await_completion(&mut ports)?;
     ports.into_iter().map(|port| port.finish()).collect()
+}
+
+/// Says what was sent, if somebody has asked, or may ask while nothing is due.
+fn answer(
+    ports: &[Box<dyn TransmitTurns + '_>],
+    (due, sampled): (Instant, &mut u64),
+    signals: &TrialSignals,
+) {
+    let asked = signals.asked();
+    if asked == 0 || (asked == *sampled && due.since(clock::now()) < IDLE) {
+        return;
+    }
+    *sampled = asked;
+    ports.iter().for_each(|port| signals.note_sent(asked, port.sent_so_far()));
 }
 
 /// When a port has its next turn.
@@ -140,6 +159,9 @@ mod tests {
             self.log.borrow_mut().push(("pending", self.port));
             self.pending = self.pending.saturating_sub(1);
             Ok(self.pending)
+        }
+        fn sent_so_far(&self) -> trial::SentSoFar {
+            trial::SentSoFar::of(&report_of(self.port))
         }
         fn finish(self: Box<Self>) -> Result<Transmission, TesterError> {
             Ok(Transmission {

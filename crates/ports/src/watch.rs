@@ -2,6 +2,7 @@
 
 use crate::namespace::NetworkNamespace;
 use crate::pressure::{OwnThreads, Stops};
+use crate::sampling::Sampling;
 use crate::{Interface, Transmission, TrialSignals, clock, sys};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,6 +44,8 @@ pub(crate) struct Outcome {
     pub transmissions: Vec<Transmission>,
     pub received: Vec<Received>,
     pub action: Option<(Instant, Instant)>,
+    /// When the observer ended sending, if it did.
+    pub ended: Option<Instant>,
 }
 
 /// Where and how a thread runs.
@@ -111,6 +114,7 @@ pub(crate) struct Watch<'a> {
     /// Whether the device's programs stand still.
     pub stops: &'a mut Stops,
     pub next_look: Instant,
+    pub sampling: Sampling<'a>,
 }
 
 impl Watch<'_> {
@@ -141,8 +145,10 @@ impl Watch<'_> {
     ) -> Result<Outcome, TesterError> {
         while !threads.transmit.iter().all(|thread| thread.is_finished()) {
             self.look_around(threads)?;
+            self.sampling.look(self.signals, start);
             clock::sleep(Duration::from_ms(1));
         }
+        let ended = self.sampling.ended;
         let mut transmissions = joined(&mut threads.transmit)?.concat();
         transmissions.sort_by_key(|sent| sent.report.port);
         let sent = sent_of_stream(&transmissions);
@@ -155,7 +161,7 @@ impl Watch<'_> {
         let received = joined(&mut threads.receive)?;
         let mut received: Vec<Received> = received.into_iter().flatten().collect();
         received.sort_by_key(|received| received.account.port);
-        Ok(Outcome { start, drained, transmissions, received, action })
+        Ok(Outcome { start, drained, transmissions, received, action, ended })
     }
 
     /// Waits for residual frames; gives the time at which that was over.
@@ -208,7 +214,8 @@ impl Watch<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(TesterError::Interrupted);
         }
-        let failed = self.signals.stopped() || threads.receive.iter().any(|t| t.is_finished());
+        let stopped = self.signals.stopped() && self.sampling.ended.is_none();
+        let failed = stopped || threads.receive.iter().any(|t| t.is_finished());
         if failed || clock::now() >= self.next_look {
             self.next_look = clock::now() + LOOK;
             self.interfaces.iter().try_for_each(|interface| interface.state_if_up().map(drop))?;

@@ -9,11 +9,12 @@ use crate::medium::Way;
 use crate::port::Cable;
 use crate::sender::Sender;
 use crate::soonest::Soonest;
-use crate::{DeviceUnderTest, Frame, SimTester};
+use crate::{DeviceUnderTest, Frame, Limits, SimTester};
 use std::collections::BTreeMap;
 use trial::{
-    PortBalance, PortCounters, PortId, ReceivePlan, Receiver, Residual, Residue, StreamId, Tester,
-    TesterError, TransmitPlan, TransmitReport, Transmitter, Trial, TrialResult,
+    Observer, PortBalance, PortCounters, PortId, ReceivePlan, Receiver, Residual, Residue, Sample,
+    SentSoFar, StreamId, Tester, TesterError, TransmitPlan, TransmitReport, Transmitter, Trial,
+    TrialResult,
 };
 use units::{Duration, Instant};
 use wire::pause;
@@ -31,6 +32,8 @@ pub(crate) struct Running<'a, D> {
     unfinished: usize,
     /// When transmitters end, by the tester's clock.
     stops_at: Instant,
+    /// When somebody ended sending, by the tester's clock.
+    ended: Option<Instant>,
     /// Frames that arrive so long after the last departure are in time, whatever else comes.
     least_drain: Duration,
     /// The latest departure planned so far, in true time.
@@ -41,7 +44,10 @@ pub(crate) struct Running<'a, D> {
 }
 
 struct Sending<'a> {
+    plan: &'a TransmitPlan,
     transmitter: Transmitter<'a>,
+    /// The frame emitted last, which may leave later than now: its stream, and when it leaves.
+    last: Option<(StreamId, Instant)>,
     sender: Sender,
     longest_bytes: usize,
     next: Next,
@@ -67,6 +73,29 @@ struct Receiving<'a> {
     lost_by_tester: u64,
 }
 
+/// When samples are taken, by the tester's clock.
+struct Samples {
+    every: Duration,
+    next: Option<Instant>,
+}
+
+impl Samples {
+    fn of(observer: &dyn Observer, start: Instant) -> Self {
+        let every = observer.every();
+        Samples { every: every.unwrap_or_default(), next: every.map(|every| start + every) }
+    }
+
+    /// The last moment before the next sample, in true time.
+    fn before(&self, limits: &Limits) -> Instant {
+        let moment = self.next.map(|next| limits.moment(next));
+        moment.map_or(Instant::FAR_FUTURE, |at| Instant::from_ps(at.as_ps().saturating_sub(1)))
+    }
+
+    fn advance(&mut self) {
+        self.next = self.next.map(|next| next + self.every);
+    }
+}
+
 /// Half a gigabyte or so.
 const KEPT_FRAMES_MAX: u64 = 1 << 21;
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 16;
@@ -88,6 +117,8 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         let sending = receive.iter().map(|port| {
             let plan = transmit.iter().find(|plan| plan.port == port.port)?;
             Some(Sending {
+                plan,
+                last: None,
                 transmitter: Transmitter::new(plan, start, tick),
                 sender: Sender::new(tester.limits, start),
                 longest_bytes: plan.set.longest_bytes(),
@@ -110,6 +141,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             events: Soonest::new(receive.len() + 1),
             unfinished: transmit.len(),
             stops_at: trial.stops_at(start),
+            ended: None,
             least_drain: trial.waits.least_drain(trial.expects_arrivals()),
             last_departure: tester.now,
             action: None,
@@ -126,12 +158,23 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
 
     /// # Errors
     /// Where the device keeps more frames than this machine should.
-    pub(crate) fn run(mut self) -> Result<TrialResult, TesterError> {
+    pub(crate) fn run(mut self, observer: &mut dyn Observer) -> Result<TrialResult, TesterError> {
         let mut steps = 0u64;
-        while self.unfinished > 0 && self.step(Instant::FAR_FUTURE) {
+        let mut samples = Samples::of(observer, self.start);
+        while self.unfinished > 0 {
+            if !self.step(samples.before(&self.tester.limits)) {
+                let Some(at) = samples.next.filter(|_| self.events.first().1 < Instant::FAR_FUTURE)
+                else {
+                    break;
+                };
+                observer.observe(&self.sample(at));
+                samples.advance();
+                self.end_if_wanted(at, observer);
+            }
             steps += 1;
             if steps.is_multiple_of(STEPS_BETWEEN_LOOKS) {
                 self.check_memory()?;
+                self.end_if_wanted(self.tester.limits.reads(self.tester.now), observer);
             }
         }
         let drained = self.drain();
@@ -141,6 +184,40 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         self.act_if_due(end);
         self.tester.now = end;
         Ok(self.conclude(drained))
+    }
+
+    /// What was counted before `at`, by the tester's clock. What the device has let go of counts as arrived.
+    fn sample(&self, at: Instant) -> Sample {
+        let now = self.tester.limits.moment(at);
+        let sent = self.sending.iter().flatten().map(|sending| {
+            let mut sent = SentSoFar::of(sending.transmitter.report());
+            if let Some((stream, _)) = sending.last.filter(|(_, departs)| *departs >= now)
+                && let Some((_, frames)) = sent.of_stream.iter_mut().find(|(id, _)| *id == stream)
+            {
+                *frames -= 1;
+            }
+            sent
+        });
+        Sample {
+            elapsed: at.since(self.start),
+            sent: sent.collect(),
+            received: self.receiving.iter().flat_map(|port| port.receiver.so_far()).collect(),
+        }
+    }
+
+    /// Ends sending where the observer wants that; what is under way arrives.
+    fn end_if_wanted(&mut self, now: Instant, observer: &mut dyn Observer) {
+        if self.ended.is_some() || !observer.ends() {
+            return;
+        }
+        self.ended = Some(now);
+        for port in 0..self.sending.len() {
+            let Some(sending) = &mut self.sending[port] else { continue };
+            if matches!(sending.next, Next::Leaves(_)) {
+                self.plan_next(port);
+                self.note_event(port);
+            }
+        }
     }
 
     /// Waits for residual frames; gives the time at which that was over, by the tester's clock.
@@ -251,7 +328,8 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         let Some(sending) = &mut self.sending[port] else { return };
         let limits = self.tester.limits;
         sending.next = Next::Nothing;
-        let Some(due) = sending.transmitter.next_due() else {
+        let due = sending.transmitter.next_due().filter(|_| self.ended.is_none());
+        let Some(due) = due else {
             self.unfinished -= 1;
             return;
         };
@@ -294,6 +372,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         let emitted = sending.transmitter.emit(shown, &mut bytes);
         bytes.truncate(emitted.len_bytes);
         sending.sender.has_sent(shown);
+        sending.last = Some((emitted.stream, departs));
         self.last_departure = self.last_departure.max(departs);
         Frame { bytes, damaged: emitted.bad_fcs }
     }
@@ -401,7 +480,11 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
                 let collisions = collisions - sending.before.0;
                 notes.push(format!("{collisions} collisions at port {port}"));
             }
-            reports.push((sending.transmitter.into_report(), given_up - sending.before.1));
+            let mut report = sending.transmitter.into_report();
+            if let Some(ended) = self.ended {
+                report.end_at(&sending.plan.schedule, (self.start, ended));
+            }
+            reports.push((report, given_up - sending.before.1));
         }
         // Looked up, since a mesh has thousands of streams.
         let mut sent: BTreeMap<StreamId, u64> = BTreeMap::new();

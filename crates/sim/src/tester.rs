@@ -7,8 +7,8 @@ use crate::running::Running;
 use crate::soonest::Soonest;
 use crate::{Counter, DeviceUnderTest, Frame, Limits, SimPort};
 use trial::{
-    DeviceCount, DeviceSetup, PortId, ReceivePlan, Tester, TesterDescription, TesterError, Trial,
-    TrialResult, counted_between,
+    DeviceCount, DeviceSetup, Observer, PortId, ReceivePlan, Tester, TesterDescription,
+    TesterError, Trial, TrialResult, Unobserved, counted_between,
 };
 use units::{Duration, Instant};
 
@@ -195,6 +195,15 @@ impl<D: DeviceUnderTest> Tester for SimTester<D> {
     }
 
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        self.run_observed(trial, &mut Unobserved)
+    }
+
+    /// Samples are taken in virtual time.
+    fn run_observed(
+        &mut self,
+        trial: &Trial,
+        observer: &mut dyn Observer,
+    ) -> Result<TrialResult, TesterError> {
         self.check(trial)?;
         let before = self.device_counts();
         for prelude in &trial.prelude {
@@ -208,7 +217,7 @@ impl<D: DeviceUnderTest> Tester for SimTester<D> {
         let ports = self.description.ports.iter();
         let receive: Vec<ReceivePlan> = ports.map(|port| trial.receive_plan(port.id)).collect();
         let told = Evidence::of(&self.device);
-        let mut result = Running::new(self, trial, &transmit, &receive).run()?;
+        let mut result = Running::new(self, trial, &transmit, &receive).run(observer)?;
         let tells = Evidence::of(&self.device);
         result.places = tells.places(&told);
         result.pressure = tells.pressure(&told);

@@ -101,6 +101,35 @@ impl Histogram {
         self.max_ticks = self.max_ticks.max(other.max_ticks);
     }
 
+    /// What was counted since it was as `earlier`. Smallest and largest value are those of their buckets,
+    /// except where they are the extremes of all.
+    pub fn since(&self, earlier: &Histogram) -> Histogram {
+        let mut before = earlier.buckets.filled().peekable();
+        let grown: Vec<(usize, u64)> = self
+            .buckets
+            .filled()
+            .filter_map(|(bucket, count)| {
+                while before.next_if(|(lower, _)| *lower < bucket).is_some() {}
+                let then =
+                    before.next_if(|(same, _)| *same == bucket).map_or(0, |(_, count)| count);
+                Some((bucket, count.saturating_sub(then))).filter(|(_, count)| *count > 0)
+            })
+            .collect();
+        let mut since = Histogram::new(self.tick);
+        let (Some((lowest, _)), Some((highest, _))) = (grown.first(), grown.last()) else {
+            return since;
+        };
+        since.count = grown.iter().map(|(_, count)| count).sum();
+        since.sum_ticks = self.sum_ticks.saturating_sub(earlier.sum_ticks);
+        since.min_ticks = match lowest {
+            0 => 0,
+            _ => (Self::bucket_upper_ticks(lowest - 1) + 1).max(self.min_ticks),
+        };
+        since.max_ticks = Self::bucket_upper_ticks(*highest).min(self.max_ticks);
+        since.buckets.add_all(grown.into_iter());
+        since
+    }
+
     /// How many values were counted.
     pub const fn count(&self) -> u64 {
         self.count
@@ -188,6 +217,23 @@ mod tests {
     use proptest::prelude::*;
 
     const NS: Duration = Duration::from_ns(1);
+
+    #[test]
+    fn what_was_counted_since_is_the_rest() {
+        let mut histogram = Histogram::new(NS);
+        [5, 100, 3_000].into_iter().for_each(|ns| histogram.record(ns));
+        let earlier = histogram.clone();
+        assert_eq!(histogram.since(&earlier), Histogram::new(NS));
+        [7, 90, 90, 1_000].into_iter().for_each(|ns| histogram.record(ns));
+        let since = histogram.since(&earlier);
+        assert_eq!((since.count(), since.min()), (4, Some(Duration::from_ns(7))));
+        assert_eq!(since.percentile(50.0), Some(Duration::from_ns(90)));
+        // Buckets from 512 on are 4 wide: 1,000 lies in 1,000 to 1,003.
+        assert_eq!(since.max(), Some(Duration::from_ns(1_003)));
+        assert_eq!(since.mean(), Some(Duration::from_ps(1_187_000 / 4)));
+        histogram.record(9_999);
+        assert_eq!(histogram.since(&earlier).max(), Some(Duration::from_ns(9_999)), "of all");
+    }
 
     /// By counting: 999 of 1,000 values are 99.9 % of them, whatever their number of thousands.
     #[test]

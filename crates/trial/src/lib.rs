@@ -27,6 +27,7 @@ mod plan;
 pub mod pressure;
 mod receiver;
 mod result;
+mod sample;
 mod schedule;
 mod seen;
 mod slips;
@@ -55,6 +56,7 @@ pub use result::{
     Arrived, ByLength, Paused, PortCounters, PortReceived, PortSent, StreamReceived, StreamResult,
     TransmitReport, TrialResult,
 };
+pub use sample::{Observer, ReceivedSoFar, Sample, SentSoFar, Unobserved};
 pub use schedule::{Departures, Schedule, Segment};
 pub use seen::{Missing, SeenSet};
 pub use slips::Slips;

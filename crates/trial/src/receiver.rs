@@ -1,8 +1,8 @@
 //! The pure receiver: accounts for every frame that arrives on one port.
 
 use crate::{
-    ExpectedStream, FlowCounts, Leftovers, Missing, PortReceived, ReceivePlan, SeenSet, Silence,
-    StreamAccount, StreamId, StreamReceived,
+    ExpectedStream, FlowCounts, Leftovers, Missing, PortReceived, ReceivePlan, ReceivedSoFar,
+    SeenSet, Silence, StreamAccount, StreamId, StreamReceived,
 };
 use std::collections::VecDeque;
 use units::{Duration, Instant};
@@ -270,6 +270,17 @@ impl<'a> Receiver<'a> {
         expected.map(|tracked| tracked.account.unique).sum()
     }
 
+    /// What has arrived so far: of each stream that belongs here, and of others that came.
+    pub fn so_far(&self) -> Vec<ReceivedSoFar> {
+        let streams = self.plan.streams.iter().zip(&self.streams);
+        let so_far = streams.filter_map(|(expected, tracked)| match tracked {
+            Some(tracked) => Some(tracked.so_far(self.plan.port)),
+            None if expected.is_stray() => None,
+            None => Some(Tracked::new(expected, self.tick).so_far(self.plan.port)),
+        });
+        so_far.collect()
+    }
+
     /// Closes the account. `sent_of` gives how many frames of a stream were sent in the trial.
     pub fn into_received(self, sent_of: impl Fn(StreamId) -> u64) -> PortReceived {
         let accounts = self.plan.streams.iter().zip(self.streams);
@@ -427,6 +438,19 @@ impl<'a> Tracked<'a> {
         }
     }
 
+    fn so_far(&self, port: crate::PortId) -> ReceivedSoFar {
+        ReceivedSoFar {
+            port,
+            stream: self.expected.id,
+            expected: self.expected.here,
+            unique: self.account.unique,
+            duplicates: self.account.duplicates,
+            reordered: self.account.reordered,
+            next_expected: self.next_expected,
+            latency: self.account.latency.clone(),
+        }
+    }
+
     fn into_received(mut self, port: crate::PortId, sent: u64) -> StreamReceived {
         self.account.disown(&self.seen, sent, &self.expected.lengths_bytes);
         let missing = match self.expected.here {
@@ -568,6 +592,20 @@ mod tests {
         assert_eq!(account.tagged, tagged);
         let silence = account.longest_silence.unwrap();
         assert_eq!((silence.from, silence.to), (Instant::from_ns(145), Instant::from_ns(300)));
+    }
+
+    /// Looked at after four arrivals of five frames sent: frame 2 is missing.
+    #[test]
+    fn an_account_can_be_read_before_it_is_closed() {
+        let plan = plan();
+        let mut receiver = Receiver::new(&plan, Instant::ZERO, TICK);
+        for (sequence, at_ns) in [(0, 10), (1, 20), (3, 30), (3, 40)] {
+            receiver.absorb(Instant::from_ns(at_ns), &frame(1, sequence, 5));
+        }
+        let so_far = receiver.so_far();
+        let [one] = &so_far[..] else { panic!("{so_far:?}") };
+        assert_eq!((one.unique, one.duplicates, one.next_expected), (3, 1, 4));
+        assert_eq!(one.latency.max(), Some(Duration::from_ns(25)));
     }
 
     #[test]

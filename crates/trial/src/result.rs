@@ -97,6 +97,13 @@ impl TransmitReport {
             None => self.sent_frames.saturating_sub(1) as f64,
         }
     }
+    /// Of a schedule, begun at `start`, that somebody ended at `ended`: only what was due by then was
+    /// intended. Transmitters hear of the end a moment later, and may have sent a little more.
+    pub fn end_at(&mut self, schedule: &Schedule, (start, ended): (Instant, Instant)) {
+        let moved = self.paused.time + self.slips.total;
+        let due = schedule.frames_before(ended.since(start).saturating_sub(moved));
+        self.intended_frames = due.max(self.sent_frames).min(self.intended_frames);
+    }
     /// From the first departure to one mean interval after the last; of a single frame nothing.
     pub fn sending_time(&self) -> Duration {
         let span =

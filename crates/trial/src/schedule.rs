@@ -83,6 +83,11 @@ impl Schedule {
             (segment, first, start)
         })
     }
+    /// Whether each frame has a time of its own, whatever its length: they are bursts of one.
+    pub fn is_timed(&self) -> bool {
+        let alone = |segment: &Segment| segment.bursts.is_some_and(|(frames, _)| frames == 1);
+        !self.segments.is_empty() && self.segments.iter().all(alone)
+    }
     /// The same for frames of these lengths.
     pub fn by_length(mut self, cycle: &Cycle) -> Schedule {
         self.segments.iter_mut().for_each(|segment| segment.by_length = Some(cycle.clone()));
@@ -103,6 +108,18 @@ impl Schedule {
         of.map_or(Duration::ZERO, |(_, (segment, first, start))| {
             start + segment.departure(first, k - first)
         })
+    }
+    /// How many frames are due before `elapsed` since the schedule's start.
+    pub fn frames_before(&self, elapsed: Duration) -> u64 {
+        let (mut due, mut not_due) = (0, self.frames());
+        while due < not_due {
+            let middle = due + (not_due - due) / 2;
+            match self.departure(middle) < elapsed {
+                true => due = middle + 1,
+                false => not_due = middle,
+            }
+        }
+        due
     }
     /// Mean intended rate over the whole schedule.
     pub fn mean_rate(&self) -> FrameRate {
@@ -326,6 +343,14 @@ mod tests {
     fn by_length(rate: FrameRate, lengths: &[u32], frames: u64) -> Schedule {
         let segments = vec![Segment::constant(rate, frames)];
         Schedule { segments }.by_length(&Cycle::new(lengths.to_vec()))
+    }
+
+    #[test]
+    fn frames_before_a_moment_are_those_whose_departure_lies_before_it() {
+        let schedule = Schedule::constant(FrameRate::from_fps(1_000), Duration::from_ms(10));
+        let before = |us| schedule.frames_before(Duration::from_us(us));
+        assert_eq!([before(0), before(1), before(1_000), before(1_001)], [0, 1, 1, 2]);
+        assert_eq!((before(9_001), before(1_000_000)), (10, 10));
     }
 
     proptest! {

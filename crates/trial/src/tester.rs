@@ -1,6 +1,6 @@
 //! The boundary between methods and the world: a method sees a [`Tester`] and nothing else.
 
-use crate::{DeviceSetup, PortId, Trial, TrialResult};
+use crate::{DeviceSetup, Observer, PortId, Trial, TrialResult};
 use serde::{Deserialize, Serialize};
 use units::{Duration, LineRate};
 
@@ -14,6 +14,20 @@ pub trait Tester {
     /// A device that loses frames, or all of them, is an `Ok`; so is a trial in which the tester
     /// fell short (its `validity` says so). An `Err` is a tester that broke.
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError>;
+
+    /// The same, looked at while it runs. A trial that `observer` [ends](Observer::ends) is that of the
+    /// frames that were due until then.
+    fn run_observed(
+        &mut self,
+        _trial: &Trial,
+        _observer: &mut dyn Observer,
+    ) -> Result<TrialResult, TesterError> {
+        Err(TesterError::Unsupported {
+            port: "any".into(),
+            what: "to look at a trial while it runs".into(),
+            remedy: "run it to its end".into(),
+        })
+    }
 
     /// Lets time pass with nothing sent.
     fn pause(&mut self, span: Duration) -> Result<(), TesterError>;

@@ -155,8 +155,8 @@ impl Trial {
         };
         let order = load.order.iter().map(|id| index_of(*id)).collect::<Result<Vec<_>, _>>()?;
         let schedule = match Cycle::of(&streams, &order)? {
-            Some(cycle) => load.schedule.clone().by_length(&cycle),
-            None => load.schedule.clone(),
+            Some(cycle) if !load.schedule.is_timed() => load.schedule.clone().by_length(&cycle),
+            _ => load.schedule.clone(),
         };
         if order.is_empty() && load.schedule.frames() > 0 {
             return Err(bad("a load without streams".into()));

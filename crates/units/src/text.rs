@@ -1,24 +1,38 @@
 //! Quantities as people write them, on a command line or in a configuration file.
 
-use crate::{Duration, LineRate};
+use crate::{Duration, FrameRate, LineRate};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
 
-/// A time: `60s`, `500ms`, `2m`, `20us`, `9600ns`; a bare number is seconds.
+/// A time: `60s`, `30sec`, `500ms`, `2min`, `20us`, `9600ns`; a bare number is seconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Span(pub Duration);
 
-/// A rate of the medium or of a limit: `10G`, `2.5G`, `100M`, `64k`; a bare number is bits a second.
+/// A rate of the medium or of a limit: `10G`, `2.5Gbit`, `100Mbit/s`, `64kbps`, `9600bit/s`. A bare number
+/// is refused: it may be meant in bits, megabits or frames a second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BitRate(pub u64);
+
+/// A load: frames a second (`1Mpps`, `1.5kpps`), bits a second on the medium with preamble and gap
+/// (`500Mbit/s`, `10G`), or a share of the medium (`40%`). A bare number is refused: nothing says which.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Load {
+    /// Frames a second.
+    Frames(FrameRate),
+    /// On the medium.
+    Bits(BitRate),
+    /// Of what the medium takes.
+    Share(Share),
+}
 
 /// A share of a whole: `1%`, `0.01`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Share(pub f64);
 
 /// Longer names first, so that the `s` of `ms` is not taken for seconds.
-const SPAN_UNITS: [(&str, f64); 8] = [
+const SPAN_UNITS: [(&str, f64); 9] = [
+    ("sec", 1.0),
     ("ps", 1e-12),
     ("ns", 1e-9),
     ("us", 1e-6),
@@ -28,6 +42,9 @@ const SPAN_UNITS: [(&str, f64); 8] = [
     ("h", 3600.0),
     ("s", 1.0),
 ];
+/// Longer names first.
+const BIT_UNITS: [&str; 4] = ["bit/s", "b/s", "bps", "bit"];
+const FRAME_UNITS: [&str; 5] = ["frames/s", "pkt/s", "pps", "fps", "f/s"];
 const RATE_UNITS: [(&str, f64); 4] = [("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)];
 
 impl FromStr for Span {
@@ -41,7 +58,7 @@ impl FromStr for Span {
             Ok(number) if number >= 0.0 && number * unit < 1e6 => {
                 Ok(Span(Duration::from_secs_f64(number * unit)))
             }
-            _ => Err(format!("`{text}` is no time; write 60s, 500ms or 2m")),
+            _ => Err(format!("`{text}` is no time; write 60s, 500ms or 2min")),
         }
     }
 }
@@ -62,16 +79,15 @@ impl fmt::Display for Span {
 impl FromStr for BitRate {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let bare = text.trim_end_matches("bit/s").trim_end_matches("bps").trim();
-        let (number, unit) = RATE_UNITS
-            .iter()
-            .find_map(|(unit, factor)| Some((bare.strip_suffix(unit)?, *factor)))
-            .unwrap_or((bare, 1.0));
-        match number.trim().parse::<f64>() {
-            Ok(number) if number * unit >= 1.0 && number * unit <= 1e13 => {
-                Ok(BitRate((number * unit).round() as u64))
-            }
-            _ => Err(format!("`{text}` is no rate; write 10G, 100M or 64k (bits a second)")),
+        if let Ok(number) = text.trim().parse::<f64>() {
+            return Err(format!(
+                "`{text}` has no unit; write {number}G, {number}M, {number}k or {number}bit/s"
+            ));
+        }
+        let bare = BIT_UNITS.iter().find_map(|unit| text.trim().strip_suffix(unit));
+        match prefixed(bare.unwrap_or(text.trim())) {
+            Some(bps) if (1.0..=1e13).contains(&bps) => Ok(BitRate(bps.round() as u64)),
+            _ => Err(format!("`{text}` is no rate; write 10G, 100Mbit/s or 64k (bits a second)")),
         }
     }
 }
@@ -83,7 +99,7 @@ impl fmt::Display for BitRate {
                 return write!(f, "{}{unit}", self.0 / factor);
             }
         }
-        write!(f, "{}", self.0)
+        write!(f, "{}bit/s", self.0)
     }
 }
 
@@ -91,6 +107,62 @@ impl BitRate {
     /// As the rate of a medium.
     pub fn line_rate(self) -> LineRate {
         LineRate::from_bps(self.0)
+    }
+}
+
+/// A number with or without a prefix.
+fn prefixed(text: &str) -> Option<f64> {
+    let (number, factor) = RATE_UNITS
+        .iter()
+        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))
+        .unwrap_or((text, 1.0));
+    let number = number.trim().parse::<f64>().ok()?;
+    number.is_finite().then_some(number * factor)
+}
+
+impl FromStr for Load {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let no_load = || format!("`{text}` is no load; write 1Mpps, 500Mbit/s, 10G or 40%");
+        if text.parse::<f64>().is_ok() {
+            return Err(format!("`{text}` is ambiguous; write {text}pps, {text}Mbit/s or {text}%"));
+        }
+        if text.ends_with('%') {
+            let share: Share = text.parse().map_err(|_| no_load())?;
+            return Some(Load::Share(share)).filter(|_| share.0 > 0.0).ok_or_else(no_load);
+        }
+        let frames = FRAME_UNITS.iter().find_map(|unit| text.strip_suffix(unit));
+        match frames.map(|number| prefixed(number.trim())) {
+            None => text.parse().map(Load::Bits).map_err(|_| no_load()),
+            Some(Some(fps)) if (1e-3..=1e12).contains(&fps) => {
+                Ok(Load::Frames(FrameRate::from_fps_f64(fps)))
+            }
+            Some(_) => Err(no_load()),
+        }
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Load::Frames(rate) => write!(f, "{}", Pps(rate.fps())),
+            Load::Bits(rate) => write!(f, "{rate}"),
+            Load::Share(share) => write!(f, "{}%", share.0 * 100.0),
+        }
+    }
+}
+
+/// Frames a second as people write them: `1.02 Mpps`, `14.88 kpps`, `7 pps`.
+pub struct Pps(pub f64);
+
+impl fmt::Display for Pps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let prefixes = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
+        let found = prefixes.into_iter().find(|(factor, _)| self.0 >= *factor * 0.999_95);
+        let (factor, prefix) = found.unwrap_or((1.0, ""));
+        let digits = format!("{:.4}", self.0 / factor);
+        write!(f, "{} {prefix}pps", digits.trim_end_matches('0').trim_end_matches('.'))
     }
 }
 
@@ -165,7 +237,9 @@ mod tests {
     #[test]
     fn times_are_read_with_their_units() {
         assert_eq!("500ms".parse::<Span>().unwrap().0, Duration::from_ms(500));
-        assert_eq!("2m".parse::<Span>().unwrap().0, Duration::from_secs(120));
+        for text in ["2m", "2min", "120sec", "120"] {
+            assert_eq!(text.parse::<Span>().unwrap().0, Duration::from_secs(120), "{text}");
+        }
         assert_eq!("0.5".parse::<Span>().unwrap().to_string(), "500ms");
         assert!("soon".parse::<Span>().unwrap_err().contains("60s"));
         assert!("-1s".parse::<Span>().is_err());
@@ -173,11 +247,34 @@ mod tests {
 
     #[test]
     fn rates_survive_being_printed() {
-        for text in ["10G", "2500M", "64k", "12345"] {
+        for text in ["10G", "2500M", "64k", "12345bit/s"] {
             assert_eq!(text.parse::<BitRate>().unwrap().to_string(), text);
         }
         assert_eq!("2.5G".parse::<BitRate>().unwrap().0, 2_500_000_000);
-        assert!("0".parse::<BitRate>().is_err());
+        for (text, bps) in [("10Gbit", 10_000_000_000), ("1.5Mbps", 1_500_000), ("9 kb/s", 9_000)] {
+            assert_eq!(text.parse::<BitRate>().unwrap().0, bps, "{text}");
+        }
+        assert!("0k".parse::<BitRate>().is_err());
+        let ambiguous = "10".parse::<BitRate>().unwrap_err();
+        assert!(ambiguous.contains("10G, 10M"), "{ambiguous}");
+    }
+
+    #[test]
+    fn loads_are_frames_bits_or_a_share() {
+        let load = |text: &str| text.parse::<Load>().unwrap();
+        let frames = |fps| Load::Frames(FrameRate::from_fps(fps));
+        assert_eq!(load("1.5Mpps"), frames(1_500_000));
+        assert_eq!([load("7 pps"), load("2kfps"), load("3 frames/s")], [7, 2_000, 3].map(frames));
+        assert_eq!(load("500Mbit/s"), Load::Bits(BitRate(500_000_000)));
+        assert_eq!(load("10G"), Load::Bits(BitRate(10_000_000_000)));
+        assert_eq!(load("40%"), Load::Share(Share(0.4)));
+        assert!("10".parse::<Load>().unwrap_err().contains("10pps, 10Mbit/s or 10%"));
+        for text in ["0%", "101%", "0pps", "-1Mpps", "fast", "Mpps", "infpps", ""] {
+            assert!(text.parse::<Load>().unwrap_err().contains("1Mpps"), "{text}");
+        }
+        assert_eq!(load("1.5Mpps").to_string(), "1.5 Mpps");
+        assert_eq!(load("14880pps").to_string(), "14.88 kpps");
+        assert_eq!(load("999999pps").to_string(), "1 Mpps");
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub mod mld;
 pub mod modifier;
 pub mod netblt;
 pub mod pause;
+pub mod replay;
 pub mod rip;
 mod run_key;
 pub mod signature;

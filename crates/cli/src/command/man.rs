@@ -1,15 +1,14 @@
 //! `netanvil man`: the manual pages, made from the same description as `--help`.
 
-use crate::args::{Arguments, Man};
+use crate::args::{self, Man};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output;
-use clap::CommandFactory;
 use std::path::Path;
 
 pub fn run(arguments: &Man) -> Outcome {
     match &arguments.dir {
         Some(directory) => write_all(directory)?,
-        None => output::print(&page(&Arguments::command())?)?,
+        None => output::print(&page(&args::command())?)?,
     }
     Ok(Exit::Done)
 }
@@ -28,5 +27,5 @@ fn write_all(directory: &Path) -> Outcome<()> {
         Failure::new(format!("cannot write manual pages to {}: {error}", directory.display()))
     };
     std::fs::create_dir_all(directory).map_err(cannot)?;
-    clap_mangen::generate_to(Arguments::command(), directory).map_err(cannot)
+    clap_mangen::generate_to(args::command(), directory).map_err(cannot)
 }

@@ -243,3 +243,26 @@ pub fn tshark(scratch: &Scratch, folder: &str, filter: &str, fields: &[&str]) ->
     let lines = files.iter().map(read).find(|text| !text.is_empty()).unwrap_or_default();
     lines.lines().map(str::to_owned).collect()
 }
+
+/// Bytes of a pcap file: frames of UDP over IPv4 with so many bytes of payload, at these microseconds.
+pub fn pcap(frames: &[(u32, usize)]) -> Vec<u8> {
+    let mut file = vec![];
+    for word in [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 1] {
+        file.extend(word.to_le_bytes());
+    }
+    for (at_us, payload) in frames {
+        let mut frame = vec![9; 12];
+        frame.extend([0x08, 0x00, 0x45, 0]);
+        frame.extend((28 + *payload as u16).to_be_bytes());
+        frame.extend([0, 0, 0, 0, 64, 17, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
+        frame.extend([0, 53, 0, 53]);
+        frame.extend((8 + *payload as u16).to_be_bytes());
+        frame.extend([1, 2]);
+        frame.extend(vec![7; *payload]);
+        for word in [1, *at_us, frame.len() as u32, frame.len() as u32] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(frame);
+    }
+    file
+}

@@ -1,6 +1,6 @@
 //! The user's choice of traffic.
 
-use super::{Attachment, Topology};
+use super::{Attachment, Flows, Topology};
 use crate::ipv6_traffic::ExtensionHeader;
 use crate::protocol::Protocol;
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,9 @@ pub struct TrafficConfig {
     pub ipv6_percent: Option<u8>,
     /// Different frames of a stream before the first comes again, where anything is random.
     pub distinct_frames: u64,
+    /// Flows, each in turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Flows>,
     /// Packet filters configured on the device, in words, for the report (RFC 2544 section 11.4).
     pub filters: String,
 }
@@ -55,6 +58,7 @@ impl Default for TrafficConfig {
             extension_headers: vec![],
             ipv6_percent: None,
             distinct_frames: 1_024,
+            flows: None,
             filters: String::new(),
         }
     }

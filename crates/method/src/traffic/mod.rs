@@ -1,10 +1,15 @@
 //! What a test sends: from the user's choice of traffic and the device's addresses to streams.
 
 mod config;
+mod flows;
 mod refusal;
+mod replay;
 mod topology;
 
 pub use config::{Destinations, TrafficConfig};
+pub use flows::{Flows, Vary};
+use replay::Replay;
+pub use replay::Rewrites;
 pub use topology::{Attachment, Forwarding, Topology};
 
 use crate::encapsulation::{self, Encapsulated};
@@ -64,6 +69,8 @@ pub struct Traffic {
     /// Sent at the same time through other ports of the device.
     beside: Option<Box<Traffic>>,
     keep_alives: bool,
+    /// Captured frames in place of built ones.
+    replay: Option<Replay>,
     /// Said to the device before each trial, beside the learning frames.
     announced: Vec<Prelude>,
 }
@@ -89,11 +96,17 @@ impl Traffic {
             first_stream: FORWARD,
             beside: None,
             keep_alives: suite.trial.keep_alives,
+            replay: None,
             announced: vec![],
         };
         traffic.check()?;
         traffic.streams(Key::from_seed(0))?;
         Ok(traffic)
+    }
+
+    /// The same with its streams numbered from `first` on.
+    pub(crate) fn numbered(self, first: StreamId) -> Traffic {
+        Traffic { first_stream: first, ..self }
     }
 
     /// The same with `other`, of the same sizes, sent at the same time through other ports.
@@ -105,6 +118,10 @@ impl Traffic {
 
     /// As it was asked for: `64`, or the name of an IMIX.
     pub fn frame_size(&self) -> String {
+        if self.replay.is_some() {
+            let smallest = self.size.sizes().min().unwrap_or(FrameSize::MIN_ETHERNET);
+            return format!("{} to {}", smallest.bytes(), self.size.largest().bytes());
+        }
         String::from(self.size.clone())
     }
     /// The smallest and the largest frame that the protocols of `suite` allow between these ports.
@@ -146,6 +163,9 @@ impl Traffic {
     }
     /// Protocol and stream format, in words.
     pub fn describe(&self) -> String {
+        if let Some(replay) = &self.replay {
+            return replay.describe();
+        }
         let config = &self.config;
         let mut words = vec![match config.ipv6_percent {
             None => config.protocol.name().to_string(),
@@ -160,6 +180,10 @@ impl Traffic {
             }
             (Destinations::Random, _) => "random destination MAC addresses".into(),
         });
+        if let Some(flows) = &config.flows {
+            let vary: Vec<String> = flows.vary.iter().map(ToString::to_string).collect();
+            words.push(format!("{} flows by {}", flows.count, vary.join(" and ")));
+        }
         let mut add = |on: bool, what: &str| words.extend(on.then(|| what.to_string()));
         add(config.random_ports, "random ports (RFC 4814)");
         add(config.random_macs, "random source MAC addresses (RFC 4814)");
@@ -184,6 +208,9 @@ impl Traffic {
     }
     /// What frames of this size cannot measure.
     pub fn given_up(&self) -> Vec<String> {
+        if self.replay.is_some() {
+            return vec![];
+        }
         let mut given_up: Vec<String> = vec![];
         for size in self.size.sizes() {
             for what in self.templates(0).iter().flat_map(|template| template.given_up(size)) {
@@ -309,7 +336,7 @@ impl Traffic {
             from: self.from(index).port,
             expect: Expectation::Ports(vec![self.to(index).port]),
             frames: self.test_frames(index, (key, id.0))?,
-            fingerprint: Some(self.fingerprint(index)),
+            fingerprint: self.replay.is_none().then(|| self.fingerprint(index)),
             given_up: self.given_up(),
             bad_fcs: false,
             grows_by_bytes: self.grows_by_bytes(index),
@@ -322,6 +349,9 @@ impl Traffic {
         index: usize,
         signature: (Key, u16),
     ) -> Result<Vec<StreamFrame>, BuildError> {
+        if let Some(replay) = &self.replay {
+            return Ok(self.replayed(replay, index, signature));
+        }
         let templates = self.templates(index);
         let frames = templates.iter().map(|template| self.frames_of(template, signature, index));
         let frames: Vec<Vec<StreamFrame>> = frames.collect::<Result<_, _>>()?;
@@ -380,7 +410,11 @@ impl Traffic {
         let sizes = self.size.period();
         let varied = template.period().min(self.config.distinct_frames.max(1));
         // A mix keeps its proportions: whole periods of it only.
-        let frames = if varied > 1 { varied.div_ceil(sizes) * sizes } else { sizes };
+        let frames = match self.config.flows {
+            Some(_) => self.ready_frames(template.period()),
+            None if varied > 1 => varied.div_ceil(sizes) * sizes,
+            None => sizes,
+        };
         let frame = |index| {
             let prepared = &prepared[&self.size.size_at(index)];
             StreamFrame { bytes: prepared.frame(index), form: prepared.form() }
@@ -442,6 +476,7 @@ impl Traffic {
             let macs = wire::modifier::Modifier::random_macs(Field::EthSrc, seed(3), port, count);
             template = template.modifier(macs);
         }
+        template = self.vary_flows(template, protocol, index);
         if self.config.destinations == Destinations::Random {
             for modifier in self.random_destinations(index, protocol, (seed(4), count)) {
                 template = template.modifier(modifier);

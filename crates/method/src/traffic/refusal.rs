@@ -12,6 +12,7 @@ impl Traffic {
         let needs = |what: &str| Err(RunError::Config(what.to_string()));
         let protocol = self.config.protocol;
         self.check_ipv6()?;
+        self.check_flows()?;
         self.check_encapsulation()?;
         if protocol == Protocol::Ethernet && is_routed {
             return needs("a router forwards no Ethernet frames without IP: choose an IP protocol");

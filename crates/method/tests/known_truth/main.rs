@@ -21,5 +21,6 @@ mod selftest;
 mod suite;
 mod tandem;
 mod throughput;
+mod traffic;
 mod tunnels;
 mod variation;

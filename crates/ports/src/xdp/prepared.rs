@@ -10,7 +10,9 @@ use crate::CaptureWish;
 use crate::clock::TICK;
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::Relaxed;
-use trial::{ByLength, Paused, Schedule, Slips, TesterError, TransmitPlan, TransmitReport};
+use trial::{
+    ByLength, Paused, Schedule, SentSoFar, Slips, TesterError, TransmitPlan, TransmitReport,
+};
 use units::{Duration, Instant};
 use wire::signature::{Form, Key};
 
@@ -87,6 +89,15 @@ impl Prepared {
     /// How it stands: one of [`finished`].
     pub fn finished(&self) -> u32 {
         self.state.half_word(0, offset_of!(TransmitState, finished)).load(Relaxed)
+    }
+
+    /// What was sent so far.
+    pub fn sent_so_far(&self, plan: &TransmitPlan) -> SentSoFar {
+        let of_stream = plan.set.streams().iter().enumerate().map(|(index, stream)| {
+            let sequence = self.streams.word(index, offset_of!(StreamEntry, sequence));
+            (stream.id, sequence.load(Relaxed))
+        });
+        SentSoFar { port: plan.port, of_stream: of_stream.collect() }
     }
 
     /// What was sent.

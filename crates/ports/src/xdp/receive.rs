@@ -9,14 +9,15 @@ use super::layout::{
 use super::prepared::{tag_blocks, targets};
 use super::program::{Object, Size, Spare, failed, receive_object};
 use super::shared::SharedArray;
-use crate::clock;
+use crate::clock::{self, TICK};
 use crate::{CaptureWish, Captured, Interface, ReceiveHalf, TrialSignals};
 use aya::programs::ProgramError;
 use aya::programs::xdp::{XdpLink, XdpMode};
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use trial::{
-    ExpectedStream, Fingerprint, Leftovers, PortReceived, ReceivePlan, StreamId, TesterError,
+    ExpectedStream, Fingerprint, Histogram, Leftovers, PortId, PortReceived, ReceivePlan,
+    ReceivedSoFar, StreamId, TesterError,
 };
 use units::{Duration, Instant};
 use wire::signature::{EARLIER_TRIALS, Form, Key};
@@ -129,6 +130,7 @@ impl ReceiveHalf for XdpReceive {
     ) -> Result<PortReceived, TesterError> {
         let accounts = &self.accounts;
         let mut seconds = vec![Seconds::default(); accounts.streams * self.queues];
+        let mut sampled = 0;
         loop {
             // Read before the accounts are: what arrives after closing belongs to no trial.
             let closed = signals.closed();
@@ -141,6 +143,11 @@ impl ReceiveHalf for XdpReceive {
             signals.note_arrivals(plan.port, accounts.arrivals(), expected);
             signals.note_longest_delay(plan.port, accounts.longest_delay(plan));
             signals.note_leftover(plan.port, accounts.leftovers().last_at);
+            let asked = signals.asked();
+            if asked != sampled {
+                sampled = asked;
+                signals.note_received(plan.port, asked, accounts.so_far(plan));
+            }
             if let Some(sent) = closed {
                 let sent_of = |id: StreamId| sent.get(&id).copied().unwrap_or(0);
                 return Ok(accounts.received(plan, &seconds, sent_of));
@@ -323,6 +330,22 @@ impl Accounts {
         accounts.filter_map(longest).max()
     }
 
+    /// What has arrived so far: of each stream that belongs here, and of others that came.
+    fn so_far(&self, plan: &ReceivePlan) -> Vec<ReceivedSoFar> {
+        let streams = plan.streams.iter().zip(&self.expected).enumerate();
+        let so_far = streams.filter_map(|(index, (stream, expected))| {
+            let nothing = nothing_so_far(plan.port, stream);
+            let Some(indices) = self.accounts_of(expected) else {
+                let strays = (0..self.queues).map(|queue| queue * self.expected.len() + index);
+                let strays = strays.map(|at| self.strays.read(at).arrivals).sum();
+                return Some(ReceivedSoFar { unique: strays, ..nothing }).filter(|s| s.unique > 0);
+            };
+            let queues = indices.map(|at| self.accounts.read(at));
+            Some(queues.fold(nothing, |all, queue| add_queue(all, &queue)))
+        });
+        so_far.collect()
+    }
+
     fn of_queues(&self, offset: usize) -> u64 {
         (0..self.queues).map(|queue| self.by_queue.word(queue, offset).load(Relaxed)).sum()
     }
@@ -398,6 +421,28 @@ impl Accounts {
         };
         accounts.enumerate().flat_map(of_queue).collect()
     }
+}
+
+fn nothing_so_far(port: PortId, stream: &ExpectedStream) -> ReceivedSoFar {
+    ReceivedSoFar {
+        port,
+        stream: stream.id,
+        expected: stream.here,
+        unique: 0,
+        duplicates: 0,
+        reordered: 0,
+        next_expected: 0,
+        latency: Histogram::new(TICK),
+    }
+}
+
+fn add_queue(mut all: ReceivedSoFar, queue: &Account) -> ReceivedSoFar {
+    all.unique += queue.unique;
+    all.duplicates += queue.duplicates;
+    all.reordered += queue.reordered;
+    all.next_expected = all.next_expected.max(queue.next_expected);
+    all.latency.merge(&queue.latencies.to_histogram(TICK));
+    all
 }
 
 fn initial_control(key: Key) -> ReceiveControl {

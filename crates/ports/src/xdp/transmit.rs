@@ -14,7 +14,7 @@ use aya::maps::DevMap;
 use aya::maps::xdp::XdpMapError;
 use aya::programs::{ProgramError, TestRunAttrs, TestRunOptions};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use trial::{TesterError, TransmitPlan, TransmitReport};
+use trial::{SentSoFar, TesterError, TransmitPlan, TransmitReport};
 use units::{Duration, Instant};
 
 /// The longest time that the program waits in one run (`PIECE_NS` there).
@@ -83,7 +83,13 @@ impl XdpTransmit {
         group: &AtomicU32,
     ) -> Result<(), TesterError> {
         let mut watch = GroupWatch::new(&prepared.state, group);
+        let mut sampled = 0;
         let reason = || {
+            let asked = signals.asked();
+            if asked != sampled {
+                sampled = asked;
+                signals.note_sent(asked, prepared.sent_so_far(plan));
+            }
             if signals.stopped() {
                 prepared.stop();
             }
@@ -178,6 +184,9 @@ impl TransmitHalf for XdpTransmit {
         let group = group.into_inner();
         self.groups.note(&plan.schedule, group);
         let report = prepared.report(plan);
+        if signals.asked() > 0 {
+            signals.note_sent(signals.asked(), SentSoFar::of(&report));
+        }
         self.keep(prepared);
         let not_sent_frames = self.not_sent(&report, taken_before)?;
         Ok(Transmission { report, not_sent_frames, notes: self.notes(group) })

@@ -1,0 +1,323 @@
+//! `netanvil traffic`: a load for as long as one likes, seen second by second.
+
+mod json;
+mod pcap;
+mod screen;
+mod streams;
+mod text;
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::options::{self, Options, Sizes, Span};
+use crate::plan::Plan;
+use crate::setup::{self, Setup, Subject};
+use crate::{interrupt, output, support};
+use clap::Args;
+use method::generator::{Generator, GeneratorConfig, STRETCH_FRAMES, Totals, TrafficCriterion};
+use method::versus::Met;
+use method::{Destinations, Flows, Profile, Rewrites, Vary};
+use pcap::Pcap;
+use screen::{Hands, Screen};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use streams::Streams;
+use units::text::Load;
+use units::{Duration, FrameRate, FrameSize};
+use wire::signature::RunKey;
+use wire::size::SizePattern;
+
+/// From one line to the next.
+const EVERY: Duration = Duration::from_secs(1);
+/// A load that is shorter by this share says nothing of the device. Less is told in the summary.
+const SHORTFALL: f64 = 0.05;
+/// `--duration forever`.
+const FOREVER: Span = Span(Duration::MAX);
+
+#[derive(Args, Debug)]
+pub struct TrafficArgs {
+    /// Load of each sending port: 1Mpps, 500Mbit/s (with preamble and gap), 10G, 40%
+    #[arg(
+        long,
+        value_name = "LOAD",
+        required_unless_present = "as_timed",
+        help_heading = "Traffic"
+    )]
+    pub rate: Option<Load>,
+    /// Send so many flows, each in turn
+    #[arg(long, value_name = "COUNT", help_heading = "Traffic")]
+    pub flows: Option<u64>,
+    /// What tells flows apart; several fields change together [default: dst-port] [possible values:
+    /// src-port, dst-port, src-mac, dst-ip]
+    #[arg(
+        long,
+        value_name = "FIELD,...",
+        value_delimiter = ',',
+        requires = "flows",
+        help_heading = "Traffic"
+    )]
+    pub vary: Vec<Vary>,
+    /// Streams of a TOML file, each with a share of the frames (`[[stream]]`: name, weight, size, protocol,
+    /// vlan, flows, vary ...); what a stream leaves open is as the options here have it
+    #[arg(long, value_name = "FILE", help_heading = "Traffic")]
+    pub streams: Option<PathBuf>,
+    /// Send the frames of a pcap or pcapng file, in their order and over again. The last 18 bytes of a
+    /// payload make room for the signature that counts the frame; a frame without room grows by as many
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["streams", "flows"], help_heading = "Traffic")]
+    pub pcap: Option<PathBuf>,
+    /// Send them as they were timed; for as long as the capture lasts where no duration is given
+    #[arg(long, requires = "pcap", conflicts_with = "rate", help_heading = "Traffic")]
+    pub as_timed: bool,
+    /// Addresses of these frames that become those of the tester and its device: mac, ip, or both
+    #[arg(long, value_name = "mac,ip", value_delimiter = ',', requires = "pcap", value_parser = ["mac", "ip"], help_heading = "Traffic")]
+    pub rewrite: Vec<String>,
+    /// Those of `run`
+    #[command(flatten)]
+    pub options: Options,
+    /// Read options from a TOML file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Exit with 1 if it comes to this, such as 'loss > 0.1%', 'lost > 0', 'reordered > 0',
+    /// 'latency_p99 > 100us', 'rate < 0.9Mpps'; also duplicates, corrupted, latency_p50, latency_max.
+    /// May be given more than once
+    #[arg(long, value_name = "CRITERION")]
+    pub fail_if: Vec<TrafficCriterion>,
+    /// Answer every question with yes
+    #[arg(long)]
+    pub yes: bool,
+    /// Print a JSON object a line: start, each second, summary
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// The summary alone
+    #[arg(long, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// Hides what `run` alone has, and lets `--duration` take `forever`.
+pub fn adapt(command: clap::Command) -> clap::Command {
+    let own = TrafficArgs::augment_args(clap::Command::new("own"));
+    let of_run = Options::augment_args(clap::Command::new("run"));
+    let is_hidden = |id: &str| {
+        let name = id.replace('_', "-");
+        of_run.get_arguments().any(|arg| arg.get_id() == id)
+            && !(support::is_of_traffic(&name) || ["duration", "set"].contains(&id))
+    };
+    let hidden: Vec<String> = own.get_arguments().map(|arg| arg.get_id().to_string()).collect();
+    let hidden = hidden.into_iter().filter(|id| is_hidden(id));
+    let command = hidden.fold(command, |command, id| command.mut_arg(id, |arg| arg.hide(true)));
+    command
+        .mut_arg("duration", |arg| {
+            arg.value_parser(duration)
+                .value_name("TIME|forever")
+                .help("How long to send: 30s, 2min, or until q or Ctrl-C [default: 10s]")
+                .help_heading("Traffic")
+        })
+        .mut_arg("sizes", |arg| {
+            arg.value_name("SIZE").help_heading("Traffic").help(
+                "Frame size in bytes with FCS, a sweep 64..1518/100, imix, or a distribution \
+                 dist:64*7,1518*3 [default: 64]",
+            )
+        })
+        .mut_arg("bidirectional", |arg| arg.help_heading("Traffic").help("Both ports send"))
+        .mut_arg("extension_headers", |arg| {
+            arg.help("IPv6 extension headers of the frames, in this order; sizes include them")
+        })
+        .mut_arg("seed", |arg| arg.help_heading("Traffic"))
+        .mut_arg("set", |arg| {
+            arg.help_heading("Traffic")
+                .help("A setting of trials, such as `trial.keep_alives=false`")
+        })
+}
+
+fn duration(text: &str) -> Result<Span, String> {
+    match text {
+        "forever" => Ok(FOREVER),
+        _ => match text.parse::<Span>()? {
+            Span(Duration::ZERO) => Err("a duration is above 0; or write forever".into()),
+            span => Ok(span),
+        },
+    }
+}
+
+/// What was asked for.
+struct Request<'a> {
+    arguments: &'a TrafficArgs,
+    plan: Plan,
+    streams: Streams,
+    load: Load,
+    /// The time from each frame to the next, where they are sent as captured.
+    timed: Option<Vec<Duration>>,
+    duration: Option<Duration>,
+    run_key: RunKey,
+    /// The device is built with destination networks for the flows.
+    needs_networks: bool,
+    /// Where nothing else was asked for.
+    shortfall: Option<f64>,
+}
+
+pub fn run(arguments: &TrafficArgs) -> Outcome {
+    let request = Request::of(arguments)?;
+    let subject = Subject::of(&request.plan.options)?;
+    // Before any thread: a process with threads may not enter a user namespace.
+    subject.acquire_rights()?;
+    let interrupted = interrupt::watch()?;
+    // An interrupt ends sending, not the accounts.
+    let never = Arc::new(AtomicBool::new(false));
+    let mut setup = setup::prepare(&subject, &request.plan.options, arguments.yes, &never)?;
+    let sent = request.send(&mut setup, interrupted);
+    let torn_down = setup.tear_down();
+    let totals = sent?;
+    torn_down?;
+    request.conclude(&totals)
+}
+
+impl<'a> Request<'a> {
+    fn of(arguments: &'a TrafficArgs) -> Outcome<Self> {
+        let mut given = arguments.options.with_sections();
+        // A file has no `forever`.
+        let duration = given.duration.take();
+        for setting in &arguments.options.set {
+            given = given.over(&options::parse_options(setting, "--set")?);
+        }
+        if let Some(path) = &arguments.config {
+            given = given.over(&options::read_options(path)?);
+        }
+        let duration = duration.or(given.duration.take());
+        support::check_traffic(&given)?;
+        let size = size(given.sizes.as_ref())?;
+        let streams = match &arguments.pcap {
+            Some(path) => {
+                refuse_with_pcap(&given)?;
+                Streams::captured(Pcap::read(path)?, rewrites(arguments))
+            }
+            None => Streams::read(arguments.streams.as_deref(), &size, flows(arguments))?,
+        };
+        let (load, timed) = load(arguments, &streams)?;
+        let one_round = timed.as_ref().map(|gaps| Span(gaps.iter().copied().sum()));
+        let duration = duration.or(one_round).unwrap_or(Span(Duration::from_secs(10)));
+        let needs_networks = streams.vary_networks() && given.destinations.is_none();
+        if needs_networks && given.device.is_some() && given.routes_per_port.is_none() {
+            given.destinations = Some(Destinations::Random);
+        }
+        let limits = given.trial.as_ref().and_then(|trial| trial.get("limits")?.as_table());
+        let shortfall = limits.and_then(|limits| limits.get("shortfall"));
+        let shortfall = if shortfall.is_some() { None } else { Some(SHORTFALL) };
+        let defaults = Options { profile: Some(Profile::Quick), ..Options::default() };
+        given.sizes = Some(streams.sizes());
+        let plan = Plan::of(&given.over(&defaults), None)?;
+        let run_key = plan.run_key()?.unwrap_or(RunKey::from_seed(plan.suite.seed));
+        let duration = Some(duration).filter(|span| *span != FOREVER).map(|Span(time)| time);
+        Ok(Request {
+            arguments,
+            plan,
+            streams,
+            load,
+            timed,
+            duration,
+            run_key,
+            needs_networks,
+            shortfall,
+        })
+    }
+
+    fn send(&self, setup: &mut Setup, interrupted: Arc<AtomicBool>) -> Outcome<Totals> {
+        let mut suite = self.plan.suite.clone();
+        suite.traffic.filters = setup.filters.clone();
+        if let Some(shortfall) = self.shortfall {
+            suite.trial.limits.shortfall = shortfall;
+        }
+        if self.needs_networks {
+            suite.traffic.destinations = Destinations::One;
+        }
+        let mix = self.streams.mix(&suite, &setup.topology)?;
+        let config = GeneratorConfig {
+            load: self.load,
+            timed: self.timed.clone(),
+            duration: self.duration,
+            every: EVERY,
+            run_key: self.run_key,
+            stretch_frames: STRETCH_FRAMES,
+        };
+        let generator = Generator { config: &config, mix: &mix };
+        let rate = generator.rate(setup.tester.as_ref()).map_err(Failure::new)?;
+        let screen = Screen::new(self.arguments, interrupted);
+        screen.begin(&setup.device, &mix, &config, rate)?;
+        let mut hands = Hands::new(&screen, mix.len());
+        let tester = setup.tester.as_mut();
+        generator.run(tester, &mut hands, &mut |event| screen.show(event)).map_err(Failure::new)
+    }
+
+    fn conclude(&self, totals: &Totals) -> Outcome {
+        let criteria = &self.arguments.fail_if;
+        let judged: Vec<_> =
+            criteria.iter().map(|criterion| (*criterion, criterion.met(totals))).collect();
+        match self.arguments.json {
+            true => output::print(&format!("{}\n", json::summary(totals, &judged)))?,
+            false => output::print(&text::summary(totals, &judged))?,
+        }
+        let is_any = |wanted| judged.iter().any(|(_, met)| *met == wanted);
+        Ok(match (is_any(Met::Failed), totals.invalid.is_empty() && !is_any(Met::Undecided)) {
+            (true, _) => Exit::NotAccepted,
+            (_, false) => Exit::Invalid,
+            _ => Exit::Done,
+        })
+    }
+}
+
+fn size(sizes: Option<&Sizes>) -> Outcome<SizePattern> {
+    match sizes.map(|Sizes(sizes)| &sizes[..]) {
+        None => Ok(SizePattern::Fixed(FrameSize::from_bytes(64))),
+        Some([size]) => Ok(size.clone()),
+        Some(_) => Err(Failure::new("traffic has one size, or one mix of sizes")
+            .help("write --sizes 64, --sizes imix, --sizes dist:64*7,1518*3")),
+    }
+}
+
+/// Options that say what frames are made of.
+const OF_FRAMES: [&str; 8] = [
+    "sizes",
+    "protocol",
+    "vlan",
+    "destinations",
+    "random-ports",
+    "random-macs",
+    "ipv6-percent",
+    "extension-headers",
+];
+
+fn refuse_with_pcap(given: &Options) -> Outcome<()> {
+    let table = given.as_table();
+    match OF_FRAMES.iter().find(|name| table.contains_key(**name)) {
+        Some(name) => Err(Failure::new(format!("--{name} has no effect on captured frames"))
+            .help("leave it out, or --pcap")),
+        None => Ok(()),
+    }
+}
+
+fn rewrites(arguments: &TrafficArgs) -> Rewrites {
+    let has = |name: &str| arguments.rewrite.iter().any(|given| given == name);
+    Rewrites { macs: has("mac"), ips: has("ip") }
+}
+
+/// The load, and the times of frames that have some.
+fn load(arguments: &TrafficArgs, streams: &Streams) -> Outcome<(Load, Option<Vec<Duration>>)> {
+    if let Some(load) = arguments.rate {
+        return Ok((load, None));
+    }
+    let gaps = streams.gaps().ok_or_else(|| {
+        Failure::new("the capture has no times, or one for all its frames")
+            .help("send it at a rate: --rate 10kpps")
+    })?;
+    let one_round: Duration = gaps.iter().copied().sum();
+    let rate = gaps.len() as f64 / one_round.as_secs_f64();
+    Ok((Load::Frames(FrameRate::from_fps_f64(rate)), Some(gaps)))
+}
+
+fn flows(arguments: &TrafficArgs) -> Option<Flows> {
+    arguments.flows.map(|count| flows_by(count, &arguments.vary))
+}
+
+/// So many flows, by destination ports where nothing is said.
+fn flows_by(count: u64, vary: &[Vary]) -> Flows {
+    let vary = if vary.is_empty() { vec![Vary::DstPort] } else { vary.to_vec() };
+    Flows { count, vary }
+}
