@@ -4,6 +4,7 @@
 mod arp_server;
 mod extrapolation;
 mod fanout;
+mod outcome;
 
 pub use arp_server::{ArpServerResult, ArpTrial, arp_server};
 pub use extrapolation::{ExtrapolationResult, extrapolation};

@@ -6,6 +6,7 @@ mod congestion;
 mod errored;
 mod forward_pressure;
 mod mesh;
+mod outcome;
 
 pub use addresses::{AddressResult, AddressTrial, caching, learning_rate};
 pub use broadcast::{BroadcastLatencyResult, PortLatency, broadcast_latency};

@@ -13,6 +13,7 @@ mod hosts;
 mod latency;
 mod matrix;
 mod mixed;
+mod outcome;
 mod stage;
 mod throughput;
 

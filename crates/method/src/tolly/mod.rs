@@ -7,6 +7,7 @@
 
 mod config;
 mod multicast;
+mod outcome;
 mod result;
 mod unicast;
 

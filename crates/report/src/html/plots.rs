@@ -6,7 +6,7 @@ use super::ink::Ink;
 use crate::harvard::RateTable;
 use crate::model::{Group, Report};
 use crate::number::{grouped, grouped_f64, percent};
-use crate::tables::{at_least, rate_cell};
+use crate::tables::rate_cell;
 use crate::trial_row::TrialRow;
 use method::rfc2544::{FrameLossResult, LatencyResult, MaximumOf, ThroughputResult};
 use method::{Direction, Finding, LatencySummary, Verdict};
@@ -383,7 +383,7 @@ pub(super) fn back_to_back(group: &Group<'_>) -> Option<Chart> {
     );
     for (at, (result, summary)) in (1..).zip(&measured) {
         let (x, frames) = (f64::from(at), &summary.frames);
-        let sign = if at_least(result) { ">= " } else { "" };
+        let sign = if result.is_lower_bound() { ">= " } else { "" };
         chart.bars.push(Bar {
             from_x: x - 0.3,
             to_x: x + 0.3,

@@ -27,10 +27,8 @@ use crate::number;
 use method::{Conditions, RateFound, TestKind};
 use units::{Duration, FrameRate};
 
-pub(crate) use back_to_back::at_least;
 pub use chassis::ChassisTable;
 pub(crate) use comparison::comparison;
-pub(crate) use reset::action as reset_action;
 pub(crate) use throughput::rate_cell;
 
 /// A table ready to be printed.

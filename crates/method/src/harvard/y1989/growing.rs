@@ -2,6 +2,7 @@
 
 use super::result::{Harvard1989Result, Unit};
 use super::scene::all_sent;
+use crate::FigureName;
 use crate::RunError;
 use crate::bench::Ran;
 
@@ -51,6 +52,7 @@ impl TableSize {
                 result.note("the tester did not keep up with trials of more: they decide nothing");
             }
         }
+        result.call_last(FigureName::Entries);
     }
 }
 

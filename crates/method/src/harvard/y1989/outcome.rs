@@ -1,0 +1,60 @@
+//! The figures of the router tests of 1989.
+
+use super::result::{Ending, Harvard1989Result, Number, Unit};
+use crate::TestKind;
+use crate::outcome::{self, Basis, Figure, Relation};
+
+impl Harvard1989Result {
+    /// The numbers of the test's table.
+    pub fn outcome(&self) -> outcome::Outcome {
+        let (why, invalid) = match &self.outcome {
+            Ending::Measured => ("the test came to no figure".to_owned(), vec![]),
+            Ending::NotPossible { why } => (why.clone(), vec![]),
+            Ending::Invalid { reasons } => (reasons.join("; "), outcome::no_result(reasons)),
+        };
+        let figures = match self.figures.is_empty() {
+            true => {
+                let unit = outcome::Unit::None;
+                vec![Figure::missing(outcome::NO_FIGURE, unit, Some(why))]
+            }
+            false => self.figures.iter().map(|number| number.figure(&why)).collect(),
+        };
+        let test = TestKind::Harvard1989(self.test);
+        outcome::Outcome::new(test, &self.conditions, figures, &invalid)
+    }
+}
+
+impl Number {
+    fn figure(&self, why: &str) -> Figure {
+        let (name, unit) = (self.name.clone(), outcome::Unit::from(self.unit));
+        let figure = match (self.value, self.upper) {
+            (Some(value), _) if self.at_least => {
+                Figure::within(name, unit, Relation::AtLeast, (value, f64::INFINITY))
+            }
+            (Some(value), Some(upper)) => {
+                let figure = Figure::single(name, unit, value);
+                figure.bounded(Some((value, upper)), Basis::SearchResolution)
+            }
+            (Some(value), None) => Figure::single(name, unit, value),
+            (None, _) => Figure::missing(name, unit, Some(why.to_owned())),
+        };
+        match self.known_as {
+            Some(known_as) => figure.called(known_as),
+            None => figure,
+        }
+    }
+}
+
+impl From<Unit> for outcome::Unit {
+    fn from(unit: Unit) -> Self {
+        match unit {
+            Unit::Fps => outcome::Unit::Fps,
+            Unit::Frames => outcome::Unit::Frames,
+            Unit::Percent => outcome::Unit::Percent,
+            Unit::Us => outcome::Unit::Us,
+            Unit::Seconds => outcome::Unit::Seconds,
+            Unit::Bytes => outcome::Unit::Bytes,
+            Unit::Entries => outcome::Unit::Entries,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The figures of the IP9000 tests, a few a number of ports.
+
+use super::{TollyIteration, TollyResult, TollyRow};
+use crate::chassis::ChassisTest;
+use crate::outcome::{Figure, FigureName, Outcome, Relation, Unit, reasons};
+use units::Duration;
+
+impl TollyResult {
+    /// Rate, loss and latency of each number of ports.
+    pub fn outcome(&self) -> Outcome {
+        let is_search = self.conditions.test == ChassisTest::BaseUnicast;
+        let figures = self.rows.iter().flat_map(|row| row.figures(is_search)).collect();
+        self.conditions.outcome(figures, self.invalid_reasons())
+    }
+}
+
+impl TollyRow {
+    fn figures(&self, is_search: bool) -> Vec<Figure> {
+        let of = |what: &str| format!("{what}, {} inputs to {} outputs", self.inputs, self.outputs);
+        let lost = of("packets lost");
+        if self.iterations.is_empty() {
+            let missing = Figure::missing(lost, Unit::Frames, reasons(&self.invalid));
+            return vec![missing.called(FigureName::LostPackets)];
+        }
+        vec![
+            self.rate(of("rate of an input"), is_search),
+            Figure::single(lost, Unit::Frames, self.lost() as f64).called(FigureName::LostPackets),
+            self.latency(of("latency, cut-through"), TollyIteration::cut_through),
+            self.latency(of("latency, store and forward"), TollyIteration::store_and_forward)
+                .called(FigureName::Latency),
+        ]
+    }
+
+    /// Where it was searched for it is the throughput; where the tester fell short above it, the device
+    /// may do more.
+    fn rate(&self, name: String, is_search: bool) -> Figure {
+        let (unit, fps) = (Unit::Fps, self.intended.fps());
+        match (is_search, reasons(&self.invalid)) {
+            (false, _) => Figure::single(name, unit, fps),
+            (true, None) => Figure::single(name, unit, fps).called(FigureName::Throughput),
+            (true, Some(why)) => {
+                Figure::within(name, unit, Relation::AtLeast, (fps, f64::INFINITY))
+                    .called(FigureName::Throughput)
+                    .because(why)
+            }
+        }
+    }
+
+    fn latency(&self, name: String, of: fn(&TollyIteration) -> Option<Duration>) -> Figure {
+        let times = self.iterations.iter().filter_map(of).map(Duration::as_ns_f64);
+        let times: Vec<f64> = times.collect();
+        let why = || Some("packets of this size carry no time".to_owned());
+        match times.is_empty() {
+            true => Figure::missing(name, Unit::Ns, why()),
+            false => Figure::mean_of(name, Unit::Ns, &times),
+        }
+    }
+}
