@@ -64,6 +64,7 @@ impl Row<'_> {
             intended: rack.rate_of(self.load_percent),
             iterations: vec![],
             invalid: vec![],
+            upper: None,
         };
         for iteration in 1..=rack.config.tolly.iterations {
             let ran = self.once(bench, rack, self.load_percent, iteration)?;

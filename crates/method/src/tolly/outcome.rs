@@ -19,8 +19,17 @@ impl TollyRow {
         let of = |what: &str| format!("{what}, {} inputs to {} outputs", self.inputs, self.outputs);
         let lost = of("packets lost");
         if self.iterations.is_empty() {
-            let missing = Figure::missing(lost, Unit::Frames, reasons(&self.invalid));
-            return vec![missing.called(FigureName::LostPackets)];
+            return match self.upper {
+                Some(upper) if self.invalid.is_empty() => {
+                    let (name, bounds) = (of("rate of an input"), (0.0, upper.fps()));
+                    let below = Figure::within(name, Unit::Fps, Relation::Below, bounds);
+                    vec![below.called(FigureName::Throughput)]
+                }
+                _ => {
+                    let missing = Figure::missing(lost, Unit::Frames, reasons(&self.invalid));
+                    vec![missing.called(FigureName::LostPackets)]
+                }
+            };
         }
         vec![
             self.rate(of("rate of an input"), is_search),
@@ -35,15 +44,15 @@ impl TollyRow {
     /// may do more.
     fn rate(&self, name: String, is_search: bool) -> Figure {
         let (unit, fps) = (Unit::Fps, self.intended.fps());
-        match (is_search, reasons(&self.invalid)) {
-            (false, _) => Figure::single(name, unit, fps),
-            (true, None) => Figure::single(name, unit, fps).called(FigureName::Throughput),
-            (true, Some(why)) => {
-                Figure::within(name, unit, Relation::AtLeast, (fps, f64::INFINITY))
-                    .called(FigureName::Throughput)
-                    .because(why)
+        let within = |relation, high| Figure::within(name.clone(), unit, relation, (fps, high));
+        let figure = match (is_search, reasons(&self.invalid), self.upper) {
+            (false, ..) => return Figure::single(name, unit, fps),
+            (true, None, upper) => {
+                within(Relation::Equal, upper.map_or(fps, units::FrameRate::fps))
             }
-        }
+            (true, Some(why), _) => within(Relation::AtLeast, f64::INFINITY).because(why),
+        };
+        figure.called(FigureName::Throughput)
     }
 
     fn latency(&self, name: String, of: fn(&TollyIteration) -> Option<Duration>) -> Figure {

@@ -45,7 +45,10 @@ impl TableSize {
     pub(super) fn put(self, result: &mut Harvard1989Result, name: &str) {
         let entries = self.entries as f64;
         match self.beyond {
-            Fit::NotAll => result.put(name, entries, Unit::Entries),
+            Fit::NotAll => {
+                result.put(name, entries, Unit::Entries);
+                result.failed_at(entries + 1.0);
+            }
             Fit::All => result.put_at_least(name, entries, Unit::Entries),
             Fit::Undecided => {
                 result.put_at_least(name, entries, Unit::Entries);

@@ -32,8 +32,11 @@ impl Number {
                 Figure::within(name, unit, Relation::AtLeast, (value, f64::INFINITY))
             }
             (Some(value), Some(upper)) => {
+                // Between two whole numbers in a row lies none.
+                let is_whole = matches!(self.unit, Unit::Frames | Unit::Entries);
+                let high = if is_whole { (upper - 1.0).max(value) } else { upper };
                 let figure = Figure::single(name, unit, value);
-                figure.bounded(Some((value, upper)), Basis::SearchResolution)
+                figure.bounded(Some((value, high)), Basis::SearchResolution)
             }
             (Some(value), None) => Figure::single(name, unit, value),
             (None, _) => Figure::missing(name, unit, Some(why.to_owned())),

@@ -253,6 +253,10 @@ impl Harvard1989Result {
     pub(super) fn call_last(&mut self, name: FigureName) {
         self.last(|number| number.known_as = Some(name));
     }
+    /// Says of the number put last what failed next above it.
+    pub(super) fn failed_at(&mut self, upper: f64) {
+        self.last(|number| number.upper = Some(upper));
+    }
     fn last(&mut self, change: impl FnOnce(&mut Number)) {
         if let Some(number) = self.figures.last_mut() {
             change(number);
