@@ -17,7 +17,6 @@ pub mod harvard;
 pub mod html;
 pub mod json;
 mod model;
-pub mod number;
 pub mod reproduction;
 pub mod run_folder;
 mod stream_row;
@@ -28,6 +27,8 @@ pub mod versus;
 
 use run_folder::FolderError;
 use std::path::Path;
+
+pub use method::outcome::number;
 
 pub use composition::{PacketComposition, PacketKind, PacketLength};
 pub use event_log::Notice;

@@ -8,6 +8,7 @@
 mod burst;
 mod config;
 mod figures;
+mod layout;
 mod load;
 mod pattern;
 mod rack;
@@ -20,6 +21,7 @@ pub use config::{
     ForwardPressureConfig,
 };
 pub(crate) use figures::latency_spread;
+pub(crate) use layout::percent;
 pub use load::{LoadPoint, Throughput};
 pub(crate) use load::{Loads, highest_load, highest_load_of, point_at, shortfall_words};
 pub use pattern::{Pattern, Turn};

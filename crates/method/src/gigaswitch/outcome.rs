@@ -11,7 +11,7 @@ impl FanoutResult {
         figures
             .extend(self.point.as_ref().map(|point: &LoadPoint| point.loss("loss at that rate")));
         let outcome = self.conditions.outcome(figures, self.throughput.invalid_reasons());
-        outcome.with_matrices(&self.matrix)
+        outcome.with_matrices(&self.matrix).laid_out(self.layout())
     }
 }
 
@@ -34,7 +34,7 @@ impl ExtrapolationResult {
                 }
             },
         ];
-        self.conditions.outcome(figures, &[])
+        self.conditions.outcome(figures, &[]).laid_out(self.layout())
     }
 }
 
@@ -43,6 +43,7 @@ impl ArpServerResult {
     pub fn outcome(&self) -> Outcome {
         let found = (self.rate_fps, self.failed_fps);
         let figure = Figure::count("requests answered", Unit::Fps, found, &self.invalid);
-        self.conditions.outcome(vec![figure.called(FigureName::Requests)], &self.invalid)
+        let figures = vec![figure.called(FigureName::Requests)];
+        self.conditions.outcome(figures, &self.invalid).laid_out(self.layout())
     }
 }

@@ -6,11 +6,14 @@
 
 mod figure;
 pub mod interval;
+mod layout;
 mod matrix;
 mod name;
+pub mod number;
 mod unit;
 
 pub use figure::{Basis, Figure, Relation};
+pub use layout::{Cell, Layout, Series};
 pub use matrix::{PairCount, PortMatrix};
 pub use name::{FigureName, Measure};
 pub use unit::Unit;
@@ -30,9 +33,14 @@ pub struct Outcome {
     /// has one figure without a value, and the reason.
     pub figures: Vec<Figure>,
     /// What came of each pair of ports, where the test has that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matrices: Vec<PortMatrix>,
     /// Why the tester, not the device, kept the test from a result; empty where it did not.
     pub invalid: Vec<String>,
+    /// The table in which the test's document prints it; `None` where the report draws the table of
+    /// several frame sizes itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<Layout>,
 }
 
 /// Under which conditions an outcome was taken, whatever the test.
@@ -98,12 +106,18 @@ impl Outcome {
         let none = || vec![Figure::missing(NO_FIGURE, Unit::None, reasons(invalid))];
         let figures = if figures.is_empty() { none() } else { figures };
         let invalid = invalid.to_vec();
-        Outcome { test, conditions: conditions.into(), figures, matrices: vec![], invalid }
+        let conditions = conditions.into();
+        Outcome { test, conditions, figures, matrices: vec![], invalid, layout: None }
     }
 
     /// With what came of each pair of ports.
     pub fn with_matrices<'a>(self, matrices: impl IntoIterator<Item = &'a PortMatrix>) -> Self {
         Outcome { matrices: matrices.into_iter().cloned().collect(), ..self }
+    }
+
+    /// With the table of its document.
+    pub fn laid_out(self, layout: Layout) -> Self {
+        Outcome { layout: Some(layout), ..self }
     }
 
     /// Its figures of that name.

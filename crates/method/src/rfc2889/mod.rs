@@ -5,6 +5,7 @@ mod broadcast;
 mod congestion;
 mod errored;
 mod forward_pressure;
+mod layout;
 mod mesh;
 mod outcome;
 

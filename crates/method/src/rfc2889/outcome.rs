@@ -25,7 +25,7 @@ impl MeshResult {
                 flood_count("flood count at maximum offered load", point.flood_count)
             }));
         let outcome = self.conditions.outcome(figures, self.throughput.invalid_reasons());
-        outcome.with_matrices(&self.matrix)
+        outcome.with_matrices(&self.matrix).laid_out(self.layout())
     }
 }
 
@@ -37,7 +37,7 @@ impl CongestionResult {
     /// Loss and rate of both ports.
     pub fn outcome(&self) -> Outcome {
         let outcome = self.conditions.outcome(self.figures(), &self.invalid);
-        outcome.with_matrices([&self.matrix])
+        outcome.with_matrices([&self.matrix]).laid_out(self.layout())
     }
 
     fn figures(&self) -> Vec<Figure> {
@@ -77,7 +77,7 @@ impl ForwardPressureResult {
             LoadPoint::forwarding(self.mfr(), "maximum forwarding rate"),
             gap,
         ];
-        self.conditions.outcome(figures, self.throughput.invalid_reasons())
+        self.conditions.outcome(figures, self.throughput.invalid_reasons()).laid_out(self.layout())
     }
 }
 
@@ -97,7 +97,9 @@ impl AddressResult {
         });
         let failed = self.failed.or_else(|| lowest.min().filter(|_| self.found.is_none()));
         let figure = Figure::count(name, unit, (self.found, failed), &self.invalid);
-        self.conditions.outcome(vec![figure.called(known_as)], &self.invalid)
+        self.conditions
+            .outcome(vec![figure.called(known_as)], &self.invalid)
+            .laid_out(self.layout())
     }
 }
 
@@ -105,7 +107,7 @@ impl ErroredResult {
     /// Frames that came out, by kind of error and load.
     pub fn outcome(&self) -> Outcome {
         let figures = self.trials.iter().map(ErroredTrial::figure).collect();
-        self.conditions.outcome(figures, &self.invalid)
+        self.conditions.outcome(figures, &self.invalid).laid_out(self.layout())
     }
 }
 
@@ -141,6 +143,6 @@ impl BroadcastLatencyResult {
                 ),
             }
         }
-        self.conditions.outcome(figures, &self.invalid)
+        self.conditions.outcome(figures, &self.invalid).laid_out(self.layout())
     }
 }

@@ -11,6 +11,7 @@ mod config;
 mod delay;
 mod hosts;
 mod latency;
+mod layout;
 mod matrix;
 mod mixed;
 mod outcome;

@@ -7,16 +7,16 @@ use super::{
 };
 use crate::Spread;
 use crate::chassis::{ChassisConditions, ChassisTest, LoadPoint, latency_spread};
-use crate::outcome::{Figure, FigureName, Outcome, Relation, Unit, reasons};
+use crate::outcome::{Figure, FigureName, Layout, Outcome, Relation, Unit, reasons};
 
 /// The outcome under these conditions, which name the version of IP besides the ports.
 fn outcome(
     conditions: &ChassisConditions,
     multicast: &MulticastConditions,
     figures: Vec<Figure>,
-    invalid: &[String],
+    (invalid, layout): (&[String], Layout),
 ) -> Outcome {
-    let mut outcome = conditions.outcome(figures, invalid);
+    let mut outcome = conditions.outcome(figures, invalid).laid_out(layout);
     let words = format!("{}; {}", outcome.conditions.in_words, multicast.version);
     outcome.conditions.traffic.clone_from(&words);
     outcome.conditions.in_words = words;
@@ -33,7 +33,7 @@ impl MulticastThroughputResult {
             figures.push(Figure::single("unicast of it", Unit::Fps, classes.unicast.fps()));
         }
         let invalid = self.throughput.invalid_reasons();
-        outcome(&self.conditions, &self.multicast, figures, invalid)
+        outcome(&self.conditions, &self.multicast, figures, (invalid, self.layout()))
     }
 }
 
@@ -47,7 +47,7 @@ impl ScaledGroupsResult {
             [forwarding, row.point.loss(format!("loss, {groups} groups"))]
         };
         let figures = self.rows.iter().flat_map(of_row).collect();
-        outcome(&self.conditions, &self.multicast, figures, &self.invalid)
+        outcome(&self.conditions, &self.multicast, figures, (&self.invalid, self.layout()))
     }
 }
 
@@ -60,7 +60,7 @@ impl MulticastLatencyResult {
             let missing = Figure::missing("latency mean", Unit::Ns, reasons(&self.invalid));
             figures.push(missing.called(FigureName::Latency));
         }
-        outcome(&self.conditions, &self.multicast, figures, &self.invalid)
+        outcome(&self.conditions, &self.multicast, figures, (&self.invalid, self.layout()))
     }
 
     fn figures(&self, is_burdened: bool) -> Vec<Figure> {
@@ -103,7 +103,7 @@ impl GroupDelayResult {
             }
             false => self.sets.iter().flat_map(of_set).collect(),
         };
-        outcome(&self.conditions, &self.multicast, figures, &self.invalid)
+        outcome(&self.conditions, &self.multicast, figures, (&self.invalid, self.layout()))
     }
 }
 
@@ -134,6 +134,6 @@ impl GroupCapacityResult {
             _ => figure,
         };
         let figures = vec![figure.called(FigureName::Groups)];
-        outcome(&self.conditions, &self.multicast, figures, &self.invalid)
+        outcome(&self.conditions, &self.multicast, figures, (&self.invalid, self.layout()))
     }
 }

@@ -6,6 +6,7 @@
 //! (with a minimum interframe gap)", and each output port counts what comes out.
 
 mod config;
+mod layout;
 mod multicast;
 mod outcome;
 mod result;

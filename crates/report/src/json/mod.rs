@@ -9,7 +9,7 @@
 //!
 //! `outcomes` has what every test came to, whatever the suite: conditions, and `figures` with name, unit,
 //! value, `relation`, bounds (`low` and `high`, `null` where open), where these come from (`basis`), and the
-//! reason where there is no value. `known_as` is the name that acceptance criteria use. The members after it
+//! reason where there is no value. `layout` is the table of the test's document, a tagged value a cell. `known_as` is the name that acceptance criteria use. The members after it
 //! have what is particular to each test.
 //!
 //! A rate's `relation` says how the truth relates to `rate_fps`: `equal` (to within
@@ -142,7 +142,7 @@ impl<'a> Document<'a> {
             environment: started.map(|started| &started.environment),
             tester: started.map(|started| tester(&started.tester)),
             configuration: started.map(|started| &started.config),
-            outcomes: report.outcomes().collect(),
+            outcomes: report.outcomes().map(without_matrices).collect(),
             self_test: report.self_test.iter().flat_map(results::self_test).collect(),
             throughput: results()
                 .filter_map(|r| if let R::Throughput(r) = r { Some(r.into()) } else { None })
@@ -183,6 +183,11 @@ impl<'a> Document<'a> {
             notices: report.notices.iter().map(ToString::to_string).collect(),
         }
     }
+}
+
+/// Of many ports they are large, and are under `chassis` already.
+fn without_matrices(outcome: Outcome) -> Outcome {
+    Outcome { matrices: vec![], ..outcome }
 }
 
 fn status_word(status: Status<'_>) -> &'static str {
