@@ -9,7 +9,7 @@ pub(crate) use known::Known;
 use crate::bench::{Bench, Ran, Request};
 use crate::event::{SearchBounds, Verdict};
 use crate::rfc2544::MaximumOf;
-use crate::search::adaptive::Noise;
+use crate::search::adaptive::{Against, Noise};
 use crate::search::{
     Bisect, Bounds, FinalCheck, GapSteps, LossVerification, Outcome, Range, Resolution, Search,
     Upper, drive,
@@ -48,9 +48,8 @@ pub(crate) struct RateGoal<'a> {
     pub final_duration: Duration,
     /// How many of them at the end; 0 only where searching trials are as long.
     pub final_trials: u32,
-    /// The chance of error of bounds that contradictory trials support; `None` to take no notice of
-    /// contradictions. For the adaptive search.
-    pub error: Option<f64>,
+    /// What to do where trials contradict each other; `None` to take no notice. For the adaptive search.
+    pub noise: Option<Against>,
     pub judge: &'a dyn Fn(&TrialResult) -> Verdict,
 }
 
@@ -358,9 +357,9 @@ pub(crate) fn finding(
 }
 
 impl RateGoal<'_> {
-    fn noise(&self) -> Option<Noise> {
+    fn noisy(&self) -> Option<Noise> {
         let are_all_final = self.search_duration >= self.final_duration;
-        self.error.map(|error| Noise { error, near: NEAR, are_all_final })
+        self.noise.map(|against| Noise { against, near: NEAR, are_all_final })
     }
 
     /// One step of the gap as a share of the shortest interval from frame to frame.
@@ -389,11 +388,17 @@ impl RateGoal<'_> {
                 None => format!("{}, each the resolution's share of the shortest", self.policy),
             },
             (SearchPolicy::Adaptive, _) => {
-                let error = self.error.map(|error| {
-                    format!(", error of up to {:.0} % on noisy devices", error * 100.0)
-                });
-                let (r, error) = (self.max_trials_per_load, error.unwrap_or_default());
-                format!("{}, up to {r} trials per load{error}", self.policy)
+                let against = match self.noise {
+                    None => String::new(),
+                    Some(Against::Estimate) => ", an estimate on noisy devices".into(),
+                    Some(Against::Sequential { error }) => {
+                        format!(", error of up to {:.0} % on noisy devices", error * 100.0)
+                    }
+                };
+                format!(
+                    "{}, up to {} trials per load{against}",
+                    self.policy, self.max_trials_per_load
+                )
             }
             (policy, _) => policy.to_string(),
         };

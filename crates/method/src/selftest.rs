@@ -244,7 +244,7 @@ fn goal(config: &SuiteConfig) -> RateGoal<'_> {
         search_duration: duration,
         final_duration: duration,
         final_trials: 1,
-        error: None,
+        noise: None,
         judge: &judge,
     }
 }

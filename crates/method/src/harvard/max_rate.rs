@@ -45,7 +45,7 @@ pub fn max_rate(
         search_duration: duration,
         final_duration: duration,
         final_trials: 0,
-        error: None,
+        noise: None,
         judge: &|result| judge_loss(result, 0.0),
     };
     let found = find_rate(bench, &subject, &goal, &mut Known::default())?;

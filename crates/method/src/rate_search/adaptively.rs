@@ -23,7 +23,7 @@ impl Hunt<'_, '_> {
         let goal = self.goal;
         let mut search =
             Adaptive::new(range, resolution, goal.max_trials_per_load, goal.final_trials)
-                .with_noise(goal.noise());
+                .with_noise(goal.noisy());
         self.learn(&mut search);
         let mut repeats = REPEATS;
         while let Some(asked) = search.next_load() {
@@ -82,7 +82,7 @@ impl Hunt<'_, '_> {
                 |tried: &Tried| self.came(*load, &tried.result, (self.goal.judge)(&tried.result));
             let tried = tried.iter().filter(|tried| tried.duration >= self.goal.search_duration);
             let all: Vec<Came> = tried.map(came).collect();
-            if self.goal.error.is_some() {
+            if self.goal.noise.is_some() {
                 search.learn(*load, &all);
                 continue;
             }
@@ -101,14 +101,14 @@ impl Hunt<'_, '_> {
         bounds: Bounds,
         repeats: &mut u32,
     ) -> Result<Came, RunError> {
-        let mut best = 0;
+        let mut best = (0, 0);
         loop {
             let (came, was_held_up) = self.try_adaptively(asked, bounds)?;
-            let Came::Carried { offered } = came else { return Ok(came) };
-            best = offered.max(best);
-            let is_far_short = (best as f64) < FAR_SHORT * asked.load as f64;
+            let Came::Carried { offered, sustained } = came else { return Ok(came) };
+            best = best.max((offered, sustained));
+            let is_far_short = (best.0 as f64) < FAR_SHORT * asked.load as f64;
             if !(is_far_short && was_held_up && *repeats > 0) {
-                return Ok(Came::Carried { offered: best });
+                return Ok(Came::Carried { offered: best.0, sustained: best.1 });
             }
             *repeats -= 1;
         }
@@ -150,7 +150,7 @@ impl Hunt<'_, '_> {
 
     /// A load that only a growing queue carried is not kept up: what came out meanwhile is.
     fn kept_up(&mut self, came: Came, result: &TrialResult, duration: Duration) -> Came {
-        let Came::Carried { offered } = came else { return came };
+        let Came::Carried { offered, .. } = came else { return came };
         let Some(trial) = trial::sustained(result, self.subject.slowest_line_rate()) else {
             return came;
         };
@@ -170,26 +170,34 @@ impl Hunt<'_, '_> {
             });
         }
         let put_off = (proven + trial.loss_ratio(lost)) / 2.0;
-        Came::Lost { forwarded: (offered as f64 * (1.0 - put_off) / (1.0 - allowed)) as u64 }
+        let less = |ratio: f64| (offered as f64 * (1.0 - ratio) / (1.0 - allowed)) as u64;
+        let sustained = (less(trial.loss_ratio(lost)), less(proven));
+        Came::Lost { forwarded: less(put_off), sustained }
     }
 
     fn came(&self, load: u64, result: &TrialResult, verdict: Verdict) -> Came {
         let ceiling = self.subject.ceiling.rate.fps();
         let offered = result.least_offered_rate().map_or(0.0, FrameRate::fps);
         let as_load = |fps: f64| (fps / ceiling * PARTS as f64) as u64;
+        let lost = worst_loss_ratio(result);
+        let trial = trial::sustained(result, self.subject.slowest_line_rate());
+        let put_off =
+            trial.filter(|trial| trial.is_buffered).map_or(lost, |it| it.loss_ratio(lost));
         match verdict {
             Verdict::Invalid => Came::Undecided,
             // A single frame has no rate.
             Verdict::Passed if offered == 0.0 => Came::Undecided,
-            Verdict::Passed if offered >= WHOLE * rate_of(self.subject, load).fps() => {
-                Came::Carried { offered: load }
+            Verdict::Passed => {
+                let is_whole = offered >= WHOLE * rate_of(self.subject, load).fps();
+                let offered = if is_whole { load } else { as_load(offered) };
+                let kept = (1.0 - put_off) / (1.0 - lost);
+                Came::Carried { offered, sustained: (offered as f64 * kept) as u64 }
             }
-            Verdict::Passed => Came::Carried { offered: as_load(offered) },
             _ => {
-                let forwarded = offered * (1.0 - worst_loss_ratio(result));
                 // The load at which so much would have been lost as may be.
-                let allowed = self.goal.tolerance_percent / 100.0;
-                Came::Lost { forwarded: as_load(forwarded / (1.0 - allowed.min(0.5))) }
+                let allowed = (self.goal.tolerance_percent / 100.0).min(0.5);
+                let less = |ratio: f64| as_load(offered * (1.0 - ratio) / (1.0 - allowed));
+                Came::Lost { forwarded: less(lost), sustained: (less(put_off), less(lost)) }
             }
         }
     }

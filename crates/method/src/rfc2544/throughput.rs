@@ -4,6 +4,7 @@ use crate::bench::Bench;
 use crate::cost;
 use crate::goal_search::find_rates;
 use crate::rate_search::{Known, RateGoal, find_rate, judge_loss};
+use crate::search::adaptive::Against;
 use crate::subject::Subject;
 use crate::sustained::keep_up;
 use crate::{
@@ -121,9 +122,10 @@ fn search(
         search_duration: Duration::from_secs_f64(config.search.trial_duration_s),
         final_duration: Duration::from_secs_f64(config.trial.duration_s),
         final_trials: config.throughput.final_trials,
-        error: is_strict
-            .then_some(config.search.error_percent / 100.0)
-            .filter(|error| *error > 0.0),
+        noise: Some(match config.search.error_percent / 100.0 {
+            error if error > 0.0 && is_strict => Against::Sequential { error },
+            _ => Against::Estimate,
+        }),
         judge: &|result| judge_loss(result, tolerance_percent),
     };
     find_rate(bench, subject, &goal, known)

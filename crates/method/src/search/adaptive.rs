@@ -11,9 +11,11 @@
 //! * A load that lost little is tried again before it counts as failed (loss verification, ETSI GS
 //!   NFV-TST 009 section 12.3.3), and the load found is confirmed by trials of full length.
 //! * Where trials contradict each other (one lost frames at a load below what another carried), the
-//!   device is noisy, and a sequential test goes on ([`super::sequential`]): the bounds then hold the truth
-//!   but for a stated chance of error.
+//!   device is noisy, and an estimate goes on ([`super::scatter`]), or a sequential test where one is asked
+//!   for ([`super::sequential`]): the bounds then hold the truth but for a stated chance of error.
 
+use super::contradiction::{self, Seen};
+use super::scatter::{self, Scatter};
 use super::sequential::{Evidence, Sequential};
 use super::{Bounds, Range, Resolution, Search, Upper};
 
@@ -43,11 +45,15 @@ pub enum Came {
     Carried {
         /// The load that was offered, no more than the one intended.
         offered: u64,
+        /// What the device carries on and on, at least: less than was offered where a queue may have grown.
+        sustained: u64,
     },
     /// Frames were lost.
     Lost {
         /// What came out, as a load.
         forwarded: u64,
+        /// Between which loads lies what the device carries on and on.
+        sustained: (u64, u64),
     },
     /// The trial decides nothing, however often it was tried.
     Undecided,
@@ -83,31 +89,38 @@ pub struct Adaptive {
     /// What to do when trials contradict each other; `None` to go on as if they did not.
     noise: Option<Noise>,
     seen: Vec<Seen>,
-    /// The test under way, once they did.
-    sequential: Option<Sequential>,
+    /// What goes on once they did.
+    noisy: Option<Noisy>,
+}
+
+/// A search that expects trials to contradict each other.
+#[derive(Clone, Debug)]
+enum Noisy {
+    Scatter(Scatter),
+    Sequential(Sequential),
+}
+
+/// What is done against noise.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Against {
+    /// An estimate of the median, from few trials.
+    Estimate,
+    /// A sequential test, whose bounds hold the truth but for this chance of error.
+    Sequential {
+        /// That chance.
+        error: f64,
+    },
 }
 
 /// How a noisy device is searched.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Noise {
-    /// The chance that the bounds do not hold the truth.
-    pub error: f64,
+    /// What is done.
+    pub against: Against,
     /// Bounds are near enough at this share of the upper one.
     pub near: f64,
     /// Whether all trials have full length.
     pub are_all_final: bool,
-}
-
-/// A trial made.
-#[derive(Clone, Copy, Debug)]
-struct Seen {
-    asked: u64,
-    /// The load that it tells of: what was offered where nothing was lost, else what was intended.
-    load: u64,
-    /// What the device carried in it.
-    carried: u64,
-    is_lossy: bool,
-    is_final: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -146,11 +159,11 @@ impl Adaptive {
             is_long: false,
             noise: None,
             seen: vec![],
-            sequential: None,
+            noisy: None,
         }
     }
 
-    /// The same, which goes on by a sequential test where trials contradict each other.
+    /// The same, which goes on as told where trials contradict each other.
     pub fn with_noise(mut self, noise: Option<Noise>) -> Self {
         self.noise = noise;
         self
@@ -158,73 +171,59 @@ impl Adaptive {
 
     /// Whether trials contradicted each other.
     pub fn is_noisy(&self) -> bool {
-        self.sequential.is_some()
+        self.noisy.is_some()
     }
 
     /// The chance that the bounds of a noisy device do not hold the truth; `None` where one is open.
     pub fn error(&self) -> Option<f64> {
-        self.sequential.as_ref().and_then(Sequential::error)
+        match self.noisy.as_ref()? {
+            Noisy::Scatter(_) => Some(scatter::ERROR),
+            Noisy::Sequential(sequential) => sequential.error(),
+        }
     }
 
-    /// The load intended in a trial that proved the lower bound of a noisy device.
+    /// The load intended in a trial that proved the lower bound of a noisy device: of those that carried as
+    /// much, the one that carried least.
     pub fn asked_for(&self, lower: u64) -> Option<u64> {
-        let proof = self
-            .seen
-            .iter()
-            .rev()
-            .find(|seen| seen.is_final && !seen.is_lossy && seen.load == lower);
-        proof.map(|seen| seen.asked)
+        let all = self.seen.iter().rev().filter(|seen| seen.is_final && !seen.is_lossy);
+        all.filter(|seen| seen.load >= lower).min_by_key(|seen| seen.load).map(|seen| seen.asked)
     }
 
-    fn see(&mut self, asked: Asked, came: Came) {
-        let (load, carried, is_lossy) = match came {
-            Came::Carried { offered } => (offered.min(asked.load), offered.min(asked.load), false),
-            Came::Lost { forwarded } => (asked.load, forwarded.min(asked.load), true),
-            Came::Undecided => return,
+    fn see(&mut self, asked: Asked, came: Came) -> Option<Seen> {
+        let (load, sustained, is_lossy) = match came {
+            Came::Carried { offered, sustained } => (offered, (sustained, offered), false),
+            Came::Lost { sustained, .. } => (asked.load, sustained, true),
+            Came::Undecided => return None,
         };
         let is_final = asked.is_final || self.noise.is_some_and(|noise| noise.are_all_final);
-        self.seen.push(Seen { asked: asked.load, load, carried, is_lossy, is_final });
+        let load = load.min(asked.load);
+        let sustained = (sustained.0.min(load), sustained.1.min(load));
+        let seen = Seen { asked: asked.load, load, sustained, is_lossy, is_final };
+        self.seen.push(seen);
+        Some(seen)
     }
 
-    /// Between which loads the truth may lie, where the last trial contradicts another: frames were lost
-    /// in one, and the other carried its load, or more than it did at no lower load. A longer trial may
-    /// lose what a shorter one did not.
-    fn contradiction(&self) -> Option<(u64, u64)> {
-        let last = self.seen.last()?;
-        let contradicts = |lossy: &Seen, other: &Seen| {
-            // What is counted in whole frames, and may vary a little.
-            let slack = self.resolution.step(lossy.load) / 4 + 1;
-            let allowed = if other.is_lossy { slack } else { 0 };
-            let other_carried = other.carried.saturating_sub(allowed);
-            let is_below = other_carried >= lossy.load && (other.is_final || !lossy.is_final);
-            let is_less = other.is_lossy
-                && other.asked >= lossy.asked
-                && other_carried > lossy.carried
-                && other.is_final == lossy.is_final;
-            lossy.is_lossy && (is_below || is_less)
-        };
-        let pairs = self.seen.iter().flat_map(|seen| [(seen, last), (last, seen)]);
-        let found = pairs.filter(|(lossy, other)| contradicts(lossy, other));
-        let spread = found
-            .map(|(lossy, other)| (lossy.load.min(other.carried), lossy.load.max(other.carried)));
-        spread.max_by_key(|(low, high)| high - low)
-    }
-
-    /// Goes over to the sequential test when trials contradict each other.
+    /// Goes over to what suits a noisy device when trials contradict each other.
     fn doubt(&mut self) {
-        let (Some(noise), Some(spread), None) =
-            (self.noise, self.contradiction(), &self.sequential)
-        else {
-            return;
-        };
-        let mut evidence = Evidence::default();
-        for seen in &self.seen {
-            evidence.hint(seen.load, seen.is_lossy.then_some(seen.carried));
-        }
+        let (Some(noise), None) = (self.noise, &self.noisy) else { return };
+        let Some(spread) = contradiction::of_last(&self.seen, self.resolution) else { return };
         let near = noise.near.max(self.resolution.relative);
         let step = self.resolution.relative;
-        self.sequential =
-            Some(Sequential::new(self.range, noise.error, near, step, evidence, spread));
+        let seen = &self.seen;
+        self.noisy = Some(match noise.against {
+            Against::Estimate => {
+                let shown = seen.iter().map(Seen::shown).collect();
+                Noisy::Scatter(Scatter::new(self.range, near, step, shown))
+            }
+            Against::Sequential { error } => {
+                let mut evidence = Evidence::default();
+                for seen in seen {
+                    evidence.hint(seen.load, seen.is_lossy.then_some(seen.sustained.1));
+                }
+                let test = Sequential::new(self.range, error, near, step, evidence, spread);
+                Noisy::Sequential(test)
+            }
+        });
     }
 
     /// The highest load that passed.
@@ -319,8 +318,8 @@ impl Adaptive {
             self.see(Asked { load, is_final: false }, *came);
             self.doubt();
             match *came {
-                Came::Carried { offered } => self.passed(load, offered.min(load)),
-                Came::Lost { forwarded } => self.lost(load, forwarded),
+                Came::Carried { offered, .. } => self.passed(load, offered.min(load)),
+                Came::Lost { forwarded, .. } => self.lost(load, forwarded),
                 Came::Undecided => {}
             }
         }
@@ -357,8 +356,11 @@ impl Search for Adaptive {
     type Outcome = Came;
 
     fn next_load(&self) -> Option<Asked> {
-        if let Some(sequential) = &self.sequential {
-            return sequential.next_load().map(|load| Asked { load, is_final: true });
+        let final_trial = |load| Asked { load, is_final: true };
+        match &self.noisy {
+            Some(Noisy::Scatter(scatter)) => return scatter.next_load().map(final_trial),
+            Some(Noisy::Sequential(test)) => return test.next_load().map(final_trial),
+            None => {}
         }
         match self.stage {
             Stage::Searching => self.sought().map(|load| Asked { load, is_final: self.is_long }),
@@ -372,28 +374,22 @@ impl Search for Adaptive {
 
     fn record(&mut self, asked: Asked, came: Came) {
         let Asked { load, is_final } = asked;
-        self.see(asked, came);
-        if let Some(sequential) = &mut self.sequential {
-            match came {
-                Came::Carried { offered } => sequential.record(load, offered.min(load), None),
-                Came::Lost { forwarded } => {
-                    sequential.record(load, load, Some(forwarded.min(load)))
-                }
-                Came::Undecided => sequential.limit(load),
-            }
+        let seen = self.see(asked, came);
+        if let Some(noisy) = &mut self.noisy {
+            noisy.record(load, seen);
             return;
         }
         self.doubt();
         let was_bound = self.upper_is(load);
         match came {
-            Came::Carried { offered } => {
+            Came::Carried { offered, .. } => {
                 self.failures = 0;
                 match self.stage {
                     Stage::Confirming => self.confirm(offered.min(load)),
                     _ => self.passed(load, offered.min(load)),
                 }
             }
-            Came::Lost { forwarded } => self.lost(load, forwarded),
+            Came::Lost { forwarded, .. } => self.lost(load, forwarded),
             Came::Undecided => self.bound(load, Upper::Undecided),
         }
         // What short trials carried is no longer believed.
@@ -405,10 +401,24 @@ impl Search for Adaptive {
     }
 
     fn bounds(&self) -> Bounds {
-        if let Some(sequential) = &self.sequential {
-            return sequential.bounds();
+        match &self.noisy {
+            Some(Noisy::Scatter(scatter)) => scatter.bounds(),
+            Some(Noisy::Sequential(test)) => test.bounds(),
+            None => Bounds { lower: self.proven(), upper: self.upper, failed: self.failed },
         }
-        Bounds { lower: self.proven(), upper: self.upper, failed: self.failed }
+    }
+}
+
+impl Noisy {
+    fn record(&mut self, asked: u64, seen: Option<Seen>) {
+        match (self, seen) {
+            (Noisy::Scatter(scatter), Some(seen)) => scatter.record(seen.shown()),
+            (Noisy::Scatter(scatter), None) => scatter.limit(asked),
+            (Noisy::Sequential(test), Some(seen)) => {
+                test.record(asked, seen.load, seen.is_lossy.then_some(seen.sustained.1));
+            }
+            (Noisy::Sequential(test), None) => test.limit(asked),
+        }
     }
 }
 
@@ -421,6 +431,14 @@ mod tests {
     const RANGE: Range = Range { min: 10_000, max: 1_000_000_000 };
     const FINE: Resolution = Resolution { absolute: 1, relative: 0.01 };
 
+    fn carried(offered: u64) -> Came {
+        Came::Carried { offered, sustained: offered }
+    }
+
+    fn lost(forwarded: u64) -> Came {
+        Came::Lost { forwarded, sustained: (forwarded, forwarded) }
+    }
+
     /// A device that carries `capacity`, before a tester that offers `share` of what it intends and
     /// `reach` at most: loads tried and bounds found.
     fn search(capacity: u64, share: f64, reach: u64) -> (Vec<u64>, Bounds) {
@@ -430,8 +448,8 @@ mod tests {
             tried.push(asked.load);
             let offered = ((asked.load as f64 * share) as u64).min(reach);
             Ok::<_, ()>(match asked.load.min(reach) > capacity {
-                true => Came::Lost { forwarded: capacity.min(offered) },
-                false => Came::Carried { offered },
+                true => lost(capacity.min(offered)),
+                false => carried(offered),
             })
         });
         (tried, bounds.unwrap())
@@ -478,8 +496,8 @@ mod tests {
             trials += 1;
             assert!(trials < 2_000, "{asked:?}");
             Ok::<_, ()>(match asked.is_final {
-                true => Came::Lost { forwarded: asked.load / 2 },
-                false => Came::Carried { offered: asked.load - asked.load / 20 },
+                true => lost(asked.load / 2),
+                false => carried(asked.load - asked.load / 20),
             })
         });
         assert_eq!(bounds.unwrap().upper, Some((RANGE.min, Upper::Failed)));
@@ -515,8 +533,8 @@ mod tests {
                 assert!((RANGE.min..=RANGE.max).contains(&asked.load));
                 let part = random() % (asked.load + 1);
                 Ok::<_, ()>(match random() % 3 {
-                    0 => Came::Carried { offered: part },
-                    1 => Came::Lost { forwarded: part },
+                    0 => carried(part),
+                    1 => lost(part),
                     _ => Came::Undecided,
                 })
             }).unwrap();

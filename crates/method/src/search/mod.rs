@@ -7,10 +7,12 @@
 
 pub mod adaptive;
 mod bisect;
+mod contradiction;
 mod final_check;
 mod gap_steps;
 mod loss_verification;
 pub mod mlrsearch;
+pub mod scatter;
 pub mod sequential;
 
 pub use adaptive::Adaptive;

@@ -29,7 +29,6 @@ fn ways() -> Vec<Way> {
         way("tst009, quick", Profile::Quick, SearchPolicy::Tst009, false),
         way("mlrsearch, quick", Profile::Quick, SearchPolicy::Mlrsearch, false),
         way("mlrsearch, quick, 21 trials per load", Profile::Quick, SearchPolicy::Mlrsearch, true),
-        way("adaptive, quick", Profile::Quick, SearchPolicy::Adaptive, false),
         way("adaptive, rfc", Profile::Rfc, SearchPolicy::Adaptive, false),
     ]
 }
@@ -42,6 +41,10 @@ fn sequential() -> Way {
         error_percent: 10.0,
         is_majority: false,
     }
+}
+
+fn estimate() -> Way {
+    Way { name: "adaptive, quick", error_percent: 0.0, ..sequential() }
 }
 
 fn seeds() -> Option<u64> {
@@ -107,6 +110,25 @@ fn bounds_hold_the_truth_as_often_as_they_say() {
             let held = f64::from(tally.held) / f64::from(tally.stated);
             assert!(held >= 0.9 - 3.0 * (0.09 / runs).sqrt(), "{}: {tally:?}", device.name);
             assert!(f64::from(tally.stated) >= 0.8 * runs, "{}: {tally:?}", device.name);
+            assert!(tally.bias.abs() <= tally.width / 4.0, "{}: {tally:?}", device.name);
+        }
+    }
+}
+
+/// What the default search states holds the truth nine times in ten where the capacity scatters from trial to
+/// trial, and is near enough to be of use.
+#[test]
+fn estimates_hold_the_truth_where_capacities_scatter() {
+    let way = estimate();
+    println!("{}", heading(&way));
+    for device in devices() {
+        let tally = way.judge(&device, 0..seeds().unwrap_or(SEEDS));
+        println!("{}", row(&device, &tally));
+        let runs = f64::from(tally.runs);
+        if device.is_scattering() {
+            let held = f64::from(tally.held) / f64::from(tally.stated);
+            assert!(held >= 0.9 - 3.0 * (0.09 / runs).sqrt(), "{}: {tally:?}", device.name);
+            assert!(f64::from(tally.stated) >= 0.95 * runs, "{}: {tally:?}", device.name);
             assert!(tally.bias.abs() <= tally.width / 4.0, "{}: {tally:?}", device.name);
         }
     }

@@ -38,7 +38,7 @@ pub(super) fn search(
         search_duration: duration,
         final_duration: duration,
         final_trials: 0,
-        error: None,
+        noise: None,
         judge: &|result| judge_loss(result, 0.0),
     };
     find_rate(bench, subject, &goal, &mut Known::default())
