@@ -196,6 +196,32 @@ fn figures_hold_what_is_true_of_the_device() {
     assert_eq!((value("value"), value("low"), value("high")), (12.0, 12.0, 12.0), "{groups:?}");
 }
 
+/// The tester sends 400 frames a second at most and the device loses none of them: it does as much or
+/// more, so no upper bound is shown, however high.
+#[test]
+fn what_is_known_as_at_least_meets_no_upper_bound() {
+    let scratch = Scratch::new();
+    stage::devices(&scratch);
+    for (suite, id, name, figure) in [
+        (SuiteName::Rfc2544, "throughput", "throughput", 400),
+        (SuiteName::Harvard1989, "max-rate", "max-rate", 200),
+    ] {
+        for (criterion, code) in
+            [(format!("{name}>={}", figure - 10), 0), (format!("{name}<=1000000"), 1)]
+        {
+            let more = ["--accept", &*criterion];
+            let arguments = stage::arguments(test(suite, id), Device::Weak, &more);
+            let folder = format!("{suite}-{code}");
+            let came = stage::run(&scratch, &arguments, &folder);
+            let told = String::from_utf8_lossy(&came.stderr).into_owned();
+            assert_eq!(came.status.code(), Some(code), "{suite}: {criterion}: {told}");
+            assert!(code == 0 || told.contains("or more"), "{suite}: {told}");
+            let row = rows(&scratch, &folder).into_iter().find(|row| row["relation"] == "at_least");
+            assert!(row.is_some_and(|row| row["high"].is_empty()), "{suite}");
+        }
+    }
+}
+
 #[test]
 fn criteria_speak_of_tests_of_many_ports() {
     let scratch = Scratch::new();
