@@ -204,7 +204,7 @@ fn what_is_known_as_at_least_meets_no_upper_bound() {
     stage::devices(&scratch);
     for (suite, id, name, figure) in [
         (SuiteName::Rfc2544, "throughput", "throughput", 400),
-        (SuiteName::Harvard1989, "max-rate", "max-rate", 200),
+        (SuiteName::Harvard1990, "max-rate", "max-rate", 400),
     ] {
         for (criterion, code) in
             [(format!("{name}>={}", figure - 10), 0), (format!("{name}<=1000000"), 1)]

@@ -31,6 +31,9 @@ impl Number {
             (Some(value), _) if self.at_least => {
                 Figure::within(name, unit, Relation::AtLeast, (value, f64::INFINITY))
             }
+            (Some(value), Some(upper)) if self.is_interval => {
+                Figure::between(name, unit, (value, upper), Basis::SearchResolution)
+            }
             (Some(value), Some(upper)) => {
                 // Between two whole numbers in a row lies none.
                 let is_whole = matches!(self.unit, Unit::Frames | Unit::Entries);
@@ -59,5 +62,30 @@ impl From<Unit> for outcome::Unit {
             Unit::Bytes => outcome::Unit::Bytes,
             Unit::Entries => outcome::Unit::Entries,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(value: f64, upper: f64, is_interval: bool, unit: Unit) -> Figure {
+        let (name, value, upper) = ("n".to_owned(), Some(value), Some(upper));
+        let (at_least, known_as) = (false, None);
+        let number = Number { name, value, unit, at_least, upper, is_interval, known_as };
+        number.figure("")
+    }
+
+    /// No load passed, the lowest was 5 frames a second: the rate is somewhere up to that, not 0.
+    #[test]
+    fn where_nothing_passed_no_number_is_claimed() {
+        let figure = number(0.0, 5.0, true, Unit::Fps);
+        assert_eq!((figure.relation, figure.claim()), (Relation::Between, Some((0.0, 5.0))));
+    }
+
+    #[test]
+    fn of_whole_things_the_next_that_failed_leaves_no_room() {
+        assert_eq!(number(11.0, 12.0, false, Unit::Entries).bounds(), (11.0, 11.0));
+        assert_eq!(number(11.0, 12.0, false, Unit::Fps).bounds(), (11.0, 12.0));
     }
 }

@@ -64,6 +64,9 @@ pub struct Number {
     /// Where a search found it: the lowest that failed, in the same unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upper: Option<f64>,
+    /// Whether the truth may lie anywhere up to that: the tester decided no load between, or none passed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_interval: bool,
     /// What acceptance criteria call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_as: Option<FigureName>,
@@ -243,7 +246,8 @@ impl Harvard1989Result {
         unit: Unit,
     ) {
         let (name, value, at_least) = (name.into(), value.into(), false);
-        self.figures.push(Number { name, value, unit, at_least, upper: None, known_as: None });
+        let (upper, is_interval, known_as) = (None, false, None);
+        self.figures.push(Number { name, value, unit, at_least, upper, is_interval, known_as });
     }
     pub(super) fn put_at_least(&mut self, name: impl Into<String>, value: f64, unit: Unit) {
         self.put(name, value, unit);
@@ -296,7 +300,12 @@ impl Harvard1989Result {
             Finding::AtTheoreticalMaximum => found.rate,
             _ => found.upper,
         };
-        self.last(|number| number.upper = upper.map(units::FrameRate::fps));
+        let is_interval =
+            matches!(found.finding, Finding::Between { .. } | Finding::NothingPassed { .. });
+        self.last(|number| {
+            number.upper = upper.map(units::FrameRate::fps);
+            number.is_interval = is_interval;
+        });
         self.call_last(FigureName::MaxRate);
     }
 }
