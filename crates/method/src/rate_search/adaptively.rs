@@ -4,7 +4,7 @@ use super::known::Tried;
 use super::{Hunt, PARTS, WHOLE, WIDE, rate_of, request, worst_loss_ratio};
 use crate::bench::{self, Request};
 use crate::event::Verdict;
-use crate::search::adaptive::{Asked, Came, FAR_SHORT};
+use crate::search::adaptive::{Against, Asked, Came, FAR_SHORT};
 use crate::search::{Adaptive, Bounds, Range, Resolution, Search, Upper};
 use crate::{Buffered, RunError};
 use trial::TrialResult;
@@ -28,6 +28,9 @@ impl Hunt<'_, '_> {
         let mut repeats = REPEATS;
         while let Some(asked) = search.next_load() {
             let came = self.unhindered(asked, search.bounds(), &mut repeats)?;
+            if self.buffered.is_some() && goal.noise == Some(Against::Estimate) {
+                search.trust();
+            }
             search.record(asked, came);
             if asked.is_final {
                 self.confirmed_at = Some(asked.load);

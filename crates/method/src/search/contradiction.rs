@@ -1,8 +1,11 @@
-//! Trials that contradict each other: frames were lost in one, and another carried more. The device is noisy
-//! then.
+//! Trials that contradict each other: frames were lost in one, and another carried as much. The device is
+//! noisy then.
 
 use super::Resolution;
 use super::scatter::{Capacity, Shown};
+
+/// A loss of no larger a share is little.
+const LITTLE: f64 = 0.08;
 
 /// A trial made.
 #[derive(Clone, Copy, Debug)]
@@ -27,18 +30,25 @@ impl Seen {
         Shown { capacity, is_final }
     }
 
-    /// Whether this trial lost frames at a load that the other carried, or came to less than the other
-    /// at no lower load. A longer trial may lose what a shorter one did not.
+    /// Whether this trial lost frames at a load that the other carried without loss, or came to less than the
+    /// other at the same load. A longer trial may lose what a shorter one did not. What comes out at different
+    /// loads proves nothing, nor what does where much is lost: many a device forwards more, or less, the more
+    /// is asked of it, and for some time afterwards.
     fn contradicts(&self, other: &Seen, resolution: Resolution) -> bool {
         // What is counted in whole frames may vary a little.
-        let slack = if other.is_lossy { resolution.step(self.load) / 4 + 1 } else { 0 };
-        let carried = other.sustained.0.saturating_sub(slack);
-        let is_below = carried >= self.load && (other.is_final || !self.is_final);
+        let slack = resolution.step(self.load) / 4 + 1;
+        let is_below =
+            !other.is_lossy && other.sustained.0 >= self.load && (other.is_final || !self.is_final);
         let is_less = other.is_lossy
-            && other.asked >= self.asked
-            && carried > self.sustained.1
+            && other.asked == self.asked
+            && self.has_lost_little()
+            && other.sustained.0.saturating_sub(slack) > self.sustained.1
             && other.is_final == self.is_final;
         self.is_lossy && (is_below || is_less)
+    }
+
+    fn has_lost_little(&self) -> bool {
+        self.sustained.1 as f64 >= (1.0 - LITTLE) * self.load as f64
     }
 }
 

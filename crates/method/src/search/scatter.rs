@@ -33,7 +33,7 @@ const NEARLY: f64 = 0.1;
 /// Scales, from this share of the resolution up to the largest, each so many times the one before.
 const LEAST_SCALE: f64 = 0.1;
 const MOST_SCALE: f64 = 0.7;
-const SCALE_STEP: f64 = 1.6;
+const SCALE_STEP: f64 = 2.0;
 /// Frames lost one by one in a trial at the middle load, in the mean, and how likely that is held to be
 /// beforehand.
 const STRAYS: [(f64, f64); 5] = [(0.0, 0.8), (0.1, 0.1), (0.35, 0.05), (1.0, 0.03), (3.0, 0.02)];
@@ -43,8 +43,8 @@ const OF_FEW: f64 = 0.5;
 /// Halvings to find where half of the trials lose frames.
 const HALVINGS: u32 = 24;
 /// Medians weighed at a time, and how often those with weight are looked at more closely.
-const MEDIANS: usize = 61;
-const CLOSER: usize = 5;
+const MEDIANS: usize = 41;
+const CLOSER: usize = 4;
 /// Laws with less weight than this beside the likeliest are left out.
 const LIGHT: f64 = 1e-4;
 
