@@ -7,6 +7,8 @@
 //!
 //! * the logarithm of the capacity is drawn anew for each trial, from a logistic distribution of median m
 //!   and scale s;
+//! * a device may forward what its capacity is, or collapse: forward less than that, by any share, as soon as
+//!   more is asked of it;
 //! * besides, frames are lost one by one at any load, so that a trial at load x loses none with a chance of
 //!   exp(-h x / x0) only, x0 being a load in the middle of those tried.
 //!
@@ -29,14 +31,23 @@ const FEW: usize = 5;
 /// Loads are tried this many scales above and below the median, in turns.
 const ASIDE: f64 = 0.5;
 /// A loss that is no larger (a difference of logarithms) tells what the capacity was.
-const NEARLY: f64 = 0.1;
+const NEARLY: f64 = 0.3;
 /// Scales, from this share of the resolution up to the largest, each so many times the one before.
 const LEAST_SCALE: f64 = 0.1;
 const MOST_SCALE: f64 = 0.7;
 const SCALE_STEP: f64 = 2.0;
-/// Frames lost one by one in a trial at the middle load, in the mean, and how likely that is held to be
-/// beforehand.
-const STRAYS: [(f64, f64); 5] = [(0.0, 0.8), (0.1, 0.1), (0.35, 0.05), (1.0, 0.03), (3.0, 0.02)];
+/// Frames lost one by one in a trial at the middle load, in the mean; whether the device collapses; and how
+/// likely both are held to be beforehand.
+const KINDS: [(f64, bool, f64); 6] = [
+    (0.0, false, 0.4),
+    (0.0, true, 0.4),
+    (0.1, false, 0.1),
+    (0.35, false, 0.05),
+    (1.0, false, 0.03),
+    (3.0, false, 0.02),
+];
+/// What a device that collapses loses is up to this (a difference of logarithms), the less the more likely.
+const COLLAPSE: f64 = 0.5;
 /// Half of such losses are of no larger a share of the frames, the others of any.
 const FEW_FRAMES: f64 = 1e-3;
 const OF_FEW: f64 = 0.5;
@@ -75,17 +86,25 @@ impl Capacity {
     fn span(self, exact: f64) -> Span {
         let log = |load: u64| (load.max(1) as f64).ln();
         match self {
-            Capacity::AtLeast(load) => Span { low: log(load), high: f64::INFINITY, astray: 0.0 },
+            Capacity::AtLeast(load) => {
+                let (low, high) = (log(load), f64::INFINITY);
+                Span { load: low, low, high, collapsed: 0.0, astray: 0.0 }
+            }
             Capacity::Exceeded { load, came_out: (low, high) } => {
                 let (load, low, high) = (log(load), log(low), log(high.max(low)));
                 let lost = load - high;
                 if load - low > NEARLY {
                     let astray = (1.0 - OF_FEW) * (1.0 - NEARLY);
-                    return Span { low: f64::NEG_INFINITY, high: load - NEARLY, astray };
+                    let (low, high) = (f64::NEG_INFINITY, load - NEARLY);
+                    let collapsed = (1.0 - NEARLY / COLLAPSE).powi(2);
+                    return Span { load, low, high, collapsed, astray };
                 }
                 let of_few = if lost <= FEW_FRAMES { OF_FEW / FEW_FRAMES } else { 0.0 };
                 let astray = (1.0 - OF_FEW + of_few) * (high - low + exact).min(FEW_FRAMES);
-                Span { low: low - exact / 2.0, high: high + exact / 2.0, astray }
+                let likely = 2.0 / COLLAPSE * (1.0 - lost / COLLAPSE);
+                let collapsed = likely * (high - low + exact);
+                let (low, high) = (low - exact / 2.0, high + exact / 2.0);
+                Span { load, low, high, collapsed, astray }
             }
         }
     }
@@ -94,8 +113,12 @@ impl Capacity {
 /// From where to where a trial tells of the capacity: logarithms.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Span {
+    /// The load.
+    load: f64,
     low: f64,
     high: f64,
+    /// The chance that a device that collapses loses as much.
+    collapsed: f64,
     /// The chance that a loss for another reason looks so.
     astray: f64,
 }
@@ -192,6 +215,7 @@ struct Law {
     median: f64,
     scale: f64,
     strays: f64,
+    collapses: bool,
     /// Logarithm of the middle of the loads tried.
     middle: f64,
     weight: f64,
@@ -210,9 +234,12 @@ impl Law {
 
     /// The chance of what a trial showed.
     fn chance(&self, span: Span) -> f64 {
-        let Span { low, high, astray } = span;
+        let Span { load, low, high, collapsed, astray } = span;
         if high == f64::INFINITY {
             return (1.0 - self.astray(low)) * (1.0 - self.below(low));
+        }
+        if self.collapses {
+            return self.below(load) * collapsed;
         }
         let by_capacity = self.below(high) - self.below(low);
         let strays = self.astray(high);
@@ -266,8 +293,9 @@ impl Laws {
         for index in 0..MEDIANS {
             let median = low + apart * index as f64;
             for scale in &scales {
-                for (strays, belief) in STRAYS {
-                    let mut law = Law { median, scale: *scale, strays, middle, weight: 0.0 };
+                for (strays, collapses, belief) in KINDS {
+                    let (scale, weight) = (*scale, 0.0);
+                    let mut law = Law { median, scale, strays, collapses, middle, weight };
                     let chances = spans.iter().map(|span| law.chance(*span).max(1e-12).ln());
                     law.weight = belief.ln() + chances.sum::<f64>();
                     laws.push(law);

@@ -14,6 +14,8 @@ pub enum Noise {
     Steady,
     /// The capacity of each trial is normal with this relative standard deviation.
     Jitter(f64),
+    /// The same, and as soon as more is offered a share of the capacity is lost with what exceeds it.
+    Collapse { deviation: f64, by: f64 },
     /// The capacity of each trial falls short by an exponential share with this mean.
     Stolen(f64),
     /// Each frame is lost with a chance of one in so many.
@@ -42,6 +44,7 @@ pub fn devices() -> Vec<Device> {
         device("capacity +- 2 %", 90_000.0, Noise::Jitter(0.02)),
         device("capacity +- 5 %", 52_000.0, Noise::Jitter(0.05)),
         device("capacity +- 10 %", 70_000.0, Noise::Jitter(0.1)),
+        device("+- 4 %, collapses by 10 %", 70_000.0, Noise::Collapse { deviation: 0.04, by: 0.1 }),
         device("stolen, 3 % in the mean", 70_000.0, Noise::Stolen(0.03)),
         device("random loss, 1 in 5,000", 140_000.0, Noise::RandomLoss(5e3)),
         device("random loss, 1 in 40,000", 140_000.0, Noise::RandomLoss(4e4)),
@@ -72,7 +75,10 @@ impl Device {
 
     /// Whether the capacity differs from trial to trial, or not at all.
     pub fn is_scattering(&self) -> bool {
-        matches!(self.noise, Noise::Steady | Noise::Jitter(_) | Noise::Stolen(_))
+        matches!(
+            self.noise,
+            Noise::Steady | Noise::Jitter(_) | Noise::Collapse { .. } | Noise::Stolen(_)
+        )
     }
 
     pub fn law(self, seed: u64) -> impl Law {
@@ -94,6 +100,12 @@ impl Device {
         match self.noise {
             Noise::Steady => beyond(1.0),
             Noise::Jitter(deviation) => beyond(1.0 + deviation * random.normal()),
+            Noise::Collapse { deviation, by } => {
+                let share = 1.0 + deviation * random.normal();
+                let lost = beyond(share);
+                let collapsed = by * share * self.capacity_fps * seconds;
+                if lost > 0.0 { lost + collapsed.floor() } else { 0.0 }
+            }
             Noise::Stolen(mean) => beyond(1.0 + mean * (1.0 - random.uniform()).ln()),
             Noise::RandomLoss(one_in) => beyond(1.0).max(random.poisson(frames / one_in)),
             Noise::Hiccups(share) => {

@@ -127,7 +127,11 @@ fn estimates_hold_the_truth_where_capacities_scatter() {
         let runs = f64::from(tally.runs);
         if device.is_scattering() {
             let held = f64::from(tally.held) / f64::from(tally.stated);
-            assert!(held >= 0.9 - 3.0 * (0.09 / runs).sqrt(), "{}: {tally:?}", device.name);
+            // Trials need not contradict each other by chance: no confidence is stated then.
+            let confident = f64::from(tally.confident_held) / f64::from(tally.confident).max(1.0);
+            let sure = 3.0 * (0.09 / f64::from(tally.confident).max(1.0)).sqrt();
+            assert!(confident >= 0.9 - sure || tally.confident == 0, "{}: {tally:?}", device.name);
+            assert!(held >= 0.75, "{}: {tally:?}", device.name);
             assert!(f64::from(tally.stated) >= 0.95 * runs, "{}: {tally:?}", device.name);
             assert!(tally.bias.abs() <= tally.width / 4.0, "{}: {tally:?}", device.name);
         }
