@@ -1,83 +1,30 @@
 //! Acceptance criteria: `throughput>=100000`, `throughput@64>=14880`, `latency-p99@64<=50us`.
 
 use crate::options::Span;
-use method::rfc2544::LossPoint;
-use method::{Finding, RateFound, TestResult};
+use method::outcome::{Figure, Measure};
+use method::{FigureName, Outcome, TestKind};
 use report::Report;
-use report::quantity::{self, Quantity, Relation};
 use std::str::FromStr;
-use units::{Duration, FrameRate};
 
-/// One criterion. It is met if every result it speaks of meets it, and there is at least one.
+/// One criterion. It is met if every figure it speaks of meets it, and there is at least one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Criterion {
     text: String,
-    name: &'static str,
-    figure: Figure,
+    name: FigureName,
     frame_size: Option<String>,
     at_least: bool,
-    /// In frames a second, percent, frames or seconds, as the figure has it.
+    /// In the figure's unit; in percent; or in seconds.
     bound: f64,
 }
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Figure {
-    Throughput,
-    Loss,
-    Burst,
-    LatencyMean,
-    LatencyP99,
-    LatencyMax,
-    Recovery,
-    Reset,
-    /// Of tests of many ports alone.
-    OfMany(Unit),
-}
-
-/// What a bound counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Unit {
-    /// Frames, addresses, groups; a second or not; or a plain ratio.
-    Number,
-    Percent,
-    Time,
-}
-
-/// Names on the command line; the unit of their bounds.
-const FIGURES: [(&str, Figure); 22] = [
-    ("throughput", Figure::Throughput),
-    ("loss", Figure::Loss),
-    ("back-to-back", Figure::Burst),
-    ("latency", Figure::LatencyMean),
-    ("latency-p99", Figure::LatencyP99),
-    ("latency-max", Figure::LatencyMax),
-    ("recovery", Figure::Recovery),
-    ("reset", Figure::Reset),
-    ("forwarding-rate", Figure::OfMany(Unit::Number)),
-    ("uncongested-loss", Figure::OfMany(Unit::Percent)),
-    ("congested-loss", Figure::OfMany(Unit::Percent)),
-    ("flood-count", Figure::OfMany(Unit::Number)),
-    ("addresses", Figure::OfMany(Unit::Number)),
-    ("learning-rate", Figure::OfMany(Unit::Number)),
-    ("errored-frames", Figure::OfMany(Unit::Number)),
-    ("requests", Figure::OfMany(Unit::Number)),
-    ("scaling-factor", Figure::OfMany(Unit::Number)),
-    ("lost-packets", Figure::OfMany(Unit::Number)),
-    ("groups", Figure::OfMany(Unit::Number)),
-    ("join-delay", Figure::OfMany(Unit::Time)),
-    ("leave-delay", Figure::OfMany(Unit::Time)),
-    ("min-max-latency", Figure::OfMany(Unit::Time)),
-];
 
 impl FromStr for Criterion {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            let names: Vec<&str> = FIGURES.iter().map(|(name, _)| *name).collect();
             format!(
                 "`{text}` is no criterion; write FIGURE>=NUMBER, FIGURE<=NUMBER or FIGURE@SIZE>=NUMBER \
                  with one of {}",
-                names.join(", ")
+                FigureName::ALL.map(FigureName::name).join(", ")
             )
         };
         let split = text.split_once(">=").map(|(left, right)| (left, true, right));
@@ -87,132 +34,66 @@ impl FromStr for Criterion {
             Some((name, size)) => (name, Some(size.to_owned())),
             None => (left.trim(), None),
         };
-        let (name, figure) = *FIGURES.iter().find(|(known, _)| *known == name).ok_or_else(wrong)?;
-        let bound = figure.parse_bound(right.trim()).ok_or_else(wrong)?;
-        Ok(Criterion { text: text.into(), name, figure, frame_size, at_least, bound })
+        let name = FigureName::named(name).ok_or_else(wrong)?;
+        let bound = parse_bound(name.measure(), right.trim()).ok_or_else(wrong)?;
+        Ok(Criterion { text: text.into(), name, frame_size, at_least, bound })
     }
 }
 
-impl Figure {
-    fn parse_bound(self, text: &str) -> Option<f64> {
-        match self {
-            Figure::Throughput | Figure::Burst | Figure::OfMany(Unit::Number) => text.parse().ok(),
-            Figure::Loss | Figure::OfMany(Unit::Percent) => {
-                text.trim_end_matches('%').trim().parse().ok()
-            }
-            _ => text.parse::<Span>().ok().map(|span| span.0.as_secs_f64()),
-        }
-    }
-
-    /// What a result says of it.
-    fn of(self, result: &TestResult) -> Said {
-        let seconds = |span: Duration| span.as_secs_f64();
-        Said::of(match (self, result) {
-            (Figure::Throughput, TestResult::Throughput(r)) => return Said::of_rate(&r.throughput),
-            (Figure::Loss, TestResult::FrameLoss(r)) => {
-                let valid = |point: &&LossPoint| point.invalid.is_empty();
-                r.points.iter().filter(valid).map(|p| p.loss_percent).reduce(f64::max)
-            }
-            (Figure::Burst, TestResult::BackToBack(r)) => {
-                r.summary.as_ref().map(|summary| summary.frames.mean)
-            }
-            (Figure::LatencyMean, TestResult::Latency(r)) => {
-                r.rfc2544.as_ref().map(|latency| seconds(latency.mean))
-            }
-            (Figure::LatencyP99, TestResult::Latency(r)) => {
-                r.all_frames.as_ref().map(|all| seconds(all.p99))
-            }
-            (Figure::LatencyMax, TestResult::Latency(r)) => {
-                r.all_frames.as_ref().map(|all| seconds(all.max))
-            }
-            (Figure::Recovery, TestResult::Recovery(r)) => {
-                r.mean.filter(|_| !r.is_lower_bound).map(seconds)
-            }
-            (Figure::Reset, TestResult::Reset(r)) => {
-                r.mean_by_loss.or(r.mean_by_timestamps).map(seconds)
-            }
-            _ => return Said::Nothing,
-        })
-    }
-}
-
-/// What a result says of a figure.
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Said {
-    /// It is of another test.
-    Nothing,
-    /// It is of this test and came to nothing.
-    Invalid,
-    /// It lies from the one to the other; alike where it is known.
-    Between(f64, f64),
-}
-
-impl Said {
-    fn of(value: Option<f64>) -> Self {
-        value.map_or(Said::Invalid, |value| Said::Between(value, value))
-    }
-
-    /// Of a quantity of which only bounds are known, likewise; times in seconds.
-    fn of_quantity(quantity: &Quantity) -> Self {
-        let scale = if quantity.unit == "ns" { 1e-9 } else { 1.0 };
-        let Some(value) = quantity.value else { return Said::Invalid };
-        let (low, high) = match quantity.relation {
-            Relation::Equal => (value, value),
-            Relation::AtLeast => (value, f64::INFINITY),
-            Relation::Between | Relation::Below => (quantity.low, quantity.high),
-            Relation::Unknown => return Said::Invalid,
-        };
-        Said::Between(low * scale, high * scale)
-    }
-
-    /// Of a rate of which only bounds are known a criterion has to hold at both.
-    fn of_rate(found: &RateFound) -> Self {
-        let Some(rate) = found.rate.map(FrameRate::fps) else { return Said::Invalid };
-        let high = match found.finding {
-            Finding::AtLeast { .. } => f64::INFINITY,
-            Finding::Between { .. } => found.upper.map_or(f64::INFINITY, FrameRate::fps),
-            _ => rate,
-        };
-        Said::Between(rate, high)
+fn parse_bound(measure: Measure, text: &str) -> Option<f64> {
+    match measure {
+        Measure::Number => text.parse().ok(),
+        Measure::Percent => text.trim_end_matches('%').trim().parse().ok(),
+        Measure::Time => text.parse::<Span>().ok().map(|span| span.0.as_secs_f64()),
     }
 }
 
 impl Criterion {
     /// Why it is not met; empty if it is.
     pub fn failures(&self, report: &Report) -> Vec<String> {
-        let of_pairs = report
-            .results
-            .iter()
-            .map(|result| (result.conditions().frame_size.clone(), self.figure.of(result)));
-        let of_many = report.chassis.iter().flat_map(quantity::of_chassis);
-        let of_many = of_many.filter(|quantity| quantity.figure == self.name);
-        let of_many =
-            of_many.map(|quantity| (quantity.frame_size.clone(), Said::of_quantity(&quantity)));
-        let all = of_pairs.chain(of_many).filter(|(size, said)| {
-            *said != Said::Nothing && self.frame_size.as_ref().is_none_or(|wanted| wanted == size)
+        let outcomes: Vec<Outcome> = report.outcomes().collect();
+        let has_it = |outcome: &Outcome| outcome.figures_of(self.name).next().is_some();
+        // A test that has the figure at one size and not at another failed to measure it there.
+        let tests: Vec<TestKind> =
+            outcomes.iter().filter(|outcome| has_it(outcome)).map(|outcome| outcome.test).collect();
+        let asked = outcomes.iter().filter(|outcome| {
+            let size = &outcome.conditions.frame_size;
+            tests.contains(&outcome.test)
+                && self.frame_size.as_ref().is_none_or(|wanted| wanted == size)
         });
-        let all: Vec<(String, Said)> = all.collect();
-        match all.is_empty() {
-            true => vec![format!("{}: nothing was measured that it speaks of", self.text)],
-            false => all.iter().filter_map(|(size, said)| self.failure(size, *said)).collect(),
+        let asked: Vec<&Outcome> = asked.collect();
+        match asked.iter().any(|outcome| has_it(outcome)) {
+            false => vec![format!("{}: nothing was measured that it speaks of", self.text)],
+            true => asked.into_iter().flat_map(|outcome| self.failures_of(outcome)).collect(),
         }
     }
 
-    /// Why what is said of a size does not meet it.
-    fn failure(&self, size: &str, said: Said) -> Option<String> {
-        match said {
-            Said::Nothing => None,
-            Said::Invalid => Some(format!("{}: no valid result at {size} bytes", self.text)),
-            Said::Between(low, high) if self.is_met_between(low, high) => None,
-            Said::Between(low, high) => {
-                let upper_end = match high {
-                    high if high == low => String::new(),
-                    f64::INFINITY => " or more".into(),
-                    high => format!(" .. {high:.6}"),
-                };
-                Some(format!("{}: {low:.6}{upper_end} at {size} bytes", self.text))
-            }
+    fn failures_of(&self, outcome: &Outcome) -> Vec<String> {
+        let size = &outcome.conditions.frame_size;
+        let figures: Vec<&Figure> = outcome.figures_of(self.name).collect();
+        match figures.is_empty() {
+            true => vec![format!("{}: no valid result at {size} bytes", self.text)],
+            false => figures.iter().filter_map(|figure| self.failure(figure, size)).collect(),
         }
+    }
+
+    /// Why a figure does not meet it. What is known between bounds has to meet it at both.
+    fn failure(&self, figure: &Figure, size: &str) -> Option<String> {
+        let Figure { name, reason, unit, .. } = figure;
+        let Some((low, high)) = figure.claim() else {
+            let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+            return Some(format!("{}: no valid result of {name} at {size} bytes{why}", self.text));
+        };
+        let (low, high) = (low * unit.scale(), high * unit.scale());
+        if self.is_met_between(low, high) {
+            return None;
+        }
+        let upper_end = match high {
+            high if high == low => String::new(),
+            f64::INFINITY => " or more".into(),
+            high => format!(" .. {high:.6}"),
+        };
+        Some(format!("{}: {name} is {low:.6}{upper_end} at {size} bytes", self.text))
     }
 
     fn is_met_between(&self, low: f64, high: f64) -> bool {

@@ -237,8 +237,8 @@ pub struct Options {
     #[arg(long, help_heading = "Tests", value_name = "NUMBER")]
     pub seed: Option<u64>,
     /// Exit with 1 unless the results meet this, such as `throughput>=100000` (frames a second, at
-    /// every size) or `throughput@64>=14880`; also `loss`, `latency`, and of tests of many ports
-    /// `forwarding-rate`, `addresses`, `groups`, `join-delay` and more: a wrong name prints all
+    /// every size) or `throughput@64>=14880`; also `loss`, `latency`, `forwarding-rate`, `max-rate`,
+    /// `addresses`, `groups`, `join-delay` and more, as each test has them: a wrong name prints all
     #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "CRITERION")]
     pub accept: Option<Vec<String>>,
 

@@ -159,3 +159,24 @@ pub struct Conditions {
     /// What the frames of this size cannot measure, and why.
     pub given_up: Vec<String>,
 }
+
+impl Conditions {
+    /// Protocol, stream format and direction, as RFC 2544 section 26.1 wants them beside a graph.
+    pub fn in_words(&self) -> String {
+        let mut parts = vec![self.traffic.clone()];
+        parts.push(match self.direction {
+            Direction::Unidirectional => "unidirectional".into(),
+            Direction::Bidirectional => {
+                "bidirectional (all rates are those of one direction)".into()
+            }
+        });
+        if self.modifier != Modifier::None {
+            parts.push(format!("with {}", self.modifier));
+        }
+        if !self.filters.is_empty() {
+            parts.push(format!("filters: {}", self.filters));
+        }
+        parts.retain(|part| !part.is_empty());
+        parts.join("; ")
+    }
+}

@@ -2,13 +2,7 @@
 //! from it, and an interrupted run resumes from it.
 
 use crate::chassis::ChassisResult;
-use crate::harvard::HarvardResult;
-use crate::harvard::y1989::Harvard1989Result;
-use crate::rfc2544::{
-    BackToBackResult, FrameLossResult, LatencyResult, RecoveryResult, ResetResult, ThroughputResult,
-};
-use crate::rfc8219::{IpdvResult, PdvResult};
-use crate::{Conditions, Direction, Modifier, SelfTest, TestKind};
+use crate::{Direction, Modifier, SelfTest, TestKind, TestResult};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use trial::{TesterDescription, TrialResult};
@@ -63,9 +57,21 @@ impl EventSink for Vec<Event> {
 #[error("cannot save the run: {0}")]
 pub struct SinkError(pub String);
 
+/// The form of saved events. It grows with every change after which an older program would misread
+/// them; what only adds members leaves it as it is.
+pub const EVENT_FORMAT: u32 = 1;
+
+const fn first_format() -> u32 {
+    1
+}
+
 /// How a run begins.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunStarted {
+    /// Version of the form of these events ([`EVENT_FORMAT`] of who wrote them); runs saved before there
+    /// was one have version 1.
+    #[serde(default = "first_format")]
+    pub format: u32,
     /// Name and version of the program.
     pub program: String,
     /// What is tested, in the user's words.
@@ -182,66 +188,6 @@ impl<'a> Deserialize<'a> for TrialIdentity {
     fn deserialize<D: Deserializer<'a>>(from: D) -> Result<Self, D::Error> {
         let digits = String::deserialize(from)?;
         u64::from_str_radix(&digits, 16).map(TrialIdentity).map_err(serde::de::Error::custom)
-    }
-}
-
-/// The result of one test for one frame size.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TestResult {
-    /// RFC 2544 section 26.1.
-    Throughput(ThroughputResult),
-    /// RFC 2544 section 26.2, RFC 8219 section 7.2.
-    Latency(LatencyResult),
-    /// RFC 8219 section 7.3.1.
-    Pdv(PdvResult),
-    /// RFC 8219 section 7.3.2.
-    Ipdv(IpdvResult),
-    /// RFC 2544 section 26.3.
-    FrameLoss(FrameLossResult),
-    /// RFC 9004.
-    BackToBack(BackToBackResult),
-    /// RFC 2544 section 26.5.
-    Recovery(RecoveryResult),
-    /// RFC 6201.
-    Reset(ResetResult),
-    /// One of the Harvard tests.
-    Harvard(HarvardResult),
-    /// One of the router tests of 1989.
-    #[serde(rename = "harvard_1989")]
-    Harvard1989(Box<Harvard1989Result>),
-}
-
-impl TestResult {
-    /// Which test.
-    pub fn kind(&self) -> TestKind {
-        match self {
-            TestResult::Throughput(_) => TestKind::Throughput,
-            TestResult::Latency(_) => TestKind::Latency,
-            TestResult::Pdv(_) => TestKind::Pdv,
-            TestResult::Ipdv(_) => TestKind::Ipdv,
-            TestResult::FrameLoss(_) => TestKind::FrameLoss,
-            TestResult::BackToBack(_) => TestKind::BackToBack,
-            TestResult::Recovery(_) => TestKind::Recovery,
-            TestResult::Reset(_) => TestKind::Reset,
-            TestResult::Harvard(result) => result.kind(),
-            TestResult::Harvard1989(result) => TestKind::Harvard1989(result.test),
-        }
-    }
-    /// Under which conditions.
-    pub fn conditions(&self) -> &Conditions {
-        match self {
-            TestResult::Throughput(result) => &result.conditions,
-            TestResult::Latency(result) => &result.conditions,
-            TestResult::Pdv(result) => &result.conditions,
-            TestResult::Ipdv(result) => &result.conditions,
-            TestResult::FrameLoss(result) => &result.conditions,
-            TestResult::BackToBack(result) => &result.conditions,
-            TestResult::Recovery(result) => &result.conditions,
-            TestResult::Reset(result) => &result.conditions,
-            TestResult::Harvard(result) => result.conditions(),
-            TestResult::Harvard1989(result) => &result.conditions,
-        }
     }
 }
 

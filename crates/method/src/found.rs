@@ -1,6 +1,8 @@
 //! Findings that several tests share: a rate found by a search, a spread of repetitions, a
 //! summary of latencies.
 
+mod figure;
+
 use crate::SearchPolicy;
 use serde::{Deserialize, Serialize};
 use trial::Histogram;

@@ -25,11 +25,13 @@ mod goal_search;
 pub mod harvard;
 mod ipv6_traffic;
 mod modifiers;
+pub mod outcome;
 mod protocol;
 mod rate_search;
 mod reach;
 pub mod registry;
 mod residence;
+mod result;
 mod resume;
 pub mod rfc2544;
 pub mod rfc2889;
@@ -57,12 +59,14 @@ pub use cost::{CostFound, CostPerFrame};
 pub use encapsulation::{Encapsulated, Encapsulation};
 pub use error::RunError;
 pub use event::{
-    Event, EventSink, RunFinished, RunStarted, SearchBounds, SinkError, TestResult, TestStarted,
+    EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted, SearchBounds, SinkError, TestStarted,
     TrialIdentity, TrialRecord, TrialStarted, Verdict,
 };
 pub use found::{Buffered, Finding, LatencySummary, RateFound, Spread, median, percentile};
 pub use ipv6_traffic::ExtensionHeader;
+pub use outcome::{Figure, FigureName, Outcome, TestConditions};
 pub use protocol::{LegacyAddresses, Protocol};
+pub use result::TestResult;
 pub use resume::{Recorded, ResumingTester};
 pub use search_config::{GoalConfig, SearchConfig, SearchPolicy};
 pub use selftest::{Reached, SelfTest, SelfTestSize, self_test_size};

@@ -1,6 +1,8 @@
 //! The tester measures itself before it measures a device: its ports joined back to back, the
 //! same traffic, the same sizes.
 
+mod outcome;
+
 use crate::bench::{Bench, Request};
 use crate::event::Verdict;
 use crate::rate_search::{Known, RateGoal, find_rate, judge_loss, worst_loss_ratio};

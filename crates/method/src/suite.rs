@@ -2,7 +2,7 @@
 //! whole for each modifier (section 11). Every step is an event.
 
 use crate::bench::Bench;
-use crate::event::{Event, EventSink, RunFinished, RunStarted, TestResult};
+use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted};
 use crate::harvard::y1989::Suite1989;
 use crate::reach::{Reach, reach};
 use crate::rfc2544::{
@@ -12,7 +12,9 @@ use crate::rfc8219::{ipdv, pdv};
 use crate::selftest::{SelfTest, self_test_size};
 use crate::subject::Subject;
 use crate::traffic::{Topology, Traffic};
-use crate::{Finding, Method, Modifier, RunError, SearchPolicy, SuiteConfig, TestKind, estimate};
+use crate::{
+    Method, Modifier, RunError, SearchPolicy, SuiteConfig, TestKind, TestResult, estimate,
+};
 use std::collections::BTreeMap;
 use trial::{Tester, TesterDescription};
 use units::{Duration, FrameRate};
@@ -235,6 +237,7 @@ impl Run<'_> {
     fn started(&self) -> Event {
         let suite = self.suite;
         Event::RunStarted(Box::new(RunStarted {
+            format: EVENT_FORMAT,
             program: suite.program.clone(),
             device: suite.device.clone(),
             environment: suite.environment.clone(),
@@ -479,44 +482,5 @@ fn name(test: TestKind, traffic: &Traffic) -> String {
     match traffic.modifier() {
         Modifier::None => format!("{test}, {size}"),
         modifier => format!("{test}, {size}, with {modifier}"),
-    }
-}
-
-impl TestResult {
-    /// Whether the tester, not the device, kept the test from a result.
-    pub fn is_invalid(&self) -> bool {
-        use crate::rfc2544::{BurstOutcome, RecoveryOutcome};
-        match self {
-            TestResult::Throughput(result) => {
-                matches!(result.throughput.finding, Finding::Invalid { .. })
-            }
-            TestResult::Latency(result) => {
-                !result.trials.is_empty() && result.trials.iter().all(|t| !t.invalid.is_empty())
-            }
-            TestResult::Pdv(result) => {
-                !result.trials.is_empty() && result.trials.iter().all(|t| !t.invalid.is_empty())
-            }
-            TestResult::Ipdv(result) => {
-                !result.trials.is_empty() && result.trials.iter().all(|t| !t.invalid.is_empty())
-            }
-            TestResult::FrameLoss(result) => result.points.iter().all(|p| !p.invalid.is_empty()),
-            TestResult::BackToBack(result) => {
-                let is_invalid =
-                    |found: &BurstOutcome| matches!(found, BurstOutcome::Invalid { .. });
-                !result.searches.is_empty()
-                    && result.searches.iter().all(|search| is_invalid(&search.outcome))
-            }
-            TestResult::Recovery(result) => {
-                let is_invalid =
-                    |outcome: &RecoveryOutcome| matches!(outcome, RecoveryOutcome::Invalid { .. });
-                !result.trials.is_empty()
-                    && result.trials.iter().all(|trial| is_invalid(&trial.outcome))
-            }
-            TestResult::Reset(result) => {
-                !result.trials.is_empty() && result.trials.iter().all(|t| !t.invalid.is_empty())
-            }
-            TestResult::Harvard(result) => result.is_invalid(),
-            TestResult::Harvard1989(result) => result.is_invalid(),
-        }
     }
 }

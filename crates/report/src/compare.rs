@@ -1,9 +1,9 @@
 //! Two runs side by side: what differs, by how much, and whether that means anything.
 
 use crate::model::{Report, is_a_date};
-use crate::quantity::{self, Basis, Quantity, Relation};
 use crate::tables::{self, Table};
-use method::TestKind;
+use method::outcome::{Basis, Figure, Relation, TestConditions, Unit};
+use method::{Outcome, TestKind};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,8 +45,8 @@ pub struct Difference {
     pub conditions: String,
     /// Which.
     pub quantity: String,
-    /// `fps`, `frames`, `ns` or `percent`.
-    pub unit: String,
+    /// Such as `fps`, `frames`, `ns` or `percent`.
+    pub unit: Unit,
     /// In the first run; `None` where it has no such number.
     pub a: Option<f64>,
     /// The other end, where `a` is the lower end of an interval.
@@ -85,39 +85,52 @@ pub enum Verdict {
     OnlyOne,
 }
 
+/// A figure with what it holds for.
+#[derive(Clone, Copy)]
+struct Compared<'a> {
+    test: TestKind,
+    conditions: &'a TestConditions,
+    figure: &'a Figure,
+}
+
 /// Compares two runs.
 pub fn compare(a: (&str, &Report), b: (&str, &Report)) -> Comparison {
-    let (of_a, of_b) = (quantities(a.1), quantities(b.1));
+    let outcomes = |report: &Report| report.outcomes().collect::<Vec<Outcome>>();
+    let (outcomes_a, outcomes_b) = (outcomes(a.1), outcomes(b.1));
+    let (of_a, of_b) = (figures(&outcomes_a), figures(&outcomes_b));
     let mut differences: Vec<Difference> = vec![];
-    for quantity in &of_a {
-        let other = of_b.iter().find(|other| alike(quantity, other));
-        differences.push(difference(Some(quantity), other));
+    for figure in &of_a {
+        let other = of_b.iter().find(|other| alike(figure, other));
+        differences.push(difference(*figure, Some(figure.figure), other.map(|b| b.figure)));
     }
     let new = of_b.iter().filter(|b| !of_a.iter().any(|a| alike(a, b)));
-    differences.extend(new.map(|quantity| difference(None, Some(quantity))));
+    differences.extend(new.map(|figure| difference(*figure, None, Some(figure.figure))));
     Comparison { a: a.0.into(), b: b.0.into(), warnings: warnings(a.1, b.1), differences }
 }
 
-fn quantities(report: &Report) -> Vec<Quantity> {
-    let self_test = report.self_test.iter().flat_map(quantity::of_self_test);
-    let results = report.results.iter().flat_map(quantity::of_result);
-    let chassis = report.chassis.iter().flat_map(quantity::of_chassis);
-    self_test.chain(results).chain(chassis).collect()
+fn figures(outcomes: &[Outcome]) -> Vec<Compared<'_>> {
+    let of = |outcome| {
+        let Outcome { test, conditions, figures, .. }: &Outcome = outcome;
+        figures.iter().map(move |figure| Compared { test: *test, conditions, figure })
+    };
+    outcomes.iter().flat_map(of).collect()
 }
 
-fn alike(a: &Quantity, b: &Quantity) -> bool {
-    (a.test, &a.frame_size, &a.conditions, &a.name)
-        == (b.test, &b.frame_size, &b.conditions, &b.name)
+fn alike(a: &Compared<'_>, b: &Compared<'_>) -> bool {
+    fn key<'a>(of: &Compared<'a>) -> (TestKind, &'a str, &'a str, &'a str) {
+        (of.test, &of.conditions.frame_size, &of.conditions.in_words, &of.figure.name)
+    }
+    key(a) == key(b)
 }
 
-fn difference(a: Option<&Quantity>, b: Option<&Quantity>) -> Difference {
-    let known = a.or(b).expect("a difference has at least one side");
+fn difference(known: Compared<'_>, a: Option<&Figure>, b: Option<&Figure>) -> Difference {
+    let unit = known.figure.unit;
     let mut difference = Difference {
         test: known.test,
-        frame_size: known.frame_size.clone(),
-        conditions: known.conditions.clone(),
-        quantity: known.name.clone(),
-        unit: known.unit.into(),
+        frame_size: known.conditions.frame_size.clone(),
+        conditions: known.conditions.in_words.clone(),
+        quantity: known.figure.name.clone(),
+        unit,
         a: a.and_then(|a| a.value),
         a_high: a.and_then(upper_end),
         a_relation: a.map_or(Relation::Unknown, |a| a.relation),
@@ -137,12 +150,12 @@ fn difference(a: Option<&Quantity>, b: Option<&Quantity>) -> Difference {
     if a.basis == b.basis {
         difference.basis = a.basis;
     }
-    difference.verdict = verdict(low, high, value_a.abs().max(value_b.abs()), known.unit);
+    difference.verdict = verdict(low, high, value_a.abs().max(value_b.abs()), unit);
     // Shares are compared in percentage points; against nothing there are no percent.
-    let scale = if known.unit == "percent" { 1.0 } else { 100.0 / value_a };
+    let scale = if unit == Unit::Percent { 1.0 } else { 100.0 / value_a };
     let scaled = |value: f64| Some(value * scale).filter(|value| value.is_finite());
     // Of an interval no single difference is true.
-    let is_interval = |quantity: &Quantity| quantity.relation == Relation::Between;
+    let is_interval = |figure: &Figure| figure.relation == Relation::Between;
     difference.difference =
         scaled(value_b - value_a).filter(|_| !is_interval(a) && !is_interval(b));
     (difference.low, difference.high) = (scaled(low), scaled(high));
@@ -150,27 +163,28 @@ fn difference(a: Option<&Quantity>, b: Option<&Quantity>) -> Difference {
 }
 
 /// Where an interval ends.
-fn upper_end(quantity: &Quantity) -> Option<f64> {
-    (quantity.relation == Relation::Between).then_some(quantity.high)
+fn upper_end(figure: &Figure) -> Option<f64> {
+    (figure.relation == Relation::Between).then_some(figure.high).flatten()
 }
 
 /// Between which values b - a lies. Bounds of a search are hard, so they add up; confidence
 /// intervals of independent runs add in squares.
-fn between(a: &Quantity, value_a: f64, b: &Quantity, value_b: f64) -> (f64, f64) {
+fn between(a: &Figure, value_a: f64, b: &Figure, value_b: f64) -> (f64, f64) {
     let add = match (a.basis, b.basis) {
         (Basis::SearchResolution | Basis::ProcessorTime, _)
         | (_, Basis::SearchResolution | Basis::ProcessorTime) => |x: f64, y: f64| x + y,
         _ => f64::hypot,
     };
     let difference = value_b - value_a;
-    let low = difference - add(value_b - b.low, a.high - value_a);
-    let high = difference + add(b.high - value_b, value_a - a.low);
+    let ((low_a, high_a), (low_b, high_b)) = (a.bounds(), b.bounds());
+    let low = difference - add(value_b - low_b, high_a - value_a);
+    let high = difference + add(high_b - value_b, value_a - low_a);
     (low, high)
 }
 
-fn verdict(low: f64, high: f64, value: f64, unit: &str) -> Verdict {
+fn verdict(low: f64, high: f64, value: f64, unit: Unit) -> Verdict {
     let tolerated = match unit {
-        "percent" => SAME_WITHIN_POINTS,
+        Unit::Percent => SAME_WITHIN_POINTS,
         _ => value * SAME_WITHIN,
     };
     match () {

@@ -20,37 +20,18 @@
 
 use crate::json::Trial;
 use crate::model::Report;
-use crate::quantity::{self, Basis, Quantity, Relation};
 use crate::stream_row::StreamRow;
-use method::chassis::ChassisConditions;
-use method::{Conditions, Direction, Modifier, TestKind};
+use method::outcome::{Basis, Figure, Outcome, Relation, TestConditions};
+use method::{Direction, Modifier, TestKind};
 use serde::Serialize;
-use units::{FrameRate, LineRate};
+use units::FrameRate;
 
-/// One row a measured quantity, the tester's own first.
+/// One row a figure, the tester's own first.
 pub fn results(report: &Report) -> String {
-    let self_test = report.self_test.iter().flat_map(|self_test| {
-        let quantities = quantity::of_self_test(self_test);
-        quantities.into_iter().filter_map(|quantity| {
-            Some((self_test.of_size(&quantity.frame_size)?.conditions.clone(), quantity))
-        })
-    });
-    let results = report.results.iter().flat_map(|result| {
-        let quantities = quantity::of_result(result).into_iter();
-        quantities.map(|quantity| (result.conditions().clone(), quantity))
-    });
-    let pairs: Vec<(Conditions, Quantity)> = self_test.chain(results).collect();
-    let many: Vec<(&ChassisConditions, Quantity)> = report
-        .chassis
-        .iter()
-        .flat_map(|result| {
-            let quantities = quantity::of_chassis(result).into_iter();
-            quantities.map(|quantity| (result.conditions(), quantity))
-        })
-        .collect();
-    let of_pairs = pairs.iter().map(|(conditions, quantity)| Row::new(conditions, quantity));
-    let of_many = many.iter().map(|(conditions, quantity)| Row::of_many(conditions, quantity));
-    write(of_pairs.chain(of_many))
+    let outcomes: Vec<Outcome> = report.outcomes().collect();
+    write(outcomes.iter().flat_map(|outcome| {
+        outcome.figures.iter().map(|figure| Row::new(outcome.test, &outcome.conditions, figure))
+    }))
 }
 
 /// One row a trial.
@@ -99,67 +80,29 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn new(conditions: &'a Conditions, quantity: &'a Quantity) -> Self {
+    fn new(test: TestKind, conditions: &'a TestConditions, figure: &'a Figure) -> Self {
         Row {
-            direction: Some(conditions.direction),
-            modifier: Some(conditions.modifier),
+            test,
+            frame_size: &conditions.frame_size,
+            mean_frame_size_bytes: conditions.mean_frame_size_bytes,
+            direction: conditions.direction,
+            modifier: conditions.modifier,
             traffic: &conditions.traffic,
             filters: &conditions.filters,
+            line_rate_bps: conditions.line_rate.bps(),
+            line_rate_is_physical: conditions.line_rate_is_physical,
+            theoretical_fps: conditions.theoretical_max.fps(),
             tester_fps: conditions.tester_max.map(FrameRate::fps),
-            ..Row::of(
-                quantity,
-                conditions.mean_frame_size_bytes,
-                (conditions.line_rate, conditions.line_rate_is_physical),
-                conditions.theoretical_max,
-                &conditions.deviations,
-            )
-        }
-    }
-
-    fn of_many(conditions: &'a ChassisConditions, quantity: &'a Quantity) -> Self {
-        Row {
-            traffic: &quantity.conditions,
-            ..Row::of(
-                quantity,
-                conditions.frame_size.into(),
-                (conditions.line_rate, conditions.line_rate_is_physical),
-                conditions.theoretical_max,
-                &conditions.deviations,
-            )
-        }
-    }
-
-    /// What all rows have, whatever the conditions.
-    fn of(
-        quantity: &'a Quantity,
-        mean_frame_size_bytes: f64,
-        (line_rate, line_rate_is_physical): (LineRate, bool),
-        theoretical_max: FrameRate,
-        deviations: &[String],
-    ) -> Self {
-        let finite = |value: f64| value.is_finite().then_some(value);
-        Row {
-            test: quantity.test,
-            frame_size: &quantity.frame_size,
-            mean_frame_size_bytes,
-            direction: None,
-            modifier: None,
-            traffic: "",
-            filters: "",
-            line_rate_bps: line_rate.bps(),
-            line_rate_is_physical,
-            theoretical_fps: theoretical_max.fps(),
-            tester_fps: None,
-            quantity: &quantity.name,
+            quantity: &figure.name,
             // An interval has no value that a reader could take for it.
-            value: quantity.value.filter(|_| quantity.relation != Relation::Between),
-            unit: quantity.unit,
-            relation: quantity.relation,
-            low: finite(quantity.low),
-            high: finite(quantity.high),
-            basis: quantity.basis,
-            reason: &quantity.reason,
-            deviations: deviations.join("; "),
+            value: figure.value.filter(|_| figure.relation != Relation::Between),
+            unit: figure.unit.symbol(),
+            relation: figure.relation,
+            low: figure.low,
+            high: figure.high,
+            basis: figure.basis,
+            reason: &figure.reason,
+            deviations: conditions.deviations.join("; "),
         }
     }
 }

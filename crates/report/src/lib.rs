@@ -3,8 +3,8 @@
 //! * [`run_folder`] keeps a run on disk so that nothing already measured is lost.
 //! * [`Report`] folds the events of a run, whole or interrupted, into one value.
 //! * [`tables`] says what stands in which table; [`terminal`] and [`html`] print the same ones.
-//! * [`quantity`] names single numbers with their uncertainty; [`csv`] writes them, [`compare`]
-//!   sets those of two runs side by side. [`json`] is the whole run for programs.
+//! * [`csv`] writes the figures of every test's outcome, whatever the test; [`compare`] sets those of
+//!   two runs side by side. [`json`] is the whole run for programs.
 //! * [`versus`] is the same for comparisons, which have events of their own.
 //!
 //! Counts are kept, ratios derived; a value that only bounds the truth is printed as a bound.
@@ -17,11 +17,8 @@ pub mod harvard;
 pub mod html;
 pub mod json;
 mod model;
-pub mod number;
-pub mod quantity;
 pub mod reproduction;
 pub mod run_folder;
-mod statistics;
 mod stream_row;
 pub mod tables;
 pub mod terminal;
@@ -30,6 +27,8 @@ pub mod versus;
 
 use run_folder::FolderError;
 use std::path::Path;
+
+pub use method::outcome::number;
 
 pub use composition::{PacketComposition, PacketKind, PacketLength};
 pub use event_log::Notice;

@@ -8,7 +8,7 @@ use method::rfc2544::{
 };
 use method::rfc8219::{IpdvResult, PdvResult};
 use method::{
-    Conditions, Direction, Event, Modifier, RunFinished, RunStarted, SelfTest, TestKind,
+    Conditions, Direction, Event, Modifier, Outcome, RunFinished, RunStarted, SelfTest, TestKind,
     TestResult, TrialRecord, Verdict,
 };
 use std::collections::BTreeMap;
@@ -112,6 +112,13 @@ impl Report {
             }
         }
         groups
+    }
+
+    /// What every test came to, the tester's own first.
+    pub fn outcomes(&self) -> impl Iterator<Item = Outcome> {
+        let own = self.self_test.iter().flat_map(SelfTest::outcomes);
+        let pairs = self.results.iter().map(TestResult::outcome);
+        own.chain(pairs).chain(self.chassis.iter().map(ChassisResult::outcome))
     }
 
     /// Every condition under which something was measured, the self-test's too.
@@ -221,6 +228,7 @@ pub struct GroupKey {
     pub traffic: String,
     /// Packet filters on the device.
     pub filters: String,
+    in_words: String,
 }
 
 impl GroupKey {
@@ -231,27 +239,14 @@ impl GroupKey {
             modifier: conditions.modifier,
             traffic: conditions.traffic.clone(),
             filters: conditions.filters.clone(),
+            in_words: conditions.in_words(),
         }
     }
 
     /// In words: protocol, stream format and media, as RFC 2544 section 26.1 wants them beside a
     /// graph.
     pub fn describe(&self) -> String {
-        let mut parts = vec![self.traffic.clone()];
-        parts.push(match self.direction {
-            Direction::Unidirectional => "unidirectional".into(),
-            Direction::Bidirectional => {
-                "bidirectional (all rates are those of one direction)".into()
-            }
-        });
-        if self.modifier != Modifier::None {
-            parts.push(format!("with {}", self.modifier));
-        }
-        if !self.filters.is_empty() {
-            parts.push(format!("filters: {}", self.filters));
-        }
-        parts.retain(|part| !part.is_empty());
-        parts.join("; ")
+        self.in_words.clone()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::event_log::{self, EventLog, Notice};
 use method::versus::VersusEvent;
-use method::{Event, EventSink, SinkError};
+use method::{EVENT_FORMAT, Event, EventSink, SinkError};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -58,6 +58,19 @@ pub enum FolderError {
     NotARunFolder {
         /// The folder.
         folder: PathBuf,
+    },
+    /// Saved in a form that this program does not know.
+    #[error(
+        "{} was saved by {program} in form {format} of its events; this program reads forms up to \
+         {EVENT_FORMAT}: read it with that program, or a later one", folder.display()
+    )]
+    Newer {
+        /// The folder.
+        folder: PathBuf,
+        /// By which program and version.
+        program: String,
+        /// In which form.
+        format: u64,
     },
     /// Another kind of run than was asked for.
     #[error(
@@ -149,6 +162,7 @@ impl RunFolder {
     pub fn resume(path: &Path) -> Result<(Self, Vec<Event>, Vec<Notice>), FolderError> {
         refuse_comparison(path)?;
         let (log, bytes) = EventLog::reopen(&path.join(EVENTS))?;
+        refuse_newer(path, &bytes)?;
         let (events, notices) = event_log::parse(&bytes);
         Ok((RunFolder { path: path.to_owned(), log }, events, notices))
     }
@@ -196,7 +210,25 @@ impl EventSink for RunFolder {
 pub fn read_events(folder: &Path) -> Result<(Vec<Event>, Vec<Notice>), FolderError> {
     refuse_comparison(folder)?;
     let path = folder.join(EVENTS);
-    Ok(event_log::parse(&fs::read(&path).at("read", &path)?))
+    let bytes = fs::read(&path).at("read", &path)?;
+    refuse_newer(folder, &bytes)?;
+    Ok(event_log::parse(&bytes))
+}
+
+/// An error where events were saved in a form of a later program: lines that it does not know would
+/// otherwise go missing, and the rest be misread. A damaged first line is for the reader of events.
+fn refuse_newer(folder: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let first: serde_json::Value = serde_json::from_slice(first).unwrap_or_default();
+    let started = &first["run_started"];
+    match started["format"].as_u64() {
+        Some(format) if format > EVENT_FORMAT.into() => Err(FolderError::Newer {
+            folder: folder.to_owned(),
+            program: started["program"].as_str().unwrap_or("an unnamed program").to_owned(),
+            format,
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// The same of a comparison.
@@ -310,6 +342,22 @@ mod tests {
         let error = replace(folder.path(), RESULTS_JSON, b"new").unwrap_err().to_string();
         assert!(error.contains("results.json"), "{error}");
         assert_eq!(fs::read(folder.path().join(RESULTS_JSON)).unwrap(), b"old");
+    }
+
+    /// Its other members are unknown; the version is read all the same.
+    #[test]
+    fn a_later_form_is_refused_by_its_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let save = |line: &str| fs::write(folder.path().join(EVENTS), line).unwrap();
+        save("{\"run_started\":{\"format\":9,\"program\":\"netanvil 7.0\",\"odd\":true}}\n");
+        let refused = read_events(folder.path()).unwrap_err().to_string();
+        assert!(refused.contains("netanvil 7.0") && refused.contains("form 9"), "{refused}");
+        let resumed = RunFolder::resume(folder.path()).unwrap_err();
+        assert!(matches!(resumed, FolderError::Newer { format: 9, .. }), "{resumed}");
+        // One saved before there were versions is read.
+        save("{\"note\":\"hello\"}\n");
+        let (events, notices) = read_events(folder.path()).unwrap();
+        assert_eq!((events, notices), (vec![Event::Note("hello".into())], vec![]));
     }
 
     #[test]

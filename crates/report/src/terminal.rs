@@ -31,8 +31,8 @@ pub fn render(report: &Report, style: Style) -> String {
             print(&mut text, &table, style);
         }
     }
-    for (table, _) in tables::chassis(report) {
-        print(&mut text, &table, style);
+    for outcomes in tables::of_outcomes(report) {
+        print(&mut text, &outcomes.table, style);
     }
     for table in tables::harvard(report) {
         print(&mut text, &table, style);

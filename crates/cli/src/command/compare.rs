@@ -3,6 +3,7 @@
 use crate::args::Compare;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{output, rendering};
+use method::TestKind;
 use report::Report;
 use report::compare::{self, Verdict};
 
@@ -29,8 +30,9 @@ pub fn run(arguments: &Compare) -> Outcome {
 
 /// What a run has results of.
 fn tests_in_words(report: &Report) -> String {
-    let results = report.results.iter().map(|result| result.kind());
-    let mut kinds: Vec<_> = results.chain(report.chassis.iter().map(|r| r.kind())).collect();
+    let own = |kind: &TestKind| *kind == TestKind::SelfTest;
+    let kinds = report.outcomes().map(|outcome| outcome.test).filter(|kind| !own(kind));
+    let mut kinds: Vec<TestKind> = kinds.collect();
     kinds.sort();
     kinds.dedup();
     let names: Vec<String> = kinds.iter().map(ToString::to_string).collect();

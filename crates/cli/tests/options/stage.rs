@@ -28,10 +28,12 @@ pub enum Device {
     Deep,
     /// Usual, but the tester is weak.
     Weak,
+    /// It takes half as long again for each frame, and fewer groups.
+    Slower,
 }
 
 impl Device {
-    const ALL: [Device; 3] = [Device::Usual, Device::Deep, Device::Weak];
+    const ALL: [Device; 4] = [Device::Usual, Device::Deep, Device::Weak, Device::Slower];
 
     fn file(self, suite: SuiteName) -> String {
         format!("{suite}-{self:?}.toml").to_lowercase()
@@ -47,12 +49,18 @@ impl Device {
         let slow = match self {
             Device::Deep => SLOW.replace("frames = 8", "frames = 100000"),
             // Slower than the link carries the mix of 1989.
+            Device::Slower if suite == SuiteName::Harvard1989 => SLOW.replace("2ms", "6ms"),
             _ if suite == SuiteName::Harvard1989 => SLOW.replace("2ms", "4ms"),
+            Device::Slower => SLOW.replace("2ms", "3ms"),
             _ => SLOW.to_owned(),
         };
         let weakness = match self {
             Device::Weak => "[tester]\nframes-per-second = 400\n",
             _ => "",
+        };
+        let more = match self {
+            Device::Slower => more.replace("groups = 12", "groups = 9").replace("20ms", "30ms"),
+            _ => more.to_owned(),
         };
         format!("{kind}{slow}{more}{weakness}")
     }

@@ -7,20 +7,23 @@
 
 mod burst;
 mod config;
+mod figures;
+mod layout;
 mod load;
-mod matrix;
 mod pattern;
 mod rack;
 mod suite;
 
+pub use crate::outcome::{PairCount, PortMatrix};
 pub use burst::Bursts;
 pub use config::{
     AddressConfig, ArpServerConfig, ChassisConfig, ErroredConfig, FanoutConfig,
     ForwardPressureConfig,
 };
+pub(crate) use figures::latency_spread;
+pub(crate) use layout::percent;
 pub use load::{LoadPoint, Throughput};
 pub(crate) use load::{Loads, highest_load, highest_load_of, point_at, shortfall_words};
-pub use matrix::{PairCount, PortMatrix};
 pub use pattern::{Pattern, Turn};
 pub(crate) use rack::{Draft, Sent};
 pub use rack::{Known, Rack};
@@ -36,7 +39,7 @@ use crate::rfc3918::{
     ScaledGroupsResult,
 };
 use crate::tolly::TollyResult;
-use crate::{Attachment, Forwarding, RunError, TestKind};
+use crate::{Attachment, Forwarding, Outcome, RunError, TestKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::{Duration, FrameRate, LineRate};
@@ -400,6 +403,26 @@ impl ChassisResult {
     /// Which test.
     pub fn kind(&self) -> TestKind {
         TestKind::Chassis(self.conditions().test)
+    }
+    /// Its figures, with what they hold for.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            ChassisResult::Mesh(result) => result.outcome(),
+            ChassisResult::Congestion(result) => result.outcome(),
+            ChassisResult::ForwardPressure(result) => result.outcome(),
+            ChassisResult::Addresses(result) => result.outcome(),
+            ChassisResult::Errored(result) => result.outcome(),
+            ChassisResult::BroadcastLatency(result) => result.outcome(),
+            ChassisResult::Fanout(result) => result.outcome(),
+            ChassisResult::Extrapolation(result) => result.outcome(),
+            ChassisResult::ArpServer(result) => result.outcome(),
+            ChassisResult::Tolly(result) => result.outcome(),
+            ChassisResult::MulticastThroughput(result) => result.outcome(),
+            ChassisResult::ScaledGroups(result) => result.outcome(),
+            ChassisResult::MulticastLatency(result) => result.outcome(),
+            ChassisResult::GroupDelay(result) => result.outcome(),
+            ChassisResult::GroupCapacity(result) => result.outcome(),
+        }
     }
     /// Why nothing is known of the device: the tester did not keep up; empty where something is.
     pub fn invalid_reasons(&self) -> &[String] {

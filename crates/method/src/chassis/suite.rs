@@ -2,7 +2,7 @@
 
 use super::{Chassis, ChassisConfig, ChassisResult, ChassisTest, Known, Rack};
 use crate::bench::Bench;
-use crate::event::{Event, EventSink, RunFinished, RunStarted, TestStarted};
+use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted, TestStarted};
 use crate::suite::finish;
 use crate::{Direction, Modifier, RunError, TestKind, gigaswitch, rfc2889, rfc3918, tolly};
 use std::collections::BTreeMap;
@@ -53,6 +53,7 @@ impl ChassisSuite {
         let share = self.share();
         let known = Known::default();
         bench.emit(Event::RunStarted(Box::new(RunStarted {
+            format: EVENT_FORMAT,
             program: self.program.clone(),
             device: self.device.clone(),
             environment: self.environment.clone(),

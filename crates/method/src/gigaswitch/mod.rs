@@ -4,6 +4,8 @@
 mod arp_server;
 mod extrapolation;
 mod fanout;
+mod layout;
+mod outcome;
 
 pub use arp_server::{ArpServerResult, ArpTrial, arp_server};
 pub use extrapolation::{ExtrapolationResult, extrapolation};

@@ -12,6 +12,7 @@ mod dual_stream;
 mod filters;
 mod laboratory;
 mod max_rate;
+mod outcome;
 mod raw_rate;
 mod result;
 mod source;

@@ -1,7 +1,7 @@
 //! What the Harvard tests have found, and where it belongs in the tables.
 
 use super::{DelayResult, Filters, MaxRateResult, Mode, Path, RawRateResult, SetUp};
-use crate::{Conditions, Finding, TestKind};
+use crate::{Conditions, TestKind};
 use serde::{Deserialize, Serialize};
 
 /// Which table a result belongs to, and which columns.
@@ -82,16 +82,6 @@ impl HarvardResult {
             HarvardResult::Delay(result) => result.setting,
             HarvardResult::MaxRate(result) => result.setting,
             HarvardResult::RawRate(result) => result.setting,
-        }
-    }
-    /// Whether the tester, not the device, kept the test from a result.
-    pub fn is_invalid(&self) -> bool {
-        match self {
-            HarvardResult::Delay(result) => !result.invalid.is_empty(),
-            HarvardResult::MaxRate(result) => {
-                matches!(result.found.finding, Finding::Invalid { .. })
-            }
-            HarvardResult::RawRate(result) => !result.invalid.is_empty(),
         }
     }
 }

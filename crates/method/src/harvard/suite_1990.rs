@@ -6,8 +6,9 @@ use super::{
     Filters, HarvardResult, Laboratory, Mode, Path, Ready, SetUp, SetUpError, Setting, Sources,
     delay, dual_max_rate, dual_stream, max_rate, raw_rate,
 };
+use crate::TestResult;
 use crate::bench::Bench;
-use crate::event::{Event, EventSink, RunFinished, RunStarted, TestResult};
+use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted};
 use crate::subject::Subject;
 use crate::suite::{finish, legal_sizes};
 use crate::traffic::Traffic;
@@ -146,6 +147,7 @@ impl Run<'_> {
     fn started(&self, laboratory: &dyn Laboratory) -> Event {
         let suite = self.suite;
         Event::RunStarted(Box::new(RunStarted {
+            format: EVENT_FORMAT,
             program: suite.program.clone(),
             device: suite.device.clone(),
             environment: suite.environment.clone(),
@@ -220,7 +222,7 @@ impl Run<'_> {
                 }
                 _ => HarvardResult::RawRate(raw_rate(bench, subject, &sources, setting)?),
             };
-            if result.is_invalid() {
+            if !result.outcome().invalid.is_empty() {
                 let size = subject.traffic.frame_size();
                 self.invalid_tests.push(format!("{test}, {size}, {}", in_words(set_up)));
             }

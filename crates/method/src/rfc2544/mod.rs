@@ -3,6 +3,7 @@
 mod back_to_back;
 mod frame_loss;
 mod latency;
+mod outcome;
 mod recovery;
 mod reset;
 mod throughput;
@@ -13,6 +14,8 @@ pub(crate) use latency::summarise;
 pub use latency::{
     LatencyDefinition, LatencyResult, LatencyTrial, Rfc2544Latency, Rfc8219Latency, latency,
 };
+pub use outcome::action_in_words;
+pub(crate) use outcome::invalid_of;
 pub use recovery::{RecoveryOutcome, RecoveryResult, RecoveryTrial, recovery};
 pub use reset::{ResetResult, ResetTrial, reset};
 pub use throughput::{ThroughputResult, throughput};

@@ -5,7 +5,9 @@ mod broadcast;
 mod congestion;
 mod errored;
 mod forward_pressure;
+mod layout;
 mod mesh;
+mod outcome;
 
 pub use addresses::{AddressResult, AddressTrial, caching, learning_rate};
 pub use broadcast::{BroadcastLatencyResult, PortLatency, broadcast_latency};

@@ -11,8 +11,10 @@ mod config;
 mod delay;
 mod hosts;
 mod latency;
+mod layout;
 mod matrix;
 mod mixed;
+mod outcome;
 mod stage;
 mod throughput;
 

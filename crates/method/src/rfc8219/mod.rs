@@ -3,6 +3,7 @@
 //! [`rfc2544::latency`](crate::rfc2544::latency).
 
 mod ipdv;
+mod outcome;
 mod pdv;
 
 pub use ipdv::{Ipdv, IpdvResult, IpdvTrial, ipdv};

@@ -6,7 +6,9 @@
 //! (with a minimum interframe gap)", and each output port counts what comes out.
 
 mod config;
+mod layout;
 mod multicast;
+mod outcome;
 mod result;
 mod unicast;
 
@@ -63,6 +65,7 @@ impl Row<'_> {
             intended: rack.rate_of(self.load_percent),
             iterations: vec![],
             invalid: vec![],
+            upper: None,
         };
         for iteration in 1..=rack.config.tolly.iterations {
             let ran = self.once(bench, rack, self.load_percent, iteration)?;

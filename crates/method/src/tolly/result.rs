@@ -40,6 +40,10 @@ pub struct TollyRow {
     pub iterations: Vec<TollyIteration>,
     /// Why others decide nothing.
     pub invalid: Vec<String>,
+    /// Where the rate was searched for: the lowest that lost packets, in any iteration the highest of
+    /// these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upper: Option<FrameRate>,
 }
 
 /// One iteration of a test, exact.

@@ -131,6 +131,7 @@ pub fn base_unicast(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<TollyResul
                 all.intended = all.intended.min(found.intended);
                 all.iterations.extend(found.iterations);
                 all.invalid.extend(found.invalid);
+                all.upper = all.upper.max(found.upper);
             }
             None => all = Some(found),
         }
@@ -153,8 +154,10 @@ fn highest(
         intended: rack.rate_of(load_percent),
         iterations: vec![],
         invalid: vec![],
+        upper: None,
     };
-    let (mut best, mut invalid) = (None, vec![]);
+    let (mut best, mut invalid, mut upper): (Option<TollyRow>, _, Option<FrameRate>) =
+        (None, vec![], None);
     let relative = rack.config.resolution_percent / 100.0;
     let range = Range { min: PARTS / 1_000, max: PARTS };
     let mut search = Bisect::new(range, Resolution { absolute: 1, relative });
@@ -170,11 +173,14 @@ fn highest(
         match outcome {
             Outcome::Passed => best = Some(tried),
             Outcome::Undecided => invalid = tried.invalid,
-            Outcome::Failed { .. } => {}
+            Outcome::Failed { .. } => {
+                upper = Some(upper.map_or(tried.intended, |known| known.min(tried.intended)));
+            }
         }
         Ok::<_, RunError>(outcome)
     })?;
     let mut best = best.unwrap_or_else(|| found(0.0));
     best.invalid = invalid;
+    best.upper = upper;
     Ok(best)
 }

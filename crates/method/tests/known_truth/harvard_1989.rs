@@ -3,7 +3,7 @@
 
 use crate::bed::{config, size, topology};
 use crate::composed::addresses;
-use method::harvard::y1989::{Harvard1989Result, Misbehaviour, Outcome, Test1989};
+use method::harvard::y1989::{Ending, Harvard1989Result, Misbehaviour, Test1989};
 use method::{Event, Forwarding, Method, Suite, SuiteConfig, TestResult};
 use sim::{Composed, Description, SimPort, SimTester};
 use std::collections::BTreeMap;
@@ -93,7 +93,7 @@ fn a_router_without_fault_passes_every_test_with_its_numbers() {
     for result in &results {
         assert_eq!(result.misbehaviours, [], "{}: {result:#?}", result.test);
         let excused = matches!(result.test, Test1989::MixedProtocols);
-        let measured = result.outcome == Outcome::Measured;
+        let measured = result.outcome == Ending::Measured;
         assert!(measured || excused, "{}: {:?}", result.test, result.outcome);
     }
     let by = |test, size: &str| {

@@ -6,7 +6,7 @@ use super::ink::Ink;
 use crate::harvard::RateTable;
 use crate::model::{Group, Report};
 use crate::number::{grouped, grouped_f64, percent};
-use crate::tables::{at_least, rate_cell};
+use crate::tables::rate_cell;
 use crate::trial_row::TrialRow;
 use method::rfc2544::{FrameLossResult, LatencyResult, MaximumOf, ThroughputResult};
 use method::{Direction, Finding, LatencySummary, Verdict};
@@ -124,23 +124,28 @@ pub(super) fn rates(table: &RateTable, published: Option<&RateTable>) -> Option<
     Some(chart)
 }
 
-/// Aggregate forwarding rate by the number of multicast groups, a line a frame size (RFC 3918
-/// section 4.2).
-pub(super) fn scaled_groups(report: &Report) -> Option<Chart> {
-    let results = report.chassis.iter().filter_map(|result| match result {
-        method::chassis::ChassisResult::ScaledGroups(result) => Some(result),
-        _ => None,
-    });
-    let line = |(number, result): (usize, &method::rfc3918::ScaledGroupsResult)| {
-        let size = result.conditions.frame_size;
-        let valid = result.rows.iter().filter(|row| row.point.invalid.is_empty());
-        let points = valid.map(|row| {
-            let fps = row.point.forwarding_rate.fps();
-            let hover = format!("{size} bytes, {} groups: {fps:.0} frames/s", row.groups);
-            Point { x: row.groups as f64, y: fps, hover }
+/// The charts of curves that outcomes bring with them; those that belong to one chart together.
+pub(super) fn curves(all: &[method::outcome::Series]) -> Vec<Chart> {
+    let mut titles: Vec<&str> = vec![];
+    for curve in all {
+        if !titles.contains(&&*curve.chart) {
+            titles.push(&curve.chart);
+        }
+    }
+    let of = |title| all.iter().filter(move |curve| curve.chart == title);
+    titles.into_iter().filter_map(|title| chart_of(&of(title).collect::<Vec<_>>())).collect()
+}
+
+/// A curve a frame size; none without a point.
+fn chart_of(curves: &[&method::outcome::Series]) -> Option<Chart> {
+    let first = curves.first()?;
+    let line = |(number, curve): (usize, &&method::outcome::Series)| {
+        let points = curve.points.iter().map(|&(x, y)| {
+            let hover = format!("{}, {x} {}: {y:.0} {}", curve.name, curve.x.1, curve.y.1);
+            Point { x, y, hover }
         });
         Series {
-            name: format!("{size} bytes"),
+            name: curve.name.clone(),
             ink: Ink::Series(number),
             mark: Mark::of_series(number),
             joined: true,
@@ -148,13 +153,12 @@ pub(super) fn scaled_groups(report: &Report) -> Option<Chart> {
             points: points.collect(),
         }
     };
-    let series: Vec<Series> = results.enumerate().map(line).collect();
+    let series: Vec<Series> = curves.iter().enumerate().map(line).collect();
     let all = || series.iter().flat_map(|series| &series.points);
     let (_, most) = super::axis::extent(all().map(|point| point.x))?;
     let (_, highest) = super::axis::extent(all().map(|point| point.y))?;
-    let x = Axis::from_zero("Groups", most);
-    let y = Axis::from_zero("Aggregate forwarding rate (frames/s)", highest);
-    let mut chart = Chart::new("Forwarding rate by number of groups", x, y);
+    let (x, y) = (Axis::from_zero(&first.x.0, most), Axis::from_zero(&first.y.0, highest));
+    let mut chart = Chart::new(&first.chart, x, y);
     chart.series = series;
     Some(chart)
 }
@@ -383,7 +387,7 @@ pub(super) fn back_to_back(group: &Group<'_>) -> Option<Chart> {
     );
     for (at, (result, summary)) in (1..).zip(&measured) {
         let (x, frames) = (f64::from(at), &summary.frames);
-        let sign = if at_least(result) { ">= " } else { "" };
+        let sign = if result.is_lower_bound() { ">= " } else { "" };
         chart.bars.push(Bar {
             from_x: x - 0.3,
             to_x: x + 0.3,

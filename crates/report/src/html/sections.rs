@@ -57,9 +57,8 @@ fn by_tests<'a>(
     deviations: &'a [(String, Vec<TestKind>)],
     report: &Report,
 ) -> Vec<(String, Vec<&'a str>)> {
-    let chassis = report.chassis.iter().map(|result| result.kind());
-    let run = report.results.iter().map(|result| result.kind()).chain(chassis);
-    let mut run: Vec<TestKind> = run.collect();
+    let run = report.outcomes().map(|outcome| outcome.test);
+    let mut run: Vec<TestKind> = run.filter(|kind| *kind != TestKind::SelfTest).collect();
     run.dedup();
     let mut by_tests: Vec<(String, Vec<&str>)> = vec![];
     for (deviation, tests) in deviations {
@@ -177,7 +176,7 @@ fn figures_of(group: &Group<'_>) -> Vec<Figure> {
 pub(super) fn results(report: &Report) -> Markup {
     let groups = report.groups();
     html! {
-        (chassis(report))
+        (of_outcomes(report))
         (harvard(report))
         @for group in &groups {
             @if groups.len() > 1 { h2.group { (group.key.describe()) } }
@@ -194,23 +193,18 @@ pub(super) fn results(report: &Report) -> Markup {
     }
 }
 
-/// How its table is headed.
-const SCALED_GROUPS: &str = "Scaled group forwarding matrix";
-
-/// Tests of many ports, with the maps of their pairs.
-fn chassis(report: &Report) -> Markup {
+/// The tables that outcomes bring with them, with their curves and the maps of their pairs of ports.
+fn of_outcomes(report: &Report) -> Markup {
     html! {
-        @for (table, matrices) in tables::chassis(report) {
+        @for outcomes in tables::of_outcomes(report) {
             section.test {
-                h2 { (table.heading) }
-                @for about in &table.about { p.about { (about) } }
-                @if table.heading.starts_with(SCALED_GROUPS) {
-                    @if let Some(chart) = plots::scaled_groups(report) {
-                        figure { figcaption { (chart.title) } (chart.render()) }
-                    }
+                h2 { (outcomes.table.heading) }
+                @for about in &outcomes.table.about { p.about { (about) } }
+                @for chart in plots::curves(&outcomes.series) {
+                    figure { figcaption { (chart.title) } (chart.render()) }
                 }
-                (grid(&table))
-                @for (title, matrix) in matrices { (super::matrix::maps(&title, matrix)) }
+                (grid(&outcomes.table))
+                @for (title, matrix) in &outcomes.matrices { (super::matrix::maps(title, matrix)) }
             }
         }
     }

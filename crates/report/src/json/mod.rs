@@ -7,6 +7,11 @@
 //! known is `null`. Rates in results are those of **one** direction, rates and counts of trials
 //! are over all ports.
 //!
+//! `outcomes` has what every test came to, whatever the suite: conditions, and `figures` with name, unit,
+//! value, `relation`, bounds (`low` and `high`, `null` where open), where these come from (`basis`), and the
+//! reason where there is no value. `layout` is the table of the test's document, a tagged value a cell. `known_as` is the name that acceptance criteria use. The members after it
+//! have what is particular to each test.
+//!
 //! A rate's `relation` says how the truth relates to `rate_fps`: `equal` (to within
 //! `resolution_fps` above it), `between` (from `rate_fps` to `upper_fps`), `at_least`, `below` (nothing passed; `rate_fps` is the lowest load
 //! tried), or `unknown`.
@@ -21,8 +26,8 @@ use crate::PacketComposition;
 use crate::model::{Report, Status};
 use harvard::Harvard;
 use latency::Latency;
-use method::TestKind;
 use method::chassis::ChassisResult;
+use method::{Outcome, TestKind};
 use results::{BackToBack, FrameLoss, Recovery, Reset, SelfTestSize, Throughput};
 use rfc8219::{Ipdv, Pdv};
 use serde::Serialize;
@@ -59,6 +64,8 @@ struct Document<'a> {
     environment: Option<&'a BTreeMap<String, String>>,
     tester: Option<Tester<'a>>,
     configuration: Option<&'a Value>,
+    /// The figures of every test alike, the tester's own first.
+    outcomes: Vec<Outcome>,
     self_test: Vec<SelfTestSize<'a>>,
     throughput: Vec<Throughput<'a>>,
     latency: Vec<Latency<'a>>,
@@ -135,6 +142,7 @@ impl<'a> Document<'a> {
             environment: started.map(|started| &started.environment),
             tester: started.map(|started| tester(&started.tester)),
             configuration: started.map(|started| &started.config),
+            outcomes: report.outcomes().map(without_matrices).collect(),
             self_test: report.self_test.iter().flat_map(results::self_test).collect(),
             throughput: results()
                 .filter_map(|r| if let R::Throughput(r) = r { Some(r.into()) } else { None })
@@ -175,6 +183,11 @@ impl<'a> Document<'a> {
             notices: report.notices.iter().map(ToString::to_string).collect(),
         }
     }
+}
+
+/// Of many ports they are large, and are under `chassis` already.
+fn without_matrices(outcome: Outcome) -> Outcome {
+    Outcome { matrices: vec![], ..outcome }
 }
 
 fn status_word(status: Status<'_>) -> &'static str {

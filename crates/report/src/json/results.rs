@@ -1,7 +1,7 @@
 //! Results in `results.json`, test by test.
 
 use super::latency::Summary;
-use crate::quantity::{Relation, relation};
+use method::outcome::Relation;
 use method::rfc2544::{
     BackToBackResult, BurstOutcome, FrameLossResult, LossPoint, MaximumOf, RecoveryOutcome,
     RecoveryResult, ResetResult, ThroughputResult,
@@ -88,7 +88,7 @@ pub(super) struct Rate<'a> {
 
 impl<'a> From<&'a RateFound> for Rate<'a> {
     fn from(found: &'a RateFound) -> Self {
-        let (relation, rate) = relation(found);
+        let (relation, rate) = found.relation();
         Rate {
             relation,
             rate_fps: fps(rate),
@@ -432,7 +432,7 @@ impl<'a> From<&'a ResetResult> for Reset<'a> {
         Reset {
             conditions: (&result.conditions).into(),
             not_measured: result.not_measured.as_deref(),
-            reset: crate::tables::reset_action(&result.action),
+            reset: method::rfc2544::action_in_words(&result.action),
             load_fps: fps(result.rate),
             mean_by_loss_ps: ps(result.mean_by_loss),
             mean_by_time_stamps_ps: ps(result.mean_by_timestamps),

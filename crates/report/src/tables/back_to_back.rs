@@ -36,7 +36,7 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
 
 fn row(result: &BackToBackResult) -> Vec<String> {
     let summary = result.summary.as_ref();
-    let sign = if at_least(result) { ">= " } else { "" };
+    let sign = if result.is_lower_bound() { ">= " } else { "" };
     vec![
         result.conditions.frame_size.clone(),
         optional(summary, |s| format!("{sign}{}", grouped_f64(s.frames.mean, 1))),
@@ -51,13 +51,6 @@ fn row(result: &BackToBackResult) -> Vec<String> {
         optional(result.throughput, fps),
         verdict(result).into(),
     ]
-}
-
-/// Whether any search ended for another reason than the device's loss.
-pub(crate) fn at_least(result: &BackToBackResult) -> bool {
-    result.searches.iter().any(|search| {
-        matches!(search.outcome, BurstOutcome::AtLimit | BurstOutcome::AtLeast { .. })
-    })
 }
 
 fn verdict(result: &BackToBackResult) -> &'static str {

@@ -3,7 +3,7 @@
 use super::{Table, optional};
 use crate::compare::{Comparison, Difference, Verdict};
 use crate::number::grouped_f64;
-use crate::quantity::{Basis, Relation};
+use method::outcome::{Basis, Relation, Unit};
 
 pub(crate) fn comparison(about: Vec<String>, comparison: &Comparison) -> Table {
     let columns =
@@ -30,19 +30,19 @@ fn row(difference: &Difference) -> Vec<String> {
         difference.test.to_string(),
         difference.frame_size.clone(),
         difference.quantity.clone(),
-        value((difference.a, difference.a_high), difference.a_relation, &difference.unit),
-        value((difference.b, difference.b_high), difference.b_relation, &difference.unit),
-        difference.unit.clone(),
-        optional(difference.difference, |value| signed(value, &difference.unit)),
+        value((difference.a, difference.a_high), difference.a_relation, difference.unit),
+        value((difference.b, difference.b_high), difference.b_relation, difference.unit),
+        difference.unit.symbol().into(),
+        optional(difference.difference, |value| signed(value, difference.unit)),
         between(difference),
         verdict(difference.verdict).into(),
     ]
 }
 
-fn value((value, upper_end): (Option<f64>, Option<f64>), relation: Relation, unit: &str) -> String {
+fn value((value, upper_end): (Option<f64>, Option<f64>), relation: Relation, unit: Unit) -> String {
     let decimals = match unit {
-        "percent" => 4,
-        "ns" | "fps" => 0,
+        Unit::Percent | Unit::Seconds => 4,
+        Unit::Ns | Unit::Fps => 0,
         _ => 1,
     };
     let sign = match relation {
@@ -51,16 +51,16 @@ fn value((value, upper_end): (Option<f64>, Option<f64>), relation: Relation, uni
         Relation::Equal | Relation::Between | Relation::Unknown => "",
     };
     // Rates are cut off here as everywhere, so that the same run reads the same.
-    let shown = |value: f64| if unit == "fps" { value.floor() } else { value };
+    let shown = |value: f64| if unit == Unit::Fps { value.floor() } else { value };
     let number = |value: f64| grouped_f64(shown(value), decimals);
     let upper_end = upper_end.map(|high| format!(" .. {}", number(high))).unwrap_or_default();
     optional(value, |value| format!("{sign}{}{upper_end}", number(value)))
 }
 
 /// In percent, or in percentage points.
-fn signed(value: f64, unit: &str) -> String {
+fn signed(value: f64, unit: Unit) -> String {
     let sign = if value > 0.0 { "+" } else { "" };
-    let measure = if unit == "percent" { "points" } else { "%" };
+    let measure = if unit == Unit::Percent { "points" } else { "%" };
     format!("{sign}{} {measure}", grouped_f64(value, 2))
 }
 

@@ -4,7 +4,7 @@ use super::{Table, medium};
 use crate::model::Report;
 use crate::number;
 use method::TestResult;
-use method::harvard::y1989::{CounterCheck, Figure, Harvard1989Result, Outcome, Test1989, Unit};
+use method::harvard::y1989::{CounterCheck, Ending, Harvard1989Result, Number, Test1989, Unit};
 
 /// The tables, in the order in which the tests ran.
 pub(super) fn tables(report: &Report) -> Vec<Table> {
@@ -70,9 +70,9 @@ fn heading(test: Test1989) -> String {
 /// What stands under the table: why there is no result, what the device did wrong, notes.
 fn remarks(result: &Harvard1989Result) -> Vec<String> {
     let outcome = match &result.outcome {
-        Outcome::Measured => vec![],
-        Outcome::NotPossible { why } => vec![why.clone()],
-        Outcome::Invalid { reasons } => {
+        Ending::Measured => vec![],
+        Ending::NotPossible { why } => vec![why.clone()],
+        Ending::Invalid { reasons } => {
             reasons.iter().map(|reason| format!("invalid: {reason}")).collect()
         }
     };
@@ -81,7 +81,7 @@ fn remarks(result: &Harvard1989Result) -> Vec<String> {
 }
 
 /// A figure as a table prints it.
-pub(crate) fn print(figure: &Figure) -> String {
+pub(crate) fn print(figure: &Number) -> String {
     let Some(value) = figure.value else { return "-".into() };
     let digits = match figure.unit {
         Unit::Frames | Unit::Bytes | Unit::Entries => 0,

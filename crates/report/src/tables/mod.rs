@@ -3,7 +3,6 @@
 
 mod back_to_back;
 mod balance;
-mod chassis;
 mod comparison;
 mod composition;
 mod cost;
@@ -12,25 +11,23 @@ mod goals;
 mod harvard;
 mod harvard_1989;
 mod latency;
-mod multicast;
+mod layouts;
 mod recovery;
 mod reset;
 mod rfc8219;
 mod self_test;
 mod throughput;
-mod tolly;
 mod trials;
 
 use crate::composition::PacketComposition;
 use crate::model::{Group, Report};
 use crate::number;
 use method::{Conditions, RateFound, TestKind};
-use units::{Duration, FrameRate};
+use units::Duration;
 
-pub(crate) use back_to_back::at_least;
-pub use chassis::ChassisTable;
 pub(crate) use comparison::comparison;
-pub(crate) use reset::action as reset_action;
+pub use layouts::OutcomeTable;
+pub(crate) use method::outcome::number::fps;
 pub(crate) use throughput::rate_cell;
 
 /// A table ready to be printed.
@@ -131,9 +128,9 @@ pub fn of_group(group: &Group<'_>) -> Vec<(TestKind, Table)> {
         .collect()
 }
 
-/// Tests of many ports, each with what came of pairs of ports.
-pub fn chassis(report: &Report) -> Vec<ChassisTable<'_>> {
-    chassis::tables(report)
+/// The tables that outcomes bring with them.
+pub fn of_outcomes(report: &Report) -> Vec<OutcomeTable> {
+    layouts::tables(report)
 }
 
 /// Of which packets the captures of a place are composed.
@@ -181,14 +178,6 @@ pub(crate) fn medium(conditions: &Conditions) -> String {
             "virtual Ethernet, nominally {} (the medium itself does not enforce it)",
             conditions.line_rate
         ),
-    }
-}
-
-/// Whole frames a second, truncated as RFC 2544 appendix B does, so that no rate is overstated.
-pub(crate) fn fps(rate: FrameRate) -> String {
-    match rate.fps() {
-        slow if slow > 0.0 && slow < 100.0 => format!("{slow:.3}"),
-        _ => number::grouped(rate.fps_truncated()),
     }
 }
 

@@ -3,8 +3,7 @@
 use super::{Table, about, fps, milliseconds, optional};
 use crate::model::Group;
 use crate::number::grouped_f64;
-use method::rfc2544::{ResetResult, ResetTrial};
-use trial::DeviceAction;
+use method::rfc2544::{ResetResult, ResetTrial, action_in_words};
 
 /// RFC 6201.
 pub(super) fn table(group: &Group<'_>) -> Option<Table> {
@@ -36,7 +35,7 @@ fn row(result: &ResetResult) -> Vec<String> {
     let took = result.trials.iter().filter_map(|trial| trial.action_took).max();
     vec![
         result.conditions.frame_size.clone(),
-        action(&result.action),
+        action_in_words(&result.action),
         optional(result.rate, fps),
         optional(result.mean_by_loss, milliseconds),
         optional(result.mean_by_timestamps, milliseconds),
@@ -45,16 +44,6 @@ fn row(result: &ResetResult) -> Vec<String> {
         super::trials_cell(result.trials.len() as u32, invalid as u32),
         verdict(result).into(),
     ]
-}
-
-/// Which reset, in words.
-pub(crate) fn action(action: &DeviceAction) -> String {
-    match action {
-        DeviceAction::LinkReset { port, down_for } => {
-            format!("link at {port} down for {down_for}")
-        }
-        DeviceAction::SoftwareReset => "software".into(),
-    }
 }
 
 fn verdict(result: &ResetResult) -> &'static str {

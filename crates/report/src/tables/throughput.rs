@@ -198,7 +198,7 @@ mod tests {
         let bracket = Finding::Between { why: "the tester was held up".into() };
         let upper = Some(FrameRate::from_fps(675_041));
         let found = RateFound { upper, ..found(bracket, Some(FrameRate::from_fps(478_154))) };
-        assert_eq!(crate::quantity::relation(&found).0, crate::quantity::Relation::Between);
+        assert_eq!(found.relation().0, method::outcome::Relation::Between);
         assert_eq!(rate_cell(&found), "478,154 .. 675,041");
     }
 

@@ -8,6 +8,7 @@
 use super::Test1989;
 use super::result::{Harvard1989Result, Unit};
 use super::scene::{result_of, steady};
+use crate::FigureName;
 use crate::RunError;
 use crate::bench::{Bench, Request};
 use crate::event::Verdict;
@@ -65,6 +66,10 @@ pub(super) fn back_to_back(
         (None, Some((_, Upper::Failed))) => result.put(name, 0.0, Unit::Frames),
         (None, _) => return Ok(result.invalid(reasons)),
     }
+    if let Some((failed, Upper::Failed)) = bounds.upper {
+        result.failed_at(failed as f64);
+    }
+    result.call_last(FigureName::BackToBack);
     result.put("burst every", period.as_secs_f64(), Unit::Seconds);
     Ok(result)
 }

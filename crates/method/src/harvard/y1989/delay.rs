@@ -4,6 +4,7 @@
 use super::Test1989;
 use super::result::{Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{result_of, steady};
+use crate::FigureName;
 use crate::RunError;
 use crate::bench::Bench;
 use crate::rfc2544::summarise;
@@ -38,6 +39,9 @@ pub(super) fn delay(
         [("min", summary.min), ("median", summary.p50), ("p99", summary.p99), ("max", summary.max)]
     {
         result.put(name, us(time), Unit::Us);
+        if name == "median" {
+            result.call_last(FigureName::Delay);
+        }
     }
     let spread = summary.max.saturating_sub(summary.min);
     result.put("spread", spread.as_ns_f64() / 1e3, Unit::Us);

@@ -4,6 +4,7 @@
 use super::Test1989;
 use super::result::{ErrorFrames, Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{frames, is_alive, patient, result_of, run_changed};
+use crate::FigureName;
 use crate::RunError;
 use crate::bench::Bench;
 use crate::subject::Subject;
@@ -86,6 +87,7 @@ fn tell(
     let forwarded = whole + damaged;
     result.put("sent", sent as f64, Unit::Frames);
     result.put("came out", forwarded as f64, Unit::Frames);
+    result.call_last(FigureName::ErroredFrames);
     if forwarded > 0 {
         let (frames, of) = (forwarded, sent);
         result.misbehaviours.push(Misbehaviour::ForwardsErrors { kind, frames, of });

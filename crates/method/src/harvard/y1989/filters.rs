@@ -4,7 +4,7 @@
 use super::Test1989;
 use super::growing::{Fit, table_size};
 use super::rates::search;
-use super::result::{Harvard1989Result, Outcome};
+use super::result::{Ending, Harvard1989Result};
 use super::scene::{frames, result_of};
 use crate::RunError;
 use crate::bench::Bench;
@@ -69,7 +69,7 @@ pub(super) fn filtering(
             }
             Configured::NotPossible(why) => return Ok(result.not_possible(why)),
         }
-        if result.outcome != Outcome::Measured {
+        if result.outcome != Ending::Measured {
             break;
         }
     }

@@ -2,6 +2,7 @@
 
 use super::result::{Harvard1989Result, Unit};
 use super::scene::all_sent;
+use crate::FigureName;
 use crate::RunError;
 use crate::bench::Ran;
 
@@ -44,13 +45,17 @@ impl TableSize {
     pub(super) fn put(self, result: &mut Harvard1989Result, name: &str) {
         let entries = self.entries as f64;
         match self.beyond {
-            Fit::NotAll => result.put(name, entries, Unit::Entries),
+            Fit::NotAll => {
+                result.put(name, entries, Unit::Entries);
+                result.failed_at(entries + 1.0);
+            }
             Fit::All => result.put_at_least(name, entries, Unit::Entries),
             Fit::Undecided => {
                 result.put_at_least(name, entries, Unit::Entries);
                 result.note("the tester did not keep up with trials of more: they decide nothing");
             }
         }
+        result.call_last(FigureName::Entries);
     }
 }
 

@@ -5,6 +5,7 @@
 use super::Test1989;
 use super::result::{Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{EXTRA, beside, result_of, run_changed, signed, steady};
+use crate::FigureName;
 use crate::RunError;
 use crate::bench::Bench;
 use crate::subject::Subject;
@@ -51,6 +52,7 @@ pub(super) fn management(
         }
         let percent = answered as f64 / asked.max(1) as f64 * 100.0;
         result.put(format!("answered at {load}"), percent, Unit::Percent);
+        result.call_last(FigureName::Answered);
         if 2 * answered < asked {
             let load = load.to_string();
             let unreachable = Misbehaviour::UnreachableUnderLoad { load, answered, asked };

@@ -5,6 +5,7 @@ use super::Test1989;
 use super::rates::{search, stops};
 use super::result::{Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{frames, result_of, run_changed, steady};
+use crate::FigureName;
 use crate::bench::Bench;
 use crate::reach::reach;
 use crate::subject::Subject;
@@ -80,6 +81,7 @@ pub(super) fn mixed_protocols(
     };
     result.put("offered", trial.offered_rate().fps(), Unit::Fps);
     result.put("forwarded", trial.forwarding_rate().fps(), Unit::Fps);
+    result.call_last(FigureName::ForwardingRate);
     for (index, (protocol, _)) in together.iter().enumerate() {
         let id = StreamId(FORWARD.0 + index as u16);
         let stream = trial.streams.iter().find(|stream| stream.id == id);

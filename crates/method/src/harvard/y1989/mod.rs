@@ -3,7 +3,7 @@
 //!
 //! What it measured with an oscilloscope and two old PCs is measured frame by frame here. What a
 //! device does wrong is named ([`Misbehaviour`]), what a port or device cannot do is said
-//! ([`Outcome::NotPossible`]), never passed over in silence.
+//! ([`Ending::NotPossible`]), never passed over in silence.
 
 mod arp_cache;
 mod back_to_back;
@@ -16,6 +16,7 @@ mod growing;
 mod idle;
 mod management;
 mod mixes;
+mod outcome;
 mod rates;
 mod result;
 mod routes;
@@ -26,7 +27,7 @@ mod suite;
 pub use config::Harvard1989Config;
 pub(super) use counters::counter_checks;
 pub use result::{
-    CounterCheck, ErrorFrames, Figure, Harvard1989Result, Misbehaviour, Outcome, Unit,
+    CounterCheck, Ending, ErrorFrames, Harvard1989Result, Misbehaviour, Number, Unit,
 };
 pub use suite::Suite1989;
 

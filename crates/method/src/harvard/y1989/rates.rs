@@ -4,6 +4,7 @@
 use super::Test1989;
 use super::result::{Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{is_alive, result_of, steady};
+use crate::FigureName;
 use crate::bench::Bench;
 use crate::rate_search::{Known, RateGoal, find_rate, judge_loss};
 use crate::rfc2544::{MaximumOf, summarise};
@@ -85,6 +86,7 @@ pub(super) fn raw_rate(
     }
     let Some((rate, load)) = best else { return Ok(result.invalid(reasons)) };
     result.put("raw rate", rate.fps(), Unit::Fps);
+    result.call_last(FigureName::RawRate);
     result.put("offered", load.fps(), Unit::Fps);
     Ok(result)
 }
@@ -142,8 +144,10 @@ fn offer(
     let forwarded = ran.result.forwarding_rate();
     result.put("offered", ran.result.offered_rate().fps(), Unit::Fps);
     result.put("forwarded", forwarded.fps(), Unit::Fps);
+    result.call_last(FigureName::ForwardingRate);
     result.put("of max rate", forwarded.fps() / max_rate.fps() * 100.0, Unit::Percent);
     result.put("loss", ran.result.loss_ratio() * 100.0, Unit::Percent);
+    result.call_last(FigureName::Loss);
     result.delay = summarise(&ran.result);
     if stops(&ran.result) {
         let load = format!("{load:.1}");

@@ -2,7 +2,7 @@
 
 use super::Test1989;
 use crate::found::LatencySummary;
-use crate::{Conditions, Finding};
+use crate::{Conditions, FigureName, Finding};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use trial::{Counted, PortId};
@@ -17,9 +17,9 @@ pub struct Harvard1989Result {
     /// Under which conditions.
     pub conditions: Conditions,
     /// Whether there is a result.
-    pub outcome: Outcome,
+    pub outcome: Ending,
     /// The numbers, in the order in which a table has them.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<Number>,
     /// What the device did wrong.
     pub misbehaviours: Vec<Misbehaviour>,
     /// The device's counters beside the tester's.
@@ -35,7 +35,7 @@ pub struct Harvard1989Result {
 /// Whether a test has a result.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum Ending {
     /// It has.
     Measured,
     /// A port or the device cannot do what the test needs.
@@ -52,7 +52,7 @@ pub enum Outcome {
 
 /// A number with its name.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Figure {
+pub struct Number {
     /// Such as `max rate`.
     pub name: String,
     /// How much; `None` where there is none (no frame came, say).
@@ -61,6 +61,15 @@ pub struct Figure {
     pub unit: Unit,
     /// Whether the truth may be more: the tester, or the test, went no further.
     pub at_least: bool,
+    /// Where a search found it: the lowest that failed, in the same unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upper: Option<f64>,
+    /// Whether the truth may lie anywhere up to that: the tester decided no load between, or none passed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_interval: bool,
+    /// What acceptance criteria call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_as: Option<FigureName>,
 }
 
 /// What a figure counts.
@@ -202,7 +211,7 @@ pub enum Misbehaviour {
 impl Harvard1989Result {
     /// Whether the tester, not the device, kept the test from a result.
     pub fn is_invalid(&self) -> bool {
-        matches!(self.outcome, Outcome::Invalid { .. })
+        matches!(self.outcome, Ending::Invalid { .. })
     }
     /// The value of a figure.
     pub fn figure(&self, name: &str) -> Option<f64> {
@@ -213,7 +222,7 @@ impl Harvard1989Result {
         Harvard1989Result {
             test,
             conditions,
-            outcome: Outcome::Measured,
+            outcome: Ending::Measured,
             figures: vec![],
             misbehaviours: vec![],
             counters: vec![],
@@ -223,11 +232,11 @@ impl Harvard1989Result {
         }
     }
     pub(super) fn not_possible(mut self, why: impl Into<String>) -> Self {
-        self.outcome = Outcome::NotPossible { why: why.into() };
+        self.outcome = Ending::NotPossible { why: why.into() };
         self
     }
     pub(super) fn invalid(mut self, reasons: Vec<String>) -> Self {
-        self.outcome = Outcome::Invalid { reasons };
+        self.outcome = Ending::Invalid { reasons };
         self
     }
     pub(super) fn put(
@@ -236,12 +245,26 @@ impl Harvard1989Result {
         value: impl Into<Option<f64>>,
         unit: Unit,
     ) {
-        let (name, value) = (name.into(), value.into());
-        self.figures.push(Figure { name, value, unit, at_least: false });
+        let (name, value, at_least) = (name.into(), value.into(), false);
+        let (upper, is_interval, known_as) = (None, false, None);
+        self.figures.push(Number { name, value, unit, at_least, upper, is_interval, known_as });
     }
     pub(super) fn put_at_least(&mut self, name: impl Into<String>, value: f64, unit: Unit) {
-        let (name, value) = (name.into(), Some(value));
-        self.figures.push(Figure { name, value, unit, at_least: true });
+        self.put(name, value, unit);
+        self.last(|number| number.at_least = true);
+    }
+    /// Names the number put last for acceptance criteria.
+    pub(super) fn call_last(&mut self, name: FigureName) {
+        self.last(|number| number.known_as = Some(name));
+    }
+    /// Says of the number put last what failed next above it.
+    pub(super) fn failed_at(&mut self, upper: f64) {
+        self.last(|number| number.upper = Some(upper));
+    }
+    fn last(&mut self, change: impl FnOnce(&mut Number)) {
+        if let Some(number) = self.figures.last_mut() {
+            change(number);
+        }
     }
     pub(super) fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
@@ -251,7 +274,7 @@ impl Harvard1989Result {
         let fps = found.rate.map(units::FrameRate::fps);
         match &found.finding {
             Finding::Invalid { reasons } => {
-                self.outcome = Outcome::Invalid { reasons: reasons.clone() };
+                self.outcome = Ending::Invalid { reasons: reasons.clone() };
             }
             Finding::NothingPassed { lowest, loss_percent } => {
                 self.put(name, 0.0, Unit::Fps);
@@ -271,6 +294,19 @@ impl Harvard1989Result {
             }
             Finding::Measured => self.put(name, fps, Unit::Fps),
         }
+        let upper = match &found.finding {
+            Finding::Invalid { .. } => return,
+            Finding::NothingPassed { lowest, .. } => Some(*lowest),
+            Finding::AtTheoreticalMaximum => found.rate,
+            _ => found.upper,
+        };
+        let is_interval =
+            matches!(found.finding, Finding::Between { .. } | Finding::NothingPassed { .. });
+        self.last(|number| {
+            number.upper = upper.map(units::FrameRate::fps);
+            number.is_interval = is_interval;
+        });
+        self.call_last(FigureName::MaxRate);
     }
 }
 

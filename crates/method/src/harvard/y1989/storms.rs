@@ -5,6 +5,7 @@ use super::Test1989;
 use super::rates::stops;
 use super::result::{Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{EXTRA, beside, is_alive, mixed_in, result_of, run_changed, steady, unsigned};
+use crate::FigureName;
 use crate::RunError;
 use crate::bench::{Bench, Request};
 use crate::rfc2544::summarise;
@@ -61,6 +62,7 @@ pub(super) fn storm(
     result.put("storm", (all.fps() - alone.fps()).max(0.0), Unit::Fps);
     result.put("loss without", calm.result.loss_ratio() * 100.0, Unit::Percent);
     result.put("loss amid the storm", trial.loss_ratio() * 100.0, Unit::Percent);
+    result.call_last(FigureName::Loss);
     result.delay = summarise(&trial);
     if stops(&trial) {
         let load = format!("{:.0} fps of storm", all.fps() - alone.fps());
@@ -176,6 +178,7 @@ pub(super) fn nfs_bursts(
     result.put("datagrams", datagrams as f64, Unit::Frames);
     result.put("fragments each", in_datagram as f64, Unit::Frames);
     result.put("fragments lost", lost as f64, Unit::Frames);
+    result.call_last(FigureName::LostPackets);
     let worst = lost.min(datagrams);
     if lost > 0 {
         result.note(format!(

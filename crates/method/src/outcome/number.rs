@@ -1,6 +1,6 @@
 //! Numbers as people read them: thousands set apart, spans with a unit that suits.
 
-use units::Duration;
+use units::{Duration, FrameRate};
 
 /// `14,880,952`.
 pub fn grouped(value: u64) -> String {
@@ -26,8 +26,17 @@ pub fn grouped_f64(value: f64, decimals: usize) -> String {
 }
 
 /// Microseconds with three decimals, so that a column can be compared down its length.
-pub(crate) fn microseconds(span: Duration) -> String {
+pub fn microseconds(span: Duration) -> String {
     grouped_f64(span.as_ps() as f64 / 1e6, 3)
+}
+
+/// Whole frames a second, truncated as RFC 2544 appendix B does, so that no rate is overstated; a slow
+/// rate with three decimals.
+pub fn fps(rate: FrameRate) -> String {
+    match rate.fps() {
+        slow if slow > 0.0 && slow < 100.0 => format!("{slow:.3}"),
+        _ => grouped(rate.fps_truncated()),
+    }
 }
 
 /// Percent of a ratio, with as many decimals as keep some loss from reading as none, and almost
@@ -46,7 +55,7 @@ pub fn percent(ratio: f64) -> String {
 
 /// Percent of a whole that has been reached: cut off after two decimals, so that no more is
 /// claimed than was reached; small shares keep two digits.
-pub(crate) fn share_of(percent_reached: f64) -> String {
+pub fn share_of(percent_reached: f64) -> String {
     match percent_reached {
         some if some >= 1.0 => format!("{:.2}", (some * 100.0 + 1e-9).floor() / 100.0),
         little => percent(little / 100.0),

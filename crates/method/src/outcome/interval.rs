@@ -10,7 +10,7 @@ const STUDENT_975: [f64; 30] = [
 const NORMAL_975: f64 = 1.96;
 
 /// Of the mean of independent repetitions: mean -+ t s / sqrt(n). At least two are needed.
-pub(crate) fn mean_interval(values: &[f64]) -> Option<(f64, f64)> {
+pub fn mean_interval(values: &[f64]) -> Option<(f64, f64)> {
     let freedom = values.len().checked_sub(2)?;
     // Above 30 degrees of freedom the 30th is used: a little too wide, never too narrow.
     let t = STUDENT_975.get(freedom).unwrap_or(&STUDENT_975[29]);
@@ -24,7 +24,7 @@ pub(crate) fn mean_interval(values: &[f64]) -> Option<(f64, f64)> {
 /// Of the median of independent repetitions, without assuming a distribution: the k-th smallest
 /// and the k-th largest, with the largest k for which fewer than k of n fair coins show heads
 /// with a probability of at most 2.5 %. At least six are needed.
-pub(crate) fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
+pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
     let count = values.len();
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -45,7 +45,7 @@ pub(crate) fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
 
 /// Of a share counted as `hits` of `count` (Wilson's score interval, 1927): sound also for no
 /// hits at all.
-pub(crate) fn wilson_interval(hits: u64, count: u64) -> Option<(f64, f64)> {
+pub fn wilson_interval(hits: u64, count: u64) -> Option<(f64, f64)> {
     if count == 0 {
         return None;
     }

@@ -1,0 +1,105 @@
+//! What tests of many ports have in common as figures: conditions, loads, loss, forwarding rates.
+
+use super::{ChassisConditions, LoadPoint, Throughput};
+use crate::outcome::{Figure, FigureName, Outcome, Relation, TestConditions, Unit, reasons};
+use crate::{Finding, Spread, TestKind};
+use units::FrameRate;
+
+impl From<&ChassisConditions> for TestConditions {
+    fn from(of: &ChassisConditions) -> Self {
+        let mut words = vec![format!("{} ports", of.ports)];
+        if of.burst_frames != 1 {
+            words.push(format!("bursts of {} frames", of.burst_frames));
+        }
+        if of.addresses_per_port != 1 {
+            words.push(format!("{} addresses a port", of.addresses_per_port));
+        }
+        let words = words.join("; ");
+        TestConditions {
+            frame_size: of.frame_size.to_string(),
+            mean_frame_size_bytes: of.frame_size.into(),
+            direction: None,
+            modifier: None,
+            traffic: words.clone(),
+            filters: String::new(),
+            line_rate: of.line_rate,
+            line_rate_is_physical: of.line_rate_is_physical,
+            theoretical_max: of.theoretical_max,
+            tester_max: None,
+            deviations: of.deviations.clone(),
+            in_words: words,
+        }
+    }
+}
+
+impl ChassisConditions {
+    /// The outcome of a test under these conditions.
+    pub(crate) fn outcome(&self, figures: Vec<Figure>, invalid: &[String]) -> Outcome {
+        Outcome::new(TestKind::Chassis(self.test), self, figures, invalid)
+    }
+}
+
+impl Throughput {
+    /// The highest load without loss, as the rate of each sending port.
+    pub fn figure(&self, name: impl Into<String>) -> Figure {
+        let rate = self.rate.map(FrameRate::fps);
+        let upper = match (rate, self.load_percent, self.upper_percent) {
+            (Some(rate), Some(load), Some(upper)) if load > 0.0 => rate * upper / load,
+            (Some(rate), ..) => rate,
+            _ => f64::INFINITY,
+        };
+        let (name, unit) = (name.into(), Unit::Fps);
+        let within = |relation, bounds| Figure::within(name.clone(), unit, relation, bounds);
+        let figure = match (&self.finding, rate) {
+            (Finding::NothingPassed { lowest, .. }, _) => {
+                within(Relation::Below, (0.0, lowest.fps()))
+            }
+            (Finding::AtLeast { why }, Some(rate)) => {
+                within(Relation::AtLeast, (rate, f64::INFINITY)).because(why)
+            }
+            (Finding::Between { why }, Some(rate)) => {
+                within(Relation::Between, (rate, upper)).because(why)
+            }
+            (Finding::Invalid { reasons: all }, _) => Figure::missing(name, unit, reasons(all)),
+            (_, Some(rate)) => within(Relation::Equal, (rate, upper)),
+            (_, None) => Figure::missing(name, unit, None),
+        };
+        figure.called(FigureName::Throughput)
+    }
+}
+
+impl LoadPoint {
+    /// The loss of the load.
+    pub fn loss(&self, name: impl Into<String>) -> Figure {
+        let lost = self.offered_frames.saturating_sub(self.received_frames);
+        let figure = match self.invalid.is_empty() {
+            true => Figure::share_lost(name, lost, self.offered_frames),
+            false => Figure::missing(name, Unit::Percent, reasons(&self.invalid)),
+        };
+        figure.called(FigureName::Loss)
+    }
+
+    /// The forwarding rate, the sum of all ports; of no load, that there is none.
+    pub fn forwarding(point: Option<&LoadPoint>, name: impl Into<String>) -> Figure {
+        let figure = match point {
+            Some(point) if point.invalid.is_empty() => {
+                Figure::single(name, Unit::Fps, point.forwarding_rate.fps())
+            }
+            _ => {
+                let why = point.and_then(|point| reasons(&point.invalid));
+                Figure::missing(name, Unit::Fps, why)
+            }
+        };
+        figure.called(FigureName::ForwardingRate)
+    }
+}
+
+/// Smallest, mean and largest latency, which is in nanoseconds.
+pub(crate) fn latency_spread(name: impl Fn(&str) -> String, spread: &Spread) -> [Figure; 3] {
+    let ns = |which: &str, value: f64| Figure::single(name(which), Unit::Ns, value);
+    [
+        ns("min", spread.min),
+        ns("mean", spread.mean).called(FigureName::Latency),
+        ns("max", spread.max).called(FigureName::LatencyMax),
+    ]
+}

@@ -1,0 +1,71 @@
+//! The figures of latency.
+
+use crate::outcome::interval::median_interval;
+use crate::outcome::{Basis, Figure, FigureName, Outcome, Unit};
+use crate::rfc2544::{LatencyResult, LatencyTrial, Rfc8219Latency};
+use crate::{LatencySummary, TestKind};
+use units::Duration;
+
+impl LatencyResult {
+    /// The RFC 2544 number, the RFC 8219 numbers, and those of every frame.
+    pub fn outcome(&self) -> Outcome {
+        let mut figures = vec![self.rfc2544_mean()];
+        figures.extend(self.rfc8219.iter().flat_map(|medians| self.medians(medians)));
+        figures.extend(self.all_frames.iter().flat_map(|all| self.every_frame(all)));
+        let invalid = super::invalid_of(self.trials.iter().map(|trial| &trial.invalid));
+        Outcome::new(TestKind::Latency, &self.conditions, figures, &invalid)
+    }
+
+    /// Off the throughput rate it is a delay, which must not be compared with a latency.
+    fn noun(&self) -> &'static str {
+        if self.rate_is_throughput { "latency" } else { "delay" }
+    }
+
+    fn counted_ns(&self, take: fn(&LatencyTrial) -> Option<Duration>) -> Vec<f64> {
+        let counted = self.trials.iter().filter(|trial| trial.invalid.is_empty());
+        counted.filter_map(take).map(Duration::as_ns_f64).collect()
+    }
+
+    fn rfc2544_mean(&self) -> Figure {
+        let figure = match &self.rfc2544 {
+            None => {
+                let why = self.not_measured.clone();
+                Figure::missing("latency mean (RFC 2544)", Unit::Ns, why)
+            }
+            Some(rfc2544) => {
+                let values = self.counted_ns(|trial| trial.tagged);
+                let name = format!("{} mean (RFC 2544)", self.noun());
+                Figure::mean_of(name, Unit::Ns, &values).valued(Some(rfc2544.mean.as_ns_f64()))
+            }
+        };
+        figure.called(FigureName::Latency)
+    }
+
+    fn medians(&self, of: &Rfc8219Latency) -> [Figure; 2] {
+        let medians = [
+            ("typical", of.typical, self.counted_ns(|trial| trial.typical)),
+            ("worst case", of.worst_case, self.counted_ns(|trial| trial.worst_case)),
+        ];
+        medians.map(|(which, value, values)| {
+            let name = format!("{} {which} (RFC 8219)", self.noun());
+            let single = Figure::single(name, Unit::Ns, value.as_ns_f64());
+            single.bounded(median_interval(&values), Basis::RepeatedMedian)
+        })
+    }
+
+    fn every_frame(&self, all: &LatencySummary) -> [Figure; 7] {
+        let of = |which: &str, span: Duration| {
+            let name = format!("{} of every frame {which}", self.noun());
+            Figure::single(name, Unit::Ns, span.as_ns_f64())
+        };
+        [
+            of("min", all.min),
+            of("mean", all.mean),
+            of("p50", all.p50),
+            of("p99", all.p99).called(FigureName::LatencyP99),
+            of("p99.9", all.p999),
+            of("max", all.max).called(FigureName::LatencyMax),
+            of("PDV", all.pdv),
+        ]
+    }
+}
