@@ -114,24 +114,33 @@ mod tests {
     /// Who reads `value` alone must not take an end of an interval for a measured rate.
     #[test]
     fn an_interval_has_no_value() {
-        let quantity = |relation| Quantity {
-            test: TestKind::Throughput,
+        let conditions = TestConditions {
             frame_size: "64".into(),
-            conditions: String::new(),
-            figure: "throughput",
-            name: "throughput".into(),
-            unit: "fps",
-            value: Some(478_154.0),
-            relation,
-            low: 478_154.0,
-            high: 675_041.0,
-            basis: Basis::SearchResolution,
-            reason: String::new(),
+            mean_frame_size_bytes: 64.0,
+            direction: None,
+            modifier: None,
+            traffic: String::new(),
+            filters: String::new(),
+            line_rate: units::LineRate::from_gbps(1),
+            line_rate_is_physical: false,
+            theoretical_max: FrameRate::from_fps(1_488_095),
+            tester_max: None,
+            deviations: vec![],
+            in_words: String::new(),
         };
         let line = |relation| {
-            let quantity = quantity(relation);
-            let rate = (LineRate::from_gbps(1), false);
-            let row = Row::of(&quantity, 64.0, rate, FrameRate::from_fps(1_488_095), &[]);
+            let figure = Figure {
+                name: "throughput".into(),
+                known_as: None,
+                unit: method::outcome::Unit::Fps,
+                value: Some(478_154.0),
+                relation,
+                low: Some(478_154.0),
+                high: Some(675_041.0),
+                basis: Basis::SearchResolution,
+                reason: String::new(),
+            };
+            let row = Row::new(TestKind::Throughput, &conditions, &figure);
             write([row].into_iter()).lines().last().unwrap_or_default().to_owned()
         };
         let between = line(Relation::Between);
