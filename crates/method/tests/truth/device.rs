@@ -129,7 +129,7 @@ impl Device {
         let Device { propagation_ns, service_ns, room_frames, delay_ns, .. } = self;
         let (line_bps, varies) = (self.line_bps, self.delay_varies_by_ns);
         let mut toml = format!(
-            "line-rate = {line_bps}\npropagation = \"{propagation_ns}ns\"\ndelay = \"{delay_ns}ns\"\n\
+            "line-rate = \"{line_bps}bit/s\"\npropagation = \"{propagation_ns}ns\"\ndelay = \"{delay_ns}ns\"\n\
              delay-varies-by = \"{varies}ns\"\nseed = {}\n",
             self.seed % 1_000_000
         );
