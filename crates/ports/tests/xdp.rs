@@ -35,8 +35,8 @@ fn one_stream_back_to_back_arrives_whole() {
     });
 }
 
-/// No frame leaves before it is due, and however late some are, the last leaves by the schedule:
-/// nothing adds up. How late they are is for `make bench` to say.
+/// No frame leaves before it is due, and the last leaves by the schedule, moved by the lateness that was
+/// given up: nothing else adds up. How late frames are is for `make bench` to say.
 #[test]
 fn frames_keep_to_the_schedule_and_do_not_drift() {
     with_veth_pair(|| {
@@ -50,7 +50,7 @@ fn frames_keep_to_the_schedule_and_do_not_drift() {
             assert_eq!(report.lateness.count(), report.sent_frames, "each frame has its own");
             let last = report.last_departure.unwrap();
             let span = last.since(report.first_departure.unwrap());
-            let due = schedule.departure(schedule.frames() - 1);
+            let due = schedule.departure(schedule.frames() - 1) + report.slips.total;
             let worst = report.lateness.max().unwrap();
             assert!(span + worst >= due, "{fps}: {span} of {due} is early");
             assert!(span <= due + worst, "{fps}: {span} of {due} is later than {worst}");
