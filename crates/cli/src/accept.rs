@@ -24,7 +24,7 @@ impl FromStr for Criterion {
             format!(
                 "`{text}` is no criterion; write FIGURE>=NUMBER, FIGURE<=NUMBER or FIGURE@SIZE>=NUMBER \
                  with one of {}",
-                FigureName::ALL.map(FigureName::name).join(", ")
+                FigureName::ALL.iter().map(|name| name.name()).collect::<Vec<_>>().join(", ")
             )
         };
         let split = text.split_once(">=").map(|(left, right)| (left, true, right));

@@ -215,8 +215,9 @@ pub struct Options {
     #[arg(long, help_heading = "Tests", value_name = "SHARE")]
     pub resolution: Option<Share>,
     /// How the loads of a throughput test are chosen: adaptively, from what a flooded trial carried (the
-    /// default: fewest trials; with `search.error_percent` in a file also bounds of stated confidence); binary search; steps of the gap between frames (1990); TST 009's binary search
-    /// with loss verification; MLRsearch. In a file: `search.policy`
+    /// default: fewest trials, bounds with a confidence on noisy devices); binary search; steps of the gap
+    /// between frames (1990); TST 009's binary search with loss verification; MLRsearch. In a file:
+    /// `search.policy`
     #[arg(long = "search", help_heading = "Tests", value_parser = named::<SearchPolicy>(&["adaptive", "bisect", "step", "tst009", "mlrsearch"]))]
     #[serde(skip)]
     pub search_policy: Option<SearchPolicy>,

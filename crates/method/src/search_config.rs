@@ -41,9 +41,10 @@ pub struct SearchConfig {
     /// out for no such bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_verification_above_lost_frames: Option<u64>,
-    /// The chance that the bounds of the adaptive search do not hold the load at which half of the trials
-    /// lose frames, in percent, where trials contradict each other; from 0 to below 50; 0, the default, to take no
-    /// notice of contradictions. For throughput, not for rates with tolerated loss.
+    /// What the adaptive search for throughput does where trials contradict each other. 0, the default: it
+    /// estimates between which loads half of the trials lose frames, with a confidence of 90 % if the device
+    /// scatters as assumed. From above 0 to below 50: it tests until the chance that the bounds do not hold
+    /// that load is this many percent, with nothing assumed, in about twice the trials.
     pub error_percent: f64,
     /// Length of trials while searching, in seconds; the result is always checked with trials of
     /// full length.

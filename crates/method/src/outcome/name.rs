@@ -3,68 +3,87 @@
 use super::Unit;
 use serde::{Deserialize, Serialize};
 
-/// What a criterion speaks of. Several tests may have figures of one name, and one test several.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FigureName {
+macro_rules! figure_names {
+    ($($(#[doc = $doc:literal])* $figure:ident = $name:literal,)*) => {
+        /// What a criterion speaks of. Several tests may have figures of one name, and one test several.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+        pub enum FigureName {
+            $($(#[doc = $doc])* #[serde(rename = $name)] $figure,)*
+        }
+
+        impl FigureName {
+            /// All of them, as help lists them.
+            pub const ALL: &[FigureName] = &[$(FigureName::$figure),*];
+
+            /// As criteria write it.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(FigureName::$figure => $name,)*
+                }
+            }
+        }
+    };
+}
+
+figure_names! {
     /// The highest load without loss.
-    Throughput,
+    Throughput = "throughput",
     /// Share of frames lost at a load.
-    Loss,
+    Loss = "loss",
     /// Longest burst without loss.
-    BackToBack,
+    BackToBack = "back-to-back",
     /// Mean latency.
-    Latency,
+    Latency = "latency",
     /// 99th percentile of every frame's latency.
-    LatencyP99,
+    LatencyP99 = "latency-p99",
     /// The largest latency.
-    LatencyMax,
+    LatencyMax = "latency-max",
     /// Packet delay variation.
-    Pdv,
+    Pdv = "pdv",
     /// The largest inter-packet delay variation.
-    IpdvMax,
+    IpdvMax = "ipdv-max",
     /// Time to recover from an overload.
-    Recovery,
+    Recovery = "recovery",
     /// Time without traffic around a reset.
-    Reset,
+    Reset = "reset",
     /// What comes out at a load.
-    ForwardingRate,
+    ForwardingRate = "forwarding-rate",
     /// Loss at the port that is not overloaded.
-    UncongestedLoss,
+    UncongestedLoss = "uncongested-loss",
     /// Loss at the port that is.
-    CongestedLoss,
+    CongestedLoss = "congested-loss",
     /// Frames that came out where they should not.
-    FloodCount,
+    FloodCount = "flood-count",
     /// Addresses that a switch keeps.
-    Addresses,
+    Addresses = "addresses",
     /// Addresses that a switch learns a second.
-    LearningRate,
+    LearningRate = "learning-rate",
     /// Frames with an error that came out.
-    ErroredFrames,
+    ErroredFrames = "errored-frames",
     /// Requests answered a second.
-    Requests,
+    Requests = "requests",
     /// What the next port adds.
-    ScalingFactor,
+    ScalingFactor = "scaling-factor",
     /// Frames lost in all iterations.
-    LostPackets,
+    LostPackets = "lost-packets",
     /// Multicast groups that a device takes.
-    Groups,
+    Groups = "groups",
     /// From a report to the first frame.
-    JoinDelay,
+    JoinDelay = "join-delay",
     /// From a leave to the last frame.
-    LeaveDelay,
+    LeaveDelay = "leave-delay",
     /// Spread of latency over ports and groups.
-    MinMaxLatency,
+    MinMaxLatency = "min-max-latency",
     /// The highest rate without loss by steps of the gap (router tests of 1989 and 1990).
-    MaxRate,
+    MaxRate = "max-rate",
     /// What comes out when the tester sends as fast as it can (the same).
-    RawRate,
+    RawRate = "raw-rate",
     /// Time through the device with few frames (the same).
-    Delay,
+    Delay = "delay",
     /// Routes, hosts or filters that a table takes (1989).
-    Entries,
+    Entries = "entries",
     /// Share of requests answered under load (1989).
-    Answered,
+    Answered = "answered",
 }
 
 /// What a bound of a criterion is written in.
@@ -79,80 +98,9 @@ pub enum Measure {
 }
 
 impl FigureName {
-    /// All of them, as help lists them.
-    pub const ALL: [FigureName; 29] = {
-        use FigureName::*;
-        [
-            Throughput,
-            Loss,
-            BackToBack,
-            Latency,
-            LatencyP99,
-            LatencyMax,
-            Pdv,
-            IpdvMax,
-            Recovery,
-            Reset,
-            ForwardingRate,
-            UncongestedLoss,
-            CongestedLoss,
-            FloodCount,
-            Addresses,
-            LearningRate,
-            ErroredFrames,
-            Requests,
-            ScalingFactor,
-            LostPackets,
-            Groups,
-            JoinDelay,
-            LeaveDelay,
-            MinMaxLatency,
-            MaxRate,
-            RawRate,
-            Delay,
-            Entries,
-            Answered,
-        ]
-    };
-
-    /// As criteria write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            FigureName::Throughput => "throughput",
-            FigureName::Loss => "loss",
-            FigureName::BackToBack => "back-to-back",
-            FigureName::Latency => "latency",
-            FigureName::LatencyP99 => "latency-p99",
-            FigureName::LatencyMax => "latency-max",
-            FigureName::Pdv => "pdv",
-            FigureName::IpdvMax => "ipdv-max",
-            FigureName::Recovery => "recovery",
-            FigureName::Reset => "reset",
-            FigureName::ForwardingRate => "forwarding-rate",
-            FigureName::UncongestedLoss => "uncongested-loss",
-            FigureName::CongestedLoss => "congested-loss",
-            FigureName::FloodCount => "flood-count",
-            FigureName::Addresses => "addresses",
-            FigureName::LearningRate => "learning-rate",
-            FigureName::ErroredFrames => "errored-frames",
-            FigureName::Requests => "requests",
-            FigureName::ScalingFactor => "scaling-factor",
-            FigureName::LostPackets => "lost-packets",
-            FigureName::Groups => "groups",
-            FigureName::JoinDelay => "join-delay",
-            FigureName::LeaveDelay => "leave-delay",
-            FigureName::MinMaxLatency => "min-max-latency",
-            FigureName::MaxRate => "max-rate",
-            FigureName::RawRate => "raw-rate",
-            FigureName::Delay => "delay",
-            FigureName::Entries => "entries",
-            FigureName::Answered => "answered",
-        }
-    }
-
     /// The one of that name.
     pub fn named(name: &str) -> Option<Self> {
-        FigureName::ALL.into_iter().find(|known| known.name() == name)
+        FigureName::ALL.iter().copied().find(|known| known.name() == name)
     }
 
     /// What its bounds are written in.
@@ -185,7 +133,7 @@ mod tests {
     /// Files and the command line write the same name, and no two figures share one.
     #[test]
     fn every_name_is_its_own_and_is_read_back() {
-        for name in FigureName::ALL {
+        for &name in FigureName::ALL {
             assert_eq!(FigureName::named(name.name()), Some(name));
             let saved = serde_json::to_value(name).unwrap();
             assert_eq!(saved.as_str(), Some(name.name()));

@@ -7,7 +7,7 @@ use crate::event::Verdict;
 use crate::search::adaptive::{Against, Asked, Came, FAR_SHORT};
 use crate::search::{Adaptive, Bounds, Range, Resolution, Search, Upper};
 use crate::{Buffered, RunError};
-use trial::TrialResult;
+use trial::{Sustained, TrialResult};
 use units::{Duration, FrameRate};
 
 /// So many trials of a search at most are made again because the tester was held up.
@@ -81,18 +81,12 @@ impl Hunt<'_, '_> {
     /// Begins with what searches for other goals have found.
     fn learn(&self, search: &mut Adaptive) {
         for (load, tried) in &self.known.valid {
-            let came =
-                |tried: &Tried| self.came(*load, &tried.result, (self.goal.judge)(&tried.result));
+            let came = |tried: &Tried| {
+                let verdict = (self.goal.judge)(&tried.result);
+                self.came(*load, &tried.result, verdict, self.sustained(&tried.result))
+            };
             let tried = tried.iter().filter(|tried| tried.duration >= self.goal.search_duration);
-            let all: Vec<Came> = tried.map(came).collect();
-            if self.goal.noise.is_some() {
-                search.learn(*load, &all);
-                continue;
-            }
-            let has_passed = all.iter().any(|came| matches!(came, Came::Carried { .. }));
-            let counts = |came: &&Came| !has_passed || !matches!(came, Came::Lost { .. });
-            let all: Vec<Came> = all.iter().filter(counts).copied().collect();
-            search.learn(*load, &all);
+            search.learn(*load, &tried.map(came).collect::<Vec<_>>());
         }
     }
 
@@ -135,7 +129,8 @@ impl Hunt<'_, '_> {
         } else {
             self.note(load, duration, &ran.result, ran.verdict);
         }
-        let came = self.came(load, &ran.result, ran.verdict);
+        let sustained = self.sustained(&ran.result);
+        let came = self.came(load, &ran.result, ran.verdict, sustained);
         if came == Came::Undecided && ran.verdict == Verdict::Passed {
             self.failure.reasons = vec![format!(
                 "{duration} hold less than two frames at {:.3}: set a longer \
@@ -143,7 +138,7 @@ impl Hunt<'_, '_> {
                 rate_of(self.subject, load)
             )];
         }
-        let came = self.kept_up(came, &ran.result, duration);
+        let came = self.kept_up(came, &ran.result, sustained, duration);
         let was_held_up = bench::was_held_up(&ran.result);
         if ran.result.is_valid() {
             self.made.add(load, duration, ran.result);
@@ -152,11 +147,14 @@ impl Hunt<'_, '_> {
     }
 
     /// A load that only a growing queue carried is not kept up: what came out meanwhile is.
-    fn kept_up(&mut self, came: Came, result: &TrialResult, duration: Duration) -> Came {
-        let Came::Carried { offered, .. } = came else { return came };
-        let Some(trial) = trial::sustained(result, self.subject.slowest_line_rate()) else {
-            return came;
-        };
+    fn kept_up(
+        &mut self,
+        came: Came,
+        result: &TrialResult,
+        sustained: Option<Sustained>,
+        duration: Duration,
+    ) -> Came {
+        let (Came::Carried { offered, .. }, Some(trial)) = (came, sustained) else { return came };
         let lost = worst_loss_ratio(result);
         let allowed = self.goal.tolerance_percent / 100.0;
         let proven = trial.loss_ratio_at_least(lost);
@@ -178,14 +176,23 @@ impl Hunt<'_, '_> {
         Came::Lost { forwarded: less(put_off), sustained }
     }
 
-    fn came(&self, load: u64, result: &TrialResult, verdict: Verdict) -> Came {
+    fn sustained(&self, result: &TrialResult) -> Option<Sustained> {
+        trial::sustained(result, self.subject.slowest_line_rate())
+    }
+
+    fn came(
+        &self,
+        load: u64,
+        result: &TrialResult,
+        verdict: Verdict,
+        sustained: Option<Sustained>,
+    ) -> Came {
         let ceiling = self.subject.ceiling.rate.fps();
         let offered = result.least_offered_rate().map_or(0.0, FrameRate::fps);
         let as_load = |fps: f64| (fps / ceiling * PARTS as f64) as u64;
         let lost = worst_loss_ratio(result);
-        let trial = trial::sustained(result, self.subject.slowest_line_rate());
         let put_off =
-            trial.filter(|trial| trial.is_buffered).map_or(lost, |it| it.loss_ratio(lost));
+            sustained.filter(|trial| trial.is_buffered).map_or(lost, |it| it.loss_ratio(lost));
         match verdict {
             Verdict::Invalid => Came::Undecided,
             // A single frame has no rate.

@@ -1,8 +1,8 @@
 //! Between which loads the capacity of a device lies that scatters from trial to trial, from few trials.
 //!
 //! Each trial shows what the capacity was *in it*: without loss, no less than what was offered; with a small
-//! loss, what came out; with a large one, below what was intended, and no more is taken from it, since many
-//! devices forward less than they can when far more is asked of them. The truth sought is the median, the
+//! loss, what came out; with a large one, well below what was intended, and no more is taken from it, since
+//! many devices forward less than they can when far more is asked of them. The truth sought is the median, the
 //! load at which half of the trials lose frames. Assumed is a law:
 //!
 //! * the logarithm of the capacity is drawn anew for each trial, from a logistic distribution of median m
@@ -13,9 +13,10 @@
 //!   exp(-h x / x0) only, x0 being a load in the middle of those tried.
 //!
 //! Bayes' rule gives m, s and h their weights, with nothing known beforehand of m and ln s; each says at which
-//! load half of the trials lose frames, and the interval leaves out the same weight at each end. Trials are added near the median until it is narrow enough. Where the law does
-//! not hold, neither need the interval ([`super::sequential`] assumes none, and takes twice the trials); how
-//! often it does is measured in `tests/coverage`.
+//! load half of the trials lose frames, and the interval leaves out the same weight at each end. Trials are
+//! added near the median until it is narrow enough. Where the law does not hold, neither need the interval
+//! ([`super::sequential`] assumes none, and takes twice the trials); how often it does is measured in
+//! `tests/coverage`.
 
 use super::{Bounds, Range, Upper};
 
