@@ -34,6 +34,7 @@ mod scheduling;
 mod selftest_cache;
 mod session;
 mod setup;
+mod side_by_side;
 mod simulated;
 mod snmp_client;
 mod suite;

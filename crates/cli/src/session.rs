@@ -11,13 +11,14 @@ use crate::recorder::Recorder;
 use crate::resume::{Now, Saved};
 use crate::selftest_cache::Key;
 use crate::setup::{self, Setup, Subject};
+use crate::side_by_side::SideBySide;
 use crate::supervised::Supervised;
 use crate::{host, output, rendering, resume, simulated, tolly};
 use method::chassis::{ChassisConfig, ChassisSuite, ChassisTest};
 use method::harvard::{Laboratory as _, Suite1990};
 use method::{
-    Forwarding, Recorded, ResumingTester, RunError, RunFinished, SelfTest, Suite, SuiteConfig,
-    TestKind, TrialRecord,
+    Forwarding, Method, Recorded, ResumingTester, RunError, RunFinished, SelfTest, Suite,
+    SuiteConfig, TestKind, TrialRecord,
 };
 use report::run_folder::{self, RunFolder};
 use std::collections::BTreeMap;
@@ -108,12 +109,39 @@ impl<'a> Session<'a> {
             config: ChassisConfig { run_key, ..config.clone() },
             chassis: setup.chassis.clone(),
         };
-        let mut recorded = Recorded::from_iter(trials);
-        let captures = self.captures(&recorder);
-        let device = Supervised::new(setup.tester.as_mut(), self.stop.clone(), captures);
-        let ended = suite.run(&mut ResumingTester::new(device, &mut recorded), &mut recorder);
-        tell_discarded(&recorded);
+        let ended = self.drive_chassis(&suite, &mut setup, trials, &mut recorder);
         self.finish(recorder, ended, setup.tear_down())
+    }
+
+    fn drive_chassis(
+        &self,
+        suite: &ChassisSuite,
+        setup: &mut Setup,
+        trials: Vec<TrialRecord>,
+        recorder: &mut Recorder,
+    ) -> Result<RunFinished, RunError> {
+        if let Some(all) = self.side_by_side(setup, None, &suite.config.frame_sizes) {
+            return all
+                .run(trials, |make, threads| suite.run_side_by_side(make, threads, recorder));
+        }
+        let mut recorded = Recorded::from_iter(trials);
+        let captures = self.captures(recorder);
+        let device = Supervised::new(setup.tester.as_mut(), self.stop.clone(), captures);
+        let ended = suite.run(&mut ResumingTester::new(device, &mut recorded), recorder);
+        tell_discarded(&recorded);
+        ended
+    }
+
+    /// Testers for each of these sizes, where there can be more than one tester.
+    fn side_by_side<'s, T: PartialEq>(
+        &'s self,
+        device: &'s Setup,
+        looped: Option<&'s Setup>,
+        sizes: &[T],
+    ) -> Option<SideBySide<'s>> {
+        let differ = (1..sizes.len()).all(|place| !sizes[..place].contains(&sizes[place]));
+        device.another.as_ref().filter(|_| differ)?;
+        Some(SideBySide { device, looped, stop: self.stop, sizes: sizes.len() })
     }
 
     /// Runs the suite of 1990, for which the device is set up again and again.
@@ -228,6 +256,13 @@ impl<'a> Session<'a> {
         recorded: Vec<TrialRecord>,
         recorder: &mut Recorder,
     ) -> Result<RunFinished, RunError> {
+        let sizes = &suite.config.frame_sizes;
+        if suite.config.method == Method::Rfc2544
+            && let Some(all) = self.side_by_side(setup, looped.as_deref(), sizes)
+        {
+            return all
+                .run(recorded, |make, threads| suite.run_side_by_side(make, threads, recorder));
+        }
         let of_self_test = |record: &TrialRecord| record.test == TestKind::SelfTest;
         let (of_tester, of_device): (Vec<_>, Vec<_>) = recorded.into_iter().partition(of_self_test);
         let mut of_tester = Recorded::from_iter(of_tester);
@@ -359,7 +394,8 @@ fn trials_of(saved: Option<Saved>) -> Vec<TrialRecord> {
     saved.map_or(vec![], |saved| saved.trials)
 }
 
-fn tell_discarded(recorded: &Recorded) {
+/// Says how many trials of a saved run were of no use.
+pub fn tell_discarded(recorded: &Recorded) {
     let trials = recorded.discarded();
     if trials > 0 {
         output::say(format!(

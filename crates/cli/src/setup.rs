@@ -36,11 +36,16 @@ pub struct Setup {
     pub filters: String,
     /// The host and the device's settings, for the report.
     pub environment: BTreeMap<String, String>,
+    /// Builds the same tester with a device of its own, where there can be more than one.
+    pub another: Option<Another>,
     /// After the tester, so that sockets close before their interfaces go.
     ground: Ground,
     /// Held while the tester lives.
     _priority: Option<Priority>,
 }
+
+/// See [`Setup::another`].
+pub type Another = Box<dyn Fn() -> Outcome<Box<dyn Tester + Send>>>;
 
 /// What the ports stand on, and is given back at the end.
 enum Ground {
@@ -201,7 +206,12 @@ fn simulate(
     line_rate: Option<BitRate>,
     routes: Vec<StaticRoute>,
 ) -> Outcome<Setup> {
-    let simulated = simulated::build(device, name, line_rate, routes)?;
+    let simulated = simulated::build(device, name, line_rate, routes.clone())?;
+    let (again, of_name) = (device.clone(), name.to_owned());
+    let another: Another = Box::new(move || {
+        let simulated = simulated::build(&again, &of_name, line_rate, routes.clone())?;
+        Ok(Box::new(simulated.tester))
+    });
     let forwarding = if simulated.routes { Forwarding::Routed } else { Forwarding::Bridged };
     let filters = match device.filter.rules.len() {
         0 => String::new(),
@@ -217,6 +227,7 @@ fn simulate(
         filters,
         environment,
         tester: Box::new(simulated.tester),
+        another: Some(another),
         ground: Ground::Nothing,
         _priority: None,
     })
@@ -255,6 +266,7 @@ pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) 
         device: built::in_words(config),
         filters: suite::filters_in_words(config),
         environment,
+        another: None,
         ground: Ground::Testbed(Box::new(testbed)),
         _priority: priority,
     })
@@ -292,6 +304,7 @@ fn between(
         topology,
         filters: String::new(),
         environment,
+        another: None,
         ground: Ground::Hardware(hardware),
         _priority: priority,
     })

@@ -7,19 +7,15 @@ use trial::{DeviceSetup, Tester, TesterDescription, TesterError, Trial, TrialRes
 use units::Duration;
 
 /// See the module.
-pub struct Supervised<'a> {
-    tester: &'a mut dyn Tester,
+pub struct Supervised<T> {
+    tester: T,
     stop: Arc<AtomicBool>,
     captures: Option<Captures>,
 }
 
-impl<'a> Supervised<'a> {
+impl<T: Tester> Supervised<T> {
     /// Wraps a tester.
-    pub fn new(
-        tester: &'a mut dyn Tester,
-        stop: Arc<AtomicBool>,
-        captures: Option<Captures>,
-    ) -> Self {
+    pub fn new(tester: T, stop: Arc<AtomicBool>, captures: Option<Captures>) -> Self {
         Supervised { tester, stop, captures }
     }
 
@@ -31,7 +27,7 @@ impl<'a> Supervised<'a> {
     }
 }
 
-impl Tester for Supervised<'_> {
+impl<T: Tester> Tester for Supervised<T> {
     fn describe(&self) -> &TesterDescription {
         self.tester.describe()
     }

@@ -17,10 +17,16 @@ pub struct Bench<'a> {
     /// How often an invalid trial is repeated at most.
     invalid_retries: u32,
     run_key: RunKey,
+    memory: Memory,
+}
+
+/// What a bench remembers from trial to trial.
+#[derive(Clone, Default)]
+pub(crate) struct Memory {
     trials: u64,
     invalid_trials: u64,
     residence: Residence,
-    pub(crate) clock: Estimate,
+    clock: Estimate,
 }
 
 /// What is left of the run, by virtual time.
@@ -104,21 +110,31 @@ impl<'a> Bench<'a> {
         invalid_retries: u32,
         run_key: RunKey,
     ) -> Self {
-        Bench {
-            tester,
-            sink,
-            invalid_retries,
-            run_key,
-            trials: 0,
-            invalid_trials: 0,
-            residence: Residence::default(),
-            clock: Estimate::default(),
-        }
+        Bench { tester, sink, invalid_retries, run_key, memory: Memory::default() }
+    }
+
+    /// The same with what another bench before this tester remembered.
+    pub(crate) fn remembering(mut self, memory: Memory) -> Self {
+        self.memory = memory;
+        self
+    }
+    /// What is to be remembered by the next bench before this tester.
+    pub(crate) fn memory(self) -> Memory {
+        self.memory
+    }
+    /// What the run has taken and will take.
+    pub(crate) fn clock(&self) -> Estimate {
+        self.memory.clock
+    }
+    /// A test of this share begins; others of so long in all come after it.
+    pub(crate) fn begin_share(&mut self, share: Duration, later: Duration) {
+        let clock = &mut self.memory.clock;
+        (clock.test, clock.spent, clock.later) = (share, Duration::ZERO, later);
     }
 
     /// The same after so many trials, and invalid ones among them, at other benches.
     pub(crate) fn counting_from(mut self, (trials, invalid_trials): (u64, u64)) -> Self {
-        (self.trials, self.invalid_trials) = (trials, invalid_trials);
+        (self.memory.trials, self.memory.invalid_trials) = (trials, invalid_trials);
         self
     }
 
@@ -128,7 +144,7 @@ impl<'a> Bench<'a> {
     }
     /// Trials run, and those among them that were invalid.
     pub fn trials(&self) -> (u64, u64) {
-        (self.trials, self.invalid_trials)
+        (self.memory.trials, self.memory.invalid_trials)
     }
     /// The same bench before another tester, for as long as `work` takes.
     pub(crate) fn with_tester<R>(
@@ -141,21 +157,19 @@ impl<'a> Bench<'a> {
             sink: &mut *self.sink,
             invalid_retries: self.invalid_retries,
             run_key: self.run_key,
-            trials: self.trials,
-            invalid_trials: self.invalid_trials,
-            residence: Residence::default(),
-            clock: self.clock,
+            // What this device keeps for how long says nothing of the other.
+            memory: Memory { residence: Residence::default(), ..self.memory.clone() },
         };
         let result = work(&mut other);
-        let (trials, invalid_trials, clock) = (other.trials, other.invalid_trials, other.clock);
-        (self.trials, self.invalid_trials, self.clock) = (trials, invalid_trials, clock);
+        let residence = std::mem::take(&mut self.memory.residence);
+        self.memory = Memory { residence, ..other.memory };
         result
     }
 
     /// Lets time pass with nothing sent.
     pub(crate) fn pause(&mut self, span: Duration) -> Result<(), RunError> {
-        self.clock.spent += span;
-        self.clock.elapsed += span;
+        self.memory.clock.spent += span;
+        self.memory.clock.elapsed += span;
         Ok(self.tester.pause(span)?)
     }
 
@@ -166,7 +180,7 @@ impl<'a> Bench<'a> {
             frame_size: traffic.frame_size(),
             direction: traffic.direction(),
             modifier: traffic.modifier(),
-            remaining: self.clock.remaining(),
+            remaining: self.memory.clock.remaining(),
         }))
     }
 
@@ -235,24 +249,24 @@ impl<'a> Bench<'a> {
         asked: &Asked<'_>,
         attempt: u32,
     ) -> Result<(TrialResult, Verdict), RunError> {
-        self.trials += 1;
+        self.memory.trials += 1;
         let mut trial = (asked.build)(self.key())?;
-        self.residence.prepare(&mut trial);
-        let number = self.trials;
+        self.memory.residence.prepare(&mut trial);
+        let number = self.memory.trials;
         self.emit(Event::TrialStarted(self.started(asked, &trial, attempt)))?;
         let mut result = self.tester.run(&trial)?;
         if let Some(reason) = (asked.check)(&result) {
             result.invalidate(reason);
         }
-        self.residence.learn(&mut result);
-        if let Some(patience) = self.residence.wait_for_empty(&trial, &result) {
+        self.memory.residence.learn(&mut result);
+        if let Some(patience) = self.memory.residence.wait_for_empty(&trial, &result) {
             self.pause(patience)?;
         }
         let verdict = (asked.judge)(&result);
-        self.invalid_trials += u64::from(verdict == Verdict::Invalid);
+        self.memory.invalid_trials += u64::from(verdict == Verdict::Invalid);
         let span = span_of(&trial, &result);
-        self.clock.spent += span;
-        self.clock.elapsed += span;
+        self.memory.clock.spent += span;
+        self.memory.clock.elapsed += span;
         let record = TrialRecord {
             number,
             identity: TrialIdentity(trial.identity()),
@@ -272,7 +286,7 @@ impl<'a> Bench<'a> {
 
     fn started(&self, asked: &Asked<'_>, trial: &Trial, attempt: u32) -> TrialStarted {
         TrialStarted {
-            number: self.trials,
+            number: self.memory.trials,
             test: asked.test,
             frame_size: asked.frame_size.clone(),
             label: trial.label.clone(),
@@ -281,12 +295,12 @@ impl<'a> Bench<'a> {
             intended_frames: trial.loads.iter().map(|load| load.schedule.frames()).sum(),
             duration: trial.duration(),
             bounds: asked.bounds.clone(),
-            remaining: self.clock.remaining(),
+            remaining: self.memory.clock.remaining(),
         }
     }
 
     fn key(&self) -> Key {
-        Key::new(self.run_key, self.trials)
+        Key::new(self.run_key, self.memory.trials)
     }
 }
 

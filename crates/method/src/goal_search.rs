@@ -39,7 +39,7 @@ pub(crate) fn find_rates(
     goals: &[SearchGoal],
     known: &mut Known,
 ) -> Result<Vec<RateFound>, RunError> {
-    let before = bench.clock.spent;
+    let before = bench.clock().spent;
     let mut under_way = GoalSearch {
         bench,
         subject,
@@ -58,7 +58,7 @@ pub(crate) fn find_rates(
     if let Some(first) = found.first_mut() {
         first.trials = under_way.trials;
         first.invalid_trials = under_way.invalid_trials;
-        first.test_time = under_way.bench.clock.spent.saturating_sub(before);
+        first.test_time = under_way.bench.clock().spent.saturating_sub(before);
     }
     Ok(found)
 }

@@ -24,6 +24,7 @@ pub mod gigaswitch;
 mod goal_search;
 pub mod harvard;
 mod ipv6_traffic;
+mod lanes;
 mod modifiers;
 pub mod outcome;
 mod protocol;
@@ -64,6 +65,7 @@ pub use event::{
 };
 pub use found::{Buffered, Finding, LatencySummary, RateFound, Spread, median, percentile};
 pub use ipv6_traffic::ExtensionHeader;
+pub use lanes::{Lane, MakeLane};
 pub use outcome::{Figure, FigureName, Outcome, TestConditions};
 pub use protocol::{LegacyAddresses, Protocol};
 pub use result::TestResult;

@@ -97,9 +97,9 @@ pub(crate) fn find_rate(
         confirmed_at: None,
         confidence: None,
     };
-    let before = hunt.bench.clock.spent;
+    let before = hunt.bench.clock().spent;
     let bounds = hunt.search()?;
-    let test_time = hunt.bench.clock.spent.saturating_sub(before);
+    let test_time = hunt.bench.clock().spent.saturating_sub(before);
     Ok(RateFound { test_time, ..hunt.found(bounds) })
 }
 

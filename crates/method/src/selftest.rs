@@ -98,9 +98,9 @@ pub fn self_test_size(
 ) -> Result<SelfTestSize, RunError> {
     let subject = Subject::new(config, traffic, bench.tester().describe(), None);
     let subject = subject.map_err(RunError::Config)?;
-    let before = bench.clock.spent;
+    let before = bench.clock().spent;
     let floods = flood(bench, &subject)?;
-    let test_time = bench.clock.spent.saturating_sub(before);
+    let test_time = bench.clock().spent.saturating_sub(before);
     let reached = Reached::of(floods.iter().map(carried).collect());
     let loses = floods.iter().any(|flood| worst_loss_ratio(flood) > 0.0);
     let maximum = match reached.filter(|reached| !loses && !reached.p50.is_zero()) {

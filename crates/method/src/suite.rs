@@ -1,6 +1,8 @@
 //! The run: self-test, then test after test, each over all frame sizes (RFC 2544 section 26), the
 //! whole for each modifier (section 11). Every step is an event.
 
+mod side_by_side;
+
 use crate::bench::Bench;
 use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted};
 use crate::harvard::y1989::Suite1989;
@@ -86,6 +88,18 @@ impl Suite {
 }
 
 impl Suite {
+    /// The tests asked for, in order, with throughput first where another needs it.
+    fn tests(&self) -> Vec<TestKind> {
+        let mut tests = self.config.tests.clone();
+        tests.retain(|test| *test != TestKind::SelfTest);
+        if tests.iter().any(|test| *test != TestKind::FrameLoss) {
+            tests.push(TestKind::Throughput);
+        }
+        tests.sort();
+        tests.dedup();
+        tests
+    }
+
     /// Without the frame sizes that the protocol cannot carry, and why each was left out: tests
     /// stop at the largest legal size. Where none is left, with all of them, for their error.
     fn with_sizes_of_protocol(&self) -> (Suite, Vec<String>) {
@@ -171,7 +185,7 @@ impl Run<'_> {
             return Ok(());
         }
         for items in &mut rounds {
-            for test in self.tests() {
+            for test in self.suite.tests() {
                 self.test_all_sizes(bench, test, items, &mut own)?;
             }
         }
@@ -217,21 +231,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The tests asked for, in order, with throughput first where another needs it.
-    fn tests(&self) -> Vec<TestKind> {
-        let mut tests = self.suite.config.tests.clone();
-        tests.retain(|test| *test != TestKind::SelfTest);
-        if tests.iter().any(|test| *test != TestKind::FrameLoss) {
-            tests.push(TestKind::Throughput);
-        }
-        tests.sort();
-        tests.dedup();
-        tests
+    fn start(&self, bench: &mut Bench<'_>) -> Result<(), RunError> {
+        self.beginning().into_iter().try_for_each(|event| bench.emit(event))
     }
 
-    fn start(&self, bench: &mut Bench<'_>) -> Result<(), RunError> {
-        bench.emit(self.started())?;
-        self.left_out.iter().try_for_each(|why| bench.emit(Event::Warning(why.clone())))
+    /// What is told before anything is done.
+    fn beginning(&self) -> Vec<Event> {
+        let left_out = self.left_out.iter().cloned().map(Event::Warning);
+        std::iter::once(self.started()).chain(left_out).collect()
     }
 
     fn started(&self) -> Event {
@@ -253,16 +260,23 @@ impl Run<'_> {
         bench: &mut Bench<'_>,
         looped: Option<&'t mut dyn Tester>,
     ) -> Result<Own<'t>, RunError> {
-        match (&self.suite.self_test, &looped) {
-            (Some(known), _) => bench.emit(Event::SelfTestFinished(Box::new(known.clone())))?,
-            (None, Some(_)) => {}
-            (None, None) => bench.emit(Event::Warning(
+        if let Some(event) = self.known_of_tester(looped.is_some()) {
+            bench.emit(event)?;
+        }
+        Ok(Own { known: self.suite.self_test.clone(), looped })
+    }
+
+    /// What is told of the tester before the run, where nothing will be measured.
+    fn known_of_tester(&self, can_measure: bool) -> Option<Event> {
+        match &self.suite.self_test {
+            Some(known) => Some(Event::SelfTestFinished(Box::new(known.clone()))),
+            None if can_measure => None,
+            None => Some(Event::Warning(
                 "no self-test: what the tester itself can offer and receive is not known, and a \
                  limit of its own could pass for the device's; run `netanvil selftest`"
                     .into(),
-            ))?,
+            )),
         }
-        Ok(Own { known: self.suite.self_test.clone(), looped })
     }
 
     /// Measures the tester with frames of this size just before the first test that needs it: the first
@@ -415,9 +429,7 @@ impl Run<'_> {
         traffic: &Traffic,
     ) -> Result<(), RunError> {
         let share = if self.todo.is_empty() { Duration::ZERO } else { self.todo.remove(0) };
-        bench.clock.test = share;
-        bench.clock.spent = Duration::ZERO;
-        bench.clock.later = self.todo.iter().copied().sum();
+        bench.begin_share(share, self.todo.iter().copied().sum());
         bench.begin(test, traffic)
     }
 
@@ -442,7 +454,7 @@ impl Run<'_> {
         };
         // Only the logarithm of the highest rate matters here.
         let ceiling = FrameRate::from_fps(1_000_000);
-        let tests = self.tests();
+        let tests = self.suite.tests();
         for &test in (0..rounds).flat_map(|_| &tests) {
             let times = match test {
                 TestKind::Reset => config.reset.kinds.len(),

@@ -9,8 +9,9 @@ use units::{Duration, Instant};
 ///
 /// The driver hands it frames with [`handle_frame`](Self::handle_frame), takes what comes out
 /// with [`poll_output`](Self::poll_output) until there is no more, and comes back at
-/// [`poll_timeout`](Self::poll_timeout) or with the next frame, whichever is first.
-pub trait DeviceUnderTest {
+/// [`poll_timeout`](Self::poll_timeout) or with the next frame, whichever is first. Devices of several
+/// testers may run on several processors.
+pub trait DeviceUnderTest: Send {
     /// The last bit of a frame has come in at `port`, or as much of it as the device asks for by
     /// [`hears_after_bytes`](Self::hears_after_bytes).
     fn handle_frame(&mut self, now: Instant, port: PortId, frame: Frame);

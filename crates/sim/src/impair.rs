@@ -24,7 +24,7 @@ pub enum Fate {
 }
 
 /// Decides over frames; clock-free and seeded.
-pub trait Rule {
+pub trait Rule: Send {
     /// What becomes of a frame that comes in now.
     fn decide(&mut self, now: Instant, port: PortId, frame: &[u8]) -> Fate;
 

@@ -20,7 +20,7 @@ struct Meddler<F> {
     passing: VecDeque<Departing>,
 }
 
-impl<F: FnMut(u64, Instant, Vec<u8>) -> Vec<Vec<u8>>> DeviceUnderTest for Meddler<F> {
+impl<F: FnMut(u64, Instant, Vec<u8>) -> Vec<Vec<u8>> + Send> DeviceUnderTest for Meddler<F> {
     fn handle_frame(&mut self, now: Instant, _port: PortId, frame: Frame) {
         let out = (self.act)(self.frames, now, frame.bytes);
         self.frames += 1;
@@ -49,7 +49,10 @@ fn trial() -> Trial {
     load.trial("forgery")
 }
 
-fn run(trial: &Trial, act: impl FnMut(u64, Instant, Vec<u8>) -> Vec<Vec<u8>>) -> TrialResult {
+fn run(
+    trial: &Trial,
+    act: impl FnMut(u64, Instant, Vec<u8>) -> Vec<Vec<u8>> + Send,
+) -> TrialResult {
     let device = Meddler { act, frames: 0, passing: VecDeque::new() };
     let ports = [SimPort::nominal(LineRate::from_gbps(1)); 2];
     let mut tester = SimTester::new(&ports, device);

@@ -43,6 +43,36 @@ pub trait Tester {
     }
 }
 
+/// Whatever leads to a tester is one.
+macro_rules! tester_behind {
+    ($pointer:ty) => {
+        impl<T: Tester + ?Sized> Tester for $pointer {
+            fn describe(&self) -> &TesterDescription {
+                (**self).describe()
+            }
+            fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+                (**self).run(trial)
+            }
+            fn run_observed(
+                &mut self,
+                trial: &Trial,
+                observer: &mut dyn Observer,
+            ) -> Result<TrialResult, TesterError> {
+                (**self).run_observed(trial, observer)
+            }
+            fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
+                (**self).pause(span)
+            }
+            fn configure(&mut self, setup: &DeviceSetup) -> Result<(), TesterError> {
+                (**self).configure(setup)
+            }
+        }
+    };
+}
+
+tester_behind!(&mut T);
+tester_behind!(Box<T>);
+
 /// What a tester is.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TesterDescription {

@@ -1,5 +1,7 @@
 //! A run of chassis tests. Every step is an event.
 
+mod side_by_side;
+
 use super::{Chassis, ChassisConfig, ChassisResult, ChassisTest, Known, Rack};
 use crate::bench::Bench;
 use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted, TestStarted};
@@ -47,57 +49,54 @@ impl ChassisSuite {
         description: &TesterDescription,
         invalid_tests: &mut Vec<String>,
     ) -> Result<(), RunError> {
+        let items = self.checked(description)?;
+        let known = Known::default();
+        self.beginning(description, &items).into_iter().try_for_each(|event| bench.emit(event))?;
+        for (done, (test, size)) in items.iter().enumerate() {
+            let later = (items.len() - 1 - done) as u64;
+            bench.begin_share(self.share(), self.share() * later);
+            let (chassis, config, ports) = (&self.chassis, &self.config, self.chassis.ports.len());
+            let rack = Rack { chassis, config, description, size: *size, ports, known: &known };
+            if !told_of_test(bench, &rack, *test)? {
+                invalid_tests.push(format!("{test}, {size}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The tests to be made; refuses what cannot be.
+    fn checked(
+        &self,
+        description: &TesterDescription,
+    ) -> Result<Vec<(ChassisTest, FrameSize)>, RunError> {
         self.config.check()?;
         self.chassis.check()?;
-        let items = self.items(description)?;
-        let share = self.share();
-        let known = Known::default();
-        bench.emit(Event::RunStarted(Box::new(RunStarted {
+        self.items(description)
+    }
+
+    /// What is told before anything is done.
+    fn beginning(
+        &self,
+        description: &TesterDescription,
+        items: &[(ChassisTest, FrameSize)],
+    ) -> Vec<Event> {
+        let mut events = vec![Event::RunStarted(Box::new(RunStarted {
             format: EVENT_FORMAT,
             program: self.program.clone(),
             device: self.device.clone(),
             environment: self.environment.clone(),
             config: serde_json::to_value(&self.config).unwrap_or_default(),
             tester: description.clone(),
-            estimate: share * items.len() as u64,
-        })))?;
+            estimate: self.share() * items.len() as u64,
+        }))];
         for test in self.config.tests.iter().filter(|test| items.iter().all(|(of, _)| of != *test))
         {
             let own: Vec<String> =
                 test.sizes_bytes().iter().copied().flatten().map(u32::to_string).collect();
             let why = format!("{test}: not run: its sizes are {} bytes", own.join(", "));
-            bench.emit(Event::Warning(why))?;
+            events.push(Event::Warning(why));
         }
-        for (done, (test, size)) in items.iter().enumerate() {
-            bench.clock.test = share;
-            bench.clock.spent = Duration::ZERO;
-            bench.clock.later = share * (items.len() - 1 - done) as u64;
-            bench.emit(Event::TestStarted(TestStarted {
-                test: TestKind::Chassis(*test),
-                frame_size: size.to_string(),
-                direction: Direction::Unidirectional,
-                modifier: Modifier::None,
-                remaining: bench.clock.remaining(),
-            }))?;
-            let ports = self.chassis.ports.len();
-            let (chassis, config) = (&self.chassis, &self.config);
-            let rack = Rack { chassis, config, description, size: *size, ports, known: &known };
-            match run_test(bench, &rack, *test) {
-                Ok(Some(result)) => {
-                    if !result.invalid_reasons().is_empty() {
-                        invalid_tests.push(format!("{test}, {size}"));
-                    }
-                    bench.emit(Event::ChassisTestFinished(Box::new(result)))?;
-                }
-                Ok(None) => invalid_tests.push(format!("{test}, {size}")),
-                // What this device or these ports cannot do says nothing of the other tests.
-                Err(RunError::Config(why)) => {
-                    bench.emit(Event::Warning(format!("{test}, {size}: not run: {why}")))?;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+        events
     }
 
     /// Every test with every size that it is made for.
@@ -145,6 +144,36 @@ impl ChassisSuite {
         let waits = trial.learning_wait_s + trial.drain_s + trial.settle_s;
         let trials = 10.0 + self.config.loads_percent.len() as f64;
         Duration::from_secs_f64(trials * (trial.duration_s + waits))
+    }
+}
+
+/// Runs a test, and tells of it; whether it has a valid result, or none is possible.
+fn told_of_test(
+    bench: &mut Bench<'_>,
+    rack: &Rack<'_>,
+    test: ChassisTest,
+) -> Result<bool, RunError> {
+    bench.emit(Event::TestStarted(TestStarted {
+        test: TestKind::Chassis(test),
+        frame_size: rack.size.to_string(),
+        direction: Direction::Unidirectional,
+        modifier: Modifier::None,
+        remaining: bench.clock().remaining(),
+    }))?;
+    match run_test(bench, rack, test) {
+        Ok(Some(result)) => {
+            let is_valid = result.invalid_reasons().is_empty();
+            bench.emit(Event::ChassisTestFinished(Box::new(result)))?;
+            Ok(is_valid)
+        }
+        Ok(None) => Ok(false),
+        // What this device or these ports cannot do says nothing of the other tests.
+        Err(RunError::Config(why)) => {
+            let why = format!("{test}, {}: not run: {why}", rack.size);
+            bench.emit(Event::Warning(why))?;
+            Ok(true)
+        }
+        Err(error) => Err(error),
     }
 }
 

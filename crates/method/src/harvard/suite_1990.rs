@@ -174,8 +174,7 @@ impl Run<'_> {
         let mut tester = Together { tester: &mut *ready.tester };
         let mut bench =
             Bench::new(&mut tester, sink, retries, config.run_key()).counting_from(self.counted);
-        bench.clock.test = share;
-        bench.clock.later = self.todo.iter().copied().sum();
+        bench.begin_share(share, self.todo.iter().copied().sum());
         let first = ready.streams.first();
         let first = first.ok_or_else(|| RunError::Config("a set-up without streams".into()))?;
         let (sizes, left_out) = legal_sizes(&config, first);

@@ -113,12 +113,12 @@ impl Search<'_, '_, '_> {
             self.shrink(bench, groups)?;
             from = 0;
         }
-        let age = bench.clock.elapsed.saturating_sub(self.joined_at);
+        let age = bench.clock().elapsed.saturating_sub(self.joined_at);
         if age > Duration::from_secs_f64(self.stage.config().membership_s / 2.0) {
             from = 0;
         }
         if from == 0 {
-            self.joined_at = bench.clock.elapsed;
+            self.joined_at = bench.clock().elapsed;
         }
         let unsaid = self.stage.say(bench, (from, groups), true)?;
         self.joined = groups;

@@ -220,7 +220,7 @@ impl<'r, 'a> Stage<'r, 'a> {
                  longer on the device and here (multicast.membership_s), or trials shorter"
             )));
         }
-        let age = bench.clock.elapsed.saturating_sub(self.joined_at.get());
+        let age = bench.clock().elapsed.saturating_sub(self.joined_at.get());
         let mut from = self.joined.get().min(groups);
         if age + next_trial >= membership {
             from = 0;
@@ -236,7 +236,7 @@ impl<'r, 'a> Stage<'r, 'a> {
             return Ok(Err(format!("hosts could not join: {}", unsaid.join("; "))));
         }
         if from == 0 {
-            self.joined_at.set(bench.clock.elapsed);
+            self.joined_at.set(bench.clock().elapsed);
         }
         self.joined.set(self.joined.get().max(groups));
         self.verify(bench, groups)
@@ -274,7 +274,7 @@ impl<'r, 'a> Stage<'r, 'a> {
 
     /// Sends a frame to each group until each comes out everywhere, or nothing more can be hoped for.
     fn verify(&self, bench: &mut Bench<'_>, groups: u64) -> Result<Result<(), String>, RunError> {
-        let began = bench.clock.elapsed;
+        let began = bench.clock().elapsed;
         let until = began + Duration::from_secs_f64(self.config().join_timeout_s);
         let mut probes = 0;
         loop {
@@ -288,8 +288,8 @@ impl<'r, 'a> Stage<'r, 'a> {
             if flows.iter().all(|port| port.complete == groups) {
                 return Ok(Ok(()));
             }
-            if probes >= PROBES && bench.clock.elapsed >= until {
-                let waited = bench.clock.elapsed.saturating_sub(began);
+            if probes >= PROBES && bench.clock().elapsed >= until {
+                let waited = bench.clock().elapsed.saturating_sub(began);
                 return Ok(Err(self.never_joined(&flows, groups, waited)));
             }
             bench.pause(Duration::from_secs_f64(self.config().join_timeout_s / 10.0))?;

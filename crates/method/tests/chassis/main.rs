@@ -6,4 +6,5 @@ mod filters;
 mod gigaswitch;
 mod mesh;
 mod multicast;
+mod side_by_side;
 mod tolly;

@@ -15,7 +15,7 @@ const VERSIONS: [Version; 5] =
     [Version::Igmpv1, Version::Igmpv2, Version::Igmpv3, Version::Mldv1, Version::Mldv2];
 
 /// Short trials; 84 bytes are the least that holds UDP over IPv6.
-fn multicast(tests: &[ChassisTest], version: Version) -> ChassisConfig {
+pub fn multicast(tests: &[ChassisTest], version: Version) -> ChassisConfig {
     let mut config = config(tests);
     config.frame_sizes = vec![units::FrameSize::from_bytes(84)];
     config.learning_interval_s = 1e-4;

@@ -18,6 +18,7 @@ mod recovery;
 mod reset;
 mod resume;
 mod selftest;
+mod side_by_side;
 mod suite;
 mod tandem;
 mod throughput;

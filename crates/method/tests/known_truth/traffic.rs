@@ -9,9 +9,8 @@ use sim::{
     DeviceUnderTest, EveryNth, Fate, Impaired, Patch, QueueLimit, Rule, SimPort, SimTester,
     StoreAndForward,
 };
-use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use trial::PortId;
 use units::{Duration, FrameRate, Instant, LineRate};
 use wire::signature::RunKey;
@@ -168,13 +167,13 @@ fn flows_that_lose_frames_are_counted() {
 /// Keeps what a field of each frame holds.
 struct Reads {
     at: std::ops::Range<usize>,
-    values: Rc<RefCell<Vec<Vec<u8>>>>,
+    values: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
 impl Rule for Reads {
     fn decide(&mut self, _now: Instant, _port: PortId, frame: &[u8]) -> Fate {
         if frame.get(23) == Some(&17) {
-            self.values.borrow_mut().push(frame[self.at.clone()].to_vec());
+            self.values.lock().unwrap().push(frame[self.at.clone()].to_vec());
         }
         Fate::Pass
     }
@@ -189,14 +188,14 @@ fn each_field_has_as_many_values_as_there_are_flows() {
         (Vary::SrcPort, 34..36),
         (Vary::DstPort, 36..38),
     ] {
-        let values = Rc::new(RefCell::new(vec![]));
+        let values = Arc::new(Mutex::new(vec![]));
         let rule = Reads { at, values: values.clone() };
         let device = Impaired::new(Patch::default(), rule);
         let config = generator_config("1kpps", Some(SECOND));
         let suite = with_flows(200, &[vary]);
         let sent = send((&suite, &size(64)), (VIRTUAL, device), &config, &[]).unwrap();
         assert_eq!((sent.totals.received, sent.totals.corrupted), (1_000, 0), "{vary}");
-        let values = values.borrow();
+        let values = values.lock().unwrap();
         let different: BTreeSet<_> = values.iter().collect();
         assert_eq!((values.len(), different.len()), (1_000, 200), "{vary}");
         assert_eq!(values[..200], values[200..400], "{vary}: in turn");
@@ -287,11 +286,11 @@ fn mixes_that_cannot_be_are_refused() {
 #[test]
 fn captured_frames_leave_as_they_were_timed_with_addresses_rewritten() {
     type Heard = Vec<(Instant, Vec<u8>)>;
-    struct Times(Rc<RefCell<Heard>>);
+    struct Times(Arc<Mutex<Heard>>);
     impl Rule for Times {
         fn decide(&mut self, now: Instant, _port: PortId, frame: &[u8]) -> Fate {
             if frame.get(23) == Some(&17) {
-                self.0.borrow_mut().push((now, frame.to_vec()));
+                self.0.lock().unwrap().push((now, frame.to_vec()));
             }
             Fate::Pass
         }
@@ -310,7 +309,7 @@ fn captured_frames_leave_as_they_were_timed_with_addresses_rewritten() {
     let traffic = Traffic::new(&config(), &topology, &size(64), Modifier::None).unwrap();
     let rewrites = Rewrites { macs: true, ips: true };
     let mix = Mix::one(traffic.replaying(frames, rewrites).unwrap());
-    let seen = Rc::new(RefCell::new(vec![]));
+    let seen = Arc::new(Mutex::new(vec![]));
     let device = Impaired::new(Patch::default(), Times(seen.clone()));
     let ms = Duration::from_ms;
     let config = GeneratorConfig {
@@ -320,7 +319,7 @@ fn captured_frames_leave_as_they_were_timed_with_addresses_rewritten() {
     let sent = send_mix(&mix, (GIGABIT, device), &config, &[]).unwrap();
     assert_eq!((sent.totals.sent, sent.totals.received, sent.totals.corrupted), (30, 30, 0));
     assert!(sent.totals.invalid.is_empty(), "{:?}", sent.totals.invalid);
-    let seen = seen.borrow();
+    let seen = seen.lock().unwrap();
     // The device hears a frame when all of it is in: at 1 Gb/s, 8 ns a byte with preamble and FCS.
     let left = |(at, frame): &(Instant, Vec<u8>)| at.as_ns() - (frame.len() as u64 + 12) * 8;
     let gaps: Vec<u64> = seen.windows(2).map(|pair| left(&pair[1]) - left(&pair[0])).collect();

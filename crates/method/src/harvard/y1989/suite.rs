@@ -23,7 +23,7 @@ use crate::reach::reach;
 use crate::subject::Subject;
 use crate::traffic::Traffic;
 use crate::{Modifier, RunError, SelfTest, SuiteConfig, TestKind, Topology};
-use units::{Duration, FrameRate, FrameSize};
+use units::{FrameRate, FrameSize};
 use wire::size::SizePattern;
 
 /// The suite.
@@ -139,7 +139,7 @@ impl Suite1989<'_> {
         known: Option<FrameRate>,
         invalid: &mut Vec<String>,
     ) -> Result<Option<FrameRate>, RunError> {
-        bench.clock.spent = Duration::ZERO;
+        bench.begin_share(bench.clock().test, bench.clock().later);
         bench.begin(TestKind::Harvard1989(test), subject.traffic)?;
         let (result, rate) = match (test, known) {
             (Test1989::MaxRate, _) => max_rate(bench, subject, test)?,

@@ -1,0 +1,131 @@
+//! The suite with a device of its own for each frame size.
+
+use super::{Item, Own, Run, Suite, finish};
+use crate::bench::{Bench, Memory};
+use crate::event::{EventSink, RunFinished};
+use crate::lanes::{Lane, MakeLane, Merged, side_by_side};
+use crate::traffic::Traffic;
+use crate::{Modifier, RunError, SelfTest, SuiteConfig, TestKind};
+use trial::Tester;
+use units::Duration;
+use wire::size::SizePattern;
+
+impl Suite {
+    /// Runs everything with testers of its own for each frame size, so many sizes at a time as there are
+    /// `threads`. Results do not depend on how many there are.
+    pub fn run_side_by_side(
+        &self,
+        make: &mut MakeLane<'_, '_>,
+        threads: usize,
+        sink: &mut dyn EventSink,
+    ) -> Result<RunFinished, RunError> {
+        self.config.check()?;
+        let (suite, left_out) = self.with_sizes_of_protocol();
+        let parts = suite.parts();
+        let mut lanes = parts
+            .iter()
+            .map(|part| SizeLane::new(part, make))
+            .collect::<Result<Vec<_>, RunError>>()?;
+        let first = lanes.first().map(|lane| &lane.testers);
+        let first = first.ok_or_else(|| RunError::Config("no frame size to test".into()))?;
+        let description = first.device.describe().clone();
+        let can_measure = first.looped.is_some();
+        let mut whole =
+            Run { suite: &suite, left_out, description, invalid_tests: vec![], todo: vec![] };
+        whole.plan(can_measure && suite.self_test.is_none(), suite.config.modifiers.len());
+        let mut told = Merged::new(sink, lanes.iter().map(SizeLane::remaining).collect());
+        let outcome = whole.all_side_by_side(&mut lanes, can_measure, threads, &mut told);
+        let counted = told.trials();
+        finish(counted, sink, whole.invalid_tests, outcome)
+    }
+
+    /// The same suite of each frame size alone. Resets are made with the smallest frames only.
+    fn parts(&self) -> Vec<Suite> {
+        let smallest = self.config.frame_sizes.iter().map(SizePattern::smallest).min();
+        let part = |size: &SizePattern| {
+            let mut tests = self.tests();
+            tests.retain(|test| *test != TestKind::Reset || Some(size.smallest()) == smallest);
+            let frame_sizes = vec![size.clone()];
+            Suite {
+                config: SuiteConfig { frame_sizes, tests, ..self.config.clone() },
+                ..self.clone()
+            }
+        };
+        self.config.frame_sizes.iter().map(part).collect()
+    }
+}
+
+impl Run<'_> {
+    fn all_side_by_side(
+        &mut self,
+        lanes: &mut [SizeLane<'_, '_>],
+        can_measure: bool,
+        threads: usize,
+        told: &mut Merged<'_>,
+    ) -> Result<(), RunError> {
+        self.beginning().iter().try_for_each(|event| told.emit(event))?;
+        self.known_of_tester(can_measure).iter().try_for_each(|event| told.emit(event))?;
+        for round in 0..self.suite.config.modifiers.len() {
+            for test in self.suite.tests() {
+                let ended =
+                    side_by_side(lanes, threads, told, |lane, sink| lane.test(round, test, sink));
+                let invalid = lanes.iter_mut().flat_map(|lane| lane.run.invalid_tests.drain(..));
+                self.invalid_tests.extend(invalid);
+                ended?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A frame size with its testers, between one test and the next.
+struct SizeLane<'s, 't> {
+    run: Run<'s>,
+    testers: Lane<'t>,
+    /// Its traffic with each modifier.
+    rounds: Vec<Vec<Item>>,
+    known: Option<SelfTest>,
+    memory: Memory,
+}
+
+impl<'s, 't> SizeLane<'s, 't> {
+    fn new(part: &'s Suite, make: &mut MakeLane<'_, 't>) -> Result<Self, RunError> {
+        let config = &part.config;
+        let traffic = Traffic::new(config, &part.topology, &config.frame_sizes[0], Modifier::None)?;
+        let testers = make(&traffic.frame_size())?;
+        let description = testers.device.describe().clone();
+        let mut run =
+            Run { suite: part, left_out: vec![], description, invalid_tests: vec![], todo: vec![] };
+        let items = |modifier: &Modifier| run.items(*modifier);
+        let rounds: Vec<_> = config.modifiers.iter().map(items).collect::<Result<_, _>>()?;
+        run.plan(part.self_test.is_none() && testers.looped.is_some(), rounds.len());
+        let known = part.self_test.clone();
+        Ok(SizeLane { run, testers, rounds, known, memory: Memory::default() })
+    }
+
+    fn remaining(&self) -> Duration {
+        self.run.todo.iter().copied().sum()
+    }
+
+    fn test(
+        &mut self,
+        round: usize,
+        test: TestKind,
+        sink: &mut dyn EventSink,
+    ) -> Result<(), RunError> {
+        let config = &self.run.suite.config;
+        if !config.tests.contains(&test) {
+            return Ok(());
+        }
+        let memory = std::mem::take(&mut self.memory);
+        let device = &mut *self.testers.device;
+        let mut bench = Bench::new(device, sink, config.trial.invalid_retries, config.run_key())
+            .remembering(memory);
+        let looped = self.testers.looped.as_deref_mut().map(|tester| tester as &mut dyn Tester);
+        let mut own = Own { known: self.known.take(), looped };
+        let ended = self.run.test_all_sizes(&mut bench, test, &mut self.rounds[round], &mut own);
+        self.known = own.known;
+        self.memory = bench.memory();
+        ended
+    }
+}

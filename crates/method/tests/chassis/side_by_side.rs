@@ -1,0 +1,73 @@
+//! Frame sizes of a chassis side by side.
+
+use crate::bed::*;
+use crate::multicast::multicast;
+use method::chassis::{ChassisConfig, ChassisResult, ChassisSuite, ChassisTest};
+use method::rfc3918::Version;
+use method::{Event, Lane};
+use sim::{Addresses, Description};
+use std::collections::BTreeMap;
+use units::FrameSize;
+
+fn run_on(toml: &str, config: ChassisConfig, threads: usize) -> Vec<Event> {
+    let device = Description::from_toml(toml).unwrap();
+    let suite = ChassisSuite {
+        program: "test".into(),
+        device: "test".into(),
+        environment: BTreeMap::new(),
+        config,
+        chassis: match device.route.is_empty() {
+            true => chassis(device.ports),
+            false => routed(device.ports),
+        },
+    };
+    let mut make = |_: &str| {
+        let tester = device.tester(&Addresses::plan(device.ports)).unwrap();
+        Ok(Lane { device: Box::new(tester), looped: None })
+    };
+    let mut events: Vec<Event> = vec![];
+    suite.run_side_by_side(&mut make, threads, &mut events).unwrap();
+    events
+}
+
+fn two_sizes(tests: &[ChassisTest]) -> ChassisConfig {
+    let mut config = config(tests);
+    config.frame_sizes = [128, 64].map(FrameSize::from_bytes).to_vec();
+    config
+}
+
+fn results(events: &[Event]) -> usize {
+    events.iter().filter(|event| matches!(event, Event::ChassisTestFinished(_))).count()
+}
+
+#[test]
+fn events_are_the_same_however_many_threads() {
+    let tests = [ChassisTest::FullyMeshed, ChassisTest::AddressCaching, ChassisTest::Congestion];
+    let alone = run_on(&format!("{SWITCH}ports = 4\n"), two_sizes(&tests), 1);
+    assert_eq!(results(&alone), 5, "addresses have no size");
+    for threads in [2, 5] {
+        let config = two_sizes(&tests);
+        assert_eq!(run_on(&format!("{SWITCH}ports = 4\n"), config, threads), alone);
+    }
+}
+
+/// The number of groups is found with the smallest frames; tests of the other sizes go by it.
+#[test]
+fn what_one_size_finds_out_others_use() {
+    let toml =
+        "ports = 4\nline-rate = \"1G\"\nbridge = true\n[multicast]\ngroups = 25\nleave = \"1ms\"";
+    let mut config =
+        multicast(&[ChassisTest::GroupCapacity, ChassisTest::ScaledGroups], Version::Igmpv3);
+    config.frame_sizes = [128, 84].map(FrameSize::from_bytes).to_vec();
+    let alone = run_on(toml, config.clone(), 1);
+    let capacity = |event: &Event| match event {
+        Event::ChassisTestFinished(result) => match &**result {
+            ChassisResult::ScaledGroups(result) => Some(result.capacity),
+            _ => None,
+        },
+        _ => None,
+    };
+    let known: Vec<Option<u64>> = alone.iter().filter_map(capacity).collect();
+    assert_eq!(known, [Some(25); 2]);
+    assert_eq!(run_on(toml, config, 2), alone);
+}
