@@ -11,7 +11,7 @@ use crate::rate_search::{Known, PARTS, judge_loss, rate_of, request, worst_loss_
 use crate::search::Bounds;
 use crate::subject::Subject;
 use crate::{Buffered, Finding, RateFound, RunError, TestKind};
-use trial::{Sustained, TrialResult, sustained};
+use trial::{Sustained, TrialResult, sustained_beside};
 use units::{Duration, FrameRate};
 
 /// A queue that grows by less than this part of the resolution is none.
@@ -46,8 +46,15 @@ pub(crate) fn keep_up(
     let tolerance = found.loss_tolerance_percent / 100.0;
     let goal = Goal::of(known, tolerance);
     let medium = subject.slowest_line_rate();
+    // Where no queue grew delays vary by themselves.
+    let calm = known.trials().filter(|result| {
+        let trial = sustained_beside(result, medium, &[]);
+        result.lost_frames() == 0 && trial.is_some_and(|trial| !trial.is_buffered)
+    });
+    let calm: Vec<&TrialResult> = calm.collect();
     let judge = |result: &TrialResult, load| {
-        sustained(result, medium).map(|trial| shown(result, &trial, load, goal, resolution))
+        let trial = sustained_beside(result, medium, &calm)?;
+        Some(shown(result, &trial, load, goal, resolution))
     };
     let trials = known.trials_at(subject, passed, found.trial_duration);
     let passing = trials.filter(|result| worst_loss_ratio(result) <= tolerance);

@@ -61,7 +61,7 @@ pub use schedule::{Departures, Schedule, Segment};
 pub use seen::{Missing, SeenSet};
 pub use slips::Slips;
 pub use stream::{Expectation, Fingerprint, PortId, Role, Stream, StreamFrame, StreamId};
-pub use sustained::{Sustained, sustained};
+pub use sustained::{Sustained, sustained, sustained_beside};
 pub use tester::{DeviceAction, PortDescription, Tester, TesterDescription, TesterError};
 pub use transmitter::{Emitted, Transmitter};
 pub use trial::{CaptureRequest, PortLoad, Prelude, Trial};

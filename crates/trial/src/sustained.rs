@@ -57,64 +57,129 @@ const LINKS: u64 = 2;
 /// of a mix differ by as much as their length makes of `medium`, the slowest link: no queue needs to
 /// have grown for that.
 pub fn sustained(result: &TrialResult, medium: LineRate) -> Option<Sustained> {
-    let directions = result.sent.iter().filter_map(|sent| of_direction(result, sent, medium));
+    sustained_beside(result, medium, &[])
+}
+
+/// The same, where other trials have shown too how much delays differ from frame to frame: by chance a few
+/// frames differ by less.
+pub fn sustained_beside(
+    result: &TrialResult,
+    medium: LineRate,
+    others: &[&TrialResult],
+) -> Option<Sustained> {
+    let directions = result.sent.iter().filter_map(|sent| {
+        let port = sent.report.port;
+        let others = others.iter().filter_map(|other| {
+            let sent = other.sent.iter().find(|sent| sent.report.port == port)?;
+            Direction::of(other, sent, medium)
+        });
+        let direction = Direction::of(result, sent, medium)?;
+        let varies_at_least = varies_in_all(others);
+        Some(direction.sustained(sent.intended_rate, varies_at_least))
+    });
     directions.min_by(|a, b| a.share.total_cmp(&b.share))
 }
 
-fn of_direction(result: &TrialResult, sent: &PortSent, medium: LineRate) -> Option<Sustained> {
-    let report = &sent.report;
-    let is_here = |received: &&StreamReceived| {
-        let of = |stream: &&StreamResult| stream.id == received.stream;
-        let stream = result.streams.iter().find(of);
-        stream.is_some_and(|stream| stream.from == report.port && stream.role == Role::Test)
-    };
-    let accounts: Vec<_> = result.expected_accounts().filter(is_here).collect();
-    let frames: u64 = accounts.iter().map(|received| received.account.unique).sum();
-    let lost: u64 = accounts.iter().map(|received| received.missing.count).sum();
-    let first = accounts.iter().filter_map(|received| received.account.first_at).min()?;
-    let last = accounts.iter().filter_map(|received| received.account.last_at).max()?;
-    let sending = report.last_departure?.since(report.first_departure?);
-    let intervals = frames.checked_sub(1).filter(|intervals| *intervals > 0)? as f64;
-    if sending == Duration::ZERO {
-        return None;
+/// All frames of a trial that one port sent.
+struct Direction<'r> {
+    accounts: Vec<&'r StreamReceived>,
+    lost: u64,
+    /// Between frames that came in.
+    intervals: f64,
+    /// From the first departure to the last.
+    sending: Duration,
+    /// By how much longer they arrived than they were sent, beyond what lengths that differ make of it.
+    growth: Duration,
+    by_length: Duration,
+    /// What lengths that differ make of the difference between one frame and the next, in the mean.
+    step: Duration,
+}
+
+impl<'r> Direction<'r> {
+    /// `None` where too few frames came in.
+    fn of(result: &'r TrialResult, sent: &PortSent, medium: LineRate) -> Option<Self> {
+        let report = &sent.report;
+        let is_here = |received: &&StreamReceived| {
+            let of = |stream: &&StreamResult| stream.id == received.stream;
+            let stream = result.streams.iter().find(of);
+            stream.is_some_and(|stream| stream.from == report.port && stream.role == Role::Test)
+        };
+        let accounts: Vec<_> = result.expected_accounts().filter(is_here).collect();
+        let frames: u64 = accounts.iter().map(|received| received.account.unique).sum();
+        let lost: u64 = accounts.iter().map(|received| received.missing.count).sum();
+        let first = accounts.iter().filter_map(|received| received.account.first_at).min()?;
+        let last = accounts.iter().filter_map(|received| received.account.last_at).max()?;
+        let sending = report.last_departure?.since(report.first_departure?);
+        let intervals = frames.checked_sub(1).filter(|intervals| *intervals > 0)? as f64;
+        if sending == Duration::ZERO {
+            return None;
+        }
+        let time_of = |bytes: u32| medium.time_of_bytes(u64::from(bytes)) * LINKS;
+        let (by_length, step) = report.by_length.map_or((Duration::ZERO, Duration::ZERO), |mix| {
+            (time_of(mix.longest_bytes), time_of(mix.step_bytes))
+        });
+        let growth = last.since(first).saturating_sub(sending + by_length);
+        Some(Direction { accounts, lost, intervals, sending, growth, by_length, step })
     }
-    let time_of = |bytes: u32| medium.time_of_bytes(u64::from(bytes)) * LINKS;
-    let (by_length, step) = report.by_length.map_or((Duration::ZERO, Duration::ZERO), |mix| {
-        (time_of(mix.longest_bytes), time_of(mix.step_bytes))
-    });
-    let growth = last.since(first).saturating_sub(sending + by_length);
-    let delays = Delays::of(&accounts);
-    // First and last frame tell the growth only as far as the delay does not vary by itself.
-    let steps = varies_by(&accounts, growth, intervals, step);
-    // Frames that keep their order, close to each other, share a long delay: they differ by little from
-    // one to the next, while half of what they vary by, or more, is in their mean.
-    let mean = delays.map_or(Duration::ZERO, |delays| delays.mean * 2);
-    let varies = steps.max(mean.saturating_sub(growth + by_length * 2));
-    // What delays vary by less than they grow from one frame to the next does not show.
-    let hidden = Duration::from_secs_f64(growth.as_secs_f64() / intervals * few(intervals));
-    // A full queue has one frame less, when the last one left, where its turn was to be lost.
-    let slack = if lost > 0 { sent.intended_rate.interval() } else { Duration::ZERO };
-    // Where frames have no transmit time the arrivals alone have to tell.
-    let grew = delays.is_none_or(|delays| delays.grew(growth, slack));
-    // A queue that was full for long has a long mean too, and frames were lost.
-    let by_itself = if lost > 0 { steps } else { varies };
-    let proven = growth.saturating_sub(by_itself.max(hidden));
-    let is_buffered = proven > Duration::ZERO && grew;
-    // What it did before the queue began to grow, from a bucket of tokens say, it does not keep up.
-    let growing = delays.filter(|_| is_buffered).map_or(1.0, |d| d.growing_for(growth, varies));
-    let most = growth + varies.max(hidden);
-    let arriving = sending + Duration::from_secs_f64(most.as_secs_f64() / growing);
-    let rate_over = |time: Duration| FrameRate::from_fps_f64(intervals / time.as_secs_f64());
-    let rate_low = rate_over(arriving);
-    Some(Sustained {
-        rate_low,
-        rate_high: rate_over(sending),
-        standing_queue_frames: rate_low.fps() * growth.as_secs_f64(),
-        growth,
-        share: sending.as_secs_f64() / arriving.as_secs_f64(),
-        share_at_most: sending.as_secs_f64() / (sending + proven).as_secs_f64(),
-        is_buffered,
-    })
+
+    fn sustained(&self, intended: FrameRate, varies_at_least: Duration) -> Sustained {
+        let Direction { lost, intervals, sending, growth, by_length, .. } = *self;
+        let delays = Delays::of(&self.accounts);
+        // First and last frame tell the growth only as far as the delay does not vary by itself.
+        let steps = self.varies_by();
+        // Frames that keep their order, close to each other, share a long delay: they differ by little from
+        // one to the next, while half of what they vary by, or more, is in their mean.
+        let mean = delays.map_or(Duration::ZERO, |delays| delays.mean * 2);
+        let varies = steps.max(mean.saturating_sub(growth + by_length * 2));
+        // What delays vary by less than they grow from one frame to the next does not show.
+        let hidden = Duration::from_secs_f64(growth.as_secs_f64() / intervals * few(intervals));
+        // A full queue has one frame less, when the last one left, where its turn was to be lost.
+        let slack = if lost > 0 { intended.interval() } else { Duration::ZERO };
+        // Where frames have no transmit time the arrivals alone have to tell.
+        let grew = delays.is_none_or(|delays| delays.grew(growth, slack));
+        // A queue that was full for long has a long mean too, and frames were lost.
+        let by_itself = if lost > 0 { steps } else { varies };
+        let proven = growth.saturating_sub(by_itself.max(hidden));
+        let is_buffered = proven > Duration::ZERO && grew;
+        // What it did before the queue began to grow, from a bucket of tokens say, it does not keep up.
+        let growing = delays.filter(|_| is_buffered).map_or(1.0, |d| d.growing_for(growth, varies));
+        let most = growth + varies.max(hidden).max(varies_at_least);
+        let arriving = sending + Duration::from_secs_f64(most.as_secs_f64() / growing);
+        let rate_over = |time: Duration| FrameRate::from_fps_f64(intervals / time.as_secs_f64());
+        let rate_low = rate_over(arriving);
+        Sustained {
+            rate_low,
+            rate_high: rate_over(sending),
+            standing_queue_frames: rate_low.fps() * growth.as_secs_f64(),
+            growth,
+            share: sending.as_secs_f64() / arriving.as_secs_f64(),
+            share_at_most: sending.as_secs_f64() / (sending + proven).as_secs_f64(),
+            is_buffered,
+        }
+    }
+
+    /// By how much delays differ from frame to frame in the mean, in seconds, beyond what a queue adds
+    /// steadily and what lengths that differ make of it.
+    fn step_s(&self) -> f64 {
+        let mut variation = DelayVariation::default();
+        self.accounts.iter().for_each(|received| variation.merge(&received.account.variation));
+        let tick =
+            self.accounts.first().map_or(0.0, |one| one.account.latency.tick().as_secs_f64());
+        let mean = variation.mean_abs_ticks().unwrap_or(0.0) * tick;
+        (mean - self.growth.as_secs_f64() / self.intervals - self.step.as_secs_f64()).max(0.0)
+    }
+
+    /// By how much delays vary by themselves.
+    fn varies_by(&self) -> Duration {
+        Duration::from_secs_f64(self.step_s() * RANGE_OF_DIFFERENCE * few(self.intervals))
+    }
+}
+
+/// By how much delays vary by themselves in any of several trials: behind a queue that never empties they do
+/// not show how much.
+fn varies_in_all<'r>(directions: impl Iterator<Item = Direction<'r>>) -> Duration {
+    let steps = directions.map(|direction| direction.step_s()).fold(0.0, f64::max);
+    Duration::from_secs_f64(steps * RANGE_OF_DIFFERENCE)
 }
 
 /// Delays of the frames of a direction, above the shortest one.
@@ -152,22 +217,6 @@ impl Delays {
         s(growth) + s(slack) >= LAST_OF_LONGEST * s(self.longest)
             && s(self.mean) >= MEAN_OF_GROWTH * s(growth)
     }
-}
-
-/// By how much delays differ from frame to frame, beyond what a queue adds steadily and what lengths that
-/// differ make of it, which is `by_length`.
-fn varies_by(
-    accounts: &[&StreamReceived],
-    growth: Duration,
-    intervals: f64,
-    by_length: Duration,
-) -> Duration {
-    let mut variation = DelayVariation::default();
-    accounts.iter().for_each(|received| variation.merge(&received.account.variation));
-    let tick = accounts.first().map_or(0.0, |one| one.account.latency.tick().as_secs_f64());
-    let mean = variation.mean_abs_ticks().unwrap_or(0.0) * tick;
-    let own = mean - growth.as_secs_f64() / intervals - by_length.as_secs_f64();
-    Duration::from_secs_f64((own * RANGE_OF_DIFFERENCE * few(intervals)).max(0.0))
 }
 
 /// By how much to widen what so few differences show.

@@ -27,7 +27,7 @@ pub(crate) const FAR_SHORT: f64 = 0.9;
 const BEYOND_AT_MAX: u32 = 2;
 const BEYOND_BELOW: u32 = 4;
 /// A trial that loses a larger share is believed at once.
-const BELIEVED_AT_ONCE: f64 = 0.1;
+const BELIEVED_AT_ONCE: f64 = 0.3;
 
 /// A load to try.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

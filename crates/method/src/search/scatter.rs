@@ -12,11 +12,11 @@
 //! * besides, frames are lost one by one at any load, so that a trial at load x loses none with a chance of
 //!   exp(-h x / x0) only, x0 being a load in the middle of those tried.
 //!
-//! Bayes' rule gives m, s and h their weights, with nothing known beforehand of m and ln s; each says at which
-//! load half of the trials lose frames, and the interval leaves out the same weight at each end. Trials are
-//! added near the median until it is narrow enough. Where the law does not hold, neither need the interval
-//! ([`super::sequential`] assumes none, and takes twice the trials); how often it does is measured in
-//! `tests/coverage`.
+//! Bayes' rule gives m, s and h their weights, with nothing known beforehand of m and ln s, but that a large s
+//! is rare. Each law says at which load half of the trials lose frames, and the interval leaves out the same
+//! weight at each end. Trials are added near the median until it is narrow enough. Where the law does not hold,
+//! neither need the interval ([`super::sequential`] assumes none, and takes twice the trials); how often it
+//! does is measured in `tests/coverage`.
 
 use super::{Bounds, Range, Upper};
 
@@ -29,7 +29,8 @@ const LEFT_OUT: f64 = 0.07;
 const ENOUGH: u32 = 12;
 /// Trials of full length without which nothing is stated; shorter ones guide until then.
 const FEW: usize = 5;
-/// Loads are tried this many scales above and below the median, in turns.
+/// Loads are tried above and below the median in turns: by this part of the scale, or of the way to the end of
+/// the interval, where that is more.
 const ASIDE: f64 = 0.5;
 /// A loss that is no larger (a difference of logarithms) tells what the capacity was.
 const NEARLY: f64 = 0.3;
@@ -37,16 +38,18 @@ const NEARLY: f64 = 0.3;
 const LEAST_SCALE: f64 = 0.1;
 const MOST_SCALE: f64 = 0.7;
 const SCALE_STEP: f64 = 2.0;
-/// Frames lost one by one in a trial at the middle load, in the mean; whether the device collapses; and how
-/// likely both are held to be beforehand.
-const KINDS: [(f64, bool, f64); 6] = [
-    (0.0, false, 0.4),
-    (0.0, true, 0.4),
-    (0.1, false, 0.1),
-    (0.35, false, 0.05),
-    (1.0, false, 0.03),
-    (3.0, false, 0.02),
-];
+/// Larger scales than this are the rarer the larger they are.
+const RARE_SCALE: f64 = 0.05;
+/// How likely it is held to be beforehand that a device collapses, that frames are lost one by one, and that
+/// neither is so.
+const COLLAPSES: f64 = 0.4;
+const STRAYS: f64 = 0.2;
+const NEITHER: f64 = 0.4;
+/// Frames lost one by one in a trial at the middle load, in the mean: the least, and so many more, each so many
+/// times the one before.
+const LEAST_STRAYS: f64 = 0.06;
+const STRAYS_STEPS: u32 = 12;
+const STRAYS_STEP: f64 = 1.6;
 /// What a device that collapses loses is up to this (a difference of logarithms), the less the more likely.
 const COLLAPSE: f64 = 0.5;
 /// Half of such losses are of no larger a share of the frames, the others of any.
@@ -188,8 +191,11 @@ impl Scatter {
         let Estimate { low, median, high, scale } = self.estimate;
         let is_near = 1.0 - (low - high).exp() <= self.near;
         let is_over = self.trials >= ENOUGH || (is_near && is_enough);
-        let side = if self.trials.is_multiple_of(2) { ASIDE } else { -ASIDE };
-        let load = ((median + side * scale).exp() as u64).clamp(self.range.min, self.range.max);
+        let aside = match self.trials.is_multiple_of(2) {
+            true => (ASIDE * scale).max(ASIDE * (high - median)),
+            false => -(ASIDE * scale).max(ASIDE * (median - low)),
+        };
+        let load = ((median + aside).exp() as u64).clamp(self.range.min, self.range.max);
         self.next = (!is_over).then_some(load);
     }
 
@@ -262,6 +268,29 @@ impl Law {
     }
 }
 
+/// How frames may be lost.
+struct Kind {
+    /// Lost one by one in a trial at the middle load, in the mean.
+    strays: f64,
+    collapses: bool,
+    /// How likely it is held to be beforehand.
+    belief: f64,
+}
+
+fn kinds() -> impl Iterator<Item = Kind> {
+    let one_by_one = (0..STRAYS_STEPS).map(|step| Kind {
+        strays: LEAST_STRAYS * STRAYS_STEP.powi(step as i32),
+        collapses: false,
+        belief: STRAYS / f64::from(STRAYS_STEPS),
+    });
+    let others = [(false, NEITHER), (true, COLLAPSES)].map(|(collapses, belief)| Kind {
+        strays: 0.0,
+        collapses,
+        belief,
+    });
+    others.into_iter().chain(one_by_one)
+}
+
 /// Laws with medians on one grid.
 struct Laws(Vec<Law>);
 
@@ -294,11 +323,12 @@ impl Laws {
         for index in 0..MEDIANS {
             let median = low + apart * index as f64;
             for scale in &scales {
-                for (strays, collapses, belief) in KINDS {
+                for Kind { strays, collapses, belief } in kinds() {
                     let (scale, weight) = (*scale, 0.0);
                     let mut law = Law { median, scale, strays, collapses, middle, weight };
                     let chances = spans.iter().map(|span| law.chance(*span).max(1e-12).ln());
-                    law.weight = belief.ln() + chances.sum::<f64>();
+                    let rare = -(scale / RARE_SCALE).max(1.0).ln();
+                    law.weight = belief.ln() + rare + chances.sum::<f64>();
                     laws.push(law);
                 }
             }
