@@ -93,6 +93,7 @@ pub(crate) fn find_rate(
         invalid_trials: 0,
         failure: Failure::default(),
         buffered: None,
+        has_pauses: false,
         wide: false,
         confirmed_at: None,
         confidence: None,
@@ -156,6 +157,8 @@ struct Hunt<'h, 'b> {
     failure: Failure,
     /// The highest load that passed from a buffer alone.
     buffered: Option<Buffered>,
+    /// Whether the device asked for pauses: it, and not the tester, held back what was not offered.
+    has_pauses: bool,
     /// Whether the bounds are further apart than a result may be.
     wide: bool,
     /// The load that trials of full length confirmed, where it is not the lower bound itself.

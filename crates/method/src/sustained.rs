@@ -156,7 +156,8 @@ impl Goal {
     }
 }
 
-fn has_pauses(result: &TrialResult) -> bool {
+/// Whether the device asked for pauses.
+pub(crate) fn has_pauses(result: &TrialResult) -> bool {
     result.sent.iter().any(|sent| sent.report.paused.time > Duration::ZERO)
 }
 

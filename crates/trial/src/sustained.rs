@@ -45,9 +45,14 @@ const MEAN_OF_GROWTH: f64 = 0.3;
 const LAST_OF_LONGEST: f64 = 0.9;
 /// Two delays drawn evenly from a range differ by a third of it on average, and at most by all of it.
 const RANGE_OF_DIFFERENCE: f64 = 3.0;
+/// The largest mean of several trials of a few frames each is half of that range or more.
+const RANGE_OF_LARGEST: f64 = 2.0;
 /// Of few frames the differences may by chance be far smaller than the range: of three drawn evenly they
 /// are less than a sixth as large once in a hundred, of six a third, of thirty three quarters.
 const SMALL_SAMPLE: f64 = 10.0;
+
+/// So many differences tell by themselves what delays vary by.
+const MANY: f64 = 30.0;
 
 /// Into the device and out of it: a long frame of a mix takes longer on each, and frames behind it wait
 /// for it.
@@ -74,7 +79,8 @@ pub fn sustained_beside(
             Direction::of(other, sent, medium)
         });
         let direction = Direction::of(result, sent, medium)?;
-        let varies_at_least = varies_in_all(others);
+        let is_small = direction.intervals < MANY;
+        let varies_at_least = if is_small { varies_in_all(others) } else { Duration::ZERO };
         Some(direction.sustained(sent.intended_rate, varies_at_least))
     });
     directions.min_by(|a, b| a.share.total_cmp(&b.share))
@@ -175,11 +181,12 @@ impl<'r> Direction<'r> {
     }
 }
 
-/// By how much delays vary by themselves in any of several trials: behind a queue that never empties they do
+/// By how much delays vary by themselves, told from several trials: behind a queue that never empties they do
 /// not show how much.
 fn varies_in_all<'r>(directions: impl Iterator<Item = Direction<'r>>) -> Duration {
     let steps = directions.map(|direction| direction.step_s()).fold(0.0, f64::max);
-    Duration::from_secs_f64(steps * RANGE_OF_DIFFERENCE)
+    // The largest of several means is nearer to the range than each of them.
+    Duration::from_secs_f64(steps * RANGE_OF_LARGEST)
 }
 
 /// Delays of the frames of a direction, above the shortest one.

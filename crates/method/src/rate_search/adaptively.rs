@@ -6,6 +6,7 @@ use crate::bench::{self, Request};
 use crate::event::Verdict;
 use crate::search::adaptive::{Against, Asked, Came, FAR_SHORT};
 use crate::search::{Adaptive, Bounds, Range, Resolution, Search, Upper};
+use crate::sustained::has_pauses;
 use crate::{Buffered, RunError};
 use trial::{Sustained, TrialResult};
 use units::{Duration, FrameRate};
@@ -30,6 +31,9 @@ impl Hunt<'_, '_> {
             let came = self.unhindered(asked, search.bounds(), &mut repeats)?;
             if self.buffered.is_some() && goal.noise == Some(Against::Estimate) {
                 search.trust();
+            }
+            if self.has_pauses {
+                search.keep_to_rate();
             }
             search.record(asked, came);
             if asked.is_final {
@@ -79,7 +83,11 @@ impl Hunt<'_, '_> {
     }
 
     /// Begins with what searches for other goals have found.
-    fn learn(&self, search: &mut Adaptive) {
+    fn learn(&mut self, search: &mut Adaptive) {
+        self.has_pauses = self.known.trials().any(has_pauses);
+        if self.has_pauses {
+            search.keep_to_rate();
+        }
         for (load, tried) in &self.known.valid {
             let came = |tried: &Tried| {
                 let verdict = (self.goal.judge)(&tried.result);
@@ -140,6 +148,7 @@ impl Hunt<'_, '_> {
         }
         let came = self.kept_up(came, &ran.result, sustained, duration);
         let was_held_up = bench::was_held_up(&ran.result);
+        self.has_pauses |= has_pauses(&ran.result);
         if ran.result.is_valid() {
             self.made.add(load, duration, ran.result);
         }

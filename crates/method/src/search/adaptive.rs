@@ -88,6 +88,8 @@ pub struct Adaptive {
     is_long: bool,
     /// What to do when trials contradict each other; `None` to go on as if they did not.
     noise: Option<Noise>,
+    /// Whether the device, and not the tester, holds back what is not offered.
+    keeps_to_rate: bool,
     seen: Vec<Seen>,
     /// What goes on once they did.
     noisy: Option<Noisy>,
@@ -158,6 +160,7 @@ impl Adaptive {
             stage: Stage::Searching,
             is_long: false,
             noise: None,
+            keeps_to_rate: false,
             seen: vec![],
             noisy: None,
         }
@@ -173,6 +176,11 @@ impl Adaptive {
     /// in one trial than in another.
     pub fn trust(&mut self) {
         self.noise = None;
+    }
+
+    /// The device holds back what is not offered: asked for more than it takes, it takes no more.
+    pub fn keep_to_rate(&mut self) {
+        self.keeps_to_rate = true;
     }
 
     /// Whether trials contradicted each other.
@@ -374,7 +382,8 @@ impl Search for Adaptive {
                 let Range { min, max } = self.range;
                 // What a tester can offer at the most it offers when it is asked for more: one that keeps to
                 // just that rate has nothing in reserve when it is held up.
-                let load = if self.upper.is_none() { max } else { self.highest()? };
+                let floods = self.upper.is_none() && !self.keeps_to_rate;
+                let load = if floods { max } else { self.highest()? };
                 Some(Asked { load: load.clamp(min, max), is_final: true })
             }
             Stage::Over => None,
