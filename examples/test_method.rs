@@ -1,0 +1,82 @@
+//! A test method in one file: how many frames a device has room for. Bursts at the rate of the medium grow
+//! until one frame is lost; what a burst leaves in the device when its last frame arrives is its buffer.
+//!
+//! The method sees a [`Tester`] and nothing else, so that it runs on real ports as it does here.
+//! `cargo run --example test_method`
+
+use method::outcome::{Figure, Unit};
+use method::search::{Bisect, Outcome, Range, Resolution, drive};
+use sim::{QueueLimit, SimPort, SimTester, StoreAndForward};
+use std::{error::Error, net::Ipv4Addr};
+use trial::{PortId, Schedule, Segment, Stream, StreamId, Tester, Trial};
+use units::{Duration, FrameRate, FrameSize, LineRate};
+use wire::signature::{Key, RunKey};
+use wire::{ethernet::MacAddr, template::FrameTemplate};
+
+/// What the method is configured by.
+struct BurstConfig {
+    /// Of every frame, FCS included.
+    size: FrameSize,
+    /// The longest burst that is tried, in frames.
+    longest_frames: u64,
+    /// Attempts at a burst in which the tester falls short.
+    attempts: u64,
+}
+
+/// The longest burst that arrives whole.
+fn longest_burst(
+    tester: &mut dyn Tester,
+    frames: &FrameTemplate,
+    config: &BurstConfig,
+) -> Result<Figure, Box<dyn Error>> {
+    let rate = tester.describe().ports[0].line_rate.max_frame_rate(config.size);
+    let range = Range { min: 1, max: config.longest_frames };
+    let mut search = Bisect::new(range, Resolution { absolute: 1, relative: 0.0 });
+    let mut trials = 0;
+    let bounds = drive(&mut search, |burst_frames, _| {
+        for _ in 0..config.attempts {
+            // A key of its own for each trial, so that no late frame is taken for one of the next.
+            trials += 1;
+            let key = Key::new(RunKey::from_seed(1), trials);
+            let trial = burst(frames, config.size, rate, burst_frames, key)?;
+            let result = tester.run(&trial)?;
+            // A trial in which the tester did not keep up says nothing of the device.
+            match (result.is_valid(), result.lost_frames()) {
+                (true, 0) => return Ok(Outcome::Passed),
+                (true, lost_frames) => return Ok(Outcome::Failed { lost_frames }),
+                (false, _) => {}
+            }
+        }
+        Ok::<_, Box<dyn Error>>(Outcome::Undecided)
+    })?;
+    Ok(Figure::count("longest burst", Unit::Frames, (bounds.lower, bounds.failed), &[]))
+}
+
+/// A trial of one burst.
+fn burst(
+    frames: &FrameTemplate,
+    size: FrameSize,
+    rate: FrameRate,
+    burst_frames: u64,
+    key: Key,
+) -> Result<Trial, Box<dyn Error>> {
+    let stream = Stream::new(StreamId(1), (PortId(0), PortId(1)), frames, size, key)?;
+    let schedule = Schedule { segments: vec![Segment::constant(rate, burst_frames)] };
+    Ok(Trial::new(format!("a burst of {burst_frames} frames"), key).sending(stream, schedule))
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // A frame of 64 bytes takes 6.72 us on the medium and 67.2 us in the device: of a burst of n frames
+    // (n - 1) / 10 have begun to be served after the first when the last one comes.
+    let device =
+        StoreAndForward::new(Duration::from_ns(67_200), Duration::ZERO, QueueLimit::Frames(90));
+    let mut tester = SimTester::new(&[SimPort::physical(LineRate::from_mbps(100)); 2], device);
+    let end = |n| (MacAddr([2, 0, 0, 0, 0, n]), Ipv4Addr::new(198, 18, n, 2));
+    let frames = FrameTemplate::udp_ipv4(end(0), end(1));
+    let config =
+        BurstConfig { size: FrameSize::from_bytes(64), longest_frames: 10_000, attempts: 3 };
+    let figure = longest_burst(&mut tester, &frames, &config)?;
+    let value = figure.value.ok_or("no valid trial")?;
+    println!("{}: {value} {}", figure.name, figure.unit.symbol());
+    Ok(())
+}
