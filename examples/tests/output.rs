@@ -64,3 +64,13 @@ fn a_report_format_in_one_file() {
     let saved = std::fs::read_to_string(folder.path().join("results.md")).expect("a file");
     assert_eq!(saved, text);
 }
+
+/// Live, on a veth pair in a namespace: a port that counts right gets back what it sent.
+#[test]
+fn a_kind_of_port_in_one_file() {
+    if testbed::Privilege::current() != testbed::Privilege::Root {
+        eprintln!("skipped: not root");
+        return;
+    }
+    assert_eq!(output("port_kind", &[]), "plain_socket: 200 of 200 frames\n");
+}

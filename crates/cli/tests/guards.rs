@@ -172,8 +172,8 @@ fn every_crate_packs_what_it_is_built_of() {
             wanted.push("build.rs".into());
         }
         for path in &wanted {
-            let path = plain(path);
-            let path = path.unwrap_or_else(|| panic!("beyond {}: {path:?}", package.display()));
+            let inside = plain(path);
+            let path = inside.unwrap_or_else(|| panic!("{path:?} leads out of {package:?}"));
             assert!(has(&path), "{} does not pack {}", package.display(), path.display());
         }
         checked += wanted.len();

@@ -96,7 +96,9 @@ pub use live::{
 };
 pub use lock::PortLock;
 pub use loose::{FrameListener, FrameSender};
-pub use open::{OpenPort, PortRequest, open_port, open_port_with_room, open_ports};
+pub use open::{
+    OpenPort, PortKind, PortRequest, open_port, open_port_of, open_port_with_room, open_ports,
+};
 pub use port::{
     Halves, Port, ReceiveHalf, ReceiveTurns, Transmission, TransmitHalf, TransmitTurns,
     TrialSignals,
