@@ -4,8 +4,10 @@
 //! The method sees a [`Tester`] and nothing else, so that it runs on real ports as it does here.
 //! `cargo run --example test_method`
 
-use method::outcome::{Figure, Unit};
+use method::outcome::{Cell, Figure, Layout, Relation, Unit};
 use method::search::{Bisect, Outcome, Range, Resolution, drive};
+use report::tables::Table;
+use report::terminal::{self, Style};
 use sim::{QueueLimit, SimPort, SimTester, StoreAndForward};
 use std::{error::Error, net::Ipv4Addr};
 use trial::{PortId, Schedule, Segment, Stream, StreamId, Tester, Trial};
@@ -65,18 +67,37 @@ fn burst(
     Ok(Trial::new(format!("a burst of {burst_frames} frames"), key).sending(stream, schedule))
 }
 
+/// As its document would print it.
+fn layout(figures: &[(FrameSize, Figure)]) -> Layout {
+    let cell = |figure: &Figure| match figure.value {
+        Some(value) => Cell::Count(value as u64).at_least_if(figure.relation == Relation::AtLeast),
+        None => Cell::Words(figure.reason.clone()),
+    };
+    let row =
+        |(size, figure): &(FrameSize, Figure)| vec![Cell::Count(size.bytes().into()), cell(figure)];
+    Layout {
+        heading: "Longest burst".into(),
+        about: vec!["the frames that arrive whole at the rate of the medium".into()],
+        columns: vec!["frame size (bytes)".into(), "frames".into()],
+        rows: figures.iter().map(row).collect(),
+        ..Layout::default()
+    }
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
-    // A frame of 64 bytes takes 6.72 us on the medium and 67.2 us in the device: of a burst of n frames
-    // (n - 1) / 10 have begun to be served after the first when the last one comes.
-    let device =
-        StoreAndForward::new(Duration::from_ns(67_200), Duration::ZERO, QueueLimit::Frames(90));
+    // A frame of 64 bytes takes 6.72 us on the medium and ten times that in the device. One of 1518 bytes takes
+    // longer on the medium than in the device, so that no burst is too long.
+    let per_frame = Duration::from_ns(67_200);
+    let device = StoreAndForward::new(per_frame, Duration::ZERO, QueueLimit::Frames(90));
     let mut tester = SimTester::new(&[SimPort::physical(LineRate::from_mbps(100)); 2], device);
     let end = |n| (MacAddr([2, 0, 0, 0, 0, n]), Ipv4Addr::new(198, 18, n, 2));
     let frames = FrameTemplate::udp_ipv4(end(0), end(1));
-    let config =
-        BurstConfig { size: FrameSize::from_bytes(64), longest_frames: 10_000, attempts: 3 };
-    let figure = longest_burst(&mut tester, &frames, &config)?;
-    let value = figure.value.ok_or("no valid trial")?;
-    println!("{}: {value} {}", figure.name, figure.unit.symbol());
+    let mut figures = vec![];
+    for size in [64, 1518].map(FrameSize::from_bytes) {
+        let config = BurstConfig { size, longest_frames: 10_000, attempts: 3 };
+        figures.push((size, longest_burst(&mut tester, &frames, &config)?));
+    }
+    let table = Table::from(&layout(&figures));
+    print!("{}", terminal::render_table(&table, Style { width: None, colour: false }));
     Ok(())
 }
