@@ -13,7 +13,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test truth coverage mlr-oracle netblt-1987 netblt-hostile netblt-paths harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check forwarder-check stability credit credit-quick
+.PHONY: help setup build demo test package package-quick truth coverage mlr-oracle netblt-1987 netblt-hostile netblt-paths harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check forwarder-check stability credit credit-quick
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -34,7 +34,8 @@ help:
 	@echo "make netblt-paths  NETBLT's rate control over today's paths, beside TCP"
 	@echo "make tolly-1998  the Tolly Group's tests of the IP9000 on a model of it, beside the published figures"
 	@echo "make faults  busy processors, stopped programs, links down, chatter, forgery: valid trials beside kernel counters"
-	@echo "make lint    formatting and clippy"
+	@echo "make lint    formatting, clippy, and whether each library crate can be packed"
+	@echo "make package the library crates as packages, each built from its own; in target/package"
 	@echo "make bench   this tester beside others, on this machine"
 	@echo "make bench-simulator  the simulator alone, beside ns-3"
 	@echo "make bench-netblt     NETBLT alone, beside TCP and QUIC"
@@ -68,6 +69,20 @@ demo: build
 
 test: setup $(ORACLE)/ready
 	cargo test --workspace --no-fail-fast
+	@$(MAKE) --no-print-directory package-quick
+
+# Crates that others can use. Offline: what they are built of is there after a build.
+LIBRARIES := units wire trial netblt netblt-io sim bpf-build ports testbed link hammer method report
+PACKAGE   := cargo package --offline $(LIBRARIES:%=--package netanvil-%)
+
+# Packs all and builds each from its package alone; some minutes, after a commit.
+package:
+	$(PACKAGE)
+	@echo "packages: $(CURDIR)/target/package"
+
+# Packs all; a second.
+package-quick:
+	$(PACKAGE) --allow-dirty --no-verify --quiet
 
 # Both profiles on simulated devices, about ten minutes. Exit code 2 if a number is wrong, or too little is
 # decided. TRUTH_SEED=N looks at one device.
@@ -183,6 +198,7 @@ faults: setup
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	@$(MAKE) --no-print-directory package-quick
 
 # Beside trafgen, xdp-trafficgen and testpmd; as root, about twenty minutes. Leaves benches/RESULTS.md.
 # A target that the simulator misses does not keep the ports from being measured.

@@ -1,5 +1,18 @@
 //! For build scripts: compiles BPF programs with clang, or says why it cannot. The kernel's part of
 //! their interface is `include/kernel.h`.
+//!
+//! # Example
+//!
+//! A crate's `build.rs`, with a program in `bpf/count.bpf.c` that begins with `#include "kernel.h"`:
+//!
+//! ```no_run
+//! match bpf_build::Clang::find() {
+//!     Ok(clang) => clang.compile("count.bpf.c", "count.o", &["-DLIMIT=16".into()]),
+//!     Err(reason) => println!("cargo::warning=without BPF programs: {reason}"),
+//! }
+//! ```
+//!
+//! The crate then has it as `include_bytes!(concat!(env!("OUT_DIR"), "/count.o"))`.
 
 use std::env;
 use std::path::{Path, PathBuf};

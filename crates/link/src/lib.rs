@@ -7,6 +7,42 @@
 //!
 //! The program that forwards is not infinitely fast. What it did late, and what it lost, is counted
 //! apart from what the model lost: see [`WayCounts::is_faithful`].
+//!
+//! # Example
+//!
+//! Two hosts in namespaces with a satellite between them, for five seconds; as root:
+//!
+//! ```no_run
+//! use link::RealTimeLink;
+//! use sim::paths::LinkModel;
+//! use testbed::TwoHosts;
+//! use units::Duration;
+//!
+//! let hosts = TwoHosts::apart()?;
+//! let satellite = LinkModel::plain(2_000_000, Duration::from_ms(270), 64_000);
+//! let link = RealTimeLink::start(&hosts, [satellite.clone(), satellite], 1)?;
+//! std::thread::sleep(std::time::Duration::from_secs(5));
+//! for way in link.stop() {
+//!     println!("{way:?}, faithful: {}", way.is_faithful());
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The model itself needs neither root nor time: a queue of one packet refuses the second.
+//!
+//! ```
+//! use link::RealTimeLink;
+//! use sim::paths::{Fate, Link, LinkModel};
+//! use units::{Duration, Instant};
+//!
+//! let mut link = Link::new(LinkModel::plain(8_000_000, Duration::from_ms(1), 1_500));
+//! let mut dice = RealTimeLink::dice(1, 0);
+//! let first = link.carry(Instant::ZERO, 1_000, &mut dice);
+//! // 1 ms at 8 Mb/s, and 1 ms on the way.
+//! let at = Some(Instant::ZERO + Duration::from_ms(2));
+//! assert_eq!(first, Fate::Carried { waited: Duration::ZERO, at, late: false });
+//! assert_eq!(link.carry(Instant::ZERO, 1_000, &mut dice), Fate::Dropped);
+//! ```
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod counts;

@@ -7,6 +7,45 @@
 //! The way of a run, in the order in which the files are best read: [`SuiteConfig`] says what to
 //! do, [`Topology`] and [`Traffic`] with what; a [`Bench`] runs the trials and repeats invalid
 //! ones; a [`search`] chooses loads; the tests in [`rfc2544`] and [`harvard`] are made of these.
+//!
+//! # Example
+//!
+//! The throughput of RFC 2544 section 26.1 for 64-byte frames, of a simulated router whose truth is known:
+//!
+//! ```
+//! use method::{Forwarding, Profile, Suite, SuiteConfig, TestKind, Topology};
+//! use sim::{QueueLimit, SimPort, SimTester, StoreAndForward};
+//! use units::{FrameRate, FrameSize, LineRate};
+//! use wire::size::SizePattern;
+//!
+//! let capacity = FrameRate::from_fps(50_000);
+//! let router = StoreAndForward::with_capacity(capacity, QueueLimit::Frames(64));
+//! let mut tester = SimTester::new(&[SimPort::physical(LineRate::from_mbps(100)); 2], router);
+//!
+//! let mut config = SuiteConfig::of(Profile::Quick);
+//! config.tests = vec![TestKind::Throughput];
+//! config.frame_sizes = vec![SizePattern::Fixed(FrameSize::from_bytes(64))];
+//! let suite = Suite {
+//!     program: "an example".into(),
+//!     device: "a router of 50,000 frames/s".into(),
+//!     environment: Default::default(),
+//!     config,
+//!     topology: Topology::plan(Forwarding::Routed),
+//!     self_test: None,
+//! };
+//! let mut events = vec![];
+//! suite.run(&mut tester, None, &mut events)?;
+//!
+//! let outcomes = events.iter().filter_map(|event| match event {
+//!     method::Event::TestFinished(result) => Some(result.outcome()),
+//!     _ => None,
+//! });
+//! let figures: Vec<_> = outcomes.flat_map(|outcome| outcome.figures).collect();
+//! let throughput = figures.iter().find(|figure| figure.name == "throughput").expect("a figure");
+//! let (low, high) = throughput.bounds();
+//! assert!(low <= 50_000.0 && 50_000.0 <= high, "{low} to {high} frames/s");
+//! # Ok::<(), method::RunError>(())
+//! ```
 
 mod bench;
 pub mod chassis;

@@ -5,6 +5,50 @@
 //!
 //! * [`Socket`]: UDP or raw IP. * [`Station`]: a socket, its connections, their clients.
 //! * [`files`]: sending, receiving and serving files; see there for what makes a file whole.
+//!
+//! # Example
+//!
+//! A file, sent over the loopback interface to a directory that is served in a thread:
+//!
+//! ```
+//! use netblt::{EndpointLimits, Limits, Timing};
+//! use netblt_io::files::{self, Nobody, Served};
+//! use netblt_io::{Carrier, Socket, Station};
+//! use std::net::SocketAddr;
+//! use units::Duration;
+//!
+//! fn station() -> std::io::Result<(Station, SocketAddr)> {
+//!     let socket = Socket::bind(Carrier::Udp, "127.0.0.1:0".parse().expect("an address"))?;
+//!     let address = socket.local_address()?;
+//!     let station =
+//!         Station::new(socket, EndpointLimits::default(), Limits::default(), Timing::default());
+//!     Ok((station, address))
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! std::fs::create_dir(folder.path().join("served"))?;
+//! std::fs::write(folder.path().join("letter"), "Dear receiver")?;
+//!
+//! let (mut server, address) = station()?;
+//! let mut served = Served::open(&folder.path().join("served"))?;
+//! server.listen(30);
+//! std::thread::spawn(move || {
+//!     while server.turn(Duration::from_ms(20), &mut served).is_ok() {}
+//! });
+//!
+//! let (mut client, _) = station()?;
+//! let (mode, offer, opener) = files::send(&folder.path().join("letter"), "letter")?;
+//! client.open(address, (2000, 30), (mode, 1), &offer, opener).expect("a free port");
+//! while client.connections().next().is_some() {
+//!     client.turn(Duration::from_ms(20), &mut Nobody)?;
+//! }
+//! let ended = client.take_ended().pop().expect("one transfer");
+//! assert!(ended.outcome.is_complete(), "{}", ended.outcome);
+//! assert_eq!(std::fs::read(folder.path().join("served/letter"))?, b"Dear receiver");
+//! # Ok(())
+//! # }
+//! ```
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod agreement;

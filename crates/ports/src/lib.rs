@@ -8,6 +8,46 @@
 //!
 //! Sockets belong to the network namespace in which they were opened. Open ports on a thread
 //! inside the namespace of the interfaces; afterwards they may be used from anywhere.
+//!
+//! # Example
+//!
+//! A tester on two interfaces that are joined by a device or a cable; as root:
+//!
+//! ```no_run
+//! use ports::{LiveOptions, LiveTester, PortRequest, PortType, open_ports};
+//! use trial::{PortId, Tester};
+//! use units::{FrameSize, LineRate};
+//!
+//! let request = |(id, interface): (u16, &str)| PortRequest {
+//!     id: PortId(id),
+//!     interface: interface.into(),
+//!     nominal_rate: LineRate::from_gbps(10),
+//!     largest_frame: FrameSize::from_bytes(1518),
+//!     port_type: PortType::Auto,
+//! };
+//! let ports = open_ports(&[(0, "eth1"), (1, "eth2")].map(request))?;
+//! let tester = LiveTester::new(ports, LiveOptions::default())?;
+//! for port in &tester.describe().ports {
+//!     println!("{}: {}, {}", port.name, port.port_type, port.reason);
+//! }
+//! # Ok::<(), trial::TesterError>(())
+//! ```
+//!
+//! Which type of port `auto` becomes is decided by what the host allows, and needs no right to be asked:
+//!
+//! ```
+//! use ports::{Facts, PortType, choose};
+//!
+//! let facts = Facts {
+//!     xdp_built: Ok(()),
+//!     bpf_allowed: Err("BPF programs need root".into()),
+//!     driver_xdp: None,
+//!     xdp_sends: None,
+//!     frame_size_bytes: 1518,
+//!     xdp_max_frame_size_bytes: 3520,
+//! };
+//! assert_eq!(choose(PortType::Auto, &facts).port_type, PortType::AfPacket);
+//! ```
 #![allow(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -56,7 +96,9 @@ pub use live::{
 };
 pub use lock::PortLock;
 pub use loose::{FrameListener, FrameSender};
-pub use open::{OpenPort, PortRequest, open_port, open_port_with_room, open_ports};
+pub use open::{
+    OpenPort, PortKind, PortRequest, open_port, open_port_of, open_port_with_room, open_ports,
+};
 pub use port::{
     Halves, Port, ReceiveHalf, ReceiveTurns, Transmission, TransmitHalf, TransmitTurns,
     TrialSignals,

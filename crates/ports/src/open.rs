@@ -95,6 +95,35 @@ pub fn open_port_with_room(
     open_ruled(request, Room { receive_frames, ports: 1 }, None)
 }
 
+/// A kind of port besides those of this crate.
+pub trait PortKind {
+    /// What its ports' descriptions and reports call it.
+    fn name(&self) -> &str;
+
+    /// Opens a port on an interface that is locked, found fit, and has its offloads off; the calling thread is
+    /// in the interface's network namespace. `description` is complete, and that of the port.
+    ///
+    /// # Errors
+    /// If the kind does not work on this interface, with a remedy.
+    fn open(
+        &self,
+        interface: &Interface,
+        description: PortDescription,
+    ) -> Result<Box<dyn Port>, TesterError>;
+}
+
+/// As [`open_port`], but of a kind of one's own: the request's own type is not looked at.
+///
+/// # Errors
+/// As [`open_port`], and those of the kind.
+pub fn open_port_of(kind: &dyn PortKind, request: &PortRequest) -> Result<OpenPort, TesterError> {
+    open_with(request, |interface, mut description| {
+        description.port_type = kind.name().into();
+        description.reason = "asked for".into();
+        Ok((kind.open(interface, description)?, vec![]))
+    })
+}
+
 /// How much a port may take up.
 #[derive(Clone, Copy)]
 struct Room {
@@ -108,6 +137,16 @@ fn open_ruled(
     request: &PortRequest,
     room: Room,
     xdp_sends: Option<Result<(), String>>,
+) -> Result<OpenPort, TesterError> {
+    open_with(request, |interface, description| {
+        open_chosen(request, interface, description, room, xdp_sends)
+    })
+}
+
+/// Everything about opening a port but what carries its frames.
+fn open_with(
+    request: &PortRequest,
+    open: impl FnOnce(&Interface, PortDescription) -> Result<Opened, TesterError>,
 ) -> Result<OpenPort, TesterError> {
     let interface = Interface::open(&request.interface)?;
     let lock = PortLock::take(&request.interface, interface.index())?;
@@ -128,7 +167,7 @@ fn open_ruled(
     let namespace = NetworkNamespace::current()
         .map_err(|error| failed("look up its network namespace", &error))?;
     let description = describe(request, &interface, &state);
-    let (port, more_notes) = open_chosen(request, &interface, description, room, xdp_sends)?;
+    let (port, more_notes) = open(&interface, description)?;
     notes.extend(more_notes);
     let _shield = raise_shield(port.describe(), &interface, &mut notes);
     let _offloads = offloads;

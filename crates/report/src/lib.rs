@@ -5,14 +5,65 @@
 //! * [`tables`] says what stands in which table; [`terminal`] and [`html`] print the same ones.
 //! * [`csv`] writes the figures of every test's outcome, whatever the test; [`compare`] sets those of
 //!   two runs side by side. [`json`] is the whole run for programs.
+//! * [`Exporter`] is a format in which a run is saved.
 //! * [`versus`] is the same for comparisons, which have events of their own.
 //!
 //! Counts are kept, ratios derived; a value that only bounds the truth is printed as a bound.
+//!
+//! # Example
+//!
+//! A run in virtual time, its terminal report, and a format of one's own:
+//!
+//! ```
+//! use method::{Forwarding, Profile, Suite, SuiteConfig, TestKind, Topology};
+//! use report::{Exporter, Report, terminal};
+//! use sim::{Patch, SimPort, SimTester};
+//! use units::{FrameSize, LineRate};
+//! use wire::size::SizePattern;
+//!
+//! /// One line an outcome.
+//! struct Brief;
+//!
+//! impl Exporter for Brief {
+//!     fn file_name(&self) -> &str {
+//!         "brief.txt"
+//!     }
+//!     fn render(&self, report: &Report) -> String {
+//!         let line = |outcome: method::Outcome| {
+//!             format!("{}: {} figures\n", outcome.test, outcome.figures.len())
+//!         };
+//!         report.outcomes().map(line).collect()
+//!     }
+//! }
+//!
+//! let mut config = SuiteConfig::of(Profile::Quick);
+//! config.tests = vec![TestKind::Throughput];
+//! config.frame_sizes = vec![SizePattern::Fixed(FrameSize::from_bytes(1518))];
+//! let suite = Suite {
+//!     program: "an example".into(),
+//!     device: "a cable".into(),
+//!     environment: Default::default(),
+//!     config,
+//!     topology: Topology::plan(Forwarding::Looped),
+//!     self_test: None,
+//! };
+//! let mut cable = SimTester::new(&[SimPort::physical(LineRate::from_mbps(10)); 2], Patch::default());
+//! let mut events = vec![];
+//! suite.run(&mut cable, None, &mut events)?;
+//!
+//! let report = Report::from_events(&events, vec![]);
+//! let text = terminal::render(&report, terminal::Style { width: None, colour: false });
+//! // The maximum of 10 Mb/s Ethernet with such frames (RFC 2544 appendix B).
+//! assert!(text.contains("812"), "{text}");
+//! assert!(Brief.render(&report).starts_with("throughput: "));
+//! # Ok::<(), method::RunError>(())
+//! ```
 
 pub mod compare;
 mod composition;
 pub mod csv;
 mod event_log;
+mod export;
 pub mod harvard;
 pub mod html;
 pub mod json;
@@ -32,17 +83,14 @@ pub use method::outcome::number;
 
 pub use composition::{PacketComposition, PacketKind, PacketLength};
 pub use event_log::Notice;
+pub use export::{EXPORTERS, Exporter, export};
 pub use model::{Group, GroupKey, Report, Status, TrialCounts};
 pub use trial_row::TrialRow;
 
-/// Writes everything that is rendered from a run's events into its folder, each file as a whole.
+/// Writes a run in all formats into its folder, each file as a whole.
+///
+/// # Errors
+/// As [`export`].
 pub fn save(folder: &Path, report: &Report) -> Result<(), FolderError> {
-    let files = [
-        (run_folder::RESULTS_JSON, json::render(report)),
-        (run_folder::RESULTS_CSV, csv::results(report)),
-        (run_folder::TRIALS_CSV, csv::trials(report)),
-        (run_folder::STREAMS_CSV, csv::streams(report)),
-        (run_folder::REPORT_HTML, html::render(report)),
-    ];
-    files.iter().try_for_each(|(name, text)| run_folder::replace(folder, name, text.as_bytes()))
+    export(folder, report, &EXPORTERS)
 }

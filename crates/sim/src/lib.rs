@@ -15,6 +15,35 @@
 //! processors, tables, counters; a [`StoreAndForward`] server and a [`Patch`] are the simplest ones,
 //! that look at no frame. Each may be [`Impaired`] by [`Rule`]s around it. Same seed, same bytes,
 //! same result.
+//!
+//! # Example
+//!
+//! A device that forwards 1,000 frames a second and keeps 10 that wait, and a second of 1,500:
+//!
+//! ```
+//! use sim::{QueueLimit, SimPort, SimTester, StoreAndForward};
+//! use std::net::Ipv4Addr;
+//! use trial::{PortId, Schedule, Stream, StreamId, Tester, Trial};
+//! use units::{Duration, FrameRate, FrameSize, LineRate};
+//! use wire::{ethernet::MacAddr, signature::Key, template::FrameTemplate};
+//!
+//! let capacity = FrameRate::from_fps(1_000);
+//! let device = StoreAndForward::with_capacity(capacity, QueueLimit::Frames(10));
+//! let mut tester = SimTester::new(&[SimPort::physical(LineRate::from_mbps(100)); 2], device);
+//!
+//! let end = |n| (MacAddr([2, 0, 0, 0, 0, n]), Ipv4Addr::new(198, 18, n, 2));
+//! let frames = FrameTemplate::udp_ipv4(end(0), end(1));
+//! let (key, size) = (Key::from_seed(1), FrameSize::from_bytes(128));
+//! let stream = Stream::new(StreamId(1), (PortId(0), PortId(1)), &frames, size, key)?;
+//! let schedule = Schedule::constant(FrameRate::from_fps(1_500), Duration::from_secs(1));
+//! let result = tester.run(&Trial::new("overload", key).sending(stream, schedule))?;
+//!
+//! assert!(result.is_valid());
+//! assert_eq!(result.lost_frames(), tester.device().dropped());
+//! // Of 1,500 frames 1,000 are forwarded in that second; 10 wait at its end, and one is being forwarded.
+//! assert!((488..=490).contains(&result.lost_frames()), "{}", result.lost_frames());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod closed_form;
 mod composed;

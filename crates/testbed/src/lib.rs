@@ -7,6 +7,34 @@
 //!   [`Testbed::destroy`], by drop, or by [`clean`] after a kill -9.
 //! * What could not be had (threads not pinned, no IPv6) is said in the description, never
 //!   passed over.
+//!
+//! # Example
+//!
+//! A Linux router with two ports, and the interfaces at which a tester finds it; as root:
+//!
+//! ```no_run
+//! use testbed::{DeviceKind, Testbed, TestbedConfig};
+//!
+//! let bed = Testbed::build(&TestbedConfig::of(DeviceKind::LinuxRouter))?;
+//! for port in bed.ports() {
+//!     println!("{} in {}: host {}", port.interface, bed.tester().name(), port.addresses.ipv4.host);
+//! }
+//! bed.destroy()?;
+//! # Ok::<(), testbed::TestbedError>(())
+//! ```
+//!
+//! Who has which address (RFC 2544 appendix C.2.2) is known without building anything, and what cannot be
+//! built is refused before:
+//!
+//! ```
+//! use testbed::{DeviceKind, PortAddresses, TestbedConfig};
+//!
+//! assert_eq!(PortAddresses::of_port(0).ipv4.device.to_string(), "198.18.1.1");
+//! assert_eq!(PortAddresses::of_port(1).ipv4.host.to_string(), "198.19.1.2");
+//!
+//! let odd = TestbedConfig { ports: 3, ..TestbedConfig::of(DeviceKind::Loopback) };
+//! assert!(odd.check().is_err(), "ports back to back come in pairs");
+//! ```
 
 mod actions;
 mod addressing;

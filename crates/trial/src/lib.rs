@@ -12,9 +12,34 @@
 //! 4. [`TrialResult`] keeps counts, per stream and port; ratios are derived. [`validity`] judges
 //!    the tester before anybody judges the device.
 //! 5. [`Tester`] is the boundary: a test method sees only this.
+//!
+//! # Example
+//!
+//! A trial of 1,000 frames, and what a port is told to send. Any [`Tester`] runs it: the simulator of
+//! `netanvil-sim`, the live ports of `netanvil-ports`.
+//!
+//! ```
+//! use std::net::Ipv4Addr;
+//! use trial::{PortId, Schedule, Stream, StreamId, Trial};
+//! use units::{Duration, FrameRate, FrameSize};
+//! use wire::{ethernet::MacAddr, signature::Key, template::FrameTemplate};
+//!
+//! let end = |n| (MacAddr([2, 0, 0, 0, 0, n]), Ipv4Addr::new(198, 18, n, 2));
+//! let frames = FrameTemplate::udp_ipv4(end(0), end(1));
+//! let (key, size) = (Key::from_seed(1), FrameSize::from_bytes(128));
+//! let stream = Stream::new(StreamId(1), (PortId(0), PortId(1)), &frames, size, key)?;
+//! let schedule = Schedule::constant(FrameRate::from_fps(500), Duration::from_secs(2));
+//! let trial = Trial::new("a first trial", key).sending(stream, schedule);
+//!
+//! let plan = &trial.transmit_plans()?[0];
+//! assert_eq!((plan.port, plan.schedule.frames()), (PortId(0), 1_000));
+//! assert_eq!(plan.schedule.departure(999), Duration::from_ms(1_998));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod account;
 pub mod balance;
+mod compose;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod cycle;

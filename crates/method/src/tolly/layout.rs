@@ -22,7 +22,7 @@ struct Published {
     latency_store_and_forward_us: Option<f64>,
 }
 
-const FIGURES: &str = include_str!("../../../../data/tolly-1998.csv");
+const FIGURES: &str = include_str!("../../data/tolly-1998.csv");
 
 /// What the document has for a line.
 fn published(test: ChassisTest, row: &TollyRow, size_bytes: u32) -> Option<Published> {

@@ -56,8 +56,60 @@ pub struct Attachment {
 }
 
 impl Topology {
+    /// Ports 0 and 1, each as [`Attachment::plan`] has it.
+    pub fn plan(forwarding: Forwarding) -> Topology {
+        let ports = [0, 1].map(|port| Attachment::plan(PortId(port)));
+        Topology { forwarding, ports, encapsulated: None }
+    }
+
     /// The same ports with addresses as they are, but joined back to back: for the self-test.
     pub fn looped(&self) -> Topology {
         Topology { forwarding: Forwarding::Looped, encapsulated: None, ..self.clone() }
+    }
+}
+
+impl Attachment {
+    /// The addresses of RFC 2544 appendix C.2.2 and RFC 5180 section 8: ports take turns on the input and
+    /// the output side; on each network the device is node 1 and the tester's host node 2. Ethernet
+    /// addresses are locally administered, those of a simulated device's own plan; there are no
+    /// destination networks behind the port.
+    ///
+    /// # Panics
+    /// Beyond port 127, which has no network.
+    pub fn plan(port: PortId) -> Attachment {
+        assert!(port.0 < 128, "{port} has no network");
+        let (side, network) = (port.0 % 2, port.0 / 2);
+        let ipv4 = |node| Ipv4Addr::new(198, 18 + side as u8, network as u8 + 1, node);
+        let ipv6 = |node| Ipv6Addr::new(0x2001, 2, 0, 0x8000 * side + network, 0, 0, 0, node);
+        let mac = |node| MacAddr([2, 0, 0, 0, port.0 as u8, node]);
+        Attachment {
+            port,
+            mac: mac(2),
+            host_ipv4: ipv4(2),
+            host_ipv6: ipv6(2),
+            device_mac: mac(1),
+            device_ipv4: ipv4(1),
+            device_ipv6: ipv6(1),
+            network_hosts_ipv4: vec![],
+            network_hosts_ipv6: vec![],
+            legacy: LegacyAddresses::plan(port),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_device_has_the_addresses_of_the_simulators_plan() {
+        for (interface, port) in sim::Addresses::plan(6).interfaces.iter().zip(0..) {
+            let plan = Attachment::plan(PortId(port));
+            let device = (plan.device_mac, plan.device_ipv4, plan.device_ipv6);
+            assert_eq!(device, (interface.mac, interface.ipv4.0, interface.ipv6.0));
+            assert_ne!(plan.mac, plan.device_mac);
+            assert_eq!(plan.host_ipv4.octets()[..3], plan.device_ipv4.octets()[..3]);
+            assert_eq!(plan.host_ipv6.segments()[..4], plan.device_ipv6.segments()[..4]);
+        }
     }
 }

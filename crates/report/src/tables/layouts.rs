@@ -32,6 +32,21 @@ pub(super) fn tables(report: &Report) -> Vec<OutcomeTable> {
     tables.into_iter().map(OutcomeTable::finished).collect()
 }
 
+/// The table of one outcome alone.
+impl From<&Layout> for Table {
+    fn from(layout: &Layout) -> Table {
+        let mut table = OutcomeTable::under(layout).table;
+        table.rows = rows(layout).collect();
+        table.notes = layout.notes.clone();
+        table
+    }
+}
+
+/// As they are printed.
+fn rows(layout: &Layout) -> impl Iterator<Item = Vec<String>> {
+    layout.rows.iter().map(|row| row.iter().map(ToString::to_string).collect())
+}
+
 impl OutcomeTable {
     fn under(layout: &Layout) -> Self {
         let columns: Vec<&str> = layout.columns.iter().map(String::as_str).collect();
@@ -46,8 +61,7 @@ impl OutcomeTable {
         self.table.note(size, deviations.map(|text| format!("NOT CONFORMANT: {text}")));
         self.table.note(size, outcome.invalid.iter().map(|why| format!("invalid: {why}")));
         self.table.note(size, layout.notes.iter().cloned());
-        let rows = layout.rows.iter();
-        self.table.rows.extend(rows.map(|row| row.iter().map(ToString::to_string).collect()));
+        self.table.rows.extend(rows(layout));
         let titled =
             |matrix: &PortMatrix| (format!("{size} bytes, {}", matrix.about), matrix.clone());
         self.matrices.extend(outcome.matrices.iter().map(titled));

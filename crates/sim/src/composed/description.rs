@@ -917,15 +917,6 @@ mod tests {
         assert_eq!(Description::from_toml(&again), Ok(description), "{again}");
     }
 
-    /// The example of the documentation is one.
-    #[test]
-    fn the_documented_example_can_be_read() {
-        let text = include_str!("../../../../docs/devices.md");
-        let example = text.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
-        let device = Description::from_toml(example).unwrap();
-        assert_eq!((device.ports, device.filter.rules.len()), (4, 1));
-    }
-
     #[test]
     fn impossible_values_are_named_with_their_remedy() {
         for (text, key, remedy) in [

@@ -7,7 +7,7 @@ use netblt::{Burst, DataTimer, Timing};
 use units::Duration;
 
 /// The tables as published, one row a run.
-const ROWS: &str = include_str!("../../../../data/netblt-1987.csv");
+const ROWS: &str = include_str!("../../data/netblt-1987.csv");
 
 /// The networks of the campaign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

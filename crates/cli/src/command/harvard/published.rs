@@ -5,8 +5,8 @@ use method::harvard::{Filters, Mode, Path, SetUp};
 use report::harvard::{RateCell, RateRow, RateTable};
 use serde::Deserialize;
 
-const TABLES: &str = include_str!("../../../../../data/harvard-1990.csv");
-const REMARKS: &str = include_str!("../../../../../data/harvard-1990-remarks.csv");
+const TABLES: &str = include_str!("../../../data/harvard-1990.csv");
+const REMARKS: &str = include_str!("../../../data/harvard-1990-remarks.csv");
 
 /// Each product as published, and the name of its model.
 const MODELS: [(&str, &str); 9] = [

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-const PUBLISHED: &str = include_str!("../../../../../data/harvard-1989.csv");
+const PUBLISHED: &str = include_str!("../../../data/harvard-1989.csv");
 
 /// From the start of a burst of the original's source to the start of the next. It is not told; but
 /// the "theoretical" figures, 140 frames of 64 bytes, 59 of 256 and 17 of 1024 at gaps of 55 us, are
