@@ -4,13 +4,13 @@ use super::{Bursts, Chassis, ChassisConditions, ChassisConfig, ChassisTest, Turn
 use crate::bench::{Asked, Bench, Ran, measured};
 use crate::protocol::Protocol;
 use crate::traffic::Attachment;
-use crate::{RunError, TestKind};
+use crate::{LatencyDefinition, RunError, TestKind};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use trial::{
-    Expectation, Fingerprint, InvalidReason, PortDescription, PortId, PortLoad, PortSent, Prelude,
-    Role, Schedule, Stream, StreamFrame, StreamId, Tagging, TesterDescription, Trial, TrialResult,
-    Waits,
+    BitTimes, Expectation, Fingerprint, InvalidReason, PortDescription, PortId, PortLoad, PortSent,
+    Prelude, Role, Schedule, Stream, StreamFrame, StreamId, Tagging, TesterDescription, Trial,
+    TrialResult, Waits,
 };
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
@@ -93,6 +93,21 @@ impl<'a> Rack<'a> {
             100.0 => self.theoretical_max(),
             percent => self.theoretical_max().scaled(percent / 100.0),
         }
+    }
+    /// In which form latencies from a port to another are stated, of frames of this size.
+    pub(crate) fn latency_definition(
+        &self,
+        (from, sent): (usize, FrameSize),
+        (to, received): (usize, FrameSize),
+    ) -> LatencyDefinition {
+        let (from, to) = (self.described(from), self.described(to));
+        if !from.line_rate_is_physical || !to.line_rate_is_physical {
+            return LatencyDefinition::of_virtual_links();
+        }
+        LatencyDefinition::of_lines(BitTimes {
+            sending: sent.serialization_time(from.line_rate),
+            receiving: received.serialization_time(to.line_rate),
+        })
     }
     /// Bursts of the configured length, or a constant load.
     pub(crate) fn schedule(&self, rate: FrameRate, duration: Duration) -> Schedule {

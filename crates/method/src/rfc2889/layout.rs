@@ -4,10 +4,10 @@ use super::{
     AddressResult, BroadcastLatencyResult, CongestionResult, CongestionVerdict, ErroredKind,
     ErroredOutcome, ErroredResult, ForwardPressureResult, GapOutcome, MeshResult,
 };
-use crate::Spread;
 use crate::chassis::{ChassisTest, LoadPoint};
 use crate::outcome::number::{fps, grouped, grouped_f64};
 use crate::outcome::{Cell, Layout};
+use crate::{LatencyDefinition, Spread};
 
 const MESH: [&str; 11] = [
     "size",
@@ -254,7 +254,11 @@ impl ErroredResult {
 impl BroadcastLatencyResult {
     pub(super) fn layout(&self) -> Layout {
         let columns = ["size", "port", "frames", "min us", "mean us", "max us"];
-        self.ports.iter().fold(self.conditions.layout(&columns), |layout, port| {
+        let mut layout = self.conditions.layout(&columns);
+        let definition = self.ports.iter().find_map(|port| port.definition.as_ref());
+        let definition = definition.map(LatencyDefinition::in_words);
+        layout.about.extend(definition.or(Some("latency as stamped (FILO)".into())));
+        self.ports.iter().fold(layout, |layout, port| {
             let latency = |pick: fn(&Spread) -> f64| {
                 let ns = port.latency_ns.as_ref().map(pick);
                 Cell::optional(ns, |ns| Cell::number(ns / 1e3, 3))

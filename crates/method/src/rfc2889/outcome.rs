@@ -135,8 +135,8 @@ impl BroadcastLatencyResult {
         let mut figures = vec![];
         for port in &self.ports {
             let name = |which: &str| format!("latency {which} at {}", port.port);
-            match &port.latency_ns {
-                Some(spread) => figures.extend(latency_spread(name, spread)),
+            match port.latency_ns {
+                Some(_) => figures.extend(latency_spread(name, &port.forms())),
                 None => figures.push(
                     Figure::missing(name("mean"), Unit::Ns, reasons(&self.invalid))
                         .called(FigureName::Latency),

@@ -119,6 +119,10 @@ impl<'r, 'a> Stage<'r, 'a> {
     pub fn sent_size(&self) -> FrameSize {
         FrameSize::from_bytes(self.rack.size.bytes() + self.tunnel_in.overhead_bytes())
     }
+    /// Of frames as they come out.
+    pub fn received_size(&self) -> FrameSize {
+        FrameSize::from_bytes(self.rack.size.bytes() + self.tunnel_out.overhead_bytes())
+    }
     pub fn rate_of(&self, percent: f64) -> FrameRate {
         let line = self.rack.described(self.source).line_rate;
         line.max_frame_rate(self.sent_size()).scaled(percent / 100.0)

@@ -242,6 +242,10 @@ impl Traffic {
         kind.map_or(size.bytes(), |kind| kind.longest_bytes(size.bytes()))
     }
     /// By how many bytes a sender's frames are longer when they arrive than they were sent.
+    /// What a frame that the first port sends measures as it arrives at the second.
+    pub(crate) fn size_received(&self, sent: FrameSize) -> FrameSize {
+        FrameSize::from_bytes(sent.bytes().saturating_add_signed(self.grows_by_bytes(0)))
+    }
     fn grows_by_bytes(&self, index: usize) -> i32 {
         let grows = self.topology.encapsulated.as_ref().map_or(0, |e| e.kind.grows_by_bytes());
         if index == 0 { grows } else { -grows }

@@ -3,6 +3,7 @@
 use crate::bed::{SWITCH, run};
 use method::chassis::{ChassisResult, ChassisTest};
 use method::rfc2889::{ErroredKind, ErroredOutcome, ErroredResult};
+use trial::LatencyForm;
 
 fn errored(toml: &str) -> ErroredResult {
     match run(&format!("ports = 3\n{SWITCH}{toml}"), ChassisTest::ErroredFrames) {
@@ -54,7 +55,8 @@ fn what_is_not_filtered_is_found() {
     assert_eq!(with(&wrong("forwards-bad-fcs"), ErroredKind::CrcError), Some(false));
 }
 
-/// 64 bytes at 100 Mb/s, in and out, and the delay of the device: 5.12 us twice and 7 us.
+/// The delay of the device alone, from last bit in to first bit out (RFC 1242): 64 bytes at 100 Mb/s take
+/// 5.12 us in and as much out, which FILO has besides.
 #[test]
 fn a_broadcast_reaches_every_port_when_it_should() {
     let toml = format!("ports = 6\ndelay = \"7us\"\n{SWITCH}");
@@ -64,6 +66,10 @@ fn a_broadcast_reaches_every_port_when_it_should() {
     assert_eq!(result.ports.len(), 5);
     for port in &result.ports {
         let latency = port.latency_ns.unwrap();
-        assert_eq!((port.received, latency.min, latency.max), (3, 17_240.0, 17_240.0));
+        assert_eq!((port.received, latency.min, latency.max), (3, 7_000.0, 7_000.0));
+        let means = port.forms().into_iter().map(|(form, spread)| (form, spread.mean));
+        let forms: Vec<_> = means.collect();
+        assert_eq!(forms[0], (LatencyForm::Lifo, 7_000.0));
+        assert!(forms.contains(&(LatencyForm::Filo, 17_240.0)), "{forms:?}");
     }
 }
