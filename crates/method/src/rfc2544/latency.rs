@@ -21,8 +21,8 @@ pub struct LatencyResult {
     pub not_measured: Option<String>,
     /// Load of each direction; the throughput found before.
     pub rate: Option<FrameRate>,
-    /// False where `rate` is not the throughput: then the numbers are a delay, not a latency
-    /// (RFC 3511 section 5.10).
+    /// False where `rate` is not the throughput, or frames were lost at it: then the numbers are a delay,
+    /// not a latency (RFC 3511 section 5.10).
     pub rate_is_throughput: bool,
     /// In which form the numbers are stated. Those of this value are as stamped: what prints them converts
     /// ([`LatencyDefinition::ns`]).
@@ -219,8 +219,12 @@ fn conclude(result: &mut LatencyResult, subject: &Subject<'_>, all: AllFrames) {
     let untagged = valid.iter().filter(|trial| trial.tagged.is_none()).count();
     let mut say = |when: bool, what: String| result.notes.extend(when.then_some(what));
     say(invalid > 0, format!("{invalid} repetitions were invalid and do not count"));
-    say(lost > 0, format!("{lost} frames were lost while latency was measured"));
+    say(
+        lost > 0,
+        format!("{lost} frames were lost while latency was measured: a delay under loss"),
+    );
     say(untagged > 0, format!("{untagged} repetitions lost the tagged frame and do not count"));
+    result.rate_is_throughput &= lost == 0;
     if result.all_frames.is_none() {
         let why = if invalid == result.trials.len() {
             "no repetition was valid: the tester did not keep up".to_string()

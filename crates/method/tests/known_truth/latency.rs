@@ -136,3 +136,20 @@ fn off_the_throughput_it_is_a_delay() {
     assert!(notes.contains("no load was without loss"), "{notes}");
     assert!(notes.contains("frames were lost while"), "{notes}");
 }
+
+/// The device loses a frame only in the long trials: what is measured there is no latency at the
+/// throughput, however the rate was found.
+#[test]
+fn under_loss_it_is_a_delay() {
+    let mut config = config();
+    config.trial.duration_s = 0.1;
+    config.search.trial_duration_s = 0.1;
+    config.latency.repetitions = 2;
+    let device = Impaired::new(device(5), EveryNth::new(20_000, Fate::Drop));
+    let result = measure(&config, [VIRTUAL; 2], device);
+    let lost: u64 = result.trials.iter().map(|trial| trial.lost_frames).sum();
+    assert!(lost > 0, "the case that this is about");
+    assert!(!result.rate_is_throughput);
+    let named: Vec<_> = result.outcome().figures.into_iter().map(|figure| figure.name).collect();
+    assert!(named.iter().all(|name| name.starts_with("delay")), "{named:?}");
+}
