@@ -132,9 +132,16 @@ const FORWARD_PRESSURE: [&str; 6] = [
 impl ForwardPressureResult {
     pub(super) fn layout(&self) -> Layout {
         let mut notes = vec![];
+        let mean_gap = |bits: &Option<f64>| {
+            bits.map_or_else(String::new, |bits| format!(", gaps of {bits:.1} bits"))
+        };
         let gap = match &self.gap {
-            GapOutcome::Detected { rate } => format!("Forward Pressure detected: {}", fps(*rate)),
-            GapOutcome::NotDetected { rate } => format!("none: {}", fps(*rate)),
+            GapOutcome::Detected { rate, gap_bits } => {
+                format!("Forward Pressure detected: {}{}", fps(*rate), mean_gap(gap_bits))
+            }
+            GapOutcome::NotDetected { rate, gap_bits } => {
+                format!("none: {}{}", fps(*rate), mean_gap(gap_bits))
+            }
             GapOutcome::NotTested { why } => {
                 notes.push(format!("gap of 88 bits not tested: {why}"));
                 "not tested".into()

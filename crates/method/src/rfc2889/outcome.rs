@@ -67,7 +67,7 @@ impl ForwardPressureResult {
     pub fn outcome(&self) -> Outcome {
         const GAP: &str = "rate of frames sent with a gap of 88 bits";
         let gap = match &self.gap {
-            GapOutcome::Detected { rate } | GapOutcome::NotDetected { rate } => {
+            GapOutcome::Detected { rate, .. } | GapOutcome::NotDetected { rate, .. } => {
                 Figure::single(GAP, Unit::Fps, rate.fps())
             }
             GapOutcome::NotTested { why } => Figure::missing(GAP, Unit::Fps, Some(why.clone())),
