@@ -146,9 +146,8 @@ fn trial(
     // A good frame and a bad one together fill the medium at 100 %.
     let bits = u64::from(rack.size.bytes_on_medium() + bad.bytes_on_medium()) * 8;
     let maximum = FrameRate::new(2 * rack.described(0).line_rate.bps(), bits);
-    // Frames of two sizes are spaced alike: the longer one must fit the time of one.
-    let longest = rack.described(0).line_rate.max_frame_rate(bad.max(rack.size));
-    let rate = FrameRate::from_fps_f64((maximum.fps() * load_percent / 100.0).min(longest.fps()));
+    // Each frame is followed by a gap in proportion to its own length (`trial::Cycle`).
+    let rate = maximum.scaled(load_percent / 100.0);
     let label = format!("{test}, {} bytes: {kind} at {load_percent} %", rack.size);
     let not_tested = |why: String| ErroredTrial {
         kind,

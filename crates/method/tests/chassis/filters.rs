@@ -40,6 +40,26 @@ fn a_switch_filters_what_it_must() {
     }
 }
 
+/// Trials of 10 ms at 100 Mb/s: good and errored frames together, with preamble and gap, fill as much of the
+/// medium as the load says, however different their lengths.
+#[test]
+fn good_and_errored_frames_together_are_the_load() {
+    let result = errored("");
+    let mut loads = 0;
+    for trial in result.trials.iter().filter(|trial| trial.errored.0 > 0) {
+        let bytes = match trial.kind {
+            ErroredKind::Oversize => 1_519,
+            ErroredKind::Undersize => 60,
+            _ => 64,
+        };
+        let on_medium = trial.good.0 * (64 + 20) + trial.errored.0 * (bytes + 20);
+        let percent = on_medium as f64 * 8.0 / (100e6 * 0.01) * 100.0;
+        assert!((percent - trial.load_percent).abs() < 1.7, "{percent} % sent: {trial:?}");
+        loads += 1;
+    }
+    assert_eq!(loads, 9, "three kinds at three loads");
+}
+
 #[test]
 fn what_is_not_filtered_is_found() {
     let with = |key: &str, kind| {
