@@ -235,6 +235,7 @@ impl ErroredResult {
             let outcome = match &trial.outcome {
                 ErroredOutcome::Passed => "pass",
                 ErroredOutcome::Failed => "FAIL",
+                ErroredOutcome::Allowed => "forwarded, as it may",
                 ErroredOutcome::NotTested { why } => {
                     layout.notes.push(format!("{} not tested: {why}", trial.kind));
                     "not tested"

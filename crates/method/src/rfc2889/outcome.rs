@@ -121,6 +121,8 @@ impl ErroredTrial {
             ErroredOutcome::NotTested { why } => {
                 Figure::missing(name, Unit::Frames, Some(why.clone()))
             }
+            // No error to be held against the device.
+            ErroredOutcome::Allowed => Figure::single(name, Unit::Frames, self.errored.1 as f64),
             ErroredOutcome::Passed | ErroredOutcome::Failed => {
                 let forwarded = self.errored.1 as f64;
                 Figure::single(name, Unit::Frames, forwarded).called(FigureName::ErroredFrames)
