@@ -119,11 +119,33 @@ impl<'a> Rack<'a> {
     }
 
     pub(crate) fn conditions(&self, test: ChassisTest) -> ChassisConditions {
+        self.conditions_of(test, Duration::from_secs_f64(self.config.trial.duration_s))
+    }
+
+    /// The same of a test whose trials have a length of their own.
+    pub(crate) fn conditions_of(
+        &self,
+        test: ChassisTest,
+        trial_duration: Duration,
+    ) -> ChassisConditions {
         let port = self.described(0);
-        let duration_s = self.config.trial.duration_s;
+        let duration_s = trial_duration.as_secs_f64();
         let mut deviations = vec![];
         if duration_s < 30.0 && test.section().starts_with("RFC") {
             deviations.push(format!("trials of {duration_s} s instead of the recommended 30 s"));
+        }
+        let sizes = self.config.frame_sizes.len();
+        if sizes < LEAST_SIZES && test.section().starts_with("RFC") {
+            deviations.push(format!(
+                "{sizes} frame sizes instead of >= {LEAST_SIZES} (RFC 2544 section 9)"
+            ));
+        }
+        if matches!(test, ChassisTest::Backbone | ChassisTest::BackboneLocal) {
+            deviations.push(
+                "the pattern of two devices joined by a backbone (RFC 2889 section 5.3): that there are two \
+                 is not known here, and with one it says nothing of a backbone"
+                    .into(),
+            );
         }
         if duration_s < 60.0 && test.section().starts_with("DIGITAL") {
             deviations.push(format!("trials of {duration_s} s instead of at least 60 s"));
@@ -143,7 +165,7 @@ impl<'a> Rack<'a> {
             theoretical_max: self.theoretical_max(),
             burst_frames: self.config.burst_frames,
             addresses_per_port: self.config.addresses_per_port,
-            trial_duration: Duration::from_secs_f64(duration_s),
+            trial_duration,
             deviations,
         }
     }
@@ -267,6 +289,8 @@ fn out_of_step(result: &TrialResult, is_constant: bool) -> Option<InvalidReason>
 }
 
 const MOST_SKEW: f64 = 0.01;
+/// What RFC 2544 section 9 asks for, to which RFC 2889 and RFC 3918 refer.
+const LEAST_SIZES: usize = 5;
 
 impl Draft {
     fn new(key: Key) -> Self {

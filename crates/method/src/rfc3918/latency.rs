@@ -151,11 +151,12 @@ pub fn latency(
 fn conditions(stage: &Stage<'_, '_>) -> ChassisConditions {
     let seconds = stage.config().latency_s;
     let short = format!("trials of {seconds} s instead of the recommended 120 s");
-    ChassisConditions {
-        trial_duration: Duration::from_secs_f64(seconds),
-        deviations: if seconds < 120.0 { vec![short] } else { vec![] },
-        ..stage.rack.conditions(stage.test)
-    }
+    // What is short of 30 s is short of 120 s, and need not be said twice.
+    let shown = Duration::from_secs_f64(seconds.max(30.0));
+    let mut conditions = stage.rack.conditions_of(stage.test, shown);
+    conditions.trial_duration = Duration::from_secs_f64(seconds);
+    conditions.deviations.extend((seconds < 120.0).then_some(short));
+    conditions
 }
 
 /// In which form latencies at each receiving port are stated.

@@ -198,6 +198,16 @@ fn forward_pressure_is_found_where_it_is_and_only_there() {
     assert!(matches!(gap(""), GapOutcome::NotTested { .. }));
 }
 
+/// One device cannot be two: the pattern of section 5.3 alone is no test of it.
+#[test]
+fn two_halves_of_one_device_are_not_called_two_devices() {
+    for test in [ChassisTest::BackboneLocal, ChassisTest::Backbone] {
+        let result = mesh(&format!("ports = 4\n{SWITCH}"), test);
+        let words = result.conditions.deviations.join("; ");
+        assert!(words.contains("two devices joined by a backbone"), "{words}");
+    }
+}
+
 /// A byte less in 1538 is 0.065 % of the rate, below what a trial may fall short by: only the gaps tell
 /// whether the tester has sent them.
 #[test]

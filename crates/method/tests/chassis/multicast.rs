@@ -283,8 +283,8 @@ fn tunnels_cost_what_they_cost_and_make_frames_longer_or_shorter() {
     for (test, into, out_of, cost_us, sent, received) in [
         (ChassisTest::Encapsulation, Tunnel::None, Tunnel::Gre, 10.0, 84, 108.0),
         (ChassisTest::Encapsulation, Tunnel::None, Tunnel::Vxlan, 10.0, 84, 134.0),
-        (ChassisTest::Decapsulation, Tunnel::Vxlan, Tunnel::None, 7.0, 134, 84.0),
-        (ChassisTest::Decapsulation, Tunnel::Gre, Tunnel::None, 7.0, 108, 84.0),
+        (ChassisTest::Decapsulation, Tunnel::None, Tunnel::Vxlan, 7.0, 134, 84.0),
+        (ChassisTest::Decapsulation, Tunnel::None, Tunnel::Gre, 7.0, 108, 84.0),
         (ChassisTest::Reencapsulation, Tunnel::Vxlan, Tunnel::Gre, 13.0, 134, 108.0),
         (ChassisTest::Reencapsulation, Tunnel::Gre, Tunnel::Vxlan, 13.0, 108, 134.0),
     ] {
@@ -295,6 +295,22 @@ fn tunnels_cost_what_they_cost_and_make_frames_longer_or_shorter() {
         let sizes = (result.multicast.sent_size_bytes, result.multicast.received_size_bytes);
         assert_eq!(sizes, (sent, Some(received)), "{test}");
     }
+}
+
+/// Without a choice of formats a run of both tests is about one: GRE.
+#[test]
+fn what_encapsulation_puts_on_decapsulation_takes_off() {
+    let device = cpu("tunnels = true\nper-encapsulation = \"2us\"\nper-decapsulation = \"3us\"");
+    let tests = [ChassisTest::Encapsulation, ChassisTest::Decapsulation];
+    let (results, _) = run_with(&device, multicast(&tests, Version::Igmpv3));
+    let tunnels = results.iter().map(|result| match result {
+        ChassisResult::MulticastThroughput(result) => {
+            (result.multicast.tunnel_in, result.multicast.tunnel_out)
+        }
+        other => panic!("{other:?}"),
+    });
+    let tunnels: Vec<_> = tunnels.collect();
+    assert_eq!(tunnels, [(Tunnel::None, Tunnel::Gre), (Tunnel::Gre, Tunnel::None)]);
 }
 
 /// A switch without tunnels cannot be asked for them.
@@ -337,6 +353,44 @@ fn latency_is_rfc_1242s_and_the_other_forms_stand_beside_it() {
         assert_eq!(result.min_max_ns(set), Some(0.0));
         let trials = if test == ChassisTest::MinMaxLatency { 1 } else { 2 };
         assert_eq!(result.sets.len(), trials);
+    }
+}
+
+/// What a document recommends and a run departs from is said with the trial's own numbers (RFC 3918
+/// section 3.1.5: 30 s; RFC 2544 section 9: five sizes), and trials last as long as they were asked to.
+#[test]
+fn short_delay_trials_and_single_sizes_are_deviations() {
+    for test in [ChassisTest::GroupJoinDelay, ChassisTest::GroupLeaveDelay] {
+        let toml = "ports = 3\nline-rate = \"1G\"\nbridge = true\n[multicast]\n";
+        let mut config = multicast(&[test], Version::Igmpv3);
+        config.multicast.load_percent = Some(0.1);
+        let of = |config: &ChassisConfig| delays(toml, config.clone()).conditions;
+        let short = of(&config);
+        assert!(short.trial_duration < Duration::from_secs(1), "{short:?}");
+        let words = short.deviations.join("; ");
+        assert!(words.contains("instead of the recommended 30 s"), "{words}");
+        assert!(words.contains("1 frame sizes instead of >= 5"), "{words}");
+        config.trial.duration_s = 30.0;
+        let long = of(&config);
+        assert_eq!(long.trial_duration, Duration::from_secs(30));
+        assert!(!long.deviations.join("; ").contains("30 s"), "{long:?}");
+    }
+}
+
+/// "Every port joined and was proved" only where a frame to each group came out at each port.
+#[test]
+fn joins_are_said_to_be_proved_only_where_they_were() {
+    let about = |result: ChassisResult| result.outcome().layout.unwrap().about.join("; ");
+    let switch = "ports = 3\nline-rate = \"1G\"\nbridge = true\n[multicast]\n";
+    let of = |toml: &str, test| about(run(toml, multicast(&[test], Version::Igmpv3)));
+    let proved = of(switch, ChassisTest::AggregatedMulticast);
+    assert!(proved.contains("a frame to each group proved it"), "{proved}");
+    let full = format!("{switch}groups = 4\n");
+    let not = of(&full, ChassisTest::AggregatedMulticast);
+    assert!(not.contains("NOT proved: a join never took effect"), "{not}");
+    for test in [ChassisTest::GroupJoinDelay, ChassisTest::GroupCapacity] {
+        let measured = of(switch, test);
+        assert!(!measured.contains("proved it"), "{test}: {measured}");
     }
 }
 
