@@ -13,6 +13,7 @@ use trial::{
     TrialResult, Waits,
 };
 use units::{Duration, FrameRate, FrameSize, LineRate};
+use wire::decode::summarize;
 use wire::ethernet::MacAddr;
 use wire::learning;
 use wire::modifier::sub_seed;
@@ -165,9 +166,25 @@ impl<'a> Rack<'a> {
             theoretical_max: self.theoretical_max(),
             burst_frames: self.config.burst_frames,
             addresses_per_port: self.config.addresses_per_port,
+            frame_format: self.frame_format(test),
             trial_duration,
             deviations,
         }
+    }
+
+    /// The first test frame in words: to a group in the tests of RFC 3918, to the second port elsewhere.
+    fn frame_format(&self, test: ChassisTest) -> String {
+        let signature = (Key::from_seed(0), StreamId(0));
+        let bytes = if ChassisTest::RFC3918.contains(&test) {
+            let version = self.config.multicast.version;
+            let data = version.data(self.port(0), 0, self.size, (signature.0, signature.1.0));
+            data.ok().map(|(bytes, _)| bytes)
+        } else {
+            let to = (self.ports > 1).then_some(1);
+            let frames = self.frames(0, to, signature).ok();
+            frames.and_then(|frames| frames.into_iter().next()).map(|frame| frame.bytes)
+        };
+        bytes.map_or_else(String::new, |bytes| summarize(&bytes).to_string())
     }
 
     /// Address number `number` of a port; number 0 is its own.

@@ -15,6 +15,7 @@ impl MulticastConditions {
     fn layout(&self, conditions: &ChassisConditions, columns: &[&str]) -> Layout {
         let mut layout = conditions.layout(columns);
         layout.about = vec![format!("{}; {}", conditions.medium(), self.hosts(conditions))];
+        layout.about.extend(conditions.format_in_words());
         layout
     }
 

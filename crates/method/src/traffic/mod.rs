@@ -22,6 +22,7 @@ use trial::{
     Segment, Stream, StreamFrame, StreamId, Tagging, Trial, TrialResult, ValidityLimits, Waits,
 };
 use units::{Duration, FrameRate, FrameSize, LineRate};
+use wire::decode::summarize;
 use wire::ethernet::MacAddr;
 use wire::keepalive;
 use wire::modifier::{Field, Ipv6Bits, Pattern, sub_seed};
@@ -464,6 +465,20 @@ impl Traffic {
             self.vary(plain, protocol, index)
         };
         self.config.protocols().into_iter().map(template).collect()
+    }
+
+    /// The first frame of each kind and direction, header by header: addresses, ports, TTL (RFC 2544 section 8).
+    pub(crate) fn formats(&self) -> Vec<String> {
+        if self.replay.is_some() {
+            return vec!["frames of a capture".into()];
+        }
+        let directions = 0..self.senders().len();
+        let templates = directions.flat_map(|index| self.templates(index));
+        let frames = templates.filter_map(|template| {
+            let prepared = template.prepare(self.size.size_at(0), None).ok()?;
+            Some(summarize(&prepared.frame(0)).to_string())
+        });
+        frames.collect()
     }
 
     /// Adds what changes from frame to frame.
