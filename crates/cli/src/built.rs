@@ -13,6 +13,8 @@ use testbed::{
     TestbedConfig, Tunnel,
 };
 
+/// What the environment calls the MTU of the device's interfaces.
+pub const DEVICE_MTU: &str = "device MTU";
 /// Ethernet header and FCS, which an MTU does not count.
 const ETHERNET_OVERHEAD_BYTES: u32 = 18;
 /// RFC 8200 section 5.
@@ -231,7 +233,10 @@ fn limit_in_words(limit: &Impairment) -> String {
 pub fn settings(testbed: &Testbed) -> BTreeMap<String, String> {
     let config = testbed.config();
     let as_text = toml::to_string(config).unwrap_or_default();
-    let mut settings = BTreeMap::from([("device configuration".to_owned(), as_text)]);
+    let mut settings = BTreeMap::from([
+        ("device configuration".to_owned(), as_text),
+        (DEVICE_MTU.to_owned(), format!("{} bytes at every port", config.mtu_bytes)),
+    ]);
     if let Some(device) = testbed.device() {
         if let Some(rules) = device.rule_set() {
             settings.insert("device rules (nft)".into(), rules);

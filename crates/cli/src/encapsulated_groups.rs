@@ -18,7 +18,7 @@ fn way(config: &ChassisConfig) -> Option<Way> {
     let (into, out_of) = (kind(config.multicast.tunnel_in), kind(config.multicast.tunnel_out));
     match config.tests[..] {
         [ChassisTest::Encapsulation] => Some(Way { into: None, out_of }),
-        [ChassisTest::Decapsulation] => Some(Way { into, out_of: None }),
+        [ChassisTest::Decapsulation] => Some(Way { into: out_of, out_of: None }),
         [ChassisTest::Reencapsulation] => Some(Way { into, out_of }),
         _ => None,
     }
@@ -115,7 +115,7 @@ mod tests {
         };
         use Tunnel::{Gre, Vxlan};
         assert_eq!(found(ChassisTest::Encapsulation), (vec![Vxlan], 0, vec![5, 6, 7]));
-        assert_eq!(found(ChassisTest::Decapsulation), (vec![Gre], 4, vec![1, 2, 3]));
+        assert_eq!(found(ChassisTest::Decapsulation), (vec![Vxlan], 4, vec![1, 2, 3]));
         let both = (vec![Gre, Vxlan], 4, vec![9, 10, 11]);
         assert_eq!(found(ChassisTest::Reencapsulation), both);
         assert!(check(&options, &config).is_err(), "several tests");

@@ -133,6 +133,12 @@ pub fn prepare(
         }
     }?;
     setup.environment.extend(facts);
+    // Nobody can read the MTU of a device between given ports: the user tells it, or it is missing.
+    let is_told = |name: &String| name.eq_ignore_ascii_case(built::DEVICE_MTU);
+    if !setup.environment.keys().any(is_told) {
+        let missing = "not known: state it by --device-info mtu=BYTES".to_owned();
+        setup.environment.insert(built::DEVICE_MTU.into(), missing);
+    }
     Ok(setup)
 }
 
@@ -220,6 +226,7 @@ fn simulate(
     let mut environment = host::describe();
     let as_text = toml::to_string(device).unwrap_or_default();
     environment.insert(host::DEVICE_DESCRIPTION.into(), as_text);
+    environment.insert(built::DEVICE_MTU.into(), simulated::mtu_in_words(device));
     Ok(Setup {
         topology: topology::of_simulation(device.ports, forwarding),
         chassis: topology::chassis_of_simulation(device.ports, forwarding),

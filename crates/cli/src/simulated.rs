@@ -88,6 +88,16 @@ pub fn addresses(ports: usize) -> Addresses {
     plan
 }
 
+/// The largest frame that a simulated device takes, less header and FCS.
+pub fn mtu_in_words(device: &Description) -> String {
+    match device.max_frame_bytes {
+        Some(bytes) => {
+            format!("{} bytes (frames up to {bytes} bytes with FCS)", bytes.saturating_sub(18))
+        }
+        None => "that of Ethernet, 1500 bytes; two ports joined have none".into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

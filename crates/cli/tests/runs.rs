@@ -46,6 +46,21 @@ fn a_known_capacity_is_found_within_the_resolution() {
     );
 }
 
+/// What a reader needs to know of the device and of what was sent (RFC 2544 sections 7 and 8): its MTU, and the
+/// frames' addresses, ports and TTL.
+#[test]
+fn the_report_has_the_devices_mtu_and_the_frame_format() {
+    let scratch = Scratch::new();
+    scratch.run(&format!("{SHORT} --out a")).expect(0);
+    let text = std::fs::read_to_string(scratch.path().join("a/events.jsonl")).unwrap();
+    let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let mtu = first["run_started"]["environment"]["device MTU"].as_str().unwrap();
+    assert!(mtu.contains("1500 bytes"), "{mtu}");
+    let page = std::fs::read_to_string(scratch.path().join("a/report.html")).unwrap();
+    assert!(page.contains("device MTU"), "in the report");
+    assert!(page.contains("frame format: ") && page.contains("TTL 10"), "in the report");
+}
+
 /// The same capacity, whoever chooses the loads; and what it took is told.
 #[test]
 fn every_search_finds_the_capacity_and_tells_its_cost() {

@@ -106,14 +106,12 @@ fn groups_go_into_tunnels_and_come_out_of_them() {
         return;
     }
     let _turn = TURN.lock().unwrap_or_else(|failed| failed.into_inner());
-    for (test, tunnel, received) in
-        [("encapsulation", "tunnel_out", 178), ("decapsulation", "tunnel_in", 128)]
-    {
+    for (test, received) in [("encapsulation", 178), ("decapsulation", 128)] {
         let scratch = Scratch::new();
         let arguments = format!(
             "run rfc3918 --device linux-mcast --multicast table --line-rate 250k --sizes 128 \
              --profile quick --port-type af_packet --set trial.invalid_retries=9 \
-             --set chassis.tests=[\"{test}\"] --set chassis.multicast.{tunnel}=\"vxlan\" \
+             --set chassis.tests=[\"{test}\"] --set chassis.multicast.tunnel_out=\"vxlan\" \
              --set chassis.multicast.groups=3 \
              --set chassis.multicast.leave_settle_s=0.1 --out a"
         );

@@ -5,8 +5,8 @@ use crate::event::{
 };
 use crate::residence::Residence;
 use crate::traffic::{Traffic, TrialShape};
-use crate::{RunError, TestKind};
-use trial::{DeviceSetup, InvalidReason, Tester, TesterError, Trial, TrialResult};
+use crate::{Modifier, RunError, TestKind};
+use trial::{DeviceSetup, InvalidReason, Role, Tester, TesterError, Trial, TrialResult};
 use units::{Duration, FrameRate};
 use wire::signature::{Key, RunKey};
 
@@ -27,6 +27,8 @@ pub(crate) struct Memory {
     invalid_trials: u64,
     residence: Residence,
     clock: Estimate,
+    /// Somebody was told that the device does not answer every management query.
+    told_unanswered: bool,
 }
 
 /// What is left of the run, by virtual time.
@@ -258,6 +260,10 @@ impl<'a> Bench<'a> {
         if let Some(reason) = (asked.check)(&result) {
             result.invalidate(reason);
         }
+        let queries = management(&result);
+        result.notes.extend(queries.map(|(sent, answered)| {
+            format!("management queries: {sent} sent, {answered} answered")
+        }));
         self.memory.residence.learn(&mut result);
         if let Some(patience) = self.memory.residence.wait_for_empty(&trial, &result) {
             self.pause(patience)?;
@@ -280,6 +286,15 @@ impl<'a> Bench<'a> {
         };
         let event = Event::TrialFinished(Box::new(record));
         self.sink.emit(&event)?;
+        if let Some((sent, answered)) = queries.filter(|(sent, answered)| answered < sent)
+            && !self.memory.told_unanswered
+        {
+            self.memory.told_unanswered = true;
+            self.emit(Event::Warning(format!(
+                "trial {number}: the device answered {answered} of {sent} management queries (RFC 2544 \
+                 section 11.2); each trial's notes have its own"
+            )))?;
+        }
         let Event::TrialFinished(record) = event else { unreachable!("built above") };
         Ok((record.result, verdict))
     }
@@ -302,6 +317,16 @@ impl<'a> Bench<'a> {
     fn key(&self) -> Key {
         Key::new(self.run_key, self.memory.trials)
     }
+}
+
+/// Management queries that were sent, and whole answers to them; `None` where none were, or nobody looked.
+fn management(result: &TrialResult) -> Option<(u64, u64)> {
+    let name = Modifier::Management.to_string();
+    let queries = result.streams.iter().filter(|s| s.role == Role::Modifier && s.name == name);
+    let sent = queries.map(|stream| stream.sent).sum();
+    let answers = result.counters.iter().filter_map(|port| port.management_answers);
+    let answered = answers.reduce(|a, b| a + b)?;
+    (sent > 0).then_some((sent, answered))
 }
 
 /// Whether the tester offered less than was intended, by more than is allowed.

@@ -140,6 +140,10 @@ pub struct Conditions {
     pub modifier: Modifier,
     /// Protocol and stream format in words: "UDP over IPv4, one address pair".
     pub traffic: String,
+    /// The first frame of each kind and direction, header by header: addresses, ports, TTL (RFC 2544 section
+    /// 8); empty in runs saved before it was kept.
+    #[serde(default)]
+    pub frame_formats: Vec<String>,
     /// Packet filters configured on the device, in words; empty for none.
     pub filters: String,
     /// Rate of the sending medium that `theoretical_max` is computed from.

@@ -58,6 +58,9 @@ pub fn deviations(config: &SuiteConfig, test: TestKind) -> Vec<String> {
             found.at_least("streams of", streams, 30.0, " s", "router tests of 1990");
         }
     }
+    if test != TestKind::SelfTest && !test.is_harvard() {
+        ipv6(config, test, &mut found);
+    }
     shortfall(config, test, &mut found);
     let is_named = config.profile == Profile::Quick && !found.0.is_empty();
     found.say(is_named, "quick profile: for a first look, not for publication".into());
@@ -105,6 +108,26 @@ fn waits(config: &SuiteConfig, found: &mut Deviations) {
         random && config.traffic.protocol != crate::Protocol::Ethernet,
         "no routing update before each trial: the device's routes are static (RFC 2544 section 13)"
             .into(),
+    );
+}
+
+/// What RFC 5180 recommends and a run with IPv6 does not do.
+fn ipv6(config: &SuiteConfig, test: TestKind, found: &mut Deviations) {
+    let traffic = &config.traffic;
+    if traffic.protocol != crate::Protocol::UdpIpv6 {
+        return;
+    }
+    let one_way = config.direction == crate::Direction::Unidirectional;
+    found.say(one_way, "one direction instead of both (RFC 5180 section 5.4)".into());
+    found.say(
+        traffic.destinations == crate::Destinations::Random,
+        "destination prefixes of one length instead of /48, /64, /126 and /128 in turn (RFC 5180 section \
+         5.2.1)"
+            .into(),
+    );
+    found.say(
+        test == TestKind::BackToBack,
+        "back-to-back frames are not recommended with IPv6 (RFC 5180 section 7.4)".into(),
     );
 }
 
@@ -257,6 +280,24 @@ mod tests {
             assert!(rfc.is_empty(), "{test}: {rfc:?}");
             assert!(!deviations(&SuiteConfig::of(Profile::Quick), test).is_empty(), "{test}");
         }
+    }
+
+    /// RFC 5180: both directions (5.4), prefixes of several lengths (5.2.1), no back-to-back frames (7.4).
+    #[test]
+    fn what_rfc_5180_recommends_is_missed_with_ipv6_alone() {
+        let mut config = SuiteConfig::default();
+        let says = |config: &SuiteConfig, test, what: &str| {
+            deviations(config, test).iter().any(|deviation| deviation.contains(what))
+        };
+        config.traffic.destinations = crate::Destinations::Random;
+        assert!(!says(&config, TestKind::Throughput, "5180"));
+        config.traffic.protocol = crate::Protocol::UdpIpv6;
+        assert!(says(&config, TestKind::Throughput, "section 5.4"));
+        assert!(says(&config, TestKind::Throughput, "/48, /64, /126 and /128"));
+        assert!(says(&config, TestKind::BackToBack, "section 7.4"));
+        config.direction = crate::Direction::Bidirectional;
+        config.traffic.destinations = crate::Destinations::One;
+        assert!(!says(&config, TestKind::Throughput, "5180"));
     }
 
     /// The adaptive search counts what was offered, whatever was intended; bursts have their own limit.

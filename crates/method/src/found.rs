@@ -138,6 +138,11 @@ impl Spread {
             standard_deviation: (squares / (count.max(2) - 1) as f64).sqrt(),
         })
     }
+
+    /// The same with so much added to each value.
+    pub fn shifted(self, by: f64) -> Spread {
+        Spread { mean: self.mean + by, min: self.min + by, max: self.max + by, ..self }
+    }
 }
 
 /// The median: of an even number of values the mean of the two in the middle (RFC 8219 section

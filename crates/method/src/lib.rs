@@ -64,6 +64,7 @@ mod goal_search;
 pub mod harvard;
 mod ipv6_traffic;
 mod lanes;
+mod latency_definition;
 mod modifiers;
 pub mod outcome;
 mod protocol;
@@ -105,6 +106,7 @@ pub use event::{
 pub use found::{Buffered, Finding, LatencySummary, RateFound, Spread, median, percentile};
 pub use ipv6_traffic::ExtensionHeader;
 pub use lanes::{Lane, MakeLane};
+pub use latency_definition::LatencyDefinition;
 pub use outcome::{Figure, FigureName, Outcome, TestConditions};
 pub use protocol::{LegacyAddresses, Protocol};
 pub use result::TestResult;

@@ -131,6 +131,7 @@ impl<'a> Subject<'a> {
             direction: self.traffic.direction(),
             modifier: self.traffic.modifier(),
             traffic: self.traffic.describe(),
+            frame_formats: self.traffic.formats(),
             filters: self.traffic.filters().to_string(),
             line_rate: self.line_rate,
             line_rate_is_physical: self.line_rate_is_physical,

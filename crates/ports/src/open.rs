@@ -347,6 +347,10 @@ impl OpenPort {
         };
         PartsOfPort { halves, namespace: &self.namespace, interface: &self.interface }
     }
+    /// Answers to management queries that have arrived so far.
+    pub(crate) fn management_answers(&self) -> u64 {
+        self.responder.answers()
+    }
     /// Control frames that have arrived so far.
     pub(crate) fn control_frames(&self) -> u64 {
         self.responder.frames()

@@ -213,15 +213,17 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn control_frames(&self) -> Vec<u64> {
-        self.ports.iter().map(OpenPort::control_frames).collect()
+    /// Of each port: control frames so far, and answers to management queries among them.
+    fn control_frames(&self) -> Vec<(u64, u64)> {
+        let of = |port: &OpenPort| (port.control_frames(), port.management_answers());
+        self.ports.iter().map(of).collect()
     }
 
     fn conclude(
         &mut self,
         outcome: Outcome,
         before: States,
-        control_before: &[u64],
+        control_before: &[(u64, u64)],
         mut pressure: Pressure,
     ) -> Result<TrialResult, TesterError> {
         // The device first, so that whatever it has sent by then can be in the tester's count.
@@ -263,8 +265,9 @@ impl<'a> Session<'a> {
                 interface_sent: Some(tally.sent),
                 interface_received: Some(self.received_since_prepared(index, &after)),
                 tester_drops: tally.tester_drops,
-                control_frames: control_after[index] - control_before[index],
+                control_frames: control_after[index].0 - control_before[index].0,
                 bad_fcs: None,
+                management_answers: Some(control_after[index].1 - control_before[index].1),
             });
             accounts.push(received.account);
             notes.extend(received.notes.into_iter().chain(tally.notes));

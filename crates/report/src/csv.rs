@@ -41,7 +41,8 @@ pub fn trials(report: &Report) -> String {
 
 /// One row a stream and port, trial by trial.
 pub fn streams(report: &Report) -> String {
-    write(report.trials.iter().flat_map(StreamRow::all_of))
+    let tester = report.started.as_ref().map(|started| &started.tester);
+    write(report.trials.iter().flat_map(|record| StreamRow::all_of(record, tester)))
 }
 
 pub(crate) fn write(rows: impl Iterator<Item = impl Serialize>) -> String {

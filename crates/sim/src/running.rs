@@ -17,7 +17,7 @@ use trial::{
     TrialResult,
 };
 use units::{Duration, Instant};
-use wire::pause;
+use wire::{pause, snmp};
 
 pub(crate) struct Running<'a, D> {
     tester: &'a mut SimTester<D>,
@@ -70,6 +70,8 @@ struct Receiving<'a> {
     damaged: u64,
     /// MAC control frames.
     control: u64,
+    /// Answers of the device's SNMP agent.
+    answers: u64,
     lost_by_tester: u64,
 }
 
@@ -99,6 +101,16 @@ impl Samples {
 /// Half a gigabyte or so.
 const KEPT_FRAMES_MAX: u64 = 1 << 21;
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 16;
+
+/// What management queries call themselves, and ask about (RFC 2544 appendix C.2.4.3).
+const QUERY: i32 = 1;
+const INTERFACE: u32 = 1;
+
+/// UDP over IPv4 from an agent's port.
+#[inline]
+fn is_from_agent(frame: &Frame) -> bool {
+    frame.bytes.get(34..36) == Some(&snmp::PORT.to_be_bytes()) && frame.bytes[23] == 17
+}
 
 #[inline]
 fn is_mac_control(frame: &Frame) -> bool {
@@ -131,6 +143,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             arrived: 0,
             damaged: 0,
             control: 0,
+            answers: 0,
             lost_by_tester: 0,
         });
         let mut running = Running {
@@ -422,6 +435,9 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             receiving.damaged += 1;
         } else {
             receiving.arrived += 1;
+            if is_from_agent(&frame) {
+                receiving.answers += u64::from(snmp::Repr::is_answer(&frame, QUERY, INTERFACE));
+            }
             let loses = self.tester.limits.loses_every;
             if loses.is_some_and(|every| receiving.arrived.is_multiple_of(every)) {
                 receiving.lost_by_tester += 1;
@@ -520,6 +536,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
                 tester_drops: vec![("simulated ring full".into(), port.lost_by_tester)],
                 control_frames: port.control,
                 bad_fcs: Some(port.damaged),
+                management_answers: Some(port.answers),
             });
             received.push(account);
         }

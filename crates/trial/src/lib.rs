@@ -47,6 +47,7 @@ mod device_counts;
 mod flows;
 mod frame_set;
 mod histogram;
+mod latency_form;
 mod leftovers;
 mod plan;
 pub mod pressure;
@@ -73,6 +74,7 @@ pub use device_counts::{Counted, DeviceCount, DeviceSetup, PacketFilter, counted
 pub use flows::{FlowCounts, FlowRun, sent_of_flow};
 pub use frame_set::{FrameSet, Slot};
 pub use histogram::{Histogram, percentile_rank};
+pub use latency_form::{BitTimes, LatencyForm};
 pub use leftovers::Leftovers;
 pub use plan::{ExpectedStream, Insertion, ReceivePlan, Tagging, TransmitPlan, Trigger};
 pub use pressure::{LinkChanges, Owner, PortBalance, Pressure, ProcessorUse, ThreadPressure};

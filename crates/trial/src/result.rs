@@ -232,6 +232,9 @@ pub struct PortCounters {
     /// Frames that came in with a bad FCS; `None` where the port cannot say.
     #[serde(default)]
     pub bad_fcs: Option<u64>,
+    /// Whole answers to management queries (RFC 2544 section 11.2) that came in; `None` where nobody looked.
+    #[serde(default)]
+    pub management_answers: Option<u64>,
 }
 
 /// One stream over the whole trial.

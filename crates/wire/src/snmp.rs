@@ -202,6 +202,17 @@ impl Repr {
             if_out_ucast_pkts: counter(out_packets)?,
         })
     }
+    /// Whether a frame is an agent's whole answer to a [query](Repr::interface_query) of this identity, and
+    /// for this interface.
+    pub fn is_answer(frame: &[u8], request_id: i32, if_index: u32) -> bool {
+        let innermost = crate::decode::summarize(frame).headers.pop();
+        match innermost {
+            Some(crate::decode::Header::Snmp(reply)) => {
+                reply.interface_counters(request_id, if_index).is_ok()
+            }
+            _ => false,
+        }
+    }
     /// The answer that an agent with these counters gives to this query of `if_index`.
     pub fn answer(&self, if_index: u32, counters: InterfaceCounters) -> Repr {
         let values = [

@@ -3,6 +3,7 @@
 use super::{ChassisConditions, LoadPoint, Throughput};
 use crate::outcome::{Figure, FigureName, Outcome, Relation, TestConditions, Unit, reasons};
 use crate::{Finding, Spread, TestKind};
+use trial::LatencyForm;
 use units::FrameRate;
 
 impl From<&ChassisConditions> for TestConditions {
@@ -94,12 +95,21 @@ impl LoadPoint {
     }
 }
 
-/// Smallest, mean and largest latency, which is in nanoseconds.
-pub(crate) fn latency_spread(name: impl Fn(&str) -> String, spread: &Spread) -> [Figure; 3] {
-    let ns = |which: &str, value: f64| Figure::single(name(which), Unit::Ns, value);
-    [
-        ns("min", spread.min),
-        ns("mean", spread.mean).called(FigureName::Latency),
-        ns("max", spread.max).called(FigureName::LatencyMax),
-    ]
+/// Smallest, mean and largest latency, which is in nanoseconds, in the form in which it is stated, and
+/// its mean in the others.
+pub(crate) fn latency_spread(
+    name: impl Fn(&str) -> String,
+    forms: &[(LatencyForm, Spread)],
+) -> Vec<Figure> {
+    let Some(((form, stated), others)) = forms.split_first() else { return vec![] };
+    let ns = |which: &str, form: &LatencyForm, value: f64| {
+        Figure::single(format!("{} ({form})", name(which)), Unit::Ns, value)
+    };
+    let mut figures = vec![
+        ns("min", form, stated.min),
+        ns("mean", form, stated.mean).called(FigureName::Latency),
+        ns("max", form, stated.max).called(FigureName::LatencyMax),
+    ];
+    figures.extend(others.iter().map(|(form, spread)| ns("mean", form, spread.mean)));
+    figures
 }

@@ -9,7 +9,14 @@ impl ChassisConditions {
     /// An empty table under test and section, in the layout of RFC 2889 section 5.x.5.
     pub(crate) fn layout(&self, columns: &[&str]) -> Layout {
         let heading = format!("{} ({})", capitalised(&self.test.to_string()), self.test.section());
-        Layout::new(heading, vec![format!("{}; {}", self.medium(), self.describe())], columns)
+        let mut about = vec![format!("{}; {}", self.medium(), self.describe())];
+        about.extend(self.format_in_words());
+        Layout::new(heading, about, columns)
+    }
+
+    /// "frame format: ...", where it is known.
+    pub(crate) fn format_in_words(&self) -> Option<String> {
+        (!self.frame_format.is_empty()).then(|| format!("frame format: {}", self.frame_format))
     }
 
     /// The medium that theoretical maxima are computed from.

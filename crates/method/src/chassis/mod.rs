@@ -318,6 +318,10 @@ pub struct ChassisConditions {
     pub burst_frames: u64,
     /// Source addresses of each port.
     pub addresses_per_port: u64,
+    /// The first test frame, header by header (RFC 2889 section 4.1, RFC 2544 section 8); empty in runs saved
+    /// before it was kept.
+    #[serde(default)]
+    pub frame_format: String,
     /// Intended length of a trial that counts.
     pub trial_duration: Duration,
     /// Where the test departs from its document, in words; empty where it conforms.

@@ -4,15 +4,16 @@ use super::{Bursts, Chassis, ChassisConditions, ChassisConfig, ChassisTest, Turn
 use crate::bench::{Asked, Bench, Ran, measured};
 use crate::protocol::Protocol;
 use crate::traffic::Attachment;
-use crate::{RunError, TestKind};
+use crate::{LatencyDefinition, RunError, TestKind};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use trial::{
-    Expectation, Fingerprint, InvalidReason, PortDescription, PortId, PortLoad, PortSent, Prelude,
-    Role, Schedule, Stream, StreamFrame, StreamId, Tagging, TesterDescription, Trial, TrialResult,
-    Waits,
+    BitTimes, Expectation, Fingerprint, InvalidReason, PortDescription, PortId, PortLoad, PortSent,
+    Prelude, Role, Schedule, Stream, StreamFrame, StreamId, Tagging, TesterDescription, Trial,
+    TrialResult, Waits,
 };
 use units::{Duration, FrameRate, FrameSize, LineRate};
+use wire::decode::summarize;
 use wire::ethernet::MacAddr;
 use wire::learning;
 use wire::modifier::sub_seed;
@@ -94,6 +95,21 @@ impl<'a> Rack<'a> {
             percent => self.theoretical_max().scaled(percent / 100.0),
         }
     }
+    /// In which form latencies from a port to another are stated, of frames of this size.
+    pub(crate) fn latency_definition(
+        &self,
+        (from, sent): (usize, FrameSize),
+        (to, received): (usize, FrameSize),
+    ) -> LatencyDefinition {
+        let (from, to) = (self.described(from), self.described(to));
+        if !from.line_rate_is_physical || !to.line_rate_is_physical {
+            return LatencyDefinition::of_virtual_links();
+        }
+        LatencyDefinition::of_lines(BitTimes {
+            sending: sent.serialization_time(from.line_rate),
+            receiving: received.serialization_time(to.line_rate),
+        })
+    }
     /// Bursts of the configured length, or a constant load.
     pub(crate) fn schedule(&self, rate: FrameRate, duration: Duration) -> Schedule {
         let (line, frames) = (self.described(0).line_rate, self.config.burst_frames);
@@ -104,11 +120,33 @@ impl<'a> Rack<'a> {
     }
 
     pub(crate) fn conditions(&self, test: ChassisTest) -> ChassisConditions {
+        self.conditions_of(test, Duration::from_secs_f64(self.config.trial.duration_s))
+    }
+
+    /// The same of a test whose trials have a length of their own.
+    pub(crate) fn conditions_of(
+        &self,
+        test: ChassisTest,
+        trial_duration: Duration,
+    ) -> ChassisConditions {
         let port = self.described(0);
-        let duration_s = self.config.trial.duration_s;
+        let duration_s = trial_duration.as_secs_f64();
         let mut deviations = vec![];
         if duration_s < 30.0 && test.section().starts_with("RFC") {
             deviations.push(format!("trials of {duration_s} s instead of the recommended 30 s"));
+        }
+        let sizes = self.config.frame_sizes.len();
+        if sizes < LEAST_SIZES && test.section().starts_with("RFC") {
+            deviations.push(format!(
+                "{sizes} frame sizes instead of >= {LEAST_SIZES} (RFC 2544 section 9)"
+            ));
+        }
+        if matches!(test, ChassisTest::Backbone | ChassisTest::BackboneLocal) {
+            deviations.push(
+                "the pattern of two devices joined by a backbone (RFC 2889 section 5.3): that there are two \
+                 is not known here, and with one it says nothing of a backbone"
+                    .into(),
+            );
         }
         if duration_s < 60.0 && test.section().starts_with("DIGITAL") {
             deviations.push(format!("trials of {duration_s} s instead of at least 60 s"));
@@ -128,9 +166,25 @@ impl<'a> Rack<'a> {
             theoretical_max: self.theoretical_max(),
             burst_frames: self.config.burst_frames,
             addresses_per_port: self.config.addresses_per_port,
-            trial_duration: Duration::from_secs_f64(duration_s),
+            frame_format: self.frame_format(test),
+            trial_duration,
             deviations,
         }
+    }
+
+    /// The first test frame in words: to a group in the tests of RFC 3918, to the second port elsewhere.
+    fn frame_format(&self, test: ChassisTest) -> String {
+        let signature = (Key::from_seed(0), StreamId(0));
+        let bytes = if ChassisTest::RFC3918.contains(&test) {
+            let version = self.config.multicast.version;
+            let data = version.data(self.port(0), 0, self.size, (signature.0, signature.1.0));
+            data.ok().map(|(bytes, _)| bytes)
+        } else {
+            let to = (self.ports > 1).then_some(1);
+            let frames = self.frames(0, to, signature).ok();
+            frames.and_then(|frames| frames.into_iter().next()).map(|frame| frame.bytes)
+        };
+        bytes.map_or_else(String::new, |bytes| summarize(&bytes).to_string())
     }
 
     /// Address number `number` of a port; number 0 is its own.
@@ -252,6 +306,8 @@ fn out_of_step(result: &TrialResult, is_constant: bool) -> Option<InvalidReason>
 }
 
 const MOST_SKEW: f64 = 0.01;
+/// What RFC 2544 section 9 asks for, to which RFC 2889 and RFC 3918 refer.
+const LEAST_SIZES: usize = 5;
 
 impl Draft {
     fn new(key: Key) -> Self {

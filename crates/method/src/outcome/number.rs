@@ -30,6 +30,11 @@ pub fn microseconds(span: Duration) -> String {
     grouped_f64(span.as_ps() as f64 / 1e6, 3)
 }
 
+/// The same of a number of picoseconds, which may be below zero.
+pub fn microseconds_of_ps(ps: i64) -> String {
+    grouped_f64(ps as f64 / 1e6, 3)
+}
+
 /// Whole frames a second, truncated as RFC 2544 appendix B does, so that no rate is overstated; a slow
 /// rate with three decimals.
 pub fn fps(rate: FrameRate) -> String {

@@ -174,7 +174,7 @@ pub(super) static RFC3918: [TestMethod; 13] = [
     ),
     rfc3918(
         ("decapsulation", ChassisTest::Decapsulation, "section 4.4.2"),
-        throughput_and!(JOIN_WAIT, &["chassis.multicast.tunnel_in"]),
+        throughput_and!(JOIN_WAIT, &["chassis.multicast.tunnel_out"]),
     ),
     rfc3918(
         ("reencapsulation", ChassisTest::Reencapsulation, "section 4.4.3"),

@@ -7,9 +7,9 @@ use crate::found::{LatencySummary, median, percentile};
 use crate::rfc2544::{ThroughputResult, known_rate};
 use crate::subject::Subject;
 use crate::traffic::{FORWARD, TrialShape};
-use crate::{Conditions, RunError, TestKind};
+use crate::{Conditions, LatencyDefinition, RunError, TestKind};
 use serde::{Deserialize, Serialize};
-use trial::{DelayVariation, Histogram, TrialResult};
+use trial::{BitTimes, DelayVariation, Histogram, TrialResult};
 use units::{Duration, FrameRate};
 
 /// The result for one frame size.
@@ -21,10 +21,11 @@ pub struct LatencyResult {
     pub not_measured: Option<String>,
     /// Load of each direction; the throughput found before.
     pub rate: Option<FrameRate>,
-    /// False where `rate` is not the throughput: then the numbers are a delay, not a latency
-    /// (RFC 3511 section 5.10).
+    /// False where `rate` is not the throughput, or frames were lost at it: then the numbers are a delay,
+    /// not a latency (RFC 3511 section 5.10).
     pub rate_is_throughput: bool,
-    /// Between which moments time was taken.
+    /// In which form the numbers are stated. Those of this value are as stamped: what prints them converts
+    /// ([`LatencyDefinition::ns`]).
     pub definition: LatencyDefinition,
     /// The RFC 2544 number.
     pub rfc2544: Option<Rfc2544Latency>,
@@ -39,20 +40,6 @@ pub struct LatencyResult {
     pub trials: Vec<LatencyTrial>,
     /// What a reader should know.
     pub notes: Vec<String>,
-}
-
-/// Between which moments a latency is taken.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct LatencyDefinition {
-    /// Such as "transmit stamp to arrival".
-    pub name: String,
-    /// From which moment to which, in words.
-    pub meaning: String,
-    /// Time of the frame's bits on the sending line (RFC 1242 conversions); `None` on a virtual
-    /// link, where frames take no time and all definitions agree, and for mixed sizes.
-    pub serialization_in: Option<Duration>,
-    /// The same on the receiving line.
-    pub serialization_out: Option<Duration>,
 }
 
 /// RFC 2544 section 26.2: the mean of single tagged frames.
@@ -232,8 +219,12 @@ fn conclude(result: &mut LatencyResult, subject: &Subject<'_>, all: AllFrames) {
     let untagged = valid.iter().filter(|trial| trial.tagged.is_none()).count();
     let mut say = |when: bool, what: String| result.notes.extend(when.then_some(what));
     say(invalid > 0, format!("{invalid} repetitions were invalid and do not count"));
-    say(lost > 0, format!("{lost} frames were lost while latency was measured"));
+    say(
+        lost > 0,
+        format!("{lost} frames were lost while latency was measured: a delay under loss"),
+    );
     say(untagged > 0, format!("{untagged} repetitions lost the tagged frame and do not count"));
+    result.rate_is_throughput &= lost == 0;
     if result.all_frames.is_none() {
         let why = if invalid == result.trials.len() {
             "no repetition was valid: the tester did not keep up".to_string()
@@ -266,35 +257,20 @@ fn rfc8219(typical: &[Duration], worst: &[Duration], tags: u64) -> Option<Rfc821
     })
 }
 
-/// What is measured, whatever the definition asked for: the tester stamps a frame as it sends it,
-/// and times its arrival when it has all of it.
 fn definition(subject: &Subject<'_>) -> LatencyDefinition {
-    let takes_time = subject.line_rate_is_physical() && subject.traffic.size().period() == 1;
-    let size = subject.traffic.size().size_at(0);
-    let time_on = |line| takes_time.then(|| size.serialization_time(line));
-    let serialization_in = time_on(subject.line_rate());
-    let serialization_out = time_on(subject.receiving_line_rate());
-    let conversions = match serialization_in.zip(serialization_out) {
-        Some((sending, receiving)) => format!(
-            "the time of its bits on the sending line ({sending} at this size) and on the \
-             receiving line ({receiving}) is in it: for RFC 1242's store-and-forward latency (LIFO) \
-             take off both, for bit-forwarding latency (FIFO) that of the receiving line"
-        ),
-        None if subject.line_rate_is_physical() => {
-            "with mixed sizes the definitions of RFC 1242 differ from frame to frame".to_string()
-        }
-        None => "on a virtual link frames take no time, and the definitions of RFC 1242 agree"
-            .to_string(),
-    };
-    LatencyDefinition {
-        name: "transmit stamp to arrival".into(),
-        meaning: format!(
-            "from the moment the tester stamps the frame as it hands it out to the moment it has \
-             the whole frame back; {conversions}"
-        ),
-        serialization_in,
-        serialization_out,
+    let size = subject.traffic.size();
+    if !subject.line_rate_is_physical() {
+        return LatencyDefinition::of_virtual_links();
     }
+    if size.period() != 1 {
+        return LatencyDefinition::of_mixed_sizes();
+    }
+    let sent = size.size_at(0);
+    let received = subject.traffic.size_received(sent);
+    LatencyDefinition::of_lines(BitTimes {
+        sending: sent.serialization_time(subject.line_rate()),
+        receiving: received.serialization_time(subject.receiving_line_rate()),
+    })
 }
 
 #[cfg(test)]

@@ -11,9 +11,7 @@ mod throughput;
 pub use back_to_back::{BackToBackResult, BurstFound, BurstOutcome, BurstSummary, back_to_back};
 pub use frame_loss::{FrameLossResult, LossPoint, MaximumOf, frame_loss};
 pub(crate) use latency::summarise;
-pub use latency::{
-    LatencyDefinition, LatencyResult, LatencyTrial, Rfc2544Latency, Rfc8219Latency, latency,
-};
+pub use latency::{LatencyResult, LatencyTrial, Rfc2544Latency, Rfc8219Latency, latency};
 pub use outcome::action_in_words;
 pub(crate) use outcome::invalid_of;
 pub use recovery::{RecoveryOutcome, RecoveryResult, RecoveryTrial, recovery};

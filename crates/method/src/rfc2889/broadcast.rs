@@ -1,12 +1,12 @@
 //! Broadcast latency (RFC 2889 section 5.10.3): a single frame, and when each port has it.
 
-use crate::RunError;
 use crate::bench::Bench;
 use crate::chassis::{ChassisConditions, ChassisTest, Pattern, Rack, shortfall_words};
 use crate::found::Spread;
+use crate::{LatencyDefinition, RunError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use trial::{PortId, Schedule, Segment};
+use trial::{LatencyForm, PortId, Schedule, Segment};
 use units::Duration;
 
 /// When each port has a broadcast frame.
@@ -29,9 +29,22 @@ pub struct PortLatency {
     pub port: PortId,
     /// Frames that came.
     pub received: u64,
-    /// Their latencies in nanoseconds, from the stamp at departure to the arrival of the last bit;
-    /// `None` where none came.
+    /// Their latencies in nanoseconds, in the form of `definition`; `None` where none came.
     pub latency_ns: Option<Spread>,
+    /// That form. Runs saved before there was one have what was stamped.
+    #[serde(default)]
+    pub definition: Option<LatencyDefinition>,
+}
+
+impl PortLatency {
+    /// The latencies in the form in which they are stated, and then in the others.
+    pub fn forms(&self) -> Vec<(LatencyForm, Spread)> {
+        let Some(stated) = self.latency_ns else { return vec![] };
+        let Some(definition) = &self.definition else { return vec![(LatencyForm::Filo, stated)] };
+        let off = |form| definition.bits().taken_off_ps(form) as f64 / 1e3;
+        let forms = std::iter::once(definition.form).chain(definition.other_forms());
+        forms.map(|form| (form, stated.shifted(off(definition.form) - off(form)))).collect()
+    }
 }
 
 /// The test: one frame at a time from the first port to all others.
@@ -62,8 +75,11 @@ pub fn broadcast_latency(
         }
     }
     let of_port = |(port, latencies): (PortId, Vec<Duration>)| {
-        let ns: Vec<f64> = latencies.iter().map(|l| l.as_ps() as f64 / 1e3).collect();
-        PortLatency { port, received: ns.len() as u64, latency_ns: Spread::of(&ns) }
+        let to = (0..rack.ports).find(|to| rack.port(*to).port == port).unwrap_or(0);
+        let definition = rack.latency_definition((0, rack.size), (to, rack.size));
+        let ns: Vec<f64> = latencies.iter().map(|stamped| definition.ns(*stamped)).collect();
+        let (received, latency_ns) = (ns.len() as u64, Spread::of(&ns));
+        PortLatency { port, received, latency_ns, definition: Some(definition) }
     };
     Ok(BroadcastLatencyResult {
         conditions: rack.conditions(test),

@@ -4,10 +4,10 @@ use super::{
     AddressResult, BroadcastLatencyResult, CongestionResult, CongestionVerdict, ErroredKind,
     ErroredOutcome, ErroredResult, ForwardPressureResult, GapOutcome, MeshResult,
 };
-use crate::Spread;
 use crate::chassis::{ChassisTest, LoadPoint};
 use crate::outcome::number::{fps, grouped, grouped_f64};
 use crate::outcome::{Cell, Layout};
+use crate::{LatencyDefinition, Spread};
 
 const MESH: [&str; 11] = [
     "size",
@@ -132,9 +132,16 @@ const FORWARD_PRESSURE: [&str; 6] = [
 impl ForwardPressureResult {
     pub(super) fn layout(&self) -> Layout {
         let mut notes = vec![];
+        let mean_gap = |bits: &Option<f64>| {
+            bits.map_or_else(String::new, |bits| format!(", gaps of {bits:.1} bits"))
+        };
         let gap = match &self.gap {
-            GapOutcome::Detected { rate } => format!("Forward Pressure detected: {}", fps(*rate)),
-            GapOutcome::NotDetected { rate } => format!("none: {}", fps(*rate)),
+            GapOutcome::Detected { rate, gap_bits } => {
+                format!("Forward Pressure detected: {}{}", fps(*rate), mean_gap(gap_bits))
+            }
+            GapOutcome::NotDetected { rate, gap_bits } => {
+                format!("none: {}{}", fps(*rate), mean_gap(gap_bits))
+            }
             GapOutcome::NotTested { why } => {
                 notes.push(format!("gap of 88 bits not tested: {why}"));
                 "not tested".into()
@@ -228,6 +235,7 @@ impl ErroredResult {
             let outcome = match &trial.outcome {
                 ErroredOutcome::Passed => "pass",
                 ErroredOutcome::Failed => "FAIL",
+                ErroredOutcome::Allowed => "forwarded, as it may",
                 ErroredOutcome::NotTested { why } => {
                     layout.notes.push(format!("{} not tested: {why}", trial.kind));
                     "not tested"
@@ -254,7 +262,11 @@ impl ErroredResult {
 impl BroadcastLatencyResult {
     pub(super) fn layout(&self) -> Layout {
         let columns = ["size", "port", "frames", "min us", "mean us", "max us"];
-        self.ports.iter().fold(self.conditions.layout(&columns), |layout, port| {
+        let mut layout = self.conditions.layout(&columns);
+        let definition = self.ports.iter().find_map(|port| port.definition.as_ref());
+        let definition = definition.map(LatencyDefinition::in_words);
+        layout.about.extend(definition.or(Some("latency as stamped (FILO)".into())));
+        self.ports.iter().fold(layout, |layout, port| {
             let latency = |pick: fn(&Spread) -> f64| {
                 let ns = port.latency_ns.as_ref().map(pick);
                 Cell::optional(ns, |ns| Cell::number(ns / 1e3, 3))

@@ -67,7 +67,7 @@ impl ForwardPressureResult {
     pub fn outcome(&self) -> Outcome {
         const GAP: &str = "rate of frames sent with a gap of 88 bits";
         let gap = match &self.gap {
-            GapOutcome::Detected { rate } | GapOutcome::NotDetected { rate } => {
+            GapOutcome::Detected { rate, .. } | GapOutcome::NotDetected { rate, .. } => {
                 Figure::single(GAP, Unit::Fps, rate.fps())
             }
             GapOutcome::NotTested { why } => Figure::missing(GAP, Unit::Fps, Some(why.clone())),
@@ -121,6 +121,8 @@ impl ErroredTrial {
             ErroredOutcome::NotTested { why } => {
                 Figure::missing(name, Unit::Frames, Some(why.clone()))
             }
+            // No error to be held against the device.
+            ErroredOutcome::Allowed => Figure::single(name, Unit::Frames, self.errored.1 as f64),
             ErroredOutcome::Passed | ErroredOutcome::Failed => {
                 let forwarded = self.errored.1 as f64;
                 Figure::single(name, Unit::Frames, forwarded).called(FigureName::ErroredFrames)
@@ -135,8 +137,8 @@ impl BroadcastLatencyResult {
         let mut figures = vec![];
         for port in &self.ports {
             let name = |which: &str| format!("latency {which} at {}", port.port);
-            match &port.latency_ns {
-                Some(spread) => figures.extend(latency_spread(name, spread)),
+            match port.latency_ns {
+                Some(_) => figures.extend(latency_spread(name, &port.forms())),
                 None => figures.push(
                     Figure::missing(name("mean"), Unit::Ns, reasons(&self.invalid))
                         .called(FigureName::Latency),

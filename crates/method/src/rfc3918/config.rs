@@ -56,9 +56,9 @@ pub struct MulticastConfig {
     pub before_report_s: f64,
     /// Load of the burdening ports, in percent of their medium.
     pub burden_percent: f64,
-    /// How frames of the encapsulation tests leave the device, and how they enter it.
+    /// What encapsulation puts on frames, decapsulation takes off, and re-encapsulation puts on.
     pub tunnel_out: Tunnel,
-    /// See `tunnel_out`.
+    /// What re-encapsulation takes off.
     pub tunnel_in: Tunnel,
 }
 

@@ -138,10 +138,8 @@ fn delays(
         invalid.extend(why);
     }
     Ok(GroupDelayResult {
-        conditions: ChassisConditions {
-            trial_duration: duration(&stage, plans.iter().any(|plan| plan.method.is_some())),
-            ..rack.conditions(test)
-        },
+        conditions: rack
+            .conditions_of(test, duration(&stage, plans.iter().any(|plan| plan.method.is_some()))),
         multicast: stage.conditions(1, None),
         load_percent,
         resolution: stage.rate_of(load_percent).interval(),
@@ -150,11 +148,13 @@ fn delays(
     })
 }
 
-/// Of a trial: until what was said last is given up.
+/// Of a trial: until what was said last is given up, and no less than any other trial (RFC 3918 section
+/// 3.1.5: 30 s).
 fn duration(stage: &Stage<'_, '_>, joins: bool) -> Duration {
     let config = stage.config();
     let wait = if joins { config.join_timeout_s } else { config.leave_timeout_s };
-    Duration::from_secs_f64(config.before_report_s + wait)
+    let least = stage.rack.config.trial.duration_s;
+    Duration::from_secs_f64((config.before_report_s + wait).max(least))
 }
 
 /// Groups of these trials come after all that any other test may use.

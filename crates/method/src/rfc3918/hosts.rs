@@ -104,7 +104,7 @@ impl Version {
     }
 
     /// A signed frame from a host to a group, and the form of its signature.
-    pub(super) fn data(
+    pub(crate) fn data(
         self,
         host: &Attachment,
         group: u64,

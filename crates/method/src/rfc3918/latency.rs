@@ -3,11 +3,11 @@
 
 use super::burden::{self, Burden};
 use super::stage::{MulticastConditions, Stage};
-use crate::RunError;
 use crate::bench::{Bench, Ran};
 use crate::chassis::{ChassisConditions, ChassisTest, Rack, shortfall_words};
+use crate::{LatencyDefinition, RunError, Spread};
 use serde::{Deserialize, Serialize};
-use trial::{InvalidReason, PortId, Schedule, Tagging, TrialResult};
+use trial::{InvalidReason, LatencyForm, PortId, Schedule, Tagging, TrialResult};
 use units::{Duration, FrameRate};
 
 /// When tagged frames come out of each port.
@@ -23,9 +23,10 @@ pub struct MulticastLatencyResult {
     pub intended: FrameRate,
     /// Length of a trial.
     pub duration: Duration,
-    /// Taken off what the stamps say, so that the latency counts from the completion of the tagged
-    /// frame's transmission: its time on the source's line; nothing on a virtual link.
-    pub source_line: Duration,
+    /// In which form latencies are stated, by receiving port; empty in runs saved before there was a form,
+    /// which have LILO.
+    #[serde(default)]
+    pub definitions: Vec<(PortId, LatencyDefinition)>,
     /// Each trial; with a burden, the trials without come first.
     pub sets: Vec<LatencySet>,
     /// Why nothing is known; empty where something is.
@@ -48,21 +49,49 @@ pub struct TaggedLatency {
     pub port: PortId,
     /// For which group.
     pub group: String,
-    /// From the completion of its transmission to the completion of its arrival.
+    /// As stamped ([`MulticastLatencyResult::ns`] has it in the form that is stated).
     pub latency: Duration,
 }
 
-impl LatencySet {
-    /// MAX(M) - MIN(M) (section 5.2).
-    pub fn min_max(&self) -> Option<Duration> {
-        let of = || self.latencies.iter().map(|tagged| tagged.latency);
-        Some(of().max()?.saturating_sub(of().min()?))
+impl MulticastLatencyResult {
+    /// A latency in the form that is stated, in nanoseconds.
+    pub fn ns(&self, tagged: &TaggedLatency) -> f64 {
+        match self.definition_at(tagged.port) {
+            Some(definition) => definition.ns(tagged.latency),
+            None => tagged.latency.as_ns_f64(),
+        }
     }
-    /// Smallest, mean and largest at a port, in nanoseconds.
-    pub fn at(&self, port: PortId) -> Option<crate::Spread> {
-        let here = self.latencies.iter().filter(|tagged| tagged.port == port);
-        let ns: Vec<f64> = here.map(|tagged| tagged.latency.as_ps() as f64 / 1e3).collect();
-        crate::Spread::of(&ns)
+    /// In which form latencies at a port are stated.
+    pub fn definition_at(&self, port: PortId) -> Option<&LatencyDefinition> {
+        self.definitions.iter().find(|(at, _)| *at == port).map(|(_, definition)| definition)
+    }
+    /// Smallest, mean and largest of these in nanoseconds: in the form that is stated, and then in the
+    /// others. They are of one port.
+    pub fn forms<'t>(
+        &self,
+        tagged: impl Iterator<Item = &'t TaggedLatency>,
+    ) -> Vec<(LatencyForm, Spread)> {
+        let tagged: Vec<&TaggedLatency> = tagged.collect();
+        let in_form = |form, definition: &LatencyDefinition| {
+            let ns = tagged.iter().map(|tagged| definition.ns_in(form, tagged.latency));
+            Spread::of(&ns.collect::<Vec<_>>()).map(|spread| (form, spread))
+        };
+        let definition = tagged.first().and_then(|tagged| self.definition_at(tagged.port));
+        match definition {
+            Some(definition) => {
+                let forms = std::iter::once(definition.form).chain(definition.other_forms());
+                forms.filter_map(|form| in_form(form, definition)).collect()
+            }
+            None => {
+                let ns: Vec<f64> = tagged.iter().map(|tagged| self.ns(tagged)).collect();
+                Spread::of(&ns).map(|spread| (LatencyForm::Lilo, spread)).into_iter().collect()
+            }
+        }
+    }
+    /// MAX(M) - MIN(M) of a set (section 5.2), in nanoseconds.
+    pub fn min_max_ns(&self, set: &LatencySet) -> Option<f64> {
+        let ns: Vec<f64> = set.latencies.iter().map(|tagged| self.ns(tagged)).collect();
+        Spread::of(&ns).map(|spread| spread.max - spread.min)
     }
 }
 
@@ -112,7 +141,7 @@ pub fn latency(
         load_percent,
         intended: stage.rate_of(load_percent),
         duration: Duration::from_secs_f64(config.latency_s),
-        source_line: source_line(&stage),
+        definitions: definitions(&stage),
         sets,
         invalid,
     })
@@ -122,20 +151,22 @@ pub fn latency(
 fn conditions(stage: &Stage<'_, '_>) -> ChassisConditions {
     let seconds = stage.config().latency_s;
     let short = format!("trials of {seconds} s instead of the recommended 120 s");
-    ChassisConditions {
-        trial_duration: Duration::from_secs_f64(seconds),
-        deviations: if seconds < 120.0 { vec![short] } else { vec![] },
-        ..stage.rack.conditions(stage.test)
-    }
+    // What is short of 30 s is short of 120 s, and need not be said twice.
+    let shown = Duration::from_secs_f64(seconds.max(30.0));
+    let mut conditions = stage.rack.conditions_of(stage.test, shown);
+    conditions.trial_duration = Duration::from_secs_f64(seconds);
+    conditions.deviations.extend((seconds < 120.0).then_some(short));
+    conditions
 }
 
-/// Time of a frame on the source's line, without preamble; none on a virtual link.
-fn source_line(stage: &Stage<'_, '_>) -> Duration {
-    let port = stage.rack.described(stage.source);
-    match port.line_rate_is_physical {
-        true => port.line_rate.time_of_bytes(stage.sent_size().bytes().into()),
-        false => Duration::ZERO,
-    }
+/// In which form latencies at each receiving port are stated.
+fn definitions(stage: &Stage<'_, '_>) -> Vec<(PortId, LatencyDefinition)> {
+    let rack = stage.rack;
+    let of = |to: &usize| {
+        let sent = (stage.source, stage.sent_size());
+        (rack.port(*to).port, rack.latency_definition(sent, (*to, stage.received_size())))
+    };
+    stage.egress.iter().map(of).collect()
 }
 
 fn trial(
@@ -206,7 +237,6 @@ fn incomplete(stage: &Stage<'_, '_>, result: &TrialResult, groups: u64) -> Optio
 }
 
 fn set_of(stage: &Stage<'_, '_>, ran: &Ran, others: &[usize]) -> LatencySet {
-    let line = source_line(stage);
     let id = ran.result.streams.first().map(|stream| stream.id);
     let accounts = ran.result.received.iter().flat_map(|port| &port.streams);
     let mut latencies = vec![];
@@ -215,7 +245,7 @@ fn set_of(stage: &Stage<'_, '_>, ran: &Ran, others: &[usize]) -> LatencySet {
             latencies.push(TaggedLatency {
                 port: received.port,
                 group: stage.version.group(*index),
-                latency: latency.saturating_sub(line),
+                latency: *latency,
             });
         }
     }

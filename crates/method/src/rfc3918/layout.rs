@@ -5,7 +5,7 @@ mod groups;
 mod latency;
 mod throughput;
 
-use super::{Burden, GroupFlows, MulticastConditions, Version};
+use super::{Burden, GroupFlows, Joins, MulticastConditions, Version};
 use crate::chassis::{ChassisConditions, ChassisTest, percent};
 use crate::outcome::number::{fps, grouped};
 use crate::outcome::{Cell, Layout};
@@ -15,6 +15,7 @@ impl MulticastConditions {
     fn layout(&self, conditions: &ChassisConditions, columns: &[&str]) -> Layout {
         let mut layout = conditions.layout(columns);
         layout.about = vec![format!("{}; {}", conditions.medium(), self.hosts(conditions))];
+        layout.about.extend(conditions.format_in_words());
         layout
     }
 
@@ -27,15 +28,30 @@ impl MulticastConditions {
         };
         let version: Version = self.version;
         format!(
-            "{version}; {groups}from port {} to {} egress interfaces ({}); trials of {} s; every port \
-             joined every group, at {} reports a second, and a frame to each group proved it and primed \
-             the device",
+            "{version}; {groups}from port {} to {} egress interfaces ({}); trials of {} s; {} reports a \
+             second{}",
             self.source.0,
             egress.len(),
             egress.join(", "),
             conditions.trial_duration.as_secs_f64(),
             fps(self.report_rate),
+            self.joins_in_words(),
         )
+    }
+
+    fn joins_in_words(&self) -> String {
+        match &self.joins {
+            None | Some(Joins::Untried) => String::new(),
+            Some(Joins::Proved) => {
+                "; every port joined every group, and a frame to each group proved it and primed the \
+                 device"
+                    .into()
+            }
+            Some(Joins::NotProved { why }) => format!("; joins were NOT proved: {why}"),
+            Some(Joins::Measured) => {
+                "; no join is proved before a trial: the trials show which take effect".into()
+            }
+        }
     }
 }
 

@@ -27,5 +27,5 @@ pub use latency::{LatencySet, MulticastLatencyResult, TaggedLatency, latency};
 pub use matrix::{MatrixRow, ScaledGroupsResult, scaled_groups};
 pub use mixed::mixed_class;
 pub(crate) use stage::Stage;
-pub use stage::{GroupFlows, MulticastConditions};
+pub use stage::{GroupFlows, Joins, MulticastConditions};
 pub use throughput::{MixedClasses, MulticastThroughputResult, throughput};

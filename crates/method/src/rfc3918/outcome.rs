@@ -1,11 +1,9 @@
 //! The figures of the tests of multicast.
 
 use super::{
-    DelayOutcome, DelaySet, GroupCapacityResult, GroupDelayResult, LatencySet, MatrixRow,
-    MulticastConditions, MulticastLatencyResult, MulticastThroughputResult, PortDelay,
-    ScaledGroupsResult,
+    DelayOutcome, DelaySet, GroupCapacityResult, GroupDelayResult, MatrixRow, MulticastConditions,
+    MulticastLatencyResult, MulticastThroughputResult, PortDelay, ScaledGroupsResult,
 };
-use crate::Spread;
 use crate::chassis::{ChassisConditions, ChassisTest, LoadPoint, latency_spread};
 use crate::outcome::{Figure, FigureName, Layout, Outcome, Relation, Unit, reasons};
 
@@ -69,14 +67,13 @@ impl MulticastLatencyResult {
         let mut figures = vec![];
         for port in &self.multicast.egress {
             let all = sets().flat_map(|set| &set.latencies).filter(|tagged| tagged.port == *port);
-            let ns: Vec<f64> = all.map(|tagged| tagged.latency.as_ns_f64()).collect();
             let name = |which: &str| format!("latency {which} at {port}{with}");
-            figures.extend(Spread::of(&ns).iter().flat_map(|spread| latency_spread(name, spread)));
+            figures.extend(latency_spread(name, &self.forms(all)));
         }
-        let widest = sets().filter_map(LatencySet::min_max).max();
+        let widest = sets().filter_map(|set| self.min_max_ns(set)).max_by(f64::total_cmp);
         figures.extend(widest.map(|span| {
             let name = format!("min/max latency{with}, the largest of all trials");
-            Figure::single(name, Unit::Ns, span.as_ns_f64()).called(FigureName::MinMaxLatency)
+            Figure::single(name, Unit::Ns, span).called(FigureName::MinMaxLatency)
         }));
         figures
     }

@@ -10,7 +10,7 @@ use crate::bench::{Bench, Ran};
 use crate::chassis::{ChassisTest, Draft, Rack, highest_load_of, shortfall_words};
 use crate::{Forwarding, RunError};
 use serde::{Deserialize, Serialize};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use trial::{
     Expectation, PortId, Role, Schedule, Segment, Stream, StreamFrame, StreamId, TransmitReport,
     TrialResult, Waits,
@@ -39,6 +39,26 @@ pub struct MulticastConditions {
     pub received_size_bytes: Option<f64>,
     /// Reports of each port, in frames a second.
     pub report_rate: FrameRate,
+    /// Whether joins took effect; `None` in runs saved before that was kept.
+    #[serde(default)]
+    pub joins: Option<Joins>,
+}
+
+/// What is known of joins.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Joins {
+    /// Nothing was tried.
+    Untried,
+    /// A frame to every group came out at every port.
+    Proved,
+    /// It did not.
+    NotProved {
+        /// Why, the first time.
+        why: String,
+    },
+    /// No proof comes before the trials: they measure when or whether joins take effect.
+    Measured,
 }
 
 /// What came of each group at a port, exact.
@@ -78,6 +98,8 @@ pub(crate) struct Stage<'r, 'a> {
     joined: Cell<u64>,
     /// When, by the bench's clock.
     joined_at: Cell<Duration>,
+    /// What came of it.
+    joins: RefCell<Joins>,
 }
 
 impl<'r, 'a> Stage<'r, 'a> {
@@ -106,6 +128,7 @@ impl<'r, 'a> Stage<'r, 'a> {
             tunnel_out: Tunnel::None,
             joined: Cell::new(0),
             joined_at: Cell::new(Duration::ZERO),
+            joins: RefCell::new(Joins::Untried),
         })
     }
 
@@ -118,6 +141,10 @@ impl<'r, 'a> Stage<'r, 'a> {
     /// Of frames as they are sent.
     pub fn sent_size(&self) -> FrameSize {
         FrameSize::from_bytes(self.rack.size.bytes() + self.tunnel_in.overhead_bytes())
+    }
+    /// Of frames as they come out.
+    pub fn received_size(&self) -> FrameSize {
+        FrameSize::from_bytes(self.rack.size.bytes() + self.tunnel_out.overhead_bytes())
     }
     pub fn rate_of(&self, percent: f64) -> FrameRate {
         let line = self.rack.described(self.source).line_rate;
@@ -143,6 +170,29 @@ impl<'r, 'a> Stage<'r, 'a> {
             sent_size_bytes: self.sent_size().bytes(),
             received_size_bytes: result.and_then(mean),
             report_rate: FrameRate::from_fps(self.config().report_fps),
+            joins: Some(self.joins()),
+        }
+    }
+
+    fn joins(&self) -> Joins {
+        match self.test {
+            ChassisTest::GroupJoinDelay
+            | ChassisTest::GroupLeaveDelay
+            | ChassisTest::BurdenedJoinDelay
+            | ChassisTest::GroupCapacity => Joins::Measured,
+            _ => self.joins.borrow().clone(),
+        }
+    }
+
+    /// A failure is remembered, whatever comes later: some trial was made without the joins.
+    fn remember(&self, verified: &Result<(), String>) {
+        let mut joins = self.joins.borrow_mut();
+        match verified {
+            Err(why) if !matches!(*joins, Joins::NotProved { .. }) => {
+                *joins = Joins::NotProved { why: why.clone() };
+            }
+            Ok(()) if *joins == Joins::Untried => *joins = Joins::Proved,
+            _ => {}
         }
     }
 
@@ -233,13 +283,17 @@ impl<'r, 'a> Stage<'r, 'a> {
         }
         let unsaid = self.say(bench, (from, groups), true)?;
         if !unsaid.is_empty() {
-            return Ok(Err(format!("hosts could not join: {}", unsaid.join("; "))));
+            let failed = Err(format!("hosts could not join: {}", unsaid.join("; ")));
+            self.remember(&failed);
+            return Ok(failed);
         }
         if from == 0 {
             self.joined_at.set(bench.clock().elapsed);
         }
         self.joined.set(self.joined.get().max(groups));
-        self.verify(bench, groups)
+        let verified = self.verify(bench, groups)?;
+        self.remember(&verified);
+        Ok(verified)
     }
 
     /// The same before a trial that is made whether or not they are ready.

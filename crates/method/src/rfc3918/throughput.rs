@@ -53,7 +53,8 @@ pub fn throughput(
     let mut stage = Stage::new(rack, test)?;
     (stage.tunnel_in, stage.tunnel_out) = match test {
         ChassisTest::Encapsulation => (Tunnel::None, config.tunnel_out),
-        ChassisTest::Decapsulation => (config.tunnel_in, Tunnel::None),
+        // It takes off what encapsulation puts on.
+        ChassisTest::Decapsulation => (config.tunnel_out, Tunnel::None),
         ChassisTest::Reencapsulation => (config.tunnel_in, config.tunnel_out),
         _ => (Tunnel::None, Tunnel::None),
     };

@@ -22,6 +22,7 @@ use trial::{
     Segment, Stream, StreamFrame, StreamId, Tagging, Trial, TrialResult, ValidityLimits, Waits,
 };
 use units::{Duration, FrameRate, FrameSize, LineRate};
+use wire::decode::summarize;
 use wire::ethernet::MacAddr;
 use wire::keepalive;
 use wire::modifier::{Field, Ipv6Bits, Pattern, sub_seed};
@@ -242,6 +243,10 @@ impl Traffic {
         kind.map_or(size.bytes(), |kind| kind.longest_bytes(size.bytes()))
     }
     /// By how many bytes a sender's frames are longer when they arrive than they were sent.
+    /// What a frame that the first port sends measures as it arrives at the second.
+    pub(crate) fn size_received(&self, sent: FrameSize) -> FrameSize {
+        FrameSize::from_bytes(sent.bytes().saturating_add_signed(self.grows_by_bytes(0)))
+    }
     fn grows_by_bytes(&self, index: usize) -> i32 {
         let grows = self.topology.encapsulated.as_ref().map_or(0, |e| e.kind.grows_by_bytes());
         if index == 0 { grows } else { -grows }
@@ -460,6 +465,20 @@ impl Traffic {
             self.vary(plain, protocol, index)
         };
         self.config.protocols().into_iter().map(template).collect()
+    }
+
+    /// The first frame of each kind and direction, header by header: addresses, ports, TTL (RFC 2544 section 8).
+    pub(crate) fn formats(&self) -> Vec<String> {
+        if self.replay.is_some() {
+            return vec!["frames of a capture".into()];
+        }
+        let directions = 0..self.senders().len();
+        let templates = directions.flat_map(|index| self.templates(index));
+        let frames = templates.filter_map(|template| {
+            let prepared = template.prepare(self.size.size_at(0), None).ok()?;
+            Some(summarize(&prepared.frame(0)).to_string())
+        });
+        frames.collect()
     }
 
     /// Adds what changes from frame to frame.

@@ -198,6 +198,47 @@ fn forward_pressure_is_found_where_it_is_and_only_there() {
     assert!(matches!(gap(""), GapOutcome::NotTested { .. }));
 }
 
+/// One device cannot be two: the pattern of section 5.3 alone is no test of it.
+#[test]
+fn two_halves_of_one_device_are_not_called_two_devices() {
+    for test in [ChassisTest::BackboneLocal, ChassisTest::Backbone] {
+        let result = mesh(&format!("ports = 4\n{SWITCH}"), test);
+        let words = result.conditions.deviations.join("; ");
+        assert!(words.contains("two devices joined by a backbone"), "{words}");
+    }
+}
+
+/// A byte less in 1538 is 0.065 % of the rate, below what a trial may fall short by: only the gaps tell
+/// whether the tester has sent them.
+#[test]
+fn gaps_of_long_frames_are_judged_as_gaps() {
+    for bytes in [1024, 1518] {
+        let gap = |toml: &str| {
+            let mut config = config(&[ChassisTest::ForwardPressure]);
+            config.frame_sizes = vec![FrameSize::from_bytes(bytes)];
+            let (mut results, _) = run_with(&format!("ports = 2\n{SWITCH}{toml}"), config);
+            match results.remove(0) {
+                ChassisResult::ForwardPressure(result) => result.gap,
+                other => panic!("{other:?}"),
+            }
+        };
+        let legal = gap("");
+        assert!(
+            matches!(&legal, GapOutcome::NotTested { why } if why.contains("96.0 bit")),
+            "{legal:?}"
+        );
+        let able = "[tester]\ngap-bytes = 11\n";
+        let wrong = gap(&format!("[misbehaviour]\ngap-bytes = 11\n{able}"));
+        let GapOutcome::Detected { gap_bits: Some(bits), .. } = wrong else { panic!("{wrong:?}") };
+        assert!((bits - 88.0).abs() < 0.1, "{bits}");
+        let right = gap(able);
+        let GapOutcome::NotDetected { gap_bits: Some(bits), .. } = right else {
+            panic!("{right:?}")
+        };
+        assert!((bits - 96.0).abs() < 0.1, "{bits}");
+    }
+}
+
 /// A processor whose interrupts leave ever less time for forwarding: it forwards most below the
 /// medium's maximum.
 #[test]

@@ -50,7 +50,40 @@ fn a_known_delay_is_found_by_every_definition() {
     assert!(result.trials.iter().all(|trial| trial.tags_received == config.latency.tags));
     let definition = result.definition;
     assert_eq!(definition.serialization_in, Some(Duration::from_ns(512)));
-    assert!(definition.meaning.contains("LIFO"), "{}", definition.meaning);
+    // By RFC 1242 the lines are no part of it: service and delay alone.
+    assert_eq!(definition.ns(all.min), 120_000.0);
+}
+
+/// A device that has a frame for 2.0 ms, from its last bit in to its first bit out, on lines on which
+/// 1518 bytes take 12.144 ms: RFC 1242's latency of a store-and-forward device is 2.0 ms.
+#[test]
+fn the_headline_is_rfc_1242s_latency_and_the_other_forms_stand_beside_it() {
+    let mut config = config();
+    config.frame_sizes = vec![size(1518)];
+    config.latency.repetitions = 2;
+    let slow = SimPort::physical(units::LineRate::from_mbps(1));
+    let device = StoreAndForward::with_capacity(FrameRate::from_fps(1_000), QueueLimit::Frames(9))
+        .delay(Duration::from_ms(1));
+    let outcome = measure(&config, [slow; 2], device).outcome();
+    let of = |name: &str| {
+        let found = outcome.figures.iter().find(|figure| figure.name == name);
+        found.unwrap_or_else(|| panic!("{name}: {:?}", outcome.figures)).value.unwrap()
+    };
+    for name in [
+        "latency mean (RFC 2544, LIFO)",
+        "latency typical (RFC 8219, LIFO)",
+        "latency worst case (RFC 8219, LIFO)",
+        "latency of every frame min, LIFO",
+        "latency of every frame max, LIFO",
+    ] {
+        assert_eq!(of(name), 2_000_000.0, "{name}");
+    }
+    assert_eq!(of("latency mean (RFC 2544, FIFO)"), 14_144_000.0);
+    assert_eq!(of("latency mean (RFC 2544, LILO)"), 14_144_000.0);
+    assert_eq!(of("latency mean (RFC 2544, FILO)"), 26_288_000.0);
+    let headline = outcome.figures[0].clone();
+    assert_eq!(headline.known_as, Some(method::FigureName::Latency));
+    assert_eq!(headline.value, Some(2_000_000.0), "what --accept and compare read");
 }
 
 #[test]
@@ -102,4 +135,21 @@ fn off_the_throughput_it_is_a_delay() {
     let notes = result.notes.join("\n");
     assert!(notes.contains("no load was without loss"), "{notes}");
     assert!(notes.contains("frames were lost while"), "{notes}");
+}
+
+/// The device loses a frame only in the long trials: what is measured there is no latency at the
+/// throughput, however the rate was found.
+#[test]
+fn under_loss_it_is_a_delay() {
+    let mut config = config();
+    config.trial.duration_s = 0.1;
+    config.search.trial_duration_s = 0.1;
+    config.latency.repetitions = 2;
+    let device = Impaired::new(device(5), EveryNth::new(20_000, Fate::Drop));
+    let result = measure(&config, [VIRTUAL; 2], device);
+    let lost: u64 = result.trials.iter().map(|trial| trial.lost_frames).sum();
+    assert!(lost > 0, "the case that this is about");
+    assert!(!result.rate_is_throughput);
+    let named: Vec<_> = result.outcome().figures.into_iter().map(|figure| figure.name).collect();
+    assert!(named.iter().all(|name| name.starts_with("delay")), "{named:?}");
 }

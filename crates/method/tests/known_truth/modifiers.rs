@@ -5,6 +5,7 @@ use method::{Destinations, Forwarding, Modifier, Protocol, SuiteConfig, Traffic}
 use sim::{DeviceUnderTest, Frame, Lines, Patch, SimTester};
 use std::collections::BTreeMap;
 use trial::{PortId, Role};
+use wire::ethernet::MacAddr;
 
 /// Everything that came in at the device.
 #[derive(Default)]
@@ -116,6 +117,78 @@ fn an_snmp_query_each_second() {
         assert!(message.windows(oid.len()).any(|window| window == oid), "{variable:?}");
     }
     assert_eq!(result.lost_frames(), 0);
+}
+
+/// An agent in a device that otherwise joins its ports: it answers every so many queries.
+struct Agent {
+    patch: Patch,
+    answers_every: u64,
+    heard: u64,
+    replies: std::collections::VecDeque<sim::Departing>,
+}
+
+impl DeviceUnderTest for Agent {
+    fn handle_frame(&mut self, now: units::Instant, port: PortId, frame: Frame) {
+        if frame.get(36..38) != Some(&[0, 161]) {
+            return self.patch.handle_frame(now, port, frame);
+        }
+        self.heard += 1;
+        if !self.heard.is_multiple_of(self.answers_every) {
+            return;
+        }
+        let (query, _) = wire::snmp::Repr::parse(&frame[42..]).unwrap();
+        let counters = wire::snmp::InterfaceCounters {
+            sys_up_time_ticks: 7,
+            if_in_octets: 1,
+            if_out_octets: 2,
+            if_in_ucast_pkts: 3,
+            if_out_ucast_pkts: 4,
+        };
+        let mac = |at: usize| MacAddr(frame[at..at + 6].try_into().unwrap());
+        let ip = |at: usize| {
+            let bytes: [u8; 4] = frame[at..at + 4].try_into().unwrap();
+            std::net::Ipv4Addr::from(bytes)
+        };
+        let manager = u16::from_be_bytes([frame[34], frame[35]]);
+        let from = (mac(0), std::net::SocketAddrV4::new(ip(30), 161));
+        let to = (mac(6), std::net::SocketAddrV4::new(ip(26), manager));
+        let reply = wire::udp::frame_ipv4(from, to, &query.answer(1, counters).emit());
+        self.replies.push_back(sim::Departing { port, frame: reply.into() });
+    }
+    fn poll_output(&mut self, now: units::Instant, lines: &Lines<'_>) -> Option<sim::Departing> {
+        self.replies.pop_front().or_else(|| self.patch.poll_output(now, lines))
+    }
+    fn poll_timeout(&self) -> Option<units::Instant> {
+        None
+    }
+}
+
+/// "The response SHOULD be verified" (section 11.2): three queries in a trial of 3 s; of a device that answers
+/// every third, one answer and a warning; of one that answers all, three and none.
+#[test]
+fn answers_to_management_queries_are_verified_and_counted() {
+    for (answers_every, note) in [(1, "3 sent, 3 answered"), (3, "3 sent, 1 answered")] {
+        let mut config = with_modifier(config(), Modifier::Management);
+        config.trial.duration_s = 3.0;
+        config.search.trial_duration_s = 3.0;
+        config.throughput.final_trials = 0;
+        let port = sim::SimPort::nominal(units::LineRate::from_bps(672_000));
+        let replies = std::collections::VecDeque::new();
+        let agent = Agent { patch: Patch::default(), answers_every, heard: 0, replies };
+        let (_, events) =
+            run(&config, &mut SimTester::new(&[port; 2], agent), method::rfc2544::throughput);
+        let noted = |event: &method::Event| match event {
+            method::Event::TrialFinished(record) => record.result.notes.join("; ").contains(note),
+            _ => false,
+        };
+        assert!(events.iter().any(noted), "{note}: {events:?}");
+        let warned = |event: &&method::Event| match event {
+            method::Event::Warning(why) => why.contains("management queries"),
+            _ => false,
+        };
+        let warnings = events.iter().filter(warned).count();
+        assert_eq!(warnings, usize::from(answers_every > 1), "once, where one is missing");
+    }
 }
 
 /// States A and B alternate; the frame is as long as appendix C.2.6.2 should have said.

@@ -423,3 +423,20 @@ fn goals_share_what_the_tester_cannot_do() {
     assert!(matches!(tolerant.finding, Finding::AtLeast { .. }), "{:?}", tolerant.finding);
     assert_eq!(tolerant.rate, result.throughput.rate);
 }
+
+/// RFC 2544 section 8 and appendix C.2: the frame's addresses, its TTL of 10 and the echo port are in what
+/// every result says of itself.
+#[test]
+fn the_frame_format_is_reported() {
+    let found = throughput_of(
+        &bidirectional(config()),
+        [VIRTUAL; 2],
+        StoreAndForward::with_capacity(FrameRate::from_fps(100_000), QueueLimit::Frames(4)),
+    );
+    let formats = &found.conditions.frame_formats;
+    assert_eq!(formats.len(), 2, "each direction: {formats:?}");
+    for part in ["198.18.1.2 > 198.19.1.2", "TTL 10", "> 7 "] {
+        assert!(formats[0].contains(part), "{part}: {formats:?}");
+    }
+    assert!(formats[1].contains("198.19.1.2 > 198.18.1.2"), "{formats:?}");
+}

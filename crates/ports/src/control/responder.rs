@@ -13,12 +13,16 @@ use std::thread::JoinHandle;
 use trial::TesterError;
 use units::Duration;
 use wire::ethernet::MacAddr;
+use wire::snmp;
 
 /// How soon the thread notices that it should end.
 const LOOK_MS: i32 = 50;
 /// RFC 4861 section 10: MAX_MULTICAST_SOLICIT and RETRANS_TIMER; the same serve for ARP.
 const QUESTIONS: usize = 3;
 const QUESTION_INTERVAL: Duration = Duration::from_secs(1);
+/// What management queries call themselves, and ask about (RFC 2544 appendix C.2.4.3).
+const QUERY: i32 = 1;
+const INTERFACE: u32 = 1;
 /// More replies than this are only counted.
 const REPLIES_KEPT: usize = 4096;
 /// An interface that is down or gone is looked at again after this time.
@@ -35,6 +39,7 @@ struct Shared {
     socket: ControlSocket,
     end: AtomicBool,
     frames: AtomicU64,
+    answers: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -54,6 +59,7 @@ impl Responder {
             socket: ControlSocket::open(ifindex)?,
             end: AtomicBool::new(false),
             frames: AtomicU64::new(0),
+            answers: AtomicU64::new(0),
             state: Mutex::default(),
         });
         let of_thread = shared.clone();
@@ -76,6 +82,11 @@ impl Responder {
     /// Control frames seen so far.
     pub fn frames(&self) -> u64 {
         self.shared.frames.load(Ordering::Relaxed)
+    }
+
+    /// Whole answers to management queries (RFC 2544 section 11.2) seen so far.
+    pub fn answers(&self) -> u64 {
+        self.shared.answers.load(Ordering::Relaxed)
     }
 
     /// Replies of SNMP agents since they were taken last: whole frames without FCS.
@@ -149,6 +160,9 @@ impl Shared {
         self.frames.fetch_add(1, Ordering::Relaxed);
         let mut state = self.state();
         if kind == Kind::SnmpReply {
+            if snmp::Repr::is_answer(frame, QUERY, INTERFACE) {
+                self.answers.fetch_add(1, Ordering::Relaxed);
+            }
             if state.replies.len() < REPLIES_KEPT {
                 state.replies.push(frame.to_vec());
             }

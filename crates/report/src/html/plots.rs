@@ -253,7 +253,8 @@ pub(super) fn latency(group: &Group<'_>) -> Option<Chart> {
         .zip(results)
         .filter_map(|(at, result)| Some((f64::from(at), *result, result.all_frames.as_ref()?)))
         .collect();
-    let marks = |name: &str, ink, mark, span: &dyn Fn(&LatencyResult) -> Option<Duration>| Series {
+    let seconds = |result: &LatencyResult, stamped| result.definition.ns(stamped) / 1e9;
+    let marks = |name: &str, ink, mark, span: &dyn Fn(&LatencyResult) -> Option<f64>| Series {
         name: name.into(),
         ink,
         mark,
@@ -262,15 +263,16 @@ pub(super) fn latency(group: &Group<'_>) -> Option<Chart> {
         points: (1..)
             .zip(results)
             .filter_map(|(at, result)| {
-                let span = span(result)?;
+                let y = span(result)?;
+                let span = Duration::from_secs_f64(y.max(0.0));
                 let hover = format!("{}: {span}, {name}", result.conditions.frame_size);
-                Some(Point { x: f64::from(at), y: span.as_secs_f64(), hover })
+                Some(Point { x: f64::from(at), y, hover })
             })
             .filter(|point| point.y > 0.0)
             .collect(),
     };
     let all = |take: fn(&LatencySummary) -> Duration| {
-        move |result: &LatencyResult| result.all_frames.as_ref().map(take)
+        move |result: &LatencyResult| Some(seconds(result, take(result.all_frames.as_ref()?)))
     };
     let mut series = vec![
         marks("maximum", Ink::Invalid, Mark::Cross, &all(|s| s.max)),
@@ -278,9 +280,11 @@ pub(super) fn latency(group: &Group<'_>) -> Option<Chart> {
         marks("p50", Ink::Device, Mark::Circle, &all(|s| s.p50)),
         marks("minimum", Ink::Series(2), Mark::Square, &all(|s| s.min)),
         marks("RFC 2544 mean", Ink::Series(3), Mark::Diamond, &|result| {
-            result.rfc2544.as_ref().map(|rfc2544| rfc2544.mean)
+            Some(seconds(result, result.rfc2544.as_ref()?.mean))
         }),
-        marks("tester's own floor", Ink::Tester, Mark::None, &|result| result.tester_floor),
+        marks("tester's own floor (FILO)", Ink::Tester, Mark::None, &|result| {
+            Some(result.tester_floor?.as_secs_f64())
+        }),
     ];
     series.retain(|series| !series.points.is_empty());
     let spans: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|point| point.y).collect();
@@ -291,12 +295,14 @@ pub(super) fn latency(group: &Group<'_>) -> Option<Chart> {
     let x = Axis::names("Frame size (bytes, FCS included)", &names);
     let y = Axis::log("Latency, log scale", spans.into_iter(), span_of_seconds);
     let mut chart = Chart::new("Latency by frame size", x, y);
-    chart.whiskers.extend(measured.iter().map(|(at, _, all)| Whisker {
+    let whiskers = measured.iter().map(|(at, result, all)| Whisker {
         x: *at,
-        low: all.min.as_secs_f64(),
-        high: all.max.as_secs_f64(),
+        low: seconds(result, all.min),
+        high: seconds(result, all.max),
         ink: Ink::Axis,
-    }));
+    });
+    // The scale has no place for what is below zero, or zero.
+    chart.whiskers.extend(whiskers.filter(|whisker| whisker.low > 0.0));
     chart.series = series;
     Some(chart)
 }
@@ -311,7 +317,7 @@ fn histogram(result: &LatencyResult, all: &LatencySummary) -> Option<Chart> {
     let buckets: Vec<(f64, u64)> =
         all.histogram.filled().map(|(span, count)| (span.as_secs_f64(), count)).collect();
     let x = Axis::log(
-        "Latency, log scale",
+        "Latency as stamped (FILO), log scale",
         buckets.iter().map(|(span, _)| *span).chain([all.min.as_secs_f64()]),
         span_of_seconds,
     );

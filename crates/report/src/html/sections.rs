@@ -159,14 +159,20 @@ fn figures_of(group: &Group<'_>) -> Vec<Figure> {
     if let Some((result, latency)) =
         group.latency.iter().find_map(|result| Some((result, result.rfc2544.as_ref()?)))
     {
+        let in_form = |stamped| crate::number::microseconds_of_ps(result.definition.ps(stamped));
         let floor = result
             .tester_floor
-            .map_or_else(String::new, |floor| format!("; the tester's own floor is {floor}"));
+            .map_or_else(String::new, |floor| format!("; the tester's own floor is {floor}, FILO"));
         figures.push(Figure {
             label: format!("Latency, {}", plots::in_words(&result.conditions.frame_size)),
-            value: crate::number::microseconds(latency.mean),
+            value: in_form(latency.mean),
             unit: "us mean",
-            detail: format!("{} to {}{floor}", latency.min, latency.max),
+            detail: format!(
+                "{} to {} us, {}{floor}",
+                in_form(latency.min),
+                in_form(latency.max),
+                result.definition.name
+            ),
         });
     }
     figures

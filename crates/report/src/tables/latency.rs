@@ -2,22 +2,22 @@
 
 use super::{Table, about, fps, optional};
 use crate::model::Group;
-use crate::number::{grouped, grouped_f64, microseconds};
+use crate::number::{grouped, grouped_f64, microseconds, microseconds_of_ps};
 use method::rfc2544::LatencyResult;
+use trial::LatencyForm;
+use units::Duration;
 
 /// RFC 2544 section 26.2 and RFC 8219 section 7.2.
 pub(super) fn table(group: &Group<'_>) -> Option<Table> {
     let first = group.latency.first()?;
     let mut lines = about(group, &first.conditions);
-    let definition = |result: &LatencyResult| {
-        format!("latency is {}: {}", result.definition.name, result.definition.meaning)
-    };
+    let definition = |result: &LatencyResult| result.definition.in_words();
     let one = group.latency.iter().all(|result| definition(result) == definition(first));
     if one {
         lines.push(definition(first));
     }
     lines.push(
-        "values are as measured; the tester's own floor is stated beside them, not subtracted"
+        "the tester's own floor, as stamped with its ports joined, is stated beside them, not subtracted"
             .into(),
     );
     let mut table = Table::new(
@@ -31,7 +31,8 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
             "max us",
             "typical us",
             "worst case us",
-            "tester floor us",
+            "LIFO / FIFO / LILO / FILO mean us",
+            "tester floor us, FILO",
             "frame time us",
             "trials",
             "<verdict",
@@ -49,14 +50,16 @@ pub(super) fn table(group: &Group<'_>) -> Option<Table> {
 fn row(result: &LatencyResult) -> Vec<String> {
     let (rfc2544, rfc8219) = (result.rfc2544.as_ref(), result.rfc8219.as_ref());
     let invalid = result.trials.iter().filter(|trial| !trial.invalid.is_empty()).count();
+    let in_form = |stamped| microseconds_of_ps(result.definition.ps(stamped));
     vec![
         result.conditions.frame_size.clone(),
         optional(result.rate, fps),
-        optional(rfc2544, |l| microseconds(l.mean)),
-        optional(rfc2544, |l| microseconds(l.min)),
-        optional(rfc2544, |l| microseconds(l.max)),
-        optional(rfc8219, |l| microseconds(l.typical)),
-        optional(rfc8219, |l| microseconds(l.worst_case)),
+        optional(rfc2544, |l| in_form(l.mean)),
+        optional(rfc2544, |l| in_form(l.min)),
+        optional(rfc2544, |l| in_form(l.max)),
+        optional(rfc8219, |l| in_form(l.typical)),
+        optional(rfc8219, |l| in_form(l.worst_case)),
+        optional(rfc2544, |l| forms(result, l.mean)),
         optional(result.tester_floor, microseconds),
         frame_time(result),
         super::trials_cell(result.trials.len() as u32, invalid as u32),
@@ -64,7 +67,16 @@ fn row(result: &LatencyResult) -> Vec<String> {
     ]
 }
 
-/// What the frame's bits take on the lines, for those who want another definition of latency.
+/// A stamped latency in every form; a dash where they agree, or differ from frame to frame.
+fn forms(result: &LatencyResult, stamped: Duration) -> String {
+    if result.definition.other_forms().next().is_none() {
+        return "-".into();
+    }
+    let bits = result.definition.bits();
+    LatencyForm::ALL.map(|form| microseconds_of_ps(bits.in_form_ps(form, stamped))).join(" / ")
+}
+
+/// What the frame's bits take on the lines.
 fn frame_time(result: &LatencyResult) -> String {
     match (result.definition.serialization_in, result.definition.serialization_out) {
         (Some(within), Some(out)) if within == out => microseconds(within),
@@ -104,6 +116,8 @@ fn notes(table: &mut Table, result: &LatencyResult) {
 pub(super) fn all_frames(group: &Group<'_>) -> Option<Table> {
     let first = group.latency.iter().find(|result| result.all_frames.is_some())?;
     let mut lines = about(group, &first.conditions);
+    let definition = &first.definition;
+    lines.push(format!("latency is {}: {}", definition.name, definition.form.meaning()));
     lines.push(format!(
         "percentiles are high by at most {:.2} %; minimum, mean and maximum are exact",
         (trial::Histogram::RELATIVE_ERROR * 1e4).ceil() / 100.0
@@ -127,9 +141,10 @@ pub(super) fn all_frames(group: &Group<'_>) -> Option<Table> {
     );
     for result in &group.latency {
         let Some(all) = &result.all_frames else { continue };
-        let spans = [all.min, all.mean, all.p50, all.p90, all.p99, all.p999, all.max, all.pdv];
+        let spans = [all.min, all.mean, all.p50, all.p90, all.p99, all.p999, all.max];
         let mut row = vec![result.conditions.frame_size.clone(), grouped(all.count)];
-        row.extend(spans.map(microseconds));
+        row.extend(spans.map(|stamped| microseconds_of_ps(result.definition.ps(stamped))));
+        row.push(microseconds(all.pdv));
         row.push(optional(all.jitter_mean_ns, |ns| grouped_f64(ns / 1e3, 3)));
         table.rows.push(row);
     }

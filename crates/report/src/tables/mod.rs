@@ -167,7 +167,11 @@ pub fn balances(report: &Report) -> Table {
 
 /// What stands over every table of a group.
 fn about(group: &Group<'_>, conditions: &Conditions) -> Vec<String> {
-    vec![format!("{}; {}", group.key.describe(), medium(conditions))]
+    let mut about = vec![format!("{}; {}", group.key.describe(), medium(conditions))];
+    if !conditions.frame_formats.is_empty() {
+        about.push(format!("frame format: {}", conditions.frame_formats.join("; ")));
+    }
+    about
 }
 
 /// The medium that theoretical maxima are computed from.

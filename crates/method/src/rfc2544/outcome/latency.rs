@@ -10,6 +10,7 @@ impl LatencyResult {
     /// The RFC 2544 number, the RFC 8219 numbers, and those of every frame.
     pub fn outcome(&self) -> Outcome {
         let mut figures = vec![self.rfc2544_mean()];
+        figures.extend(self.other_forms());
         figures.extend(self.rfc8219.iter().flat_map(|medians| self.medians(medians)));
         figures.extend(self.all_frames.iter().flat_map(|all| self.every_frame(all)));
         let invalid = super::invalid_of(self.trials.iter().map(|trial| &trial.invalid));
@@ -23,19 +24,36 @@ impl LatencyResult {
 
     fn counted_ns(&self, take: fn(&LatencyTrial) -> Option<Duration>) -> Vec<f64> {
         let counted = self.trials.iter().filter(|trial| trial.invalid.is_empty());
-        counted.filter_map(take).map(Duration::as_ns_f64).collect()
+        counted.filter_map(take).map(|stamped| self.definition.ns(stamped)).collect()
+    }
+
+    /// The form of a number, where it is not the only one: `, LIFO`.
+    fn form(&self) -> String {
+        format!(", {}", self.definition.form)
+    }
+
+    /// The RFC 2544 number in the other forms.
+    fn other_forms(&self) -> impl Iterator<Item = Figure> {
+        self.rfc2544.iter().flat_map(|rfc2544| {
+            self.definition.other_forms().map(|form| {
+                let name = format!("{} mean (RFC 2544, {form})", self.noun());
+                Figure::single(name, Unit::Ns, self.definition.ns_in(form, rfc2544.mean))
+            })
+        })
     }
 
     fn rfc2544_mean(&self) -> Figure {
         let figure = match &self.rfc2544 {
             None => {
                 let why = self.not_measured.clone();
-                Figure::missing("latency mean (RFC 2544)", Unit::Ns, why)
+                let name = format!("latency mean (RFC 2544{})", self.form());
+                Figure::missing(name, Unit::Ns, why)
             }
             Some(rfc2544) => {
                 let values = self.counted_ns(|trial| trial.tagged);
-                let name = format!("{} mean (RFC 2544)", self.noun());
-                Figure::mean_of(name, Unit::Ns, &values).valued(Some(rfc2544.mean.as_ns_f64()))
+                let name = format!("{} mean (RFC 2544{})", self.noun(), self.form());
+                let mean = self.definition.ns(rfc2544.mean);
+                Figure::mean_of(name, Unit::Ns, &values).valued(Some(mean))
             }
         };
         figure.called(FigureName::Latency)
@@ -47,16 +65,17 @@ impl LatencyResult {
             ("worst case", of.worst_case, self.counted_ns(|trial| trial.worst_case)),
         ];
         medians.map(|(which, value, values)| {
-            let name = format!("{} {which} (RFC 8219)", self.noun());
-            let single = Figure::single(name, Unit::Ns, value.as_ns_f64());
+            let name = format!("{} {which} (RFC 8219{})", self.noun(), self.form());
+            let single = Figure::single(name, Unit::Ns, self.definition.ns(value));
             single.bounded(median_interval(&values), Basis::RepeatedMedian)
         })
     }
 
     fn every_frame(&self, all: &LatencySummary) -> [Figure; 7] {
-        let of = |which: &str, span: Duration| {
-            let name = format!("{} of every frame {which}", self.noun());
-            Figure::single(name, Unit::Ns, span.as_ns_f64())
+        let named = |which: &str| format!("{} of every frame {which}", self.noun());
+        let of = |which: &str, stamped: Duration| {
+            let name = format!("{}{}", named(which), self.form());
+            Figure::single(name, Unit::Ns, self.definition.ns(stamped))
         };
         [
             of("min", all.min),
@@ -65,7 +84,8 @@ impl LatencyResult {
             of("p99", all.p99).called(FigureName::LatencyP99),
             of("p99.9", all.p999),
             of("max", all.max).called(FigureName::LatencyMax),
-            of("PDV", all.pdv),
+            // A difference: the lines are in both of its sides.
+            Figure::single(named("PDV"), Unit::Ns, all.pdv.as_ns_f64()),
         ]
     }
 }

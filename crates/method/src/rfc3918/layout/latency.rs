@@ -2,7 +2,7 @@
 
 use crate::Spread;
 use crate::chassis::percent;
-use crate::outcome::number::{fps, microseconds};
+use crate::outcome::number::{fps, grouped_f64};
 use crate::outcome::{Cell, Layout};
 use crate::rfc3918::{Burden, LatencySet, MulticastLatencyResult};
 
@@ -17,18 +17,19 @@ impl MulticastLatencyResult {
         let mut layout = self.multicast.layout(&self.conditions, &COLUMNS);
         layout.about.push(format!(
             "one tagged frame to each group at the mid-point of trials of {} s at {} frames/s ({} % of the \
-             medium); from the completion of its transmission to the completion of its arrival \
-             (store and forward: {} us on the source's line are taken off)",
+             medium)",
             self.duration.as_secs_f64(),
             fps(self.intended),
             percent(self.load_percent),
-            microseconds(self.source_line),
         ));
+        let definition = self.definitions.first().map(|(_, definition)| definition.in_words());
+        let lilo = || "latency from last bit in to last bit out (LILO)".to_owned();
+        layout.about.push(definition.unwrap_or_else(lilo));
         for is_burdened in [false, true] {
             let sets = self.sets.iter().filter(|set| set.burden.is_some() == is_burdened);
             let sets: Vec<&LatencySet> = sets.collect();
             self.put_lines(&mut layout, &sets);
-            let min_max = sets.iter().filter_map(|set| set.min_max()).max();
+            let min_max = sets.iter().filter_map(|set| self.min_max_ns(set)).max_by(f64::total_cmp);
             let with = if is_burdened { " with the burden" } else { "" };
             let burden = sets.iter().find_map(|set| set.burden.as_ref());
             layout = layout
@@ -36,7 +37,7 @@ impl MulticastLatencyResult {
                     format!(
                         "Min/Max multicast latency, MAX(M) - MIN(M), the largest of {} trials{with}: {} us",
                         sets.len(),
-                        microseconds(span)
+                        grouped_f64(span / 1e3, 3)
                     )
                 }))
                 .noted(burden.map(Burden::in_words));
@@ -60,7 +61,7 @@ impl MulticastLatencyResult {
             let all = sets.iter().flat_map(|set| &set.latencies).filter(|tagged| {
                 tagged.port.0 == port && (group == "all" || tagged.group == group)
             });
-            let ns: Vec<f64> = all.map(|tagged| tagged.latency.as_ps() as f64 / 1e3).collect();
+            let ns: Vec<f64> = all.map(|tagged| self.ns(tagged)).collect();
             let Some(spread) = Spread::of(&ns) else { continue };
             let us = |ns: f64| Cell::number(ns / 1e3, 3);
             layout.rows.push(vec![
