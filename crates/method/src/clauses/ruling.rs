@@ -106,11 +106,13 @@ impl Judged {
             (false, false) => format!("{}, {}", self.document, self.section),
         }
     }
-    /// How the result departs from it, with its source; `None` where it does not, or where the clause
-    /// asks for further runs.
+    /// How the result departs from it, with its source; `None` where it [conforms](Self::conforms).
     pub fn departure(&self) -> Option<String> {
-        let counts = self.verdict == Verdict::Departed && !self.is_of_series;
-        counts.then(|| format!("{} ({})", self.why, self.source()))
+        let what = match self.verdict {
+            Verdict::NotPossible => "not possible on this port: ",
+            _ => "",
+        };
+        (!self.conforms()).then(|| format!("{what}{} ({})", self.why, self.source()))
     }
     /// Whether a result that is judged so still conforms: a MUST that cannot be met on these ports is not.
     pub fn conforms(&self) -> bool {
