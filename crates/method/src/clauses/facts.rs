@@ -34,8 +34,10 @@ pub struct Facts {
     pub trial_s: Option<f64>,
     /// Trials at the rate found that lost frames, and all of them.
     pub failed_at_rate: Option<(u32, u32)>,
-    /// Why the search found only a bound; empty where it found the device's limit.
+    /// Why the search found only a bound; `None` where it found the device's limit.
     pub bound_only: Option<String>,
+    /// Why the search could not say how far above the rate the device's limit is.
+    pub undecided: Option<String>,
     /// Whether the load was the throughput.
     pub at_throughput: Option<bool>,
     /// Whether the numbers contain the frame's time on the lines.
@@ -164,8 +166,7 @@ impl Facts {
             },
             trial_s: has_rate.then(|| found.trial_duration.as_secs_f64()),
             failed_at_rate: has_rate.then_some((found.failed_trials_at_rate, found.trials_at_rate)),
-            bound_only: bound_only(&found.finding),
-            ..self
+            ..self.finding(&found.finding)
         }
     }
 
@@ -282,7 +283,7 @@ impl Facts {
     /// The trial that decided a search is the one that has to be long.
     fn search(self, found: &Throughput) -> Self {
         let decided = found.point.as_ref().map(|point| point.duration.as_secs_f64());
-        Facts { trial_s: decided.or(self.trial_s), bound_only: bound_only(&found.finding), ..self }
+        Facts { trial_s: decided.or(self.trial_s), ..self.finding(&found.finding) }
     }
 
     fn load(self, point: Option<&LoadPoint>) -> Self {
@@ -338,10 +339,13 @@ impl Facts {
     }
 }
 
-fn bound_only(finding: &Finding) -> Option<String> {
-    match finding {
-        Finding::AtLeast { why } | Finding::Between { why } => Some(why.clone()),
-        _ => None,
+impl Facts {
+    fn finding(self, finding: &Finding) -> Self {
+        match finding {
+            Finding::AtLeast { why } => Facts { bound_only: Some(why.clone()), ..self },
+            Finding::Between { why } => Facts { undecided: Some(why.clone()), ..self },
+            _ => self,
+        }
     }
 }
 

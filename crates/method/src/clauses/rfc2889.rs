@@ -1,6 +1,7 @@
 //! RFC 2889: benchmarking methodology for LAN switching devices. `5.x.2` is the part 2 of each test's
 //! section, where the document repeats its parameters.
 
+use super::rfc2544::fastest_of;
 use super::{Clause, Level, Many, Rule, Ruling, Verdict};
 use crate::TestKind;
 use crate::chassis::ChassisTest;
@@ -241,10 +242,7 @@ pub(super) fn duration(m: &Many<'_>, bound: f64) -> Ruling {
 
 /// Whether the device's limit was found, and not the tester's.
 pub(super) fn fastest(m: &Many<'_>) -> Ruling {
-    match &m.facts.bound_only {
-        None => Ruling::met(),
-        Some(why) => Ruling::not_possible(why.clone()),
-    }
+    fastest_of(m.facts)
 }
 
 /// The same of a search that could go on.

@@ -374,6 +374,18 @@ fn each_change_is_named() {
     }
 }
 
+/// What a search could not find out is neither met nor departed from.
+#[test]
+fn a_search_that_decided_nothing_is_not_checked() {
+    for (suite, id) in [("rfc2544", "throughput"), ("rfc3918", "aggregated-multicast")] {
+        let test = method(suite, id).kind;
+        let judged = judge(test, &changed(test, |c| c.facts.undecided = Some("why".into())));
+        let ruled: Vec<_> = judged.iter().filter(|judged| judged.why == "why").collect();
+        assert_eq!(ruled.len(), 1, "{id}");
+        assert_eq!(ruled[0].verdict, Verdict::NotChecked);
+    }
+}
+
 /// Each clause with a predicate is met by something, and by something it is not.
 #[test]
 fn no_predicate_always_says_the_same() {
