@@ -206,10 +206,13 @@ impl Report {
                 test: record.test,
                 trials: 0,
                 invalid: 0,
+                answered_short: 0,
                 reasons: BTreeMap::new(),
             });
             counts.trials += 1;
-            if record.verdict == Verdict::Invalid {
+            let is_invalid = record.verdict == Verdict::Invalid;
+            counts.answered_short += u64::from(!is_invalid && !record.result.is_valid());
+            if is_invalid {
                 counts.invalid += 1;
                 let mut kinds: Vec<String> =
                     record.result.invalid_reasons().iter().map(reason_kind).collect();
@@ -252,9 +255,10 @@ pub struct TrialCounts {
     pub test: TestKind,
     /// How many were run.
     pub trials: u64,
-    /// Those among them that decided nothing, because the tester did not keep up. (In a self-test
-    /// that is a finding, not an invalid trial.)
+    /// Those among them that decided nothing, because the tester did not keep up.
     pub invalid: u64,
+    /// Those that asked how much the tester can offer, and were answered by falling short.
+    pub answered_short: u64,
     /// Why: kind of reason, and in how many trials it was found (one trial may have several).
     pub reasons: BTreeMap<String, u64>,
 }

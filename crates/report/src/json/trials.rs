@@ -13,6 +13,8 @@ pub(super) struct Counts {
     test: TestKind,
     trials: u64,
     invalid_trials: u64,
+    /// Trials that asked how much the tester can offer, and were answered by falling short.
+    answered_short_trials: u64,
     /// Kind of reason, and in how many trials.
     invalid_reasons: BTreeMap<String, u64>,
 }
@@ -23,6 +25,7 @@ impl From<TrialCounts> for Counts {
             test: counts.test,
             trials: counts.trials,
             invalid_trials: counts.invalid,
+            answered_short_trials: counts.answered_short,
             invalid_reasons: counts.reasons,
         }
     }

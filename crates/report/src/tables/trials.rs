@@ -7,14 +7,17 @@ use crate::trial_row::{TrialRow, verdict_word};
 
 /// Trials by test, with the reasons of those that decided nothing.
 pub(super) fn counts(report: &Report) -> Table {
-    let columns = ["<test", "trials", "valid", "invalid", "<why invalid"];
-    let mut table = Table::new("Trials", vec![], &columns);
+    let columns = ["<test", "trials", "valid", "fell short", "invalid", "<why invalid"];
+    let about =
+        "fell short: asked how much the tester can offer, and answered by less than asked for";
+    let mut table = Table::new("Trials", vec![about.into()], &columns);
     for counts in report.trial_counts() {
         let reasons = counts.reasons.iter().map(|(reason, count)| format!("{reason} ({count})"));
         table.rows.push(vec![
             counts.test.to_string(),
             grouped(counts.trials),
-            grouped(counts.trials - counts.invalid),
+            grouped(counts.trials - counts.invalid - counts.answered_short),
+            grouped(counts.answered_short),
             grouped(counts.invalid),
             reasons.collect::<Vec<_>>().join("; "),
         ]);
