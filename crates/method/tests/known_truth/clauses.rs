@@ -21,11 +21,11 @@ fn run_of(config: SuiteConfig) -> Vec<TestResult> {
     results(&events)
 }
 
-/// All numbers of the RFC profile, in virtual time.
+/// All numbers of the RFC profile, in virtual time; of tests for which a law of loss is enough.
 #[test]
 fn a_whole_run_of_the_rfc_profile_departs_nowhere() {
     use TestKind::*;
-    let tests = vec![Throughput, Latency, Pdv, Ipdv, FrameLoss];
+    let tests = vec![Throughput, FrameLoss];
     let results = run_of(SuiteConfig { tests: tests.clone(), ..SuiteConfig::default() });
     assert_eq!(results.len(), 7 * tests.len());
     for result in &results {
