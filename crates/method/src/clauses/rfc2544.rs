@@ -189,7 +189,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Default,
         "The load is the throughput of the frame size.",
         is_latency,
-        Rule::Pair(|p| at_throughput(p)),
+        Rule::Pair(at_throughput),
     ),
     clause(
         "26.2",

@@ -94,7 +94,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Default,
         "The load is the throughput of the frame size.",
         is_pdv,
-        Rule::Pair(|p| at_throughput(p)),
+        Rule::Pair(at_throughput),
     ),
     clause(
         "7.3.1",
@@ -115,7 +115,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Default,
         "The load is the throughput of the frame size.",
         is_ipdv,
-        Rule::Pair(|p| at_throughput(p)),
+        Rule::Pair(at_throughput),
     ),
     clause(
         "7.3.2",

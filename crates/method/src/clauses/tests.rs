@@ -101,6 +101,9 @@ fn departures_of(test: TestKind, case: &Case) -> Vec<String> {
 /// One change, the test that it matters to, and what is said of it.
 type Change = (&'static str, &'static str, fn(&mut Case), &'static str);
 
+/// The same without words.
+type Other = (&'static str, &'static str, fn(&mut Case));
+
 /// Everything that may go otherwise than the documents have it.
 const CHANGES: &[Change] = &[
     ("rfc2889", "broadcast-latency", |c| c.facts.has_line_time = Some(true), "section 5.10.3)"),
@@ -301,7 +304,7 @@ const CHANGES: &[Change] = &[
 ];
 
 /// What these ports cannot do, and what a series of runs would have besides: neither is a departure.
-const OTHERS: &[(&str, &str, fn(&mut Case))] = &[
+const OTHERS: &[Other] = &[
     ("rfc2544", "throughput", |c| c.facts.given_up = vec!["time".into()]),
     ("rfc2544", "throughput", |c| c.facts.tester_short = Some("short".into())),
     ("rfc2544", "throughput", |c| c.facts.bound_only = Some("short".into())),
