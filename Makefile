@@ -13,7 +13,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test truth coverage mlr-oracle netblt-1987 netblt-hostile netblt-paths harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check stability credit credit-quick
+.PHONY: help setup build demo test truth coverage mlr-oracle netblt-1987 netblt-hostile netblt-paths harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check forwarder-check stability credit credit-quick
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -23,6 +23,7 @@ help:
 	@echo "make coverage  how often each search's bounds hold the truth on noisy devices, and at what cost"
 	@echo "make mlr-oracle  our MLRsearch beside its reference implementation: trials, time, results"
 	@echo "make versus-check  versus finds 3 % and one nftables rule, and nothing where there is nothing; 25 minutes"
+	@echo "make forwarder-check  the throughput stated of an XDP forwarder beside the kernel's counters, quiet and beside busy loops"
 	@echo "make stability  how far ten runs of make demo's throughput lie apart, beside testpmd and trafgen"
 	@echo "make credit  what catching up with lateness costs and spares, by credit, rate, queue and load (credit-quick: xdp only)"
 	@echo "make netblt-1987   the NETBLT tests of 1987 beside ours"
@@ -95,6 +96,9 @@ $(ORACLE)/ready:
 versus-check: setup
 	cargo build --release --package netanvil
 	extras/versus-check.sh $(NETANVIL) $(or $(REPETITIONS),20)
+
+forwarder-check: build
+	extras/forwarder-check.sh $(NETANVIL) $(or $(ROUNDS),5)
 
 # As root, on a quiet machine, eight minutes; leaves benches/CREDIT.md, which docs/pacing.md explains.
 CREDIT := target/release/netanvil-credit-bench

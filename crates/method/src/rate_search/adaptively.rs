@@ -200,6 +200,8 @@ impl Hunt<'_, '_> {
             Verdict::Passed => {
                 let is_whole = offered >= WHOLE * rate_of(self.subject, load).fps();
                 let offered = if is_whole { load } else { as_load(offered) };
+                // Whether a queue grew or the delay varied: no more is proven than what came out.
+                let put_off = sustained.map_or(lost, |trial| trial.loss_ratio(lost));
                 let kept = (1.0 - put_off) / (1.0 - lost);
                 Came::Carried { offered, sustained: (offered as f64 * kept) as u64 }
             }

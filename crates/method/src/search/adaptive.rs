@@ -371,8 +371,11 @@ impl Search for Adaptive {
         match self.stage {
             Stage::Searching => self.sought().map(|load| Asked { load, is_final: self.is_long }),
             Stage::Confirming => {
-                let load = self.highest()?.clamp(self.range.min, self.range.max);
-                Some(Asked { load, is_final: true })
+                let Range { min, max } = self.range;
+                // What a tester can offer at the most it offers when it is asked for more: one that keeps to
+                // just that rate has nothing in reserve when it is held up.
+                let load = if self.upper.is_none() { max } else { self.highest()? };
+                Some(Asked { load: load.clamp(min, max), is_final: true })
             }
             Stage::Over => None,
         }
