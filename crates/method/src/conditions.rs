@@ -1,6 +1,7 @@
 //! Under which conditions a result was taken: what every table must say beside its numbers.
 
 use crate::chassis::ChassisTest;
+use crate::clauses::Judged;
 use crate::harvard::y1989::Test1989;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -160,6 +161,9 @@ pub struct Conditions {
     pub tester_reach: Option<FrameRate>,
     /// Where the test departs from its standard, in words; empty where it conforms.
     pub deviations: Vec<String>,
+    /// Which clauses of its documents it meets; empty in runs saved before they were judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clauses: Vec<Judged>,
     /// What the frames of this size cannot measure, and why.
     pub given_up: Vec<String>,
 }

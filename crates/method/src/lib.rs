@@ -49,9 +49,9 @@
 
 mod bench;
 pub mod chassis;
+pub mod clauses;
 mod conditions;
 mod config;
-mod conformance;
 mod cost;
 mod encapsulation;
 mod error;
@@ -95,7 +95,6 @@ pub use config::{
     RecoveryConfig, ResetConfig, ResetKind, SelfTestConfig, SuiteConfig, ThroughputConfig,
     TrialConfig,
 };
-pub use conformance::deviations;
 pub use cost::{CostFound, CostPerFrame};
 pub use encapsulation::{Encapsulated, Encapsulation};
 pub use error::RunError;

@@ -67,6 +67,21 @@ impl TestResult {
             TestResult::Harvard1989(result) => &result.conditions,
         }
     }
+    /// The same, to put into them what was judged at the end.
+    pub(crate) fn conditions_mut(&mut self) -> &mut Conditions {
+        match self {
+            TestResult::Throughput(result) => &mut result.conditions,
+            TestResult::Latency(result) => &mut result.conditions,
+            TestResult::Pdv(result) => &mut result.conditions,
+            TestResult::Ipdv(result) => &mut result.conditions,
+            TestResult::FrameLoss(result) => &mut result.conditions,
+            TestResult::BackToBack(result) => &mut result.conditions,
+            TestResult::Recovery(result) => &mut result.conditions,
+            TestResult::Reset(result) => &mut result.conditions,
+            TestResult::Harvard(result) => result.conditions_mut(),
+            TestResult::Harvard1989(result) => &mut result.conditions,
+        }
+    }
     /// Its figures, with what they hold for.
     pub fn outcome(&self) -> Outcome {
         match self {

@@ -114,7 +114,7 @@ pub fn self_test_size(
     let low_rate = of_maximum(config.self_test.low_rate_percent);
     let high_rate = of_maximum(config.self_test.high_rate_percent);
     Ok(SelfTestSize {
-        conditions: subject.conditions(TestKind::SelfTest),
+        conditions: subject.conditions(),
         reached,
         low_rate,
         floor_low: floor(bench, &subject, low_rate)?,

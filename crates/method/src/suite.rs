@@ -4,6 +4,7 @@
 mod side_by_side;
 
 use crate::bench::Bench;
+use crate::clauses::annex_pair;
 use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted};
 use crate::harvard::y1989::Suite1989;
 use crate::reach::{Reach, reach};
@@ -57,8 +58,7 @@ impl Suite {
         let key = self.config.run_key();
         let mut bench = Bench::new(device, sink, self.config.trial.invalid_retries, key);
         let (suite, left_out) = self.with_sizes_of_protocol();
-        let mut run =
-            Run { suite: &suite, left_out, description, invalid_tests: vec![], todo: vec![] };
+        let mut run = Run::new(&suite, left_out, description, &suite.config.frame_sizes);
         let outcome = run.all(&mut bench, looped);
         let counted = bench.trials();
         finish(counted, sink, run.invalid_tests, outcome)
@@ -74,8 +74,7 @@ impl Suite {
         let key = self.config.run_key();
         let mut bench = Bench::new(looped, sink, self.config.trial.invalid_retries, key);
         let (suite, left_out) = self.with_sizes_of_protocol();
-        let mut run =
-            Run { suite: &suite, left_out, description, invalid_tests: vec![], todo: vec![] };
+        let mut run = Run::new(&suite, left_out, description, &suite.config.frame_sizes);
         let outcome = run.only_self_test(&mut bench);
         let counted = bench.trials();
         let (self_test, outcome) = match outcome {
@@ -137,6 +136,8 @@ struct Run<'s> {
     /// Why frame sizes were left out.
     left_out: Vec<String>,
     description: TesterDescription,
+    /// Every frame size of the run, though this part of it may make some only.
+    sizes: Vec<SizePattern>,
     invalid_tests: Vec<String>,
     /// What each test still to come will take.
     todo: Vec<Duration>,
@@ -155,6 +156,18 @@ struct Item {
     /// What the tester can offer to the device; found before the first test.
     reach: Option<Reach>,
     throughput: Option<ThroughputResult>,
+}
+
+impl<'s> Run<'s> {
+    fn new(
+        suite: &'s Suite,
+        left_out: Vec<String>,
+        description: TesterDescription,
+        sizes: &[SizePattern],
+    ) -> Self {
+        let sizes = sizes.to_vec();
+        Run { suite, left_out, description, sizes, invalid_tests: vec![], todo: vec![] }
+    }
 }
 
 impl Run<'_> {
@@ -412,9 +425,11 @@ impl Run<'_> {
     fn finish_test(
         &mut self,
         bench: &mut Bench<'_>,
-        result: TestResult,
+        mut result: TestResult,
         traffic: &Traffic,
     ) -> Result<(), RunError> {
+        let suite = self.suite;
+        annex_pair(&mut result, (&suite.config, &self.sizes), &suite.topology);
         if result.is_invalid() {
             self.invalid_tests.push(name(result.kind(), traffic));
         }

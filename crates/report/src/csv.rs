@@ -127,6 +127,7 @@ mod tests {
             theoretical_max: FrameRate::from_fps(1_488_095),
             tester_max: None,
             deviations: vec![],
+            clauses: vec![],
             in_words: String::new(),
         };
         let line = |relation| {

@@ -3,6 +3,7 @@
 
 use crate::{Notice, PacketComposition};
 use method::chassis::ChassisResult;
+use method::clauses::{Judged, Level, Verdict as Ruled};
 use method::rfc2544::{
     BackToBackResult, FrameLossResult, LatencyResult, RecoveryResult, ResetResult, ThroughputResult,
 };
@@ -145,6 +146,47 @@ impl Report {
             }
         }
         deviations
+    }
+
+    /// Every clause that was judged, document by document, with the tests of which the verdict holds. Empty
+    /// for runs saved before clauses were.
+    pub fn clauses(&self) -> Vec<(Judged, Vec<String>)> {
+        let mut rows: Vec<(Judged, Vec<String>)> = vec![];
+        for outcome in self.outcomes() {
+            let test = outcome.test.to_string();
+            for judged in outcome.conditions.clauses {
+                match rows.iter_mut().find(|(known, _)| *known == judged) {
+                    Some((_, tests)) if tests.contains(&test) => {}
+                    Some((_, tests)) => tests.push(test.clone()),
+                    None => rows.push((judged, vec![test.clone()])),
+                }
+            }
+        }
+        let mut documents: Vec<String> = vec![];
+        for (judged, _) in &rows {
+            if !documents.contains(&judged.document) {
+                documents.push(judged.document.clone());
+            }
+        }
+        rows.sort_by_key(|(judged, _)| {
+            let document = documents.iter().position(|known| *known == judged.document);
+            (document, judged.level)
+        });
+        rows
+    }
+
+    /// Whether every result conforms to its documents: every MUST that the tester can check is met, and no
+    /// SHOULD or default about the result itself is departed from. The departures, which are those of the
+    /// clauses, say it; of runs saved before clauses were judged, too.
+    pub fn is_conformant(&self) -> bool {
+        self.deviations().is_empty()
+    }
+
+    /// The MUSTs that nothing known decides.
+    pub fn unchecked_musts(&self) -> usize {
+        let is_open =
+            |judged: &Judged| (judged.level, judged.verdict) == (Level::Must, Ruled::NotChecked);
+        self.clauses().iter().filter(|(judged, _)| is_open(judged)).count()
     }
 
     /// How far the run came.

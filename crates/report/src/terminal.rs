@@ -41,6 +41,9 @@ pub fn render(report: &Report, style: Style) -> String {
         print(&mut text, &table, style);
     }
     print(&mut text, &tables::trial_counts(report), style);
+    if let Some(table) = tables::clause_counts(report) {
+        print(&mut text, &table, style);
+    }
     for note in &report.notes {
         line(&mut text, style, "note: ", note);
     }

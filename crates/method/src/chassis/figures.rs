@@ -28,6 +28,7 @@ impl From<&ChassisConditions> for TestConditions {
             theoretical_max: of.theoretical_max,
             tester_max: None,
             deviations: of.deviations.clone(),
+            clauses: of.clauses.clone(),
             in_words: words,
         }
     }

@@ -29,6 +29,7 @@ pub(crate) use rack::{Draft, Sent};
 pub use rack::{Known, Rack};
 pub use suite::ChassisSuite;
 
+use crate::clauses::Judged;
 use crate::gigaswitch::{ArpServerResult, ExtrapolationResult, FanoutResult};
 use crate::rfc2889::{
     AddressResult, BroadcastLatencyResult, CongestionResult, ErroredResult, ForwardPressureResult,
@@ -326,6 +327,9 @@ pub struct ChassisConditions {
     pub trial_duration: Duration,
     /// Where the test departs from its document, in words; empty where it conforms.
     pub deviations: Vec<String>,
+    /// Which clauses of its documents it meets; empty in runs saved before they were judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clauses: Vec<Judged>,
 }
 
 impl ChassisConditions {
@@ -402,6 +406,26 @@ impl ChassisResult {
             ChassisResult::MulticastLatency(result) => &result.conditions,
             ChassisResult::GroupDelay(result) => &result.conditions,
             ChassisResult::GroupCapacity(result) => &result.conditions,
+        }
+    }
+    /// The same, to put into them what was judged at the end.
+    pub(crate) fn conditions_mut(&mut self) -> &mut ChassisConditions {
+        match self {
+            ChassisResult::Mesh(result) => &mut result.conditions,
+            ChassisResult::Congestion(result) => &mut result.conditions,
+            ChassisResult::ForwardPressure(result) => &mut result.conditions,
+            ChassisResult::Addresses(result) => &mut result.conditions,
+            ChassisResult::Errored(result) => &mut result.conditions,
+            ChassisResult::BroadcastLatency(result) => &mut result.conditions,
+            ChassisResult::Fanout(result) => &mut result.conditions,
+            ChassisResult::Extrapolation(result) => &mut result.conditions,
+            ChassisResult::ArpServer(result) => &mut result.conditions,
+            ChassisResult::Tolly(result) => &mut result.conditions,
+            ChassisResult::MulticastThroughput(result) => &mut result.conditions,
+            ChassisResult::ScaledGroups(result) => &mut result.conditions,
+            ChassisResult::MulticastLatency(result) => &mut result.conditions,
+            ChassisResult::GroupDelay(result) => &mut result.conditions,
+            ChassisResult::GroupCapacity(result) => &mut result.conditions,
         }
     }
     /// Which test.

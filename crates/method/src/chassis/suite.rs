@@ -4,6 +4,7 @@ mod side_by_side;
 
 use super::{Chassis, ChassisConfig, ChassisResult, ChassisTest, Known, Rack};
 use crate::bench::Bench;
+use crate::clauses::annex_many;
 use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted, TestStarted};
 use crate::suite::finish;
 use crate::{Direction, Modifier, RunError, TestKind, gigaswitch, rfc2889, rfc3918, tolly};
@@ -161,7 +162,8 @@ fn told_of_test(
         remaining: bench.clock().remaining(),
     }))?;
     match run_test(bench, rack, test) {
-        Ok(Some(result)) => {
+        Ok(Some(mut result)) => {
+            annex_many(&mut result, rack.config);
             let is_valid = result.invalid_reasons().is_empty();
             bench.emit(Event::ChassisTestFinished(Box::new(result)))?;
             Ok(is_valid)

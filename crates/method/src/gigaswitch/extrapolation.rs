@@ -6,6 +6,7 @@ use crate::RunError;
 use crate::bench::Bench;
 use crate::chassis::ChassisResult;
 use crate::chassis::{ChassisConditions, ChassisConfig, ChassisTest, Rack};
+use crate::clauses::annex_many;
 use crate::config::TrialConfig;
 use crate::event::Event;
 use serde::{Deserialize, Serialize};
@@ -42,7 +43,7 @@ pub fn extrapolation(
     let mut results: Vec<FanoutResult> = vec![];
     for ports in config.ports.iter().filter(|ports| **ports <= rack.ports) {
         let result = fanout(bench, &rack.with_ports(*ports))?;
-        bench.emit(Event::ChassisTestFinished(Box::new(ChassisResult::Fanout(result.clone()))))?;
+        tell(bench, rack, &result)?;
         results.push(result);
     }
     let all_ports = match rack.ports >= config.extrapolate_to {
@@ -59,8 +60,14 @@ fn all_ports(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<FanoutResult, Run
     let config = ChassisConfig { trial, ..rack.config.clone() };
     let rack = Rack { config: &config, ports: fanout_config.extrapolate_to, ..*rack };
     let result = fanout(bench, &rack)?;
-    bench.emit(Event::ChassisTestFinished(Box::new(ChassisResult::Fanout(result.clone()))))?;
+    tell(bench, &rack, &result)?;
     Ok(result)
+}
+
+fn tell(bench: &mut Bench<'_>, rack: &Rack<'_>, result: &FanoutResult) -> Result<(), RunError> {
+    let mut result = ChassisResult::Fanout(result.clone());
+    annex_many(&mut result, rack.config);
+    bench.emit(Event::ChassisTestFinished(Box::new(result)))
 }
 
 fn conclude(

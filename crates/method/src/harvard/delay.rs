@@ -59,7 +59,7 @@ pub fn delay(
     };
     Ok(DelayResult {
         setting,
-        conditions: subject.conditions(test),
+        conditions: subject.conditions(),
         from_stamp_to_arrival: summarise(&ran.result).filter(|_| invalid.is_empty()),
         on_the_lines,
         lost_frames: ran.result.lost_frames(),

@@ -49,5 +49,5 @@ pub fn max_rate(
         judge: &|result| judge_loss(result, 0.0),
     };
     let found = find_rate(bench, &subject, &goal, &mut Known::default())?;
-    Ok(MaxRateResult { setting, conditions: subject.conditions(test), found })
+    Ok(MaxRateResult { setting, conditions: subject.conditions(), found })
 }

@@ -60,7 +60,7 @@ pub fn raw_rate(
     let streams = ran.result.streams.iter().filter_map(|stream| raw_stream(stream, &ran.result));
     Ok(RawRateResult {
         setting,
-        conditions: subject.conditions(test),
+        conditions: subject.conditions(),
         streams: if invalid.is_empty() { streams.collect() } else { vec![] },
         invalid,
     })

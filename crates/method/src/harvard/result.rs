@@ -76,6 +76,14 @@ impl HarvardResult {
             HarvardResult::RawRate(result) => &result.conditions,
         }
     }
+    /// The same, to put into them what was judged at the end.
+    pub(crate) fn conditions_mut(&mut self) -> &mut Conditions {
+        match self {
+            HarvardResult::Delay(result) => &mut result.conditions,
+            HarvardResult::MaxRate(result) => &mut result.conditions,
+            HarvardResult::RawRate(result) => &mut result.conditions,
+        }
+    }
     /// Where it belongs in the tables.
     pub fn setting(&self) -> Setting {
         match self {

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::TestResult;
 use crate::bench::Bench;
+use crate::clauses::annex_pair;
 use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted};
 use crate::subject::Subject;
 use crate::suite::{finish, legal_sizes};
@@ -225,7 +226,10 @@ impl Run<'_> {
                 let size = subject.traffic.frame_size();
                 self.invalid_tests.push(format!("{test}, {size}, {}", in_words(set_up)));
             }
-            bench.emit(Event::TestFinished(Box::new(TestResult::Harvard(result))))?;
+            let mut result = TestResult::Harvard(result);
+            let config = subject.config;
+            annex_pair(&mut result, (config, &config.frame_sizes), subject.traffic.topology());
+            bench.emit(Event::TestFinished(Box::new(result)))?;
         }
         match std::mem::take(&mut self.to_be_compared) {
             true => compare_counters(bench, subject, &sources, &in_words(set_up)),

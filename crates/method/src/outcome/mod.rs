@@ -18,6 +18,7 @@ pub use matrix::{PairCount, PortMatrix};
 pub use name::{FigureName, Measure};
 pub use unit::Unit;
 
+use crate::clauses::Judged;
 use crate::{Conditions, Direction, Modifier, TestKind};
 use serde::{Deserialize, Serialize};
 use units::{FrameRate, LineRate};
@@ -68,6 +69,9 @@ pub struct TestConditions {
     pub tester_max: Option<FrameRate>,
     /// Where the test departs from its document, in words; empty where it conforms.
     pub deviations: Vec<String>,
+    /// Which clauses of its documents it meets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clauses: Vec<Judged>,
     /// Everything in which outcomes of the same test and size may differ, in words that are alike for
     /// alike conditions.
     pub in_words: String,
@@ -87,6 +91,7 @@ impl From<&Conditions> for TestConditions {
             theoretical_max: of.theoretical_max,
             tester_max: of.tester_max,
             deviations: of.deviations.clone(),
+            clauses: of.clauses.clone(),
             in_words: of.in_words(),
         }
     }

@@ -105,7 +105,7 @@ pub fn back_to_back(
 ) -> Result<BackToBackResult, RunError> {
     let config = &subject.config.back_to_back;
     let mut result = BackToBackResult {
-        conditions: subject.conditions(TestKind::BackToBack),
+        conditions: subject.conditions(),
         not_measured: not_applicable(subject, &throughput.throughput.finding),
         burst_rate: None,
         burst_rate_is_theoretical: false,

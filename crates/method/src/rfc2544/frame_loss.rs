@@ -92,7 +92,7 @@ pub fn frame_loss(
     }
     let ended_with_two_lossless = lossless_in_a_row >= 2;
     Ok(FrameLossResult {
-        conditions: subject.conditions(TestKind::FrameLoss),
+        conditions: subject.conditions(),
         maximum: subject.ceiling.rate,
         maximum_of: subject.ceiling.of,
         step_percent,

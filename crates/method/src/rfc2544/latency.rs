@@ -96,7 +96,7 @@ pub fn latency(
     throughput: &ThroughputResult,
 ) -> Result<LatencyResult, RunError> {
     let mut result = LatencyResult {
-        conditions: subject.conditions(TestKind::Latency),
+        conditions: subject.conditions(),
         not_measured: None,
         rate: None,
         rate_is_throughput: true,

@@ -87,7 +87,7 @@ pub fn recovery(
 ) -> Result<RecoveryResult, RunError> {
     let config = &subject.config.recovery;
     let mut result = RecoveryResult {
-        conditions: subject.conditions(TestKind::Recovery),
+        conditions: subject.conditions(),
         not_measured: None,
         throughput: throughput.throughput.rate,
         overload: None,

@@ -62,7 +62,7 @@ pub fn reset(
 ) -> Result<ResetResult, RunError> {
     let config = &subject.config.reset;
     let mut result = ResetResult {
-        conditions: subject.conditions(TestKind::Reset),
+        conditions: subject.conditions(),
         not_measured: None,
         action: action(subject, kind),
         rate: None,

@@ -74,7 +74,7 @@ pub fn throughput(
     if let Some(CostFound::Measured(cost)) = &cost {
         notes.extend(cost.contradiction(&throughput));
     }
-    let conditions = subject.conditions(TestKind::Throughput);
+    let conditions = subject.conditions();
     Ok(ThroughputResult { conditions, throughput, with_tolerance, contradiction, cost, notes })
 }
 

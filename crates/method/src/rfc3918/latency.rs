@@ -149,14 +149,8 @@ pub fn latency(
 
 /// The test's, with the length of its own trials: 120 s (section 5.1).
 fn conditions(stage: &Stage<'_, '_>) -> ChassisConditions {
-    let seconds = stage.config().latency_s;
-    let short = format!("trials of {seconds} s instead of the recommended 120 s");
-    // What is short of 30 s is short of 120 s, and need not be said twice.
-    let shown = Duration::from_secs_f64(seconds.max(30.0));
-    let mut conditions = stage.rack.conditions_of(stage.test, shown);
-    conditions.trial_duration = Duration::from_secs_f64(seconds);
-    conditions.deviations.extend((seconds < 120.0).then_some(short));
-    conditions
+    let seconds = Duration::from_secs_f64(stage.config().latency_s);
+    stage.rack.conditions_of(stage.test, seconds)
 }
 
 /// In which form latencies at each receiving port are stated.

@@ -66,7 +66,7 @@ pub fn ipdv(
 ) -> Result<IpdvResult, RunError> {
     let config = &subject.config.ipdv;
     let mut result = IpdvResult {
-        conditions: subject.conditions(TestKind::Ipdv),
+        conditions: subject.conditions(),
         not_measured: None,
         rate: None,
         rate_is_throughput: true,

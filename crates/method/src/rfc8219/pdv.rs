@@ -78,7 +78,7 @@ pub fn pdv(
 ) -> Result<PdvResult, RunError> {
     let config = &subject.config.pdv;
     let mut result = PdvResult {
-        conditions: subject.conditions(TestKind::Pdv),
+        conditions: subject.conditions(),
         not_measured: None,
         rate: None,
         rate_is_throughput: true,

@@ -24,14 +24,13 @@ impl Suite {
         let parts = suite.parts();
         let mut lanes = parts
             .iter()
-            .map(|part| SizeLane::new(part, make))
+            .map(|part| SizeLane::new(part, &suite.config.frame_sizes, make))
             .collect::<Result<Vec<_>, RunError>>()?;
         let first = lanes.first().map(|lane| &lane.testers);
         let first = first.ok_or_else(|| RunError::Config("no frame size to test".into()))?;
         let description = first.device.describe().clone();
         let can_measure = first.looped.is_some();
-        let mut whole =
-            Run { suite: &suite, left_out, description, invalid_tests: vec![], todo: vec![] };
+        let mut whole = Run::new(&suite, left_out, description, &suite.config.frame_sizes);
         whole.plan(can_measure && suite.self_test.is_none(), suite.config.modifiers.len());
         let mut told = Merged::new(sink, lanes.iter().map(SizeLane::remaining).collect());
         let outcome = whole.all_side_by_side(&mut lanes, can_measure, threads, &mut told);
@@ -89,13 +88,16 @@ struct SizeLane<'s, 't> {
 }
 
 impl<'s, 't> SizeLane<'s, 't> {
-    fn new(part: &'s Suite, make: &mut MakeLane<'_, 't>) -> Result<Self, RunError> {
+    fn new(
+        part: &'s Suite,
+        sizes: &[SizePattern],
+        make: &mut MakeLane<'_, 't>,
+    ) -> Result<Self, RunError> {
         let config = &part.config;
         let traffic = Traffic::new(config, &part.topology, &config.frame_sizes[0], Modifier::None)?;
         let testers = make(&traffic.frame_size())?;
         let description = testers.device.describe().clone();
-        let mut run =
-            Run { suite: part, left_out: vec![], description, invalid_tests: vec![], todo: vec![] };
+        let mut run = Run::new(part, vec![], description, sizes);
         let items = |modifier: &Modifier| run.items(*modifier);
         let rounds: Vec<_> = config.modifiers.iter().map(items).collect::<Result<_, _>>()?;
         run.plan(part.self_test.is_none() && testers.looped.is_some(), rounds.len());

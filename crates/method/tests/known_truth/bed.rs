@@ -3,7 +3,7 @@
 use method::rfc2544::ThroughputResult;
 use method::{
     Attachment, Bench, Direction, Event, Forwarding, LegacyAddresses, Modifier, Profile, RunError,
-    Subject, SuiteConfig, Topology, Traffic,
+    Subject, SuiteConfig, TestResult, Topology, Traffic, clauses,
 };
 use sim::{DeviceUnderTest, SimPort, SimTester};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -78,6 +78,18 @@ pub fn throughput_of(
     device: impl DeviceUnderTest,
 ) -> ThroughputResult {
     run(config, &mut SimTester::new(&ports, device), method::rfc2544::throughput).0
+}
+
+/// Where a result departs from its documents.
+pub fn departures(config: &SuiteConfig, result: &TestResult) -> Vec<String> {
+    let pair = clauses::Pair {
+        test: result.kind(),
+        config,
+        sizes: &config.frame_sizes,
+        topology: &topology(Forwarding::Routed),
+        facts: &clauses::Facts::of_pair(result),
+    };
+    clauses::judge_pair(&pair).iter().filter_map(clauses::Judged::departure).collect()
 }
 
 pub fn bidirectional(mut config: SuiteConfig) -> SuiteConfig {

@@ -3,6 +3,7 @@
 
 mod back_to_back;
 mod bed;
+mod clauses;
 mod composed;
 mod cost;
 mod frame_loss;

@@ -36,6 +36,7 @@ pub fn render(report: &Report) -> String {
             (balance::every(report))
             (sections::set_up(report))
             (sections::sources())
+            (sections::clauses(report))
             (sections::every_trial(report))
         }
     };

@@ -27,10 +27,15 @@ pub(super) fn head(report: &Report) -> Markup {
                 @if let Some(started) = started { span { (started.program) } }
                 @if let Some(started) = started { span { (ports_in_short(&started.tester.ports)) } }
             }
-            @if deviations.is_empty() {
+            @if report.is_conformant() {
                 p.banner.good {
                     strong { "Conformance: " }
-                    "no departure from the standards named at each test was recorded."
+                    "no departure from the standards named at each test was recorded"
+                    @if report.unchecked_musts() > 0 {
+                        "; the tester cannot check " (report.unchecked_musts())
+                        " MUST clauses, which the annex names"
+                    }
+                    "."
                 }
             } @else {
                 div.banner.bad {
@@ -413,6 +418,20 @@ pub(super) fn sources() -> Markup {
                     tr { td { (what) } td { (rule) } td { (source) } }
                 } }
             } }
+        }
+    }
+}
+
+/// Which clauses of their documents the results meet.
+pub(super) fn clauses(report: &Report) -> Markup {
+    let all = [tables::clause_counts(report), tables::clauses(report)];
+    html! {
+        @for table in all.iter().flatten() {
+            section.appendix {
+                h2 { (table.heading) }
+                @for about in &table.about { p.about { (about) } }
+                (grid(table))
+            }
         }
     }
 }

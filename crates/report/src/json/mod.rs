@@ -27,6 +27,7 @@ use crate::model::{Report, Status};
 use harvard::Harvard;
 use latency::Latency;
 use method::chassis::ChassisResult;
+use method::clauses::Judged;
 use method::{Outcome, TestKind};
 use results::{BackToBack, FrameLoss, Recovery, Reset, SelfTestSize, Throughput};
 use rfc8219::{Ipdv, Pdv};
@@ -57,8 +58,13 @@ struct Document<'a> {
     status: &'static str,
     stopped_by: Option<&'a str>,
     resumed: u32,
-    /// Whether no departure from a standard was recorded.
+    /// Whether every MUST that the tester can check is met, and no SHOULD or default about the results
+    /// themselves is departed from.
     conformant: bool,
+    /// MUSTs that nothing known decides, such as how the device was set up.
+    unchecked_musts: usize,
+    /// Every clause that was judged, with the tests that the verdict holds for.
+    clauses: Vec<Clause>,
     deviations: Vec<Deviation>,
     invalid_tests: &'a [String],
     environment: Option<&'a BTreeMap<String, String>>,
@@ -87,6 +93,13 @@ struct Document<'a> {
     warnings: &'a [String],
     notes: &'a [String],
     notices: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Clause {
+    #[serde(flatten)]
+    judged: Judged,
+    tests: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -133,7 +146,13 @@ impl<'a> Document<'a> {
                 Status::Complete | Status::CutOff => None,
             },
             resumed: report.resumed,
-            conformant: deviations.is_empty(),
+            conformant: report.is_conformant(),
+            unchecked_musts: report.unchecked_musts(),
+            clauses: report
+                .clauses()
+                .into_iter()
+                .map(|(judged, tests)| Clause { judged, tests })
+                .collect(),
             deviations: deviations
                 .into_iter()
                 .map(|(deviation, tests)| Deviation { deviation, tests })

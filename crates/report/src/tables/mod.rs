@@ -3,6 +3,7 @@
 
 mod back_to_back;
 mod balance;
+mod clauses;
 mod comparison;
 mod composition;
 mod cost;
@@ -158,6 +159,16 @@ pub fn trial_counts(report: &Report) -> Table {
 /// Every trial.
 pub fn trials(report: &Report) -> Table {
     trials::every(report)
+}
+
+/// How many clauses of each document the results meet; `None` where none was judged.
+pub fn clause_counts(report: &Report) -> Option<Table> {
+    clauses::counts(report)
+}
+
+/// Every clause that was judged; `None` where none was.
+pub fn clauses(report: &Report) -> Option<Table> {
+    clauses::every(report)
 }
 
 /// Where the frames of every trial went.

@@ -168,6 +168,63 @@ fn conformance_and_hostile_words_are_in_every_form() {
     assert!(!page.contains("<per port>"));
 }
 
+/// The annex is that of the results: every clause of each, in the page and for programs.
+#[test]
+fn clauses_are_in_every_form() {
+    let report = report();
+    let mut saved: Vec<Value> = vec![];
+    for result in of_kind("test_finished") {
+        let result = result.as_object().unwrap().values().next().unwrap().clone();
+        let clauses = result["conditions"]["clauses"].as_array().unwrap().clone();
+        assert!(clauses.len() > 5, "{result}");
+        for clause in clauses {
+            if !saved.contains(&clause) {
+                saved.push(clause);
+            }
+        }
+    }
+    let in_json: Value = serde_json::from_str(&json::render(&report)).unwrap();
+    let mut rows = in_json["clauses"].as_array().unwrap().clone();
+    for row in &mut rows {
+        assert!(
+            !row.as_object_mut().unwrap().remove("tests").unwrap().as_array().unwrap().is_empty()
+        );
+        assert!(saved.contains(row), "{row}");
+    }
+    assert_eq!(rows.len(), saved.len());
+    let page = html::render(&report);
+    let in_html = html_rows(&page, "Annex: clauses of the documents");
+    assert_eq!(in_html.len(), saved.len());
+    let departed = saved.iter().filter(|clause| clause["verdict"] == "departed");
+    for clause in departed {
+        assert!(in_html.iter().any(|row| row[4] == clause["why"].as_str().unwrap()), "{clause}");
+    }
+    let text = terminal::render(&report, Style { width: None, colour: false });
+    assert!(
+        text.contains("Clauses of the documents") && text.contains("another run would have it")
+    );
+}
+
+/// A run saved before clauses were judged has its departures, and no annex.
+#[test]
+fn runs_without_clauses_are_read() {
+    let mut without = saved();
+    for event in &mut without {
+        if let Some(result) = event.get_mut("test_finished") {
+            for result in result.as_object_mut().unwrap().values_mut() {
+                result["conditions"].as_object_mut().unwrap().remove("clauses").unwrap();
+            }
+        }
+    }
+    let events: Vec<method::Event> =
+        without.into_iter().map(|event| serde_json::from_value(event).unwrap()).collect();
+    let old = Report::from_events(&events, vec![]);
+    assert_eq!(old.deviations(), report().deviations());
+    let in_json: Value = serde_json::from_str(&json::render(&old)).unwrap();
+    assert_eq!(in_json["conformant"], false);
+    assert!(!html::render(&old).contains("Annex: clauses"));
+}
+
 #[test]
 fn a_run_cut_off_says_so_and_keeps_what_it_has() {
     let half = &EVENTS[..EVENTS.len() / 2];

@@ -21,7 +21,7 @@ pub(super) type Possible = Result<Ran, String>;
 
 /// An empty result of a test.
 pub(super) fn result_of(test: Test1989, subject: &Subject<'_>) -> Harvard1989Result {
-    Harvard1989Result::new(test, subject.conditions(TestKind::Harvard1989(test)))
+    Harvard1989Result::new(test, subject.conditions())
 }
 
 /// Asks for a trial at a constant load.

@@ -17,6 +17,7 @@ use super::scene::result_of;
 use super::storms::{nfs_bursts, storm};
 use crate::TestResult;
 use crate::bench::Bench;
+use crate::clauses::annex_pair;
 use crate::event::Event;
 use crate::harvard::Sources;
 use crate::reach::reach;
@@ -154,7 +155,9 @@ impl Suite1989<'_> {
         if result.is_invalid() {
             invalid.push(format!("{test}, {}", subject.traffic.frame_size()));
         }
-        bench.emit(Event::TestFinished(Box::new(TestResult::Harvard1989(Box::new(result)))))?;
+        let mut result = TestResult::Harvard1989(Box::new(result));
+        annex_pair(&mut result, (self.config, &self.config.frame_sizes), self.topology);
+        bench.emit(Event::TestFinished(Box::new(result)))?;
         Ok(rate)
     }
 }

@@ -1,0 +1,201 @@
+//! What the clauses ask of a configuration and a result.
+
+use crate::clauses::{Facts, Pair, Ruling};
+use crate::{Destinations, Direction, Forwarding, Modifier, Protocol, SearchPolicy, TestKind};
+use TestKind::Throughput;
+use trial::ValidityLimits;
+use units::FrameSize;
+use wire::size::SizePattern;
+
+/// Those that were asked for or, where fewer of them count, those.
+pub(in crate::clauses) fn repetitions(p: &Pair<'_>, asked: u32, bound: u32) -> Ruling {
+    let done = p.facts.repetitions.map_or(asked, |done| asked.min(done as u32));
+    Ruling::at_least("repetitions", done.into(), bound.into(), "")
+}
+
+pub(in crate::clauses) fn at_throughput(p: &Pair<'_>) -> Ruling {
+    match p.facts.at_throughput {
+        None => Ruling::not_checked("the result does not say"),
+        Some(is) => Ruling::met_if(is, || "the load is not the throughput".into()),
+    }
+}
+
+pub(super) fn format(p: &Pair<'_>) -> Ruling {
+    let traffic = &p.config.traffic;
+    let mut how = vec![];
+    if traffic.protocol != Protocol::UdpIpv4 {
+        how.push(format!("frames are {}", traffic.protocol.name()));
+    }
+    let others = [
+        (!traffic.vlans.is_empty(), "VLAN tags"),
+        (traffic.ipv6_percent.is_some(), "IPv6 among the frames"),
+        (!traffic.extension_headers.is_empty(), "extension headers"),
+        (traffic.random_ports, "random UDP ports"),
+        (traffic.flows.is_some(), "flows of other addresses or ports"),
+    ];
+    how.extend(others.iter().filter(|(is, _)| *is).map(|(_, what)| what.to_string()));
+    Ruling::met_if(how.is_empty(), || {
+        format!("frames are not those of appendix C: {}", how.join(", "))
+    })
+}
+
+pub(super) fn stated(p: &Pair<'_>) -> Ruling {
+    Ruling::met_if(!p.facts.traffic.is_empty(), || "the report does not state them".into())
+}
+
+pub(super) fn five_sizes(p: &Pair<'_>) -> Ruling {
+    let count = p.sizes.len();
+    Ruling::met_if(count >= 5, || format!("{count} frame sizes instead of >= 5"))
+}
+
+pub(super) fn all_sizes(p: &Pair<'_>) -> Ruling {
+    missing_sizes(p.sizes, FrameSize::RFC2544_ETHERNET)
+}
+
+/// Sizes of a list that are not among those of the run.
+pub(in crate::clauses) fn missing_sizes<const N: usize>(
+    run: &[SizePattern],
+    all: [FrameSize; N],
+) -> Ruling {
+    let missing = all.into_iter().filter(|size| !run.contains(&SizePattern::Fixed(*size)));
+    let missing: Vec<String> = missing.map(|size| size.bytes().to_string()).collect();
+    Ruling::met_if(missing.is_empty(), || format!("without frames of {} bytes", missing.join(", ")))
+}
+
+pub(super) fn verification(p: &Pair<'_>) -> Ruling {
+    match &p.facts.given_up[..] {
+        [] => Ruling::met(),
+        what => Ruling::not_possible(format!(
+            "frames of this size have no room for all of it: {}",
+            what.join(", ")
+        )),
+    }
+}
+
+pub(super) fn modifiers(p: &Pair<'_>) -> Ruling {
+    let all = [Modifier::Broadcast, Modifier::Management, Modifier::RoutingUpdate];
+    let missing = all.iter().filter(|modifier| !p.config.modifiers.contains(modifier));
+    let missing: Vec<String> = missing.map(Modifier::to_string).collect();
+    Ruling::met_if(missing.is_empty(), || format!("not run with {}", missing.join(", ")))
+}
+
+pub(super) fn destinations(p: &Pair<'_>) -> Ruling {
+    Ruling::met_if(p.config.traffic.destinations == Destinations::Random, || {
+        "one pair of addresses".into()
+    })
+}
+
+pub(super) fn routing_update(p: &Pair<'_>) -> Ruling {
+    let traffic = &p.config.traffic;
+    if p.topology.forwarding != Forwarding::Routed || traffic.protocol == Protocol::Ethernet {
+        return Ruling::not_applicable("the device does not route these frames");
+    }
+    match traffic.destinations {
+        Destinations::One => Ruling::not_applicable("the device is next to all networks"),
+        Destinations::Random => {
+            Ruling::departed("no routing update before each trial: the device's routes are static")
+        }
+    }
+}
+
+pub(super) fn both_ways(p: &Pair<'_>) -> Ruling {
+    Ruling::met_if(p.config.direction == Direction::Bidirectional, || "one direction".into())
+}
+
+pub(super) fn medium_maximum(p: &Pair<'_>) -> Ruling {
+    match &p.facts.tester_short {
+        None => Ruling::met(),
+        Some(words) => Ruling::not_possible(words.clone()),
+    }
+}
+
+pub(super) fn duration(p: &Pair<'_>) -> Ruling {
+    let asked = p.config.trial.duration_s;
+    let search = &p.config.search;
+    let planned = match (p.test, search.policy) {
+        // The goal without loss stands for throughput.
+        (Throughput, SearchPolicy::Mlrsearch) => {
+            let goals = search.goals(&[], asked);
+            goals.first().map_or(asked, |goal| goal.final_duration.as_secs_f64())
+        }
+        _ => asked,
+    };
+    let done = p.facts.trial_s.unwrap_or(planned);
+    Ruling::at_least("trial duration", done.min(planned), 60.0, " s")
+}
+
+pub(super) fn final_trials(p: &Pair<'_>) -> Ruling {
+    let (search, full) = (&p.config.search, p.config.trial.duration_s);
+    let is_short = search.trial_duration_s < full && search.policy != SearchPolicy::Mlrsearch;
+    Ruling::met_if(!is_short || p.config.throughput.final_trials > 0, || {
+        format!("trials of {} s decide: none of {full} s follows", search.trial_duration_s)
+    })
+}
+
+pub(super) fn shortfall(p: &Pair<'_>) -> Ruling {
+    if p.test == Throughput && p.config.search.policy == SearchPolicy::Adaptive {
+        return Ruling::not_applicable("the adaptive search goes by the load offered");
+    }
+    let (usual, limit) = (ValidityLimits::default().shortfall, p.config.trial.limits.shortfall);
+    Ruling::met_if(limit <= usual, || {
+        let (limit, usual) = (limit * 100.0, usual * 100.0);
+        format!("offered load up to {limit} % below the intended instead of {usual} %")
+    })
+}
+
+pub(super) fn no_loss(p: &Pair<'_>) -> Ruling {
+    let search = &p.config.search;
+    if search.policy == SearchPolicy::Mlrsearch {
+        let goals = search.goals(&[], p.config.trial.duration_s);
+        let exceed = goals.first().map_or(0.0, |goal| goal.exceed_ratio * 100.0);
+        if exceed > 0.0 {
+            return Ruling::departed(format!(
+                "exceed ratio of {exceed} % instead of 0 %: trials at the throughput rate may lose \
+                 frames"
+            ));
+        }
+    }
+    match p.facts.failed_at_rate {
+        None => Ruling::not_checked("no rate was found"),
+        Some((failed, all)) => Ruling::met_if(failed == 0, || {
+            format!("{failed} of {all} full-length trials at this rate lost frames")
+        }),
+    }
+}
+
+/// A faster rate failed, or nobody can say.
+pub(in crate::clauses) fn fastest_of(facts: &Facts) -> Ruling {
+    match (&facts.bound_only, &facts.undecided) {
+        (Some(why), _) => Ruling::not_possible(why.clone()),
+        (None, Some(why)) => Ruling::not_checked(why.clone()),
+        (None, None) => Ruling::met(),
+    }
+}
+
+pub(super) fn fastest(p: &Pair<'_>) -> Ruling {
+    fastest_of(p.facts)
+}
+
+pub(super) fn definition(p: &Pair<'_>) -> Ruling {
+    match p.facts.has_line_time {
+        None => Ruling::not_checked("the result does not say"),
+        Some(has) => Ruling::met_if(!has, || {
+            "time of the frame's bits on the sending and the receiving line is in it".into()
+        }),
+    }
+}
+
+pub(super) fn addresses(p: &Pair<'_>) -> Ruling {
+    if p.config.traffic.protocol != Protocol::UdpIpv4 {
+        return Ruling::not_applicable("frames are not IPv4");
+    }
+    let is_reserved = |port: &crate::Attachment| {
+        let [first, second, ..] = port.host_ipv4.octets();
+        first == 198 && second & 0xfe == 18
+    };
+    let outside = p.topology.ports.iter().find(|port| !is_reserved(port));
+    Ruling::met_if(outside.is_none(), || {
+        let address = outside.map(|port| port.host_ipv4.to_string()).unwrap_or_default();
+        format!("{address} is outside of it")
+    })
+}

@@ -1,0 +1,223 @@
+//! RFC 3918: methodology for IP multicast benchmarking.
+
+use super::facts::is_rfc3918;
+use super::rfc2889::{all_sizes, duration, fastest, limit_found};
+use super::{Clause, Level, Many, Rule, Ruling, Verdict};
+use crate::TestKind;
+use crate::chassis::ChassisTest;
+use ChassisTest::*;
+
+const fn clause(
+    section: &'static str,
+    level: Level,
+    words: &'static str,
+    concerns: fn(TestKind) -> bool,
+    rule: Rule,
+) -> Clause {
+    Clause::new(("RFC 3918", section), level, words, concerns, rule)
+}
+
+fn is_own(test: TestKind) -> bool {
+    matches!(test, TestKind::Chassis(test) if is_rfc3918(test))
+}
+fn is(test: TestKind, which: &[ChassisTest]) -> bool {
+    matches!(test, TestKind::Chassis(test) if which.contains(&test))
+}
+fn is_search(test: TestKind) -> bool {
+    is(test, &[MixedClass, AggregatedMulticast, Encapsulation, Decapsulation, Reencapsulation])
+}
+fn is_latency(test: TestKind) -> bool {
+    is(test, &[MulticastLatency, MinMaxLatency, BurdenedLatency])
+}
+fn is_delay(test: TestKind) -> bool {
+    is(test, &[GroupJoinDelay, GroupLeaveDelay, BurdenedJoinDelay])
+}
+fn has_loads(test: TestKind) -> bool {
+    is_search(test) || is_delay(test) || is(test, &[ScaledGroups])
+}
+
+pub(super) static CLAUSES: &[Clause] = &[
+    clause(
+        "3.1",
+        Level::Must,
+        "Flow control and quality of service are off.",
+        is_own,
+        Rule::Always(Verdict::NotChecked, "whoever runs the test sets up the device"),
+    ),
+    clause(
+        "3.1.3",
+        Level::Should,
+        "Test 64, 128, 256, 512, 1024, 1280 and 1518 bytes.",
+        |test| is_own(test) && !is(test, &[GroupCapacity]),
+        Rule::Many(all_sizes),
+    ),
+    clause(
+        "3.1.5",
+        Level::Should,
+        "Trials last at least 30 s.",
+        has_loads,
+        Rule::Many(|m| duration(m, 30.0)),
+    ),
+    clause(
+        "4.1",
+        Level::Should,
+        "Multicast and unicast frames take turns.",
+        |test| is(test, &[MixedClass]),
+        Rule::Many(|m| {
+            let count = m.config.multicast.unicast_per_multicast;
+            Ruling::met_if(count == 1, || {
+                format!("{count} unicast frames for each multicast frame")
+            })
+        }),
+    ),
+    clause(
+        "4.1",
+        Level::Must,
+        "The throughput of each class is reported.",
+        |test| is(test, &[MixedClass]),
+        Rule::Many(|m| match m.facts.has_classes {
+            None => Ruling::not_checked("the result does not say"),
+            Some(has) => Ruling::met_if(has, || "classes are not told apart".into()),
+        }),
+    ),
+    clause(
+        "4.2",
+        Level::Must,
+        "The capacity of groups was measured before.",
+        |test| is(test, &[ScaledGroups]),
+        Rule::Many(|m| match m.facts.knows_capacity {
+            None => Ruling::not_checked("the result does not say"),
+            Some(known) => Ruling::met_if(known, || "it was not: add test group-capacity".into()),
+        }),
+    ),
+    clause(
+        "4.2",
+        Level::Should,
+        "Begin with 10 groups and add at most 10 a time.",
+        |test| is(test, &[ScaledGroups]),
+        Rule::Many(|m| {
+            let (first, step) = (m.config.multicast.matrix_initial, m.config.multicast.matrix_step);
+            Ruling::met_if(first == 10 && step <= 10, || {
+                format!("{first} groups first, then {step} more a time")
+            })
+        }),
+    ),
+    clause(
+        "4",
+        Level::Must,
+        "A search finds the highest load without loss at any port.",
+        is_search,
+        Rule::Many(fastest),
+    ),
+    clause(
+        "4.4",
+        Level::Must,
+        "The size of the frames behind the tunnel is reported.",
+        |test| is(test, &[Encapsulation, Decapsulation, Reencapsulation]),
+        Rule::Many(|m| match (&m.facts.not_measured, m.facts.received_bytes) {
+            (_, Some(_)) => Ruling::met(),
+            (Some(_), None) => Ruling::not_checked("the result does not say"),
+            (None, None) => Ruling::departed("no frame came out to be measured"),
+        }),
+    ),
+    clause(
+        "4.4",
+        Level::Must,
+        "All egress interfaces have the same MTU.",
+        |test| is(test, &[Encapsulation, Decapsulation, Reencapsulation]),
+        Rule::Always(Verdict::NotChecked, "whoever runs the test sets up the device"),
+    ),
+    clause(
+        "4.4.2",
+        Level::Should,
+        "Frames have the encapsulated sizes of the encapsulation test.",
+        |test| is(test, &[Decapsulation]),
+        Rule::Many(|m| {
+            let config = &m.config.multicast;
+            Ruling::met_if(config.tunnel_in == config.tunnel_out, || {
+                "frames are encapsulated in one format and decapsulated from another".into()
+            })
+        }),
+    ),
+    clause(
+        "5.1",
+        Level::Should,
+        "Trials last 120 s.",
+        is_latency,
+        Rule::Many(|m| duration(m, 120.0)),
+    ),
+    clause(
+        "5.1",
+        Level::Must,
+        "A trial whose tagged frame comes more than 5 s after its end is invalid.",
+        is_latency,
+        Rule::Many(|m| match m.facts.last_tag_s {
+            None => Ruling::not_checked("no tagged frame arrived"),
+            Some(late) => Ruling::met_if(late <= 5.0, || {
+                format!("a tagged frame came {late:.1} s after the end, and counts")
+            }),
+        }),
+    ),
+    clause(
+        "5",
+        Level::Should,
+        "The load is the aggregated multicast throughput.",
+        is_latency,
+        Rule::Many(load),
+    ),
+    clause(
+        "6",
+        Level::Should,
+        "The load is the aggregated multicast throughput.",
+        is_delay,
+        Rule::Many(load),
+    ),
+    clause(
+        "6",
+        Level::Must,
+        "Every egress has a delay: before, it was no member, or it was one.",
+        is_delay,
+        Rule::Many(|m| match m.facts.unmeasured {
+            None => Ruling::not_checked("the result does not say"),
+            Some(count) => Ruling::met_if(count == 0, || {
+                format!(
+                    "nothing can be said of {count} ports: they did not start as members or not"
+                )
+            }),
+        }),
+    ),
+    clause(
+        "7.1",
+        Level::Must,
+        "Wait for the join delay before groups are tried.",
+        |test| is(test, &[GroupCapacity]),
+        Rule::Many(|m| {
+            let wait = m.config.multicast.join_settle_s;
+            Ruling::met_if(wait > 0.0, || "no wait".into())
+        }),
+    ),
+    clause(
+        "7.1",
+        Level::Default,
+        "The search ends at the first number of groups that fails.",
+        |test| is(test, &[GroupCapacity]),
+        Rule::Many(limit_found),
+    ),
+    clause(
+        "8",
+        Level::Must,
+        "Results without the burden and with it are reported.",
+        |test| is(test, &[BurdenedLatency, BurdenedJoinDelay]),
+        Rule::Many(|m| match m.facts.has_both {
+            None => Ruling::not_checked("the result does not say"),
+            Some(both) => Ruling::met_if(both, || "one of them is missing".into()),
+        }),
+    ),
+];
+
+fn load(m: &Many<'_>) -> Ruling {
+    match m.config.multicast.load_percent {
+        None => Ruling::met(),
+        Some(percent) => Ruling::departed(format!("load of {percent} % of the medium")),
+    }
+}

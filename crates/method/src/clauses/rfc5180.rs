@@ -1,0 +1,117 @@
+//! RFC 5180: IPv6 benchmarking methodology.
+
+use super::rfc2544::{has_sizes, is_pair};
+use super::{Clause, Level, Pair, Rule, Ruling};
+use crate::{Destinations, Direction, ExtensionHeader, Modifier, Protocol, TestKind};
+
+const fn clause(
+    section: &'static str,
+    level: Level,
+    words: &'static str,
+    concerns: fn(TestKind) -> bool,
+    rule: Rule,
+) -> Clause {
+    Clause::new(("RFC 5180", section), level, words, concerns, rule)
+}
+
+pub(super) static CLAUSES: &[Clause] = &[
+    clause(
+        "5.3",
+        Level::Must,
+        "Repeat the tests with a chain of two or more extension headers.",
+        has_sizes,
+        Rule::Pair(|p| {
+            of_ipv6(p, |p| {
+                let count = p.config.traffic.extension_headers.len();
+                Ruling::met_if(count >= 2, || format!("{count} extension headers"))
+            })
+        }),
+    )
+    .of_series(),
+    clause(
+        "5.3",
+        Level::Must,
+        "A chain of extension headers has no hop-by-hop options.",
+        is_pair,
+        Rule::Pair(|p| {
+            of_ipv6(p, |p| {
+                let headers = &p.config.traffic.extension_headers;
+                let has = headers.len() > 1 && headers.contains(&ExtensionHeader::HopByHop);
+                Ruling::met_if(!has, || "the chain has hop-by-hop options".into())
+            })
+        }),
+    ),
+    clause(
+        "5.2.1",
+        Level::Should,
+        "Destinations have prefixes of /48, /64, /126 and /128 in turn.",
+        has_sizes,
+        Rule::Pair(|p| {
+            of_ipv6(p, |p| match p.config.traffic.destinations {
+                Destinations::One => Ruling::not_applicable("one destination has no prefix"),
+                Destinations::Random => Ruling::departed("prefixes of one length"),
+            })
+        }),
+    )
+    .of_series(),
+    clause(
+        "5.4",
+        Level::Should,
+        "Traffic flows both ways.",
+        has_sizes,
+        Rule::Pair(|p| {
+            of_ipv6(p, |p| {
+                let both = p.config.direction == Direction::Bidirectional;
+                Ruling::met_if(both, || "one direction".into())
+            })
+        }),
+    )
+    .of_series(),
+    clause(
+        "6",
+        Level::Default,
+        "No frames are broadcast: IPv6 has no broadcast.",
+        is_pair,
+        Rule::Pair(|p| {
+            of_ipv6(p, |p| {
+                let has = p.config.modifiers.contains(&Modifier::Broadcast);
+                Ruling::met_if(!has, || "some frames are broadcast".into())
+            })
+        }),
+    ),
+    clause(
+        "7.4",
+        Level::Default,
+        "Back-to-back frames are not measured.",
+        |test| test == TestKind::BackToBack,
+        Rule::Pair(|p| {
+            of_ipv6(p, |p| {
+                Ruling::met_if(p.facts.not_measured.is_some(), || "they are measured".into())
+            })
+        }),
+    ),
+    clause(
+        "8",
+        Level::Should,
+        "Addresses are of 2001:2::/48, which is reserved for benchmarks.",
+        is_pair,
+        Rule::Pair(|p| of_ipv6(p, addresses)),
+    ),
+];
+
+fn of_ipv6(p: &Pair<'_>, rule: fn(&Pair<'_>) -> Ruling) -> Ruling {
+    let traffic = &p.config.traffic;
+    match traffic.protocol == Protocol::UdpIpv6 || traffic.ipv6_percent.is_some() {
+        true => rule(p),
+        false => Ruling::not_applicable("no frame is IPv6"),
+    }
+}
+
+fn addresses(p: &Pair<'_>) -> Ruling {
+    let outside =
+        p.topology.ports.iter().find(|port| port.host_ipv6.segments()[..3] != [0x2001, 2, 0]);
+    Ruling::met_if(outside.is_none(), || {
+        let address = outside.map(|port| port.host_ipv6.to_string()).unwrap_or_default();
+        format!("{address} is outside of it")
+    })
+}
