@@ -58,8 +58,8 @@ check tbf 'a tbf 3 % slower' 0.9700 rate 1 --a '--tbf-rate 100M' --b '--tbf-rate
     --fail-if 'rate < 0.985'
 check same-tbf 'the same tbf' 1.0000 rate 0 --tbf-rate 100M --sizes 512 \
     --fail-if 'rate < 0.985' --fail-if 'rate > 1.015'
-check rule 'one nftables rule more' 'not known' cost 1 --a-do "$none" --b-do "$one" \
+check rule 'one nftables rule more' 'not known' cost 1 --a-do "$none" --b-do "$one" --time 90s \
     --fail-if 'cost > 1.03'
-check same-rules 'the same rule' 1.0000 cost 0 --a-do "$one" --b-do "$one" \
+check same-rules 'the same rule' 1.0000 cost 0 --a-do "$one" --b-do "$one" --time 90s \
     --fail-if 'cost > 1.03' --fail-if 'cost < 0.97'
 [ $wrong -eq 0 ]

@@ -150,8 +150,12 @@ fn a_far_end_that_goes_down_loses_frames_and_holds_nothing_up() {
         assert_eq!((report.sent_frames, result.sent[0].dropped_by_tester), (4_000, 0));
         assert_eq!(result.counters[0].interface_sent, Some(4_000), "{port_type}");
         assert!(result.notes.iter().any(|note| note.contains("its link was down")), "{port_type}");
+        // The link was down for 500 ms; what the machine takes away is far less.
+        let slipped = report.slips.total;
+        assert!(slipped < Duration::from_ms(100), "{port_type}: {slipped} given up");
         let lag = report.last_departure.expect("sent").since(result.started_at);
-        assert!(lag < Duration::from_ms(2_030), "{port_type}: the schedule was held up: {lag}");
+        let due = Duration::from_ms(2_030) + slipped;
+        assert!(lag < due, "{port_type}: the schedule was held up: {lag}");
     }
 }
 
