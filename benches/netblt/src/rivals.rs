@@ -13,13 +13,26 @@ const LIMIT: Duration = Duration::from_secs(45);
 /// A way to move bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Rival {
-    /// `netanvil netblt test` with these arguments.
-    Netblt { name: &'static str, arguments: String },
+    /// `netanvil netblt` with these arguments.
+    Netblt { name: &'static str, moved: Moved, arguments: String },
     /// iperf3, with this congestion control of the kernel.
     Tcp(&'static str),
     /// quinn with its defaults, which is CUBIC, and windows that do not limit it.
     Quic,
 }
+
+/// What NETBLT moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moved {
+    /// A file, digests of both ends, syncing and naming included (`netblt send`).
+    File,
+    /// Bytes from memory to memory (`netblt test`).
+    Memory,
+}
+
+/// The file that is sent, in the scratch directory, and where it goes to.
+pub const FILE: &str = "file";
+const SERVED: &str = "served";
 
 /// What a transfer came to.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -48,6 +61,20 @@ impl Rival {
         }
     }
 
+    /// Whether it is NETBLT under this name.
+    pub fn is_netblt(&self, wanted: &str) -> bool {
+        matches!(self, Rival::Netblt { name, .. } if *name == wanted)
+    }
+    /// The options that it runs with, beside what is to be moved and where.
+    pub fn options(&self) -> String {
+        match self {
+            Rival::Netblt { arguments, .. } if arguments.is_empty() => "none".to_owned(),
+            Rival::Netblt { arguments, .. } => format!("`{arguments}`"),
+            Rival::Tcp(control) => format!("`-C {control}`"),
+            Rival::Quic => "large windows".to_owned(),
+        }
+    }
+
     /// A transfer of so many bytes, which those that can also end after so many seconds.
     pub fn run(
         &self,
@@ -58,7 +85,9 @@ impl Rival {
     ) -> Result<Measured, Failure> {
         let before = processor_s()?;
         let (moved, took) = match self {
-            Rival::Netblt { arguments, .. } => netblt(lab, places, arguments, bytes)?,
+            Rival::Netblt { arguments, moved, .. } => {
+                netblt(lab, places, *moved, arguments, bytes)?
+            }
             Rival::Tcp(control) => tcp(lab, control, bytes, seconds)?,
             Rival::Quic => quic(lab, places, bytes, seconds)?,
         };
@@ -73,25 +102,35 @@ impl Rival {
 fn netblt(
     lab: &Lab,
     places: &Places<'_>,
+    moved: Moved,
     arguments: &str,
     bytes: u64,
 ) -> Result<(f64, f64), Failure> {
     let sealed = arguments.contains("--key-file");
     let mut serve = lab.command(SERVER, places.netanvil);
     serve
-        .args(["netblt", "serve", ".", "--trust", "--max-rate", "1000G"])
+        .args(["netblt", "serve", SERVED, "--trust", "--max-rate", "1000G", "--overwrite"])
         .current_dir(places.scratch);
-    serve.args(["--buffer-size", "1048576", "--buffers", "4096"]);
+    if arguments.contains("--buffer-size") {
+        // What it may ask for.
+        serve.args(["--buffer-size", "1048576", "--buffers", "4096"]);
+    }
+    std::fs::create_dir_all(places.scratch.join(SERVED))?;
     if sealed {
         serve.args(["--key-file", "key"]);
     }
     let server = Server::start(&mut serve, true)?;
-    let mut test = lab.command(CLIENT, places.netanvil);
-    test.args(["netblt", "test", &TwoHosts::address(SERVER).to_string(), "--json", "--quiet"])
-        .args(["--bytes", &bytes.to_string()])
+    let mut client = lab.command(CLIENT, places.netanvil);
+    let (host, bytes) = (TwoHosts::address(SERVER).to_string(), bytes.to_string());
+    match moved {
+        Moved::File => client.args(["netblt", "send", FILE, &host]),
+        Moved::Memory => client.args(["netblt", "test", &host, "--bytes", &bytes]),
+    };
+    client
+        .args(["--json", "--quiet"])
         .args(arguments.split_whitespace())
         .current_dir(places.scratch);
-    let text = output(&mut test, LIMIT)?;
+    let text = output(&mut client, LIMIT)?;
     drop(server);
     let json: serde_json::Value = serde_json::from_str(&text)?;
     let figure = |name: &str| json[name].as_f64().ok_or(format!("no {name} in {text}"));

@@ -82,7 +82,7 @@ fn lab(loss: f64) -> Result<Lab, Failure> {
 }
 
 /// Bytes of which no two pages are the same.
-fn write_file(path: &Path, bytes: u64) -> Result<blake3::Hash, Failure> {
+pub fn write_file(path: &Path, bytes: u64) -> Result<blake3::Hash, Failure> {
     let mut file = BufWriter::new(File::create(path)?);
     let mut stream = blake3::Hasher::new().update(b"a file").finalize_xof();
     let mut hasher = blake3::Hasher::new();

@@ -81,7 +81,7 @@ enum Role {
 }
 
 /// Whether a packet ends a connection, or its opening.
-fn closes(packet: &Packet<'_>) -> bool {
+pub(crate) fn closes(packet: &Packet<'_>) -> bool {
     matches!(
         packet,
         Packet::Abort(_) | Packet::Quit(_) | Packet::QuitAck | Packet::Done | Packet::Refused(_)
@@ -356,16 +356,49 @@ impl Connection {
             receiver.supply(memory);
         }
     }
+    /// The receiving client has something to do before the last buffer counts as safe: the sender is not
+    /// told that it is before [`confirm_last_buffer`](Connection::confirm_last_buffer).
+    pub fn withhold_last_buffer(&mut self) {
+        if let Role::Receiving(receiver) = &mut self.role {
+            receiver.withhold_last();
+        }
+    }
+    /// It is done: every buffer is safe.
+    pub fn confirm_last_buffer(&mut self, now: Instant) {
+        if let Role::Receiving(receiver) = &mut self.role {
+            receiver.confirm_last(now);
+        }
+    }
     /// The receiving client offers another rate, with the next OK. The sender may restrict it.
     pub fn offer_burst(&mut self, burst: Burst) {
         if let Role::Receiving(receiver) = &mut self.role {
             receiver.offer(burst);
         }
     }
+    /// Both clients have agreed, apart from OPEN and RESPONSE, to any rate up to this one: the sender may
+    /// choose it, the receiver offers it.
+    pub fn permit_rate(&mut self, most: Burst) {
+        match &mut self.role {
+            Role::Sending(sender) => sender.permit(most),
+            Role::Receiving(receiver) => receiver.offer(most),
+            Role::Waiting => {}
+        }
+    }
+    /// The receiving client knows neither the path nor whether the sender does: with each OK it offers a
+    /// rate by what came of the one before, none faster than `most`.
+    pub fn steer_offers(&mut self, now: Instant, most: Burst) {
+        if let Role::Receiving(receiver) = &mut self.role {
+            receiver.steer(now, most);
+        }
+    }
     /// The sending client does not know the path: the rate is chosen by what comes back, within
-    /// what was agreed on and what the receiver offers.
+    /// what was agreed on and what the receiver offers. At the end that receives: the other does so, and
+    /// is told all that may have been lost.
     pub fn adapt_rate(&mut self, now: Instant) {
         let proven = self.has_proven_path();
+        if let Role::Receiving(receiver) = &mut self.role {
+            receiver.trust();
+        }
         if let Role::Sending(sender) = &mut self.role {
             // What the guard withholds would be taken for losses.
             match proven {
@@ -425,6 +458,15 @@ impl Connection {
         self.identified = true;
     }
 
+    /// Whether ports and address are all that this connection is known by.
+    pub(crate) fn is_nameless(&self) -> bool {
+        !self.identified
+    }
+    /// Somebody may be guessing how to end this connection.
+    pub(crate) fn note_stray(&mut self) {
+        self.counters.stray_closings += 1;
+    }
+
     /// The same for a packet that says which connection it means, or does not.
     pub(crate) fn handle_named(&mut self, now: Instant, packet: &Packet<'_>, id: Option<u32>) {
         self.counters.packets_received += 1;
@@ -432,8 +474,7 @@ impl Connection {
             return;
         }
         if self.identified && closes(packet) && id != Some(self.connection_id) {
-            self.counters.unexpected_packets += 1;
-            return;
+            return self.note_stray();
         }
         match packet {
             Packet::Open(open) => return self.handle_open(now, open),

@@ -37,6 +37,9 @@ pub struct Counters {
     pub control_timeouts: u64,
     /// Packets that made no sense in the state of the connection.
     pub unexpected_packets: u64,
+    /// ABORT, QUIT and the like from the peer's address that would have ended another connection, or came
+    /// without the identifier of this one, or while such came: somebody may be guessing.
+    pub stray_closings: u64,
     /// Bytes of the client's data that were sent or delivered, each once.
     pub data_bytes: u64,
     /// Departure or arrival of the first data packet.

@@ -1,9 +1,10 @@
 //! Many connections behind one socket: told apart, woken in turn, bounded in number.
 
-use crate::connection::{Connection, Opening};
+use crate::connection::{Connection, Opening, closes};
 use crate::event::Event;
 use crate::guard::Secret;
 use crate::identity;
+use crate::strays::Strays;
 use crate::terms::{Limits, Timing};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -38,10 +39,11 @@ impl Address for u32 {
         (*self).into()
     }
 }
-/// An IPv4 address is a source, of an IPv6 address the first 64 bits: a network has that many at least.
+/// An IPv4 address is a source, mapped into IPv6 or not. Of an IPv6 address the first 64 bits are: a network has
+/// that many at least.
 impl Address for SocketAddr {
     fn source(&self) -> u128 {
-        match self.ip() {
+        match self.ip().to_canonical() {
             IpAddr::V4(v4) => u32::from(v4).into(),
             IpAddr::V6(v6) => u128::from(v6) >> 64 << 64,
         }
@@ -181,6 +183,7 @@ pub struct Endpoint<A> {
     /// Answers that no connection gives.
     answers: VecDeque<(A, Header, Packet<'static>, Option<u32>)>,
     remembered: VecDeque<(Instant, Key<A>, u32)>,
+    strays: Strays<A>,
     next_id: u64,
     /// Timers run up to here and no further.
     heard_until: Instant,
@@ -206,6 +209,7 @@ impl<A: Address> Endpoint<A> {
             eventful: BTreeSet::new(),
             answers: VecDeque::new(),
             remembered: VecDeque::new(),
+            strays: Strays::new(),
             next_id: 0,
             heard_until: Instant::FAR_FUTURE,
             watch: Instant::ZERO,
@@ -542,6 +546,9 @@ impl<A: Address> Endpoint<A> {
         if let (Path::Named, Packet::Open(open)) = (path, &packet) {
             self.displace(&key, open.connection_id);
         }
+        if closes(&packet) && path < Path::Sealed && self.is_stray(now, &key) {
+            return None;
+        }
         if let Some(&id) = self.keys.get(&key) {
             let (_, connection) = self.connections.get_mut(&id)?;
             connection.count_received(bytes.len());
@@ -566,6 +573,28 @@ impl<A: Address> Endpoint<A> {
             _ => {}
         }
         None
+    }
+
+    /// Whether a packet that ends connections is not to be heeded. Of a peer that names none, ports and
+    /// address are all there is: while such packets come for ports that have no connection, somebody
+    /// sweeps them, and none of that address ends one. All connections with it are told.
+    fn is_stray(&mut self, now: Instant, key: &Key<A>) -> bool {
+        let first = Key { local_port: 0, foreign_port: 0, ..*key };
+        let peers = self.keys.range(first..).take_while(|(other, _)| other.peer == key.peer);
+        let ids: Vec<ConnectionId> = peers.map(|(_, id)| *id).collect();
+        let meant = self.keys.get(key).and_then(|id| self.connections.get(id));
+        let nameless = meant.map(|(_, connection)| connection.is_nameless());
+        let stray = match nameless {
+            None if ids.is_empty() => false,
+            None => self.strays.came(now, key.peer),
+            Some(nameless) => nameless && self.strays.is_swept(now, key.peer),
+        };
+        if nameless.is_none() || stray {
+            for id in ids {
+                self.connections.get_mut(&id).into_iter().for_each(|(_, c)| c.note_stray());
+            }
+        }
+        stray
     }
 
     /// Somebody who is not where he said holds the ports of one who is.

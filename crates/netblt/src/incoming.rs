@@ -47,6 +47,8 @@ pub struct Incoming {
     pub state: State,
     /// When what is missing was asked for, the last time.
     pub asked: Option<Instant>,
+    /// Packets that were asked for and have not come.
+    pub owed: u32,
 }
 
 /// What became of a packet.
@@ -73,6 +75,7 @@ impl Incoming {
             ends_at: None,
             state: State::AckWait(go),
             asked: None,
+            owed: 0,
         }
     }
 
@@ -103,10 +106,17 @@ impl Incoming {
             |n: &u32| self.here.get(*n as usize / 64).is_some_and(|w| w >> (n % 64) & 1 == 1);
         (0..certain).filter(move |n| !here(n)).map(|n| n as u16)
     }
-    fn highest(&self) -> Option<u32> {
+    /// The highest packet that is here.
+    pub fn highest(&self) -> Option<u32> {
         let highest =
             |(index, word): (usize, &u64)| Some(64 * index as u32 + word.checked_ilog2()?);
         self.here.iter().enumerate().rev().find_map(highest)
+    }
+    /// Something new came: whether it was owed.
+    pub fn take_owed(&mut self) -> bool {
+        let owed = self.owed > 0;
+        self.owed = self.owed.saturating_sub(1);
+        owed
     }
     pub fn is_whole(&self) -> bool {
         self.ends_at.is_some() && self.count == self.packets

@@ -100,6 +100,7 @@ mod event;
 mod guard;
 mod identity;
 mod incoming;
+mod offers;
 mod outgoing;
 mod pacer;
 mod patience;
@@ -107,6 +108,8 @@ mod receiver;
 mod regulated;
 mod sender;
 mod sequence;
+mod strays;
+mod tail;
 mod terms;
 
 pub use connection::{Connection, Opening};

@@ -19,11 +19,41 @@ impl From<Burst> for Pace {
     }
 }
 
+/// Whole milliseconds more that are tried to name a pace.
+const NAMES_MS: u16 = 32;
+/// A name that is faster than the pace by no more than this is near enough.
+const NAMED_RISE: f64 = 1.05;
+
 impl Pace {
-    /// The slowest burst that the protocol can name and that is no slower.
-    pub fn burst(self) -> Burst {
-        let ms = (self.interval.as_us() / 1000).min(u16::MAX.into());
-        Burst { size_packets: self.size_packets, interval_ms: ms as u16 }
+    fn packets_per_ms(self) -> f64 {
+        f64::from(self.size_packets) / (self.interval.as_secs_f64() * 1e3).max(1e-9)
+    }
+
+    /// What a NULL-ACK says of this pace: a burst in whole milliseconds, never less restrictive than
+    /// `limit` in size or interval (RFC 998 section 4). Among those that are no slower the first that is
+    /// near enough, else the nearest.
+    pub fn named(self, limit: Burst) -> Burst {
+        let rate = self.packets_per_ms();
+        let longest = (1.0 / rate).floor().min(f64::from(u16::MAX)) as u16;
+        let first_ms = limit.interval_ms.max(longest).max(1);
+        let (mut best, mut best_rise) = (Burst { interval_ms: first_ms, ..limit }, f64::INFINITY);
+        for interval_ms in first_ms..=first_ms.saturating_add(NAMES_MS) {
+            let packets = rate * f64::from(interval_ms);
+            // A rate that was computed is not exact.
+            let size_packets = (packets - 1e-6).ceil().max(1.0);
+            if size_packets > f64::from(limit.size_packets) {
+                continue;
+            }
+            let rise = size_packets / packets;
+            if rise < best_rise {
+                (best, best_rise) =
+                    (Burst { size_packets: size_packets as u16, interval_ms }, rise);
+            }
+            if rise <= NAMED_RISE {
+                break;
+            }
+        }
+        best
     }
 }
 
@@ -88,6 +118,46 @@ impl Pacer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The name of so many packets in so many microseconds.
+    fn name(size_packets: u16, us: u64, limit: (u16, u16)) -> (u16, u16) {
+        let pace = Pace { size_packets, interval: Duration::from_us(us) };
+        let limit = Burst { size_packets: limit.0, interval_ms: limit.1 };
+        let Burst { size_packets, interval_ms } = pace.named(limit);
+        (size_packets, interval_ms)
+    }
+
+    #[test]
+    fn a_pace_has_a_name_in_whole_milliseconds_within_what_was_offered() {
+        assert_eq!(name(5, 40_000, (5, 40)), (5, 40));
+        // Half as fast again as 1 / 1 is: 11 ms name it to 4 %.
+        assert_eq!(name(1, 1_900, (65_535, 1)), (6, 11));
+        // Short of a millisecond by what a computer's numbers are short of.
+        assert_eq!(name(5, 2_999, (5, 3)), (5, 3));
+        assert_eq!(name(100, 999, (65_535, 1)), (101, 1));
+        // One packet at a time is all that may be named: 1 ms is the nearest that is no slower.
+        assert_eq!(name(1, 1_900, (1, 1)), (1, 1));
+        assert_eq!(name(1, 20_000_000, (65_535, 1)), (1, 20_000));
+        assert_eq!(name(32, 1_000_000, (65_535, 1)), (1, 31));
+    }
+
+    #[test]
+    fn no_name_is_less_restrictive_than_the_offer_nor_twice_as_fast_as_the_pace() {
+        for (size, ms) in [(1, 1), (3, 2), (5, 3), (7, 40), (65_535, 1), (16, 1), (1, 999)] {
+            let limit = Burst { size_packets: size, interval_ms: ms };
+            for step in 1..400u64 {
+                let slower = 1.0 + (step * step) as f64 / 300.0;
+                let size_packets = (f64::from(size) / slower).floor().max(1.0);
+                let ms = (f64::from(ms) * slower * size_packets / f64::from(size)).min(65e3);
+                let interval = Duration::from_secs_f64(ms.max(limit.interval_ms.into()) / 1e3);
+                let pace = Pace { size_packets: size_packets as u16, interval };
+                let named = pace.named(limit);
+                assert_eq!(named.restricted_by(limit), named, "{limit:?} {pace:?} {named:?}");
+                let rise = Pace::from(named).packets_per_ms() / pace.packets_per_ms();
+                assert!((0.99..2.0).contains(&rise), "{limit:?} {pace:?} {named:?}");
+            }
+        }
+    }
 
     const BURST: Burst = Burst { size_packets: 2, interval_ms: 10 };
 

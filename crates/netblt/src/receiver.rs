@@ -6,8 +6,10 @@ use crate::control_list::ControlList;
 use crate::counters::Counters;
 use crate::event::Event;
 use crate::incoming::{Incoming, Placed, State};
+use crate::offers::Offers;
 use crate::patience::Patience;
 use crate::sequence::at_or_before;
+use crate::tail::{Choice, Tail};
 use crate::terms::{Burst, DataTimer, Terms, Timing};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use units::{Duration, Instant};
@@ -23,6 +25,21 @@ const MAX_MISFITS: u64 = 100;
 /// Of a RESEND, before its list.
 const RESEND_HEADER_BYTES: usize = 12;
 
+/// Up to so many data timers are cut short at once, more in steps of this part of the wait.
+const FEW_TIMERS: usize = 64;
+const SLACK_OF_WAIT: u64 = 8;
+
+/// What a RESEND names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Asked {
+    /// All packets that are not here.
+    Everything,
+    /// Those before one that is.
+    Holes,
+    /// The first that is not.
+    First,
+}
+
 /// State of the receiving end.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -31,6 +48,8 @@ pub struct Receiver {
     /// The rate in force: offered in every OK, and what data timers reckon with.
     burst: Burst,
     offer: Burst,
+    /// What chooses the offer, if the client does not.
+    offers: Option<Offers>,
     control: ControlList,
     control_room_bytes: usize,
     arrivals: Arrivals,
@@ -45,12 +64,17 @@ pub struct Receiver {
     unacknowledged: VecDeque<(u16, u32)>,
     /// Running data timers.
     timers: BTreeSet<(Instant, u32)>,
+    /// Buffers whose timers have run out, and of which nobody knows whether they have left.
+    tail: Tail,
     /// Memory of the client that no GO was sent for yet.
     spare: VecDeque<Vec<u8>>,
     next: u32,
     /// The last buffer of the transfer, once a packet of it has come.
     last: Option<u32>,
     last_arrived: bool,
+    /// The client says when the last buffer is OK; that buffer, while it has not.
+    withholds: bool,
+    withheld: Option<u32>,
 }
 
 impl Receiver {
@@ -63,6 +87,7 @@ impl Receiver {
             timer_rule: timing.data_timer,
             burst: terms.burst,
             offer: terms.burst,
+            offers: None,
             control: ControlList::new(*timing, control_room_bytes),
             control_room_bytes,
             arrivals: Arrivals::new(terms.burst),
@@ -72,10 +97,13 @@ impl Receiver {
             highest: FIRST_BUFFER.wrapping_sub(1),
             unacknowledged: VecDeque::new(),
             timers: BTreeSet::new(),
+            tail: Tail::default(),
             spare: VecDeque::new(),
             next: FIRST_BUFFER,
             last: None,
             last_arrived: false,
+            withholds: false,
+            withheld: None,
         }
     }
 
@@ -86,6 +114,10 @@ impl Receiver {
     /// Offers another rate with the next OK.
     pub fn offer(&mut self, burst: Burst) {
         self.offer = burst;
+    }
+    /// From now on what arrives decides on the offers.
+    pub fn steer(&mut self, now: Instant, most: Burst) {
+        self.offers = Some(Offers::new(now, self.terms.burst, most));
     }
     /// Buffers that the client may supply now without exceeding what may be under way.
     pub fn buffers_wanted(&self) -> usize {
@@ -102,13 +134,29 @@ impl Receiver {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX).saturating_sub(HEADER_LEN);
         self.control.bound(self.control_room_bytes.min(bytes));
     }
-    /// All data is here.
+    /// All data is here, and the client has no objection.
     pub fn has_everything(&self) -> bool {
-        self.last_arrived && self.buffers.is_empty()
+        self.last_arrived && self.buffers.is_empty() && self.withheld.is_none()
+    }
+    /// The last buffer is OK only once the client confirms it.
+    pub fn withhold_last(&mut self) {
+        self.withholds = true;
+    }
+    /// Now it is.
+    pub fn confirm_last(&mut self, now: Instant) {
+        self.withholds = false;
+        if let Some(number) = self.withheld.take() {
+            self.say_ok(now, number);
+        }
     }
     /// All data is here and the sender knows it (RFC 998 section 5.3.1).
     pub fn is_finished(&self) -> bool {
         self.has_everything() && self.control.is_empty()
+    }
+
+    /// The sender finds the rate.
+    pub fn trust(&mut self) {
+        self.tail.trust();
     }
 
     /// The client's memory for a buffer; any size, it is fitted when data comes.
@@ -172,7 +220,19 @@ impl Receiver {
 
     /// How long to wait for so many missing packets.
     fn data_timer(&self, missing: u64) -> Duration {
-        self.arrivals.data_timer(missing, self.burst, self.timer_rule) + self.patience.wait()
+        self.arrivals.data_timer(missing, self.expected(), self.timer_rule) + self.patience.wait()
+    }
+
+    /// The bursts that data timers expect. A sender that finds its rate names a pace that is a little faster than
+    /// its own, and mostly speeds up: it is expected at the packets of a millisecond, each time in whole ones.
+    fn expected(&self) -> Burst {
+        if !self.tail.is_trusted() {
+            return self.burst;
+        }
+        let rate = self.burst.packets_per_ms();
+        let size_packets = rate.floor().max(1.0);
+        let interval_ms = (size_packets / rate).floor();
+        Burst { size_packets: size_packets as u16, interval_ms: interval_ms as u16 }
     }
 
     /// Sets the data timer of a buffer for so many missing packets.
@@ -184,6 +244,7 @@ impl Receiver {
         }
         buffer.state = state(at);
         self.timers.insert((at, number));
+        self.tail.overdue.remove(&number);
     }
 
     /// Takes in DATA, or LDATA if `ends`. An error is a malfunction of the other end.
@@ -207,9 +268,16 @@ impl Receiver {
         self.arrivals.observe(now, self.burst);
         let packet = &Data { data: buffer.without_padding(packet, ends), ..*packet };
         let before = buffer.missing();
+        // What lies beyond all that came may come for the first time.
+        let left = packet.buffer < self.highest
+            || buffer.highest().is_some_and(|highest| u32::from(packet.packet) < highest);
         let placed = buffer.place(packet, ends);
+        let owed = placed == Placed::New && buffer.take_owed() && left;
         self.missing -= before - buffer.missing();
-        self.highest = self.highest.max(packet.buffer);
+        if packet.buffer > self.highest {
+            let before = std::mem::replace(&mut self.highest, packet.buffer);
+            self.leave_tail(now, before);
+        }
         match placed {
             Placed::Misfit => {
                 counters.misfit_data_packets += 1;
@@ -223,6 +291,8 @@ impl Receiver {
             Placed::Duplicate => counters.duplicate_data_packets += 1,
             Placed::New => {
                 counters.data_packets_received += 1;
+                self.offers.iter_mut().for_each(Offers::arrived);
+                self.tail.arrived(now, owed);
                 let index = packet.buffer.wrapping_sub(FIRST_BUFFER);
                 counters.new_data(now, index, packet.data.len());
                 self.judge_timer(now, packet.buffer);
@@ -232,7 +302,7 @@ impl Receiver {
             self.close_after(packet.buffer)?;
         }
         self.note_arrival(now, packet.buffer);
-        self.hand_over_if_whole(packet.buffer, events);
+        self.hand_over_if_whole(now, packet.buffer, events);
         self.shorten_timers(now);
         Ok(())
     }
@@ -283,6 +353,19 @@ impl Receiver {
         }
     }
 
+    /// Data of a higher buffer came: what is below has left, and its timers run again.
+    fn leave_tail(&mut self, now: Instant, from: u32) {
+        for number in self.tail.take_below(self.highest) {
+            let state = self.buffers.get(&number).map(|buffer| buffer.state);
+            let missing = self.missing_through(number);
+            match state {
+                Some(State::Acked(_)) => self.set_timer(now, number, missing, State::Acked),
+                Some(State::Receiving(_)) => self.set_timer(now, number, missing, State::Receiving),
+                Some(State::AckWait(_)) | None => debug_assert!(number >= from),
+            }
+        }
+    }
+
     /// Sets the data timer of a buffer that nothing has come of, if it would run for longer. It is never
     /// put off: buffer after buffer would do so, and what was lost again when it was sent again would
     /// not be asked for as long as data flows.
@@ -297,7 +380,15 @@ impl Receiver {
     /// No timer runs for longer than all that is missing would take now: those that were set when the
     /// rate was lower, or much more was missing, would have the last few packets wait for minutes.
     fn shorten_timers(&mut self, now: Instant) {
-        let latest = now + self.data_timer(self.missing);
+        let wait = self.data_timer(self.missing);
+        let latest = now + wait;
+        // Of many nearly all are at that bound, which moves with each packet: they follow in steps.
+        let many = self.timers.len() > FEW_TIMERS;
+        let slack = if many { wait.as_ps() / SLACK_OF_WAIT } else { 0 };
+        let slack = Duration::from_ps(slack);
+        if self.timers.last().is_none_or(|(at, _)| *at <= latest + slack) {
+            return;
+        }
         while let Some(&(at, number)) = self.timers.last().filter(|(at, _)| *at > latest) {
             self.timers.remove(&(at, number));
             self.timers.insert((latest, number));
@@ -321,6 +412,7 @@ impl Receiver {
         }
         self.next = last.wrapping_add(1);
         for (number, buffer) in beyond {
+            self.tail.overdue.remove(&number);
             self.missing -= buffer.missing();
             if let Some(at) = buffer.state.data_timer() {
                 self.timers.remove(&(at, number));
@@ -330,16 +422,30 @@ impl Receiver {
         Ok(())
     }
 
-    fn hand_over_if_whole(&mut self, number: u32, events: &mut VecDeque<Event>) {
+    fn hand_over_if_whole(&mut self, now: Instant, number: u32, events: &mut VecDeque<Event>) {
         if !self.buffers.get(&number).is_some_and(Incoming::is_whole) {
             return;
         }
         let Some(buffer) = self.buffers.remove(&number) else { return };
+        self.tail.overdue.remove(&number);
         if let Some(at) = buffer.state.data_timer() {
             self.timers.remove(&(at, number));
         }
         let last = self.last == Some(number);
         self.last_arrived |= last;
+        match last && self.withholds {
+            true => self.withheld = Some(number),
+            false => self.say_ok(now, number),
+        }
+        let index = number.wrapping_sub(FIRST_BUFFER);
+        events.push_back(Event::Received { index, data: buffer.into_data(), last });
+        self.open_buffers();
+    }
+
+    fn say_ok(&mut self, now: Instant, number: u32) {
+        if let Some(offers) = &mut self.offers {
+            self.offer = offers.next(now, self.control.round_trip());
+        }
         let ok = Kind::Ok {
             burst_size_packets: self.offer.size_packets,
             burst_interval_ms: self.offer.interval_ms,
@@ -347,15 +453,13 @@ impl Receiver {
             control_timer_ms: 0,
         };
         self.control.push(number, ok);
-        let index = number.wrapping_sub(FIRST_BUFFER);
-        events.push_back(Event::Received { index, data: buffer.into_data(), last });
-        self.open_buffers();
     }
 
     /// The next timer.
     pub fn timeout(&self) -> Option<Instant> {
         let data = self.timers.first().map(|(at, _)| *at);
-        [self.control.timeout(), data].into_iter().flatten().min()
+        let tail = self.tail.timeout(self.data_timer(1));
+        [self.control.timeout(), data, tail].into_iter().flatten().min()
     }
 
     /// Timers that ran out: the control list is repeated, packets that did not come are asked for
@@ -366,18 +470,63 @@ impl Receiver {
         }
         while let Some(&(at, number)) = self.timers.first().filter(|(at, _)| *at <= now) {
             self.timers.remove(&(at, number));
-            let most = (self.control_room_bytes - RESEND_HEADER_BYTES) / 2;
-            let Some(buffer) = self.buffers.get_mut(&number) else { continue };
-            // What does not fit is asked for when the timer runs out the next time.
-            let missing: Missing<'static> =
-                buffer.missing_numbers(self.last == Some(number)).take(most).collect();
-            counters.data_timeouts += 1;
-            counters.packets_asked_again += missing.count() as u64;
-            let message = self.control.push(number, Kind::Resend(missing));
-            buffer.state = State::AckWait(message);
-            buffer.asked = Some(now);
-            self.unacknowledged.push_back((message, number));
+            match self.has_surely_left(number) {
+                true => self.ask(now, number, Asked::Everything, counters),
+                false => _ = self.tail.overdue.insert(number),
+            }
         }
+        self.ask_tail(now, counters);
+    }
+
+    /// Whether data of a higher buffer came, or there is no reason to doubt it.
+    fn has_surely_left(&self, number: u32) -> bool {
+        let full = u64::from(self.terms.packets(self.terms.buffer_size_bytes as usize));
+        let trusted = self.tail.trusted(full);
+        number < self.highest
+            || trusted == usize::MAX
+            || self.buffers.range(self.highest..).take(trusted).any(|(other, _)| *other == number)
+    }
+
+    /// Of what may not have left holes are asked for, and the rest only once nothing has come for a while.
+    fn ask_tail(&mut self, now: Instant, counters: &mut Counters) {
+        let due = self.tail.timeout(self.data_timer(1));
+        if due.is_some_and(|at| at <= now) {
+            let reach = self.buffers.range(self.highest..).map(|(number, _)| *number);
+            let (numbers, asked) = match self.tail.choose(now, reach) {
+                Choice::Packet(number) => (number.into_iter().collect(), Asked::First),
+                Choice::Buffers(numbers) => (numbers, Asked::Everything),
+            };
+            numbers.into_iter().for_each(|number| self.ask(now, number, asked, counters));
+        } else if self.tail.overdue.contains(&self.highest) {
+            self.ask(now, self.highest, Asked::Holes, counters);
+        }
+    }
+
+    /// Asks for what is missing of a buffer, if anything is.
+    fn ask(&mut self, now: Instant, number: u32, asked: Asked, counters: &mut Counters) {
+        let most = match asked {
+            Asked::First => 1,
+            _ => (self.control_room_bytes - RESEND_HEADER_BYTES) / 2,
+        };
+        let Some(buffer) = self.buffers.get_mut(&number) else { return };
+        let holes_end = buffer.highest().filter(|_| asked == Asked::Holes).unwrap_or(u32::MAX);
+        let missing = buffer.missing_numbers(self.last == Some(number));
+        let missing = missing.take_while(|packet| u32::from(*packet) < holes_end);
+        // What does not fit is asked for when the timer runs out the next time.
+        let missing: Missing<'static> = missing.take(most).collect();
+        if missing.count() == 0 {
+            return;
+        }
+        counters.data_timeouts += 1;
+        counters.packets_asked_again += missing.count() as u64;
+        self.offers.iter_mut().for_each(|offers| offers.missed(missing.count() as u64));
+        self.tail.ask(missing.count() as u64);
+        buffer.owed += missing.count() as u32;
+        let message = self.control.push(number, Kind::Resend(missing));
+        buffer.state = State::AckWait(message);
+        buffer.asked = Some(now);
+        self.unacknowledged.push_back((message, number));
+        self.tail.overdue.remove(&number);
     }
 
     pub fn wants_to_send(&self) -> bool {

@@ -64,6 +64,10 @@ impl Regulated {
     pub fn sender(&self) -> &Sender {
         &self.sender
     }
+    /// Both ends agree to any rate up to this one.
+    pub fn permit(&mut self, most: Burst) {
+        self.sender.raise_limit(most);
+    }
     /// Says what control messages came.
     pub fn acknowledge(&mut self) {
         self.sender.acknowledge();
@@ -93,7 +97,7 @@ impl Regulated {
         let Some(adaptive) = &mut self.adaptive else { return };
         let pace = adaptive.control.pace(self.sender.limit());
         self.sender.set_pace(now, pace);
-        let (told, burst) = (self.sender.burst(), pace.burst());
+        let (told, burst) = (self.sender.burst(), self.sender.named());
         let changed = !alike(told, burst);
         if announce || changed || now.since(adaptive.announced) >= ANNOUNCED_EVERY {
             adaptive.announced = now;
@@ -138,8 +142,7 @@ fn ahead_of(a: u32, b: u32) -> bool {
 
 /// Within a fifth of each other.
 fn alike(a: Burst, b: Burst) -> bool {
-    let rate = |burst: Burst| f64::from(burst.size_packets) / f64::from(burst.interval_ms.max(1));
-    (rate(a) / rate(b) - 1.0).abs() < 0.2
+    (a.packets_per_ms() / b.packets_per_ms() - 1.0).abs() < 0.2
 }
 
 impl Adaptive {

@@ -91,9 +91,17 @@ impl Sender {
     pub fn set_pace(&mut self, now: Instant, pace: Pace) {
         self.pacer.set_pace(now, pace);
     }
+    /// What the receiver would be told of the pace now.
+    pub fn named(&self) -> Burst {
+        self.pacer.pace().named(self.limit)
+    }
+    /// Both ends agree that this end may choose among all rates up to this one.
+    pub fn raise_limit(&mut self, to: Burst) {
+        self.limit = to.restricted_by(self.fastest);
+    }
     /// Tells the receiver the rate in a NULL-ACK.
     pub fn announce(&mut self) {
-        self.burst = self.pacer.pace().burst();
+        self.burst = self.named();
         self.null_ack = true;
     }
     /// Buffers that the client may fill now without exceeding what may be under way.

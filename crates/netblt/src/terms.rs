@@ -11,15 +11,13 @@ const MAX_PACKETS: u64 = 1 << 16;
 const PROVABLE_BYTES: u16 = 256;
 const MANY_BUFFERS: u16 = 16;
 
-/// An end that answers agrees to no interval of 0, which would be no rate at all (our choice).
-const FASTEST: Burst = Burst { size_packets: u16::MAX, interval_ms: 1 };
-
 /// The rate of a sender: so many packets, once in so many milliseconds (RFC 998 section 4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Burst {
     /// DATA and LDATA packets in a burst, sent back to back.
     pub size_packets: u16,
-    /// From the start of a burst to the start of the next; 0 for no pause at all.
+    /// From the start of a burst to the start of the next. 0 would be no rate at all: as a limit it counts
+    /// as 1.
     pub interval_ms: u16,
 }
 
@@ -27,6 +25,10 @@ impl Burst {
     /// From the start of a burst to the start of the next.
     pub const fn interval(self) -> Duration {
         Duration::from_ms(self.interval_ms as u64)
+    }
+    /// Packets in a millisecond; an interval of 0 counts as 1.
+    pub fn packets_per_ms(self) -> f64 {
+        f64::from(self.size_packets) / f64::from(self.interval_ms.max(1))
     }
     /// Mean time between two packets.
     pub const fn packet_interval(self) -> Duration {
@@ -174,7 +176,7 @@ impl Terms {
         Ok(Terms {
             buffer_size_bytes: buffer,
             data_packet_size_bytes: packet,
-            burst: theirs.burst.restricted_by(limits.burst).restricted_by(FASTEST),
+            burst: theirs.burst.restricted_by(limits.burst),
             max_outstanding_buffers: theirs
                 .max_outstanding_buffers
                 .min(limits.max_outstanding_buffers),
@@ -211,7 +213,10 @@ impl Limits {
         Limits {
             buffer_size_bytes: self.buffer_size_bytes.clamp(1, countable),
             data_packet_size_bytes: packet,
-            burst: Burst { size_packets: self.burst.size_packets.max(1), ..self.burst },
+            burst: Burst {
+                size_packets: self.burst.size_packets.max(1),
+                interval_ms: self.burst.interval_ms.max(1),
+            },
             max_outstanding_buffers: self.max_outstanding_buffers.max(1),
             ..self
         }
@@ -295,7 +300,8 @@ mod tests {
     fn an_interval_of_0_is_not_agreed_to() {
         let burst = Burst { size_packets: 5, interval_ms: 0 };
         let none = Limits { burst, ..limits() };
-        let terms = Terms::answering(&none, &none.proposal(1, Mode::Read, 0, Text::default()));
+        let terms =
+            Terms::answering(&none.sane(), &none.proposal(1, Mode::Read, 0, Text::default()));
         let slowest = Burst { size_packets: 5, interval_ms: 1 };
         assert_eq!(terms.map(|terms| terms.burst), Ok(slowest));
     }

@@ -56,9 +56,10 @@ pub struct Proposal {
     /// What is wanted.
     #[serde(flatten)]
     pub offer: Offer,
-    /// Whichever end sends is to find the rate that fits the path.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub adaptive: bool,
+    /// Whichever end sends is to find the rate that fits the path, none faster than so many packets in so
+    /// many milliseconds. A reader's OPEN itself proposes little: who does not know this word keeps to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adaptive: Option<(u16, u16)>,
     /// The other end may ask for a cookie first ([`crate::cookie`]).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cookie: bool,
@@ -73,7 +74,7 @@ impl Proposal {
         }
         let name = str::from_utf8(string).map_err(|_| "a file name that is not UTF-8")?.to_owned();
         let offer = Offer::Plain { name, bytes: open.transfer_size_bytes.into() };
-        Ok(Proposal { offer, adaptive: false, cookie: false })
+        Ok(Proposal { offer, adaptive: None, cookie: false })
     }
     /// The client string of an OPEN.
     pub fn client_string(&self) -> String {
@@ -109,17 +110,35 @@ pub enum Answer {
     Plain,
 }
 
+/// A RESPONSE's client string.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Reply {
+    /// What is agreed to.
+    #[serde(flatten)]
+    pub answer: Answer,
+    /// This end sends, and will find the rate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adaptive: bool,
+}
+
+impl Reply {
+    /// Whether a RESPONSE says that its sender finds the rate.
+    pub fn adapts(string: &[u8]) -> bool {
+        from_bytes::<Reply>(string).is_ok_and(|reply| reply.adaptive)
+    }
+    /// The client string of a RESPONSE.
+    pub fn client_string(&self) -> String {
+        match self.answer {
+            Answer::Plain => String::new(),
+            _ => to_string(self),
+        }
+    }
+}
+
 impl Answer {
     /// What a RESPONSE says.
     pub fn of(string: &[u8]) -> Result<Answer, String> {
         if is_ours(string) { from_bytes(string) } else { Ok(Answer::Plain) }
-    }
-    /// The client string of a RESPONSE.
-    pub fn client_string(&self) -> String {
-        match self {
-            Answer::Plain => String::new(),
-            ours => to_string(ours),
-        }
     }
 }
 
@@ -257,14 +276,19 @@ mod tests {
         let text = to_string(&get);
         assert_eq!(text, r#"{"want":"get","name":"a\"b","have":"0-9","version":"v"}"#);
         assert_eq!(from_bytes(text.as_bytes()), Ok(get.clone()));
-        for adaptive in [false, true] {
+        for adaptive in [None, Some((5, 40))] {
             let proposal = Proposal { offer: get.clone(), adaptive, cookie: false };
             let text = to_string(&proposal);
-            assert_eq!(text.contains(r#","adaptive":true}"#), adaptive, "{text}");
+            assert_eq!(text.contains(r#","adaptive":[5,40]}"#), adaptive.is_some(), "{text}");
             assert_eq!(from_bytes(text.as_bytes()), Ok(proposal));
             assert_eq!(from_bytes(text.as_bytes()), Ok(get.clone()), "understood by an older end");
         }
-        assert_eq!(to_string(&Answer::Memory), r#"{"agreed":"memory"}"#);
+        let reply = |adaptive| Reply { answer: Answer::Memory, adaptive }.client_string();
+        assert_eq!(reply(false), r#"{"agreed":"memory"}"#);
+        assert_eq!(reply(true), r#"{"agreed":"memory","adaptive":true}"#);
+        assert_eq!(Answer::of(reply(true).as_bytes()), Ok(Answer::Memory));
+        assert!(Reply::adapts(reply(true).as_bytes()) && !Reply::adapts(reply(false).as_bytes()));
+        assert!(!Reply::adapts(b"ok"));
         assert!(from_bytes::<Offer>(br#"{"want":"money"}"#).is_err());
     }
 
@@ -293,7 +317,10 @@ mod tests {
         assert_eq!(said(r#"{"want":"memory","bytes":3}"#), Ok(Offer::Memory { bytes: 3 }));
         assert!(said("{").is_err() && Answer::of(b"{").is_err());
         let plain = Offer::Plain { name: "a".to_owned(), bytes: 0 };
-        assert_eq!(Proposal { offer: plain, adaptive: true, cookie: true }.client_string(), "a");
-        assert_eq!(Answer::Plain.client_string(), "");
+        assert_eq!(
+            Proposal { offer: plain, adaptive: Some((1, 1)), cookie: true }.client_string(),
+            "a"
+        );
+        assert_eq!(Reply { answer: Answer::Plain, adaptive: true }.client_string(), "");
     }
 }

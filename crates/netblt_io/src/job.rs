@@ -13,6 +13,9 @@ use units::Instant;
 /// What a reader has ready beyond the buffers that the other end has asked for; at least a buffer.
 const READ_AHEAD_BYTES: usize = 1 << 20;
 
+/// Buffers written at once.
+const STORED_AT_ONCE: usize = 64;
+
 /// What a thread came to: a digest if there is one, or why not.
 type Finish = Result<Option<String>, String>;
 
@@ -59,6 +62,10 @@ pub struct Receiving {
     finished: Option<Finish>,
     /// Buffers that the thread has not stored yet.
     unstored: u64,
+    /// Memory that was stored and waits to be filled again.
+    emptied: Vec<Vec<u8>>,
+    /// The last buffer came before all that was announced.
+    early: bool,
     invited: bool,
     begin: Begin,
 }
@@ -99,13 +106,17 @@ impl Job {
         let expected = announced.clone();
         let write = move || {
             let mut stored = 0;
-            for (index, memory) in to_store {
-                if let Err(error) = sink.store(index, &memory) {
+            while let Ok(first) = to_store.recv() {
+                // What came meanwhile goes along: fewer calls, and mostly one run of bytes.
+                let mut some = vec![first];
+                some.extend(to_store.try_iter().take(STORED_AT_ONCE - 1));
+                some.sort_unstable_by_key(|(index, _)| *index);
+                if let Err(error) = sink.store_all(&some) {
                     let _ = finish_by.send(Err(error.to_string()));
                     return;
                 }
-                let _ = emptied.send(memory);
-                stored += 1;
+                stored += some.len() as u64;
+                some.into_iter().for_each(|(_, memory)| _ = emptied.send(memory));
                 if stored == expected.load(Ordering::SeqCst) {
                     let _ = finish_by.send(sink.finish().map_err(|error| error.to_string()));
                     return;
@@ -123,11 +134,17 @@ impl Job {
             finish,
             finished: None,
             unstored: 0,
+            emptied: Vec::new(),
+            early: false,
             invited: false,
             begin: Some(Box::new(write)),
         })
     }
 
+    /// Whether the client has something to do once all is here, of which no closing buffer tells.
+    pub fn confirms_last(&self) -> bool {
+        matches!(self, Job::Receiving(receiving) if !receiving.layout.closing)
+    }
     /// Moves buffers between thread and connection.
     pub fn pump(&mut self, now: Instant, connection: &mut Connection) {
         match self {
@@ -254,6 +271,8 @@ impl Receiving {
         if last && self.layout.is_until_last() {
             self.announced.store(u64::from(index) + 1, Ordering::SeqCst);
         }
+        let end = self.announced() - u64::from(!self.layout.closing);
+        self.early |= last && u64::from(index) < end;
         // The closing buffer has nothing in it.
         if u64::from(index) < self.announced() {
             self.arrived += 1;
@@ -269,10 +288,9 @@ impl Receiving {
     }
 
     fn pump(&mut self, now: Instant, connection: &mut Connection) {
-        let mut emptied = Vec::new();
         for memory in self.empty.try_iter() {
             self.unstored -= 1;
-            emptied.push(memory);
+            self.emptied.push(memory);
         }
         // What waits to be written counts as under way: a slow disk slows the sender.
         let most = connection.terms().map_or(0, |terms| terms.max_outstanding_buffers.into());
@@ -281,15 +299,23 @@ impl Receiving {
             && self.unstored < most
         {
             self.supplied += 1;
-            connection.supply_buffer(emptied.pop().unwrap_or_default());
+            connection.supply_buffer(self.emptied.pop().unwrap_or_default());
         }
         if self.finished.is_none() {
             self.finished = self.finish.try_recv().ok();
         }
         match &self.finished {
-            Some(Ok(_)) if self.layout.closing && !self.invited => {
+            Some(Ok(_)) if !self.invited => {
                 self.invited = true;
-                connection.supply_buffer(Vec::new());
+                match self.layout.closing {
+                    true => connection.supply_buffer(Vec::new()),
+                    false => connection.confirm_last_buffer(now),
+                }
+            }
+            None if self.early && !self.invited => {
+                self.invited = true;
+                let all = self.announced();
+                connection.quit(now, &format!("the last buffer came before {all} had"));
             }
             Some(Err(reason)) if !self.invited => {
                 self.invited = true;

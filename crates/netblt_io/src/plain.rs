@@ -8,7 +8,7 @@
 
 use crate::agreement::Layout;
 use crate::job::Job;
-use crate::sink::{Sink, beside};
+use crate::sink::{Sink, beside, sync_parent};
 use crate::source::{MemorySource, Source};
 use cap_std::fs::{Dir, OpenOptions};
 use std::fs::File;
@@ -124,6 +124,7 @@ impl Sink for Arriving {
             self.dir.remove_file(&part)?;
         }
         self.part = None;
+        sync_parent(&self.dir, &self.name)?;
         Ok(None)
     }
 }

@@ -20,6 +20,10 @@ const CHUNK_BYTES: usize = 1 << 20;
 pub trait Sink: Send {
     /// Buffer `index` has come.
     fn store(&mut self, index: u64, data: &[u8]) -> io::Result<()>;
+    /// Several have come, in the order of their places.
+    fn store_all(&mut self, buffers: &[(u64, Vec<u8>)]) -> io::Result<()> {
+        buffers.iter().try_for_each(|(index, data)| self.store(*index, data))
+    }
     /// All have come: makes sure that they are right, and what they make visible. Gives a digest.
     fn finish(&mut self) -> io::Result<Option<String>>;
 }
@@ -109,6 +113,9 @@ pub struct Partial {
     overwrite: bool,
     header: Header,
     here: Ranges,
+    /// Of the bytes up to `hashed`, without a break from the first.
+    hasher: blake3::Hasher,
+    hashed: u64,
     writers: Writers,
     open: Option<Files>,
 }
@@ -135,6 +142,12 @@ pub fn beside(name: &str, kind: &str) -> String {
         Some((parent, last)) => format!("{parent}/.{last}.{kind}"),
         None => format!(".{name}.{kind}"),
     }
+}
+
+/// A name is on the disk once its directory is.
+pub fn sync_parent(dir: &Dir, name: &str) -> io::Result<()> {
+    let parent = name.rsplit_once('/').map_or(".", |(parent, _)| parent);
+    dir.open(parent)?.into_std().sync_all()
 }
 
 /// Whether a terminal or a listing shows these characters and obeys none: no controls, no marks that
@@ -194,8 +207,17 @@ impl Partial {
     ) -> io::Result<Partial> {
         let header = Header { size, version: version.to_owned() };
         let (name, writers) = (name.to_owned(), writers.clone());
-        let mut partial =
-            Partial { dir, name, overwrite, header, here: Ranges::default(), writers, open: None };
+        let mut partial = Partial {
+            dir,
+            name,
+            overwrite,
+            header,
+            here: Ranges::default(),
+            hasher: blake3::Hasher::new(),
+            hashed: 0,
+            writers,
+            open: None,
+        };
         partial.check_free()?;
         partial.writers.may_enter(&partial.name, version)?;
         partial.here = partial.left();
@@ -228,7 +250,8 @@ impl Partial {
     pub fn into_sink(self, have: &Ranges, layout: Layout) -> FileSink {
         let missing = have.missing(self.header.size);
         let have = have.clone();
-        FileSink { partial: self, have, missing, layout, digest: [0; DIGEST_BYTES as usize] }
+        let digest = [0; DIGEST_BYTES as usize];
+        FileSink { partial: self, have, missing, layout, digest, run: Vec::new() }
     }
 
     /// Takes part and journal in hand, once. What `have` says must still be there.
@@ -285,12 +308,33 @@ impl Partial {
         Ok(journal)
     }
 
+    /// Writes bytes, with one line of the journal.
     fn write(&mut self, have: &Ranges, data: &[u8], start: u64) -> io::Result<()> {
         let files = self.begin(have)?;
         files.part.write_all_at(data, start)?;
         let end = start + data.len() as u64;
         files.journal.write_all(format!("{start}-{end};\n").as_bytes())?;
         self.here.insert(start..end);
+        if start == self.hashed {
+            self.hasher.update(data);
+            self.hashed = end;
+        }
+        // What came before its turn is read again once all before it is here: not too much at a time, since
+        // what arrives waits for it.
+        let whole = self.here.iter().next().filter(|first| first.start == 0);
+        let most = self.hashed + CHUNK_BYTES as u64 + 4 * (end - start);
+        self.hash_up_to(whole.map_or(0, |first| first.end).min(most))
+    }
+
+    /// Hashes what is here from where that ended.
+    fn hash_up_to(&mut self, end: u64) -> io::Result<()> {
+        let mut chunk = Vec::new();
+        while self.hashed < end {
+            chunk.resize((end - self.hashed).min(CHUNK_BYTES as u64) as usize, 0);
+            self.files()?.part.read_exact_at(&mut chunk, self.hashed)?;
+            self.hasher.update(&chunk);
+            self.hashed += chunk.len() as u64;
+        }
         Ok(())
     }
 
@@ -298,18 +342,9 @@ impl Partial {
         self.open.as_ref().ok_or_else(|| io::Error::other("nothing has come"))
     }
 
-    fn digest(&self) -> io::Result<blake3::Hash> {
-        let mut hasher = blake3::Hasher::new();
-        let mut chunk = vec![0; CHUNK_BYTES];
-        let mut at = 0;
-        let part = &self.files()?.part;
-        while at < self.header.size {
-            let piece = (self.header.size - at).min(CHUNK_BYTES as u64) as usize;
-            part.read_exact_at(&mut chunk[..piece], at)?;
-            hasher.update(&chunk[..piece]);
-            at += piece as u64;
-        }
-        Ok(hasher.finalize())
+    fn digest(&mut self) -> io::Result<blake3::Hash> {
+        self.hash_up_to(self.header.size)?;
+        Ok(self.hasher.finalize())
     }
 
     fn discard(&self) {
@@ -327,6 +362,7 @@ impl Partial {
         } else {
             self.rename_unless_taken()?;
         }
+        sync_parent(&self.dir, &self.name)?;
         self.dir.remove_file(journal_name(&self.name))
     }
 
@@ -355,6 +391,8 @@ pub struct FileSink {
     missing: Ranges,
     layout: Layout,
     digest: [u8; 32],
+    /// Memory for what is written at once.
+    run: Vec<u8>,
 }
 
 /// Nobody takes over while this is held.
@@ -366,14 +404,14 @@ fn still_mine(writing: &Mutex<Writing>) -> io::Result<MutexGuard<'_, Writing>> {
     Ok(writing)
 }
 
-impl Sink for FileSink {
-    fn store(&mut self, index: u64, mut data: &[u8]) -> io::Result<()> {
-        let writing = self.partial.begin(&self.have)?.writing.clone();
-        let _mine = still_mine(&writing)?;
+impl FileSink {
+    /// The pieces of a buffer, each with its place in the file; what belongs to no place is the digest's.
+    fn pieces<'a>(&mut self, index: u64, mut data: &'a [u8]) -> Vec<(u64, &'a [u8])> {
+        let mut pieces = Vec::with_capacity(1);
         let mut at = index * u64::from(self.layout.buffer_bytes);
         while let Some((start, len)) = self.missing.locate(at).filter(|_| !data.is_empty()) {
             let piece = data.len().min(usize::try_from(len).unwrap_or(usize::MAX));
-            self.partial.write(&self.have, &data[..piece], start)?;
+            pieces.push((start, &data[..piece]));
             at += piece as u64;
             data = &data[piece..];
         }
@@ -381,11 +419,44 @@ impl Sink for FileSink {
         for (to, from) in self.digest.iter_mut().skip(into_digest).zip(data) {
             *to = *from;
         }
+        pieces
+    }
+}
+
+impl Sink for FileSink {
+    fn store(&mut self, index: u64, data: &[u8]) -> io::Result<()> {
+        self.store_all(&[(index, data.to_vec())])
+    }
+
+    fn store_all(&mut self, buffers: &[(u64, Vec<u8>)]) -> io::Result<()> {
+        let writing = self.partial.begin(&self.have)?.writing.clone();
+        let _mine = still_mine(&writing)?;
+        // Bytes that follow each other are written, and hashed, at once: many at a time cost less.
+        let mut run = std::mem::take(&mut self.run);
+        let mut start = 0;
+        for (index, data) in buffers {
+            for (place, piece) in self.pieces(*index, data) {
+                if place != start + run.len() as u64 && !run.is_empty() {
+                    self.partial.write(&self.have, &run, start)?;
+                    run.clear();
+                }
+                if run.is_empty() {
+                    start = place;
+                }
+                run.extend_from_slice(piece);
+            }
+        }
+        if !run.is_empty() {
+            self.partial.write(&self.have, &run, start)?;
+        }
+        run.clear();
+        self.run = run;
         Ok(())
     }
 
     fn finish(&mut self) -> io::Result<Option<String>> {
-        let _mine = still_mine(&self.partial.files()?.writing)?;
+        let writing = self.partial.files()?.writing.clone();
+        let _mine = still_mine(&writing)?;
         let digest = self.partial.digest()?;
         if *digest.as_bytes() != self.digest {
             self.partial.discard();

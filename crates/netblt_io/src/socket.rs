@@ -80,6 +80,10 @@ impl Socket {
             // Kernels before 5.0 give each datagram by itself.
             let _ = setsockopt(&socket, UdpGroSegment, &true);
         }
+        if address.is_ipv6() && carrier == Carrier::Udp {
+            // What comes by IPv4 comes to a socket of any address, too; raw ones have no such form.
+            socket.set_only_v6(false)?;
+        }
         socket.bind(&key(carrier, address).into())?;
         socket.set_nonblocking(true)?;
         let (incoming, outgoing) = (Incoming::default(), Outgoing::new(carrier));

@@ -10,6 +10,9 @@ use std::time::UNIX_EPOCH;
 /// Read at once while hashing what is not sent.
 const CHUNK_BYTES: usize = 1 << 20;
 
+/// Read, and hashed, at once of what is sent.
+const WINDOW_BYTES: u64 = 1 << 18;
+
 /// Fills buffers, one after another.
 pub trait Source: Send {
     /// The content of buffer `index`; `buffer` has its length already.
@@ -32,13 +35,32 @@ pub struct FileSource {
     hashed: u64,
     at: u64,
     digest: Option<[u8; 32]>,
+    /// What was read of the file and not sent yet, from `window_at` on: many bytes at a time cost less.
+    window: Vec<u8>,
+    window_at: u64,
 }
 
 impl FileSource {
     /// Of a file of `size` bytes.
     pub fn new(file: File, size: u64, missing: Ranges) -> FileSource {
         let hasher = blake3::Hasher::new();
-        FileSource { file, size, missing, hasher, hashed: 0, at: 0, digest: None }
+        let window = Vec::new();
+        let (hashed, at, window_at) = (0, 0, 0);
+        FileSource { file, size, missing, hasher, hashed, at, digest: None, window, window_at }
+    }
+
+    /// Up to `len` bytes of what is missing from `start` on, which were hashed as they were read.
+    fn read(&mut self, start: u64, len: u64) -> io::Result<&[u8]> {
+        let end = self.window_at + self.window.len() as u64;
+        if !(self.window_at..end).contains(&start) {
+            self.hash_up_to(start)?;
+            self.window.resize(len.min(WINDOW_BYTES) as usize, 0);
+            self.file.read_exact_at(&mut self.window, start)?;
+            self.hasher.update(&self.window);
+            self.hashed += self.window.len() as u64;
+            self.window_at = start;
+        }
+        Ok(&self.window[(start - self.window_at) as usize..])
     }
 
     fn hash_up_to(&mut self, end: u64) -> io::Result<()> {
@@ -66,11 +88,9 @@ impl Source for FileSource {
         let missing = self.missing.len_bytes();
         while !buffer.is_empty() {
             let taken = if let Some((start, len)) = self.missing.locate(self.at) {
-                let piece = buffer.len().min(usize::try_from(len).unwrap_or(usize::MAX));
-                self.hash_up_to(start)?;
-                self.file.read_exact_at(&mut buffer[..piece], start)?;
-                self.hasher.update(&buffer[..piece]);
-                self.hashed += piece as u64;
+                let read = self.read(start, len)?;
+                let piece = buffer.len().min(read.len());
+                buffer[..piece].copy_from_slice(&read[..piece]);
                 piece
             } else {
                 let digest = self.digest()?;

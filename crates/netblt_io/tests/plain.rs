@@ -4,10 +4,11 @@
 mod common;
 
 use common::{PAUSE, PORT, Server, limits, station};
+use netblt::{Burst, Limits, Open, Timing};
 use netblt::{Connection, ConnectionId, Endpoint, EndpointLimits, Event, Mode, Opening, Outcome};
-use netblt::{Limits, Timing};
 use netblt_io::Ended;
 use netblt_io::files::{self, Nobody, Wish};
+use netblt_io::{Carrier, Socket, Station};
 use std::fs;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
@@ -27,6 +28,13 @@ struct Foreign {
     received: Vec<(u32, Vec<u8>)>,
     /// What it says to who opens.
     answer: &'static str,
+    /// What it may send at most.
+    limits: Limits,
+    /// What it was proposed, and what it has since been offered at most, in packets a second.
+    proposed: Option<Burst>,
+    fastest_pps: f64,
+    /// Done when a connection is open.
+    at_first: Option<Box<dyn FnOnce() + Send>>,
 }
 
 impl Foreign {
@@ -35,7 +43,19 @@ impl Foreign {
         socket.set_read_timeout(Some(StdDuration::from_millis(1))).unwrap();
         let endpoint = Endpoint::new(EndpointLimits::default(), Timing::default());
         let started = std::time::Instant::now();
-        Foreign { socket, endpoint, started, data, given: 0, received: vec![], answer: "" }
+        Foreign {
+            socket,
+            endpoint,
+            started,
+            data,
+            given: 0,
+            received: vec![],
+            answer: "",
+            limits: limits(),
+            proposed: None,
+            fastest_pps: 0.0,
+            at_first: None,
+        }
     }
 
     /// Opens a connection; gives how it ended and what came.
@@ -70,17 +90,24 @@ impl Foreign {
                 self.endpoint.handle_datagram(now, peer, &memory[..len]);
             }
             while let Some(request) = self.endpoint.poll_request() {
-                self.endpoint.accept(now, &request, limits(), self.answer);
+                let Open { burst_size_packets, burst_interval_ms, .. } = request.open;
+                let (size_packets, interval_ms) = (burst_size_packets, burst_interval_ms);
+                self.proposed = Some(Burst { size_packets, interval_ms });
+                self.endpoint.accept(now, &request, self.limits, self.answer);
             }
             while let Some((_, event)) = self.endpoint.poll_event() {
                 match event {
                     Event::Received { index, data, .. } => self.received.push((index, data)),
                     Event::Closed(how) => outcome = Some(how),
+                    Event::Opened => _ = self.at_first.take().map(|first| first()),
                     _ => {}
                 }
             }
             let ids: Vec<ConnectionId> = self.endpoint.connections().map(|(id, ..)| id).collect();
             for id in ids {
+                if let Some(burst) = self.endpoint.connection(id).and_then(Connection::burst) {
+                    self.fastest_pps = self.fastest_pps.max(pps(burst));
+                }
                 let (data, given) = (&self.data, &mut self.given);
                 self.endpoint.with(id, |connection| supply(connection, sends, data, given));
             }
@@ -92,6 +119,10 @@ impl Foreign {
         }
         outcome.unwrap()
     }
+}
+
+fn pps(burst: Burst) -> f64 {
+    f64::from(burst.size_packets) * 1e3 / f64::from(burst.interval_ms)
 }
 
 fn supply(connection: &mut Connection, sends: bool, data: &[u8], given: &mut usize) {
@@ -139,17 +170,26 @@ fn a_client_that_knows_the_rfc_alone_writes_and_reads_files_by_name() {
         let (data, name) = (content(len), format!("hello{len}.txt"));
         let (outcome, _) = Foreign::new(data.clone()).opens(server.address, Mode::Write, &name);
         assert_eq!(outcome, Outcome::Complete);
-        // Its name comes after the protocol's end: the sender cannot wait for it.
-        let path = folder.path().join(&name);
-        (0..500).take_while(|_| !path.exists()).for_each(|_| {
-            thread::sleep(StdDuration::from_millis(10));
-        });
-        assert_eq!(fs::read(&path).unwrap(), data);
+        assert_eq!(fs::read(folder.path().join(&name)).unwrap(), data, "in its place by then");
         let (outcome, received) = Foreign::new(vec![]).opens(server.address, Mode::Read, &name);
         assert_eq!(outcome, Outcome::Complete);
         assert_eq!(received, data);
     }
     assert_eq!(names(folder.path()).len(), SIZES.len(), "nothing else is left");
+}
+
+/// RFC 998 has no word for a receiver's disk but the last OK: it is not given.
+#[test]
+fn a_sender_is_not_told_of_success_where_the_file_cannot_have_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("taken");
+    let server = Server::start(folder.path(), |_| {});
+    let mut foreign = Foreign::new(content(100_000));
+    foreign.at_first = Some(Box::new(move || fs::write(&path, "another").unwrap()));
+    let (outcome, _) = foreign.opens(server.address, Mode::Write, "taken");
+    assert!(matches!(&outcome, Outcome::Quit { by_peer: true, .. }), "{outcome:?}");
+    assert_eq!(fs::read(folder.path().join("taken")).unwrap(), b"another");
+    assert_eq!(names(folder.path()), ["taken"]);
 }
 
 #[test]
@@ -290,4 +330,35 @@ fn plain_files_go_to_and_come_from_a_foreign_passive_end() {
     assert_eq!(names(folder.path()), ["back", "file"]);
     let again = files::receive_plain(folder.path(), "back", "name", false);
     assert_eq!(again.err().unwrap().kind(), std::io::ErrorKind::AlreadyExists);
+}
+
+/// Its sender keeps to what it is offered, whatever becomes of it.
+#[test]
+fn who_reads_without_a_rate_proposes_little_and_offers_what_comes_through() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut foreign = Foreign::new(content(6_000_000));
+    let burst = Burst { size_packets: u16::MAX, interval_ms: 1 };
+    foreign.limits = Limits { burst, ..limits() };
+    let address = foreign.socket.local_addr().unwrap();
+    let theirs = thread::spawn(move || {
+        foreign.endpoint.listen(PORT);
+        (foreign.run(true), foreign)
+    });
+    let socket = Socket::bind(Carrier::Udp, "127.0.0.1:0".parse().unwrap()).unwrap();
+    let limits = Limits { burst, ..limits() };
+    let mut station = Station::new(socket, EndpointLimits::default(), limits, Timing::default());
+    station.find_rates();
+    let (mode, offer, opener) = files::receive_plain(folder.path(), "x", "name", false).unwrap();
+    station.open(address, (2000, PORT), (mode, 5), &offer, opener).expect("opened");
+    while station.connections().next().is_some() {
+        station.turn(PAUSE, &mut Nobody).unwrap();
+    }
+    let ended = station.take_ended().pop().expect("it ended");
+    let (outcome, foreign) = theirs.join().unwrap();
+    assert_eq!((ended.outcome, outcome), (Outcome::Complete, Outcome::Complete));
+    assert_eq!(fs::read(folder.path().join("x")).unwrap(), content(6_000_000));
+    let proposed = pps(foreign.proposed.unwrap());
+    assert!(proposed <= 300.0, "{proposed} packets a second over a path that nobody knows");
+    assert!(foreign.fastest_pps > 4.0 * proposed, "{} offered", foreign.fastest_pps);
+    assert!(foreign.fastest_pps < 1e6, "{} offered", foreign.fastest_pps);
 }

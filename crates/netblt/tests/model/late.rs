@@ -87,3 +87,37 @@ fn where_both_are_late_what_was_lost_is_sent_again_and_nothing_else() {
         );
     }
 }
+
+/// Nothing is lost; who asks for what has not left asks in vain.
+fn asked_in_vain(case: Case) -> u64 {
+    let [sent, received] = run(case).counters;
+    // Once, before the round trip is known, what was asked for may just have left.
+    assert!(sent.data_packets_resent <= 64, "{received:?}");
+    received.packets_asked_again
+}
+
+#[test]
+fn who_has_nothing_to_send_is_not_asked_for_it_over_and_over() {
+    // 79 buffers of 64 packets; a client that takes 1.5 s for each.
+    let mut case = fast(20_000);
+    case.idle = Duration::from_secs(3);
+    let asked = asked_in_vain(case);
+    assert!(asked < 79 * 64, "{asked} packets asked for in vain");
+}
+
+#[test]
+fn who_sends_slower_than_agreed_is_not_asked_for_what_is_to_come() {
+    let mut case = fast(100_000);
+    // 15 of 100 ms, 10 of them to make up for lateness.
+    case.naps[0] = Nap { every: ms(100), length: ms(95) };
+    let asked = asked_in_vain(case);
+    assert!(asked < 400, "{asked} packets asked for in vain");
+}
+
+#[test]
+fn a_stall_of_twelve_seconds_is_no_reason_to_ask_hundreds_of_times() {
+    let mut case = fast(100_000);
+    case.naps[0] = Nap { every: ms(12_100), length: ms(12_000) };
+    let asked = asked_in_vain(case);
+    assert!(asked < 2_000, "{asked} packets asked for in vain");
+}

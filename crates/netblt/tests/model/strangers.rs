@@ -100,6 +100,33 @@ fn only_who_knows_its_identifier_ends_a_connection_of_ours() {
     assert_eq!(closed(&mut endpoint, now).len(), 1);
 }
 
+/// Who knows a peer of RFC 998 alone, and its own port, sweeps the other.
+#[test]
+fn a_sweep_over_ports_ends_no_connection_and_is_reported() {
+    for close in [Packet::Abort("swept".into()), Packet::Quit("swept".into())] {
+        let (mut endpoint, now) = (endpoint(), Instant::ZERO);
+        let id = accepted(&mut endpoint, now, 1, Path::Unproven).expect("accepted");
+        endpoint.handle_datagram(now, 1, &datagram(Packet::KeepAlive));
+        for port in 1..=u16::MAX {
+            let header = Header::new(port, 7);
+            let swept = Repr { header, packet: close.clone() }.to_vec();
+            endpoint.handle_datagram(now, 1, &swept);
+        }
+        assert_eq!(closed(&mut endpoint, now), []);
+        let counters = endpoint.connection(id).expect("it lives").counters();
+        assert!(counters.stray_closings > 60_000, "{counters:?}");
+        // Somebody else's sweep is not the peer's.
+        let other = accepted(&mut endpoint, now, 2, Path::Unproven).expect("accepted");
+        endpoint.handle_datagram(now, 2, &datagram(Packet::KeepAlive));
+        endpoint.handle_datagram(now, 2, &datagram(close.clone()));
+        let ends = closed(&mut endpoint, now);
+        assert!(ends.len() == 1 && ends[0].0 == other, "{ends:?}");
+        // When it is over, its own word counts again.
+        endpoint.handle_datagram(at_s(15), 1, &datagram(close));
+        assert_eq!(closed(&mut endpoint, at_s(15)).len(), 1);
+    }
+}
+
 #[test]
 fn who_holds_the_ports_of_another_gives_way_when_that_one_proves_to_be_there() {
     let (mut endpoint, now) = (endpoint(), Instant::ZERO);

@@ -7,6 +7,7 @@ use netblt::{
 };
 use std::collections::VecDeque;
 use units::{Duration, Instant};
+use wire::netblt::{Packet, Repr};
 
 /// The port that the passive client listens on.
 pub const PORT: u16 = 7;
@@ -242,10 +243,20 @@ impl World {
         let mut datagram = Vec::new();
         let to = self.ends[index].endpoint.poll_transmit(self.now, &mut datagram);
         if let Some(to) = to {
+            self.assert_rate(index, &datagram);
             self.link.send(self.now, to, &datagram);
         }
         let End { client_at, socket, .. } = &self.ends[index];
         to.is_some() || !socket.is_empty() || client_at.is_some_and(|at| at <= self.now)
+    }
+
+    /// What an end says of its rate is one that RFC 998 has words for, and no faster than it can do.
+    fn assert_rate(&self, index: usize, datagram: &[u8]) {
+        let Packet::NullAck(ack) = Repr::parse(datagram).expect("our own").packet else { return };
+        let (size_packets, interval_ms) = (ack.burst_size_packets, ack.burst_interval_ms);
+        let said = Burst { size_packets, interval_ms };
+        assert!(size_packets > 0 && interval_ms > 0, "{said:?}");
+        assert_eq!(said.restricted_by(self.case.limits[index].burst), said, "{:?}", self.case);
     }
 
     fn listen(&mut self, index: usize) {
@@ -260,7 +271,6 @@ impl World {
                 Event::Opened => {
                     self.ends[index].opened = true;
                     if self.case.adaptive {
-                        // At the end that receives it means nothing.
                         self.ends[index].endpoint.with(id, |connection| connection.adapt_rate(now));
                     }
                 }
