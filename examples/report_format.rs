@@ -65,6 +65,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         config,
         topology: Topology::plan(Forwarding::Routed),
         self_test: None,
+        more: &[],
     };
     let mut events = vec![];
     suite.run(&mut tester, None, &mut events)?;

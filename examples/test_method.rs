@@ -1,87 +1,116 @@
-//! A test method in one file: how many frames a device has room for. Bursts at the rate of the medium grow
-//! until one frame is lost; what a burst leaves in the device when its last frame arrives is its buffer.
+//! A test method in one file, registered beside those of the product: how many frames a device has room for.
+//! Bursts at the rate of the medium grow until one frame is lost; what a burst leaves in the device when its
+//! last frame arrives is its buffer.
 //!
-//! The method sees a [`Tester`] and nothing else, so that it runs on real ports as it does here.
-//! `cargo run --example test_method`
+//! The suite runs it as it runs its own: with events, repetition of invalid trials, configuration, tables and a
+//! page. The method sees a [`Bench`] and nothing else, so that it runs on real ports as it does here.
+//! `cargo run --example test_method`; with a folder, the run is saved there.
 
-use method::outcome::{Cell, Figure, Layout, Relation, Unit};
-use method::search::{Bisect, Outcome, Range, Resolution, drive};
-use report::tables::Table;
+use method::outcome::{Cell, Figure, Outcome, Relation, Unit};
+use method::registry::{Known, PairTest, Run, SuiteName, TestMethod};
+use method::search::{self, Bisect, Range, Resolution, drive};
+use method::{
+    Bench, Forwarding, OwnTest, Profile, RunError, Subject, Suite, SuiteConfig, TestKind, Topology,
+    Verdict, judge_loss,
+};
 use report::terminal::{self, Style};
+use report::{Report, run_folder::RunFolder};
+use serde::Deserialize;
 use sim::{QueueLimit, SimPort, SimTester, StoreAndForward};
-use std::{error::Error, net::Ipv4Addr};
-use trial::{PortId, Schedule, Segment, Stream, StreamId, Tester, Trial};
-use units::{Duration, FrameRate, FrameSize, LineRate};
-use wire::signature::{Key, RunKey};
-use wire::{ethernet::MacAddr, template::FrameTemplate};
+use std::{error::Error, path::Path};
+use trial::{Schedule, Segment};
+use units::{Duration, FrameSize, LineRate};
+use wire::size::SizePattern;
 
-/// What the method is configured by.
+/// What events and reports call it.
+const LONGEST_BURST: TestKind = TestKind::Own(OwnTest::new("longest burst"));
+
+/// The entry of the registry.
+static METHODS: [TestMethod; 1] = [TestMethod {
+    id: "longest-burst",
+    suite: SuiteName::Rfc2544,
+    kind: LONGEST_BURST,
+    document: "examples/test_method.rs",
+    section: "",
+    needs: &[],
+    options: &[&["sizes", "own.longest-burst"]],
+    run: Run::Pair(PairTest {
+        // It sends at the rate of the medium, whatever the tester was seen to reach.
+        seeks_reach: |_| false,
+        ..PairTest::new(longest_burst, |_, _| Duration::from_secs(1))
+    }),
+}];
+
+/// Its section of the configuration, `own.longest-burst`.
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct BurstConfig {
-    /// Of every frame, FCS included.
-    size: FrameSize,
-    /// The longest burst that is tried, in frames.
+    /// The longest burst that is tried.
     longest_frames: u64,
-    /// Attempts at a burst in which the tester falls short.
-    attempts: u64,
+}
+
+impl Default for BurstConfig {
+    fn default() -> Self {
+        BurstConfig { longest_frames: 10_000 }
+    }
 }
 
 /// The longest burst that arrives whole.
 fn longest_burst(
-    tester: &mut dyn Tester,
-    frames: &FrameTemplate,
-    config: &BurstConfig,
-) -> Result<Figure, Box<dyn Error>> {
-    let rate = tester.describe().ports[0].line_rate.max_frame_rate(config.size);
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    _: &mut Known,
+    _: usize,
+) -> Result<Outcome, RunError> {
+    let config: BurstConfig = subject.own_config("longest-burst")?;
     let range = Range { min: 1, max: config.longest_frames };
     let mut search = Bisect::new(range, Resolution { absolute: 1, relative: 0.0 });
-    let mut trials = 0;
-    let bounds = drive(&mut search, |burst_frames, _| {
-        for _ in 0..config.attempts {
-            // A key of its own for each trial, so that no late frame is taken for one of the next.
-            trials += 1;
-            let key = Key::new(RunKey::from_seed(1), trials);
-            let trial = burst(frames, config.size, rate, burst_frames, key)?;
-            let result = tester.run(&trial)?;
+    let mut invalid = vec![];
+    let bounds = drive(&mut search, |frames, _| {
+        let ran = burst(bench, subject, frames)?;
+        Ok::<_, RunError>(match ran.verdict {
+            Verdict::Passed => search::Outcome::Passed,
             // A trial in which the tester did not keep up says nothing of the device.
-            match (result.is_valid(), result.lost_frames()) {
-                (true, 0) => return Ok(Outcome::Passed),
-                (true, lost_frames) => return Ok(Outcome::Failed { lost_frames }),
-                (false, _) => {}
+            Verdict::Invalid => {
+                invalid = ran.invalid_reasons();
+                search::Outcome::Undecided
             }
-        }
-        Ok::<_, Box<dyn Error>>(Outcome::Undecided)
+            _ => search::Outcome::Failed { lost_frames: ran.result.lost_frames() },
+        })
     })?;
-    Ok(Figure::count("longest burst", Unit::Frames, (bounds.lower, bounds.failed), &[]))
+    if bounds.lower.is_some() || bounds.failed.is_some() {
+        invalid.clear();
+    }
+    let found = (bounds.lower, bounds.failed);
+    let figure = Figure::count("longest burst", Unit::Frames, found, &invalid);
+    Ok(outcome(subject, figure, &invalid))
 }
 
 /// A trial of one burst.
 fn burst(
-    frames: &FrameTemplate,
-    size: FrameSize,
-    rate: FrameRate,
-    burst_frames: u64,
-    key: Key,
-) -> Result<Trial, Box<dyn Error>> {
-    let stream = Stream::new(StreamId(1), (PortId(0), PortId(1)), frames, size, key)?;
-    let schedule = Schedule { segments: vec![Segment::constant(rate, burst_frames)] };
-    Ok(Trial::new(format!("a burst of {burst_frames} frames"), key).sending(stream, schedule))
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    frames: u64,
+) -> Result<method::Ran, RunError> {
+    let rate = subject.theoretical_max();
+    let label = format!("a burst of {frames} frames");
+    let mut request = subject.request(LONGEST_BURST, label, rate, Duration::ZERO);
+    request.shape.schedule = Schedule { segments: vec![Segment::constant(rate, frames)] };
+    request.judge = &|result| judge_loss(result, 0.0);
+    bench.run(request)
 }
 
 /// As its document would print it.
-fn layout(figures: &[(FrameSize, Figure)]) -> Layout {
-    let cell = |figure: &Figure| match figure.value {
+fn outcome(subject: &Subject<'_>, figure: Figure, invalid: &[String]) -> Outcome {
+    let conditions = subject.conditions();
+    let cell = match figure.value {
         Some(value) => Cell::Count(value as u64).at_least_if(figure.relation == Relation::AtLeast),
         None => Cell::Words(figure.reason.clone()),
     };
-    let row =
-        |(size, figure): &(FrameSize, Figure)| vec![Cell::Count(size.bytes().into()), cell(figure)];
-    Layout {
-        heading: "Longest burst".into(),
-        about: vec!["the frames that arrive whole at the rate of the medium".into()],
-        columns: vec!["frame size (bytes)".into(), "frames".into()],
-        rows: figures.iter().map(row).collect(),
-        ..Layout::default()
-    }
+    let mut layout = conditions.layout("Longest burst", &["frame size (bytes)", "frames"]);
+    layout.about.push("the frames that arrive whole at the rate of the medium".into());
+    let layout = layout.row([conditions.frame_size.clone().into(), cell]);
+    conditions.outcome(LONGEST_BURST, vec![figure], invalid).laid_out(layout)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -90,14 +119,35 @@ fn main() -> Result<(), Box<dyn Error>> {
     let per_frame = Duration::from_ns(67_200);
     let device = StoreAndForward::new(per_frame, Duration::ZERO, QueueLimit::Frames(90));
     let mut tester = SimTester::new(&[SimPort::physical(LineRate::from_mbps(100)); 2], device);
-    let end = |n| (MacAddr([2, 0, 0, 0, 0, n]), Ipv4Addr::new(198, 18, n, 2));
-    let frames = FrameTemplate::udp_ipv4(end(0), end(1));
-    let mut figures = vec![];
-    for size in [64, 1518].map(FrameSize::from_bytes) {
-        let config = BurstConfig { size, longest_frames: 10_000, attempts: 3 };
-        figures.push((size, longest_burst(&mut tester, &frames, &config)?));
-    }
-    let table = Table::from(&layout(&figures));
-    print!("{}", terminal::render_table(&table, Style { width: None, colour: false }));
+    let mut config = SuiteConfig::of(Profile::Quick);
+    config.tests = vec![LONGEST_BURST];
+    config.frame_sizes =
+        [64, 1518].map(|bytes| SizePattern::Fixed(FrameSize::from_bytes(bytes))).to_vec();
+    let suite = Suite {
+        program: "an example".into(),
+        device: "room for 90 frames".into(),
+        environment: Default::default(),
+        config,
+        topology: Topology::plan(Forwarding::Routed),
+        self_test: None,
+        more: &METHODS,
+    };
+    let report = match std::env::args().nth(1) {
+        Some(folder) => {
+            let mut folder = RunFolder::create_at(Path::new(&folder))?;
+            suite.run(&mut tester, None, &mut folder)?;
+            // As any other program reads it, which knows nothing of this test.
+            let (events, notices) = report::run_folder::read_events(folder.path())?;
+            let report = Report::from_events(&events, notices);
+            report::save(folder.path(), &report)?;
+            report
+        }
+        None => {
+            let mut events = vec![];
+            suite.run(&mut tester, None, &mut events)?;
+            Report::from_events(&events, vec![])
+        }
+    };
+    print!("{}", terminal::render(&report, Style { width: None, colour: false }));
     Ok(())
 }

@@ -60,7 +60,7 @@ stated() {
     rm -rf run
     "$netanvil" run --ports p0,p1 --profile quick --test throughput --sizes 64 --skip-selftest --yes \
         --quiet --json --out run >run.json 2>run.err || true
-    jq -r '.throughput[0].throughput | .rate_fps // ("invalid: " + (.invalid_reasons // ["none stated"] | join("; ")))' run.json
+    jq -r '[.outcomes[] | select(.test == "throughput")][0].figures[0] | .value // ("invalid: " + .reason)' run.json
 }
 
 measure() { # NAME

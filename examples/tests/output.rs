@@ -40,7 +40,17 @@ fn a_method_in_one_file() {
     assert!(text.contains("Longest burst"), "{text}");
     assert_eq!(words("64 ").collect::<Vec<_>>(), ["64", "101"], "{text}");
     // Never too long, so that only the longest that was tried is known.
-    assert_eq!(words("1,518 ").collect::<Vec<_>>(), ["1,518", ">=", "10,000"], "{text}");
+    assert_eq!(words("1518 ").collect::<Vec<_>>(), ["1518", ">=", "10,000"], "{text}");
+
+    // What is saved is read without the method, in every format.
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = folder.path().join("run");
+    assert_eq!(output("test_method", &[run.to_str().expect("UTF-8")]), text);
+    let saved = |name: &str| std::fs::read_to_string(run.join(name)).expect("a file");
+    let csv = saved("results.csv");
+    assert!(csv.contains("longest burst,101.0,frames,equal,101.0,101.0"), "{csv}");
+    assert!(saved("report.html").contains("Longest burst"));
+    assert!(saved("results.json").contains("\"own\": \"longest burst\""));
 }
 
 /// A bucket of 50, and one token for every second frame of the 2,000.

@@ -51,8 +51,8 @@ fn parse_bound(measure: Measure, text: &str) -> Option<f64> {
 impl Criterion {
     /// Why it is not met; empty if it is.
     pub fn failures(&self, report: &Report) -> Vec<String> {
-        let outcomes: Vec<Outcome> = report.outcomes().collect();
-        let has_it = |outcome: &Outcome| outcome.figures_of(self.name).next().is_some();
+        let outcomes: Vec<&Outcome> = report.outcomes().collect();
+        let has_it = |outcome: &&Outcome| outcome.figures_of(self.name).next().is_some();
         // A test that has the figure at one size and not at another failed to measure it there.
         let tests: Vec<TestKind> =
             outcomes.iter().filter(|outcome| has_it(outcome)).map(|outcome| outcome.test).collect();
@@ -61,8 +61,8 @@ impl Criterion {
             tests.contains(&outcome.test)
                 && self.frame_size.as_ref().is_none_or(|wanted| wanted == size)
         });
-        let asked: Vec<&Outcome> = asked.collect();
-        match asked.iter().any(|outcome| has_it(outcome)) {
+        let asked: Vec<&Outcome> = asked.copied().collect();
+        match asked.iter().any(has_it) {
             false => vec![format!("{}: nothing was measured that it speaks of", self.text)],
             true => asked.into_iter().flat_map(|outcome| self.failures_of(outcome)).collect(),
         }

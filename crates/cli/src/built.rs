@@ -51,6 +51,9 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
             Some(SuiteName::Rfc2889 | SuiteName::Gigaswitch) if kind != DeviceKind::Loopback => {
                 chassis::PORTS
             }
+            _ if options.pattern.is_some_and(|pattern| !pattern.is_pair()) => {
+                chassis::PATTERN_PORTS
+            }
             _ => defaults.ports,
         }),
         mtu_bytes,
@@ -61,7 +64,7 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
         input_queue_frames: options.input_queue.unwrap_or(defaults.input_queue_frames),
         neighbours: options.neighbours.unwrap_or_default(),
         destination_networks: kind == DeviceKind::LinuxRouter
-            && options.destinations == Some(Destinations::Random)
+            && options.destinations.is_some_and(|to| to != Destinations::One)
             && options.routes_per_port.is_none(),
         routing: routing(options, kind)?,
         routes_per_port: options.routes_per_port.unwrap_or_default(),
@@ -151,53 +154,54 @@ fn impairments(options: &Options, mtu_bytes: u32) -> Vec<Impairment> {
     rate_limit.into_iter().chain(frame_limit).chain(drops).collect()
 }
 
-/// The device in words, for the head of a report.
+/// Title of the device, for the head of a report.
 pub fn in_words(config: &TestbedConfig) -> String {
     let kind = match config.device {
         DeviceKind::LinuxRouter => "Linux router in network namespaces",
         DeviceKind::LinuxBridge if config.snooping => {
-            "Linux bridge that snoops IGMP and MLD, in network namespaces"
+            "Linux bridge with IGMP/MLD snooping in network namespaces"
         }
         DeviceKind::LinuxBridge => "Linux bridge in network namespaces",
         DeviceKind::OvsUserspace => "Open vSwitch (user-space datapath) in network namespaces",
         DeviceKind::LinuxMcast => match config.multicast {
             MulticastRouting::Daemon => "Linux multicast router (FRR's pimd) in network namespaces",
             MulticastRouting::Table if config.multicast_tunnels.is_empty() => {
-                "Linux multicast router (a table of groups) in network namespaces"
+                "Linux multicast router (static group table) in network namespaces"
             }
             MulticastRouting::Table => {
-                "Linux multicast router (a table of groups, which needs no joins; a tunnel at each \
-                 port) in network namespaces"
+                "Linux multicast router (static group table without joins; a tunnel at each port) \
+                 in network namespaces"
             }
         },
-        DeviceKind::Loopback => return "no device: tester ports joined back to back".into(),
+        DeviceKind::Loopback => return "no device: tester ports back to back".into(),
     };
     let threads = match config.threads {
-        _ if config.device == DeviceKind::OvsUserspace => "a thread of its own",
-        DeviceThreads::Threaded => "receive threads of its own",
-        DeviceThreads::Inline => "forwarding within the sender's system call: it can hardly drop",
+        _ if config.device == DeviceKind::OvsUserspace => "one forwarding thread",
+        DeviceThreads::Threaded => "threaded NAPI",
+        DeviceThreads::Inline => "forwards in the sender's system call and can hardly drop",
     };
     let routing = match (config.device, config.routing) {
-        (DeviceKind::LinuxRouter, Routing::Rip) => ", routes by RIP too (BIRD)",
+        (DeviceKind::LinuxRouter, Routing::Rip) => ", RIP (BIRD)",
         _ => "",
     };
     let routes = match config.routes_per_port {
         0 => String::new(),
         routes => {
-            let by = config.feed.map(|feed| format!(", fed by {feed} (BIRD)")).unwrap_or_default();
+            let by =
+                config.feed.map(|feed| format!(", learned by {feed} (BIRD)")).unwrap_or_default();
             format!(", {routes} host routes behind each of {} ports{by}", config.ports)
         }
     };
     let table = match config.address_table {
-        Some(entries) => format!(", learns {entries} addresses at most"),
+        Some(entries) => format!(", at most {entries} addresses"),
         None => String::new(),
     };
     let groups = match config.group_table {
-        Some(groups) => format!(", {groups} groups a port at most"),
+        Some(groups) => format!(", at most {groups} groups per port"),
         None => String::new(),
     };
     let ageing = match config.address_ageing_s {
-        Some(seconds) => format!(", forgets them after {seconds} s"),
+        Some(seconds) => format!(", ageing time {seconds} s"),
         None => String::new(),
     };
     let limits: String =
@@ -208,11 +212,11 @@ pub fn in_words(config: &TestbedConfig) -> String {
 
 fn tunnel_in_words(tunnel: Tunnel) -> &'static str {
     match tunnel {
-        Tunnel::Gre => " with a tunnel of GRE over IPv4",
-        Tunnel::Gre6 => " with a tunnel of GRE over IPv6",
-        Tunnel::SixInFour => " with a tunnel of IPv6 within IPv4 (sit)",
-        Tunnel::FourInSix => " with a tunnel of IPv4 within IPv6 (segment routing)",
-        Tunnel::Vxlan => " with a tunnel of VXLAN over IPv4",
+        Tunnel::Gre => " with a GRE tunnel over IPv4",
+        Tunnel::Gre6 => " with a GRE tunnel over IPv6",
+        Tunnel::SixInFour => " with an IPv6-in-IPv4 tunnel (sit)",
+        Tunnel::FourInSix => " with an IPv4-in-IPv6 tunnel (segment routing)",
+        Tunnel::Vxlan => " with a VXLAN tunnel over IPv4",
         Tunnel::Siit => " with a stateless translator (TAYGA, in user space)",
     }
 }
@@ -263,7 +267,7 @@ fn threads(device: &Arc<Device>) -> String {
             Some(cpu) => format!("pinned to processor {cpu}"),
             None => "not pinned".into(),
         };
-        let state = if port.threaded { "threads of its own" } else { "no threads of its own" };
+        let state = if port.threaded { "threaded NAPI" } else { "no threaded NAPI" };
         let shortfall = port.shortfall.map(|why| format!(" ({why})")).unwrap_or_default();
         format!("{}: {state}, {place}{shortfall}", port.interface)
     });

@@ -15,6 +15,9 @@ pub const PORTS: usize = 8;
 /// The same for tests of multicast: each copy takes a port of the tester some time.
 pub const MULTICAST_PORTS: usize = 4;
 
+/// The same for tests between pairs of ports, where more than one pair is asked for.
+pub const PATTERN_PORTS: usize = 4;
+
 /// What the tests of many ports are to do; `None` where another suite is asked for.
 pub fn configuration(options: &Options) -> Outcome<Option<ChassisConfig>> {
     let profile = options.profile.unwrap_or(Profile::Rfc);

@@ -1,4 +1,4 @@
-//! What this host and these ports can do, as a list of checks; each shortfall with its remedy.
+//! Checks of this host and its ports. Each problem comes with its remedy.
 
 mod host;
 mod port;
@@ -15,29 +15,29 @@ use serde::Serialize;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// Tests can run; slower, or with less to trust.
+    /// Tests can run, but slower or with less reliable results.
     Warn,
     /// Tests cannot run.
     Fail,
 }
 
-/// One thing looked at.
+/// One check.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Check {
     /// `host`, or the name of an interface.
     pub subject: String,
-    /// What was looked at.
+    /// What was checked.
     pub name: &'static str,
-    /// How it is.
+    /// The verdict.
     pub state: State,
     /// What was found.
     pub found: String,
-    /// The command that mends it.
+    /// The command that fixes the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mend: Option<String>,
-    /// The figures behind it, where it was measured.
+    /// The measured figures, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<serde_json::Value>,
 }

@@ -29,14 +29,14 @@ fn check_rights() -> Outcome<()> {
         return Ok(());
     }
     let program = std::env::current_exe().unwrap_or_else(|_| "netanvil".into());
-    Err(Failure::new("ordinary users may not send raw frames on this host's interfaces")
+    Err(Failure::new("an ordinary user cannot send raw frames on this host's interfaces")
         .help("run it with sudo")
         .help(format!(
-            "or grant the program the right once: sudo setcap \
+            "or grant the program these capabilities once: sudo setcap \
              cap_net_raw,cap_net_admin,cap_bpf,cap_perfmon,cap_ipc_lock,cap_sys_nice+ep {}",
             program.display()
         ))
-        .help("or let netanvil build a device: --device linux-router needs no rights"))
+        .help("or test a built device: --device linux-router needs no privileges"))
 }
 
 fn confirm(ports: &str) -> Outcome<()> {
@@ -46,15 +46,15 @@ fn confirm(ports: &str) -> Outcome<()> {
     );
     if !std::io::stdin().is_terminal() {
         return Err(Failure::new(question)
-            .help("take the addresses away (`sudo ip addr flush dev ...`), or say --yes"));
+            .help("remove the addresses (`sudo ip addr flush dev ...`) or add --yes"));
     }
     output::say(&question);
-    eprint!("Go on? [y/N] ");
+    eprint!("Continue? [y/N] ");
     let _ = std::io::stderr().flush();
     let mut answer = String::new();
     let _ = std::io::stdin().lock().read_line(&mut answer);
     match answer.trim() {
         "y" | "Y" | "yes" => Ok(()),
-        _ => Err(Failure::new("not confirmed; nothing was sent")),
+        _ => Err(Failure::new("not confirmed; no frame was sent")),
     }
 }

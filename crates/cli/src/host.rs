@@ -18,9 +18,8 @@ pub fn facts(told: &[String]) -> Outcome<BTreeMap<String, String>> {
         let (key, value) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty())?;
         Some((format!("device {}", key.trim()), value.trim().to_owned()))
     };
-    let wrong = |text| {
-        Failure::new(format!("--device-info {text}: it has no key")).help("write firmware=4.2")
-    };
+    let wrong =
+        |text| Failure::new(format!("--device-info {text} has no key")).help("write firmware=4.2");
     told.iter().map(|text| fact(text).ok_or_else(|| wrong(text))).collect()
 }
 
@@ -30,7 +29,7 @@ pub fn random_run_key() -> Outcome<RunKey> {
     let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
     let error = |error| {
         Failure::new(format!("/dev/urandom: {error}"))
-            .help("without random numbers test frames can be forged; --seed 1 does without")
+            .help("random numbers protect test frames from forgery; --seed 1 runs without them")
     };
     read.map_err(error)?;
     Ok(RunKey::from_bytes(bytes))

@@ -113,10 +113,9 @@ impl<'a> Laboratory<'a> {
         self.clear().map_err(failed)?;
         let setup = setup::build(&config, self.options, self.stop).map_err(failed)?;
         let between = |(from, to): &(u16, u16)| {
-            let ports = [usize::from(*from), usize::from(*to)];
-            setup.testbed().map(|testbed| topology::of_testbed(testbed, ports))
+            topology::between(&setup.topology, [usize::from(*from), usize::from(*to)])
         };
-        let streams = pairs.iter().filter_map(between).collect();
+        let streams = pairs.iter().map(between).collect();
         self.stand = Stand::Built(Box::new(setup));
         Ok(streams)
     }
@@ -214,7 +213,8 @@ pub fn simulate(
     let mut streams = vec![];
     for (stream, (from, to)) in pairs.iter().enumerate() {
         let ports = [usize::from(*from), usize::from(*to)];
-        let mut topology = topology::between_simulated(device.ports, forwarding, ports);
+        let all = topology::of_simulation(device.ports, forwarding);
+        let mut topology = topology::between(&all, ports);
         let networks = [INPUT_NETWORK, OUTPUT_NETWORK].map(|network| network + stream as u8);
         for ((attachment, network), port) in topology.ports.iter_mut().zip(networks).zip(ports) {
             let host = |host| Ipv4Addr::new(192, 32, network, host);

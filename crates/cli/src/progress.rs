@@ -13,6 +13,8 @@ pub struct Progress {
     started: Instant,
     test: String,
     verdict: String,
+    /// Of which test, by its words, a search has told between which loads it is.
+    told: Option<String>,
     /// Of which kind the time told is, where it is not the clock's.
     of_time: &'static str,
 }
@@ -36,6 +38,7 @@ impl Progress {
             started: Instant::now(),
             test: String::new(),
             verdict: String::new(),
+            told: None,
             of_time: "",
         }
     }
@@ -55,8 +58,7 @@ impl Progress {
             Event::TrialFinished(trial) => self.trial_finished(trial),
             Event::Warning(text) => self.line(&format!("warning: {text}")),
             Event::Note(text) => self.line(&format!("note: {text}")),
-            Event::TestFinished(_) | Event::ChassisTestFinished(_) | Event::SelfTestFinished(_) => {
-            }
+            Event::TestFinished(_) | Event::SelfTestFinished(_) => {}
             Event::RunFinished(_) => self.finish(),
         }
     }
@@ -90,6 +92,13 @@ impl Progress {
     fn trial_started(&mut self, trial: &TrialStarted) {
         let attempt =
             if trial.attempt > 1 { format!(", attempt {}", trial.attempt) } else { String::new() };
+        if self.told.as_ref() != Some(&self.test)
+            && let Some(figure) = trial.bounds.as_ref().and_then(first_figure)
+        {
+            let elapsed_s = self.started.elapsed().as_secs_f64();
+            self.line(&format!("{}: {figure} so far ({elapsed_s:.1} s)", self.test));
+            self.told = Some(self.test.clone());
+        }
         let bounds = trial.bounds.as_ref().map(describe_bounds).unwrap_or_default();
         if let Style::Bar(bar) = &self.style {
             bar.set_message(format!(
@@ -139,6 +148,13 @@ fn describe_bounds(bounds: &SearchBounds) -> String {
     format!(" (between {} and {} {})", value(bounds.lower), value(bounds.upper), bounds.unit)
 }
 
+/// The first figure of a search, once its bounds are less than a fifth apart: `1079638 to 1232227 fps`.
+fn first_figure(bounds: &SearchBounds) -> Option<String> {
+    let (lower, upper) = bounds.lower.zip(bounds.upper)?;
+    let is_near = upper > 0.0 && lower >= 0.8 * upper;
+    is_near.then(|| format!("{lower:.0} to {upper:.0} {}", bounds.unit))
+}
+
 /// `passed, none of 10000 frames lost`, `failed, lost 12 of 10000 frames (0.120 %)`,
 /// `INVALID: why`.
 fn describe_outcome(verdict: Verdict, result: &TrialResult) -> String {
@@ -172,6 +188,15 @@ pub fn in_words(span: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_search_tells_its_first_figure_once_its_bounds_are_near() {
+        let bounds = |lower, upper| SearchBounds { lower, upper, unit: "fps".into() };
+        assert_eq!(first_figure(&bounds(Some(80.0), None)), None);
+        assert_eq!(first_figure(&bounds(Some(79.0), Some(100.0))), None);
+        let near = first_figure(&bounds(Some(1_079_638.4), Some(1_232_227.0)));
+        assert_eq!(near.as_deref(), Some("1079638 to 1232227 fps"));
+    }
 
     #[test]
     fn times_read_well() {

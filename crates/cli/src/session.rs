@@ -4,7 +4,7 @@ use crate::args::Run;
 use crate::captures::Captures;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::laboratory::Laboratory;
-use crate::options::SuiteName;
+use crate::options::{Options, SuiteName};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::recorder::Recorder;
@@ -107,7 +107,7 @@ impl<'a> Session<'a> {
             device: setup.device.clone(),
             environment: setup.environment.clone(),
             config: ChassisConfig { run_key, ..config.clone() },
-            chassis: setup.chassis.clone(),
+            chassis: setup.topology.clone(),
         };
         let ended = self.drive_chassis(&suite, &mut setup, trials, &mut recorder);
         self.finish(recorder, ended, setup.tear_down())
@@ -215,7 +215,7 @@ impl<'a> Session<'a> {
             // A configuration that was refused.
             let _ = std::fs::remove_dir_all(&path);
             ended.map_err(Failure::new)?;
-            return Err(Failure::new("the run did not begin"));
+            return Err(Failure::new("the run did not start"));
         }
         torn_down?;
         self.conclude(&path, ended)
@@ -243,6 +243,7 @@ impl<'a> Session<'a> {
             config,
             topology: setup.topology.clone(),
             self_test,
+            more: &[],
         }
     }
 
@@ -337,9 +338,9 @@ impl<'a> Session<'a> {
                 let (to_be_kept, about) = self.worth_keeping();
                 Ok(Known { looped: Some(looped), to_be_kept, ..nothing(&about, key) })
             }
-            None => Err(Failure::new("these ports have not been measured by themselves yet")
-                .help("join the two with a cable, run `netanvil selftest --ports ...`, then connect the device")
-                .help("or do without: --skip-selftest (every result will say so)")),
+            None => Err(Failure::new("there is no self-test of these ports yet")
+                .help("connect the two with a cable, run `netanvil selftest --ports ...`, then connect the device")
+                .help("or skip it: --skip-selftest (every result then says so)")),
         }
     }
 
@@ -414,6 +415,7 @@ pub fn selftest_key(plan: &Plan, subject: &Subject, tester: &TesterDescription) 
     let suite = &plan.suite;
     let options = serde_json::json!({
         "direction": suite.direction,
+        "pattern": suite.pattern.looped(),
         "traffic": suite.traffic,
         "self_test": suite.self_test,
         // What a self-test tells; one that tells less is made again.
@@ -426,21 +428,21 @@ pub fn selftest_key(plan: &Plan, subject: &Subject, tester: &TesterDescription) 
         "scheduling": plan.options.scheduling.unwrap_or_default(),
         "mtu": plan.options.mtu,
         "tx_queue": plan.options.tx_queue,
-        "simulated": simulated_tester(subject)?,
+        "simulated": simulated_tester(subject, &plan.options)?,
     });
     Ok(Key::new(ports.collect::<Vec<_>>().join("; "), options.to_string()))
 }
 
 /// The whole description of a simulated tester and its links: its limits are in no port's name.
-fn simulated_tester(subject: &Subject) -> Outcome<Option<serde_json::Value>> {
+fn simulated_tester(subject: &Subject, options: &Options) -> Outcome<Option<serde_json::Value>> {
     let Subject::Simulated(name) = subject else { return Ok(None) };
-    let looped = simulated::read(name)?.looped();
+    let looped = setup::looped(&simulated::read(name)?, options);
     Ok(Some(serde_json::to_value(looped).map_err(Failure::new)?))
 }
 
 /// A run that ended before its end, and how it goes on.
 fn stopped(error: RunError, folder: &Path) -> Failure {
-    let resume = format!("go on with: netanvil run --resume {}", folder.display());
+    let resume = format!("resume with: netanvil run --resume {}", folder.display());
     match error {
         RunError::Tester(TesterError::Interrupted) => Failure::new("interrupted").help(resume),
         RunError::Config(why) => Failure::new(why),

@@ -7,7 +7,6 @@ use crate::{
     built, chassis, control, encapsulated_groups, far, hardware, host, scheduling, simulated,
     suite, tolly, topology,
 };
-use method::chassis::Chassis;
 use method::{Forwarding, Topology};
 use ports::scheduling::Priority;
 use ports::{DeviceControl, LiveOptions, LiveTester, OpenPort, PortRequest};
@@ -26,10 +25,8 @@ const NOMINAL_RATE: BitRate = BitRate(10_000_000_000);
 pub struct Setup {
     /// Runs trials.
     pub tester: Box<dyn Tester>,
-    /// Who has which address.
+    /// Who has which address, at every port.
     pub topology: Topology,
-    /// The same of all ports.
-    pub chassis: Chassis,
     /// The device in words.
     pub device: String,
     /// Packet filters on the device, in words; empty for none.
@@ -59,8 +56,8 @@ enum Ground {
 pub enum Subject {
     /// A device that is built here.
     Built(DeviceKind),
-    /// Whatever is between two interfaces.
-    Between([String; 2]),
+    /// Whatever is between two interfaces, or more.
+    Between(Vec<String>),
     /// A device in virtual time, by name or file.
     Simulated(String),
 }
@@ -70,15 +67,14 @@ impl Subject {
     pub fn of(options: &Options) -> Outcome<Self> {
         match (&options.device, &options.ports, &options.sim) {
             (Some(kind), ..) => Ok(Subject::Built(*kind)),
-            (_, Some(ports), _) => match &ports[..] {
-                [first, second] => Ok(Subject::Between([first.clone(), second.clone()])),
-                _ => Err(Failure::new("a test needs two ports").help("write --ports eth1,eth2")),
-            },
+            (_, Some(ports), _) if ports.len() >= 2 => Ok(Subject::Between(ports.clone())),
+            (_, Some(_), _) => Err(Failure::new("a test needs two ports at least")
+                .help("write --ports eth1,eth2")),
             (.., Some(name)) => Ok(Subject::Simulated(name.clone())),
             _ => Err(Failure::new("nothing to test")
                 .help("build a device with --device linux-router (linux-bridge, linux-mcast, ovs-userspace, loopback),")
                 .help("test what is between two interfaces with --ports eth1,eth2,")
-                .help("or simulate one with --sim router; `netanvil devices` tells more")),
+                .help("or simulate one with --sim router; `netanvil devices` lists all")),
         }
     }
 
@@ -90,7 +86,7 @@ impl Subject {
             Subject::Built(DeviceKind::LinuxMcast) => "linux-mcast".into(),
             Subject::Built(DeviceKind::OvsUserspace) => "ovs-userspace".into(),
             Subject::Built(DeviceKind::Loopback) => "loopback".into(),
-            Subject::Between([first, second]) => format!("{first}-{second}"),
+            Subject::Between(ports) => ports.join("-"),
             Subject::Simulated(name) => format!("sim-{name}"),
         }
     }
@@ -116,6 +112,7 @@ pub fn prepare(
     if options.tunnel.is_some() && !matches!(subject, Subject::Built(_)) {
         return Err(Failure::new("--tunnel belongs to --device linux-router"));
     }
+    refuse_idle_ports(subject, options)?;
     let facts = host::facts(options.device_info.as_deref().unwrap_or_default())?;
     let mut setup = match subject {
         Subject::Built(kind) => {
@@ -142,6 +139,22 @@ pub fn prepare(
     Ok(setup)
 }
 
+/// Refuses interfaces that no test would use.
+fn refuse_idle_ports(subject: &Subject, options: &Options) -> Outcome<()> {
+    let has_many = chassis::configuration(options)?.is_some();
+    match subject {
+        Subject::Between(ports) if ports.len() > 2 && !has_many => {
+            match options.pattern.unwrap_or_default().is_pair() {
+                true => Err(Failure::new(format!("{} ports are given, for one pair", ports.len()))
+                    .help("load all of them with --pattern pairs or --pattern multi_port,")
+                    .help("or name two: --ports eth1,eth2")),
+                false => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The same tester without a device, its ports joined: for the self-test. None where that takes a
 /// cable.
 pub fn prepare_looped(
@@ -150,10 +163,14 @@ pub fn prepare_looped(
     stop: &Arc<AtomicBool>,
 ) -> Outcome<Option<Setup>> {
     match subject {
-        Subject::Built(_) => virtual_pair(options.port_type, options, stop).map(Some),
+        Subject::Built(kind) => {
+            let ports = built::configuration(options, *kind)?.ports;
+            let looped = looped_ports(options, ports);
+            virtual_pairs(looped, options.port_type, options, stop).map(Some)
+        }
         Subject::Between(_) => Ok(None),
         Subject::Simulated(name) => {
-            let device = simulated::read(name)?.looped();
+            let device = looped(&simulated::read(name)?, options);
             simulate(&device, "cable", options.line_rate, vec![]).map(Some)
         }
     }
@@ -170,11 +187,23 @@ pub fn prepare_alike(
         return Ok(None);
     }
     let in_use = tester.ports.first().and_then(|port| port.port_type.parse().ok());
-    virtual_pair(in_use, options, stop).map(Some)
+    let ports = looped_ports(options, tester.ports.len());
+    virtual_pairs(ports, in_use, options, stop).map(Some)
 }
 
-/// Two ports joined by a virtual link.
-fn virtual_pair(
+/// How many of the tester's ports measure themselves: those that the pattern of the tests loads.
+fn looped_ports(options: &Options, ports: usize) -> usize {
+    if options.pattern.unwrap_or_default().is_pair() { 2 } else { ports }
+}
+
+/// A simulated tester with these ports joined.
+pub fn looped(device: &sim::Description, options: &Options) -> sim::Description {
+    sim::Description { ports: looped_ports(options, device.ports), ..device.looped() }
+}
+
+/// Ports joined in pairs by virtual links.
+fn virtual_pairs(
+    ports: usize,
     port_type: Option<ports::PortType>,
     options: &Options,
     stop: &Arc<AtomicBool>,
@@ -186,6 +215,7 @@ fn virtual_pair(
         input_queue: options.input_queue,
         line_rate: options.line_rate,
         scheduling: options.scheduling,
+        port_count: Some(ports),
         port_type,
         ..Options::default()
     };
@@ -193,13 +223,14 @@ fn virtual_pair(
     build(&config, &plain, stop)
 }
 
-/// Two interfaces joined by a cable, for their self-test.
+/// Interfaces joined by cables in pairs, for their self-test.
 pub fn prepare_cabled(
-    ports: &[String; 2],
+    ports: &[String],
     options: &Options,
     yes: bool,
     stop: &Arc<AtomicBool>,
 ) -> Outcome<Setup> {
+    refuse_idle_ports(&Subject::Between(ports.to_vec()), options)?;
     let of_cable = Options { far_ports: None, ..options.clone() };
     let mut setup = between(ports, &of_cable, yes, stop)?;
     setup.topology = setup.topology.looped();
@@ -229,7 +260,6 @@ fn simulate(
     environment.insert(built::DEVICE_MTU.into(), simulated::mtu_in_words(device));
     Ok(Setup {
         topology: topology::of_simulation(device.ports, forwarding),
-        chassis: topology::chassis_of_simulation(device.ports, forwarding),
         device: simulated.name,
         filters,
         environment,
@@ -268,8 +298,7 @@ pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) 
     environment.insert(scheduling::NAME.into(), scheduling::in_words(priority.as_ref(), of_device));
     Ok(Setup {
         tester: Box::new(LiveTester::new(ports, live).map_err(Failure::new)?),
-        topology: topology::of_testbed(&testbed, [0, 1]),
-        chassis: topology::chassis_of_testbed(&testbed),
+        topology: topology::of_testbed(&testbed),
         device: built::in_words(config),
         filters: suite::filters_in_words(config),
         environment,
@@ -280,7 +309,7 @@ pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) 
 }
 
 fn between(
-    names: &[String; 2],
+    names: &[String],
     options: &Options,
     yes: bool,
     stop: &Arc<AtomicBool>,
@@ -288,8 +317,7 @@ fn between(
     let hardware = hardware::take(names, yes)?;
     let ports = open(names, options)?;
     let topology = topology::of_interfaces(&ports, options)?;
-    let chassis = Chassis { forwarding: topology.forwarding, ports: topology.ports.to_vec() };
-    chassis.check().map_err(Failure::new)?;
+    topology.check().map_err(Failure::new)?;
     let real_time = scheduling::real_time(options);
     let far = far::side(options, names, &ports, stop)?;
     let mut environment = host::describe();
@@ -307,7 +335,6 @@ fn between(
     Ok(Setup {
         tester: Box::new(LiveTester::new(ports, live).map_err(Failure::new)?),
         device: device_between(names, &topology),
-        chassis,
         topology,
         filters: String::new(),
         environment,
@@ -317,12 +344,12 @@ fn between(
     })
 }
 
-fn device_between(names: &[String; 2], topology: &Topology) -> String {
-    let [first, second] = names;
+fn device_between(names: &[String], topology: &Topology) -> String {
+    let names = names.join(" and ");
     match topology.forwarding {
-        Forwarding::Routed => format!("router between {first} and {second}"),
-        Forwarding::Bridged => format!("bridge or switch between {first} and {second}"),
-        Forwarding::Looped => format!("cable between {first} and {second}"),
+        Forwarding::Routed => format!("router between {names}"),
+        Forwarding::Bridged => format!("bridge or switch between {names}"),
+        Forwarding::Looped => format!("cable between {names}"),
     }
 }
 

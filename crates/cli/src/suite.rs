@@ -121,6 +121,8 @@ fn apply(options: &Options, config: &mut SuiteConfig) {
         Some(false) => config.direction = Direction::Unidirectional,
         None => {}
     }
+    config.burst_frames = options.burst_frames.unwrap_or(config.burst_frames);
+    config.pattern = options.pattern.unwrap_or(config.pattern);
     if let Some(modifiers) = &options.modifiers {
         config.modifiers = modifiers.clone();
     }
@@ -195,6 +197,8 @@ pub fn as_options(config: &SuiteConfig) -> Outcome<Options> {
         test: (config.method != Method::Harvard1989).then_some(tests),
         sizes: Some(Sizes(config.frame_sizes.clone())),
         bidirectional: Some(config.direction == Direction::Bidirectional),
+        pattern: Some(config.pattern),
+        burst_frames: Some(config.burst_frames),
         modifiers: Some(config.modifiers.clone()),
         seed: Some(config.seed),
         duration: Some(Span(Duration::from_secs_f64(config.trial.duration_s))),

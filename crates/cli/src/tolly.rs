@@ -134,7 +134,7 @@ pub fn routes(config: &ChassisConfig, ports: usize) -> Vec<StaticRoute> {
     if !config.tests.contains(&ChassisTest::InternetScale) {
         return vec![];
     }
-    let chassis = topology::chassis_of_simulation(ports, Forwarding::Routed);
+    let chassis = topology::of_simulation(ports, Forwarding::Routed);
     let to_host = |(host, via): (Ipv4Addr, Ipv4Addr)| StaticRoute {
         network: host.into(),
         prefix_length: 32,

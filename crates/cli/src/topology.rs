@@ -2,7 +2,6 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::options::Options;
-use method::chassis::Chassis;
 use method::{Attachment, Encapsulated, Encapsulation, Forwarding, LegacyAddresses, Topology};
 use ports::{Host, OpenPort};
 use std::net::IpAddr;
@@ -10,17 +9,21 @@ use testbed::{DeviceKind, TestPort, Testbed, TestbedConfig, Tunnel, destination_
 use trial::PortId;
 use wire::ethernet::MacAddr;
 
-/// These two ports of a test bed, or the first two.
-pub fn of_testbed(testbed: &Testbed, [from, to]: [usize; 2]) -> Topology {
+/// All ports of a test bed.
+pub fn of_testbed(testbed: &Testbed) -> Topology {
     let config = testbed.config();
-    let forwarding = forwarding_of(config.device);
     let attach = |port: &TestPort| attachment(port, config);
-    let ports = testbed.ports();
-    let plain = [attach(&ports[from]), attach(&ports[to])];
-    match config.tunnel {
-        Some(tunnel) => with_tunnel(tunnel, plain),
-        None => Topology { forwarding, ports: plain, encapsulated: None },
+    let ports: Vec<Attachment> = testbed.ports().iter().map(attach).collect();
+    match (config.tunnel, &ports[..]) {
+        (Some(tunnel), [near, far]) => with_tunnel(tunnel, [near.clone(), far.clone()]),
+        _ => Topology::of(forwarding_of(config.device), ports),
     }
+}
+
+/// Two of these ports.
+pub fn between(topology: &Topology, ports: [usize; 2]) -> Topology {
+    let ports = ports.map(|port| topology.ports[port].clone()).to_vec();
+    Topology { ports, ..topology.clone() }
 }
 
 /// The hosts on both sides of a tunnel, and its ends.
@@ -44,7 +47,7 @@ fn with_tunnel(tunnel: Tunnel, [mut near, outer]: [Attachment; 2]) -> Topology {
     let encapsulated = Encapsulated { kind, outer, network: plan.network };
     Topology {
         forwarding: Forwarding::Routed,
-        ports: [near, far],
+        ports: vec![near, far],
         encapsulated: Some(encapsulated),
     }
 }
@@ -99,15 +102,10 @@ fn v6(address: IpAddr) -> Option<std::net::Ipv6Addr> {
     }
 }
 
-/// The first two of so many simulated ports, by the test bed's plan.
+/// So many simulated ports, by the test bed's plan.
 pub fn of_simulation(ports: usize, forwarding: Forwarding) -> Topology {
-    between_simulated(ports, forwarding, [0, 1])
-}
-
-/// Two of so many simulated ports.
-pub fn between_simulated(ports: usize, forwarding: Forwarding, [from, to]: [usize; 2]) -> Topology {
     let attach = |port| simulated_attachment(port, ports);
-    Topology { forwarding, ports: [attach(from), attach(to)], encapsulated: None }
+    Topology::of(forwarding, (0..ports).map(attach).collect())
 }
 
 fn simulated_attachment(port: usize, ports: usize) -> Attachment {
@@ -127,33 +125,22 @@ fn simulated_attachment(port: usize, ports: usize) -> Attachment {
     }
 }
 
-/// All simulated ports.
-pub fn chassis_of_simulation(ports: usize, forwarding: Forwarding) -> Chassis {
-    Chassis {
-        forwarding,
-        ports: (0..ports).map(|port| simulated_attachment(port, ports)).collect(),
-    }
-}
-
-/// All ports of a test bed.
-pub fn chassis_of_testbed(testbed: &Testbed) -> Chassis {
-    let config = testbed.config();
-    let attach = |port: &TestPort| attachment(port, config);
-    let ports = testbed.ports().iter().map(attach).collect();
-    Chassis { forwarding: forwarding_of(config.device), ports }
-}
-
-/// Interfaces with the user's addresses. Two gateways make a router, whose hardware addresses are
+/// Interfaces with the user's addresses. A gateway for each makes a router, whose hardware addresses are
 /// asked for; none makes a bridge. With random destinations a router must have routes to
 /// [`destination_networks`] by way of the tester's addresses.
 pub fn of_interfaces(ports: &[OpenPort], options: &Options) -> Outcome<Topology> {
     let forwarding = match options.gateway.as_deref().map(<[IpAddr]>::len) {
         None => Forwarding::Bridged,
-        Some(2) => Forwarding::Routed,
-        Some(_) => return Err(Failure::new("--gateway needs two addresses, one for each port")),
+        Some(gateways) if gateways == ports.len() => Forwarding::Routed,
+        Some(gateways) => {
+            return Err(Failure::new(format!(
+                "--gateway has {gateways} addresses for {} ports: write one for each",
+                ports.len()
+            )));
+        }
     };
-    let mut topology = of_simulation(2, forwarding);
-    for (index, port) in ports.iter().enumerate().take(2) {
+    let mut topology = of_simulation(ports.len(), forwarding);
+    for (index, port) in ports.iter().enumerate() {
         let attachment = &mut topology.ports[index];
         let mac = port.describe().mac.parse();
         attachment.mac = mac.map_err(|error| Failure::new(format!("{error}")))?;
@@ -217,6 +204,9 @@ fn address_of(options: &Options, index: usize) -> Outcome<Option<IpAddr>> {
             let address = text.split_once('/').map_or(text.as_str(), |(address, _)| address);
             address.parse().map(Some).map_err(|_| wrong(text))
         }
-        None => Err(Failure::new("--address needs two addresses, one for each port")),
+        None => Err(Failure::new(format!(
+            "--address has {} addresses, none for port {index}: write one for each port",
+            addresses.len()
+        ))),
     }
 }

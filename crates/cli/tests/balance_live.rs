@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, is_root, results};
+use common::{Scratch, fps, is_root, record, results};
 use serde_json::Value;
 
 fn numbers(value: &Value, names: [&str; 2]) -> [f64; 2] {
@@ -21,11 +21,10 @@ fn a_router_behind_a_slow_link_has_cost_and_balance() {
                --line-rate 10M --tbf-rate 2M --tbf-queue 20 --out a";
     let ran = scratch.run(run).expect(0);
     let results = results(&scratch, "a");
-    let throughput = &results["throughput"][0];
-    let cost = &throughput["cost"];
+    let cost = &record(&results, "throughput")["cost"];
     let [low_ns, high_ns] = numbers(cost, ["low_ns", "high_ns"]);
     assert!(100.0 < low_ns && low_ns <= high_ns, "{cost}");
-    let [low, high] = numbers(cost, ["capacity_low_fps", "capacity_high_fps"]);
+    let [low, high] = ["capacity_low", "capacity_high"].map(|of| fps(&cost[of]).expect("a rate"));
     assert!(low <= high && high <= 1e9 / low_ns * 1.001, "one direction: {cost}");
     assert!(ran.stdout.contains("Cost of a frame"), "{}", ran.stdout);
     let csv = std::fs::read_to_string(scratch.path().join("a/results.csv")).expect("results.csv");

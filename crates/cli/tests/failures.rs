@@ -8,7 +8,9 @@
 mod common;
 
 use common::lab::{Lab, PORTS};
-use common::{Running, Scratch, as_ordinary_user, is_root, left_by, public_copy, sh, turn};
+use common::{
+    Running, Scratch, as_ordinary_user, figure, is_root, left_by, outcomes, public_copy, sh, turn,
+};
 use serde_json::Value;
 use std::process::Command;
 
@@ -195,8 +197,8 @@ fn a_router_between_two_interfaces_is_measured_and_they_are_given_back() {
     let ran = lab.run(&scratch, &format!("run {PORTS} {LIVE} --test throughput --out a")).expect(0);
     // The link has GRO on and is merged into giants if nobody switches it off.
     let results = results(&scratch, "a");
-    let found = &results["throughput"][0]["throughput"];
-    assert!(found["rate_fps"].as_f64().is_some_and(|rate| rate > 2_000.0), "{found}");
+    let found = figure(&results, "throughput");
+    assert!(found["value"].as_f64().is_some_and(|rate| rate > 2_000.0), "{found}");
     assert!(ran.stderr.contains("eth1: "), "the port type is not named: {}", ran.stderr);
     assert_eq!(before, features(), "the interfaces are not as they were");
 }
@@ -212,8 +214,8 @@ fn virtual_ports_are_measured_by_themselves_on_a_pair_alike() {
     let arguments = format!("run {PORTS} {with_self_test} --test throughput --out a");
     lab.run(&scratch, &arguments).expect(0);
     let results = results(&scratch, "a");
-    let tester = &results["throughput"][0]["tester_fps"];
-    assert!(!tester.is_null(), "no limit of the tester: {}", results["throughput"][0]);
+    let outcome = outcomes(&results, "throughput")[0];
+    assert!(!outcome["conditions"]["tester_max"].is_null(), "no limit of the tester: {outcome}");
 }
 
 #[test]

@@ -134,6 +134,67 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// Names of the types in which tests keep what they find while they run.
+fn types_of_results() -> Vec<String> {
+    let mut files = vec![];
+    sources(&root().join("crates/method/src"), &mut files);
+    let mut names = vec![];
+    for file in files {
+        let source = std::fs::read_to_string(file).expect("a source");
+        let after = source.match_indices("pub struct ").map(|(at, begins)| at + begins.len());
+        let named = after.filter_map(|at| source[at..].split([' ', '<', '(', ';']).next());
+        names.extend(named.filter(|name| name.ends_with("Result")).map(String::from));
+    }
+    // A comparison of two devices is no test; it has events of its own.
+    names.retain(|name| name != "VersusResult");
+    names
+}
+
+/// Whoever prints, compares or saves results knows outcomes and no test.
+#[test]
+fn events_and_reports_name_no_tests_result() {
+    let types = types_of_results();
+    assert!(types.len() >= 24 && types.contains(&"IpdvResult".into()), "{types:?}");
+    let mut files = vec![root().join("crates/method/src/event.rs")];
+    sources(&root().join("crates/report/src"), &mut files);
+    sources(&root().join("crates/cli/src"), &mut files);
+    assert!(files.len() > 100, "{} files", files.len());
+    for file in files {
+        // It says what one suite found in the words of the document of 1989.
+        if file.ends_with("harvard/reproduce_1989.rs") {
+            continue;
+        }
+        let source = std::fs::read_to_string(&file).expect("a source");
+        let named: Vec<_> = types.iter().filter(|name| has_word(&source, name)).collect();
+        assert!(named.is_empty(), "{} names {named:?}", file.display());
+        // The record of a test is passed on as it is.
+        let reads = source.contains(".detail[") || source.contains(".record::<");
+        assert!(!reads, "{} reads a test's own record", file.display());
+    }
+}
+
+/// What it takes to have a test in the product is said as it is.
+#[test]
+fn the_files_that_name_a_test_are_as_many_as_is_said() {
+    let mut files = vec![];
+    for entry in std::fs::read_dir(root().join("crates")).expect("crates") {
+        sources(&entry.expect("an entry").path().join("src"), &mut files);
+    }
+    let count = |words: [&str; 2]| {
+        let names = |file: &&PathBuf| {
+            let source = std::fs::read_to_string(file).expect("a source");
+            words.iter().any(|word| source.contains(word))
+        };
+        files.iter().filter(names).count()
+    };
+    let named = (count(["ipdv", "Ipdv"]), count(["broadcast_latency", "BroadcastLatency"]));
+    let said = format!(
+        "it is named in {} files, the broadcast latency of many ports in {} (",
+        named.0, named.1
+    );
+    assert!(read("ARCHITECTURE.md").contains(&said), "ARCHITECTURE.md does not say: {said}");
+}
+
 /// Files of a package, as cargo packs it.
 fn packed(package: &Path) -> Vec<PathBuf> {
     let cargo = std::process::Command::new(env!("CARGO"))

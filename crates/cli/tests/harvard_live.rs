@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::{Scratch, is_root, left_by, sh};
+use common::{Scratch, fps, is_root, left_by, outcomes, sh};
 use serde_json::Value;
 
 /// 1,488 frames of 64 bytes a second.
@@ -22,8 +22,9 @@ fn results(scratch: &Scratch, folder: &str) -> Value {
 /// The result of a test of 1989.
 #[track_caller]
 fn result_of<'a>(results: &'a Value, test: &str) -> &'a Value {
-    let all = results["harvard_1989"].as_array().expect("results");
-    all.iter().find(|result| result["test"] == test).unwrap_or_else(|| panic!("no {test}"))
+    let all = results["outcomes"].as_array().expect("outcomes");
+    let outcome = all.iter().find(|outcome| outcome["test"]["harvard_1989"] == test);
+    &outcome.unwrap_or_else(|| panic!("no {test}"))["detail"]
 }
 
 /// A figure by its name.
@@ -113,20 +114,23 @@ fn the_tests_of_1990_take_every_protocol_across_a_bridge() {
     let results = results(&scratch, "a");
     assert_eq!(results["status"], "complete", "{}", ran.stderr);
     for mode in ["ip", "apple_talk", "decnet", "ipx", "bridge"] {
-        let of_mode: Vec<&Value> = results["harvard"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter(|result| result["mode"] == mode && result["streams"] == 1)
-            .collect();
-        let delay = of_mode.iter().find(|result| result["test"] == "delay").unwrap();
+        let of_mode = |test| {
+            let records = outcomes(&results, test).into_iter().map(|outcome| &outcome["detail"]);
+            let of_one = |record: &&Value| {
+                record["setting"]["mode"] == mode && record["setting"]["streams"] == 1
+            };
+            records.filter(of_one).collect::<Vec<_>>()
+        };
+        let delay = of_mode("delay")[0];
         assert_eq!(delay["lost_frames"], 0, "{delay}");
-        assert!(delay["delay_ps"].is_array() || !delay["invalid_reasons"][0].is_null(), "{delay}");
-        for raw in of_mode.iter().filter(|result| result["test"] == "raw_rate") {
-            for stream in raw["raw_rate"].as_array().unwrap() {
+        let is_known = delay["from_stamp_to_arrival"].is_object();
+        assert!(is_known || !delay["invalid"][0].is_null(), "{delay}");
+        for raw in of_mode("raw_rate") {
+            for stream in raw["streams"].as_array().unwrap() {
                 assert_eq!(stream["sent_frames"], stream["received_frames"], "{raw}");
-                let offered = stream["offered_fps"].as_f64().unwrap();
-                assert!(offered <= raw["theoretical_fps"].as_f64().unwrap() + 1e-6, "{raw}");
+                let offered = fps(&stream["offered"]).unwrap();
+                let theory = fps(&raw["conditions"]["theoretical_max"]).unwrap();
+                assert!(offered <= theory + 1e-6, "{raw}");
             }
         }
     }
@@ -171,7 +175,8 @@ fn the_tests_of_1990_on_a_router_go_on_after_kill_9() {
             "trial {number} was made again"
         );
     }
-    let columns = results["harvard"].as_array().unwrap().iter().map(|r| r["columns"].to_string());
+    let layouts = results["outcomes"].as_array().unwrap().iter().map(|o| &o["layouts"][0]);
+    let columns = layouts.map(|layout| layout["columns"].to_string());
     let columns: String = columns.collect();
     for column in ["ip_max", "ip_fld", "1f_max", "10f_fld"] {
         assert!(columns.contains(column), "{column} is missing in {columns}");

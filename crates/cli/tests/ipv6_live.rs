@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Scratch, is_root, results, tshark};
+use common::{Scratch, is_root, record, results, tshark};
 use serde_json::Value;
 
 /// At most some 900 frames of 128 bytes a second.
@@ -15,9 +15,9 @@ const LOW: &str = "--line-rate 1M --sizes 128 --profile quick --skip-selftest \
 /// Every load of the frame loss test came out whole.
 #[track_caller]
 fn assert_lossless(results: &Value, loads: usize) {
-    let points = results["frame_loss"][0]["points"].as_array().unwrap();
+    let points = record(results, "frame_loss")["points"].as_array().unwrap();
     let whole = |point: &&Value| {
-        point["invalid_reasons"] == Value::Array(vec![])
+        point["invalid"] == Value::Array(vec![])
             && point["received_frames"] == point["expected_frames"]
             && point["expected_frames"].as_u64() > Some(0)
     };
@@ -57,8 +57,8 @@ fn hop_by_hop_options_are_observed_and_no_matter_of_throughput() {
         scratch.run(&format!("run {device} {LOW} {options} --test loss --out b")).expect(0);
         let results = results(&scratch, "b");
         assert_lossless(&results, 3);
-        let loads = results["frame_loss"][0]["points"].as_array().unwrap().iter();
-        let loads: Vec<_> = loads.map(|p| p["load_percent_of_maximum"].as_f64().unwrap()).collect();
+        let loads = record(&results, "frame_loss")["points"].as_array().unwrap().iter();
+        let loads: Vec<_> = loads.map(|p| p["percent_of_maximum"].as_f64().unwrap()).collect();
         assert_eq!(loads, [50.0, 10.0, 1.0]);
         // Nor is anything sent beyond, to find out what can be offered.
         assert_eq!(

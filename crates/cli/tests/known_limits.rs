@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::{Scratch, is_root};
+use common::{Scratch, figure, fps, is_root, record};
 use serde_json::Value;
 use std::sync::Mutex;
 
@@ -62,14 +62,14 @@ fn assert_between(passed: &Value, truth: f64, failed: f64, noise: f64, found: &V
 /// the rate C + D / T.
 #[track_caller]
 fn assert_throughput(results: &Value, depth_frames: f64) {
-    let found = &results["throughput"][0]["throughput"];
+    let found = figure(results, "throughput");
     let relation = if depth_frames > 0.0 { "between" } else { "equal" };
     assert!(found["relation"] == relation || found["relation"] == "equal", "{found:#}");
     let noise_fps = noise_frames(results, "throughput") / DURATION_S;
-    let failed = found["upper_fps"].as_f64().expect("a load that failed");
+    let failed = found["high"].as_f64().expect("a load that failed");
     let truth = LIMIT_FPS + depth_frames / DURATION_S;
-    assert_between(&found["rate_fps"], truth, failed, noise_fps, found);
-    let resolution = found["resolution_fps"].as_f64().expect("a resolution");
+    assert_between(&found["low"], truth, failed, noise_fps, found);
+    let resolution = failed - found["low"].as_f64().expect("a rate");
     // What its room carried is no part of the rate that it keeps up, and widens what is stated.
     let of_room = if depth_frames > 0.0 { depth_frames / DURATION_S } else { 0.0 };
     assert!(resolution <= 0.08 * failed + of_room + 0.1, "{found:#}");
@@ -95,7 +95,7 @@ fn loss_of_one_in_n_is_exact_to_the_frame() {
                 assert_eq!(trial[nothing], 0, "{nothing}: {trial:#}");
             }
         }
-        for point in results["frame_loss"][0]["points"].as_array().unwrap() {
+        for point in record(&results, "frame_loss")["points"].as_array().unwrap() {
             let percent = point["loss_percent"].as_f64().unwrap();
             let frames = point["expected_frames"].as_f64().unwrap();
             assert!((percent - 100.0 / every as f64).abs() < 100.0 / frames, "{point:#}");
@@ -115,7 +115,7 @@ fn a_limit_of_frames_a_second_is_found() {
         measure(&format!("--device linux-router {limit} --test throughput,loss {LOSS} {SEARCH}"));
     assert_throughput(&results, DEPTH_FRAMES);
     let noise = noise_frames(&results, "frame_loss");
-    for point in results["frame_loss"][0]["points"].as_array().unwrap() {
+    for point in record(&results, "frame_loss")["points"].as_array().unwrap() {
         let passes = DEPTH_FRAMES + LIMIT_FPS * DURATION_S;
         let truth = passes.min(point["expected_frames"].as_f64().unwrap());
         let received = &point["received_frames"];
@@ -123,7 +123,28 @@ fn a_limit_of_frames_a_second_is_found() {
     }
 }
 
-/// tc tbf of 2,000 frames a second, (64 + 20) x 8 bits each, with 100 in the bucket (less the 24
+/// The limit counts frames of all ports together: two pairs of a bridge of four ports have half of it each.
+#[test]
+fn two_pairs_of_ports_share_a_limit_of_all_ports() {
+    if !is_root() {
+        return;
+    }
+    let limit = format!("--frame-limit {LIMIT_FPS} --frame-limit-burst {DEPTH_FRAMES}");
+    let results = measure(&format!(
+        "--device linux-bridge --pattern pairs --port-count 4 --port-type af_packet {limit} \
+         --test throughput {SEARCH}"
+    ));
+    let found = figure(&results, "throughput");
+    let conditions = &record(&results, "throughput")["conditions"];
+    assert_eq!(conditions["transmitting_ports"], 2, "{conditions:#}");
+    let noise_fps = noise_frames(&results, "throughput") / DURATION_S;
+    let each = (LIMIT_FPS + DEPTH_FRAMES / DURATION_S) / 2.0;
+    let failed = found["high"].as_f64().expect("a load that failed");
+    assert_between(&found["low"], each, failed, noise_fps, found);
+    assert!(found["low"].as_f64().unwrap() > 0.8 * LIMIT_FPS / 2.0, "{found:#}");
+}
+
+/// tc tbf of 2,000 frames a second (64 + 20) x 8 bits each, with 100 in the bucket (less the 24
 /// octets of overhead that its size is without) and 100 in the queue. At 7,440 frames a second
 /// the longest burst is 200 / (1 - 2,000 / 7,440).
 #[test]
@@ -138,12 +159,12 @@ fn a_token_bucket_with_its_queue_is_found() {
          --set back_to_back.limit_s=0.08 {SEARCH}",
     ));
     assert_throughput(&results, DEPTH_FRAMES);
-    let found = &results["back_to_back"][0];
-    let burst_fps = found["burst_rate_fps"].as_f64().expect("a rate");
+    let found = record(&results, "back_to_back");
+    let burst_fps = fps(&found["burst_rate"]).expect("a rate");
     let medium_fps = 5e6 / (84.0 * 8.0);
     // A tester that was held up may have sent the burst more slowly, by up to a twentieth, and then says so.
     assert!((medium_fps * 0.95..medium_fps + 1.0).contains(&burst_fps), "{found:#}");
-    let burst = &found["burst_frames"]["mean"];
+    let burst = &found["summary"]["frames"]["mean"];
     let failed = burst.as_f64().unwrap_or_default() + 8.0;
     let truth = DEPTH_FRAMES / (1.0 - LIMIT_FPS / burst_fps);
     assert_between(burst, truth, failed, noise_frames(&results, "back_to_back"), found);

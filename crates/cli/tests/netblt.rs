@@ -16,8 +16,11 @@ struct Server {
 
 impl Server {
     fn start(scratch: &Scratch, arguments: &str) -> Server {
+        Server::start_at("127.0.0.1:0", scratch, arguments)
+    }
+    fn start_at(listen: &str, scratch: &Scratch, arguments: &str) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_netanvil"))
-            .args(["netblt", "serve", "served", "--listen", "127.0.0.1:0"])
+            .args(["netblt", "serve", "served", "--listen", listen])
             .args(arguments.split_whitespace())
             .current_dir(scratch.path())
             .stdout(Stdio::piped())
@@ -140,6 +143,28 @@ fn what_arrived_is_said_to_be_kept_only_where_it_is() {
             sender.join().unwrap()
         });
         assert_eq!(told.contains("kept"), kept, "{plain}: {told}");
+    }
+}
+
+#[test]
+fn ipv6_does_what_ipv4_does_and_one_server_takes_both() {
+    let (scratch, bytes) = scene(500_000);
+    std::fs::write(scratch.path().join("key"), "5eed".repeat(16)).unwrap();
+    for sealing in ["", "--key-file key"] {
+        let trust = if sealing.is_empty() { "--trust --overwrite" } else { "--overwrite" };
+        let server = Server::start_at("[::]:0", &scratch, &format!("{trust} {sealing}"));
+        let port = server.address.rsplit(':').next().unwrap();
+        for host in ["[::1]", "127.0.0.1", "localhost"] {
+            let _ = std::fs::remove_file(scratch.path().join("served/file"));
+            let send = format!("netblt send file {host}:{port} --json --quiet {sealing}");
+            let sent = scratch.run(&send).expect(0);
+            assert!(sent.stdout.contains("\"complete\": true"), "{host}: {}", sent.stdout);
+            assert_eq!(std::fs::read(scratch.path().join("served/file")).unwrap(), bytes);
+            let back =
+                format!("netblt recv file {host}:{port} --out back --overwrite --quiet {sealing}");
+            scratch.run(&back).expect(0);
+            assert_eq!(std::fs::read(scratch.path().join("back")).unwrap(), bytes);
+        }
     }
 }
 

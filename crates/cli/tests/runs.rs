@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Scratch;
+use common::{Scratch, figure, fps, outcomes, record};
 use serde_json::Value;
 
 /// A run of a second or two.
@@ -35,15 +35,13 @@ fn a_known_capacity_is_found_within_the_resolution() {
     }
     assert!(ran.stdout.contains("NOT CONFORMANT"), "{}", ran.stdout);
     let results = results(&scratch, "a");
-    let found = &results["throughput"][0]["throughput"];
-    let rate = found["rate_fps"].as_f64().unwrap();
+    let found = figure(&results, "throughput");
+    let rate = found["value"].as_f64().unwrap();
     // The device forwards 100,000 frames a second and stores 100: within 0.4 s it can take
     // 100,250 a second without loss, not more.
     assert!((97_000.0..=100_250.0).contains(&rate), "{found}");
-    assert_eq!(
-        results["throughput"][1]["throughput"]["rate_fps"].as_f64().unwrap().floor(),
-        81_274.0
-    );
+    let largest = outcomes(&results, "throughput")[1];
+    assert_eq!(largest["figures"][0]["value"].as_f64().unwrap().floor(), 81_274.0);
 }
 
 /// What a reader needs to know of the device and of what was sent (RFC 2544 sections 7 and 8): its MTU, and the
@@ -69,17 +67,17 @@ fn every_search_finds_the_capacity_and_tells_its_cost() {
         let arguments = "run --sim router --profile quick --sizes 64 --test throughput";
         let ran = scratch.run(&format!("{arguments} --search {policy} --out {policy}")).expect(0);
         let results = results(&scratch, policy);
-        let found = &results["throughput"][0]["throughput"];
-        assert_eq!(found["search_policy"], policy);
+        let found = &record(&results, "throughput")["throughput"];
+        assert_eq!(found["policy"], policy);
         let number = |name: &str| found[name].as_f64().unwrap();
-        assert!((97_000.0..=100_250.0).contains(&number("rate_fps")), "{found}");
-        assert!(number("upper_fps") > 100_000.0, "{found}");
+        assert!((97_000.0..=100_250.0).contains(&fps(&found["rate"]).unwrap()), "{found}");
+        assert!(fps(&found["upper"]).unwrap() > 100_000.0, "{found}");
         // Trials of 0.2 s while searching and of 0.4 s at last, 10 ms before each and at most 22 ms after.
-        let per_trial_s = number("test_time_ps") / 1e12 / number("trials");
+        let per_trial_s = number("test_time") / 1e12 / number("trials");
         assert!((0.22..0.435).contains(&per_trial_s), "{found}");
         let is_mlrsearch = policy == "mlrsearch";
         assert_eq!(ran.stdout.contains("relevant upper bound fps"), is_mlrsearch, "{policy}");
-        assert_eq!(found["conditional_throughput_fps"].is_number(), is_mlrsearch, "{policy}");
+        assert_eq!(found["conditional_throughput"].is_object(), is_mlrsearch, "{policy}");
         let page = std::fs::read_to_string(scratch.path().join(policy).join("report.html"));
         assert!(page.unwrap().contains("test time s"));
     }
@@ -124,7 +122,8 @@ fn a_weak_tester_is_never_taken_for_a_weak_device() {
     scratch.file("weak.toml", "[tester]\nframes-per-second = 50000\n");
     let arguments = "run --sim weak.toml --profile quick --sizes 64 --test throughput --out a";
     scratch.run(arguments).expect(0);
-    let found = &results(&scratch, "a")["throughput"][0]["throughput"];
+    let results = results(&scratch, "a");
+    let found = figure(&results, "throughput");
     assert_eq!(found["relation"], "at_least", "{found}");
 }
 
@@ -159,8 +158,7 @@ fn a_simulated_tester_is_not_taken_for_another_with_other_limits() {
         scratch.file("tester.toml", &format!("[tester]\nframes-per-second = {fps}\n"));
         let ran = scratch.run(&format!("{arguments} --out {folder}")).expect(0);
         assert!(!ran.stderr.contains("cached from"), "{}", ran.stderr);
-        let maximum = results(&scratch, folder)["self_test"][0]["maximum"]["rate_fps"].clone();
-        let maximum = maximum.as_f64().unwrap();
+        let maximum = figure(&results(&scratch, folder), "self_test")["value"].as_f64().unwrap();
         assert!((maximum / fps - 1.0).abs() < 0.05, "{maximum} of {fps}");
     }
     scratch.file(
@@ -192,8 +190,37 @@ fn a_killed_run_goes_on_after_its_last_trial_and_ends_alike() {
         "a recorded trial was run or saved again"
     );
     for test in ["throughput", "frame_loss", "self_test"] {
-        assert_eq!(cut[test], whole[test], "{test}");
+        assert!(!outcomes(&whole, test).is_empty(), "{test}");
+        assert_eq!(outcomes(&cut, test), outcomes(&whole, test), "{test}");
     }
+}
+
+/// Two pairs at once, cut off and gone on with; its self-test is not that of one pair.
+#[test]
+fn a_run_of_several_pairs_goes_on_as_it_was() {
+    let scratch = Scratch::new();
+    scratch.file("four.toml", "ports = 4\nline-rate = \"20M\"\nroute = [\"ipv4\"]\n[cpu]\ncost = { per-frame = \"100us\" }\n[input]\nframes = 4\n");
+    let pair = "run --sim four.toml --profile quick --sizes 64 --seed 5 --test throughput";
+    let whole = format!("{pair},loss --pattern multi_port");
+    scratch.run(&format!("{pair} --out pair")).expect(0);
+    let ran = scratch.run(&format!("{whole} --out whole")).expect(0);
+    assert!(!ran.stderr.contains("cached from"), "{}", ran.stderr);
+    std::fs::remove_dir_all(scratch.path().join("cache")).unwrap();
+    let running = scratch.start(&whole, "cut", "{\"trial_started\":{\"number\":8,");
+    running.signal("KILL");
+    assert_eq!(running.wait().code, None);
+    let refused = scratch.run("run --resume cut --pattern pairs").expect(2);
+    assert!(refused.stderr.contains("pattern: "), "{}", refused.stderr);
+    scratch.run("run --resume cut").expect(0);
+    let (cut, whole) = (results(&scratch, "cut"), results(&scratch, "whole"));
+    for test in ["throughput", "frame_loss", "self_test"] {
+        assert!(!outcomes(&whole, test).is_empty(), "{test}");
+        assert_eq!(outcomes(&cut, test), outcomes(&whole, test), "{test}");
+    }
+    // One processor of 10,000 frames a second: two ports have half of it each.
+    let rate = |results: &Value| figure(results, "throughput")["value"].as_f64();
+    let (each, alone) = (rate(&whole).unwrap(), rate(&results(&scratch, "pair")).unwrap());
+    assert!((4_850.0..=5_050.0).contains(&each) && (9_700.0..=10_100.0).contains(&alone));
 }
 
 #[test]

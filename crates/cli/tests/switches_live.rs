@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::{Scratch, is_root, left_by, sh};
+use common::{Scratch, fps, is_root, left_by, record, sh};
 use serde_json::Value;
 
 /// 1,488 frames of 64 bytes a second at each of eight ports.
@@ -59,13 +59,13 @@ fn mlrsearch_finds_no_more_than_a_known_limit_on_a_router() {
     let ran = scratch.run(arguments);
     assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
     let results = results(&scratch, "a");
-    let found = &results["throughput"][0]["throughput"];
-    assert_eq!(found["search_policy"], "mlrsearch", "{found}");
-    if let Some(rate) = found["rate_fps"].as_f64() {
+    let found = &record(&results, "throughput")["throughput"];
+    assert_eq!(found["policy"], "mlrsearch", "{found}");
+    if let Some(rate) = fps(&found["rate"]) {
         assert!(rate <= 800.0 * 1.01, "{found}");
-        assert!(found["conditional_throughput_fps"].is_number(), "{found}");
+        assert!(found["conditional_throughput"].is_object(), "{found}");
     }
-    assert!(found["upper_fps"].as_f64().is_none_or(|upper| upper > 380.0), "{found}");
+    assert!(fps(&found["upper"]).is_none_or(|upper| upper > 380.0), "{found}");
     assert!(ran.stdout.contains("relevant upper bound fps"), "{}", ran.stdout);
     let page = std::fs::read_to_string(scratch.path().join("a/report.html")).unwrap();
     assert!(page.contains("MLRsearch"), "the page does not name the search");

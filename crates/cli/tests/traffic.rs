@@ -151,9 +151,13 @@ fn what_is_wrong_is_said_with_what_to_write() {
     refused("--sim bridge --rate 1kpps --flows 9 --vary dst-ip", &[], "only a router");
     refused("--sim router --rate 1kpps --protocol ethernet", &[], "a router forwards no");
     refused("--sim router --rate 1kpps --drop-every 9", &[], "no effect on traffic");
-    refused("--sim router --rate 1kpps --accept throughput>=1", &[], "no use for --accept");
-    refused("--device linux-mcast --rate 1kpps --multicast table", &[], "no use for --multicast");
-    refused("--sim router --rate 1kpps --out here", &[], "no use for --out");
+    refused("--sim router --rate 1kpps --accept throughput>=1", &[], "--accept has no effect");
+    refused(
+        "--device linux-mcast --rate 1kpps --multicast table",
+        &[],
+        "--multicast has no effect",
+    );
+    refused("--sim router --rate 1kpps --out here", &[], "--out has no effect");
     refused("--sim router --rate 1kpps --set latency.repetitions=5", &[], "latency.repetitions");
     refused("--sim router --rate 1kpps", &["--fail-if", "speed > 1"], "latency_p99");
     refused("--sim router --rate 1kpps", &["--fail-if", "latency_p99 > 10"], "10us");

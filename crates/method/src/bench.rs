@@ -50,12 +50,16 @@ impl Estimate {
 }
 
 /// A trial that a method asks for.
-pub(crate) struct Request<'a> {
+pub struct Request<'a> {
+    /// Of which test.
     pub test: TestKind,
+    /// What is sent.
     pub traffic: &'a Traffic,
+    /// When it is sent.
     pub shape: TrialShape,
     /// Of each transmitting port.
     pub intended: FrameRate,
+    /// What the search knows so far, where there is one.
     pub bounds: Option<SearchBounds>,
     /// What a trial means to the method.
     pub judge: &'a dyn Fn(&TrialResult) -> Verdict,
@@ -78,8 +82,10 @@ pub(crate) struct Asked<'a> {
 }
 
 /// A trial that was run, the last attempt of it.
-pub(crate) struct Ran {
+pub struct Ran {
+    /// What came of it.
     pub result: TrialResult,
+    /// What it means to the method.
     pub verdict: Verdict,
     /// Attempts that were invalid.
     pub invalid_attempts: u32,
@@ -91,7 +97,7 @@ impl Ran {
         self.invalid_attempts + u32::from(self.verdict != Verdict::Invalid)
     }
     /// Why the trial decides nothing, in words; empty where it does.
-    pub(crate) fn invalid_reasons(&self) -> Vec<String> {
+    pub fn invalid_reasons(&self) -> Vec<String> {
         if self.verdict != Verdict::Invalid {
             return vec![];
         }
@@ -199,7 +205,7 @@ impl<'a> Bench<'a> {
     /// Runs a trial; one that is invalid is repeated, and only the last attempt is returned. A
     /// tester that twice falls short by a tenth, or once by half, or twice by exactly the same, will not do
     /// better next time.
-    pub(crate) fn run(&mut self, request: Request<'_>) -> Result<Ran, RunError> {
+    pub fn run(&mut self, request: Request<'_>) -> Result<Ran, RunError> {
         self.run_changed(request, &Ok)
     }
 
@@ -404,7 +410,7 @@ mod tests {
         };
         let topology = Topology {
             forwarding: Forwarding::Bridged,
-            ports: [attachment(0), attachment(1)],
+            ports: vec![attachment(0), attachment(1)],
             encapsulated: None,
         };
         let suite = SuiteConfig::default();

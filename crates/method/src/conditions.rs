@@ -1,8 +1,11 @@
 //! Under which conditions a result was taken: what every table must say beside its numbers.
 
 use crate::chassis::ChassisTest;
-use crate::clauses::Judged;
+use crate::clauses::Facts;
 use crate::harvard::y1989::Test1989;
+use crate::outcome::{Figure, Layout, Outcome};
+use crate::own_test::OwnTest;
+use crate::pattern::Pattern;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::{FrameRate, LineRate};
@@ -44,6 +47,8 @@ pub enum TestKind {
     Harvard1989(Test1989),
     /// A test of many ports.
     Chassis(ChassisTest),
+    /// A test that was registered from outside.
+    Own(OwnTest),
 }
 
 impl TestKind {
@@ -73,6 +78,7 @@ impl fmt::Display for TestKind {
             TestKind::DualMaxRate => "max rate of two streams",
             TestKind::Harvard1989(test) => return test.fmt(f),
             TestKind::Chassis(test) => return test.fmt(f),
+            TestKind::Own(test) => return test.fmt(f),
         })
     }
 }
@@ -128,7 +134,7 @@ impl fmt::Display for Modifier {
 /// Everything about a result that is not the result.
 ///
 /// **All rates are those of one direction**, that is of each transmitting port; with two
-/// directions the device carries twice as much.
+/// directions the device carries twice as much, with more ports so many times as much.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Conditions {
     /// As it was asked for: `64`, or the name of an IMIX. FCS included.
@@ -137,6 +143,12 @@ pub struct Conditions {
     pub mean_frame_size_bytes: f64,
     /// Which ports send.
     pub direction: Direction,
+    /// Which of them send to which.
+    #[serde(default, skip_serializing_if = "Pattern::is_pair")]
+    pub pattern: Pattern,
+    /// So many send, each at the rates stated; 0 in runs saved before it was kept.
+    #[serde(default)]
+    pub transmitting_ports: usize,
     /// What is mixed in.
     pub modifier: Modifier,
     /// Protocol and stream format in words: "UDP over IPv4, one address pair".
@@ -159,23 +171,50 @@ pub struct Conditions {
     /// The most that it could offer to this device, where that is less than it reaches by itself.
     #[serde(default)]
     pub tester_reach: Option<FrameRate>,
-    /// Where the test departs from its standard, in words; empty where it conforms.
-    pub deviations: Vec<String>,
-    /// Which clauses of its documents it meets; empty in runs saved before they were judged.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub clauses: Vec<Judged>,
     /// What the frames of this size cannot measure, and why.
     pub given_up: Vec<String>,
 }
 
 impl Conditions {
+    /// The outcome of a test under these conditions.
+    pub fn outcome(&self, test: TestKind, figures: Vec<Figure>, invalid: &[String]) -> Outcome {
+        Outcome::new(test, self, figures, invalid).judged_by(Facts::under(self))
+    }
+
+    /// An empty table under the conditions, the medium and the format of the frames.
+    pub fn layout(&self, heading: &str, columns: &[&str]) -> Layout {
+        let mut about = vec![format!("{}; {}", self.in_words(), self.medium())];
+        if !self.frame_formats.is_empty() {
+            about.push(format!("frame format: {}", self.frame_formats.join("; ")));
+        }
+        Layout { group: self.in_words(), ..Layout::new(heading, about, columns) }
+    }
+
+    /// The medium that theoretical maxima are computed from.
+    pub(crate) fn medium(&self) -> String {
+        match self.line_rate_is_physical {
+            true => format!("Ethernet at {}", self.line_rate),
+            false => format!(
+                "virtual Ethernet, nominally {} (the medium itself does not enforce it)",
+                self.line_rate
+            ),
+        }
+    }
+
     /// Protocol, stream format and direction, as RFC 2544 section 26.1 wants them beside a graph.
     pub fn in_words(&self) -> String {
         let mut parts = vec![self.traffic.clone()];
-        parts.push(match self.direction {
-            Direction::Unidirectional => "unidirectional".into(),
-            Direction::Bidirectional => {
+        let ports = self.transmitting_ports;
+        parts.push(match (self.pattern, self.direction) {
+            (Pattern::Pair, Direction::Unidirectional) => "unidirectional".into(),
+            (Pattern::Pair, Direction::Bidirectional) => {
                 "bidirectional (all rates are those of one direction)".into()
+            }
+            (_, Direction::Unidirectional) => {
+                format!("unidirectional (all rates are those of one of {ports} transmitting ports)")
+            }
+            (_, Direction::Bidirectional) => {
+                format!("bidirectional (all rates are those of one of {ports} transmitting ports)")
             }
         });
         if self.modifier != Modifier::None {

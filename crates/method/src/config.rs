@@ -3,10 +3,12 @@
 
 use crate::harvard::HarvardConfig;
 use crate::harvard::y1989::Harvard1989Config;
-use crate::search_config::SearchConfig;
-use crate::traffic::TrafficConfig;
-use crate::{Direction, Modifier, Profile, RunError, TestKind, ipv6_traffic};
+use crate::search_config::{SearchConfig, SearchPolicy};
+use crate::traffic::{Destinations, TrafficConfig};
+use crate::{Direction, Modifier, Pattern, Profile, RunError, TestKind, ipv6_traffic};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use trial::{ValidityLimits, Waits};
 use units::{Duration, FrameSize};
 use wire::signature::RunKey;
@@ -26,6 +28,10 @@ pub struct SuiteConfig {
     pub frame_sizes: Vec<SizePattern>,
     /// Which ports send.
     pub direction: Direction,
+    /// Which of them send to which: one pair, pairs, or as RFC 2544 section 16 has it.
+    pub pattern: Pattern,
+    /// Frames of a burst, in throughput and frame loss rate (RFC 2544 section 21); 1 for a constant load.
+    pub burst_frames: u64,
     /// What is mixed in; the whole suite is run once for each (RFC 2544 section 11).
     pub modifiers: Vec<Modifier>,
     /// Seed of everything random.
@@ -62,6 +68,9 @@ pub struct SuiteConfig {
     pub harvard: HarvardConfig,
     /// The router tests of 1989.
     pub harvard_1989: Harvard1989Config,
+    /// Sections of tests that were registered from outside ([`crate::Suite::more`]), by the test's id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub own: BTreeMap<String, Value>,
 }
 
 /// Whose tests are run.
@@ -247,6 +256,8 @@ impl Default for SuiteConfig {
             tests: vec![Throughput, Latency, FrameLoss, BackToBack, Recovery, Reset],
             frame_sizes: FrameSize::RFC2544_ETHERNET.map(SizePattern::Fixed).to_vec(),
             direction: Direction::Unidirectional,
+            pattern: Pattern::Pair,
+            burst_frames: 1,
             modifiers: vec![Modifier::None],
             seed: 1,
             run_key: None,
@@ -264,6 +275,7 @@ impl Default for SuiteConfig {
             reset: ResetConfig::default(),
             harvard: HarvardConfig::default(),
             harvard_1989: Harvard1989Config::default(),
+            own: BTreeMap::new(),
         }
     }
 }
@@ -513,6 +525,7 @@ impl SuiteConfig {
                 .into()
         })?;
         self.search.check_goals(self.trial.duration_s)?;
+        self.check_bursts()?;
         ipv6_traffic::check(&self.traffic.extension_headers, &self.tests)?;
         refuse(self.latency.first_tag_s >= self.latency.stream_s, || {
             "latency.first_tag_s must be below latency.stream_s".into()
@@ -529,11 +542,56 @@ impl SuiteConfig {
         refuse(self.modifiers.is_empty(), || "modifiers is empty: write [\"none\"] for none".into())
     }
 
+    fn check_bursts(&self) -> Result<(), RunError> {
+        let burst = self.burst_frames;
+        refuse(!(1..=BURST_FRAMES_MAX).contains(&burst), || {
+            format!("bursts of {burst} frames: 1 to {BURST_FRAMES_MAX} are possible")
+        })?;
+        if burst == 1 {
+            return Ok(());
+        }
+        let has_bursts = |test: &TestKind| {
+            matches!(test, TestKind::Throughput | TestKind::FrameLoss | TestKind::SelfTest)
+        };
+        let other = self.tests.iter().find(|test| !has_bursts(test));
+        refuse(other.is_some() || self.method != Method::Rfc2544, || {
+            let what = other.map_or_else(|| "this suite".into(), |test| format!("the test {test}"));
+            format!(
+                "{what} has loads of its own: leave out --burst-frames, or write --test throughput,loss"
+            )
+        })?;
+        refuse(self.frame_sizes.iter().any(|size| size.period() > 1), || {
+            "a burst has frames of one size: leave out --burst-frames, or the mix".into()
+        })?;
+        let is_adaptive = self.search.policy == SearchPolicy::Adaptive;
+        refuse(is_adaptive && self.tests.contains(&TestKind::Throughput), || {
+            "the adaptive search goes by what a device carries steadily: with bursts write --search \
+             tst009 (or bisect, step, mlrsearch)"
+                .into()
+        })
+    }
+
+    /// The suite is run once with each of these: modifiers, and one destination or random ones.
+    pub(crate) fn rounds(&self) -> Vec<(Modifier, Destinations)> {
+        let runs = self.traffic.destinations.runs();
+        let with = |modifier: &Modifier| runs.iter().map(|to| (*modifier, *to)).collect::<Vec<_>>();
+        self.modifiers.iter().flat_map(with).collect()
+    }
+
+    /// The same suite with these destinations alone.
+    pub(crate) fn sending_to(&self, destinations: Destinations) -> SuiteConfig {
+        let traffic = TrafficConfig { destinations, ..self.traffic.clone() };
+        SuiteConfig { traffic, ..self.clone() }
+    }
+
     /// Waits after a trial.
     pub(crate) fn waits(&self) -> Waits {
         self.trial.waits()
     }
 }
+
+/// Longer bursts are those of the test of back-to-back frames.
+const BURST_FRAMES_MAX: u64 = 65_536;
 
 impl TrialConfig {
     /// The same with no more shortfall than the RFCs' tests tolerate: for tests that ask whether a

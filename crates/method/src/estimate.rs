@@ -5,50 +5,19 @@ use crate::search::mlrsearch::SearchGoal;
 use crate::{SearchPolicy, SuiteConfig, TestKind, selftest};
 use units::{Duration, FrameRate};
 
-/// Of one test for one frame size whose highest load is `ceiling`.
-pub(crate) fn of(config: &SuiteConfig, test: TestKind, ceiling: FrameRate) -> Duration {
-    let trial = &config.trial;
-    let after = trial.drain_s + trial.settle_s;
-    let waits = trial.learning_wait_s + after;
-    let seconds = match test {
-        // A chassis estimates for itself.
-        TestKind::Chassis(_) => 0.0,
-        TestKind::SelfTest => {
-            (selftest::FLOODS + selftest::FLOORS) as f64
-                * (config.self_test.trial_duration_s + after)
-        }
-        TestKind::Throughput if config.search.policy == SearchPolicy::Mlrsearch => {
-            goals(config, waits)
-        }
-        TestKind::Throughput => {
-            let steps = steps(100.0 / config.search.resolution_percent);
-            let verified = if config.search.max_trials_per_load > 1 { 1.4 } else { 1.0 };
-            let searching = steps * verified * (config.search.trial_duration_s + waits);
-            let last = f64::from(config.throughput.final_trials) * (trial.duration_s + waits);
-            let goals = config.throughput.loss_tolerances_percent.len() as f64;
-            (searching + last) * (1.0 + 0.3 * goals)
-        }
-        TestKind::Latency => {
-            f64::from(config.latency.repetitions) * (config.latency.stream_s + waits)
-        }
-        TestKind::Pdv => f64::from(config.pdv.repetitions) * (config.pdv.stream_s + waits),
-        TestKind::Ipdv => f64::from(config.ipdv.repetitions) * (config.ipdv.stream_s + waits),
-        TestKind::FrameLoss => {
-            (100.0 / config.frame_loss.step_percent) * 0.8 * (trial.duration_s + waits)
-        }
-        TestKind::BackToBack => back_to_back(config, ceiling),
-        TestKind::Recovery => {
-            let recovery = &config.recovery;
-            let trial = recovery.overload_s + recovery.observe_s + waits;
-            f64::from(recovery.repetitions) * trial
-        }
+/// Of the tester's own test, for one frame size.
+pub(crate) fn self_test(config: &SuiteConfig) -> Duration {
+    let trials = (selftest::FLOODS + selftest::FLOORS) as f64;
+    seconds(trials * (config.self_test.trial_duration_s + after(config)))
+}
+
+/// Of a test of Harvard for one frame size, with sources that send no faster than this.
+pub(crate) fn of_campaign(config: &SuiteConfig, test: TestKind, ceiling: FrameRate) -> Duration {
+    let waits = waits(config);
+    seconds(match test {
         TestKind::Harvard1989(test) => {
             let trials = if test.needs_search() { 12.0 } else { 4.0 };
             trials * (config.harvard_1989.rate_stream_s + waits)
-        }
-        TestKind::Reset => {
-            let reset = &config.reset;
-            f64::from(reset.repetitions) * (reset.before_s + reset.after_s + waits)
         }
         TestKind::Delay => config.harvard.delay_stream_s + waits,
         TestKind::MaxRate | TestKind::DualMaxRate => {
@@ -56,18 +25,78 @@ pub(crate) fn of(config: &SuiteConfig, test: TestKind, ceiling: FrameRate) -> Du
             steps * (config.harvard.max_rate_stream_s + waits)
         }
         TestKind::RawRate | TestKind::DualStream => config.harvard.raw_rate_stream_s + waits,
-    };
+        _ => 0.0,
+    })
+}
+
+fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
-fn back_to_back(config: &SuiteConfig, ceiling: FrameRate) -> f64 {
+/// After a trial.
+fn after(config: &SuiteConfig) -> f64 {
+    config.trial.drain_s + config.trial.settle_s
+}
+
+/// Before a trial and after it.
+fn waits(config: &SuiteConfig) -> f64 {
+    config.trial.learning_wait_s + after(config)
+}
+
+/// So many trials of so long a stream.
+fn repeated(config: &SuiteConfig, repetitions: u32, stream_s: f64) -> Duration {
+    seconds(f64::from(repetitions) * (stream_s + waits(config)))
+}
+
+pub(crate) fn throughput(config: &SuiteConfig, _: FrameRate) -> Duration {
+    let waits = waits(config);
+    if config.search.policy == SearchPolicy::Mlrsearch {
+        return seconds(goals(config, waits));
+    }
+    let steps = steps(100.0 / config.search.resolution_percent);
+    let verified = if config.search.max_trials_per_load > 1 { 1.4 } else { 1.0 };
+    let searching = steps * verified * (config.search.trial_duration_s + waits);
+    // The adaptive search confirms the load that failed, too.
+    let ends = if config.search.policy == SearchPolicy::Adaptive { 2.0 } else { 1.0 };
+    let last = f64::from(config.throughput.final_trials) * (config.trial.duration_s + waits) * ends;
+    let goals = config.throughput.loss_tolerances_percent.len() as f64;
+    seconds((searching + last) * (1.0 + 0.3 * goals))
+}
+
+pub(crate) fn latency(config: &SuiteConfig, _: FrameRate) -> Duration {
+    repeated(config, config.latency.repetitions, config.latency.stream_s)
+}
+
+pub(crate) fn pdv(config: &SuiteConfig, _: FrameRate) -> Duration {
+    repeated(config, config.pdv.repetitions, config.pdv.stream_s)
+}
+
+pub(crate) fn ipdv(config: &SuiteConfig, _: FrameRate) -> Duration {
+    repeated(config, config.ipdv.repetitions, config.ipdv.stream_s)
+}
+
+pub(crate) fn frame_loss(config: &SuiteConfig, _: FrameRate) -> Duration {
+    let steps = 100.0 / config.frame_loss.step_percent;
+    seconds(steps * 0.8 * (config.trial.duration_s + waits(config)))
+}
+
+pub(crate) fn recovery(config: &SuiteConfig, _: FrameRate) -> Duration {
+    let recovery = &config.recovery;
+    repeated(config, recovery.repetitions, recovery.overload_s + recovery.observe_s)
+}
+
+pub(crate) fn reset(config: &SuiteConfig, _: FrameRate) -> Duration {
+    repeated(config, config.reset.repetitions, config.reset.before_s + config.reset.after_s)
+}
+
+pub(crate) fn back_to_back(config: &SuiteConfig, ceiling: FrameRate) -> Duration {
     let burst = &config.back_to_back;
     let frames = burst.limit_s * ceiling.fps();
     let relative = burst.resolution_percent / 100.0;
     let steps = steps(frames / (burst.step_frames as f64).max(frames * relative).max(1.0));
     let waits = config.trial.learning_wait_s + burst.wait_s + config.trial.settle_s;
     // Bursts halve: together they are twice the first, and are drained as long again.
-    f64::from(burst.repetitions) * (steps * 1.4 * waits + 4.0 * burst.limit_s)
+    seconds(f64::from(burst.repetitions) * (steps * 1.4 * waits + 4.0 * burst.limit_s))
 }
 
 /// Two trials to come near, and two bounds to make sure of, which most goals share with the next.

@@ -1,8 +1,7 @@
 //! What a run says while it goes on. A saved stream of events is the run: reports are rendered
 //! from it, and an interrupted run resumes from it.
 
-use crate::chassis::ChassisResult;
-use crate::{Direction, Modifier, SelfTest, TestKind, TestResult};
+use crate::{Direction, Modifier, Outcome, SelfTest, TestKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use trial::{TesterDescription, TrialResult};
@@ -23,10 +22,8 @@ pub enum Event {
     TrialStarted(TrialStarted),
     /// A trial ended, valid or not.
     TrialFinished(Box<TrialRecord>),
-    /// A test has its result for one frame size.
-    TestFinished(Box<TestResult>),
-    /// A test of many ports has its result for one frame size.
-    ChassisTestFinished(Box<ChassisResult>),
+    /// A test has come to its outcome for one frame size.
+    TestFinished(Box<Outcome>),
     /// The tester has measured itself, or brought the measurement of an earlier day.
     SelfTestFinished(Box<SelfTest>),
     /// Something that the user should mend or know before trusting the results.
@@ -59,18 +56,12 @@ pub struct SinkError(pub String);
 
 /// The form of saved events. It grows with every change after which an older program would misread
 /// them; what only adds members leaves it as it is.
-pub const EVENT_FORMAT: u32 = 1;
-
-const fn first_format() -> u32 {
-    1
-}
+pub const EVENT_FORMAT: u32 = 2;
 
 /// How a run begins.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunStarted {
-    /// Version of the form of these events ([`EVENT_FORMAT`] of who wrote them); runs saved before there
-    /// was one have version 1.
-    #[serde(default = "first_format")]
+    /// Version of the form of these events ([`EVENT_FORMAT`] of who wrote them).
     pub format: u32,
     /// Name and version of the program.
     pub program: String,

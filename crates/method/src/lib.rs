@@ -32,15 +32,16 @@
 //!     config,
 //!     topology: Topology::plan(Forwarding::Routed),
 //!     self_test: None,
+//!     more: &[],
 //! };
 //! let mut events = vec![];
 //! suite.run(&mut tester, None, &mut events)?;
 //!
 //! let outcomes = events.iter().filter_map(|event| match event {
-//!     method::Event::TestFinished(result) => Some(result.outcome()),
+//!     method::Event::TestFinished(outcome) => Some(outcome),
 //!     _ => None,
 //! });
-//! let figures: Vec<_> = outcomes.flat_map(|outcome| outcome.figures).collect();
+//! let figures: Vec<_> = outcomes.flat_map(|outcome| &outcome.figures).collect();
 //! let throughput = figures.iter().find(|figure| figure.name == "throughput").expect("a figure");
 //! let (low, high) = throughput.bounds();
 //! assert!(low <= 50_000.0 && 50_000.0 <= high, "{low} to {high} frames/s");
@@ -48,6 +49,7 @@
 //! ```
 
 mod bench;
+mod burst;
 pub mod chassis;
 pub mod clauses;
 mod conditions;
@@ -67,12 +69,13 @@ mod lanes;
 mod latency_definition;
 mod modifiers;
 pub mod outcome;
+mod own_test;
+mod pattern;
 mod protocol;
 mod rate_search;
 mod reach;
 pub mod registry;
 mod residence;
-mod result;
 mod resume;
 pub mod rfc2544;
 pub mod rfc2889;
@@ -88,7 +91,7 @@ pub mod tolly;
 mod traffic;
 pub mod versus;
 
-pub use bench::Bench;
+pub use bench::{Bench, Ran, Request};
 pub use conditions::{Conditions, Direction, Modifier, Profile, TestKind};
 pub use config::{
     BackToBackConfig, FrameLossConfig, IpdvConfig, LatencyConfig, Method, PdvConfig,
@@ -107,13 +110,16 @@ pub use ipv6_traffic::ExtensionHeader;
 pub use lanes::{Lane, MakeLane};
 pub use latency_definition::LatencyDefinition;
 pub use outcome::{Figure, FigureName, Outcome, TestConditions};
+pub use own_test::OwnTest;
+pub use pattern::{Pattern, Turn};
 pub use protocol::{LegacyAddresses, Protocol};
-pub use result::TestResult;
+pub use rate_search::judge_loss;
 pub use resume::{Recorded, ResumingTester};
 pub use search_config::{GoalConfig, SearchConfig, SearchPolicy};
 pub use selftest::{Reached, SelfTest, SelfTestSize, self_test_size};
 pub use subject::Subject;
 pub use suite::Suite;
 pub use traffic::{
-    Attachment, Destinations, Flows, Forwarding, Rewrites, Topology, Traffic, TrafficConfig, Vary,
+    Attachment, Destinations, Flows, Forwarding, Rewrites, Tags, Topology, Traffic, TrafficConfig,
+    TrialShape, Vary,
 };

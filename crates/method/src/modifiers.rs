@@ -1,6 +1,6 @@
 //! The modifiers of RFC 2544 section 11: frames that take a test frame's place now and then.
 
-use crate::traffic::{FORWARD, Traffic};
+use crate::traffic::Traffic;
 use crate::{Modifier, RunError};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::RangeInclusive;
@@ -17,34 +17,39 @@ const BROADCAST_EVERY: u64 = 100;
 /// RIP sends its table every 30 seconds (appendix C.2.3).
 const RIP_INTERVAL: Duration = Duration::from_secs(30);
 /// From 198.18.0.0/15, the first or second half of it, the third octets of networks that no test
-/// uses.
-const UNUSED_NETWORKS: RangeInclusive<u8> = 101..=106;
+/// uses: each port has six of its own, the first two ports 101 to 106.
+const UNUSED_NETWORKS: RangeInclusive<u8> = 65..=124;
+const NETWORKS_OF_PORT: u8 = 6;
+/// The other ports of a side begin after those of the first.
+const FIRST_NETWORK: u8 = 101;
+/// Networks are not enough for more ports.
+pub(crate) const PORTS_WITH_UPDATES: u16 = 20;
 /// Of all networks of appendix C.2.2.
 const PREFIX_LEN: u8 = 24;
 /// From which queries come.
 const MANAGER_PORT: u16 = 49_184;
 
-/// The extra streams of one sender.
+/// The extra streams of one sender, whose first test stream has this number, from 0.
 pub(crate) fn streams(
     traffic: &Traffic,
-    sender: usize,
+    (sender, stream): (usize, usize),
     key: Key,
 ) -> Result<Vec<(Stream, Insertion)>, RunError> {
-    let id = StreamId(FORWARD.0 + 10 + sender as u16);
+    let id = traffic.modifier_id(sender);
     let (frames, trigger, expect) = match traffic.modifier() {
         Modifier::None => return Ok(vec![]),
         Modifier::Broadcast => (
-            broadcast(traffic, sender, key, id)?,
+            broadcast(traffic, stream, key, id)?,
             Trigger::Frames { first: BROADCAST_EVERY - 1, every: BROADCAST_EVERY },
             Expectation::Unchecked,
         ),
         Modifier::Management => (
-            vec![snmp_query(traffic, sender)],
+            vec![snmp_query(traffic, stream)],
             Trigger::Interval { first: Duration::ZERO, every: Duration::from_secs(1) },
             Expectation::Unchecked,
         ),
         Modifier::RoutingUpdate => (
-            rip_updates(traffic, sender),
+            rip_updates(traffic, stream),
             Trigger::Interval { first: Duration::ZERO, every: RIP_INTERVAL },
             Expectation::Unchecked,
         ),
@@ -53,7 +58,7 @@ pub(crate) fn streams(
         id,
         name: traffic.modifier().to_string(),
         role: Role::Modifier,
-        from: traffic.from(sender).port,
+        from: traffic.from(stream).port,
         expect,
         frames,
         fingerprint: None,
@@ -68,30 +73,35 @@ pub(crate) fn streams(
 /// (section 11.1).
 fn broadcast(
     traffic: &Traffic,
-    sender: usize,
+    stream: usize,
     key: Key,
     id: StreamId,
 ) -> Result<Vec<StreamFrame>, RunError> {
-    let template = FrameTemplate::ethernet(traffic.from(sender).mac, MacAddr::BROADCAST);
+    let template = FrameTemplate::ethernet(traffic.from(stream).mac, MacAddr::BROADCAST);
     Ok(traffic.frames(&template, Some((key, id.0)))?)
 }
 
 /// An SNMP query for the five variables of appendix C.2.4.3 to the device's own address
 /// (section 11.2).
-fn snmp_query(traffic: &Traffic, sender: usize) -> StreamFrame {
-    let from = traffic.from(sender);
+fn snmp_query(traffic: &Traffic, stream: usize) -> StreamFrame {
+    let from = traffic.from(stream);
     let manager = (from.mac, SocketAddrV4::new(from.host_ipv4, MANAGER_PORT));
-    let agent = (traffic.next_hop(sender), SocketAddrV4::new(from.device_ipv4, snmp::PORT));
+    let agent = (traffic.next_hop(stream), SocketAddrV4::new(from.device_ipv4, snmp::PORT));
     let query = snmp::Repr::interface_query("public", 1, 1);
     unsigned(udp::frame_ipv4(manager, agent, &query.emit()))
 }
 
 /// RIP version 1 responses with six networks that the test does not use, laid out as appendix
 /// C.2.6.2 has it. States "A" and "B" of section 11.3 differ in the metric.
-fn rip_updates(traffic: &Traffic, sender: usize) -> Vec<StreamFrame> {
-    let from = traffic.from(sender);
-    let network = |third| (Ipv4Addr::new(198, 18 + sender as u8, third, 0), PREFIX_LEN);
-    let networks: Vec<_> = UNUSED_NETWORKS.map(network).collect();
+fn rip_updates(traffic: &Traffic, stream: usize) -> Vec<StreamFrame> {
+    let from = traffic.from(stream);
+    let (side, number) = (from.port.0 % 2, from.port.0 / 2);
+    let (least, own) = (*UNUSED_NETWORKS.start(), NETWORKS_OF_PORT);
+    let all = UNUSED_NETWORKS.len() as u16;
+    let skipped = u16::from(FIRST_NETWORK - least) + number * u16::from(own);
+    let first = least + (skipped % all) as u8;
+    let network = |third| (Ipv4Addr::new(198, 18 + side as u8, third, 0), PREFIX_LEN);
+    let networks: Vec<_> = (first..first + own).map(network).collect();
     let state = |metric| {
         let host = (from.mac, from.host_ipv4);
         rip::update_frames(rip::Version::V1, host, PREFIX_LEN, &networks, metric)

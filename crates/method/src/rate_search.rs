@@ -28,7 +28,7 @@ const WHOLE: f64 = 1.0 - 1e-6;
 /// Bounds that are further apart, as a share of the upper one, are called a bracket.
 const WIDE: f64 = 0.1;
 /// Bounds of a noisy device are near enough at this share of the upper one.
-const NEAR: f64 = 0.05;
+pub(crate) const NEAR: f64 = 0.045;
 
 /// What is searched for.
 pub(crate) struct RateGoal<'a> {
@@ -65,7 +65,7 @@ pub(crate) fn worst_loss_ratio(result: &TrialResult) -> f64 {
 }
 
 /// A valid trial passes with no more than this loss in any direction.
-pub(crate) fn judge_loss(result: &TrialResult, tolerance_percent: f64) -> Verdict {
+pub fn judge_loss(result: &TrialResult, tolerance_percent: f64) -> Verdict {
     match result.is_valid() {
         false => Verdict::Invalid,
         true if worst_loss_ratio(result) * 100.0 <= tolerance_percent => Verdict::Passed,
@@ -114,6 +114,11 @@ pub(crate) fn range(lowest_load_percent: f64) -> Range {
 pub(crate) fn rate_of(subject: &Subject<'_>, load: u64) -> FrameRate {
     let ceiling = subject.ceiling.rate;
     if load == PARTS { ceiling } else { ceiling.scaled(load as f64 / PARTS as f64) }
+}
+
+/// The nearest load that is no faster.
+pub(crate) fn load_of(subject: &Subject<'_>, fps: f64) -> u64 {
+    (fps / subject.ceiling.rate.fps() * PARTS as f64) as u64
 }
 
 /// Asks for a trial at a load of a search for `test`, for so long; `percent` of loss may pass.
@@ -362,7 +367,12 @@ pub(crate) fn finding(
 impl RateGoal<'_> {
     fn noisy(&self) -> Option<Noise> {
         let are_all_final = self.search_duration >= self.final_duration;
-        self.noise.map(|against| Noise { against, near: NEAR, are_all_final })
+        self.noise.map(|against| Noise {
+            against,
+            near: NEAR,
+            are_all_final,
+            challenges: self.final_trials,
+        })
     }
 
     /// One step of the gap as a share of the shortest interval from frame to frame.

@@ -1,11 +1,13 @@
 //! What a test is about: the traffic of one frame size, and how much of it can be offered.
 
 use crate::bench::{Request, measured};
+use crate::burst;
 use crate::reach::Reach;
 use crate::rfc2544::MaximumOf;
 use crate::traffic::{Traffic, TrialShape};
-use crate::{Conditions, Finding, SelfTestSize, SuiteConfig, TestKind};
-use trial::{Schedule, TesterDescription, TrialResult};
+use crate::{Conditions, Finding, RunError, SelfTestSize, SuiteConfig, TestKind};
+use serde::de::DeserializeOwned;
+use trial::{TesterDescription, TrialResult};
 use units::{Duration, FrameRate, LineRate};
 
 /// The subject of a test: one frame size through one device.
@@ -47,7 +49,8 @@ impl<'a> Subject<'a> {
         let port = |id| tester.ports.iter().find(|port| port.id == id);
         let senders = traffic.senders().into_iter().filter_map(|sender| port(sender.port));
         let slowest = senders.min_by_key(|port| port.line_rate);
-        let receiver = port(traffic.to(0).port);
+        let receivers = traffic.receivers().into_iter().filter_map(|to| port(to.port));
+        let receiver = receivers.min_by_key(|port| port.line_rate);
         let (slowest, receiver) = slowest.zip(receiver).ok_or("the tester has no such port")?;
         let theoretical = traffic.theoretical_max(slowest.line_rate);
         let (ceiling, tester_max) = match self_test {
@@ -103,7 +106,8 @@ impl<'a> Subject<'a> {
         self
     }
 
-    pub(crate) fn theoretical_max(&self) -> FrameRate {
+    /// The medium's maximum, in one direction.
+    pub fn theoretical_max(&self) -> FrameRate {
         self.traffic.theoretical_max(self.line_rate)
     }
     pub(crate) fn line_rate(&self) -> LineRate {
@@ -124,13 +128,18 @@ impl<'a> Subject<'a> {
     }
 
     /// What every result says beside its numbers; the clauses that it meets are judged at its end.
-    pub(crate) fn conditions(&self) -> Conditions {
+    pub fn conditions(&self) -> Conditions {
         Conditions {
             frame_size: self.traffic.frame_size(),
             mean_frame_size_bytes: self.traffic.size().average_bytes(),
             direction: self.traffic.direction(),
+            pattern: self.traffic.pattern(),
+            transmitting_ports: self.traffic.senders().len(),
             modifier: self.traffic.modifier(),
-            traffic: self.traffic.describe(),
+            traffic: std::iter::once(self.traffic.describe())
+                .chain(self.bursts_in_words())
+                .collect::<Vec<_>>()
+                .join(", "),
             frame_formats: self.traffic.formats(),
             filters: self.traffic.filters().to_string(),
             line_rate: self.line_rate,
@@ -138,13 +147,28 @@ impl<'a> Subject<'a> {
             theoretical_max: self.theoretical_max(),
             tester_max: self.tester_max,
             tester_reach: self.tester_reach,
-            deviations: vec![],
-            clauses: vec![],
             given_up: self.traffic.given_up(),
         }
     }
 
-    /// A trial at a constant load.
+    /// The rate of frames within a burst: the medium's maximum or, where the tester does not reach
+    /// that, its own.
+    pub(crate) fn within_bursts(&self) -> FrameRate {
+        let theoretical = self.theoretical_max();
+        self.tester_max.map_or(theoretical, |most| most.min(theoretical))
+    }
+
+    fn bursts_in_words(&self) -> Option<String> {
+        let burst = self.config.burst_frames;
+        let within = self.within_bursts();
+        let gap = match within < self.theoretical_max() {
+            true => format!("{within:.0}, the most that the tester reaches"),
+            false => "the minimum gap".into(),
+        };
+        (burst > 1).then(|| format!("bursts of {burst} frames at {gap}"))
+    }
+
+    /// A trial at a constant load, or at bursts of it.
     pub(crate) fn constant(
         &self,
         label: String,
@@ -153,7 +177,12 @@ impl<'a> Subject<'a> {
     ) -> TrialShape {
         TrialShape {
             label,
-            schedule: Schedule::constant(rate, duration),
+            schedule: burst::schedule(
+                self.config.burst_frames,
+                self.within_bursts(),
+                rate,
+                duration,
+            ),
             waits: self.config.waits(),
             tags: None,
             action: None,
@@ -162,7 +191,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Asks for a measurement at a constant load; what is special to a test replaces a field.
-    pub(crate) fn request(
+    pub fn request(
         &self,
         test: TestKind,
         label: String,
@@ -177,6 +206,15 @@ impl<'a> Subject<'a> {
             bounds: None,
             judge: &measured,
         }
+    }
+
+    /// The section `own.ID` of the configuration; what it leaves out is that of the type's default.
+    ///
+    /// # Errors
+    /// If the section is none of this type.
+    pub fn own_config<T: DeserializeOwned + Default>(&self, id: &str) -> Result<T, RunError> {
+        let Some(section) = self.config.own.get(id) else { return Ok(T::default()) };
+        T::deserialize(section).map_err(|error| RunError::Config(format!("own.{id}: {error}")))
     }
 
     /// `64 bytes`, or the name of a mix, and the filters that the device has.

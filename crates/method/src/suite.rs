@@ -8,16 +8,11 @@ use crate::clauses::annex_pair;
 use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted};
 use crate::harvard::y1989::Suite1989;
 use crate::reach::{Reach, reach};
-use crate::rfc2544::{
-    ThroughputResult, back_to_back, frame_loss, latency, recovery, reset, throughput,
-};
-use crate::rfc8219::{ipdv, pdv};
+use crate::registry::{self, Known, PairTest, Run as HowRun, SuiteName, TestMethod};
 use crate::selftest::{SelfTest, self_test_size};
 use crate::subject::Subject;
-use crate::traffic::{Topology, Traffic};
-use crate::{
-    Method, Modifier, RunError, SearchPolicy, SuiteConfig, TestKind, TestResult, estimate,
-};
+use crate::traffic::{Destinations, Topology, Traffic};
+use crate::{Method, Modifier, Outcome, Pattern, RunError, SuiteConfig, TestKind, estimate};
 use std::collections::BTreeMap;
 use trial::{Tester, TesterDescription};
 use units::{Duration, FrameRate};
@@ -39,6 +34,8 @@ pub struct Suite {
     /// A self-test of an earlier run with the same ports and configuration; `None` to make one
     /// where the ports can be looped.
     pub self_test: Option<SelfTest>,
+    /// Tests of two ports beside those of the registry.
+    pub more: &'static [TestMethod],
 }
 
 impl Suite {
@@ -73,7 +70,8 @@ impl Suite {
         let description = looped.describe().clone();
         let key = self.config.run_key();
         let mut bench = Bench::new(looped, sink, self.config.trial.invalid_retries, key);
-        let (suite, left_out) = self.with_sizes_of_protocol();
+        let (mut suite, left_out) = self.with_sizes_of_protocol();
+        suite.config.pattern = suite.config.pattern.looped();
         let mut run = Run::new(&suite, left_out, description, &suite.config.frame_sizes);
         let outcome = run.only_self_test(&mut bench);
         let counted = bench.trials();
@@ -87,16 +85,44 @@ impl Suite {
 }
 
 impl Suite {
-    /// The tests asked for, in order, with throughput first where another needs it.
+    /// The tests asked for, in order, those before them that another needs.
     fn tests(&self) -> Vec<TestKind> {
         let mut tests = self.config.tests.clone();
         tests.retain(|test| *test != TestKind::SelfTest);
-        if tests.iter().any(|test| *test != TestKind::FrameLoss) {
-            tests.push(TestKind::Throughput);
-        }
+        let needed = tests.iter().filter_map(|test| self.method(*test));
+        let needed = needed.flat_map(|method| method.needs);
+        let needed: Vec<_> = needed.filter_map(|id| SuiteName::Rfc2544.test(id)).collect();
+        tests.extend(needed.iter().map(|method| method.kind));
         tests.sort();
         tests.dedup();
         tests
+    }
+
+    /// Refuses tests, and sections of tests, that nobody registered.
+    fn check_tests(&self) -> Result<(), RunError> {
+        let is_known = |id: &&String| self.more.iter().any(|method| method.id == **id);
+        if let Some(id) = self.config.own.keys().find(|id| !is_known(id)) {
+            let why = format!("own.{id}: no test is registered as `{id}`");
+            return Err(RunError::Config(why));
+        }
+        match self.tests().into_iter().find(|test| self.pair_test(*test).is_none()) {
+            Some(test) => Err(RunError::Config(format!("{test} is no test of this suite"))),
+            None => Ok(()),
+        }
+    }
+
+    /// The test that events call so.
+    fn method(&self, test: TestKind) -> Option<&'static TestMethod> {
+        let own = self.more.iter().find(|method| method.kind == test);
+        own.or_else(|| registry::of_kind(test))
+    }
+
+    /// How it is run; `None` of a test of another suite.
+    fn pair_test(&self, test: TestKind) -> Option<PairTest> {
+        match self.method(test)?.run {
+            HowRun::Pair(pair) => Some(pair),
+            HowRun::Many(_) | HowRun::Campaign => None,
+        }
     }
 
     /// Without the frame sizes that the protocol cannot carry, and why each was left out: tests
@@ -155,7 +181,7 @@ struct Item {
     traffic: Traffic,
     /// What the tester can offer to the device; found before the first test.
     reach: Option<Reach>,
-    throughput: Option<ThroughputResult>,
+    known: Known,
 }
 
 impl<'s> Run<'s> {
@@ -177,9 +203,17 @@ impl Run<'_> {
         looped: Option<&mut dyn Tester>,
     ) -> Result<(), RunError> {
         self.suite.config.check()?;
+        self.suite.check_tests()?;
         let mut rounds = vec![];
-        for modifier in &self.suite.config.modifiers {
-            rounds.push(self.items(*modifier)?);
+        let asked = match self.suite.config.method {
+            Method::Rfc2544 => self.suite.config.rounds(),
+            Method::Harvard1989 => {
+                let config = &self.suite.config;
+                config.modifiers.iter().map(|with| (*with, config.traffic.destinations)).collect()
+            }
+        };
+        for (modifier, destinations) in asked {
+            rounds.push(self.items(modifier, destinations)?);
         }
         let will_self_test = self.suite.self_test.is_none() && looped.is_some();
         self.plan(will_self_test, rounds.len());
@@ -207,7 +241,7 @@ impl Run<'_> {
 
     fn only_self_test(&mut self, bench: &mut Bench<'_>) -> Result<SelfTest, RunError> {
         self.suite.config.check()?;
-        self.items(Modifier::None)?;
+        self.items(Modifier::None, self.suite.config.traffic.destinations.runs()[0])?;
         self.plan_self_test();
         self.start(bench)?;
         let self_test = self.measure_tester(bench, &self.suite.config.frame_sizes)?;
@@ -216,19 +250,20 @@ impl Run<'_> {
     }
 
     /// The traffic of every size; refuses the configuration before anything is sent.
-    fn items(&self, modifier: Modifier) -> Result<Vec<Item>, RunError> {
-        let config = &self.suite.config;
+    fn items(&self, modifier: Modifier, destinations: Destinations) -> Result<Vec<Item>, RunError> {
+        let config = self.suite.config.sending_to(destinations);
         let item = |size| {
-            let traffic = Traffic::new(config, &self.suite.topology, size, modifier)?;
+            let traffic = Traffic::new(&config, &self.suite.topology, size, modifier)?;
             self.check_ports(&traffic)?;
-            Ok(Item { traffic, reach: None, throughput: None })
+            Ok(Item { traffic, reach: None, known: Known::default() })
         };
         config.frame_sizes.iter().map(item).collect()
     }
 
     fn check_ports(&self, traffic: &Traffic) -> Result<(), RunError> {
         let largest = traffic.longest_bytes(traffic.size().largest());
-        for attachment in &self.suite.topology.ports {
+        let mut line_rates = vec![];
+        for attachment in traffic.senders().into_iter().chain(traffic.receivers()) {
             let port = self.description.ports.iter().find(|port| port.id == attachment.port);
             let port = port.ok_or_else(|| {
                 RunError::Config(format!("the tester has no {}", attachment.port))
@@ -240,8 +275,17 @@ impl Run<'_> {
                     port.name, port.max_frame_size_bytes
                 )));
             }
+            line_rates.push(port.line_rate);
         }
-        Ok(())
+        let differ = line_rates.windows(2).find(|pair| pair[0] != pair[1]);
+        match differ.filter(|_| traffic.pattern() != Pattern::Pair) {
+            Some(rates) => Err(RunError::Config(format!(
+                "ports of {} and of {}: one load of each port would be another share of each medium; \
+                 test ports of one rate together, or one pair at a time (--pattern pair)",
+                rates[0], rates[1]
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn start(&self, bench: &mut Bench<'_>) -> Result<(), RunError> {
@@ -321,6 +365,9 @@ impl Run<'_> {
         // A trial that fell short has to say so, whatever tests of a device put up with.
         let mut config = self.suite.config.clone();
         config.trial = config.trial.strict();
+        config.pattern = config.pattern.looped();
+        config.burst_frames = 1;
+        config.traffic.destinations = config.traffic.destinations.runs()[0];
         let topology = self.suite.topology.looped();
         let mut sizes = vec![];
         for size in of {
@@ -341,9 +388,10 @@ impl Run<'_> {
         items: &mut [Item],
         own: &mut Own<'_>,
     ) -> Result<(), RunError> {
+        let Some(pair) = self.suite.pair_test(test) else { return Ok(()) };
         let smallest = items.iter().map(|item| item.traffic.size().smallest()).min();
         for item in items {
-            if test == TestKind::Reset && Some(item.traffic.size().smallest()) != smallest {
+            if pair.is_of_smallest && Some(item.traffic.size().smallest()) != smallest {
                 continue;
             }
             self.measure_tester_for(bench, own, &item.traffic)?;
@@ -352,7 +400,8 @@ impl Run<'_> {
             let subject = Subject::new(&self.suite.config, &item.traffic, &self.description, known);
             match subject {
                 Ok(subject) => {
-                    self.test(bench, test, subject, &mut item.reach, &mut item.throughput)?
+                    let (reach, known) = (&mut item.reach, &mut item.known);
+                    self.test(bench, (test, &pair), subject, reach, known)?
                 }
                 Err(why) => {
                     self.begin(bench, test, &item.traffic)?;
@@ -368,56 +417,21 @@ impl Run<'_> {
     fn test(
         &mut self,
         bench: &mut Bench<'_>,
-        test: TestKind,
+        (test, pair): (TestKind, &PairTest),
         subject: Subject<'_>,
         reached: &mut Option<Reach>,
-        known: &mut Option<ThroughputResult>,
+        known: &mut Known,
     ) -> Result<(), RunError> {
-        if test != TestKind::Reset {
+        for part in 0..(pair.parts)(&self.suite.config) {
             self.begin(bench, test, subject.traffic)?;
             // Where only an observation is asked for, nothing is sent beyond its loads.
-            let finds_out_itself = test == TestKind::Throughput
-                && self.suite.config.search.policy == SearchPolicy::Adaptive;
-            if reached.is_none() && !finds_out_itself && !subject.traffic.is_observation() {
+            let seeks = (pair.seeks_reach)(&self.suite.config) && !subject.traffic.is_observation();
+            if reached.is_none() && seeks {
                 *reached = Some(reach(bench, &subject, test)?);
             }
-        }
-        let subject = &reached.as_ref().map_or(subject, |reach| subject.within(reach));
-        let result = match (test, known.as_ref()) {
-            (TestKind::Throughput, _) => {
-                let result = throughput(bench, subject)?;
-                *known = Some(result.clone());
-                TestResult::Throughput(result)
-            }
-            (TestKind::FrameLoss, _) => TestResult::FrameLoss(frame_loss(bench, subject)?),
-            (TestKind::Latency, Some(known)) => {
-                TestResult::Latency(latency(bench, subject, known)?)
-            }
-            (TestKind::Pdv, Some(known)) => TestResult::Pdv(pdv(bench, subject, known)?),
-            (TestKind::Ipdv, Some(known)) => TestResult::Ipdv(ipdv(bench, subject, known)?),
-            (TestKind::BackToBack, Some(known)) => {
-                TestResult::BackToBack(back_to_back(bench, subject, known)?)
-            }
-            (TestKind::Recovery, Some(known)) => {
-                TestResult::Recovery(recovery(bench, subject, known)?)
-            }
-            (TestKind::Reset, Some(known)) => return self.test_resets(bench, subject, known),
-            _ => return Ok(()),
-        };
-        self.finish_test(bench, result, subject.traffic)
-    }
-
-    /// One test for each kind of reset.
-    fn test_resets(
-        &mut self,
-        bench: &mut Bench<'_>,
-        subject: &Subject<'_>,
-        known: &ThroughputResult,
-    ) -> Result<(), RunError> {
-        for kind in &self.suite.config.reset.kinds {
-            self.begin(bench, TestKind::Reset, subject.traffic)?;
-            let result = TestResult::Reset(reset(bench, subject, known, *kind)?);
-            self.finish_test(bench, result, subject.traffic)?;
+            let subject = &reached.as_ref().map_or(subject, |reach| subject.within(reach));
+            let outcome = (pair.run)(bench, subject, known, part)?;
+            self.finish_test(bench, outcome, subject.traffic)?;
         }
         Ok(())
     }
@@ -425,15 +439,16 @@ impl Run<'_> {
     fn finish_test(
         &mut self,
         bench: &mut Bench<'_>,
-        mut result: TestResult,
+        mut outcome: Outcome,
         traffic: &Traffic,
     ) -> Result<(), RunError> {
         let suite = self.suite;
-        annex_pair(&mut result, (&suite.config, &self.sizes), &suite.topology);
-        if result.is_invalid() {
-            self.invalid_tests.push(name(result.kind(), traffic));
+        let of_outcome = (&suite.config, &self.sizes[..], traffic.destinations());
+        annex_pair(&mut outcome, of_outcome, &suite.topology);
+        if !outcome.invalid.is_empty() {
+            self.invalid_tests.push(name(outcome.test, traffic));
         }
-        bench.emit(Event::TestFinished(Box::new(result)))
+        bench.emit(Event::TestFinished(Box::new(outcome)))
     }
 
     /// A test begins: its share of the estimate is now the one under way.
@@ -450,7 +465,7 @@ impl Run<'_> {
 
     fn plan_self_test(&mut self) {
         let sizes = &self.suite.config.frame_sizes;
-        let share = estimate::of(&self.suite.config, TestKind::SelfTest, FrameRate::ZERO);
+        let share = estimate::self_test(&self.suite.config);
         self.todo.extend(sizes.iter().map(|_| share));
     }
 
@@ -462,7 +477,7 @@ impl Run<'_> {
             self.plan_self_test();
         }
         // Each size just before the first test of it.
-        let own = estimate::of(config, TestKind::SelfTest, FrameRate::ZERO);
+        let own = estimate::self_test(config);
         let mut before = match self_test && !is_1989 {
             true => config.frame_sizes.len(),
             false => 0,
@@ -471,11 +486,10 @@ impl Run<'_> {
         let ceiling = FrameRate::from_fps(1_000_000);
         let tests = self.suite.tests();
         for &test in (0..rounds).flat_map(|_| &tests) {
-            let times = match test {
-                TestKind::Reset => config.reset.kinds.len(),
-                _ => config.frame_sizes.len(),
-            };
-            let share = estimate::of(config, test, ceiling);
+            let Some(pair) = self.suite.pair_test(test) else { continue };
+            let sizes = if pair.is_of_smallest { 1 } else { config.frame_sizes.len() };
+            let times = sizes * (pair.parts)(config);
+            let share = (pair.estimate)(config, ceiling);
             for _ in 0..times {
                 if before > 0 {
                     self.todo.push(own);

@@ -5,9 +5,9 @@
 //! out meanwhile is what the device keeps up ([`trial::sustained`]); one or two more trials just above
 //! that show whether it is more.
 
-use crate::bench::{Bench, Request};
+use crate::bench::{Bench, Ran, Request};
 use crate::event::Verdict;
-use crate::rate_search::{Known, PARTS, judge_loss, rate_of, request, worst_loss_ratio};
+use crate::rate_search::{Known, judge_loss, load_of, rate_of, request, worst_loss_ratio};
 use crate::search::Bounds;
 use crate::subject::Subject;
 use crate::{Buffered, Finding, RateFound, RunError, TestKind};
@@ -18,6 +18,8 @@ use units::{Duration, FrameRate};
 const OF_RESOLUTION: f64 = 0.05;
 /// A rate known no better than by this share is a bracket.
 const WIDE: f64 = 0.05;
+/// Trials at most that look again at a load whose last frames took longer than the first.
+const DOUBTS_MAX: u32 = 2;
 /// Trials at most that look for what the device keeps up.
 const TRIALS_MAX: u32 = 6;
 
@@ -28,6 +30,9 @@ struct Shown {
     low: f64,
     /// But not the load of the trial: a queue grew, frames were lost, or the device asked for pauses.
     fails: bool,
+    /// The device asked for pauses. It may carry more of a load that does not make it ask: what it holds back
+    /// may leave it idle.
+    was_paused: bool,
     /// The last frames took longer than the first, be it for a queue or by accident.
     is_doubtful: bool,
     /// Frames in the queue at the end.
@@ -62,6 +67,22 @@ pub(crate) fn keep_up(
     let best = passing.filter_map(|result| judge(result, passed.fps()));
     let best = best.max_by(|a, b| a.low.total_cmp(&b.low));
     let Some(best) = best else { return Ok(found) };
+    let mut found = found;
+    let mut best = best;
+    for _ in 0..DOUBTS_MAX {
+        let leaves_open = |upper| is_wide(subject, rounded_down(best.low), upper);
+        if best.fails || !best.is_doubtful || !found.upper.is_some_and(leaves_open) {
+            break;
+        }
+        let load = load_of(subject, passed.fps());
+        let ran = once_more(bench, subject, &mut found, load)?;
+        found.trials_at_rate += u32::from(ran.verdict != Verdict::Invalid);
+        found.failed_trials_at_rate += u32::from(ran.verdict == Verdict::Failed);
+        let shown = judge(&ran.result, rate_of(subject, load).fps());
+        let passed = shown.filter(|shown| ran.verdict == Verdict::Passed && !shown.fails);
+        let Some(shown) = passed else { break };
+        best = if shown.low > best.low { shown } else { best };
+    }
     if !best.fails {
         return Ok(match found.upper {
             _ if best.is_doubtful => doubted(subject, found, best.low),
@@ -72,8 +93,12 @@ pub(crate) fn keep_up(
             _ => found,
         });
     }
-    let (low, high) = (best.low, passed.fps());
-    let mut hunt = Hunt { low, high, found, trials: 0, invalid: 0, has_failed: true };
+    let high = match best.was_paused {
+        true => found.upper.unwrap_or(subject.ceiling.rate),
+        false => passed,
+    };
+    let (low, high) = (best.low, high.fps());
+    let mut hunt = Hunt { low, high, found, trials: 0, has_failed: true };
     while hunt.trials < TRIALS_MAX && hunt.high - hunt.low > resolution * hunt.high {
         // Just above what came out of a load too high: the device is likely to do just that.
         let next = match hunt.has_failed {
@@ -85,6 +110,22 @@ pub(crate) fn keep_up(
         }
     }
     Ok(hunt.conclude(subject, passed, resolution, best.standing_queue_frames))
+}
+
+/// One trial of a load that a search has found, or of one near it; counted with the search's trials.
+fn once_more(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    found: &mut RateFound,
+    load: u64,
+) -> Result<Ran, RunError> {
+    let percent = found.loss_tolerance_percent;
+    let asked = (load, found.trial_duration);
+    let asked = request(subject, TestKind::Throughput, percent, asked, Bounds::default());
+    let ran = bench.run(Request { judge: &|result| judge_loss(result, percent), ..asked })?;
+    found.trials += ran.attempts();
+    found.invalid_trials += ran.invalid_attempts;
+    Ok(ran)
 }
 
 /// The last frames took longer than the first, though not as behind a queue that grew all the time: the
@@ -114,6 +155,39 @@ fn doubted(subject: &Subject<'_>, found: RateFound, low: f64) -> RateFound {
 fn is_wide(subject: &Subject<'_>, low: FrameRate, high: FrameRate) -> bool {
     let resolution = subject.config.search.resolution_percent / 100.0;
     high.fps() - low.fps() > (2.0 * resolution).max(WIDE) * high.fps()
+}
+
+/// A device that carries a load without loss carries it where some may be lost: bounds of goals, the strictest
+/// first, that say otherwise are mended. Where they exclude each other, the stricter goal's are widened.
+pub(crate) fn agree(subject: &Subject<'_>, found: &mut [RateFound]) {
+    for index in 1..found.len() {
+        let (stricter, later) = found.split_at_mut(index);
+        let (strict, tolerant) = (&mut stricter[index - 1], &mut later[0]);
+        let (Some(rate), Some(less)) = (strict.rate, tolerant.rate) else { continue };
+        let is_noisy = strict.confidence.is_some() && tolerant.confidence.is_some();
+        if let (true, Some(upper), Some(bound)) = (is_noisy, strict.upper, tolerant.upper)
+            && (rate..upper).contains(&bound)
+        {
+            *strict = within(subject, strict.clone(), rate, bound);
+        }
+        if rate <= less {
+            continue;
+        }
+        match tolerant.upper {
+            Some(upper) if upper <= rate => {
+                let why = "searches for two goals exclude each other: what the device carries varies \
+                           from trial to trial";
+                let upper = strict.upper.unwrap_or(rate);
+                let is_wide = is_wide(subject, less, upper);
+                *strict = within(subject, strict.clone(), less, upper);
+                if is_wide {
+                    strict.finding = Finding::Between { why: why.into() };
+                }
+            }
+            Some(upper) => *tolerant = within(subject, tolerant.clone(), rate, upper),
+            None => *tolerant = RateFound { rate: Some(rate), ..tolerant.clone() },
+        }
+    }
 }
 
 /// Down to the thousandth: no more than what was seen.
@@ -188,6 +262,7 @@ fn shown(
     Shown {
         low,
         fails: is_held_back || put_off > goal.drops_at_most,
+        was_paused: has_pauses(result),
         is_doubtful: low < load_fps * (1.0 - OF_RESOLUTION * resolution),
         standing_queue_frames: trial.standing_queue_frames,
     }
@@ -199,7 +274,6 @@ struct Hunt {
     high: f64,
     found: RateFound,
     trials: u32,
-    invalid: u32,
     /// Whether the last load was too high.
     has_failed: bool,
 }
@@ -213,17 +287,13 @@ impl Hunt {
         fps: f64,
         judge: &dyn Fn(&TrialResult, f64) -> Option<Shown>,
     ) -> Result<bool, RunError> {
-        let load = (fps / subject.ceiling.rate.fps() * PARTS as f64) as u64;
+        let load = load_of(subject, fps);
         let rate = rate_of(subject, load);
         if rate.fps() <= self.low || rate.fps() >= self.high {
             return Ok(false);
         }
-        let percent = self.found.loss_tolerance_percent;
-        let asked = (load, self.found.trial_duration);
-        let asked = request(subject, TestKind::Throughput, percent, asked, Bounds::default());
-        let ran = bench.run(Request { judge: &|result| judge_loss(result, percent), ..asked })?;
+        let ran = once_more(bench, subject, &mut self.found, load)?;
         self.trials += ran.attempts();
-        self.invalid += ran.invalid_attempts;
         if ran.verdict == Verdict::Invalid {
             return Ok(false);
         }
@@ -266,8 +336,6 @@ impl Hunt {
                 trial_duration: found.trial_duration,
                 standing_queue_frames,
             }),
-            trials: found.trials + self.trials,
-            invalid_trials: found.invalid_trials + self.invalid,
             ..found
         };
         within(subject, found, low, high)

@@ -95,9 +95,7 @@ struct Compared<'a> {
 
 /// Compares two runs.
 pub fn compare(a: (&str, &Report), b: (&str, &Report)) -> Comparison {
-    let outcomes = |report: &Report| report.outcomes().collect::<Vec<Outcome>>();
-    let (outcomes_a, outcomes_b) = (outcomes(a.1), outcomes(b.1));
-    let (of_a, of_b) = (figures(&outcomes_a), figures(&outcomes_b));
+    let (of_a, of_b) = (figures(a.1), figures(b.1));
     let mut differences: Vec<Difference> = vec![];
     for figure in &of_a {
         let other = of_b.iter().find(|other| alike(figure, other));
@@ -108,12 +106,12 @@ pub fn compare(a: (&str, &Report), b: (&str, &Report)) -> Comparison {
     Comparison { a: a.0.into(), b: b.0.into(), warnings: warnings(a.1, b.1), differences }
 }
 
-fn figures(outcomes: &[Outcome]) -> Vec<Compared<'_>> {
+fn figures(report: &Report) -> Vec<Compared<'_>> {
     let of = |outcome| {
         let Outcome { test, conditions, figures, .. }: &Outcome = outcome;
         figures.iter().map(move |figure| Compared { test: *test, conditions, figure })
     };
-    outcomes.iter().flat_map(of).collect()
+    report.outcomes().flat_map(of).collect()
 }
 
 fn alike(a: &Compared<'_>, b: &Compared<'_>) -> bool {

@@ -21,15 +21,14 @@
 use crate::json::Trial;
 use crate::model::Report;
 use crate::stream_row::StreamRow;
-use method::outcome::{Basis, Figure, Outcome, Relation, TestConditions};
+use method::outcome::{Basis, Figure, Relation, TestConditions};
 use method::{Direction, Modifier, TestKind};
 use serde::Serialize;
 use units::FrameRate;
 
 /// One row a figure, the tester's own first.
 pub fn results(report: &Report) -> String {
-    let outcomes: Vec<Outcome> = report.outcomes().collect();
-    write(outcomes.iter().flat_map(|outcome| {
+    write(report.outcomes().flat_map(|outcome| {
         outcome.figures.iter().map(|figure| Row::new(outcome.test, &outcome.conditions, figure))
     }))
 }

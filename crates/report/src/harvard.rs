@@ -2,9 +2,9 @@
 //! table for each protocol and path, with the columns of the original (`theo`, `test`, `ip_max`,
 //! `ip_fld`, `1f_max`, ...).
 
-use method::harvard::{HarvardResult, MaxRateResult, RawRateResult, Setting};
-use method::{Finding, TestResult};
-use units::FrameRate;
+use crate::tables::OutcomeTable;
+use method::Outcome;
+use method::outcome::Cell;
 
 /// A table.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,67 +58,39 @@ impl RateCell {
     }
 }
 
-/// The tables of these results, in the order in which they came.
-pub fn rate_tables<'a>(results: impl IntoIterator<Item = &'a TestResult>) -> Vec<RateTable> {
-    let mut tables: Vec<RateTable> = vec![];
-    for result in results {
-        let TestResult::Harvard(result) = result else { continue };
-        match result {
-            HarvardResult::MaxRate(result) => max_rate(&mut tables, result),
-            HarvardResult::RawRate(result) => raw_rate(&mut tables, result),
-            HarvardResult::Delay(_) => {}
+/// The tables of these outcomes, in the order in which they came.
+pub fn rate_tables<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Vec<RateTable> {
+    let tables = crate::tables::joined(outcomes);
+    let is_of_rates = |of: &OutcomeTable| of.table.columns.iter().any(|c| c.title == THEORY);
+    tables.iter().filter(|of| is_of_rates(of)).map(RateTable::from).collect()
+}
+
+/// The column of the medium's maximum.
+const THEORY: &str = "theo";
+
+impl From<&OutcomeTable> for RateTable {
+    fn from(of: &OutcomeTable) -> Self {
+        let row = |cells: &Vec<Cell>| RateRow {
+            frame_size: cells.first().map(Cell::to_string).unwrap_or_default(),
+            cells: cells.iter().skip(1).map(RateCell::from).collect(),
+        };
+        RateTable {
+            heading: of.table.heading.clone(),
+            columns: of.table.columns.iter().skip(1).map(|column| column.title.clone()).collect(),
+            rows: of.cells.iter().map(row).collect(),
         }
     }
-    tables
 }
 
-fn max_rate(tables: &mut Vec<RateTable>, result: &MaxRateResult) {
-    let MaxRateResult { setting, conditions, found } = result;
-    let table = table_of(tables, setting);
-    let size = &conditions.frame_size;
-    table.put(size, "theo", theory(conditions.theoretical_max));
-    if let Some(rate) = conditions.tester_max.filter(|_| setting.streams == 1) {
-        table.put(size, "test", RateCell::Fps(rate.fps()));
+impl From<&Cell> for RateCell {
+    fn from(cell: &Cell) -> Self {
+        match (cell, cell.fps()) {
+            (Cell::AtLeast(_), Some(fps)) => RateCell::AtLeast(fps),
+            (_, Some(fps)) => RateCell::Fps(fps),
+            (Cell::Words(words), None) if words == "invalid" => RateCell::Invalid,
+            (_, None) => RateCell::Missing,
+        }
     }
-    let rate = found.rate.map_or(0.0, FrameRate::fps);
-    let cell = match found.finding {
-        Finding::Invalid { .. } => RateCell::Invalid,
-        Finding::AtLeast { .. } => RateCell::AtLeast(rate),
-        _ => RateCell::Fps(rate),
-    };
-    let column = if setting.streams > 1 { "d_max".into() } else { setting.column("max", 0) };
-    table.put(size, &column, cell);
-}
-
-fn raw_rate(tables: &mut Vec<RateTable>, result: &RawRateResult) {
-    let RawRateResult { setting, conditions, streams, .. } = result;
-    let table = table_of(tables, setting);
-    let size = &conditions.frame_size;
-    table.put(size, "theo", theory(conditions.theoretical_max));
-    for (number, stream) in streams.iter().enumerate() {
-        let name = if setting.streams > 1 { format!("test{}", number + 1) } else { "test".into() };
-        table.put(size, &name, RateCell::Fps(stream.offered.fps()));
-    }
-    for number in 0..setting.streams {
-        let forwarded = streams.get(number).map(|stream| stream.forwarded.fps());
-        let cell = forwarded.map_or(RateCell::Invalid, RateCell::Fps);
-        table.put(size, &setting.column("fld", number), cell);
-    }
-}
-
-/// Truncated, as RFC 2544 appendix B does and the tables of 1990 did.
-fn theory(rate: FrameRate) -> RateCell {
-    RateCell::Fps(rate.fps_truncated() as f64)
-}
-
-fn table_of<'a>(tables: &'a mut Vec<RateTable>, setting: &Setting) -> &'a mut RateTable {
-    let heading = setting.heading();
-    let at = tables.iter().position(|table| table.heading == heading);
-    let at = at.unwrap_or_else(|| {
-        tables.push(RateTable { heading, columns: vec![], rows: vec![] });
-        tables.len() - 1
-    });
-    &mut tables[at]
 }
 
 impl RateTable {
@@ -128,21 +100,6 @@ impl RateTable {
         let at = self.columns.iter().position(|known| known == column);
         row.zip(at).map_or(RateCell::Missing, |(row, at)| row.cells[at])
     }
-
-    fn put(&mut self, frame_size: &str, column: &str, cell: RateCell) {
-        let at = self.columns.iter().position(|known| known == column).unwrap_or_else(|| {
-            self.columns.push(column.into());
-            self.rows.iter_mut().for_each(|row| row.cells.push(RateCell::Missing));
-            self.columns.len() - 1
-        });
-        let row = self.rows.iter().position(|row| row.frame_size == frame_size);
-        let row = row.unwrap_or_else(|| {
-            let cells = vec![RateCell::Missing; self.columns.len()];
-            self.rows.push(RateRow { frame_size: frame_size.into(), cells });
-            self.rows.len() - 1
-        });
-        self.rows[row].cells[at] = cell;
-    }
 }
 
 #[cfg(test)]
@@ -150,15 +107,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_is_put_where_its_size_and_column_are() {
-        let mut table = RateTable { heading: "h".into(), columns: vec![], rows: vec![] };
-        table.put("64", "ip_max", RateCell::Fps(1.0));
-        table.put("128", "ip_max", RateCell::Fps(2.0));
-        table.put("64", "ip_fld", RateCell::AtLeast(3.4));
-        assert_eq!(table.columns, ["ip_max", "ip_fld"]);
-        assert_eq!(table.cell("64", "ip_fld").print(), "3");
-        assert_eq!(table.cell("128", "ip_max").fps(), Some(2.0));
-        assert_eq!(table.cell("128", "ip_fld"), RateCell::Missing);
+    fn a_cell_is_a_figure_where_its_size_and_column_are() {
+        let rate = |fps| Cell::Fps(units::FrameRate::from_fps(fps));
+        let cells = [rate(3).at_least_if(true), "invalid".into(), "U".into()];
+        let row =
+            RateRow { frame_size: "64".into(), cells: cells.iter().map(RateCell::from).collect() };
+        let columns = ["ip_max", "ip_fld", "oe_max"].map(String::from).to_vec();
+        let table = RateTable { heading: "h".into(), columns, rows: vec![row] };
+        assert_eq!(table.cell("64", "ip_max"), RateCell::AtLeast(3.0));
+        assert_eq!(table.cell("64", "ip_max").print(), "3");
+        assert_eq!(table.cell("64", "ip_fld"), RateCell::Invalid);
+        assert_eq!(table.cell("64", "oe_max"), RateCell::Missing);
         assert_eq!(table.cell("256", "ip_max").print(), "U");
+        // No load passed: the original prints a nought.
+        let nothing = Cell::Below(Box::new(rate(5)));
+        assert_eq!(RateCell::from(&nothing), RateCell::Fps(0.0));
     }
 }

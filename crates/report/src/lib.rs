@@ -29,7 +29,7 @@
 //!         "brief.txt"
 //!     }
 //!     fn render(&self, report: &Report) -> String {
-//!         let line = |outcome: method::Outcome| {
+//!         let line = |outcome: &method::Outcome| {
 //!             format!("{}: {} figures\n", outcome.test, outcome.figures.len())
 //!         };
 //!         report.outcomes().map(line).collect()
@@ -46,6 +46,7 @@
 //!     config,
 //!     topology: Topology::plan(Forwarding::Looped),
 //!     self_test: None,
+//!     more: &[],
 //! };
 //! let mut cable = SimTester::new(&[SimPort::physical(LineRate::from_mbps(10)); 2], Patch::default());
 //! let mut events = vec![];
@@ -59,6 +60,7 @@
 //! # Ok::<(), method::RunError>(())
 //! ```
 
+mod answers;
 pub mod compare;
 mod composition;
 pub mod csv;
@@ -84,7 +86,7 @@ pub use method::outcome::number;
 pub use composition::{PacketComposition, PacketKind, PacketLength};
 pub use event_log::Notice;
 pub use export::{EXPORTERS, Exporter, export};
-pub use model::{Group, GroupKey, Report, Status, TrialCounts};
+pub use model::{Report, Status, TrialCounts};
 pub use trial_row::TrialRow;
 
 /// Writes a run in all formats into its folder, each file as a whole.

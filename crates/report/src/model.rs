@@ -2,16 +2,9 @@
 //! they were saved; whatever is derived is derived here or later, never stored.
 
 use crate::{Notice, PacketComposition};
-use method::chassis::ChassisResult;
 use method::clauses::{Judged, Level, Verdict as Ruled};
-use method::rfc2544::{
-    BackToBackResult, FrameLossResult, LatencyResult, RecoveryResult, ResetResult, ThroughputResult,
-};
-use method::rfc8219::{IpdvResult, PdvResult};
-use method::{
-    Conditions, Direction, Event, Modifier, Outcome, RunFinished, RunStarted, SelfTest, TestKind,
-    TestResult, TrialRecord, Verdict,
-};
+use method::outcome::TestConditions;
+use method::{Event, Outcome, RunFinished, RunStarted, SelfTest, TestKind, TrialRecord, Verdict};
 use std::collections::BTreeMap;
 use trial::InvalidReason;
 use units::{FrameRate, FrameSize};
@@ -23,12 +16,10 @@ pub struct Report {
     pub started: Option<RunStarted>,
     /// How often it was resumed.
     pub resumed: u32,
-    /// What the tester can do by itself.
-    pub self_test: Option<SelfTest>,
-    /// Results in the order in which they came.
-    pub results: Vec<TestResult>,
-    /// Results of tests of many ports, in the order in which they came.
-    pub chassis: Vec<ChassisResult>,
+    /// What the tester can do by itself, size by size.
+    pub self_test: Vec<Outcome>,
+    /// What the tests came to, in the order in which they came.
+    pub results: Vec<Outcome>,
     /// Every trial, valid or not, in the order in which they were run.
     pub trials: Vec<TrialRecord>,
     /// What the user should mend or know before trusting the results.
@@ -61,16 +52,17 @@ impl Report {
                 // A run that goes on has not ended.
                 self.finished = None;
             }
-            Event::SelfTestFinished(self_test) => self.self_test = Some((**self_test).clone()),
+            Event::SelfTestFinished(self_test) => {
+                self.self_test = SelfTest::outcomes(self_test).collect();
+            }
             Event::TrialFinished(record) => {
                 put(&mut self.trials, &**record, |a, b| {
                     (a.identity, a.attempt, a.result.started_at)
                         == (b.identity, b.attempt, b.result.started_at)
                 });
             }
-            Event::TestFinished(result) => put(&mut self.results, &**result, same_test),
-            Event::ChassisTestFinished(result) => {
-                put(&mut self.chassis, &**result, |a, b| a.conditions() == b.conditions());
+            Event::TestFinished(outcome) => {
+                put(&mut self.results, &**outcome, Outcome::is_of_same);
             }
             Event::Warning(text) => put(&mut self.warnings, text, PartialEq::eq),
             Event::Note(text) => put(&mut self.notes, text, PartialEq::eq),
@@ -84,49 +76,9 @@ impl Report {
         self.started.as_ref().map_or("unknown device", |started| &started.device)
     }
 
-    /// The same conditions at different frame sizes: what one table or plot may put together.
-    pub fn groups(&self) -> Vec<Group<'_>> {
-        let mut groups: Vec<Group> = vec![];
-        let grouped = |result: &&TestResult| {
-            !matches!(result, TestResult::Harvard(_) | TestResult::Harvard1989(_))
-        };
-        for result in self.results.iter().filter(grouped) {
-            let key = GroupKey::of(result.conditions());
-            let group = match groups.iter_mut().find(|group| group.key == key) {
-                Some(group) => group,
-                None => {
-                    groups.push(Group::new(key));
-                    groups.last_mut().expect("one was just pushed")
-                }
-            };
-            match result {
-                TestResult::Throughput(result) => group.throughput.push(result),
-                TestResult::Latency(result) => group.latency.push(result),
-                TestResult::Pdv(result) => group.pdv.push(result),
-                TestResult::Ipdv(result) => group.ipdv.push(result),
-                TestResult::FrameLoss(result) => group.frame_loss.push(result),
-                TestResult::BackToBack(result) => group.back_to_back.push(result),
-                TestResult::Recovery(result) => group.recovery.push(result),
-                TestResult::Reset(result) => group.reset.push(result),
-                // They have tables of their own.
-                TestResult::Harvard(_) | TestResult::Harvard1989(_) => {}
-            }
-        }
-        groups
-    }
-
     /// What every test came to, the tester's own first.
-    pub fn outcomes(&self) -> impl Iterator<Item = Outcome> {
-        let own = self.self_test.iter().flat_map(SelfTest::outcomes);
-        let pairs = self.results.iter().map(TestResult::outcome);
-        own.chain(pairs).chain(self.chassis.iter().map(ChassisResult::outcome))
-    }
-
-    /// Every condition under which something was measured, the self-test's too.
-    pub fn conditions(&self) -> impl Iterator<Item = (TestKind, &Conditions)> {
-        let sizes = self.self_test.iter().flat_map(|self_test| &self_test.sizes);
-        let sizes = sizes.map(|size| (TestKind::SelfTest, &size.conditions));
-        sizes.chain(self.results.iter().map(|result| (result.kind(), result.conditions())))
+    pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+        self.self_test.iter().chain(&self.results)
     }
 
     /// Every departure from a standard, with the tests that it holds for. Empty: none was
@@ -134,10 +86,7 @@ impl Report {
     pub fn deviations(&self) -> Vec<(String, Vec<TestKind>)> {
         let mut deviations: Vec<(String, Vec<TestKind>)> = vec![];
         // The self-test serves the others; it has no standard of its own.
-        let tests = self.conditions().filter(|(kind, _)| *kind != TestKind::SelfTest);
-        let tests = tests.map(|(kind, conditions)| (kind, &conditions.deviations));
-        let chassis = self.chassis.iter().map(|r| (r.kind(), &r.conditions().deviations));
-        let all = tests.chain(chassis);
+        let all = self.results.iter().map(|outcome| (outcome.test, &outcome.conditions.deviations));
         for (kind, text) in all.flat_map(|(kind, all)| all.iter().map(move |d| (kind, d))) {
             match deviations.iter_mut().find(|(known, _)| known == text) {
                 Some((_, kinds)) if kinds.contains(&kind) => {}
@@ -154,11 +103,11 @@ impl Report {
         let mut rows: Vec<(Judged, Vec<String>)> = vec![];
         for outcome in self.outcomes() {
             let test = outcome.test.to_string();
-            for judged in outcome.conditions.clauses {
-                match rows.iter_mut().find(|(known, _)| *known == judged) {
+            for judged in &outcome.conditions.clauses {
+                match rows.iter_mut().find(|(known, _)| known == judged) {
                     Some((_, tests)) if tests.contains(&test) => {}
                     Some((_, tests)) => tests.push(test.clone()),
-                    None => rows.push((judged, vec![test.clone()])),
+                    None => rows.push((judged.clone(), vec![test.clone()])),
                 }
             }
         }
@@ -228,8 +177,9 @@ impl Report {
 
     /// The medium's maximum for a frame size as it was asked for.
     pub fn theoretical_max(&self, frame_size: &str) -> Option<FrameRate> {
-        let known = self.conditions().find(|(_, c)| c.frame_size == frame_size);
-        known.map(|(_, conditions)| conditions.theoretical_max).or_else(|| {
+        let mut all = self.outcomes().map(|outcome| &outcome.conditions);
+        let known = all.find(|conditions: &&TestConditions| conditions.frame_size == frame_size);
+        known.map(|conditions| conditions.theoretical_max).or_else(|| {
             let line_rate = self.started.as_ref()?.tester.ports.first()?.line_rate;
             let bytes = frame_size.parse().ok()?;
             Some(line_rate.max_frame_rate(FrameSize::from_bytes(bytes)))
@@ -263,101 +213,12 @@ pub struct TrialCounts {
     pub reasons: BTreeMap<String, u64>,
 }
 
-/// What must be alike for results of different frame sizes to stand in one table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupKey {
-    /// Which ports send.
-    pub direction: Direction,
-    /// What is mixed in.
-    pub modifier: Modifier,
-    /// Protocol and stream format.
-    pub traffic: String,
-    /// Packet filters on the device.
-    pub filters: String,
-    in_words: String,
-}
-
-impl GroupKey {
-    /// Of a result's conditions.
-    pub fn of(conditions: &Conditions) -> Self {
-        GroupKey {
-            direction: conditions.direction,
-            modifier: conditions.modifier,
-            traffic: conditions.traffic.clone(),
-            filters: conditions.filters.clone(),
-            in_words: conditions.in_words(),
-        }
-    }
-
-    /// In words: protocol, stream format and media, as RFC 2544 section 26.1 wants them beside a
-    /// graph.
-    pub fn describe(&self) -> String {
-        self.in_words.clone()
-    }
-}
-
-/// Results taken under the same conditions, smallest frame first as they were run.
-#[derive(Clone, Debug)]
-pub struct Group<'a> {
-    /// The conditions.
-    pub key: GroupKey,
-    /// RFC 2544 section 26.1.
-    pub throughput: Vec<&'a ThroughputResult>,
-    /// RFC 2544 section 26.2.
-    pub latency: Vec<&'a LatencyResult>,
-    /// RFC 8219 section 7.3.1.
-    pub pdv: Vec<&'a PdvResult>,
-    /// RFC 8219 section 7.3.2.
-    pub ipdv: Vec<&'a IpdvResult>,
-    /// RFC 2544 section 26.3.
-    pub frame_loss: Vec<&'a FrameLossResult>,
-    /// RFC 9004.
-    pub back_to_back: Vec<&'a BackToBackResult>,
-    /// RFC 2544 section 26.5.
-    pub recovery: Vec<&'a RecoveryResult>,
-    /// RFC 6201.
-    pub reset: Vec<&'a ResetResult>,
-}
-
-impl Group<'_> {
-    fn new(key: GroupKey) -> Self {
-        Group {
-            key,
-            throughput: vec![],
-            latency: vec![],
-            pdv: vec![],
-            ipdv: vec![],
-            frame_loss: vec![],
-            back_to_back: vec![],
-            recovery: vec![],
-            reset: vec![],
-        }
-    }
-}
-
 /// Puts a value in its like's place, or at the end.
 fn put<T: Clone>(values: &mut Vec<T>, value: &T, alike: fn(&T, &T) -> bool) {
     match values.iter_mut().find(|known| alike(known, value)) {
         Some(known) => *known = value.clone(),
         None => values.push(value.clone()),
     }
-}
-
-fn same_test(a: &TestResult, b: &TestResult) -> bool {
-    let key = |result: &TestResult| {
-        let conditions = result.conditions();
-        let action = match result {
-            TestResult::Reset(reset) => Some(reset.action.clone()),
-            _ => None,
-        };
-        let setting = match result {
-            TestResult::Harvard(harvard) => Some(harvard.setting()),
-            _ => None,
-        };
-        let size = conditions.frame_size.clone();
-        (result.kind(), GroupKey::of(conditions), size, action, setting)
-    };
-    key(a) == key(b)
 }
 
 /// A reason without its numbers, so that like ones can be counted.

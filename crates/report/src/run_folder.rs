@@ -59,12 +59,12 @@ pub enum FolderError {
         /// The folder.
         folder: PathBuf,
     },
-    /// Saved in a form that this program does not know.
+    /// Saved in a form that this program does not read.
     #[error(
-        "{} was saved by {program} in form {format} of its events; this program reads forms up to \
-         {EVENT_FORMAT}: read it with that program, or a later one", folder.display()
+        "{} was saved by {program} in form {format} of its events; this program reads form \
+         {EVENT_FORMAT}: read it with the build of {program} that saved it", folder.display()
     )]
-    Newer {
+    OtherFormat {
         /// The folder.
         folder: PathBuf,
         /// By which program and version.
@@ -162,7 +162,7 @@ impl RunFolder {
     pub fn resume(path: &Path) -> Result<(Self, Vec<Event>, Vec<Notice>), FolderError> {
         refuse_comparison(path)?;
         let (log, bytes) = EventLog::reopen(&path.join(EVENTS))?;
-        refuse_newer(path, &bytes)?;
+        refuse_other_format(path, &bytes)?;
         let (events, notices) = event_log::parse(&bytes);
         Ok((RunFolder { path: path.to_owned(), log }, events, notices))
     }
@@ -193,7 +193,6 @@ impl EventSink for RunFolder {
         let durable = match event {
             Event::TrialFinished(_)
             | Event::TestFinished(_)
-            | Event::ChassisTestFinished(_)
             | Event::SelfTestFinished(_)
             | Event::RunFinished(_) => true,
             Event::RunStarted(_)
@@ -211,23 +210,24 @@ pub fn read_events(folder: &Path) -> Result<(Vec<Event>, Vec<Notice>), FolderErr
     refuse_comparison(folder)?;
     let path = folder.join(EVENTS);
     let bytes = fs::read(&path).at("read", &path)?;
-    refuse_newer(folder, &bytes)?;
+    refuse_other_format(folder, &bytes)?;
     Ok(event_log::parse(&bytes))
 }
 
-/// An error where events were saved in a form of a later program: lines that it does not know would
-/// otherwise go missing, and the rest be misread. A damaged first line is for the reader of events.
-fn refuse_newer(folder: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+/// An error where events were saved in a form of another version: lines that this program does not know
+/// would otherwise go missing, and the rest be misread. Events without a version have the first. A damaged
+/// first line is for the reader of events.
+fn refuse_other_format(folder: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let first: serde_json::Value = serde_json::from_slice(first).unwrap_or_default();
-    let started = &first["run_started"];
-    match started["format"].as_u64() {
-        Some(format) if format > EVENT_FORMAT.into() => Err(FolderError::Newer {
+    let Some(started) = first.get("run_started") else { return Ok(()) };
+    match started["format"].as_u64().unwrap_or(1) {
+        format if format == u64::from(EVENT_FORMAT) => Ok(()),
+        format => Err(FolderError::OtherFormat {
             folder: folder.to_owned(),
             program: started["program"].as_str().unwrap_or("an unnamed program").to_owned(),
             format,
         }),
-        _ => Ok(()),
     }
 }
 
@@ -346,15 +346,22 @@ mod tests {
 
     /// Its other members are unknown; the version is read all the same.
     #[test]
-    fn a_later_form_is_refused_by_its_version() {
+    fn another_form_is_refused_by_its_version() {
         let folder = tempfile::tempdir().unwrap();
         let save = |line: &str| fs::write(folder.path().join(EVENTS), line).unwrap();
         save("{\"run_started\":{\"format\":9,\"program\":\"netanvil 7.0\",\"odd\":true}}\n");
         let refused = read_events(folder.path()).unwrap_err().to_string();
         assert!(refused.contains("netanvil 7.0") && refused.contains("form 9"), "{refused}");
         let resumed = RunFolder::resume(folder.path()).unwrap_err();
-        assert!(matches!(resumed, FolderError::Newer { format: 9, .. }), "{resumed}");
-        // One saved before there were versions is read.
+        assert!(matches!(resumed, FolderError::OtherFormat { format: 9, .. }), "{resumed}");
+        // So is one saved before there were versions.
+        save("{\"run_started\":{\"program\":\"netanvil 0.1\"}}\n");
+        let refused = read_events(folder.path()).unwrap_err().to_string();
+        assert!(
+            refused.contains("form 1") && refused.contains("build of netanvil 0.1"),
+            "{refused}"
+        );
+        // A run without its beginning says nothing of its form.
         save("{\"note\":\"hello\"}\n");
         let (events, notices) = read_events(folder.path()).unwrap();
         assert_eq!((events, notices), (vec![Event::Note("hello".into())], vec![]));

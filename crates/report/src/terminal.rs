@@ -1,5 +1,6 @@
 //! A run as plain text: tables as the laboratories printed them.
 
+use crate::answers::answers;
 use crate::model::{Report, Status};
 use crate::tables::{self, Table};
 use comfy_table::{
@@ -22,25 +23,21 @@ pub struct Style {
 /// Everything but the list of trials.
 pub fn render(report: &Report, style: Style) -> String {
     let mut text = String::new();
-    head(&mut text, report, style);
-    if let Some(table) = tables::self_test(report) {
-        print(&mut text, &table, style);
-    }
-    for group in report.groups() {
-        for (_, table) in tables::of_group(&group) {
-            print(&mut text, &table, style);
-        }
-    }
+    let departures = conformance(report);
+    head(&mut text, report, departures.len(), style);
     for outcomes in tables::of_outcomes(report) {
         print(&mut text, &outcomes.table, style);
-    }
-    for table in tables::harvard(report) {
-        print(&mut text, &table, style);
     }
     for table in report.compositions.iter().flat_map(tables::composition) {
         print(&mut text, &table, style);
     }
     print(&mut text, &tables::trial_counts(report), style);
+    if !departures.is_empty() {
+        let _ = writeln!(text);
+    }
+    for departure in departures {
+        line(&mut text, style, "", &departure);
+    }
     if let Some(table) = tables::clause_counts(report) {
         print(&mut text, &table, style);
     }
@@ -57,7 +54,7 @@ pub fn render_table(table: &Table, style: Style) -> String {
     text
 }
 
-fn head(text: &mut String, report: &Report, style: Style) {
+fn head(text: &mut String, report: &Report, departures: usize, style: Style) {
     let title = match &report.started {
         Some(started) => format!("{}: {}", started.program, started.device),
         None => "A run whose beginning was not saved".into(),
@@ -73,8 +70,15 @@ fn head(text: &mut String, report: &Report, style: Style) {
             line(text, style, "tester: ", note);
         }
     }
-    for deviation in conformance(report) {
-        line(text, style, "", &deviation);
+    match departures {
+        0 => {}
+        1 => line(text, style, "NOT CONFORMANT: ", "one departure, named below the tables"),
+        many => line(
+            text,
+            style,
+            "NOT CONFORMANT: ",
+            &format!("{many} departures, named below the tables"),
+        ),
     }
     match report.status() {
         Status::Complete => {}
@@ -89,6 +93,13 @@ fn head(text: &mut String, report: &Report, style: Style) {
     }
     for test in report.finished.iter().flat_map(|finished| &finished.invalid_tests) {
         line(text, style, "NO VALID RESULT: ", test);
+    }
+    let answers = answers(report);
+    if !answers.is_empty() {
+        let _ = writeln!(text);
+    }
+    for answer in answers {
+        line(text, style, "", &answer);
     }
 }
 

@@ -1,6 +1,5 @@
 //! A test bed with the tester's ports on it.
 
-use method::chassis::Chassis;
 use method::{Attachment, Forwarding, LegacyAddresses, Topology};
 use ports::{LiveOptions, LiveTester, OpenPort, PortRequest, PortType, open_ports};
 use std::fs::File;
@@ -114,20 +113,17 @@ impl Bed {
         )
     }
 
-    /// What the methods have to know of the test bed.
+    /// What the methods have to know of the test bed: all of its ports.
     pub fn topology(&self) -> Topology {
         let forwarding = match self.config().device {
             DeviceKind::LinuxRouter | DeviceKind::LinuxMcast => Forwarding::Routed,
             DeviceKind::LinuxBridge | DeviceKind::OvsUserspace => Forwarding::Bridged,
             DeviceKind::Loopback => Forwarding::Looped,
         };
-        Topology { forwarding, ports: [self.attachment(0), self.attachment(1)], encapsulated: None }
-    }
-
-    /// The same of all ports.
-    pub fn chassis(&self) -> Chassis {
-        let ports = (0..self.ports().len()).map(|port| self.attachment(port)).collect();
-        Chassis { forwarding: self.topology().forwarding, ports }
+        Topology::of(
+            forwarding,
+            (0..self.ports().len()).map(|port| self.attachment(port)).collect(),
+        )
     }
 
     /// Who has which address at a port.

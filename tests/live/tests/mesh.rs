@@ -75,7 +75,7 @@ fn a_bridge_of_eight_ports_is_accounted_for_to_the_frame() {
         device: "linux-bridge".into(),
         environment: BTreeMap::new(),
         config: config(),
-        chassis: bed.chassis(),
+        chassis: bed.topology(),
     };
     let mut events: Vec<Event> = vec![];
     suite.run(&mut tester, &mut events).expect("a run");

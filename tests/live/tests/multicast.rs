@@ -3,9 +3,11 @@
 //! leaves and frames looked at on the wire by a script of its own.
 
 use live::{Bed, Capture, Direction, GroupsCounted, can_run};
-use method::chassis::{ChassisConfig, ChassisResult, ChassisSuite, ChassisTest};
-use method::rfc3918::{DelayOutcome, Version};
-use method::{Event, Profile};
+use method::chassis::{ChassisConfig, ChassisSuite, ChassisTest};
+use method::rfc3918::{
+    DelayOutcome, GroupDelayResult, MulticastLatencyResult, ScaledGroupsResult, Version,
+};
+use method::{Event, Outcome, Profile};
 use ports::PortType;
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -47,7 +49,7 @@ fn config(tests: &[ChassisTest]) -> ChassisConfig {
     config
 }
 
-fn run(bed: &Bed, config: ChassisConfig) -> (Vec<ChassisResult>, u64) {
+fn run(bed: &Bed, config: ChassisConfig) -> (Vec<Outcome>, u64) {
     let tester = bed.live(PortType::AfPacket, FrameSize::MAX_ETHERNET, LINE);
     let mut tester = GroupsCounted::new(tester, bed);
     let suite = ChassisSuite {
@@ -55,12 +57,12 @@ fn run(bed: &Bed, config: ChassisConfig) -> (Vec<ChassisResult>, u64) {
         device: "linux-mcast".into(),
         environment: BTreeMap::new(),
         config,
-        chassis: bed.chassis(),
+        chassis: bed.topology(),
     };
     let mut events: Vec<Event> = vec![];
     suite.run(&mut tester, &mut events).expect("a run");
     let result = |event: Event| match event {
-        Event::ChassisTestFinished(result) => Some(*result),
+        Event::TestFinished(outcome) => Some(*outcome),
         Event::Warning(why) => panic!("{why}"),
         _ => None,
     };
@@ -79,7 +81,7 @@ fn groups_reach_who_joined_them_and_the_kernel_counted_the_same() {
     let (results, agreed) = run(&bed, config(&[ChassisTest::ScaledGroups]));
     let (joins, data) = (joins.finish(1), data.finish(1));
 
-    let ChassisResult::ScaledGroups(matrix) = &results[0] else { panic!("{results:?}") };
+    let matrix: ScaledGroupsResult = results[0].record().expect("its record");
     assert_eq!(matrix.invalid, Vec::<String>::new());
     assert_eq!(matrix.rows.iter().map(|row| row.groups).collect::<Vec<_>>(), [4, GROUPS]);
     for row in &matrix.rows {
@@ -107,8 +109,8 @@ fn joins_leaves_and_latency_are_measured_on_a_real_device() {
         [ChassisTest::GroupJoinDelay, ChassisTest::GroupLeaveDelay, ChassisTest::MulticastLatency];
     let (results, _) = run(&bed, config(&tests));
     let [joins, leaves, latency] = &results[..] else { panic!("{results:?}") };
-    let measured = |result: &ChassisResult| {
-        let ChassisResult::GroupDelay(result) = result else { panic!("{result:?}") };
+    let measured = |outcome: &Outcome| {
+        let result: GroupDelayResult = outcome.record().expect("its record");
         let ports = result.sets.iter().flat_map(|set| &set.ports);
         ports
             .map(|port| match port.outcome {
@@ -122,7 +124,7 @@ fn joins_leaves_and_latency_are_measured_on_a_real_device() {
     let left = measured(leaves);
     // Without fast leave the router first asks who else listens.
     assert!(left.len() == 3 && left.iter().all(|seconds| *seconds > 0.0), "{left:?}");
-    let ChassisResult::MulticastLatency(latency) = latency else { panic!("{results:?}") };
+    let latency: MulticastLatencyResult = latency.record().expect("its record");
     assert_eq!(latency.invalid, Vec::<String>::new());
     assert_eq!(latency.sets[0].latencies.len() as u64, GROUPS * (PORTS as u64 - 1));
 }

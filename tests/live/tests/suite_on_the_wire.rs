@@ -65,6 +65,7 @@ fn observe(name: &str, testbed: TestbedConfig, port_type: PortType, config: Suit
         topology: bed.topology(),
         config: config.clone(),
         self_test: None,
+        more: &[],
     };
     let mut events: Vec<Event> = vec![];
     suite.run(&mut tester, None, &mut events).expect("a run");

@@ -2,7 +2,7 @@
 //! group at every output and in a mesh, each frame of them laid beside the kernel's counters.
 
 use live::{Audited, Bed, Capture, Direction, GroupsCounted, can_run};
-use method::chassis::{ChassisConfig, ChassisResult, ChassisSuite, ChassisTest};
+use method::chassis::{ChassisConfig, ChassisSuite, ChassisTest};
 use method::rfc3918::group_v4;
 use method::tolly::{Membership, TollyConfig, TollyResult, TollyRow, host_behind, memberships};
 use method::{Event, Profile};
@@ -56,15 +56,12 @@ fn run(bed: &Bed, tester: &mut dyn Tester, config: ChassisConfig) -> Vec<TollyRe
         device: "built".into(),
         environment: BTreeMap::new(),
         config,
-        chassis: bed.chassis(),
+        chassis: bed.topology(),
     };
     let mut events: Vec<Event> = vec![];
     suite.run(tester, &mut events).expect("a run");
     let result = |event: Event| match event {
-        Event::ChassisTestFinished(result) => match *result {
-            ChassisResult::Tolly(result) => Some(result),
-            other => panic!("{other:?}"),
-        },
+        Event::TestFinished(outcome) => Some(outcome.record().expect("its record")),
         Event::Warning(why) => panic!("{why}"),
         _ => None,
     };

@@ -22,13 +22,13 @@ fn describe(report: &CleanReport) -> String {
     let mut lines = vec![];
     lines.extend(report.removed_namespaces.iter().map(|name| format!("removed namespace {name}")));
     let restored = report.restored_interfaces.iter();
-    lines.extend(restored.map(|name| format!("switched the offloads of {name} back on")));
+    lines.extend(restored.map(|name| format!("switched offloads of {name} back on")));
     lines.extend(report.removed_records.iter().map(|path| format!("removed {}", path.display())));
     lines.extend(
         report
             .kept_namespaces
             .iter()
-            .map(|name| format!("kept namespace {name}: its run is alive")),
+            .map(|name| format!("kept namespace {name}: its run is active")),
     );
     if report.is_empty() {
         lines.push("nothing to remove".into());

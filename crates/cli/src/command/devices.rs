@@ -1,40 +1,41 @@
-//! `netanvil devices`: what can be built or simulated.
+//! `netanvil devices`: lists the devices that netanvil can build or simulate.
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output;
 
 const BUILT: &str = "\
-Built in network namespaces, joined to the tester by virtual links (--device):
+Built in network namespaces, connected to the tester by virtual links (--device):
   linux-router   the kernel's IPv4 and IPv6 forwarding, networks 198.18.0.0/15 and 2001:2::/48
-                 --filter none|1|10|25  --permit last|middle  --destinations one|random
+                 --filter none|1|10|25  --permit last|middle  --destinations one|random|both
                  --neighbours static|dynamic  --routing static|rip  --routes-per-port COUNT
                  --feed bgp|ospf|rip  --feed-within TIME
                  --tunnel gre|gre6|6in4|4in6|vxlan|siit
-  linux-bridge   the kernel's learning bridge; --snooping heeds IGMP and MLD  --group-table COUNT
+  linux-bridge   the kernel's learning bridge
+                 --snooping (IGMP and MLD)  --group-table COUNT
   ovs-userspace  Open vSwitch's user-space datapath (apt-get install openvswitch-switch)
-                 both: --address-table COUNT  --address-ageing TIME
+                 both switches: --address-table COUNT  --address-ageing TIME
   linux-mcast    the kernel's multicast forwarding, driven by FRR's pimd (apt-get install frr)
                  --filter none|1|10|25  --permit last|middle
   loopback       no device: the tester's ports back to back
 
-  Router and bridge also take
+  Options of router and bridge:
                  --device-threads threaded|inline  --device-cpu CPU
                  --mtu BYTES  --input-queue FRAMES  --tx-queue FRAMES
-  and limits with a known right answer:
+  Limits with a known right answer:
                  --tbf-rate RATE [--tbf-queue FRAMES --tbf-burst BYTES --tbf-port PORT]
                  --frame-limit FPS [--frame-limit-burst FRAMES]
                  --drop-every N
 
-Hardware (--ports IF,IF):
-                 --address ADDR/LEN,ADDR/LEN  --gateway ADDR,ADDR   a router
-                 neither                                            a bridge or switch
+Hardware (--ports IF,IF, or more with --pattern and for tests of many ports):
+  router         --address ADDR/LEN,ADDR/LEN  --gateway ADDR,ADDR
+  bridge, switch without --address and --gateway
 ";
 
 const SIMULATED: &str = "Simulated, in virtual time (--sim NAME):\n";
 
 const SIMULATED_FILE: &str = "\
-  FILE.toml      one of your own: docs/devices.md explains every key, and `netanvil devices NAME`
-                 prints the file of a built-in one to begin with
+  FILE.toml      your own device: docs/devices.md explains every key; `netanvil devices NAME`
+                 prints the file of a built-in device as a template
 ";
 
 pub fn run(name: Option<&str>) -> Outcome {
@@ -49,10 +50,10 @@ pub fn run(name: Option<&str>) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// The description of a built-in device, to begin one's own with.
+/// Prints the description of a built-in device, as a template.
 fn print_file(name: &str) -> Outcome {
     let Some(device) = sim::BUILT_IN.iter().find(|device| device.name == name) else {
-        return Err(Failure::new(format!("no simulated device `{name}` is built in"))
+        return Err(Failure::new(format!("no built-in simulated device `{name}`"))
             .help("`netanvil devices` lists them"));
     };
     output::print(device.toml)?;

@@ -1,4 +1,4 @@
-//! `netanvil doctor`: what this host and these ports can do.
+//! `netanvil doctor`: checks this host and its ports.
 
 use crate::args::Doctor;
 use crate::doctor::{self, Check, State};

@@ -1,4 +1,4 @@
-//! `netanvil hammer`: frames from files, sent over and over.
+//! `netanvil hammer`: sends frames from files in a loop.
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
@@ -26,41 +26,41 @@ const KEPT_SHARE: f64 = 0.999;
 
 #[derive(Args, Debug)]
 pub struct Hammer {
-    /// The interface to send on
+    /// Interface to send on
     #[arg(short, long, value_name = "IF")]
     interface: String,
     /// Write this destination address into the frames
     #[arg(short = 't', value_name = "ADDR", value_parser = address)]
     address: Option<MacAddr>,
-    /// Slow mode: begin a turn of the loop every # milliseconds
+    /// Slow mode: start a turn of the loop every # milliseconds
     #[arg(short = 's', value_name = "#")]
     slow: Option<u32>,
-    /// Send every frame with a bad FCS, where the interface's driver can
+    /// Send every frame with a bad FCS, if the interface's driver can
     #[arg(short = 'c')]
     bad_fcs: bool,
     /// Write the address into the first # frames of the loop only
     #[arg(short = 'n', value_name = "#", requires = "address")]
     readdressed: Option<u64>,
-    /// Send evenly spaced frames: so many a second
+    /// Send evenly spaced frames at this rate, in frames per second
     #[arg(long, value_name = "FPS", conflicts_with = "slow", value_parser = rate)]
     rate: Option<f64>,
-    /// End after so many turns of the loop
+    /// End after this number of turns of the loop
     #[arg(long, value_name = "#", value_parser = clap::value_parser!(u64).range(1..))]
     turns: Option<u64>,
-    /// End after so many frames
+    /// End after this number of frames
     #[arg(long, value_name = "#", value_parser = clap::value_parser!(u64).range(1..))]
     frames: Option<u64>,
     /// End after this time
     #[arg(long, value_name = "TIME")]
     duration: Option<Span>,
-    /// Of a file that is cut off, send the whole frames
+    /// Send the whole frames of a file that is cut off
     #[arg(long)]
     whole_frames: bool,
     /// Print JSON on standard output
     #[arg(long)]
     json: bool,
-    /// Frames: `+#` makes one of # bytes (FCS included); a pcap or pcapng file has any number; any
-    /// other file is one frame, byte by byte, without FCS. `*#` repeats the file's frames
+    /// Frames to send: `+#` is a frame of # bytes (FCS included); a pcap or pcapng file has any number of
+    /// frames; any other file is one frame, byte by byte, without FCS. `*#` repeats the file's frames
     #[arg(value_name = "+#|FILE[*#]", required = true)]
     items: Vec<Item>,
 }
@@ -96,7 +96,7 @@ pub fn run(arguments: &Hammer) -> Outcome {
     let mut drive = Drive::new(&mut port, &sequence, schedule);
     let driven = drive.run(arguments.duration.map(|span| span.0), &stop);
     let mut sent = drive.sent(&arguments.interface);
-    // What was sent is told even if the interface has gone.
+    // The totals are printed even if the interface has vanished.
     let outcome = driven.and_then(|()| finish(&mut port, before.counters, &mut sent));
     sent.notes.extend(shortfall(arguments, &sent));
     if arguments.json {
@@ -137,11 +137,11 @@ fn sequence(arguments: &Hammer, sources: &Sources, source: MacAddr) -> Outcome<S
             }
         );
         let failure = Failure::new(error);
-        if cut { failure.help("--whole-frames sends those that are whole") } else { failure }
+        if cut { failure.help("--whole-frames sends the whole frames") } else { failure }
     })
 }
 
-/// A frame that is too long the kernel would pass over.
+/// The kernel would drop a frame that is too long without an error.
 fn check_mtu(arguments: &Hammer, sequence: &Sequence, state: &InterfaceState) -> Outcome<()> {
     let (longest, mtu) = (sequence.longest_packet_bytes(), state.mtu_bytes as usize);
     if longest <= mtu {
@@ -150,7 +150,7 @@ fn check_mtu(arguments: &Hammer, sequence: &Sequence, state: &InterfaceState) ->
     let interface = &arguments.interface;
     let sizes = [longest, mtu].map(|packet| packet + HEADER_AND_FCS_BYTES);
     Err(Failure::new(format!(
-        "a frame of {} bytes does not fit {interface}, which carries {} (MTU {mtu})",
+        "a frame of {} bytes is too long for {interface}, which carries {} (MTU {mtu})",
         sizes[0], sizes[1]
     ))
     .help(format!("ip link set {interface} mtu {longest}, if its driver can")))
@@ -240,11 +240,11 @@ fn finish(port: &mut FrameSender, before: InterfaceCounters, sent: &mut Sent) ->
     sent.interface_sent_frames = Some(counted.tx_frames);
     sent.interface_dropped_frames = Some(counted.tx_dropped);
     if !after.carrier {
-        sent.notes.push(format!("{} has no carrier: nobody hears it", sent.interface));
+        sent.notes.push(format!("{} has no carrier: frames go nowhere", sent.interface));
     }
     if counted.tx_dropped > 0 {
         let dropped = grouped(counted.tx_dropped);
-        sent.notes.push(format!("{dropped} frames were lost at the interface; send more slowly"));
+        sent.notes.push(format!("the interface lost {dropped} frames; use a lower rate"));
     } else if counted.tx_frames < sent.frames {
         sent.notes.push(format!(
             "the interface counted {} frames, fewer than were handed to it",
@@ -259,7 +259,7 @@ fn shortfall(arguments: &Hammer, sent: &Sent) -> Option<String> {
     let (asked, got) = (arguments.rate?, sent.rate_fps?);
     (got < asked * KEPT_SHARE).then(|| {
         let asked = grouped_f64(asked, 1);
-        format!("this is slower than the {asked} frames a second asked for: the tester fell short")
+        format!("the rate is below the {asked} frames/s of --rate: the tester fell short")
     })
 }
 
@@ -284,7 +284,7 @@ fn text(sent: &Sent) -> String {
     }
     if sent.unfinished_frames > 0 {
         let frames = grouped(sent.unfinished_frames);
-        let _ = writeln!(text, "  {frames} of them had not left when the interface was left");
+        let _ = writeln!(text, "  {frames} of them had not left the interface when hammer ended");
     }
     sent.notes.iter().for_each(|note| text += &format!("  note: {note}\n"));
     text
@@ -302,7 +302,7 @@ fn address(text: &str) -> Result<MacAddr, String> {
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(fps) if (0.001..=1e9).contains(&fps) => Ok(fps),
-        _ => Err("frames a second, from 0.001 to 1000000000".into()),
+        _ => Err("must be frames per second, from 0.001 to 1000000000".into()),
     }
 }
 

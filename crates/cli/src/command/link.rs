@@ -1,5 +1,5 @@
-//! `netanvil link`: two hosts in namespaces with a link between them that delays, loses and
-//! overtakes packets as the simulator's does, in real time.
+//! `netanvil link`: two hosts in namespaces and a link between them, which delays, loses and reorders
+//! packets in real time by the simulator's model.
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
@@ -20,34 +20,34 @@ const PAUSE: StdDuration = StdDuration::from_millis(50);
 const QUEUE: Duration = Duration::from_ms(50);
 const MIN_QUEUE_BYTES: u64 = 30_000;
 
-/// A link between two hosts. What is not said of the way back is as it is forth.
+/// A link between two hosts. Options apply to both directions unless a `--back` option is given.
 #[derive(Args, Debug)]
 pub struct Link {
-    /// Bits a second, counted from the IP header on
+    /// Rate in bits per second, counted from the IP header on
     #[arg(long, value_name = "BITS/S", default_value = "100M")]
     rate: BitRate,
-    /// Likewise, on the way back
+    /// Rate from right to left, if it differs
     #[arg(long, value_name = "BITS/S")]
     back_rate: Option<BitRate>,
-    /// One way, from the end of the queue to the other host
+    /// One-way delay, from the end of the queue to the other host
     #[arg(long, value_name = "TIME", default_value = "0ms")]
     delay: Span,
-    /// Bytes that wait for the link; more are dropped [default: what leaves in 50 ms, at least 30000]
+    /// Queue of the link in bytes; it drops more [default: what leaves in 50 ms, at least 30000]
     #[arg(long, value_name = "BYTES")]
     queue: Option<u64>,
-    /// Share of packets that are lost by chance
+    /// Share of packets lost at random
     #[arg(long, value_name = "SHARE", default_value = "0")]
     loss: Share,
-    /// Likewise, on the way back
+    /// Loss from right to left, if it differs
     #[arg(long, value_name = "SHARE")]
     back_loss: Option<Share>,
-    /// Packets are lost in bursts, of so many in the mean (Gilbert's channel)
+    /// Lose packets in bursts with this mean length in packets (Gilbert's channel)
     #[arg(long, value_name = "PACKETS")]
     loss_bursts: Option<f64>,
-    /// Packets that others overtake, and by how much they are late: 1%/5ms
+    /// Share of packets that others overtake, and their extra delay: 1%/5ms
     #[arg(long, value_name = "SHARE/TIME")]
     reorder: Option<String>,
-    /// Seed of chance
+    /// Seed of loss and reordering
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// End after this time instead of at Ctrl-C
@@ -70,7 +70,7 @@ struct Report {
 pub fn run(arguments: &Link) -> Outcome {
     let models = models(arguments)?;
     if Privilege::current() != Privilege::Root {
-        return Err(Failure::new("a link between namespaces takes root").help("use sudo"));
+        return Err(Failure::new("a link between namespaces needs root").help("use sudo"));
     }
     let interrupted = interrupt::watch()?;
     let hosts = TwoHosts::apart()?;
@@ -78,13 +78,13 @@ pub fn run(arguments: &Link) -> Outcome {
         .map_err(|error| Failure::new(error.to_string()))?;
     let [left, right] =
         [0, 1].map(|host| format!("{} in {}", TwoHosts::address(host), hosts.host(host).name()));
-    output::say(format_args!("left: {left}; right: {right}; `ip netns exec` enters; Ctrl-C ends"));
+    output::say(format_args!("left: {left}; right: {right}; use `ip netns exec`; Ctrl-C stops"));
     let started = Instant::now();
     let length = arguments.duration.map(|span| StdDuration::from_nanos(span.0.as_ns()));
     while !interrupted.load(Ordering::SeqCst) && length.is_none_or(|l| started.elapsed() < l) {
         if let Some(failure) = link.failure() {
-            return Err(Failure::new(format!("the link broke: {failure}"))
-                .help("did somebody remove its namespaces?"));
+            return Err(Failure::new(format!("the link failed: {failure}"))
+                .help("check whether its namespaces were removed"));
         }
         thread::sleep(PAUSE);
     }
@@ -104,17 +104,17 @@ fn show(counts: &[WayCounts], json: bool) -> Outcome {
     match faithful {
         true => Ok(Exit::Done),
         false => Err(Failure::new(
-            "this machine did not keep up with the link: it lost frames itself or was more than \
-             2 ms late with over 1 % of them",
+            "this machine did not keep up with the link: it lost frames, or was more than 2 ms \
+             late with over 1 % of them",
         )
-        .help("what was measured over it is no result; use a lower rate or an idle machine")),
+        .help("discard what was measured over it; use a lower rate or an idle machine")),
     }
 }
 
 fn line(way: &str, counts: &WayCounts) -> String {
     format!(
-        "{way}: {} frames: {} dropped by the queue, {} lost by chance, {} overtaken, {} delivered; \
-         the program itself missed {}, could not deliver {}, was over 2 ms late with {} (latest \
+        "{way}: {} frames: {} dropped by the queue, {} lost at random, {} overtaken, {} delivered; \
+         the program missed {}, could not deliver {}, was over 2 ms late with {} (latest \
          {:.3} ms)\n",
         counts.arrived_frames,
         counts.dropped_frames,
@@ -148,7 +148,7 @@ fn model(arguments: &Link, rate: BitRate, loss: Share) -> Outcome<LinkModel> {
 /// and bad so often that the share comes out.
 fn chance(share: f64, burst_packets: Option<f64>) -> Outcome<Loss> {
     if !(0.0..1.0).contains(&share) {
-        return Err(Failure::new("a loss must be less than everything").help("--loss 1%"));
+        return Err(Failure::new("--loss must be at least 0 and below 100%").help("--loss 1%"));
     }
     match burst_packets {
         _ if share == 0.0 => Ok(Loss::None),
@@ -158,10 +158,10 @@ fn chance(share: f64, burst_packets: Option<f64>) -> Outcome<Loss> {
             let to_bad = to_good * share / (1.0 - share);
             Ok(Loss::Bursts(Bursts { to_bad, to_good, loss_while_bad: 1.0 }))
         }
-        Some(packets) => {
-            Err(Failure::new(format!("no channel loses {share} in bursts of {packets} packets"))
-                .help("bursts have 1 packet or more; the more is lost, the longer they are"))
-        }
+        Some(packets) => Err(Failure::new(format!(
+            "no channel loses a share of {share} in bursts of {packets} packets"
+        ))
+        .help("use longer bursts (at least 1 packet) or a smaller loss")),
     }
 }
 
@@ -172,7 +172,9 @@ fn overtaking(text: &str) -> Outcome<Overtaking> {
             late: late.parse::<Span>().ok()?.0,
         })
     });
-    parsed.ok_or_else(|| Failure::new(format!("no reordering: {text}")).help("--reorder 1%/5ms"))
+    parsed.ok_or_else(|| {
+        Failure::new(format!("not a share and a time: {text}")).help("--reorder 1%/5ms")
+    })
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub fn run(arguments: &Selftest) -> Outcome {
     match busy {
         None if is_new => drop(key.store(&self_test)),
         Some(load) if is_new => output::say(format!(
-            "warning: measured on a busy machine (load average {load:.1}); not kept for later runs"
+            "warning: measured on a busy machine (load average {load:.1}); later runs do not reuse it"
         )),
         _ => {}
     }
@@ -61,7 +61,7 @@ fn prepare(
         return setup::prepare_cabled(ports, &plan.options, arguments.yes, stop);
     }
     let looped = setup::prepare_looped(subject, &plan.options, stop)?;
-    looped.ok_or_else(|| Failure::new("these ports cannot be looped"))
+    looped.ok_or_else(|| Failure::new("cannot connect these ports back to back"))
 }
 
 fn measure(
@@ -77,6 +77,7 @@ fn measure(
         config: SuiteConfig { run_key: plan.run_key()?, ..plan.suite.clone() },
         topology: setup.topology.clone(),
         self_test: None,
+        more: &[],
     };
     let mut tester = Supervised::new(setup.tester.as_mut(), stop, None);
     suite.run_self_test(&mut tester, log).map_err(Failure::new)
@@ -101,8 +102,8 @@ fn print(events: &[Event], json: bool) -> Outcome<()> {
     if json {
         return output::print(&report::json::render(&report));
     }
-    match report::tables::self_test(&report) {
-        Some(table) => output::print(&report::terminal::render_table(&table, rendering::style())),
+    match report::tables::of_outcomes(&report).first().map(|outcomes| &outcomes.table) {
+        Some(table) => output::print(&report::terminal::render_table(table, rendering::style())),
         None => Ok(()),
     }
 }

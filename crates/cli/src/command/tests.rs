@@ -1,4 +1,4 @@
-//! `netanvil tests`: what can be run, where it is defined, and which options it uses.
+//! `netanvil tests`: lists the tests, their source documents and their options.
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::SuiteName;
@@ -33,7 +33,7 @@ fn table(suites: &[SuiteName]) -> String {
             text.push_str(&format!("  {:22} {:36} {}\n", test.id, test.title(), test.source()));
         }
     }
-    text.push_str("\n`netanvil tests SUITE TEST` prints the options that a test uses.\n");
+    text.push_str("\n`netanvil tests SUITE TEST` prints the options of a test.\n");
     text
 }
 
@@ -49,7 +49,7 @@ fn in_full(test: &TestMethod) -> String {
     )
 }
 
-/// Its own, and those of the tests that are run before it; the name of a section stands for its keys.
+/// Options of a test and of the tests that run before it; a section's name stands for its keys.
 fn options(test: &TestMethod) -> impl Iterator<Item = &'static str> {
     let before = test.needs.iter().filter_map(|id| test.suite.test(id));
     let mut all: Vec<&str> = before.flat_map(TestMethod::options).chain(test.options()).collect();

@@ -1,11 +1,11 @@
-//! Rights, kernel and limits: what can be used at all.
+//! Privileges, kernel, programs and limits.
 
 use super::{Check, sysfs};
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use std::process::{Command, Stdio};
 use testbed::{Privilege, REGISTRY_DIRECTORY};
 
-/// Capabilities a tester of hardware ports needs: their numbers in linux/capability.h.
+/// Capabilities that a tester of hardware ports needs, with their numbers in linux/capability.h.
 const CAPABILITIES: [(u32, &str); 5] = [
     (12, "CAP_NET_ADMIN"),
     (13, "CAP_NET_RAW"),
@@ -42,17 +42,17 @@ fn privileges() -> Check {
         (Privilege::Root, false) => Check::warn(
             "privileges",
             format!("root without {}", missing.join(", ")),
-            "start the container with these capabilities, as in `--cap-add NET_ADMIN`",
+            "start the container with these capabilities, such as `--cap-add NET_ADMIN`",
         ),
         (Privilege::UserNamespace, _) => Check::warn(
             "privileges",
-            "root of a user namespace: AF_PACKET ports and devices built here only",
+            "root of a user namespace: only AF_PACKET ports and devices built here",
             "sudo netanvil ...",
         ),
         (Privilege::Ordinary, true) => Check::ok("privileges", "ordinary user with capabilities"),
         (Privilege::Ordinary, false) => Check::warn(
             "privileges",
-            "ordinary user: devices are built in a user namespace, with AF_PACKET ports; no hardware",
+            "ordinary user: only devices built in a user namespace, with AF_PACKET ports",
             "sudo netanvil ...",
         ),
     }
@@ -64,7 +64,7 @@ pub fn effective_capabilities() -> u64 {
     line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Tried out in a process of its own, since there is no way back.
+/// Tried in a separate process, because a process cannot leave a user namespace.
 fn user_namespaces() -> Check {
     let probe = std::env::current_exe().and_then(|program| {
         let mut command = Command::new(program);
@@ -104,20 +104,20 @@ fn kernel() -> Check {
         version if version >= (5, 18) => Check::ok("kernel", release),
         _ => Check::warn(
             "kernel",
-            format!("{release}: before 5.18 there are no live XDP frames, hence no `xdp` ports"),
+            format!("{release}: `xdp` ports need live XDP frames (Linux 5.18 or later)"),
             "sudo apt-get install linux-image-amd64",
         ),
     }
 }
 
-/// The proof of the pudding: build the smallest test bed and take it down.
+/// Builds the smallest test bed and removes it.
 fn test_bed() -> Check {
     if Privilege::current() == Privilege::Ordinary {
-        return Check::ok("test bed", "is built in a user namespace; see above");
+        return Check::ok("test bed", "built in a user namespace; see above");
     }
     let config = testbed::TestbedConfig::of(testbed::DeviceKind::LinuxRouter);
     match testbed::Testbed::build(&config).and_then(testbed::Testbed::destroy) {
-        Ok(()) => Check::ok("test bed", "a router in namespaces can be built and removed"),
+        Ok(()) => Check::ok("test bed", "built and removed a router in namespaces"),
         Err(error) => Check::fail("test bed", error.to_string(), "sudo netanvil doctor"),
     }
 }
@@ -130,7 +130,7 @@ fn nftables() -> Check {
         }
         _ => Check::warn(
             "nft",
-            "not installed: no filter rules, frame limits or known loss in built devices",
+            "not installed: built devices have no --filter, --frame-limit and --drop-every",
             "sudo apt-get install nftables",
         ),
     }
@@ -138,10 +138,10 @@ fn nftables() -> Check {
 
 fn routing() -> Check {
     match testbed::rip_shortfall() {
-        None => Check::ok("bird", "installed: built routers can be fed routes"),
+        None => Check::ok("bird", "installed: --feed and --routing rip are available"),
         Some(_) => Check::warn(
             "bird",
-            "not installed: no routes by RIP, OSPF or BGP in built routers",
+            "not installed: --feed and --routing rip are not available",
             "sudo apt-get install bird2",
         ),
     }
@@ -149,10 +149,10 @@ fn routing() -> Check {
 
 fn open_vswitch() -> Check {
     match testbed::ovs_shortfall() {
-        None => Check::ok("Open vSwitch", "installed: ovs-userspace can be built"),
+        None => Check::ok("Open vSwitch", "installed: --device ovs-userspace is available"),
         Some(why) => Check::warn(
             "Open vSwitch",
-            format!("no ovs-userspace: {why}"),
+            format!("--device ovs-userspace is not available: {why}"),
             "sudo apt-get install openvswitch-switch",
         ),
     }
@@ -162,7 +162,7 @@ fn jit() -> Check {
     match sysfs::number::<u8>("/proc/sys/net/core/bpf_jit_enable") {
         Some(0) => Check::warn(
             "BPF compiler",
-            "off: XDP programs are interpreted",
+            "off: the kernel interprets XDP programs",
             "sudo sysctl net.core.bpf_jit_enable=1",
         ),
         Some(_) => Check::ok("BPF compiler", "on"),
@@ -173,15 +173,16 @@ fn jit() -> Check {
 fn locked_memory() -> Check {
     match getrlimit(Resource::RLIMIT_MEMLOCK) {
         Ok((RLIM_INFINITY, _)) => Check::ok("locked memory", "unlimited"),
-        Ok((soft, _)) if effective_capabilities() & (1 << 14) != 0 => {
-            Check::ok("locked memory", format!("{} kB, not binding with CAP_IPC_LOCK", soft / 1024))
-        }
+        Ok((soft, _)) if effective_capabilities() & (1 << 14) != 0 => Check::ok(
+            "locked memory",
+            format!("{} kB, without effect because of CAP_IPC_LOCK", soft / 1024),
+        ),
         Ok((soft, _)) if soft >= 64 << 20 => {
             Check::ok("locked memory", format!("{} MB", soft >> 20))
         }
         Ok((soft, _)) => Check::warn(
             "locked memory",
-            format!("{} kB: rings may be swapped out", soft / 1024),
+            format!("{} kB: the kernel may swap out frame rings", soft / 1024),
             "ulimit -l unlimited    (as root, or in /etc/security/limits.conf)",
         ),
         Err(error) => Check::warn("locked memory", error.to_string(), "ulimit -l unlimited"),
@@ -198,12 +199,12 @@ fn open_files() -> Check {
     }
 }
 
-/// No port type of ours needs them; testpmd beside us does.
+/// No port type here needs them; testpmd in the benchmarks does.
 fn hugepages() -> Check {
     let pages: u64 = sysfs::number("/proc/sys/vm/nr_hugepages").unwrap_or(0);
     match pages {
-        0 => Check::ok("huge pages", "none; not needed by xdp, af_xdp and af_packet ports"),
-        pages => Check::ok("huge pages", format!("{pages}; not needed, they only take memory")),
+        0 => Check::ok("huge pages", "none; xdp, af_xdp and af_packet ports need none"),
+        pages => Check::ok("huge pages", format!("{pages}; not needed, they only use memory")),
     }
 }
 
@@ -217,8 +218,8 @@ fn remnants() -> Check {
         0 => Check::ok("remnants", "none of killed runs"),
         _ => Check::warn(
             "remnants",
-            format!("{namespaces} namespaces of {records} runs, living or killed"),
-            "sudo netanvil clean    (leaves what lives)",
+            format!("{namespaces} namespaces of {records} active or killed runs"),
+            "sudo netanvil clean    (keeps those of active runs)",
         ),
     }
 }

@@ -37,16 +37,16 @@ fn link(facts: &InterfaceFacts) -> Check {
         (_, false, _) => Check::fail(
             "link",
             "no carrier",
-            format!("set the other end up and look at the cable: ip link show {name}"),
+            format!("set the other end up and check the cable: ip link show {name}"),
         ),
         (.., Some(mbps)) => Check::ok("link", format!("up, {mbps} Mbit/s")),
-        (.., None) => Check::ok("link", "up; it has no rate of its own: say --line-rate"),
+        (.., None) => Check::ok("link", "up; no line rate of its own: set --line-rate"),
     }
 }
 
 fn queues(facts: &InterfaceFacts) -> Check {
     let Some(channels) = facts.channels else {
-        return Check::ok("queues", "not told by the driver");
+        return Check::ok("queues", "the driver does not report them");
     };
     let (receive, transmit, both) = (channels.receive, channels.transmit, channels.combined);
     Check::ok("queues", format!("{receive} receive, {transmit} transmit, {both} combined"))
@@ -70,14 +70,14 @@ fn in_use(facts: &InterfaceFacts) -> Check {
     if facts.has_default_route {
         return Check::fail(
             "in use",
-            "it carries the default route: netanvil will not load it (RFC 6815)",
-            "use an interface of its own for tests",
+            "carries the default route: netanvil refuses to send test traffic on it (RFC 6815)",
+            "use a separate interface for tests",
         );
     }
     if facts.controller.is_some() {
         return Check::fail(
             "in use",
-            "it is a port of a bridge or bond of this host",
+            "port of a bridge or bond of this host",
             format!("sudo ip link set {} nomaster", facts.name),
         );
     }
@@ -85,7 +85,7 @@ fn in_use(facts: &InterfaceFacts) -> Check {
         [] => Check::ok("in use", "no addresses, no default route"),
         addresses => Check::warn(
             "in use",
-            format!("it has addresses ({}): the host speaks on it", addresses.join(", ")),
+            format!("has addresses ({}): the host sends on it", addresses.join(", ")),
             format!("sudo ip addr flush dev {}", facts.name),
         ),
     }
@@ -109,7 +109,7 @@ fn other_sockets(facts: &InterfaceFacts) -> Check {
         0 => Check::ok("packet sockets", "none open"),
         count => Check::warn(
             "packet sockets",
-            format!("{count} open: somebody captures or sends here"),
+            format!("{count} open: other programs capture or send here"),
             "sudo ss -0 -p    (lists the processes)",
         ),
     }
@@ -119,14 +119,14 @@ fn program_attached(facts: &InterfaceFacts) -> Check {
     match facts.xdp_attached {
         true => Check::warn(
             "XDP program",
-            "one is attached already: `xdp` and `af_xdp` ports cannot be opened",
+            "one is attached: `xdp` and `af_xdp` ports cannot be opened",
             format!("sudo ip link set dev {} xdp off", facts.name),
         ),
         false => Check::ok("XDP program", "none attached"),
     }
 }
 
-/// Drivers of Linux 6 that run XDP programs themselves.
+/// Drivers of Linux 6 with native XDP.
 const NATIVE: [&str; 26] = [
     "ixgbe",
     "ixgbevf",
@@ -155,7 +155,7 @@ const NATIVE: [&str; 26] = [
     "fsl_dpaa2_eth",
     "thunder-nic",
 ];
-/// Those among them that hand AF_XDP frames over without a copy.
+/// Drivers among them with AF_XDP zero-copy.
 const ZERO_COPY: [&str; 8] =
     ["ixgbe", "i40e", "ice", "igc", "mlx5_core", "stmmac", "tsnep", "fsl_dpaa2_eth"];
 
@@ -166,7 +166,7 @@ fn xdp_mode(facts: &InterfaceFacts) -> Check {
         false => Check::warn(
             "XDP",
             format!(
-                "generic only: {driver} has none of its own; slower, and latency includes the stack"
+                "generic only: driver {driver} has no XDP; slower, and latency includes the stack"
             ),
             "use a card with native XDP (ixgbe, i40e, ice, igc, mlx5, bnxt, ...), or --port-type af_packet",
         ),
@@ -180,7 +180,7 @@ fn zero_copy(facts: &InterfaceFacts) -> Check {
     }
 }
 
-/// Merged, split or unfinished frames are not what was on the wire.
+/// With these offloads the host sees merged, split or unfinished frames, not those on the wire.
 fn offloads(facts: &InterfaceFacts) -> Check {
     let on = facts.features_on(&REWRITING_FEATURES);
     let fixed: Vec<_> = on.iter().filter(|name| !facts.features[**name].switchable).collect();
@@ -188,12 +188,12 @@ fn offloads(facts: &InterfaceFacts) -> Check {
         let list: Vec<String> = fixed.iter().map(ToString::to_string).collect();
         return Check::warn(
             "offloads",
-            format!("on, and cannot be switched off: {}", list.join(", ")),
-            "use another card; results name the offloads left on",
+            format!("on, and the driver cannot switch them off: {}", list.join(", ")),
+            "use another network card; results list the offloads left on",
         );
     }
     match on.is_empty() {
-        true => Check::ok("offloads", "none that rewrites frames"),
+        true => Check::ok("offloads", "none that changes frames"),
         false => Check::warn(
             "offloads",
             format!("on: {}; netanvil switches them off while it uses the port", on.join(", ")),
@@ -210,12 +210,15 @@ fn timestamps(facts: &InterfaceFacts) -> Check {
     let output = Command::new("ethtool").args(["-T", &facts.name]).output();
     match output {
         Ok(output) if String::from_utf8_lossy(&output.stdout).contains("hardware-receive") => {
-            Check::ok("timestamps", "hardware can stamp; netanvil stamps with the kernel's clock")
+            Check::ok(
+                "timestamps",
+                "hardware timestamps available; netanvil uses the kernel's clock",
+            )
         }
-        Ok(_) => Check::ok("timestamps", "software only: the kernel's clock at the interface"),
+        Ok(_) => Check::ok("timestamps", "software only: netanvil uses the kernel's clock"),
         Err(_) => Check::warn(
             "timestamps",
-            "unknown without the ethtool program",
+            "unknown: the ethtool program is missing",
             "sudo apt-get install ethtool",
         ),
     }

@@ -1,4 +1,4 @@
-//! Processors and clocks: what makes numbers steady.
+//! Processors and clocks.
 
 use super::{Check, sysfs};
 use std::collections::BTreeSet;
@@ -19,8 +19,8 @@ fn cores() -> Check {
     match cores {
         0..=2 => Check::warn(
             "cores",
-            format!("{cores}: transmitter, receiver and a device built here share them"),
-            "give this machine at least 4 cores; results stay valid, and say what was shared",
+            format!("{cores}: transmitter, receiver and a built device share them"),
+            "use at least 4 cores; results stay valid and state what was shared",
         ),
         _ => Check::ok("cores", cores.to_string()),
     }
@@ -32,7 +32,7 @@ fn isolation() -> Check {
         None => Check::warn(
             "isolated cores",
             "none: other processes may run on the tester's cores",
-            "for long-term work boot with `isolcpus=2,3 nohz_full=2,3` (numbers of your cores)",
+            "for permanent use boot with `isolcpus=2,3 nohz_full=2,3` (your core numbers)",
         ),
     }
 }
@@ -48,7 +48,7 @@ fn clocksource() -> Check {
         }
         Some(name) => Check::warn(
             "clock source",
-            format!("{name}: reading the time is a system call or worse"),
+            format!("{name}: slow, each read is a system call or more"),
             format!("echo tsc | sudo tee {path}"),
         ),
         None => Check::warn("clock source", "unknown", "mount sysfs on /sys"),
@@ -66,13 +66,13 @@ fn governor() -> Option<Check> {
         _ if list == "performance" => Some(Check::ok("frequency governor", list)),
         _ => Some(Check::warn(
             "frequency governor",
-            format!("{list}: the clock rate follows the load"),
+            format!("{list}: the processor frequency changes with the load"),
             "sudo cpupower frequency-set -g performance",
         )),
     }
 }
 
-/// Share of time that the hypervisor gave to others, over a short while and since boot.
+/// Share of time that the hypervisor gave to other machines, now and since boot.
 fn steal() -> Check {
     let Some(before) = processor_times() else {
         return Check::warn("stolen time", "unknown: /proc/stat cannot be read", "mount /proc");
@@ -105,7 +105,7 @@ fn load() -> Check {
     match crate::host::busy() {
         Some(load) => Check::warn(
             "load",
-            format!("{load:.2}: other programs are busy here and will disturb the tester"),
+            format!("{load:.2}: other programs use the processors and disturb the tester"),
             "stop them; `top` lists them",
         ),
         None => Check::ok("load", "low"),

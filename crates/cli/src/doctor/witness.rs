@@ -1,5 +1,5 @@
-//! What the processors are worth to a tester: a thread that spins on each for a second, with the weight
-//! that a run has, and is told how long it was away.
+//! How steadily a tester gets its processors: a thread spins on each of them for a second, at the
+//! priority of a run, and measures its absences.
 
 use super::Check;
 use ports::scheduling::Priority;
@@ -7,20 +7,20 @@ use ports::witness::{Absences, watch_cores};
 use serde_json::json;
 use units::Duration;
 
-/// How long the processors are watched.
+/// Time for which the processors are watched.
 const WATCHED: Duration = Duration::from_ms(1_000);
-/// A tester that is away for longer than this share offers less than intended by more than any search
-/// resolves.
+/// With a larger share of absence the offered load falls short by more than the resolution of any
+/// search.
 const AWAY_SHARE: f64 = 0.01;
-/// An absence that a queue of 256 frames, a small device's, bridges at 100,000 frames/s.
+/// The absence that a queue of 256 frames, as in a small device, bridges at 100,000 frames/s.
 const LONG: Duration = Duration::from_us(2_560);
-/// Frames that a small device holds, and a device that is built here.
+/// Queue lengths of a small device, and of a device built here, in frames.
 const QUEUES: [u32; 2] = [256, 16_384];
 
 const MEND: &str =
     "stop other programs (`top` lists them), or use a machine with more cores of its own";
 
-/// One check a processor, and one of what follows from them.
+/// One check per processor, and one of the frame rates that follow from them.
 pub fn examine() -> Vec<Check> {
     let priority = Priority::raise();
     let watched = watch_cores(WATCHED);
@@ -34,10 +34,10 @@ pub fn examine() -> Vec<Check> {
 fn of_core(absences: &Absences) -> Check {
     let quantile = |percent| absences.lengths.percentile(percent).unwrap_or(Duration::ZERO);
     let found = match absences.lengths.count() {
-        0 => format!("processor {}: never away in {}", absences.core, absences.watched),
+        0 => format!("processor {}: no absence in {}", absences.core, absences.watched),
         count => format!(
-            "processor {}: away for {:.2} % of {}, {count} times; half of them up to {}, 99 % up to {}, \
-             the longest {}",
+            "processor {}: away for {:.2} % of {}, {count} times; absences: median {}, 99 % up to {}, \
+             longest {}",
             absences.core,
             absences.share() * 100.0,
             absences.watched,
@@ -63,18 +63,17 @@ fn of_core(absences: &Absences) -> Check {
     Check { measured: Some(measured), ..check }
 }
 
-/// Which rates can be decided, by the core that was away for longest.
+/// Frame rates that can be measured, from the processor with the longest absence.
 fn rates(cores: &[Absences]) -> Option<Check> {
     let worst = cores.iter().max_by_key(|absences| absences.longest())?;
     let share = cores.iter().map(Absences::share).fold(0.0, f64::max);
     let rate = |queue: u32| worst.rate_within(queue).map(|rate| rate.fps().floor());
     let in_words = |queue: u32| match rate(queue) {
-        Some(fps) => format!("{fps:.0} frames/s where the device holds {queue} frames"),
-        None => format!("any rate where the device holds {queue} frames"),
+        Some(fps) => format!("{fps:.0} frames/s with a device queue of {queue} frames"),
+        None => format!("any rate with a device queue of {queue} frames"),
     };
     let found = format!(
-        "an absence as long as the longest costs no frame up to {}, or {}; rates are decided to {:.2} % at \
-         best",
+        "the longest absence loses no frame up to {}, or {}; best resolution of a rate: {:.2} %",
         in_words(QUEUES[0]),
         in_words(QUEUES[1]),
         share * 100.0
@@ -90,7 +89,7 @@ mod tests {
     use super::*;
     use trial::Histogram;
 
-    /// A second in which the witness was away so often and so long each time.
+    /// A second with this number of absences of this length.
     fn absences(core: usize, count: u64, length: Duration) -> Absences {
         let mut lengths = Histogram::new(Duration::from_ns(1));
         (0..count).for_each(|_| lengths.record(length.as_ns()));
@@ -116,11 +115,11 @@ mod tests {
         let cores = [absences(0, 1, Duration::from_us(100)), absences(1, 20, Duration::from_ms(4))];
         let check = rates(&cores).expect("cores");
         assert!(
-            check.found.contains("64000 frames/s where the device holds 256"),
+            check.found.contains("64000 frames/s with a device queue of 256"),
             "{}",
             check.found
         );
-        assert!(check.found.contains("decided to 8.00 % at best"), "{}", check.found);
+        assert!(check.found.contains("best resolution of a rate: 8.00 %"), "{}", check.found);
         let measured = check.measured.expect("figures");
         assert_eq!(measured["rate_by_queue"][1]["fps"], 4_096_000.0);
     }

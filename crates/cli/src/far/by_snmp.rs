@@ -74,8 +74,8 @@ impl BySnmp {
         };
         let known = names(&client).map_err(|why| {
             Failure::new(why)
-                .help("is this its address, and does it listen there (--far-snmp HOST[:PORT])?")
-                .help("an agent keeps silent before a wrong community: name one that may read (--far-community)")
+                .help("check that the agent listens at this address (--far-snmp HOST[:PORT])")
+                .help("check the community (--far-community): an agent does not answer a wrong one")
         })?;
         let found: Outcome<_> = interfaces.iter().map(|name| find(&known, name)).collect();
         let found =
@@ -172,7 +172,7 @@ impl BySnmp {
     fn reading(&self) -> Result<Reading, String> {
         let up_time = self.client.get(vec![Oid(SYS_UP_TIME.to_vec())])?;
         let Some(Value::TimeTicks(up_time_ticks)) = up_time.first() else {
-            return Err(format!("{} does not tell its sysUpTime", self.client.agent));
+            return Err(format!("{} has no sysUpTime", self.client.agent));
         };
         let ports = self.interfaces.iter().map(|(index, _)| self.of_interface(*index));
         Ok(Reading { up_time_ticks: *up_time_ticks, ports: ports.collect::<Result<_, _>>()? })
@@ -242,7 +242,7 @@ fn names(client: &Client) -> Result<BTreeMap<u32, Vec<String>>, String> {
         }
     }
     match names.is_empty() {
-        true => Err(format!("{} tells of no interfaces", client.agent)),
+        true => Err(format!("{} lists no interfaces", client.agent)),
         false => Ok(names),
     }
 }

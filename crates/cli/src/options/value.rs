@@ -29,7 +29,7 @@ impl FromStr for Goal {
                 "sum" => goal.duration_sum_s = Some(seconds()?),
                 other => {
                     return Err(format!(
-                        "a goal has no `{other}`; write \
+                        "a goal has no key `{other}`; write \
                          loss=0.5%,exceed=50%,initial=1s,final=1s,sum=21s,width=0.5%"
                     ));
                 }

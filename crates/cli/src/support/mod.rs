@@ -81,7 +81,7 @@ pub fn check(given: &Options, options: &Options) -> Outcome<()> {
     said_twice(&paths)
 }
 
-/// Refuses an option and the key of a section that says the same.
+/// Refuses an option together with the section's key that sets the same value.
 fn said_twice(paths: &[String]) -> Outcome<()> {
     let is_given = |path: &str| paths.iter().any(|given| given == path);
     let in_both = |path: &String| Some((path.clone(), format!("chassis.{path}")));
@@ -89,13 +89,15 @@ fn said_twice(paths: &[String]) -> Outcome<()> {
     let same = SAME.iter().map(|(one, other)| (one.to_string(), other.to_string()));
     let mut all = same.chain(trial.filter_map(in_both));
     match all.find(|(one, other)| is_given(one) && is_given(other)) {
-        Some((one, other)) => Err(Failure::new(format!("{} and {other} say the same", flag(&one)))
-            .help("leave out one of them")),
+        Some((one, other)) => {
+            Err(Failure::new(format!("{} and {other} set the same value", flag(&one)))
+                .help("leave out one of them"))
+        }
         None => Ok(()),
     }
 }
 
-/// Options of `netanvil traffic`, beside those of devices and ports.
+/// Options of `netanvil traffic` besides those of devices and ports.
 const OF_TRAFFIC: [&str; 21] = [
     "device",
     "sim",
@@ -126,20 +128,20 @@ pub fn is_of_traffic(path: &str) -> bool {
     OF_TRAFFIC.contains(&path) || (device::users(path).is_some() && !of_groups)
 }
 
-/// Refuses options that `netanvil traffic` would not use.
+/// Refuses options without effect on `netanvil traffic`.
 pub fn check_traffic(given: &Options) -> Outcome<()> {
     let subject = Subject::of(given)?;
     for path in paths(given) {
         let (name, flag) = (path.as_str(), flag(&path));
         if !is_of_traffic(name) {
-            return Err(Failure::new(format!("traffic has no use for {flag}"))
-                .help("`netanvil traffic --help` shows all that it has"));
+            return Err(Failure::new(format!("{flag} has no effect on traffic"))
+                .help("leave it out; `netanvil traffic --help` lists its options"));
         }
         if !OF_TRAFFIC.contains(&name) && !device::uses(name, Some(&subject)) {
             let users = device::users(name).unwrap_or_default();
             let device = device::in_words(&subject);
             return Err(Failure::new(format!("{flag} has no effect on traffic with {device}"))
-                .help(format!("it is used with {users}")));
+                .help(format!("use it with {users}")));
         }
         if let Some(why) = device::does_nothing_alone(name, given) {
             return Err(Failure::new(format!("{flag} has no effect: {why}")));
@@ -148,7 +150,7 @@ pub fn check_traffic(given: &Options) -> Outcome<()> {
     Ok(())
 }
 
-/// The same of options by name.
+/// Refuses the named options that the run would not use.
 pub fn refuse<'a>(
     paths: impl IntoIterator<Item = &'a str>,
     effective: &Options,

@@ -224,6 +224,31 @@ pub fn results(scratch: &Scratch, folder: &str) -> serde_json::Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
+/// What a test came to, a frame size after the other.
+pub fn outcomes<'a>(results: &'a serde_json::Value, test: &str) -> Vec<&'a serde_json::Value> {
+    let all = results["outcomes"].as_array().into_iter().flatten();
+    all.filter(|outcome| outcome["test"] == test).collect()
+}
+
+/// The record of the first outcome of a test.
+#[track_caller]
+pub fn record<'a>(results: &'a serde_json::Value, test: &str) -> &'a serde_json::Value {
+    let outcomes = outcomes(results, test);
+    &outcomes.first().unwrap_or_else(|| panic!("no {test}"))["detail"]
+}
+
+/// The first figure of the first outcome of a test.
+#[track_caller]
+pub fn figure<'a>(results: &'a serde_json::Value, test: &str) -> &'a serde_json::Value {
+    let outcomes = outcomes(results, test);
+    &outcomes.first().unwrap_or_else(|| panic!("no {test}"))["figures"][0]
+}
+
+/// A rate of a record, in frames a second.
+pub fn fps(rate: &serde_json::Value) -> Option<f64> {
+    Some(rate["frames"].as_f64()? / rate["per_seconds"].as_f64()?)
+}
+
 /// What tshark reads in the first capture of a run that has any: these fields of each frame that the
 /// filter passes, separated by tabs, checksums verified.
 #[track_caller]

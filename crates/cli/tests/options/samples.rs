@@ -82,6 +82,8 @@ pub const FLAGS: &[Sample] = flags![
 
 /// Options that need more than a value to show.
 pub const SPECIAL: &[Sample] = &[
+    before(sample("pattern", &["--pattern", "multi_port"]), Device::Wide),
+    shown(sample("burst-frames", &["--burst-frames", "4"]), &["--search", "bisect"]),
     sample("search.policy", &["--search", "bisect"]),
     shown(
         sample("search.goals", &["--goal", "exceed=50%", "--goal", "loss=0%"]),

@@ -30,10 +30,13 @@ pub enum Device {
     Weak,
     /// It takes half as long again for each frame, and fewer groups.
     Slower,
+    /// Usual, with more ports where that has two.
+    Wide,
 }
 
 impl Device {
-    const ALL: [Device; 4] = [Device::Usual, Device::Deep, Device::Weak, Device::Slower];
+    const ALL: [Device; 5] =
+        [Device::Usual, Device::Deep, Device::Weak, Device::Slower, Device::Wide];
 
     fn file(self, suite: SuiteName) -> String {
         format!("{suite}-{self:?}.toml").to_lowercase()
@@ -41,6 +44,7 @@ impl Device {
 
     fn text(self, suite: SuiteName) -> String {
         let (kind, more) = match suite {
+            SuiteName::Rfc2544 if self == Device::Wide => (ROUTER, OF_ROUTER),
             SuiteName::Rfc2544 | SuiteName::Harvard1989 => (PAIR, OF_ROUTER),
             SuiteName::Harvard1990 => (ROUTER, OF_ROUTER),
             SuiteName::Rfc2889 | SuiteName::Gigaswitch => (SWITCH, OF_SWITCH),

@@ -1,6 +1,7 @@
 //! What tests of many ports have in common as figures: conditions, loads, loss, forwarding rates.
 
 use super::{ChassisConditions, LoadPoint, Throughput};
+use crate::clauses::Facts;
 use crate::outcome::{Figure, FigureName, Outcome, Relation, TestConditions, Unit, reasons};
 use crate::{Finding, Spread, TestKind};
 use trial::LatencyForm;
@@ -27,8 +28,8 @@ impl From<&ChassisConditions> for TestConditions {
             line_rate_is_physical: of.line_rate_is_physical,
             theoretical_max: of.theoretical_max,
             tester_max: None,
-            deviations: of.deviations.clone(),
-            clauses: of.clauses.clone(),
+            deviations: vec![],
+            clauses: vec![],
             in_words: words,
         }
     }
@@ -37,7 +38,9 @@ impl From<&ChassisConditions> for TestConditions {
 impl ChassisConditions {
     /// The outcome of a test under these conditions.
     pub(crate) fn outcome(&self, figures: Vec<Figure>, invalid: &[String]) -> Outcome {
+        let not_measured = reasons(invalid);
         Outcome::new(TestKind::Chassis(self.test), self, figures, invalid)
+            .judged_by(Facts { not_measured, ..Facts::on(self) })
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{ChassisConditions, Throughput};
 use crate::Finding;
 use crate::outcome::number::grouped_f64;
-use crate::outcome::{Cell, Layout};
+use crate::outcome::{Cell, Layout, capitalised};
 
 impl ChassisConditions {
     /// An empty table under test and section, in the layout of RFC 2889 section 5.x.5.
@@ -59,10 +59,4 @@ impl Throughput {
 /// Percent with two decimals, for sentences.
 pub(crate) fn percent(value: f64) -> String {
     grouped_f64(value, 2)
-}
-
-fn capitalised(words: &str) -> String {
-    let mut chars = words.chars();
-    let first = chars.next().map(|first| first.to_uppercase().to_string());
-    first.unwrap_or_default() + chars.as_str()
 }

@@ -5,17 +5,16 @@
 //! [`rfc2889`](crate::rfc2889), [`gigaswitch`](crate::gigaswitch) and [`tolly`](crate::tolly) that are
 //! made of these.
 
-mod burst;
 mod config;
 mod figures;
 mod layout;
 mod load;
-mod pattern;
 mod rack;
 mod suite;
 
+pub use crate::burst::Bursts;
 pub use crate::outcome::{PairCount, PortMatrix};
-pub use burst::Bursts;
+pub use crate::{Pattern, Turn};
 pub use config::{
     AddressConfig, ArpServerConfig, ChassisConfig, ErroredConfig, FanoutConfig,
     ForwardPressureConfig,
@@ -24,66 +23,13 @@ pub(crate) use figures::latency_spread;
 pub(crate) use layout::percent;
 pub use load::{LoadPoint, Throughput};
 pub(crate) use load::{Loads, highest_load, highest_load_of, point_at, shortfall_words};
-pub use pattern::{Pattern, Turn};
 pub(crate) use rack::{Draft, Sent};
 pub use rack::{Known, Rack};
 pub use suite::ChassisSuite;
 
-use crate::clauses::Judged;
-use crate::gigaswitch::{ArpServerResult, ExtrapolationResult, FanoutResult};
-use crate::rfc2889::{
-    AddressResult, BroadcastLatencyResult, CongestionResult, ErroredResult, ForwardPressureResult,
-    MeshResult,
-};
-use crate::rfc3918::{
-    GroupCapacityResult, GroupDelayResult, MulticastLatencyResult, MulticastThroughputResult,
-    ScaledGroupsResult,
-};
-use crate::tolly::TollyResult;
-use crate::{Attachment, Forwarding, Outcome, RunError, TestKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::{Duration, FrameRate, LineRate};
-
-/// The ports of the tester on the device, in order of their numbers.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Chassis {
-    /// Whether frames are addressed to the device or through it; where it routes, each port has a
-    /// network of its own.
-    pub forwarding: Forwarding,
-    /// Who has which address.
-    pub ports: Vec<Attachment>,
-}
-
-impl Chassis {
-    /// Refuses addresses that two ports share: a device would take them for one, and frames of one port
-    /// for those of the other.
-    pub fn check(&self) -> Result<(), RunError> {
-        for (index, port) in self.ports.iter().enumerate() {
-            for other in &self.ports[..index] {
-                if let Some(shared) = shared_address(other, port) {
-                    return Err(RunError::Config(format!(
-                        "{} and {} have the same address, {shared}: give each its own",
-                        other.port, port.port
-                    )));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// An address that two ports have both; loopback addresses stand for none.
-fn shared_address(one: &Attachment, other: &Attachment) -> Option<String> {
-    let ipv6 = one.host_ipv6 == other.host_ipv6 && !one.host_ipv6.is_loopback();
-    if one.mac == other.mac {
-        Some(one.mac.to_string())
-    } else if one.host_ipv4 == other.host_ipv4 {
-        Some(one.host_ipv4.to_string())
-    } else {
-        ipv6.then(|| one.host_ipv6.to_string())
-    }
-}
 
 /// The tests of a chassis.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -325,11 +271,6 @@ pub struct ChassisConditions {
     pub frame_format: String,
     /// Intended length of a trial that counts.
     pub trial_duration: Duration,
-    /// Where the test departs from its document, in words; empty where it conforms.
-    pub deviations: Vec<String>,
-    /// Which clauses of its documents it meets; empty in runs saved before they were judged.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub clauses: Vec<Judged>,
 }
 
 impl ChassisConditions {
@@ -348,128 +289,5 @@ impl ChassisConditions {
             self.ports,
             self.trial_duration.as_secs_f64()
         )
-    }
-}
-
-/// The result of one test of a chassis for one frame size.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ChassisResult {
-    /// RFC 2889 sections 5.1 to 5.4 and the forwarding part of 5.10.
-    Mesh(MeshResult),
-    /// RFC 2889 section 5.5.
-    Congestion(CongestionResult),
-    /// RFC 2889 section 5.6.
-    ForwardPressure(ForwardPressureResult),
-    /// RFC 2889 sections 5.7 and 5.8.
-    Addresses(AddressResult),
-    /// RFC 2889 section 5.9.
-    Errored(ErroredResult),
-    /// RFC 2889 section 5.10, latency.
-    BroadcastLatency(BroadcastLatencyResult),
-    /// The fan-out test with one number of ports.
-    Fanout(FanoutResult),
-    /// What it says of all ports.
-    Extrapolation(ExtrapolationResult),
-    /// The ARP server test.
-    ArpServer(ArpServerResult),
-    /// The IP9000 tests.
-    Tolly(TollyResult),
-    /// RFC 3918 sections 4.1, 4.3 and 4.4.
-    MulticastThroughput(MulticastThroughputResult),
-    /// RFC 3918 section 4.2.
-    ScaledGroups(ScaledGroupsResult),
-    /// RFC 3918 sections 5 and 8.1.
-    MulticastLatency(MulticastLatencyResult),
-    /// RFC 3918 sections 6 and 8.2.
-    GroupDelay(GroupDelayResult),
-    /// RFC 3918 section 7.1.
-    GroupCapacity(GroupCapacityResult),
-}
-
-impl ChassisResult {
-    /// Under which conditions.
-    pub fn conditions(&self) -> &ChassisConditions {
-        match self {
-            ChassisResult::Mesh(result) => &result.conditions,
-            ChassisResult::Congestion(result) => &result.conditions,
-            ChassisResult::ForwardPressure(result) => &result.conditions,
-            ChassisResult::Addresses(result) => &result.conditions,
-            ChassisResult::Errored(result) => &result.conditions,
-            ChassisResult::BroadcastLatency(result) => &result.conditions,
-            ChassisResult::Fanout(result) => &result.conditions,
-            ChassisResult::Extrapolation(result) => &result.conditions,
-            ChassisResult::ArpServer(result) => &result.conditions,
-            ChassisResult::Tolly(result) => &result.conditions,
-            ChassisResult::MulticastThroughput(result) => &result.conditions,
-            ChassisResult::ScaledGroups(result) => &result.conditions,
-            ChassisResult::MulticastLatency(result) => &result.conditions,
-            ChassisResult::GroupDelay(result) => &result.conditions,
-            ChassisResult::GroupCapacity(result) => &result.conditions,
-        }
-    }
-    /// The same, to put into them what was judged at the end.
-    pub(crate) fn conditions_mut(&mut self) -> &mut ChassisConditions {
-        match self {
-            ChassisResult::Mesh(result) => &mut result.conditions,
-            ChassisResult::Congestion(result) => &mut result.conditions,
-            ChassisResult::ForwardPressure(result) => &mut result.conditions,
-            ChassisResult::Addresses(result) => &mut result.conditions,
-            ChassisResult::Errored(result) => &mut result.conditions,
-            ChassisResult::BroadcastLatency(result) => &mut result.conditions,
-            ChassisResult::Fanout(result) => &mut result.conditions,
-            ChassisResult::Extrapolation(result) => &mut result.conditions,
-            ChassisResult::ArpServer(result) => &mut result.conditions,
-            ChassisResult::Tolly(result) => &mut result.conditions,
-            ChassisResult::MulticastThroughput(result) => &mut result.conditions,
-            ChassisResult::ScaledGroups(result) => &mut result.conditions,
-            ChassisResult::MulticastLatency(result) => &mut result.conditions,
-            ChassisResult::GroupDelay(result) => &mut result.conditions,
-            ChassisResult::GroupCapacity(result) => &mut result.conditions,
-        }
-    }
-    /// Which test.
-    pub fn kind(&self) -> TestKind {
-        TestKind::Chassis(self.conditions().test)
-    }
-    /// Its figures, with what they hold for.
-    pub fn outcome(&self) -> Outcome {
-        match self {
-            ChassisResult::Mesh(result) => result.outcome(),
-            ChassisResult::Congestion(result) => result.outcome(),
-            ChassisResult::ForwardPressure(result) => result.outcome(),
-            ChassisResult::Addresses(result) => result.outcome(),
-            ChassisResult::Errored(result) => result.outcome(),
-            ChassisResult::BroadcastLatency(result) => result.outcome(),
-            ChassisResult::Fanout(result) => result.outcome(),
-            ChassisResult::Extrapolation(result) => result.outcome(),
-            ChassisResult::ArpServer(result) => result.outcome(),
-            ChassisResult::Tolly(result) => result.outcome(),
-            ChassisResult::MulticastThroughput(result) => result.outcome(),
-            ChassisResult::ScaledGroups(result) => result.outcome(),
-            ChassisResult::MulticastLatency(result) => result.outcome(),
-            ChassisResult::GroupDelay(result) => result.outcome(),
-            ChassisResult::GroupCapacity(result) => result.outcome(),
-        }
-    }
-    /// Why nothing is known of the device: the tester did not keep up; empty where something is.
-    pub fn invalid_reasons(&self) -> &[String] {
-        match self {
-            ChassisResult::Mesh(result) => result.throughput.invalid_reasons(),
-            ChassisResult::Fanout(result) => result.throughput.invalid_reasons(),
-            ChassisResult::Congestion(result) => &result.invalid,
-            ChassisResult::ForwardPressure(result) => result.throughput.invalid_reasons(),
-            ChassisResult::Addresses(result) => &result.invalid,
-            ChassisResult::Errored(result) => &result.invalid,
-            ChassisResult::BroadcastLatency(result) => &result.invalid,
-            ChassisResult::ArpServer(result) => &result.invalid,
-            ChassisResult::Tolly(result) => result.invalid_reasons(),
-            ChassisResult::MulticastThroughput(result) => result.throughput.invalid_reasons(),
-            ChassisResult::ScaledGroups(result) => &result.invalid,
-            ChassisResult::MulticastLatency(result) => &result.invalid,
-            ChassisResult::GroupDelay(result) => &result.invalid,
-            ChassisResult::GroupCapacity(result) => &result.invalid,
-            ChassisResult::Extrapolation(_) => &[],
-        }
     }
 }

@@ -1,10 +1,10 @@
 //! Makes trials of patterns: streams between ports, learning frames, loads.
 
-use super::{Bursts, Chassis, ChassisConditions, ChassisConfig, ChassisTest, Turn};
+use super::{Bursts, ChassisConditions, ChassisConfig, ChassisTest, Turn};
 use crate::bench::{Asked, Bench, Ran, measured};
 use crate::protocol::Protocol;
 use crate::traffic::Attachment;
-use crate::{LatencyDefinition, RunError, TestKind};
+use crate::{LatencyDefinition, RunError, TestKind, Topology};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use trial::{
@@ -24,7 +24,7 @@ use wire::test_frame;
 #[derive(Clone, Copy, Debug)]
 pub struct Rack<'a> {
     /// All ports.
-    pub chassis: &'a Chassis,
+    pub chassis: &'a Topology,
     /// What to do.
     pub config: &'a ChassisConfig,
     /// What the tester says of itself.
@@ -141,8 +141,6 @@ impl<'a> Rack<'a> {
             addresses_per_port: self.config.addresses_per_port,
             frame_format: self.frame_format(test),
             trial_duration,
-            deviations: vec![],
-            clauses: vec![],
         }
     }
 

@@ -2,12 +2,13 @@
 
 mod side_by_side;
 
-use super::{Chassis, ChassisConfig, ChassisResult, ChassisTest, Known, Rack};
+use super::{ChassisConfig, ChassisTest, Known, Rack};
 use crate::bench::Bench;
 use crate::clauses::annex_many;
 use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted, TestStarted};
+use crate::registry::{self, ManyTest};
 use crate::suite::finish;
-use crate::{Direction, Modifier, RunError, TestKind, gigaswitch, rfc2889, rfc3918, tolly};
+use crate::{Direction, Modifier, Outcome, RunError, TestKind, Topology};
 use std::collections::BTreeMap;
 use trial::{Tester, TesterDescription};
 use units::{Duration, FrameSize};
@@ -24,7 +25,7 @@ pub struct ChassisSuite {
     /// What to do.
     pub config: ChassisConfig,
     /// Who has which address.
-    pub chassis: Chassis,
+    pub chassis: Topology,
 }
 
 impl ChassisSuite {
@@ -121,18 +122,12 @@ impl ChassisSuite {
         }
         let smallest = sizes.iter().min().copied().unwrap_or(FrameSize::MIN_ETHERNET);
         let items = self.config.tests.iter().flat_map(|test| {
-            let of_test = match test {
-                // Addresses have no size.
-                ChassisTest::AddressCaching
-                | ChassisTest::AddressLearning
-                | ChassisTest::GroupCapacity
-                | ChassisTest::ArpServer => vec![smallest],
-                test => match test.sizes_bytes() {
-                    Some(own) => {
-                        sizes.iter().filter(|size| own.contains(&size.bytes())).copied().collect()
-                    }
-                    None => sizes.clone(),
-                },
+            let of_test = match test.sizes_bytes() {
+                _ if many_test(*test).is_some_and(|many| many.is_of_smallest) => vec![smallest],
+                Some(own) => {
+                    sizes.iter().filter(|size| own.contains(&size.bytes())).copied().collect()
+                }
+                None => sizes.clone(),
             };
             of_test.into_iter().map(|size| (*test, size))
         });
@@ -162,10 +157,10 @@ fn told_of_test(
         remaining: bench.clock().remaining(),
     }))?;
     match run_test(bench, rack, test) {
-        Ok(Some(mut result)) => {
-            annex_many(&mut result, rack.config);
-            let is_valid = result.invalid_reasons().is_empty();
-            bench.emit(Event::ChassisTestFinished(Box::new(result)))?;
+        Ok(Some(mut outcome)) => {
+            annex_many(&mut outcome, rack.config);
+            let is_valid = outcome.invalid.is_empty();
+            bench.emit(Event::TestFinished(Box::new(outcome)))?;
             Ok(is_valid)
         }
         Ok(None) => Ok(false),
@@ -183,62 +178,15 @@ fn run_test(
     bench: &mut Bench<'_>,
     rack: &Rack<'_>,
     test: ChassisTest,
-) -> Result<Option<ChassisResult>, RunError> {
-    Ok(Some(match test {
-        ChassisTest::Congestion => ChassisResult::Congestion(rfc2889::congestion(bench, rack)?),
-        ChassisTest::ForwardPressure => {
-            ChassisResult::ForwardPressure(rfc2889::forward_pressure(bench, rack)?)
-        }
-        ChassisTest::AddressCaching => ChassisResult::Addresses(rfc2889::caching(bench, rack)?),
-        ChassisTest::AddressLearning => {
-            ChassisResult::Addresses(rfc2889::learning_rate(bench, rack)?)
-        }
-        ChassisTest::ErroredFrames => ChassisResult::Errored(rfc2889::errored(bench, rack)?),
-        ChassisTest::BroadcastLatency => {
-            ChassisResult::BroadcastLatency(rfc2889::broadcast_latency(bench, rack)?)
-        }
-        ChassisTest::Fanout => ChassisResult::Fanout(gigaswitch::fanout(bench, rack)?),
-        ChassisTest::Extrapolation => {
-            let result = gigaswitch::extrapolation(bench, rack)?;
-            return Ok(result.map(ChassisResult::Extrapolation));
-        }
-        ChassisTest::ArpServer => ChassisResult::ArpServer(gigaswitch::arp_server(bench, rack)?),
-        ChassisTest::InternetScale => ChassisResult::Tolly(tolly::internet_scale(bench, rack)?),
-        ChassisTest::BaseUnicast => ChassisResult::Tolly(tolly::base_unicast(bench, rack)?),
-        ChassisTest::LargeScaleMulticast
-        | ChassisTest::MulticastMesh
-        | ChassisTest::BaseMulticast => ChassisResult::Tolly(tolly::multicast(bench, rack, test)?),
-        ChassisTest::MixedClass => {
-            ChassisResult::MulticastThroughput(rfc3918::mixed_class(bench, rack)?)
-        }
-        ChassisTest::AggregatedMulticast
-        | ChassisTest::Encapsulation
-        | ChassisTest::Decapsulation
-        | ChassisTest::Reencapsulation => {
-            ChassisResult::MulticastThroughput(rfc3918::throughput(bench, rack, test)?)
-        }
-        ChassisTest::ScaledGroups => {
-            ChassisResult::ScaledGroups(rfc3918::scaled_groups(bench, rack)?)
-        }
-        ChassisTest::MulticastLatency
-        | ChassisTest::MinMaxLatency
-        | ChassisTest::BurdenedLatency => {
-            ChassisResult::MulticastLatency(rfc3918::latency(bench, rack, test)?)
-        }
-        ChassisTest::GroupJoinDelay | ChassisTest::BurdenedJoinDelay => {
-            ChassisResult::GroupDelay(rfc3918::join_delay(bench, rack, test)?)
-        }
-        ChassisTest::GroupLeaveDelay => {
-            ChassisResult::GroupDelay(rfc3918::leave_delay(bench, rack)?)
-        }
-        ChassisTest::GroupCapacity => ChassisResult::GroupCapacity(rfc3918::capacity(bench, rack)?),
-        ChassisTest::FullyMeshed
-        | ChassisTest::OneToMany
-        | ChassisTest::ManyToOne
-        | ChassisTest::OneAndMany
-        | ChassisTest::BackboneLocal
-        | ChassisTest::Backbone
-        | ChassisTest::Unidirectional
-        | ChassisTest::Broadcast => ChassisResult::Mesh(rfc2889::mesh(bench, rack, test)?),
-    }))
+) -> Result<Option<Outcome>, RunError> {
+    let many = many_test(test).ok_or_else(|| RunError::Config("no such test".into()))?;
+    (many.run)(bench, rack, test)
+}
+
+/// How a test is run.
+fn many_test(test: ChassisTest) -> Option<ManyTest> {
+    match registry::of_kind(TestKind::Chassis(test))?.run {
+        registry::Run::Many(many) => Some(many),
+        registry::Run::Pair(_) | registry::Run::Campaign => None,
+    }
 }

@@ -1,17 +1,8 @@
-//! What clauses ask of a result: read off it once, so that predicates do not know its type.
+//! What clauses ask of a result: each test says it beside its outcome, so that predicates do not know its
+//! type.
 
-use crate::chassis::{ChassisConditions, ChassisResult, ChassisTest, LoadPoint, Throughput};
-use crate::harvard::y1989::Harvard1989Result;
-use crate::rfc2544::{
-    BackToBackResult, BurstOutcome, LatencyResult, MaximumOf, RecoveryOutcome, ResetResult,
-    ThroughputResult,
-};
-use crate::rfc2889::{ErroredOutcome, ErroredResult, GapOutcome};
-use crate::rfc3918::{
-    DelayOutcome, GroupDelayResult, MulticastLatencyResult, MulticastThroughputResult,
-};
-use crate::{Conditions, Finding, TestResult};
-use trial::LatencyForm;
+use crate::chassis::{ChassisConditions, ChassisTest, LoadPoint, Throughput};
+use crate::{Conditions, Finding};
 use units::LineRate;
 
 /// What was done, as far as a clause asks. `None` where the result does not say.
@@ -76,18 +67,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Of a result of two ports.
-    pub fn of_pair(result: &TestResult) -> Self {
-        Facts::pair(result).of_no_more()
-    }
-
-    /// Of a result of many ports.
-    pub fn of_many(result: &ChassisResult) -> Self {
-        Facts::many(result).of_no_more()
-    }
-
     /// A test that came to nothing repeated and reached nothing.
-    fn of_no_more(self) -> Self {
+    pub(super) fn of_no_more(self) -> Self {
         if self.not_measured.is_none() {
             return self;
         }
@@ -104,43 +85,8 @@ impl Facts {
         }
     }
 
-    fn pair(result: &TestResult) -> Self {
-        let common = Facts::under(result.conditions());
-        match result {
-            TestResult::Throughput(result) => common.throughput(result),
-            TestResult::Latency(result) => common.latency(result),
-            TestResult::Pdv(result) => Facts {
-                not_measured: result.not_measured.clone(),
-                repetitions: Some(result.pdv.as_ref().map_or(0, |pdv| pdv.repetitions)),
-                at_throughput: Some(result.rate_is_throughput),
-                ..common
-            },
-            TestResult::Ipdv(result) => Facts {
-                not_measured: result.not_measured.clone(),
-                repetitions: Some(result.repetitions),
-                at_throughput: Some(result.rate_is_throughput),
-                ..common
-            },
-            TestResult::FrameLoss(result) => {
-                Facts { of_medium: Some(result.maximum_of == MaximumOf::Medium), ..common }
-            }
-            TestResult::BackToBack(result) => common.back_to_back(result),
-            TestResult::Recovery(result) => {
-                let invalid = |outcome: &_| matches!(outcome, RecoveryOutcome::Invalid { .. });
-                let valid = result.trials.iter().filter(|trial| !invalid(&trial.outcome));
-                Facts {
-                    not_measured: result.not_measured.clone(),
-                    repetitions: Some(valid.count() as u64),
-                    ..common
-                }
-            }
-            TestResult::Reset(result) => common.reset(result),
-            TestResult::Harvard(_) => common,
-            TestResult::Harvard1989(result) => common.of_1989(result),
-        }
-    }
-
-    fn under(conditions: &Conditions) -> Self {
+    /// What the conditions of a test of two ports say.
+    pub(crate) fn under(conditions: &Conditions) -> Self {
         let most = conditions.theoretical_max;
         let reached = [conditions.tester_reach, conditions.tester_max].into_iter().flatten().min();
         let short = reached.filter(|reached| reached.fps() < most.fps() * 0.999);
@@ -157,129 +103,8 @@ impl Facts {
         }
     }
 
-    fn throughput(self, result: &ThroughputResult) -> Self {
-        let found = &result.throughput;
-        let has_rate = found.rate.is_some();
-        Facts {
-            not_measured: match &found.finding {
-                Finding::Invalid { reasons } => Some(reasons.join("; ")),
-                _ => None,
-            },
-            trial_s: has_rate.then(|| found.trial_duration.as_secs_f64()),
-            failed_at_rate: has_rate.then_some((found.failed_trials_at_rate, found.trials_at_rate)),
-            ..self.finding(&found.finding)
-        }
-    }
-
-    fn latency(self, result: &LatencyResult) -> Self {
-        Facts {
-            not_measured: result.not_measured.clone(),
-            repetitions: Some(result.rfc2544.as_ref().map_or(0, |found| found.repetitions)),
-            tags: result.rfc8219.as_ref().map(|found| found.tags),
-            at_throughput: Some(result.rate_is_throughput),
-            has_line_time: Some(
-                result.conditions.line_rate_is_physical
-                    && result.definition.form != LatencyForm::Lifo,
-            ),
-            definition: Some(result.definition.meaning.clone()),
-            ..self
-        }
-    }
-
-    fn back_to_back(self, result: &BackToBackResult) -> Self {
-        let counts = |outcome: &BurstOutcome| {
-            matches!(
-                outcome,
-                BurstOutcome::Measured | BurstOutcome::AtLimit | BurstOutcome::NothingPassed
-            )
-        };
-        let of = |kind: fn(&BurstOutcome) -> bool| {
-            result.searches.iter().filter(|search| kind(&search.outcome)).count() as u64
-        };
-        Facts {
-            not_measured: result.not_measured.clone(),
-            repetitions: Some(of(counts)),
-            at_limit: Some(of(|outcome| matches!(outcome, BurstOutcome::AtLimit))),
-            minimum_gap: Some(result.burst_rate_is_theoretical),
-            throughput_fps: result.throughput.map(|rate| rate.fps()),
-            ..self
-        }
-    }
-
-    fn reset(self, result: &ResetResult) -> Self {
-        let valid = || result.trials.iter().filter(|trial| trial.invalid.is_empty());
-        let is_silent = |by: (bool, bool, bool)| by == (false, false, false);
-        let unmeasured = valid().filter(|trial| {
-            is_silent((trial.no_loss, trial.by_loss.is_some(), trial.by_timestamps.is_some()))
-        });
-        Facts {
-            not_measured: result.not_measured.clone(),
-            repetitions: Some(valid().count() as u64),
-            unmeasured: Some(unmeasured.count() as u64),
-            ..self
-        }
-    }
-
-    fn of_1989(self, result: &Harvard1989Result) -> Self {
-        let invalid = result.is_invalid();
-        Facts { not_measured: invalid.then(|| "no valid trial".into()), ..self }
-    }
-
-    fn many(result: &ChassisResult) -> Self {
-        let common = Facts::on(result.conditions());
-        let common = match result.invalid_reasons() {
-            [] => common,
-            reasons => Facts { not_measured: Some(reasons.join("; ")), ..common },
-        };
-        match result {
-            ChassisResult::Mesh(result) => {
-                common.search(&result.throughput).load(result.points.first())
-            }
-            ChassisResult::Fanout(result) => common.search(&result.throughput),
-            ChassisResult::ForwardPressure(result) => {
-                let not_tried = match &result.gap {
-                    GapOutcome::NotTested { why } => vec![why.clone()],
-                    GapOutcome::Detected { .. } | GapOutcome::NotDetected { .. } => vec![],
-                };
-                Facts { not_tried, ..common.search(&result.throughput) }
-            }
-            ChassisResult::Addresses(result) => Facts {
-                bound_only: result.at_least.then(|| "it ended at the highest value tried".into()),
-                ..common
-            },
-            ChassisResult::Errored(result) => common.errored(result),
-            ChassisResult::BroadcastLatency(result) => {
-                let silent = result.ports.iter().filter(|port| port.received == 0).count();
-                Facts {
-                    unmeasured: Some(silent as u64),
-                    has_line_time: Some(
-                        result.conditions.line_rate_is_physical
-                            && result.ports.iter().any(|port| {
-                                let of = port.definition.as_ref();
-                                of.is_none_or(|of| of.form != LatencyForm::Lifo)
-                            }),
-                    ),
-                    ..common
-                }
-            }
-            ChassisResult::MulticastThroughput(result) => common.groups(result),
-            ChassisResult::ScaledGroups(result) => {
-                Facts { knows_capacity: Some(result.capacity.is_some()), ..common }
-            }
-            ChassisResult::MulticastLatency(result) => common.group_latency(result),
-            ChassisResult::GroupDelay(result) => common.group_delay(result),
-            ChassisResult::GroupCapacity(result) => Facts {
-                bound_only: result.at_least.then(|| "it ended at the highest number tried".into()),
-                ..common
-            },
-            ChassisResult::Congestion(_)
-            | ChassisResult::Extrapolation(_)
-            | ChassisResult::ArpServer(_)
-            | ChassisResult::Tolly(_) => common,
-        }
-    }
-
-    fn on(conditions: &ChassisConditions) -> Self {
+    /// What the conditions of a test of many ports say.
+    pub(crate) fn on(conditions: &ChassisConditions) -> Self {
         Facts {
             traffic: conditions.describe(),
             frame_bytes: Some(conditions.frame_size),
@@ -291,66 +116,26 @@ impl Facts {
     }
 
     /// The trial that decided a search is the one that has to be long.
-    fn search(self, found: &Throughput) -> Self {
+    pub(crate) fn search(self, found: &Throughput) -> Self {
         let decided = found.point.as_ref().map(|point| point.duration.as_secs_f64());
         Facts { trial_s: decided.or(self.trial_s), ..self.finding(&found.finding) }
     }
 
-    fn load(self, point: Option<&LoadPoint>) -> Self {
+    /// How far apart the ports of a trial began.
+    pub(crate) fn load(self, point: Option<&LoadPoint>) -> Self {
         let skew =
             |point: &LoadPoint| point.start_skew.as_secs_f64() / point.duration.as_secs_f64();
         Facts { start_skew: point.map(skew), ..self }
     }
 
-    fn errored(self, result: &ErroredResult) -> Self {
-        let mut not_tried: Vec<String> = vec![];
-        for trial in &result.trials {
-            if let ErroredOutcome::NotTested { why } = &trial.outcome {
-                let words = format!("{}: {why}", trial.kind);
-                if !not_tried.contains(&words) {
-                    not_tried.push(words);
-                }
-            }
-        }
-        Facts { not_tried, ..self }
+    /// A bound in place of a result, where a search ended at its `highest` that was tried.
+    pub(crate) fn bound_at(self, is_bound: bool, highest: &str) -> Self {
+        let bound_only = is_bound.then(|| format!("it ended at the {highest} tried"));
+        Facts { bound_only, ..self }
     }
 
-    fn groups(self, result: &MulticastThroughputResult) -> Self {
-        Facts {
-            received_bytes: result.multicast.received_size_bytes,
-            has_classes: Some(result.classes.is_some()),
-            ..self.search(&result.throughput)
-        }
-    }
-
-    fn group_latency(self, result: &MulticastLatencyResult) -> Self {
-        let tagged = result.sets.iter().flat_map(|set| &set.latencies);
-        let longest = tagged.map(|tagged| tagged.latency).max();
-        let burdened = result.sets.iter().filter(|set| set.burden.is_some()).count();
-        Facts {
-            repetitions: Some(result.sets.len() as u64),
-            has_both: Some(burdened > 0 && burdened < result.sets.len()),
-            // Tagged frames leave in the middle of a trial.
-            last_tag_s: longest
-                .map(|latency| latency.as_secs_f64() - result.duration.as_secs_f64() / 2.0),
-            ..self
-        }
-    }
-
-    fn group_delay(self, result: &GroupDelayResult) -> Self {
-        let ports = result.sets.iter().flat_map(|set| &set.ports);
-        let said_nothing = |outcome: &_| matches!(outcome, DelayOutcome::NotFromThere { .. });
-        let burdened = result.sets.iter().filter(|set| set.burden.is_some()).count();
-        Facts {
-            unmeasured: Some(ports.filter(|port| said_nothing(&port.outcome)).count() as u64),
-            has_both: Some(burdened > 0 && burdened < result.sets.len()),
-            ..self
-        }
-    }
-}
-
-impl Facts {
-    fn finding(self, finding: &Finding) -> Self {
+    /// A bound in place of a result, or an interval.
+    pub(crate) fn finding(self, finding: &Finding) -> Self {
         match finding {
             Finding::AtLeast { why } => Facts { bound_only: Some(why.clone()), ..self },
             Finding::Between { why } => Facts { undecided: Some(why.clone()), ..self },

@@ -20,8 +20,8 @@ mod tests;
 pub use facts::Facts;
 pub use ruling::{Judged, Level, Ruling, Verdict};
 
-use crate::chassis::{ChassisConfig, ChassisResult, ChassisTest};
-use crate::{Profile, SuiteConfig, TestKind, TestResult, Topology, TrialConfig};
+use crate::chassis::{ChassisConfig, ChassisTest};
+use crate::{Destinations, Outcome, Profile, SuiteConfig, TestKind, Topology, TrialConfig};
 use wire::size::SizePattern;
 
 /// A clause of a document that concerns a test.
@@ -64,6 +64,8 @@ pub struct Pair<'a> {
     pub config: &'a SuiteConfig,
     /// Every frame size of the run.
     pub sizes: &'a [SizePattern],
+    /// To whom frames of this result went; the run's own may be both.
+    pub destinations: Destinations,
     /// Who has which address.
     pub topology: &'a Topology,
     /// What was done.
@@ -184,26 +186,31 @@ fn departures(clauses: &[Judged], profile: Profile) -> Vec<String> {
     found
 }
 
-/// Puts into a result which clauses it meets, and its departures.
+/// Puts into an outcome which clauses it meets, and its departures.
 pub(crate) fn annex_pair(
-    result: &mut TestResult,
-    (config, sizes): (&SuiteConfig, &[SizePattern]),
+    outcome: &mut Outcome,
+    (config, sizes, destinations): (&SuiteConfig, &[SizePattern], Destinations),
     topology: &Topology,
 ) {
-    let facts = &Facts::of_pair(result);
-    let clauses = judge_pair(&Pair { test: result.kind(), config, sizes, topology, facts });
-    let conditions = result.conditions_mut();
-    conditions.deviations = departures(&clauses, config.profile);
-    conditions.clauses = clauses;
+    let facts = &std::mem::take(&mut outcome.facts).of_no_more();
+    annex(outcome, config.profile, |test| {
+        judge_pair(&Pair { test, config, sizes, destinations, topology, facts })
+    });
 }
 
-/// The same of a result of many ports.
-pub(crate) fn annex_many(result: &mut ChassisResult, config: &ChassisConfig) {
-    let facts = &Facts::of_many(result);
-    let clauses = judge_many(&Many { test: result.conditions().test, config, facts });
-    let conditions = result.conditions_mut();
-    conditions.deviations = departures(&clauses, config.profile);
-    conditions.clauses = clauses;
+/// The same of an outcome of a test of many ports.
+pub(crate) fn annex_many(outcome: &mut Outcome, config: &ChassisConfig) {
+    let facts = &std::mem::take(&mut outcome.facts).of_no_more();
+    annex(outcome, config.profile, |test| match test {
+        TestKind::Chassis(test) => judge_many(&Many { test, config, facts }),
+        _ => vec![],
+    });
+}
+
+fn annex(outcome: &mut Outcome, profile: Profile, judge: impl FnOnce(TestKind) -> Vec<Judged>) {
+    let clauses = judge(outcome.test);
+    outcome.conditions.deviations = departures(&clauses, profile);
+    outcome.conditions.clauses = clauses;
 }
 
 /// Every clause as a page of Markdown: `docs/clauses.md`.

@@ -9,9 +9,9 @@ use super::{Clause, Level, Rule, Ruling, Verdict};
 use crate::TestKind;
 use TestKind::{BackToBack, FrameLoss, Ipdv, Latency, Pdv, Recovery, Reset, Throughput};
 use rules::{
-    addresses, all_sizes, both_ways, definition, destinations, duration, fastest, final_trials,
-    five_sizes, format, medium_maximum, modifiers, no_loss, routing_update, shortfall, stated,
-    verification,
+    addresses, all_sizes, both_ways, bursts, definition, destinations, duration, fastest,
+    final_trials, five_sizes, format, medium_maximum, modifiers, multi_port, no_loss,
+    routing_update, shortfall, stated, verification,
 };
 
 const fn clause(
@@ -120,12 +120,28 @@ pub(super) static CLAUSES: &[Clause] = &[
     )
     .of_series(),
     clause(
+        "16",
+        Level::Should,
+        "Repeat the tests from half of the ports to all of the others in turn; both ways, from each to all.",
+        is_pair,
+        Rule::Pair(multi_port),
+    )
+    .of_series(),
+    clause(
         "20",
         Level::Should,
         "The highest load offered is the medium's maximum.",
         |test| matches!(test, Throughput | FrameLoss),
         Rule::Pair(medium_maximum),
     ),
+    clause(
+        "21",
+        Level::Should,
+        "Repeat the tests with bursts of 16, 64, 256 and 1024 frames.",
+        |test| matches!(test, Throughput | FrameLoss),
+        Rule::Pair(bursts),
+    )
+    .of_series(),
     clause(
         "23 b",
         Level::Default,

@@ -47,9 +47,11 @@ pub(super) static CLAUSES: &[Clause] = &[
         "Destinations have prefixes of /48, /64, /126 and /128 in turn.",
         has_sizes,
         Rule::Pair(|p| {
-            of_ipv6(p, |p| match p.config.traffic.destinations {
+            of_ipv6(p, |p| match p.destinations {
                 Destinations::One => Ruling::not_applicable("one destination has no prefix"),
-                Destinations::Random => Ruling::departed("prefixes of one length"),
+                Destinations::Random | Destinations::Both => {
+                    Ruling::departed("prefixes of one length")
+                }
             })
         }),
     )

@@ -15,6 +15,12 @@ impl Finding {
 }
 
 impl RateFound {
+    /// Whether an estimate left the rate of a noisy device open by more than this share of its upper bound.
+    pub(crate) fn is_noisy_beyond(&self, share: f64) -> bool {
+        let width = self.rate.zip(self.upper).map(|(low, high)| 1.0 - low.fps() / high.fps());
+        self.confidence.is_some() && width.is_some_and(|width| width > share)
+    }
+
     /// How the truth relates to the rate, and to which rate: where nothing passed, to the lowest load.
     pub fn relation(&self) -> (Relation, Option<FrameRate>) {
         match self.finding {
@@ -24,6 +30,18 @@ impl RateFound {
             Finding::NothingPassed { lowest, .. } => (Relation::Below, Some(lowest)),
             Finding::Invalid { .. } => (Relation::Unknown, None),
         }
+    }
+
+    /// The same of so many ports together, each of which has this rate.
+    pub fn of_all(&self, ports: usize) -> RateFound {
+        let all = |rate: FrameRate| rate.scaled(ports as f64);
+        let finding = match &self.finding {
+            Finding::NothingPassed { lowest, loss_percent } => {
+                Finding::NothingPassed { lowest: all(*lowest), loss_percent: *loss_percent }
+            }
+            other => other.clone(),
+        };
+        RateFound { finding, rate: self.rate.map(all), upper: self.upper.map(all), ..self.clone() }
     }
 
     /// The rate, with the loads between which the truth lies.

@@ -4,7 +4,6 @@
 use super::{FanoutResult, fanout};
 use crate::RunError;
 use crate::bench::Bench;
-use crate::chassis::ChassisResult;
 use crate::chassis::{ChassisConditions, ChassisConfig, ChassisTest, Rack};
 use crate::clauses::annex_many;
 use crate::config::TrialConfig;
@@ -65,9 +64,9 @@ fn all_ports(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<FanoutResult, Run
 }
 
 fn tell(bench: &mut Bench<'_>, rack: &Rack<'_>, result: &FanoutResult) -> Result<(), RunError> {
-    let mut result = ChassisResult::Fanout(result.clone());
-    annex_many(&mut result, rack.config);
-    bench.emit(Event::ChassisTestFinished(Box::new(result)))
+    let mut outcome = result.outcome();
+    annex_many(&mut outcome, rack.config);
+    bench.emit(Event::TestFinished(Box::new(outcome)))
 }
 
 fn conclude(

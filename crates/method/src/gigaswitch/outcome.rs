@@ -11,7 +11,11 @@ impl FanoutResult {
         figures
             .extend(self.point.as_ref().map(|point: &LoadPoint| point.loss("loss at that rate")));
         let outcome = self.conditions.outcome(figures, self.throughput.invalid_reasons());
-        outcome.with_matrices(&self.matrix).laid_out(self.layout())
+        outcome
+            .with_matrices(&self.matrix)
+            .laid_out(self.layout())
+            .judged_also(|facts| facts.search(&self.throughput))
+            .detailed(self)
     }
 }
 
@@ -34,7 +38,7 @@ impl ExtrapolationResult {
                 }
             },
         ];
-        self.conditions.outcome(figures, &[]).laid_out(self.layout())
+        self.conditions.outcome(figures, &[]).laid_out(self.layout()).detailed(self)
     }
 }
 
@@ -44,6 +48,6 @@ impl ArpServerResult {
         let found = (self.rate_fps, self.failed_fps);
         let figure = Figure::count("requests answered", Unit::Fps, found, &self.invalid);
         let figures = vec![figure.called(FigureName::Requests)];
-        self.conditions.outcome(figures, &self.invalid).laid_out(self.layout())
+        self.conditions.outcome(figures, &self.invalid).laid_out(self.layout()).detailed(self)
     }
 }

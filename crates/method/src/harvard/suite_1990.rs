@@ -3,10 +3,9 @@
 use super::counted::compare_counters;
 use super::together::Together;
 use super::{
-    Filters, HarvardResult, Laboratory, Mode, Path, Ready, SetUp, SetUpError, Setting, Sources,
-    delay, dual_max_rate, dual_stream, max_rate, raw_rate,
+    Filters, Laboratory, Mode, Path, Ready, SetUp, SetUpError, Setting, Sources, delay,
+    dual_max_rate, dual_stream, max_rate, raw_rate,
 };
-use crate::TestResult;
 use crate::bench::Bench;
 use crate::clauses::annex_pair;
 use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted};
@@ -100,7 +99,7 @@ impl Suite1990 {
         let sizes = self.config.frame_sizes.len() as u64;
         let share = |set_up: &SetUp| {
             let tests = self.tests(set_up).into_iter();
-            tests.map(|test| estimate::of(&self.config, test, ceiling) * sizes).sum()
+            tests.map(|test| estimate::of_campaign(&self.config, test, ceiling) * sizes).sum()
         };
         self.set_ups.iter().map(share).collect()
     }
@@ -209,27 +208,23 @@ impl Run<'_> {
         let subject = &subject.with_tester_max(sources.slowest());
         for test in tests {
             bench.begin(test, subject.traffic)?;
-            let result = match test {
-                TestKind::Delay => HarvardResult::Delay(delay(bench, subject, setting)?),
-                TestKind::MaxRate => {
-                    HarvardResult::MaxRate(max_rate(bench, subject, &sources, setting)?)
-                }
+            let mut outcome = match test {
+                TestKind::Delay => delay(bench, subject, setting)?.outcome(),
+                TestKind::MaxRate => max_rate(bench, subject, &sources, setting)?.outcome(),
                 TestKind::DualMaxRate => {
-                    HarvardResult::MaxRate(dual_max_rate(bench, subject, &sources, setting)?)
+                    dual_max_rate(bench, subject, &sources, setting)?.outcome()
                 }
-                TestKind::DualStream => {
-                    HarvardResult::RawRate(dual_stream(bench, subject, &sources, setting)?)
-                }
-                _ => HarvardResult::RawRate(raw_rate(bench, subject, &sources, setting)?),
+                TestKind::DualStream => dual_stream(bench, subject, &sources, setting)?.outcome(),
+                _ => raw_rate(bench, subject, &sources, setting)?.outcome(),
             };
-            if !result.outcome().invalid.is_empty() {
+            if !outcome.invalid.is_empty() {
                 let size = subject.traffic.frame_size();
                 self.invalid_tests.push(format!("{test}, {size}, {}", in_words(set_up)));
             }
-            let mut result = TestResult::Harvard(result);
             let config = subject.config;
-            annex_pair(&mut result, (config, &config.frame_sizes), subject.traffic.topology());
-            bench.emit(Event::TestFinished(Box::new(result)))?;
+            let of_outcome = (config, &config.frame_sizes[..], config.traffic.destinations);
+            annex_pair(&mut outcome, of_outcome, subject.traffic.topology());
+            bench.emit(Event::TestFinished(Box::new(outcome)))?;
         }
         match std::mem::take(&mut self.to_be_compared) {
             true => compare_counters(bench, subject, &sources, &in_words(set_up)),

@@ -1,8 +1,9 @@
 //! Single measured numbers with what is known of their uncertainty.
 
 use super::interval::{mean_interval, wilson_interval};
-use super::{FigureName, Unit, reasons};
+use super::{FigureName, Unit, number, reasons};
 use serde::{Deserialize, Serialize};
+use units::FrameRate;
 
 /// How the truth relates to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,6 +181,36 @@ impl Figure {
     pub fn called(self, name: FigureName) -> Self {
         debug_assert!(name.fits(self.unit) || self.unit == Unit::None, "{self:?}");
         Figure { known_as: Some(name), ..self }
+    }
+
+    /// One of its values as people read it, in the unit of [`Figure::printed`].
+    pub fn printed_value(&self, value: f64) -> String {
+        match self.unit {
+            Unit::Fps => number::fps(FrameRate::from_fps_f64(value)),
+            Unit::Percent => number::percent(value / 100.0),
+            Unit::Ns => number::grouped_f64(value / 1e3, 3),
+            Unit::Us | Unit::Seconds | Unit::Ratio => number::grouped_f64(value, 3),
+            _ => number::grouped_f64(value, if value.fract() == 0.0 { 0 } else { 1 }),
+        }
+    }
+
+    /// What it says of the truth as people read it, and its unit.
+    pub fn printed(&self) -> (String, &'static str) {
+        let one = |value: Option<f64>| value.map_or("-".into(), |value| self.printed_value(value));
+        let value = match self.relation {
+            Relation::Equal => one(self.value),
+            Relation::AtLeast => format!(">= {}", one(self.value)),
+            Relation::Below => format!("< {}", one(self.value)),
+            Relation::Between => format!("{} .. {}", one(self.low), one(self.high)),
+            Relation::Unknown => "not known".into(),
+        };
+        let unit = match self.unit {
+            Unit::Fps => "frames/s",
+            Unit::Ns => "us",
+            Unit::Percent => "%",
+            unit => unit.symbol(),
+        };
+        (value, unit)
     }
 
     /// Between which values the truth lies, as far as the run shows; infinite where it does not.

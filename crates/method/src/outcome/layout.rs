@@ -4,24 +4,44 @@
 use super::number;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use trial::Histogram;
 use units::{Duration, FrameRate};
 
-/// The table of an outcome. Outcomes whose tables have the same heading are printed as one: the first
-/// says what it is about, each adds its rows and notes.
+/// A table of an outcome. Tables of several outcomes that have the same heading and group are printed as
+/// one: the first says what it is about, each adds its rows and notes.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Layout {
     /// Test and section of its document, and what was found where that is one number.
     pub heading: String,
+    /// Conditions of which there may be several in a run, in words; tables of different groups are not put
+    /// together. Empty where all go together.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub group: String,
     /// Medium, conditions, and what the columns mean.
     pub about: Vec<String>,
     /// From left to right, with units; a `<` before a title has words below it, not numbers.
     pub columns: Vec<String>,
     /// As many cells each as there are columns.
     pub rows: Vec<Vec<Cell>>,
+    /// How it is put to the tables of other outcomes.
+    #[serde(default)]
+    pub placing: Placing,
     /// What a reader should know of this frame size.
     pub notes: Vec<String>,
     /// Curves.
     pub series: Vec<Series>,
+}
+
+/// How the tables of several outcomes become one.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Placing {
+    /// Rows stand below each other.
+    #[default]
+    Below,
+    /// Columns stand side by side: rows whose first cells are alike are one row, columns with the same
+    /// title are one column. What a row lacks in a column of another is printed as this.
+    Beside(String),
 }
 
 /// A cell of a table. Printed ([`fmt::Display`]) numbers have their thousands set apart.
@@ -43,13 +63,20 @@ pub enum Cell {
     Fps(FrameRate),
     /// Printed as microseconds.
     Time(Duration),
+    /// Percent, with as many decimals as keep some from reading as none.
+    Percent(f64),
+    /// Percent of a whole that has been reached, cut off.
+    Share(f64),
     /// The truth may be more.
     AtLeast(Box<Cell>),
+    /// The truth is less.
+    Below(Box<Cell>),
     /// The truth lies between these.
     Between(Box<Cell>, Box<Cell>),
 }
 
-/// A curve of a chart; those of the same chart are drawn together.
+/// A curve of a chart. Curves of the same chart are drawn together; those that have the same name besides
+/// are one.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Series {
     /// Title of the chart.
@@ -60,11 +87,74 @@ pub struct Series {
     pub y: (String, String),
     /// Of the curve.
     pub name: String,
+    /// What it shows.
+    #[serde(default)]
+    pub role: Role,
     /// Each a pair of x and y.
     pub points: Vec<(f64, f64)>,
 }
 
+/// What a curve shows, which decides how it is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// One of several like ones.
+    #[default]
+    Other,
+    /// What the device does.
+    Device,
+    /// The medium's maximum.
+    Medium,
+    /// What the tester does by itself.
+    Tester,
+    /// Points of other curves that only bound the truth.
+    Bound,
+}
+
+/// How values of single frames are distributed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Of what.
+    pub name: String,
+    /// What the values are, such as `latency as stamped (FILO)`.
+    pub quantity: String,
+    /// Times.
+    pub histogram: Histogram,
+}
+
+/// Title and unit of the axis of frame sizes.
+pub const FRAME_SIZES: (&str, &str) = ("Frame size (bytes, FCS included)", "bytes");
+
+impl Series {
+    /// A point of a curve by frame size: those of other sizes are added to it.
+    pub fn by_size(
+        (chart, name): (&str, &str),
+        (quantity, unit): (&str, &str),
+        role: Role,
+        point: (f64, f64),
+    ) -> Series {
+        Series {
+            chart: format!("{chart} by frame size"),
+            x: (FRAME_SIZES.0.into(), FRAME_SIZES.1.into()),
+            y: (format!("{quantity} ({unit})"), unit.into()),
+            name: name.into(),
+            role,
+            points: vec![point],
+        }
+    }
+}
+
 impl Cell {
+    /// The rate that it states: of an interval and of a lower bound the lower end, 0 where only an upper
+    /// bound is known. `None` of what is no rate.
+    pub fn fps(&self) -> Option<f64> {
+        match self {
+            Cell::Fps(rate) => Some(rate.fps()),
+            Cell::AtLeast(rate) | Cell::Between(rate, _) => rate.fps(),
+            Cell::Below(rate) => rate.fps().and(Some(0.0)),
+            _ => None,
+        }
+    }
     /// Rounded to these decimals.
     pub fn number(value: f64, decimals: usize) -> Cell {
         Cell::Number { value, decimals }
@@ -76,6 +166,28 @@ impl Cell {
     /// A value, or a dash.
     pub fn optional<T>(value: Option<T>, cell: impl FnOnce(T) -> Cell) -> Cell {
         value.map_or_else(Cell::none, cell)
+    }
+    /// Printed as milliseconds.
+    pub fn milliseconds(time: Duration) -> Cell {
+        Cell::number(time.as_ps() as f64 / 1e9, 3)
+    }
+    /// Picoseconds, which may be below zero, printed as microseconds.
+    pub fn ps(ps: i64) -> Cell {
+        Cell::number(ps as f64 / 1e6, 3)
+    }
+    /// How many trials, and how many of them were invalid.
+    pub fn trials(trials: u64, invalid: u64) -> Cell {
+        match invalid {
+            0 => Cell::Count(trials),
+            invalid => format!("{trials} ({invalid} invalid)").into(),
+        }
+    }
+    /// From one to the other; one number where both print alike.
+    pub fn between(low: Cell, high: Cell) -> Cell {
+        match low.to_string() == high.to_string() {
+            true => low,
+            false => Cell::Between(Box::new(low), Box::new(high)),
+        }
     }
     /// The same as a lower bound, where it is one.
     pub fn at_least_if(self, is_bound: bool) -> Cell {
@@ -105,7 +217,10 @@ impl fmt::Display for Cell {
             }
             Cell::Fps(rate) => f.write_str(&number::fps(*rate)),
             Cell::Time(time) => f.write_str(&number::microseconds(*time)),
+            Cell::Percent(percent) => f.write_str(&number::percent(percent / 100.0)),
+            Cell::Share(percent) => f.write_str(&number::share_of(*percent)),
             Cell::AtLeast(cell) => write!(f, ">= {cell}"),
+            Cell::Below(cell) => write!(f, "< {cell}"),
             Cell::Between(low, high) => write!(f, "{low} .. {high}"),
         }
     }
@@ -116,6 +231,11 @@ impl Layout {
     pub fn new(heading: impl Into<String>, about: Vec<String>, columns: &[&str]) -> Self {
         let columns = columns.iter().map(|title| (*title).to_owned()).collect();
         Layout { heading: heading.into(), about, columns, ..Layout::default() }
+    }
+
+    /// With columns that stand beside those of other outcomes; what is missing there is printed as this.
+    pub fn beside(self, missing: &str) -> Self {
+        Layout { placing: Placing::Beside(missing.into()), ..self }
     }
 
     /// With one row more.

@@ -37,15 +37,8 @@ pub struct PairCount {
 }
 
 impl PairCount {
-    /// Share of frames that were lost, 0 to 1.
-    pub fn loss_ratio(&self) -> f64 {
-        self.sent.saturating_sub(self.received) as f64 / self.sent.max(1) as f64
-    }
-}
-
-impl PortMatrix {
-    /// Of a trial with `ports` ports.
-    pub fn of(result: &TrialResult, ports: usize, about: impl Into<String>) -> PortMatrix {
+    /// Of a trial, in the order of its streams.
+    pub fn all_of(result: &TrialResult) -> Vec<PairCount> {
         let mut pairs = vec![];
         for stream in result.streams.iter().filter(|stream| stream.role == Role::Test) {
             for to in &stream.expected_ports {
@@ -63,6 +56,18 @@ impl PortMatrix {
                 });
             }
         }
+        pairs
+    }
+
+    /// Share of frames that were lost, 0 to 1.
+    pub fn loss_ratio(&self) -> f64 {
+        self.sent.saturating_sub(self.received) as f64 / self.sent.max(1) as f64
+    }
+}
+
+impl PortMatrix {
+    /// Of a trial with `ports` ports.
+    pub fn of(result: &TrialResult, ports: usize, about: impl Into<String>) -> PortMatrix {
         let flooded = (0..ports as u16).map(|port| {
             let here = result.received.iter().find(|received| received.port == PortId(port));
             here.map_or(0, |received| received.flood_count())
@@ -71,7 +76,7 @@ impl PortMatrix {
             about: about.into(),
             ports,
             duration: span(result),
-            pairs,
+            pairs: PairCount::all_of(result),
             flooded: flooded.collect(),
         }
     }

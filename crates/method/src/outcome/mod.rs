@@ -1,8 +1,9 @@
 //! What every test comes to, in one form: under which conditions, which figures, and how sure they
 //! are. Reports, comparisons and acceptance criteria read nothing else of a result's numbers.
 //!
-//! A test keeps a result of its own, with all that its document asks for. `outcome()` of that
-//! result, in a file beside the test, says the same as [`Figure`]s and [`PortMatrix`] tables.
+//! A test may keep a result of its own while it runs. `outcome()` of that result, in a file beside the
+//! test, says the same as [`Figure`]s, [`PortMatrix`] and [`Histogram`](trial::Histogram) values and
+//! [`Layout`]s. The event that ends the test carries the outcome; nothing else leaves the test.
 
 mod figure;
 pub mod interval;
@@ -13,14 +14,16 @@ pub mod number;
 mod unit;
 
 pub use figure::{Basis, Figure, Relation};
-pub use layout::{Cell, Layout, Series};
+pub use layout::{Cell, Distribution, FRAME_SIZES, Layout, Placing, Role, Series};
 pub use matrix::{PairCount, PortMatrix};
 pub use name::{FigureName, Measure};
 pub use unit::Unit;
 
-use crate::clauses::Judged;
+use crate::clauses::{Facts, Judged};
 use crate::{Conditions, Direction, Modifier, TestKind};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use units::{FrameRate, LineRate};
 
 /// What a test came to for one frame size.
@@ -38,10 +41,19 @@ pub struct Outcome {
     pub matrices: Vec<PortMatrix>,
     /// Why the tester, not the device, kept the test from a result; empty where it did not.
     pub invalid: Vec<String>,
-    /// The table in which the test's document prints it; `None` where the report draws the table of
-    /// several frame sizes itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub layout: Option<Layout>,
+    /// The tables in which the test's document prints it, with their curves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layouts: Vec<Layout>,
+    /// How values of single frames are distributed, where the test keeps that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub histograms: Vec<Distribution>,
+    /// The test's own record, for other programs and for tests: trial by trial, say. What prints outcomes
+    /// passes it on as it is and reads nothing of it. Times are in picoseconds.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub detail: Value,
+    /// What clauses are judged by. The verdicts are saved, these are not.
+    #[serde(skip)]
+    pub facts: Facts,
 }
 
 /// Under which conditions an outcome was taken, whatever the test.
@@ -90,8 +102,8 @@ impl From<&Conditions> for TestConditions {
             line_rate_is_physical: of.line_rate_is_physical,
             theoretical_max: of.theoretical_max,
             tester_max: of.tester_max,
-            deviations: of.deviations.clone(),
-            clauses: of.clauses.clone(),
+            deviations: vec![],
+            clauses: vec![],
             in_words: of.in_words(),
         }
     }
@@ -110,9 +122,17 @@ impl Outcome {
     ) -> Self {
         let none = || vec![Figure::missing(NO_FIGURE, Unit::None, reasons(invalid))];
         let figures = if figures.is_empty() { none() } else { figures };
-        let invalid = invalid.to_vec();
-        let conditions = conditions.into();
-        Outcome { test, conditions, figures, matrices: vec![], invalid, layout: None }
+        Outcome {
+            test,
+            conditions: conditions.into(),
+            figures,
+            matrices: vec![],
+            invalid: invalid.to_vec(),
+            layouts: vec![],
+            histograms: vec![],
+            detail: Value::Null,
+            facts: Facts::default(),
+        }
     }
 
     /// With what came of each pair of ports.
@@ -120,9 +140,43 @@ impl Outcome {
         Outcome { matrices: matrices.into_iter().cloned().collect(), ..self }
     }
 
-    /// With the table of its document.
-    pub fn laid_out(self, layout: Layout) -> Self {
-        Outcome { layout: Some(layout), ..self }
+    /// With a table of its document, below those it has.
+    pub fn laid_out(mut self, layout: Layout) -> Self {
+        self.layouts.push(layout);
+        self
+    }
+
+    /// With the test's own record.
+    pub fn detailed(self, record: &impl Serialize) -> Self {
+        Outcome { detail: serde_json::to_value(record).unwrap_or_default(), ..self }
+    }
+
+    /// With what clauses are judged by.
+    pub fn judged_by(self, facts: Facts) -> Self {
+        Outcome { facts, ..self }
+    }
+
+    /// With more of what clauses are judged by.
+    pub fn judged_also(self, more: impl FnOnce(Facts) -> Facts) -> Self {
+        Outcome { facts: more(self.facts), ..self }
+    }
+
+    /// The test's own record, read back.
+    ///
+    /// # Errors
+    /// If it is none of this type.
+    pub fn record<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        T::deserialize(&self.detail)
+    }
+
+    /// Whether it tells of the same thing as another, under the same conditions: one of them is a later
+    /// telling.
+    pub fn is_of_same(&self, other: &Outcome) -> bool {
+        fn key(of: &Outcome) -> (TestKind, &str, &str, Option<&str>) {
+            let first = of.figures.first().map(|figure| figure.name.as_str());
+            (of.test, &of.conditions.frame_size, &of.conditions.in_words, first)
+        }
+        key(self) == key(other)
     }
 
     /// Its figures of that name.
@@ -142,4 +196,11 @@ pub(crate) fn no_result(reasons: &[String]) -> Vec<String> {
 /// Why something is not known, in one line; `None` where nobody says.
 pub(crate) fn reasons(all: &[String]) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// With its first letter large, as a heading begins.
+pub fn capitalised(words: &str) -> String {
+    let mut chars = words.chars();
+    let first = chars.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + chars.as_str()
 }

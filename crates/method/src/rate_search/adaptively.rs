@@ -1,7 +1,7 @@
 //! The adaptive search's trials: each tells what the device carried, not only whether it passed.
 
 use super::known::Tried;
-use super::{Hunt, PARTS, WHOLE, WIDE, rate_of, request, worst_loss_ratio};
+use super::{Hunt, WHOLE, WIDE, load_of, rate_of, request, worst_loss_ratio};
 use crate::bench::{self, Request};
 use crate::event::Verdict;
 use crate::search::adaptive::{Against, Asked, Came, FAR_SHORT};
@@ -35,10 +35,10 @@ impl Hunt<'_, '_> {
             if self.has_pauses {
                 search.keep_to_rate();
             }
-            search.record(asked, came);
-            if asked.is_final {
+            if asked.is_final && !search.is_challenging() {
                 self.confirmed_at = Some(asked.load);
             }
+            search.record(asked, came);
         }
         let mut bounds = search.bounds();
         if search.is_noisy() {
@@ -91,7 +91,9 @@ impl Hunt<'_, '_> {
         for (load, tried) in &self.known.valid {
             let came = |tried: &Tried| {
                 let verdict = (self.goal.judge)(&tried.result);
-                self.came(*load, &tried.result, verdict, self.sustained(&tried.result))
+                let sustained = self.sustained(&tried.result);
+                let came = self.came(*load, &tried.result, verdict, sustained);
+                (came, tried.duration >= self.goal.final_duration)
             };
             let tried = tried.iter().filter(|tried| tried.duration >= self.goal.search_duration);
             search.learn(*load, &tried.map(came).collect::<Vec<_>>());
@@ -196,9 +198,8 @@ impl Hunt<'_, '_> {
         verdict: Verdict,
         sustained: Option<Sustained>,
     ) -> Came {
-        let ceiling = self.subject.ceiling.rate.fps();
         let offered = result.least_offered_rate().map_or(0.0, FrameRate::fps);
-        let as_load = |fps: f64| (fps / ceiling * PARTS as f64) as u64;
+        let as_load = |fps: f64| load_of(self.subject, fps);
         let lost = worst_loss_ratio(result);
         let put_off =
             sustained.filter(|trial| trial.is_buffered).map_or(lost, |it| it.loss_ratio(lost));

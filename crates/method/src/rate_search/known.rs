@@ -1,6 +1,7 @@
 //! What searches for several goals at the same frame size know of each load.
 
 use super::{PARTS, rate_of, worst_loss_ratio};
+use crate::RateFound;
 use crate::subject::Subject;
 use std::collections::{BTreeMap, VecDeque};
 use trial::TrialResult;
@@ -77,6 +78,18 @@ impl Known {
             rate_of(subject, **load) == rate || offers(&tried.result, rate)
         });
         at.map(|(_, tried)| &tried.result)
+    }
+    /// Whether more trials of full length failed at a rate found, or below, than its search saw fail. What an
+    /// estimate says of a noisy device counts on such trials.
+    pub(crate) fn contradicts(&self, subject: &Subject<'_>, found: &RateFound) -> bool {
+        let (Some(rate), None) = (found.rate, found.confidence) else { return false };
+        let no_faster = self.valid.iter().filter(|(load, _)| rate_of(subject, **load) <= rate);
+        let fails = |tried: &&Tried| {
+            let loss_percent = worst_loss_ratio(&tried.result) * 100.0;
+            tried.duration >= found.trial_duration && loss_percent > found.loss_tolerance_percent
+        };
+        let failed = no_faster.flat_map(|(_, tried)| tried).filter(fails).count();
+        failed > found.failed_trials_at_rate as usize
     }
     /// The lowest rate intended in a trial that lost frames and the highest offered in one that lost none,
     /// among trials that contradict each other: the first is no higher, and its trial no longer.

@@ -1,7 +1,7 @@
 //! The router tests of Harvard University, of 1989 and of 1990.
 
 use super::options::{EVERY_TRIAL, SELF_TEST, TRAFFIC, TWO_PORTS, WAITS};
-use super::{SuiteName, TestMethod};
+use super::{Run, SuiteName, TestMethod};
 use crate::TestKind;
 use crate::harvard::y1989::Test1989;
 
@@ -16,6 +16,7 @@ const fn of_1990(id: &'static str, kind: TestKind, options: Options) -> TestMeth
         section: "",
         needs: &[],
         options,
+        run: Run::Campaign,
     }
 }
 
@@ -50,6 +51,7 @@ const fn of_1989(
         section: "",
         needs,
         options,
+        run: Run::Campaign,
     }
 }
 

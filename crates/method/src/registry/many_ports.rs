@@ -5,9 +5,9 @@ use super::options::{
     LEARNING_INTERVAL, LEARNING_WAIT, MEMBERS, MEMBERSHIP, PORT_ADDRESSES, SEARCH_OF_MANY, SIZES,
     WAITS, WAITS_OF_MANY,
 };
-use super::{SuiteName, TestMethod};
-use crate::TestKind;
+use super::{ManyTest, Run, SuiteName, TestMethod};
 use crate::chassis::ChassisTest;
+use crate::{TestKind, gigaswitch, rfc2889, rfc3918, tolly};
 
 type Options = &'static [&'static [&'static str]];
 
@@ -16,13 +16,28 @@ const fn test(
     document: &'static str,
     (id, kind, section): (&'static str, ChassisTest, &'static str),
     options: Options,
+    run: ManyTest,
 ) -> TestMethod {
-    let kind = TestKind::Chassis(kind);
-    TestMethod { id, suite, kind, document, section, needs: &[], options }
+    let (kind, run) = (TestKind::Chassis(kind), Run::Many(run));
+    TestMethod { id, suite, kind, document, section, needs: &[], options, run }
 }
 
-const fn rfc2889(test: (&'static str, ChassisTest, &'static str), options: Options) -> TestMethod {
-    self::test(SuiteName::Rfc2889, "RFC 2889", test, options)
+/// A test that is a function of its own, and one of several that share a function.
+macro_rules! by {
+    ($run:path) => {
+        ManyTest::new(|bench, rack, _| Ok(Some($run(bench, rack)?.outcome())))
+    };
+    ($run:path, test) => {
+        ManyTest::new(|bench, rack, test| Ok(Some($run(bench, rack, test)?.outcome())))
+    };
+}
+
+const fn rfc2889(
+    test: (&'static str, ChassisTest, &'static str),
+    options: Options,
+    run: ManyTest,
+) -> TestMethod {
+    self::test(SuiteName::Rfc2889, "RFC 2889", test, options, run)
 }
 
 /// Test frames of the sizes asked for, in trials that end with a wait.
@@ -55,14 +70,34 @@ const ADDRESSES: &[&str] = &[
 
 /// RFC 2889.
 pub(super) static RFC2889: [TestMethod; 14] = [
-    rfc2889(("fully-meshed", ChassisTest::FullyMeshed, "section 5.1"), MESH),
-    rfc2889(("one-to-many", ChassisTest::OneToMany, "section 5.2"), MESH),
-    rfc2889(("many-to-one", ChassisTest::ManyToOne, "section 5.2"), MESH),
-    rfc2889(("one-and-many", ChassisTest::OneAndMany, "section 5.2"), MESH),
-    rfc2889(("backbone-local", ChassisTest::BackboneLocal, "section 5.3"), MESH),
-    rfc2889(("backbone", ChassisTest::Backbone, "section 5.3"), MESH),
-    rfc2889(("unidirectional", ChassisTest::Unidirectional, "section 5.4"), MESH),
-    rfc2889(("congestion", ChassisTest::Congestion, "section 5.5"), mesh![FULL_TRIALS_OF_MANY]),
+    rfc2889(
+        ("fully-meshed", ChassisTest::FullyMeshed, "section 5.1"),
+        MESH,
+        by!(rfc2889::mesh, test),
+    ),
+    rfc2889(("one-to-many", ChassisTest::OneToMany, "section 5.2"), MESH, by!(rfc2889::mesh, test)),
+    rfc2889(("many-to-one", ChassisTest::ManyToOne, "section 5.2"), MESH, by!(rfc2889::mesh, test)),
+    rfc2889(
+        ("one-and-many", ChassisTest::OneAndMany, "section 5.2"),
+        MESH,
+        by!(rfc2889::mesh, test),
+    ),
+    rfc2889(
+        ("backbone-local", ChassisTest::BackboneLocal, "section 5.3"),
+        MESH,
+        by!(rfc2889::mesh, test),
+    ),
+    rfc2889(("backbone", ChassisTest::Backbone, "section 5.3"), MESH, by!(rfc2889::mesh, test)),
+    rfc2889(
+        ("unidirectional", ChassisTest::Unidirectional, "section 5.4"),
+        MESH,
+        by!(rfc2889::mesh, test),
+    ),
+    rfc2889(
+        ("congestion", ChassisTest::Congestion, "section 5.5"),
+        mesh![FULL_TRIALS_OF_MANY],
+        by!(rfc2889::congestion),
+    ),
     rfc2889(
         ("forward-pressure", ChassisTest::ForwardPressure, "section 5.6"),
         mesh![
@@ -70,6 +105,7 @@ pub(super) static RFC2889: [TestMethod; 14] = [
             FULL_TRIALS_OF_MANY,
             &["chassis.burst_frames", "chassis.forward_pressure"]
         ],
+        by!(rfc2889::forward_pressure),
     ),
     rfc2889(
         ("address-caching", ChassisTest::AddressCaching, "section 5.7"),
@@ -85,6 +121,7 @@ pub(super) static RFC2889: [TestMethod; 14] = [
                 "chassis.addresses.learning_fps",
             ],
         ],
+        by!(rfc2889::caching).of_smallest(),
     ),
     rfc2889(
         ("address-learning", ChassisTest::AddressLearning, "section 5.8"),
@@ -100,20 +137,27 @@ pub(super) static RFC2889: [TestMethod; 14] = [
                 "chassis.addresses.rate_resolution_fps",
             ],
         ],
+        by!(rfc2889::learning_rate).of_smallest(),
     ),
     rfc2889(
         ("errored-frames", ChassisTest::ErroredFrames, "section 5.9"),
         mesh![FULL_TRIALS_OF_MANY, &["chassis.errored"]],
+        by!(rfc2889::errored),
     ),
-    rfc2889(("broadcast", ChassisTest::Broadcast, "section 5.10"), MESH),
+    rfc2889(("broadcast", ChassisTest::Broadcast, "section 5.10"), MESH, by!(rfc2889::mesh, test)),
     rfc2889(
         ("broadcast-latency", ChassisTest::BroadcastLatency, "section 5.10"),
         frames![PORT_ADDRESSES, &["chassis.broadcast_frames"]],
+        by!(rfc2889::broadcast_latency),
     ),
 ];
 
-const fn rfc3918(test: (&'static str, ChassisTest, &'static str), options: Options) -> TestMethod {
-    self::test(SuiteName::Rfc3918, "RFC 3918", test, options)
+const fn rfc3918(
+    test: (&'static str, ChassisTest, &'static str),
+    options: Options,
+    run: ManyTest,
+) -> TestMethod {
+    self::test(SuiteName::Rfc3918, "RFC 3918", test, options, run)
 }
 
 const GROUP_COUNT: &[&str] = &["chassis.multicast.groups"];
@@ -145,14 +189,17 @@ pub(super) static RFC3918: [TestMethod; 13] = [
             "chassis.multicast.capacity_step",
             "chassis.multicast.capacity_max",
         ]],
+        by!(rfc3918::capacity).of_smallest(),
     ),
     rfc3918(
         ("aggregated-multicast", ChassisTest::AggregatedMulticast, "section 4.3"),
         throughput_and!(JOIN_WAIT),
+        by!(rfc3918::throughput, test),
     ),
     rfc3918(
         ("mixed-class", ChassisTest::MixedClass, "section 4.1"),
         throughput_and!(JOIN_WAIT, &["chassis.multicast.unicast_per_multicast"]),
+        by!(rfc3918::mixed_class),
     ),
     rfc3918(
         ("scaled-groups", ChassisTest::ScaledGroups, "section 4.2"),
@@ -167,14 +214,17 @@ pub(super) static RFC3918: [TestMethod; 13] = [
                 "chassis.multicast.matrix_load_percent",
             ]
         ],
+        by!(rfc3918::scaled_groups),
     ),
     rfc3918(
         ("encapsulation", ChassisTest::Encapsulation, "section 4.4.1"),
         throughput_and!(JOIN_WAIT, &["chassis.multicast.tunnel_out"]),
+        by!(rfc3918::throughput, test),
     ),
     rfc3918(
         ("decapsulation", ChassisTest::Decapsulation, "section 4.4.2"),
         throughput_and!(JOIN_WAIT, &["chassis.multicast.tunnel_out"]),
+        by!(rfc3918::throughput, test),
     ),
     rfc3918(
         ("reencapsulation", ChassisTest::Reencapsulation, "section 4.4.3"),
@@ -182,35 +232,48 @@ pub(super) static RFC3918: [TestMethod; 13] = [
             JOIN_WAIT,
             &["chassis.multicast.tunnel_in", "chassis.multicast.tunnel_out"]
         ),
+        by!(rfc3918::throughput, test),
     ),
     rfc3918(
         ("multicast-latency", ChassisTest::MulticastLatency, "section 5.1"),
         throughput_and!(JOIN_WAIT, LOAD, LATENCY, REPETITIONS),
+        by!(rfc3918::latency, test),
     ),
     rfc3918(
         ("min-max-latency", ChassisTest::MinMaxLatency, "section 5.2"),
         throughput_and!(JOIN_WAIT, LOAD, LATENCY),
+        by!(rfc3918::latency, test),
     ),
     rfc3918(
         ("group-join-delay", ChassisTest::GroupJoinDelay, "section 6.1"),
         throughput_and!(JOIN_WAIT, LOAD, SAID),
+        by!(rfc3918::join_delay, test),
     ),
     rfc3918(
         ("group-leave-delay", ChassisTest::GroupLeaveDelay, "section 6.2"),
         throughput_and!(JOIN_WAIT, LEAVE_WAIT, LOAD, SAID),
+        by!(rfc3918::leave_delay),
     ),
     rfc3918(
         ("burdened-latency", ChassisTest::BurdenedLatency, "section 8.1"),
         throughput_and!(JOIN_WAIT, LOAD, LATENCY, REPETITIONS, BURDEN),
+        by!(rfc3918::latency, test),
     ),
     rfc3918(
         ("burdened-join-delay", ChassisTest::BurdenedJoinDelay, "section 8.2"),
         throughput_and!(JOIN_WAIT, LOAD, SAID, BURDEN),
+        by!(rfc3918::join_delay, test),
     ),
 ];
 
-const fn gigaswitch(id: &'static str, kind: ChassisTest, options: Options) -> TestMethod {
-    test(SuiteName::Gigaswitch, "DIGITAL GIGAswitch/FDDI System tests", (id, kind, ""), options)
+const fn gigaswitch(
+    id: &'static str,
+    kind: ChassisTest,
+    options: Options,
+    run: ManyTest,
+) -> TestMethod {
+    let document = "DIGITAL GIGAswitch/FDDI System tests";
+    test(SuiteName::Gigaswitch, document, (id, kind, ""), options, run)
 }
 
 /// Requests carry no signature, and nothing in them is random.
@@ -223,6 +286,9 @@ pub(super) static GIGASWITCH: [TestMethod; 3] = [
         "extrapolation",
         ChassisTest::Extrapolation,
         mesh![SEARCH_OF_MANY, FULL_TRIALS_OF_MANY, &["chassis.burst_frames", "chassis.fanout"]],
+        ManyTest::new(|bench, rack, _| {
+            Ok(gigaswitch::extrapolation(bench, rack)?.map(|result| result.outcome()))
+        }),
     ),
     gigaswitch(
         "fanout",
@@ -232,6 +298,7 @@ pub(super) static GIGASWITCH: [TestMethod; 3] = [
             FULL_TRIALS_OF_MANY,
             &["chassis.burst_frames", "chassis.fanout.receivers"]
         ],
+        by!(gigaswitch::fanout),
     ),
     gigaswitch(
         "arp-server",
@@ -243,6 +310,7 @@ pub(super) static GIGASWITCH: [TestMethod; 3] = [
             WAITS_OF_MANY,
             &["chassis.learning_interval_s", "chassis.arp_server"],
         ],
+        by!(gigaswitch::arp_server).of_smallest(),
     ),
 ];
 
@@ -251,8 +319,9 @@ const fn tolly(
     kind: ChassisTest,
     section: &'static str,
     options: Options,
+    run: ManyTest,
 ) -> TestMethod {
-    test(SuiteName::Tolly, "Tolly Group 8276,", (id, kind, section), options)
+    test(SuiteName::Tolly, "Tolly Group 8276,", (id, kind, section), options, run)
 }
 
 const ITERATIONS: &[&str] = &["chassis.tolly.iterations"];
@@ -276,6 +345,7 @@ pub(super) static TOLLY: [TestMethod; 5] = [
                 "chassis.tolly.hosts_per_output",
             ],
         ],
+        by!(tolly::internet_scale),
     ),
     tolly(
         "large-scale-multicast",
@@ -287,6 +357,7 @@ pub(super) static TOLLY: [TestMethod; 5] = [
             LEARNING_INTERVAL,
             &["chassis.tolly.groups", "chassis.tolly.group_outputs"]
         ],
+        by!(tolly::multicast, test),
     ),
     tolly(
         "multicast-mesh",
@@ -298,6 +369,7 @@ pub(super) static TOLLY: [TestMethod; 5] = [
             LEARNING_INTERVAL,
             &["chassis.tolly.mesh_ports", "chassis.tolly.multicast_packets"]
         ],
+        by!(tolly::multicast, test),
     ),
     tolly(
         "base-unicast",
@@ -309,6 +381,7 @@ pub(super) static TOLLY: [TestMethod; 5] = [
             FULL_TRIALS,
             &["resolution", "chassis.resolution_percent", "chassis.tolly.unicast_streams"]
         ],
+        by!(tolly::base_unicast),
     ),
     tolly(
         "base-multicast",
@@ -320,5 +393,6 @@ pub(super) static TOLLY: [TestMethod; 5] = [
             LEARNING_INTERVAL,
             &["chassis.tolly.multicast_outputs", "chassis.tolly.multicast_packets"]
         ],
+        by!(tolly::multicast, test),
     ),
 ];

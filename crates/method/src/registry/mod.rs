@@ -1,5 +1,6 @@
-//! Every test that can be run, as plain data: what it is called, where it is defined, and which
-//! options alter its trials.
+//! Every test that can be run: what it is called, where it is defined, which options alter its trials, what
+//! it takes, and how it is run. An entry is the only place where a test is wired; [`crate::Suite::more`] takes
+//! entries of others.
 //!
 //! Options have the names of a configuration file: `vlan`, `search.policy`, `chassis.errored` (every
 //! key of that section). What a test does not list here it does not use, and the command line refuses
@@ -10,6 +11,9 @@ mod harvard;
 mod many_ports;
 mod options;
 mod rfc2544;
+mod run;
+
+pub use run::{Known, ManyTest, PairTest, Run, RunMany, RunPair};
 
 use crate::TestKind;
 use serde::{Deserialize, Serialize};
@@ -61,6 +65,8 @@ pub struct TestMethod {
     pub needs: &'static [&'static str],
     /// Groups of options that alter its trials.
     pub options: &'static [&'static [&'static str]],
+    /// How it is run.
+    pub run: Run,
 }
 
 impl SuiteName {
@@ -141,7 +147,8 @@ impl TestMethod {
         let covers = |listed: &str| {
             option.strip_prefix(listed).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        let before = self.needs.iter().filter_map(|id| self.suite.test(id));
+        let inherits = !options::OF_ONE_TEST.contains(&option);
+        let before = self.needs.iter().filter(|_| inherits).filter_map(|id| self.suite.test(id));
         self.options().any(covers) || before.into_iter().any(|test| test.supports(option))
     }
 }

@@ -10,6 +10,12 @@ pub(super) const WAITS: &[&str] = &["trial.drain_s", "trial.drain_max_s", "trial
 /// What tests between two ports have besides.
 pub(super) const TWO_PORTS: &[&str] = &["sizes", "trial.learning_wait_s"];
 
+/// Frames leave in bursts (RFC 2544 section 21).
+pub(super) const BURSTS: &[&str] = &["burst-frames"];
+
+/// Options of a test that say nothing to those that it is run before: they have loads of their own.
+pub(super) const OF_ONE_TEST: &[&str] = BURSTS;
+
 /// Hosts that make themselves known again during long trials.
 pub(super) const KEEP_ALIVES: &[&str] = &["trial.keep_alives"];
 

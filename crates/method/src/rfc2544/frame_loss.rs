@@ -2,6 +2,7 @@
 
 use crate::bench::{Bench, Ran, Request, is_short};
 use crate::ipv6_traffic::HOP_BY_HOP_LOADS_PERCENT;
+use crate::outcome::PairCount;
 use crate::reach::{STEPS_MAX, answered, below};
 use crate::subject::Subject;
 use crate::{Conditions, RunError, TestKind, Verdict};
@@ -57,6 +58,9 @@ pub struct LossPoint {
     pub received_frames: u64,
     /// (input - output) x 100 / input.
     pub loss_percent: f64,
+    /// The same of each pair of ports, where more than two ports take part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<PairCount>,
     /// Why the point does not count; empty where it does.
     pub invalid: Vec<String>,
 }
@@ -152,7 +156,28 @@ fn point(subject: &Subject<'_>, percent: f64, ran: &Ran) -> LossPoint {
         expected_frames: ran.result.expected_frames(),
         received_frames: ran.result.forwarded_frames(),
         loss_percent: ran.result.loss_ratio() * 100.0,
+        pairs: match subject.traffic.pattern().is_pair() {
+            true => vec![],
+            false => PairCount::all_of(&ran.result),
+        },
         invalid: ran.invalid_reasons(),
+    }
+}
+
+impl LossPoint {
+    /// Which pair of ports lost most, where others lost less.
+    fn worst_pair(&self) -> Option<String> {
+        let loss = |pair: &&PairCount| (pair.loss_ratio() * 1e9) as u64;
+        let least = self.pairs.iter().map(|pair| loss(&pair)).min()?;
+        let most = self.pairs.iter().max_by_key(loss).filter(|most| loss(most) > least)?;
+        Some(format!(
+            "at {} % of the maximum {} to {} lost most, {:.4} %, and others {:.4} %",
+            self.percent_of_maximum,
+            most.from,
+            most.to,
+            most.loss_ratio() * 100.0,
+            least as f64 / 1e7
+        ))
     }
 }
 
@@ -177,6 +202,7 @@ fn notes(subject: &Subject<'_>, points: &[LossPoint], ended: bool) -> Vec<String
             "{invalid} loads could not be measured validly: they are no part of the curve"
         ));
     }
+    notes.extend(points.iter().filter_map(LossPoint::worst_pair));
     let is_short = |point: &&LossPoint| is_short(point.intended, point.offered);
     let short = points.iter().filter(|point| point.invalid.is_empty()).filter(is_short).count();
     if short > 0 {

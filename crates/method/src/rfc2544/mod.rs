@@ -16,7 +16,7 @@ pub use outcome::action_in_words;
 pub(crate) use outcome::invalid_of;
 pub use recovery::{RecoveryOutcome, RecoveryResult, RecoveryTrial, recovery};
 pub use reset::{ResetResult, ResetTrial, reset};
-pub use throughput::{ThroughputResult, throughput};
+pub use throughput::{InterBurstGap, ThroughputResult, throughput};
 
 use crate::Finding;
 use units::FrameRate;

@@ -209,8 +209,8 @@ fn judge(
     })
 }
 
-/// When frame `sequence` of a stream was due, from the start. Without modifiers it is the port's
-/// frame of that number; with them the plan is walked through.
+/// When frame `sequence` of a stream was due, from the start. Without modifiers the port's frames go
+/// to its streams in turn; with them the plan is walked through.
 fn departure(
     traffic: &Traffic,
     shape: &TrialShape,
@@ -218,7 +218,8 @@ fn departure(
     sequence: u64,
 ) -> Result<Duration, RunError> {
     if traffic.modifier() == Modifier::None {
-        return Ok(sent_schedule(traffic, shape)?.departure(sequence));
+        let (place, streams) = traffic.turn_of(stream);
+        return Ok(sent_schedule(traffic, shape)?.departure(sequence * streams + place));
     }
     let trial = traffic.trial(Key::from_seed(0), shape)?;
     for plan in trial.transmit_plans()? {

@@ -164,10 +164,13 @@ fn evaluate(ran: &Ran, duration: Duration) -> ResetTrial {
 
 /// Frames lost / offered rate, of the direction that lost longest (RFC 6201 section 1.3).
 fn by_loss(result: &TrialResult) -> Duration {
-    let test = result.streams.iter().filter(|stream| stream.role == trial::Role::Test);
-    let seconds = test.filter_map(|stream| {
+    let test = || result.streams.iter().filter(|stream| stream.role == trial::Role::Test);
+    let seconds = test().filter_map(|stream| {
         let sent = result.sent.iter().find(|sent| sent.report.port == stream.from)?;
-        Some(stream.lost as f64 / sent.report.sent_rate()?.fps())
+        // A port may send to several others in turn.
+        let of_port = test().filter(|other| other.from == stream.from).map(|other| other.sent);
+        let share = stream.sent as f64 / of_port.sum::<u64>().max(1) as f64;
+        Some(stream.lost as f64 / (sent.report.sent_rate()?.fps() * share))
     });
     Duration::from_secs_f64(seconds.fold(0.0, f64::max))
 }

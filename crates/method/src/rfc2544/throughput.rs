@@ -3,15 +3,15 @@
 use crate::bench::Bench;
 use crate::cost;
 use crate::goal_search::find_rates;
-use crate::rate_search::{Known, RateGoal, find_rate, judge_loss};
+use crate::rate_search::{Known, NEAR, RateGoal, find_rate, judge_loss};
 use crate::search::adaptive::Against;
 use crate::subject::Subject;
-use crate::sustained::keep_up;
+use crate::sustained::{agree, keep_up};
 use crate::{
     Buffered, Conditions, CostFound, Finding, RateFound, RunError, SearchPolicy, TestKind,
 };
 use serde::{Deserialize, Serialize};
-use units::{Duration, FrameRate};
+use units::{Duration, FrameRate, FrameSize};
 
 /// The result for one frame size.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -23,6 +23,9 @@ pub struct ThroughputResult {
     /// Rates found with some loss allowed, lowest tolerance first. **Not RFC 2544 throughput**:
     /// a table must label them with their tolerance.
     pub with_tolerance: Vec<RateFound>,
+    /// With bursts: the shortest gap between them without loss (RFC 2544 section 21).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inter_burst_gap: Option<InterBurstGap>,
     /// Where trials contradict each other: by how much what the device carries was seen to vary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contradiction: Option<Contradiction>,
@@ -31,6 +34,40 @@ pub struct ThroughputResult {
     pub cost: Option<CostFound>,
     /// What a reader should know, such as loss that does not depend on the load.
     pub notes: Vec<String>,
+}
+
+/// From a burst's last bit to the next one's first.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct InterBurstGap {
+    /// The shortest without loss.
+    pub shortest: Duration,
+    /// The longest with loss; `None` where no gap lost frames.
+    pub too_short: Option<Duration>,
+}
+
+impl InterBurstGap {
+    /// Of a rate found, where frames left in bursts.
+    fn of(subject: &Subject<'_>, found: &RateFound) -> Option<InterBurstGap> {
+        let frames = Some(subject.config.burst_frames).filter(|frames| *frames > 1)?;
+        let within = subject.within_bursts();
+        let gap = |rate: FrameRate| {
+            // The frame's own time, and the minimum gap that follows each but the last of a burst.
+            let line = subject.line_rate();
+            let last = line.time_of_bytes(FrameSize::GAP_BYTES.into());
+            rate.departure(frames).saturating_sub(within.departure(frames)) + last
+        };
+        Some(InterBurstGap { shortest: gap(found.rate?), too_short: found.upper.map(gap) })
+    }
+
+    fn in_words(&self, subject: &Subject<'_>) -> String {
+        let frames = subject.config.burst_frames;
+        let InterBurstGap { shortest, too_short } = self;
+        let ends = too_short.map(|gap| format!(", lost at {gap}")).unwrap_or_default();
+        format!(
+            "bursts of {frames} frames: none lost at gaps of {shortest} from burst to burst{ends}; what \
+             the device may have carried from buffers for the length of a trial is not told apart"
+        )
+    }
 }
 
 /// Loads that lost frames in one trial and lost none in another, no shorter one. Not a confidence interval:
@@ -59,26 +96,40 @@ pub fn throughput(
         SearchPolicy::Mlrsearch => goals_together(bench, subject, &mut known)?,
         _ => one_by_one(bench, subject, &mut known)?,
     };
-    for found in &mut found {
+    let has_bursts = subject.config.burst_frames > 1;
+    for found in found.iter_mut().filter(|_| !has_bursts) {
         *found = keep_up(bench, subject, found.clone(), &known)?;
     }
+    agree(subject, &mut found);
     let throughput = found.remove(0);
     let with_tolerance = found;
     let contradiction =
         known.contradiction(subject).map(|(lowest_with_loss, highest_without_loss)| {
             Contradiction { lowest_with_loss, highest_without_loss }
         });
-    let mut notes = notes(&throughput, &with_tolerance, &known);
+    let mut notes: Vec<String> = aggregate(subject, &throughput).into_iter().collect();
+    notes.extend(self::notes(&throughput, &with_tolerance, &known));
     notes.extend(contradiction.iter().map(varies));
     let cost = cost::measure(bench, subject, &throughput, &known)?;
     if let Some(CostFound::Measured(cost)) = &cost {
         notes.extend(cost.contradiction(&throughput));
     }
+    let inter_burst_gap = InterBurstGap::of(subject, &throughput);
+    notes.extend(inter_burst_gap.iter().map(|gap| gap.in_words(subject)));
     let conditions = subject.conditions();
-    Ok(ThroughputResult { conditions, throughput, with_tolerance, contradiction, cost, notes })
+    Ok(ThroughputResult {
+        inter_burst_gap,
+        conditions,
+        throughput,
+        with_tolerance,
+        contradiction,
+        cost,
+        notes,
+    })
 }
 
-/// Throughput, then each rate with tolerated loss, by searches that know of each other's trials.
+/// Throughput, then each rate with tolerated loss, by searches that know of each other's trials. A rate that
+/// trials of a later search contradict, or one left wide, is sought once more, with all of them.
 fn one_by_one(
     bench: &mut Bench<'_>,
     subject: &Subject<'_>,
@@ -87,7 +138,25 @@ fn one_by_one(
     let mut tolerances = subject.config.throughput.loss_tolerances_percent.clone();
     tolerances.push(0.0);
     tolerances.sort_by(f64::total_cmp);
-    tolerances.into_iter().map(|tolerance| search(bench, subject, tolerance, known)).collect()
+    let once = tolerances.iter().map(|tolerance| search(bench, subject, *tolerance, known));
+    let mut found = once.collect::<Result<Vec<_>, _>>()?;
+    for index in 0..found.len() {
+        let (first, later) = (&found[index], &found[index + 1..]);
+        let exceeds = |more: &RateFound| more.upper.is_some_and(|upper| first.rate > Some(upper));
+        let gains = first.is_noisy_beyond(NEAR) && !later.is_empty();
+        if gains || known.contradicts(subject, first) || later.iter().any(exceeds) {
+            let (trials, invalid_trials) = (first.trials, first.invalid_trials);
+            let test_time = first.test_time;
+            let again = search(bench, subject, tolerances[index], known)?;
+            found[index] = RateFound {
+                trials: trials + again.trials,
+                invalid_trials: invalid_trials + again.invalid_trials,
+                test_time: test_time + again.test_time,
+                ..again
+            };
+        }
+    }
+    Ok(found)
 }
 
 /// All of them in one search.
@@ -129,6 +198,14 @@ fn search(
         judge: &|result| judge_loss(result, tolerance_percent),
     };
     find_rate(bench, subject, &goal, known)
+}
+
+/// What all ports carry together, where more than two take part.
+fn aggregate(subject: &Subject<'_>, found: &RateFound) -> Option<String> {
+    let rate = found.rate.filter(|_| !subject.traffic.pattern().is_pair())?;
+    let (ports, streams) = (subject.traffic.senders().len(), subject.traffic.streams_of_test());
+    let all = rate.scaled(ports as f64);
+    Some(format!("{all:.1} in all: {ports} ports transmit {rate:.1} each, in {streams} streams"))
 }
 
 /// What a rate that is carried for a while only is worth.

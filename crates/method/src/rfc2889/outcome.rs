@@ -5,7 +5,9 @@ use super::{
     ErroredTrial, ForwardPressureResult, GapOutcome, MeshResult,
 };
 use crate::chassis::{ChassisTest, LoadPoint, latency_spread};
+use crate::clauses::Facts;
 use crate::outcome::{Figure, FigureName, Outcome, Unit, reasons};
+use trial::LatencyForm;
 
 impl MeshResult {
     /// Throughput, forwarding rates, and the loss of each load.
@@ -25,7 +27,11 @@ impl MeshResult {
                 flood_count("flood count at maximum offered load", point.flood_count)
             }));
         let outcome = self.conditions.outcome(figures, self.throughput.invalid_reasons());
-        outcome.with_matrices(&self.matrix).laid_out(self.layout())
+        outcome
+            .with_matrices(&self.matrix)
+            .laid_out(self.layout())
+            .judged_also(|facts| facts.search(&self.throughput).load(self.points.first()))
+            .detailed(self)
     }
 }
 
@@ -37,7 +43,7 @@ impl CongestionResult {
     /// Loss and rate of both ports.
     pub fn outcome(&self) -> Outcome {
         let outcome = self.conditions.outcome(self.figures(), &self.invalid);
-        outcome.with_matrices([&self.matrix]).laid_out(self.layout())
+        outcome.with_matrices([&self.matrix]).laid_out(self.layout()).detailed(self)
     }
 
     fn figures(&self) -> Vec<Figure> {
@@ -77,7 +83,15 @@ impl ForwardPressureResult {
             LoadPoint::forwarding(self.mfr(), "maximum forwarding rate"),
             gap,
         ];
-        self.conditions.outcome(figures, self.throughput.invalid_reasons()).laid_out(self.layout())
+        let not_tried = match &self.gap {
+            GapOutcome::NotTested { why } => vec![why.clone()],
+            GapOutcome::Detected { .. } | GapOutcome::NotDetected { .. } => vec![],
+        };
+        self.conditions
+            .outcome(figures, self.throughput.invalid_reasons())
+            .laid_out(self.layout())
+            .judged_also(|facts| Facts { not_tried, ..facts.search(&self.throughput) })
+            .detailed(self)
     }
 }
 
@@ -100,6 +114,8 @@ impl AddressResult {
         self.conditions
             .outcome(vec![figure.called(known_as)], &self.invalid)
             .laid_out(self.layout())
+            .judged_also(|facts| facts.bound_at(self.at_least, "highest value"))
+            .detailed(self)
     }
 }
 
@@ -107,7 +123,20 @@ impl ErroredResult {
     /// Frames that came out, by kind of error and load.
     pub fn outcome(&self) -> Outcome {
         let figures = self.trials.iter().map(ErroredTrial::figure).collect();
-        self.conditions.outcome(figures, &self.invalid).laid_out(self.layout())
+        let mut not_tried: Vec<String> = vec![];
+        for trial in &self.trials {
+            if let ErroredOutcome::NotTested { why } = &trial.outcome {
+                let words = format!("{}: {why}", trial.kind);
+                if !not_tried.contains(&words) {
+                    not_tried.push(words);
+                }
+            }
+        }
+        self.conditions
+            .outcome(figures, &self.invalid)
+            .laid_out(self.layout())
+            .judged_also(|facts| Facts { not_tried, ..facts })
+            .detailed(self)
     }
 }
 
@@ -145,6 +174,18 @@ impl BroadcastLatencyResult {
                 ),
             }
         }
-        self.conditions.outcome(figures, &self.invalid).laid_out(self.layout())
+        let silent = self.ports.iter().filter(|port| port.received == 0).count();
+        let mut definitions = self.ports.iter().map(|port| port.definition.as_ref());
+        let has_line_time = self.conditions.line_rate_is_physical
+            && definitions.any(|of| of.is_none_or(|of| of.form != LatencyForm::Lifo));
+        self.conditions
+            .outcome(figures, &self.invalid)
+            .laid_out(self.layout())
+            .judged_also(|facts| Facts {
+                unmeasured: Some(silent as u64),
+                has_line_time: Some(has_line_time),
+                ..facts
+            })
+            .detailed(self)
     }
 }

@@ -5,6 +5,7 @@ use super::{
     MulticastLatencyResult, MulticastThroughputResult, PortDelay, ScaledGroupsResult,
 };
 use crate::chassis::{ChassisConditions, ChassisTest, LoadPoint, latency_spread};
+use crate::clauses::Facts;
 use crate::outcome::{Figure, FigureName, Layout, Outcome, Relation, Unit, reasons};
 
 /// The outcome under these conditions, which name the version of IP besides the ports.
@@ -32,6 +33,12 @@ impl MulticastThroughputResult {
         }
         let invalid = self.throughput.invalid_reasons();
         outcome(&self.conditions, &self.multicast, figures, (invalid, self.layout()))
+            .judged_also(|facts| Facts {
+                received_bytes: self.multicast.received_size_bytes,
+                has_classes: Some(self.classes.is_some()),
+                ..facts.search(&self.throughput)
+            })
+            .detailed(self)
     }
 }
 
@@ -45,7 +52,10 @@ impl ScaledGroupsResult {
             [forwarding, row.point.loss(format!("loss, {groups} groups"))]
         };
         let figures = self.rows.iter().flat_map(of_row).collect();
+        let knows_capacity = Some(self.capacity.is_some());
         outcome(&self.conditions, &self.multicast, figures, (&self.invalid, self.layout()))
+            .judged_also(|facts| Facts { knows_capacity, ..facts })
+            .detailed(self)
     }
 }
 
@@ -59,6 +69,22 @@ impl MulticastLatencyResult {
             figures.push(missing.called(FigureName::Latency));
         }
         outcome(&self.conditions, &self.multicast, figures, (&self.invalid, self.layout()))
+            .judged_also(|facts| self.facts(facts))
+            .detailed(self)
+    }
+
+    fn facts(&self, facts: Facts) -> Facts {
+        let tagged = self.sets.iter().flat_map(|set| &set.latencies);
+        let longest = tagged.map(|tagged| tagged.latency).max();
+        let burdened = self.sets.iter().filter(|set| set.burden.is_some()).count();
+        Facts {
+            repetitions: Some(self.sets.len() as u64),
+            has_both: Some(burdened > 0 && burdened < self.sets.len()),
+            // Tagged frames leave in the middle of a trial.
+            last_tag_s: longest
+                .map(|latency| latency.as_secs_f64() - self.duration.as_secs_f64() / 2.0),
+            ..facts
+        }
     }
 
     fn figures(&self, is_burdened: bool) -> Vec<Figure> {
@@ -101,6 +127,19 @@ impl GroupDelayResult {
             false => self.sets.iter().flat_map(of_set).collect(),
         };
         outcome(&self.conditions, &self.multicast, figures, (&self.invalid, self.layout()))
+            .judged_also(|facts| self.facts(facts))
+            .detailed(self)
+    }
+
+    fn facts(&self, facts: Facts) -> Facts {
+        let ports = self.sets.iter().flat_map(|set| &set.ports);
+        let said_nothing = |outcome: &_| matches!(outcome, DelayOutcome::NotFromThere { .. });
+        let burdened = self.sets.iter().filter(|set| set.burden.is_some()).count();
+        Facts {
+            unmeasured: Some(ports.filter(|port| said_nothing(&port.outcome)).count() as u64),
+            has_both: Some(burdened > 0 && burdened < self.sets.len()),
+            ..facts
+        }
     }
 }
 
@@ -132,5 +171,7 @@ impl GroupCapacityResult {
         };
         let figures = vec![figure.called(FigureName::Groups)];
         outcome(&self.conditions, &self.multicast, figures, (&self.invalid, self.layout()))
+            .judged_also(|facts| facts.bound_at(self.at_least, "highest number"))
+            .detailed(self)
     }
 }

@@ -5,10 +5,10 @@ use super::{load, notes_of, stream};
 use crate::bench::Bench;
 use crate::rfc2544::ThroughputResult;
 use crate::subject::Subject;
-use crate::traffic::FORWARD;
-use crate::{Conditions, RunError, TestKind};
+use crate::traffic::Tags;
+use crate::{Conditions, Pattern, RunError, TestKind};
 use serde::{Deserialize, Serialize};
-use trial::{StreamAccount, TrialResult};
+use trial::{StreamAccount, StreamId, TrialResult};
 use units::{Duration, FrameRate};
 
 /// The result for one frame size: of the first direction, where there are two.
@@ -86,25 +86,27 @@ pub fn ipdv(
     result.rate_is_throughput = note.is_none();
     result.notes.extend(note);
     let duration = Duration::from_secs_f64(config.stream_s);
-    let tags = Some(in_a_row(rate.frames_in(duration), config.median_frames));
+    let of_stream = rate.frames_in(duration) / subject.traffic.streams_a_sender() as u64;
+    let tags = Some(in_a_row(of_stream, config.median_frames));
     for repetition in 1..=config.repetitions {
         let count = (repetition, config.repetitions);
         let ran = stream(bench, subject, TestKind::Ipdv, (rate, duration), count, tags)?;
-        result.trials.push(IpdvTrial::of(&ran.result, ran.invalid_reasons()));
+        let stream = subject.traffic.stream_id(0);
+        result.trials.push(IpdvTrial::of((&ran.result, stream), ran.invalid_reasons()));
     }
     conclude(&mut result, subject);
     Ok(result)
 }
 
-/// `count` frames in the middle of so many, as (first, distance, how many).
-fn in_a_row(frames: u64, count: u64) -> (u64, u64, u64) {
+/// `count` frames of the first stream, in the middle of so many.
+fn in_a_row(frames: u64, count: u64) -> Tags {
     let count = count.min(frames);
-    ((frames - count) / 2, 1, count)
+    Tags { stream: 0, first: (frames - count) / 2, every: 1, count }
 }
 
 impl IpdvTrial {
-    fn of(result: &TrialResult, invalid: Vec<String>) -> IpdvTrial {
-        let account = result.expected_accounts().find(|received| received.stream == FORWARD);
+    fn of((result, stream): (&TrialResult, StreamId), invalid: Vec<String>) -> IpdvTrial {
+        let account = result.expected_accounts().find(|received| received.stream == stream);
         let account = account.map(|received| &received.account);
         let sampled = account.map_or(vec![], |account| differences(&account.tagged));
         IpdvTrial {
@@ -164,7 +166,10 @@ fn conclude(result: &mut IpdvResult, subject: &Subject<'_>) {
              the median of {sampled} pairs in a row in the middle of the stream"
         ));
     }
-    if subject.traffic.senders().len() > 1 {
+    if subject.traffic.pattern() != Pattern::Pair {
+        let (from, to) = (subject.traffic.from(0).port, subject.traffic.to(0).port);
+        result.notes.push(format!("from {from} to {to}, with all other ports loaded alike"));
+    } else if subject.traffic.senders().len() > 1 {
         result.notes.push("of the first direction, with the other one loaded alike".into());
     }
     if result.ipdv.is_none() {
@@ -197,7 +202,7 @@ mod tests {
 
     #[test]
     fn the_frames_in_a_row_are_in_the_middle() {
-        assert_eq!(in_a_row(100_000, 10_000), (45_000, 1, 10_000));
-        assert_eq!(in_a_row(10, 10_000), (0, 1, 10));
+        let of = |frames| (in_a_row(frames, 10_000).first, in_a_row(frames, 10_000).count);
+        assert_eq!((of(100_000), of(10)), ((45_000, 10_000), (0, 10)));
     }
 }

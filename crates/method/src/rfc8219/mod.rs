@@ -12,7 +12,7 @@ pub use pdv::{Between, Pdv, PdvResult, PdvTrial, pdv};
 use crate::bench::{Bench, Ran, Request};
 use crate::rfc2544::{ThroughputResult, known_rate};
 use crate::subject::Subject;
-use crate::traffic::TrialShape;
+use crate::traffic::{Tags, TrialShape};
 use crate::{RunError, TestKind};
 use units::{Duration, FrameRate};
 
@@ -29,14 +29,14 @@ fn load(
     known_rate(throughput)
 }
 
-/// One stream of `duration` at `rate`; its tagged frames are `tags`: first, distance, how many.
+/// A load of `rate` for `duration`; `tags` are the frames whose latency is kept.
 fn stream(
     bench: &mut Bench<'_>,
     subject: &Subject<'_>,
     test: TestKind,
     (rate, duration): (FrameRate, Duration),
     (repetition, repetitions): (u32, u32),
-    tags: Option<(u64, u64, u64)>,
+    tags: Option<Tags>,
 ) -> Result<Ran, RunError> {
     let size = subject.size_in_words();
     let label = format!("{test}, {size}: {rate:.1}, repetition {repetition} of {repetitions}");

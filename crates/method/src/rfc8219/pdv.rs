@@ -140,8 +140,8 @@ fn conclude(result: &mut PdvResult, subject: &Subject<'_>) {
         "fewer than 1,000 frames in a repetition: their 99.9th percentile is the largest delay",
     );
     say(
-        subject.traffic.senders().len() > 1,
-        "each direction is taken by itself; a repetition counts with the larger variation",
+        subject.traffic.streams_of_test() > 1,
+        "each direction is taken by itself; a repetition counts with the largest variation",
     );
     if result.pdv.is_none() {
         result.not_measured = Some("no repetition was valid: the tester did not keep up".into());

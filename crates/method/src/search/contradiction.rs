@@ -31,16 +31,15 @@ impl Seen {
     }
 
     /// Whether this trial lost frames at a load that the other carried without loss, or came to less than the
-    /// other at the same load. A longer trial may lose what a shorter one did not. What comes out at different
-    /// loads proves nothing, nor what does where much is lost: many a device forwards more, or less, the more
-    /// is asked of it, and for some time afterwards.
+    /// other, with or without loss, at the same load. A longer trial may lose what a shorter one did not. What
+    /// comes out at different loads proves nothing, nor what does where much is lost: many a device forwards
+    /// more, or less, the more is asked of it, and for some time afterwards.
     fn contradicts(&self, other: &Seen, resolution: Resolution) -> bool {
         // What is counted in whole frames may vary a little.
         let slack = resolution.step(self.load) / 4 + 1;
         let is_below =
             !other.is_lossy && other.sustained.0 >= self.load && (other.is_final || !self.is_final);
-        let is_less = other.is_lossy
-            && other.asked == self.asked
+        let is_less = other.asked == self.asked
             && self.has_lost_little()
             && other.sustained.0.saturating_sub(slack) > self.sustained.1
             && other.is_final == self.is_final;

@@ -25,8 +25,9 @@ pub const ERROR: f64 = 0.1;
 /// The weight that the interval leaves out: somewhat less, for trials that end when the interval happens to be
 /// narrow.
 const LEFT_OUT: f64 = 0.07;
-/// Trials after which the interval is stated as it is.
+/// Trials after which the interval is stated as it is, less one for so many of full length that were made before.
 const ENOUGH: u32 = 12;
+const BEFORE: usize = 3;
 /// Trials of full length without which nothing is stated; shorter ones guide until then.
 const FEW: usize = 5;
 /// Loads are tried above and below the median in turns: by this part of the scale, or of the way to the end of
@@ -137,7 +138,11 @@ pub struct Scatter {
     step: f64,
     shown: Vec<Shown>,
     estimate: Estimate,
+    /// No load is tried further from the median than this, a difference of logarithms.
+    reach: f64,
     trials: u32,
+    /// Trials at most.
+    enough: u32,
     /// The lowest load that the tester cannot offer.
     limit: Option<u64>,
     next: Option<u64>,
@@ -158,7 +163,11 @@ impl Scatter {
     pub fn new(range: Range, near: f64, step: f64, shown: Vec<Shown>) -> Self {
         let estimate = Estimate::default();
         let (trials, limit, next) = (0, None, None);
-        let mut search = Scatter { range, near, step, shown, estimate, trials, limit, next };
+        let reach = near;
+        let before = shown.iter().filter(|shown| shown.is_final).count() / BEFORE;
+        let enough = ENOUGH.saturating_sub(before as u32);
+        let mut search =
+            Scatter { range, near, step, shown, estimate, reach, trials, enough, limit, next };
         search.plan();
         search
     }
@@ -172,6 +181,15 @@ impl Scatter {
     pub fn record(&mut self, shown: Shown) {
         self.trials += 1;
         self.shown.push(shown);
+        let at = |load: u64| (load.max(1) as f64).ln() - self.estimate.median;
+        // On which side of the median this load was, the other outcome was the likelier.
+        let is_surprise = match shown.capacity {
+            Capacity::AtLeast(load) => at(load) > 0.0,
+            Capacity::Exceeded { load, .. } => at(load) < 0.0,
+        };
+        if is_surprise {
+            self.reach *= 2.0;
+        }
         self.plan();
     }
 
@@ -190,10 +208,10 @@ impl Scatter {
         self.estimate = Estimate::of(told, self.step);
         let Estimate { low, median, high, scale } = self.estimate;
         let is_near = 1.0 - (low - high).exp() <= self.near;
-        let is_over = self.trials >= ENOUGH || (is_near && is_enough);
+        let is_over = self.trials >= self.enough || (is_near && is_enough);
         let aside = match self.trials.is_multiple_of(2) {
-            true => (ASIDE * scale).max(ASIDE * (high - median)),
-            false => -(ASIDE * scale).max(ASIDE * (median - low)),
+            true => (ASIDE * scale).max(ASIDE * (high - median)).min(self.reach),
+            false => -(ASIDE * scale).max(ASIDE * (median - low)).min(self.reach),
         };
         let load = ((median + aside).exp() as u64).clamp(self.range.min, self.range.max);
         self.next = (!is_over).then_some(load);

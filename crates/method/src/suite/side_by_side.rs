@@ -20,6 +20,7 @@ impl Suite {
         sink: &mut dyn EventSink,
     ) -> Result<RunFinished, RunError> {
         self.config.check()?;
+        self.check_tests()?;
         let (suite, left_out) = self.with_sizes_of_protocol();
         let parts = suite.parts();
         let mut lanes = parts
@@ -31,7 +32,7 @@ impl Suite {
         let description = first.device.describe().clone();
         let can_measure = first.looped.is_some();
         let mut whole = Run::new(&suite, left_out, description, &suite.config.frame_sizes);
-        whole.plan(can_measure && suite.self_test.is_none(), suite.config.modifiers.len());
+        whole.plan(can_measure && suite.self_test.is_none(), suite.config.rounds().len());
         let mut told = Merged::new(sink, lanes.iter().map(SizeLane::remaining).collect());
         let outcome = whole.all_side_by_side(&mut lanes, can_measure, threads, &mut told);
         let counted = told.trials();
@@ -43,7 +44,9 @@ impl Suite {
         let smallest = self.config.frame_sizes.iter().map(SizePattern::smallest).min();
         let part = |size: &SizePattern| {
             let mut tests = self.tests();
-            tests.retain(|test| *test != TestKind::Reset || Some(size.smallest()) == smallest);
+            let is_of_smallest =
+                |test| self.pair_test(test).is_some_and(|pair| pair.is_of_smallest);
+            tests.retain(|test| !is_of_smallest(*test) || Some(size.smallest()) == smallest);
             let frame_sizes = vec![size.clone()];
             Suite {
                 config: SuiteConfig { frame_sizes, tests, ..self.config.clone() },
@@ -64,7 +67,7 @@ impl Run<'_> {
     ) -> Result<(), RunError> {
         self.beginning().iter().try_for_each(|event| told.emit(event))?;
         self.known_of_tester(can_measure).iter().try_for_each(|event| told.emit(event))?;
-        for round in 0..self.suite.config.modifiers.len() {
+        for round in 0..self.suite.config.rounds().len() {
             for test in self.suite.tests() {
                 let ended =
                     side_by_side(lanes, threads, told, |lane, sink| lane.test(round, test, sink));
@@ -94,12 +97,13 @@ impl<'s, 't> SizeLane<'s, 't> {
         make: &mut MakeLane<'_, 't>,
     ) -> Result<Self, RunError> {
         let config = &part.config;
-        let traffic = Traffic::new(config, &part.topology, &config.frame_sizes[0], Modifier::None)?;
+        let first = config.sending_to(config.traffic.destinations.runs()[0]);
+        let traffic = Traffic::new(&first, &part.topology, &config.frame_sizes[0], Modifier::None)?;
         let testers = make(&traffic.frame_size())?;
         let description = testers.device.describe().clone();
         let mut run = Run::new(part, vec![], description, sizes);
-        let items = |modifier: &Modifier| run.items(*modifier);
-        let rounds: Vec<_> = config.modifiers.iter().map(items).collect::<Result<_, _>>()?;
+        let items = |(modifier, destinations)| run.items(modifier, destinations);
+        let rounds: Vec<_> = config.rounds().into_iter().map(items).collect::<Result<_, _>>()?;
         run.plan(part.self_test.is_none() && testers.looped.is_some(), rounds.len());
         let known = part.self_test.clone();
         Ok(SizeLane { run, testers, rounds, known, memory: Memory::default() })

@@ -10,7 +10,8 @@ impl TollyResult {
     pub fn outcome(&self) -> Outcome {
         let is_search = self.conditions.test == ChassisTest::BaseUnicast;
         let figures = self.rows.iter().flat_map(|row| row.figures(is_search)).collect();
-        self.conditions.outcome(figures, self.invalid_reasons()).laid_out(self.layout())
+        let outcome = self.conditions.outcome(figures, self.invalid_reasons());
+        outcome.laid_out(self.layout()).detailed(self)
     }
 }
 

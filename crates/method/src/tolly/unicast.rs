@@ -2,8 +2,9 @@
 
 use super::{Row, TollyConfig, TollyResult, TollyRow, constant, frames_of, need_ports, say_hello};
 use crate::RunError;
+use crate::Topology;
 use crate::bench::Bench;
-use crate::chassis::{Chassis, ChassisTest, Draft, Rack};
+use crate::chassis::{ChassisTest, Draft, Rack};
 use crate::search::{Bisect, Outcome, Range, Resolution, drive};
 use std::net::Ipv4Addr;
 use units::{Duration, FrameRate};
@@ -19,7 +20,7 @@ pub fn host_behind(port: usize, host: u64) -> Ipv4Addr {
 /// The routing table of the Internet-scale test: each host with the next hop to it. The device has
 /// to be configured so.
 pub fn routes(
-    chassis: &Chassis,
+    chassis: &Topology,
     config: &TollyConfig,
 ) -> impl Iterator<Item = (Ipv4Addr, Ipv4Addr)> {
     let outputs = chassis.ports.iter().skip(first_output(config)).take(config.routed_outputs);

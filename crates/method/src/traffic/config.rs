@@ -17,6 +17,19 @@ pub enum Destinations {
     /// Through a router: hosts in 256 networks, at random. Through a bridge: MAC addresses, at
     /// random.
     Random,
+    /// First one pair, then random ones: a suite is run once with each.
+    Both,
+}
+
+impl Destinations {
+    /// What a suite is run with, one after the other.
+    pub const fn runs(self) -> &'static [Destinations] {
+        match self {
+            Destinations::One => &[Destinations::One],
+            Destinations::Random => &[Destinations::Random],
+            Destinations::Both => &[Destinations::One, Destinations::Random],
+        }
+    }
 }
 
 /// The user's choice of traffic.
@@ -73,14 +86,14 @@ impl TrafficConfig {
     pub(super) fn ipv6_protocol(&self) -> Option<Protocol> {
         self.protocols().into_iter().find(|protocol| *protocol == Protocol::UdpIpv6)
     }
-    /// A sender's frames of one protocol, without anything random.
+    /// Frames of one protocol from a port to another, without anything random.
     pub(super) fn template(
         &self,
         protocol: Protocol,
         topology: &Topology,
-        index: usize,
+        (from, to): (usize, usize),
     ) -> FrameTemplate {
-        let (from, to) = (&topology.ports[index], &topology.ports[1 - index]);
+        let (from, to) = (&topology.ports[from], &topology.ports[to]);
         let template = protocol.template(topology.forwarding, from, to);
         let headers = self.extension_headers.iter().map(|header| header.extension());
         template.tagged(&self.vlans).extended(headers.collect())

@@ -146,7 +146,7 @@ impl Traffic {
             Vary::DstPort => vec![Modifier::new(Field::UdpDst, ports.clone())],
             Vary::SrcMac => vec![Modifier::random_macs(Field::EthSrc, seed, port, *count)],
             Vary::DstIp => {
-                let hosts = self.hosts(protocol, 1 - index);
+                let hosts = self.hosts(protocol, self.to(index));
                 let hosts = hosts.into_iter().take(*count as usize);
                 match protocol {
                     Protocol::UdpIpv6 => {

@@ -2,12 +2,14 @@
 
 mod config;
 mod flows;
+mod paths;
 mod refusal;
 mod replay;
 mod topology;
 
 pub use config::{Destinations, TrafficConfig};
 pub use flows::{Flows, Vary};
+use paths::Path;
 use replay::Replay;
 pub use replay::Rewrites;
 pub use topology::{Attachment, Forwarding, Topology};
@@ -16,7 +18,7 @@ use crate::encapsulation::{self, Encapsulated};
 use crate::ipv6_traffic::{self, VersionMix};
 use crate::modifiers;
 use crate::protocol::Protocol;
-use crate::{Direction, Modifier, RunError, SuiteConfig};
+use crate::{Direction, Modifier, Pattern, RunError, SuiteConfig, Turn};
 use trial::{
     DeviceAction, Expectation, Fingerprint, InvalidReason, PortLoad, Prelude, Role, Schedule,
     Segment, Stream, StreamFrame, StreamId, Tagging, Trial, TrialResult, ValidityLimits, Waits,
@@ -25,32 +27,43 @@ use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::decode::summarize;
 use wire::ethernet::MacAddr;
 use wire::keepalive;
-use wire::modifier::{Field, Ipv6Bits, Pattern, sub_seed};
+use wire::modifier::{self as vary, Field, Ipv6Bits, sub_seed};
 use wire::signature::{Form, Key};
 use wire::size::SizePattern;
 use wire::template::{BuildError, FrameTemplate};
 
 /// What a trial adds to the traffic.
 #[derive(Clone, Debug)]
-pub(crate) struct TrialShape {
+pub struct TrialShape {
     /// In words; part of the trial's identity.
     pub label: String,
     /// Of each transmitting port.
     pub schedule: Schedule,
     /// After sending.
     pub waits: Waits,
-    /// Tagged frames of the forward direction: first, distance, how many.
-    pub tags: Option<(u64, u64, u64)>,
+    /// Frames whose latency is kept one by one.
+    pub tags: Option<Tags>,
     /// Something done to the device.
     pub action: Option<(Duration, DeviceAction)>,
     /// Of the ports of the traffic beside, where they send at another pace.
     pub beside: Option<Schedule>,
 }
 
+/// Frames of one test stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tags {
+    /// Which stream, from 0.
+    pub stream: usize,
+    /// The first of its frames.
+    pub first: u64,
+    /// From one of them to the next.
+    pub every: u64,
+    /// How many.
+    pub count: u64,
+}
+
 /// Number of the stream from the first port to the second; the other way is one more.
 pub(crate) const FORWARD: StreamId = StreamId(1);
-/// Number of the keep-alives out of port 0.
-const KEEP_ALIVE: StreamId = StreamId(100);
 /// Frames of a keep-alive of several leave at this rate.
 const KEEP_ALIVE_FPS: u64 = 1_000;
 
@@ -61,6 +74,9 @@ pub struct Traffic {
     topology: Topology,
     size: SizePattern,
     direction: Direction,
+    pattern: Pattern,
+    /// The pattern's turns of these ports.
+    turns: Vec<Turn>,
     modifier: Modifier,
     seed: u64,
     learning_wait: Duration,
@@ -89,6 +105,8 @@ impl Traffic {
             topology: topology.clone(),
             size: size.clone(),
             direction: suite.direction,
+            pattern: suite.pattern,
+            turns: paths::turns(suite, topology)?,
             modifier,
             seed: suite.seed,
             learning_wait: Duration::from_secs_f64(suite.trial.learning_wait_s),
@@ -112,7 +130,7 @@ impl Traffic {
 
     /// The same with `other`, of the same sizes, sent at the same time through other ports.
     pub(crate) fn beside(mut self, mut other: Traffic) -> Traffic {
-        other.first_stream = StreamId(FORWARD.0 + self.senders().len() as u16);
+        other.first_stream = StreamId(FORWARD.0 + self.streams_of_test() as u16);
         self.beside = Some(Box::new(other));
         self
     }
@@ -128,7 +146,8 @@ impl Traffic {
     /// The smallest and the largest frame that the protocols of `suite` allow between these ports.
     pub fn frame_limits(suite: &SuiteConfig, topology: &Topology) -> (FrameSize, FrameSize) {
         let protocols = suite.traffic.protocols();
-        let templates = protocols.iter().map(|kind| suite.traffic.template(*kind, topology, 0));
+        let templates =
+            protocols.iter().map(|kind| suite.traffic.template(*kind, topology, (0, 1)));
         let limits = templates.map(|template| (template.min_size(), template.max_size()));
         let kind = topology.encapsulated.as_ref().map(|encapsulated| encapsulated.kind);
         let least = kind.map_or(FrameSize::MIN_ETHERNET, |kind| {
@@ -142,6 +161,10 @@ impl Traffic {
     pub fn size(&self) -> &SizePattern {
         &self.size
     }
+    /// To whom frames go.
+    pub(crate) fn destinations(&self) -> Destinations {
+        self.config.destinations
+    }
     /// Which ports send.
     pub fn direction(&self) -> Direction {
         self.direction
@@ -152,15 +175,9 @@ impl Traffic {
     }
     /// The sending ports.
     pub fn senders(&self) -> Vec<&Attachment> {
-        let mut senders: Vec<_> = self.own_senders().iter().collect();
+        let mut senders: Vec<_> = self.own_senders().collect();
         senders.extend(self.beside.iter().flat_map(|beside| beside.senders()));
         senders
-    }
-    fn own_senders(&self) -> &[Attachment] {
-        match self.direction {
-            Direction::Unidirectional => &self.topology.ports[..1],
-            Direction::Bidirectional => &self.topology.ports,
-        }
     }
     /// Protocol and stream format, in words.
     pub fn describe(&self) -> String {
@@ -175,11 +192,14 @@ impl Traffic {
             }
         }];
         words.push(match (config.destinations, self.topology.forwarding) {
-            (Destinations::One, _) => "one address pair".into(),
-            (Destinations::Random, Forwarding::Routed) => {
+            (Destinations::One, _) if self.pattern.is_pair() => "one address pair".into(),
+            (Destinations::One, _) => "one address pair a stream".into(),
+            (Destinations::Random | Destinations::Both, Forwarding::Routed) => {
                 format!("random over {} networks", self.hosts_known())
             }
-            (Destinations::Random, _) => "random destination MAC addresses".into(),
+            (Destinations::Random | Destinations::Both, _) => {
+                "random destination MAC addresses".into()
+            }
         });
         if let Some(flows) = &config.flows {
             let vary: Vec<String> = flows.vary.iter().map(ToString::to_string).collect();
@@ -192,6 +212,7 @@ impl Traffic {
         add(!headers.is_empty(), &format!("IPv6 extension headers: {}", headers.join(" + ")));
         let vlans: Vec<String> = config.vlans.iter().map(u16::to_string).collect();
         add(!vlans.is_empty(), &format!("VLAN {}", vlans.join(" in ")));
+        words.extend(self.pattern_in_words());
         if let Some(Encapsulated { kind, .. }) = &self.topology.encapsulated {
             let grows = kind.grows_by_bytes();
             words.push(format!("{kind} behind the second port ({grows:+} bytes a frame)"));
@@ -268,14 +289,14 @@ impl Traffic {
     pub(crate) fn trial(&self, key: Key, shape: &TrialShape) -> Result<Trial, RunError> {
         let mut streams = self.streams(key)?;
         let mut loads = vec![];
-        for (index, sender) in self.own_senders().iter().enumerate() {
-            let extra = modifiers::streams(self, index, key)?;
+        for (index, (first, own)) in self.streams_by_sender().into_iter().enumerate() {
+            let extra = modifiers::streams(self, (index, first), key)?;
             let insertions = extra.iter().map(|(_, insertion)| *insertion).collect();
             streams.extend(extra.into_iter().map(|(stream, _)| stream));
             loads.push(PortLoad {
-                port: sender.port,
+                port: self.from(first).port,
                 schedule: shape.schedule.clone(),
-                order: vec![self.stream_id(index)],
+                order: (first..first + own).map(|stream| self.stream_id(stream)).collect(),
                 insertions,
             });
         }
@@ -283,7 +304,10 @@ impl Traffic {
             streams.push(stream);
             loads.push(load);
         }
-        let tagging = |(first, every, count)| Tagging { stream: FORWARD, first, every, count };
+        let tagging = |Tags { stream, first, every, count }| {
+            let stream = self.stream_id(stream);
+            Tagging { stream, first, every, count }
+        };
         let trial = Trial {
             label: shape.label.clone(),
             key,
@@ -314,13 +338,13 @@ impl Traffic {
         Ok(trial)
     }
 
-    fn stream_id(&self, index: usize) -> StreamId {
+    pub(crate) fn stream_id(&self, index: usize) -> StreamId {
         StreamId(self.first_stream.0 + index as u16)
     }
 
-    /// The test streams: one for each sending port.
+    /// The test streams: for each sending port one to each port that it sends to.
     fn streams(&self, key: Key) -> Result<Vec<Stream>, RunError> {
-        (0..self.own_senders().len()).map(|index| self.stream(index, key)).collect()
+        (0..self.streams_of_test()).map(|index| self.stream(index, key)).collect()
     }
 
     fn stream(&self, index: usize, key: Key) -> Result<Stream, RunError> {
@@ -336,7 +360,7 @@ impl Traffic {
     ) -> Result<Stream, RunError> {
         Ok(Stream {
             id,
-            name: ["forward", "reverse"][index].into(),
+            name: self.stream_name(index),
             role: Role::Test,
             from: self.from(index).port,
             expect: Expectation::Ports(vec![self.to(index).port]),
@@ -439,15 +463,10 @@ impl Traffic {
     }
     /// The forward frames as they are without anything random.
     pub(crate) fn plain_template(&self) -> FrameTemplate {
-        self.config.template(self.config.protocol, &self.topology, 0)
+        let Path { from, to } = self.path(0);
+        self.config.template(self.config.protocol, &self.topology, (from, to))
     }
-    pub(crate) fn from(&self, index: usize) -> &Attachment {
-        &self.topology.ports[index]
-    }
-    pub(crate) fn to(&self, index: usize) -> &Attachment {
-        &self.topology.ports[1 - index]
-    }
-    /// To which MAC address a sender's frames go.
+    /// To which MAC address a stream's frames go.
     pub(crate) fn next_hop(&self, index: usize) -> MacAddr {
         match self.topology.forwarding {
             Forwarding::Routed => self.from(index).device_mac,
@@ -455,11 +474,12 @@ impl Traffic {
         }
     }
 
-    /// Of each protocol that a sender's frames are made of.
+    /// Of each protocol that a stream's frames are made of.
     fn templates(&self, index: usize) -> Vec<FrameTemplate> {
+        let Path { from, to } = self.path(index);
         let template = |protocol| {
             let protocol = self.protocol_at(index, protocol);
-            let plain = self.config.template(protocol, &self.topology, index);
+            let plain = self.config.template(protocol, &self.topology, (from, to));
             let is_translated = protocol != self.config.protocol && index == 1;
             let plain = if is_translated { plain.unfragmentable() } else { plain };
             self.vary(plain, protocol, index)
@@ -467,13 +487,14 @@ impl Traffic {
         self.config.protocols().into_iter().map(template).collect()
     }
 
-    /// The first frame of each kind and direction, header by header: addresses, ports, TTL (RFC 2544 section 8).
+    /// The first frame of each kind and direction, header by header: addresses, ports, TTL (RFC 2544 section
+    /// 8). Streams of more than one pair of ports are like the first, between other addresses.
     pub(crate) fn formats(&self) -> Vec<String> {
         if self.replay.is_some() {
             return vec!["frames of a capture".into()];
         }
-        let directions = 0..self.senders().len();
-        let templates = directions.flat_map(|index| self.templates(index));
+        let streams = 0..if self.pattern.is_pair() { self.streams_of_test() } else { 1 };
+        let templates = streams.flat_map(|index| self.templates(index));
         let frames = templates.filter_map(|template| {
             let prepared = template.prepare(self.size.size_at(0), None).ok()?;
             Some(summarize(&prepared.frame(0)).to_string())
@@ -487,12 +508,12 @@ impl Traffic {
         let seed = |purpose: u64| sub_seed(self.seed, 16 * index as u64 + purpose);
         let port = self.from(index).port.0 + 1;
         if self.config.random_ports && protocol.is_ip() {
-            for modifier in wire::modifier::Modifier::random_udp_ports(seed(0), count) {
+            for modifier in vary::Modifier::random_udp_ports(seed(0), count) {
                 template = template.modifier(modifier);
             }
         }
         if self.config.random_macs {
-            let macs = wire::modifier::Modifier::random_macs(Field::EthSrc, seed(3), port, count);
+            let macs = vary::Modifier::random_macs(Field::EthSrc, seed(3), port, count);
             template = template.modifier(macs);
         }
         template = self.vary_flows(template, protocol, index);
@@ -509,15 +530,16 @@ impl Traffic {
         index: usize,
         protocol: Protocol,
         (seed, count): (u64, u64),
-    ) -> Vec<wire::modifier::Modifier> {
-        use wire::modifier::Modifier;
+    ) -> Vec<vary::Modifier> {
+        use vary::Modifier;
         if self.topology.forwarding != Forwarding::Routed {
             let port = self.to(index).port.0 + 1;
             return vec![Modifier::random_macs(Field::EthDst, seed, port, count)];
         }
-        let hosts = self.hosts(protocol, 1 - index);
+        let hosts = self.hosts(protocol, self.to(index));
         let draw = |i: u64| hosts[(sub_seed(seed, i) % hosts.len() as u64) as usize];
-        let list = |part: fn(u128) -> u64| Pattern::List((0..count).map(draw).map(part).collect());
+        let list =
+            |part: fn(u128) -> u64| vary::Pattern::List((0..count).map(draw).map(part).collect());
         match protocol {
             Protocol::UdpIpv4 => vec![Modifier::new(Field::Ipv4Dst, list(|host| host as u64))],
             _ => vec![
@@ -530,15 +552,17 @@ impl Traffic {
         }
     }
 
-    /// Destination networks that every protocol has.
+    /// Destination networks that every protocol has, behind every port that receives.
     fn hosts_known(&self) -> usize {
-        let known = |protocol| self.hosts(protocol, 1).len();
-        self.config.protocols().into_iter().map(known).min().unwrap_or(0)
+        let receivers = self.receivers();
+        let known = |protocol| {
+            receivers.iter().map(move |port| self.hosts(protocol, port).len()).collect::<Vec<_>>()
+        };
+        self.config.protocols().into_iter().flat_map(known).min().unwrap_or(0)
     }
 
     /// A host in each destination network behind a port, as numbers.
-    fn hosts(&self, protocol: Protocol, index: usize) -> Vec<u128> {
-        let port = &self.topology.ports[index];
+    fn hosts(&self, protocol: Protocol, port: &Attachment) -> Vec<u128> {
         match protocol {
             Protocol::UdpIpv6 => port.network_hosts_ipv6.iter().map(|a| a.to_bits()).collect(),
             _ => port.network_hosts_ipv4.iter().map(|a| a.to_bits().into()).collect(),
@@ -556,7 +580,10 @@ impl Traffic {
     /// Our source address as it arrives: no frame of the device's own bears it.
     fn fingerprint(&self, index: usize) -> Fingerprint {
         let tags = 4 * self.config.vlans.len() as u16;
-        let arrives_as = self.protocol_at(1 - index, self.config.protocol);
+        let arrives_as = match &self.topology.encapsulated {
+            Some(_) => self.protocol_at(1 - index, self.config.protocol),
+            None => self.config.protocol,
+        };
         let untagged = arrives_as.fingerprint(self.from(index));
         let tunnel = self.topology.encapsulated.as_ref().filter(|_| index == 0);
         let shift = tunnel.map_or(0, |encapsulated| encapsulated.shift_bytes());
@@ -589,11 +616,12 @@ impl Traffic {
     /// again, out of the ports that only receive.
     fn keep_alives(&self, schedule: &Schedule) -> Vec<(Stream, PortLoad)> {
         let is_long = |alive: &keepalive::KeepAlive| schedule.duration() > alive.period;
-        let receivers = self.own_senders().len()..2;
+        let sends = |port: &usize| self.turns.iter().any(|turn| turn.from == *port);
+        let receivers = self.receiving().into_iter().filter(|port| !sends(port));
         let alive = |index: usize| (self.topology.ports[index].port, self.keep_alive(index));
         let due = receivers.map(alive).filter(|(_, alive)| self.keep_alives && is_long(alive));
         due.map(|(port, alive)| {
-            let id = StreamId(KEEP_ALIVE.0 + port.0);
+            let id = self.keep_alive_id(port.0);
             let frames = alive.frames.len() as u64;
             let times = schedule.duration().as_ps().div_ceil(alive.period.as_ps());
             let rate = FrameRate::from_fps(KEEP_ALIVE_FPS);
@@ -626,12 +654,12 @@ impl Traffic {
         if self.topology.forwarding == Forwarding::Looped {
             return vec![];
         }
-        let learning = |index: usize| Prelude {
-            port: self.to(index).port,
-            frames: self.keep_alive(1 - index).frames,
+        let learning = |port: usize| Prelude {
+            port: self.topology.ports[port].port,
+            frames: self.keep_alive(port).frames,
             wait: Duration::ZERO,
         };
-        let mut prelude: Vec<_> = (0..self.own_senders().len()).map(learning).collect();
+        let mut prelude: Vec<_> = self.receiving().into_iter().map(learning).collect();
         if let Some(last) = prelude.last_mut() {
             last.wait = self.learning_wait;
         }

@@ -2,6 +2,7 @@
 
 use super::{Destinations, Forwarding, Traffic};
 use crate::encapsulation::{Encapsulated, Encapsulation};
+use crate::modifiers::PORTS_WITH_UPDATES;
 use crate::protocol::Protocol;
 use crate::{Modifier, RunError};
 
@@ -11,6 +12,12 @@ impl Traffic {
         let is_routed = self.topology.forwarding == Forwarding::Routed;
         let needs = |what: &str| Err(RunError::Config(what.to_string()));
         let protocol = self.config.protocol;
+        if self.config.destinations == Destinations::Both {
+            return needs(
+                "one destination and random ones are two runs of a suite, as RFC 2544 has it: write \
+                 --destinations one or random here",
+            );
+        }
         self.check_ipv6()?;
         self.check_flows()?;
         self.check_encapsulation()?;
@@ -33,6 +40,12 @@ impl Traffic {
         }
         if matches!(self.modifier, Modifier::Management | Modifier::RoutingUpdate) && !is_routed {
             return needs("only a router has a management address and routes: leave out modifiers");
+        }
+        let last = self.own_senders().map(|sender| sender.port.0).max().unwrap_or(0);
+        if self.modifier == Modifier::RoutingUpdate && last >= PORTS_WITH_UPDATES {
+            return needs(&format!(
+                "routing updates have networks of their own for {PORTS_WITH_UPDATES} ports: use fewer"
+            ));
         }
         Ok(())
     }

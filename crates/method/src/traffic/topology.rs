@@ -1,5 +1,6 @@
 //! How the tester is attached to the device.
 
+use crate::RunError;
 use crate::encapsulation::Encapsulated;
 use crate::protocol::LegacyAddresses;
 use serde::{Deserialize, Serialize};
@@ -24,8 +25,9 @@ pub enum Forwarding {
 pub struct Topology {
     /// How frames get through.
     pub forwarding: Forwarding,
-    /// The two ports: frames go from the first to the second, and back where both send.
-    pub ports: [Attachment; 2],
+    /// All ports, in order of their numbers; which of them send to which is the
+    /// [`Pattern`](crate::Pattern)'s. Where the device routes, each has a network of its own.
+    pub ports: Vec<Attachment>,
     /// How frames of the second port differ from those of the first, where they do.
     pub encapsulated: Option<Encapsulated>,
 }
@@ -56,15 +58,47 @@ pub struct Attachment {
 }
 
 impl Topology {
+    /// Of these ports, with nothing encapsulated.
+    pub fn of(forwarding: Forwarding, ports: Vec<Attachment>) -> Topology {
+        Topology { forwarding, ports, encapsulated: None }
+    }
+
     /// Ports 0 and 1, each as [`Attachment::plan`] has it.
     pub fn plan(forwarding: Forwarding) -> Topology {
-        let ports = [0, 1].map(|port| Attachment::plan(PortId(port)));
-        Topology { forwarding, ports, encapsulated: None }
+        Topology::of(forwarding, [0, 1].map(|port| Attachment::plan(PortId(port))).to_vec())
     }
 
     /// The same ports with addresses as they are, but joined back to back: for the self-test.
     pub fn looped(&self) -> Topology {
         Topology { forwarding: Forwarding::Looped, encapsulated: None, ..self.clone() }
+    }
+
+    /// Refuses addresses that two ports share: a device would take them for one, and frames of one port
+    /// for those of the other.
+    pub fn check(&self) -> Result<(), RunError> {
+        for (index, port) in self.ports.iter().enumerate() {
+            for other in &self.ports[..index] {
+                if let Some(shared) = shared_address(other, port) {
+                    return Err(RunError::Config(format!(
+                        "{} and {} have the same address, {shared}: give each its own",
+                        other.port, port.port
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An address that two ports have both; loopback addresses stand for none.
+fn shared_address(one: &Attachment, other: &Attachment) -> Option<String> {
+    let ipv6 = one.host_ipv6 == other.host_ipv6 && !one.host_ipv6.is_loopback();
+    if one.mac == other.mac {
+        Some(one.mac.to_string())
+    } else if one.host_ipv4 == other.host_ipv4 {
+        Some(one.host_ipv4.to_string())
+    } else {
+        ipv6.then(|| one.host_ipv6.to_string())
     }
 }
 

@@ -1,19 +1,14 @@
 //! Address caching capacity and learning rate, to the address and within the stated resolution.
 
-use crate::bed::{SWITCH, config, run_with};
+use crate::bed::{SWITCH, config, only, run_with};
 use method::Event;
-use method::chassis::{ChassisConfig, ChassisResult, ChassisTest};
+use method::chassis::{ChassisConfig, ChassisTest};
 use method::rfc2889::AddressResult;
 use units::FrameRate;
 use wire::modifier::sub_seed;
 
 fn addresses(toml: &str, config: ChassisConfig) -> AddressResult {
-    let (mut results, events) = run_with(toml, config);
-    assert_eq!(results.len(), 1, "{events:?}");
-    match results.remove(0) {
-        ChassisResult::Addresses(result) => result,
-        other => panic!("{other:?}"),
-    }
+    only(&run_with(toml, config).0)
 }
 
 fn caching(max: u64) -> ChassisConfig {

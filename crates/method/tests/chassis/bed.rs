@@ -1,7 +1,8 @@
 //! What the tests share: a chassis, a configuration of short trials, and a run.
 
-use method::chassis::{Chassis, ChassisConfig, ChassisResult, ChassisSuite, ChassisTest};
-use method::{Attachment, Event, LegacyAddresses, Profile};
+use method::chassis::{ChassisConfig, ChassisSuite, ChassisTest};
+use method::{Attachment, Event, Forwarding, LegacyAddresses, Outcome, Profile, Topology};
+use serde::de::DeserializeOwned;
 use sim::{Addresses, Description, DeviceUnderTest, SimTester};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -9,7 +10,7 @@ use trial::{PortId, Tester};
 use units::FrameSize;
 use wire::ethernet::MacAddr;
 
-pub fn chassis(ports: usize) -> Chassis {
+pub fn chassis(ports: usize) -> Topology {
     let attachment = |index: u16| Attachment {
         port: PortId(index),
         mac: MacAddr([2, 0, 0, 0, index as u8, 2]),
@@ -22,16 +23,13 @@ pub fn chassis(ports: usize) -> Chassis {
         network_hosts_ipv6: vec![],
         legacy: LegacyAddresses::plan(PortId(index)),
     };
-    Chassis {
-        forwarding: method::Forwarding::Bridged,
-        ports: (0..ports as u16).map(attachment).collect(),
-    }
+    Topology::of(Forwarding::Bridged, (0..ports as u16).map(attachment).collect())
 }
 
 /// Each port on a network of its own, of a device that routes.
-pub fn routed(ports: usize) -> Chassis {
+pub fn routed(ports: usize) -> Topology {
     let mut chassis = chassis(ports);
-    chassis.forwarding = method::Forwarding::Routed;
+    chassis.forwarding = Forwarding::Routed;
     for (port, interface) in chassis.ports.iter_mut().zip(Addresses::plan(ports).interfaces) {
         let (v4, v6) = (interface.ipv4.0, interface.ipv6.0);
         (port.device_mac, port.device_ipv4, port.device_ipv6) = (interface.mac, v4, v6);
@@ -55,7 +53,7 @@ pub fn config(tests: &[ChassisTest]) -> ChassisConfig {
 }
 
 /// Runs a configuration on a device; results and all events.
-pub fn run_with(toml: &str, config: ChassisConfig) -> (Vec<ChassisResult>, Vec<Event>) {
+pub fn run_with(toml: &str, config: ChassisConfig) -> (Vec<Outcome>, Vec<Event>) {
     run_behind(toml, config, |tester| tester)
 }
 
@@ -64,7 +62,7 @@ pub fn run_behind<T: Tester>(
     toml: &str,
     config: ChassisConfig,
     wrap: impl FnOnce(SimTester<Box<dyn DeviceUnderTest>>) -> T,
-) -> (Vec<ChassisResult>, Vec<Event>) {
+) -> (Vec<Outcome>, Vec<Event>) {
     let device = Description::from_toml(toml).unwrap();
     let mut tester = wrap(device.tester(&Addresses::plan(device.ports)).unwrap());
     let suite = ChassisSuite {
@@ -79,15 +77,15 @@ pub fn run_behind<T: Tester>(
     };
     let mut events: Vec<Event> = vec![];
     suite.run(&mut tester, &mut events).unwrap();
-    let result = |event: &Event| match event {
-        Event::ChassisTestFinished(result) => Some((**result).clone()),
+    let outcome = |event: &Event| match event {
+        Event::TestFinished(outcome) => Some((**outcome).clone()),
         _ => None,
     };
-    (events.iter().filter_map(result).collect(), events)
+    (events.iter().filter_map(outcome).collect(), events)
 }
 
 /// The one result of one test on a device.
-pub fn run(toml: &str, test: ChassisTest) -> ChassisResult {
+pub fn run(toml: &str, test: ChassisTest) -> Outcome {
     let (mut results, events) = run_with(toml, config(&[test]));
     assert_eq!(
         results.len(),
@@ -96,6 +94,17 @@ pub fn run(toml: &str, test: ChassisTest) -> ChassisResult {
         events.iter().filter(|e| matches!(e, Event::Warning(_))).collect::<Vec<_>>()
     );
     results.remove(0)
+}
+
+/// The record of the one outcome among these.
+pub fn only<T: DeserializeOwned>(outcomes: &[Outcome]) -> T {
+    let [outcome] = outcomes else { panic!("{outcomes:?}") };
+    record(outcome)
+}
+
+/// What a test says of itself.
+pub fn record<T: DeserializeOwned>(outcome: &Outcome) -> T {
+    outcome.record().expect("the test's record")
 }
 
 pub const SWITCH: &str = "line-rate = \"100M\"\nbridge = true\n";

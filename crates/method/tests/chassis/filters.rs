@@ -1,15 +1,12 @@
 //! Errored frames and broadcasts.
 
-use crate::bed::{SWITCH, run};
-use method::chassis::{ChassisResult, ChassisTest};
-use method::rfc2889::{ErroredKind, ErroredOutcome, ErroredResult};
+use crate::bed::{SWITCH, record, run};
+use method::chassis::ChassisTest;
+use method::rfc2889::{BroadcastLatencyResult, ErroredKind, ErroredOutcome, ErroredResult};
 use trial::LatencyForm;
 
 fn errored(toml: &str) -> ErroredResult {
-    match run(&format!("ports = 3\n{SWITCH}{toml}"), ChassisTest::ErroredFrames) {
-        ChassisResult::Errored(result) => result,
-        other => panic!("{other:?}"),
-    }
+    record(&run(&format!("ports = 3\n{SWITCH}{toml}"), ChassisTest::ErroredFrames))
 }
 
 /// Whether none came out; `None` where nothing is known.
@@ -101,9 +98,7 @@ fn oversize_frames_may_be_forwarded() {
 #[test]
 fn a_broadcast_reaches_every_port_when_it_should() {
     let toml = format!("ports = 6\ndelay = \"7us\"\n{SWITCH}");
-    let ChassisResult::BroadcastLatency(result) = run(&toml, ChassisTest::BroadcastLatency) else {
-        panic!("another result")
-    };
+    let result: BroadcastLatencyResult = record(&run(&toml, ChassisTest::BroadcastLatency));
     assert_eq!(result.ports.len(), 5);
     for port in &result.ports {
         let latency = port.latency_ns.unwrap();

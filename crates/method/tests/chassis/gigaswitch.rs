@@ -1,8 +1,8 @@
 //! The GIGAswitch/FDDI tests on a device that scales and on one that does not.
 
-use crate::bed::{SWITCH, config, run_with};
+use crate::bed::{SWITCH, config, only, record, run_with};
 use method::Finding;
-use method::chassis::{ChassisResult, ChassisTest};
+use method::chassis::ChassisTest;
 use method::gigaswitch::{ArpServerResult, ExtrapolationResult, FanoutResult};
 
 fn extrapolation(toml: &str, to: usize) -> (Vec<FanoutResult>, ExtrapolationResult) {
@@ -10,15 +10,8 @@ fn extrapolation(toml: &str, to: usize) -> (Vec<FanoutResult>, ExtrapolationResu
     config.fanout.extrapolate_to = to;
     config.fanout.all_ports_trial_s = 0.01;
     let (results, _) = run_with(toml, config);
-    let mut fanouts = vec![];
-    for result in results {
-        match result {
-            ChassisResult::Fanout(fanout) => fanouts.push(fanout),
-            ChassisResult::Extrapolation(result) => return (fanouts, result),
-            other => panic!("{other:?}"),
-        }
-    }
-    panic!("no extrapolation")
+    let (last, fanouts) = results.split_last().expect("an extrapolation");
+    (fanouts.iter().map(record).collect(), record(last))
 }
 
 #[test]
@@ -54,7 +47,7 @@ fn loads_of_single_frames_decide_nothing() {
     (config.trial.duration_s, config.search_trial_s) = (0.1, 0.1);
     let device = "ports = 4\nbridge = true\nline-rate = \"1M\"\n[impair]\ncorrupt-every = 7\n";
     let (results, _) = run_with(device, config);
-    let [ChassisResult::Fanout(fanout)] = &results[..] else { panic!("{results:?}") };
+    let fanout: FanoutResult = only(&results);
     assert!(matches!(fanout.throughput.finding, Finding::NothingPassed { .. }), "{fanout:?}");
     assert_eq!(fanout.throughput.rate, None);
 }
@@ -63,10 +56,7 @@ fn arp_server(toml: &str) -> ArpServerResult {
     let mut config = config(&[ChassisTest::ArpServer]);
     config.arp_server.requests = 400;
     let (results, _) = run_with(toml, config);
-    match &results[..] {
-        [ChassisResult::ArpServer(result)] => result.clone(),
-        other => panic!("{other:?}"),
-    }
+    only(&results)
 }
 
 /// 500 us a response: 2,000 a second; what may wait is what 400 requests may bring too soon.

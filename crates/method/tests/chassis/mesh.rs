@@ -1,24 +1,20 @@
 //! Patterns, congestion control and forward pressure.
 
-use crate::bed::{SWITCH, config, run, run_with};
+use crate::bed::{SWITCH, config, record, run, run_with};
 use method::Finding;
-use method::chassis::{ChassisResult, ChassisTest};
-use method::rfc2889::{CongestionResult, CongestionVerdict, GapOutcome, MeshResult};
+use method::chassis::ChassisTest;
+use method::rfc2889::{
+    CongestionResult, CongestionVerdict, ForwardPressureResult, GapOutcome, MeshResult,
+};
 use units::{FrameSize, LineRate};
 use wire::modifier::sub_seed;
 
 fn mesh(toml: &str, test: ChassisTest) -> MeshResult {
-    match run(toml, test) {
-        ChassisResult::Mesh(result) => result,
-        other => panic!("{other:?}"),
-    }
+    record(&run(toml, test))
 }
 
 fn congestion(queues: &str) -> CongestionResult {
-    match run(&format!("ports = 4\n{SWITCH}{queues}"), ChassisTest::Congestion) {
-        ChassisResult::Congestion(result) => result,
-        other => panic!("{other:?}"),
-    }
+    record(&run(&format!("ports = 4\n{SWITCH}{queues}"), ChassisTest::Congestion))
 }
 
 /// Fully meshed by the RFC's order, no output is ever offered two frames at once: whatever the
@@ -180,15 +176,12 @@ fn flow_control_saves_the_frames() {
 
 #[test]
 fn forward_pressure_is_found_where_it_is_and_only_there() {
-    let gap =
-        |toml: &str| match run(&format!("ports = 2\n{SWITCH}{toml}"), ChassisTest::ForwardPressure)
-        {
-            ChassisResult::ForwardPressure(result) => {
-                assert_eq!(result.throughput.finding, Finding::AtTheoreticalMaximum);
-                result.gap
-            }
-            other => panic!("{other:?}"),
-        };
+    let gap = |toml: &str| {
+        let toml = format!("ports = 2\n{SWITCH}{toml}");
+        let result: ForwardPressureResult = record(&run(&toml, ChassisTest::ForwardPressure));
+        assert_eq!(result.throughput.finding, Finding::AtTheoreticalMaximum);
+        result.gap
+    };
     let able = "[tester]\ngap-bytes = 11\n";
     assert!(matches!(
         gap(&format!("[misbehaviour]\ngap-bytes = 11\n{able}")),
@@ -202,8 +195,8 @@ fn forward_pressure_is_found_where_it_is_and_only_there() {
 #[test]
 fn two_halves_of_one_device_are_not_called_two_devices() {
     for test in [ChassisTest::BackboneLocal, ChassisTest::Backbone] {
-        let result = mesh(&format!("ports = 4\n{SWITCH}"), test);
-        let clauses = &result.conditions.clauses;
+        let outcome = run(&format!("ports = 4\n{SWITCH}"), test);
+        let clauses = &outcome.conditions.clauses;
         let of = clauses.iter().find(|judged| judged.words.starts_with("Two devices are joined"));
         assert_eq!(of.unwrap().verdict, method::clauses::Verdict::NotChecked);
     }
@@ -217,11 +210,8 @@ fn gaps_of_long_frames_are_judged_as_gaps() {
         let gap = |toml: &str| {
             let mut config = config(&[ChassisTest::ForwardPressure]);
             config.frame_sizes = vec![FrameSize::from_bytes(bytes)];
-            let (mut results, _) = run_with(&format!("ports = 2\n{SWITCH}{toml}"), config);
-            match results.remove(0) {
-                ChassisResult::ForwardPressure(result) => result.gap,
-                other => panic!("{other:?}"),
-            }
+            let (results, _) = run_with(&format!("ports = 2\n{SWITCH}{toml}"), config);
+            record::<ForwardPressureResult>(&results[0]).gap
         };
         let legal = gap("");
         assert!(
@@ -248,9 +238,7 @@ fn the_maximum_forwarding_rate_may_lie_below_the_maximum_offered_load() {
         "ports = 2\n{SWITCH}[input]\nframes = 20\n\
          [cpu]\ncost = {{ per-frame = \"10us\", receive = \"4us\" }}\n"
     );
-    let ChassisResult::ForwardPressure(result) = run(&toml, ChassisTest::ForwardPressure) else {
-        panic!("another result")
-    };
+    let result: ForwardPressureResult = record(&run(&toml, ChassisTest::ForwardPressure));
     let mfr = result.mfr().unwrap();
     // 14 us a frame: 71,428 a second, 48 % of the medium; at its maximum the interrupts alone take
     // 148,810 x 4 us = 59.5 % and leave 40.5 % for 10 us each: 40,476.
@@ -267,6 +255,6 @@ fn bursts_need_room() {
     let mut config = config(&[ChassisTest::ManyToOne]);
     config.burst_frames = 24;
     let (results, _) = run_with(&toml, config);
-    let ChassisResult::Mesh(bursty) = &results[0] else { panic!("{results:?}") };
+    let bursty: MeshResult = record(&results[0]);
     assert!(matches!(bursty.throughput.finding, Finding::NothingPassed { .. }), "{bursty:?}");
 }

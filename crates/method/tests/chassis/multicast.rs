@@ -1,12 +1,12 @@
 //! The tests of RFC 3918 on devices whose joins, leaves, copies and tables are known.
 
-use crate::bed::{config, run_behind, run_with};
-use method::chassis::{ChassisConfig, ChassisResult, ChassisTest};
+use crate::bed::{config, record, run_behind, run_with};
+use method::chassis::{ChassisConfig, ChassisTest};
 use method::rfc3918::{
     DelayOutcome, GroupCapacityResult, GroupDelayResult, MulticastConfig, MulticastLatencyResult,
-    MulticastThroughputResult, Tunnel, Version,
+    MulticastThroughputResult, ScaledGroupsResult, Tunnel, Version,
 };
-use method::{Event, Finding, Profile};
+use method::{Event, Finding, Outcome, Profile};
 use trial::{LatencyForm, PortId, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Duration;
 use wire::modifier::sub_seed;
@@ -35,7 +35,7 @@ pub fn multicast(tests: &[ChassisTest], version: Version) -> ChassisConfig {
     config
 }
 
-fn run(toml: &str, config: ChassisConfig) -> ChassisResult {
+fn run(toml: &str, config: ChassisConfig) -> Outcome {
     let (mut results, events) = run_with(toml, config);
     let warnings: Vec<_> = events.iter().filter(|e| matches!(e, Event::Warning(_))).collect();
     assert_eq!(results.len(), 1, "{warnings:?}");
@@ -43,31 +43,19 @@ fn run(toml: &str, config: ChassisConfig) -> ChassisResult {
 }
 
 fn delays(toml: &str, config: ChassisConfig) -> GroupDelayResult {
-    match run(toml, config) {
-        ChassisResult::GroupDelay(result) => result,
-        other => panic!("{other:?}"),
-    }
+    record(&run(toml, config))
 }
 
 fn capacity(toml: &str, config: ChassisConfig) -> GroupCapacityResult {
-    match run(toml, config) {
-        ChassisResult::GroupCapacity(result) => result,
-        other => panic!("{other:?}"),
-    }
+    record(&run(toml, config))
 }
 
 fn throughput(toml: &str, config: ChassisConfig) -> MulticastThroughputResult {
-    match run(toml, config) {
-        ChassisResult::MulticastThroughput(result) => result,
-        other => panic!("{other:?}"),
-    }
+    record(&run(toml, config))
 }
 
 fn latency(toml: &str, config: ChassisConfig) -> MulticastLatencyResult {
-    match run(toml, config) {
-        ChassisResult::MulticastLatency(result) => result,
-        other => panic!("{other:?}"),
-    }
+    record(&run(toml, config))
 }
 
 /// A number below `below`, drawn for a device.
@@ -181,11 +169,8 @@ fn reports_that_never_left_cost_the_device_nothing() {
     let found = |trials| {
         let mut config = multicast(&[ChassisTest::GroupCapacity], Version::Mldv2);
         (config.multicast.capacity_initial, config.multicast.capacity_step) = (10, 5);
-        let (mut results, _) = run_behind(toml, config, |tester| HeldUp { tester, trials });
-        match results.remove(0) {
-            ChassisResult::GroupCapacity(result) => result,
-            other => panic!("{other:?}"),
-        }
+        let (results, _) = run_behind(toml, config, |tester| HeldUp { tester, trials });
+        record::<GroupCapacityResult>(&results[0])
     };
     let once = found(3);
     assert_eq!((once.found, once.failed), (Some(20), Some(21)), "{:?}", once.invalid);
@@ -303,11 +288,9 @@ fn what_encapsulation_puts_on_decapsulation_takes_off() {
     let device = cpu("tunnels = true\nper-encapsulation = \"2us\"\nper-decapsulation = \"3us\"");
     let tests = [ChassisTest::Encapsulation, ChassisTest::Decapsulation];
     let (results, _) = run_with(&device, multicast(&tests, Version::Igmpv3));
-    let tunnels = results.iter().map(|result| match result {
-        ChassisResult::MulticastThroughput(result) => {
-            (result.multicast.tunnel_in, result.multicast.tunnel_out)
-        }
-        other => panic!("{other:?}"),
+    let tunnels = results.iter().map(|outcome| {
+        let result: MulticastThroughputResult = record(outcome);
+        (result.multicast.tunnel_in, result.multicast.tunnel_out)
     });
     let tunnels: Vec<_> = tunnels.collect();
     assert_eq!(tunnels, [(Tunnel::None, Tunnel::Gre), (Tunnel::Gre, Tunnel::None)]);
@@ -364,23 +347,26 @@ fn short_delay_trials_and_single_sizes_are_deviations() {
         let toml = "ports = 3\nline-rate = \"1G\"\nbridge = true\n[multicast]\n";
         let mut config = multicast(&[test], Version::Igmpv3);
         config.multicast.load_percent = Some(0.1);
-        let of = |config: &ChassisConfig| delays(toml, config.clone()).conditions;
-        let short = of(&config);
-        assert!(short.trial_duration < Duration::from_secs(1), "{short:?}");
-        let words = short.deviations.join("; ");
+        let of = |config: &ChassisConfig| {
+            let outcome = run(toml, config.clone());
+            let result: GroupDelayResult = record(&outcome);
+            (result.conditions.trial_duration, outcome.conditions.deviations.join("; "))
+        };
+        let (short, words) = of(&config);
+        assert!(short < Duration::from_secs(1), "{short:?}");
         assert!(words.contains("s instead of >= 30 s (RFC 3918"), "{words}");
         assert!(words.contains("without frames of 64, 128"), "{words}");
         config.trial.duration_s = 30.0;
-        let long = of(&config);
-        assert_eq!(long.trial_duration, Duration::from_secs(30));
-        assert!(!long.deviations.join("; ").contains(">= 30 s"), "{long:?}");
+        let (long, words) = of(&config);
+        assert_eq!(long, Duration::from_secs(30));
+        assert!(!words.contains(">= 30 s"), "{words}");
     }
 }
 
 /// "Every port joined and was proved" only where a frame to each group came out at each port.
 #[test]
 fn joins_are_said_to_be_proved_only_where_they_were() {
-    let about = |result: ChassisResult| result.outcome().layout.unwrap().about.join("; ");
+    let about = |outcome: Outcome| outcome.layouts[0].about.join("; ");
     let switch = "ports = 3\nline-rate = \"1G\"\nbridge = true\n[multicast]\n";
     let of = |toml: &str, test| about(run(toml, multicast(&[test], Version::Igmpv3)));
     let proved = of(switch, ChassisTest::AggregatedMulticast);
@@ -461,7 +447,7 @@ fn the_matrix_grows_up_to_the_capacity_found_before() {
         "ports = 4\nline-rate = \"1G\"\nbridge = true\n[multicast]\ngroups = 25\nleave = \"1ms\"";
     let tests = [ChassisTest::GroupCapacity, ChassisTest::ScaledGroups];
     let (results, _) = run_with(toml, multicast(&tests, Version::Igmpv3));
-    let ChassisResult::ScaledGroups(matrix) = &results[1] else { panic!("{results:?}") };
+    let matrix: ScaledGroupsResult = record(&results[1]);
     assert_eq!(matrix.capacity, Some(25));
     let groups: Vec<u64> = matrix.rows.iter().map(|row| row.groups).collect();
     assert_eq!(groups, [10, 20]);

@@ -2,8 +2,8 @@
 
 use crate::bed::*;
 use crate::multicast::multicast;
-use method::chassis::{ChassisConfig, ChassisResult, ChassisSuite, ChassisTest};
-use method::rfc3918::Version;
+use method::chassis::{ChassisConfig, ChassisSuite, ChassisTest};
+use method::rfc3918::{ScaledGroupsResult, Version};
 use method::{Event, Lane};
 use sim::{Addresses, Description};
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ fn two_sizes(tests: &[ChassisTest]) -> ChassisConfig {
 }
 
 fn results(events: &[Event]) -> usize {
-    events.iter().filter(|event| matches!(event, Event::ChassisTestFinished(_))).count()
+    events.iter().filter(|event| matches!(event, Event::TestFinished(_))).count()
 }
 
 #[test]
@@ -61,10 +61,7 @@ fn what_one_size_finds_out_others_use() {
     config.frame_sizes = [128, 84].map(FrameSize::from_bytes).to_vec();
     let alone = run_on(toml, config.clone(), 1);
     let capacity = |event: &Event| match event {
-        Event::ChassisTestFinished(result) => match &**result {
-            ChassisResult::ScaledGroups(result) => Some(result.capacity),
-            _ => None,
-        },
+        Event::TestFinished(outcome) => Some(outcome.record::<ScaledGroupsResult>().ok()?.capacity),
         _ => None,
     };
     let known: Vec<Option<u64>> = alone.iter().filter_map(capacity).collect();

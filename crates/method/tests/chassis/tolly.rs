@@ -1,9 +1,9 @@
 //! The IP9000 tests on routers whose right answers follow from their descriptions.
 
 use crate::bed::config;
-use method::chassis::{Chassis, ChassisConfig, ChassisResult, ChassisSuite, ChassisTest};
+use method::chassis::{ChassisConfig, ChassisSuite, ChassisTest};
 use method::tolly::{TollyConfig, TollyResult, TollyRow, routes};
-use method::{Attachment, Event, LegacyAddresses};
+use method::{Attachment, Event, LegacyAddresses, Topology};
 use sim::{Addresses, Description, StaticRoute};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -14,7 +14,7 @@ use wire::ethernet::MacAddr;
 const LINE: LineRate = LineRate::from_mbps(100);
 const ROUTER: &str = "ports = 8\nline-rate = \"100M\"\nroute = [\"ipv4\"]\n[output]\nframes = 64\n";
 
-fn chassis(ports: usize) -> Chassis {
+fn chassis(ports: usize) -> Topology {
     let plan = Addresses::plan(ports).interfaces;
     let attach = |port: u16| {
         let device = plan[usize::from(port)];
@@ -32,7 +32,7 @@ fn chassis(ports: usize) -> Chassis {
         }
     };
     let ports = (0..ports as u16).map(attach).collect();
-    Chassis { forwarding: method::Forwarding::Routed, ports }
+    Topology::of(method::Forwarding::Routed, ports)
 }
 
 /// Few hosts, groups and packets, and two iterations.
@@ -75,12 +75,12 @@ fn run_warned(text: &str, config: ChassisConfig, has_routes: bool) -> (TollyResu
     let (mut result, mut warnings) = (None, vec![]);
     for event in events {
         match event {
-            Event::ChassisTestFinished(finished) => result = Some(*finished),
+            Event::TestFinished(outcome) => result = Some(outcome.record().unwrap()),
             Event::Warning(why) => warnings.push(why),
             _ => {}
         }
     }
-    let Some(ChassisResult::Tolly(result)) = result else { panic!("{result:?}") };
+    let result: TollyResult = result.expect("an outcome");
     assert!(result.rows.iter().all(|row| row.iterations.len() == 2 && row.invalid.is_empty()));
     (result, warnings)
 }

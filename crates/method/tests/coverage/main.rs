@@ -7,6 +7,7 @@
 #[allow(dead_code)]
 mod bed;
 mod device;
+mod goals;
 mod study;
 
 use device::{Device, devices};

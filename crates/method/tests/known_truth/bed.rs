@@ -2,8 +2,8 @@
 
 use method::rfc2544::ThroughputResult;
 use method::{
-    Attachment, Bench, Direction, Event, Forwarding, LegacyAddresses, Modifier, Profile, RunError,
-    Subject, SuiteConfig, TestResult, Topology, Traffic, clauses,
+    Attachment, Bench, Direction, Event, Forwarding, LegacyAddresses, Modifier, Outcome, Profile,
+    RunError, Subject, SuiteConfig, Topology, Traffic, clauses,
 };
 use sim::{DeviceUnderTest, SimPort, SimTester};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -32,7 +32,7 @@ pub fn topology(forwarding: Forwarding) -> Topology {
             .collect(),
         legacy: LegacyAddresses::plan(PortId(index.into())),
     };
-    Topology { forwarding, ports: [attachment(0), attachment(1)], encapsulated: None }
+    Topology::of(forwarding, vec![attachment(0), attachment(1)])
 }
 
 /// Trials of a second, waits of little.
@@ -80,14 +80,24 @@ pub fn throughput_of(
     run(config, &mut SimTester::new(&ports, device), method::rfc2544::throughput).0
 }
 
-/// Where a result departs from its documents.
-pub fn departures(config: &SuiteConfig, result: &TestResult) -> Vec<String> {
+/// What the tests of a run came to.
+pub fn outcomes(events: &[Event]) -> Vec<Outcome> {
+    let outcome = |event: &Event| match event {
+        Event::TestFinished(outcome) => Some((**outcome).clone()),
+        _ => None,
+    };
+    events.iter().filter_map(outcome).collect()
+}
+
+/// Where an outcome that was not judged yet departs from its documents.
+pub fn departures(config: &SuiteConfig, outcome: &Outcome) -> Vec<String> {
     let pair = clauses::Pair {
-        test: result.kind(),
+        test: outcome.test,
         config,
         sizes: &config.frame_sizes,
+        destinations: config.traffic.destinations,
         topology: &topology(Forwarding::Routed),
-        facts: &clauses::Facts::of_pair(result),
+        facts: &outcome.facts,
     };
     clauses::judge_pair(&pair).iter().filter_map(clauses::Judged::departure).collect()
 }

@@ -3,22 +3,15 @@
 use crate::bed::*;
 use crate::suite::suite;
 use method::clauses::{Judged, Verdict};
-use method::{Event, Lane, SearchPolicy, SuiteConfig, TestKind, TestResult};
+use method::rfc2544::ThroughputResult;
+use method::{Event, Lane, Outcome, SearchPolicy, SuiteConfig, TestKind};
 use sim::{ClosedForm, laws};
 
-fn results(events: &[Event]) -> Vec<TestResult> {
-    let result = |event: &Event| match event {
-        Event::TestFinished(result) => Some((**result).clone()),
-        _ => None,
-    };
-    events.iter().filter_map(result).collect()
-}
-
-fn run_of(config: SuiteConfig) -> Vec<TestResult> {
+fn run_of(config: SuiteConfig) -> Vec<Outcome> {
     let mut events: Vec<Event> = vec![];
     let mut tester = ClosedForm::new(&[VIRTUAL; 2], laws::sharp_knee(20_000.0));
     suite(config).run(&mut tester, None, &mut events).unwrap();
-    results(&events)
+    outcomes(&events)
 }
 
 /// All numbers of the RFC profile, in virtual time; of tests for which a law of loss is enough.
@@ -29,10 +22,10 @@ fn a_whole_run_of_the_rfc_profile_departs_nowhere() {
     let results = run_of(SuiteConfig { tests: tests.clone(), ..SuiteConfig::default() });
     assert_eq!(results.len(), 7 * tests.len());
     for result in &results {
-        let conditions = result.conditions();
-        assert_eq!(conditions.deviations, [""; 0], "{}", result.kind());
+        let conditions = &result.conditions;
+        assert_eq!(conditions.deviations, [""; 0], "{}", result.test);
         let met = |judged: &&Judged| judged.verdict == Verdict::Met;
-        assert!(conditions.clauses.iter().filter(met).count() > 5, "{}", result.kind());
+        assert!(conditions.clauses.iter().filter(met).count() > 5, "{}", result.test);
     }
 }
 
@@ -46,9 +39,9 @@ fn sizes_side_by_side_are_counted_together() {
     };
     let mut events: Vec<Event> = vec![];
     suite(config).run_side_by_side(&mut make, 2, &mut events).unwrap();
-    let results = results(&events);
+    let results = outcomes(&events);
     assert_eq!(results.len(), 7);
-    assert!(results.iter().all(|result| result.conditions().deviations.is_empty()));
+    assert!(results.iter().all(|result| result.conditions.deviations.is_empty()));
 }
 
 /// What the result says, not what was asked for: a trial at this rate lost frames.
@@ -57,10 +50,9 @@ fn a_rate_at_which_a_trial_lost_frames_is_told() {
     let mut config = SuiteConfig { tests: vec![TestKind::Throughput], ..SuiteConfig::default() };
     config.frame_sizes.truncate(1);
     config.search.policy = SearchPolicy::Bisect;
-    let mut results = run_of(config.clone());
-    let TestResult::Throughput(result) = &mut results[0] else { panic!() };
+    let mut result: ThroughputResult = run_of(config.clone())[0].record().unwrap();
     (result.throughput.failed_trials_at_rate, result.throughput.trials_at_rate) = (1, 2);
-    let found = departures(&config, &results[0]);
+    let found = departures(&config, &result.outcome());
     let expected = "1 of 2 full-length trials at this rate lost frames (RFC 2544 section 26.1)";
     assert!(found.iter().any(|how| how == expected), "{found:?}");
     assert!(found.iter().any(|how| how.starts_with("1 frame sizes")), "{found:?}");

@@ -110,7 +110,8 @@ pub(crate) fn tester(description: &Description, ports: &[SimPort]) -> SimTester<
 
 /// A constant load from port 0 to port 1, after the host there has made itself known.
 fn trial(rate: FrameRate, duration: Duration, size: FrameSize, key: u64) -> Trial {
-    let [from, to] = crate::bed::topology(method::Forwarding::Routed).ports;
+    let ports = crate::bed::topology(method::Forwarding::Routed).ports;
+    let (from, to) = (&ports[0], &ports[1]);
     let template =
         FrameTemplate::udp_ipv4((from.mac, from.host_ipv4), (from.device_mac, to.host_ipv4));
     let prepared = template.prepare(size, Some((Key::from_seed(1).later(key), 1))).unwrap();

@@ -1,11 +1,12 @@
 //! The Harvard tests on a device whose answers follow from its description.
 
 use method::harvard::{
-    Filters, HarvardResult, Laboratory, Mode, Path, Ready, SetUp, SetUpError, Setting, Suite1990,
+    DelayResult, Filters, Laboratory, MaxRateResult, Mode, Path, RawRateResult, Ready, SetUp,
+    SetUpError, Setting, Suite1990,
 };
 use method::{
-    Attachment, Event, Finding, Forwarding, LegacyAddresses, Profile, RunError, SuiteConfig,
-    TestKind, TestResult, Topology,
+    Attachment, Event, Finding, Forwarding, LegacyAddresses, Outcome, Profile, RunError,
+    SuiteConfig, TestKind, Topology,
 };
 use sim::{Addresses, Description, Interface, Protocol};
 use std::collections::BTreeMap;
@@ -73,11 +74,8 @@ impl Laboratory for Simulated {
         let is_bridge = set_up.mode == Mode::Bridge;
         let forwarding = if is_bridge { Forwarding::Bridged } else { Forwarding::Routed };
         let attach = |port: &u16| attachment(*port, &addresses.interfaces[usize::from(*port)]);
-        let topology = |(from, to): &(u16, u16)| Topology {
-            forwarding,
-            ports: [attach(from), attach(to)],
-            encapsulated: None,
-        };
+        let topology =
+            |(from, to): &(u16, u16)| Topology::of(forwarding, vec![attach(from), attach(to)]);
         Ok(Ready {
             streams: pairs.iter().map(topology).collect(),
             filters: set_up.filters.in_words().into(),
@@ -102,7 +100,7 @@ fn attachment(port: u16, device: &Interface) -> Attachment {
     }
 }
 
-fn run(sizes: &[u32], modes: &[Mode], paths: &[Path]) -> (Vec<HarvardResult>, Vec<Event>) {
+fn run(sizes: &[u32], modes: &[Mode], paths: &[Path]) -> (Vec<Outcome>, Vec<Event>) {
     let router = Description::from_toml(ROUTER).unwrap();
     run_on(router, |config| config.harvard.raw_rate_stream_s = 1.0, sizes, modes, paths)
 }
@@ -114,7 +112,7 @@ pub(crate) fn run_on(
     sizes: &[u32],
     modes: &[Mode],
     paths: &[Path],
-) -> (Vec<HarvardResult>, Vec<Event>) {
+) -> (Vec<Outcome>, Vec<Event>) {
     let mut config = SuiteConfig::of(Profile::Quick);
     config.tests = Suite1990::TESTS.to_vec();
     config.frame_sizes = sizes.iter().map(|bytes| crate::bed::size(*bytes)).collect();
@@ -132,14 +130,12 @@ pub(crate) fn run_on(
     let mut events = vec![];
     let finished = suite.run(&mut Simulated(device), &mut events).unwrap();
     assert_eq!((finished.invalid_trials, finished.stopped_by), (0, None));
-    let results = events.iter().filter_map(|event| match event {
-        Event::TestFinished(result) => match &**result {
-            TestResult::Harvard(result) => Some(result.clone()),
-            _ => None,
-        },
-        _ => None,
-    });
-    (results.collect(), events)
+    (crate::bed::outcomes(&events), events)
+}
+
+/// Where it belongs in the tables.
+pub fn setting(outcome: &Outcome) -> Setting {
+    serde_json::from_value(outcome.detail["setting"].clone()).unwrap()
 }
 
 fn near(found: f64, expected: f64, share: f64) {
@@ -158,22 +154,25 @@ fn max_raw_rate_and_delay_are_those_of_the_processor() {
     let test = 1e6 / 69.0;
     let mut seen = 0;
     for result in &results {
-        let Setting { filters, streams, .. } = result.setting();
+        let Setting { filters, streams, .. } = setting(result);
         let service_us = 150.0 + filter_us(filters);
-        match result {
-            HarvardResult::MaxRate(max) => {
+        match result.test {
+            TestKind::MaxRate | TestKind::DualMaxRate => {
+                let max: MaxRateResult = result.record().unwrap();
                 assert_eq!(max.found.finding, Finding::Measured);
                 // A step of the gap is 0.1 us; 20 frames may still wait at the end of 0.4 s.
                 let rate = 1e6 / (service_us + 30.0) / streams as f64;
                 near(max.found.rate.unwrap().fps(), rate, 0.015);
             }
-            HarvardResult::RawRate(raw) if streams == 1 => {
+            TestKind::RawRate => {
+                let raw: RawRateResult = result.record().unwrap();
                 near(raw.streams[0].offered.fps(), test, 1e-6);
                 let forwarded = (1e6 - test * 30.0) / service_us;
                 // With those that wait at the end of the second.
                 assert!((0.0..25.0).contains(&(raw.streams[0].forwarded.fps() - forwarded)));
             }
-            HarvardResult::RawRate(raw) => {
+            TestKind::DualStream => {
+                let raw: RawRateResult = result.record().unwrap();
                 let rates: Vec<f64> = raw.streams.iter().map(|s| s.offered.fps()).collect();
                 near(rates[0], test, 1e-6);
                 near(rates[1], 1e6 / 68.7, 1e-6);
@@ -181,9 +180,11 @@ fn max_raw_rate_and_delay_are_those_of_the_processor() {
                 let both: f64 = raw.streams.iter().map(|s| s.forwarded.fps()).sum();
                 assert!((0.0..45.0).contains(&(both - left)), "{both}, {left}");
             }
-            HarvardResult::Delay(delay) => {
+            TestKind::Delay => {
+                let delay: DelayResult = result.record().unwrap();
                 assert_eq!(delay.delay(), Some([Duration::from_us(180); 3]));
             }
+            other => panic!("{other}"),
         }
         seen += 1;
     }
@@ -203,9 +204,9 @@ fn what_the_device_or_the_protocol_cannot_do_is_said() {
     assert!(told("not possible on this device: IPX"));
     assert!(told("AppleTalk II - between interface cards: frame size 1024 is left out"));
     let sizes = |mode| {
-        let of_mode = results.iter().filter(|result| result.setting().mode == mode);
-        of_mode.filter(|result| result.kind() == TestKind::RawRate).count()
+        let of_mode = results.iter().filter(|result| setting(result).mode == mode);
+        of_mode.filter(|result| result.test == TestKind::RawRate).count()
     };
     assert_eq!((sizes(Mode::AppleTalk), sizes(Mode::Bridge), sizes(Mode::Decnet)), (1, 2, 0));
-    assert!(results.iter().all(|result| result.outcome().invalid.is_empty()));
+    assert!(results.iter().all(|result| result.invalid.is_empty()));
 }

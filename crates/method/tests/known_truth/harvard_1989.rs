@@ -1,10 +1,10 @@
 //! The tests of 1989 on devices whose tables, counters and misbehaviours are known: each is found,
 //! exactly, and named; and a device that does nothing wrong is not accused of anything.
 
-use crate::bed::{config, size, topology};
+use crate::bed::{config, outcomes, size, topology};
 use crate::composed::addresses;
 use method::harvard::y1989::{Ending, Harvard1989Result, Misbehaviour, Test1989};
-use method::{Event, Forwarding, Method, Suite, SuiteConfig, TestResult};
+use method::{Event, Forwarding, Method, Suite, SuiteConfig};
 use sim::{Composed, Description, SimPort, SimTester};
 use std::collections::BTreeMap;
 use trial::Counted;
@@ -40,6 +40,7 @@ fn suite(tests: &[Test1989], change: impl FnOnce(&mut SuiteConfig)) -> Suite {
         config,
         topology: topology(Forwarding::Routed),
         self_test: None,
+        more: &[],
     }
 }
 
@@ -65,14 +66,7 @@ fn run_on(
     let mut events: Vec<Event> = vec![];
     let finished = suite(tests, change).run(&mut tester, None, &mut events).expect("a run");
     assert!(finished.invalid_tests.is_empty(), "{:?}", finished.invalid_tests);
-    let result = |event| match event {
-        Event::TestFinished(result) => match *result {
-            TestResult::Harvard1989(result) => Some(*result),
-            _ => None,
-        },
-        _ => None,
-    };
-    events.into_iter().filter_map(result).collect()
+    outcomes(&events).iter().map(|outcome| outcome.record().expect("a record")).collect()
 }
 
 fn run(more: &str, tests: &[Test1989]) -> Vec<Harvard1989Result> {

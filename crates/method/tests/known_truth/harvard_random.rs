@@ -2,11 +2,11 @@
 //! that of the arithmetic of [`tandem`](crate::tandem), with filters, within a card and between two,
 //! of one stream and of two, in every protocol, from sources with gaps of their own.
 
-use crate::harvard::run_on;
+use crate::harvard::{run_on, setting};
 use crate::pipelines::{Draw, service};
 use crate::tandem::{Coming, Stage, alone, through};
-use method::Finding;
-use method::harvard::{Filters, HarvardResult, Mode, Path, Setting};
+use method::harvard::{DelayResult, Filters, MaxRateResult, Mode, Path, RawRateResult, Setting};
+use method::{Finding, Outcome, TestKind};
 use sim::{Card, Cost, Cpu, CpuServers, Description, Filter, Processor, Protocol, Queue};
 use units::text::{BitRate, Span};
 use units::{Duration, FrameRate, FrameSize, LineRate};
@@ -140,16 +140,19 @@ impl Truth<'_> {
         counts.iter().all(|(sent, forwarded)| sent == forwarded)
     }
 
-    fn check(&self, result: &HarvardResult) {
+    fn check(&self, result: &Outcome) {
         let Truth { setting, size, .. } = self;
-        let context = format!("{setting:?}, {size} bytes, {result:#?}, {:#?}", self.stages());
-        match result {
-            HarvardResult::Delay(delay) => {
+        let context =
+            format!("{setting:?}, {size} bytes, {:#}, {:#?}", result.detail, self.stages());
+        match result.test {
+            TestKind::Delay => {
+                let delay: DelayResult = result.record().unwrap();
                 let truth = alone(&self.stages()) + self.device.delay.0;
                 assert_eq!(delay.delay(), Some([truth; 3]), "{context}");
                 assert_eq!(delay.lost_frames, 0, "{context}");
             }
-            HarvardResult::RawRate(raw) => {
+            TestKind::RawRate | TestKind::DualStream => {
+                let raw: RawRateResult = result.record().unwrap();
                 let rates: Vec<FrameRate> = raw.streams.iter().map(|s| s.offered).collect();
                 for (rate, period) in rates.iter().zip(periods(self.device, self.size)) {
                     let shortest = 1e12 / period.as_ps() as f64;
@@ -159,7 +162,8 @@ impl Truth<'_> {
                 let truth = self.counts(&rates, RAW_RATE_STREAM);
                 assert_eq!(counts.collect::<Vec<_>>(), truth, "{context}");
             }
-            HarvardResult::MaxRate(max) => {
+            _ => {
+                let max: MaxRateResult = result.record().unwrap();
                 let rate = max.found.rate.expect("a rate");
                 assert!(self.carries(rate), "{context}");
                 match (&max.found.finding, max.found.upper) {
@@ -196,9 +200,9 @@ fn every_figure_of_the_suite_is_what_arithmetic_says() {
         // Five protocols: delay, max and raw rate; two filters: max and raw; two streams: both.
         assert_eq!(results.len(), 2 * (5 * 3 + 2 * 2 + 2));
         for result in &results {
-            Truth { device: &device, setting: result.setting(), size }.check(result);
-            let is_max = |r: &&HarvardResult| matches!(r, HarvardResult::MaxRate(max) if max.found.finding == Finding::Measured);
-            measured += u32::from(Some(result).filter(is_max).is_some());
+            Truth { device: &device, setting: setting(result), size }.check(result);
+            let max = result.record::<MaxRateResult>().ok();
+            measured += u32::from(max.is_some_and(|max| max.found.finding == Finding::Measured));
         }
     }
     assert!(measured > 30, "{measured} were not the tester's own maximum");

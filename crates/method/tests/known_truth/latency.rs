@@ -153,3 +153,20 @@ fn under_loss_it_is_a_delay() {
     let named: Vec<_> = result.outcome().figures.into_iter().map(|figure| figure.name).collect();
     assert!(named.iter().all(|name| name.starts_with("delay")), "{named:?}");
 }
+
+/// One frame in 50,000 is lost, in one of the repetitions; that one is made again.
+#[test]
+fn a_repetition_that_loses_a_frame_is_made_again() {
+    let mut config = config();
+    config.trial.duration_s = 0.1;
+    config.search.trial_duration_s = 0.1;
+    config.latency.repetitions = 3;
+    config.latency.stream_s = 0.2;
+    config.latency.first_tag_s = 0.1;
+    let device = Impaired::new(device(5), EveryNth::new(50_000, Fate::Drop));
+    let result = measure(&config, [VIRTUAL; 2], device);
+    assert!(result.rate_is_throughput, "{:?}", result.notes);
+    assert_eq!(result.trials.len(), 3);
+    assert!(result.trials.iter().all(|trial| trial.lost_frames == 0));
+    assert!(result.notes.iter().any(|note| note.contains("made again")), "{:?}", result.notes);
+}

@@ -3,6 +3,7 @@
 
 mod back_to_back;
 mod bed;
+mod bursts;
 mod clauses;
 mod composed;
 mod cost;
@@ -13,6 +14,7 @@ mod harvard_random;
 mod latency;
 mod leftovers;
 mod modifiers;
+mod pairs;
 mod pipelines;
 mod policies;
 mod recovery;

@@ -4,9 +4,7 @@
 use crate::bed::*;
 use crate::throughput::{LINE_RATE_FPS, brackets, closed_form, no_invalid_trial_decides};
 use method::rfc2544::throughput;
-use method::{
-    Event, Finding, GoalConfig, Profile, RateFound, SearchPolicy, SuiteConfig, TestResult, Verdict,
-};
+use method::{Event, Finding, GoalConfig, Profile, RateFound, SearchPolicy, SuiteConfig, Verdict};
 use proptest::prelude::*;
 use sim::{ClosedForm, laws};
 use units::Duration;
@@ -213,6 +211,6 @@ fn short_trials_alone_decide_no_lower_bound() {
         _ => None,
     });
     assert!(longest.max() >= Some(Duration::from_secs(59)));
-    let found = departures(&config, &TestResult::Throughput(result));
+    let found = departures(&config, &result.outcome());
     assert!(found.iter().all(|how| !how.contains("trial duration")), "{found:?}");
 }

@@ -1,10 +1,11 @@
 //! The tester's measurement of itself, and what a device's result within its limits reads.
 
 use crate::bed::*;
+use method::rfc2544::ThroughputResult;
 use method::rfc2544::{MaximumOf, frame_loss, throughput};
 use method::{
     Bench, Event, Finding, Forwarding, Modifier, RunError, SearchPolicy, SelfTestSize, Subject,
-    SuiteConfig, TestKind, TestResult, Traffic, Verdict, self_test_size,
+    SuiteConfig, TestKind, Traffic, Verdict, self_test_size,
 };
 use sim::{Limits, Patch, QueueLimit, SimTester, StoreAndForward};
 use trial::Tester;
@@ -170,14 +171,7 @@ fn a_search_is_not_bounded_by_an_unlucky_self_test() {
     let mut tester = SimTester::new(&[VIRTUAL; 2], device(45_000)).limits(limits);
     let mut unlucky = tester_of(30_000);
     crate::suite::suite(config).run(&mut tester, Some(&mut unlucky), &mut events).unwrap();
-    let found = events.iter().find_map(|event| match event {
-        Event::TestFinished(result) => match &**result {
-            TestResult::Throughput(result) => Some(result.throughput.clone()),
-            _ => None,
-        },
-        _ => None,
-    });
-    let found = found.expect("a result");
+    let found = crate::bed::outcomes(&events)[0].record::<ThroughputResult>().unwrap().throughput;
     assert_eq!(found.finding, Finding::Measured);
     let (rate, upper) = (found.rate.unwrap().fps(), found.upper.unwrap().fps());
     // 20 frames of queue in 0.2 s: 100 a second.

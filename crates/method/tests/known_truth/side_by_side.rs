@@ -2,7 +2,7 @@
 
 use crate::bed::*;
 use crate::suite::{looped, router, suite};
-use method::{Event, Lane, Modifier, RunError, RunFinished, SuiteConfig, TestKind, TestResult};
+use method::{Event, Lane, Modifier, Outcome, RunError, RunFinished, SuiteConfig, TestKind};
 use trial::{Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Duration;
 
@@ -22,14 +22,6 @@ fn run_on(config: SuiteConfig, threads: usize) -> (Vec<Event>, RunFinished) {
     (events, finished)
 }
 
-fn results(events: &[Event]) -> Vec<TestResult> {
-    let result = |event: &Event| match event {
-        Event::TestFinished(result) => Some((**result).clone()),
-        _ => None,
-    };
-    events.iter().filter_map(result).collect()
-}
-
 #[test]
 fn events_are_the_same_however_many_threads() {
     let (alone, finished) = run_on(three_sizes(), 1);
@@ -47,15 +39,13 @@ fn events_are_the_same_however_many_threads() {
 }
 
 /// Results without what the run's other sizes alter: how many there are is a clause.
-fn measured(results: &[&TestResult]) -> Vec<serde_json::Value> {
-    let strip = |result: &&TestResult| {
+fn measured(results: &[&Outcome]) -> Vec<serde_json::Value> {
+    let strip = |result: &&Outcome| {
         let mut value = serde_json::to_value(result).unwrap();
-        for result in value.as_object_mut().unwrap().values_mut() {
-            let conditions = result["conditions"].as_object_mut().unwrap();
-            assert!(
-                conditions.remove("clauses").is_some() && conditions.remove("deviations").is_some()
-            );
-        }
+        let conditions = value["conditions"].as_object_mut().unwrap();
+        assert!(
+            conditions.remove("clauses").is_some() && conditions.remove("deviations").is_some()
+        );
         value
     };
     results.iter().map(strip).collect()
@@ -64,30 +54,30 @@ fn measured(results: &[&TestResult]) -> Vec<serde_json::Value> {
 /// One of a size is a run of that size alone, and the tests are in the order of a run on one tester.
 #[test]
 fn each_size_is_measured_as_if_alone() {
-    let of_all = results(&run_on(three_sizes(), 3).0);
+    let of_all = outcomes(&run_on(three_sizes(), 3).0);
     for place in 0..3 {
         let mut config = three_sizes();
         config.frame_sizes = vec![config.frame_sizes[place].clone()];
         let mut events: Vec<Event> = vec![];
         let alone = suite(config);
         alone.run(&mut router(), Some(&mut looped()), &mut events).unwrap();
-        let alone = results(&events);
+        let alone = outcomes(&events);
         // Resets are made with the smallest frames only.
         let is_smallest = place == 1;
         let alone: Vec<_> =
-            alone.iter().filter(|of| is_smallest || of.kind() != TestKind::Reset).collect();
-        let name = alone[0].conditions().frame_size.clone();
+            alone.iter().filter(|of| is_smallest || of.test != TestKind::Reset).collect();
+        let name = alone[0].conditions.frame_size.clone();
         let of_size: Vec<_> =
-            of_all.iter().filter(|result| result.conditions().frame_size == name).collect();
+            of_all.iter().filter(|result| result.conditions.frame_size == name).collect();
         assert_eq!(measured(&of_size), measured(&alone), "{name}");
     }
     let mut events: Vec<Event> = vec![];
     suite(three_sizes()).run(&mut router(), Some(&mut looped()), &mut events).unwrap();
-    let heads = |results: &[TestResult]| -> Vec<_> {
-        let head = |result: &TestResult| (result.kind(), result.conditions().frame_size.clone());
+    let heads = |results: &[Outcome]| -> Vec<_> {
+        let head = |result: &Outcome| (result.test, result.conditions.frame_size.clone());
         results.iter().map(head).collect()
     };
-    assert_eq!(heads(&of_all), heads(&results(&events)));
+    assert_eq!(heads(&of_all), heads(&outcomes(&events)));
 }
 
 /// Breaks at its tenth trial.

@@ -1,9 +1,9 @@
 //! The whole run: the order of events, and the time that the quick profile takes.
 
 use crate::bed::*;
+use method::rfc2544::{FrameLossResult, ThroughputResult};
 use method::{
     Event, Finding, Forwarding, Profile, RunError, SinkError, Suite, SuiteConfig, TestKind,
-    TestResult,
 };
 use sim::{ClosedForm, Limits, Outage, Patch, QueueLimit, SimTester, StoreAndForward, laws};
 use std::collections::BTreeMap;
@@ -18,6 +18,7 @@ pub fn suite(config: SuiteConfig) -> Suite {
         config,
         topology: topology(Forwarding::Routed),
         self_test: None,
+        more: &[],
     }
 }
 
@@ -71,15 +72,12 @@ fn a_run_says_everything_in_order() {
     assert_eq!(order, expected);
     let started = events.iter().filter(|e| matches!(e, Event::TrialStarted(_))).count() as u64;
     assert_eq!(started, finished.trials);
-    for event in &events {
-        if let Event::TestFinished(result) = event
-            && let TestResult::Throughput(result) = &**result
-        {
-            assert_eq!(result.throughput.finding, Finding::Measured);
-            let rate = result.throughput.rate.unwrap().fps();
-            assert!((19_790.0..=20_101.0).contains(&rate), "{rate}");
-            assert!(!result.conditions.deviations.is_empty(), "short trials must be told");
-        }
+    for outcome in outcomes(&events).iter().filter(|outcome| outcome.test == Throughput) {
+        let found = outcome.record::<ThroughputResult>().unwrap().throughput;
+        assert_eq!(found.finding, Finding::Measured);
+        let rate = found.rate.unwrap().fps();
+        assert!((19_790.0..=20_101.0).contains(&rate), "{rate}");
+        assert!(!outcome.conditions.deviations.is_empty(), "short trials must be told");
     }
 }
 
@@ -113,14 +111,7 @@ fn the_quick_profile_ends_within_a_hundred_seconds() {
         + device.now().since(Instant::ZERO).as_secs_f64();
     let total = virtual_s + 0.1 * finished.trials as f64;
     assert!(total < 100.0, "{total} s, of which {virtual_s} s by plan, {} trials", finished.trials);
-    let finished: Vec<TestKind> = events
-        .iter()
-        .filter_map(|event| match event {
-            Event::TestFinished(result) => Some(result.kind()),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(finished.len(), 4 * 3, "four tests, three sizes");
+    assert_eq!(outcomes(&events).len(), 4 * 3, "four tests, three sizes");
 }
 
 /// Beside a device on the same machine the tester offers less than by itself. The search learns from
@@ -137,27 +128,25 @@ fn a_device_that_slows_the_tester_is_measured_within_its_reach() {
     let config = SuiteConfig { tests, ..SuiteConfig::of(Profile::Quick) };
     let mut events: Vec<Event> = vec![];
     suite(config).run(&mut device, Some(&mut looped), &mut events).unwrap();
-    let results = events.iter().filter_map(|event| match event {
-        Event::TestFinished(result) => Some(result.as_ref()),
-        _ => None,
-    });
-    for result in results.filter(|result| result.conditions().frame_size == "64") {
-        match result {
-            method::TestResult::Throughput(result) => {
-                let found = &result.throughput;
+    let outcomes = outcomes(&events);
+    for outcome in outcomes.iter().filter(|outcome| outcome.conditions.frame_size == "64") {
+        match outcome.test {
+            TestKind::Throughput => {
+                let found = outcome.record::<ThroughputResult>().unwrap().throughput;
                 assert_eq!(found.finding, method::Finding::Measured);
                 assert!(found.rate.unwrap().fps() <= capacity);
                 assert!(found.upper.unwrap().fps() > capacity);
                 assert_eq!(found.invalid_trials, 0);
             }
-            method::TestResult::FrameLoss(result) => {
+            TestKind::FrameLoss => {
+                let result: FrameLossResult = outcome.record().unwrap();
                 let reach = result.conditions.tester_reach.expect("less than alone").fps();
                 assert!((0.95 * beside..=beside).contains(&reach), "{reach}");
                 assert!(result.points.iter().all(|point| point.invalid.is_empty()));
                 let loss = (1.0 - capacity / reach) * 100.0;
                 assert!((result.points[0].loss_percent - loss).abs() < 0.01);
             }
-            other => panic!("{:?}", other.kind()),
+            other => panic!("{other}"),
         }
     }
 }
@@ -261,5 +250,55 @@ fn every_event_reads_back_as_it_was_saved() {
         let saved = serde_json::to_string(event).unwrap();
         let read: Event = serde_json::from_str(&saved).unwrap();
         assert_eq!(serde_json::to_string(&read).unwrap(), saved);
+    }
+}
+
+/// RFC 2544 section 12 asks for the tests to be repeated with random destinations: one run has both, and
+/// judges each by what it sent.
+#[test]
+fn both_kinds_of_destinations_are_two_rounds() {
+    let mut config = config();
+    config.traffic.destinations = method::Destinations::Both;
+    (config.tests, config.frame_sizes) = (vec![TestKind::FrameLoss], vec![size(64), size(128)]);
+    let mut events: Vec<Event> = vec![];
+    suite(config).run(&mut router(), Some(&mut looped()), &mut events).unwrap();
+    let results = events.iter().filter_map(|event| match event {
+        Event::TestFinished(outcome) => Some(&outcome.conditions),
+        _ => None,
+    });
+    let of = |section: &str, conditions: &method::TestConditions| {
+        let is = |judged: &&method::clauses::Judged| {
+            judged.document == "RFC 2544" && judged.section == section
+        };
+        conditions.clauses.iter().find(is).map(|judged| judged.verdict)
+    };
+    use method::clauses::Verdict::{Departed, Met, NotApplicable};
+    let (mut told, mut update) = (vec![], vec![]);
+    for conditions in results {
+        told.push((conditions.frame_size.as_str(), conditions.traffic.contains("256 networks")));
+        assert_eq!(of("12", conditions), Some(Met));
+        update.push(of("13", conditions).unwrap());
+    }
+    assert_eq!(told, [("64", false), ("128", false), ("64", true), ("128", true)]);
+    assert_eq!(update, [NotApplicable, NotApplicable, Departed, Departed]);
+}
+
+/// What nobody registered would be left out, and a section of it would be read by nobody.
+#[test]
+fn what_nobody_registered_is_refused() {
+    let refused = |config: SuiteConfig| {
+        let mut tester = ClosedForm::new(&[VIRTUAL; 2], laws::never_lossy());
+        let mut events: Vec<Event> = vec![];
+        let error = suite(config).run(&mut tester, None, &mut events).unwrap_err();
+        assert!(!events.iter().any(|event| matches!(event, Event::TrialStarted(_))));
+        error.to_string()
+    };
+    let mut with_section = config();
+    with_section.own.insert("longest-burst".into(), serde_json::json!({ "longest_frames": 5 }));
+    assert!(refused(with_section).contains("own.longest-burst: no test is registered"));
+    let own = TestKind::Own(method::OwnTest::new("longest burst"));
+    for test in [own, TestKind::RawRate] {
+        let refused = refused(SuiteConfig { tests: vec![test], ..config() });
+        assert!(refused.contains(&format!("{test} is no test of this suite")), "{refused}");
     }
 }

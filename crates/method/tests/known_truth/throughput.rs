@@ -82,6 +82,17 @@ fn a_mix_that_a_buffer_carries_is_not_kept_up() {
     assert!(upper - rate <= 0.05 * upper, "{rate}..{upper}");
 }
 
+/// The load that failed is tried again with full length: that trial is none at the throughput rate.
+#[test]
+fn trials_at_the_rate_are_those_of_the_rate() {
+    let mut config = config();
+    config.search.trial_duration_s = 0.5;
+    let (result, _) = closed_form(&config, laws::sharp_knee(50_000.0));
+    let found = result.throughput;
+    assert_eq!((found.trials_at_rate, found.failed_trials_at_rate), (1, 0));
+    assert_eq!(found.confidence, None);
+}
+
 #[test]
 fn a_device_at_line_rate_needs_no_search() {
     let mut config = config();

@@ -327,7 +327,7 @@ fn captured_frames_leave_as_they_were_timed_with_addresses_rewritten() {
         assert!(gap.abs_diff(*expected) <= 1, "{gaps:?}");
     }
     let (_, first) = &seen[0];
-    let [from, to] = &topology.ports;
+    let (from, to) = (&topology.ports[0], &topology.ports[1]);
     assert_eq!(first[6..12], from.mac.0);
     assert_eq!(first[..6], from.device_mac.0);
     assert_eq!(first[26..30], from.host_ipv4.octets());

@@ -4,7 +4,8 @@ use crate::device::Device;
 use method::rfc2544::{
     BackToBackResult, BurstOutcome, FrameLossResult, LatencyResult, LossPoint, ThroughputResult,
 };
-use method::{Finding, RateFound, TestResult};
+use method::{Finding, Outcome, RateFound, TestKind};
+use serde::de::DeserializeOwned;
 use units::Duration;
 
 /// What came of one device.
@@ -30,12 +31,15 @@ impl Tally {
     }
 
     /// Looks at every number of a result.
-    pub fn judge(&mut self, device: &Device, result: &TestResult) {
-        match result {
-            TestResult::Throughput(result) => self.throughput(device, result),
-            TestResult::FrameLoss(result) => self.frame_loss(device, result),
-            TestResult::Latency(result) => self.latency(device, result),
-            TestResult::BackToBack(result) => self.back_to_back(device, result),
+    pub fn judge(&mut self, device: &Device, outcome: &Outcome) {
+        fn record<T: DeserializeOwned>(outcome: &Outcome) -> T {
+            outcome.record().expect("the test's record")
+        }
+        match outcome.test {
+            TestKind::Throughput => self.throughput(device, &record(outcome)),
+            TestKind::FrameLoss => self.frame_loss(device, &record(outcome)),
+            TestKind::Latency => self.latency(device, &record(outcome)),
+            TestKind::BackToBack => self.back_to_back(device, &record(outcome)),
             _ => {}
         }
     }

@@ -88,6 +88,7 @@ fn run(device: &Device, config: SuiteConfig, say: &mut dyn FnMut(&Event)) -> Tal
         config,
         topology: bed::topology(Forwarding::Routed),
         self_test: None,
+        more: &[],
     };
     let looped: Option<&mut dyn trial::Tester> =
         if device.has_self_test { Some(&mut looped) } else { None };

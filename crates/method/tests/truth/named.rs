@@ -108,3 +108,18 @@ fn a_delay_that_varies() {
         no_number_is_wrong(slow);
     }
 }
+
+/// Its pauses arrive so late that it runs empty: at a load that makes it ask for them it forwards less than it can.
+#[test]
+fn a_device_that_its_own_pauses_leave_idle() {
+    no_number_is_wrong(|is_rfc| Device {
+        frame_bytes: 1024,
+        line_bps: 100_000_000,
+        propagation_ns: 569_348,
+        service_ns: 0,
+        out_line_bps: 96_896_281,
+        room_frames: 13,
+        has_pause: true,
+        ..device(is_rfc)
+    });
+}

@@ -103,7 +103,7 @@ fn topology() -> Topology {
     };
     Topology {
         forwarding: Forwarding::Bridged,
-        ports: [attachment(0), attachment(1)],
+        ports: vec![attachment(0), attachment(1)],
         encapsulated: None,
     }
 }

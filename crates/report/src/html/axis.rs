@@ -115,18 +115,6 @@ impl Axis {
         }
     }
 
-    /// Names side by side, at 1, 2, 3, ...
-    pub fn names(title: &str, names: &[String]) -> Self {
-        let ticks = names.iter().enumerate().map(|(k, name)| (k as f64 + 1.0, name.clone()));
-        Axis {
-            title: title.into(),
-            scale: Scale::Linear,
-            from: 0.5,
-            to: names.len() as f64 + 0.5,
-            ticks: ticks.collect(),
-        }
-    }
-
     /// Where a value lies between the ends, 0 to 1; a value beyond an end lies at it.
     fn position(&self, value: f64) -> f64 {
         let value = if value.is_finite() { value.clamp(self.from, self.to) } else { self.from };

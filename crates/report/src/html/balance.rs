@@ -89,7 +89,7 @@ fn deciding(trials: &[TrialRecord]) -> Vec<u64> {
 
 fn title(record: &TrialRecord) -> String {
     let TrialRecord { number, test, frame_size, verdict, .. } = record;
-    let size = super::plots::in_words(frame_size);
+    let size = crate::tables::in_words(frame_size);
     let rate = crate::tables::fps(record.result.intended_rate());
     format!("Trial {number}: {test}, {size}, {rate} frames/s, {}", verdict_word(*verdict))
 }

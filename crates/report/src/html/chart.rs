@@ -1,4 +1,4 @@
-//! One chart: axes, lines, bars and whiskers as data, drawn as SVG by the plotting library, with
+//! One chart: axes, lines and bars as data, drawn as SVG by the plotting library, with
 //! a legend and a hover text for each mark.
 
 use super::axis::Axis;
@@ -59,15 +59,6 @@ pub(crate) struct Bar {
     pub hover: String,
 }
 
-/// A vertical line between two values of one x.
-#[derive(Clone, Debug)]
-pub(crate) struct Whisker {
-    pub x: f64,
-    pub low: f64,
-    pub high: f64,
-    pub ink: Ink,
-}
-
 /// A place of the drawing with its text.
 struct Hover {
     x: i32,
@@ -83,7 +74,6 @@ pub(crate) struct Chart {
     pub x: Axis,
     pub y: Axis,
     pub bars: Vec<Bar>,
-    pub whiskers: Vec<Whisker>,
     pub series: Vec<Series>,
     /// Draws marks small, because there are many.
     pub crowded: bool,
@@ -99,8 +89,8 @@ impl Chart {
 
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         let title = title.into();
-        let (bars, whiskers, series) = (vec![], vec![], vec![]);
-        Chart { title, x, y, bars, whiskers, series, crowded: false, size: Self::WIDE }
+        let (bars, series) = (vec![], vec![]);
+        Chart { title, x, y, bars, series, crowded: false, size: Self::WIDE }
     }
 
     /// The drawing with its legend. What goes wrong is said in its place.
@@ -160,10 +150,6 @@ impl Chart {
         for bar in &self.bars {
             let corners = [(bar.from_x, self.y.from), (bar.to_x, bar.y)];
             plot.draw_series([Rectangle::new(corners, bar.ink.rgb().filled())])?;
-        }
-        for whisker in &self.whiskers {
-            let ends = [(whisker.x, whisker.low), (whisker.x, whisker.high)];
-            plot.draw_series([PathElement::new(ends, whisker.ink.rgb().stroke_width(3))])?;
         }
         for series in &self.series {
             draw_series(&mut plot, series, if self.crowded { 5 } else { 9 })?;

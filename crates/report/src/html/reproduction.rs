@@ -80,7 +80,7 @@ fn apart(tables: &[&TablePair]) -> Vec<f64> {
 fn table(pair: &TablePair) -> Markup {
     html! {
         h3 { (pair.published.heading) }
-        @if let Some(chart) = plots::rates(&pair.ours, Some(&pair.published)) {
+        @if let Some(chart) = plots::rates(&pair.ours, &pair.published) {
             figure { (chart.render()) }
         }
         div.scroll { table {

@@ -3,12 +3,12 @@
 use super::plots;
 use super::sources::SOURCES;
 use crate::PacketComposition;
-use crate::harvard::rate_tables;
-use crate::model::{Group, Report, Status};
+use crate::model::{Report, Status};
 use crate::number::{grouped, share_of};
-use crate::tables::{self, Column, Table};
+use crate::tables::{self, Column, OutcomeTable, Table};
 use maud::{Markup, html};
-use method::{Finding, TestKind};
+use method::outcome::{Unit, capitalised};
+use method::{Outcome, TestKind};
 use serde_json::Value;
 use trial::PortDescription;
 
@@ -38,9 +38,12 @@ pub(super) fn head(report: &Report) -> Markup {
                     "."
                 }
             } @else {
-                div.banner.bad {
-                    strong { "Not conformant." }
-                    " These results depart from the standards:"
+                details.banner.bad {
+                    summary {
+                        strong { "Not conformant." }
+                        " These results depart from the standards in " (deviations.len())
+                        " points."
+                    }
                     ul {
                         @for (tests, deviations) in by_tests(&deviations, report) {
                             li { strong { (tests) ":" } " " (deviations.join("; ")) }
@@ -107,21 +110,17 @@ fn ports_in_short(ports: &[PortDescription]) -> String {
     kinds.join(", ")
 }
 
-/// A few figures, each with what makes it one: size, medium, protocol (RFC 2544 section 26.1).
+/// Cards of the first screen beside that of the trials.
+const CARDS: usize = 7;
+
+/// A few figures, each with what makes it one: size, medium, protocol (RFC 2544 section 26.1). Of the first
+/// test those of its first and its last frame size, of each other test the first.
 pub(super) fn summary(report: &Report) -> Markup {
-    let groups = report.groups();
-    let figures: Vec<Figure> = groups.first().map(figures_of).unwrap_or_default();
     let trials = report.trials.len() as u64;
     let invalid: u64 = report.trial_counts().iter().map(|counts| counts.invalid).sum();
     html! {
         section.figures {
-            @for figure in &figures {
-                div.figure {
-                    span.label { (figure.label) }
-                    span.value { (figure.value) " " small { (figure.unit) } }
-                    span.detail { (figure.detail) }
-                }
-            }
+            @for outcome in answers(report) { (card(outcome)) }
             div.figure {
                 span.label { "Trials" }
                 span.value { (grouped(trials)) }
@@ -131,133 +130,86 @@ pub(super) fn summary(report: &Report) -> Markup {
     }
 }
 
-struct Figure {
-    label: String,
-    value: String,
-    unit: &'static str,
-    detail: String,
-}
-
-fn figures_of(group: &Group<'_>) -> Vec<Figure> {
-    let mut figures = vec![];
-    let throughput = &group.throughput;
-    let ends =
-        throughput.first().into_iter().chain(throughput.last().filter(|_| throughput.len() > 1));
-    for result in ends {
-        let (conditions, found) = (&result.conditions, &result.throughput);
-        let share = match (&found.finding, found.percent_of_theoretical) {
-            (Finding::Invalid { .. }, _) | (_, None) => String::new(),
-            (_, Some(share)) => format!("{} % of ", share_of(share)),
-        };
-        figures.push(Figure {
-            label: format!("Throughput, {}", plots::in_words(&conditions.frame_size)),
-            value: tables::rate_cell(found),
-            unit: "frames/s",
-            detail: format!(
-                "{share}{} theoretical at {}; {}",
-                tables::fps(conditions.theoretical_max),
-                conditions.line_rate,
-                group.key.describe()
-            ),
-        });
-    }
-    if let Some((result, latency)) =
-        group.latency.iter().find_map(|result| Some((result, result.rfc2544.as_ref()?)))
-    {
-        let in_form = |stamped| crate::number::microseconds_of_ps(result.definition.ps(stamped));
-        let floor = result
-            .tester_floor
-            .map_or_else(String::new, |floor| format!("; the tester's own floor is {floor}, FILO"));
-        figures.push(Figure {
-            label: format!("Latency, {}", plots::in_words(&result.conditions.frame_size)),
-            value: in_form(latency.mean),
-            unit: "us mean",
-            detail: format!(
-                "{} to {} us, {}{floor}",
-                in_form(latency.min),
-                in_form(latency.max),
-                result.definition.name
-            ),
-        });
-    }
-    figures
-}
-
-/// Charts and tables of every test.
-pub(super) fn results(report: &Report) -> Markup {
-    let groups = report.groups();
-    html! {
-        (of_outcomes(report))
-        (harvard(report))
-        @for group in &groups {
-            @if groups.len() > 1 { h2.group { (group.key.describe()) } }
-            @let tables = tables::of_group(group);
-            @for (at, (test, table)) in tables.iter().enumerate() {
-                section.test {
-                    h2 { (table.heading) }
-                    @for about in &table.about { p.about { (about) } }
-                    @if at == 0 || tables[at - 1].0 != *test { (charts(*test, group)) }
-                    (grid(table))
-                }
-            }
-        }
-    }
-}
-
-/// The tables that outcomes bring with them, with their curves and the maps of their pairs of ports.
-fn of_outcomes(report: &Report) -> Markup {
-    html! {
-        @for outcomes in tables::of_outcomes(report) {
-            section.test {
-                h2 { (outcomes.table.heading) }
-                @for about in &outcomes.table.about { p.about { (about) } }
-                @for chart in plots::curves(&outcomes.series) {
-                    figure { figcaption { (chart.title) } (chart.render()) }
-                }
-                (grid(&outcomes.table))
-                @for (title, matrix) in &outcomes.matrices { (super::matrix::maps(title, matrix)) }
-            }
-        }
-    }
-}
-
-/// The tables of the Harvard tests, those of rates with their chart.
-fn harvard(report: &Report) -> Markup {
-    let rates = rate_tables(&report.results);
-    html! {
-        @for table in tables::harvard(report) {
-            section.test {
-                h2 { (table.heading) }
-                @for about in &table.about { p.about { (about) } }
-                @if let Some(rates) = rates.iter().find(|rates| rates.heading == table.heading) {
-                    @if let Some(chart) = plots::rates(rates, None) {
-                        figure { figcaption { (chart.title) } (chart.render()) }
-                    }
-                }
-                (grid(&table))
-            }
-        }
-    }
-}
-
-fn charts(test: TestKind, group: &Group<'_>) -> Markup {
-    let (wide, small) = match test {
-        TestKind::Throughput => (plots::throughput(group).into_iter().collect(), vec![]),
-        TestKind::Latency => {
-            (plots::latency(group).into_iter().collect(), plots::latency_histograms(group))
-        }
-        TestKind::FrameLoss => (plots::frame_loss(group), vec![]),
-        TestKind::BackToBack => (plots::back_to_back(group).into_iter().collect(), vec![]),
-        _ => (vec![], vec![]),
+fn answers(report: &Report) -> Vec<&Outcome> {
+    let Some(first) = report.results.first() else { return vec![] };
+    let words = &first.conditions.in_words;
+    // Results with other conditions answer another question.
+    let has_pattern = first.conditions.direction.is_none();
+    let alike = || {
+        let all = report.results.iter().filter(|o| tables::figure_of(o).is_some());
+        all.filter(|o| has_pattern || o.conditions.in_words == *words)
     };
-    html! {
-        @for chart in &wide {
-            figure { figcaption { (chart.title) } (chart.render()) }
+    let mut answers: Vec<&Outcome> = vec![];
+    let of_first = |outcome: &&Outcome| outcome.test == first.test;
+    answers.extend(alike().find(of_first));
+    answers.extend(alike().filter(of_first).skip(1).last());
+    for outcome in alike() {
+        if answers.len() < CARDS && !answers.iter().any(|known| known.test == outcome.test) {
+            answers.push(outcome);
         }
-        @if !small.is_empty() {
-            div.pairs {
-                @for chart in &small { figure { figcaption { (chart.title) } (chart.render()) } }
+    }
+    answers
+}
+
+fn card(outcome: &Outcome) -> Markup {
+    let Some(figure) = tables::figure_of(outcome) else { return html! {} };
+    let conditions = &outcome.conditions;
+    let (value, unit) = figure.printed();
+    let size = tables::in_words(&conditions.frame_size);
+    html! {
+        div.figure {
+            span.label { (capitalised(&outcome.test.to_string())) ", " (size) }
+            span.value { (value) " " small { (unit) } }
+            span.detail {
+                (figure.name) "; "
+                @if figure.unit == Unit::Fps {
+                    @if let Some(value) = figure.value {
+                        (share_of(100.0 * value / conditions.theoretical_max.fps())) " % of "
+                    }
+                    (tables::fps(conditions.theoretical_max)) " theoretical at "
+                    (conditions.line_rate) "; "
+                } @else if let (Some(low), Some(high)) = (figure.low, figure.high) {
+                    (figure.printed_value(low)) " to " (figure.printed_value(high)) "; "
+                }
+                (conditions.in_words)
             }
+        }
+    }
+}
+
+/// Charts, tables and maps of every test.
+pub(super) fn results(report: &Report) -> Markup {
+    let mut all = tables::of_outcomes(report);
+    all.retain(|outcomes| outcomes.test != TestKind::SelfTest);
+    let mut groups: Vec<&str> = all.iter().map(|outcomes| &outcomes.group[..]).collect();
+    groups.dedup();
+    html! {
+        @for (at, outcomes) in all.iter().enumerate() {
+            @if groups.len() > 1 && (at == 0 || all[at - 1].group != outcomes.group) {
+                h2.group { (outcomes.group) }
+            }
+            (of_outcomes(outcomes))
+        }
+    }
+}
+
+/// A table with its curves, and the maps of its pairs of ports.
+fn of_outcomes(outcomes: &OutcomeTable) -> Markup {
+    let small = plots::histograms(&outcomes.histograms);
+    html! {
+        section.test {
+            h2 { (outcomes.table.heading) }
+            @for about in &outcomes.table.about { p.about { (about) } }
+            @for chart in plots::curves(&outcomes.series) {
+                figure { figcaption { (chart.title) } (chart.render()) }
+            }
+            @if !small.is_empty() {
+                div.pairs {
+                    @for chart in &small { figure { figcaption { (chart.title) } (chart.render()) } }
+                }
+            }
+            (grid(&outcomes.table))
+            @for (title, matrix) in &outcomes.matrices { (super::matrix::maps(title, matrix)) }
         }
     }
 }
@@ -334,12 +286,8 @@ pub(super) fn trials(report: &Report) -> Markup {
 pub(super) fn set_up(report: &Report) -> Markup {
     let started = report.started.as_ref();
     html! {
-        @if let Some(table) = tables::self_test(report) {
-            section.test {
-                h2 { (table.heading) }
-                @for about in &table.about { p.about { (about) } }
-                (grid(&table))
-            }
+        @for outcomes in tables::of_outcomes(report) {
+            @if outcomes.test == TestKind::SelfTest { (of_outcomes(&outcomes)) }
         }
         @if let Some(started) = started {
             section.test {

@@ -7,30 +7,25 @@
 //! known is `null`. Rates in results are those of **one** direction, rates and counts of trials
 //! are over all ports.
 //!
-//! `outcomes` has what every test came to, whatever the suite: conditions, and `figures` with name, unit,
-//! value, `relation`, bounds (`low` and `high`, `null` where open), where these come from (`basis`), and the
-//! reason where there is no value. `layout` is the table of the test's document, a tagged value a cell. `known_as` is the name that acceptance criteria use. The members after it
-//! have what is particular to each test.
+//! `outcomes` has what every test came to, whatever the suite, the tester's own first: `test`,
+//! `conditions`, and `figures` with name, unit, `value`, `relation`, bounds (`low` and `high`, `null` where
+//! open), where these come from (`basis`), and the reason where there is no value. `known_as` is the name
+//! that acceptance criteria use. `layouts` are the tables of the test's document, a tagged value a cell, and
+//! their curves. `detail` is the test's own record, trial by trial: times in picoseconds, rates as frames in
+//! seconds; its members are those of the test and may change with it.
 //!
-//! A rate's `relation` says how the truth relates to `rate_fps`: `equal` (to within
-//! `resolution_fps` above it), `between` (from `rate_fps` to `upper_fps`), `at_least`, `below` (nothing passed; `rate_fps` is the lowest load
-//! tried), or `unknown`.
+//! `relation` says how the truth relates to `value`: `equal` (from `low` to `high`), `between` (anywhere from
+//! `low` to `high`), `at_least`, `below` (nothing passed; `value` is the lowest load tried), or `unknown`.
+//!
+//! Version 1 had a member a test beside `outcomes` (`throughput`, `latency`, ..., `chassis`, `self_test`):
+//! what was in these is in the figures and the `detail` of the outcomes of that test.
 
-mod harvard;
-mod latency;
-mod results;
-mod rfc8219;
 pub(crate) mod trials;
 
 use crate::PacketComposition;
 use crate::model::{Report, Status};
-use harvard::Harvard;
-use latency::Latency;
-use method::chassis::ChassisResult;
 use method::clauses::Judged;
 use method::{Outcome, TestKind};
-use results::{BackToBack, FrameLoss, Recovery, Reset, SelfTestSize, Throughput};
-use rfc8219::{Ipdv, Pdv};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -38,7 +33,7 @@ use trials::Counts;
 pub(crate) use trials::Trial;
 
 /// Of the schema described above.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The run as JSON, with a line feed at its end.
 pub fn render(report: &Report) -> String {
@@ -71,21 +66,7 @@ struct Document<'a> {
     tester: Option<Tester<'a>>,
     configuration: Option<&'a Value>,
     /// The figures of every test alike, the tester's own first.
-    outcomes: Vec<Outcome>,
-    self_test: Vec<SelfTestSize<'a>>,
-    throughput: Vec<Throughput<'a>>,
-    latency: Vec<Latency<'a>>,
-    pdv: Vec<Pdv<'a>>,
-    ipdv: Vec<Ipdv<'a>>,
-    frame_loss: Vec<FrameLoss<'a>>,
-    back_to_back: Vec<BackToBack<'a>>,
-    recovery: Vec<Recovery<'a>>,
-    reset: Vec<Reset<'a>>,
-    harvard: Vec<Harvard<'a>>,
-    /// Results of the router tests of 1989.
-    harvard_1989: Vec<&'a method::harvard::y1989::Harvard1989Result>,
-    /// As in the events: a tagged object for each test and size.
-    chassis: &'a [ChassisResult],
+    outcomes: Vec<Value>,
     /// Of captured frames, by port.
     packet_composition: &'a [PacketComposition],
     trial_counts: Vec<Counts>,
@@ -131,10 +112,8 @@ struct Port<'a> {
 
 impl<'a> Document<'a> {
     fn of(report: &'a Report) -> Self {
-        use method::TestResult as R;
         let started = report.started.as_ref();
         let deviations = report.deviations();
-        let results = || report.results.iter();
         Document {
             schema: "netanvil results",
             schema_version: SCHEMA_VERSION,
@@ -162,38 +141,6 @@ impl<'a> Document<'a> {
             tester: started.map(|started| tester(&started.tester)),
             configuration: started.map(|started| &started.config),
             outcomes: report.outcomes().map(without_matrices).collect(),
-            self_test: report.self_test.iter().flat_map(results::self_test).collect(),
-            throughput: results()
-                .filter_map(|r| if let R::Throughput(r) = r { Some(r.into()) } else { None })
-                .collect(),
-            latency: results()
-                .filter_map(|r| if let R::Latency(r) = r { Some(r.into()) } else { None })
-                .collect(),
-            pdv: results()
-                .filter_map(|r| if let R::Pdv(r) = r { Some(r.into()) } else { None })
-                .collect(),
-            ipdv: results()
-                .filter_map(|r| if let R::Ipdv(r) = r { Some(r.into()) } else { None })
-                .collect(),
-            frame_loss: results()
-                .filter_map(|r| if let R::FrameLoss(r) = r { Some(r.into()) } else { None })
-                .collect(),
-            back_to_back: results()
-                .filter_map(|r| if let R::BackToBack(r) = r { Some(r.into()) } else { None })
-                .collect(),
-            recovery: results()
-                .filter_map(|r| if let R::Recovery(r) = r { Some(r.into()) } else { None })
-                .collect(),
-            reset: results()
-                .filter_map(|r| if let R::Reset(r) = r { Some(r.into()) } else { None })
-                .collect(),
-            chassis: &report.chassis,
-            harvard: results()
-                .filter_map(|r| if let R::Harvard(r) = r { Some(r.into()) } else { None })
-                .collect(),
-            harvard_1989: results()
-                .filter_map(|r| if let R::Harvard1989(r) = r { Some(&**r) } else { None })
-                .collect(),
             packet_composition: &report.compositions,
             trial_counts: report.trial_counts().into_iter().map(Counts::from).collect(),
             trials: report.trials.iter().map(Trial::of).collect(),
@@ -204,9 +151,13 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Of many ports they are large, and are under `chassis` already.
-fn without_matrices(outcome: Outcome) -> Outcome {
-    Outcome { matrices: vec![], ..outcome }
+/// Of many ports they are large, and are in the `detail` already.
+fn without_matrices(outcome: &Outcome) -> Value {
+    let mut value = serde_json::to_value(outcome).unwrap_or_default();
+    if let Value::Object(members) = &mut value {
+        members.remove("matrices");
+    }
+    value
 }
 
 fn status_word(status: Status<'_>) -> &'static str {

@@ -42,10 +42,24 @@ fn url(file: &Path) -> String {
 fn the_page_opens_with_every_chart_and_asks_for_nothing() {
     let page = html::render(&report());
     let opened = open(&page, 1200);
-    // Rates, latency and its two sizes' histograms, loss in two ways (64 bytes ran at the
-    // tester's own maximum), bursts, trials.
-    let charts = opened.dom.matches("<svg class=\"plot chart\"").count();
-    assert_eq!(charts, 8, "charts in the page");
+    // Loss in two ways: 64 bytes ran at the tester's own maximum.
+    let titles = [
+        "throughput by frame size",
+        "latency by frame size",
+        "Latency of every frame, 64 bytes",
+        "Latency of every frame, 1518 bytes",
+        "pdv by frame size",
+        "Frame loss rate by load",
+        "Frame loss rate by load, in terms of what the tester can offer",
+        "burst by frame size",
+        "Every trial: load and verdict",
+    ];
+    let drawn = opened.dom.match_indices("<figure><figcaption>").map(|(at, begins)| {
+        let after = &opened.dom[at + begins.len()..];
+        after.split_once("</figcaption>").expect("its end").0
+    });
+    assert_eq!(drawn.collect::<Vec<_>>(), titles, "charts in the page");
+    assert_eq!(opened.dom.matches("<svg class=\"plot chart\"").count(), titles.len());
     assert!(opened.dom.matches("<title>").count() > 100, "hover texts of points");
     assert!(opened.dom.contains("Appendix: every trial"));
     assert_eq!(opened.console, Vec::<String>::new(), "errors in the console");

@@ -94,9 +94,10 @@ impl Sample {
             topology: Topology {
                 encapsulated: None,
                 forwarding: Forwarding::Routed,
-                ports: [attachment(0), attachment(1)],
+                ports: vec![attachment(0), attachment(1)],
             },
             self_test: None,
+            more: &[],
         }
     }
 }

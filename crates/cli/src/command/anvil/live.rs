@@ -31,7 +31,7 @@ pub fn count(arguments: &Anvil, interface: &str) -> Outcome<Counted> {
     let start = clock::now();
     listener.restart(start).map_err(Failure::new)?;
     if !arguments.quiet {
-        output::say(format_args!("counting on {interface}; Ctrl-C ends"));
+        output::say(format_args!("counting on {interface}; Ctrl-C stops"));
     }
     let mut counting = Counting {
         census: Census::default(),
@@ -134,7 +134,7 @@ fn conclude(
     totals.lost_by_anvil_frames = Some(lost);
     if lost > 0 {
         let lost = grouped(lost);
-        totals.notes.push(format!("the counts are too low by {lost}: anvil could not keep up"));
+        totals.notes.push(format!("the counts are too low by {lost}: anvil did not keep up"));
     }
     let counted = listener.state()?.counters - before;
     totals.interface_received_frames = Some(counted.rx_frames);
@@ -143,7 +143,7 @@ fn conclude(
     let merging: Vec<&str> = merging.copied().collect();
     if !merging.is_empty() && counted.rx_frames > totals.total.frames + lost {
         totals.notes.push(format!(
-            "{} may have made one frame of several; ethtool -K turns it off",
+            "{} may have merged frames; ethtool -K turns it off",
             merging.join(" and ")
         ));
     }

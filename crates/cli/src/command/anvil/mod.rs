@@ -1,4 +1,4 @@
-//! `netanvil anvil`: counts frames on an interface, or in a capture file.
+//! `netanvil anvil`: counts frames on an interface or in a capture file.
 
 mod live;
 mod text;
@@ -17,27 +17,27 @@ use units::text::Span;
 #[derive(Args, Debug)]
 #[command(group = clap::ArgGroup::new("where").required(true).args(["interface", "file"]))]
 pub struct Anvil {
-    /// Count what arrives on this interface
+    /// Count the frames that arrive on this interface
     #[arg(short, long, value_name = "IF")]
     interface: Option<String>,
-    /// Count what is in this pcap or pcapng file
+    /// Count the frames in this pcap or pcapng file
     file: Option<PathBuf>,
     /// End after this time
     #[arg(long, value_name = "TIME", conflicts_with = "file")]
     duration: Option<Span>,
-    /// End after so many frames
+    /// End after this number of frames
     #[arg(long, value_name = "#", value_parser = clap::value_parser!(u64).range(1..))]
     frames: Option<u64>,
-    /// Write the distribution of frame sizes to this file, a table of two columns
+    /// Write the distribution of frame sizes to this CSV file
     #[arg(long, value_name = "FILE.csv")]
     lengths: Option<PathBuf>,
-    /// Write the composition of the file's packets to this file, a page
+    /// Write the composition of the capture to this HTML page
     #[arg(long, value_name = "FILE.html", requires = "file")]
     html: Option<PathBuf>,
     /// Print JSON on standard output
     #[arg(long)]
     json: bool,
-    /// No progress on standard error
+    /// Do not print progress on standard error
     #[arg(long)]
     quiet: bool,
 }

@@ -42,7 +42,7 @@ pub fn totals(census: &Census, totals: &Totals) -> String {
         let faulty = grouped(total.faulty_frames);
         line(
             "faulty",
-            format!("{faulty:>15}   a header that contradicts itself or a bad checksum"),
+            format!("{faulty:>15}   with a header that contradicts itself or a bad checksum"),
         );
     }
     if let Some(lost) = totals.lost_by_anvil_frames {

@@ -1,4 +1,4 @@
-//! `netanvil harvard`: the published router tests of 1989 and 1990 repeated in virtual time.
+//! `netanvil harvard`: repeats the published router tests of 1989 and 1990 in virtual time.
 
 mod published;
 mod reproduce_1989;
@@ -16,7 +16,7 @@ pub struct Harvard {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Run the whole suite of 1990 on models of its products, and lay the tables side by side
+    /// Run the suite of 1990 on models of its products; print published and measured tables side by side
     #[command(
         name = "reproduce-1990",
         after_help = "\
@@ -25,11 +25,11 @@ Examples:
   netanvil harvard reproduce-1990 --html harvard-1990.html
   netanvil harvard reproduce-1990 --product 1990/p4200
 
-Exit code 1 unless half of the figures are within 1 % and 95 % of them within 5 %.
+Exit code 1 unless 50 % of the figures are within 1 % and 95 % of them within 5 %.
 "
     )]
     Reproduce1990(Reproduce1990),
-    /// Take again, on models of its products, what the text of 1989 says of them
+    /// Check the statements of the report of 1989 on models of its products
     #[command(
         name = "reproduce-1989",
         after_help = "\
@@ -44,16 +44,16 @@ Exit code 1 if a statement is not reproduced.
 
 #[derive(Args, Debug)]
 pub struct Reproduce1990 {
-    /// Write a page with graphs
+    /// Write an HTML page with graphs
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Only this product
+    /// Test this product only
     #[arg(long, value_name = "NAME")]
     pub product: Option<String>,
-    /// Length of a stream, instead of 20 s (max rate) and 30 s (raw rate)
+    /// Duration of a stream [default: 20 s for max rate, 30 s for raw rate]
     #[arg(long, value_name = "TIME")]
     pub duration: Option<crate::options::Span>,
-    /// No progress on standard error
+    /// Do not print progress on standard error
     #[arg(long)]
     pub quiet: bool,
 }

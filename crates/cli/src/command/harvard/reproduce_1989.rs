@@ -4,7 +4,7 @@
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{output, parallel, simulated, topology};
 use method::harvard::y1989::{Harvard1989Result, Misbehaviour, Suite1989, Test1989};
-use method::{Event, Forwarding, Method, Suite, SuiteConfig, TestResult};
+use method::{Event, Forwarding, Method, Suite, SuiteConfig, TestKind};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -104,7 +104,8 @@ fn take_again(model: &str, path: &str) -> Outcome<Vec<Harvard1989Result>> {
     let ports_a_card = device.card.as_ref().map_or(1, |card| card.ports);
     let to = if path == "within" { 1 } else { ports_a_card };
     let mut tester = simulated::build(&device, model, None, vec![])?.tester;
-    let topology = topology::between_simulated(device.ports, Forwarding::Routed, [0, to]);
+    let all = topology::of_simulation(device.ports, Forwarding::Routed);
+    let topology = topology::between(&all, [0, to]);
     let suite = Suite {
         program: "netanvil".into(),
         device: model.into(),
@@ -112,17 +113,17 @@ fn take_again(model: &str, path: &str) -> Outcome<Vec<Harvard1989Result>> {
         config: configuration(),
         topology,
         self_test: None,
+        more: &[],
     };
     let mut events: Vec<Event> = vec![];
     suite.run(&mut tester, None, &mut events).map_err(Failure::new)?;
-    let result = |event| match event {
-        Event::TestFinished(result) => match *result {
-            TestResult::Harvard1989(result) => Some(*result),
-            _ => None,
-        },
+    let record = |event: &Event| match event {
+        Event::TestFinished(outcome) if matches!(outcome.test, TestKind::Harvard1989(_)) => {
+            Some(outcome.record().map_err(Failure::new))
+        }
         _ => None,
     };
-    Ok(events.into_iter().filter_map(result).collect())
+    events.iter().filter_map(record).collect()
 }
 
 fn configuration() -> SuiteConfig {

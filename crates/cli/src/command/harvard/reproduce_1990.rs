@@ -6,7 +6,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::options::Span;
 use crate::{laboratory, output, parallel, simulated};
 use method::harvard::{Ready, SetUp, SetUpError, Suite1990};
-use method::{Event, EventSink, SinkError, SuiteConfig, TestResult};
+use method::{Event, EventSink, Outcome as TestOutcome, SinkError, SuiteConfig};
 use report::harvard::{RateTable, rate_tables};
 use report::reproduction::{FigurePair, Summary, TablePair, WITHIN};
 use sim::Description;
@@ -99,7 +99,7 @@ fn reproduce(published: &Published, config: &SuiteConfig) -> Outcome<RateTable> 
     for test in finished.invalid_tests {
         output::say(format!("{device} - {heading}: invalid: {test}"));
     }
-    let mut tables = rate_tables(&results.results);
+    let mut tables = rate_tables(&results.outcomes);
     match tables.pop() {
         Some(table) if tables.is_empty() => Ok(table),
         _ => Err(Failure::new(format!("{device} - {heading}: the model gave no such table"))),
@@ -130,17 +130,17 @@ impl method::harvard::Laboratory for Model {
     }
 }
 
-/// Keeps results and warnings alone.
+/// Keeps outcomes and warnings alone.
 #[derive(Default)]
 struct Results {
-    results: Vec<TestResult>,
+    outcomes: Vec<TestOutcome>,
     warnings: Vec<String>,
 }
 
 impl EventSink for Results {
     fn emit(&mut self, event: &Event) -> Result<(), SinkError> {
         match event {
-            Event::TestFinished(result) => self.results.push((**result).clone()),
+            Event::TestFinished(outcome) => self.outcomes.push((**outcome).clone()),
             Event::Warning(warning) => self.warnings.push(warning.clone()),
             _ => {}
         }

@@ -21,6 +21,7 @@ pub enum Command {
 Examples:
   netanvil netblt send disk.img lab2
   netanvil netblt send disk.img lab2:20030 --at-most 900M
+  netanvil netblt send disk.img '[2001:db8::7]:20030'
   netanvil netblt send disk.img lab2 --rate 900M --buffers 200
   netanvil netblt send disk.img 192.0.2.7 --as images/monday.img --json
   netanvil netblt send disk.img lab2 --key-file ~/key
@@ -141,7 +142,7 @@ pub struct Serve {
     /// The directory
     pub directory: PathBuf,
     /// Address to listen on, with a UDP port [default: 127.0.0.1:20030; with a key or --trust
-    /// 0.0.0.0:20030]
+    /// [::]:20030, which takes IPv4 too, or 0.0.0.0:20030 on raw IP]
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<String>,
     /// Serve other hosts without a key: whoever can send to this address reads and writes, and nothing
@@ -215,9 +216,10 @@ pub struct Transfer {
     /// The same as RFC 998 has it: packets in a burst / milliseconds from burst to burst
     #[arg(long, value_name = "SIZE/MS")]
     pub burst: Option<String>,
-    /// Bytes of data in a packet; more than the path carries whole is fragmented
-    #[arg(long, value_name = "BYTES", default_value_t = 1400)]
-    pub packet_size: u16,
+    /// Bytes of data in a packet; more than the path carries whole is fragmented [default: 1400; 1376 sealed
+    /// over IPv6]
+    #[arg(long, value_name = "BYTES")]
+    pub packet_size: Option<u16>,
     /// Bytes of a buffer [default: 89600 at a fixed rate, 11200 otherwise: each answers for itself]
     #[arg(long, value_name = "BYTES")]
     pub buffer_size: Option<u32>,

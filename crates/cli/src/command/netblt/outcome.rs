@@ -3,6 +3,7 @@
 use netblt::Counters;
 use netblt_io::{Ended, LatenessSummary};
 use serde::Serialize;
+use std::net::SocketAddr;
 use units::Duration;
 
 /// A transfer that is over, as JSON has it. What only the other end counts is null here.
@@ -29,6 +30,8 @@ pub struct Report {
     /// How late bursts left that were waited for, by the sender's own clock.
     burst_lateness: Option<LatenessSummary>,
     blake3: Option<String>,
+    /// Packets that would have ended this connection or another and were not heeded.
+    stray_closings: u64,
     /// The plain layout was used: nobody verified what arrived.
     unverified: bool,
 }
@@ -80,6 +83,11 @@ impl Received {
     }
 }
 
+/// An IPv4 address that an IPv6 socket talks to is shown as what it is.
+pub fn shown(peer: SocketAddr) -> String {
+    SocketAddr::new(peer.ip().to_canonical(), peer.port()).to_string()
+}
+
 impl Report {
     pub fn new(ended: &Ended) -> Report {
         let counters = &ended.counters;
@@ -88,7 +96,7 @@ impl Report {
             false => (Sent::default(), Received::new(counters)),
         };
         Report {
-            peer: ended.peer.to_string(),
+            peer: shown(ended.peer),
             complete: ended.outcome.is_complete(),
             outcome: ended.outcome.to_string(),
             bytes: ended.payload_bytes,
@@ -101,6 +109,7 @@ impl Report {
             received,
             burst_lateness: None,
             blake3: ended.digest.clone(),
+            stray_closings: counters.stray_closings,
             unverified: ended.plain,
         }
     }
@@ -151,6 +160,13 @@ impl Report {
                 late.bursts, late.median_us, late.p99_us
             )
         }));
+        if self.stray_closings > 0 {
+            lines.push(format!(
+                "{} packets (ABORT, QUIT) from the peer's address would have ended this connection or one \
+                 that is not there: somebody may be guessing ports",
+                self.stray_closings
+            ));
+        }
         if self.unverified {
             lines.push("unverified: plain bytes, without a digest".to_owned());
         }

@@ -22,9 +22,18 @@ pub fn is_adaptive(transfer: &Transfer) -> bool {
     transfer.rate.is_none() && transfer.burst.is_none()
 }
 
-/// What an active end proposes.
-pub fn limits(transfer: &Transfer) -> Outcome<Limits> {
-    let Transfer { packet_size, death_timer, .. } = *transfer;
+/// Bytes of data in a packet: what fits into 1,500 bytes with the headers of IP, UDP and NETBLT, and what
+/// sealing adds.
+fn packet_size(transfer: &Transfer, over_ipv6: bool) -> Outcome<u16> {
+    let sealed = key(&transfer.sealing)?.is_some();
+    let fitting = if sealed && over_ipv6 { 1376 } else { 1400 };
+    Ok(transfer.packet_size.unwrap_or(fitting))
+}
+
+/// What an active end proposes to `peer`.
+pub fn limits(transfer: &Transfer, peer: SocketAddr) -> Outcome<Limits> {
+    let death_timer = transfer.death_timer;
+    let packet_size = packet_size(transfer, peer.is_ipv6())?;
     let (buffer_packets, buffers) = if is_adaptive(transfer) { (8, 2048) } else { (64, 64) };
     let buffer_size = transfer.buffer_size.unwrap_or(buffer_packets * u32::from(packet_size));
     let buffers = transfer.buffers.unwrap_or(buffers);
@@ -57,7 +66,8 @@ fn parse_burst(text: &str) -> Outcome<Burst> {
     let wrong = || Failure::new(format!("no burst: {text}")).help("for example --burst 5/40");
     let (size, interval) = text.split_once('/').ok_or_else(wrong)?;
     let size_packets = size.parse().ok().filter(|size| *size > 0).ok_or_else(wrong)?;
-    Ok(Burst { size_packets, interval_ms: interval.parse().map_err(|_| wrong())? })
+    let interval_ms = interval.parse().ok().filter(|ms| *ms > 0).ok_or_else(wrong)?;
+    Ok(Burst { size_packets, interval_ms })
 }
 
 pub fn parse_rate(text: &str) -> Outcome<f64> {
@@ -85,8 +95,7 @@ fn burst_of_rate(bits_per_s: f64, packet_size: u16) -> Burst {
 
 /// The address of a server. One on raw IP has no port.
 pub fn resolve(host: &str, raw_ip: bool) -> Outcome<SocketAddr> {
-    let is_address = host.parse::<std::net::IpAddr>().is_ok();
-    if raw_ip && !is_address && host.contains(':') {
+    if raw_ip && host_and_port(host).1.is_some() {
         return Err(Failure::new(format!("{host}: raw IP has no port"))
             .help("give the host alone; --port is the port of NETBLT"));
     }
@@ -98,18 +107,33 @@ pub fn resolve(host: &str, raw_ip: bool) -> Outcome<SocketAddr> {
     }
 }
 
-fn look_up(host: &str) -> Outcome<SocketAddr> {
-    let with_port = match host.parse::<std::net::IpAddr>() {
-        Ok(address) => return Ok(SocketAddr::new(address, UDP_PORT)),
-        Err(_) if host.contains(':') => host.to_owned(),
-        Err(_) => format!("{host}:{UDP_PORT}"),
+/// A host and the port that is given with it; an IPv6 address with a port is in brackets.
+fn host_and_port(text: &str) -> (&str, Option<&str>) {
+    let is_ipv6 = |text: &str| {
+        let (address, _) = text.split_once('%').unwrap_or((text, ""));
+        address.parse::<Ipv6Addr>().is_ok()
     };
+    let bare = |host: &'_ str| -> bool { host.starts_with('[') && host.ends_with(']') };
+    let inside = |host| if bare(host) { &host[1..host.len() - 1] } else { host };
+    match text.rsplit_once(':') {
+        Some((host, port)) if !is_ipv6(inside(text)) => (inside(host), Some(port)),
+        _ => (inside(text), None),
+    }
+}
+
+fn look_up(host: &str) -> Outcome<SocketAddr> {
+    let (name, port) = host_and_port(host);
     let unknown = |why: String| {
         Failure::new(format!("cannot find {host}: {why}"))
             .help("give a host name or address, with :PORT for another UDP port than 20030")
     };
-    let mut found = with_port.to_socket_addrs().map_err(|error| unknown(error.to_string()))?;
-    found.next().ok_or_else(|| unknown("no address".to_owned()))
+    let port = port.map_or(Ok(UDP_PORT), str::parse);
+    let port = port.map_err(|_| unknown("the port is no number up to 65535".to_owned()))?;
+    let found = (name, port).to_socket_addrs().map_err(|error| unknown(error.to_string()))?;
+    let found: Vec<SocketAddr> = found.collect();
+    // This host itself is served on its IPv4 address, unless a server is told otherwise.
+    let own = found.iter().find(|address| address.ip().is_loopback() && address.is_ipv4());
+    own.or(found.first()).copied().ok_or_else(|| unknown("no address".to_owned()))
 }
 
 /// A socket of any address from which `peer` can be reached.
@@ -190,11 +214,37 @@ mod tests {
     }
 
     #[test]
+    fn hosts_are_names_and_addresses_of_either_version_with_a_port_or_without() {
+        for (text, host, port) in [
+            ("lab2", "lab2", None),
+            ("lab2:7", "lab2", Some("7")),
+            ("192.0.2.1", "192.0.2.1", None),
+            ("192.0.2.1:7", "192.0.2.1", Some("7")),
+            ("2001:db8::1", "2001:db8::1", None),
+            ("[2001:db8::1]", "2001:db8::1", None),
+            ("[2001:db8::1]:7", "2001:db8::1", Some("7")),
+            ("fe80::1%eth0", "fe80::1%eth0", None),
+            ("[fe80::1%eth0]:7", "fe80::1%eth0", Some("7")),
+            ("::1", "::1", None),
+        ] {
+            assert_eq!(host_and_port(text), (host, port), "{text}");
+        }
+        let found = |text| look_up(text).ok();
+        assert_eq!(found("::1"), Some((Ipv6Addr::LOCALHOST, UDP_PORT).into()));
+        assert_eq!(found("[::1]:7"), Some((Ipv6Addr::LOCALHOST, 7).into()));
+        assert_eq!(found("localhost:7"), Some((Ipv4Addr::LOCALHOST, 7).into()));
+        assert!(look_up("[::1]:70000").is_err() && look_up("127.0.0.1:x").is_err());
+        assert!(resolve("[::1]:7", true).is_err() && resolve("::1", true).is_ok());
+    }
+
+    #[test]
     fn rates_and_bursts_are_read() {
         assert_eq!(parse_rate("2.5G").ok(), Some(2.5e9));
         assert_eq!(parse_rate("64k").ok(), Some(64e3));
         assert!(["", "M", "-1M", "0", "inf", "1T"].iter().all(|text| parse_rate(text).is_err()));
         assert_eq!(parse_burst("5/40").ok(), Some(Burst { size_packets: 5, interval_ms: 40 }));
-        assert!(["5", "0/4", "5/", "a/b", "5/70000"].iter().all(|t| parse_burst(t).is_err()));
+        assert!(
+            ["5", "0/4", "5/", "5/0", "a/b", "5/70000"].iter().all(|t| parse_burst(t).is_err())
+        );
     }
 }

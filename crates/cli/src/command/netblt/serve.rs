@@ -8,7 +8,7 @@ use crate::{interrupt, output};
 use netblt::{Burst, EndpointLimits, Limits, Timing};
 use netblt_io::Station;
 use netblt_io::files::Served;
-use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::sync::atomic::Ordering;
 use units::Duration;
 
@@ -62,13 +62,24 @@ pub fn run(arguments: &Serve) -> Outcome {
 /// Where to listen: for this host alone, unless others need a key or are trusted.
 fn address(arguments: &Serve) -> Outcome<SocketAddr> {
     let others = arguments.trust || key(&arguments.sealing)?.is_some();
-    let any = if others { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
-    let Some(listen) = &arguments.listen else { return Ok((any, UDP_PORT).into()) };
+    let Some(listen) = &arguments.listen else {
+        return Ok(match (others, has_ipv6() && !arguments.raw_ip) {
+            (false, _) => (Ipv4Addr::LOCALHOST, UDP_PORT).into(),
+            (true, false) => (Ipv4Addr::UNSPECIFIED, UDP_PORT).into(),
+            // Of both versions of IP.
+            (true, true) => (Ipv6Addr::UNSPECIFIED, UDP_PORT).into(),
+        });
+    };
     let found = listen.to_socket_addrs().ok().and_then(|mut all| all.next());
     found.ok_or_else(|| {
         Failure::new(format!("no address to listen on: {listen}"))
-            .help("for example --listen 0.0.0.0:20030")
+            .help("for example --listen 0.0.0.0:20030, or --listen '[::]:20030'")
     })
+}
+
+/// Whether this host speaks IPv6 at all.
+fn has_ipv6() -> bool {
+    UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).is_ok()
 }
 
 /// Rates are the other end's choice; memory is ours.
@@ -76,7 +87,7 @@ fn limits(arguments: &Serve) -> Limits {
     Limits {
         buffer_size_bytes: arguments.buffer_size,
         data_packet_size_bytes: 65_400,
-        burst: Burst { size_packets: u16::MAX, interval_ms: 0 },
+        burst: Burst { size_packets: u16::MAX, interval_ms: 1 },
         max_outstanding_buffers: arguments.buffers,
         checksum_data: false,
         death_timer_s: 30,

@@ -1,7 +1,7 @@
 //! `netanvil netblt send`, `recv` and `test`: one transfer with a server.
 
 use super::args::{Output, Recv, Send, Test, Transfer};
-use super::outcome::Report;
+use super::outcome::{Report, shown};
 use super::parameters::{is_adaptive, limits, random, resolve, socket_towards};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
@@ -65,7 +65,7 @@ pub fn test(arguments: &Test) -> Outcome {
 
 fn run(host: &str, transfer: &Transfer, shown: &Output, wish: Wish) -> Outcome {
     let peer = resolve(host, transfer.raw_ip)?;
-    let limits = limits(transfer)?;
+    let limits = limits(transfer, peer)?;
     let socket = socket_towards(peer, transfer)?;
     let trusted = !socket.is_sealed();
     let mut station = Station::new(socket, EndpointLimits::default(), limits, Timing::default());
@@ -91,7 +91,7 @@ fn run(host: &str, transfer: &Transfer, shown: &Output, wish: Wish) -> Outcome {
 /// What arrived is worth mentioning only if something did, and was a file's, and is still there.
 fn failure(ended: &Ended, keeps: bool) -> Failure {
     let failure =
-        Failure::new(format!("the transfer with {} failed: {}", ended.peer, ended.outcome));
+        Failure::new(format!("the transfer with {} failed: {}", shown(ended.peer), ended.outcome));
     let discarded =
         matches!(&ended.outcome, Ending::Quit { reason, .. } if reason.contains("digest"));
     match ended.outcome {

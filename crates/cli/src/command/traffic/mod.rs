@@ -1,4 +1,4 @@
-//! `netanvil traffic`: a load for as long as one likes, seen second by second.
+//! `netanvil traffic`: sends a load and reports loss and latency each second.
 
 mod json;
 mod pcap;
@@ -26,9 +26,9 @@ use units::{Duration, FrameRate, FrameSize};
 use wire::signature::RunKey;
 use wire::size::SizePattern;
 
-/// From one line to the next.
+/// Time from one line to the next.
 const EVERY: Duration = Duration::from_secs(1);
-/// A load that is shorter by this share says nothing of the device. Less is told in the summary.
+/// With a larger shortfall the tester fell short; the summary states a smaller one.
 const SHORTFALL: f64 = 0.05;
 /// `--duration forever`.
 const FOREVER: Span = Span(Duration::MAX);
@@ -43,11 +43,11 @@ pub struct TrafficArgs {
         help_heading = "Traffic"
     )]
     pub rate: Option<Load>,
-    /// Send so many flows, each in turn
+    /// Number of flows; the tester sends one frame of each in turn
     #[arg(long, value_name = "COUNT", help_heading = "Traffic")]
     pub flows: Option<u64>,
-    /// What tells flows apart; several fields change together [default: dst-port] [possible values:
-    /// src-port, dst-port, src-mac, dst-ip]
+    /// Fields that differ between flows; several fields change together [default: dst-port] [possible
+    /// values: src-port, dst-port, src-mac, dst-ip]
     #[arg(
         long,
         value_name = "FIELD,...",
@@ -56,43 +56,43 @@ pub struct TrafficArgs {
         help_heading = "Traffic"
     )]
     pub vary: Vec<Vary>,
-    /// Streams of a TOML file, each with a share of the frames (`[[stream]]`: name, weight, size, protocol,
-    /// vlan, flows, vary ...); what a stream leaves open is as the options here have it
+    /// Send the streams of a TOML file, each with a share of the frames (`[[stream]]`: name, weight, size,
+    /// protocol, vlan, flows, vary ...). The options here give the keys that a stream leaves out
     #[arg(long, value_name = "FILE", help_heading = "Traffic")]
     pub streams: Option<PathBuf>,
-    /// Send the frames of a pcap or pcapng file, in their order and over again. The last 18 bytes of a
-    /// payload make room for the signature that counts the frame; a frame without room grows by as many
+    /// Send the frames of a pcap or pcapng file in their order, again and again. The signature of the tester
+    /// replaces the last 18 bytes of a payload; a frame without room grows by 18 bytes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["streams", "flows"], help_heading = "Traffic")]
     pub pcap: Option<PathBuf>,
-    /// Send them as they were timed; for as long as the capture lasts where no duration is given
+    /// Send the frames of `--pcap` at their captured times, once unless `--duration` is given
     #[arg(long, requires = "pcap", conflicts_with = "rate", help_heading = "Traffic")]
     pub as_timed: bool,
-    /// Addresses of these frames that become those of the tester and its device: mac, ip, or both
+    /// Rewrite addresses in the frames of `--pcap` to those of the tester and its device: mac, ip, or both
     #[arg(long, value_name = "mac,ip", value_delimiter = ',', requires = "pcap", value_parser = ["mac", "ip"], help_heading = "Traffic")]
     pub rewrite: Vec<String>,
-    /// Those of `run`
+    /// Options of `run`
     #[command(flatten)]
     pub options: Options,
     /// Read options from a TOML file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Exit with 1 if it comes to this, such as 'loss > 0.1%', 'lost > 0', 'reordered > 0',
+    /// Exit with 1 if the summary meets this criterion, such as 'loss > 0.1%', 'lost > 0', 'reordered > 0',
     /// 'latency_p99 > 100us', 'rate < 0.9Mpps'; also duplicates, corrupted, latency_p50, latency_max.
-    /// May be given more than once
+    /// May be repeated
     #[arg(long, value_name = "CRITERION")]
     pub fail_if: Vec<TrafficCriterion>,
-    /// Answer every question with yes
+    /// Answer yes to every question
     #[arg(long)]
     pub yes: bool,
-    /// Print a JSON object a line: start, each second, summary
+    /// Print one JSON object per line: start, each second, summary
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// The summary alone
+    /// Print the summary only
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
 }
 
-/// Hides what `run` alone has, and lets `--duration` take `forever`.
+/// Hides options that only `run` has, and lets `--duration` take `forever`.
 pub fn adapt(command: clap::Command) -> clap::Command {
     let own = TrafficArgs::augment_args(clap::Command::new("own"));
     let of_run = Options::augment_args(clap::Command::new("run"));
@@ -108,23 +108,25 @@ pub fn adapt(command: clap::Command) -> clap::Command {
         .mut_arg("duration", |arg| {
             arg.value_parser(duration)
                 .value_name("TIME|forever")
-                .help("How long to send: 30s, 2min, or until q or Ctrl-C [default: 10s]")
+                .help("Time to send: 30s, 2min, or forever (until q or Ctrl-C) [default: 10s]")
                 .help_heading("Traffic")
         })
         .mut_arg("sizes", |arg| {
             arg.value_name("SIZE").help_heading("Traffic").help(
-                "Frame size in bytes with FCS, a sweep 64..1518/100, imix, or a distribution \
+                "Frame size in bytes (FCS included), a sweep 64..1518/100, imix, or a distribution \
                  dist:64*7,1518*3 [default: 64]",
             )
         })
-        .mut_arg("bidirectional", |arg| arg.help_heading("Traffic").help("Both ports send"))
+        .mut_arg("bidirectional", |arg| arg.help_heading("Traffic").help("Send from both ports"))
         .mut_arg("extension_headers", |arg| {
-            arg.help("IPv6 extension headers of the frames, in this order; sizes include them")
+            arg.help(
+                "IPv6 extension headers of the frames, in this order; frame sizes include them",
+            )
         })
         .mut_arg("seed", |arg| arg.help_heading("Traffic"))
         .mut_arg("set", |arg| {
             arg.help_heading("Traffic")
-                .help("A setting of trials, such as `trial.keep_alives=false`")
+                .help("Set a key of the section trial, such as `trial.keep_alives=false`")
         })
 }
 
@@ -132,25 +134,25 @@ fn duration(text: &str) -> Result<Span, String> {
     match text {
         "forever" => Ok(FOREVER),
         _ => match text.parse::<Span>()? {
-            Span(Duration::ZERO) => Err("a duration is above 0; or write forever".into()),
+            Span(Duration::ZERO) => Err("a duration must be above 0, or forever".into()),
             span => Ok(span),
         },
     }
 }
 
-/// What was asked for.
+/// The traffic to send.
 struct Request<'a> {
     arguments: &'a TrafficArgs,
     plan: Plan,
     streams: Streams,
     load: Load,
-    /// The time from each frame to the next, where they are sent as captured.
+    /// The time from each frame to the next, with `--as-timed`.
     timed: Option<Vec<Duration>>,
     duration: Option<Duration>,
     run_key: RunKey,
     /// The device is built with destination networks for the flows.
     needs_networks: bool,
-    /// Where nothing else was asked for.
+    /// The limit of this command, unless `--set` or a file gives another.
     shortfall: Option<f64>,
 }
 
@@ -160,7 +162,7 @@ pub fn run(arguments: &TrafficArgs) -> Outcome {
     // Before any thread: a process with threads may not enter a user namespace.
     subject.acquire_rights()?;
     let interrupted = interrupt::watch()?;
-    // An interrupt ends sending, not the accounts.
+    // An interrupt ends sending; counting goes on.
     let never = Arc::new(AtomicBool::new(false));
     let mut setup = setup::prepare(&subject, &request.plan.options, arguments.yes, &never)?;
     let sent = request.send(&mut setup, interrupted);
@@ -267,12 +269,12 @@ fn size(sizes: Option<&Sizes>) -> Outcome<SizePattern> {
     match sizes.map(|Sizes(sizes)| &sizes[..]) {
         None => Ok(SizePattern::Fixed(FrameSize::from_bytes(64))),
         Some([size]) => Ok(size.clone()),
-        Some(_) => Err(Failure::new("traffic has one size, or one mix of sizes")
-            .help("write --sizes 64, --sizes imix, --sizes dist:64*7,1518*3")),
+        Some(_) => Err(Failure::new("traffic takes one frame size or one mix of sizes")
+            .help("write --sizes 64, --sizes imix or --sizes dist:64*7,1518*3")),
     }
 }
 
-/// Options that say what frames are made of.
+/// Options that define the content of frames.
 const OF_FRAMES: [&str; 8] = [
     "sizes",
     "protocol",
@@ -288,7 +290,7 @@ fn refuse_with_pcap(given: &Options) -> Outcome<()> {
     let table = given.as_table();
     match OF_FRAMES.iter().find(|name| table.contains_key(**name)) {
         Some(name) => Err(Failure::new(format!("--{name} has no effect on captured frames"))
-            .help("leave it out, or --pcap")),
+            .help(format!("remove --{name} or --pcap"))),
         None => Ok(()),
     }
 }
@@ -298,14 +300,14 @@ fn rewrites(arguments: &TrafficArgs) -> Rewrites {
     Rewrites { macs: has("mac"), ips: has("ip") }
 }
 
-/// The load, and the times of frames that have some.
+/// The load, and the captured times of frames.
 fn load(arguments: &TrafficArgs, streams: &Streams) -> Outcome<(Load, Option<Vec<Duration>>)> {
     if let Some(load) = arguments.rate {
         return Ok((load, None));
     }
     let gaps = streams.gaps().ok_or_else(|| {
-        Failure::new("the capture has no times, or one for all its frames")
-            .help("send it at a rate: --rate 10kpps")
+        Failure::new("the capture has no times, or the same time for all frames")
+            .help("send it at a rate instead: --rate 10kpps")
     })?;
     let one_round: Duration = gaps.iter().copied().sum();
     let rate = gaps.len() as f64 / one_round.as_secs_f64();
@@ -316,7 +318,7 @@ fn flows(arguments: &TrafficArgs) -> Option<Flows> {
     arguments.flows.map(|count| flows_by(count, &arguments.vary))
 }
 
-/// So many flows, by destination ports where nothing is said.
+/// This number of flows; they differ by destination port unless `vary` names fields.
 fn flows_by(count: u64, vary: &[Vary]) -> Flows {
     let vary = if vary.is_empty() { vec![Vary::DstPort] } else { vary.to_vec() };
     Flows { count, vary }

@@ -5,14 +5,14 @@ use hammer::capture::Capture;
 use std::path::Path;
 use units::Duration;
 
-/// More frames are not held ready.
+/// The most frames of a file.
 const FRAMES_MAX: usize = 262_144;
 
 /// Frames of a file.
 pub struct Pcap {
     /// Without FCS.
     pub frames: Vec<Vec<u8>>,
-    /// From each frame to the next, and from the last to the first again; none where the file has no times.
+    /// Time from each frame to the next, and from the last to the first; `None` if the file has no times.
     pub gaps: Option<Vec<Duration>>,
 }
 
@@ -23,16 +23,16 @@ impl Pcap {
         let bytes = std::fs::read(path)
             .map_err(|error| Failure::new(format!("cannot read {name}: {error}")))?;
         let captured = Capture::all(&bytes)
-            .map_err(|error| Failure::new(format!("{name} gives no frames: {error}")))?;
+            .map_err(|error| Failure::new(format!("cannot read frames of {name}: {error}")))?;
         if captured.len() > FRAMES_MAX {
             return Err(Failure::new(format!(
-                "{name} has {} frames; {FRAMES_MAX} at most are held ready",
+                "{name} has {} frames; the limit is {FRAMES_MAX}",
                 captured.len()
             ))
             .help(format!("editcap -r {name} PART.pcap 1-{FRAMES_MAX}")));
         }
         if let Some(number) = captured.iter().position(|frame| !frame.is_whole()) {
-            return Err(Failure::new(format!("{name} holds a part of frame {} only", number + 1))
+            return Err(Failure::new(format!("{name} has only a part of frame {}", number + 1))
                 .help("capture whole frames: tcpdump -s 0"));
         }
         let times: Option<Vec<u64>> = captured.iter().map(|frame| frame.time_ns).collect();
@@ -41,7 +41,7 @@ impl Pcap {
     }
 }
 
-/// The mean gap stands between the last frame and the first; none where there is no gap at all.
+/// The mean gap follows the last frame; `None` without any gap.
 fn gaps(times_ns: &[u64]) -> Option<Vec<Duration>> {
     let between = times_ns.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
     let mut gaps: Vec<Duration> = between.map(Duration::from_ns).collect();

@@ -1,4 +1,4 @@
-//! What is seen of traffic while it is sent, and the hands on it: keys and signals.
+//! Output while traffic is sent, and its control by keys and signals.
 
 use super::{TrafficArgs, json, text};
 use crate::failure::{Failure, Outcome};
@@ -11,18 +11,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::FrameRate;
 
-/// Lines of seconds between two heads, at a terminal.
+/// Lines between two headers, at a terminal.
 const HEAD_EVERY: u32 = 20;
 
-/// Where lines go.
+/// Output of lines.
 pub struct Screen {
     is_json: bool,
     is_quiet: bool,
     interrupted: Arc<AtomicBool>,
-    /// Nobody reads any more.
+    /// The reader has closed standard output.
     is_gone: Cell<bool>,
     lines: Cell<u32>,
-    /// The load that was said last.
+    /// The load printed last.
     said: Cell<Option<FrameRate>>,
 }
 
@@ -38,7 +38,7 @@ impl Screen {
         }
     }
 
-    /// Says what will be sent.
+    /// Prints the traffic to send.
     pub fn begin(
         &self,
         device: &str,
@@ -55,7 +55,7 @@ impl Screen {
         self.print(&line).map_err(Failure::new)
     }
 
-    /// Shows what happens.
+    /// Prints an event.
     pub fn show(&self, event: &GeneratorEvent) -> Result<(), RunError> {
         if self.is_quiet {
             return Ok(());
@@ -67,7 +67,7 @@ impl Screen {
             (GeneratorEvent::Began(rate), true) => json::load(*rate).to_string(),
             (GeneratorEvent::Began(rate), false) => text::load(*rate),
             (GeneratorEvent::Paused, true) => json::paused().to_string(),
-            (GeneratorEvent::Paused, false) => "paused; p goes on, q ends".into(),
+            (GeneratorEvent::Paused, false) => "paused; p continues, q ends".into(),
             (GeneratorEvent::Second(second), true) => json::second(second).to_string(),
             (GeneratorEvent::Second(second), false) => {
                 let line = self.lines.replace(self.lines.get() + 1);
@@ -83,7 +83,7 @@ impl Screen {
             .map_err(|error| SinkError(format!("cannot write to standard output: {error}")).into())
     }
 
-    /// A line; a reader that went away ends the traffic.
+    /// Prints a line; if the reader has closed standard output, the traffic ends.
     fn print(&self, line: &str) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         match writeln!(stdout, "{line}").and_then(|()| stdout.flush()) {
@@ -119,7 +119,7 @@ impl Control for Hands<'_> {
     }
 }
 
-/// What a key asks for, with so many streams.
+/// The order that a key gives.
 fn order(key: u8, streams: usize) -> Option<Order> {
     match key {
         b'+' => Some(Order::Scale(1.1)),

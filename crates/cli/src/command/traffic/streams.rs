@@ -1,4 +1,4 @@
-//! The streams of a file: each a share of the frames, with what is its own.
+//! The streams of a file, each with a share of the frames and keys of its own.
 
 use super::pcap::Pcap;
 use crate::failure::{Failure, Outcome};
@@ -14,10 +14,10 @@ use units::{Duration, FrameSize};
 use wire::signature::Form;
 use wire::size::SizePattern;
 
-/// Which captures are without.
+/// Captures do not include the FCS.
 const FCS_BYTES: usize = 4;
 
-/// A file of streams. What a stream leaves open is as the command line has it.
+/// A file of streams. The command line gives the keys that a stream leaves out.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct File {
@@ -30,7 +30,7 @@ struct File {
 pub struct Stream {
     /// Its name in the summary.
     name: String,
-    /// So many frames of each round are its own.
+    /// Frames of this stream per round.
     weight: Option<u64>,
     size: Option<Sizes>,
     protocol: Option<Protocol>,
@@ -44,15 +44,15 @@ pub struct Stream {
     extension_headers: Option<Vec<ExtensionHeader>>,
 }
 
-/// What is to be sent: streams with their sizes.
+/// The streams to send, with their sizes.
 pub struct Streams {
     streams: Vec<(Stream, SizePattern, Option<Flows>)>,
-    /// Frames in place of those built.
+    /// Captured frames, sent instead of built ones.
     captured: Option<(Pcap, Rewrites)>,
 }
 
 impl Streams {
-    /// Those of a file, or one of what the command line has.
+    /// The streams of a file, or one stream from the command line.
     pub fn read(path: Option<&Path>, size: &SizePattern, flows: Option<Flows>) -> Outcome<Self> {
         let Some(path) = path else {
             let one = (Stream::default(), size.clone(), flows);
@@ -60,8 +60,8 @@ impl Streams {
         };
         let file: File = options::read(path)?;
         if file.stream.is_empty() || file.stream.iter().any(|stream| stream.name.is_empty()) {
-            return Err(Failure::new(format!("{} has no stream with a name", path.display()))
-                .help("write [[stream]], and below it name = \"voice\""));
+            return Err(Failure::new(format!("{}: every stream needs a name", path.display()))
+                .help("write [[stream]] and below it name = \"voice\""));
         }
         let own = |stream: Stream| {
             let named = |error: Failure| error.help(format!("in stream {}", stream.name));
@@ -101,7 +101,7 @@ impl Streams {
         self.captured.as_ref()?.0.gaps.clone()
     }
 
-    /// Every size that is sent, once.
+    /// Every size, once.
     pub fn sizes(&self) -> Sizes {
         let mut sizes: Vec<SizePattern> = vec![];
         for (_, size, _) in &self.streams {
@@ -140,7 +140,7 @@ impl Streams {
 }
 
 impl Stream {
-    /// The suite's traffic with what is the stream's own.
+    /// The suite's traffic, changed by the keys of the stream.
     fn over(&self, suite: &SuiteConfig, flows: &Option<Flows>) -> SuiteConfig {
         let mut suite = suite.clone();
         let traffic = &mut suite.traffic;

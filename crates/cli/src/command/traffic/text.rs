@@ -7,18 +7,18 @@ use trial::Histogram;
 use units::text::{Load, Pps, Span};
 use units::{Duration, FrameRate, LineRate};
 
-/// Over the seconds.
+/// Header of the lines.
 pub const HEAD: &str =
     "    time        sent    received       lost  reorder      p50      p99      max";
 
-/// A tester that sent less of the load did not keep up with it.
+/// Below this share of the load the summary states the share.
 const TOLD_SHARE: f64 = 0.999;
-/// Of a terminal.
+/// Width of a terminal.
 const COLUMNS: usize = 80;
-/// Reasons and notes are cut off after so many.
+/// The most reasons to print.
 const REASONS_MAX: usize = 3;
 
-/// What will be sent.
+/// The traffic to send.
 pub fn start(device: &str, mix: &Mix, config: &GeneratorConfig, rate: FrameRate) -> String {
     let ports = mix.senders().len();
     let from = if ports == 1 { "one way" } else { "both ways, each" };
@@ -42,7 +42,7 @@ fn on_medium_bits(mix: &Mix) -> f64 {
     1e9 / mix.theoretical_max(LineRate::from_gbps(1)).fps()
 }
 
-/// Another load.
+/// A changed load.
 pub fn load(rate: FrameRate) -> String {
     format!("now {}", Load::Frames(rate))
 }
@@ -100,7 +100,7 @@ fn bits(bps: f64) -> String {
     format!("{:.3} {prefix}bit/s", bps / factor)
 }
 
-/// What became of it: a screen.
+/// The summary: one screen.
 pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)]) -> String {
     let mut lines = vec![
         String::new(),
@@ -145,18 +145,18 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)]) -> String {
         lines.push(format!("flows      {}, {} with loss", grouped(flows), grouped(with_loss)));
     }
     if totals.stretches > 1 {
-        lines.push(format!("stretches  {}: sending rested between them", totals.stretches));
+        lines.push(format!("stretches  {}, with short pauses between them", totals.stretches));
     }
     lines.push(match totals.invalid.is_empty() {
         true if totals.load_share() < TOLD_SHARE => {
             format!("tester     sent {:.1} % of the load", totals.load_share() * 100.0)
         }
         true => "tester     kept up".into(),
-        false => "tester     FELL SHORT: this says nothing of the device".into(),
+        false => "tester     FELL SHORT: no result for the device".into(),
     });
     if totals.received == 0 && totals.sent > 0 {
         lines.push(
-            "Nothing came back. Are addresses, gateways and VLAN tags those of the device?".into(),
+            "Nothing came back. Check the addresses, gateways and VLAN tags of the device.".into(),
         );
     }
     let reasons = totals.invalid.iter().take(REASONS_MAX);
@@ -172,7 +172,7 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)]) -> String {
     lines.iter().map(|line| wrapped(line)).collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// What is too long goes on in the next line, set in.
+/// Breaks a line that is too long and indents the rest.
 fn wrapped(line: &str) -> String {
     if line.chars().count() <= COLUMNS {
         return line.to_owned();
@@ -193,7 +193,7 @@ fn wrapped(line: &str) -> String {
     text
 }
 
-/// Over the streams.
+/// Header of the streams.
 const STREAMS_HEAD: &str =
     "stream                     sent    received      lost  reorder      p50      p99";
 

@@ -1,4 +1,4 @@
-//! `netanvil versus`: two configurations of a device in interleaved trials of one run.
+//! `netanvil versus`: compares two configurations of a device in alternating trials of one run.
 
 mod sides;
 
@@ -18,13 +18,13 @@ use units::{Duration, FrameRate};
 
 #[derive(Args, Debug)]
 pub struct Versus {
-    /// Those of `run`, for both sides
+    /// Options of `run`, for both sides
     #[command(flatten)]
     pub options: Options,
     /// Read options from a TOML file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// What A has besides: options of `run`, and `sysctl:KEY=VALUE` in the device's namespace
+    /// Options of A only: options of `run`, and `sysctl:KEY=VALUE` in the device's namespace
     #[arg(
         long,
         value_name = "OPTIONS",
@@ -33,7 +33,7 @@ pub struct Versus {
         help_heading = "Sides"
     )]
     pub a: String,
-    /// What B has besides
+    /// Options of B only: as for A
     #[arg(
         long,
         value_name = "OPTIONS",
@@ -42,42 +42,43 @@ pub struct Versus {
         help_heading = "Sides"
     )]
     pub b: String,
-    /// The simulated device of A
+    /// Simulated device of A
     #[arg(long, value_name = "NAME|FILE", requires = "b_sim", conflicts_with_all = ["sim", "device", "ports"], help_heading = "Sides")]
     pub a_sim: Option<String>,
-    /// The simulated device of B
+    /// Simulated device of B
     #[arg(long, value_name = "NAME|FILE", requires = "a_sim", help_heading = "Sides")]
     pub b_sim: Option<String>,
-    /// A command that switches the device to A; in the namespace of a device built here, else on this
-    /// host. May be given more than once
+    /// Command that switches the device to A. It runs in the namespace of a device built here, otherwise on
+    /// this host. May be repeated
     #[arg(long, value_name = "COMMAND", help_heading = "Sides")]
     pub a_do: Vec<String>,
-    /// A command that switches the device to B
+    /// Command that switches the device to B. May be repeated
     #[arg(long, value_name = "COMMAND", help_heading = "Sides")]
     pub b_do: Vec<String>,
-    /// Exit with 1 if the ratio B/A meets this, such as 'rate < 0.97'; also latency_p50, latency_p99
-    /// and cost. Only what criteria name is measured, and the run ends when each is decided
+    /// Exit with 1 if the ratio B/A meets this criterion, such as 'rate < 0.97'; also latency_p50,
+    /// latency_p99 and cost. The run measures only the metrics of the criteria, and ends when all are decided.
+    /// May be repeated
     #[arg(long, value_name = "CRITERION")]
     pub fail_if: Vec<Criterion>,
-    /// Without criteria the run ends when the interval of the rate is +- this narrow
+    /// Without criteria: end the run when the interval of the rate is within +- this share
     #[arg(long, value_name = "SHARE", default_value = "1%")]
     pub precision: Share,
-    /// Chance that an interval holds the truth, at least
+    /// Minimum probability that an interval contains the true ratio
     #[arg(long, value_name = "SHARE", default_value = "95%")]
     pub confidence: Share,
-    /// The run ends after this time at the latest
+    /// Time limit of the run
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub time: Span,
-    /// Length of a trial
+    /// Duration of a trial
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     pub trial: Span,
-    /// Answer every question with yes
+    /// Answer yes to every question
     #[arg(long)]
     pub yes: bool,
     /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// No progress on standard error
+    /// Do not print progress on standard error
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
 }
@@ -94,7 +95,7 @@ pub fn run(arguments: &Versus) -> Outcome {
     conclude(arguments, &folder)
 }
 
-/// Measures; gives the folder that holds everything, whether it came to its end or not.
+/// Measures; returns the run folder, even if the comparison did not finish.
 fn compare(arguments: &Versus, config: &VersusConfig, sides: &mut Sides) -> Outcome<PathBuf> {
     let [a, b] =
         [0, 1].map(|side| traffic(sides.suite(side), sides.topology(side), sides.filters(side)));
@@ -106,7 +107,7 @@ fn compare(arguments: &Versus, config: &VersusConfig, sides: &mut Sides) -> Outc
         ..config.clone()
     };
     let ceiling = ceiling(sides, [&a, &b])?;
-    // Before there is a folder: a command or a sysctl that fails leaves none.
+    // Before the folder is created: a command or a sysctl that fails leaves none.
     sides.begin()?;
     let method = Method { config: &config, traffic: [&a, &b], ceiling };
     method.check(sides).map_err(|error| Failure::new(error.to_string()))?;
@@ -137,7 +138,7 @@ fn compare(arguments: &Versus, config: &VersusConfig, sides: &mut Sides) -> Outc
     Ok(folder.path().to_owned())
 }
 
-/// As a run has it.
+/// Creates the run folder.
 fn make_folder(sides: &Sides) -> Outcome<RunFolder> {
     match sides.out() {
         Some(path) => Ok(RunFolder::create_at(path)?),
@@ -157,7 +158,7 @@ fn conclude(arguments: &Versus, folder: &Path) -> Outcome {
     match (&report.result, &report.stopped_by) {
         (Some(result), _) => Ok(exit(result)),
         (None, why) => Err(Failure::new(why.as_deref().unwrap_or("the comparison was cut off"))
-            .help("a comparison cannot be gone on with; start it again")),
+            .help("a comparison cannot be resumed; start it again")),
     }
 }
 
@@ -178,11 +179,14 @@ fn configuration(arguments: &Versus) -> Outcome<VersusConfig> {
         true => Err(Failure::new(why)),
         false => Ok(()),
     };
-    refuse(!(0.5..0.999).contains(&confidence), "--confidence is at least 50% and below 99.9%")?;
-    refuse(!(precision > 0.0 && precision < 1.0), "--precision is above 0 and below 100%")?;
+    refuse(
+        !(0.5..0.999).contains(&confidence),
+        "--confidence must be at least 50% and below 99.9%",
+    )?;
+    refuse(!(precision > 0.0 && precision < 1.0), "--precision must be above 0 and below 100%")?;
     let trial = arguments.trial.0;
-    refuse(trial < Duration::from_ms(20), "--trial is at least 20ms")?;
-    refuse(arguments.time.0 < trial * 48, "--time holds no eight blocks of six trials")?;
+    refuse(trial < Duration::from_ms(20), "--trial must be at least 20ms")?;
+    refuse(arguments.time.0 < trial * 48, "--time is too short for eight blocks of six trials")?;
     Ok(VersusConfig {
         confidence,
         precision,
@@ -199,13 +203,13 @@ fn traffic(suite: &SuiteConfig, topology: &Topology, filters: &str) -> Outcome<T
     let mut suite = suite.clone();
     suite.traffic.filters = filters.to_owned();
     let [size] = &suite.frame_sizes[..] else {
-        return Err(Failure::new("versus compares at one frame size")
-            .help("write --sizes 64, and run it once for each size"));
+        return Err(Failure::new("versus compares at one frame size only")
+            .help("write --sizes 64, and run versus once for each size"));
     };
     Traffic::new(&suite, topology, size, Modifier::None).map_err(Failure::new)
 }
 
-/// What the slowest port's medium carries.
+/// Maximum rate of the slowest port's medium.
 fn ceiling(sides: &mut Sides, traffic: [&Traffic; 2]) -> Outcome<FrameRate> {
     let of = |side: usize| {
         let ports = &sides.describe(side).ports;
@@ -216,7 +220,7 @@ fn ceiling(sides: &mut Sides, traffic: [&Traffic; 2]) -> Outcome<FrameRate> {
     a.min(b).ok_or_else(|| Failure::new("the tester has no ports"))
 }
 
-/// By the criteria; without one, whether anything was found at all.
+/// Exit code by the criteria; without criteria, by whether a ratio was measured.
 fn exit(result: &VersusResult) -> Exit {
     let is_any = |wanted| result.criteria.iter().any(|judged| judged.met == wanted);
     let has_found = result.ratios.iter().any(|ratio| ratio.range().is_some());

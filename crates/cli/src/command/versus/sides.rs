@@ -1,8 +1,7 @@
-//! The two sides: which options each has, what is built for them, and how one becomes the other.
+//! The two sides: their options, their devices, and the switch from one side to the other.
 //!
-//! Sides with the same options share one device, which commands and sysctls switch from one to the
-//! other before a trial; so nothing but these differs. Other sides are two devices built next to
-//! each other.
+//! Sides with the same options share one device. Commands and sysctls switch it to a side before a trial,
+//! and nothing else differs. Sides with different options have two devices, built side by side.
 
 use super::Versus;
 use crate::failure::{Failure, Outcome};
@@ -23,8 +22,8 @@ use units::{Duration, FrameSize};
 use wire::signature::RunKey;
 use wire::size::SizePattern;
 
-/// Options that mean nothing to a comparison.
-const NOT_OURS: [&str; 20] = [
+/// Options without effect on a comparison.
+const NOT_OURS: [&str; 22] = [
     "suite",
     "test",
     "duration",
@@ -32,6 +31,8 @@ const NOT_OURS: [&str; 20] = [
     "search",
     "loss-tolerance",
     "modifiers",
+    "pattern",
+    "burst-frames",
     "accept",
     "capture",
     "capture-streams",
@@ -55,7 +56,7 @@ struct SideFlags {
     options: Options,
 }
 
-/// What is to be prepared.
+/// The sides to prepare.
 pub struct Plans {
     plans: [Plan; 2],
     switches: [Switch; 2],
@@ -63,7 +64,7 @@ pub struct Plans {
     is_shared: bool,
 }
 
-/// What makes a device this side's.
+/// What switches a device to this side.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Switch {
     commands: Vec<String>,
@@ -104,7 +105,7 @@ impl Plans {
             }
         }
         if is_shared && switch_a == switch_b {
-            crate::output::say("A and B are the same: every difference found is an error");
+            crate::output::say("A and B are the same: every measured difference is an error");
         }
         let name = |plan: &Plan,
                     sim: &Option<String>,
@@ -163,7 +164,7 @@ fn parse(text: &str, common: &Options) -> Outcome<(Options, Switch)> {
     let own = flags.options.with_sections();
     if own.out.is_some() || own.seed.is_some() {
         return Err(Failure::new(format!(
-            "`{text}`: --out and --seed are of the whole comparison"
+            "`{text}`: --out and --seed apply to the whole comparison"
         ))
         .help("write them outside of --a and --b"));
     }
@@ -177,8 +178,8 @@ fn parse(text: &str, common: &Options) -> Outcome<(Options, Switch)> {
 fn plan(options: &Options) -> Outcome<Plan> {
     let table = options.as_table();
     if let Some(name) = NOT_OURS.iter().find(|name| table.contains_key(**name)) {
-        return Err(Failure::new(format!("versus has no use for `{name}`"))
-            .help("it has its own trials: see --trial, --time, --precision and --fail-if"));
+        return Err(Failure::new(format!("`{name}` has no effect on versus"))
+            .help("remove it; versus has --trial, --time, --precision and --fail-if"));
     }
     Plan::of(options, None)
 }
@@ -222,21 +223,21 @@ impl Sides {
     pub fn is_shared(&self) -> bool {
         self.plans.is_shared
     }
-    /// That of A, and what differs on B.
+    /// The environment of A, and what differs on B.
     pub fn environment(&self) -> BTreeMap<String, String> {
         let [a, b] = [0, 1].map(|side| &self.setup(side).environment);
         let other = b.iter().filter(|(name, text)| a.get(*name) != Some(text));
         let other = other.map(|(name, text)| (format!("{name} (B)"), text.clone()));
         a.clone().into_iter().chain(other).collect()
     }
-    /// Where the comparison is to be kept.
+    /// The run folder of the comparison, if given.
     pub fn out(&self) -> Option<&Path> {
         self.plans.plans[0].options.out.as_deref()
     }
     pub fn short_name(&self) -> Outcome<String> {
         Ok(Subject::of(&self.plans.plans[0].options)?.short_name())
     }
-    /// Of `--seed`, else one that nobody can guess.
+    /// From `--seed`, or `None` for a random key.
     pub fn run_key(&self) -> Outcome<Option<RunKey>> {
         self.plans.plans[0].run_key()
     }
@@ -249,8 +250,8 @@ impl Sides {
         )
     }
 
-    /// Completes each side's sysctls by what the other one changes, puts two devices into their
-    /// states for good, and starts the clock.
+    /// Adds to each side the sysctls that only the other one sets, with their current values. Switches two
+    /// devices to their sides. Starts the clock.
     pub fn begin(&mut self) -> Outcome<()> {
         let keys: Vec<String> = self
             .plans
@@ -295,7 +296,7 @@ impl Sides {
         commands.iter().try_for_each(|command| self.shell(side, command).map(drop))
     }
 
-    /// Runs a command in the device's namespace, or on this host where the device is not ours.
+    /// Runs a command in the namespace of a device built here, otherwise on this host.
     fn shell(&self, side: usize, command: &str) -> Outcome<String> {
         let run = || Command::new("sh").arg("-c").arg(command).output();
         let device = self.setup(side).testbed().and_then(testbed::Testbed::device);
@@ -315,12 +316,12 @@ impl Sides {
     }
 }
 
-/// Where the kernel has a sysctl of a namespace.
+/// Path of a sysctl of a network namespace.
 fn sysctl_path(key: &str) -> Outcome<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
     match key.starts_with("net.") && !key.contains("..") && key.chars().all(is_plain) {
         true => Ok(format!("/proc/sys/{}", key.replace('.', "/"))),
-        false => Err(Failure::new(format!("`{key}` is no sysctl of a network namespace"))
+        false => Err(Failure::new(format!("`{key}` is not a sysctl of a network namespace"))
             .help("write sysctl:net.ipv4.conf.all.rp_filter=1; for others use --a-do and --b-do")),
     }
 }

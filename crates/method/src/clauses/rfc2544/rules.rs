@@ -1,7 +1,9 @@
 //! What the clauses ask of a configuration and a result.
 
 use crate::clauses::{Facts, Pair, Ruling};
-use crate::{Destinations, Direction, Forwarding, Modifier, Protocol, SearchPolicy, TestKind};
+use crate::{
+    Destinations, Direction, Forwarding, Modifier, Pattern, Protocol, SearchPolicy, TestKind,
+};
 use TestKind::Throughput;
 use trial::ValidityLimits;
 use units::FrameSize;
@@ -80,7 +82,7 @@ pub(super) fn modifiers(p: &Pair<'_>) -> Ruling {
 }
 
 pub(super) fn destinations(p: &Pair<'_>) -> Ruling {
-    Ruling::met_if(p.config.traffic.destinations == Destinations::Random, || {
+    Ruling::met_if(p.config.traffic.destinations != Destinations::One, || {
         "one pair of addresses".into()
     })
 }
@@ -90,9 +92,9 @@ pub(super) fn routing_update(p: &Pair<'_>) -> Ruling {
     if p.topology.forwarding != Forwarding::Routed || traffic.protocol == Protocol::Ethernet {
         return Ruling::not_applicable("the device does not route these frames");
     }
-    match traffic.destinations {
+    match p.destinations {
         Destinations::One => Ruling::not_applicable("the device is next to all networks"),
-        Destinations::Random => {
+        Destinations::Random | Destinations::Both => {
             Ruling::departed("no routing update before each trial: the device's routes are static")
         }
     }
@@ -100,6 +102,29 @@ pub(super) fn routing_update(p: &Pair<'_>) -> Ruling {
 
 pub(super) fn both_ways(p: &Pair<'_>) -> Ruling {
     Ruling::met_if(p.config.direction == Direction::Bidirectional, || "one direction".into())
+}
+
+pub(super) fn multi_port(p: &Pair<'_>) -> Ruling {
+    let ports = p.topology.ports.len();
+    match p.config.pattern {
+        _ if ports < Pattern::MultiPort.fewest_ports() => {
+            Ruling::not_applicable("the device has one pair of ports here")
+        }
+        Pattern::MultiPort => Ruling::met(),
+        Pattern::Pair => Ruling::departed(format!("one pair of {ports} ports")),
+        pattern => Ruling::departed(pattern.to_string()),
+    }
+}
+
+/// Sizes of RFC 2544 section 21; a run has one.
+const BURSTS: [u64; 4] = [16, 64, 256, 1_024];
+
+pub(super) fn bursts(p: &Pair<'_>) -> Ruling {
+    let frames = p.config.burst_frames;
+    Ruling::met_if(BURSTS.contains(&frames), || match frames {
+        1 => "constant load".into(),
+        _ => format!("bursts of {frames} frames"),
+    })
 }
 
 pub(super) fn medium_maximum(p: &Pair<'_>) -> Ruling {

@@ -1,8 +1,9 @@
-//! The figures of the router tests of 1989.
+//! The figures of the router tests of 1989, and their tables.
 
-use super::result::{Ending, Harvard1989Result, Number, Unit};
+use super::result::{CounterCheck, Ending, Harvard1989Result, Number, Unit};
 use crate::TestKind;
-use crate::outcome::{self, Basis, Figure, Relation};
+use crate::clauses::Facts;
+use crate::outcome::{self, Basis, Cell, Figure, Layout, Relation, capitalised};
 
 impl Harvard1989Result {
     /// The numbers of the test's table.
@@ -20,11 +21,93 @@ impl Harvard1989Result {
             false => self.figures.iter().map(|number| number.figure(&why)).collect(),
         };
         let test = TestKind::Harvard1989(self.test);
-        outcome::Outcome::new(test, &self.conditions, figures, &invalid)
+        let not_measured = self.is_invalid().then(|| "no valid trial".to_owned());
+        let outcome = self
+            .conditions
+            .outcome(test, figures, &invalid)
+            .judged_by(Facts { not_measured, ..Facts::under(&self.conditions) })
+            .laid_out(self.layout());
+        self.counter_table().into_iter().fold(outcome, outcome::Outcome::laid_out).detailed(self)
+    }
+
+    /// A column a figure.
+    fn layout(&self) -> Layout {
+        let conditions = &self.conditions;
+        let about = format!("{}; {}", conditions.traffic, conditions.medium());
+        let heading = format!("{} (router tests of 1989)", capitalised(&self.test.to_string()));
+        let mut layout = Layout::new(heading, vec![about], &["size"]).beside("-");
+        if !self.figures.is_empty() {
+            layout.columns.extend(self.figures.iter().map(Number::title));
+            let cells = self.figures.iter().map(Number::cell);
+            layout
+                .rows
+                .push([conditions.frame_size.clone().into()].into_iter().chain(cells).collect());
+        }
+        layout.noted(self.remarks())
+    }
+
+    /// Why there is no result, what the device did wrong, notes.
+    fn remarks(&self) -> Vec<String> {
+        let why = match &self.outcome {
+            Ending::NotPossible { why } => Some(why.clone()),
+            Ending::Measured | Ending::Invalid { .. } => None,
+        };
+        let wrong = self.misbehaviours.iter().map(|wrong| format!("MISBEHAVES: {wrong}"));
+        why.into_iter().chain(wrong).chain(self.notes.iter().cloned()).collect()
+    }
+
+    /// The device's counters beside the tester's, frame for frame.
+    fn counter_table(&self) -> Option<Layout> {
+        const COLUMNS: [&str; 8] =
+            ["<source", "<port", "<counter", "<counts", "device", "tester", "difference", "<"];
+        let about =
+            "the device's own counters over one trial beside what the tester sent and received";
+        let heading = format!("Counters of the device, {} bytes", self.conditions.frame_size);
+        let layout = Layout::new(heading, vec![about.into()], &COLUMNS);
+        let checks = self.counters.iter();
+        (!self.counters.is_empty())
+            .then(|| checks.fold(layout, |layout, check| layout.row(check.cells())))
+    }
+}
+
+impl CounterCheck {
+    fn cells(&self) -> [Cell; 8] {
+        let difference = self.device as i128 - self.tester as i128;
+        [
+            self.source.clone().into(),
+            self.port.map_or_else(|| "all".into(), |port| port.0.to_string().into()),
+            self.name.clone().into(),
+            self.counted.to_string().into(),
+            Cell::Count(self.device),
+            Cell::Count(self.tester),
+            if difference == 0 { "0".into() } else { format!("{difference:+}").into() },
+            match (&self.explained, difference) {
+                (_, 0) => "exact".into(),
+                (Some(why), _) => why.clone().into(),
+                (None, _) => "WRONG".into(),
+            },
+        ]
     }
 }
 
 impl Number {
+    fn title(&self) -> String {
+        match self.unit {
+            // The name says what is counted.
+            Unit::Frames | Unit::Entries | Unit::Bytes => self.name.clone(),
+            _ => format!("{}, {}", self.name, self.unit.symbol()),
+        }
+    }
+
+    fn cell(&self) -> Cell {
+        let decimals = match self.unit {
+            Unit::Frames | Unit::Bytes | Unit::Entries => 0,
+            Unit::Fps | Unit::Us => 1,
+            Unit::Percent | Unit::Seconds => 3,
+        };
+        Cell::optional(self.value, |value| Cell::number(value, decimals).at_least_if(self.at_least))
+    }
+
     fn figure(&self, why: &str) -> Figure {
         let (name, unit) = (self.name.clone(), outcome::Unit::from(self.unit));
         let figure = match (self.value, self.upper) {

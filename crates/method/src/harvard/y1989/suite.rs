@@ -15,7 +15,6 @@ use super::result::Harvard1989Result;
 use super::routes::{many_routes, no_routes, routing_table};
 use super::scene::result_of;
 use super::storms::{nfs_bursts, storm};
-use crate::TestResult;
 use crate::bench::Bench;
 use crate::clauses::annex_pair;
 use crate::event::Event;
@@ -155,9 +154,11 @@ impl Suite1989<'_> {
         if result.is_invalid() {
             invalid.push(format!("{test}, {}", subject.traffic.frame_size()));
         }
-        let mut result = TestResult::Harvard1989(Box::new(result));
-        annex_pair(&mut result, (self.config, &self.config.frame_sizes), self.topology);
-        bench.emit(Event::TestFinished(Box::new(result)))?;
+        let mut outcome = result.outcome();
+        let config = self.config;
+        let of_outcome = (config, &config.frame_sizes[..], config.traffic.destinations);
+        annex_pair(&mut outcome, of_outcome, self.topology);
+        bench.emit(Event::TestFinished(Box::new(outcome)))?;
         Ok(rate)
     }
 }

@@ -1,9 +1,14 @@
-//! The figures of latency.
+//! The figures of latency, and its tables: the RFC 2544 number, the RFC 8219 numbers, and every frame,
+//! each under its own name.
 
+mod layout;
+
+use crate::clauses::Facts;
 use crate::outcome::interval::median_interval;
 use crate::outcome::{Basis, Figure, FigureName, Outcome, Unit};
 use crate::rfc2544::{LatencyResult, LatencyTrial, Rfc8219Latency};
 use crate::{LatencySummary, TestKind};
+use trial::LatencyForm;
 use units::Duration;
 
 impl LatencyResult {
@@ -14,7 +19,24 @@ impl LatencyResult {
         figures.extend(self.rfc8219.iter().flat_map(|medians| self.medians(medians)));
         figures.extend(self.all_frames.iter().flat_map(|all| self.every_frame(all)));
         let invalid = super::invalid_of(self.trials.iter().map(|trial| &trial.invalid));
-        Outcome::new(TestKind::Latency, &self.conditions, figures, &invalid)
+        let outcome = self.conditions.outcome(TestKind::Latency, figures, &invalid);
+        let outcome = Outcome { histograms: self.histogram().into_iter().collect(), ..outcome };
+        let outcome = outcome.judged_by(self.facts()).laid_out(self.layout());
+        self.every_frame_layout().into_iter().fold(outcome, Outcome::laid_out).detailed(self)
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            not_measured: self.not_measured.clone(),
+            repetitions: Some(self.rfc2544.as_ref().map_or(0, |found| found.repetitions)),
+            tags: self.rfc8219.as_ref().map(|found| found.tags),
+            at_throughput: Some(self.rate_is_throughput),
+            has_line_time: Some(
+                self.conditions.line_rate_is_physical && self.definition.form != LatencyForm::Lifo,
+            ),
+            definition: Some(self.definition.meaning.clone()),
+            ..Facts::under(&self.conditions)
+        }
     }
 
     /// Off the throughput rate it is a delay, which must not be compared with a latency.
@@ -45,7 +67,9 @@ impl LatencyResult {
     fn rfc2544_mean(&self) -> Figure {
         let figure = match &self.rfc2544 {
             None => {
-                let why = self.not_measured.clone();
+                let lost_tag = || "the tagged frame was lost in each repetition".to_string();
+                let some_valid = self.trials.iter().any(|trial| trial.invalid.is_empty());
+                let why = self.not_measured.clone().or_else(|| some_valid.then(lost_tag));
                 let name = format!("latency mean (RFC 2544{})", self.form());
                 Figure::missing(name, Unit::Ns, why)
             }

@@ -2,7 +2,7 @@
 
 use super::flows_in_words;
 use crate::outcome::number::grouped;
-use crate::outcome::{Cell, Layout, Series};
+use crate::outcome::{Cell, Layout, Role, Series};
 use crate::rfc3918::{GroupCapacityResult, MatrixRow, ScaledGroupsResult};
 
 const SCALED: [&str; 7] = [
@@ -52,6 +52,7 @@ impl ScaledGroupsResult {
             x: ("Groups".into(), "groups".into()),
             y: ("Aggregate forwarding rate (frames/s)".into(), "frames/s".into()),
             name: format!("{} bytes", self.conditions.frame_size),
+            role: Role::Other,
             points: points.collect(),
         }
     }

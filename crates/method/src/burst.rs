@@ -1,4 +1,4 @@
-//! Bursts and the gaps between them (RFC 2889 appendix A).
+//! Bursts and the gaps between them (RFC 2544 section 21, RFC 2889 appendix A).
 
 use trial::{Schedule, Segment};
 use units::{Duration, FrameRate, FrameSize, LineRate};
@@ -35,19 +35,29 @@ impl Bursts {
         self.rate.departure(self.frames)
     }
 
-    /// All bursts that begin within `duration`, each of them whole (#BURSTS of appendix A).
+    /// See [`schedule`], at the minimum gap of the medium.
     pub fn schedule(&self, duration: Duration) -> Schedule {
-        let frames = self.rate.frames_in(duration);
-        let bursts = frames.div_ceil(self.frames);
-        let segment = match self.frames {
-            1 => Segment::constant(self.rate, frames),
-            burst => {
-                let within = self.line.max_frame_rate(self.size);
-                Segment::bursty(within, burst, self.period(), bursts * burst)
-            }
-        };
-        Schedule { segments: vec![segment] }
+        schedule(self.frames, self.line.max_frame_rate(self.size), self.rate, duration)
     }
+}
+
+/// All bursts that begin within `duration`, each of them whole (#BURSTS of appendix A): so many frames at
+/// the rate `within`, so far apart that `rate` is their mean. Of one frame there is a constant load.
+pub(crate) fn schedule(
+    burst: u64,
+    within: FrameRate,
+    rate: FrameRate,
+    duration: Duration,
+) -> Schedule {
+    let frames = rate.frames_in(duration);
+    let segment = match burst {
+        1 => Segment::constant(rate, frames),
+        _ => {
+            let whole = frames.div_ceil(burst) * burst;
+            Segment::bursty(within.max(rate), burst, rate.departure(burst), whole)
+        }
+    };
+    Schedule { segments: vec![segment] }
 }
 
 const GAP: u64 = FrameSize::GAP_BYTES as u64;

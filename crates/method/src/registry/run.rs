@@ -1,0 +1,84 @@
+//! How a test of the registry is run.
+
+use crate::bench::Bench;
+use crate::chassis::{ChassisTest, Rack};
+use crate::rfc2544::ThroughputResult;
+use crate::subject::Subject;
+use crate::{Outcome, RunError, SuiteConfig};
+use units::{Duration, FrameRate};
+
+/// How a test is run.
+#[derive(Clone, Copy, Debug)]
+pub enum Run {
+    /// Between two ports, by [`crate::Suite`].
+    Pair(PairTest),
+    /// Between many ports, by [`crate::chassis::ChassisSuite`].
+    Many(ManyTest),
+    /// By a suite of its own, which sets the device up anew: the tests of Harvard.
+    Campaign,
+}
+
+/// A test between two ports.
+#[derive(Clone, Copy, Debug)]
+pub struct PairTest {
+    /// Makes the trials of one frame size, and says what they come to.
+    pub run: RunPair,
+    /// What that takes by virtual time, where no load is higher than this.
+    pub estimate: fn(&SuiteConfig, FrameRate) -> Duration,
+    /// How many outcomes it has for a frame size; `run` is called for each, with its number from 0.
+    pub parts: fn(&SuiteConfig) -> usize,
+    /// Whether it is made with the smallest frames only.
+    pub is_of_smallest: bool,
+    /// Whether the suite first finds out what the tester can offer to the device.
+    pub seeks_reach: fn(&SuiteConfig) -> bool,
+}
+
+/// See [`PairTest::run`].
+pub type RunPair = fn(&mut Bench<'_>, &Subject<'_>, &mut Known, usize) -> Result<Outcome, RunError>;
+
+impl PairTest {
+    /// Of every frame size, with one outcome each.
+    pub const fn new(run: RunPair, estimate: fn(&SuiteConfig, FrameRate) -> Duration) -> Self {
+        PairTest { run, estimate, parts: |_| 1, is_of_smallest: false, seeks_reach: |_| true }
+    }
+}
+
+/// What tests have found for a frame size that later tests build on.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// RFC 2544 section 26.1.
+    pub throughput: Option<ThroughputResult>,
+}
+
+impl Known {
+    /// The throughput, of a test that needs it.
+    ///
+    /// # Errors
+    /// If the test does not list it among its needs.
+    pub fn throughput(&self) -> Result<&ThroughputResult, RunError> {
+        let missing =
+            || RunError::Config("the test needs the throughput and does not say so".into());
+        self.throughput.as_ref().ok_or_else(missing)
+    }
+}
+
+/// A test between many ports.
+#[derive(Clone, Copy, Debug)]
+pub struct ManyTest {
+    /// Makes the trials of one frame size; `None` where they come to nothing.
+    pub run: RunMany,
+    /// Whether it is made with the smallest frames only: addresses have no size.
+    pub is_of_smallest: bool,
+}
+
+/// See [`ManyTest::run`].
+pub type RunMany = fn(&mut Bench<'_>, &Rack<'_>, ChassisTest) -> Result<Option<Outcome>, RunError>;
+
+impl ManyTest {
+    pub(super) const fn new(run: RunMany) -> Self {
+        ManyTest { run, is_of_smallest: false }
+    }
+    pub(super) const fn of_smallest(self) -> Self {
+        ManyTest { is_of_smallest: true, ..self }
+    }
+}

@@ -1,0 +1,54 @@
+//! What a run states for several goals must agree: a device carries no less where some loss is allowed, and
+//! no rate stands that trials for another goal have contradicted.
+
+use crate::bed;
+use crate::device::{Device, devices};
+use method::rfc2544::{ThroughputResult, throughput};
+use method::{Event, Profile, SuiteConfig};
+use sim::ClosedForm;
+use trial::Role;
+use units::Duration;
+
+const SEEDS: u64 = 12;
+
+fn search(device: &Device, seed: u64) -> (ThroughputResult, Vec<Event>) {
+    let mut config = SuiteConfig::of(Profile::Quick);
+    config.frame_sizes = vec![bed::size(64)];
+    bed::run(&config, &mut ClosedForm::new(&[bed::VIRTUAL; 2], device.law(seed)), throughput)
+}
+
+/// Trials of full length that lost frames at this rate or below.
+fn lossy_trials(events: &[Event], rate_fps: f64, full: Duration) -> usize {
+    let finished = events.iter().filter_map(|event| match event {
+        Event::TrialFinished(record) => Some(record),
+        _ => None,
+    });
+    let lossy = finished.filter(|record| {
+        let streams = record.result.streams.iter().filter(|stream| stream.role == Role::Test);
+        let lost: u64 = streams.map(|stream| stream.lost).sum();
+        lost > 0 && record.duration >= full && record.intended.fps() <= rate_fps
+    });
+    lossy.count()
+}
+
+#[test]
+fn what_is_stated_for_several_goals_agrees() {
+    for device in devices() {
+        for seed in 0..SEEDS {
+            let (result, events) = search(&device, seed);
+            let found = &result.throughput;
+            let Some(strict) = found.rate else { continue };
+            for tolerant in &result.with_tolerance {
+                let rate = tolerant.rate.expect("what carries a load without loss carries it");
+                assert!(rate >= strict, "{}, seed {seed}: {found:#?} {tolerant:#?}", device.name);
+            }
+            let lossy = lossy_trials(&events, strict.fps(), found.trial_duration);
+            let told = found.failed_trials_at_rate as usize;
+            assert!(
+                found.confidence.is_some() || lossy <= told,
+                "{}, seed {seed}: {lossy} trials lost frames, {found:#?}",
+                device.name
+            );
+        }
+    }
+}
