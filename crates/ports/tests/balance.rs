@@ -80,9 +80,13 @@ fn what_waits_in_a_queue_is_not_yet_out_and_not_lost() {
     // The queue goes on sending: what leaves it once counting has ended only the interfaces count.
     let after = balance.legs.last().expect("legs").unknown;
     assert!(after < 100, "{balance:#?}");
-    assert_eq!((balance.unknown(), balance.surplus()), (after, 0), "{balance:#?}");
+    // The device is read before the tester: a frame that leaves between the two readings is still waiting
+    // for the one and arrived for the other.
+    let between = balance.surplus();
+    assert!(between <= 2, "{balance:#?}");
+    assert_eq!(balance.unknown(), after, "{balance:#?}");
     let dropped = at(&balance, Fate::Dropped, "tbf of dut1");
-    let missing = dropped + waiting + after;
+    let missing = dropped + waiting + after - between;
     assert_eq!(result.lost_frames(), missing + result.late_frames(), "{balance:#?}");
     let says = |reason: &InvalidReason| matches!(reason, InvalidReason::NotYetOut { place, frames } if place == "tbf of dut1" && *frames >= waiting);
     assert!(result.invalid_reasons().iter().any(says), "{:?}", result.validity);
