@@ -41,11 +41,12 @@ const MOST_SCALE: f64 = 0.7;
 const SCALE_STEP: f64 = 2.0;
 /// Larger scales than this are the rarer the larger they are.
 const RARE_SCALE: f64 = 0.05;
-/// How likely it is held to be beforehand that a device collapses, that frames are lost one by one, and that
-/// neither is so.
-const COLLAPSES: f64 = 0.4;
+/// How likely it is held to be beforehand that a device collapses, that frames are lost one by one, that
+/// neither is so, and that both are.
+const COLLAPSES: f64 = 0.3;
 const STRAYS: f64 = 0.2;
 const NEITHER: f64 = 0.4;
+const BOTH: f64 = 1.0 - COLLAPSES - STRAYS - NEITHER;
 /// Frames lost one by one in a trial at the middle load, in the mean: the least, and so many more, each so many
 /// times the one before.
 const LEAST_STRAYS: f64 = 0.06;
@@ -263,10 +264,10 @@ impl Law {
         if high == f64::INFINITY {
             return (1.0 - self.astray(low)) * (1.0 - self.below(low));
         }
-        if self.collapses {
-            return self.below(load) * collapsed;
-        }
-        let by_capacity = self.below(high) - self.below(low);
+        let by_capacity = match self.collapses {
+            true => self.below(load) * collapsed,
+            false => self.below(high) - self.below(low),
+        };
         let strays = self.astray(high);
         (1.0 - strays) * by_capacity + strays * astray
     }
@@ -296,10 +297,12 @@ struct Kind {
 }
 
 fn kinds() -> impl Iterator<Item = Kind> {
-    let one_by_one = (0..STRAYS_STEPS).map(|step| Kind {
-        strays: LEAST_STRAYS * STRAYS_STEP.powi(step as i32),
-        collapses: false,
-        belief: STRAYS / f64::from(STRAYS_STEPS),
+    let one_by_one = [(false, STRAYS), (true, BOTH)].into_iter().flat_map(|(collapses, belief)| {
+        (0..STRAYS_STEPS).map(move |step| Kind {
+            strays: LEAST_STRAYS * STRAYS_STEP.powi(step as i32),
+            collapses,
+            belief: belief / f64::from(STRAYS_STEPS),
+        })
     });
     let others = [(false, NEITHER), (true, COLLAPSES)].map(|(collapses, belief)| Kind {
         strays: 0.0,
@@ -434,6 +437,21 @@ mod tests {
         shown.push(lossy(99_990, 100_000));
         let (low, high) = interval(&shown);
         assert!(low > 900_000.0 && high < 1_100_000.0, "{low} .. {high}");
+    }
+
+    /// Trials of 0.4 s on a kernel's router that loses more the more is asked of it. All without loss were
+    /// below all with loss, but one that was held up: that one does not make the others a scatter.
+    #[test]
+    fn one_bad_trial_does_not_hide_where_a_device_collapses() {
+        let clean_at = [899, 899, 847, 874, 886, 887, 883, 811, 956, 896, 922, 931, 1_033, 968, 883];
+        let more_clean = [816, 887, 842, 936, 888, 1_000, 946, 935];
+        let lossy_at = [(827, 847), (985, 1_052), (992, 1_058), (902, 1_084), (947, 1_087), (947, 1_064)];
+        let mut shown: Vec<Shown> =
+            clean_at.iter().chain(&more_clean).map(|load| clean(load * 1_000)).collect();
+        shown.extend(lossy_at.iter().map(|(out, load)| lossy(out * 1_000, load * 1_000)));
+        let (low, high) = interval(&shown);
+        assert!(low < 1_033_000.0 && high > 1_052_000.0, "{low} .. {high}");
+        assert!(1.0 - low / high < 0.12, "{low} .. {high}");
     }
 
     #[test]
