@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Dual MIT/GPL
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * Accounts for every frame that arrives on one port, as trial::Receiver does, and hands on to the
  * kernel whatever is not ours.

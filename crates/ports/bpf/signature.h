@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Dual MIT/GPL */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The test signature, as wire::signature defines it. */
 #pragma once
 #include "kernel.h"

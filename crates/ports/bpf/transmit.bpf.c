@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Dual MIT/GPL
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * Sends the frames of one port: the kernel runs this program once for each live frame
  * (BPF_PROG_TEST_RUN), and each run fills in the frame that is due, waits until it is, stamps it
