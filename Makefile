@@ -5,7 +5,7 @@
 PACKAGES := clang llvm libbpf-dev libc6-dev gcc \
             nftables iproute2 ethtool kmod procps util-linux \
             frr tshark tcpdump chromium netsniff-ng dpdk-dev xdp-tools jq snmp snmpd bird2 \
-            openvswitch-switch tayga python3
+            openvswitch-switch tayga python3 openssh-client openssh-server rsync
 
 NETANVIL := target/release/netanvil
 DEMO     := target/demo
@@ -13,7 +13,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test package package-quick truth coverage mlr-oracle netblt-1987 netblt-hostile netblt-interop netblt-paths harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check forwarder-check stability credit credit-quick
+.PHONY: help setup build demo test package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-paths harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check forwarder-check stability credit credit-quick
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -27,6 +27,7 @@ help:
 	@echo "make stability  how far ten runs of make demo's throughput lie apart, beside testpmd and trafgen"
 	@echo "make credit  what catching up with lateness costs and spares, by credit, rate, queue and load (credit-quick: xdp only)"
 	@echo "make netblt-1987   the NETBLT tests of 1987 beside ours"
+	@echo "make netblt-copy  20,000 files and some of 100 MB over 50 ms and 1 % loss, killed and gone on with, beside rsync"
 	@echo "make netblt-hostile  a NETBLT server among 100,000 spoofed OPENs and 1,000 half-dead peers; what it reflects"
 	@echo "make netblt-interop  NETBLT with a second implementation, in Python, that knows RFC 998 alone"
 	@echo "make harvard-1989  the router tests of 1989 on models of their products, beside what was published"
@@ -148,6 +149,12 @@ stability: setup
 netblt-1987: setup
 	cargo build --release --package netanvil
 	$(NETANVIL) netblt reproduce-1987
+
+# Trees of files by `netblt copy` over a link with loss and delay, over real ssh, both ends killed on the way; rsync
+# over the same link in the same run. As root, some minutes. NETANVIL_COPY_SEED=N for another tree. `make test`
+# runs a short form.
+netblt-copy: setup
+	NETANVIL_COPY=full cargo test --package netanvil --test netblt_copy -- --nocapture --test-threads=1
 
 # Measures what a server sends to whoever did not ask, and a good transfer among strangers; a minute or two.
 # `make test` runs it with a tenth of the OPENs and a fifth of the peers.
