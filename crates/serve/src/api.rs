@@ -102,6 +102,11 @@ fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Body, example: &str) -> 
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error)
             .help("send the header `Content-Type: application/json`"));
     }
+    // A list would be read as the members in their order.
+    if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+        return Err(Refusal::bad("the body: expected an object, found a list")
+            .help(format!("send, for example: {example}")));
+    }
     serde_json::from_slice(&body).map_err(|error| {
         Refusal::bad(format!("the body: {error}")).help(format!("send, for example: {example}"))
     })
@@ -162,11 +167,12 @@ async fn start(
     let order = Order::parse(&command)?;
     let started = shared.clone();
     let job = aside(move || started.jobs.start(&order, &started.folder)).await?;
-    begun(&shared, &job).await
+    begun(&shared, &job, 0).await
 }
 
-async fn begun(shared: &Shared, job: &Job) -> Answer<(StatusCode, Json<JobEntry>)> {
-    let begins = shared.jobs.begins(job, &shared.feeds, BEGINS_WITHIN).await?;
+/// Answers when a record has more lines than before, or nothing came of it.
+async fn begun(shared: &Shared, job: &Job, before: usize) -> Answer<(StatusCode, Json<JobEntry>)> {
+    let begins = shared.jobs.begins(job, &shared.feeds, before, BEGINS_WITHIN).await?;
     let status = if begins { StatusCode::CREATED } else { StatusCode::ACCEPTED };
     Ok((status, Json(job.entry())))
 }
@@ -214,8 +220,9 @@ async fn resume(
     if entry.is_some_and(|entry| matches!(entry.state, RunState::Complete | RunState::Invalid)) {
         return Err(Refusal::conflict(format!("{id} is complete")).help("start a new run"));
     }
+    let before = open(shared.clone(), id.clone()).await?.lines();
     let job = shared.jobs.resume(&id, &path)?;
-    begun(&shared, &job).await
+    begun(&shared, &job, before).await
 }
 
 #[derive(Deserialize)]

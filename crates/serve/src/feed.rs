@@ -152,9 +152,9 @@ impl Feed {
         self.grown.subscribe()
     }
 
-    /// Whether it has a line.
-    pub fn has_begun(&self) -> bool {
-        !self.read().lines.is_empty()
+    /// How many lines it has.
+    pub fn lines(&self) -> usize {
+        self.read().lines.len()
     }
 
     /// The numbers of this moment.

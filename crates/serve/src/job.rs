@@ -391,18 +391,19 @@ impl Jobs {
         Ok(job)
     }
 
-    /// Waits until a run has begun or come to nothing; false where neither happened within that time.
+    /// Waits until a record has more lines than `before`, or its run came to nothing; false where neither happened within that time.
     pub async fn begins(
         &self,
         job: &Job,
         feeds: &Feeds,
+        before: usize,
         within: Duration,
     ) -> Result<bool, Refusal> {
         let give_up = Instant::now() + within;
         loop {
             let ended = job.has_ended();
             let feed = feeds.open(job.id(), job.folder());
-            if let Some(feed) = feed.filter(|feed| feed.has_begun()) {
+            if let Some(feed) = feed.filter(|feed| feed.lines() > before) {
                 feeds.keep(feed);
                 return Ok(true);
             }

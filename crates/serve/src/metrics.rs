@@ -124,7 +124,7 @@ impl Collector for Sources {
             &|source, metric| {
                 let all = &source.gauges.latencies;
                 let edges =
-                    LATENCY_BOUNDS.iter().map(|bound| bound.as_secs_f64()).chain([f64::MAX]);
+                    LATENCY_BOUNDS.iter().map(|bound| bound.as_secs_f64()).chain([f64::INFINITY]);
                 let buckets: Vec<(f64, u64)> = edges.zip(all.frames.iter().copied()).collect();
                 let mut metric = metric.encode_family(&source.labels)?;
                 metric.encode_histogram::<NoLabelSet>(all.sum_s, all.count, &buckets, None)

@@ -132,7 +132,11 @@ impl Browser {
     #[track_caller]
     pub fn until(&self, expression: &str) {
         let give_up = Instant::now() + Duration::from_secs(90);
-        while self.value(&format!("Boolean({expression})")) != true {
+        // While a page is being loaded, there is nothing to ask.
+        let guarded = format!(
+            "(() => {{ try {{ return Boolean({expression}) }} catch {{ return false }} }})()"
+        );
+        while self.value(&guarded) != true {
             let page = || self.value("document.body.innerText");
             assert!(Instant::now() < give_up, "{expression}: not within 90 s in\n{}", page());
             std::thread::sleep(Duration::from_millis(50));

@@ -23,7 +23,7 @@ fn malformed_requests_are_answered_with_what_is_wrong_and_what_to_send() {
         (b"", 400, "EOF"),
         (b"{", 400, "line 1 column 1"),
         (b"{\"command\": \"run", 400, "line 1"),
-        (b"[]", 400, "command"),
+        (b"[\"run --sim router\"]", 400, "found a list"),
         (b"{\"comand\": \"run\"}", 400, "unknown field `comand`"),
         (b"{\"command\": 7}", 400, "expected a string"),
         (b"{\"command\": \"run\", \"command\": \"run\"}", 400, "duplicate field"),
@@ -108,7 +108,7 @@ fn a_body_of_100_megabytes_is_refused_and_takes_no_memory() {
 fn ten_thousand_requests_in_a_loop_leave_nothing_behind() {
     let scratch = Scratch::new();
     scratch
-        .run("run --sim router --profile quick --test latency --sizes 64 --out runs/one")
+        .run("run --sim router --profile quick --test latency --sizes 64 --line-rate 10M --out runs/one")
         .expect(0);
     let server = Server::start(&scratch, "");
     let paths = [
@@ -140,7 +140,7 @@ fn ten_thousand_requests_in_a_loop_leave_nothing_behind() {
 fn clients_that_go_away_hurt_nobody_and_leave_nothing() {
     let scratch = Scratch::new();
     let server = Server::start(&scratch, "");
-    let id = server.run("run --sim router --profile rfc");
+    let id = server.run("run --sim router --profile rfc --duration 50ms --line-rate 10M");
     let mut steady = Events::of(&server.address, &id, None);
     steady.until("trial");
     let (files, _) = holds(server.pid());
@@ -170,7 +170,7 @@ fn pages_of_other_sites_cannot_drive_it() {
     let scratch = Scratch::new();
     let server = Server::start(&scratch, "");
     let port = server.address.rsplit(':').next().unwrap();
-    let body = b"{\"command\": \"run --sim router --profile rfc\"}";
+    let body = b"{\"command\": \"run --sim router --profile rfc --duration 50ms --line-rate 10M\"}";
     let json = ("Content-Type", "application/json");
     let evil = format!("evil.example:{port}");
     for headers in [
@@ -212,7 +212,9 @@ fn other_hosts_come_with_tls_and_a_token_only() {
     assert!(refused.stderr.contains("chmod 600"), "{}", refused.stderr);
     let refused = scratch.run("serve --listen 198.51.100.1:1 --tls-cert a").expect(2);
     assert!(refused.stderr.contains("--tls-key"), "{}", refused.stderr);
-    scratch.run("run --sim router --profile quick --test latency --sizes 64 --out one").expect(0);
+    scratch
+        .run("run --sim router --profile quick --test latency --sizes 64 --line-rate 10M --out one")
+        .expect(0);
     let refused = scratch.run("serve --runs one").expect(2);
     assert!(refused.stderr.contains("it is a run itself"), "{}", refused.stderr);
 }

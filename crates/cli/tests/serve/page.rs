@@ -35,11 +35,11 @@ fn a_run_is_started_watched_stopped_and_resumed() {
     let scratch = Scratch::new();
     let server = Server::start(&scratch, "");
     let browser = Browser::open(&server.url, 1400);
-    start(&browser, "run --sim router --profile rfc");
+    start(&browser, "run --sim router --profile rfc --duration 50ms --line-rate 100M");
     browser.until(&format!("{TRIALS} > 2"));
     let before = browser.value(TRIALS).as_u64().unwrap();
     browser.until(&format!("{TRIALS} > {before}"));
-    browser.until("document.querySelectorAll('#charts svg').length === 4");
+    browser.until("document.querySelectorAll('#charts svg[role=img]').length === 4");
     browser.until("document.querySelector('#balance').innerText.includes('in time')");
     assert_eq!(browser.value("document.querySelector('#state').textContent"), "running");
     browser.picture(&picture("run-1400"));
@@ -66,7 +66,11 @@ fn a_page_that_is_loaded_again_shows_the_same_and_what_came_since() {
     }
     let scratch = Scratch::new();
     let server = Server::start(&scratch, "");
-    let other = scratch.start("run --sim router --profile rfc", "runs/other", "trial_finished");
+    let other = scratch.start(
+        "run --sim router --profile rfc --duration 50ms --line-rate 10M",
+        "runs/other",
+        "trial_finished",
+    );
     let browser = Browser::open(&server.url, 1400);
     browser.until(&format!("{TRIALS} > 3"));
     // The server goes, the run goes on, the server comes back at the same address.
