@@ -5,7 +5,7 @@ use crate::folder::{Kind, is_written};
 use crate::gauges::Gauges;
 use method::{Event, TrialRecord};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -19,6 +19,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const KEPT: Duration = Duration::from_secs(300);
 /// No more than so many are.
 const KEPT_MOST: usize = 16;
+/// So many records stay open that were asked for last: a page asks again and again.
+const RECENT_MOST: usize = 4;
 
 /// A line as clients get it.
 #[derive(Clone, Debug)]
@@ -186,6 +188,7 @@ fn follow(feed: &Weak<Feed>) {
 #[derive(Default)]
 pub struct Feeds {
     open: Mutex<BTreeMap<PathBuf, Weak<Feed>>>,
+    recent: Mutex<VecDeque<Arc<Feed>>>,
     /// Those for `/metrics`, with the time at which each was last seen to run.
     kept: Mutex<Vec<(Arc<Feed>, Instant)>>,
 }
@@ -201,6 +204,10 @@ impl Feeds {
         }
         let feed = Feed::open(id, kind, file.clone());
         open.insert(file, Arc::downgrade(&feed));
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.push_back(feed.clone());
+        let surplus = recent.len().saturating_sub(RECENT_MOST);
+        recent.drain(..surplus);
         Some(feed)
     }
 

@@ -23,14 +23,13 @@ const LOG_LINES: usize = 200;
 /// A child that was asked to stop has so long, when the server ends.
 const STOP_WITHIN: Duration = Duration::from_secs(30);
 /// Options that say where the record goes, which is said here.
-const RESERVED: [(&str, &str); 7] = [
+const RESERVED: [(&str, &str); 6] = [
     ("--out", "the run gets a folder among the others"),
     ("--resume", "a run that was cut off is resumed with POST /api/runs/ID/resume"),
     ("--json", "the record is JSON"),
     ("--quiet", "nothing is printed"),
     ("--print-config", "run it in a shell"),
     ("--stdin-control", "this server has it"),
-    ("--page", "this is the page"),
 ];
 
 /// What a child came to.

@@ -62,7 +62,7 @@ const TAKE = {
   run_started(e) { record.started = e; record.finished = null; },
   test_started(e) { record.test = e; },
   trial_started(e) { record.trial = e; record.at = performance.now(); },
-  trial(e) { record.trials.push(e); if (record.trial && record.trial.number === e.number) record.trial = { ...record.trial, done: true }; },
+  trial(e) { record.trials.push(e); },
   outcome(e) {
     const same = o => o.test === e.test && o.frame_size === e.frame_size && o.figures[0]?.name === e.figures[0]?.name;
     const at = record.outcomes.findIndex(same);
@@ -261,7 +261,7 @@ async function drawBalance(number) {
 
 function drawTraffic() {
   const { seconds, summary } = record, last = seconds[seconds.length - 1];
-  $('#doing').textContent = record.traffic.streams.map(stream => `${stream.traffic}, ${stream.frame_size}`).join('; ')
+  $('#doing').textContent = record.traffic.streams.map(stream => `${stream.traffic}, ${size(stream.frame_size)}`).join('; ')
     + `; ${fps(record.load)} frames/s from each of ${record.traffic.sending_ports} port${record.traffic.sending_ports === 1 ? '' : 's'}`;
   $('#progress').hidden = true;
   const rate = (s, name) => s.length_s > 0 ? s[name] / s.length_s : null;
@@ -300,9 +300,16 @@ function drawMessages(state) {
   $('#messages').replaceChildren(...all.slice(-20).map(([kind, begin, text]) => make('p', { class: `banner ${kind}` }, make('strong', {}, begin), text)));
 }
 
+// The next number up that is easily cut in four.
+function round(value) {
+  if (value <= 0) return 0;
+  const ten = 10 ** Math.floor(Math.log10(value));
+  return ten * [1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10].find(step => step * ten >= value * (1 - 1e-9));
+}
+
 // A chart over one axis: lines, or marks with the band that a search has left.
 function chart(title, xTitle, label, { lines = [], marks = [], band = null }) {
-  const W = 480, H = 190, L = 62, R = 8, T = 10, B = 26;
+  const W = innerWidth < 640 ? 340 : 480, H = 190, L = 62, R = 8, T = 10, B = 26;
   const all = [...lines.flatMap(([, points]) => points), ...marks.map(mark => [mark.x, mark.y])].filter(([, y]) => y != null);
   if (band) for (const y of [band.lower, band.upper]) if (y != null) all.push([all[0]?.[0] ?? 0, y]);
   const figure = make('figure', {}, make('figcaption', {}, title));
@@ -310,7 +317,8 @@ function chart(title, xTitle, label, { lines = [], marks = [], band = null }) {
   const xs = all.map(point => point[0]), ys = all.map(point => point[1]);
   let [x0, x1] = [Math.min(...xs), Math.max(...xs)], [y0, y1] = [Math.min(0, ...ys), Math.max(...ys)];
   if (x0 === x1) { x0 -= .5; x1 += .5; }
-  if (y0 === y1) y1 = y0 + 1;
+  if (y0 === y1) y1 = y0 + .01;
+  [y0, y1] = [-round(-y0), round(y1)];
   const X = x => L + (x - x0) / (x1 - x0) * (W - L - R), Y = y => H - B - (y - y0) / (y1 - y0) * (H - T - B);
   const svg = make('svg', { viewBox: `0 0 ${W} ${H}`, role: 'img', 'aria-label': title });
   for (const part of [0, .25, .5, .75, 1]) {
@@ -319,7 +327,7 @@ function chart(title, xTitle, label, { lines = [], marks = [], band = null }) {
       make('text', { x: L - 6, y: Y(y) + 4, 'text-anchor': 'end' }, label(y)));
   }
   const whole = value => xTitle === 'trial' ? String(Math.round(value)) : String(+value.toPrecision(4));
-  svg.append(make('text', { x: L, y: H - 8 }, whole(Math.min(...xs))), make('text', { x: W - R, y: H - 8, 'text-anchor': 'end' }, `${xTitle} ${whole(Math.max(...xs))}`));
+  svg.append(make('text', { x: L, y: H - 8 }, whole(Math.min(...xs))), make('text', { x: W - R, y: H - 8, 'text-anchor': 'end' }, xTitle === 'trial' ? `trial ${whole(Math.max(...xs))}` : `${whole(Math.max(...xs))} ${xTitle}`));
   if (band) {
     const [top, bottom] = [Y(band.upper ?? y1), Y(band.lower ?? y0)];
     svg.append(make('rect', { class: 'band', x: L, width: W - L - R, y: top, height: Math.max(1, bottom - top) },
