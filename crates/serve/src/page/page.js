@@ -188,7 +188,7 @@ function drawRun(state) {
   const last = trials[trials.length - 1];
   const goes = state === 'running' && trial && !record.finished;
   $('#doing').textContent = goes
-    ? `Trial ${trial.number}: ${trial.label || trial.test}, ${trial.test}, ${size(trial.frame_size)}, ${fps(trial.intended_fps)} frames/s per port for ${span(trial.duration_s)}`
+    ? `Trial ${trial.number}: ${trial.label || trial.test}; ${fps(trial.intended_fps)} frames/s per port for ${span(trial.duration_s)}`
       + (trial.attempt > 1 ? `, attempt ${trial.attempt}` : '') + `; ${span(trial.remaining_s)} left` : '';
   const total = record.started?.estimate_s;
   $('#progress').hidden = !(goes && total);
