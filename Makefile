@@ -5,7 +5,7 @@
 PACKAGES := clang llvm libbpf-dev libc6-dev gcc \
             nftables iproute2 ethtool kmod procps util-linux \
             frr tshark tcpdump chromium netsniff-ng dpdk-dev xdp-tools jq snmp snmpd bird2 \
-            openvswitch-switch tayga python3 openssh-client openssh-server rsync
+            openvswitch-switch tayga python3 openssh-client openssh-server rsync prometheus
 
 NETANVIL := target/release/netanvil
 DEMO     := target/demo
@@ -74,7 +74,7 @@ test: setup $(ORACLE)/ready
 	@$(MAKE) --no-print-directory package-quick
 
 # Crates that others can use. Offline: what they are built of is there after a build.
-LIBRARIES := units wire trial netblt netblt-io sim bpf-build ports testbed link hammer method report
+LIBRARIES := units wire trial netblt netblt-io sim bpf-build ports testbed link hammer method report serve
 PACKAGE   := cargo package --offline $(LIBRARIES:%=--package netanvil-%)
 
 # Packs all and builds each from its package alone; some minutes, after a commit.

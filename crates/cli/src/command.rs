@@ -14,6 +14,7 @@ pub mod netblt;
 pub mod report;
 pub mod run;
 pub mod selftest;
+pub mod serve;
 pub mod tests;
 pub mod traffic;
 pub mod versus;

@@ -76,6 +76,7 @@ fn run(command: Command) -> Outcome {
         Command::Man(arguments) => command::man::run(&arguments),
         Command::Doctor(arguments) => command::doctor::run(&arguments),
         Command::Run(arguments) => command::run::run(&arguments),
+        Command::Serve(arguments) => command::serve::run(&arguments),
         Command::Selftest(arguments) => command::selftest::run(&arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Traffic(arguments) => command::traffic::run(&arguments),

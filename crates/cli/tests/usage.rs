@@ -4,7 +4,7 @@ mod common;
 
 use common::Scratch;
 
-const SUBCOMMANDS: [&str; 16] = [
+const SUBCOMMANDS: [&str; 17] = [
     "run",
     "selftest",
     "doctor",
@@ -12,6 +12,7 @@ const SUBCOMMANDS: [&str; 16] = [
     "compare",
     "versus",
     "traffic",
+    "serve",
     "clean",
     "devices",
     "tests",
