@@ -324,12 +324,17 @@ const LEAST_CHANCE: f64 = 1e-12;
 
 /// The logarithm of the product of the chances of what each trial showed.
 fn likelihood(collapses: bool, strays: &[f64], by_capacity: &[ByCapacity], spans: &[Span]) -> f64 {
-    let chance = |((strays, by), span): ((&f64, &ByCapacity), &Span)| {
+    let (mut sum, mut product) = (0.0, 1.0);
+    for (at, by) in by_capacity.iter().enumerate() {
         let by_capacity = if collapses { by.collapses } else { by.keeps_up };
-        ((1.0 - strays) * by_capacity + strays * span.astray).max(LEAST_CHANCE)
-    };
-    let chunks = strays.chunks(FACTORS).zip(by_capacity.chunks(FACTORS)).zip(spans.chunks(FACTORS));
-    chunks.map(|((a, b), c)| a.iter().zip(b).zip(c).map(chance).product::<f64>().ln()).sum()
+        let chance = (1.0 - strays[at]) * by_capacity + strays[at] * spans[at].astray;
+        product *= chance.max(LEAST_CHANCE);
+        if at % FACTORS == FACTORS - 1 {
+            sum += f64::ln(product);
+            product = 1.0;
+        }
+    }
+    sum + f64::ln(product)
 }
 
 /// Laws with medians on one grid.
