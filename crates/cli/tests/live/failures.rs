@@ -77,7 +77,7 @@ fn an_interrupt_removes_the_device_and_the_run_goes_on_later() {
     }
     let _turn = turn::wait();
     let scratch = Scratch::new();
-    let arguments = format!("run --device linux-router {LIVE} --test loss --duration 2s");
+    let arguments = format!("run --device linux-router {LIVE} --test loss --duration 1s");
     let running = scratch.start(&arguments, "a", "\"trial_finished\"");
     running.signal("INT");
     ends_with(running, &scratch, "error: interrupted");
@@ -92,7 +92,7 @@ fn after_kill_9_the_remnants_are_cleaned_and_the_run_goes_on() {
     }
     let _turn = turn::wait();
     let scratch = Scratch::new();
-    let arguments = format!("run --device linux-router {LIVE} --test loss --duration 2s");
+    let arguments = format!("run --device linux-router {LIVE} --test loss --duration 1s");
     let running = scratch.start(&arguments, "a", "\"trial_finished\"");
     let bystander = scratch.start(&arguments, "b", "\"trial_started\"");
     let pid = running.pid();
@@ -223,7 +223,7 @@ fn two_testers_on_one_port_are_one_too_many() {
         return;
     }
     let (scratch, lab) = (Scratch::new(), Lab::new("two"));
-    let arguments = format!("run {PORTS} {LIVE} --test loss --duration 2s --out a");
+    let arguments = format!("run {PORTS} {LIVE} --test loss --duration 1s --out a");
     let first = scratch.start_command(lab.command(&scratch, &arguments), "a", "\"trial_started\"");
     let second = lab.run(&scratch, &format!("run {PORTS} {LIVE} --out b")).expect(2);
     assert!(second.stderr.contains("in use"), "{}", second.stderr);

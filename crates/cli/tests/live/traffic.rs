@@ -90,10 +90,10 @@ fn a_veth_pair_of_ones_own_is_a_cable() {
     let [a, b] = &pair.names;
     for options in ["", "--vlan 100 --protocol udp_ipv6 --sizes 256", "--flows 100 --port-type xdp"]
     {
-        let load = "--rate 3kpps --duration 2s --bidirectional --yes";
+        let load = "--rate 3kpps --duration 1s --bidirectional --yes";
         let lines = traffic(&scratch, &format!("--ports {a},{b} {load} {options}"));
         let summary = check_closed(&lines);
-        assert_eq!(count(summary, "sent_frames"), 12_000, "{options}: {summary}");
+        assert_eq!(count(summary, "sent_frames"), 6_000, "{options}: {summary}");
         assert_eq!(count(summary, "lost_frames"), 0, "{options}: {summary}");
     }
 }
@@ -138,7 +138,7 @@ fn streams_and_captures_go_through_a_router() {
     .unwrap();
     for port_type in ["af_packet", "xdp"] {
         let device = format!("--device linux-router --port-type {port_type}");
-        let load = "--streams mix.toml --rate 4kpps --duration 2s --bidirectional";
+        let load = "--streams mix.toml --rate 4kpps --duration 1s --bidirectional";
         let lines = traffic(&scratch, &format!("{device} {load}"));
         let summary = check_closed(&lines);
         let of = |name: &str| {
@@ -146,18 +146,18 @@ fn streams_and_captures_go_through_a_router() {
             let found = streams.iter().find(|stream| stream["name"] == name).expect(name);
             (count(found, "sent_frames"), count(found, "received_frames"))
         };
-        assert_eq!((of("four forward"), of("four reverse")), ((6_000, 6_000), (6_000, 6_000)));
-        assert_eq!((of("six forward"), of("six reverse")), ((2_000, 2_000), (2_000, 2_000)));
+        assert_eq!((of("four forward"), of("four reverse")), ((3_000, 3_000), (3_000, 3_000)));
+        assert_eq!((of("six forward"), of("six reverse")), ((1_000, 1_000), (1_000, 1_000)));
         assert_eq!((&summary["flows"], &summary["flows_with_loss"]), (&100.into(), &0.into()));
 
-        let load = "--pcap trace.pcap --as-timed --rewrite mac,ip --duration 3s";
+        let load = "--pcap trace.pcap --as-timed --rewrite mac,ip --duration 1s";
         let lines = traffic(&scratch, &format!("{device} {load}"));
         let summary = check_closed(&lines);
         // Three frames in 3 ms, the mean distance included.
-        assert_eq!(count(summary, "sent_frames"), 3_000, "{summary}");
-        assert_eq!(count(summary, "received_frames"), 3_000, "{summary}");
+        assert_eq!(count(summary, "sent_frames"), 1_000, "{summary}");
+        assert_eq!(count(summary, "received_frames"), 1_000, "{summary}");
         let sending = summary["sending_s"].as_f64().unwrap();
-        assert!(sending >= 2.99, "{summary}");
+        assert!(sending >= 0.99, "{summary}");
     }
 }
 
