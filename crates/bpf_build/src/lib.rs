@@ -35,10 +35,11 @@ impl Clang {
         let usual =
             ["clang", "clang-21", "clang-19", "clang-18", "clang-16", "clang-15", "clang-14"];
         let candidates = named.map_or(usual.map(String::from).to_vec(), |name| vec![name]);
-        let program = candidates.into_iter().find(|program| knows_bpf(program)).ok_or_else(|| {
-            look_again_next_time();
-            "netanvil was built without clang; apt install clang (14 or newer) and build again"
-        })?;
+        let program =
+            candidates.into_iter().find(|program| knows_bpf(program)).ok_or_else(|| {
+                look_again_next_time();
+                "netanvil was built without clang; apt install clang (14 or newer) and build again"
+            })?;
         Ok(Clang { program })
     }
 

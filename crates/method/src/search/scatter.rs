@@ -241,7 +241,6 @@ struct Law {
     median: f64,
     scale: f64,
     strays: f64,
-    collapses: bool,
     /// Logarithm of the middle of the loads tried.
     middle: f64,
     weight: f64,
@@ -256,20 +255,6 @@ impl Law {
     /// The chance that the capacity of a trial is below a load.
     fn below(&self, log_load: f64) -> f64 {
         1.0 / (1.0 + ((self.median - log_load) / self.scale).exp())
-    }
-
-    /// The chance of what a trial showed.
-    fn chance(&self, span: Span) -> f64 {
-        let Span { load, low, high, collapsed, astray } = span;
-        if high == f64::INFINITY {
-            return (1.0 - self.astray(low)) * (1.0 - self.below(low));
-        }
-        let by_capacity = match self.collapses {
-            true => self.below(load) * collapsed,
-            false => self.below(high) - self.below(low),
-        };
-        let strays = self.astray(high);
-        (1.0 - strays) * by_capacity + strays * astray
     }
 
     /// Where half of the trials lose frames.
@@ -312,6 +297,46 @@ fn kinds() -> impl Iterator<Item = Kind> {
     others.into_iter().chain(one_by_one)
 }
 
+/// The chance of what a trial showed, as far as median and scale tell it: laws of every kind share it.
+struct ByCapacity {
+    /// Where the device forwards what its capacity is.
+    keeps_up: f64,
+    /// Where it collapses.
+    collapses: f64,
+}
+
+impl ByCapacity {
+    fn of(law: &Law, span: &Span) -> Self {
+        let Span { load, low, high, collapsed, .. } = *span;
+        if high == f64::INFINITY {
+            let none_lost = 1.0 - law.below(low);
+            return ByCapacity { keeps_up: none_lost, collapses: none_lost };
+        }
+        let keeps_up = law.below(high) - law.below(low);
+        ByCapacity { keeps_up, collapses: law.below(load) * collapsed }
+    }
+}
+
+/// Factors that a product has before its logarithm is taken: none of them is below [`LEAST_CHANCE`], so that it
+/// is a normal number still.
+const FACTORS: usize = 16;
+const LEAST_CHANCE: f64 = 1e-12;
+
+/// The logarithm of the product of the chances of what each trial showed.
+fn likelihood(collapses: bool, strays: &[f64], by_capacity: &[ByCapacity], spans: &[Span]) -> f64 {
+    let (mut sum, mut product) = (0.0, 1.0);
+    for (at, by) in by_capacity.iter().enumerate() {
+        let by_capacity = if collapses { by.collapses } else { by.keeps_up };
+        let chance = (1.0 - strays[at]) * by_capacity + strays[at] * spans[at].astray;
+        product *= chance.max(LEAST_CHANCE);
+        if at % FACTORS == FACTORS - 1 {
+            sum += f64::ln(product);
+            product = 1.0;
+        }
+    }
+    sum + f64::ln(product)
+}
+
 /// Laws with medians on one grid.
 struct Laws(Vec<Law>);
 
@@ -340,17 +365,26 @@ impl Laws {
         let least = step * LEAST_SCALE;
         let scales = std::iter::successors(Some(least), |scale| Some(scale * SCALE_STEP));
         let scales: Vec<f64> = scales.take_while(|scale| *scale <= MOST_SCALE).collect();
+        let law = |median, scale, strays| Law { median, scale, strays, middle, weight: 0.0 };
+        // Exponentials cost most: those of the strays are the same for every median and scale.
+        let strays = |kind: Kind| {
+            let of_kind = law(0.0, 1.0, kind.strays);
+            let at = |span: &Span| if span.high == f64::INFINITY { span.low } else { span.high };
+            let chances = spans.iter().map(|span| of_kind.astray(at(span)));
+            (chances.collect::<Vec<f64>>(), kind)
+        };
+        let kinds: Vec<(Vec<f64>, Kind)> = kinds().map(strays).collect();
         let mut laws = vec![];
         for index in 0..MEDIANS {
             let median = low + apart * index as f64;
             for scale in &scales {
-                for Kind { strays, collapses, belief } in kinds() {
-                    let (scale, weight) = (*scale, 0.0);
-                    let mut law = Law { median, scale, strays, collapses, middle, weight };
-                    let chances = spans.iter().map(|span| law.chance(*span).max(1e-12).ln());
-                    let rare = -(scale / RARE_SCALE).max(1.0).ln();
-                    law.weight = belief.ln() + rare + chances.sum::<f64>();
-                    laws.push(law);
+                let any = law(median, *scale, 0.0);
+                let by_capacity: Vec<_> = spans.iter().map(|it| ByCapacity::of(&any, it)).collect();
+                let rare = -(scale / RARE_SCALE).max(1.0).ln();
+                for (strays, Kind { strays: mean, collapses, belief }) in &kinds {
+                    let likelihood = likelihood(*collapses, strays, &by_capacity, spans);
+                    let weight = belief.ln() + rare + likelihood;
+                    laws.push(Law { weight, ..law(median, *scale, *mean) });
                 }
             }
         }
@@ -443,9 +477,11 @@ mod tests {
     /// below all with loss, but one that was held up: that one does not make the others a scatter.
     #[test]
     fn one_bad_trial_does_not_hide_where_a_device_collapses() {
-        let clean_at = [899, 899, 847, 874, 886, 887, 883, 811, 956, 896, 922, 931, 1_033, 968, 883];
+        let clean_at =
+            [899, 899, 847, 874, 886, 887, 883, 811, 956, 896, 922, 931, 1_033, 968, 883];
         let more_clean = [816, 887, 842, 936, 888, 1_000, 946, 935];
-        let lossy_at = [(827, 847), (985, 1_052), (992, 1_058), (902, 1_084), (947, 1_087), (947, 1_064)];
+        let lossy_at =
+            [(827, 847), (985, 1_052), (992, 1_058), (902, 1_084), (947, 1_087), (947, 1_064)];
         let mut shown: Vec<Shown> =
             clean_at.iter().chain(&more_clean).map(|load| clean(load * 1_000)).collect();
         shown.extend(lossy_at.iter().map(|(out, load)| lossy(out * 1_000, load * 1_000)));
