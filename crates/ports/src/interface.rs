@@ -48,10 +48,6 @@ pub struct InterfaceCounters {
     pub rx_frames: u64,
     /// Frames sent.
     pub tx_frames: u64,
-    /// Bytes received, without FCS.
-    pub rx_bytes: u64,
-    /// Bytes sent, without FCS.
-    pub tx_bytes: u64,
     /// Received but dropped for want of room (also where the driver counts them as missed).
     pub rx_dropped: u64,
     /// Not sent.
@@ -68,8 +64,6 @@ impl Sub for InterfaceCounters {
         InterfaceCounters {
             rx_frames: self.rx_frames.saturating_sub(before.rx_frames),
             tx_frames: self.tx_frames.saturating_sub(before.tx_frames),
-            rx_bytes: self.rx_bytes.saturating_sub(before.rx_bytes),
-            tx_bytes: self.tx_bytes.saturating_sub(before.tx_bytes),
             rx_dropped: self.rx_dropped.saturating_sub(before.rx_dropped),
             tx_dropped: self.tx_dropped.saturating_sub(before.tx_dropped),
             rx_errors: self.rx_errors.saturating_sub(before.rx_errors),
@@ -197,8 +191,6 @@ fn counters_of(stats: &Stats64) -> InterfaceCounters {
     InterfaceCounters {
         rx_frames: stats.rx_packets,
         tx_frames: stats.tx_packets,
-        rx_bytes: stats.rx_bytes,
-        tx_bytes: stats.tx_bytes,
         rx_dropped: stats.rx_dropped + stats.rx_missed_errors,
         tx_dropped: stats.tx_dropped,
         rx_errors: stats.rx_errors.saturating_sub(damaged),

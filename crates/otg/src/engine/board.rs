@@ -136,6 +136,8 @@ impl Board {
             let here = sample.received.iter().filter(|here| here.stream == *stream);
             for here in here.filter(|here| plan.to.contains(&here.port)) {
                 counts.received += here.unique + here.duplicates;
+                // Ports are not read at the same moment; what has arrived was sent.
+                counts.sent = counts.sent.max(here.next_expected);
                 counts.lost += here.next_expected.max(was_sent).saturating_sub(here.unique);
                 counts.add(&Counts { latency: Some(here.latency.clone()), ..Counts::default() });
             }

@@ -15,7 +15,6 @@ use units::Instant;
 
 /// Preamble, start of frame and gap.
 const OVERHEAD_BYTES: f64 = 20.0;
-const FCS_BYTES: u64 = 4;
 
 impl Engine {
     /// Counts of ports or flows.
@@ -166,6 +165,8 @@ fn port_metric(
     };
     let out = || legs().filter(|(_, (_, plan))| plan.from == id).map(|(_, leg)| leg);
     let into = || legs().filter(|(_, (_, plan))| plan.to.contains(&id)).map(|(_, leg)| leg);
+    // The sum of nothing would be -0.
+    let sum = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |sum, value| sum + value);
     let is_on = lock(&bench.captures).is_on(id) == Some(true);
     let has = |column: Column| columns.is_empty() || columns.contains(&column);
     let with = |column: Column, value: u64| has(column).then_some(value);
@@ -190,12 +191,12 @@ fn port_metric(
         }),
         frames_tx: with(Column::FramesTx, since.tx_frames),
         frames_rx: with(Column::FramesRx, since.rx_frames),
-        bytes_tx: with(Column::BytesTx, since.tx_bytes + FCS_BYTES * since.tx_frames),
-        bytes_rx: with(Column::BytesRx, since.rx_bytes + FCS_BYTES * since.rx_frames),
-        frames_tx_rate: rate(Column::FramesTxRate, out().map(|(leg, _)| leg.rates.0).sum()),
-        frames_rx_rate: rate(Column::FramesRxRate, into().map(|(leg, _)| leg.rates.1).sum()),
-        bytes_tx_rate: rate(Column::BytesTxRate, out().map(|(leg, plan)| leg.rates.0 * mean(plan)).sum()),
-        bytes_rx_rate: rate(Column::BytesRxRate, into().map(|(leg, plan)| leg.rates.1 * mean(plan)).sum()),
+        bytes_tx: with(Column::BytesTx, out().map(|(leg, plan)| plan.frames.bytes_of(leg.total().sent)).sum()),
+        bytes_rx: with(Column::BytesRx, into().map(|(leg, _)| leg.total().received_bytes).sum()),
+        frames_tx_rate: rate(Column::FramesTxRate, sum(&mut out().map(|(leg, _)| leg.rates.0))),
+        frames_rx_rate: rate(Column::FramesRxRate, sum(&mut into().map(|(leg, _)| leg.rates.1))),
+        bytes_tx_rate: rate(Column::BytesTxRate, sum(&mut out().map(|(leg, plan)| leg.rates.0 * mean(plan)))),
+        bytes_rx_rate: rate(Column::BytesRxRate, sum(&mut into().map(|(leg, plan)| leg.rates.1 * mean(plan)))),
         last_change: None,
         speed: with(Column::Speed, port.speed_bps / 1_000_000),
     })
