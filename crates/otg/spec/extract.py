@@ -21,7 +21,7 @@ NOT_SERVED = {
     "ConfigOptions": ["protocol_options", "per_port_options", "flow_options"],
     "Device": ["ipv4_loopbacks", "ipv6_loopbacks", "isis", "bgp", "vxlan", "rsvp", "dhcp_server", "ospfv2",
                "macsec", "ospfv3", "rocev2", "bmp"],
-    "DeviceEthernet": ["dhcpv4_interfaces", "dhcpv6_interfaces"],
+    "DeviceEthernet": ["dhcpv4_interfaces", "dhcpv6_interfaces", "vlans"],
     "EthernetConnection": ["lag_name", "vxlan_name", "simulated_link"],
     "Capture": ["filters"],
     "PortOptions": ["data_integrity", "frame_ordering_mode"],

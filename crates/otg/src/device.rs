@@ -9,6 +9,9 @@ use std::net::IpAddr;
 use trial::PortId;
 use wire::ethernet::MacAddr;
 
+/// The specification's default, and the only one.
+const MTU_BYTES: u32 = 1500;
+
 /// An address of a device, with its way out.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Interface {
@@ -22,8 +25,6 @@ pub struct Interface {
     pub port: PortId,
     /// Its hardware address.
     pub mac: MacAddr,
-    /// Its tags, the outer one first.
-    pub vlans: Vec<u16>,
     /// Its address.
     pub ip: IpAddr,
     /// Where it sends what is for others.
@@ -64,13 +65,9 @@ fn of_ethernet(
     let port = *ports
         .get(name)
         .ok_or_else(|| Refusal::new(&of_port, format!("there is no port `{name}`")))?;
-    if let Some(at) = ethernet.vlans.iter().position(|vlan| vlan.tpid != Default::default()) {
-        let what = "netanvil plays hosts behind 802.1Q tags (x8100) alone".into();
-        return Err(Refusal::new(&format!("{path}.vlans[{at}].tpid"), what));
-    }
-    if let Some(at) = ethernet.vlans.iter().position(|vlan| vlan.priority != 0) {
-        let what = "netanvil's hosts answer with priority 0".into();
-        return Err(Refusal::new(&format!("{path}.vlans[{at}].priority"), what));
+    if ethernet.mtu != MTU_BYTES {
+        let what = format!("netanvil's hosts have an MTU of {MTU_BYTES}; sizes of frames are the flows'");
+        return Err(Refusal::new(&format!("{path}.mtu"), what));
     }
     let mac = match &ethernet.mac {
         Some(mac) => mac.parse().map_err(|error| Refusal::new(&format!("{path}.mac"), format!("{error}")))?,
@@ -84,7 +81,6 @@ fn of_ethernet(
         ethernet: ethernet.name.clone(),
         port,
         mac,
-        vlans: ethernet.vlans.iter().map(|vlan| vlan.id as u16).collect(),
         ip: ip.parse().unwrap_or(IpAddr::from([0; 4])),
         gateway: gateway.parse().unwrap_or(IpAddr::from([0; 4])),
         gateway_mac: gateway_mac.and_then(|mac| mac.parse().ok()),

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use trial::{Observer, PortId, Sample, Tester, TrialResult};
-use units::Duration;
+use units::{Duration, LineRate};
 use wire::ethernet::MacAddr;
 use wire::signature::RunKey;
 
@@ -32,8 +32,10 @@ pub struct Port {
     pub interface: Mutex<Interface>,
     /// As it was when the configuration was set.
     pub before: InterfaceCounters,
-    /// Bits a second.
-    pub speed_bps: u64,
+    /// Its rate.
+    pub line: LineRate,
+    /// Whether the medium itself has that rate, so that frames take time on it.
+    pub is_physical: bool,
 }
 
 /// Everything that belongs to one configuration.

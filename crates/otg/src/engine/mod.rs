@@ -9,7 +9,7 @@ mod told;
 
 use crate::device;
 use crate::error::{Refusal, Refused};
-use crate::flow::{self, Ground};
+use crate::flow::{self, FlowPlan, Ground};
 use crate::model::{
     Config, ConfigAppend, ConfigDelete, ConfigUpdate, ConfigUpdateChoice, ControlState,
     ControlStateChoice, FlowsUpdatePropertyNames, StatePort, StatePortCaptureState,
@@ -126,7 +126,13 @@ impl Engine {
             tester.describe().ports.iter().map(|port| port.line_rate).collect();
         let ground = Ground { ports: &ports, line_rates: &line_rates, interfaces: &addresses };
         let plans = flow::plans(&config, &ground).map_err(refused)?;
+        fits_lines(&plans, &ports_open).map_err(refused)?;
         let mut warnings = checked.warnings;
+        if config.options.port_options.location_preemption {
+            warnings.push(
+                "options.port_options.location_preemption: netanvil takes no port from another program".into(),
+            );
+        }
         warnings.extend(nominal_rates(&config, &tester));
         warnings.extend(tester.describe().notes.iter().cloned());
         let board = Board::new(plans);
@@ -166,7 +172,8 @@ impl Engine {
                 control: open.control(),
                 before: interface.state().map_err(of_port)?.counters,
                 interface: Mutex::new(interface),
-                speed_bps: open.describe().line_rate.bps(),
+                line: open.describe().line_rate,
+                is_physical: open.describe().line_rate_is_physical,
             });
         }
         let tester = LiveTester::new(open, LiveOptions::default()).map_err(of_port)?;
@@ -459,8 +466,6 @@ fn names(config: &Config) -> Result<(), Vec<Refusal>> {
             all.extend(ipv4.map(|(at, ip)| (of("ipv4_addresses", at), ip.name.as_str())));
             let ipv6 = ethernet.ipv6_addresses.iter().enumerate();
             all.extend(ipv6.map(|(at, ip)| (of("ipv6_addresses", at), ip.name.as_str())));
-            let vlans = ethernet.vlans.iter().enumerate();
-            all.extend(vlans.map(|(at, vlan)| (of("vlans", at), vlan.name.as_str())));
         }
     }
     let mut seen = BTreeSet::new();
@@ -472,6 +477,33 @@ fn names(config: &Config) -> Result<(), Vec<Refusal>> {
         _ => None,
     });
     let errors: Vec<Refusal> = errors.collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Refuses what a physical line does not take, or cannot tell.
+fn fits_lines(plans: &[FlowPlan], ports: &[Port]) -> Result<(), Vec<Refusal>> {
+    let mut errors = vec![];
+    for (at, plan) in plans.iter().enumerate() {
+        for leg in &plan.legs {
+            let of = |port: &PortId| &ports[usize::from(port.0)];
+            let from = of(&leg.from);
+            let sizes = leg.frames.sizes();
+            let bytes: u64 =
+                sizes.iter().map(|size| u64::from(FrameSize::from_bytes(*size).bytes_on_medium())).sum();
+            let bps = leg.pace.rate.fps() * bytes as f64 * 8.0 / sizes.len() as f64;
+            if from.is_physical && bps > from.line.bps() as f64 * 1.000_001 {
+                let what = format!("{bps:.0} bit/s on the medium; port {} has {}", from.name, from.line);
+                errors.push(Refusal::new(&format!("flows[{at}].rate"), what));
+            }
+            let is_timed = from.is_physical || leg.to.iter().any(|port| of(port).is_physical);
+            let is_mixed = sizes.iter().any(|size| *size != sizes[0]);
+            if plan.tells.latency.is_some() && is_timed && is_mixed {
+                let what = "frames of several sizes differ in their time on a physical line; choose one size";
+                errors.push(Refusal::new(&format!("flows[{at}].metrics.latency"), what.into()));
+            }
+        }
+    }
+    errors.dedup();
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 

@@ -4,14 +4,14 @@ use super::bench::{Bench, lock};
 use super::board::{Board, Counts, FlowState, Transmit};
 use super::{Engine, typed};
 use crate::error::Refused;
-use crate::flow::FlowPlan;
+use crate::flow::{FlowPlan, Leg};
 use crate::model::*;
 use ports::clock;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use trial::PortId;
-use units::Instant;
+use trial::{BitTimes, LatencyForm, PortId};
+use units::{Duration, FrameSize, Instant};
 
 /// Preamble, start of frame and gap.
 const OVERHEAD_BYTES: f64 = 20.0;
@@ -160,7 +160,7 @@ fn port_metric(
         flows.flat_map(|(flow, plan)| flow.legs.iter().zip(&plan.legs).map(move |leg| (flow, leg)))
     };
     let sends = legs().any(|(flow, (_, leg))| flow.transmit == Transmit::Started && leg.from == id);
-    let mean = |leg: &crate::flow::Leg| {
+    let mean = |leg: &Leg| {
         leg.frames.bytes_of(leg.frames.sizes().len() as u64) as f64 / leg.frames.sizes().len() as f64
     };
     let out = || legs().filter(|(_, (_, plan))| plan.from == id).map(|(_, leg)| leg);
@@ -198,7 +198,7 @@ fn port_metric(
         bytes_tx_rate: rate(Column::BytesTxRate, sum(&mut out().map(|(leg, plan)| leg.rates.0 * mean(plan)))),
         bytes_rx_rate: rate(Column::BytesRxRate, sum(&mut into().map(|(leg, plan)| leg.rates.1 * mean(plan)))),
         last_change: None,
-        speed: with(Column::Speed, port.speed_bps / 1_000_000),
+        speed: with(Column::Speed, port.line.bps() / 1_000_000),
     })
 }
 
@@ -256,7 +256,7 @@ fn flow_metric(
         frames_rx_rate: with(Name::FramesRxRate, rx_fps),
         loss: plan.tells.loss.then(|| if sent == 0 { 0.0 } else { lost as f64 * 100.0 / sent as f64 }),
         timestamps: plan.tells.timestamps.then(|| timestamps(&totals)),
-        latency: plan.tells.latency.then(|| latency(&totals)),
+        latency: plan.tells.latency.map(|form| latency(bench, plan, (&totals, form))),
         tx_l1_rate_bps: with(Name::TxL1RateBps, tx_l1),
         rx_l1_rate_bps: with(Name::RxL1RateBps, rx_l1),
         tx_rate_bytes: with(Name::TxRateBytes, tx_bps / 8.0),
@@ -298,21 +298,37 @@ fn timestamps(totals: &[Counts]) -> MetricTimestamp {
     MetricTimestamp { first_timestamp_ns: first.map(since), last_timestamp_ns: last.map(since) }
 }
 
-fn latency(totals: &[Counts]) -> MetricLatency {
-    let mut all = None;
-    for histogram in totals.iter().filter_map(|counts| counts.latency.as_ref()) {
-        match &mut all {
-            None => all = Some(histogram.clone()),
-            Some(all) => all.merge(histogram),
-        }
+/// Latency in the form asked for: the stamps say from the first bit sent to the last received, which is more by
+/// the time of a frame's bits where lines are physical.
+fn latency(bench: &Bench, plan: &FlowPlan, (totals, form): (&[Counts], LatencyForm)) -> MetricLatency {
+    let (mut least, mut greatest, mut sum, mut frames) = (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0);
+    for (counts, leg) in totals.iter().zip(&plan.legs) {
+        let Some(histogram) = counts.latency.as_ref().filter(|all| all.count() > 0) else { continue };
+        let bits = bit_times(bench, leg);
+        let ns = |span: Option<Duration>| bits.in_form_ps(form, span.unwrap_or_default()) as f64 / 1e3;
+        least = least.min(ns(histogram.min()));
+        greatest = greatest.max(ns(histogram.max()));
+        sum += ns(histogram.mean()) * histogram.count() as f64;
+        frames += histogram.count() as f64;
     }
-    let all = all.filter(|all| all.count() > 0);
-    let ns = |span: Option<units::Duration>| span.map(units::Duration::as_ns_f64);
+    let known = |value: f64| Some(value).filter(|_| frames > 0.0);
     MetricLatency {
-        minimum_ns: ns(all.as_ref().and_then(|all| all.min())),
-        maximum_ns: ns(all.as_ref().and_then(|all| all.max())),
-        average_ns: ns(all.as_ref().and_then(|all| all.mean())),
+        minimum_ns: known(least),
+        maximum_ns: known(greatest),
+        average_ns: known(sum / frames),
     }
+}
+
+/// What a leg's frames take on its lines; nothing on virtual links. A flow of several sizes tells no latency on
+/// physical ones.
+fn bit_times(bench: &Bench, leg: &Leg) -> BitTimes {
+    let size = FrameSize::from_bytes(leg.frames.sizes()[0]);
+    let time = |port: Option<&PortId>| {
+        let port = port.map(|port| &bench.ports[usize::from(port.0)]);
+        let physical = port.filter(|port| port.is_physical);
+        physical.map_or(Duration::ZERO, |port| size.serialization_time(port.line))
+    };
+    BitTimes { sending: time(Some(&leg.from)), receiving: time(leg.to.first()) }
 }
 
 impl Engine {

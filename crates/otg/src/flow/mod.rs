@@ -8,13 +8,13 @@ mod values;
 
 pub use crate::error::Refusal;
 use crate::device::Interface;
-use crate::model::{Config, Flow, FlowRouter, FlowRouterMode, FlowTxRxChoice};
+use crate::model::{Config, Flow, FlowRouter, FlowLatencyMetricsMode, FlowRouterMode, FlowTxRxChoice};
 pub use frames::Frames;
 use header::{Header, Kind};
 pub use pace::Pace;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use trial::PortId;
+use trial::{LatencyForm, PortId};
 use units::LineRate;
 use values::{Values, mac_number};
 use wire::ethernet::MacAddr;
@@ -39,8 +39,8 @@ pub struct Tells {
     pub loss: bool,
     /// First and last arrival.
     pub timestamps: bool,
-    /// Least, mean and greatest latency.
-    pub latency: bool,
+    /// Least, mean and greatest latency, between these bits of a frame.
+    pub latency: Option<LatencyForm>,
 }
 
 /// Part of a flow: from one port, with frames of one kind.
@@ -119,7 +119,10 @@ fn plan(flow: &Flow, ground: &Ground<'_>, path: &str) -> Result<FlowPlan, Refusa
     let tells = Tells {
         loss: metrics.loss,
         timestamps: metrics.timestamps,
-        latency: metrics.latency.enable,
+        latency: metrics.latency.enable.then_some(match metrics.latency.mode {
+            FlowLatencyMetricsMode::StoreForward => LatencyForm::Lifo,
+            FlowLatencyMetricsMode::CutThrough => LatencyForm::Fifo,
+        }),
     };
     Ok(FlowPlan { name: flow.name.clone(), is_counted: metrics.enable, tells, legs })
 }
@@ -222,7 +225,6 @@ fn device_pairs<'a>(
 /// Gives the headers the addresses of the devices, where the request leaves them out; says whose hardware
 /// address is still needed.
 fn address(headers: &mut [Header], (tx, rx): (&Interface, &Interface)) -> Option<IpAddr> {
-    let mut vlans = tx.vlans.iter();
     let mut gateway = None;
     let (mut ethernets, mut packets) = (0, 0);
     for header in headers {
@@ -244,11 +246,6 @@ fn address(headers: &mut [Header], (tx, rx): (&Interface, &Interface)) -> Option
                         let is_needed = header.field("dst").is_some_and(needs);
                         gateway = is_needed.then_some(tx.gateway);
                     }
-                }
-            }
-            Kind::Vlan => {
-                if let Some(id) = vlans.next() {
-                    set(header, "id", u128::from(*id));
                 }
             }
             Kind::Ipv4 | Kind::Ipv6 if packets == 0 => {

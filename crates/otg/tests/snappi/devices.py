@@ -14,17 +14,12 @@ for number, side in enumerate(sides):
     device = config.devices.add(name="d%d" % number)
     ethernet = device.ethernets.add(name="e%d" % number, mac=side["mac"])
     ethernet.connection.port_name = "p%d" % number
-    for vlan in side.get("vlans", []):
-        ethernet.vlans.add(name="v%d" % number, id=vlan)
     ethernet.ipv4_addresses.add(name="v4-%d" % number, address=side["ipv4"], gateway=side["gateway4"])
-    if "ipv6" in side:
-        ethernet.ipv6_addresses.add(name="v6-%d" % number, address=side["ipv6"], gateway=side["gateway6"])
-for version in ["v4", "v6"] if "ipv6" in sides[0] else ["v4"]:
+    ethernet.ipv6_addresses.add(name="v6-%d" % number, address=side["ipv6"], gateway=side["gateway6"])
+for version in ["v4", "v6"]:
     flow = config.flows.add(name=version)
     flow.tx_rx.device.set(tx_names=[version + "-0"], rx_names=[version + "-1"], bidirectional=True)
-    if sides[0].get("vlans"):
-        flow.packet.ethernet().vlan().ipv4().udp()
-    elif version == "v4":
+    if version == "v4":
         flow.packet.ethernet().ipv4().udp()
     else:
         flow.packet.ethernet().ipv6().udp()
