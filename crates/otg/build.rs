@@ -10,16 +10,18 @@ use std::{env, fs, path::Path};
 
 const SPECIFICATION: &str = "spec/otg-1.62.0.json";
 /// Schemas that begin an answer.
-const ANSWERS: [&str; 6] = [
-    "ControlActionResponse",
-    "Error",
-    "MetricsResponse",
-    "StatesResponse",
-    "Version",
-    "Warning",
-];
+const ANSWERS: [&str; 6] =
+    ["ControlActionResponse", "Error", "MetricsResponse", "StatesResponse", "Version", "Warning"];
 const OF_PATTERN: [&str; 9] = [
-    "choice", "value", "values", "increment", "decrement", "auto", "random", "generated", "custom",
+    "choice",
+    "value",
+    "values",
+    "increment",
+    "decrement",
+    "auto",
+    "random",
+    "generated",
+    "custom",
 ];
 const OF_COUNTER: [&str; 3] = ["start", "step", "count"];
 const OF_RANDOM: [&str; 4] = ["min", "max", "seed", "count"];
@@ -101,8 +103,9 @@ impl Generator<'_> {
             }
         }
         let derive = "#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]";
-        let mut code =
-            format!("/// `{name}` of the specification.\n{derive}\npub struct {name} {{\n{fields}}}\n");
+        let mut code = format!(
+            "/// `{name}` of the specification.\n{derive}\npub struct {name} {{\n{fields}}}\n"
+        );
         if !patterns.is_empty() {
             let _ = writeln!(
                 code,
@@ -190,7 +193,11 @@ fn field(property: &str, rust: &str, kind: &Value) -> String {
         attributes += "#[serde(rename = \"type\")]";
     }
     let status = kind.get("x-status").and_then(Value::as_str).unwrap_or_default();
-    format!("/// `{property}`. {}\n{attributes}\npub {}: {rust},\n", status.trim(), escaped(property))
+    format!(
+        "/// `{property}`. {}\n{attributes}\npub {}: {rust},\n",
+        status.trim(),
+        escaped(property)
+    )
 }
 
 fn escaped(property: &str) -> String {
@@ -208,11 +215,8 @@ fn enumeration(full: &str, kind: &Value) -> String {
     );
     for word in words {
         let marked = if word == default { "#[default] " } else { "" };
-        let _ = writeln!(
-            code,
-            "/// `{word}`.\n#[serde(rename = \"{word}\")] {marked}{},",
-            camel(word)
-        );
+        let _ =
+            writeln!(code, "/// `{word}`.\n#[serde(rename = \"{word}\")] {marked}{},", camel(word));
     }
     code + "}\n"
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::Scratch;
 
-const SUBCOMMANDS: [&str; 16] = [
+const SUBCOMMANDS: [&str; 17] = [
     "run",
     "selftest",
     "doctor",
@@ -19,6 +19,7 @@ const SUBCOMMANDS: [&str; 16] = [
     "anvil",
     "netblt",
     "link",
+    "otg",
     "completions",
     "man",
 ];

@@ -1,8 +1,9 @@
 //! Devices of a configuration: hosts that answer ARP and neighbour discovery, and the ends of flows.
 
 use crate::error::Refusal;
-use crate::model::{Config, Device, DeviceEthernet, DeviceIpv4GatewayMACChoice,
-    DeviceIpv6GatewayMACChoice};
+use crate::model::{
+    Config, Device, DeviceEthernet, DeviceIpv4GatewayMACChoice, DeviceIpv6GatewayMACChoice,
+};
 use ports::Host;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -66,13 +67,19 @@ fn of_ethernet(
         .get(name)
         .ok_or_else(|| Refusal::new(&of_port, format!("there is no port `{name}`")))?;
     if ethernet.mtu != MTU_BYTES {
-        let what = format!("netanvil's hosts have an MTU of {MTU_BYTES}; sizes of frames are the flows'");
+        let what =
+            format!("netanvil's hosts have an MTU of {MTU_BYTES}; sizes of frames are the flows'");
         return Err(Refusal::new(&format!("{path}.mtu"), what));
     }
     let mac = match &ethernet.mac {
-        Some(mac) => mac.parse().map_err(|error| Refusal::new(&format!("{path}.mac"), format!("{error}")))?,
+        Some(mac) => {
+            mac.parse().map_err(|error| Refusal::new(&format!("{path}.mac"), format!("{error}")))?
+        }
         None => {
-            return Err(Refusal::new(&format!("{path}.mac"), "give the device a MAC address".into()));
+            return Err(Refusal::new(
+                &format!("{path}.mac"),
+                "give the device a MAC address".into(),
+            ));
         }
     };
     let plain = |name: &str, ip: &str, gateway: &str, gateway_mac: Option<&String>| Interface {

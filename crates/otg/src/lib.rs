@@ -14,6 +14,9 @@
 //! assert_eq!(refused.errors, ["flows[0].tx_rx: Flow needs it"]);
 //! let router: axum::Router = otg::router(engine);
 //! ```
+//!
+//! This crate is an edge of the project: it has sockets, threads and the time of day. Therefore it opts out of the ban
+//! on clocks and sleeps as a whole.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod device;

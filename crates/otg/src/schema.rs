@@ -116,14 +116,19 @@ impl Check {
             None => of_choice.get("default")?.as_str()?.to_owned(),
         };
         let kind = properties.get(&chosen);
-        if kind.is_some_and(|kind| kind.get("x-not-served").is_some()) && !given.contains_key(&chosen) {
+        if kind.is_some_and(|kind| kind.get("x-not-served").is_some())
+            && !given.contains_key(&chosen)
+        {
             let path = below(path, "choice");
             self.wrong(&path, format_args!("netanvil does not support `{chosen}`"));
         }
         let others = words.iter().filter_map(Value::as_str).filter(|word| *word != chosen);
         for other in others.filter(|word| given.get(*word).is_some_and(|value| !value.is_null())) {
             let path = below(path, other);
-            self.wrong(&path, format_args!("`choice` is `{chosen}`: leave this out, or choose `{other}`"));
+            self.wrong(
+                &path,
+                format_args!("`choice` is `{chosen}`: leave this out, or choose `{other}`"),
+            );
         }
         Some(chosen)
     }
@@ -181,9 +186,8 @@ impl Check {
         match (kind["type"].as_str().unwrap_or_default(), value) {
             ("array", Value::Array(items)) => {
                 let items = items.into_iter().enumerate();
-                let checked = items.map(|(at, item)| {
-                    self.value(&kind["items"], item, &format!("{path}[{at}]"))
-                });
+                let checked = items
+                    .map(|(at, item)| self.value(&kind["items"], item, &format!("{path}[{at}]")));
                 Value::Array(checked.collect())
             }
             ("boolean", value @ Value::Bool(_)) => value,
@@ -198,7 +202,10 @@ impl Check {
                 Value::String(text)
             }
             (expected, value) => {
-                self.wrong(path, format_args!("must be {}, not {}", article(expected), brief(&value)));
+                self.wrong(
+                    path,
+                    format_args!("must be {}, not {}", article(expected), brief(&value)),
+                );
                 value
             }
         }
@@ -223,8 +230,10 @@ impl Check {
             _ => (i128::from(i32::MIN), i128::from(i32::MAX)),
         };
         let bound = |key: &str| kind.get(key).and_then(Value::as_i64).map(i128::from);
-        let (least, most) =
-            (bound("minimum").unwrap_or(least).max(least), bound("maximum").unwrap_or(most).min(most));
+        let (least, most) = (
+            bound("minimum").unwrap_or(least).max(least),
+            bound("maximum").unwrap_or(most).min(most),
+        );
         if number < least || number > most {
             self.wrong(path, format_args!("must be {least} to {most}, not {number}"));
         }
@@ -248,15 +257,24 @@ impl Check {
         if let Some(words) = kind.get("enum").and_then(Value::as_array) {
             if !words.iter().any(|word| word == text) {
                 let known: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-                self.wrong(path, format_args!("must be one of {}, not {}", known.join(", "), quoted(text)));
+                self.wrong(
+                    path,
+                    format_args!("must be one of {}, not {}", known.join(", "), quoted(text)),
+                );
             }
             return;
         }
         let what = match kind.get("format").and_then(Value::as_str) {
-            Some("mac") if text.parse::<MacAddr>().is_err() => "a MAC address such as 02:00:00:00:00:01",
-            Some("ipv4") if text.parse::<Ipv4Addr>().is_err() => "an IPv4 address such as 192.0.2.1",
+            Some("mac") if text.parse::<MacAddr>().is_err() => {
+                "a MAC address such as 02:00:00:00:00:01"
+            }
+            Some("ipv4") if text.parse::<Ipv4Addr>().is_err() => {
+                "an IPv4 address such as 192.0.2.1"
+            }
             // `::0` is how the specification writes the unspecified address.
-            Some("ipv6") if text.parse::<Ipv6Addr>().is_err() => "an IPv6 address such as 2001:db8::1",
+            Some("ipv6") if text.parse::<Ipv6Addr>().is_err() => {
+                "an IPv6 address such as 2001:db8::1"
+            }
             Some("hex") if !is_hexadecimal(text) => "hexadecimal digits",
             _ => return,
         };

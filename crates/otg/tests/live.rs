@@ -44,7 +44,9 @@ fn counts_are_the_kernels(kind: &str, format: &str) {
     let seconds = (stamp("last_timestamp_ns") - stamp("first_timestamp_ns")) / 1e9;
     assert!(seconds > 0.45, "{seconds}");
     // The kernel may have counted frames of its own probing between the two readings; the API none less.
-    let moved = |port: &str, of: fn(&testbed::InterfaceCounters) -> u64| of(&after[port]) - of(&before[port]);
+    let moved = |port: &str, of: fn(&testbed::InterfaceCounters) -> u64| {
+        of(&after[port]) - of(&before[port])
+    };
     let sent = number(&said["ports"]["p1"]["frames_tx"]);
     assert!(sent >= 1_301 && sent <= moved("tester0", |counters| counters.tx_frames), "{said}");
     assert_eq!(sent, 1_301, "{said}");
@@ -71,7 +73,10 @@ fn captured(file: &Path) {
         .args(["-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"])
         .args(["-o", "tcp.check_checksum:TRUE", "-r"])
         .arg(file)
-        .args(["-Y", "ip.checksum.status==Bad || udp.checksum.status==Bad || tcp.checksum.status==Bad"])
+        .args([
+            "-Y",
+            "ip.checksum.status==Bad || udp.checksum.status==Bad || tcp.checksum.status==Bad",
+        ])
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "");
@@ -122,12 +127,15 @@ fn devices_answer_a_router_and_send_through_it() {
     }
     // The kernel's own word for whom it has asked and heard.
     let device = lab.testbed.device().unwrap();
-    let output = Command::new("ip").args(["-n", device.namespace().name(), "neigh"]).output().unwrap();
+    let output =
+        Command::new("ip").args(["-n", device.namespace().name(), "neigh"]).output().unwrap();
     let neighbours = String::from_utf8_lossy(&output.stdout).to_string();
     for side in sides.as_array().unwrap() {
         for address in ["ipv4", "ipv6"] {
             let (address, mac) = (side[address].as_str().unwrap(), side["mac"].as_str().unwrap());
-            let told = neighbours.lines().any(|line| line.starts_with(&format!("{address} ")) && line.contains(mac));
+            let told = neighbours
+                .lines()
+                .any(|line| line.starts_with(&format!("{address} ")) && line.contains(mac));
             assert!(told, "{address} {mac}\n{neighbours}");
         }
     }

@@ -52,20 +52,43 @@ fn each_error_names_its_place() {
         (json!({"lags": []}), "lags: netanvil does not support this; leave it out"),
         (json!({"ports": 5}), "ports: must be a list, not 5"),
         (json!([]), "the request: must be an object (Config)"),
-        (flow(json!({"size": {"choice": "fixed", "fixed": "64"}})), "flows[0].size.fixed: must be an integer, not \"64\""),
-        (flow(json!({"rate": {"choice": "pps", "pps": 0}})), "flows[0].rate.pps: must be 1 to 18446744073709551615, not 0"),
-        (flow(json!({"rate": {"choice": "pps", "bps": 1000}})),
-            "flows[0].rate.bps: `choice` is `pps`: leave this out, or choose `bps`"),
-        (flow(json!({"packet": [{"choice": "cfm"}]})), "flows[0].packet[0].choice: netanvil does not support `cfm`"),
-        (flow(json!({"packet": [{"choice": "ethernet", "ethernet": {"src": {"choice": "value", "value": "02:00"}}}]})),
-            "flows[0].packet[0].ethernet.src.value: must be a MAC address such as 02:00:00:00:00:01, not \"02:00\""),
-        (flow(json!({"duration": {"choice": "fixed_packets", "fixed_packets": {"packets": 1, "gap": 20}}})),
-            "flows[0].duration.fixed_packets.gap: the gap follows from the rate; leave it out, or write 12"),
-        (flow(json!({"metrics": {"enable": true}, "size": {"choice": "fixed", "fixed": 40}})),
-            "flows[0].size: a frame of 40 bytes; possible are 64 to 65535, FCS included"),
+        (
+            flow(json!({"size": {"choice": "fixed", "fixed": "64"}})),
+            "flows[0].size.fixed: must be an integer, not \"64\"",
+        ),
+        (
+            flow(json!({"rate": {"choice": "pps", "pps": 0}})),
+            "flows[0].rate.pps: must be 1 to 18446744073709551615, not 0",
+        ),
+        (
+            flow(json!({"rate": {"choice": "pps", "bps": 1000}})),
+            "flows[0].rate.bps: `choice` is `pps`: leave this out, or choose `bps`",
+        ),
+        (
+            flow(json!({"packet": [{"choice": "cfm"}]})),
+            "flows[0].packet[0].choice: netanvil does not support `cfm`",
+        ),
+        (
+            flow(
+                json!({"packet": [{"choice": "ethernet", "ethernet": {"src": {"choice": "value", "value": "02:00"}}}]}),
+            ),
+            "flows[0].packet[0].ethernet.src.value: must be a MAC address such as 02:00:00:00:00:01, not \"02:00\"",
+        ),
+        (
+            flow(
+                json!({"duration": {"choice": "fixed_packets", "fixed_packets": {"packets": 1, "gap": 20}}}),
+            ),
+            "flows[0].duration.fixed_packets.gap: the gap follows from the rate; leave it out, or write 12",
+        ),
+        (
+            flow(json!({"metrics": {"enable": true}, "size": {"choice": "fixed", "fixed": 40}})),
+            "flows[0].size: a frame of 40 bytes; possible are 64 to 65535, FCS included",
+        ),
         (flow(json!({"name": "a"})), "flows[0].name: there is another object called \"a\""),
-        (flow(json!({"tx_rx": {"choice": "port", "port": {"tx_name": "c", "rx_names": ["b"]}}})),
-            "flows[0].tx_rx.port.tx_name: there is no port `c`"),
+        (
+            flow(json!({"tx_rx": {"choice": "port", "port": {"tx_name": "c", "rx_names": ["b"]}}})),
+            "flows[0].tx_rx.port.tx_name: there is no port `c`",
+        ),
     ];
     for (config, expected) in cases {
         let errors = errors(config.clone());
@@ -78,7 +101,10 @@ fn a_port_that_cannot_be_opened_is_named() {
     let (status, answer) = ask("POST", "/config", flow(json!({})).to_string());
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{answer}");
     let error = answer["errors"][0].as_str().unwrap();
-    assert!(error.starts_with("ports[0].location: ") && error.contains("no such interface"), "{error}");
+    assert!(
+        error.starts_with("ports[0].location: ") && error.contains("no such interface"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -95,7 +121,11 @@ fn bodies_paths_and_methods_that_are_wrong_get_the_models_error() {
         ("DELETE", "/config", "", 405),
     ] {
         let (status, answer) = ask(method, path, body.into());
-        assert_eq!((status.as_u16(), &answer["code"]), (code, &json!(code)), "{method} {path} {body}: {answer}");
+        assert_eq!(
+            (status.as_u16(), &answer["code"]),
+            (code, &json!(code)),
+            "{method} {path} {body}: {answer}"
+        );
         assert!(answer["errors"][0].is_string(), "{answer}");
     }
     let nested = "[".repeat(100_000);
@@ -126,7 +156,10 @@ fn http(lab: &Lab, head: &str) -> TcpStream {
 }
 
 fn post(lab: &Lab, path: &str, body: &str) -> String {
-    let head = format!("POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
     let mut stream = http(lab, &head);
     stream.write_all(body.as_bytes()).unwrap();
     let mut answer = String::new();
@@ -142,7 +175,8 @@ fn hostile_clients_hold_nothing() {
         return;
     }
     let lab = Lab::build(&TestbedConfig::of(DeviceKind::LinuxBridge), true);
-    let mut long = http(&lab, "POST /config HTTP/1.1\r\nHost: x\r\nContent-Length: 104857600\r\n\r\n");
+    let mut long =
+        http(&lab, "POST /config HTTP/1.1\r\nHost: x\r\nContent-Length: 104857600\r\n\r\n");
     let (piece, mut sent) = (vec![b' '; 1 << 20], 0);
     // The server may hang up when it has read enough.
     while sent < 100 && long.write_all(&piece).is_ok() {
@@ -153,7 +187,10 @@ fn hostile_clients_hold_nothing() {
     let answer = String::from_utf8_lossy(&answer).to_string();
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 413"), "{answer}");
     for _ in 0..50 {
-        drop(http(&lab, "POST /config HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{\"ports\": ["));
+        drop(http(
+            &lab,
+            "POST /config HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{\"ports\": [",
+        ));
     }
     let config = json!({"ports": [{"name": "a", "location": "tester0"}, {"name": "b", "location": "tester1"}]});
     std::thread::scope(|scope| {

@@ -10,8 +10,15 @@ const BEGIN: &str = "<!-- table: begin -->\n";
 const END: &str = "<!-- table: end -->";
 
 /// Schemas of answers have no part in what a request may ask for.
-const ANSWERS: [&str; 7] =
-    ["ControlActionResponse", "Error", "MetricsResponse", "StatesResponse", "FlowMetric", "PortMetric", "Version"];
+const ANSWERS: [&str; 7] = [
+    "ControlActionResponse",
+    "Error",
+    "MetricsResponse",
+    "StatesResponse",
+    "FlowMetric",
+    "PortMetric",
+    "Version",
+];
 
 fn table(document: &Value) -> String {
     let schemas = document["components"]["schemas"].as_object().unwrap();
@@ -23,7 +30,8 @@ fn table(document: &Value) -> String {
         }
         let properties = schema["properties"].as_object().unwrap();
         let words = |refused: bool| {
-            let all = properties.iter().filter(|(_, kind)| kind.get("x-not-served").is_some() == refused);
+            let all =
+                properties.iter().filter(|(_, kind)| kind.get("x-not-served").is_some() == refused);
             let names: Vec<String> = all.map(|(name, _)| format!("`{name}`")).collect();
             names.join(", ")
         };

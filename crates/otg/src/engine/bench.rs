@@ -232,8 +232,11 @@ fn break_off(board: &mut Board, why: String) {
 
 /// What the client should know of the tester itself: the model has no other place for it.
 fn note(notes: &mut Vec<String>, result: &TrialResult) {
-    let new: BTreeSet<String> =
-        result.invalid_reasons().iter().map(|reason| format!("the tester fell short: {reason}")).collect();
+    let new: BTreeSet<String> = result
+        .invalid_reasons()
+        .iter()
+        .map(|reason| format!("the tester fell short: {reason}"))
+        .collect();
     for reason in new {
         if !notes.contains(&reason) && notes.len() < 20 {
             notes.push(reason);

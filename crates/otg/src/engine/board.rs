@@ -125,7 +125,8 @@ impl Board {
 
     /// Takes in what was counted while a trial runs.
     pub fn sample(&mut self, streams: &Streams, sample: &Sample, before: Option<&Sample>) {
-        let since = before.map_or(sample.elapsed, |before| sample.elapsed.saturating_sub(before.elapsed));
+        let since =
+            before.map_or(sample.elapsed, |before| sample.elapsed.saturating_sub(before.elapsed));
         for (stream, (flow, leg)) in streams {
             let plan = &self.plans[*flow].legs[*leg];
             let state = &mut self.flows[*flow].legs[*leg];
@@ -156,7 +157,12 @@ impl Board {
     }
 
     /// Takes in a trial that is over. `planned` are the frames of each stream that were due.
-    pub fn settle(&mut self, streams: &Streams, result: &TrialResult, planned: &BTreeMap<StreamId, u64>) {
+    pub fn settle(
+        &mut self,
+        streams: &Streams,
+        result: &TrialResult,
+        planned: &BTreeMap<StreamId, u64>,
+    ) {
         for (stream, (flow, leg)) in streams {
             let plan = &self.plans[*flow].legs[*leg];
             let counts = counts_of(result, *stream, plan);

@@ -1,6 +1,6 @@
 //! Captures of a configuration: what arrives on ports while flows are sent.
 
-use crate::model::{Config, CaptureFormat};
+use crate::model::{CaptureFormat, Config};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::pcapng::{Block, PcapNgReader};
 use pcap_file::{DataLink, PcapError, TsResolution};
@@ -41,7 +41,8 @@ impl Captures {
         for (at, capture) in config.captures.iter().enumerate() {
             for (index, name) in capture.port_names.iter().enumerate() {
                 let path = format!("captures[{at}].port_names[{index}]");
-                let port = ports.get(name).ok_or_else(|| format!("{path}: there is no port `{name}`"))?;
+                let port =
+                    ports.get(name).ok_or_else(|| format!("{path}: there is no port `{name}`"))?;
                 let own = Capture {
                     format: capture.format,
                     snap: capture.packet_size.filter(|bytes| *bytes > 0),
@@ -151,11 +152,16 @@ impl Captured {
         };
         let mut writer = PcapWriter::with_header(vec![], header)?;
         for file in &self.files {
-            let mut reader = PcapNgReader::new(BufReader::new(File::open(file).map_err(PcapError::IoError)?))?;
+            let mut reader =
+                PcapNgReader::new(BufReader::new(File::open(file).map_err(PcapError::IoError)?))?;
             while let Some(block) = reader.next_block() {
                 if let Block::EnhancedPacket(packet) = block? {
                     let data = self.snapped(&packet.data);
-                    writer.write_packet(&PcapPacket::new(packet.timestamp, packet.original_len, data))?;
+                    writer.write_packet(&PcapPacket::new(
+                        packet.timestamp,
+                        packet.original_len,
+                        data,
+                    ))?;
                 }
             }
         }
@@ -175,7 +181,8 @@ impl Captured {
             options: vec![InterfaceDescriptionOption::IfTsResol(9)],
         })?;
         for file in &self.files {
-            let mut reader = PcapNgReader::new(BufReader::new(File::open(file).map_err(PcapError::IoError)?))?;
+            let mut reader =
+                PcapNgReader::new(BufReader::new(File::open(file).map_err(PcapError::IoError)?))?;
             while let Some(block) = reader.next_block() {
                 if let Block::EnhancedPacket(packet) = block? {
                     writer.write_pcapng_block(EnhancedPacketBlock {

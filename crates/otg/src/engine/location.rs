@@ -19,7 +19,8 @@ pub struct Location {
 /// # Errors
 /// Where it is none, in words that say what to write.
 pub fn parse(text: &str) -> Result<Location, String> {
-    let example = "write the name of an interface, such as eth1, or xdp:eth1, af_xdp:eth1, af_packet:eth1";
+    let example =
+        "write the name of an interface, such as eth1, or xdp:eth1, af_xdp:eth1, af_packet:eth1";
     let (port_type, interface) = match text.split_once(':') {
         None => (PortType::Auto, text),
         Some((kind, interface)) => {
@@ -29,7 +30,10 @@ pub fn parse(text: &str) -> Result<Location, String> {
     };
     let is_name = |name: &str| {
         let is_bad = |c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control();
-        !name.is_empty() && name.len() <= LONGEST && !name.contains(is_bad) && ![".", ".."].contains(&name)
+        !name.is_empty()
+            && name.len() <= LONGEST
+            && !name.contains(is_bad)
+            && ![".", ".."].contains(&name)
     };
     match is_name(interface) {
         true => Ok(Location { interface: interface.into(), port_type }),
@@ -46,7 +50,8 @@ mod tests {
         let of = |text| parse(text).map(|location| (location.port_type, location.interface));
         assert_eq!(of("eth1"), Ok((PortType::Auto, "eth1".into())));
         assert_eq!(of("af_packet:eth1"), Ok((PortType::AfPacket, "eth1".into())));
-        for wrong in ["", "dpdk:eth1", "xdp:", "a/b", "10.0.0.1:5555", "a name", "sixteen-letters-"] {
+        for wrong in ["", "dpdk:eth1", "xdp:", "a/b", "10.0.0.1:5555", "a name", "sixteen-letters-"]
+        {
             assert!(parse(wrong).unwrap_err().contains("af_packet:eth1"), "{wrong}");
         }
     }

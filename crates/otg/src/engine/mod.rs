@@ -117,7 +117,8 @@ impl Engine {
         let nominal = vec![self.inner.options.nominal_rate; ports.len()];
         let ground = Ground { ports: &ports, line_rates: &nominal, interfaces: &addresses };
         let plans = flow::plans(&config, &ground).map_err(refused)?;
-        let captures = Captures::new(&config, &ports).map_err(|error| Refused::request(vec![error]))?;
+        let captures =
+            Captures::new(&config, &ports).map_err(|error| Refused::request(vec![error]))?;
         self.release();
         let largest = plans.iter().flat_map(|plan| &plan.legs).flat_map(|leg| leg.frames.sizes());
         let largest = FrameSize::from_bytes(largest.copied().max().unwrap_or(64));
@@ -194,7 +195,9 @@ impl Engine {
         let (update, checked) = typed::<ConfigUpdate>("ConfigUpdate", request)?;
         let flows = match (update.choice, update.flows) {
             (Some(ConfigUpdateChoice::Flows), Some(flows)) => flows,
-            _ => return Err(Refused::request(vec!["choice: choose `flows`, and give them".into()])),
+            _ => {
+                return Err(Refused::request(vec!["choice: choose `flows`, and give them".into()]));
+            }
         };
         self.idle()?;
         let mut value = self.config();
@@ -226,8 +229,11 @@ impl Engine {
         self.idle()?;
         let mut value = self.config();
         let list = checked.value["config_append_list"].as_array().cloned().unwrap_or_default();
-        let more = list.iter().filter_map(|resources| resources["flows"].as_array()).flatten().cloned();
-        let all = value.as_object_mut().map(|config| config.entry("flows").or_insert(Value::Array(vec![])));
+        let more =
+            list.iter().filter_map(|resources| resources["flows"].as_array()).flatten().cloned();
+        let all = value
+            .as_object_mut()
+            .map(|config| config.entry("flows").or_insert(Value::Array(vec![])));
         if let Some(all) = all.and_then(Value::as_array_mut) {
             all.extend(more);
         }
@@ -246,12 +252,16 @@ impl Engine {
         for (at, resources) in request.config_delete_list.iter().enumerate() {
             for name in resources.flows.iter().flatten() {
                 let all = value.get_mut("flows").and_then(Value::as_array_mut);
-                let place = all.as_ref().and_then(|all| all.iter().position(|flow| flow["name"] == name.as_str()));
+                let place = all
+                    .as_ref()
+                    .and_then(|all| all.iter().position(|flow| flow["name"] == name.as_str()));
                 match (all, place) {
                     (Some(all), Some(place)) => drop(all.remove(place)),
                     _ => {
                         let path = format!("config_delete_list[{at}].flows");
-                        return Err(Refused::request(vec![format!("{path}: there is no flow `{name}`")]));
+                        return Err(Refused::request(vec![format!(
+                            "{path}: there is no flow `{name}`"
+                        )]));
                     }
                 }
             }
@@ -339,7 +349,8 @@ impl Engine {
 
     fn ports(&self, bench: &Arc<Bench>, state: &StatePort) -> Result<Vec<String>, Refused> {
         let wrong = |what: &str| Refused::request(vec![what.to_owned()]);
-        let capture = state.capture.as_ref().ok_or_else(|| wrong("port.capture: give its state"))?;
+        let capture =
+            state.capture.as_ref().ok_or_else(|| wrong("port.capture: give its state"))?;
         let on = capture.state == StatePortCaptureState::Start;
         let mut captures = lock(&bench.captures);
         let mut chosen = vec![];
@@ -348,7 +359,9 @@ impl Engine {
             let port = bench.ports.iter().position(|port| port.name == *name);
             let port = port.ok_or_else(|| wrong(&format!("{path}: there is no port `{name}`")))?;
             if captures.is_on(PortId(port as u16)).is_none() {
-                return Err(wrong(&format!("{path}: the configuration has no capture of port `{name}`")));
+                return Err(wrong(&format!(
+                    "{path}: the configuration has no capture of port `{name}`"
+                )));
             }
             chosen.push(PortId(port as u16));
         }
@@ -367,7 +380,9 @@ impl Engine {
             // A capture belongs to a trial: the one that runs ends, and the flows go on in another.
             bench.take_in();
             bench.wait(rounds);
-            return Ok(vec!["flows paused for a moment so that the capture could start or stop".into()]);
+            return Ok(vec![
+                "flows paused for a moment so that the capture could start or stop".into(),
+            ]);
         }
         Ok(vec![])
     }
@@ -399,7 +414,8 @@ fn resolve(bench: &Arc<Bench>, flows: &[usize]) -> Result<(), Refused> {
     };
     let give_up = clock::now() + GATEWAYS_WITHIN;
     let silent = loop {
-        let silent = needed.iter().find(|(port, gateway)| bench.gateway_mac(*port, *gateway).is_none());
+        let silent =
+            needed.iter().find(|(port, gateway)| bench.gateway_mac(*port, *gateway).is_none());
         match silent {
             Some(silent) if clock::now() >= give_up => break Some(silent),
             Some(_) => clock::sleep(Duration::from_ms(10)),
@@ -488,11 +504,14 @@ fn fits_lines(plans: &[FlowPlan], ports: &[Port]) -> Result<(), Vec<Refusal>> {
             let of = |port: &PortId| &ports[usize::from(port.0)];
             let from = of(&leg.from);
             let sizes = leg.frames.sizes();
-            let bytes: u64 =
-                sizes.iter().map(|size| u64::from(FrameSize::from_bytes(*size).bytes_on_medium())).sum();
+            let bytes: u64 = sizes
+                .iter()
+                .map(|size| u64::from(FrameSize::from_bytes(*size).bytes_on_medium()))
+                .sum();
             let bps = leg.pace.rate.fps() * bytes as f64 * 8.0 / sizes.len() as f64;
             if from.is_physical && bps > from.line.bps() as f64 * 1.000_001 {
-                let what = format!("{bps:.0} bit/s on the medium; port {} has {}", from.name, from.line);
+                let what =
+                    format!("{bps:.0} bit/s on the medium; port {} has {}", from.name, from.line);
                 errors.push(Refusal::new(&format!("flows[{at}].rate"), what));
             }
             let is_timed = from.is_physical || leg.to.iter().any(|port| of(port).is_physical);
@@ -509,9 +528,8 @@ fn fits_lines(plans: &[FlowPlan], ports: &[Port]) -> Result<(), Vec<Refusal>> {
 
 /// Says of which rate percentages are, where no driver tells one.
 fn nominal_rates(config: &Config, tester: &LiveTester) -> Vec<String> {
-    let is_share = |flow: &crate::model::Flow| {
-        flow.rate.choice == crate::model::FlowRateChoice::Percentage
-    };
+    let is_share =
+        |flow: &crate::model::Flow| flow.rate.choice == crate::model::FlowRateChoice::Percentage;
     if !config.flows.iter().any(is_share) {
         return vec![];
     }
@@ -519,7 +537,10 @@ fn nominal_rates(config: &Config, tester: &LiveTester) -> Vec<String> {
     let nominal = ports.filter(|(_, port)| !port.line_rate_is_physical);
     nominal
         .map(|(port, open)| {
-            format!("port {}: its driver tells no rate; percentages are of {}", port.name, open.line_rate)
+            format!(
+                "port {}: its driver tells no rate; percentages are of {}",
+                port.name, open.line_rate
+            )
         })
         .collect()
 }

@@ -7,8 +7,8 @@ use super::board::{Board, Streams, Transmit};
 use crate::flow::Leg;
 use std::collections::{BTreeMap, BTreeSet};
 use trial::{
-    CaptureRequest, Expectation, PortId, PortLoad, Role, Schedule, Segment, Stream, StreamId, Trial,
-    ValidityLimits, Waits,
+    CaptureRequest, Expectation, PortId, PortLoad, Role, Schedule, Segment, Stream, StreamId,
+    Trial, ValidityLimits, Waits,
 };
 use units::{Duration, FrameRate};
 use wire::signature::{Key, RunKey};
@@ -105,7 +105,8 @@ impl Stage {
         let mut due = BTreeMap::new();
         for load in &self.loads {
             let frames = intended.get(&load.port).copied().unwrap_or(0);
-            let (rounds, rest) = (frames / load.order.len() as u64, frames % load.order.len() as u64);
+            let (rounds, rest) =
+                (frames / load.order.len() as u64, frames % load.order.len() as u64);
             for (at, stream) in (0..).zip(&load.order) {
                 *due.entry(*stream).or_default() += rounds + u64::from(at < rest);
             }
@@ -150,7 +151,8 @@ fn turns_of(board: &Board) -> Result<Vec<Turns>, String> {
 
 fn turns(board: &Board, port: PortId, legs: Vec<(usize, usize)>) -> Result<Turns, String> {
     let plans: Vec<&Leg> = legs.iter().map(|(flow, leg)| &board.plans[*flow].legs[*leg]).collect();
-    let names: BTreeSet<&str> = legs.iter().map(|(flow, _)| board.plans[*flow].name.as_str()).collect();
+    let names: BTreeSet<&str> =
+        legs.iter().map(|(flow, _)| board.plans[*flow].name.as_str()).collect();
     if let [only] = &plans[..] {
         let pace = only.pace;
         return Ok(Turns { port, legs, order: vec![0], rate: pace.rate, bursts: pace.bursts });
@@ -182,7 +184,8 @@ fn weights(rates: &[f64]) -> Option<Vec<u64>> {
     let most = (TURNS_MAX as f64 * least / all) as u64;
     (1..=most).find_map(|of_least| {
         let exact: Vec<f64> = rates.iter().map(|rate| rate / least * of_least as f64).collect();
-        let is_near = exact.iter().all(|weight| (weight.round() / weight - 1.0).abs() <= RATE_ERROR);
+        let is_near =
+            exact.iter().all(|weight| (weight.round() / weight - 1.0).abs() <= RATE_ERROR);
         is_near.then(|| exact.iter().map(|weight| weight.round() as u64).collect())
     })
 }
@@ -232,7 +235,8 @@ fn until_change(board: &Board, turns: &Turns) -> (u64, bool) {
         board.flows[flow].legs[leg].remaining
     };
     let end_of = |at: usize| {
-        let own: Vec<u64> = (0..).zip(&turns.order).filter(|(_, of)| **of == at).map(|(k, _)| k).collect();
+        let own: Vec<u64> =
+            (0..).zip(&turns.order).filter(|(_, of)| **of == at).map(|(k, _)| k).collect();
         let (turns, left) = (own.len() as u64, remaining(at)?);
         Some((left / turns).saturating_mul(round).saturating_add(own[(left % turns) as usize]))
     };
@@ -242,7 +246,9 @@ fn until_change(board: &Board, turns: &Turns) -> (u64, bool) {
         return (most, true);
     }
     let sent = |at: usize| {
-        let turn_of = |count: u64| turns.order.iter().take(count as usize).filter(|of| **of == at).count() as u64;
+        let turn_of = |count: u64| {
+            turns.order.iter().take(count as usize).filter(|of| **of == at).count() as u64
+        };
         frames / round * turn_of(round) + turn_of(frames % round)
     };
     let goes_on = (0..turns.legs.len()).any(|at| remaining(at).is_none_or(|left| left > sent(at)));

@@ -132,7 +132,10 @@ impl Engine {
     }
 }
 
-fn port_metrics(bench: &Arc<Bench>, request: &PortMetricsRequest) -> Result<Vec<PortMetric>, Refused> {
+fn port_metrics(
+    bench: &Arc<Bench>,
+    request: &PortMetricsRequest,
+) -> Result<Vec<PortMetric>, Refused> {
     for (at, name) in request.port_names.iter().enumerate() {
         if !bench.ports.iter().any(|port| port.name == *name) {
             let what = format!("port.port_names[{at}]: there is no port `{name}`");
@@ -161,7 +164,8 @@ fn port_metric(
     };
     let sends = legs().any(|(flow, (_, leg))| flow.transmit == Transmit::Started && leg.from == id);
     let mean = |leg: &Leg| {
-        leg.frames.bytes_of(leg.frames.sizes().len() as u64) as f64 / leg.frames.sizes().len() as f64
+        leg.frames.bytes_of(leg.frames.sizes().len() as u64) as f64
+            / leg.frames.sizes().len() as f64
     };
     let out = || legs().filter(|(_, (_, plan))| plan.from == id).map(|(_, leg)| leg);
     let into = || legs().filter(|(_, (_, plan))| plan.to.contains(&id)).map(|(_, leg)| leg);
@@ -191,18 +195,30 @@ fn port_metric(
         }),
         frames_tx: with(Column::FramesTx, since.tx_frames),
         frames_rx: with(Column::FramesRx, since.rx_frames),
-        bytes_tx: with(Column::BytesTx, out().map(|(leg, plan)| plan.frames.bytes_of(leg.total().sent)).sum()),
+        bytes_tx: with(
+            Column::BytesTx,
+            out().map(|(leg, plan)| plan.frames.bytes_of(leg.total().sent)).sum(),
+        ),
         bytes_rx: with(Column::BytesRx, into().map(|(leg, _)| leg.total().received_bytes).sum()),
         frames_tx_rate: rate(Column::FramesTxRate, sum(&mut out().map(|(leg, _)| leg.rates.0))),
         frames_rx_rate: rate(Column::FramesRxRate, sum(&mut into().map(|(leg, _)| leg.rates.1))),
-        bytes_tx_rate: rate(Column::BytesTxRate, sum(&mut out().map(|(leg, plan)| leg.rates.0 * mean(plan)))),
-        bytes_rx_rate: rate(Column::BytesRxRate, sum(&mut into().map(|(leg, plan)| leg.rates.1 * mean(plan)))),
+        bytes_tx_rate: rate(
+            Column::BytesTxRate,
+            sum(&mut out().map(|(leg, plan)| leg.rates.0 * mean(plan))),
+        ),
+        bytes_rx_rate: rate(
+            Column::BytesRxRate,
+            sum(&mut into().map(|(leg, plan)| leg.rates.1 * mean(plan))),
+        ),
         last_change: None,
         speed: with(Column::Speed, port.line.bps() / 1_000_000),
     })
 }
 
-fn flow_metrics(bench: &Arc<Bench>, request: &FlowMetricsRequest) -> Result<Vec<FlowMetric>, Refused> {
+fn flow_metrics(
+    bench: &Arc<Bench>,
+    request: &FlowMetricsRequest,
+) -> Result<Vec<FlowMetric>, Refused> {
     let board = lock(&bench.board);
     if let Some(why) = &board.broken {
         return Err(Refused::failed(format!("traffic broke off: {why}")));
@@ -217,10 +233,13 @@ fn flow_metrics(bench: &Arc<Bench>, request: &FlowMetricsRequest) -> Result<Vec<
         return Err(Refused::request(vec![what]));
     }
     let wanted = |plan: &FlowPlan| {
-        plan.is_counted && (request.flow_names.is_empty() || request.flow_names.contains(&plan.name))
+        plan.is_counted
+            && (request.flow_names.is_empty() || request.flow_names.contains(&plan.name))
     };
     let all = board.plans.iter().zip(&board.flows).filter(|(plan, _)| wanted(plan));
-    Ok(all.map(|(plan, flow)| flow_metric(bench, (&board, plan, flow), &request.metric_names)).collect())
+    Ok(all
+        .map(|(plan, flow)| flow_metric(bench, (&board, plan, flow), &request.metric_names))
+        .collect())
 }
 
 fn flow_metric(
@@ -234,10 +253,12 @@ fn flow_metric(
     let totals: Vec<Counts> = flow.legs.iter().map(|leg| leg.total()).collect();
     let sum = |of: fn(&Counts) -> u64| totals.iter().map(of).sum::<u64>();
     let (sent, received, lost) = (sum(|c| c.sent), sum(|c| c.received), sum(|c| c.lost));
-    let sent_bytes = totals.iter().zip(&plan.legs).map(|(counts, leg)| leg.frames.bytes_of(counts.sent)).sum();
+    let sent_bytes =
+        totals.iter().zip(&plan.legs).map(|(counts, leg)| leg.frames.bytes_of(counts.sent)).sum();
     let (tx_fps, tx_bps) = rate(plan, flow, |rates| rates.0);
     let (rx_fps, rx_bps) = rate(plan, flow, |rates| rates.1);
-    let (tx_l1, rx_l1) = (tx_bps + tx_fps * OVERHEAD_BYTES * 8.0, rx_bps + rx_fps * OVERHEAD_BYTES * 8.0);
+    let (tx_l1, rx_l1) =
+        (tx_bps + tx_fps * OVERHEAD_BYTES * 8.0, rx_bps + rx_fps * OVERHEAD_BYTES * 8.0);
     let is_sent = flow.transmit == Transmit::Started && board.running;
     FlowMetric {
         name: Some(plan.name.clone()),
@@ -254,7 +275,10 @@ fn flow_metric(
         bytes_rx: has(Name::BytesRx).then(|| sum(|counts| counts.received_bytes)),
         frames_tx_rate: with(Name::FramesTxRate, tx_fps),
         frames_rx_rate: with(Name::FramesRxRate, rx_fps),
-        loss: plan.tells.loss.then(|| if sent == 0 { 0.0 } else { lost as f64 * 100.0 / sent as f64 }),
+        loss: plan
+            .tells
+            .loss
+            .then(|| if sent == 0 { 0.0 } else { lost as f64 * 100.0 / sent as f64 }),
         timestamps: plan.tells.timestamps.then(|| timestamps(&totals)),
         latency: plan.tells.latency.map(|form| latency(bench, plan, (&totals, form))),
         tx_l1_rate_bps: with(Name::TxL1RateBps, tx_l1),
@@ -300,12 +324,20 @@ fn timestamps(totals: &[Counts]) -> MetricTimestamp {
 
 /// Latency in the form asked for: the stamps say from the first bit sent to the last received, which is more by
 /// the time of a frame's bits where lines are physical.
-fn latency(bench: &Bench, plan: &FlowPlan, (totals, form): (&[Counts], LatencyForm)) -> MetricLatency {
-    let (mut least, mut greatest, mut sum, mut frames) = (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0);
+fn latency(
+    bench: &Bench,
+    plan: &FlowPlan,
+    (totals, form): (&[Counts], LatencyForm),
+) -> MetricLatency {
+    let (mut least, mut greatest, mut sum, mut frames) =
+        (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0);
     for (counts, leg) in totals.iter().zip(&plan.legs) {
-        let Some(histogram) = counts.latency.as_ref().filter(|all| all.count() > 0) else { continue };
+        let Some(histogram) = counts.latency.as_ref().filter(|all| all.count() > 0) else {
+            continue;
+        };
         let bits = bit_times(bench, leg);
-        let ns = |span: Option<Duration>| bits.in_form_ps(form, span.unwrap_or_default()) as f64 / 1e3;
+        let ns =
+            |span: Option<Duration>| bits.in_form_ps(form, span.unwrap_or_default()) as f64 / 1e3;
         least = least.min(ns(histogram.min()));
         greatest = greatest.max(ns(histogram.max()));
         sum += ns(histogram.mean()) * histogram.count() as f64;

@@ -184,7 +184,8 @@ impl Frames {
         if !matches!(kind, Kind::Tcp | Kind::Udp | Kind::Icmpv6) {
             return Sum::ZERO;
         }
-        let around = (0..at).rev().find(|at| matches!(self.headers[*at].kind, Kind::Ipv4 | Kind::Ipv6));
+        let around =
+            (0..at).rev().find(|at| matches!(self.headers[*at].kind, Kind::Ipv4 | Kind::Ipv6));
         let Some(around) = around else { return Sum::ZERO };
         let addresses = match self.headers[around].kind {
             Kind::Ipv4 => starts[around] + 12..starts[around] + 20,

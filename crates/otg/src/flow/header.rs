@@ -129,7 +129,9 @@ impl Header {
             }};
         }
         match header.choice {
-            FlowHeaderChoice::Ethernet => table!(Kind::Ethernet, "FlowEthernet", ethernet, ETHERNET),
+            FlowHeaderChoice::Ethernet => {
+                table!(Kind::Ethernet, "FlowEthernet", ethernet, ETHERNET)
+            }
             FlowHeaderChoice::Vlan => table!(Kind::Vlan, "FlowVlan", vlan, VLAN),
             FlowHeaderChoice::Ipv6 => table!(Kind::Ipv6, "FlowIpv6", ipv6, IPV6),
             FlowHeaderChoice::Tcp => table!(Kind::Tcp, "FlowTcp", tcp, TCP),
@@ -146,12 +148,19 @@ impl Header {
             }
             FlowHeaderChoice::Ipv4 => ipv4(header, path),
             FlowHeaderChoice::Icmp => {
-                let echo = header.icmp.as_ref().and_then(|icmp| icmp.echo.clone()).unwrap_or_default();
+                let echo =
+                    header.icmp.as_ref().and_then(|icmp| icmp.echo.clone()).unwrap_or_default();
                 of_table(Kind::Icmp, ("FlowIcmpEcho", &echo), ECHO, &format!("{path}.icmp.echo"))
             }
             FlowHeaderChoice::Icmpv6 => {
-                let echo = header.icmpv6.as_ref().and_then(|icmp| icmp.echo.clone()).unwrap_or_default();
-                of_table(Kind::Icmpv6, ("FlowIcmpv6Echo", &echo), ECHO, &format!("{path}.icmpv6.echo"))
+                let echo =
+                    header.icmpv6.as_ref().and_then(|icmp| icmp.echo.clone()).unwrap_or_default();
+                of_table(
+                    Kind::Icmpv6,
+                    ("FlowIcmpv6Echo", &echo),
+                    ECHO,
+                    &format!("{path}.icmpv6.echo"),
+                )
             }
             FlowHeaderChoice::Custom => custom(header, path),
             _ => Err(Refusal::new(path, "netanvil does not support this header".into())),
@@ -164,7 +173,8 @@ impl Header {
 type Row = (&'static str, u32, bool);
 
 const ETHERNET: &[Row] = &[("dst", 48, true), ("src", 48, true), ("ether_type", 16, true)];
-const VLAN: &[Row] = &[("priority", 3, false), ("cfi", 1, false), ("id", 12, true), ("tpid", 16, true)];
+const VLAN: &[Row] =
+    &[("priority", 3, false), ("cfi", 1, false), ("id", 12, true), ("tpid", 16, true)];
 const IPV4_BEFORE: &[Row] = &[("version", 4, false), ("header_length", 4, true)];
 const IPV4_AFTER: &[Row] = &[
     ("total_length", 16, true),
@@ -218,8 +228,12 @@ const TCP: &[Row] = &[
     ("checksum", 16, true),
     ("_urgent", 16, true),
 ];
-const UDP: &[Row] =
-    &[("src_port", 16, false), ("dst_port", 16, false), ("length", 16, true), ("checksum", 16, true)];
+const UDP: &[Row] = &[
+    ("src_port", 16, false),
+    ("dst_port", 16, false),
+    ("length", 16, true),
+    ("checksum", 16, true),
+];
 const ARP: &[Row] = &[
     ("hardware_type", 16, false),
     ("protocol_type", 16, false),
@@ -238,12 +252,20 @@ const ECHO: &[Row] = &[
     ("identifier", 16, false),
     ("sequence_number", 16, false),
 ];
-const GRE: &[Row] =
-    &[("checksum_present", 1, false), ("reserved0", 12, false), ("version", 3, false), ("protocol", 16, true)];
+const GRE: &[Row] = &[
+    ("checksum_present", 1, false),
+    ("reserved0", 12, false),
+    ("version", 3, false),
+    ("protocol", 16, true),
+];
 const VXLAN: &[Row] =
     &[("flags", 8, false), ("reserved0", 24, false), ("vni", 24, false), ("reserved1", 8, false)];
-const MPLS: &[Row] =
-    &[("label", 20, false), ("traffic_class", 3, false), ("bottom_of_stack", 1, true), ("time_to_live", 8, false)];
+const MPLS: &[Row] = &[
+    ("label", 20, false),
+    ("traffic_class", 3, false),
+    ("bottom_of_stack", 1, true),
+    ("time_to_live", 8, false),
+];
 const PAUSE: &[Row] = &[
     ("dst", 48, false),
     ("src", 48, false),
@@ -262,10 +284,16 @@ fn of_table(
     Ok(Header { kind, fields, bytes: vec![], path: path.into() })
 }
 
-fn fields(schema: &str, part: &dyn Fields, rows: &[Row], path: &str) -> Result<Vec<Field>, Refusal> {
+fn fields(
+    schema: &str,
+    part: &dyn Fields,
+    rows: &[Row],
+    path: &str,
+) -> Result<Vec<Field>, Refusal> {
     let given = part.fields();
     let field = |(name, bits, is_auto): &Row| {
-        let pattern = given.iter().find(|(field, _)| field == name).and_then(|(_, pattern)| *pattern);
+        let pattern =
+            given.iter().find(|(field, _)| field == name).and_then(|(_, pattern)| *pattern);
         let values = match pattern {
             None if name.starts_with('_') => Values::Listed(vec![0]),
             None if *is_auto => Values::Auto,
@@ -338,8 +366,12 @@ fn custom(header: &FlowHeader, path: &str) -> Result<Header, Refusal> {
     let digits: Vec<u8> = digits.bytes().filter(|byte| ![b' ', b':'].contains(byte)).collect();
     let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
     let pairs = digits.chunks(2).map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?));
-    let bytes = pairs.collect::<Option<Vec<u8>>>().filter(|bytes| !bytes.is_empty()).ok_or_else(|| {
-        Refusal::new(&format!("{path}.bytes"), "must be pairs of hexadecimal digits, as in 0800 45".into())
-    })?;
+    let bytes =
+        pairs.collect::<Option<Vec<u8>>>().filter(|bytes| !bytes.is_empty()).ok_or_else(|| {
+            Refusal::new(
+                &format!("{path}.bytes"),
+                "must be pairs of hexadecimal digits, as in 0800 45".into(),
+            )
+        })?;
     Ok(Header { kind: Kind::Custom, fields: vec![], bytes, path })
 }

@@ -6,9 +6,11 @@ mod pace;
 mod size;
 mod values;
 
-pub use crate::error::Refusal;
 use crate::device::Interface;
-use crate::model::{Config, Flow, FlowRouter, FlowLatencyMetricsMode, FlowRouterMode, FlowTxRxChoice};
+pub use crate::error::Refusal;
+use crate::model::{
+    Config, Flow, FlowLatencyMetricsMode, FlowRouter, FlowRouterMode, FlowTxRxChoice,
+};
 pub use frames::Frames;
 use header::{Header, Kind};
 pub use pace::Pace;
@@ -113,7 +115,8 @@ fn plan(flow: &Flow, ground: &Ground<'_>, path: &str) -> Result<FlowPlan, Refusa
     let no_latency = legs.iter().any(|leg| !pace::measures_latency(leg.frames.form()));
     let metrics = &flow.metrics;
     if metrics.enable && metrics.latency.enable && no_latency {
-        let what = "its frames have no room for a transmit time; make them longer by 12 bytes".into();
+        let what =
+            "its frames have no room for a transmit time; make them longer by 12 bytes".into();
         return Err(Refusal::new(&format!("{path}.metrics.latency.enable"), what));
     }
     let tells = Tells {
@@ -131,7 +134,9 @@ fn plan(flow: &Flow, ground: &Ground<'_>, path: &str) -> Result<FlowPlan, Refusa
 fn check_order(headers: &[Header], path: &str) -> Result<(), Refusal> {
     let begins = [Kind::Ethernet, Kind::Pause, Kind::Custom];
     match headers.first() {
-        None => Err(Refusal::new(&format!("{path}.packet"), "give its headers, ethernet first".into())),
+        None => {
+            Err(Refusal::new(&format!("{path}.packet"), "give its headers, ethernet first".into()))
+        }
         Some(first) if !begins.contains(&first.kind) || first.len_bytes() < 14 => {
             let what = "a frame begins with ethernet, ethernetpause, or custom of 14 bytes or more";
             Err(Refusal::new(&format!("{path}.packet[0]"), what.into()))
@@ -159,7 +164,8 @@ fn ends<'a>(flow: &Flow, ground: &Ground<'a>, path: &str) -> Result<Vec<Ends<'a>
                 to.push(of(name, "rx_name")?);
             }
             if flow.metrics.enable && to.is_empty() {
-                let what = "give the ports where the flow is counted, or disable its metrics".into();
+                let what =
+                    "give the ports where the flow is counted, or disable its metrics".into();
                 return Err(Refusal::new(&format!("{path}.rx_names"), what));
             }
             to.sort();
@@ -169,7 +175,8 @@ fn ends<'a>(flow: &Flow, ground: &Ground<'a>, path: &str) -> Result<Vec<Ends<'a>
         FlowTxRxChoice::Device => {
             let path = format!("{path}.device");
             let missing = || Refusal::new(&path, "give tx_names and rx_names".into());
-            let pairs = device_pairs(flow.tx_rx.device.as_ref().ok_or_else(missing)?, ground, &path)?;
+            let pairs =
+                device_pairs(flow.tx_rx.device.as_ref().ok_or_else(missing)?, ground, &path)?;
             let end = |(tx, rx): (&'a Interface, &'a Interface)| Ends {
                 from: tx.port,
                 to: vec![rx.port],
@@ -199,7 +206,8 @@ fn device_pairs<'a>(
         Ok(found)
     };
     let (tx, rx) = (named(&device.tx_names, "tx_names")?, named(&device.rx_names, "rx_names")?);
-    let is_pair = |tx: &Interface, rx: &Interface| tx.ip.is_ipv4() == rx.ip.is_ipv4() && tx.name != rx.name;
+    let is_pair =
+        |tx: &Interface, rx: &Interface| tx.ip.is_ipv4() == rx.ip.is_ipv4() && tx.name != rx.name;
     let mut pairs: Vec<(&Interface, &Interface)> = match device.mode {
         FlowRouterMode::OneToOne if tx.len() != rx.len() => {
             let what = format!("one_to_one with {} senders and {} receivers", tx.len(), rx.len());

@@ -1,8 +1,10 @@
 //! How fast frames of a flow leave, and how many.
 
 use super::Refusal;
-use crate::model::{Flow, FlowBurst, FlowDelay, FlowDelayChoice, FlowDurationChoice,
-    FlowDurationInterBurstGapChoice, FlowRate, FlowRateChoice};
+use crate::model::{
+    Flow, FlowBurst, FlowDelay, FlowDelayChoice, FlowDurationChoice,
+    FlowDurationInterBurstGapChoice, FlowRate, FlowRateChoice,
+};
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::signature::Form;
 
@@ -38,10 +40,16 @@ impl Pace {
     pub fn of(flow: &Flow, (sizes, line): (&[u32], LineRate), path: &str) -> Result<Pace, Refusal> {
         let rate = rate(&flow.rate, sizes, line);
         if rate.is_zero() {
-            return Err(Refusal::new(&format!("{path}.rate"), "less than one frame a second".into()));
+            return Err(Refusal::new(
+                &format!("{path}.rate"),
+                "less than one frame a second".into(),
+            ));
         }
         if rate.fps() > RATE_MAX_FPS {
-            return Err(Refusal::new(&format!("{path}.rate"), "more than 10^9 frames a second".into()));
+            return Err(Refusal::new(
+                &format!("{path}.rate"),
+                "more than 10^9 frames a second".into(),
+            ));
         }
         let plain = Pace { rate, frames: None, by_time: false, bursts: None };
         let path = format!("{path}.duration");
@@ -82,11 +90,7 @@ impl Pace {
     /// The part of one of `sharing` that take turns; `place` is its number.
     pub fn shared(self, sharing: u64, place: u64) -> Pace {
         let part = |frames: u64| frames / sharing + u64::from(place < frames % sharing);
-        Pace {
-            rate: self.rate.scaled(1.0 / sharing as f64),
-            frames: self.frames.map(part),
-            ..self
-        }
+        Pace { rate: self.rate.scaled(1.0 / sharing as f64), frames: self.frames.map(part), ..self }
     }
 }
 

@@ -1,8 +1,10 @@
 //! The frame sizes of a flow.
 
 use super::Refusal;
-use crate::model::{FlowSize, FlowSizeChoice, FlowSizeWeightPairs, FlowSizeWeightPairsChoice,
-    FlowSizeWeightPairsPredefined};
+use crate::model::{
+    FlowSize, FlowSizeChoice, FlowSizeWeightPairs, FlowSizeWeightPairsChoice,
+    FlowSizeWeightPairsPredefined,
+};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -25,7 +27,8 @@ pub fn sizes(size: &FlowSize, path: &str) -> Result<Vec<u32>, Refusal> {
             let steps = size.increment.clone().unwrap_or_default();
             let path = format!("{path}.increment");
             if steps.end < steps.start || steps.step == 0 {
-                let what = format!("from {} to {} by {} is no size", steps.start, steps.end, steps.step);
+                let what =
+                    format!("from {} to {} by {} is no size", steps.start, steps.end, steps.step);
                 return Err(Refusal::new(&path, what));
             }
             if (steps.end - steps.start) / steps.step >= STEPS_MAX {
@@ -47,7 +50,9 @@ pub fn sizes(size: &FlowSize, path: &str) -> Result<Vec<u32>, Refusal> {
     };
     match sizes.iter().find(|size| !(SHORTEST_BYTES..=65_535).contains(*size)) {
         Some(size) => {
-            let what = format!("a frame of {size} bytes; possible are {SHORTEST_BYTES} to 65535, FCS included");
+            let what = format!(
+                "a frame of {size} bytes; possible are {SHORTEST_BYTES} to 65535, FCS included"
+            );
             Err(Refusal::new(path, what))
         }
         None => Ok(sizes),
@@ -57,20 +62,18 @@ pub fn sizes(size: &FlowSize, path: &str) -> Result<Vec<u32>, Refusal> {
 fn by_weight(pairs: Option<&FlowSizeWeightPairs>, path: &str) -> Result<Vec<u32>, Refusal> {
     let pairs = pairs.cloned().unwrap_or_default();
     let weights: Vec<(u32, f64)> = match pairs.choice {
-        FlowSizeWeightPairsChoice::Predefined => {
-            match pairs.predefined.unwrap_or_default() {
-                FlowSizeWeightPairsPredefined::Imix => return Ok(imix()),
-                FlowSizeWeightPairsPredefined::IpsecImix | FlowSizeWeightPairsPredefined::TcpImix => {
-                    vec![(90, 58.67), (92, 2.0), (594, 23.66), (1418, 15.67)]
-                }
-                FlowSizeWeightPairsPredefined::Ipv6Imix => {
-                    vec![(60, 58.67), (496, 2.0), (594, 23.66), (1518, 15.67)]
-                }
-                FlowSizeWeightPairsPredefined::StandardImix => {
-                    vec![(58, 58.67), (62, 2.0), (594, 23.66), (1518, 15.67)]
-                }
+        FlowSizeWeightPairsChoice::Predefined => match pairs.predefined.unwrap_or_default() {
+            FlowSizeWeightPairsPredefined::Imix => return Ok(imix()),
+            FlowSizeWeightPairsPredefined::IpsecImix | FlowSizeWeightPairsPredefined::TcpImix => {
+                vec![(90, 58.67), (92, 2.0), (594, 23.66), (1418, 15.67)]
             }
-        }
+            FlowSizeWeightPairsPredefined::Ipv6Imix => {
+                vec![(60, 58.67), (496, 2.0), (594, 23.66), (1518, 15.67)]
+            }
+            FlowSizeWeightPairsPredefined::StandardImix => {
+                vec![(58, 58.67), (62, 2.0), (594, 23.66), (1518, 15.67)]
+            }
+        },
         FlowSizeWeightPairsChoice::Custom => {
             pairs.custom.iter().flatten().map(|pair| (pair.size, pair.weight)).collect()
         }
@@ -111,7 +114,8 @@ mod tests {
     #[test]
     fn sizes_are_those_of_the_specification() {
         assert_eq!(of(json!({})).unwrap(), [64]);
-        let increment = json!({"choice": "increment", "increment": {"start": 64, "end": 200, "step": 64}});
+        let increment =
+            json!({"choice": "increment", "increment": {"start": 64, "end": 200, "step": 64}});
         assert_eq!(of(increment).unwrap(), [64, 128, 192]);
         let imix = of(json!({"choice": "weight_pairs", "weight_pairs": {}})).unwrap();
         let count = |size| imix.iter().filter(|other| **other == size).count();

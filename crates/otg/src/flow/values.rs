@@ -69,7 +69,10 @@ impl Values {
             return Err(refuse("there is no value; give one or more".into()));
         }
         if listed.len() > VALUES_MAX {
-            return Err(refuse(format!("{} values; at most {VALUES_MAX} are possible", listed.len())));
+            return Err(refuse(format!(
+                "{} values; at most {VALUES_MAX} are possible",
+                listed.len()
+            )));
         }
         match listed.iter().find(|value| bits < 128 && **value >> bits != 0) {
             Some(value) => Err(refuse(format!("{value} does not fit into {bits} bits"))),
@@ -154,7 +157,8 @@ mod tests {
 
     #[test]
     fn frame_n_has_value_n_mod_count() {
-        let counting = json!({"choice": "increment", "increment": {"start": 65534, "step": 1, "count": 3}});
+        let counting =
+            json!({"choice": "increment", "increment": {"start": 65534, "step": 1, "count": 3}});
         assert_eq!(of(counting, 16).unwrap(), Values::Listed(vec![65_534, 65_535, 0]));
         let down = json!({"choice": "decrement",
             "decrement": {"start": "10.0.0.1", "step": "0.0.1.0", "count": 2}});
@@ -168,7 +172,10 @@ mod tests {
         let error = of(json!({"choice": "value", "value": 16}), 4).unwrap_err();
         assert_eq!(error.to_string(), "field: 16 does not fit into 4 bits");
         assert!(of(json!({"choice": "values", "values": []}), 4).is_err());
-        assert!(of(json!({"choice": "increment", "increment": {"start": 0, "step": 1, "count": 0}}), 4).is_err());
+        assert!(
+            of(json!({"choice": "increment", "increment": {"start": 0, "step": 1, "count": 0}}), 4)
+                .is_err()
+        );
     }
 
     #[test]

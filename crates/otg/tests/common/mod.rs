@@ -23,21 +23,24 @@ pub fn is_root() -> bool {
     root
 }
 
-/// The interpreter of a virtual environment with snappi from PyPI, made once for all tests.
-pub fn python() -> &'static Path {
+/// A virtual environment with a package from PyPI, made by the first test that needs it.
+pub fn environment(name: &str, package: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let ready = folder.join("ready");
+    if !ready.exists() {
+        let _ = std::fs::remove_dir_all(&folder);
+        done(Command::new("python3").args(["-m", "venv"]).arg(&folder));
+        let quiet = ["install", "--quiet", "--disable-pip-version-check", package];
+        done(Command::new(folder.join("bin/pip")).args(quiet));
+        std::fs::write(ready, "").expect("write a file");
+    }
+    folder
+}
+
+/// The interpreter with snappi.
+fn python() -> &'static Path {
     static PYTHON: OnceLock<PathBuf> = OnceLock::new();
-    PYTHON.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("otg-snappi");
-        let ready = folder.join("ready");
-        if !ready.exists() {
-            let _ = std::fs::remove_dir_all(&folder);
-            done(Command::new("python3").args(["-m", "venv"]).arg(&folder));
-            let quiet = ["install", "--quiet", "--disable-pip-version-check", SNAPPI];
-            done(Command::new(folder.join("bin/pip")).args(quiet));
-            std::fs::write(ready, "").expect("write a file");
-        }
-        folder.join("bin/python")
-    })
+    PYTHON.get_or_init(|| environment("otg-snappi", SNAPPI).join("bin/python"))
 }
 
 fn done(command: &mut Command) {
