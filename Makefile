@@ -100,7 +100,7 @@ coverage:
 
 # The API of `netanvil otg` against requests made from its specification; EXAMPLES=50 for a shorter one.
 otg-fuzz:
-	NETANVIL_OTG_EXAMPLES=$(or $(EXAMPLES),500) cargo test --package netanvil-otg --test fuzz -- --nocapture
+	NETANVIL_OTG_EXAMPLES=$(or $(EXAMPLES),500) cargo test --package netanvil-otg --test fuzz -- --ignored --nocapture
 
 mlr-oracle: $(ORACLE)/ready
 	NETANVIL_ORACLE=full cargo test --package netanvil-method --test mlr_oracle -- --nocapture --test-threads=1
