@@ -13,7 +13,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test test-pure test-live test-benches package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-paths harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check forwarder-check stability credit credit-quick
+.PHONY: help setup build demo test test-pure test-live test-benches package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-paths otg-fuzz harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check forwarder-check stability credit credit-quick
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -22,6 +22,7 @@ help:
 	@echo "make truth   2,000 random devices whose truth is known: no wrong number may be stated"
 	@echo "make coverage  how often each search's bounds hold the truth on noisy devices, and at what cost"
 	@echo "make mlr-oracle  our MLRsearch beside its reference implementation: trials, time, results"
+	@echo "make otg-fuzz  requests made from the specification of the OTG API, good and bad, against netanvil otg"
 	@echo "make versus-check  versus finds 3 % and one nftables rule, and nothing where there is nothing; 25 minutes"
 	@echo "make forwarder-check  the throughput stated of an XDP forwarder beside the kernel's counters, quiet and beside busy loops"
 	@echo "make stability  how far ten runs of make demo's throughput lie apart, beside testpmd and trafgen"
@@ -98,7 +99,7 @@ test-benches:
 BENCHES := bench credit-bench scaling-bench simulator-bench
 
 # Crates that others can use. Offline: what they are built of is there after a build.
-LIBRARIES := units wire trial netblt netblt-io sim bpf-build ports testbed link hammer method report serve
+LIBRARIES := units wire trial netblt netblt-io sim bpf-build ports testbed link otg hammer method report serve
 PACKAGE   := cargo package --offline $(LIBRARIES:%=--package netanvil-%)
 
 # Packs all and builds each from its package alone; some minutes, after a commit.
@@ -121,6 +122,10 @@ truth:
 coverage:
 	NETANVIL_COVERAGE_SEEDS=$(or $(SEEDS),1000) \
 	    cargo test --package netanvil-method --test coverage -- --nocapture --test-threads=1
+
+# The API of `netanvil otg` against requests made from its specification; EXAMPLES=50 for a shorter one.
+otg-fuzz:
+	NETANVIL_OTG_EXAMPLES=$(or $(EXAMPLES),500) cargo test --package netanvil-otg --test fuzz -- --ignored --nocapture
 
 mlr-oracle: $(ORACLE)/ready
 	NETANVIL_ORACLE=full cargo test --package netanvil-method --test mlr_oracle -- --nocapture --test-threads=1

@@ -215,6 +215,17 @@ Examples:
 Exit code 2 if this machine did not keep up. Discard measurements over the link then.
 ")]
     Link(crate::command::link::Link),
+    /// Serve the Open Traffic Generator API (OTG) for snappi and other clients
+    #[command(after_help = "\
+Examples:
+  netanvil otg
+  netanvil otg --listen 0.0.0.0:8443
+  netanvil otg --plain-http --listen 127.0.0.1:8080
+
+Anyone who can reach the address can send traffic from this host. docs/otg.md lists what is supported.
+Ctrl-C ends it, stops the traffic and releases the ports.
+")]
+    Otg(crate::command::otg::Otg),
     /// Repeat the Harvard router tests of 1990 on models of the tested products
     #[command(after_help = "\
 Examples:

@@ -11,6 +11,7 @@ pub mod harvard;
 pub mod link;
 pub mod man;
 pub mod netblt;
+pub mod otg;
 pub mod report;
 pub mod run;
 pub mod selftest;

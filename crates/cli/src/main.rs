@@ -72,6 +72,7 @@ fn run(command: Command) -> Outcome {
         Command::Harvard(arguments) => command::harvard::run(&arguments),
         Command::Netblt(arguments) => command::netblt::run(&arguments),
         Command::Link(arguments) => command::link::run(&arguments),
+        Command::Otg(arguments) => command::otg::run(&arguments),
         Command::Completions(arguments) => command::completions::run(&arguments),
         Command::Man(arguments) => command::man::run(&arguments),
         Command::Doctor(arguments) => command::doctor::run(&arguments),

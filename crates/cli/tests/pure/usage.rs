@@ -2,7 +2,7 @@
 
 use crate::common::Scratch;
 
-const SUBCOMMANDS: [&str; 17] = [
+const SUBCOMMANDS: [&str; 18] = [
     "run",
     "selftest",
     "doctor",
@@ -18,6 +18,7 @@ const SUBCOMMANDS: [&str; 17] = [
     "anvil",
     "netblt",
     "link",
+    "otg",
     "completions",
     "man",
 ];
