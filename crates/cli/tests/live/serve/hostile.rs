@@ -1,8 +1,8 @@
 //! Clients that send nonsense, too much, too often, or go away.
 
-use crate::client::{Events, get, post, reply, text};
+use super::client::{Events, get, post, reply, text};
+use super::server::{Server, wait_for};
 use crate::common::Scratch;
-use crate::server::{Server, wait_for};
 use std::io::Write;
 use std::net::TcpStream;
 
