@@ -415,6 +415,7 @@ pub const OF_THE_RUN: &[&str] = &[
     "config",
     "print-config",
     "resume",
+    "stdin-control",
     "fresh-selftest",
     "yes",
     "json",
