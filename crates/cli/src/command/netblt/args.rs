@@ -166,7 +166,7 @@ pub struct Recv {
 pub struct Copy {
     /// What to copy, then where to: SRC... HOST:DIR, or HOST:SRC... DIR; - is standard input (with a file as
     /// HOST:FILE) or output. SRC/ is what is in SRC. Globs are expanded at either end
-    #[arg(value_name = "SRC... DST", required_unless_present = "server", num_args = 2..)]
+    #[arg(value_name = "SRC... DST", required_unless_present = "server")]
     pub paths: Vec<OsString>,
     /// Leave out what matches, as a .gitignore has it, seen from the top of what is copied
     #[arg(long, value_name = "PATTERN")]
