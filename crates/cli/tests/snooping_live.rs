@@ -15,7 +15,7 @@ fn leaves(version: &str, leave_timeout_s: f64) -> Value {
     let ran = scratch.run(&format!(
         "run rfc3918 --device linux-bridge --port-count 4 --profile quick --sizes 64 --line-rate 1M \
          --port-type af_packet --set trial.invalid_retries=9 \
-         --set chassis.tests=[\"group_leave_delay\"] --set chassis.multicast.version=\"{version}\" \
+         --test group-leave-delay --set chassis.multicast.version=\"{version}\" \
          --set chassis.multicast.load_percent=20 --set chassis.multicast.join_settle_s=0.3 \
          --set chassis.multicast.leave_settle_s=0.2 \
          --set chassis.multicast.leave_timeout_s={leave_timeout_s} --out a"
@@ -92,7 +92,7 @@ fn the_groups_that_ports_take_are_found_to_the_group() {
     let ran = scratch.run(
         "run rfc3918 --device linux-bridge --group-table 20 --port-count 3 --profile quick --sizes 64 \
          --line-rate 1M --port-type af_packet --set trial.invalid_retries=9 \
-         --set chassis.tests=[\"group_capacity\"] --set chassis.multicast.version=\"mldv2\" \
+         --test group-capacity --set chassis.multicast.version=\"mldv2\" \
          --set chassis.multicast.capacity_initial=20 --set chassis.multicast.capacity_step=1 \
          --set chassis.multicast.leave_settle_s=0.2 --out a",
     );

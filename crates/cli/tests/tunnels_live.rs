@@ -111,7 +111,7 @@ fn groups_go_into_tunnels_and_come_out_of_them() {
         let arguments = format!(
             "run rfc3918 --device linux-mcast --multicast table --line-rate 250k --sizes 128 \
              --profile quick --port-type af_packet --set trial.invalid_retries=9 \
-             --set chassis.tests=[\"{test}\"] --set chassis.multicast.tunnel_out=\"vxlan\" \
+             --test {test} --set chassis.multicast.tunnel_out=\"vxlan\" \
              --set chassis.multicast.groups=3 \
              --set chassis.multicast.leave_settle_s=0.1 --out a"
         );

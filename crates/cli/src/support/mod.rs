@@ -35,16 +35,11 @@ const OF_THE_RUN: [&str; 15] = [
 ];
 
 /// Options, and the keys of sections that say the same.
-const SAME: [(&str, &str); 10] = [
-    ("test", "chassis.tests"),
+const SAME: [(&str, &str); 5] = [
     ("test", "harvard_1989.tests"),
     ("duration", "trial.duration_s"),
-    ("duration", "chassis.trial.duration_s"),
     ("resolution", "search.resolution_percent"),
-    ("resolution", "chassis.resolution_percent"),
     ("loss-tolerance", "throughput.loss_tolerances_percent"),
-    ("seed", "chassis.seed"),
-    ("sizes", "chassis.frame_sizes"),
     ("address-ageing", "chassis.addresses.ageing_s"),
 ];
 
@@ -84,13 +79,9 @@ pub fn check(given: &Options, options: &Options) -> Outcome<()> {
 /// Refuses an option together with the section's key that sets the same value.
 fn said_twice(paths: &[String]) -> Outcome<()> {
     let is_given = |path: &str| paths.iter().any(|given| given == path);
-    let in_both = |path: &String| Some((path.clone(), format!("chassis.{path}")));
-    let trial = paths.iter().filter(|path| path.starts_with("trial."));
-    let same = SAME.iter().map(|(one, other)| (one.to_string(), other.to_string()));
-    let mut all = same.chain(trial.filter_map(in_both));
-    match all.find(|(one, other)| is_given(one) && is_given(other)) {
+    match SAME.iter().find(|(one, other)| is_given(one) && is_given(other)) {
         Some((one, other)) => {
-            Err(Failure::new(format!("{} and {other} set the same value", flag(&one)))
+            Err(Failure::new(format!("{} and {other} set the same value", flag(one)))
                 .help("leave out one of them"))
         }
         None => Ok(()),

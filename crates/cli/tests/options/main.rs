@@ -190,9 +190,6 @@ fn no_option_is_left_out() {
         into.extend(all.into_iter().filter(|name| name.contains('.')));
     };
     sections(json!(method::SuiteConfig::default()), &mut names);
-    let mut of_many = vec![];
-    leaves("chassis", &json!(method::chassis::ChassisConfig::default()), &mut of_many);
-    names.extend(of_many);
     names.retain(|name| !name.starts_with("traffic."));
     let sampled: Vec<&str> = SuiteName::ALL
         .into_iter()
@@ -204,7 +201,7 @@ fn no_option_is_left_out() {
     names.dedup();
     let unknown = |name: &&String| {
         let last = name.rsplit('.').next().unwrap_or(name);
-        // What a run is, `chassis.profile` and the lists of tests are no settings of their own.
+        // What a run is, and the lists of tests are no settings of their own.
         let of_the_run = samples::OF_THE_RUN.contains(&last);
         !sampled.contains(&name.as_str()) && !of_the_run
     };
