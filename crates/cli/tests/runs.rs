@@ -195,6 +195,29 @@ fn a_killed_run_goes_on_after_its_last_trial_and_ends_alike() {
     }
 }
 
+/// All ports of a switch at once, cut off and gone on with: frames, searches, modifiers and the self-test.
+#[test]
+fn a_run_of_many_ports_goes_on_as_it_was() {
+    let scratch = Scratch::new();
+    scratch.file("four.toml", "ports = 4\nline-rate = \"20M\"\nbridge = true\n[cpu]\ncost = { per-frame = \"100us\" }\n[input]\nframes = 4\n");
+    let whole = "run rfc2889 --sim four.toml --profile quick --sizes 68 --seed 5 --vlan 100 \
+                 --modifiers none,broadcast --search mlrsearch --loss-tolerance 5% \
+                 --test fully-meshed --test many-to-one";
+    scratch.run(&format!("{whole} --out whole")).expect(0);
+    std::fs::remove_dir_all(scratch.path().join("cache")).unwrap();
+    let running = scratch.start(whole, "cut", "{\"trial_started\":{\"number\":12,");
+    running.signal("KILL");
+    assert_eq!(running.wait().code, None);
+    let refused = scratch.run("run --resume cut --vlan 7").expect(2);
+    assert!(refused.stderr.contains("vlan: "), "{}", refused.stderr);
+    scratch.run("run --resume cut").expect(0);
+    let (cut, whole) = (results(&scratch, "cut"), results(&scratch, "whole"));
+    for (test, times) in [("fully_meshed", 2), ("many_to_one", 2), ("self_test", 1)] {
+        assert_eq!(outcomes(&whole, test).len(), times, "{test}");
+        assert_eq!(outcomes(&cut, test), outcomes(&whole, test), "{test}");
+    }
+}
+
 /// Two pairs at once, cut off and gone on with; its self-test is not that of one pair.
 #[test]
 fn a_run_of_several_pairs_goes_on_as_it_was() {

@@ -6,7 +6,7 @@ use crate::harvard::HarvardConfig;
 use crate::harvard::y1989::Harvard1989Config;
 use crate::search_config::{SearchConfig, SearchPolicy};
 use crate::traffic::{Destinations, TrafficConfig};
-use crate::{Direction, Modifier, Pattern, Profile, RunError, TestKind, ipv6_traffic};
+use crate::{Direction, Modifier, Pattern, Profile, Protocol, RunError, TestKind, ipv6_traffic};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -558,6 +558,12 @@ impl SuiteConfig {
         if !self.is_of_many_ports() {
             return Ok(());
         }
+        refuse(self.frame_sizes.iter().any(|size| size.period() > 1), || {
+            "tests of many ports have one frame size at a time: leave out the mix".into()
+        })?;
+        refuse(self.traffic.protocol == Protocol::Decnet, || {
+            "DECnet gives each port one hardware address of its own: choose another protocol".into()
+        })?;
         refuse(self.search.policy == SearchPolicy::Adaptive, || {
             "the adaptive search goes by what one port carries; with many ports write --search bisect, step, \
              tst009 or mlrsearch"

@@ -43,6 +43,17 @@ const SAME: [(&str, &str); 5] = [
     ("address-ageing", "chassis.addresses.ageing_s"),
 ];
 
+/// Keys that tests of many ports had of their own, and those that they share with other tests.
+const MOVED: [(&str, &str); 7] = [
+    ("chassis.trial", "trial"),
+    ("chassis.frame_sizes", "sizes"),
+    ("chassis.seed", "seed"),
+    ("chassis.resolution_percent", "search.resolution_percent"),
+    ("chassis.search_trial_s", "search.trial_duration_s"),
+    ("chassis.burst_frames", "burst-frames"),
+    ("chassis.tests", "test"),
+];
+
 /// What a run is made of, as far as options depend on it.
 pub struct Run<'a> {
     /// The suite.
@@ -225,8 +236,13 @@ fn is_of_the_run(path: &str, suite: SuiteName) -> bool {
     OF_THE_RUN.contains(&path) || list.as_deref() == Some(path)
 }
 
-/// The tests that use an option, suite by suite.
+/// The tests that use an option, suite by suite, or its present name.
 fn tests_with(path: &str) -> String {
+    let rest =
+        |old: &str| path.strip_prefix(old).filter(|rest| rest.is_empty() || rest.starts_with('.'));
+    if let Some((new, rest)) = MOVED.iter().find_map(|(old, new)| Some((new, rest(old)?))) {
+        return format!("write {new}{rest}, as for every test");
+    }
     let mut parts = vec![];
     for suite in SuiteName::ALL {
         let users: Vec<&str> =

@@ -11,7 +11,7 @@ use crate::subject::Ceiling;
 use crate::{Finding, RunError, SearchPolicy, SuiteConfig};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use trial::TrialResult;
+use trial::{Role, TrialResult};
 use units::{Duration, FrameRate};
 
 /// What came out at one load. Rates are sums over all ports, as RFC 2889 appendix B wants the load
@@ -59,7 +59,14 @@ impl LoadPoint {
     ) -> LoadPoint {
         let result = &ran.result;
         let forwarded = result.forwarding_rate().fps();
-        let share = forwarded / result.intended_rate().fps().max(1e-9);
+        let of_role = |role| {
+            let streams = result.streams.iter().filter(move |stream| stream.role == role);
+            streams.map(|stream| stream.sent).sum::<u64>() as f64
+        };
+        // What takes the place of test frames is not to come out.
+        let (test, others) = (of_role(Role::Test), of_role(Role::Modifier));
+        let of_test = 1.0 - others / (test + others).max(1.0);
+        let share = forwarded / (result.intended_rate().fps() * of_test).max(1e-9);
         LoadPoint {
             load_percent,
             intended,

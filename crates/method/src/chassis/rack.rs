@@ -2,11 +2,11 @@
 
 use super::{Bursts, ChassisConditions, ChassisTest, Turn};
 use crate::bench::{Asked, Bench, Ran, measured};
+use crate::modifiers;
 use crate::registry::Known;
 use crate::subject::{Ceiling, ceiling_of};
 use crate::traffic::{Attachment, Forwarding, Traffic};
 use crate::{LatencyDefinition, RunError, SelfTestSize, SuiteConfig, TestKind, Topology};
-use crate::{Protocol, modifiers};
 use std::cell::Cell;
 use trial::{
     BitTimes, Expectation, Fingerprint, Insertion, InvalidReason, PortDescription, PortId,
@@ -88,15 +88,6 @@ impl<'a> Rack<'a> {
         self_test: Option<&SelfTestSize>,
         (known, groups): (&'a Known, &'a GroupsKnown),
     ) -> Result<Self, String> {
-        if traffic.size().period() > 1 {
-            return Err(format!(
-                "not run: it has one frame size at a time, not {}",
-                traffic.frame_size()
-            ));
-        }
-        if traffic.protocol() == Protocol::Decnet {
-            return Err("not run: DECnet gives each port one address of its own".into());
-        }
         let (chassis, size) = (traffic.topology(), traffic.size().smallest());
         let ports = chassis.ports.len();
         let rack = Rack {
