@@ -5,7 +5,7 @@
 PACKAGES := clang llvm libbpf-dev libc6-dev gcc \
             nftables iproute2 ethtool kmod procps util-linux \
             frr tshark tcpdump chromium netsniff-ng dpdk-dev xdp-tools jq snmp snmpd bird2 \
-            openvswitch-switch tayga python3
+            openvswitch-switch tayga python3 openssh-client openssh-server rsync prometheus
 
 NETANVIL := target/release/netanvil
 DEMO     := target/demo
@@ -13,20 +13,22 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test package package-quick truth coverage mlr-oracle netblt-1987 netblt-hostile netblt-interop netblt-paths harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check forwarder-check stability credit credit-quick
+.PHONY: help setup build demo test test-pure test-live test-benches package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-paths otg-fuzz harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check forwarder-check stability credit credit-quick
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
 	@echo "make demo    build, then a short RFC 2544 suite on a Linux router in namespaces"
-	@echo "make test    all tests"
+	@echo "make test    all tests: test-pure, test-live (real devices, as root) and test-benches"
 	@echo "make truth   2,000 random devices whose truth is known: no wrong number may be stated"
 	@echo "make coverage  how often each search's bounds hold the truth on noisy devices, and at what cost"
 	@echo "make mlr-oracle  our MLRsearch beside its reference implementation: trials, time, results"
+	@echo "make otg-fuzz  requests made from the specification of the OTG API, good and bad, against netanvil otg"
 	@echo "make versus-check  versus finds 3 % and one nftables rule, and nothing where there is nothing; 25 minutes"
 	@echo "make forwarder-check  the throughput stated of an XDP forwarder beside the kernel's counters, quiet and beside busy loops"
 	@echo "make stability  how far ten runs of make demo's throughput lie apart, beside testpmd and trafgen"
 	@echo "make credit  what catching up with lateness costs and spares, by credit, rate, queue and load (credit-quick: xdp only)"
 	@echo "make netblt-1987   the NETBLT tests of 1987 beside ours"
+	@echo "make netblt-copy  20,000 files and some of 100 MB over 50 ms and 1 % loss, killed and gone on with, beside rsync"
 	@echo "make netblt-hostile  a NETBLT server among 100,000 spoofed OPENs and 1,000 half-dead peers; what it reflects"
 	@echo "make netblt-interop  NETBLT with a second implementation, in Python, that knows RFC 998 alone"
 	@echo "make harvard-1989  the router tests of 1989 on models of their products, beside what was published"
@@ -68,12 +70,36 @@ demo: build
 	@echo
 	@echo "report: $(CURDIR)/$(DEMO)/report.html"
 
+# All of it, tier after tier; a failure in one does not keep the others from being run.
 test: setup $(ORACLE)/ready
-	cargo test --workspace --no-fail-fast
-	@$(MAKE) --no-print-directory package-quick
+	cargo test --no-run
+	@failed=0; for tier in test-pure test-live test-benches package-quick; do \
+	    $(MAKE) --no-print-directory $$tier || failed=1; done; exit $$failed
+
+# Unit tests, documentation, and what needs no device: as many at a time as there are processors.
+test-pure:
+	cargo test --no-fail-fast -- --skip live::
+
+# Real devices, real ports, real time; as root. One at a time: two would take each other's processors.
+# Tests whose tester was held up say so; more than UNDECIDED_MAX of them are a failure.
+UNDECIDED     := target/undecided
+UNDECIDED_MAX := 8
+test-live: setup
+	@mkdir -p target; : > $(UNDECIDED)
+	NETANVIL_UNDECIDED=$(CURDIR)/$(UNDECIDED) \
+	    cargo test --no-fail-fast --tests -- live:: --test-threads=1; \
+	    status=$$?; sort -u $(UNDECIDED); \
+	    undecided=$$(cut -d: -f1,2 $(UNDECIDED) | sort -u | wc -l); \
+	    echo "live tests: $$undecided undecided, since the tester was held up; at most $(UNDECIDED_MAX) may be"; \
+	    [ $$undecided -le $(UNDECIDED_MAX) ] && exit $$status
+
+# What the benchmarks compute with.
+test-benches:
+	cargo test --no-fail-fast $(BENCHES:%=--package netanvil-%)
+BENCHES := bench credit-bench scaling-bench simulator-bench
 
 # Crates that others can use. Offline: what they are built of is there after a build.
-LIBRARIES := units wire trial netblt netblt-io sim bpf-build ports testbed link hammer method report
+LIBRARIES := units wire trial netblt netblt-io sim bpf-build ports testbed link otg hammer method report serve
 PACKAGE   := cargo package --offline $(LIBRARIES:%=--package netanvil-%)
 
 # Packs all and builds each from its package alone; some minutes, after a commit.
@@ -96,6 +122,10 @@ truth:
 coverage:
 	NETANVIL_COVERAGE_SEEDS=$(or $(SEEDS),1000) \
 	    cargo test --package netanvil-method --test coverage -- --nocapture --test-threads=1
+
+# The API of `netanvil otg` against requests made from its specification; EXAMPLES=50 for a shorter one.
+otg-fuzz:
+	NETANVIL_OTG_EXAMPLES=$(or $(EXAMPLES),500) cargo test --package netanvil-otg --test fuzz -- --ignored --nocapture
 
 mlr-oracle: $(ORACLE)/ready
 	NETANVIL_ORACLE=full cargo test --package netanvil-method --test mlr_oracle -- --nocapture --test-threads=1
@@ -149,17 +179,23 @@ netblt-1987: setup
 	cargo build --release --package netanvil
 	$(NETANVIL) netblt reproduce-1987
 
+# Trees of files by `netblt copy` over a link with loss and delay, over real ssh, both ends killed on the way; rsync
+# over the same link in the same run. As root, some minutes. NETANVIL_COPY_SEED=N for another tree. `make test`
+# runs a short form.
+netblt-copy: setup
+	NETANVIL_COPY=full cargo test --package netanvil --test netblt_copy -- --nocapture --test-threads=1
+
 # Measures what a server sends to whoever did not ask, and a good transfer among strangers; a minute or two.
 # `make test` runs it with a tenth of the OPENs and a fifth of the peers.
 netblt-hostile:
 	cargo test --package netanvil-netblt --test model -- strangers hostile
-	cargo test --package netanvil-netblt-io --test reflection -- --nocapture
-	NETANVIL_HOSTILE=full cargo test --package netanvil-netblt-io --test crowds -- --nocapture --test-threads 1
+	cargo test --package netanvil-netblt-io --test main -- live::reflection --nocapture
+	NETANVIL_HOSTILE=full cargo test --package netanvil-netblt-io --test main -- live::crowds --nocapture --test-threads 1
 
 # Both ways over UDP and IP protocol 30, IPv4 and IPv6; all sizes, stalls of 12 s, numbers that wrap: some
 # minutes. As root, or raw IP is left out. `make test` runs a short form.
 netblt-interop:
-	NETANVIL_INTEROP=full cargo test --package netanvil --test netblt_interop -- --nocapture
+	NETANVIL_INTEROP=full cargo test --package netanvil --test main -- live::netblt_interop --nocapture
 
 # What the text of 1989 tells; under a minute. Exit code 1 if a statement is not reproduced.
 harvard-1989: setup
@@ -199,7 +235,7 @@ tolly-1998: setup
 faults: FAULTS ?= all
 faults: setup
 	NETANVIL_FAULTS=$(FAULTS) NETANVIL_FAULTS_SEED=$(FAULTS_SEED) \
-	    cargo test --package netanvil --test faults -- --nocapture
+	    cargo test --package netanvil --test main -- live::faults --nocapture
 
 lint:
 	cargo fmt --all --check

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Dual MIT/GPL */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The little of the kernel's BPF interface that the programs here need. All of it is stable
  * (include/uapi/linux/bpf.h), and stating it here spares the build every header package.

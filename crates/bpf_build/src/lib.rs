@@ -35,9 +35,11 @@ impl Clang {
         let usual =
             ["clang", "clang-21", "clang-19", "clang-18", "clang-16", "clang-15", "clang-14"];
         let candidates = named.map_or(usual.map(String::from).to_vec(), |name| vec![name]);
-        let program = candidates.into_iter().find(|program| knows_bpf(program)).ok_or(
-            "netanvil was built without clang; apt install clang (14 or newer) and build again",
-        )?;
+        let program =
+            candidates.into_iter().find(|program| knows_bpf(program)).ok_or_else(|| {
+                look_again_next_time();
+                "netanvil was built without clang; apt install clang (14 or newer) and build again"
+            })?;
         Ok(Clang { program })
     }
 
@@ -66,6 +68,12 @@ impl Clang {
         let status = status.unwrap_or_else(|error| panic!("cannot run {}: {error}", self.program));
         assert!(status.success(), "{} failed on bpf/{source}", self.program);
     }
+}
+
+/// Cargo runs a build script again where a file that it names does not exist: so a clang that is installed
+/// later is found.
+fn look_again_next_time() {
+    println!("cargo::rerun-if-changed=no-clang-was-found");
 }
 
 fn knows_bpf(program: &str) -> bool {

@@ -147,6 +147,18 @@ Each interval contains the ratio B/A with the probability of --confidence, whene
 Exit code 1 if a criterion of --fail-if is met. Exit code 3 if one is undecided or nothing was measured.
 ")]
     Versus(Box<crate::command::versus::Versus>),
+    /// Show runs in a browser while they go on; start, stop and compare them; metrics for Prometheus
+    #[command(after_help = "\
+Examples:
+  netanvil serve                               http://127.0.0.1:2544/ with the runs in runs/
+  netanvil serve --runs results --listen 127.0.0.1:8080
+  netanvil serve --listen 192.0.2.1:2544 --tls-cert lab.pem --tls-key lab.key --token-file token
+  curl http://127.0.0.1:2544/metrics
+
+Other hosts can connect only with TLS and a token, since whoever connects can run tests on this host.
+Ctrl-C also stops a run that was started on the page. docs/serve.md lists every address.
+")]
+    Serve(crate::command::serve::Serve),
     /// Remove what killed runs left behind; active runs are not affected
     #[command(after_help = "\
 Examples:
@@ -203,6 +215,17 @@ Examples:
 Exit code 2 if this machine did not keep up. Discard measurements over the link then.
 ")]
     Link(crate::command::link::Link),
+    /// Serve the Open Traffic Generator API (OTG) for snappi and other clients
+    #[command(after_help = "\
+Examples:
+  netanvil otg
+  netanvil otg --listen 0.0.0.0:8443
+  netanvil otg --plain-http --listen 127.0.0.1:8080
+
+Anyone who can reach the address can send traffic from this host. docs/otg.md lists what is supported.
+Ctrl-C ends it, stops the traffic and releases the ports.
+")]
+    Otg(crate::command::otg::Otg),
     /// Repeat the Harvard router tests of 1990 on models of the tested products
     #[command(after_help = "\
 Examples:
@@ -274,6 +297,9 @@ pub struct Run {
     /// Measure the tester again, even if a cached self-test fits
     #[arg(long)]
     pub fresh_selftest: bool,
+    /// Stop at `q` or at the end of standard input, as with Ctrl-C
+    #[arg(long)]
+    pub stdin_control: bool,
     /// Answer yes to every question
     #[arg(long)]
     pub yes: bool,

@@ -1,11 +1,14 @@
-//! Ctrl-C, SIGTERM and SIGHUP: the first one asks the trial to stop, the second one forces.
+//! Ctrl-C, SIGTERM and SIGHUP: the first one asks the trial to stop, the second one forces. So does the end of
+//! standard input, where another program holds it.
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{keys, output};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
 
 /// Watches from a thread of its own; the flag becomes true with the first signal.
 ///
@@ -26,4 +29,19 @@ pub fn watch() -> Outcome<Arc<AtomicBool>> {
         }
     });
     Ok(flag)
+}
+
+/// Also stops at `q` and at the end of standard input; gives the other keys.
+pub fn stop_with_stdin(flag: &Arc<AtomicBool>) -> Receiver<u8> {
+    let (keys, received) = mpsc::channel();
+    let flag = flag.clone();
+    std::thread::spawn(move || {
+        let bytes = std::io::stdin().lock().bytes().map_while(Result::ok);
+        for key in bytes.take_while(|key| *key != b'q') {
+            // Whoever takes no keys has dropped the other end; the end of the input counts all the same.
+            let _ = keys.send(key);
+        }
+        flag.store(true, Ordering::SeqCst);
+    });
+    received
 }

@@ -1,4 +1,4 @@
-//! Single keys from a terminal, without Enter.
+//! Single keys, from a terminal without Enter, or from another program.
 
 use nix::sys::termios::{self, LocalFlags, SetArg, Termios};
 use std::io::{self, IsTerminal, Read};
@@ -33,6 +33,11 @@ impl Keys {
             }
         });
         Some(Keys(receiver))
+    }
+
+    /// Keys from another program.
+    pub fn received(keys: Receiver<u8>) -> Keys {
+        Keys(keys)
     }
 
     /// The next key, if one was typed.

@@ -384,6 +384,13 @@ impl Connection {
             Role::Waiting => {}
         }
     }
+    /// What the sending client wants the rate to be at most from now on, whatever was agreed on or is offered;
+    /// the receiver's next OK raises it again where it may.
+    pub fn bound_rate(&mut self, now: Instant, most: Burst) {
+        if let Role::Sending(sender) = &mut self.role {
+            sender.bound(now, most);
+        }
+    }
     /// The receiving client knows neither the path nor whether the sender does: with each OK it offers a
     /// rate by what came of the one before, none faster than `most`.
     pub fn steer_offers(&mut self, now: Instant, most: Burst) {

@@ -68,6 +68,11 @@ impl Regulated {
     pub fn permit(&mut self, most: Burst) {
         self.sender.raise_limit(most);
     }
+    /// This end's client wants no rate above this one.
+    pub fn bound(&mut self, now: Instant, most: Burst) {
+        self.sender.bound(now, most);
+        self.follow(now, true);
+    }
     /// Says what control messages came.
     pub fn acknowledge(&mut self) {
         self.sender.acknowledge();

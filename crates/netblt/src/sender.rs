@@ -99,6 +99,13 @@ impl Sender {
     pub fn raise_limit(&mut self, to: Burst) {
         self.limit = to.restricted_by(self.fastest);
     }
+    /// This end's client wants no rate above this one. What is offered next is taken up to it.
+    pub fn bound(&mut self, now: Instant, most: Burst) {
+        self.fastest = most;
+        self.limit = self.limit.restricted_by(most);
+        self.set_pace(now, self.limit.into());
+        self.announce();
+    }
     /// Tells the receiver the rate in a NULL-ACK.
     pub fn announce(&mut self) {
         self.burst = self.named();

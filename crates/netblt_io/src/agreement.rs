@@ -40,6 +40,8 @@ pub enum Offer {
         /// How many.
         bytes: u64,
     },
+    /// To copy files as one stream, as was agreed on elsewhere ([`crate::copy`]).
+    Copy,
     /// What somebody wants who speaks plain RFC 998: the client string is just a name.
     #[serde(skip)]
     Plain {
@@ -105,6 +107,8 @@ pub enum Answer {
     },
     /// Go on.
     Memory,
+    /// Go on.
+    Copy,
     /// Go on, in the plain layout: what anybody says who does not know these messages.
     #[serde(skip)]
     Plain,
@@ -206,6 +210,10 @@ impl Layout {
     pub fn until_last(buffer_bytes: u32) -> Layout {
         let (payload_bytes, content_bytes) = (u64::MAX, u64::MAX);
         Layout { payload_bytes, content_bytes, buffer_bytes, closing: false, plain: true }
+    }
+    /// Of records in whole buffers, of which the last says that it is the last ([`crate::copy`]).
+    pub fn stream(buffer_bytes: u32) -> Layout {
+        Layout { plain: false, ..Layout::until_last(buffer_bytes) }
     }
     /// The same for content that nobody can verify.
     #[must_use]

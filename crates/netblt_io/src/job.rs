@@ -4,6 +4,7 @@ use crate::agreement::Layout;
 use crate::sink::Sink;
 use crate::source::Source;
 use netblt::Connection;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
@@ -40,7 +41,8 @@ pub struct Sending {
     given: u64,
     /// Payload that is safe at the other end.
     safe_bytes: u64,
-    filled: Receiver<Result<Vec<u8>, String>>,
+    /// Each with whether it is the last.
+    filled: Receiver<Result<(Vec<u8>, bool), String>>,
     empty: Sender<Vec<u8>>,
     closed: bool,
     begin: Begin,
@@ -80,8 +82,9 @@ impl Job {
                 let mut memory = empty.try_recv().unwrap_or_default();
                 memory.resize(layout.len(index), 0);
                 let result = source.fill(index, &mut memory).map_err(|error| error.to_string());
-                let failed = result.is_err();
-                if filled_by.send(result.map(|()| memory)).is_err() || failed {
+                let last = source.has_ended() || index + 1 == layout.buffers();
+                let over = result.is_err() || last;
+                if filled_by.send(result.map(|()| (memory, last))).is_err() || over {
                     return;
                 }
             }
@@ -97,8 +100,17 @@ impl Job {
         })
     }
 
+    /// A thread writes to `sink`, which gets the buffers in their order. What has to wait for one before it
+    /// counts as under way.
+    pub fn receiving_in_order(sink: impl Sink + 'static, layout: Layout) -> Job {
+        Job::receive(sink, layout, Some(Queue::default()))
+    }
     /// A thread writes to `sink`.
-    pub fn receiving(mut sink: impl Sink + 'static, layout: Layout) -> Job {
+    pub fn receiving(sink: impl Sink + 'static, layout: Layout) -> Job {
+        Job::receive(sink, layout, None)
+    }
+
+    fn receive(mut sink: impl Sink + 'static, layout: Layout, mut queue: Option<Queue>) -> Job {
         let (full, to_store) = channel::<(u64, Vec<u8>)>();
         let (emptied, empty) = channel();
         let (finish_by, finish) = channel();
@@ -110,6 +122,9 @@ impl Job {
                 // What came meanwhile goes along: fewer calls, and mostly one run of bytes.
                 let mut some = vec![first];
                 some.extend(to_store.try_iter().take(STORED_AT_ONCE - 1));
+                if let Some(queue) = &mut queue {
+                    some = queue.pass(some);
+                }
                 some.sort_unstable_by_key(|(index, _)| *index);
                 if let Err(error) = sink.store_all(&some) {
                     let _ = finish_by.send(Err(error.to_string()));
@@ -222,6 +237,26 @@ impl Job {
     }
 }
 
+/// Buffers that wait for those before them.
+#[derive(Default)]
+struct Queue {
+    next: u64,
+    waiting: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Queue {
+    /// Takes some; gives those whose turn it is.
+    fn pass(&mut self, some: Vec<(u64, Vec<u8>)>) -> Vec<(u64, Vec<u8>)> {
+        self.waiting.extend(some);
+        let mut ready = Vec::new();
+        while let Some(memory) = self.waiting.remove(&self.next) {
+            ready.push((self.next, memory));
+            self.next += 1;
+        }
+        ready
+    }
+}
+
 fn read_ahead(layout: &Layout) -> usize {
     (READ_AHEAD_BYTES / (layout.buffer_bytes as usize).max(1)).max(1)
 }
@@ -243,9 +278,9 @@ impl Sending {
             }
             begin(&mut self.begin);
             match self.filled.try_recv() {
-                Ok(Ok(memory)) => {
+                Ok(Ok((memory, ends))) => {
                     self.given += 1;
-                    let last = !self.layout.closing && self.given == self.layout.buffers();
+                    let last = !self.layout.closing && ends;
                     self.closed = last;
                     if connection.send_buffer(memory, last).is_err() {
                         return connection.abort("a buffer of another size than agreed on");
@@ -322,6 +357,25 @@ impl Receiving {
                 connection.quit(now, reason);
             }
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_queue_gives_everything_once_and_in_order(
+            order in Just((0u64..40).collect::<Vec<_>>()).prop_shuffle(), step in 1usize..9
+        ) {
+            let mut queue = Queue::default();
+            let some = order.chunks(step).map(|some| some.iter().map(|at| (*at, vec![*at as u8])));
+            let passed: Vec<_> = some.flat_map(|some| queue.pass(some.collect())).collect();
+            let expected: Vec<_> = (0..40).map(|at| (at, vec![at as u8])).collect();
+            prop_assert_eq!(passed, expected);
         }
     }
 }

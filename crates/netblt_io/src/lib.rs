@@ -5,6 +5,7 @@
 //!
 //! * [`Socket`]: UDP or raw IP. * [`Station`]: a socket, its connections, their clients.
 //! * [`files`]: sending, receiving and serving files; see there for what makes a file whole.
+//! * [`copy`]: many files as one stream between two ends that talk over a channel beside it.
 //!
 //! # Example
 //!
@@ -56,6 +57,7 @@ mod backlog;
 mod cap;
 mod clock;
 mod cookie;
+pub mod copy;
 pub mod files;
 mod incoming;
 mod job;
@@ -72,6 +74,9 @@ mod station;
 pub use agreement::{Answer, Layout, Offer};
 pub use job::Job;
 pub use lateness::LatenessSummary;
+pub use netblt::ConnectionId;
 pub use seal::{Key, Refusal};
+pub use sink::Sink;
 pub use socket::{Carrier, Received, Socket};
+pub use source::Source;
 pub use station::{Ended, Host, Opener, Progress, Station};

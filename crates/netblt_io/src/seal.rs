@@ -59,6 +59,13 @@ impl Key {
         }
         Ok(Key(key))
     }
+    /// A new one, and its digits; None if the system has no randomness.
+    pub fn draw() -> Option<(Key, String)> {
+        let mut key = [0; 32];
+        SystemRandom::new().fill(&mut key).ok()?;
+        let digits = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        Some((Key(key), digits))
+    }
 }
 
 impl fmt::Debug for Key {

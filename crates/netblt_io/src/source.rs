@@ -17,6 +17,10 @@ const WINDOW_BYTES: u64 = 1 << 18;
 pub trait Source: Send {
     /// The content of buffer `index`; `buffer` has its length already.
     fn fill(&mut self, index: u64, buffer: &mut [u8]) -> io::Result<()>;
+    /// Whether the buffer filled last was the last one, where the layout does not say so.
+    fn has_ended(&self) -> bool {
+        false
+    }
 }
 
 /// Changes when a file does, as far as its size and time of modification tell.

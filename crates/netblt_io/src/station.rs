@@ -196,7 +196,7 @@ impl Station {
         let transfer_size_bytes = match offer {
             Offer::Put { size, .. } => *size,
             Offer::Memory { bytes } | Offer::Plain { bytes, .. } => *bytes,
-            Offer::Get { .. } => 0,
+            Offer::Get { .. } | Offer::Copy => 0,
         };
         let (most, mut limits) = (self.limits.burst, self.limits);
         if self.adaptive && mode == Mode::Read {
@@ -220,6 +220,12 @@ impl Station {
         Some(id)
     }
 
+    /// What this end sends on a connection leaves no faster than this from now on, headers aside. It can be
+    /// changed as often as one likes, up and down.
+    pub fn bound_rate(&mut self, id: ConnectionId, most: Burst) {
+        let now = self.clock.now();
+        self.endpoint.with(id, |connection| connection.bound_rate(now, most));
+    }
     /// Gives a client's command to a connection.
     pub fn quit(&mut self, id: ConnectionId, reason: &str) {
         let now = self.clock.now();

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Dual MIT/GPL */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Copies of chosen frames for user space; src/xdp/capture.rs reads them. */
 #pragma once
 #include "kernel.h"

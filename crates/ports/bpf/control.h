@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Dual MIT/GPL */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Which frames are the tester's control side's, and no port's to count: ARP, IPv6 neighbour and
  * router discovery, and replies of SNMP agents. src/control/kind.rs draws the same line.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Dual MIT/GPL */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The buckets of trial::Histogram: 128 to each power of two, linear below 128. */
 #pragma once
 #include "kernel.h"

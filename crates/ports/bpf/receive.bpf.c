@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Dual MIT/GPL
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * Accounts for every frame that arrives on one port, as trial::Receiver does, and hands on to the
  * kernel whatever is not ours.
@@ -98,8 +98,14 @@ INLINE u64 extend_time(u64 low, u32 bits, u64 latest)
 	return candidate > latest && candidate >= span ? candidate - span : candidate;
 }
 
-/* The last `len` bytes of the frame. */
-INLINE int load_trailer(struct xdp_md *ctx, u32 frame_len, void *to, const u32 len)
+/* Room for a trailer whose head is aligned, as numbers on the stack must be. */
+#define ROOM_AT (8 - HEAD_AT)
+struct room {
+	u64 words[4];
+};
+
+/* The last `len` bytes of the frame: where they are, or in `room` if that is not in the first piece. */
+INLINE const void *trailer_of(struct xdp_md *ctx, u32 frame_len, struct room *room, const u32 len)
 {
 	void *data = (void *)(long)ctx->data, *data_end = (void *)(long)ctx->data_end;
 	u32 at = frame_len - len;
@@ -109,12 +115,11 @@ INLINE int load_trailer(struct xdp_md *ctx, u32 frame_len, void *to, const u32 l
 		return 0;
 	if (likely(at <= 0x3fff)) {
 		trailer = data + at;
-		if (likely(trailer + len <= data_end)) {
-			__builtin_memcpy(to, trailer, len);
-			return 1;
-		}
+		if (likely(trailer + len <= data_end))
+			return trailer;
 	}
-	return bpf_xdp_load_bytes(ctx, at, to, len) == 0;
+	trailer = (void *)room + ROOM_AT;
+	return bpf_xdp_load_bytes(ctx, at, trailer, len) ? 0 : trailer;
 }
 
 INLINE u64 number_entry(const struct receive_control *c, u32 number)
@@ -187,40 +192,49 @@ INLINE int untagged(const struct receive_control *c, struct frame *frame, u64 he
 
 INLINE int is_full(struct xdp_md *ctx, const struct receive_control *c, struct frame *frame)
 {
-	struct full_trailer t;
+	struct room room;
+	const void *trailer = trailer_of(ctx, frame->len, &room, FULL_BYTES);
 	u64 sum, head;
+	u32 tag;
 
-	if (!load_trailer(ctx, frame->len, &t, FULL_BYTES))
+	if (!trailer)
 		return UNKNOWN;
-	sum = t.check + words_of(t.head) + t.sequence + t.tag;
+	head = NUMBER_AT(const u64, trailer, HEAD_AT);
+	frame->sequence = NUMBER_AT(const u32, trailer, SEQUENCE_AT);
+	tag = NUMBER_AT(const u32, trailer, TAG_AT);
+	sum = NUMBER_AT(const u16, trailer, CHECK_AT) + words_of(head) + frame->sequence + tag;
 	if (canonical(be16(fold(sum))) != c->targets[FORM_FULL])
 		return UNKNOWN;
-	head = be64(t.head);
+	head = be64(head);
+	tag = be32(tag);
 	frame->form = FORM_FULL;
-	frame->sequence = be32(t.sequence);
+	frame->sequence = be32(frame->sequence);
 	frame->sent = head & ((1ULL << FULL_TIME_BITS) - 1);
 	if (unlikely((u32)tag_of(c->hash, head, c->tag_blocks[FORM_FULL] | frame->sequence) !=
-		     be32(t.tag)))
-		return untagged(c, frame, head, be32(t.tag), head >> FULL_STREAM_AT);
+		     tag))
+		return untagged(c, frame, head, tag, head >> FULL_STREAM_AT);
 	return find_stream(c, frame, head >> FULL_STREAM_AT) ? OURS : UNKNOWN;
 }
 
 INLINE int is_short(struct xdp_md *ctx, const struct receive_control *c, struct frame *frame)
 {
-	struct short_trailer t;
+	struct room room;
+	const void *trailer = trailer_of(ctx, frame->len, &room, SHORT_BYTES);
 	u64 sum, head;
 	u8 tag;
 
-	if (!load_trailer(ctx, frame->len, &t, SHORT_BYTES))
+	if (!trailer)
 		return UNKNOWN;
-	sum = t.check + words_of(t.head) + t.sequence;
+	head = NUMBER_AT(const u64, trailer, HEAD_AT);
+	frame->sequence = NUMBER_AT(const u32, trailer, SEQUENCE_AT);
+	sum = NUMBER_AT(const u16, trailer, CHECK_AT) + words_of(head) + frame->sequence;
 	if (canonical(be16(fold(sum))) != c->targets[FORM_SHORT])
 		return UNKNOWN;
-	head = be64(t.head);
+	head = be64(head);
 	tag = head;
 	head &= ~0xffULL;
 	frame->form = FORM_SHORT;
-	frame->sequence = be32(t.sequence);
+	frame->sequence = be32(frame->sequence);
 	frame->sent = head >> 8 & ((1ULL << SHORT_TIME_BITS) - 1);
 	if (unlikely((u8)tag_of(c->hash, head, c->tag_blocks[FORM_SHORT] | frame->sequence) !=
 		     tag))
@@ -235,14 +249,16 @@ INLINE u16 compact_stream(u16 sum, u16 target)
 
 INLINE int is_compact(struct xdp_md *ctx, const struct receive_control *c, struct frame *frame)
 {
-	struct compact_trailer t;
+	struct room room;
+	const void *trailer = trailer_of(ctx, frame->len, &room, COMPACT_BYTES);
 	u16 sum;
 
-	if (!load_trailer(ctx, frame->len, &t, COMPACT_BYTES))
+	if (!trailer)
 		return UNKNOWN;
-	sum = canonical(be16(fold((u64)t.check + t.sequence)));
+	frame->sequence = NUMBER_AT(const u32, trailer, COMPACT_SEQUENCE_AT);
+	sum = canonical(be16(fold(NUMBER_AT(const u16, trailer, CHECK_AT) + frame->sequence)));
 	frame->form = FORM_COMPACT;
-	frame->sequence = be32(t.sequence);
+	frame->sequence = be32(frame->sequence);
 	if (find_stream(c, frame, compact_stream(sum, c->targets[FORM_COMPACT])))
 		return OURS;
 	for (u32 i = 0; i < EARLIER_TRIALS; i++) {

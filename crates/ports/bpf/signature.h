@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Dual MIT/GPL */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The test signature, as wire::signature defines it. */
 #pragma once
 #include "kernel.h"
@@ -8,12 +8,21 @@ enum form { FORM_NONE, FORM_FULL, FORM_SHORT, FORM_COMPACT };
 #define FULL_BYTES 18
 #define SHORT_BYTES 14
 #define COMPACT_BYTES 6
+/* Where a trailer's parts begin; the head is stream and transmit time, the short form's with the tag. */
+#define CHECK_AT 0
+#define HEAD_AT 2
+#define SEQUENCE_AT 10
+#define TAG_AT 14
+#define COMPACT_SEQUENCE_AT 2
 #define SEQUENCE_BITS 32
 #define FULL_TIME_BITS 48
 #define SHORT_TIME_BITS 44
 /* Where the stream begins in the eight bytes behind the check, in bits from the lowest. */
 #define FULL_STREAM_AT 48
 #define SHORT_STREAM_AT 52
+
+/* A number at any address. A packed struct would have clang go byte by byte. */
+#define NUMBER_AT(type, base, at) (*(type *)((void *)(base) + (at)))
 
 /* Ones' complement sum of 16-bit words, given as a sum of words or of wider numbers. */
 INLINE u16 fold(u64 sum)
@@ -83,23 +92,3 @@ INLINE u64 tag_of(const u64 *hash, u64 head, u64 block)
 	SIP_ROUND;
 	return a ^ b ^ c ^ d;
 }
-
-struct full_trailer {
-	u16 check;
-	/* Stream and transmit time. */
-	u64 head;
-	u32 sequence;
-	u32 tag;
-} __attribute__((packed));
-
-struct short_trailer {
-	u16 check;
-	/* Stream, transmit time and tag. */
-	u64 head;
-	u32 sequence;
-} __attribute__((packed));
-
-struct compact_trailer {
-	u16 check;
-	u32 sequence;
-} __attribute__((packed));

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Dual MIT/GPL
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * Sends the frames of one port: the kernel runs this program once for each live frame
  * (BPF_PROG_TEST_RUN), and each run fills in the frame that is due, waits until it is, stamps it
@@ -248,40 +248,65 @@ INLINE int stamp(struct xdp_md *ctx, const struct transmit_state *s,
 	void *data = (void *)(long)ctx->data, *data_end = (void *)(long)ctx->data_end;
 	u64 head = stream->id;
 	u32 sequence = stream->sequence;
+	void *trailer;
+	u16 check;
 	u32 tag;
 
 	if (likely(slot->form == FORM_FULL)) {
-		struct full_trailer *t = data + ((len - FULL_BYTES) & 0xfff);
-
-		if ((void *)(t + 1) > data_end)
+		trailer = data + ((len - FULL_BYTES) & 0xfff);
+		if (trailer + FULL_BYTES > data_end)
 			return 0;
 		head <<= FULL_STREAM_AT;
 		head |= now & ((1ULL << FULL_TIME_BITS) - 1);
 		tag = tag_of(s->hash, head, s->tag_blocks[FORM_FULL] | sequence);
-		t->check = be16(check_for(s->targets[FORM_FULL], words_of(head) + sequence + tag));
-		t->head = be64(head);
-		t->sequence = be32(sequence);
-		t->tag = be32(tag);
+		check = check_for(s->targets[FORM_FULL], words_of(head) + sequence + tag);
+		NUMBER_AT(u64, trailer, HEAD_AT) = be64(head);
+		NUMBER_AT(u32, trailer, SEQUENCE_AT) = be32(sequence);
+		NUMBER_AT(u32, trailer, TAG_AT) = be32(tag);
 	} else if (slot->form == FORM_SHORT) {
-		struct short_trailer *t = data + ((len - SHORT_BYTES) & 0xfff);
-
-		if ((void *)(t + 1) > data_end)
+		trailer = data + ((len - SHORT_BYTES) & 0xfff);
+		if (trailer + SHORT_BYTES > data_end)
 			return 0;
 		head <<= SHORT_STREAM_AT;
 		head |= (now & ((1ULL << SHORT_TIME_BITS) - 1)) << 8;
 		head |= (u8)tag_of(s->hash, head, s->tag_blocks[FORM_SHORT] | sequence);
-		t->check = be16(check_for(s->targets[FORM_SHORT], words_of(head) + sequence));
-		t->head = be64(head);
-		t->sequence = be32(sequence);
+		check = check_for(s->targets[FORM_SHORT], words_of(head) + sequence);
+		NUMBER_AT(u64, trailer, HEAD_AT) = be64(head);
+		NUMBER_AT(u32, trailer, SEQUENCE_AT) = be32(sequence);
 	} else if (slot->form == FORM_COMPACT) {
-		struct compact_trailer *t = data + ((len - COMPACT_BYTES) & 0xfff);
 		u16 target = fold((u64)s->targets[FORM_COMPACT] + stream->id);
 
-		if ((void *)(t + 1) > data_end)
+		trailer = data + ((len - COMPACT_BYTES) & 0xfff);
+		if (trailer + COMPACT_BYTES > data_end)
 			return 0;
-		t->check = be16(check_for(target, sequence));
-		t->sequence = be32(sequence);
+		check = check_for(target, sequence);
+		NUMBER_AT(u32, trailer, COMPACT_SEQUENCE_AT) = be32(sequence);
+	} else {
+		return 1;
 	}
+	NUMBER_AT(u16, trailer, CHECK_AT) = be16(check);
+	return 1;
+}
+
+/* Short frames are copied here, a word at a time: a call costs more than they do. */
+#define COPY_WORDS (SLOT_BYTES < 128 ? SLOT_BYTES / 8 : 16)
+
+INLINE int copy_short(struct xdp_md *ctx, const struct slot *slot, u32 len)
+{
+	void *data = (void *)(long)ctx->data, *data_end = (void *)(long)ctx->data_end;
+	u64 *to = data;
+	const u64 *from = (const void *)slot->bytes;
+	u32 last = (len - sizeof(*to)) & 0x7f;
+
+	for (u32 i = 0; i < COPY_WORDS; i++) {
+		if ((void *)(to + i + 1) > data_end)
+			break;
+		to[i] = from[i];
+	}
+	/* What is left is less than a word: the last one overlaps the one before. */
+	if (last > SLOT_BYTES - sizeof(*to) || data + last + sizeof(*to) > data_end)
+		return 0;
+	NUMBER_AT(u64, data, last) = NUMBER_AT(const u64, slot->bytes, last);
 	return 1;
 }
 
@@ -292,6 +317,8 @@ INLINE int fill(struct xdp_md *ctx, struct slot *slot, u32 len)
 
 	if (has != len && bpf_xdp_adjust_tail(ctx, (int)len - (int)has))
 		return 0;
+	if (len <= COPY_WORDS * sizeof(u64))
+		return copy_short(ctx, slot, len);
 	return bpf_xdp_store_bytes(ctx, 0, slot->bytes, len) == 0;
 }
 

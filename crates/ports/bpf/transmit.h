@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Dual MIT/GPL */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* What the transmit program shares with user space; src/xdp/layout.rs states the same. */
 #pragma once
 #include "histogram.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Dual MIT/GPL */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Whether a frame's checksums are good: wire::verify, step by step. */
 #pragma once
 #include "signature.h"

@@ -88,7 +88,7 @@ pub use af_packet::AfPacketPort;
 pub use af_xdp::AfXdpPort;
 pub use capture::{CaptureWish, Captured, CapturedFrame};
 pub use choose::{Choice, Facts, PortType, choose};
-pub use control::Host;
+pub use control::{ControlHandle, Host};
 pub use ethtool::Ethtool;
 pub use interface::{Interface, InterfaceCounters, InterfaceState};
 pub use live::{

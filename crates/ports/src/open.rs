@@ -2,7 +2,7 @@
 //! set up.
 
 use crate::choose::{self, Choice, Facts, PortType};
-use crate::control::{Host, Responder};
+use crate::control::{ControlHandle, Host, Responder};
 use crate::ethtool::{Ethtool, OffloadsOff};
 use crate::namespace::NetworkNamespace;
 use crate::own_fcs::{self, OwnFcsTransmit};
@@ -289,6 +289,10 @@ impl OpenPort {
     /// From now on answers ARP and neighbour discovery for these hosts.
     pub fn play(&self, hosts: Vec<Host>) {
         self.responder.set_hosts(hosts);
+    }
+    /// A way to its control side, for whoever does not hold the port while a trial runs.
+    pub fn control(&self) -> ControlHandle {
+        self.responder.handle()
     }
     /// Asks for the hardware address of a gateway, from an address of the tester's.
     pub fn resolve(

@@ -69,6 +69,7 @@ mod export;
 pub mod harvard;
 pub mod html;
 pub mod json;
+mod latencies;
 mod model;
 pub mod reproduction;
 pub mod run_folder;
@@ -86,6 +87,7 @@ pub use method::outcome::number;
 pub use composition::{PacketComposition, PacketKind, PacketLength};
 pub use event_log::Notice;
 pub use export::{EXPORTERS, Exporter, export};
+pub use latencies::{LATENCY_BOUNDS, latency_buckets};
 pub use model::{Report, Status, TrialCounts};
 pub use trial_row::TrialRow;
 

@@ -280,7 +280,7 @@ fn sync_directory(path: &Path) -> Result<(), FolderError> {
 
 /// `2026-01-31T23-59-07Z-linux-router`: sorts by time, and has no character that a shell, a file
 /// system or a URL would mind.
-fn folder_name(name: &str, started_unix_s: i64) -> String {
+pub fn folder_name(name: &str, started_unix_s: i64) -> String {
     let mut plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     plain.truncate(60);

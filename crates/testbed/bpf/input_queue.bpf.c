@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Dual MIT/GPL
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* Puts every frame that a port of the device receives into a queue, from which a kernel thread on
  * the device's own processor takes it into the network stack. */
 #include "kernel.h"

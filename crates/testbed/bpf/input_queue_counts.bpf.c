@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Dual MIT/GPL
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* Counts what goes into the input queues, what they drop, and what is taken out of them: the kernel
  * tells of a CPUMAP by tracepoints alone, one event for up to 8 frames on the way in and on the way out.
  */

@@ -30,29 +30,52 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs the tests whose names contain the filter, if one was given, as the standard harness does.
+/// Runs the tests that a filter and `--skip` leave, of those given, as the standard harness does.
 fn run_tests() -> ExitCode {
     let tests: [(&str, fn()); 8] = [
-        ("kill_9_leaves_what_clean_removes", kill_9_leaves_what_clean_removes),
-        ("clean_switches_hardware_ports_back", clean_switches_hardware_ports_back),
-        ("clean_spares_the_living", clean_spares_the_living),
-        ("a_deleted_namespace_is_named_in_the_error", a_deleted_namespace_is_named),
-        ("a_failed_build_leaves_nothing", a_failed_build_leaves_nothing),
+        ("live::kill_9_leaves_what_clean_removes", kill_9_leaves_what_clean_removes),
+        ("live::clean_switches_hardware_ports_back", clean_switches_hardware_ports_back),
+        ("live::clean_spares_the_living", clean_spares_the_living),
+        ("live::a_deleted_namespace_is_named_in_the_error", a_deleted_namespace_is_named),
+        ("live::a_failed_build_leaves_nothing", a_failed_build_leaves_nothing),
         (
-            "remnants_of_the_same_process_id_are_passed_over",
+            "live::remnants_of_the_same_process_id_are_passed_over",
             remnants_of_the_same_process_id_are_passed_over,
         ),
-        ("an_ordinary_user_is_told_what_to_do", an_ordinary_user_is_told_what_to_do),
-        ("an_ordinary_user_builds_in_a_user_namespace", an_ordinary_user_builds),
+        ("live::an_ordinary_user_is_told_what_to_do", an_ordinary_user_is_told_what_to_do),
+        ("live::an_ordinary_user_builds_in_a_user_namespace", an_ordinary_user_builds),
     ];
-    let filter = std::env::args().skip(1).find(|a| !a.starts_with('-')).unwrap_or_default();
-    for (name, test) in tests.iter().filter(|(name, _)| name.contains(&filter)) {
-        if can_build(name) {
+    let (filter, skipped, lists) = filters(std::env::args().skip(1));
+    let is_wanted = |name: &str| {
+        filter.as_ref().is_none_or(|filter| name.contains(filter))
+            && !skipped.iter().any(|skipped| name.contains(skipped))
+    };
+    for (name, test) in tests.iter().filter(|(name, _)| is_wanted(name)) {
+        if lists {
+            println!("{name}: test");
+        } else if can_build(name) {
             test();
             println!("test {name} ... ok");
         }
     }
     ExitCode::SUCCESS
+}
+
+/// The filter, what is to be skipped, and whether tests are to be listed only.
+fn filters(arguments: impl Iterator<Item = String>) -> (Option<String>, Vec<String>, bool) {
+    let (mut filter, mut skipped, mut lists) = (None, vec![], false);
+    let mut arguments = arguments;
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--skip" => skipped.extend(arguments.next()),
+            "--list" => lists = true,
+            // Its value is no filter.
+            "--format" | "--test-threads" => drop(arguments.next()),
+            flag if flag.starts_with('-') => {}
+            _ => filter = Some(argument),
+        }
+    }
+    (filter, skipped, lists)
 }
 
 /// The process to be killed: builds a router, says so, and waits until its standard input ends.

@@ -29,6 +29,7 @@ fn main() {
     write("snmp", &snmp_messages());
     write("groups", &group_messages());
     write("netblt", &(0..12).map(netblt_packet).collect::<Vec<_>>());
+    write("copy", &copies());
     write("signature", &signatures());
     write("fragments", &[1, 100, 255].map(|mtu| [&[mtu], &udp(400)[ETHERNET..]].concat()));
     write("bridging", &behind(bridge_frames(), ETHERNET));
@@ -138,6 +139,44 @@ fn netblt_packet(kind: u8) -> Vec<u8> {
     packet[2..6].copy_from_slice(&[4, kind, 0, 12 + 4 * 9]);
     packet[6..10].copy_from_slice(&[0, 7, 0, 30]);
     packet
+}
+
+/// Buffers with every record of a copy's stream, and lines of its channel.
+fn copies() -> Vec<Vec<u8>> {
+    use netblt_io::copy::format::{Attributes, Record, Writer};
+    use netblt_io::copy::names::Name;
+    let attributes = Attributes { modified_s: 1_000_000_000, modified_ns: 5, mode: 0o644 };
+    let name = |text: &'static str| Name::new(text.as_bytes()).expect("a name");
+    let all = [
+        Record::Directory { attributes, name: name("tree") },
+        Record::File { size: 5, attributes, name: name("tree/file") },
+        Record::Link { attributes, name: name("tree/link"), target: b"file" },
+        Record::Data { entry: 1, offset: 0, bytes: b"bytes" },
+        Record::Whole { entry: 1, size: 5, digest: [7; 32] },
+        Record::Same { entry: 1 },
+        Record::GivenUp { entry: 1, reason: "it changed" },
+        Record::Refused { name: b"tree/pipe", reason: "it is a FIFO" },
+        Record::Listed { entries: 3 },
+        Record::End,
+    ];
+    let buffer = |records: &[Record<'_>]| {
+        let mut buffer = vec![0; 300];
+        let mut writer = Writer::new(&mut buffer);
+        records.iter().for_each(|record| _ = writer.put(record));
+        writer.finish();
+        buffer
+    };
+    let mut seeds: Vec<_> = all.iter().map(|one| buffer(std::slice::from_ref(one))).collect();
+    seeds.push(buffer(&all));
+    for line in [
+        r#"{"greeting":{"copy":1,"program":"0.1.0"}}"#,
+        r#"{"want":"0-7,9-10"}"#,
+        r#"{"resume":{"entry":2,"from":4096}}"#,
+        r#"{"summary":{"kept":1,"same":2,"failed":3}}"#,
+    ] {
+        seeds.push(line.as_bytes().to_vec());
+    }
+    seeds
 }
 
 fn signatures() -> Vec<Vec<u8>> {

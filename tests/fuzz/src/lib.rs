@@ -14,13 +14,14 @@ mod tools;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target. The seeds of each are in `fuzz/seeds/NAME`.
-pub const TARGETS: [Target; 18] = [
+pub const TARGETS: [Target; 19] = [
     ("frame", frames::frame),
     ("headers", frames::headers),
     ("rip", frames::rip),
     ("snmp", frames::snmp),
     ("groups", frames::groups),
     ("netblt", frames::netblt),
+    ("copy", tools::copy),
     ("signature", frames::signature),
     ("fragments", frames::fragments),
     ("bridging", legacy::bridging),

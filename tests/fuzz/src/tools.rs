@@ -1,4 +1,4 @@
-//! Capture files, and what hammer and anvil make of them.
+//! Capture files, and what hammer and anvil make of them; the stream of a copy.
 
 use hammer::anvil::Census;
 use hammer::capture::Capture;
@@ -41,4 +41,29 @@ pub(crate) fn hammer(bytes: &[u8]) {
     let Ok(sequence) = Sequence::new(&items, &sources, &wishes) else { return };
     let sizes = (0..sequence.len()).map(|k| u64::from(sequence.size(k).bytes()));
     assert_eq!(sequence.bytes(sequence.len()), sizes.sum::<u64>());
+}
+
+/// Any bytes as a buffer of a copy's stream, and as a line of its channel: what is read is written the same way,
+/// and no name leads out.
+pub(crate) fn copy(bytes: &[u8]) {
+    use netblt_io::copy::control::understand;
+    use netblt_io::copy::format::{Record, Writer, records};
+    let read: Vec<_> = records(bytes).map_while(Result::ok).collect();
+    let mut written = vec![0xff; bytes.len()];
+    let mut writer = Writer::new(&mut written);
+    for record in &read {
+        // Reasons and names of what is refused are for people, and may be cut.
+        assert!(writer.put(record), "no longer than it was");
+        if let Record::Directory { name, .. } | Record::File { name, .. } = record {
+            let path = std::path::Path::new(str::from_utf8(name.bytes()).unwrap_or("a"));
+            let down = |part| matches!(part, std::path::Component::Normal(_));
+            assert!(path.components().all(down), "{name}");
+        }
+    }
+    writer.finish();
+    assert_eq!(records(&written).filter(Result::is_ok).count(), read.len());
+    if let Ok(message) = understand(bytes) {
+        let line = serde_json::to_vec(&message).expect("a message");
+        assert_eq!(understand(&line).expect("what was written"), message);
+    }
 }

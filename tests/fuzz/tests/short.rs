@@ -75,6 +75,6 @@ macro_rules! short {
 }
 
 short! {
-    frame headers rip snmp groups netblt signature fragments bridging decnet appletalk ipx
+    frame headers rip snmp groups netblt copy signature fragments bridging decnet appletalk ipx
     template sizes device config capture hammer
 }

@@ -22,6 +22,9 @@ pub fn run(arguments: &Run) -> Outcome {
     // Before any thread: a process with threads may not enter a user namespace.
     subject.acquire_rights()?;
     let stop = interrupt::watch()?;
+    if arguments.stdin_control {
+        drop(interrupt::stop_with_stdin(&stop));
+    }
     if plan.options.suite == Some(SuiteName::Harvard1990) {
         return Session::new(&plan, &subject, arguments, &stop).run_1990();
     }

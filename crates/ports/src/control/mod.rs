@@ -9,5 +9,6 @@ mod socket;
 
 pub use hosts::Host;
 pub(crate) use kind::is_control;
+pub use responder::ControlHandle;
 pub(crate) use responder::Responder;
 pub(crate) use socket::ControlSocket;

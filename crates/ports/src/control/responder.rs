@@ -35,6 +35,34 @@ pub(crate) struct Responder {
     thread: Option<JoinHandle<()>>,
 }
 
+/// A way to the control side of a port, for whoever does not hold the port: it is good for as long as the port
+/// is open, and does nothing afterwards.
+#[derive(Clone)]
+pub struct ControlHandle(Arc<Shared>);
+
+impl ControlHandle {
+    /// Asks once for the hardware address of a neighbour; [`Self::neighbour`] has the answer later.
+    ///
+    /// # Errors
+    /// Where the question cannot be sent.
+    pub fn ask(&self, from: (MacAddr, IpAddr), neighbour: IpAddr) -> io::Result<()> {
+        match question(from, neighbour) {
+            Some(question) if !self.0.end.load(Ordering::Relaxed) => self.0.socket.send(&question),
+            _ => Ok(()),
+        }
+    }
+
+    /// From now on the port answers for these hosts.
+    pub fn play(&self, hosts: Vec<Host>) {
+        self.0.state().hosts = hosts;
+    }
+
+    /// The hardware address that a neighbour has told, if it has told one.
+    pub fn neighbour(&self, address: IpAddr) -> Option<MacAddr> {
+        self.0.state().neighbours.get(&address).copied()
+    }
+}
+
 struct Shared {
     socket: ControlSocket,
     end: AtomicBool,
@@ -66,6 +94,11 @@ impl Responder {
         let thread =
             std::thread::Builder::new().name("control".into()).spawn(move || of_thread.listen())?;
         Ok(Responder { shared, thread: Some(thread) })
+    }
+
+    /// A way to it that outlives a borrow of the port.
+    pub fn handle(&self) -> ControlHandle {
+        ControlHandle(self.shared.clone())
     }
 
     /// From now on answers for these hosts.

@@ -25,6 +25,9 @@ const GROWTH: u32 = 4;
 const TOLERATED_LAG: Duration = Duration::from_ms(1);
 /// A transmitter that is too slow falls behind by at least this share of the time.
 const FALLS_BEHIND: f64 = 0.03;
+/// So many times in a row: one that was kept from its core, by the host of a virtual machine for instance,
+/// is on time again after that, and larger groups would only bunch its frames.
+const SLOW_LOOKS: u32 = 5;
 /// Groups that a rate needed are begun with from this share of it.
 const NEARLY: f64 = 0.6;
 /// Share of the time in which the transmitter must have had its core (the kernel's own work for the
@@ -67,34 +70,57 @@ pub(super) struct GroupWatch<'a> {
     size: &'a AtomicU32,
     thread: ThreadClock,
     last: Look,
+    slow_looks: SlowLooks,
 }
 
-#[derive(Clone, Copy)]
+/// What is seen of a transmission.
+#[derive(Clone, Copy, Default, Debug)]
 struct Look {
     at: Instant,
     thread_time: Duration,
     lag: Duration,
+    frames: u64,
+}
+
+/// How many looks in a row showed a transmitter that is too slow for its groups.
+#[derive(Clone, Copy, Default, Debug)]
+struct SlowLooks(u32);
+
+impl SlowLooks {
+    /// Whether there have been enough of them, with the look at hand.
+    fn are_enough(&mut self, last: &Look, look: &Look) -> bool {
+        let span = look.at.since(last.at).as_secs_f64();
+        let busy = look.thread_time.saturating_sub(last.thread_time).as_secs_f64();
+        let behind = look.lag.saturating_sub(last.lag).as_secs_f64();
+        let falls_behind = look.lag > TOLERATED_LAG && behind > FALLS_BEHIND * span;
+        // A host's clocks count its absences as the thread's time. No frame leaves then.
+        let had_its_core = busy >= OWN_CORE * span && look.frames > last.frames;
+        self.0 = if falls_behind && had_its_core { self.0 + 1 } else { 0 };
+        let are_enough = self.0 >= SLOW_LOOKS;
+        if are_enough {
+            self.0 = 0;
+        }
+        are_enough
+    }
 }
 
 impl<'a> GroupWatch<'a> {
     /// Watches a transmission of the calling thread; `size` is the group size that it uses.
     pub fn new(state: &'a SharedArray<TransmitState>, size: &'a AtomicU32) -> Self {
-        let last = Look { at: clock::now(), thread_time: Duration::ZERO, lag: Duration::ZERO };
-        GroupWatch { state, size, thread: ThreadClock::of_this_thread(), last }
+        let last = Look { at: clock::now(), ..Look::default() };
+        let (thread, slow_looks) = (ThreadClock::of_this_thread(), SlowLooks::default());
+        GroupWatch { state, size, thread, last, slow_looks }
     }
 
     /// True if the groups have just been made larger.
     pub fn look(&mut self) -> bool {
         let at = clock::now();
-        let look = Look { at, thread_time: self.thread.read(), lag: at.since(self.due()) };
+        let frames = self.state.word(0, offset_of!(TransmitState, frame)).load(Relaxed);
+        let lag = at.since(self.due());
+        let look = Look { at, thread_time: self.thread.read(), lag, frames };
         let last = std::mem::replace(&mut self.last, look);
         let size = self.size.load(Relaxed);
-        let busy = look.thread_time.saturating_sub(last.thread_time).as_secs_f64();
-        let span = at.since(last.at).as_secs_f64();
-        let behind = look.lag.saturating_sub(last.lag).as_secs_f64();
-        let falls_behind = look.lag > TOLERATED_LAG && behind > FALLS_BEHIND * span;
-        let had_its_core = busy >= OWN_CORE * span;
-        let grows = size < LARGEST && falls_behind && had_its_core;
+        let grows = self.slow_looks.are_enough(&last, &look) && size < LARGEST;
         if grows {
             self.size.store((size * GROWTH).min(LARGEST), Relaxed);
         }
@@ -141,6 +167,38 @@ mod tests {
         let sizes = [14_880, 1_000_000, 2_000_000, 3_000_000, 14_880_952];
         let sizes = sizes.map(|fps| Groups::default().size_for(&at(fps)));
         assert_eq!(sizes, [1, 1, 4, 16, 64]);
+    }
+
+    /// Looks each 5 ms at a thread that always seems to have its core: so much further behind each time,
+    /// and so many frames further. Says whether the groups grow.
+    fn grows(looks: &[(u64, u64)]) -> bool {
+        let mut slow_looks = SlowLooks::default();
+        let mut last = Look::default();
+        looks.iter().any(|(behind_us, frames)| {
+            let span = Duration::from_ms(5);
+            let look = Look {
+                at: last.at + span,
+                thread_time: last.thread_time + span,
+                lag: last.lag + Duration::from_us(*behind_us),
+                frames: last.frames + frames,
+            };
+            slow_looks.are_enough(&std::mem::replace(&mut last, look), &look)
+        })
+    }
+
+    #[test]
+    fn groups_grow_where_the_transmitter_is_always_too_slow() {
+        assert!(grows(&[(1_500, 3_500); 8]));
+    }
+
+    /// A virtual machine whose host ran something else for 24 ms, and one that is away for 0.2 ms often.
+    #[test]
+    fn groups_do_not_grow_because_the_core_was_away() {
+        let away = [(0, 74), (3_000, 30), (5_000, 0), (5_000, 0), (5_000, 0), (5_000, 0), (1_000, 60)];
+        let on_time = [(0, 74); 3];
+        let often = [(200, 72), (200, 72), (0, 74), (200, 72), (0, 74), (200, 72), (200, 72)];
+        let all: Vec<_> = away.into_iter().chain(on_time).chain(often).collect();
+        assert!(!grows(&all.repeat(3)));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 pub mod busy;
 pub mod control;
 pub mod turn;
+pub mod undecided;
 
 use ports::{
     Interface, LiveOptions, LiveTester, OpenPort, PortRequest, PortType, open_port_with_room,

@@ -1,9 +1,7 @@
 //! What the live tests share: a veth pair of their own, streams, and a run over two ports.
 #![allow(dead_code, clippy::disallowed_methods)]
 
-#[path = "../bed/turn.rs"]
-mod turn;
-
+use crate::bed::turn;
 use ports::{Port, Transmission, TrialSignals, clock};
 use std::process::Command;
 use trial::*;

@@ -43,10 +43,7 @@ pub(super) fn every(report: &Report) -> Markup {
                     }
                 }
                 @for record in report.trials.iter().filter(|r| decided.contains(&r.number)) {
-                    figure.water {
-                        figcaption { (title(record)) }
-                        (drawing(&Balance::of(&record.result)))
-                    }
+                    (of_trial(record))
                 }
                 h3 { "All other trials" }
                 @for record in report.trials.iter().filter(|r| !decided.contains(&r.number)) {
@@ -61,6 +58,16 @@ pub(super) fn every(report: &Report) -> Markup {
                 @for about in &table.about { p.about { (about) } }
                 (super::sections::grid(&table))
             }
+        }
+    }
+}
+
+/// One trial, drawn.
+pub(super) fn of_trial(record: &TrialRecord) -> Markup {
+    html! {
+        figure.water {
+            figcaption { (title(record)) }
+            (drawing(&Balance::of(&record.result)))
         }
     }
 }

@@ -17,8 +17,10 @@ pub use reproduction::reproduction;
 pub(crate) use versus::versus;
 
 use crate::PacketComposition;
+use crate::compare::{self, Comparison};
 use crate::model::Report;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use method::TrialRecord;
 
 const STYLE: &str = include_str!("style.css");
 /// Nothing from anywhere: what would be fetched by mistake is refused by the browser.
@@ -53,9 +55,32 @@ pub fn composition(composition: &PacketComposition) -> String {
     page(&title, content)
 }
 
+/// Where the frames of a trial went, as part of a page with [`style`].
+pub fn balance(record: &TrialRecord) -> String {
+    balance::of_trial(record).into_string()
+}
+
+/// Two runs side by side, as a page.
+pub fn comparison(comparison: &Comparison) -> String {
+    let table = compare::to_table(comparison);
+    let content = html! {
+        header { p.kicker { "netanvil" } h1 { (table.heading) } }
+        main { section.test {
+            @for about in &table.about { p.about { (about) } }
+            (sections::grid(&table))
+        } }
+    };
+    page(&format!("{} and {}", comparison.a, comparison.b), content)
+}
+
+/// The style of every page here, for pages that show parts of them.
+pub fn style() -> String {
+    let dark = ink::Ink::dark_rules();
+    format!("{STYLE}\n@media screen and (prefers-color-scheme: dark){{{dark}}}")
+}
+
 /// A page with this content, which fetches nothing.
 fn page(title: &str, content: Markup) -> String {
-    let dark = ink::Ink::dark_rules();
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -65,10 +90,7 @@ fn page(title: &str, content: Markup) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 link rel="icon" href="data:,";
                 title { (title) }
-                style {
-                    (PreEscaped(STYLE))
-                    "@media screen and (prefers-color-scheme: dark){" (PreEscaped(&dark)) "}"
-                }
+                style { (PreEscaped(style())) }
             }
             body { (content) }
         }

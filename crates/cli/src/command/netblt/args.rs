@@ -1,6 +1,8 @@
 //! The command line of `netanvil netblt`.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use netblt_io::copy::control::{Links, Sparse};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The NETBLT port of servers, unless another is given. Ours to choose: none is assigned.
@@ -38,6 +40,29 @@ Examples:
 Run it again after a break: it goes on at the missing bytes.
 ")]
     Recv(Recv),
+    /// Copy files and directories to or from a host that ssh reaches
+    #[command(after_help = "\
+Examples:
+  netanvil netblt copy project lab2:/srv            # /srv/project
+  netanvil netblt copy project/ lab2:/srv/there     # what is in project
+  netanvil netblt copy 'lab2:logs/*.gz' user@lab2:/etc/hosts archive
+  netanvil netblt copy project lab2: --exclude target/ --exclude '*.o' --include keep.o
+  netanvil netblt copy disk.img lab2:/srv --rate 100Mbit/s --rsh 'ssh -p 2222'
+  tar c project | netanvil netblt copy - lab2:backup/project.tar
+  netanvil netblt copy lab2:backup/project.tar - | tar t
+
+Run it again after a break: what arrived is kept, files that are there with the same size and time are
+left alone. A file has its name when it is whole, verified and on the disk.
+
+While it runs, + and - change the rate by a quarter; so does writing a rate into --rate-file.
+
+The other host needs netanvil, and its UDP port must be reachable; packets are sealed with a key that
+is drawn for each copy and sent through ssh.
+
+Exit codes: 0: all is there. 1: something was refused or failed, and named; the rest is there.
+2: wrong usage, or the copy broke off.
+")]
+    Copy(Box<Copy>),
     /// Serve a directory: others read its files and write new ones, and never leave it
     #[command(after_help = "\
 Examples:
@@ -135,6 +160,100 @@ pub struct Recv {
     pub transfer: Transfer,
     #[command(flatten)]
     pub output: Output,
+}
+
+#[derive(Args, Debug)]
+pub struct Copy {
+    /// What to copy, then where to: SRC... HOST:DIR, or HOST:SRC... DIR; - is standard input (with a file as
+    /// HOST:FILE) or output. SRC/ is what is in SRC. Globs are expanded at either end
+    #[arg(value_name = "SRC... DST", required_unless_present = "server", num_args = 2..)]
+    pub paths: Vec<OsString>,
+    /// Leave out what matches, as a .gitignore has it, seen from the top of what is copied
+    #[arg(long, value_name = "PATTERN")]
+    pub exclude: Vec<String>,
+    /// Do not leave out what matches, whatever --exclude says; nothing in a directory that is left out is seen
+    #[arg(long, value_name = "PATTERN")]
+    pub include: Vec<String>,
+    /// Compare files of equal size by their digests, not by their times
+    #[arg(long)]
+    pub checksum: bool,
+    /// Symbolic links: keep those that stay within what is copied, refuse all, or keep any
+    #[arg(long, value_enum, default_value_t)]
+    pub links: LinkChoice,
+    /// Files with holes: refuse them, or send and write the holes as zeros
+    #[arg(long, value_enum, default_value_t)]
+    pub sparse: SparseChoice,
+    /// Send no faster than this (100M or 100Mbit/s: a hundred million bits of data a second)
+    #[arg(long, value_name = "BITS/S")]
+    pub rate: Option<String>,
+    /// The rate is what this file says, or `none`; looked at twice a second while the copy runs
+    #[arg(long, value_name = "FILE", conflicts_with = "rate")]
+    pub rate_file: Option<PathBuf>,
+    /// How to reach the other host: words as a shell splits them, before the host and the command
+    #[arg(long, value_name = "COMMAND", default_value = "ssh")]
+    pub rsh: String,
+    /// The program at the other host
+    #[arg(long, value_name = "PATH", default_value = "netanvil")]
+    pub remote_program: String,
+    /// Where packets go to, if that is not the address that ssh uses
+    #[arg(long, value_name = "ADDR")]
+    pub udp_host: Option<String>,
+    /// UDP ports of which the other host takes the first free one; any without
+    #[arg(long, value_name = "FROM-TO")]
+    pub udp_ports: Option<String>,
+    /// Seconds of silence after which the other end counts as dead
+    #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..))]
+    pub death_timer: u16,
+    /// Print a line of JSON for each entry, for the progress, and at the end, on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// No progress on standard error
+    #[arg(long)]
+    pub quiet: bool,
+    /// Be the far end: talk on standard input and output
+    #[arg(long, hide = true)]
+    pub server: bool,
+}
+
+/// What --links takes.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum LinkChoice {
+    /// Keep those that stay within what is copied
+    #[default]
+    Within,
+    /// Refuse all
+    Refuse,
+    /// Keep any
+    Any,
+}
+
+impl From<LinkChoice> for Links {
+    fn from(choice: LinkChoice) -> Links {
+        match choice {
+            LinkChoice::Within => Links::Within,
+            LinkChoice::Refuse => Links::Refuse,
+            LinkChoice::Any => Links::Any,
+        }
+    }
+}
+
+/// What --sparse takes.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum SparseChoice {
+    /// Refuse them
+    #[default]
+    Refuse,
+    /// Send their holes as zeros
+    Fill,
+}
+
+impl From<SparseChoice> for Sparse {
+    fn from(choice: SparseChoice) -> Sparse {
+        match choice {
+            SparseChoice::Refuse => Sparse::Refuse,
+            SparseChoice::Fill => Sparse::Fill,
+        }
+    }
 }
 
 #[derive(Args, Debug)]

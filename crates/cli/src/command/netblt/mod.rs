@@ -1,6 +1,7 @@
 //! `netanvil netblt`: bulk transfer after RFC 998 and RFC 1030.
 
 mod args;
+mod copy;
 mod outcome;
 mod parameters;
 mod paths;
@@ -18,6 +19,7 @@ pub fn run(netblt: &Netblt) -> Outcome {
         args::Command::Send(arguments) => transfer::send(arguments),
         args::Command::Recv(arguments) => transfer::receive(arguments),
         args::Command::Test(arguments) => transfer::test(arguments),
+        args::Command::Copy(arguments) => copy::run(arguments),
         args::Command::Serve(arguments) => serve::run(arguments),
         args::Command::Reproduce1987(arguments) => reproduce::run(arguments),
         args::Command::Planned1987(arguments) => planned::run(arguments),

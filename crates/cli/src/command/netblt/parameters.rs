@@ -15,7 +15,7 @@ const BURST_PACKETS: f64 = 16.0;
 const KEY_VARIABLE: &str = "NETANVIL_NETBLT_KEY";
 
 /// What the control of the rate may choose when nothing bounds it.
-const FASTEST: Burst = Burst { size_packets: u16::MAX, interval_ms: 1 };
+pub const FASTEST: Burst = Burst { size_packets: u16::MAX, interval_ms: 1 };
 
 /// Whether the sender is to find the rate.
 pub fn is_adaptive(transfer: &Transfer) -> bool {
@@ -71,6 +71,8 @@ fn parse_burst(text: &str) -> Outcome<Burst> {
 }
 
 pub fn parse_rate(text: &str) -> Outcome<f64> {
+    let said = text;
+    let text = text.strip_suffix("bit/s").unwrap_or(text);
     let (number, factor) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1e3),
         Some((at, 'M')) => (&text[..at], 1e6),
@@ -79,13 +81,13 @@ pub fn parse_rate(text: &str) -> Outcome<f64> {
     };
     let rate = number.parse::<f64>().ok().map(|number| number * factor);
     rate.filter(|rate| rate.is_finite() && *rate >= 1.0).ok_or_else(|| {
-        Failure::new(format!("no rate: {text}")).help("for example --rate 100M, --rate 2.5G")
+        Failure::new(format!("no rate: {said}")).help("for example --rate 100M, --rate 2.5G")
     })
 }
 
 /// The burst that comes nearest to a rate without exceeding it, among those of about
 /// [`BURST_PACKETS`]. Slower than a packet in 65,535 ms the protocol cannot say.
-fn burst_of_rate(bits_per_s: f64, packet_size: u16) -> Burst {
+pub fn burst_of_rate(bits_per_s: f64, packet_size: u16) -> Burst {
     let packets_per_ms = bits_per_s / 8e3 / f64::from(packet_size);
     let wanted_ms = (BURST_PACKETS / packets_per_ms).ceil().clamp(1.0, f64::from(u16::MAX));
     let size = (packets_per_ms * wanted_ms).floor().clamp(1.0, f64::from(u16::MAX));
@@ -241,7 +243,12 @@ mod tests {
     fn rates_and_bursts_are_read() {
         assert_eq!(parse_rate("2.5G").ok(), Some(2.5e9));
         assert_eq!(parse_rate("64k").ok(), Some(64e3));
-        assert!(["", "M", "-1M", "0", "inf", "1T"].iter().all(|text| parse_rate(text).is_err()));
+        assert_eq!(parse_rate("100Mbit/s").ok(), Some(100e6));
+        assert!(
+            ["bit/s", "1Mbyte/s", "", "M", "-1M", "0", "inf", "1T"]
+                .iter()
+                .all(|text| parse_rate(text).is_err())
+        );
         assert_eq!(parse_burst("5/40").ok(), Some(Burst { size_packets: 5, interval_ms: 40 }));
         assert!(
             ["5", "0/4", "5/", "5/0", "a/b", "5/70000"].iter().all(|t| parse_burst(t).is_err())

@@ -109,5 +109,6 @@ fn latency(latency: &Histogram) -> Value {
         "p99_ns": ns(latency.percentile(99.0)),
         "p999_ns": ns(latency.percentile(99.9)),
         "max_ns": ns(latency.max()),
+        "buckets": report::latency_buckets(latency),
     })
 }

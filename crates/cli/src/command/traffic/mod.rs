@@ -7,9 +7,11 @@ mod streams;
 mod text;
 
 use crate::failure::{Exit, Failure, Outcome};
+use crate::keys::Keys;
 use crate::options::{self, Options, Sizes, Span};
 use crate::plan::Plan;
 use crate::setup::{self, Setup, Subject};
+
 use crate::{interrupt, output, support};
 use clap::Args;
 use method::generator::{Generator, GeneratorConfig, STRETCH_FRAMES, Totals, TrafficCriterion};
@@ -81,6 +83,9 @@ pub struct TrafficArgs {
     /// May be repeated
     #[arg(long, value_name = "CRITERION")]
     pub fail_if: Vec<TrafficCriterion>,
+    /// Take keys from standard input, terminal or not; stop at its end, as with Ctrl-C
+    #[arg(long)]
+    pub stdin_control: bool,
     /// Answer yes to every question
     #[arg(long)]
     pub yes: bool,
@@ -162,10 +167,11 @@ pub fn run(arguments: &TrafficArgs) -> Outcome {
     // Before any thread: a process with threads may not enter a user namespace.
     subject.acquire_rights()?;
     let interrupted = interrupt::watch()?;
+    let keys = arguments.stdin_control.then(|| interrupt::stop_with_stdin(&interrupted));
     // An interrupt ends sending; counting goes on.
     let never = Arc::new(AtomicBool::new(false));
     let mut setup = setup::prepare(&subject, &request.plan.options, arguments.yes, &never)?;
-    let sent = request.send(&mut setup, interrupted);
+    let sent = request.send(&mut setup, interrupted, keys.map(Keys::received));
     let torn_down = setup.tear_down();
     let totals = sent?;
     torn_down?;
@@ -221,7 +227,12 @@ impl<'a> Request<'a> {
         })
     }
 
-    fn send(&self, setup: &mut Setup, interrupted: Arc<AtomicBool>) -> Outcome<Totals> {
+    fn send(
+        &self,
+        setup: &mut Setup,
+        interrupted: Arc<AtomicBool>,
+        keys: Option<Keys>,
+    ) -> Outcome<Totals> {
         let mut suite = self.plan.suite.clone();
         suite.traffic.filters = setup.filters.clone();
         if let Some(shortfall) = self.shortfall {
@@ -243,7 +254,7 @@ impl<'a> Request<'a> {
         let rate = generator.rate(setup.tester.as_ref()).map_err(Failure::new)?;
         let screen = Screen::new(self.arguments, interrupted);
         screen.begin(&setup.device, &mix, &config, rate)?;
-        let mut hands = Hands::new(&screen, mix.len());
+        let mut hands = Hands::new(&screen, keys, mix.len());
         let tester = setup.tester.as_mut();
         generator.run(tester, &mut hands, &mut |event| screen.show(event)).map_err(Failure::new)
     }

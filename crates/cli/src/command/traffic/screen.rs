@@ -104,8 +104,8 @@ pub struct Hands<'a> {
 }
 
 impl<'a> Hands<'a> {
-    pub fn new(screen: &'a Screen, streams: usize) -> Self {
-        let keys = if screen.is_json { None } else { Keys::listen() };
+    pub fn new(screen: &'a Screen, received: Option<Keys>, streams: usize) -> Self {
+        let keys = if screen.is_json { received } else { received.or_else(Keys::listen) };
         Hands { screen, keys, streams }
     }
 }

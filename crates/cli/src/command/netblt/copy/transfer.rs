@@ -1,0 +1,383 @@
+//! The near end of a copy.
+
+use super::super::args::Copy;
+use super::far::Far;
+use super::place::Plan;
+use super::progress::{Progress, bytes};
+use super::rate::Rate;
+use super::{broken, burst, limits};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::{interrupt, output};
+use netblt::{EndpointLimits, Timing};
+use netblt_io::copy::control::{Destination, Message, Patterns, Request, Summary, Task, VERSION};
+use netblt_io::copy::inbox::{Allowed, Inbox, Rules, Target, open_directory};
+use netblt_io::copy::names::shown;
+use netblt_io::copy::outbox::{Finder, Outbox};
+use netblt_io::copy::tally::{Figures, Settled, Tally};
+use netblt_io::copy::walk::{Choice, Walk, first_name};
+use netblt_io::copy::{End, Heard, listen};
+use netblt_io::files::Nobody;
+use netblt_io::{Carrier, ConnectionId, Ended, Key, Offer, Socket, Station};
+use serde::Serialize;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
+use units::Duration;
+
+/// How often everything but packets is looked at.
+const PAUSE: Duration = Duration::from_ms(50);
+/// How long to wait for the far end to tell of the end, after its packets did.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// What a copy came to, as JSON has it.
+#[derive(Serialize)]
+struct Report<'a> {
+    event: &'static str,
+    complete: bool,
+    #[serde(flatten)]
+    figures: &'a Figures,
+    elapsed_s: f64,
+    wire_bytes_sent: u64,
+    wire_bytes_received: u64,
+}
+
+pub fn run(arguments: &Copy) -> Outcome {
+    let plan = Plan::read(&arguments.paths)?;
+    if arguments.json && matches!(plan, Plan::PullOutput { .. }) {
+        return Err(Failure::new("the file and --json cannot both go to standard output"));
+    }
+    let rate = Rate::read(arguments)?;
+    let (tally, settled) = Tally::new(arguments.json);
+    let ports = arguments.udp_ports.as_deref().map(ports).transpose()?;
+    let patterns =
+        Patterns { exclude: arguments.exclude.clone(), include: arguments.include.clone() };
+    let (links, sparse) = (arguments.links.into(), arguments.sparse.into());
+    // What is wrong here is known before anybody is asked for a password.
+    let choice = Choice::new(&patterns, links, sparse).map_err(Failure::new)?;
+    let near = near(&plan, choice)?;
+    let interrupted = interrupt::watch()?;
+
+    let mut far = Far::start(&arguments.rsh, plan.host(), &arguments.remote_program)?;
+    let (key, digits) = Key::draw().ok_or_else(|| Failure::new("this system has no randomness"))?;
+    let task = match &plan {
+        Plan::Push { directory, .. } => Task::Receive {
+            destination: Destination::Directory(directory.clone()),
+            checksum: arguments.checksum,
+        },
+        Plan::PushInput { file, .. } => {
+            Task::Receive { destination: Destination::File(file.clone()), checksum: false }
+        }
+        Plan::Pull { sources, .. } => {
+            Task::Send { sources: sources.clone(), patterns, sparse, rate_bps: rate.bound() }
+        }
+        Plan::PullOutput { source, .. } => {
+            let sources = vec![source.clone()];
+            Task::Send { sources, patterns, sparse, rate_bps: rate.bound() }
+        }
+    };
+    let death_timer_s = arguments.death_timer;
+    let told =
+        far.ask(Request { copy: VERSION, key: digits, task, links, ports, death_timer_s })?;
+    let peer = far.address(arguments.udp_host.as_deref(), told)?;
+
+    let (to_outbox, from_receiver) = channel();
+    let is_push = matches!(near, Near::Send(_));
+    let end = match near {
+        Near::Send(finder) => {
+            End::Sender(Box::new(Outbox::new(finder, from_receiver, tally.clone())))
+        }
+        Near::Receive(target, allowed) => {
+            let rules = Rules { allowed, links, checksum: arguments.checksum };
+            let teller = far.teller.clone();
+            End::Receiver(Box::new(Inbox::new(target, rules, teller, tally.clone())))
+        }
+    };
+    let input = far.output.take().ok_or_else(|| Failure::new("the far end has no output"))?;
+    let heard = listen(input, is_push.then_some(to_outbox));
+    let (station, id) = open(peer, key, end, death_timer_s)?;
+    let progress = Progress::new(arguments.json, arguments.quiet);
+    let mut copy = Following {
+        station,
+        id,
+        far,
+        heard,
+        tally,
+        settled,
+        progress,
+        rate,
+        is_push,
+        summary: None,
+        started: Instant::now(),
+        peer,
+    };
+    copy.rate.listen();
+    let ended = copy.follow(&interrupted)?;
+    copy.conclude(&ended, arguments)
+}
+
+/// What this end does.
+enum Near {
+    Send(Finder),
+    Receive(Target, Vec<Allowed>),
+}
+
+fn near(plan: &Plan, choice: Choice) -> Outcome<Near> {
+    Ok(match plan {
+        Plan::Push { sources, .. } => {
+            Near::Send(Finder::Walk(Box::new(Walk::new(sources, choice).map_err(Failure::new)?)))
+        }
+        Plan::PushInput { .. } => Near::Send(Finder::Input),
+        Plan::Pull { sources, directory, .. } => {
+            let target = open_directory(directory).map_err(Failure::new)?;
+            Near::Receive(Target::Tree(target), allowed(sources)?)
+        }
+        Plan::PullOutput { source, .. } => {
+            Near::Receive(Target::Output, allowed(std::slice::from_ref(source))?)
+        }
+    })
+}
+
+/// Which names may come of these sources.
+fn allowed(sources: &[String]) -> Outcome<Vec<Allowed>> {
+    let of = |source: &String| {
+        let (_, name) = first_name(Path::new(source));
+        let text = String::from_utf8_lossy(&name).into_owned();
+        match name.is_empty() || text == "~" {
+            true => Ok(vec![Allowed::Any]),
+            false => {
+                let glob = globset::GlobBuilder::new(&text).literal_separator(true).build();
+                let glob = glob.map(|glob| Allowed::Glob(glob.compile_matcher()));
+                Ok([Some(Allowed::Name(name)), glob.ok()].into_iter().flatten().collect())
+            }
+        }
+    };
+    sources.iter().map(of).collect::<Outcome<Vec<_>>>().map(|all| all.concat())
+}
+
+fn ports(text: &str) -> Outcome<(u16, u16)> {
+    let (from, to) = text.split_once('-').unwrap_or((text, text));
+    match (from.parse(), to.parse()) {
+        (Ok(from), Ok(to)) if 0 < from && from <= to => Ok((from, to)),
+        _ => {
+            Err(Failure::new(format!("no ports: {text}"))
+                .help("for example --udp-ports 60000-60010"))
+        }
+    }
+}
+
+fn open(
+    peer: SocketAddr,
+    key: Key,
+    end: End,
+    death_timer_s: u16,
+) -> Outcome<(Station, ConnectionId)> {
+    let any: SocketAddr = match peer {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    let mut socket = Socket::bind(Carrier::Udp, any)
+        .map_err(|error| Failure::new(format!("cannot open a socket: {error}")))?;
+    socket.seal(key);
+    let limits = limits(death_timer_s);
+    let mut station = Station::new(socket, EndpointLimits::default(), limits, Timing::default());
+    station.find_rates();
+    let random = super::super::parameters::random();
+    let ports = (1024 | random as u16, super::server::PORT);
+    let opening = (end.mode(), (random >> 16) as u32);
+    let id = station.open(peer, ports, opening, &Offer::Copy, end.opener());
+    Ok((station, id.ok_or_else(|| Failure::new("cannot open a connection"))?))
+}
+
+/// A copy that is under way.
+struct Following {
+    station: Station,
+    id: ConnectionId,
+    far: Far,
+    heard: Receiver<Heard>,
+    tally: Tally,
+    settled: Receiver<Settled>,
+    progress: Progress,
+    rate: Rate,
+    is_push: bool,
+    summary: Option<Summary>,
+    started: Instant,
+    peer: SocketAddr,
+}
+
+impl Following {
+    /// Until the connection is over.
+    fn follow(&mut self, interrupted: &std::sync::atomic::AtomicBool) -> Outcome<Ended> {
+        let (mut bounded, mut quitting, mut gone) = (false, false, None);
+        loop {
+            let turned = self.station.turn(PAUSE, &mut Nobody);
+            turned.map_err(|error| broken(format!("the network broke: {error}")))?;
+            if let Some(reason) = self.listen()? {
+                gone.get_or_insert((Instant::now(), reason));
+            }
+            let ended = self.station.take_ended().pop();
+            self.show(&mut bounded)?;
+            if let Some(ended) = ended {
+                return Ok(ended);
+            }
+            if interrupted.load(Ordering::SeqCst) && !std::mem::replace(&mut quitting, true) {
+                self.station.quit(self.id, "interrupted");
+            }
+            // Packets may still tell more than the channel did.
+            if let Some((since, reason)) = &gone
+                && since.elapsed() > std::time::Duration::from_secs(1)
+                && self.summary.is_none()
+            {
+                let status = self.far.status();
+                return Err(broken(format!("the other end is gone: {reason} ({status})")));
+            }
+        }
+    }
+
+    /// What came by the channel; why it ended, if it did.
+    fn listen(&mut self) -> Outcome<Option<String>> {
+        for heard in self.heard.try_iter() {
+            match heard {
+                Heard::Message(Message::Summary(summary)) => self.summary = Some(summary),
+                Heard::Message(Message::Failure(reason)) => {
+                    let reason = shown(reason.as_bytes());
+                    return Err(broken(format!("the other end cannot go on: {reason}")));
+                }
+                Heard::Message(_) => {
+                    return Err(broken("the other end says something that has no place"));
+                }
+                Heard::Ended(reason) => {
+                    return Ok(Some(reason.unwrap_or_else(|| "its channel ended".to_owned())));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn show(&mut self, bounded: &mut bool) -> Outcome<()> {
+        for settled in self.settled.try_iter() {
+            self.progress.settled(&settled)?;
+        }
+        let figures = self.tally.figures();
+        let now_bps = self.progress.rate_bps(&figures);
+        match self.rate.changed(now_bps) {
+            Ok(true) => *bounded = false,
+            Ok(false) => {}
+            Err(error) => output::say(format_args!("{error}; the rate stays")),
+        }
+        if !*bounded && self.station.progress(self.id).is_some() {
+            *bounded = true;
+            match self.is_push {
+                true => self.station.bound_rate(self.id, burst(self.rate.bound())),
+                false => {
+                    let _ = self.far.teller.tell(&Message::Rate(self.rate.bound()));
+                }
+            }
+        }
+        self.progress.show(&figures, now_bps, &self.tally.current_file())
+    }
+
+    /// What it came to.
+    fn conclude(&mut self, ended: &Ended, arguments: &Copy) -> Outcome {
+        // A receiver tells how it fared; where that is this end, it knows.
+        let waiting = Instant::now();
+        while self.is_push
+            && ended.outcome.is_complete()
+            && self.summary.is_none()
+            && waiting.elapsed() < PATIENCE
+        {
+            if self.listen()?.is_some() {
+                break;
+            }
+            self.station.turn(PAUSE, &mut Nobody).map_err(|error| broken(error.to_string()))?;
+        }
+        self.progress.clear();
+        for settled in self.settled.try_iter() {
+            self.progress.settled(&settled)?;
+        }
+        let figures = self.tally.figures();
+        let complete = ended.outcome.is_complete() && (self.summary.is_some() || !self.is_push);
+        let report = Report {
+            event: "end",
+            complete,
+            figures: &figures,
+            elapsed_s: self.started.elapsed().as_secs_f64(),
+            wire_bytes_sent: ended.counters.bytes_sent,
+            wire_bytes_received: ended.counters.bytes_received,
+        };
+        if arguments.json {
+            let text = serde_json::to_string(&report)
+                .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
+            output::print(&(text + "\n"))?;
+        } else if !arguments.quiet {
+            output::say(said(&report));
+        }
+        if complete {
+            self.linger();
+            return Ok(if figures.failed_entries > 0 { Exit::NotAccepted } else { Exit::Done });
+        }
+        let failure = broken(format!("the copy broke off: {}", ended.outcome));
+        Err(match ended.outcome {
+            netblt::Outcome::NoAnswer => failure.help(format!(
+                "no packet came back from UDP {}: a firewall? --udp-ports names ports to let through",
+                self.peer
+            )),
+            _ => failure,
+        })
+    }
+
+    /// The other end may have missed our last packets; when it is content its channel ends.
+    fn linger(&mut self) {
+        let started = Instant::now();
+        while self.station.connections().next().is_some() && started.elapsed() < PATIENCE {
+            let ended = self.heard.try_iter().any(|heard| matches!(heard, Heard::Ended(_)));
+            if self.station.turn(PAUSE, &mut Nobody).is_err() || ended {
+                return;
+            }
+        }
+    }
+}
+
+fn said(report: &Report<'_>) -> String {
+    let figures = report.figures;
+    let mut text = format!(
+        "{} copied, {} there already, {} not copied; {} moved in {:.1} s ({:.1} Mb/s)",
+        figures.copied_entries,
+        figures.same_entries,
+        figures.failed_entries,
+        bytes(figures.moved_bytes),
+        report.elapsed_s,
+        figures.moved_bytes as f64 * 8e-6 / report.elapsed_s.max(1e-3),
+    );
+    for (count, what) in [
+        (figures.resumed_bytes, "bytes were there of an earlier attempt"),
+        (figures.excluded_entries, "left out by --exclude"),
+        (figures.temporary_files, "hidden files of an unfinished copy left out"),
+        (figures.special_modes, "files lost setuid, setgid or the sticky bit"),
+    ] {
+        if count > 0 {
+            text += &format!("\n{count} {what}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_sends_what_was_not_asked_for() {
+        let names = |source: &str| format!("{:?}", allowed(&[source.to_owned()]).ok().unwrap());
+        assert!(names("a/b/").contains("Any") && names("~").contains("Any"));
+        assert!(!names("a/b").contains("Any") && names("a/*.gz").contains("Glob"));
+    }
+
+    #[test]
+    fn ports_are_ranges() {
+        assert_eq!(ports("60000-60010").ok(), Some((60000, 60010)));
+        assert_eq!(ports("7").ok(), Some((7, 7)));
+        assert!(["", "0", "9-8", "a-b", "1-70000"].iter().all(|text| ports(text).is_err()));
+    }
+}

@@ -1,0 +1,114 @@
+//! Hosts of MLD at the tester's ports before the kernel's bridge, which snoops and asks: joins and
+//! leaves are proven by exact counts, and a leave that takes no effect in time is told as such.
+//!
+//! Root only. Loads are low; the one time that counts is the kernel's own.
+
+use crate::common::{Scratch, is_root};
+use serde_json::Value;
+
+/// Three listeners join a group, and leave it. A bridge without fast leave asks twice, a second apart, whether
+/// another host is there, before it believes a leave: within `leave_timeout_s` or not.
+fn leaves(version: &str, leave_timeout_s: f64) -> Value {
+    let scratch = Scratch::new();
+    let ran = scratch.run(&format!(
+        "run rfc3918 --device linux-bridge --port-count 4 --profile quick --sizes 64 --line-rate 1M \
+         --port-type af_packet --set trial.invalid_retries=9 \
+         --test group-leave-delay --set chassis.multicast.version=\"{version}\" \
+         --set chassis.multicast.load_percent=20 --set chassis.multicast.join_settle_s=0.3 \
+         --set chassis.multicast.leave_settle_s=0.2 \
+         --set chassis.multicast.leave_timeout_s={leave_timeout_s} --out a"
+    ));
+    ran.expect_complete();
+    assert!(ran.stdout.contains("Linux bridge with IGMP/MLD snooping"), "{}", ran.stdout);
+    let results = std::fs::read_to_string(scratch.path().join("a/results.json")).unwrap();
+    serde_json::from_str(&results).unwrap()
+}
+
+/// What each port found.
+fn outcomes(results: &Value) -> Vec<Value> {
+    let sets = &results["outcomes"][0]["detail"]["sets"];
+    let ports = sets[0]["ports"].as_array().expect("a trial");
+    assert_eq!(ports.len(), 3, "{sets}");
+    ports.iter().map(|port| port["outcome"].clone()).collect()
+}
+
+/// Frames sent to groups and copies that came, of each trial that sent any.
+fn frames(results: &Value) -> Vec<(u64, u64)> {
+    let trials = results["trials"].as_array().expect("trials").iter();
+    let count = |trial: &Value, key: &str| trial[key].as_u64().expect("a count");
+    let counts = trials.map(|t| (count(t, "offered_frames"), count(t, "forwarded_frames")));
+    counts.filter(|(offered, _)| *offered > 0).collect()
+}
+
+/// A leave in vain: every frame of the whole trial comes to each of those who had joined.
+#[track_caller]
+fn takes_no_effect_in_time(version: &str) {
+    let results = leaves(version, 1.0);
+    for outcome in outcomes(&results) {
+        assert_eq!(outcome["kind"], "never", "{outcome}");
+        assert!(outcome["waited"].as_u64().unwrap() > 300_000_000_000, "{outcome}");
+    }
+    let frames = frames(&results);
+    assert!(!frames.is_empty());
+    assert!(frames.iter().all(|(offered, came)| *came == 3 * offered), "{frames:?}");
+}
+
+/// A leave that is believed once both questions have found no answer, after 2 s and not before.
+#[track_caller]
+fn takes_effect(version: &str) {
+    let results = leaves(version, 6.0);
+    for outcome in outcomes(&results) {
+        assert_eq!(outcome["kind"], "measured", "{outcome}");
+        let delay_ms = outcome["delay"].as_u64().unwrap() / 1_000_000_000;
+        assert!(delay_ms >= 1_900, "{outcome}");
+    }
+    let (offered, came) = *frames(&results).last().expect("a trial");
+    assert!(came > offered && came < 3 * offered, "{came} of {offered}");
+}
+
+#[test]
+fn hosts_of_mldv2_join_a_bridge_and_leave_it() {
+    if is_root() {
+        takes_effect("mldv2");
+    }
+}
+
+#[test]
+fn a_leave_of_mldv1_that_is_not_believed_in_time_is_told() {
+    if is_root() {
+        takes_no_effect_in_time("mldv1");
+    }
+}
+
+/// Ports that take 20 groups each: 20 are found, and of the 21st nothing comes anywhere.
+#[test]
+fn the_groups_that_ports_take_are_found_to_the_group() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let ran = scratch.run(
+        "run rfc3918 --device linux-bridge --group-table 20 --port-count 3 --profile quick --sizes 64 \
+         --line-rate 1M --port-type af_packet --set trial.invalid_retries=9 \
+         --test group-capacity --set chassis.multicast.version=\"mldv2\" \
+         --set chassis.multicast.capacity_initial=20 --set chassis.multicast.capacity_step=1 \
+         --set chassis.multicast.leave_settle_s=0.2 --out a",
+    );
+    ran.expect_complete();
+    let results = std::fs::read_to_string(scratch.path().join("a/results.json")).unwrap();
+    let results: Value = serde_json::from_str(&results).unwrap();
+    let found = &results["outcomes"][0]["detail"];
+    assert_eq!((&found["found"], &found["failed"]), (&20.into(), &21.into()), "{found}");
+    let trials = found["trials"].as_array().expect("trials").iter();
+    let counts = trials.map(|t| (t["sent"].as_u64().unwrap(), t["received"].as_u64().unwrap()));
+    assert_eq!(counts.collect::<Vec<_>>(), [(20, 40), (21, 40)], "{found}");
+}
+
+#[test]
+fn groups_of_ipv6_are_refused_where_nobody_routes_them() {
+    let scratch = Scratch::new();
+    let arguments = "run rfc3918 --device linux-mcast --set chassis.multicast.version=\"mldv2\"";
+    let ran = scratch.run(arguments).expect(2);
+    assert!(ran.stderr.contains("no pim6d"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--device linux-bridge"), "{}", ran.stderr);
+}

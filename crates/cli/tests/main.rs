@@ -1,0 +1,40 @@
+//! The real command line, one module a file; one binary, since to link costs most of the building.
+
+mod common;
+
+/// On real devices, in real time: one at a time, with nothing beside them (`make test-live`).
+mod live {
+    mod address_tables;
+    mod balance;
+    mod doctor;
+    mod failures;
+    mod far;
+    mod faults;
+    mod feeds;
+    mod hammer;
+    mod harvard;
+    mod ipv6;
+    mod known_limits;
+    mod netblt;
+    mod netblt_interop;
+    mod netblt_link;
+    mod scheduling;
+    mod snooping;
+    mod switches;
+    mod traffic;
+    mod tunnels;
+    mod versus;
+}
+
+/// As many at a time as there are processors (`make test-pure`).
+mod pure {
+    mod configuration;
+    mod figures;
+    mod guards;
+    mod options;
+    mod runs;
+    mod traffic;
+    mod traffic_keys;
+    mod usage;
+    mod versus;
+}

@@ -1,0 +1,132 @@
+//! Help, completions, manual pages, and how wrong usage ends.
+
+use crate::common::Scratch;
+
+const SUBCOMMANDS: [&str; 18] = [
+    "run",
+    "selftest",
+    "doctor",
+    "report",
+    "compare",
+    "versus",
+    "traffic",
+    "serve",
+    "clean",
+    "devices",
+    "tests",
+    "hammer",
+    "anvil",
+    "netblt",
+    "link",
+    "otg",
+    "completions",
+    "man",
+];
+
+#[test]
+fn every_subcommand_has_help_with_examples() {
+    let scratch = Scratch::new();
+    let overview = scratch.run("--help").expect(0).stdout;
+    for subcommand in SUBCOMMANDS {
+        assert!(overview.contains(&format!("\n  {subcommand} ")), "{subcommand} is not listed");
+        let help = scratch.run(&format!("{subcommand} --help")).expect(0).stdout;
+        assert!(help.contains(&format!("Usage: netanvil {subcommand}")), "{help}");
+        let example = format!("\n  netanvil {subcommand}");
+        assert!(help.contains(&example), "no example in the help of {subcommand}");
+    }
+}
+
+#[test]
+fn exit_codes_are_documented() {
+    let scratch = Scratch::new();
+    for text in [scratch.run("--help").expect(0).stdout, scratch.run("man").expect(0).stdout] {
+        for words in ["acceptance criterion failed", "could not offer the load", "wrong usage"] {
+            assert!(text.contains(words), "`{words}` is missing in\n{text}");
+        }
+    }
+}
+
+#[test]
+fn wrong_usage_ends_with_2_and_names_the_nearest_word() {
+    let scratch = Scratch::new();
+    let ran = scratch.run("run --device linux-ruoter").expect(2);
+    assert!(ran.stderr.contains("'linux-router'"), "{}", ran.stderr);
+    let ran = scratch.run("run --bidirectoinal").expect(2);
+    assert!(ran.stderr.contains("--bidirectional"), "{}", ran.stderr);
+    let ran = scratch.run("doctr").expect(2);
+    assert!(ran.stderr.contains("'doctor'"), "{}", ran.stderr);
+    scratch.run("run --device loopback --sim router").expect(2);
+    scratch.run("run --device loopback --sizes 63").expect(2);
+    let ran = scratch.run("run").expect(2);
+    assert!(ran.stderr.contains("help: ") && ran.stderr.contains("--device"), "{}", ran.stderr);
+}
+
+#[test]
+fn completions_know_the_options() {
+    let scratch = Scratch::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = scratch.run(&format!("completions {shell}")).expect(0).stdout;
+        assert!(script.contains("random-macs"), "{shell}");
+    }
+}
+
+#[test]
+fn bash_accepts_its_completions() {
+    let scratch = Scratch::new();
+    let script = scratch.run("completions bash").expect(0).stdout;
+    let file = scratch.file("completions.bash", &script);
+    let check = format!(
+        "set -e; source {}; COMP_WORDS=(netanvil run --dev); COMP_CWORD=2; \
+         _netanvil netanvil --dev run; echo \"${{COMPREPLY[@]}}\"",
+        file.display()
+    );
+    let output = std::process::Command::new("bash").args(["-c", &check]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.split_whitespace().any(|word| word == "--device"), "{text} {output:?}");
+}
+
+#[test]
+fn manual_pages_of_all_subcommands_are_written() {
+    let scratch = Scratch::new();
+    scratch.run("man --dir pages").expect(0);
+    for subcommand in SUBCOMMANDS {
+        let path = scratch.path().join(format!("pages/netanvil-{subcommand}.1"));
+        let page = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(page.contains(".TH"), "{}", path.display());
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    use std::process::Stdio;
+    let scratch = Scratch::new();
+    let mut child = scratch.command("man").stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn devices_lists_what_run_takes() {
+    let text = Scratch::new().run("devices").expect(0).stdout;
+    for name in ["linux-router", "linux-bridge", "loopback", "--drop-every", "shared-bus"] {
+        assert!(text.contains(name), "{name}");
+    }
+}
+
+#[test]
+fn tests_lists_every_test_with_its_source_and_its_options() {
+    let scratch = Scratch::new();
+    let text = scratch.run("tests").expect(0).stdout;
+    for test in method::registry::all() {
+        let (title, source) = (test.title(), test.source());
+        let is_listed = text.lines().any(|line| {
+            line.trim_start().starts_with(&format!("{} ", test.id))
+                && line.contains(&title)
+                && line.ends_with(&source)
+        });
+        assert!(is_listed, "{} {title}: {source}", test.id);
+    }
+    let one = scratch.run("tests rfc2889 congestion").expect(0).stdout;
+    assert!(one.contains("--vlan") && !one.contains("--destinations"), "{one}");
+    scratch.run("tests rfc2889 latency").expect(2);
+}

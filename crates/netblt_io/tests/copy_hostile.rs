@@ -1,0 +1,205 @@
+//! The two ends of a copy against another end that means harm: names, links, and words out of turn.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+use netblt_io::copy::control::{Links, Message, Patterns, Sparse, Teller};
+use netblt_io::copy::format::{Attributes, Record, Writer};
+use netblt_io::copy::inbox::{Allowed, Inbox, Rules, Target, open_directory};
+use netblt_io::copy::names::Name;
+use netblt_io::copy::outbox::{Finder, Outbox};
+use netblt_io::copy::tally::Tally;
+use netblt_io::copy::walk::{Choice, Walk};
+use netblt_io::{Sink, Source};
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
+
+const ATTRIBUTES: Attributes = Attributes { modified_s: 1, modified_ns: 2, mode: 0o640 };
+
+fn name(text: &str) -> Name<'_> {
+    Name::new(text.as_bytes()).unwrap()
+}
+
+fn file(text: &str, size: u64) -> Record<'_> {
+    Record::File { size, attributes: ATTRIBUTES, name: name(text) }
+}
+
+fn whole(entry: u32, bytes: &[u8]) -> [Record<'_>; 2] {
+    let digest = *blake3::hash(bytes).as_bytes();
+    let size = bytes.len() as u64;
+    [Record::Data { entry, offset: 0, bytes }, Record::Whole { entry, size, digest }]
+}
+
+/// A scene: `top` is what is copied into, and beside it is what nobody may touch.
+struct Scene {
+    folder: tempfile::TempDir,
+    inbox: Inbox,
+}
+
+impl Scene {
+    fn new(links: Links, allowed: Allowed) -> Scene {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("outside")).unwrap();
+        let target = Target::Tree(open_directory(&folder.path().join("top")).unwrap());
+        let rules = Rules { allowed: vec![allowed], links, checksum: false };
+        let (tally, _) = Tally::new(false);
+        let inbox = Inbox::new(target, rules, Teller::new(io::sink()), tally);
+        Scene { folder, inbox }
+    }
+    fn take(&mut self, records: &[Record<'_>]) -> io::Result<()> {
+        let mut buffer = vec![0; 20_000];
+        let mut writer = Writer::new(&mut buffer);
+        assert!(records.iter().all(|record| writer.put(record)));
+        writer.finish();
+        self.inbox.store(0, &buffer)
+    }
+    fn path(&self, path: &str) -> std::path::PathBuf {
+        self.folder.path().join(path)
+    }
+    fn outside(&self) -> usize {
+        fs::read_dir(self.path("outside")).unwrap().count()
+    }
+}
+
+#[test]
+fn a_whole_file_gets_its_name_and_a_damaged_one_does_not() {
+    let mut scene = Scene::new(Links::Within, Allowed::Any);
+    scene.take(&[file("good", 4), file("bad", 4), Record::Listed { entries: 2 }]).unwrap();
+    scene.take(&whole(0, b"good")).unwrap();
+    let [data, _] = whole(1, b"bad!");
+    let digest = *blake3::hash(b"else").as_bytes();
+    scene.take(&[data, Record::Whole { entry: 1, size: 4, digest }, Record::End]).unwrap();
+    scene.inbox.finish().unwrap();
+    assert_eq!(fs::read(scene.path("top/good")).unwrap(), b"good");
+    assert_eq!(
+        fs::read_dir(scene.path("top")).unwrap().count(),
+        1,
+        "nothing is left of the bad one"
+    );
+}
+
+/// The classic: a link that leads out, then a file through it.
+#[test]
+fn nobody_writes_through_a_link() {
+    for links in [Links::Within, Links::Any] {
+        let mut scene = Scene::new(links, Allowed::Any);
+        let outside = scene.path("outside").into_os_string().into_encoded_bytes();
+        symlink(scene.path("outside"), scene.path("top/old")).unwrap();
+        let link = |target| Record::Link { attributes: ATTRIBUTES, name: name("link"), target };
+        let directory = |text| Record::Directory { attributes: ATTRIBUTES, name: name(text) };
+        scene.take(&[link(&outside), file("link/a", 1), directory("link/b")]).unwrap();
+        scene.take(&[link(b"../outside"), file("link/a", 1), file("old/a", 1)]).unwrap();
+        scene.take(&[directory("old"), file("old/b", 1), directory("old/c")]).unwrap();
+        for entry in 0..9 {
+            let _ = scene.take(&whole(entry, b"x"));
+        }
+        assert_eq!(scene.outside(), 0, "{links:?}");
+        let kept = fs::symlink_metadata(scene.path("top/link")).is_ok();
+        assert_eq!(kept, links == Links::Any, "{links:?}");
+    }
+}
+
+/// A file takes the place of a link that is there, and not of what the link leads to.
+#[test]
+fn a_file_replaces_a_link() {
+    let mut scene = Scene::new(Links::Within, Allowed::Any);
+    fs::write(scene.path("outside/secret"), "secret").unwrap();
+    symlink(scene.path("outside/secret"), scene.path("top/a")).unwrap();
+    scene.take(&[file("a", 3), Record::Listed { entries: 1 }]).unwrap();
+    scene.take(&whole(0, b"new")).unwrap();
+    scene.take(&[Record::End]).unwrap();
+    scene.inbox.finish().unwrap();
+    assert_eq!(fs::read(scene.path("outside/secret")).unwrap(), b"secret");
+    assert!(fs::symlink_metadata(scene.path("top/a")).unwrap().is_file());
+}
+
+#[test]
+fn words_out_of_turn_end_the_copy() {
+    let digest = [0; 32];
+    let cases: [(&str, &[Record<'_>]); 7] = [
+        ("nobody asked for", &[file("other/a", 1)]),
+        ("not announced", &[Record::Data { entry: 5, offset: 0, bytes: b"x" }]),
+        ("have no place", &[file("t/a", 1), Record::Data { entry: 0, offset: 1, bytes: b"x" }]),
+        ("have no place", &[file("t/a", 1), Record::Data { entry: 0, offset: 0, bytes: b"xx" }]),
+        ("before its end", &[file("t/a", 1), Record::Whole { entry: 0, size: 0, digest }]),
+        ("counts 2 entries", &[Record::Listed { entries: 2 }]),
+        ("after the end", &[Record::End, file("t/a", 1)]),
+    ];
+    for (words, records) in cases {
+        let mut scene = Scene::new(Links::Within, Allowed::Name(b"t".to_vec()));
+        fs::create_dir(scene.path("top/t")).unwrap();
+        let error = scene.take(records).unwrap_err().to_string();
+        assert!(error.contains(words), "{words}: {error}");
+    }
+    let mut scene = Scene::new(Links::Within, Allowed::Any);
+    assert!(scene.inbox.store(0, &[200, 0, 0, 0, 0]).is_err(), "no record");
+    assert!(scene.inbox.finish().is_err(), "no end came");
+}
+
+fn outbox(top: &Path) -> (Outbox, Sender<Message>) {
+    let choice = Choice::new(&Patterns::default(), Links::Within, Sparse::Refuse).unwrap();
+    let walk = Walk::new(&[top.to_owned()], choice).unwrap();
+    let (says, heard) = channel();
+    (Outbox::new(Finder::Walk(Box::new(walk)), heard, Tally::new(false).0), says)
+}
+
+/// A receiver gets what was announced, as it was announced, and nothing else.
+#[test]
+fn nobody_reads_what_was_not_announced() {
+    for message in [
+        Message::Want("1-3".into()),
+        Message::Want("0-4294967295".into()),
+        Message::Want("x".into()),
+        Message::Resume { entry: 0, from: 7 },
+        Message::Kept("5-6".into()),
+        Message::Compare { entry: 0, digest: "none".into() },
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("f"), "bytes").unwrap();
+        let (mut outbox, says) = outbox(&folder.path().join("f"));
+        outbox.fill(0, &mut vec![0; 20_000]).unwrap();
+        says.send(message.clone()).unwrap();
+        assert!(outbox.fill(1, &mut vec![0; 20_000]).is_err(), "{message:?}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("d")).unwrap();
+    fs::write(folder.path().join("d/f"), "bytes").unwrap();
+    fs::write(folder.path().join("secret"), "secret").unwrap();
+    let (mut outbox, says) = outbox(&folder.path().join("d"));
+    let mut buffer = vec![0; 20_000];
+    outbox.fill(0, &mut buffer).unwrap();
+    // Who could change the tree meanwhile puts a link into the way.
+    fs::remove_file(folder.path().join("d/f")).unwrap();
+    symlink("../secret", folder.path().join("d/f")).unwrap();
+    says.send(Message::Want("1-2".into())).unwrap();
+    outbox.fill(1, &mut buffer).unwrap();
+    assert!(!buffer.windows(6).any(|some| some == b"secret"));
+    let records: Vec<_> = netblt_io::copy::format::records(&buffer).collect();
+    assert!(matches!(records[..], [Ok(Record::GivenUp { entry: 1, .. })]), "{records:?}");
+}
+
+/// What changes while it is read is not passed off as either version.
+#[test]
+fn a_file_that_changes_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f");
+    fs::write(&path, vec![1; 100_000]).unwrap();
+    let (mut outbox, says) = outbox(&path);
+    let mut buffer = vec![0; 20_000];
+    outbox.fill(0, &mut buffer).unwrap();
+    says.send(Message::Want("0-1".into())).unwrap();
+    outbox.fill(1, &mut buffer).unwrap();
+    fs::write(&path, vec![2; 100_000]).unwrap();
+    let mut given_up = false;
+    for index in 2..9 {
+        says.send(Message::Summary(Default::default())).unwrap();
+        outbox.fill(index, &mut buffer).unwrap();
+        let mut records = netblt_io::copy::format::records(&buffer);
+        given_up = records.any(|record| matches!(record, Ok(Record::GivenUp { entry: 0, .. })));
+        if given_up {
+            break;
+        }
+    }
+    assert!(given_up);
+}

@@ -1,0 +1,267 @@
+//! The ports of a configuration, open, and whoever sends through them.
+
+use super::board::{Board, EVERY, Streams};
+use super::capture::Captures;
+use super::stage::Stage;
+use crate::device::{self, Interface as Address};
+use ports::{ControlHandle, Interface, InterfaceCounters, InterfaceState, LiveTester, clock};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use trial::{Observer, PortId, Sample, Tester, TrialResult};
+use units::{Duration, LineRate};
+use wire::ethernet::MacAddr;
+use wire::signature::RunKey;
+
+/// How often silent gateways are asked again.
+const ASK_EVERY: Duration = Duration::from_secs(1);
+/// How often a wait looks.
+const LOOK: Duration = Duration::from_ms(10);
+
+/// A port beside what sends through it.
+pub struct Port {
+    /// Its name.
+    pub name: String,
+    /// Its location, as the client wrote it.
+    pub location: String,
+    /// Its ARP and neighbour discovery.
+    pub control: ControlHandle,
+    /// Its interface, for state and counters.
+    pub interface: Mutex<Interface>,
+    /// As it was when the configuration was set.
+    pub before: InterfaceCounters,
+    /// Its rate.
+    pub line: LineRate,
+    /// Whether the medium itself has that rate, so that frames take time on it.
+    pub is_physical: bool,
+}
+
+/// Everything that belongs to one configuration.
+pub struct Bench {
+    /// In the order of the configuration.
+    pub ports: Vec<Port>,
+    /// Addresses of devices.
+    pub addresses: Vec<Address>,
+    /// Flows.
+    pub board: Mutex<Board>,
+    /// What is captured.
+    pub captures: Mutex<Captures>,
+    tester: Mutex<LiveTester>,
+    run_key: RunKey,
+    /// What is wanted has changed: the trial that runs is to end.
+    changed: AtomicBool,
+    settled: Condvar,
+    over: Arc<AtomicBool>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// A lock that a thread that panicked may have held: what it guards is counts, which stay readable.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Bench {
+    /// Of these ports; hosts answer from now on.
+    pub fn new(
+        ports: Vec<Port>,
+        addresses: Vec<Address>,
+        (tester, board): (LiveTester, Board),
+        (captures, run_key): (Captures, RunKey),
+    ) -> Arc<Bench> {
+        let bench = Arc::new(Bench {
+            ports,
+            addresses,
+            board: Mutex::new(board),
+            captures: Mutex::new(captures),
+            tester: Mutex::new(tester),
+            run_key,
+            changed: AtomicBool::new(false),
+            settled: Condvar::new(),
+            over: Arc::new(AtomicBool::new(false)),
+            threads: Mutex::default(),
+        });
+        bench.play(true);
+        let asking = bench.clone();
+        lock(&bench.threads).push(std::thread::spawn(move || asking.ask_on()));
+        bench
+    }
+
+    /// Has the hosts of all devices answer, or none.
+    pub fn play(&self, plays: bool) {
+        for (port, id) in self.ports.iter().zip(0..) {
+            let hosts = device::hosts(&self.addresses, PortId(id));
+            port.control.play(if plays { hosts } else { vec![] });
+        }
+    }
+
+    /// The hardware address of a gateway, where it is known.
+    pub fn gateway_mac(&self, port: PortId, gateway: IpAddr) -> Option<MacAddr> {
+        self.ports[usize::from(port.0)].control.neighbour(gateway)
+    }
+
+    /// Asks for gateways that nobody has answered for, until the bench is over.
+    fn ask_on(&self) {
+        while !self.over.load(Ordering::Relaxed) {
+            self.ask();
+            let until = clock::now() + ASK_EVERY;
+            while clock::now() < until && !self.over.load(Ordering::Relaxed) {
+                clock::sleep(LOOK);
+            }
+        }
+    }
+
+    /// Asks once for each gateway that is not known.
+    pub fn ask(&self) {
+        for address in self.addresses.iter().filter(|address| address.gateway_mac.is_none()) {
+            let control = &self.ports[usize::from(address.port.0)].control;
+            if control.neighbour(address.gateway).is_none() {
+                // A link that is down is told by whoever needs it.
+                drop(control.ask((address.mac, address.ip), address.gateway));
+            }
+        }
+    }
+
+    /// The state of a port's interface.
+    ///
+    /// # Errors
+    /// Where it is gone.
+    pub fn state(&self, port: usize) -> Result<InterfaceState, String> {
+        lock(&self.ports[port].interface).state().map_err(|error| error.to_string())
+    }
+
+    /// Has somebody send what is wanted, where nobody does; whoever does takes it in.
+    pub fn take_in(self: &Arc<Bench>) {
+        let mut board = lock(&self.board);
+        self.changed.store(true, Ordering::SeqCst);
+        if !board.running {
+            board.running = true;
+            let bench = self.clone();
+            let mut threads = lock(&self.threads);
+            threads.retain(|thread| !thread.is_finished());
+            threads.push(std::thread::spawn(move || bench.send()));
+        }
+    }
+
+    /// Waits until what was wanted has been taken in, and the trial before is accounted for.
+    pub fn wait(&self, rounds: u64) {
+        let mut board = lock(&self.board);
+        while board.running && board.rounds <= rounds {
+            let (again, _) = self
+                .settled
+                .wait_timeout(board, std::time::Duration::from_millis(100))
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            board = again;
+        }
+    }
+
+    /// Ends all sending and asking, and waits for it.
+    pub fn end(&self) {
+        self.over.store(true, Ordering::SeqCst);
+        for flow in &mut lock(&self.board).flows {
+            flow.transmit = super::board::Transmit::Stopped;
+        }
+        self.changed.store(true, Ordering::SeqCst);
+        let threads = std::mem::take(&mut *lock(&self.threads));
+        threads.into_iter().for_each(|thread| drop(thread.join()));
+    }
+
+    /// Sends, trial after trial, until nothing is left to be sent.
+    fn send(&self) {
+        let mut tester = lock(&self.tester);
+        loop {
+            self.changed.store(false, Ordering::SeqCst);
+            let stage = {
+                let mut board = lock(&self.board);
+                board.rounds += 1;
+                let captures = lock(&self.captures).requests(board.trials + 1);
+                let stage = match Stage::of(&board, self.run_key, captures) {
+                    Ok(Some(stage)) => stage,
+                    Ok(None) => break finish(&mut board),
+                    Err(why) => break break_off(&mut board, why),
+                };
+                board.trials += 1;
+                self.settled.notify_all();
+                stage
+            };
+            let mut looks = Looks { bench: self, streams: &stage.streams, before: None };
+            let ran = tester.run_observed(&stage.trial, &mut looks);
+            let mut board = lock(&self.board);
+            match ran {
+                Ok(result) => {
+                    board.settle(&stage.streams, &result, &stage.due(&intended(&result)));
+                    note(&mut board.notes, &result);
+                    lock(&self.captures).settle(&stage.trial.captures);
+                    stop_done(&mut board);
+                }
+                Err(error) => break break_off(&mut board, error.to_string()),
+            }
+        }
+        self.settled.notify_all();
+    }
+}
+
+fn intended(result: &TrialResult) -> BTreeMap<PortId, u64> {
+    result.sent.iter().map(|sent| (sent.report.port, sent.report.intended_frames)).collect()
+}
+
+/// A flow all of whose frames have left is stopped.
+fn stop_done(board: &mut Board) {
+    for flow in &mut board.flows {
+        let is_done = flow.legs.iter().all(|leg| leg.remaining == Some(0));
+        if is_done && flow.transmit == super::board::Transmit::Started {
+            flow.transmit = super::board::Transmit::Stopped;
+        }
+    }
+}
+
+fn finish(board: &mut Board) {
+    stop_done(board);
+    board.running = false;
+}
+
+fn break_off(board: &mut Board, why: String) {
+    for flow in &mut board.flows {
+        flow.transmit = super::board::Transmit::Stopped;
+        flow.legs.iter_mut().for_each(|leg| leg.live = Default::default());
+    }
+    board.broken = Some(why);
+    board.running = false;
+}
+
+/// What the client should know of the tester itself: the model has no other place for it.
+fn note(notes: &mut Vec<String>, result: &TrialResult) {
+    let new: BTreeSet<String> = result
+        .invalid_reasons()
+        .iter()
+        .map(|reason| format!("the tester fell short: {reason}"))
+        .collect();
+    for reason in new {
+        if !notes.contains(&reason) && notes.len() < 20 {
+            notes.push(reason);
+        }
+    }
+}
+
+/// Looks at a trial.
+struct Looks<'a> {
+    bench: &'a Bench,
+    streams: &'a Streams,
+    before: Option<Sample>,
+}
+
+impl Observer for Looks<'_> {
+    fn every(&self) -> Option<Duration> {
+        Some(EVERY)
+    }
+
+    fn observe(&mut self, sample: &Sample) {
+        lock(&self.bench.board).sample(self.streams, sample, self.before.as_ref());
+        self.before = Some(sample.clone());
+    }
+
+    fn ends(&mut self) -> bool {
+        self.bench.changed.load(Ordering::SeqCst)
+    }
+}
