@@ -194,7 +194,8 @@ mod tests {
     /// A virtual machine whose host ran something else for 24 ms, and one that is away for 0.2 ms often.
     #[test]
     fn groups_do_not_grow_because_the_core_was_away() {
-        let away = [(0, 74), (3_000, 30), (5_000, 0), (5_000, 0), (5_000, 0), (5_000, 0), (1_000, 60)];
+        let away =
+            [(0, 74), (3_000, 30), (5_000, 0), (5_000, 0), (5_000, 0), (5_000, 0), (1_000, 60)];
         let on_time = [(0, 74); 3];
         let often = [(200, 72), (200, 72), (0, 74), (200, 72), (0, 74), (200, 72), (200, 72)];
         let all: Vec<_> = away.into_iter().chain(on_time).chain(often).collect();

@@ -149,7 +149,10 @@ fn sixty_five_thousand_groups_leave_by_thirty_one_outputs() {
         ..TestbedConfig::of(DeviceKind::LinuxMcast)
     });
     let device = bed.device().expect("a device");
-    let all = memberships(&TollyConfig::default(), &[ChassisTest::LargeScaleMulticast]);
+    let all = memberships(
+        &TollyConfig::default(),
+        &[TestKind::Chassis(ChassisTest::LargeScaleMulticast)],
+    );
     let loaded = device.load_groups(&[range(&all[0])]).expect("a table");
     println!("{loaded}");
     assert_eq!((loaded.groups, loaded.copies), (65_536, 65_536 * 31));
