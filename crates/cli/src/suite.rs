@@ -43,11 +43,12 @@ pub fn configuration(options: &Options) -> Outcome<SuiteConfig> {
         config.trial.keep_alives |= !says;
     }
     apply(options, &mut config);
+    // First, because what is checked below depends on them.
+    choose_tests(suite, options, &mut config)?;
     if let Some(section) = &options.chassis {
         // It says more than a flag that several of its keys go by.
         config = config.over(&json!({ "chassis": section })).map_err(Failure::new)?;
     }
-    choose_tests(suite, options, &mut config)?;
     if suite == SuiteName::Rfc3918 {
         agree_on_groups(options, &mut config)?;
     }
