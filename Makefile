@@ -125,7 +125,7 @@ coverage:
 
 # The API of `netanvil otg` against requests made from its specification; EXAMPLES=50 for a shorter one.
 otg-fuzz:
-	NETANVIL_OTG_EXAMPLES=$(or $(EXAMPLES),500) cargo test --package netanvil-otg --test fuzz -- --ignored --nocapture
+	NETANVIL_OTG_EXAMPLES=$(or $(EXAMPLES),500) cargo test --package netanvil-otg --test main -- --ignored live::fuzz --nocapture
 
 mlr-oracle: $(ORACLE)/ready
 	NETANVIL_ORACLE=full cargo test --package netanvil-method --test mlr_oracle -- --nocapture --test-threads=1
@@ -183,7 +183,7 @@ netblt-1987: setup
 # over the same link in the same run. As root, some minutes. NETANVIL_COPY_SEED=N for another tree. `make test`
 # runs a short form.
 netblt-copy: setup
-	NETANVIL_COPY=full cargo test --package netanvil --test netblt_copy -- --nocapture --test-threads=1
+	NETANVIL_COPY=full cargo test --package netanvil --test main -- live::netblt_copy --nocapture --test-threads=1
 
 # Measures what a server sends to whoever did not ask, and a good transfer among strangers; a minute or two.
 # `make test` runs it with a tenth of the OPENs and a fifth of the peers.

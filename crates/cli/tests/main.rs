@@ -16,9 +16,11 @@ mod live {
     mod ipv6;
     mod known_limits;
     mod netblt;
+    mod netblt_copy;
     mod netblt_interop;
     mod netblt_link;
     mod scheduling;
+    mod serve;
     mod snooping;
     mod switches;
     mod traffic;

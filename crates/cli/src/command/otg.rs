@@ -17,6 +17,9 @@ pub struct Otg {
     /// Address and port to listen on
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8443")]
     pub listen: SocketAddr,
+    /// Listen beyond loopback: whoever reaches the address can send from this host's ports
+    #[arg(long)]
+    pub trust: bool,
     /// Serve HTTP instead of HTTPS with a self-signed certificate
     #[arg(long)]
     pub plain_http: bool,
@@ -25,10 +28,21 @@ pub struct Otg {
     pub line_rate: BitRate,
 }
 
+/// The API's tester; `line_rate` is that of ports whose driver reports none.
+pub fn engine(line_rate: BitRate) -> Result<Engine, Failure> {
+    let run_key = host::random_run_key()?;
+    Ok(Engine::new(EngineOptions { nominal_rate: line_rate.line_rate(), run_key }))
+}
+
 pub fn run(arguments: &Otg) -> Outcome {
-    let key = host::random_run_key()?;
-    let options = EngineOptions { nominal_rate: arguments.line_rate.line_rate(), run_key: key };
-    let engine = Engine::new(options);
+    if !arguments.listen.ip().is_loopback() && !arguments.trust {
+        let what = format!("listen on {}: the API asks nobody who they are", arguments.listen);
+        return Err(Failure::new(what).help(
+            "add --trust on a network of your own, or listen on 127.0.0.1 and use a tunnel, or \
+             netanvil serve --otg with --tls-cert, --tls-key and --token-file",
+        ));
+    }
+    let engine = engine(arguments.line_rate)?;
     let interrupted = interrupt::watch()?;
     let server = Server::listen(arguments.listen, arguments.plain_http).map_err(|error| {
         Failure::new(format!("listen on {}: {error}", arguments.listen))

@@ -6,6 +6,7 @@ use clap::Args;
 use serve::{Config, ServeError, Server, Tls, Token, TokenError};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use units::text::BitRate;
 
 #[derive(Args, Debug)]
 pub struct Serve {
@@ -24,6 +25,12 @@ pub struct Serve {
     /// Private key for TLS, as PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
+    /// Serve the Open Traffic Generator API, too, below /otg
+    #[arg(long)]
+    pub otg: bool,
+    /// Rate of its ports whose driver reports none, such as veth; percentages are of this rate
+    #[arg(long, value_name = "RATE", default_value = "10G", requires = "otg")]
+    pub line_rate: BitRate,
 }
 
 pub fn run(arguments: &Serve) -> Outcome {
@@ -33,10 +40,18 @@ pub fn run(arguments: &Serve) -> Outcome {
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?;
     let (listen, runs) = (arguments.listen, arguments.runs.clone());
-    let server = Server::bind(Config { listen, runs, program, token, tls })?;
+    let mut server = Server::bind(Config { listen, runs, program, token, tls })?;
+    let engine = arguments.otg.then(|| super::otg::engine(arguments.line_rate)).transpose()?;
+    if let Some(engine) = &engine {
+        server = server.nest("/otg", otg::router(engine.clone()));
+    }
     let stop = interrupt::watch()?;
     output::print(&format!("{}\n", server.url()))?;
-    server.run(&stop)?;
+    let served = server.run(&stop);
+    if let Some(engine) = engine {
+        engine.shut_down();
+    }
+    served?;
     Ok(Exit::Done)
 }
 

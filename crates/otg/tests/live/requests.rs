@@ -1,11 +1,9 @@
 //! Requests that are wrong, too long, cut short or at once: clear errors, and nothing held afterwards.
 #![allow(clippy::disallowed_methods)]
 
-mod common;
-
+use crate::common::{Lab, engine, is_root};
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode};
-use common::{Lab, engine, is_root};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;

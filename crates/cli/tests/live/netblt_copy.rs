@@ -2,9 +2,7 @@
 //! beside rsync. `make netblt-copy` runs the long form: 20,000 files and 100 MB at 50 ms and 1 % loss.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "waits for processes")]
 
-mod common;
-
-use common::Scratch;
+use crate::common::Scratch;
 use link::RealTimeLink;
 use sim::paths::{LinkModel, Loss};
 use std::collections::BTreeMap;
@@ -132,7 +130,7 @@ fn here(scratch: &Scratch, arguments: &str) -> Command {
     command
 }
 
-fn ran(mut command: Command) -> common::Ran {
+fn ran(mut command: Command) -> crate::common::Ran {
     command.output().unwrap().into()
 }
 
@@ -424,7 +422,7 @@ fn seconds<T>(what: impl FnOnce() -> T) -> (f64, T) {
 
 #[test]
 fn trees_arrive_whole_over_delay_and_loss_though_both_ends_are_killed() {
-    if !common::is_root() {
+    if !crate::common::is_root() {
         eprintln!("skipped: not root");
         return;
     }
@@ -481,7 +479,7 @@ fn rsync(lab: &Lab, rsh: &str, control: &str, limit_s: u32) -> (u64, f64, bool) 
 /// The short form shows that ssh reaches the far end; the long one lays rsync beside it, whose data is TCP's.
 #[test]
 fn real_ssh_starts_the_far_end_and_rsync_runs_beside_it() {
-    if !common::is_root() {
+    if !crate::common::is_root() {
         eprintln!("skipped: not root");
         return;
     }

@@ -1,8 +1,8 @@
 //! What a stream tells of a record, and how a run that was started here begins and ends.
 
-use crate::client::{Events, Told};
+use super::client::{Events, Told};
+use super::server::{Server, wait_for};
 use crate::common::Scratch;
-use crate::server::{Server, wait_for};
 use serde_json::{Value, json};
 
 /// A run of a second.

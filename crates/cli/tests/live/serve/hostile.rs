@@ -1,8 +1,8 @@
 //! Clients that send nonsense, too much, too often, or go away.
 
-use crate::client::{Events, get, post, reply, text};
+use super::client::{Events, get, post, reply, text};
+use super::server::{Server, wait_for};
 use crate::common::Scratch;
-use crate::server::{Server, wait_for};
 use std::io::Write;
 use std::net::TcpStream;
 
@@ -217,4 +217,19 @@ fn other_hosts_come_with_tls_and_a_token_only() {
         .expect(0);
     let refused = scratch.run("serve --runs one").expect(2);
     assert!(refused.stderr.contains("it is a run itself"), "{}", refused.stderr);
+}
+
+/// The API of snappi's clients, below a path of the page's server and behind the same checks.
+#[test]
+fn the_otg_api_is_there_when_asked_for() {
+    let scratch = Scratch::new();
+    let server = Server::start(&scratch, "--otg");
+    let version = server.get("/otg/capabilities/version");
+    assert!(version.status == 200 && version.text().contains("1.62.0"), "{}", version.text());
+    let elsewhere = get(&server.address, "/otg/capabilities/version", &[("Host", "example.org")]);
+    assert!((400..500).contains(&elsewhere.status), "{}", elsewhere.text());
+    let without = Server::start(&scratch, "");
+    assert_eq!(without.get("/otg/capabilities/version").status, 404);
+    let refused = scratch.run("otg --listen 0.0.0.0:0").expect(2);
+    assert!(refused.stderr.contains("--trust"), "{}", refused.stderr);
 }

@@ -1,9 +1,7 @@
 //! snappi as it is on PyPI, through devices of this machine.
 #![allow(clippy::disallowed_methods)]
 
-mod common;
-
-use common::{Lab, is_root};
+use crate::common::{Lab, is_root};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;

@@ -1,8 +1,8 @@
 //! A hundred clients at once, while a device is tested.
 
-use crate::client::Events;
+use super::client::Events;
+use super::server::Server;
 use crate::common::{Scratch, turn};
-use crate::server::Server;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -27,7 +27,7 @@ fn sent(server: &Server, clients: usize) -> (f64, bool, u64) {
                     if event.data["kind"] == "summary" || over.load(Ordering::Relaxed) {
                         break;
                     }
-                    crate::client::get(&address, "/api/state", &[]);
+                    super::client::get(&address, "/api/state", &[]);
                 }
                 told
             })
@@ -50,7 +50,7 @@ fn sent(server: &Server, clients: usize) -> (f64, bool, u64) {
 
 #[test]
 fn a_hundred_clients_do_not_keep_the_tester_from_its_load() {
-    if !crate::can_build_devices("a_hundred_clients_do_not_keep_the_tester_from_its_load") {
+    if !super::can_build_devices("a_hundred_clients_do_not_keep_the_tester_from_its_load") {
         return;
     }
     let _turn = turn::wait();

@@ -1,8 +1,8 @@
 //! Beyond loopback: TLS, and a token with every request.
 
-use crate::client::{Reply, reply, text};
+use super::client::{Reply, reply, text};
+use super::server::Server;
 use crate::common::{Scratch, sh};
-use crate::server::Server;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::io::Write;

@@ -2,9 +2,7 @@
 //! answer has the form that the specification says. `make otg-fuzz` runs it; `NETANVIL_OTG_EXAMPLES` is how many requests of each kind.
 #![allow(clippy::disallowed_methods)]
 
-mod common;
-
-use common::{engine, environment};
+use crate::common::{engine, environment};
 use otg::Server;
 use std::process::Command;
 

@@ -1,9 +1,9 @@
 //! The page in a real browser, with real runs behind it.
 
-use crate::browser::Browser;
+use super::browser::Browser;
+use super::has_program;
+use super::server::Server;
 use crate::common::Scratch;
-use crate::has_program;
-use crate::server::Server;
 use std::path::PathBuf;
 
 /// Whether anything is wider than the window.
@@ -101,7 +101,7 @@ fn a_page_that_is_loaded_again_shows_the_same_and_what_came_since() {
 #[test]
 fn traffic_moves_pauses_and_stops() {
     if !has_program("chromium", "traffic_moves_pauses_and_stops")
-        || !crate::can_build_devices("traffic_moves_pauses_and_stops")
+        || !super::can_build_devices("traffic_moves_pauses_and_stops")
     {
         return;
     }

@@ -5,9 +5,6 @@
     reason = "clients of a server, and waiting for it"
 )]
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod browser;
 mod client;
 mod clients;
@@ -38,7 +35,7 @@ fn has_program(name: &str, test: &str) -> bool {
 
 /// Whether live tests can run, likewise.
 fn can_build_devices(test: &str) -> bool {
-    let root = common::is_root();
+    let root = crate::common::is_root();
     if !root {
         let _ = writeln!(
             std::io::stderr().lock(),

@@ -1,6 +1,6 @@
 //! `netanvil serve` in the background.
 
-use crate::client::{Reply, get, post};
+use super::client::{Reply, get, post};
 use crate::common::{Scratch, sh};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};

@@ -1,8 +1,8 @@
 //! What a real Prometheus makes of `/metrics`, and whether the dashboard finds what it shows.
 
-use crate::client::{Events, get};
+use super::client::{Events, get};
+use super::server::{Server, wait_for};
 use crate::common::Scratch;
-use crate::server::{Server, wait_for};
 use serde_json::Value;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -87,7 +87,7 @@ fn expressions() -> Vec<String> {
 
 #[test]
 fn prometheus_scrapes_a_run_and_the_dashboard_finds_every_series() {
-    if !crate::has_program(
+    if !super::has_program(
         "prometheus",
         "prometheus_scrapes_a_run_and_the_dashboard_finds_every_series",
     ) {
@@ -126,7 +126,7 @@ fn prometheus_scrapes_a_run_and_the_dashboard_finds_every_series() {
 
 #[test]
 fn promtool_finds_nothing_to_mend() {
-    if !crate::has_program("promtool", "promtool_finds_nothing_to_mend") {
+    if !super::has_program("promtool", "promtool_finds_nothing_to_mend") {
         return;
     }
     let scratch = Scratch::new();
