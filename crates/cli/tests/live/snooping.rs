@@ -3,8 +3,8 @@
 //!
 //! Root only. Loads are low; the one time that counts is the kernel's own.
 
-use crate::common::{Scratch, is_root};
-use serde_json::Value;
+use crate::common::{Scratch, is_root, outcomes_of};
+use serde_json::{Value, json};
 
 /// Three listeners join a group, and leave it. A bridge without fast leave asks twice, a second apart, whether
 /// another host is there, before it believes a leave: within `leave_timeout_s` or not.
@@ -26,7 +26,8 @@ fn leaves(version: &str, leave_timeout_s: f64) -> Value {
 
 /// What each port found.
 fn outcomes(results: &Value) -> Vec<Value> {
-    let sets = &results["outcomes"][0]["detail"]["sets"];
+    let of_test = outcomes_of(results, &json!({ "chassis": "group_leave_delay" }));
+    let sets = &of_test[0]["detail"]["sets"];
     let ports = sets[0]["ports"].as_array().expect("a trial");
     assert_eq!(ports.len(), 3, "{sets}");
     ports.iter().map(|port| port["outcome"].clone()).collect()

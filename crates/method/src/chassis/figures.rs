@@ -16,7 +16,7 @@ impl From<&ChassisConditions> for TestConditions {
         if of.addresses_per_port != 1 {
             words.push(format!("{} addresses a port", of.addresses_per_port));
         }
-        words.extend(of.traffic.iter().cloned());
+        words.extend(of.traffic_in_words());
         let words = words.join("; ");
         TestConditions {
             frame_size: of.frame_size.to_string(),

@@ -292,10 +292,20 @@ impl ChassisConditions {
             1 => "1 address a port".to_string(),
             count => format!("{count} addresses a port, pairs at random"),
         };
-        format!(
+        let mut words = format!(
             "{} ports; frame based, {bursts}, {addresses}, {} s; addresses learned before each trial",
             self.ports,
             self.trial_duration.as_secs_f64()
-        )
+        );
+        for more in self.traffic_in_words() {
+            words += &format!("; {more}");
+        }
+        words
+    }
+
+    /// What was asked for of frames, and what is mixed in: what outcomes of a test may differ in.
+    pub(crate) fn traffic_in_words(&self) -> Vec<String> {
+        let modifier = self.modifier.map(|modifier| format!("with {modifier}"));
+        self.traffic.iter().cloned().chain(modifier).collect()
     }
 }

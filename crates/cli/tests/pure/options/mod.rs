@@ -4,7 +4,7 @@
 //! option alone, or one that ends with 2 and names the option and a remedy.
 
 mod samples;
-mod stage;
+pub(super) mod stage;
 mod trials;
 
 use crate::common::Scratch;
