@@ -36,6 +36,8 @@ fn outcomes(results: &Value) -> Vec<Value> {
 /// Frames sent to groups and copies that came, of each trial that sent any.
 fn frames(results: &Value) -> Vec<(u64, u64)> {
     let trials = results["trials"].as_array().expect("trials").iter();
+    // That of the tester alone has no groups.
+    let trials = trials.filter(|trial| trial["test"] != "self_test");
     let count = |trial: &Value, key: &str| trial[key].as_u64().expect("a count");
     let counts = trials.map(|t| (count(t, "offered_frames"), count(t, "forwarded_frames")));
     counts.filter(|(offered, _)| *offered > 0).collect()
