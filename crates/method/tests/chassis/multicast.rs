@@ -475,5 +475,5 @@ fn memberships_are_reported_again_before_they_run_out() {
     assert_eq!(results, vec![]);
     let warnings: Vec<_> = events.iter().filter(|e| matches!(e, Event::Warning(_))).collect();
     let is_why = |event: &&Event| format!("{event:?}").contains("longer than memberships last");
-    assert!(warnings.iter().any(|event| is_why(event)), "{warnings:?}");
+    assert!(warnings.iter().any(is_why), "{warnings:?}");
 }
