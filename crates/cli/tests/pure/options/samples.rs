@@ -406,6 +406,7 @@ pub const OF_THE_RUN: &[&str] = &[
     "config",
     "print-config",
     "resume",
+    "stdin-control",
     "fresh-selftest",
     "yes",
     "json",
