@@ -411,7 +411,6 @@ pub const OF_THE_RUN: &[&str] = &[
     "yes",
     "json",
     "quiet",
-    "stdin-control",
     // As flags; their samples have the names of a file.
     "search",
     "goal",
