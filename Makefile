@@ -215,7 +215,7 @@ gigaswitch: setup
 	@rm -rf target/gigaswitch target/gigaswitch-bus
 	$(NETANVIL) run gigaswitch --sim gigaswitch --set chassis.fanout.all_ports_trial_s=1 --out target/gigaswitch
 	$(NETANVIL) run gigaswitch --sim gigaswitch/bus --duration 1s --out target/gigaswitch-bus \
-	    --set 'chassis.tests=["extrapolation"]'
+	    --test extrapolation
 
 # Some minutes; leaves netblt-paths.html with plots. Exit code 1 if a target is missed.
 netblt-paths: setup

@@ -313,6 +313,9 @@ pub struct Run {
 
 #[derive(Args, Debug)]
 pub struct Selftest {
+    /// The suite that is to be run: tests of many ports load all of them at once, both ways
+    #[arg(value_name = "SUITE", value_parser = named::<SuiteName>(&["rfc2544", "harvard-1989", "harvard-1990", "rfc2889", "rfc3918", "gigaswitch", "tolly"]))]
+    pub suite: Option<SuiteName>,
     /// Options of `run`. Give the same ones, so that the run can reuse the result. Options of a device are
     /// ignored
     #[command(flatten)]

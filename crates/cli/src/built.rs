@@ -3,7 +3,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::options::{Options, Sizes, Span, SuiteName};
-use crate::{chassis, encapsulated_groups, scheduling};
+use crate::{encapsulated_groups, scheduling, suite};
 use method::Destinations;
 use method::harvard::y1989::Harvard1989Config;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ const LINE_OVERHEAD_BYTES: u32 = 14 + 24;
 pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConfig> {
     let defaults = TestbedConfig::of(kind);
     let multicast_tunnels =
-        encapsulated_groups::tunnels(options, chassis::configuration(options)?.as_ref());
+        encapsulated_groups::tunnels(options, suite::of_many_ports(options)?.as_ref());
     let has_tunnels = options.tunnel.is_some() || !multicast_tunnels.is_empty();
     let room = if has_tunnels { LONGEST_TUNNEL_BYTES } else { 0 };
     let mtu_bytes = options.mtu.unwrap_or(mtu_for(options.sizes.as_ref()) + room);
@@ -47,13 +47,11 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
         tunnel: options.tunnel,
         multicast_tunnels,
         ports: options.port_count.unwrap_or(match options.suite {
-            Some(SuiteName::Rfc3918) if kind != DeviceKind::Loopback => chassis::MULTICAST_PORTS,
+            Some(SuiteName::Rfc3918) if kind != DeviceKind::Loopback => suite::MULTICAST_PORTS,
             Some(SuiteName::Rfc2889 | SuiteName::Gigaswitch) if kind != DeviceKind::Loopback => {
-                chassis::PORTS
+                suite::SWITCH_PORTS
             }
-            _ if options.pattern.is_some_and(|pattern| !pattern.is_pair()) => {
-                chassis::PATTERN_PORTS
-            }
+            _ if options.pattern.is_some_and(|pattern| !pattern.is_pair()) => suite::PATTERN_PORTS,
             _ => defaults.ports,
         }),
         mtu_bytes,

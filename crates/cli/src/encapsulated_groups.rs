@@ -3,8 +3,9 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::options::{Options, SuiteName};
-use method::chassis::{ChassisConfig, ChassisTest};
+use method::chassis::ChassisTest;
 use method::rfc3918::{self, group_v4};
+use method::{SuiteConfig, TestKind};
 use testbed::{DeviceKind, GroupRange, MulticastRouting, PortAddresses, TestbedConfig, Tunnel};
 
 /// By what frames come in and go out: a tunnel of this kind, or the port itself.
@@ -14,12 +15,13 @@ struct Way {
 }
 
 /// The way of the one test that is asked for, where it is one of these on such a device.
-fn way(config: &ChassisConfig) -> Option<Way> {
-    let (into, out_of) = (kind(config.multicast.tunnel_in), kind(config.multicast.tunnel_out));
+fn way(config: &SuiteConfig) -> Option<Way> {
+    let (into, out_of) =
+        (kind(config.chassis.multicast.tunnel_in), kind(config.chassis.multicast.tunnel_out));
     match config.tests[..] {
-        [ChassisTest::Encapsulation] => Some(Way { into: None, out_of }),
-        [ChassisTest::Decapsulation] => Some(Way { into: out_of, out_of: None }),
-        [ChassisTest::Reencapsulation] => Some(Way { into, out_of }),
+        [TestKind::Chassis(ChassisTest::Encapsulation)] => Some(Way { into: None, out_of }),
+        [TestKind::Chassis(ChassisTest::Decapsulation)] => Some(Way { into: out_of, out_of: None }),
+        [TestKind::Chassis(ChassisTest::Reencapsulation)] => Some(Way { into, out_of }),
         _ => None,
     }
 }
@@ -37,7 +39,7 @@ fn is_asked_for(options: &Options) -> bool {
 }
 
 /// Refuses what a table of groups cannot be tested for.
-pub fn check(options: &Options, config: &ChassisConfig) -> Outcome<()> {
+pub fn check(options: &Options, config: &SuiteConfig) -> Outcome<()> {
     if !is_asked_for(options) {
         return Ok(());
     }
@@ -48,11 +50,11 @@ pub fn check(options: &Options, config: &ChassisConfig) -> Outcome<()> {
         )
         .help("leave it out, or run the tests of `netanvil run tolly`")
         .help(
-            "or one of the three with tunnels: --set 'chassis.tests=[\"encapsulation\"]' \
-             (\"decapsulation\", \"reencapsulation\"); the table has one input for a group",
+            "or one of the three with tunnels: --test encapsulation \
+             (decapsulation, reencapsulation); the table has one input for a group",
         ));
     }
-    match config.multicast.version.is_ipv6() {
+    match config.chassis.multicast.version.is_ipv6() {
         true => Err(Failure::new("--multicast table holds groups of IPv4")
             .help("leave out chassis.multicast.version")),
         false => Ok(()),
@@ -60,7 +62,7 @@ pub fn check(options: &Options, config: &ChassisConfig) -> Outcome<()> {
 }
 
 /// The tunnels that each port needs.
-pub fn tunnels(options: &Options, config: Option<&ChassisConfig>) -> Vec<Tunnel> {
+pub fn tunnels(options: &Options, config: Option<&SuiteConfig>) -> Vec<Tunnel> {
     let way = config.filter(|_| is_asked_for(options)).and_then(way);
     let mut kinds: Vec<Tunnel> =
         way.into_iter().flat_map(|way| way.into.into_iter().chain(way.out_of)).collect();
@@ -69,7 +71,7 @@ pub fn tunnels(options: &Options, config: Option<&ChassisConfig>) -> Vec<Tunnel>
 }
 
 /// The groups of the test, from the host at port 0 to those at all others.
-pub fn groups(config: &ChassisConfig, testbed: &TestbedConfig) -> Vec<GroupRange> {
+pub fn groups(config: &SuiteConfig, testbed: &TestbedConfig) -> Vec<GroupRange> {
     let is_table =
         testbed.device == DeviceKind::LinuxMcast && !testbed.multicast_tunnels.is_empty();
     let Some(way) = way(config).filter(|_| is_table) else { return vec![] };
@@ -83,7 +85,7 @@ pub fn groups(config: &ChassisConfig, testbed: &TestbedConfig) -> Vec<GroupRange
         input,
         source: PortAddresses::of_port(0).ipv4.host,
         first: group_v4(0),
-        groups: config.multicast.groups as u32,
+        groups: config.chassis.multicast.groups as u32,
         outputs,
     }]
 }
@@ -95,16 +97,16 @@ mod tests {
 
     #[test]
     fn groups_leave_by_the_tunnels_of_all_ports_but_the_first() {
-        let mut config = ChassisConfig::rfc3918(Profile::Quick);
-        config.multicast.tunnel_out = rfc3918::Tunnel::Vxlan;
-        config.multicast.tunnel_in = rfc3918::Tunnel::Gre;
+        let mut config = SuiteConfig::of_suite(SuiteName::Rfc3918, Profile::Quick);
+        config.chassis.multicast.tunnel_out = rfc3918::Tunnel::Vxlan;
+        config.chassis.multicast.tunnel_in = rfc3918::Tunnel::Gre;
         let options = Options {
             suite: Some(SuiteName::Rfc3918),
             multicast: Some(MulticastRouting::Table),
             ..Options::default()
         };
         let found = |test| {
-            let config = ChassisConfig { tests: vec![test], ..config.clone() };
+            let config = SuiteConfig { tests: vec![TestKind::Chassis(test)], ..config.clone() };
             let testbed = TestbedConfig {
                 ports: 4,
                 multicast_tunnels: tunnels(&options, Some(&config)),

@@ -9,7 +9,6 @@ mod agent;
 mod args;
 mod built;
 mod captures;
-mod chassis;
 mod command;
 mod composition;
 mod control;

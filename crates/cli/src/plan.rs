@@ -3,10 +3,9 @@
 use crate::accept::Criterion;
 use crate::failure::{Failure, Outcome};
 use crate::options::{self, Options};
-use crate::{chassis, host, resume, setup::Subject, suite, support, tolly};
-use method::chassis::ChassisConfig;
+use crate::{host, resume, setup::Subject, suite, support, tolly};
+use method::SuiteConfig;
 use method::registry::TestMethod;
-use method::{SuiteConfig, TestKind};
 use ports::PortType;
 use std::path::Path;
 use testbed::{DeviceKind, DeviceThreads, FilterRules, Neighbours, PermitPosition};
@@ -20,8 +19,6 @@ pub struct Plan {
     pub tests: Vec<&'static TestMethod>,
     /// What the methods do.
     pub suite: SuiteConfig,
-    /// What the tests of many ports do, where they are asked for.
-    pub chassis: Option<ChassisConfig>,
     /// What is tested; none is only an error once it is needed.
     pub subject: Option<Subject>,
     /// What the results must meet.
@@ -70,29 +67,21 @@ impl Plan {
     /// From options, the rest of which are defaults.
     fn from_options(given: Options) -> Outcome<Plan> {
         given.check()?;
-        let mut suite = suite::configuration(&given)?;
-        let chassis = chassis::configuration(&given)?;
-        chassis.iter().for_each(|config| chassis::agree(config, &mut suite));
+        let suite = suite::configuration(&given)?;
         let subject = match given.device.is_some() || given.ports.is_some() || given.sim.is_some() {
             true => Some(Subject::of(&given)?),
             false => None,
         };
         let criteria = given.accept.iter().flatten().map(|text| text.parse());
         let criteria = criteria.collect::<Result<_, String>>().map_err(Failure::new)?;
-        let mut options = given.over(&suite::as_options(&suite)?);
-        if let Some(config) = &chassis {
-            options = options.over(&tolly::defaults(&given, config));
-            chassis::as_options(config, &mut options)?;
-        }
+        let mut options = given.over(&suite::as_options(&suite, &given)?);
+        options = options.over(&tolly::defaults(&given, &suite));
         if given.suite.is_some_and(|suite| suite.section_of_tests().is_some()) {
             options.test = None;
         }
         let options = options.over(&defaults(subject.as_ref()));
-        let tests = match &chassis {
-            Some(config) => support::chosen(config.tests.iter().copied().map(TestKind::Chassis)),
-            None => support::chosen(suite::kinds_of(&suite)),
-        };
-        Ok(Plan { options, tests, suite, chassis, subject, criteria, is_seeded: false })
+        let tests = support::chosen(suite::kinds_of(&suite));
+        Ok(Plan { options, tests, suite, subject, criteria, is_seeded: false })
     }
 
     /// What options are used by.

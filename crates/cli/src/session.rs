@@ -14,7 +14,7 @@ use crate::setup::{self, Setup, Subject};
 use crate::side_by_side::SideBySide;
 use crate::supervised::Supervised;
 use crate::{host, output, rendering, resume, simulated, tolly};
-use method::chassis::{ChassisConfig, ChassisSuite, ChassisTest};
+use method::chassis::ChassisTest;
 use method::harvard::{Laboratory as _, Suite1990};
 use method::{
     Forwarding, Method, Recorded, ResumingTester, RunError, RunFinished, SelfTest, Suite,
@@ -69,6 +69,7 @@ impl<'a> Session<'a> {
 
     /// Runs everything, and removes what was built, whatever happens.
     pub fn run(&self, mut setup: Setup) -> Outcome {
+        self.check_forwarding(&setup)?;
         for port in setup.tester.describe().ports.iter().filter(|port| !port.reason.is_empty()) {
             self.say(format!("{}: {} ({})", port.name, port.port_type, port.reason));
         }
@@ -87,49 +88,23 @@ impl<'a> Session<'a> {
         self.finish(recorder, ended, torn_down)
     }
 
-    /// Runs tests of many ports. They say themselves where the tester falls short: what two of its
-    /// ports can do back to back says little of all at once.
-    pub fn run_chassis(&self, config: &ChassisConfig, mut setup: Setup) -> Outcome {
-        let of_switches = config.tests.iter().any(|test| !ChassisTest::RFC3918.contains(test));
+    /// Refuses tests of switches before a router, and those of routers before a switch.
+    fn check_forwarding(&self, setup: &Setup) -> Outcome<()> {
+        let config = &self.plan.suite;
         let is_routed = setup.topology.forwarding == Forwarding::Routed;
+        let of_rfc3918 = |test: &ChassisTest| ChassisTest::RFC3918.contains(test);
+        let mut many = config.tests.iter().filter_map(|test| match test {
+            TestKind::Chassis(test) => Some(test),
+            _ => None,
+        });
         if self.plan.options.suite == Some(SuiteName::Tolly) {
-            tolly::check_router(config, self.subject, is_routed)?;
-        } else if is_routed && of_switches {
-            return Err(Failure::new("these are tests of switches: the device routes")
-                .help("build one with --device linux-bridge, or simulate one with --sim switch"));
+            return tolly::check_router(config, self.subject, is_routed);
         }
-        let saved = self.saved(setup.tester.describe(), &setup.environment)?;
-        let run_key = self.run_key(saved.as_ref())?;
-        let trials = trials_of(saved);
-        let mut recorder = self.recorder(&trials)?;
-        let suite = ChassisSuite {
-            program: PROGRAM.into(),
-            device: setup.device.clone(),
-            environment: setup.environment.clone(),
-            config: ChassisConfig { run_key, ..config.clone() },
-            chassis: setup.topology.clone(),
-        };
-        let ended = self.drive_chassis(&suite, &mut setup, trials, &mut recorder);
-        self.finish(recorder, ended, setup.tear_down())
-    }
-
-    fn drive_chassis(
-        &self,
-        suite: &ChassisSuite,
-        setup: &mut Setup,
-        trials: Vec<TrialRecord>,
-        recorder: &mut Recorder,
-    ) -> Result<RunFinished, RunError> {
-        if let Some(all) = self.side_by_side(setup, None, &suite.config.frame_sizes) {
-            return all
-                .run(trials, |make, threads| suite.run_side_by_side(make, threads, recorder));
+        match is_routed && many.any(|test| !of_rfc3918(test)) {
+            true => Err(Failure::new("these are tests of switches: the device routes")
+                .help("build one with --device linux-bridge, or simulate one with --sim switch")),
+            false => Ok(()),
         }
-        let mut recorded = Recorded::from_iter(trials);
-        let captures = self.captures(recorder);
-        let device = Supervised::new(setup.tester.as_mut(), self.stop.clone(), captures);
-        let ended = suite.run(&mut ResumingTester::new(device, &mut recorded), recorder);
-        tell_discarded(&recorded);
-        ended
     }
 
     /// Testers for each of these sizes, where there can be more than one tester.
@@ -308,6 +283,12 @@ impl<'a> Session<'a> {
             to_be_kept: false,
             about: about.to_owned(),
         };
+        if !self.plan.tests.iter().any(|test| test.supports("skip-selftest")) {
+            return Ok(nothing(
+                "none: every trial of these tests shows whether the tester kept up",
+                key,
+            ));
+        }
         if self.plan.options.skip_selftest == Some(true) {
             return Ok(nothing("skipped on request: the tester's own limits are not known", key));
         }
@@ -339,7 +320,11 @@ impl<'a> Session<'a> {
                 Ok(Known { looped: Some(looped), to_be_kept, ..nothing(&about, key) })
             }
             None => Err(Failure::new("there is no self-test of these ports yet")
-                .help("connect the two with a cable, run `netanvil selftest --ports ...`, then connect the device")
+                .help(format!(
+                    "connect them in pairs with cables, run `netanvil selftest {} --ports ...`, then connect the \
+                     device",
+                    self.plan.options.suite.unwrap_or_default()
+                ))
                 .help("or skip it: --skip-selftest (every result then says so)")),
         }
     }
@@ -414,8 +399,8 @@ pub fn selftest_key(plan: &Plan, subject: &Subject, tester: &TesterDescription) 
         .map(|port| format!("{} {} {} {}", port.name, port.port_type, port.driver, port.line_rate));
     let suite = &plan.suite;
     let options = serde_json::json!({
-        "direction": suite.direction,
-        "pattern": suite.pattern.looped(),
+        "direction": suite.looped().direction,
+        "pattern": suite.looped().pattern,
         "traffic": suite.traffic,
         "self_test": suite.self_test,
         // What a self-test tells; one that tells less is made again.

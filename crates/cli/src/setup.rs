@@ -4,8 +4,8 @@
 use crate::failure::{Failure, Outcome};
 use crate::options::{BitRate, Options, SuiteName};
 use crate::{
-    built, chassis, control, encapsulated_groups, far, hardware, host, scheduling, simulated,
-    suite, tolly, topology,
+    built, control, encapsulated_groups, far, hardware, host, scheduling, simulated, suite, tolly,
+    topology,
 };
 use method::{Forwarding, Topology};
 use ports::scheduling::Priority;
@@ -124,7 +124,7 @@ pub fn prepare(
         Subject::Between(ports) => between(ports, options, yes, stop),
         Subject::Simulated(name) => {
             let device = simulated::read(name)?;
-            let config = chassis::configuration(options)?;
+            let config = suite::of_many_ports(options)?;
             let routes = config.map_or(vec![], |config| tolly::routes(&config, device.ports));
             simulate(&device, name, options.line_rate, routes)
         }
@@ -141,7 +141,7 @@ pub fn prepare(
 
 /// Refuses interfaces that no test would use.
 fn refuse_idle_ports(subject: &Subject, options: &Options) -> Outcome<()> {
-    let has_many = chassis::configuration(options)?.is_some();
+    let has_many = suite::of_many_ports(options)?.is_some();
     match subject {
         Subject::Between(ports) if ports.len() > 2 && !has_many => {
             match options.pattern.unwrap_or_default().is_pair() {
@@ -191,9 +191,13 @@ pub fn prepare_alike(
     virtual_pairs(ports, in_use, options, stop).map(Some)
 }
 
-/// How many of the tester's ports measure themselves: those that the pattern of the tests loads.
+/// How many of the tester's ports measure themselves: those that the pattern of the tests loads, in pairs.
 fn looped_ports(options: &Options, ports: usize) -> usize {
-    if options.pattern.unwrap_or_default().is_pair() { 2 } else { ports }
+    let of_many = options.suite.unwrap_or_default().is_of_many_ports();
+    match options.pattern.unwrap_or_default().is_pair() && !of_many {
+        true => 2,
+        false => ports / 2 * 2,
+    }
 }
 
 /// A simulated tester with these ports joined.
@@ -379,8 +383,7 @@ impl Setup {
 
     /// Fills the table of a device whose groups stand in one.
     fn load_groups(&mut self, options: &Options) -> Outcome<()> {
-        let (Some(testbed), Some(config)) = (self.testbed(), chassis::configuration(options)?)
-        else {
+        let (Some(testbed), Some(config)) = (self.testbed(), suite::of_many_ports(options)?) else {
             return Ok(());
         };
         let groups = match testbed.config().multicast_tunnels.is_empty() {

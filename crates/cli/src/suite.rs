@@ -2,20 +2,35 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::options::{Options, Share, Sizes, Span, SuiteName, TestName};
+use crate::tolly;
 use method::harvard::Suite1990;
 use method::harvard::y1989::Suite1989;
 use method::registry;
-use method::{Direction, Method, Profile, SuiteConfig, TestKind};
+use method::rfc3918::Version;
+use method::{Direction, Method, Profile, Protocol, SuiteConfig, TestKind};
 use serde_json::{Value, json};
 use units::Duration;
+
+/// Ports of a device that is built for tests of switches, where nothing else is said.
+pub const SWITCH_PORTS: usize = 8;
+/// The same for tests of multicast: each copy takes a port of the tester some time.
+pub const MULTICAST_PORTS: usize = 4;
+/// The same for tests between pairs of ports, where more than one pair is asked for.
+pub const PATTERN_PORTS: usize = 4;
+
+/// The numbers of the suite that is asked for.
+pub fn base(options: &Options) -> SuiteConfig {
+    let profile = options.profile.unwrap_or(Profile::Rfc);
+    match options.suite.unwrap_or_default() {
+        SuiteName::Tolly => tolly::base(options, profile),
+        suite => SuiteConfig::of_suite(suite, profile),
+    }
+}
 
 /// What the methods are to do: the profile's numbers, the sections of the file over them, and
 /// the flags on top.
 pub fn configuration(options: &Options) -> Outcome<SuiteConfig> {
-    let mut layers = sections(options)?;
-    let profile = options.profile.unwrap_or(Profile::Rfc);
-    layers["profile"] = json!(profile);
-    let mut config = SuiteConfig::layered(&layers).map_err(Failure::new)?;
+    let mut config = base(options).over(&sections(options)?).map_err(Failure::new)?;
     let suite = options.suite.unwrap_or_default();
     if suite == SuiteName::Harvard1990 {
         config.tests = Suite1990::TESTS.to_vec();
@@ -28,9 +43,51 @@ pub fn configuration(options: &Options) -> Outcome<SuiteConfig> {
         config.trial.keep_alives |= !says;
     }
     apply(options, &mut config);
+    // First, because what is checked below depends on them.
     choose_tests(suite, options, &mut config)?;
+    if let Some(section) = &options.chassis {
+        // It says more than a flag that several of its keys go by.
+        config = config.over(&json!({ "chassis": section })).map_err(Failure::new)?;
+    }
+    if suite == SuiteName::Rfc3918 {
+        agree_on_groups(options, &mut config)?;
+    }
     config.check().map_err(Failure::new)?;
+    if config.is_of_many_ports() {
+        tolly::check(options, &config)?;
+    }
     Ok(config)
+}
+
+/// Groups and the frames to them are of one version of IP: the one that is said.
+fn agree_on_groups(options: &Options, config: &mut SuiteConfig) -> Outcome<()> {
+    let multicast = options.chassis.as_ref().and_then(|section| section.get("multicast"));
+    let version = multicast.and_then(|section| section.get("version"));
+    let groups = &mut config.chassis.multicast;
+    match options.protocol {
+        Some(Protocol::UdpIpv6) if version.is_none() => groups.version = Version::Mldv2,
+        None | Some(Protocol::UdpIpv4 | Protocol::UdpIpv6) => {}
+        Some(other) => {
+            return Err(Failure::new(format!(
+                "--protocol: groups are of IP, not of {}",
+                other.name()
+            ))
+            .help("write --protocol udp_ipv4 or udp_ipv6"));
+        }
+    }
+    let own = if groups.version.is_ipv6() { Protocol::UdpIpv6 } else { Protocol::UdpIpv4 };
+    if options.protocol.is_some_and(|asked| asked != own) {
+        let version = groups.version;
+        return Err(Failure::new(format!("--protocol: groups of {version} carry {}", own.name()))
+            .help("leave out --protocol, or chassis.multicast.version"));
+    }
+    config.traffic.protocol = own;
+    Ok(())
+}
+
+/// The same where the tests are those of many ports.
+pub fn of_many_ports(options: &Options) -> Outcome<Option<SuiteConfig>> {
+    Ok(Some(configuration(options)?).filter(SuiteConfig::is_of_many_ports))
 }
 
 /// The tests that `--test` names.
@@ -39,21 +96,24 @@ fn choose_tests(suite: SuiteName, options: &Options, config: &mut SuiteConfig) -
     let kinds = kinds(suite, names)?;
     match suite.section_of_tests() {
         None => config.tests = kinds,
-        Some("harvard_1989") => {
-            named_once("harvard_1989", &options.harvard_1989)?;
+        Some(_) => {
+            let section = options.harvard_1989.as_ref();
+            if section.is_some_and(|section| section.contains_key("tests")) {
+                return Err(Failure::new("--test and harvard_1989.tests both name the tests")
+                    .help("leave out one of them"));
+            }
             let of_1989 = |kind: TestKind| match kind {
                 TestKind::Harvard1989(test) => Some(test),
                 _ => None,
             };
             config.harvard_1989.tests = kinds.into_iter().filter_map(of_1989).collect();
         }
-        Some(_) => {}
     }
     Ok(())
 }
 
 /// The tests of a suite that are called so.
-pub fn kinds(suite: SuiteName, names: &[TestName]) -> Outcome<Vec<TestKind>> {
+fn kinds(suite: SuiteName, names: &[TestName]) -> Outcome<Vec<TestKind>> {
     names.iter().map(|name| Ok(name.test(suite)?.kind)).collect()
 }
 
@@ -67,18 +127,9 @@ pub fn kinds_of(config: &SuiteConfig) -> Vec<TestKind> {
     }
 }
 
-/// Refuses two lists of tests.
-pub fn named_once(name: &str, section: &Option<toml::Table>) -> Outcome<()> {
-    match section.as_ref().is_some_and(|section| section.contains_key("tests")) {
-        true => Err(Failure::new(format!("--test and {name}.tests both name the tests"))
-            .help("leave out one of them")),
-        false => Ok(()),
-    }
-}
-
 /// What is said of trials. Damage anywhere in a frame is looked for unless the device is built on this
 /// machine: there that work would be taken from the device.
-pub fn trial_section(options: &Options) -> Outcome<Value> {
+fn trial_section(options: &Options) -> Outcome<Value> {
     let mut section =
         json!({ "verify_checksums": options.ports.is_some() || options.sim.is_some() });
     for (key, value) in options.trial.iter().flatten() {
@@ -100,6 +151,7 @@ fn sections(options: &Options) -> Outcome<Value> {
         ("back_to_back", &options.back_to_back),
         ("recovery", &options.recovery),
         ("reset", &options.reset),
+        ("chassis", &options.chassis),
         ("harvard", &options.harvard),
         ("harvard_1989", &options.harvard_1989),
     ];
@@ -140,9 +192,15 @@ fn apply_durations(options: &Options, config: &mut SuiteConfig) {
     if let Some(Share(share)) = options.resolution {
         config.search.resolution_percent = share * 100.0;
     }
+    if let Some(Span(ageing)) = options.address_ageing {
+        config.chassis.addresses.ageing_s = ageing.as_secs_f64().ceil();
+    }
     let Some(Span(duration)) = options.duration else { return };
     let seconds = duration.as_secs_f64();
     config.trial.duration_s = seconds;
+    let chassis = &mut config.chassis;
+    chassis.fanout.all_ports_trial_s = chassis.fanout.all_ports_trial_s.min(seconds);
+    chassis.multicast.latency_s = chassis.multicast.latency_s.min(seconds);
     // What a section says stands: a saved run has both, and goes on as it was.
     let says = |section: &Option<toml::Table>, key| {
         section.as_ref().is_some_and(|section| section.contains_key(key))
@@ -176,8 +234,8 @@ fn apply_traffic(options: &Options, config: &mut SuiteConfig) {
     traffic.ipv6_percent = options.ipv6_percent.or(traffic.ipv6_percent);
 }
 
-/// The options that say the same as `config` does, every one of them.
-pub fn as_options(config: &SuiteConfig) -> Outcome<Options> {
+/// The options that say the same as `config` does, every one of them; not what `given` says by a flag.
+pub fn as_options(config: &SuiteConfig, given: &Options) -> Outcome<Options> {
     let section = |value: Value, covered: &[&str]| -> Outcome<Option<toml::Table>> {
         let mut table: toml::Table = serde_json::from_value(value).map_err(Failure::new)?;
         covered.iter().for_each(|key| {
@@ -191,6 +249,11 @@ pub fn as_options(config: &SuiteConfig) -> Outcome<Options> {
         .filter_map(|test| Some(TestName::of(registry::of_kind(*test)?)))
         .collect();
     let tolerance = config.throughput.loss_tolerances_percent.first().copied().unwrap_or(0.0);
+    let mut chassis = section(json!(config.chassis), &[])?;
+    if given.address_ageing.is_some() {
+        let addresses = chassis.as_mut().and_then(|section| section.get_mut("addresses"));
+        addresses.and_then(toml::Value::as_table_mut).map(|table| table.remove("ageing_s"));
+    }
     let one_tolerance = config.throughput.loss_tolerances_percent.len() <= 1;
     Ok(Options {
         profile: Some(config.profile),
@@ -225,6 +288,7 @@ pub fn as_options(config: &SuiteConfig) -> Outcome<Options> {
         back_to_back: section(json!(config.back_to_back), &[])?,
         recovery: section(json!(config.recovery), &[])?,
         reset: section(json!(config.reset), &[])?,
+        chassis,
         harvard: section(json!(config.harvard), &[])?,
         harvard_1989: section(json!(config.harvard_1989), &[])?,
         ..Options::default()

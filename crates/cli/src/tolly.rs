@@ -6,13 +6,15 @@ use crate::failure::{Failure, Outcome};
 use crate::options::{BitRate, Options, SuiteName};
 use crate::setup::Subject;
 use crate::topology;
-use method::chassis::{ChassisConfig, ChassisTest};
+use method::chassis::ChassisTest;
 use method::rfc3918::{Version, group_v4};
-use method::{Forwarding, Profile, TrialConfig};
+use method::{Forwarding, Profile, SuiteConfig, TestKind};
 use ports::PortType;
 use sim::StaticRoute;
 use std::net::Ipv4Addr;
 use testbed::{DeviceKind, GroupRange, MulticastRouting, PortAddresses, TestbedConfig};
+
+const INTERNET_SCALE: TestKind = TestKind::Chassis(ChassisTest::InternetScale);
 
 /// What virtual links are taken for: a small machine carries a copy for each of some ports.
 const NOMINAL_RATE: BitRate = BitRate(10_000_000);
@@ -34,45 +36,47 @@ fn tests_of(kind: DeviceKind) -> &'static [ChassisTest] {
 }
 
 /// The document's numbers, fitted to a device that is built with fewer ports or hosts.
-pub fn base(options: &Options, profile: Profile) -> ChassisConfig {
-    let config = ChassisConfig::tolly(profile);
+pub fn base(options: &Options, profile: Profile) -> SuiteConfig {
+    let mut config = SuiteConfig::of_suite(SuiteName::Tolly, profile);
     let Some(kind) = options.device else { return config };
-    let mut tolly = config.tolly.fitted(options.port_count.unwrap_or(PORTS));
+    let tolly = &mut config.chassis.tolly;
+    *tolly = tolly.clone().fitted(options.port_count.unwrap_or(PORTS));
     if let Some(hosts) = options.routes_per_port.filter(|hosts| *hosts > 0) {
         tolly.hosts_per_output = hosts.into();
     }
-    let tests = match tests_of(kind) {
-        // Refused with a reason before anything is built.
-        [] => config.tests,
-        tests => tests.to_vec(),
-    };
+    // With none it is refused with a reason before anything is built.
+    let tests = tests_of(kind);
+    if !tests.is_empty() {
+        config.tests = tests.iter().copied().map(TestKind::Chassis).collect();
+    }
     // Ports of a small machine start too far apart for shorter trials.
-    let trial = TrialConfig { duration_s: config.trial.duration_s.max(1.0), ..config.trial };
-    ChassisConfig { tests, tolly, trial, search_trial_s: 1.0, ..config }
+    config.trial.duration_s = config.trial.duration_s.max(1.0);
+    config.search.trial_duration_s = 1.0;
+    config
 }
 
 /// What is not said, where a device is built for these tests.
-pub fn defaults(options: &Options, config: &ChassisConfig) -> Options {
+pub fn defaults(options: &Options, config: &SuiteConfig) -> Options {
     let Some(kind) = options.device.filter(|_| is_tolly(options)) else {
         return Options::default();
     };
-    let has_routes = config.tests.contains(&ChassisTest::InternetScale);
+    let has_routes = config.tests.contains(&INTERNET_SCALE);
     Options {
         line_rate: Some(NOMINAL_RATE),
         port_count: Some(PORTS),
         // Inputs that send at once share processors.
         port_type: Some(PortType::AfPacket),
         routes_per_port: (kind == DeviceKind::LinuxRouter && has_routes)
-            .then_some(config.tolly.hosts_per_output as u32),
+            .then_some(config.chassis.tolly.hosts_per_output as u32),
         multicast: (kind == DeviceKind::LinuxMcast).then_some(MulticastRouting::Table),
         ..Options::default()
     }
 }
 
 /// Refuses, before anything is built, what the device cannot do.
-pub fn check(options: &Options, config: &ChassisConfig) -> Outcome<()> {
+pub fn check(options: &Options, config: &SuiteConfig) -> Outcome<()> {
     if !is_tolly(options) {
-        let is_ipv6 = config.multicast.version.is_ipv6();
+        let is_ipv6 = config.chassis.multicast.version.is_ipv6();
         if is_ipv6 && options.device == Some(DeviceKind::LinuxMcast) {
             return Err(Failure::new(
                 "linux-mcast forwards groups of IPv4 alone: Debian's FRR has no pim6d to route those of IPv6",
@@ -86,8 +90,11 @@ pub fn check(options: &Options, config: &ChassisConfig) -> Outcome<()> {
     if can.is_empty() {
         return Err(not_a_router());
     }
-    let unicast = |test: &ChassisTest| *test == ChassisTest::BaseUnicast;
-    if let Some(test) = config.tests.iter().find(|test| !can.contains(test) && !unicast(test)) {
+    let can = |test: &&TestKind| match test {
+        TestKind::Chassis(test) => *test == ChassisTest::BaseUnicast || can.contains(test),
+        _ => false,
+    };
+    if let Some(test) = config.tests.iter().find(|test| !can(test)) {
         let other = match kind {
             DeviceKind::LinuxRouter => "--device linux-mcast",
             _ => "--device linux-router",
@@ -96,7 +103,7 @@ pub fn check(options: &Options, config: &ChassisConfig) -> Outcome<()> {
             .help(format!("test it with {other}, or with --sim ip9000")));
     }
     let is_table = options.multicast == Some(MulticastRouting::Table);
-    if is_table && config.multicast.version != Version::Igmpv3 {
+    if is_table && config.chassis.multicast.version != Version::Igmpv3 {
         return Err(Failure::new("--multicast table holds groups of IPv4 that need no joins")
             .help("leave out chassis.multicast.version, or write --multicast daemon"));
     }
@@ -104,16 +111,15 @@ pub fn check(options: &Options, config: &ChassisConfig) -> Outcome<()> {
 }
 
 /// Refuses what does not route, and routes that nobody here can set.
-pub fn check_router(config: &ChassisConfig, subject: &Subject, is_routed: bool) -> Outcome<()> {
+pub fn check_router(config: &SuiteConfig, subject: &Subject, is_routed: bool) -> Outcome<()> {
     if !is_routed {
         return Err(not_a_router());
     }
-    if config.tests.contains(&ChassisTest::InternetScale) && matches!(subject, Subject::Between(_))
-    {
+    if config.tests.contains(&INTERNET_SCALE) && matches!(subject, Subject::Between(_)) {
         return Err(Failure::new("the routes of a device between interfaces are not ours to set")
             .help(
                 "write --device linux-router or --sim ip9000, or choose other tests: \
-             --set 'chassis.tests=[\"base_unicast\"]'",
+             --test base-unicast",
             ));
     }
     Ok(())
@@ -130,8 +136,8 @@ fn is_tolly(options: &Options) -> bool {
 }
 
 /// Routes that a simulated device with so many ports needs for the tests.
-pub fn routes(config: &ChassisConfig, ports: usize) -> Vec<StaticRoute> {
-    if !config.tests.contains(&ChassisTest::InternetScale) {
+pub fn routes(config: &SuiteConfig, ports: usize) -> Vec<StaticRoute> {
+    if !config.tests.contains(&INTERNET_SCALE) {
         return vec![];
     }
     let chassis = topology::of_simulation(ports, Forwarding::Routed);
@@ -140,15 +146,15 @@ pub fn routes(config: &ChassisConfig, ports: usize) -> Vec<StaticRoute> {
         prefix_length: 32,
         via: via.into(),
     };
-    method::tolly::routes(&chassis, &config.tolly).map(to_host).collect()
+    method::tolly::routes(&chassis, &config.chassis.tolly).map(to_host).collect()
 }
 
 /// Groups that stand in the table of a device that is built so.
-pub fn groups(config: &ChassisConfig, testbed: &TestbedConfig) -> Vec<GroupRange> {
+pub fn groups(config: &SuiteConfig, testbed: &TestbedConfig) -> Vec<GroupRange> {
     if testbed.device != DeviceKind::LinuxMcast || testbed.multicast != MulticastRouting::Table {
         return vec![];
     }
-    let memberships = method::tolly::memberships(&config.tolly, &config.tests).into_iter();
+    let memberships = method::tolly::memberships(&config.chassis.tolly, &config.tests).into_iter();
     let range = |groups: method::tolly::Membership| GroupRange {
         input: groups.input,
         source: PortAddresses::of_port(groups.input).ipv4.host,

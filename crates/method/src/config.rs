@@ -1,11 +1,12 @@
 //! The configuration of a suite: what the TOML file and the flags map to. Every number has the
 //! RFC's value or the quick profile's (see [`Profile`]) unless it is overridden.
 
+use crate::chassis::ChassisConfig;
 use crate::harvard::HarvardConfig;
 use crate::harvard::y1989::Harvard1989Config;
 use crate::search_config::{SearchConfig, SearchPolicy};
 use crate::traffic::{Destinations, TrafficConfig};
-use crate::{Direction, Modifier, Pattern, Profile, RunError, TestKind, ipv6_traffic};
+use crate::{Direction, Modifier, Pattern, Profile, Protocol, RunError, TestKind, ipv6_traffic};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -64,6 +65,8 @@ pub struct SuiteConfig {
     pub recovery: RecoveryConfig,
     /// RFC 6201.
     pub reset: ResetConfig,
+    /// The tests of many ports.
+    pub chassis: ChassisConfig,
     /// The Harvard tests of 1989 and 1990.
     pub harvard: HarvardConfig,
     /// The router tests of 1989.
@@ -273,6 +276,7 @@ impl Default for SuiteConfig {
             back_to_back: BackToBackConfig::default(),
             recovery: RecoveryConfig::default(),
             reset: ResetConfig::default(),
+            chassis: ChassisConfig::default(),
             harvard: HarvardConfig::default(),
             harvard_1989: Harvard1989Config::default(),
             own: BTreeMap::new(),
@@ -434,12 +438,18 @@ impl SuiteConfig {
     /// merged, everything else replaces) take the place of the profile's. A member `profile`
     /// chooses the profile.
     pub fn layered(overrides: &serde_json::Value) -> Result<SuiteConfig, RunError> {
-        let config_error = |error: serde_json::Error| RunError::Config(error.to_string());
         let profile = match overrides.get("profile") {
-            Some(profile) => Profile::deserialize(profile).map_err(config_error)?,
+            Some(profile) => Profile::deserialize(profile)
+                .map_err(|error| RunError::Config(error.to_string()))?,
             None => Profile::default(),
         };
-        let mut merged = serde_json::to_value(SuiteConfig::of(profile)).map_err(config_error)?;
+        SuiteConfig::of(profile).over(overrides)
+    }
+
+    /// The same with these members in place of its own.
+    pub fn over(&self, overrides: &serde_json::Value) -> Result<SuiteConfig, RunError> {
+        let config_error = |error: serde_json::Error| RunError::Config(error.to_string());
+        let mut merged = serde_json::to_value(self).map_err(config_error)?;
         merge(&mut merged, overrides);
         let config = SuiteConfig::deserialize(merged).map_err(config_error)?;
         config.check()?;
@@ -525,6 +535,8 @@ impl SuiteConfig {
                 .into()
         })?;
         self.search.check_goals(self.trial.duration_s)?;
+        self.chassis.check()?;
+        self.check_many_ports()?;
         self.check_bursts()?;
         ipv6_traffic::check(&self.traffic.extension_headers, &self.tests)?;
         refuse(self.latency.first_tag_s >= self.latency.stream_s, || {
@@ -542,12 +554,40 @@ impl SuiteConfig {
         refuse(self.modifiers.is_empty(), || "modifiers is empty: write [\"none\"] for none".into())
     }
 
+    fn check_many_ports(&self) -> Result<(), RunError> {
+        if !self.is_of_many_ports() {
+            return Ok(());
+        }
+        refuse(self.frame_sizes.iter().any(|size| size.period() > 1), || {
+            "tests of many ports have one frame size at a time: leave out the mix".into()
+        })?;
+        refuse(self.traffic.protocol == Protocol::Decnet, || {
+            "DECnet gives each port one hardware address of its own: choose another protocol".into()
+        })?;
+        refuse(self.search.policy == SearchPolicy::Adaptive, || {
+            "the adaptive search goes by what one port carries; with many ports write --search bisect, step, \
+             tst009 or mlrsearch"
+                .into()
+        })?;
+        refuse(self.traffic.random_macs && self.chassis.addresses_per_port > 1, || {
+            "random source MAC addresses and chassis.addresses_per_port are two ways to have several \
+             addresses: leave out one of them"
+                .into()
+        })?;
+        let burst = self.burst_frames;
+        refuse(burst > BURST_FRAMES_OF_MANY, || {
+            format!(
+                "bursts of {burst} frames: 1 to {BURST_FRAMES_OF_MANY} are possible (RFC 2889 section 5.1.2)"
+            )
+        })
+    }
+
     fn check_bursts(&self) -> Result<(), RunError> {
         let burst = self.burst_frames;
         refuse(!(1..=BURST_FRAMES_MAX).contains(&burst), || {
             format!("bursts of {burst} frames: 1 to {BURST_FRAMES_MAX} are possible")
         })?;
-        if burst == 1 {
+        if burst == 1 || self.is_of_many_ports() {
             return Ok(());
         }
         let has_bursts = |test: &TestKind| {
@@ -584,6 +624,24 @@ impl SuiteConfig {
         SuiteConfig { traffic, ..self.clone() }
     }
 
+    /// The same for ports that are joined back to back in pairs: of tests of many ports all at once, both ways.
+    pub fn looped(&self) -> SuiteConfig {
+        let config = SuiteConfig { pattern: self.pattern.looped(), ..self.clone() };
+        match self.is_of_many_ports() {
+            true => SuiteConfig {
+                pattern: Pattern::Pairs,
+                direction: Direction::Bidirectional,
+                ..config
+            },
+            false => config,
+        }
+    }
+
+    /// Whether its tests are those of many ports.
+    pub fn is_of_many_ports(&self) -> bool {
+        self.tests.iter().any(|test| matches!(test, TestKind::Chassis(_)))
+    }
+
     /// Waits after a trial.
     pub(crate) fn waits(&self) -> Waits {
         self.trial.waits()
@@ -592,6 +650,7 @@ impl SuiteConfig {
 
 /// Longer bursts are those of the test of back-to-back frames.
 const BURST_FRAMES_MAX: u64 = 65_536;
+const BURST_FRAMES_OF_MANY: u64 = 930;
 
 impl TrialConfig {
     /// The same with no more shortfall than the RFCs' tests tolerate: for tests that ask whether a

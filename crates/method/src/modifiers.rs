@@ -1,6 +1,6 @@
 //! The modifiers of RFC 2544 section 11: frames that take a test frame's place now and then.
 
-use crate::traffic::Traffic;
+use crate::traffic::{Attachment, Traffic};
 use crate::{Modifier, RunError};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::RangeInclusive;
@@ -29,27 +29,26 @@ const PREFIX_LEN: u8 = 24;
 /// From which queries come.
 const MANAGER_PORT: u16 = 49_184;
 
-/// The extra streams of one sender, whose first test stream has this number, from 0.
-pub(crate) fn streams(
+/// The extra stream of a sender whose frames go to this address first, and when its frames leave.
+pub(crate) fn stream(
     traffic: &Traffic,
-    (sender, stream): (usize, usize),
-    key: Key,
-) -> Result<Vec<(Stream, Insertion)>, RunError> {
-    let id = traffic.modifier_id(sender);
+    (from, next_hop): (&Attachment, MacAddr),
+    (key, id): (Key, StreamId),
+) -> Result<Option<(Stream, Insertion)>, RunError> {
     let (frames, trigger, expect) = match traffic.modifier() {
-        Modifier::None => return Ok(vec![]),
+        Modifier::None => return Ok(None),
         Modifier::Broadcast => (
-            broadcast(traffic, stream, key, id)?,
+            broadcast(traffic, from, (key, id))?,
             Trigger::Frames { first: BROADCAST_EVERY - 1, every: BROADCAST_EVERY },
             Expectation::Unchecked,
         ),
         Modifier::Management => (
-            vec![snmp_query(traffic, stream)],
+            vec![snmp_query(from, next_hop)],
             Trigger::Interval { first: Duration::ZERO, every: Duration::from_secs(1) },
             Expectation::Unchecked,
         ),
         Modifier::RoutingUpdate => (
-            rip_updates(traffic, stream),
+            rip_updates(from),
             Trigger::Interval { first: Duration::ZERO, every: RIP_INTERVAL },
             Expectation::Unchecked,
         ),
@@ -58,7 +57,7 @@ pub(crate) fn streams(
         id,
         name: traffic.modifier().to_string(),
         role: Role::Modifier,
-        from: traffic.from(stream).port,
+        from: from.port,
         expect,
         frames,
         fingerprint: None,
@@ -66,35 +65,32 @@ pub(crate) fn streams(
         bad_fcs: false,
         grows_by_bytes: 0,
     };
-    Ok(vec![(stream, Insertion { stream: id, trigger })])
+    Ok(Some((stream, Insertion { stream: id, trigger })))
 }
 
 /// Broadcast frames of the test frames' sizes and of a type that no router has to process
 /// (section 11.1).
 fn broadcast(
     traffic: &Traffic,
-    stream: usize,
-    key: Key,
-    id: StreamId,
+    from: &Attachment,
+    (key, id): (Key, StreamId),
 ) -> Result<Vec<StreamFrame>, RunError> {
-    let template = FrameTemplate::ethernet(traffic.from(stream).mac, MacAddr::BROADCAST);
+    let template = FrameTemplate::ethernet(from.mac, MacAddr::BROADCAST);
     Ok(traffic.frames(&template, Some((key, id.0)))?)
 }
 
 /// An SNMP query for the five variables of appendix C.2.4.3 to the device's own address
 /// (section 11.2).
-fn snmp_query(traffic: &Traffic, stream: usize) -> StreamFrame {
-    let from = traffic.from(stream);
+fn snmp_query(from: &Attachment, next_hop: MacAddr) -> StreamFrame {
     let manager = (from.mac, SocketAddrV4::new(from.host_ipv4, MANAGER_PORT));
-    let agent = (traffic.next_hop(stream), SocketAddrV4::new(from.device_ipv4, snmp::PORT));
+    let agent = (next_hop, SocketAddrV4::new(from.device_ipv4, snmp::PORT));
     let query = snmp::Repr::interface_query("public", 1, 1);
     unsigned(udp::frame_ipv4(manager, agent, &query.emit()))
 }
 
 /// RIP version 1 responses with six networks that the test does not use, laid out as appendix
 /// C.2.6.2 has it. States "A" and "B" of section 11.3 differ in the metric.
-fn rip_updates(traffic: &Traffic, stream: usize) -> Vec<StreamFrame> {
-    let from = traffic.from(stream);
+fn rip_updates(from: &Attachment) -> Vec<StreamFrame> {
     let (side, number) = (from.port.0 % 2, from.port.0 / 2);
     let (least, own) = (*UNUSED_NETWORKS.start(), NETWORKS_OF_PORT);
     let all = UNUSED_NETWORKS.len() as u16;

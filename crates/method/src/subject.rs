@@ -235,7 +235,7 @@ impl Ceiling {
 }
 
 /// The medium's maximum where the tester reaches it, else the tester's own.
-fn ceiling_of(
+pub(crate) fn ceiling_of(
     theoretical: FrameRate,
     known: &SelfTestSize,
 ) -> Result<(Ceiling, Option<FrameRate>), String> {

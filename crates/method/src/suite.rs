@@ -4,15 +4,18 @@
 mod side_by_side;
 
 use crate::bench::Bench;
-use crate::clauses::annex_pair;
+use crate::chassis::{GroupsKnown, Rack};
+use crate::clauses::annex;
 use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted};
 use crate::harvard::y1989::Suite1989;
 use crate::reach::{Reach, reach};
-use crate::registry::{self, Known, PairTest, Run as HowRun, SuiteName, TestMethod};
+use crate::registry::{self, Known, ManyTest, PairTest, Run as HowRun, SuiteName, TestMethod};
 use crate::selftest::{SelfTest, self_test_size};
 use crate::subject::Subject;
 use crate::traffic::{Destinations, Topology, Traffic};
-use crate::{Method, Modifier, Outcome, Pattern, RunError, SuiteConfig, TestKind, estimate};
+use crate::{
+    Attachment, Method, Modifier, Outcome, Pattern, RunError, SuiteConfig, TestKind, estimate,
+};
 use std::collections::BTreeMap;
 use trial::{Tester, TesterDescription};
 use units::{Duration, FrameRate};
@@ -71,7 +74,7 @@ impl Suite {
         let key = self.config.run_key();
         let mut bench = Bench::new(looped, sink, self.config.trial.invalid_retries, key);
         let (mut suite, left_out) = self.with_sizes_of_protocol();
-        suite.config.pattern = suite.config.pattern.looped();
+        suite.config = suite.config.looped();
         let mut run = Run::new(&suite, left_out, description, &suite.config.frame_sizes);
         let outcome = run.only_self_test(&mut bench);
         let counted = bench.trials();
@@ -93,7 +96,10 @@ impl Suite {
         let needed = needed.flat_map(|method| method.needs);
         let needed: Vec<_> = needed.filter_map(|id| SuiteName::Rfc2544.test(id)).collect();
         tests.extend(needed.iter().map(|method| method.kind));
-        tests.sort();
+        // Tests of many ports keep their order: some rest on what others before them find.
+        if !self.config.is_of_many_ports() {
+            tests.sort();
+        }
         tests.dedup();
         tests
     }
@@ -105,7 +111,7 @@ impl Suite {
             let why = format!("own.{id}: no test is registered as `{id}`");
             return Err(RunError::Config(why));
         }
-        match self.tests().into_iter().find(|test| self.pair_test(*test).is_none()) {
+        match self.tests().into_iter().find(|test| self.run_of(*test).is_none()) {
             Some(test) => Err(RunError::Config(format!("{test} is no test of this suite"))),
             None => Ok(()),
         }
@@ -118,11 +124,25 @@ impl Suite {
     }
 
     /// How it is run; `None` of a test of another suite.
-    fn pair_test(&self, test: TestKind) -> Option<PairTest> {
-        match self.method(test)?.run {
-            HowRun::Pair(pair) => Some(pair),
-            HowRun::Many(_) | HowRun::Campaign => None,
-        }
+    fn run_of(&self, test: TestKind) -> Option<HowRun> {
+        Some(self.method(test)?.run).filter(|run| !matches!(run, HowRun::Campaign))
+    }
+
+    /// Whether any test goes by what the tester reaches by itself.
+    fn has_self_test(&self) -> bool {
+        let by_itself =
+            |test: TestKind| self.method(test).is_some_and(|m| m.supports("skip-selftest"));
+        !self.config.is_of_many_ports() || self.tests().into_iter().any(by_itself)
+    }
+
+    /// Whether a test is made with frames of this size, the smallest or not, and this modifier.
+    fn is_made(&self, test: TestKind, size: &SizePattern, modifier: Modifier) -> bool {
+        let (Some(method), TestKind::Chassis(of_many)) = (self.method(test), test) else {
+            return true;
+        };
+        let has_size = |own: &[u32]| size.period() == 1 && own.contains(&size.smallest().bytes());
+        of_many.sizes_bytes().is_none_or(has_size)
+            && (modifier == Modifier::None || method.supports("modifiers"))
     }
 
     /// Without the frame sizes that the protocol cannot carry, and why each was left out: tests
@@ -165,6 +185,8 @@ struct Run<'s> {
     /// Every frame size of the run, though this part of it may make some only.
     sizes: Vec<SizePattern>,
     invalid_tests: Vec<String>,
+    /// What tests found out of the groups of the device.
+    groups: GroupsKnown,
     /// What each test still to come will take.
     todo: Vec<Duration>,
 }
@@ -192,7 +214,8 @@ impl<'s> Run<'s> {
         sizes: &[SizePattern],
     ) -> Self {
         let sizes = sizes.to_vec();
-        Run { suite, left_out, description, sizes, invalid_tests: vec![], todo: vec![] }
+        let (invalid_tests, groups, todo) = (vec![], GroupsKnown::default(), vec![]);
+        Run { suite, left_out, description, sizes, invalid_tests, groups, todo }
     }
 }
 
@@ -204,6 +227,9 @@ impl Run<'_> {
     ) -> Result<(), RunError> {
         self.suite.config.check()?;
         self.suite.check_tests()?;
+        if self.suite.config.is_of_many_ports() {
+            self.suite.topology.check()?;
+        }
         let mut rounds = vec![];
         let asked = match self.suite.config.method {
             Method::Rfc2544 => self.suite.config.rounds(),
@@ -212,11 +238,12 @@ impl Run<'_> {
                 config.modifiers.iter().map(|with| (*with, config.traffic.destinations)).collect()
             }
         };
-        for (modifier, destinations) in asked {
-            rounds.push(self.items(modifier, destinations)?);
+        for (modifier, destinations) in &asked {
+            rounds.push(self.items(*modifier, *destinations)?);
         }
-        let will_self_test = self.suite.self_test.is_none() && looped.is_some();
-        self.plan(will_self_test, rounds.len());
+        let will_self_test =
+            self.suite.has_self_test() && self.suite.self_test.is_none() && looped.is_some();
+        self.plan(will_self_test, &asked);
         self.start(bench)?;
         let mut own = self.know_thyself(bench, looped)?;
         if self.suite.config.method == Method::Harvard1989 {
@@ -263,7 +290,12 @@ impl Run<'_> {
     fn check_ports(&self, traffic: &Traffic) -> Result<(), RunError> {
         let largest = traffic.longest_bytes(traffic.size().largest());
         let mut line_rates = vec![];
-        for attachment in traffic.senders().into_iter().chain(traffic.receivers()) {
+        let of_many = self.suite.config.is_of_many_ports();
+        let ports: Vec<&Attachment> = match of_many {
+            true => self.suite.topology.ports.iter().collect(),
+            false => traffic.senders().into_iter().chain(traffic.receivers()).collect(),
+        };
+        for attachment in ports {
             let port = self.description.ports.iter().find(|port| port.id == attachment.port);
             let port = port.ok_or_else(|| {
                 RunError::Config(format!("the tester has no {}", attachment.port))
@@ -294,8 +326,25 @@ impl Run<'_> {
 
     /// What is told before anything is done.
     fn beginning(&self) -> Vec<Event> {
-        let left_out = self.left_out.iter().cloned().map(Event::Warning);
-        std::iter::once(self.started()).chain(left_out).collect()
+        let mut warnings = self.left_out.clone();
+        let (suite, config) = (self.suite, &self.suite.config);
+        for test in suite.tests() {
+            let is_made = |size| suite.is_made(test, size, Modifier::None);
+            if let TestKind::Chassis(of_many) = test
+                && !config.frame_sizes.iter().any(is_made)
+            {
+                let own = of_many.sizes_bytes().into_iter().flatten().map(u32::to_string);
+                let own = own.collect::<Vec<_>>().join(", ");
+                warnings.push(format!("{test}: not run: its sizes are {own} bytes"));
+            }
+            let (mut modifiers, size) = (config.modifiers.iter(), &config.frame_sizes[0]);
+            let lacks = |with: &&Modifier| is_made(size) && !suite.is_made(test, size, **with);
+            if let Some(modifier) = modifiers.find(lacks) {
+                warnings.push(format!("{test}: not run with {modifier}: it has no modifiers"));
+            }
+        }
+        let warnings = warnings.into_iter().map(Event::Warning);
+        std::iter::once(self.started()).chain(warnings).collect()
     }
 
     fn started(&self) -> Event {
@@ -327,7 +376,7 @@ impl Run<'_> {
     fn known_of_tester(&self, can_measure: bool) -> Option<Event> {
         match &self.suite.self_test {
             Some(known) => Some(Event::SelfTestFinished(Box::new(known.clone()))),
-            None if can_measure => None,
+            None if can_measure || !self.suite.has_self_test() => None,
             None => Some(Event::Warning(
                 "no self-test: what the tester itself can offer and receive is not known, and a \
                  limit of its own could pass for the device's; run `netanvil selftest`"
@@ -363,12 +412,14 @@ impl Run<'_> {
         of: &[SizePattern],
     ) -> Result<SelfTest, RunError> {
         // A trial that fell short has to say so, whatever tests of a device put up with.
-        let mut config = self.suite.config.clone();
+        let mut config = self.suite.config.looped();
         config.trial = config.trial.strict();
-        config.pattern = config.pattern.looped();
         config.burst_frames = 1;
         config.traffic.destinations = config.traffic.destinations.runs()[0];
-        let topology = self.suite.topology.looped();
+        let mut topology = self.suite.topology.looped();
+        if config.is_of_many_ports() {
+            topology.ports.truncate(topology.ports.len() / 2 * 2);
+        }
         let mut sizes = vec![];
         for size in of {
             let traffic = Traffic::new(&config, &topology, size, Modifier::None)?;
@@ -388,12 +439,22 @@ impl Run<'_> {
         items: &mut [Item],
         own: &mut Own<'_>,
     ) -> Result<(), RunError> {
-        let Some(pair) = self.suite.pair_test(test) else { return Ok(()) };
+        let Some(how) = self.suite.run_of(test) else { return Ok(()) };
         let smallest = items.iter().map(|item| item.traffic.size().smallest()).min();
         for item in items {
-            if pair.is_of_smallest && Some(item.traffic.size().smallest()) != smallest {
+            let size = item.traffic.size();
+            let is_left_out = how.is_of_smallest() && Some(size.smallest()) != smallest;
+            if is_left_out || !self.suite.is_made(test, size, item.traffic.modifier()) {
                 continue;
             }
+            let pair = match how {
+                HowRun::Pair(pair) => pair,
+                HowRun::Many(many) => {
+                    self.test_many(bench, (test, many), item, own)?;
+                    continue;
+                }
+                HowRun::Campaign => continue,
+            };
             self.measure_tester_for(bench, own, &item.traffic)?;
             let known = own.known.as_ref();
             let known = known.and_then(|known| known.of_size(&item.traffic.frame_size()));
@@ -412,6 +473,41 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    fn test_many(
+        &mut self,
+        bench: &mut Bench<'_>,
+        (test, many): (TestKind, ManyTest),
+        item: &Item,
+        own: &mut Own<'_>,
+    ) -> Result<(), RunError> {
+        let Item { traffic, known, .. } = item;
+        if self.suite.method(test).is_some_and(|method| method.supports("skip-selftest")) {
+            self.measure_tester_for(bench, own, traffic)?;
+        }
+        self.begin(bench, test, traffic)?;
+        let of_tester = own.known.as_ref().and_then(|own| own.of_size(&traffic.frame_size()));
+        let found = (known, &self.groups);
+        let rack = Rack::new(&self.suite.config, traffic, &self.description, of_tester, found);
+        let name = name(test, traffic);
+        let outcomes = match rack {
+            Ok(rack) => match (many.run)(bench, &rack, test) {
+                // What this device or these ports cannot do says nothing of the other tests.
+                Err(RunError::Config(why)) => {
+                    return bench.emit(Event::Warning(format!("{name}: not run: {why}")));
+                }
+                outcomes => outcomes?,
+            },
+            Err(why) => {
+                bench.emit(Event::Warning(format!("{name}: {why}")))?;
+                vec![]
+            }
+        };
+        if outcomes.is_empty() {
+            self.invalid_tests.push(name);
+        }
+        outcomes.into_iter().try_for_each(|outcome| self.finish_test(bench, outcome, traffic))
     }
 
     fn test(
@@ -444,7 +540,7 @@ impl Run<'_> {
     ) -> Result<(), RunError> {
         let suite = self.suite;
         let of_outcome = (&suite.config, &self.sizes[..], traffic.destinations());
-        annex_pair(&mut outcome, of_outcome, &suite.topology);
+        annex(&mut outcome, of_outcome, &suite.topology);
         if !outcome.invalid.is_empty() {
             self.invalid_tests.push(name(outcome.test, traffic));
         }
@@ -470,7 +566,7 @@ impl Run<'_> {
     }
 
     /// What every test will take, in the order in which they run.
-    fn plan(&mut self, self_test: bool, rounds: usize) {
+    fn plan(&mut self, self_test: bool, rounds: &[(Modifier, Destinations)]) {
         let config = &self.suite.config;
         let is_1989 = config.method == Method::Harvard1989;
         if self_test && is_1989 {
@@ -485,11 +581,17 @@ impl Run<'_> {
         // Only the logarithm of the highest rate matters here.
         let ceiling = FrameRate::from_fps(1_000_000);
         let tests = self.suite.tests();
-        for &test in (0..rounds).flat_map(|_| &tests) {
-            let Some(pair) = self.suite.pair_test(test) else { continue };
-            let sizes = if pair.is_of_smallest { 1 } else { config.frame_sizes.len() };
-            let times = sizes * (pair.parts)(config);
-            let share = (pair.estimate)(config, ceiling);
+        let smallest = config.frame_sizes.iter().map(SizePattern::smallest).min();
+        for (modifier, test) in
+            rounds.iter().flat_map(|(with, _)| tests.iter().map(move |test| (with, test)))
+        {
+            let Some(how) = self.suite.run_of(*test) else { continue };
+            let is_made = |size: &&SizePattern| {
+                (!how.is_of_smallest() || Some(size.smallest()) == smallest)
+                    && self.suite.is_made(*test, size, *modifier)
+            };
+            let times = config.frame_sizes.iter().filter(is_made).count() * how.parts(config);
+            let share = how.estimate(config, ceiling);
             for _ in 0..times {
                 if before > 0 {
                     self.todo.push(own);

@@ -54,6 +54,23 @@ impl Repr {
     }
 }
 
+/// A frame with tags behind its addresses, the outermost first: one is 802.1Q, of several all but the last are
+/// service tags (802.1ad). A frame too short for addresses stays as it is.
+pub fn tag(mut frame: Vec<u8>, ids: &[u16]) -> Vec<u8> {
+    const ADDRESSES: usize = 12;
+    if frame.len() < ADDRESSES {
+        return frame;
+    }
+    for (place, id) in ids.iter().enumerate().rev() {
+        let is_last = place + 1 == ids.len();
+        let kind = if is_last { EtherType::VLAN } else { EtherType::SERVICE_VLAN };
+        let [high, low] = kind.0.to_be_bytes();
+        let [id_high, id_low] = (id & 0xfff).to_be_bytes();
+        frame.splice(ADDRESSES..ADDRESSES, [high, low, id_high, id_low]);
+    }
+    frame
+}
+
 impl fmt::Display for Repr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dei = if self.drop_eligible { " drop-eligible" } else { "" };
@@ -73,6 +90,17 @@ mod tests {
         assert_eq!((repr.priority, repr.drop_eligible, repr.id), (5, true, 100));
         assert_eq!(repr.ether_type, EtherType::IPV4);
         assert_eq!(rest, [1]);
+    }
+
+    /// IEEE 802.1ad: the service tag, 0x88a8, stands before the customer's, 0x8100.
+    #[test]
+    fn tags_stand_behind_the_addresses() {
+        let frame: Vec<u8> = (0..14).collect();
+        let tags = [0x88, 0xa8, 0x01, 0x2c, 0x81, 0x00, 0x00, 0x64];
+        let expected = [&frame[..12], &tags, &frame[12..]].concat();
+        assert_eq!(tag(frame.clone(), &[300, 100]), expected);
+        assert_eq!(tag(frame.clone(), &[]), frame);
+        assert_eq!(tag(vec![1; 11], &[100]), vec![1; 11]);
     }
 
     proptest! {

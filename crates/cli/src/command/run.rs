@@ -30,8 +30,5 @@ pub fn run(arguments: &Run) -> Outcome {
     }
     let setup = setup::prepare(&subject, &plan.options, arguments.yes, &stop)?;
     let session = Session::new(&plan, &subject, arguments, &stop);
-    match &plan.chassis {
-        Some(config) => session.run_chassis(config, setup),
-        None => session.run(setup),
-    }
+    session.run(setup)
 }

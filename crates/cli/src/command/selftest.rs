@@ -2,6 +2,7 @@
 
 use crate::args::Selftest;
 use crate::failure::{Exit, Failure, Outcome};
+use crate::options::Options;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::session::selftest_key;
@@ -15,7 +16,8 @@ use std::sync::atomic::AtomicBool;
 use testbed::DeviceKind;
 
 pub fn run(arguments: &Selftest) -> Outcome {
-    let plan = Plan::of(&arguments.options, arguments.config.as_deref())?;
+    let options = Options { suite: arguments.suite, ..arguments.options.clone() };
+    let plan = Plan::of(&options, arguments.config.as_deref())?;
     let subject = plan.subject.clone().unwrap_or(Subject::Built(DeviceKind::Loopback));
     subject.acquire_rights()?;
     let stop = interrupt::watch()?;

@@ -2,10 +2,9 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::options::{Options, SuiteName};
-use crate::{suite, tolly};
-use method::chassis::ChassisConfig;
+use crate::suite;
+use method::TestKind;
 use method::registry::{self, TestMethod};
-use method::{Profile, SuiteConfig, TestKind};
 
 /// Tests by what events call them.
 pub fn chosen(kinds: impl IntoIterator<Item = TestKind>) -> Vec<&'static TestMethod> {
@@ -18,12 +17,8 @@ pub fn before_all(options: &Options) -> Outcome<Vec<&'static TestMethod>> {
     if let Some(names) = &options.test {
         return names.iter().map(|test| test.test(name)).collect();
     }
-    let section = match name.section_of_tests() {
-        Some("chassis") => &options.chassis,
-        Some(_) => &options.harvard_1989,
-        None => return Ok(chosen(by_default(options, name))),
-    };
-    match section.as_ref().and_then(|section| section.get("tests")?.as_array()) {
+    let section = name.section_of_tests().and(options.harvard_1989.as_ref());
+    match section.and_then(|section| section.get("tests")?.as_array()) {
         Some(names) => names.iter().map(|value| of_section(name, value)).collect(),
         None => Ok(chosen(by_default(options, name))),
     }
@@ -39,16 +34,10 @@ fn of_section(suite: SuiteName, value: &toml::Value) -> Outcome<&'static TestMet
 }
 
 fn by_default(options: &Options, name: SuiteName) -> Vec<TestKind> {
-    let profile = options.profile.unwrap_or(Profile::Rfc);
-    let of_many = |config: ChassisConfig| config.tests.into_iter().map(TestKind::Chassis).collect();
     match name {
-        SuiteName::Rfc2544 => suite::kinds_of(&SuiteConfig::of(profile)),
         SuiteName::Harvard1990 | SuiteName::Harvard1989 => {
             name.tests().iter().map(|test| test.kind).collect()
         }
-        SuiteName::Rfc2889 => of_many(ChassisConfig::of(profile)),
-        SuiteName::Rfc3918 => of_many(ChassisConfig::rfc3918(profile)),
-        SuiteName::Gigaswitch => of_many(ChassisConfig::gigaswitch(profile)),
-        SuiteName::Tolly => of_many(tolly::base(options, profile)),
+        _ => suite::kinds_of(&suite::base(options)),
     }
 }

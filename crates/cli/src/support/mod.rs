@@ -35,17 +35,23 @@ const OF_THE_RUN: [&str; 15] = [
 ];
 
 /// Options, and the keys of sections that say the same.
-const SAME: [(&str, &str); 10] = [
-    ("test", "chassis.tests"),
+const SAME: [(&str, &str); 5] = [
     ("test", "harvard_1989.tests"),
     ("duration", "trial.duration_s"),
-    ("duration", "chassis.trial.duration_s"),
     ("resolution", "search.resolution_percent"),
-    ("resolution", "chassis.resolution_percent"),
     ("loss-tolerance", "throughput.loss_tolerances_percent"),
-    ("seed", "chassis.seed"),
-    ("sizes", "chassis.frame_sizes"),
     ("address-ageing", "chassis.addresses.ageing_s"),
+];
+
+/// Keys that tests of many ports had of their own, and those that they share with other tests.
+const MOVED: [(&str, &str); 7] = [
+    ("chassis.trial", "trial"),
+    ("chassis.frame_sizes", "sizes"),
+    ("chassis.seed", "seed"),
+    ("chassis.resolution_percent", "search.resolution_percent"),
+    ("chassis.search_trial_s", "search.trial_duration_s"),
+    ("chassis.burst_frames", "burst-frames"),
+    ("chassis.tests", "test"),
 ];
 
 /// What a run is made of, as far as options depend on it.
@@ -84,13 +90,9 @@ pub fn check(given: &Options, options: &Options) -> Outcome<()> {
 /// Refuses an option together with the section's key that sets the same value.
 fn said_twice(paths: &[String]) -> Outcome<()> {
     let is_given = |path: &str| paths.iter().any(|given| given == path);
-    let in_both = |path: &String| Some((path.clone(), format!("chassis.{path}")));
-    let trial = paths.iter().filter(|path| path.starts_with("trial."));
-    let same = SAME.iter().map(|(one, other)| (one.to_string(), other.to_string()));
-    let mut all = same.chain(trial.filter_map(in_both));
-    match all.find(|(one, other)| is_given(one) && is_given(other)) {
+    match SAME.iter().find(|(one, other)| is_given(one) && is_given(other)) {
         Some((one, other)) => {
-            Err(Failure::new(format!("{} and {other} set the same value", flag(&one)))
+            Err(Failure::new(format!("{} and {other} set the same value", flag(one)))
                 .help("leave out one of them"))
         }
         None => Ok(()),
@@ -234,8 +236,13 @@ fn is_of_the_run(path: &str, suite: SuiteName) -> bool {
     OF_THE_RUN.contains(&path) || list.as_deref() == Some(path)
 }
 
-/// The tests that use an option, suite by suite.
+/// The tests that use an option, suite by suite, or its present name.
 fn tests_with(path: &str) -> String {
+    let rest =
+        |old: &str| path.strip_prefix(old).filter(|rest| rest.is_empty() || rest.starts_with('.'));
+    if let Some((new, rest)) = MOVED.iter().find_map(|(old, new)| Some((new, rest(old)?))) {
+        return format!("write {new}{rest}, as for every test");
+    }
     let mut parts = vec![];
     for suite in SuiteName::ALL {
         let users: Vec<&str> =

@@ -253,8 +253,16 @@ pub fn results(scratch: &Scratch, folder: &str) -> serde_json::Value {
 
 /// What a test came to, a frame size after the other.
 pub fn outcomes<'a>(results: &'a serde_json::Value, test: &str) -> Vec<&'a serde_json::Value> {
+    outcomes_of(results, &test.into())
+}
+
+/// The same of a test of many ports, whose name is `{"chassis": NAME}`.
+pub fn outcomes_of<'a>(
+    results: &'a serde_json::Value,
+    test: &serde_json::Value,
+) -> Vec<&'a serde_json::Value> {
     let all = results["outcomes"].as_array().into_iter().flatten();
-    all.filter(|outcome| outcome["test"] == test).collect()
+    all.filter(|outcome| outcome["test"] == *test).collect()
 }
 
 /// The record of the first outcome of a test.

@@ -21,7 +21,7 @@ fn finds_the_table(device: &str) {
     let scratch = Scratch::new();
     let ran = scratch.run(&format!(
         "run rfc2889 --device {device} --address-table 33 {QUICK} --port-count 3 --line-rate 10M \
-         --set chassis.tests=[\"address_caching\"] --set chassis.addresses.digest_s=0.2 \
+         --test address-caching --set chassis.addresses.digest_s=0.2 \
          --set chassis.addresses.initial_addresses=32 --set chassis.addresses.max_addresses=34 --out a"
     ));
     ran.expect_complete();
@@ -54,7 +54,7 @@ fn the_table_of_open_vswitch_is_found_to_the_address() {
 }
 
 const MESH: &str = "run rfc2889 --device ovs-userspace --port-count 4 --line-rate 1M \
-                    --set chassis.tests=[\"fully_meshed\"] --set chassis.resolution_percent=60 \
+                    --test fully-meshed --set search.resolution_percent=60 \
                     --set chassis.loads_percent=[20] --duration 500ms";
 
 #[test]

@@ -10,7 +10,7 @@ use std::process::Stdio;
 /// 15,000 packets, one to each host behind three of four ports.
 const FED: &str = "run tolly --device linux-router --port-count 4 --feed bgp --routes-per-port 5000 \
                    --profile quick --line-rate 10M --set trial.invalid_retries=9 \
-                   --set chassis.tests=[\"internet_scale\"]";
+                   --test internet-scale";
 
 #[test]
 fn every_route_that_came_by_bgp_is_reached() {

@@ -8,10 +8,11 @@
 use crate::common::{Scratch, fps, is_root, left_by, record, sh};
 use serde_json::Value;
 
-/// 1,488 frames of 64 bytes a second at each of eight ports.
+/// 1,488 frames of 64 bytes a second at each of eight ports. The first trial is one of the mesh.
 const MESH: &str = "run rfc2889 --device linux-bridge --line-rate 1M --sizes 64 --profile quick \
-                    --port-type af_packet --set trial.invalid_retries=9 --set trial.drain_s=1 \
-                    --set chassis.tests=[\"fully_meshed\"] --set chassis.resolution_percent=60 \
+                    --port-type af_packet --skip-selftest --set trial.invalid_retries=9 \
+                    --set trial.drain_s=1 \
+                    --test fully-meshed --set search.resolution_percent=60 \
                     --set chassis.loads_percent=[20]";
 
 const SECOND_TRIAL: &str = "{\"trial_started\":{\"number\":2,";
@@ -104,7 +105,7 @@ fn the_tests_of_1998_run_on_the_kernel_and_tell_what_a_port_saw() {
     let arguments = "run tolly --device linux-mcast --port-count 4 --profile quick --sizes 64 \
         --line-rate 1M --set trial.invalid_retries=9 --set chassis.tolly.groups=300 \
         --set chassis.tolly.multicast_packets=700 --capture=400 --capture-ports 1 --out a \
-        --set chassis.tests=[\"large_scale_multicast\",\"base_multicast\"]";
+        --test large-scale-multicast --test base-multicast";
     let ran = scratch.run(arguments);
     ran.expect_complete();
     let results = results(&scratch, "a");

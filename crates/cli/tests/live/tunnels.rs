@@ -3,8 +3,8 @@
 //!
 //! Root only. Counts are exact and no time is asserted.
 
-use crate::common::{Scratch, is_root, record, results, tshark};
-use serde_json::Value;
+use crate::common::{Scratch, is_root, outcomes_of, record, results, tshark};
+use serde_json::{Value, json};
 use std::sync::Mutex;
 
 /// Up to some 200 frames of 128 bytes a second, both ways; what leaves and what comes at the second port
@@ -109,13 +109,14 @@ fn groups_go_into_tunnels_and_come_out_of_them() {
         let arguments = format!(
             "run rfc3918 --device linux-mcast --multicast table --line-rate 250k --sizes 128 \
              --profile quick --port-type af_packet --set trial.invalid_retries=9 \
-             --set chassis.tests=[\"{test}\"] --set chassis.multicast.tunnel_out=\"vxlan\" \
+             --test {test} --set chassis.multicast.tunnel_out=\"vxlan\" \
              --set chassis.multicast.groups=3 \
              --set chassis.multicast.leave_settle_s=0.1 --out a"
         );
         let ran = scratch.run(&arguments).expect(0);
         assert!(ran.stdout.contains("VXLAN over IPv4"), "{}", ran.stdout);
-        let found = &results(&scratch, "a")["outcomes"][0]["detail"];
+        let results = results(&scratch, "a");
+        let found = &outcomes_of(&results, &json!({ "chassis": test }))[0]["detail"];
         assert_eq!(found["multicast"]["received_size_bytes"].as_f64(), Some(f64::from(received)));
         let flows = found["flows"].as_array().unwrap();
         let complete: Vec<_> = flows.iter().map(|f| f["complete"].as_u64().unwrap()).collect();

@@ -68,6 +68,36 @@ fn checksums_are_verified_unless_the_device_is_built_here_or_somebody_says_other
     }
 }
 
+/// What tests of many ports had under names of their own.
+#[test]
+fn keys_that_moved_are_named_by_their_present_names() {
+    let scratch = Scratch::new();
+    let moved = [
+        ("chassis.trial.duration_s=1", "write trial.duration_s"),
+        ("chassis.seed=2", "write seed"),
+        ("chassis.search_trial_s=1", "write search.trial_duration_s"),
+    ];
+    for (setting, help) in moved {
+        let ran = scratch.run(&format!("run rfc2889 --sim switch --set {setting}")).expect(2);
+        assert!(ran.stderr.contains(help), "{setting}: {}", ran.stderr);
+    }
+}
+
+/// Groups and the frames to them are of one version of IP.
+#[test]
+fn the_protocol_of_groups_is_that_of_their_hosts() {
+    let scratch = Scratch::new();
+    let run = "run rfc3918 --sim multicast --print-config";
+    let printed = scratch.run(&format!("{run} --protocol udp_ipv6")).expect(0).stdout;
+    assert!(printed.contains("version = \"mldv2\""), "{printed}");
+    let version = "--set chassis.multicast.version=\"mldv1\"";
+    let printed = scratch.run(&format!("{run} {version}")).expect(0).stdout;
+    assert!(printed.contains("protocol = \"udp_ipv6\""), "{printed}");
+    let ran = scratch.run(&format!("{run} {version} --protocol udp_ipv4")).expect(2);
+    assert!(ran.stderr.contains("groups of MLDv1 carry UDP over IPv6"), "{}", ran.stderr);
+    scratch.run(&format!("{run} --protocol ipx_raw")).expect(2);
+}
+
 #[test]
 fn flags_override_the_file() {
     let scratch = Scratch::new();

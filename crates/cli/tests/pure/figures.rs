@@ -1,12 +1,8 @@
 //! Figures of every test: in results.csv, in results.json, in comparisons, and for acceptance.
 
-#[path = "options/stage.rs"]
-#[allow(dead_code, reason = "another test uses all of it")]
-mod stage;
-
+use super::options::stage::{self, Device};
 use crate::common::Scratch;
 use method::registry::{SuiteName, TestMethod};
-use stage::Device;
 use std::collections::BTreeMap;
 
 /// A row of results.csv by its columns.

@@ -1,7 +1,7 @@
 //! Whole runs on simulated devices: what is saved, printed, compared, resumed and accepted.
 
-use crate::common::{Scratch, figure, fps, outcomes, record};
-use serde_json::Value;
+use crate::common::{Scratch, figure, fps, outcomes, outcomes_of, record};
+use serde_json::{Value, json};
 
 /// A run of a second or two.
 const SHORT: &str = "run --sim router --profile quick --sizes 64,1518 --test throughput";
@@ -190,6 +190,32 @@ fn a_killed_run_goes_on_after_its_last_trial_and_ends_alike() {
     for test in ["throughput", "frame_loss", "self_test"] {
         assert!(!outcomes(&whole, test).is_empty(), "{test}");
         assert_eq!(outcomes(&cut, test), outcomes(&whole, test), "{test}");
+    }
+}
+
+/// All ports of a switch at once, cut off and gone on with: frames, searches, modifiers and the self-test.
+#[test]
+fn a_run_of_many_ports_goes_on_as_it_was() {
+    let scratch = Scratch::new();
+    scratch.file("four.toml", "ports = 4\nline-rate = \"20M\"\nbridge = true\n[cpu]\ncost = { per-frame = \"100us\" }\n[input]\nframes = 4\n");
+    let whole = "run rfc2889 --sim four.toml --profile quick --sizes 68 --seed 5 --vlan 100 \
+                 --modifiers none,broadcast --search mlrsearch --loss-tolerance 5% \
+                 --test fully-meshed --test many-to-one";
+    scratch.run(&format!("{whole} --out whole")).expect(0);
+    std::fs::remove_dir_all(scratch.path().join("cache")).unwrap();
+    let running = scratch.start(whole, "cut", "{\"trial_started\":{\"number\":12,");
+    running.signal("KILL");
+    assert_eq!(running.wait().code, None);
+    let refused = scratch.run("run --resume cut --vlan 7").expect(2);
+    assert!(refused.stderr.contains("vlan: "), "{}", refused.stderr);
+    scratch.run("run --resume cut").expect(0);
+    let (cut, whole) = (results(&scratch, "cut"), results(&scratch, "whole"));
+    let of_many = |test: &str| json!({ "chassis": test });
+    let tests =
+        [(of_many("fully_meshed"), 2), (of_many("many_to_one"), 2), (json!("self_test"), 1)];
+    for (test, times) in tests {
+        assert_eq!(outcomes_of(&whole, &test).len(), times, "{test}");
+        assert_eq!(outcomes_of(&cut, &test), outcomes_of(&whole, &test), "{test}");
     }
 }
 

@@ -1,42 +1,23 @@
-//! The configuration of a chassis run. Every number has the document's value or the quick
-//! profile's unless it is overridden.
+//! What tests of many ports have besides the rest of a configuration, and the numbers of their suites. Every number has
+//! the document's value or the quick profile's unless it is overridden.
 
 use super::ChassisTest;
-use crate::config::{TrialConfig, merge};
+use crate::config::TrialConfig;
+use crate::registry::SuiteName;
 use crate::rfc3918::MulticastConfig;
 use crate::tolly::TollyConfig;
-use crate::{Profile, RunError, SuiteConfig};
+use crate::{Profile, RunError, SearchConfig, SearchPolicy, SuiteConfig, TestKind};
 use serde::{Deserialize, Serialize};
 use units::FrameSize;
-use wire::signature::RunKey;
+use wire::size::SizePattern;
 
-/// Everything about a run but the ports and the device.
+/// The section `chassis`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChassisConfig {
-    /// Whose numbers are meant where none are given.
-    pub profile: Profile,
-    /// Which tests, in this order.
-    pub tests: Vec<ChassisTest>,
-    /// In bytes with FCS.
-    pub frame_sizes: Vec<FrameSize>,
-    /// Seed of everything random.
-    pub seed: u64,
-    /// Key of the test frames, so that nobody else's are taken for the run's; none to have it of the
-    /// seed, too.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub run_key: Option<RunKey>,
-    /// How a trial is run.
-    pub trial: TrialConfig,
-    /// Length of a search's trials, in seconds; what it finds must stand a trial of full length.
-    pub search_trial_s: f64,
-    /// Resolution of searches for a load, in percent of the upper bound.
-    pub resolution_percent: f64,
     /// Loads whose loss and forwarding rate are reported beside the maximum, in percent of the
     /// medium.
     pub loads_percent: Vec<f64>,
-    /// Frames of a burst, 1 to 930 (RFC 2889 section 5.1.2); 1 for constant load.
-    pub burst_frames: u64,
     /// Source addresses of each port; a power of two, 1 recommended.
     pub addresses_per_port: u64,
     /// From one learning frame to the next, in seconds: 50 a second in RFC 2889 section 3.
@@ -134,18 +115,8 @@ pub struct ArpServerConfig {
 impl Default for ChassisConfig {
     /// As the documents have it.
     fn default() -> Self {
-        let trial = SuiteConfig::default().trial;
         ChassisConfig {
-            profile: Profile::Rfc,
-            tests: ChassisTest::RFC2889.to_vec(),
-            frame_sizes: [64, 128, 256, 512, 1024, 1280, 1518].map(FrameSize::from_bytes).to_vec(),
-            seed: 1,
-            run_key: None,
-            trial: TrialConfig { duration_s: 30.0, ..trial },
-            search_trial_s: 30.0,
-            resolution_percent: 0.1,
             loads_percent: vec![100.0, 90.0, 80.0, 70.0, 60.0, 50.0],
-            burst_frames: 1,
             addresses_per_port: 1,
             learning_interval_s: 0.02,
             address_step: 1,
@@ -206,103 +177,85 @@ impl Default for ArpServerConfig {
     }
 }
 
-impl ChassisConfig {
-    /// Key of the run's test frames.
-    pub fn run_key(&self) -> RunKey {
-        self.run_key.unwrap_or(RunKey::from_seed(self.seed))
-    }
-    /// The numbers of a profile.
-    pub fn of(profile: Profile) -> Self {
-        match profile {
-            Profile::Rfc => ChassisConfig::default(),
-            Profile::Quick => ChassisConfig {
-                profile,
-                frame_sizes: [64, 512, 1518].map(FrameSize::from_bytes).to_vec(),
-                trial: TrialConfig { duration_s: 0.1, ..SuiteConfig::of(profile).trial.strict() },
-                search_trial_s: 0.1,
-                resolution_percent: 1.0,
-                loads_percent: vec![100.0, 50.0],
-                broadcast_frames: 3,
-                ..ChassisConfig::default()
-            },
+impl SuiteConfig {
+    /// The numbers of a suite in a profile.
+    pub fn of_suite(suite: SuiteName, profile: Profile) -> Self {
+        match suite {
+            SuiteName::Rfc2544 | SuiteName::Harvard1989 | SuiteName::Harvard1990 => {
+                SuiteConfig::of(profile)
+            }
+            SuiteName::Rfc2889 => SuiteConfig::of_many_ports(profile, &ChassisTest::RFC2889),
+            SuiteName::Rfc3918 => SuiteConfig::of_many_ports(profile, &ChassisTest::RFC3918),
+            SuiteName::Gigaswitch => SuiteConfig::gigaswitch(profile),
+            SuiteName::Tolly => SuiteConfig::tolly(profile),
         }
     }
 
-    /// As DEC had it for its GIGAswitch/FDDI: frames of 64 octets, at least 60 s of transmission.
-    pub fn gigaswitch(profile: Profile) -> Self {
-        let config = ChassisConfig::of(profile);
+    /// As RFC 2889 has it, with these tests.
+    pub fn of_many_ports(profile: Profile, tests: &[ChassisTest]) -> Self {
+        let mut config = SuiteConfig::of(profile);
         let quick = profile == Profile::Quick;
-        let duration_s = if quick { 0.1 } else { 60.0 };
-        ChassisConfig {
-            tests: ChassisTest::GIGASWITCH.to_vec(),
-            frame_sizes: vec![FrameSize::MIN_ETHERNET],
-            trial: TrialConfig { duration_s, ..config.trial },
-            search_trial_s: if quick { 0.1 } else { 0.5 },
-            fanout: FanoutConfig { all_ports_trial_s: duration_s, ..config.fanout },
-            ..config
+        config.tests = tests.iter().copied().map(TestKind::Chassis).collect();
+        config.trial = TrialConfig { duration_s: 30.0, ..config.trial };
+        config.search = SearchConfig {
+            policy: SearchPolicy::Bisect,
+            trial_duration_s: 30.0,
+            lowest_load_percent: 0.1,
+            ..config.search
+        };
+        config.throughput.loss_tolerances_percent = vec![];
+        config.chassis.multicast = MulticastConfig::of(profile);
+        if quick {
+            config.trial = TrialConfig { duration_s: 0.1, ..config.trial.strict() };
+            config.search.trial_duration_s = 0.1;
+            config.search.resolution_percent = 1.0;
+            config.chassis.loads_percent = vec![100.0, 50.0];
+            config.chassis.broadcast_frames = 3;
         }
+        config
+    }
+
+    /// As DEC had it for its GIGAswitch/FDDI: frames of 64 octets, at least 60 s of transmission.
+    fn gigaswitch(profile: Profile) -> Self {
+        let mut config = SuiteConfig::of_many_ports(profile, &ChassisTest::GIGASWITCH);
+        let quick = profile == Profile::Quick;
+        config.frame_sizes = vec![SizePattern::Fixed(FrameSize::MIN_ETHERNET)];
+        config.trial.duration_s = if quick { 0.1 } else { 60.0 };
+        config.search.trial_duration_s = if quick { 0.1 } else { 0.5 };
+        config.chassis.fanout.all_ports_trial_s = config.trial.duration_s;
+        config
     }
 
     /// As the Tolly Group had it for the IP9000: counted packets, three iterations. It does not say how
     /// long the trials of the base unicast test were: a second here.
-    pub fn tolly(profile: Profile) -> Self {
-        let config = ChassisConfig::of(profile);
+    fn tolly(profile: Profile) -> Self {
+        let mut config = SuiteConfig::of_many_ports(profile, &ChassisTest::TOLLY);
         let quick = profile == Profile::Quick;
-        let duration_s = if quick { 0.1 } else { 1.0 };
+        config.frame_sizes = SuiteConfig::default().frame_sizes;
+        config.trial.duration_s = if quick { 0.1 } else { 1.0 };
+        config.search.trial_duration_s = config.trial.duration_s;
+        config.chassis.tolly = if quick { TollyConfig::quick() } else { TollyConfig::default() };
         // No delay is measured, and no group is used twice.
-        let multicast = MulticastConfig {
+        config.chassis.multicast = MulticastConfig {
             report_fps: 1_000,
             join_settle_s: 0.5,
             leave_settle_s: 0.1,
             verify_fps: 2_000,
             ..MulticastConfig::of(profile)
         };
-        ChassisConfig {
-            multicast,
-            tests: ChassisTest::TOLLY.to_vec(),
-            frame_sizes: ChassisConfig::default().frame_sizes,
-            trial: TrialConfig { duration_s, ..config.trial },
-            search_trial_s: duration_s,
-            tolly: if quick { TollyConfig::quick() } else { TollyConfig::default() },
-            ..config
-        }
+        config
     }
+}
 
-    /// As RFC 3918 has it.
-    pub fn rfc3918(profile: Profile) -> Self {
-        let config = ChassisConfig::of(profile);
-        ChassisConfig {
-            tests: ChassisTest::RFC3918.to_vec(),
-            multicast: MulticastConfig::of(profile),
-            ..config
-        }
-    }
-
-    /// The same with these members in place of its own.
-    pub fn layered(&self, overrides: &serde_json::Value) -> Result<Self, RunError> {
-        let config_error = |error: serde_json::Error| RunError::Config(error.to_string());
-        let mut merged = serde_json::to_value(self).map_err(config_error)?;
-        merge(&mut merged, overrides);
-        ChassisConfig::deserialize(merged).map_err(config_error)
-    }
-
+impl ChassisConfig {
     /// Refuses what cannot be run.
-    pub fn check(&self) -> Result<(), RunError> {
+    pub(crate) fn check(&self) -> Result<(), RunError> {
         let refuse = |is_wrong: bool, why: &str| match is_wrong {
-            true => Err(RunError::Config(why.into())),
+            true => Err(RunError::Config(format!("chassis.{why}"))),
             false => Ok(()),
         };
         let percents = || self.loads_percent.iter().chain(&self.errored.loads_percent);
-        refuse(self.tests.is_empty(), "tests is empty: name at least one")?;
-        refuse(self.frame_sizes.is_empty(), "frame_sizes is empty: name at least one")?;
-        refuse(self.trial.duration_s <= 0.0, "trial.duration_s must be above 0")?;
-        refuse(self.search_trial_s <= 0.0, "search_trial_s must be above 0")?;
-        refuse(self.resolution_percent <= 0.0, "resolution_percent must be above 0")?;
         refuse(!percents().all(|p| *p > 0.0 && *p <= 100.0), "loads_percent: above 0 up to 100")?;
-        refuse(
-            !(1..=930).contains(&self.burst_frames),
-            "burst_frames must lie between 1 and 930 (RFC 2889 section 5.1.2)",
-        )?;
         refuse(
             !self.addresses_per_port.is_power_of_two() || self.addresses_per_port > 4_096,
             "addresses_per_port must be a power of two up to 4096 (RFC 2889 section 5.1.2)",
@@ -327,7 +280,7 @@ impl ChassisConfig {
             self.arp_server.addresses,
             self.arp_server.requests,
         ];
-        refuse(rates.contains(&0), "rates and numbers of addresses must be at least 1")?;
+        refuse(rates.contains(&0), "*: rates and numbers of addresses must be at least 1")?;
         refuse(self.fanout.receivers == 0, "fanout.receivers must be at least 1")
     }
 }

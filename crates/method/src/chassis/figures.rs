@@ -16,18 +16,19 @@ impl From<&ChassisConditions> for TestConditions {
         if of.addresses_per_port != 1 {
             words.push(format!("{} addresses a port", of.addresses_per_port));
         }
+        words.extend(of.traffic_in_words());
         let words = words.join("; ");
         TestConditions {
             frame_size: of.frame_size.to_string(),
             mean_frame_size_bytes: of.frame_size.into(),
             direction: None,
-            modifier: None,
+            modifier: of.modifier,
             traffic: words.clone(),
             filters: String::new(),
             line_rate: of.line_rate,
             line_rate_is_physical: of.line_rate_is_physical,
             theoretical_max: of.theoretical_max,
-            tester_max: None,
+            tester_max: of.tester_max,
             deviations: vec![],
             clauses: vec![],
             in_words: words,
@@ -45,8 +46,31 @@ impl ChassisConditions {
 }
 
 impl Throughput {
-    /// The highest load without loss, as the rate of each sending port.
-    pub fn figure(&self, name: impl Into<String>) -> Figure {
+    /// The highest load without loss, as the rate of each sending port, and those with some loss.
+    pub fn figures(&self, name: impl Into<String>) -> Vec<Figure> {
+        let mut figures = vec![self.figure(name).called(FigureName::Throughput)];
+        figures.extend(
+            self.with_tolerance
+                .iter()
+                .map(|(percent, found)| found.figure(format!("rate with up to {percent} % loss"))),
+        );
+        figures
+    }
+
+    /// The highest loads with some loss, beside a table of those without.
+    pub(crate) fn with_tolerance_in_words(&self) -> Vec<String> {
+        let words = |(percent, found): &(f64, Throughput)| match (found.rate, found.load_percent) {
+            (Some(rate), Some(load)) => {
+                format!(
+                    "with up to {percent} % loss (not throughput): {rate:.1}, {load:.4} % of the medium"
+                )
+            }
+            _ => format!("with up to {percent} % loss (not throughput): no load"),
+        };
+        self.with_tolerance.iter().map(words).collect()
+    }
+
+    fn figure(&self, name: impl Into<String>) -> Figure {
         let rate = self.rate.map(FrameRate::fps);
         let upper = match (rate, self.load_percent, self.upper_percent) {
             (Some(rate), Some(load), Some(upper)) if load > 0.0 => rate * upper / load,
@@ -55,7 +79,7 @@ impl Throughput {
         };
         let (name, unit) = (name.into(), Unit::Fps);
         let within = |relation, bounds| Figure::within(name.clone(), unit, relation, bounds);
-        let figure = match (&self.finding, rate) {
+        match (&self.finding, rate) {
             (Finding::NothingPassed { lowest, .. }, _) => {
                 within(Relation::Below, (0.0, lowest.fps()))
             }
@@ -68,8 +92,7 @@ impl Throughput {
             (Finding::Invalid { reasons: all }, _) => Figure::missing(name, unit, reasons(all)),
             (_, Some(rate)) => within(Relation::Equal, (rate, upper)),
             (_, None) => Figure::missing(name, unit, None),
-        };
-        figure.called(FigureName::Throughput)
+        }
     }
 }
 

@@ -1,11 +1,17 @@
 //! Loads of a pattern: what comes out at one, and the highest without loss.
 
-use super::{ChassisConfig, ChassisTest, Pattern, PortMatrix, Rack};
+use super::{ChassisTest, Pattern, PortMatrix, Rack};
 use crate::bench::{Bench, Ran};
-use crate::search::{Bisect, Bounds, Outcome, Range, Resolution, Upper, drive};
-use crate::{Finding, RunError};
+use crate::rfc2544::MaximumOf;
+use crate::search::mlrsearch::{self, MlrSearch, TimedLoad, Tried};
+use crate::search::{
+    self, Bisect, Bounds, GapSteps, LossVerification, Outcome, Range, Resolution, Upper, drive,
+};
+use crate::subject::Ceiling;
+use crate::{Finding, RunError, SearchPolicy, SuiteConfig};
 use serde::{Deserialize, Serialize};
-use trial::TrialResult;
+use std::collections::BTreeMap;
+use trial::{Role, TrialResult};
 use units::{Duration, FrameRate};
 
 /// What came out at one load. Rates are sums over all ports, as RFC 2889 appendix B wants the load
@@ -53,7 +59,14 @@ impl LoadPoint {
     ) -> LoadPoint {
         let result = &ran.result;
         let forwarded = result.forwarding_rate().fps();
-        let share = forwarded / result.intended_rate().fps().max(1e-9);
+        let of_role = |role| {
+            let streams = result.streams.iter().filter(move |stream| stream.role == role);
+            streams.map(|stream| stream.sent).sum::<u64>() as f64
+        };
+        // What takes the place of test frames is not to come out.
+        let (test, others) = (of_role(Role::Test), of_role(Role::Modifier));
+        let of_test = 1.0 - others / (test + others).max(1.0);
+        let share = forwarded / (result.intended_rate().fps() * of_test).max(1e-9);
         LoadPoint {
             load_percent,
             intended,
@@ -111,6 +124,9 @@ pub struct Throughput {
     pub trials: u32,
     /// Those that decided nothing.
     pub invalid_trials: u32,
+    /// The highest loads with some loss, by the loss that passed, in percent. **Not throughput.**
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub with_tolerance: Vec<(f64, Throughput)>,
 }
 
 impl Throughput {
@@ -157,6 +173,8 @@ const PARTS: u64 = 1_000_000;
 pub(crate) trait Loads {
     /// A load in percent of the medium as the rate of each sending port.
     fn rate_of(&self, percent: f64) -> FrameRate;
+    /// What the tester reaches by itself, where that was measured.
+    fn tester(&self) -> Option<Ceiling>;
     /// What comes out at a load.
     fn point(
         &mut self,
@@ -176,6 +194,9 @@ impl Loads for PatternLoads<'_, '_> {
     fn rate_of(&self, percent: f64) -> FrameRate {
         self.rack.rate_of(percent)
     }
+    fn tester(&self) -> Option<Ceiling> {
+        self.rack.tester
+    }
     fn point(
         &mut self,
         bench: &mut Bench<'_>,
@@ -186,17 +207,18 @@ impl Loads for PatternLoads<'_, '_> {
     }
 }
 
-/// Finds the highest load without loss.
+/// Finds the highest load of which no more than so much is lost.
 struct Search<'l> {
-    config: &'l ChassisConfig,
+    config: &'l SuiteConfig,
     loads: &'l mut dyn Loads,
+    tolerance_percent: f64,
     trials: u32,
     invalid_trials: u32,
     reasons: Vec<String>,
     /// At the load tried last.
     loss_percent: f64,
-    /// The highest load that passed a trial of full length.
-    best: Option<LoadPoint>,
+    /// By load: the last trial of full length that passed.
+    passed: BTreeMap<u64, LoadPoint>,
 }
 
 /// Runs one load of a pattern.
@@ -232,30 +254,81 @@ pub(crate) fn highest_load(
     highest_load_of(bench, rack.config, &mut PatternLoads { rack, test })
 }
 
-/// The same of anything that can be offered at many loads.
+/// The same of anything that can be offered at many loads; then with each loss that is tolerated.
 pub(crate) fn highest_load_of(
     bench: &mut Bench<'_>,
-    config: &ChassisConfig,
+    config: &SuiteConfig,
     loads: &mut dyn Loads,
 ) -> Result<Throughput, RunError> {
-    let mut search = Search {
-        config,
-        loads,
-        trials: 0,
-        invalid_trials: 0,
-        reasons: vec![],
-        loss_percent: 0.0,
-        best: None,
-    };
-    search.run(bench)
+    if config.search.policy == SearchPolicy::Mlrsearch {
+        return goals_together(bench, config, loads);
+    }
+    let mut found = Search::new(config, loads, 0.0).run(bench)?;
+    for percent in &config.throughput.loss_tolerances_percent {
+        let more = Search::new(config, loads, *percent).run(bench)?;
+        found.with_tolerance.push((*percent, more));
+    }
+    Ok(found)
 }
 
-impl Search<'_> {
+/// All of them in one search, the manager of which this is (draft-ietf-bmwg-mlrsearch-15).
+fn goals_together(
+    bench: &mut Bench<'_>,
+    config: &SuiteConfig,
+    loads: &mut dyn Loads,
+) -> Result<Throughput, RunError> {
+    let tolerances = &config.throughput.loss_tolerances_percent;
+    let goals = config.search.goals(tolerances, config.trial.duration_s);
+    let mut search = Search::new(config, loads, 0.0);
+    let mut controller = MlrSearch::new(search.range(), &goals);
+    drive(&mut controller, |asked: TimedLoad, _| {
+        let point = search.point(bench, asked.load, asked.duration)?;
+        let tried = Tried {
+            duration: asked.duration,
+            expected_frames: point.offered_frames,
+            lost_frames: point.offered_frames - point.received_frames,
+        };
+        let is_valid = point.invalid.is_empty();
+        search.passed.insert(asked.load, point);
+        Ok::<_, RunError>(match is_valid {
+            true => mlrsearch::Outcome::Measured(tried),
+            false => mlrsearch::Outcome::Undecided { reached: None },
+        })
+    })?;
+    let points = search.passed.clone();
+    let mut found = vec![];
+    for result in controller.results() {
+        search.tolerance_percent = result.goal.loss_ratio * 100.0;
+        search.passed.clone_from(&points);
+        found.push((search.tolerance_percent, search.found(result.bounds())));
+    }
+    let (_, first) = found.remove(0);
+    Ok(Throughput { with_tolerance: found, ..first })
+}
+
+impl<'l> Search<'l> {
+    fn new(config: &'l SuiteConfig, loads: &'l mut dyn Loads, tolerance_percent: f64) -> Self {
+        let (trials, invalid_trials, reasons) = (0, 0, vec![]);
+        let (loss_percent, passed) = (0.0, BTreeMap::new());
+        Search {
+            config,
+            loads,
+            tolerance_percent,
+            trials,
+            invalid_trials,
+            reasons,
+            loss_percent,
+            passed,
+        }
+    }
+
     fn run(&mut self, bench: &mut Bench<'_>) -> Result<Throughput, RunError> {
         let config = self.config;
         let full = Duration::from_secs_f64(config.trial.duration_s);
-        let short = Duration::from_secs_f64(config.search_trial_s.min(config.trial.duration_s));
-        let mut bounds = self.bisect(bench, PARTS, short)?;
+        let short =
+            Duration::from_secs_f64(config.search.trial_duration_s.min(config.trial.duration_s));
+        let most = self.range().max;
+        let mut bounds = self.search_up_to(bench, most, short)?;
         while let Some(lower) = bounds.lower.filter(|_| short < full) {
             // What was found in short trials must stand one of full length.
             match self.try_load(bench, lower, full)? {
@@ -268,7 +341,7 @@ impl Search<'_> {
                     let below = lower.saturating_sub(self.step(lower));
                     bounds = match below {
                         0 => Bounds::default(),
-                        below => self.bisect(bench, below, short)?,
+                        below => self.search_up_to(bench, below, short)?,
                     };
                     bounds.upper = bounds.upper.or(Some((lower, why)));
                 }
@@ -277,20 +350,72 @@ impl Search<'_> {
         Ok(self.found(bounds))
     }
 
-    fn step(&self, load: u64) -> u64 {
-        ((load as f64 * self.config.resolution_percent / 100.0) as u64).max(1)
+    /// From the lowest load to the medium's maximum, or the tester's own where that is less.
+    fn range(&self) -> Range {
+        let min = (self.config.search.lowest_load_percent / 100.0 * PARTS as f64) as u64;
+        let share = self.tester_share().unwrap_or(1.0);
+        Range { min: min.max(1), max: (share * PARTS as f64) as u64 }
     }
 
-    fn bisect(
+    /// What the tester reaches by itself of the medium's maximum, where that is less.
+    fn tester_share(&self) -> Option<f64> {
+        let tester = self.loads.tester().filter(|tester| tester.of == MaximumOf::Tester)?;
+        Some(tester.rate.fps() / self.loads.rate_of(100.0).fps()).filter(|share| *share < 1.0)
+    }
+
+    fn step(&self, load: u64) -> u64 {
+        ((load as f64 * self.config.search.resolution_percent / 100.0) as u64).max(1)
+    }
+
+    fn search_up_to(
         &mut self,
         bench: &mut Bench<'_>,
         max: u64,
         duration: Duration,
     ) -> Result<Bounds, RunError> {
-        let relative = self.config.resolution_percent / 100.0;
-        let range = Range { min: PARTS / 1_000, max };
-        let mut bisect = Bisect::new(range, Resolution { absolute: 1, relative });
-        drive(&mut bisect, |load, _| self.try_load(bench, load, duration))
+        let search = &self.config.search;
+        let relative = search.resolution_percent / 100.0;
+        let range = Range { max, ..self.range() };
+        if search.policy == SearchPolicy::Step {
+            let shortest_ns = self.loads.rate_of(100.0).interval().as_ns_f64();
+            let step = search.gap_step_ns.map_or(relative, |step_ns| step_ns / shortest_ns);
+            return self.drive(bench, GapSteps::new(range, step), duration);
+        }
+        self.drive(bench, Bisect::new(range, Resolution { absolute: 1, relative }), duration)
+    }
+
+    fn drive(
+        &mut self,
+        bench: &mut Bench<'_>,
+        search: impl search::Search<Load = u64, Outcome = Outcome>,
+        duration: Duration,
+    ) -> Result<Bounds, RunError> {
+        let config = &self.config.search;
+        let trials = match config.policy {
+            SearchPolicy::Tst009 => config.max_trials_per_load,
+            _ => 1,
+        };
+        let most = config.no_verification_above_lost_frames;
+        let mut search = LossVerification::new(search, trials, most);
+        drive(&mut search, |load, _| self.try_load(bench, load, duration))
+    }
+
+    fn point(
+        &mut self,
+        bench: &mut Bench<'_>,
+        load: u64,
+        duration: Duration,
+    ) -> Result<LoadPoint, RunError> {
+        let point = self.loads.point(bench, percent(load), duration)?;
+        self.trials += 1;
+        match point.invalid.is_empty() {
+            true => self.loss_percent = point.loss_percent,
+            false => {
+                self.invalid_trials += 1;
+                self.reasons.clone_from(&point.invalid);
+            }
+        }
+        Ok(point)
     }
 
     fn try_load(
@@ -299,16 +424,12 @@ impl Search<'_> {
         load: u64,
         duration: Duration,
     ) -> Result<Outcome, RunError> {
-        let point = self.loads.point(bench, percent(load), duration)?;
-        self.trials += 1;
+        let point = self.point(bench, load, duration)?;
         if !point.invalid.is_empty() {
-            self.invalid_trials += 1;
-            self.reasons = point.invalid;
             return Ok(Outcome::Undecided);
         }
-        self.loss_percent = point.loss_percent;
-        let lost_frames = point.offered_frames - point.received_frames;
-        if lost_frames > 0 {
+        if point.loss_percent > self.tolerance_percent {
+            let lost_frames = point.offered_frames - point.received_frames;
             return Ok(Outcome::Failed { lost_frames });
         }
         if point.kept_up.is_none() {
@@ -319,7 +440,7 @@ impl Search<'_> {
             return Ok(Outcome::Undecided);
         }
         if duration == Duration::from_secs_f64(self.config.trial.duration_s) {
-            self.best = Some(point);
+            self.passed.insert(load, point);
         }
         Ok(Outcome::Passed)
     }
@@ -327,6 +448,9 @@ impl Search<'_> {
     fn found(&mut self, bounds: Bounds) -> Throughput {
         let invalid = || self.reasons.join("; ");
         let finding = match (bounds.lower, bounds.upper) {
+            (Some(_), None) if self.tester_share().is_some() => {
+                Finding::AtLeast { why: "the tester's own maximum".into() }
+            }
             (Some(_), None) => Finding::AtTheoreticalMaximum,
             (Some(_), Some((_, Upper::Failed))) => Finding::Measured,
             (Some(_), Some((_, Upper::Undecided))) => match bounds.failed {
@@ -339,7 +463,7 @@ impl Search<'_> {
             },
             (None, _) => Finding::Invalid { reasons: self.reasons.clone() },
         };
-        let point = self.best.take().filter(|_| bounds.lower.is_some());
+        let point = bounds.lower.and_then(|load| self.passed.remove(&load));
         let throughput = Throughput {
             finding,
             load_percent: bounds.lower.map(percent),
@@ -348,8 +472,10 @@ impl Search<'_> {
             point,
             trials: self.trials,
             invalid_trials: self.invalid_trials,
+            with_tolerance: vec![],
         };
-        throughput.kept_up_load(self.config.resolution_percent / 100.0)
+        let slack_percent = self.config.search.resolution_percent + self.tolerance_percent;
+        throughput.kept_up_load(slack_percent / 100.0)
     }
 }
 

@@ -1,16 +1,14 @@
 //! Many ports at once: which port sends to which, in what order, and what came of each pair.
 //!
 //! [`Pattern`] is the order of destinations, exactly as RFC 2889 has it; a [`Rack`] makes trials of
-//! it; a [`PortMatrix`] is what came of each pair of ports. [`ChassisSuite`] runs the tests of
-//! [`rfc2889`](crate::rfc2889), [`gigaswitch`](crate::gigaswitch) and [`tolly`](crate::tolly) that are
-//! made of these.
+//! it; a [`PortMatrix`] is what came of each pair of ports. The tests of [`rfc2889`](crate::rfc2889),
+//! [`gigaswitch`](crate::gigaswitch) and [`tolly`](crate::tolly) are made of these.
 
 mod config;
 mod figures;
 mod layout;
 mod load;
 mod rack;
-mod suite;
 
 pub use crate::burst::Bursts;
 pub use crate::outcome::{PairCount, PortMatrix};
@@ -23,10 +21,11 @@ pub(crate) use figures::latency_spread;
 pub(crate) use layout::percent;
 pub use load::{LoadPoint, Throughput};
 pub(crate) use load::{Loads, highest_load, highest_load_of, point_at, shortfall_words};
-pub(crate) use rack::{Draft, Sent};
-pub use rack::{Known, Rack};
-pub use suite::ChassisSuite;
+pub(crate) use rack::Draft;
+pub(crate) use rack::GroupsKnown;
+pub use rack::Rack;
 
+use crate::Modifier;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::{Duration, FrameRate, LineRate};
@@ -271,6 +270,15 @@ pub struct ChassisConditions {
     pub frame_format: String,
     /// Intended length of a trial that counts.
     pub trial_duration: Duration,
+    /// What frames are made of, as far as it was asked for.
+    #[serde(default)]
+    pub traffic: Vec<String>,
+    /// What is mixed in.
+    #[serde(default)]
+    pub modifier: Option<Modifier>,
+    /// The highest rate of a port that the tester reaches by itself, where that was measured.
+    #[serde(default)]
+    pub tester_max: Option<FrameRate>,
 }
 
 impl ChassisConditions {
@@ -284,10 +292,20 @@ impl ChassisConditions {
             1 => "1 address a port".to_string(),
             count => format!("{count} addresses a port, pairs at random"),
         };
-        format!(
+        let mut words = format!(
             "{} ports; frame based, {bursts}, {addresses}, {} s; addresses learned before each trial",
             self.ports,
             self.trial_duration.as_secs_f64()
-        )
+        );
+        for more in self.traffic_in_words() {
+            words += &format!("; {more}");
+        }
+        words
+    }
+
+    /// What was asked for of frames, and what is mixed in: what outcomes of a test may differ in.
+    pub(crate) fn traffic_in_words(&self) -> Vec<String> {
+        let modifier = self.modifier.map(|modifier| format!("with {modifier}"));
+        self.traffic.iter().cloned().chain(modifier).collect()
     }
 }

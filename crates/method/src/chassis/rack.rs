@@ -1,51 +1,56 @@
 //! Makes trials of patterns: streams between ports, learning frames, loads.
 
-use super::{Bursts, ChassisConditions, ChassisConfig, ChassisTest, Turn};
+use super::{Bursts, ChassisConditions, ChassisTest, Turn};
 use crate::bench::{Asked, Bench, Ran, measured};
-use crate::protocol::Protocol;
-use crate::traffic::Attachment;
-use crate::{LatencyDefinition, RunError, TestKind, Topology};
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use crate::modifiers;
+use crate::registry::Known;
+use crate::subject::{Ceiling, ceiling_of};
+use crate::traffic::{Attachment, Forwarding, Traffic};
+use crate::{LatencyDefinition, RunError, SelfTestSize, SuiteConfig, TestKind, Topology};
+use std::cell::Cell;
 use trial::{
-    BitTimes, Expectation, Fingerprint, InvalidReason, PortDescription, PortId, PortLoad, PortSent,
-    Prelude, Role, Schedule, Stream, StreamFrame, StreamId, Tagging, TesterDescription, Trial,
-    TrialResult, Waits,
+    BitTimes, Expectation, Fingerprint, Insertion, InvalidReason, PortDescription, PortId,
+    PortLoad, PortSent, Prelude, Role, Schedule, Stream, StreamFrame, StreamId, Tagging,
+    TesterDescription, Trial, TrialResult, Waits,
 };
 use units::{Duration, FrameRate, FrameSize};
 use wire::decode::summarize;
 use wire::ethernet::MacAddr;
 use wire::learning;
-use wire::modifier::sub_seed;
+use wire::modifier::{Field, Modifier, Pattern, sub_seed};
 use wire::signature::Key;
-use wire::test_frame;
+use wire::template::FrameTemplate;
 
 /// The ports of a test, and what its frames are like.
 #[derive(Clone, Copy, Debug)]
 pub struct Rack<'a> {
     /// All ports.
     pub chassis: &'a Topology,
+    /// What frames are made of.
+    pub(crate) traffic: &'a Traffic,
     /// What to do.
-    pub config: &'a ChassisConfig,
+    pub config: &'a SuiteConfig,
     /// What the tester says of itself.
     pub description: &'a TesterDescription,
     /// FCS included.
     pub size: FrameSize,
     /// So many of the ports take part, from the first.
     pub ports: usize,
-    /// What tests before found out.
-    pub known: &'a Known,
+    /// The highest load of a port that the tester reaches by itself, where that was measured.
+    pub(crate) tester: Option<Ceiling>,
+    /// What tests before found out with frames of this size.
+    pub(crate) known: &'a Known,
+    /// What tests before found out of groups.
+    pub(crate) groups: &'a GroupsKnown,
 }
 
-/// What tests find out that tests after them want to know.
+/// What tests find out of the device's groups that tests after them want to know.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub(crate) struct GroupsKnown {
     /// The most multicast groups that the device forwards.
-    pub(crate) group_capacity: Cell<Option<u64>>,
-    /// Aggregated multicast throughput by frame size, in percent of the medium.
-    pub(crate) multicast_percent: RefCell<BTreeMap<u32, f64>>,
+    pub capacity: Cell<Option<u64>>,
     /// Groups that were used so that no test should use them again.
-    pub(crate) used_groups: Cell<u64>,
+    pub used: Cell<u64>,
 }
 
 /// What a port is to send: streams in turn, by a schedule.
@@ -53,6 +58,7 @@ pub(crate) struct Sent {
     pub from: usize,
     pub schedule: Schedule,
     pub order: Vec<StreamId>,
+    pub insertions: Vec<Insertion>,
 }
 
 /// A trial that is being put together.
@@ -73,6 +79,31 @@ const FURTHER_ADDRESSES: u64 = 0x0600_0000_0000;
 const ADDRESSES_OF_PORT: u64 = 1 << 32;
 
 impl<'a> Rack<'a> {
+    /// All ports of `traffic`, of a tester that knows itself from `self_test`. An error where the tester cannot
+    /// carry such traffic even by itself.
+    pub(crate) fn new(
+        config: &'a SuiteConfig,
+        traffic: &'a Traffic,
+        description: &'a TesterDescription,
+        self_test: Option<&SelfTestSize>,
+        (known, groups): (&'a Known, &'a GroupsKnown),
+    ) -> Result<Self, String> {
+        let (chassis, size) = (traffic.topology(), traffic.size().smallest());
+        let ports = chassis.ports.len();
+        let rack = Rack {
+            chassis,
+            traffic,
+            config,
+            description,
+            size,
+            ports,
+            tester: None,
+            known,
+            groups,
+        };
+        let own = self_test.map(|own| ceiling_of(rack.theoretical_max(), own)).transpose()?;
+        Ok(Rack { tester: own.map(|(ceiling, _)| ceiling), ..rack })
+    }
     /// The same with fewer ports.
     pub(crate) fn with_ports(&self, ports: usize) -> Rack<'a> {
         Rack { ports, ..*self }
@@ -138,9 +169,12 @@ impl<'a> Rack<'a> {
             line_rate_is_physical: port.line_rate_is_physical,
             theoretical_max: self.theoretical_max(),
             burst_frames: self.config.burst_frames,
-            addresses_per_port: self.config.addresses_per_port,
+            addresses_per_port: self.config.chassis.addresses_per_port,
             frame_format: self.frame_format(test),
             trial_duration,
+            traffic: self.traffic.departures_in_words(),
+            modifier: Some(self.traffic.modifier()).filter(|with| *with != crate::Modifier::None),
+            tester_max: self.tester.map(|tester| tester.rate),
         }
     }
 
@@ -148,9 +182,10 @@ impl<'a> Rack<'a> {
     fn frame_format(&self, test: ChassisTest) -> String {
         let signature = (Key::from_seed(0), StreamId(0));
         let bytes = if ChassisTest::RFC3918.contains(&test) {
-            let version = self.config.multicast.version;
-            let data = version.data(self.port(0), 0, self.size, (signature.0, signature.1.0));
-            data.ok().map(|(bytes, _)| bytes)
+            let version = self.config.chassis.multicast.version;
+            let template = version.template(self.port(0), 0);
+            let signature = (signature.0, signature.1.0);
+            template.prepare(self.size, Some(signature)).ok().map(|prepared| prepared.frame(0))
         } else {
             let to = (self.ports > 1).then_some(1);
             let frames = self.frames(0, to, signature).ok();
@@ -165,51 +200,60 @@ impl<'a> Rack<'a> {
             0 => self.port(port).mac,
             _ => {
                 let own = port as u64 * ADDRESSES_OF_PORT / 256;
-                let number =
-                    number.wrapping_mul(self.config.address_step) % (ADDRESSES_OF_PORT / 256);
+                let number = number.wrapping_mul(self.config.chassis.address_step)
+                    % (ADDRESSES_OF_PORT / 256);
                 MacAddr::from_u64(FURTHER_ADDRESSES + own + number)
             }
         }
     }
 
-    /// Signed frames of one pair of ports: the test frame of RFC 2544 appendix C between addresses
-    /// that, where a port has several, are drawn at random (RFC 2889 section 5.1.3).
+    /// Signed frames of one pair of ports, or to all: between addresses that, where a port has several, are
+    /// drawn at random (RFC 2889 section 5.1.3).
     pub(crate) fn frames(
         &self,
         from: usize,
         to: Option<usize>,
-        signature: (Key, StreamId),
+        (key, id): (Key, StreamId),
     ) -> Result<Vec<StreamFrame>, RunError> {
-        let (source, target) = (self.port(from), self.port(to.unwrap_or(from)));
-        let addresses = self.config.addresses_per_port;
-        let count = if addresses == 1 { 1 } else { DISTINCT_FRAMES };
-        let draw = |what: u64, index: u64| {
+        let addresses = self.config.chassis.addresses_per_port;
+        let drawn = |port: usize, what: u64| {
             let seed = sub_seed(self.config.seed, (from as u64) << 32 | (what << 16));
-            sub_seed(seed, index) % addresses
+            let address = |index| self.address(port, sub_seed(seed, index) % addresses).to_u64();
+            Pattern::List((0..DISTINCT_FRAMES).map(address).collect())
         };
-        let frame = |index: u64| {
-            let src = self.address(from, draw(0, index));
-            let dst =
-                to.map_or(MacAddr::BROADCAST, |to| self.address(to, draw(1 + to as u64, index)));
-            self.frame((src, source), (dst, target), signature)
+        let of_many = |template: FrameTemplate, field, port, what| match addresses {
+            1 => template,
+            _ => template.modifier(Modifier::new(field, drawn(port, what))),
         };
-        (0..count).map(frame).collect()
+        let change = |template| {
+            let template = of_many(template, Field::EthSrc, from, 0);
+            let Some(to) = to else {
+                let all = Pattern::List(vec![MacAddr::BROADCAST.to_u64()]);
+                return template.modifier(Modifier::new(Field::EthDst, all));
+            };
+            of_many(template, Field::EthDst, to, 1 + to as u64)
+        };
+        Ok(self.traffic.frames_between((from, to.unwrap_or(from)), (key, id.0), &change)?)
     }
 
-    /// One signed frame between these addresses.
-    pub(crate) fn frame(
+    /// Signed frames from one port to another, one for each of so many further addresses of `owner`, which
+    /// stand in this field.
+    pub(crate) fn frames_of_addresses(
         &self,
-        src: (MacAddr, &Attachment),
-        dst: (MacAddr, &Attachment),
+        path: (usize, usize),
+        (field, owner, addresses): (Field, usize, u64),
         (key, id): (Key, StreamId),
-    ) -> Result<StreamFrame, RunError> {
-        let template = test_frame::template((src.0, src.1.host_ipv4), (dst.0, dst.1.host_ipv4));
+    ) -> Result<Vec<StreamFrame>, RunError> {
+        let all = (1..=addresses).map(|number| self.address(owner, number).to_u64()).collect();
+        let list = Modifier::new(field, Pattern::List(all));
+        let template = self.traffic.template_between(path).modifier(list);
         let prepared = template.prepare(self.size, Some((key, id.0)))?;
-        Ok(StreamFrame { bytes: prepared.frame(0), form: prepared.form() })
+        let frame = |n| StreamFrame { bytes: prepared.frame(n), form: prepared.form() };
+        Ok((0..addresses).map(frame).collect())
     }
 
     pub(crate) fn fingerprint(&self, from: usize) -> Fingerprint {
-        Protocol::UdpIpv4.fingerprint(self.port(from))
+        self.traffic.fingerprint_of(self.port(from))
     }
 
     /// Runs a trial made by `build`; one in which the tester fell short is repeated.
@@ -249,7 +293,7 @@ impl<'a> Rack<'a> {
     ) -> Result<Ran, RunError> {
         bench.run_asked(&Asked {
             test: TestKind::Chassis(test),
-            frame_size: self.size.to_string(),
+            frame_size: self.traffic.frame_size(),
             intended,
             bounds: None,
             check,
@@ -359,7 +403,24 @@ impl Draft {
 
     /// A port sends these streams in turn.
     pub(crate) fn send(&mut self, from: usize, schedule: Schedule, order: Vec<StreamId>) {
-        self.sent.push(Sent { from, schedule, order });
+        self.sent.push(Sent { from, schedule, order, insertions: vec![] });
+    }
+
+    /// Frames of the modifier take the place of some that the port just named sends (RFC 2544 section 11).
+    pub(crate) fn modify(&mut self, rack: &Rack<'_>) -> Result<(), RunError> {
+        let Some(from) = self.sent.last().map(|sent| sent.from) else { return Ok(()) };
+        let to = (from + 1) % rack.ports;
+        let next_hop = match rack.chassis.forwarding {
+            Forwarding::Routed => rack.port(from).device_mac,
+            _ => rack.port(to).mac,
+        };
+        let of_stream = (self.key(), self.next_id());
+        let modifier = modifiers::stream(rack.traffic, (rack.port(from), next_hop), of_stream)?;
+        if let (Some((stream, insertion)), Some(sent)) = (modifier, self.sent.last_mut()) {
+            sent.insertions.push(insertion);
+            self.streams.push(stream);
+        }
+        Ok(())
     }
 
     /// A port's whole turn of destinations.
@@ -376,14 +437,14 @@ impl Draft {
             order.push(self.stream(rack, turn.from, to, frames));
         }
         self.send(turn.from, schedule, order);
-        Ok(())
+        self.modify(rack)
     }
 
     /// Every address of every port makes itself known, slowly, before anything else is sent
     /// (RFC 2889 section 3).
     pub(crate) fn learn_all(&mut self, rack: &Rack<'_>) {
         for port in 0..rack.ports {
-            self.learn(rack, port, rack.config.addresses_per_port);
+            self.learn(rack, port, rack.config.chassis.addresses_per_port);
         }
         let wait = Duration::from_secs_f64(rack.config.trial.learning_wait_s);
         if let Some(last) = self.prelude.last_mut() {
@@ -393,9 +454,9 @@ impl Draft {
 
     /// So many addresses of a port make themselves known.
     pub(crate) fn learn(&mut self, rack: &Rack<'_>, port: usize, addresses: u64) {
-        let wait = Duration::from_secs_f64(rack.config.learning_interval_s);
+        let wait = Duration::from_secs_f64(rack.config.chassis.learning_interval_s);
         for number in 0..addresses {
-            let frames = vec![learning::bridge(rack.address(port, number))];
+            let frames = vec![rack.traffic.tagged(learning::bridge(rack.address(port, number)))];
             self.prelude.push(Prelude { port: rack.port(port).port, frames, wait });
         }
     }
@@ -416,7 +477,7 @@ impl Draft {
             port: rack.port(sent.from).port,
             schedule: sent.schedule,
             order: sent.order,
-            insertions: vec![],
+            insertions: sent.insertions,
         };
         Trial {
             label: label.into(),

@@ -1,6 +1,6 @@
 //! Tests that are no RFC's: the router tests of 1989 and 1990, the GIGAswitch/FDDI tests, the IP9000 tests.
 
-use super::{Clause, Level, Many, Pair, Rule, Ruling};
+use super::{Basis, Clause, Level, Rule, Ruling};
 use crate::TestKind;
 use crate::harvard::y1989::{Harvard1989Config, Test1989};
 use units::LineRate;
@@ -24,25 +24,25 @@ pub(super) static HARVARD: &[Clause] = &[
         Y1990,
         "Streams of a max rate last 20 s.",
         |test| matches!(test, TestKind::MaxRate | TestKind::DualMaxRate),
-        Rule::Pair(|p| streams(p.config.harvard.max_rate_stream_s, 20.0)),
+        Rule::Of(|p| streams(p.config.harvard.max_rate_stream_s, 20.0)),
     ),
     harvard(
         Y1990,
         "Streams of a raw rate last 30 s.",
         |test| matches!(test, TestKind::RawRate | TestKind::DualStream),
-        Rule::Pair(|p| streams(p.config.harvard.raw_rate_stream_s, 30.0)),
+        Rule::Of(|p| streams(p.config.harvard.raw_rate_stream_s, 30.0)),
     ),
     harvard(
         Y1989,
         "Frames of the idle device are counted for 10 s.",
         |test| test == TestKind::Harvard1989(Test1989::IdleState),
-        Rule::Pair(|p| Ruling::at_least("counting", p.config.harvard_1989.idle_s, 10.0, " s")),
+        Rule::Of(|p| Ruling::at_least("counting", p.config.harvard_1989.idle_s, 10.0, " s")),
     ),
     harvard(
         OWN_1989,
         "Streams, bursts, tables and frames of the full form.",
         |test| matches!(test, TestKind::Harvard1989(of) if of != Test1989::IdleState),
-        Rule::Pair(full_form),
+        Rule::Of(full_form),
     ),
 ];
 
@@ -52,21 +52,21 @@ pub(super) static MANY_PORTS: &[Clause] = &[
         Level::Default,
         "Trials last at least 60 s.",
         |test| is_of(test, "DIGITAL"),
-        Rule::Many(|m| Ruling::known_at_least("trial duration", m.facts.trial_s, 60.0, " s")),
+        Rule::Of(|m| Ruling::known_at_least("trial duration", m.facts.trial_s, 60.0, " s")),
     ),
     Clause::new(
         ("Tolly Group 8276", ""),
         Level::Default,
         "Ports, hosts, groups, packets and iterations are those of the document.",
         |test| is_of(test, "Tolly"),
-        Rule::Many(numbers),
+        Rule::Of(numbers),
     ),
     Clause::new(
         ("Tolly Group 8276", ""),
         Level::Default,
         "Ports are Fast Ethernet.",
         |test| is_of(test, "Tolly"),
-        Rule::Many(|m| match m.facts.line_rate {
+        Rule::Of(|m| match m.facts.line_rate {
             None => Ruling::not_checked("the result does not say"),
             Some(line) => Ruling::met_if(line == LineRate::from_mbps(100), || {
                 format!("ports of {line} instead of Fast Ethernet")
@@ -79,8 +79,11 @@ fn is_of(test: TestKind, document: &str) -> bool {
     matches!(test, TestKind::Chassis(test) if test.section().starts_with(document))
 }
 
-fn numbers(m: &Many<'_>) -> Ruling {
-    let how = m.config.tolly.deviations(m.test);
+fn numbers(m: &Basis<'_>) -> Ruling {
+    let TestKind::Chassis(test) = m.test else {
+        return Ruling::not_applicable("the test is of another campaign");
+    };
+    let how = m.config.chassis.tolly.deviations(test);
     Ruling::met_if(how.is_empty(), || how.join(", "))
 }
 
@@ -89,7 +92,7 @@ fn streams(seconds: f64, bound: f64) -> Ruling {
 }
 
 /// Where the document states no length, the suite's own full form is the measure.
-fn full_form(p: &Pair<'_>) -> Ruling {
+fn full_form(p: &Basis<'_>) -> Ruling {
     use Test1989::*;
     let (config, full) = (&p.config.harvard_1989, Harvard1989Config::default());
     let TestKind::Harvard1989(test) = p.test else {

@@ -105,7 +105,12 @@ impl Facts {
 
     /// What the conditions of a test of many ports say.
     pub(crate) fn on(conditions: &ChassisConditions) -> Self {
+        let most = conditions.theoretical_max;
+        let short = conditions.tester_max.filter(|own| own.fps() < most.fps() * 0.999);
         Facts {
+            tester_short: short.map(|own| {
+                format!("the tester reaches {:.0} of {:.0} frames/s", own.fps(), most.fps())
+            }),
             traffic: conditions.describe(),
             frame_bytes: Some(conditions.frame_size),
             trial_s: Some(conditions.trial_duration.as_secs_f64()),

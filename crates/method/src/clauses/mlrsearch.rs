@@ -1,6 +1,6 @@
 //! RFC 9971: Multiple Loss Ratio search. Its sections are named by their titles.
 
-use super::{Clause, Level, Pair, Rule, Ruling};
+use super::{Basis, Clause, Level, Rule, Ruling};
 use crate::search::mlrsearch::SearchGoal;
 use crate::{SearchPolicy, TestKind};
 
@@ -13,7 +13,7 @@ pub(super) static CLAUSES: &[Clause] = &[
     clause(
         "Goal Final Trial Duration",
         "All goals have the same final trial duration.",
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             of_goals(p, |goals| {
                 let first = goals.first().map(|goal| goal.final_duration);
                 let differs = goals.iter().any(|goal| Some(goal.final_duration) != first);
@@ -24,7 +24,7 @@ pub(super) static CLAUSES: &[Clause] = &[
     clause(
         "Goal Exceed Ratio",
         "The exceed ratio is 50 %; 0 % for the goal that stands for RFC 2544 throughput.",
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             of_goals(p, |goals| {
                 let own = |goal: &&SearchGoal| match goal.loss_ratio {
                     0.0 => ![0.0, 0.5].contains(&goal.exceed_ratio),
@@ -42,7 +42,7 @@ pub(super) static CLAUSES: &[Clause] = &[
     clause(
         "Goal Width",
         "The width is at least the loss ratio of the goal with the higher loss.",
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             of_goals(p, |goals| {
                 let loss = goals.iter().map(|goal| goal.loss_ratio).fold(0.0, f64::max);
                 let narrow = goals.iter().map(|goal| goal.width).fold(f64::INFINITY, f64::min);
@@ -58,7 +58,7 @@ pub(super) static CLAUSES: &[Clause] = &[
     ),
 ];
 
-fn of_goals(p: &Pair<'_>, rule: fn(&[SearchGoal]) -> Ruling) -> Ruling {
+fn of_goals(p: &Basis<'_>, rule: fn(&[SearchGoal]) -> Ruling) -> Ruling {
     let search = &p.config.search;
     if search.policy != SearchPolicy::Mlrsearch {
         return Ruling::not_applicable(format!("the search is another: {}", search.policy));

@@ -1,5 +1,5 @@
 //! What the documents ask for, clause by clause, as data: one file a document, a table of records in
-//! each. [`judge_pair`] and [`judge_many`] say of a result which clauses it meets and where it departs
+//! each. [`judge`] says of a result which clauses it meets and where it departs
 //! from them; whether a result conforms follows from that and from nothing else.
 
 mod campaigns;
@@ -20,7 +20,6 @@ mod tests;
 pub use facts::Facts;
 pub use ruling::{Judged, Level, Ruling, Verdict};
 
-use crate::chassis::{ChassisConfig, ChassisTest};
 use crate::{Destinations, Outcome, Profile, SuiteConfig, TestKind, Topology, TrialConfig};
 use wire::size::SizePattern;
 
@@ -45,19 +44,17 @@ pub struct Clause {
 /// How a clause is judged.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
-    /// Tests of two ports.
-    Pair(fn(&Pair<'_>) -> Ruling),
-    /// Tests of many ports.
-    Many(fn(&Many<'_>) -> Ruling),
-    /// Both: by how a trial is run.
+    /// By all that is known of the result.
+    Of(fn(&Basis<'_>) -> Ruling),
+    /// By how a trial is run.
     Trial(fn(&TrialConfig) -> Ruling),
     /// The tester never knows, or never can.
     Always(Verdict, &'static str),
 }
 
-/// What a result of two ports is judged by.
+/// What a result is judged by.
 #[derive(Clone, Copy, Debug)]
-pub struct Pair<'a> {
+pub struct Basis<'a> {
     /// Which test.
     pub test: TestKind,
     /// What was to be done.
@@ -68,17 +65,6 @@ pub struct Pair<'a> {
     pub destinations: Destinations,
     /// Who has which address.
     pub topology: &'a Topology,
-    /// What was done.
-    pub facts: &'a Facts,
-}
-
-/// What a result of many ports is judged by.
-#[derive(Clone, Copy, Debug)]
-pub struct Many<'a> {
-    /// Which test.
-    pub test: ChassisTest,
-    /// What was to be done.
-    pub config: &'a ChassisConfig,
     /// What was done.
     pub facts: &'a Facts,
 }
@@ -141,26 +127,14 @@ pub fn of_test(test: TestKind) -> impl Iterator<Item = &'static Clause> {
     all().filter(move |clause| (clause.concerns)(test))
 }
 
-/// Every clause that concerns a test of two ports, judged.
-pub fn judge_pair(pair: &Pair<'_>) -> Vec<Judged> {
+/// Every clause that concerns the test, judged.
+pub fn judge(of: &Basis<'_>) -> Vec<Judged> {
     let ruling = |clause: &Clause| match clause.rule {
-        Rule::Pair(rule) => rule(pair),
-        Rule::Trial(rule) => rule(&pair.config.trial),
+        Rule::Of(rule) => rule(of),
+        Rule::Trial(rule) => rule(&of.config.trial),
         Rule::Always(verdict, why) => Ruling { verdict, why: why.into() },
-        Rule::Many(_) => Ruling::not_applicable("the test has two ports"),
     };
-    judged(pair.test, pair.facts, ruling)
-}
-
-/// Every clause that concerns a test of many ports, judged.
-pub fn judge_many(many: &Many<'_>) -> Vec<Judged> {
-    let ruling = |clause: &Clause| match clause.rule {
-        Rule::Many(rule) => rule(many),
-        Rule::Trial(rule) => rule(&many.config.trial),
-        Rule::Always(verdict, why) => Ruling { verdict, why: why.into() },
-        Rule::Pair(_) => Ruling::not_applicable("the test has many ports"),
-    };
-    judged(TestKind::Chassis(many.test), many.facts, ruling)
+    judged(of.test, of.facts, ruling)
 }
 
 /// What a test that came to nothing does not say, it cannot say.
@@ -187,29 +161,15 @@ fn departures(clauses: &[Judged], profile: Profile) -> Vec<String> {
 }
 
 /// Puts into an outcome which clauses it meets, and its departures.
-pub(crate) fn annex_pair(
+pub(crate) fn annex(
     outcome: &mut Outcome,
     (config, sizes, destinations): (&SuiteConfig, &[SizePattern], Destinations),
     topology: &Topology,
 ) {
     let facts = &std::mem::take(&mut outcome.facts).of_no_more();
-    annex(outcome, config.profile, |test| {
-        judge_pair(&Pair { test, config, sizes, destinations, topology, facts })
-    });
-}
-
-/// The same of an outcome of a test of many ports.
-pub(crate) fn annex_many(outcome: &mut Outcome, config: &ChassisConfig) {
-    let facts = &std::mem::take(&mut outcome.facts).of_no_more();
-    annex(outcome, config.profile, |test| match test {
-        TestKind::Chassis(test) => judge_many(&Many { test, config, facts }),
-        _ => vec![],
-    });
-}
-
-fn annex(outcome: &mut Outcome, profile: Profile, judge: impl FnOnce(TestKind) -> Vec<Judged>) {
-    let clauses = judge(outcome.test);
-    outcome.conditions.deviations = departures(&clauses, profile);
+    let test = outcome.test;
+    let clauses = judge(&Basis { test, config, sizes, destinations, topology, facts });
+    outcome.conditions.deviations = departures(&clauses, config.profile);
     outcome.conditions.clauses = clauses;
 }
 

@@ -64,36 +64,36 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "Frames have the formats of appendix C.",
         is_pair,
-        Rule::Pair(format),
+        Rule::Of(format),
     ),
-    clause("8", Level::Must, "The report states the frame formats.", is_pair, Rule::Pair(stated)),
+    clause("8", Level::Must, "The report states the frame formats.", is_pair, Rule::Of(stated)),
     clause(
         "9",
         Level::Should,
         "Test at least five frame sizes.",
         has_sizes,
-        Rule::Pair(five_sizes),
+        Rule::Of(five_sizes),
     ),
     clause(
         "9.1",
         Level::Should,
         "Test 64, 128, 256, 512, 1024, 1280 and 1518 bytes.",
         has_sizes,
-        Rule::Pair(all_sizes),
+        Rule::Of(all_sizes),
     ),
     clause(
         "10",
         Level::Should,
         "Check number, order and length of received frames.",
         is_pair,
-        Rule::Pair(verification),
+        Rule::Of(verification),
     ),
     clause(
         "11",
         Level::Should,
         "Repeat the tests with broadcast, management and routing update frames.",
         has_sizes,
-        Rule::Pair(modifiers),
+        Rule::Of(modifiers),
     )
     .of_series(),
     clause(
@@ -101,7 +101,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "Repeat the tests with random destinations: 256 networks, or any MAC address.",
         has_sizes,
-        Rule::Pair(destinations),
+        Rule::Of(destinations),
     )
     .of_series(),
     clause(
@@ -109,14 +109,14 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Must,
         "Send a routing update with all networks before each trial.",
         is_pair,
-        Rule::Pair(routing_update),
+        Rule::Of(routing_update),
     ),
     clause(
         "14",
         Level::Should,
         "Repeat the tests with the same rate from both sides.",
         has_sizes,
-        Rule::Pair(both_ways),
+        Rule::Of(both_ways),
     )
     .of_series(),
     clause(
@@ -124,7 +124,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "Repeat the tests from half of the ports to all of the others in turn; both ways, from each to all.",
         is_pair,
-        Rule::Pair(multi_port),
+        Rule::Of(multi_port),
     )
     .of_series(),
     clause(
@@ -132,14 +132,14 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "The highest load offered is the medium's maximum.",
         |test| matches!(test, Throughput | FrameLoss),
-        Rule::Pair(medium_maximum),
+        Rule::Of(medium_maximum),
     ),
     clause(
         "21",
         Level::Should,
         "Repeat the tests with bursts of 16, 64, 256 and 1024 frames.",
         |test| matches!(test, Throughput | FrameLoss),
-        Rule::Pair(bursts),
+        Rule::Of(bursts),
     )
     .of_series(),
     clause(
@@ -170,56 +170,56 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "Trials that decide last at least 60 s.",
         |test| matches!(test, Throughput | FrameLoss),
-        Rule::Pair(duration),
+        Rule::Of(duration),
     ),
     clause(
         "24",
         Level::Should,
         "After a search of shorter trials, full-length ones decide.",
         is_throughput,
-        Rule::Pair(final_trials),
+        Rule::Of(final_trials),
     ),
     clause(
         "26",
         Level::Default,
         "The load offered is the one intended, within 0.1 %.",
         |test| is_pair(test) && test != BackToBack,
-        Rule::Pair(shortfall),
+        Rule::Of(shortfall),
     ),
     clause(
         "26.1",
         Level::Default,
         "No trial at the throughput loses a frame.",
         is_throughput,
-        Rule::Pair(no_loss),
+        Rule::Of(no_loss),
     ),
     clause(
         "26.1",
         Level::Default,
         "Throughput is the fastest such rate: a faster one failed, or the medium ends there.",
         is_throughput,
-        Rule::Pair(fastest),
+        Rule::Of(fastest),
     ),
     clause(
         "26.2",
         Level::Default,
         "The load is the throughput of the frame size.",
         is_latency,
-        Rule::Pair(at_throughput),
+        Rule::Of(at_throughput),
     ),
     clause(
         "26.2",
         Level::Should,
         "The stream lasts at least 120 s.",
         is_latency,
-        Rule::Pair(|p| Ruling::at_least("stream", p.config.latency.stream_s, 120.0, " s")),
+        Rule::Of(|p| Ruling::at_least("stream", p.config.latency.stream_s, 120.0, " s")),
     ),
     clause(
         "26.2",
         Level::Should,
         "A frame is tagged after 60 s.",
         is_latency,
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             Ruling::at_least("first tagged frame after", p.config.latency.first_tag_s, 60.0, " s")
         }),
     ),
@@ -228,14 +228,14 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Must,
         "Repeat the trial at least 20 times; report the mean.",
         is_latency,
-        Rule::Pair(|p| repetitions(p, p.config.latency.repetitions, 20)),
+        Rule::Of(|p| repetitions(p, p.config.latency.repetitions, 20)),
     ),
     clause(
         "26.2",
         Level::Must,
         "The report states which definition of latency it uses.",
         is_latency,
-        Rule::Pair(|p| match &p.facts.definition {
+        Rule::Of(|p| match &p.facts.definition {
             None => Ruling::not_checked("the result does not say"),
             Some(words) => Ruling::met_if(!words.is_empty(), || "no definition is stated".into()),
         }),
@@ -245,14 +245,14 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Default,
         "Latency is that of RFC 1242: last bit in to first bit out, or first to first.",
         is_latency,
-        Rule::Pair(definition),
+        Rule::Of(definition),
     ),
     clause(
         "26.3",
         Level::Default,
         "The first load is 100 % of the medium's maximum.",
         is_loss,
-        Rule::Pair(|p| match p.facts.of_medium {
+        Rule::Of(|p| match p.facts.of_medium {
             None => Ruling::not_checked("the result does not say"),
             Some(true) => Ruling::met(),
             Some(false) => Ruling::not_possible("loads are shares of the tester's own maximum"),
@@ -263,7 +263,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Must,
         "The load goes down by steps of at most 10 %.",
         is_loss,
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             let step = p.config.frame_loss.step_percent;
             Ruling::met_if(step <= 10.0, || format!("steps of {step} % instead of <= 10 %"))
         }),
@@ -273,14 +273,14 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "Repeat the search for the longest burst at least 50 times.",
         |test| test == BackToBack,
-        Rule::Pair(|p| repetitions(p, p.config.back_to_back.repetitions, 50)),
+        Rule::Of(|p| repetitions(p, p.config.back_to_back.repetitions, 50)),
     ),
     clause(
         "26.5",
         Level::Default,
         "The overload is 110 % of the throughput, or the medium's maximum.",
         is_recovery,
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             let percent = p.config.recovery.overload_percent;
             Ruling::met_if(percent == 110.0, || {
                 format!("overload of {percent} % of the throughput instead of 110 %")
@@ -292,20 +292,20 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Default,
         "The overload lasts at least 60 s.",
         is_recovery,
-        Rule::Pair(|p| Ruling::at_least("overload", p.config.recovery.overload_s, 60.0, " s")),
+        Rule::Of(|p| Ruling::at_least("overload", p.config.recovery.overload_s, 60.0, " s")),
     ),
     clause(
         "26.5",
         Level::Default,
         "Repeat the test several times; report the mean.",
         is_recovery,
-        Rule::Pair(|p| repetitions(p, p.config.recovery.repetitions, 2)),
+        Rule::Of(|p| repetitions(p, p.config.recovery.repetitions, 2)),
     ),
     clause(
         "C.2.2",
         Level::Should,
         "Addresses are of 198.18.0.0/15, which is reserved for benchmarks.",
         is_pair,
-        Rule::Pair(addresses),
+        Rule::Of(addresses),
     ),
 ];

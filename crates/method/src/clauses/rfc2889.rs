@@ -2,10 +2,11 @@
 //! section, where the document repeats its parameters.
 
 use super::rfc2544::fastest_of;
-use super::{Clause, Level, Many, Rule, Ruling, Verdict};
+use super::{Basis, Clause, Level, Rule, Ruling, Verdict};
 use crate::TestKind;
 use crate::chassis::ChassisTest;
 use units::FrameSize;
+use wire::size::SizePattern;
 
 const fn clause(
     section: &'static str,
@@ -68,8 +69,8 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Default,
         "Addresses are learned at 50 frames/s or less.",
         has_streams,
-        Rule::Many(|m| {
-            let fps = 1.0 / m.config.learning_interval_s.max(1e-9);
+        Rule::Of(|m| {
+            let fps = 1.0 / m.config.chassis.learning_interval_s.max(1e-9);
             Ruling::met_if(fps <= 50.0 + 1e-6, || format!("{fps:.0} learning frames/s"))
         }),
     ),
@@ -78,29 +79,29 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "The device's ageing time exceeds learning and trial.",
         has_streams,
-        Rule::Many(ageing),
+        Rule::Of(ageing),
     ),
     clause(
         "5.x.2",
         Level::Should,
         "Test 64, 128, 256, 512, 1024, 1280 and 1518 bytes.",
         has_sizes,
-        Rule::Many(all_sizes),
+        Rule::Of(all_sizes),
     ),
     clause(
         "5.x.2",
         Level::Should,
         "Trials last 30 s.",
         |test| has_streams(test) || is_errored(test),
-        Rule::Many(|m| duration(m, 30.0)),
+        Rule::Of(|m| duration(m, 30.0)),
     ),
     clause(
         "5.x.2",
         Level::Should,
         "Each port has one address.",
         |test| is_mesh(test) || is_pressure(test),
-        Rule::Many(|m| {
-            let count = m.config.addresses_per_port;
+        Rule::Of(|m| {
+            let count = m.config.chassis.addresses_per_port;
             Ruling::met_if(count == 1, || format!("{count} addresses a port"))
         }),
     ),
@@ -109,8 +110,10 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Must,
         "The forwarding rate at the maximum offered load is reported.",
         is_mesh,
-        Rule::Many(|m| {
-            Ruling::met_if(m.config.loads_percent.contains(&100.0), || "no load of 100 %".into())
+        Rule::Of(|m| {
+            Ruling::met_if(m.config.chassis.loads_percent.contains(&100.0), || {
+                "no load of 100 %".into()
+            })
         }),
     ),
     clause(
@@ -118,14 +121,14 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Default,
         "Throughput is the highest load without loss: a higher one failed, or the medium ends there.",
         |test| is_mesh(test) || is_pressure(test),
-        Rule::Many(fastest),
+        Rule::Of(fastest),
     ),
     clause(
         "B.2",
         Level::Must,
         "All ports start within 1 % of the trial.",
         is_mesh,
-        Rule::Many(|m| match m.facts.start_skew {
+        Rule::Of(|m| match m.facts.start_skew {
             None => Ruling::not_checked("the result does not say"),
             Some(skew) => Ruling::met_if(skew <= 0.01, || {
                 format!("ports start {:.2} % of the trial apart", skew * 100.0)
@@ -144,7 +147,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Must,
         "Ports are four, or a multiple of four.",
         is_congestion,
-        Rule::Many(|m| {
+        Rule::Of(|m| {
             let ports = m.facts.ports;
             Ruling::met_if(ports > 0 && ports.is_multiple_of(4), || format!("{ports} ports"))
         }),
@@ -154,7 +157,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Must,
         "Frames with a gap of 88 bit times show whether the device exceeds the medium's rate.",
         is_pressure,
-        Rule::Many(tried),
+        Rule::Of(tried),
     ),
     clause(
         "5.x.2",
@@ -168,22 +171,22 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Must,
         "A learning, a test and a monitoring port take part.",
         is_addresses,
-        Rule::Many(|m| Ruling::at_least("ports", m.facts.ports as f64, 3.0, "")),
+        Rule::Of(|m| Ruling::at_least("ports", m.facts.ports as f64, 3.0, "")),
     ),
     clause(
         "5.x.3",
         Level::Default,
         "The search ends at the device's limit.",
         is_addresses,
-        Rule::Many(limit_found),
+        Rule::Of(limit_found),
     ),
     clause(
         "5.9.2",
         Level::Should,
         "Each kind of errored frame is sent at several loads.",
         is_errored,
-        Rule::Many(|m| {
-            let count = m.config.errored.loads_percent.len();
+        Rule::Of(|m| {
+            let count = m.config.chassis.errored.loads_percent.len();
             Ruling::at_least("loads", count as f64, 2.0, "")
         }),
     ),
@@ -192,14 +195,14 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Must,
         "Each kind of errored frame passes or fails.",
         is_errored,
-        Rule::Many(tried),
+        Rule::Of(tried),
     ),
     clause(
         "5.10.3",
         Level::Should,
         "Latency is that of RFC 1242: last bit in to first bit out, or first to first.",
         is_broadcast_latency,
-        Rule::Many(|m| match m.facts.has_line_time {
+        Rule::Of(|m| match m.facts.has_line_time {
             None => Ruling::not_checked("the result does not say"),
             Some(has) => Ruling::met_if(!has, || {
                 "time of the frame's bits on the sending and the receiving line is in it".into()
@@ -211,49 +214,49 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Default,
         "Every receiving port has a latency.",
         is_broadcast_latency,
-        Rule::Many(|m| match m.facts.unmeasured {
+        Rule::Of(|m| match m.facts.unmeasured {
             None => Ruling::not_checked("the result does not say"),
             Some(count) => Ruling::met_if(count == 0, || format!("{count} ports received nothing")),
         }),
     ),
 ];
 
-fn ageing(m: &Many<'_>) -> Ruling {
+fn ageing(m: &Basis<'_>) -> Ruling {
     let config = m.config;
-    let addresses = m.facts.ports as f64 * config.addresses_per_port as f64;
-    let needed = addresses * config.learning_interval_s
+    let addresses = m.facts.ports as f64 * config.chassis.addresses_per_port as f64;
+    let needed = addresses * config.chassis.learning_interval_s
         + config.trial.learning_wait_s
         + config.trial.duration_s;
-    let ageing = config.addresses.ageing_s;
+    let ageing = config.chassis.addresses.ageing_s;
     Ruling::met_if(ageing > needed, || format!("ageing time of {ageing} s, trials of {needed} s"))
 }
 
 /// See RFC 3918 section 3.1.3 and RFC 2889 section 5.1.2, which are alike.
-pub(super) fn all_sizes(m: &Many<'_>) -> Ruling {
+pub(super) fn all_sizes(m: &Basis<'_>) -> Ruling {
     let sizes = SIZES.map(FrameSize::from_bytes);
-    let missing = sizes.into_iter().filter(|size| !m.config.frame_sizes.contains(size));
+    let missing = sizes.into_iter().filter(|size| !m.sizes.contains(&SizePattern::Fixed(*size)));
     let missing: Vec<String> = missing.map(|size| size.bytes().to_string()).collect();
     Ruling::met_if(missing.is_empty(), || format!("without frames of {} bytes", missing.join(", ")))
 }
 
-pub(super) fn duration(m: &Many<'_>, bound: f64) -> Ruling {
+pub(super) fn duration(m: &Basis<'_>, bound: f64) -> Ruling {
     Ruling::known_at_least("trial duration", m.facts.trial_s, bound, " s")
 }
 
 /// Whether the device's limit was found, and not the tester's.
-pub(super) fn fastest(m: &Many<'_>) -> Ruling {
+pub(super) fn fastest(m: &Basis<'_>) -> Ruling {
     fastest_of(m.facts)
 }
 
 /// The same of a search that could go on.
-pub(super) fn limit_found(m: &Many<'_>) -> Ruling {
+pub(super) fn limit_found(m: &Basis<'_>) -> Ruling {
     match &m.facts.bound_only {
         None => Ruling::met(),
         Some(why) => Ruling::departed(why.clone()),
     }
 }
 
-fn tried(m: &Many<'_>) -> Ruling {
+fn tried(m: &Basis<'_>) -> Ruling {
     match &m.facts.not_tried[..] {
         [] => Ruling::met(),
         why => Ruling::not_possible(why.join("; ")),

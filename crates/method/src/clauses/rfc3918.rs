@@ -2,7 +2,7 @@
 
 use super::facts::is_rfc3918;
 use super::rfc2889::{all_sizes, duration, fastest, limit_found};
-use super::{Clause, Level, Many, Rule, Ruling, Verdict};
+use super::{Basis, Clause, Level, Rule, Ruling, Verdict};
 use crate::TestKind;
 use crate::chassis::ChassisTest;
 use ChassisTest::*;
@@ -49,22 +49,22 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "Test 64, 128, 256, 512, 1024, 1280 and 1518 bytes.",
         |test| is_own(test) && !is(test, &[GroupCapacity]),
-        Rule::Many(all_sizes),
+        Rule::Of(all_sizes),
     ),
     clause(
         "3.1.5",
         Level::Should,
         "Trials last at least 30 s.",
         has_loads,
-        Rule::Many(|m| duration(m, 30.0)),
+        Rule::Of(|m| duration(m, 30.0)),
     ),
     clause(
         "4.1",
         Level::Should,
         "Multicast and unicast frames take turns.",
         |test| is(test, &[MixedClass]),
-        Rule::Many(|m| {
-            let count = m.config.multicast.unicast_per_multicast;
+        Rule::Of(|m| {
+            let count = m.config.chassis.multicast.unicast_per_multicast;
             Ruling::met_if(count == 1, || {
                 format!("{count} unicast frames for each multicast frame")
             })
@@ -75,7 +75,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Must,
         "The throughput of each class is reported.",
         |test| is(test, &[MixedClass]),
-        Rule::Many(|m| match m.facts.has_classes {
+        Rule::Of(|m| match m.facts.has_classes {
             None => Ruling::not_checked("the result does not say"),
             Some(has) => Ruling::met_if(has, || "classes are not told apart".into()),
         }),
@@ -85,7 +85,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Must,
         "The capacity of groups was measured before.",
         |test| is(test, &[ScaledGroups]),
-        Rule::Many(|m| match m.facts.knows_capacity {
+        Rule::Of(|m| match m.facts.knows_capacity {
             None => Ruling::not_checked("the result does not say"),
             Some(known) => Ruling::met_if(known, || "it was not: add test group-capacity".into()),
         }),
@@ -95,8 +95,9 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "Begin with 10 groups and add at most 10 a time.",
         |test| is(test, &[ScaledGroups]),
-        Rule::Many(|m| {
-            let (first, step) = (m.config.multicast.matrix_initial, m.config.multicast.matrix_step);
+        Rule::Of(|m| {
+            let (first, step) =
+                (m.config.chassis.multicast.matrix_initial, m.config.chassis.multicast.matrix_step);
             Ruling::met_if(first == 10 && step <= 10, || {
                 format!("{first} groups first, then {step} more a time")
             })
@@ -107,14 +108,14 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Must,
         "A search finds the highest load without loss at any port.",
         is_search,
-        Rule::Many(fastest),
+        Rule::Of(fastest),
     ),
     clause(
         "4.4",
         Level::Must,
         "The size of the frames behind the tunnel is reported.",
         |test| is(test, &[Encapsulation, Decapsulation, Reencapsulation]),
-        Rule::Many(|m| match (&m.facts.not_measured, m.facts.received_bytes) {
+        Rule::Of(|m| match (&m.facts.not_measured, m.facts.received_bytes) {
             (_, Some(_)) => Ruling::met(),
             (Some(_), None) => Ruling::not_checked("the result does not say"),
             (None, None) => Ruling::departed("no frame came out to be measured"),
@@ -132,8 +133,8 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "Frames have the encapsulated sizes of the encapsulation test.",
         |test| is(test, &[Decapsulation]),
-        Rule::Many(|m| {
-            let config = &m.config.multicast;
+        Rule::Of(|m| {
+            let config = &m.config.chassis.multicast;
             Ruling::met_if(config.tunnel_in == config.tunnel_out, || {
                 "frames are encapsulated in one format and decapsulated from another".into()
             })
@@ -144,14 +145,14 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "Trials last 120 s.",
         is_latency,
-        Rule::Many(|m| duration(m, 120.0)),
+        Rule::Of(|m| duration(m, 120.0)),
     ),
     clause(
         "5.1",
         Level::Must,
         "A trial whose tagged frame comes more than 5 s after its end is invalid.",
         is_latency,
-        Rule::Many(|m| match m.facts.last_tag_s {
+        Rule::Of(|m| match m.facts.last_tag_s {
             None => Ruling::not_checked("no tagged frame arrived"),
             Some(late) => Ruling::met_if(late <= 5.0, || {
                 format!("a tagged frame came {late:.1} s after the end, and counts")
@@ -163,21 +164,21 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "The load is the aggregated multicast throughput.",
         is_latency,
-        Rule::Many(load),
+        Rule::Of(load),
     ),
     clause(
         "6",
         Level::Should,
         "The load is the aggregated multicast throughput.",
         is_delay,
-        Rule::Many(load),
+        Rule::Of(load),
     ),
     clause(
         "6",
         Level::Must,
         "Every egress has a delay: before, it was no member, or it was one.",
         is_delay,
-        Rule::Many(|m| match m.facts.unmeasured {
+        Rule::Of(|m| match m.facts.unmeasured {
             None => Ruling::not_checked("the result does not say"),
             Some(count) => Ruling::met_if(count == 0, || {
                 format!(
@@ -191,8 +192,8 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Must,
         "Wait for the join delay before groups are tried.",
         |test| is(test, &[GroupCapacity]),
-        Rule::Many(|m| {
-            let wait = m.config.multicast.join_settle_s;
+        Rule::Of(|m| {
+            let wait = m.config.chassis.multicast.join_settle_s;
             Ruling::met_if(wait > 0.0, || "no wait".into())
         }),
     ),
@@ -201,22 +202,22 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Default,
         "The search ends at the first number of groups that fails.",
         |test| is(test, &[GroupCapacity]),
-        Rule::Many(limit_found),
+        Rule::Of(limit_found),
     ),
     clause(
         "8",
         Level::Must,
         "Results without the burden and with it are reported.",
         |test| is(test, &[BurdenedLatency, BurdenedJoinDelay]),
-        Rule::Many(|m| match m.facts.has_both {
+        Rule::Of(|m| match m.facts.has_both {
             None => Ruling::not_checked("the result does not say"),
             Some(both) => Ruling::met_if(both, || "one of them is missing".into()),
         }),
     ),
 ];
 
-fn load(m: &Many<'_>) -> Ruling {
-    match m.config.multicast.load_percent {
+fn load(m: &Basis<'_>) -> Ruling {
+    match m.config.chassis.multicast.load_percent {
         None => Ruling::met(),
         Some(percent) => Ruling::departed(format!("load of {percent} % of the medium")),
     }

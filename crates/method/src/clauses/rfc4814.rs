@@ -10,7 +10,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "MAC addresses are pseudo-random.",
         has_sizes,
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             Ruling::met_if(p.config.traffic.random_macs, || {
                 "each port has one fixed address".into()
             })
@@ -22,7 +22,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "UDP ports are pseudo-random.",
         has_sizes,
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             let traffic = &p.config.traffic;
             match traffic.protocol {
                 Protocol::UdpIpv4 | Protocol::UdpIpv6 => {

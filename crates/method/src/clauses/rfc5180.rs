@@ -1,7 +1,7 @@
 //! RFC 5180: IPv6 benchmarking methodology.
 
 use super::rfc2544::{has_sizes, is_pair};
-use super::{Clause, Level, Pair, Rule, Ruling};
+use super::{Basis, Clause, Level, Rule, Ruling};
 use crate::{Destinations, Direction, ExtensionHeader, Modifier, Protocol, TestKind};
 
 const fn clause(
@@ -20,7 +20,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Must,
         "Repeat the tests with a chain of two or more extension headers.",
         has_sizes,
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             of_ipv6(p, |p| {
                 let count = p.config.traffic.extension_headers.len();
                 Ruling::met_if(count >= 2, || format!("{count} extension headers"))
@@ -33,7 +33,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Must,
         "A chain of extension headers has no hop-by-hop options.",
         is_pair,
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             of_ipv6(p, |p| {
                 let headers = &p.config.traffic.extension_headers;
                 let has = headers.len() > 1 && headers.contains(&ExtensionHeader::HopByHop);
@@ -46,7 +46,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "Destinations have prefixes of /48, /64, /126 and /128 in turn.",
         has_sizes,
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             of_ipv6(p, |p| match p.destinations {
                 Destinations::One => Ruling::not_applicable("one destination has no prefix"),
                 Destinations::Random | Destinations::Both => {
@@ -61,7 +61,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "Traffic flows both ways.",
         has_sizes,
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             of_ipv6(p, |p| {
                 let both = p.config.direction == Direction::Bidirectional;
                 Ruling::met_if(both, || "one direction".into())
@@ -74,7 +74,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Default,
         "No frames are broadcast: IPv6 has no broadcast.",
         is_pair,
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             of_ipv6(p, |p| {
                 let has = p.config.modifiers.contains(&Modifier::Broadcast);
                 Ruling::met_if(!has, || "some frames are broadcast".into())
@@ -86,7 +86,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Default,
         "Back-to-back frames are not measured.",
         |test| test == TestKind::BackToBack,
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             of_ipv6(p, |p| {
                 Ruling::met_if(p.facts.not_measured.is_some(), || "they are measured".into())
             })
@@ -97,11 +97,11 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "Addresses are of 2001:2::/48, which is reserved for benchmarks.",
         is_pair,
-        Rule::Pair(|p| of_ipv6(p, addresses)),
+        Rule::Of(|p| of_ipv6(p, addresses)),
     ),
 ];
 
-fn of_ipv6(p: &Pair<'_>, rule: fn(&Pair<'_>) -> Ruling) -> Ruling {
+fn of_ipv6(p: &Basis<'_>, rule: fn(&Basis<'_>) -> Ruling) -> Ruling {
     let traffic = &p.config.traffic;
     match traffic.protocol == Protocol::UdpIpv6 || traffic.ipv6_percent.is_some() {
         true => rule(p),
@@ -109,7 +109,7 @@ fn of_ipv6(p: &Pair<'_>, rule: fn(&Pair<'_>) -> Ruling) -> Ruling {
     }
 }
 
-fn addresses(p: &Pair<'_>) -> Ruling {
+fn addresses(p: &Basis<'_>) -> Ruling {
     let outside =
         p.topology.ports.iter().find(|port| port.host_ipv6.segments()[..3] != [0x2001, 2, 0]);
     Ruling::met_if(outside.is_none(), || {

@@ -12,7 +12,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         "1.3",
         Level::Should,
         "The time is that of the frames lost, or from the last frame before to the first after.",
-        Rule::Pair(|p| match p.facts.unmeasured {
+        Rule::Of(|p| match p.facts.unmeasured {
             None => Ruling::not_checked("the result does not say"),
             Some(count) => Ruling::met_if(count == 0, || {
                 format!("{count} repetitions ended before the device forwarded again")
@@ -23,7 +23,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         "4",
         Level::Default,
         "Traffic flows for at least 15 s before the reset.",
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             Ruling::at_least("traffic before the reset", p.config.reset.before_s, 15.0, " s")
         }),
     ),
@@ -31,7 +31,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         "4",
         Level::Default,
         "The load is the throughput.",
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             let percent = p.config.reset.rate_percent;
             Ruling::met_if(percent == 100.0, || {
                 format!("load of {percent} % of the throughput instead of 100 %")
@@ -42,7 +42,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         "4",
         Level::Default,
         "Frames have the medium's minimum size.",
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             Ruling::met_if(p.facts.frame_bytes == Some(64), || match p.facts.frame_bytes {
                 Some(bytes) => format!("frames of {bytes} bytes instead of 64"),
                 None => "frames of mixed sizes instead of 64 bytes".into(),
@@ -60,7 +60,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         "4.2.1",
         Level::Must,
         "Reset the device's software.",
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             Ruling::met_if(p.config.reset.kinds.contains(&ResetKind::Software), || {
                 "its software is not reset".into()
             })

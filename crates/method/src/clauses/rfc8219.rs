@@ -38,7 +38,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "Test 64 to 1518 bytes and 768, 1522, 2048, 4096, 8192 and 9216.",
         varies,
-        Rule::Pair(|p| missing_sizes(p.sizes, SIZES.map(FrameSize::from_bytes))),
+        Rule::Of(|p| missing_sizes(p.sizes, SIZES.map(FrameSize::from_bytes))),
     )
     .of_series(),
     clause(
@@ -46,7 +46,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "Frames are UDP.",
         varies,
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             let protocol = p.config.traffic.protocol;
             let is_udp = matches!(protocol, Protocol::UdpIpv4 | Protocol::UdpIpv6);
             Ruling::met_if(is_udp, || format!("frames are {}", protocol.name()))
@@ -57,7 +57,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "Traffic flows both ways.",
         varies,
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             Ruling::met_if(p.config.direction == Direction::Bidirectional, || {
                 "one direction".into()
             })
@@ -69,7 +69,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "At least 500 frames are tagged.",
         is_latency,
-        Rule::Pair(|p| {
+        Rule::Of(|p| {
             let asked = p.config.latency.tags;
             let tags = p.facts.tags.map_or(asked, |tags| tags.min(asked));
             Ruling::at_least("tagged frames", tags as f64, 500.0, "")
@@ -80,55 +80,55 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "The stream lasts at least 120 s.",
         is_latency,
-        Rule::Pair(|p| Ruling::at_least("stream", p.config.latency.stream_s, 120.0, " s")),
+        Rule::Of(|p| Ruling::at_least("stream", p.config.latency.stream_s, 120.0, " s")),
     ),
     clause(
         "7.2",
         Level::Must,
         "Repeat the trial at least 20 times; report medians.",
         is_latency,
-        Rule::Pair(|p| repetitions(p, p.config.latency.repetitions, 20)),
+        Rule::Of(|p| repetitions(p, p.config.latency.repetitions, 20)),
     ),
     clause(
         "7.3.1",
         Level::Default,
         "The load is the throughput of the frame size.",
         is_pdv,
-        Rule::Pair(at_throughput),
+        Rule::Of(at_throughput),
     ),
     clause(
         "7.3.1",
         Level::Should,
         "The stream lasts at least 60 s.",
         is_pdv,
-        Rule::Pair(|p| Ruling::at_least("stream", p.config.pdv.stream_s, 60.0, " s")),
+        Rule::Of(|p| Ruling::at_least("stream", p.config.pdv.stream_s, 60.0, " s")),
     ),
     clause(
         "7.3.1",
         Level::Must,
         "Repeat the trial at least 20 times; report the median.",
         is_pdv,
-        Rule::Pair(|p| repetitions(p, p.config.pdv.repetitions, 20)),
+        Rule::Of(|p| repetitions(p, p.config.pdv.repetitions, 20)),
     ),
     clause(
         "7.3.2",
         Level::Default,
         "The load is the throughput of the frame size.",
         is_ipdv,
-        Rule::Pair(at_throughput),
+        Rule::Of(at_throughput),
     ),
     clause(
         "7.3.2",
         Level::Should,
         "The stream lasts at least 60 s.",
         is_ipdv,
-        Rule::Pair(|p| Ruling::at_least("stream", p.config.ipdv.stream_s, 60.0, " s")),
+        Rule::Of(|p| Ruling::at_least("stream", p.config.ipdv.stream_s, 60.0, " s")),
     ),
     clause(
         "7.3.2",
         Level::Must,
         "Repeat the trial at least 20 times; report medians.",
         is_ipdv,
-        Rule::Pair(|p| repetitions(p, p.config.ipdv.repetitions, 20)),
+        Rule::Of(|p| repetitions(p, p.config.ipdv.repetitions, 20)),
     ),
 ];

@@ -13,8 +13,7 @@ use wire::ethernet::MacAddr;
 /// A run that may be changed.
 #[derive(Clone)]
 struct Case {
-    pair: SuiteConfig,
-    many: ChassisConfig,
+    config: SuiteConfig,
     facts: Facts,
     topology: Topology,
 }
@@ -33,16 +32,7 @@ fn ideal(test: TestKind) -> Case {
         network_hosts_ipv6: vec![],
         legacy: LegacyAddresses::plan(PortId(index.into())),
     };
-    let own = |test: ChassisTest| match () {
-        () if ChassisTest::RFC3918.contains(&test) => ChassisConfig::rfc3918(Profile::Rfc),
-        () if ChassisTest::TOLLY.contains(&test) => ChassisConfig::tolly(Profile::Rfc),
-        () if test.section().starts_with("DIGITAL") => ChassisConfig::gigaswitch(Profile::Rfc),
-        () => ChassisConfig::default(),
-    };
-    let many = match test {
-        TestKind::Chassis(test) => own(test),
-        _ => ChassisConfig::default(),
-    };
+    let suite = registry::of_kind(test).map_or(SuiteName::Rfc2544, |test| test.suite);
     let facts = Facts {
         traffic: "UDP over IPv4".into(),
         frame_bytes: Some(64),
@@ -69,8 +59,7 @@ fn ideal(test: TestKind) -> Case {
         ..Facts::default()
     };
     Case {
-        pair: SuiteConfig::default(),
-        many,
+        config: SuiteConfig::of_suite(suite, Profile::Rfc),
         facts,
         topology: Topology {
             forwarding: Forwarding::Routed,
@@ -81,18 +70,14 @@ fn ideal(test: TestKind) -> Case {
 }
 
 fn judge(test: TestKind, case: &Case) -> Vec<Judged> {
-    let facts = &case.facts;
-    match test {
-        TestKind::Chassis(test) => judge_many(&Many { test, config: &case.many, facts }),
-        test => judge_pair(&Pair {
-            test,
-            config: &case.pair,
-            sizes: &case.pair.frame_sizes,
-            destinations: case.pair.traffic.destinations,
-            topology: &case.topology,
-            facts,
-        }),
-    }
+    super::judge(&Basis {
+        test,
+        config: &case.config,
+        sizes: &case.config.frame_sizes,
+        destinations: case.config.traffic.destinations,
+        topology: &case.topology,
+        facts: &case.facts,
+    })
 }
 
 fn departures_of(test: TestKind, case: &Case) -> Vec<String> {
@@ -108,17 +93,27 @@ type Other = (&'static str, &'static str, fn(&mut Case));
 /// Everything that may go otherwise than the documents have it.
 const CHANGES: &[Change] = &[
     ("rfc2889", "broadcast-latency", |c| c.facts.has_line_time = Some(true), "section 5.10.3)"),
-    ("rfc2544", "throughput", |c| c.pair.traffic.protocol = Protocol::UdpIpv6, "appendix C"),
+    ("rfc2544", "throughput", |c| c.config.traffic.protocol = Protocol::UdpIpv6, "appendix C"),
     ("rfc2544", "throughput", |c| c.facts.traffic.clear(), "does not state them"),
-    ("rfc2544", "throughput", |c| c.pair.frame_sizes.truncate(1), "1 frame sizes instead of >= 5"),
-    ("rfc2544", "throughput", |c| drop(c.pair.frame_sizes.remove(0)), "without frames of 64 bytes"),
-    ("rfc2544", "throughput", |c| c.pair.trial.learning_wait_s = 0.01, "learning frames 0.01 s"),
-    ("rfc2544", "throughput", |c| c.pair.trial.drain_s = 0.0, "residual frames 0 s"),
-    ("rfc2544", "throughput", |c| c.pair.trial.settle_s = 0.0, "next trial 0 s"),
     (
         "rfc2544",
         "throughput",
-        |c| c.pair.trial.duration_s = 1.0,
+        |c| c.config.frame_sizes.truncate(1),
+        "1 frame sizes instead of >= 5",
+    ),
+    (
+        "rfc2544",
+        "throughput",
+        |c| drop(c.config.frame_sizes.remove(0)),
+        "without frames of 64 bytes",
+    ),
+    ("rfc2544", "throughput", |c| c.config.trial.learning_wait_s = 0.01, "learning frames 0.01 s"),
+    ("rfc2544", "throughput", |c| c.config.trial.drain_s = 0.0, "residual frames 0 s"),
+    ("rfc2544", "throughput", |c| c.config.trial.settle_s = 0.0, "next trial 0 s"),
+    (
+        "rfc2544",
+        "throughput",
+        |c| c.config.trial.duration_s = 1.0,
         "trial duration 1 s instead of >= 60 s (RFC 2544 section 24)",
     ),
     ("rfc2544", "throughput", |c| c.facts.trial_s = Some(0.2), "trial duration 0.2 s"),
@@ -126,8 +121,8 @@ const CHANGES: &[Change] = &[
         "rfc2544",
         "throughput",
         |c| {
-            c.pair.search.trial_duration_s = 1.0;
-            c.pair.throughput.final_trials = 0;
+            c.config.search.trial_duration_s = 1.0;
+            c.config.throughput.final_trials = 0;
         },
         "none of 60 s follows",
     ),
@@ -136,8 +131,8 @@ const CHANGES: &[Change] = &[
         "rfc2544",
         "throughput",
         |c| {
-            c.pair.search.policy = SearchPolicy::Mlrsearch;
-            c.pair.search.goals =
+            c.config.search.policy = SearchPolicy::Mlrsearch;
+            c.config.search.goals =
                 vec![GoalConfig { exceed_percent: 50.0, ..GoalConfig::default() }];
         },
         "exceed ratio of 50 % instead of 0 %",
@@ -146,13 +141,13 @@ const CHANGES: &[Change] = &[
         "rfc2544",
         "throughput",
         |c| {
-            c.pair.search.policy = SearchPolicy::Mlrsearch;
+            c.config.search.policy = SearchPolicy::Mlrsearch;
             let second = GoalConfig {
                 loss_percent: 1.0,
                 final_trial_s: Some(90.0),
                 ..GoalConfig::default()
             };
-            c.pair.search.goals = vec![GoalConfig::default(), second];
+            c.config.search.goals = vec![GoalConfig::default(), second];
         },
         "final trial durations differ",
     ),
@@ -160,8 +155,8 @@ const CHANGES: &[Change] = &[
         "rfc2544",
         "throughput",
         |c| {
-            c.pair.search.policy = SearchPolicy::Bisect;
-            c.pair.trial.limits.shortfall = 0.1;
+            c.config.search.policy = SearchPolicy::Bisect;
+            c.config.trial.limits.shortfall = 0.1;
         },
         "offered load up to 10 % below the intended instead of 0.1 %",
     ),
@@ -169,51 +164,61 @@ const CHANGES: &[Change] = &[
     (
         "rfc2544",
         "throughput",
-        |c| c.pair.traffic.destinations = Destinations::Random,
+        |c| c.config.traffic.destinations = Destinations::Random,
         "no routing update",
     ),
     ("rfc2544", "latency", |c| c.facts.at_throughput = Some(false), "not the throughput"),
-    ("rfc2544", "latency", |c| c.pair.latency.stream_s = 1.5, "stream 1.5 s instead of >= 120 s"),
-    ("rfc2544", "latency", |c| c.pair.latency.first_tag_s = 0.5, "first tagged frame after 0.5 s"),
-    ("rfc2544", "latency", |c| c.pair.latency.repetitions = 1, "repetitions 1 instead of >= 20"),
+    ("rfc2544", "latency", |c| c.config.latency.stream_s = 1.5, "stream 1.5 s instead of >= 120 s"),
+    (
+        "rfc2544",
+        "latency",
+        |c| c.config.latency.first_tag_s = 0.5,
+        "first tagged frame after 0.5 s",
+    ),
+    ("rfc2544", "latency", |c| c.config.latency.repetitions = 1, "repetitions 1 instead of >= 20"),
     ("rfc2544", "latency", |c| c.facts.repetitions = Some(19), "repetitions 19"),
     ("rfc2544", "latency", |c| c.facts.definition = Some(String::new()), "no definition"),
     ("rfc2544", "latency", |c| c.facts.has_line_time = Some(true), "(RFC 2544 section 26.2)"),
-    ("rfc2544", "latency", |c| c.pair.latency.tags = 100, "tagged frames 100"),
-    ("rfc2544", "latency", |c| c.pair.trial.limits.shortfall = 0.1, "(RFC 2544 section 26)"),
-    ("rfc2544", "loss", |c| c.pair.frame_loss.step_percent = 20.0, "steps of 20 %"),
-    ("rfc2544", "back-to-back", |c| c.pair.back_to_back.repetitions = 1, "repetitions 1 instead"),
+    ("rfc2544", "latency", |c| c.config.latency.tags = 100, "tagged frames 100"),
+    ("rfc2544", "latency", |c| c.config.trial.limits.shortfall = 0.1, "(RFC 2544 section 26)"),
+    ("rfc2544", "loss", |c| c.config.frame_loss.step_percent = 20.0, "steps of 20 %"),
+    ("rfc2544", "back-to-back", |c| c.config.back_to_back.repetitions = 1, "repetitions 1 instead"),
     ("rfc2544", "back-to-back", |c| c.facts.frame_bytes = None, "mixed sizes"),
     ("rfc2544", "back-to-back", |c| c.facts.throughput_fps = None, "no throughput"),
-    ("rfc2544", "back-to-back", |c| c.pair.back_to_back.wait_s = 0.1, "wait after a burst 0.1 s"),
-    ("rfc2544", "back-to-back", |c| c.pair.back_to_back.limit_s = 0.2, "longest burst 0.2 s"),
+    ("rfc2544", "back-to-back", |c| c.config.back_to_back.wait_s = 0.1, "wait after a burst 0.1 s"),
+    ("rfc2544", "back-to-back", |c| c.config.back_to_back.limit_s = 0.2, "longest burst 0.2 s"),
     ("rfc2544", "back-to-back", |c| c.facts.at_limit = Some(2), "2 searches ended at the limit"),
     (
         "rfc2544",
         "back-to-back",
-        |c| c.pair.traffic.protocol = Protocol::UdpIpv6,
+        |c| c.config.traffic.protocol = Protocol::UdpIpv6,
         "(RFC 5180 section 7.4)",
     ),
-    ("rfc2544", "recovery", |c| c.pair.recovery.overload_percent = 105.0, "overload of 105 %"),
-    ("rfc2544", "recovery", |c| c.pair.recovery.overload_s = 1.0, "overload 1 s"),
-    ("rfc2544", "recovery", |c| c.pair.recovery.repetitions = 1, "repetitions 1"),
+    ("rfc2544", "recovery", |c| c.config.recovery.overload_percent = 105.0, "overload of 105 %"),
+    ("rfc2544", "recovery", |c| c.config.recovery.overload_s = 1.0, "overload 1 s"),
+    ("rfc2544", "recovery", |c| c.config.recovery.repetitions = 1, "repetitions 1"),
     ("rfc2544", "reset", |c| c.facts.unmeasured = Some(1), "before the device forwarded again"),
-    ("rfc2544", "reset", |c| c.pair.reset.before_s = 1.0, "traffic before the reset 1 s"),
-    ("rfc2544", "reset", |c| c.pair.reset.rate_percent = 50.0, "load of 50 %"),
+    ("rfc2544", "reset", |c| c.config.reset.before_s = 1.0, "traffic before the reset 1 s"),
+    ("rfc2544", "reset", |c| c.config.reset.rate_percent = 50.0, "load of 50 %"),
     ("rfc2544", "reset", |c| c.facts.frame_bytes = Some(128), "frames of 128 bytes"),
-    ("rfc2544", "pdv", |c| c.pair.traffic.protocol = Protocol::Ethernet, "(RFC 8219 section 5.2)"),
+    (
+        "rfc2544",
+        "pdv",
+        |c| c.config.traffic.protocol = Protocol::Ethernet,
+        "(RFC 8219 section 5.2)",
+    ),
     ("rfc2544", "pdv", |c| c.facts.at_throughput = Some(false), "(RFC 8219 section 7.3.1)"),
-    ("rfc2544", "pdv", |c| c.pair.pdv.stream_s = 1.0, "stream 1 s"),
-    ("rfc2544", "pdv", |c| c.pair.pdv.repetitions = 3, "repetitions 3"),
+    ("rfc2544", "pdv", |c| c.config.pdv.stream_s = 1.0, "stream 1 s"),
+    ("rfc2544", "pdv", |c| c.config.pdv.repetitions = 3, "repetitions 3"),
     ("rfc2544", "ipdv", |c| c.facts.at_throughput = Some(false), "(RFC 8219 section 7.3.2)"),
-    ("rfc2544", "ipdv", |c| c.pair.ipdv.stream_s = 1.0, "stream 1 s"),
-    ("rfc2544", "ipdv", |c| c.pair.ipdv.repetitions = 3, "repetitions 3"),
+    ("rfc2544", "ipdv", |c| c.config.ipdv.stream_s = 1.0, "stream 1 s"),
+    ("rfc2544", "ipdv", |c| c.config.ipdv.repetitions = 3, "repetitions 3"),
     (
         "rfc2544",
         "loss",
         |c| {
-            c.pair.traffic.protocol = Protocol::UdpIpv6;
-            c.pair.modifiers = vec![Modifier::Broadcast];
+            c.config.traffic.protocol = Protocol::UdpIpv6;
+            c.config.modifiers = vec![Modifier::Broadcast];
         },
         "(RFC 5180 section 6)",
     ),
@@ -221,8 +226,8 @@ const CHANGES: &[Change] = &[
         "rfc2544",
         "loss",
         |c| {
-            c.pair.traffic.protocol = Protocol::UdpIpv6;
-            c.pair.traffic.extension_headers =
+            c.config.traffic.protocol = Protocol::UdpIpv6;
+            c.config.traffic.extension_headers =
                 vec![ExtensionHeader::HopByHop, ExtensionHeader::HopByHop];
         },
         "hop-by-hop",
@@ -231,33 +236,53 @@ const CHANGES: &[Change] = &[
         "rfc2544",
         "loss",
         |c| {
-            c.pair.traffic.protocol = Protocol::UdpIpv6;
+            c.config.traffic.protocol = Protocol::UdpIpv6;
             c.topology.ports[1].host_ipv6 = Ipv6Addr::LOCALHOST;
         },
         "(RFC 5180 section 8)",
     ),
-    ("rfc2889", "fully-meshed", |c| c.many.learning_interval_s = 0.001, "1000 learning frames/s"),
-    ("rfc2889", "fully-meshed", |c| c.many.addresses.ageing_s = 10.0, "ageing time of 10 s"),
-    ("rfc2889", "fully-meshed", |c| c.many.frame_sizes.truncate(1), "128, 256, 512"),
+    (
+        "rfc2889",
+        "fully-meshed",
+        |c| c.config.chassis.learning_interval_s = 0.001,
+        "1000 learning frames/s",
+    ),
+    (
+        "rfc2889",
+        "fully-meshed",
+        |c| c.config.chassis.addresses.ageing_s = 10.0,
+        "ageing time of 10 s",
+    ),
+    ("rfc2889", "fully-meshed", |c| c.config.frame_sizes.truncate(1), "128, 256, 512"),
     (
         "rfc2889",
         "fully-meshed",
         |c| c.facts.trial_s = Some(0.1),
         "trial duration 0.1 s instead of >= 30 s (RFC 2889 section 5.1.2)",
     ),
-    ("rfc2889", "fully-meshed", |c| c.many.addresses_per_port = 4, "4 addresses a port"),
-    ("rfc2889", "fully-meshed", |c| c.many.loads_percent = vec![50.0], "no load of 100 %"),
+    ("rfc2889", "fully-meshed", |c| c.config.chassis.addresses_per_port = 4, "4 addresses a port"),
+    (
+        "rfc2889",
+        "fully-meshed",
+        |c| c.config.chassis.loads_percent = vec![50.0],
+        "no load of 100 %",
+    ),
     ("rfc2889", "fully-meshed", |c| c.facts.start_skew = Some(0.02), "2.00 % of the trial apart"),
-    ("rfc2889", "fully-meshed", |c| c.many.trial.settle_s = 0.0, "(RFC 2544 section 23 e)"),
+    ("rfc2889", "fully-meshed", |c| c.config.trial.settle_s = 0.0, "(RFC 2544 section 23 e)"),
     ("rfc2889", "congestion", |c| c.facts.ports = 6, "6 ports"),
     ("rfc2889", "address-caching", |c| c.facts.ports = 2, "ports 2 instead of >= 3"),
     ("rfc2889", "address-caching", |c| c.facts.bound_only = Some("why".into()), "5.7.3"),
-    ("rfc2889", "errored-frames", |c| c.many.errored.loads_percent = vec![50.0], "loads 1"),
+    (
+        "rfc2889",
+        "errored-frames",
+        |c| c.config.chassis.errored.loads_percent = vec![50.0],
+        "loads 1",
+    ),
     ("rfc2889", "broadcast-latency", |c| c.facts.unmeasured = Some(1), "1 ports received nothing"),
     (
         "rfc3918",
         "aggregated-multicast",
-        |c| c.many.frame_sizes.truncate(1),
+        |c| c.config.frame_sizes.truncate(1),
         "(RFC 3918 section 3.1.3)",
     ),
     (
@@ -266,20 +291,30 @@ const CHANGES: &[Change] = &[
         |c| c.facts.trial_s = Some(0.1),
         "(RFC 3918 section 3.1.5)",
     ),
-    ("rfc3918", "mixed-class", |c| c.many.multicast.unicast_per_multicast = 2, "2 unicast frames"),
+    (
+        "rfc3918",
+        "mixed-class",
+        |c| c.config.chassis.multicast.unicast_per_multicast = 2,
+        "2 unicast frames",
+    ),
     ("rfc3918", "mixed-class", |c| c.facts.has_classes = Some(false), "not told apart"),
     ("rfc3918", "scaled-groups", |c| c.facts.knows_capacity = Some(false), "section 4.2"),
-    ("rfc3918", "scaled-groups", |c| c.many.multicast.matrix_step = 50, "50 more"),
+    ("rfc3918", "scaled-groups", |c| c.config.chassis.multicast.matrix_step = 50, "50 more"),
     ("rfc3918", "encapsulation", |c| c.facts.received_bytes = None, "no frame came out"),
     ("rfc3918", "multicast-latency", |c| c.facts.trial_s = Some(30.0), "30 s instead of >= 120 s"),
     ("rfc3918", "multicast-latency", |c| c.facts.last_tag_s = Some(6.0), "6.0 s after the end"),
     (
         "rfc3918",
         "multicast-latency",
-        |c| c.many.multicast.load_percent = Some(10.0),
+        |c| c.config.chassis.multicast.load_percent = Some(10.0),
         "load of 10 %",
     ),
-    ("rfc3918", "group-join-delay", |c| c.many.multicast.load_percent = Some(10.0), "section 6)"),
+    (
+        "rfc3918",
+        "group-join-delay",
+        |c| c.config.chassis.multicast.load_percent = Some(10.0),
+        "section 6)",
+    ),
     ("rfc3918", "group-join-delay", |c| c.facts.trial_s = Some(11.0), "trial duration 11 s"),
     (
         "rfc3918",
@@ -287,15 +322,20 @@ const CHANGES: &[Change] = &[
         |c| c.facts.unmeasured = Some(2),
         "nothing can be said of 2 ports",
     ),
-    ("rfc3918", "group-capacity", |c| c.many.multicast.join_settle_s = 0.0, "no wait"),
+    ("rfc3918", "group-capacity", |c| c.config.chassis.multicast.join_settle_s = 0.0, "no wait"),
     ("rfc3918", "group-capacity", |c| c.facts.bound_only = Some("why".into()), "section 7.1"),
     ("rfc3918", "burdened-latency", |c| c.facts.has_both = Some(false), "one of them is missing"),
-    ("harvard-1990", "max-rate", |c| c.pair.harvard.max_rate_stream_s = 1.0, "streams of 1 s"),
-    ("harvard-1990", "raw-rate", |c| c.pair.harvard.raw_rate_stream_s = 1.0, "streams of 1 s"),
-    ("harvard-1989", "idle-state", |c| c.pair.harvard_1989.idle_s = 1.0, "counting 1 s"),
-    ("harvard-1989", "max-rate", |c| c.pair.harvard_1989.rate_stream_s = 1.0, "full form"),
+    ("harvard-1990", "max-rate", |c| c.config.harvard.max_rate_stream_s = 1.0, "streams of 1 s"),
+    ("harvard-1990", "raw-rate", |c| c.config.harvard.raw_rate_stream_s = 1.0, "streams of 1 s"),
+    ("harvard-1989", "idle-state", |c| c.config.harvard_1989.idle_s = 1.0, "counting 1 s"),
+    ("harvard-1989", "max-rate", |c| c.config.harvard_1989.rate_stream_s = 1.0, "full form"),
     ("gigaswitch", "fanout", |c| c.facts.trial_s = Some(0.1), "trial duration 0.1 s"),
-    ("tolly", "base-unicast", |c| c.many.tolly.iterations = 1, "1 iterations instead of 3"),
+    (
+        "tolly",
+        "base-unicast",
+        |c| c.config.chassis.tolly.iterations = 1,
+        "1 iterations instead of 3",
+    ),
     (
         "tolly",
         "base-unicast",
@@ -313,52 +353,55 @@ const OTHERS: &[Other] = &[
     ("rfc2544", "loss", |c| c.facts.of_medium = Some(false)),
     ("rfc2544", "back-to-back", |c| c.facts.minimum_gap = Some(false)),
     ("rfc2544", "back-to-back", |c| {
-        c.pair.traffic.protocol = Protocol::UdpIpv6;
+        c.config.traffic.protocol = Protocol::UdpIpv6;
         c.facts.not_measured = Some("not asked for".into());
     }),
     ("rfc3918", "aggregated-multicast", |c| c.facts.bound_only = Some("short".into())),
     ("rfc2889", "forward-pressure", |c| c.facts.not_tried = vec!["no such gap".into()]),
     ("rfc2889", "errored-frames", |c| c.facts.not_tried = vec!["no such frames".into()]),
-    ("rfc3918", "decapsulation", |c| c.many.multicast.tunnel_in = c.many.multicast.tunnel_out),
+    ("rfc3918", "decapsulation", |c| {
+        c.config.chassis.multicast.tunnel_in = c.config.chassis.multicast.tunnel_out
+    }),
     ("rfc2544", "throughput", |c| {
-        c.pair.search.policy = SearchPolicy::Mlrsearch;
+        c.config.search.policy = SearchPolicy::Mlrsearch;
         let half =
             GoalConfig { exceed_percent: 50.0, width_percent: Some(1.0), ..GoalConfig::default() };
-        c.pair.search.goals = vec![
+        c.config.search.goals = vec![
             GoalConfig { width_percent: Some(1.0), ..GoalConfig::default() },
             GoalConfig { loss_percent: 0.5, ..half },
         ];
     }),
-    ("rfc2544", "throughput", |c| c.pair.search.policy = SearchPolicy::Mlrsearch),
-    ("rfc2544", "reset", |c| c.pair.reset.kinds = vec![ResetKind::Link]),
-    ("rfc2544", "throughput", |c| c.pair.traffic.protocol = Protocol::UdpIpv6),
+    ("rfc2544", "throughput", |c| c.config.search.policy = SearchPolicy::Mlrsearch),
+    ("rfc2544", "reset", |c| c.config.reset.kinds = vec![ResetKind::Link]),
+    ("rfc2544", "throughput", |c| c.config.traffic.protocol = Protocol::UdpIpv6),
     ("rfc2544", "throughput", |c| {
-        c.pair.traffic.protocol = Protocol::UdpIpv6;
-        c.pair.traffic.destinations = Destinations::Random;
+        c.config.traffic.protocol = Protocol::UdpIpv6;
+        c.config.traffic.destinations = Destinations::Random;
     }),
     ("rfc2544", "pdv", |c| {
-        c.pair.direction = Direction::Bidirectional;
-        c.pair.modifiers = vec![Modifier::Broadcast, Modifier::Management, Modifier::RoutingUpdate];
-        (c.pair.traffic.random_macs, c.pair.traffic.random_ports) = (true, true);
-        c.pair.frame_sizes.extend(
+        c.config.direction = Direction::Bidirectional;
+        c.config.modifiers =
+            vec![Modifier::Broadcast, Modifier::Management, Modifier::RoutingUpdate];
+        (c.config.traffic.random_macs, c.config.traffic.random_ports) = (true, true);
+        c.config.frame_sizes.extend(
             [768, 1522, 2048, 4096, 8192, 9216]
                 .map(|b| SizePattern::Fixed(FrameSize::from_bytes(b))),
         );
     }),
     ("rfc2544", "pdv", |c| {
-        c.pair.direction = Direction::Bidirectional;
-        c.pair.traffic.protocol = Protocol::UdpIpv6;
-        c.pair.traffic.extension_headers = vec![ExtensionHeader::HopByHop; 2];
+        c.config.direction = Direction::Bidirectional;
+        c.config.traffic.protocol = Protocol::UdpIpv6;
+        c.config.traffic.extension_headers = vec![ExtensionHeader::HopByHop; 2];
     }),
     ("rfc2544", "throughput", |c| {
         c.topology.ports.extend([2, 3].map(|port| Attachment::plan(PortId(port))));
     }),
     ("rfc2544", "throughput", |c| {
         c.topology.ports.extend([2, 3].map(|port| Attachment::plan(PortId(port))));
-        c.pair.pattern = Pattern::MultiPort;
+        c.config.pattern = Pattern::MultiPort;
     }),
-    ("rfc2544", "loss", |c| c.pair.burst_frames = 64),
-    ("rfc2544", "loss", |c| c.pair.traffic.destinations = Destinations::Both),
+    ("rfc2544", "loss", |c| c.config.burst_frames = 64),
+    ("rfc2544", "loss", |c| c.config.traffic.destinations = Destinations::Both),
 ];
 
 fn method(suite: &str, id: &str) -> &'static TestMethod {
@@ -469,7 +512,7 @@ fn every_test_of_an_rfc_has_clauses_of_its_own() {
 
 #[test]
 fn a_quick_run_says_what_it_is() {
-    let case = Case { pair: SuiteConfig::of(Profile::Quick), ..ideal(TestKind::Latency) };
+    let case = Case { config: SuiteConfig::of(Profile::Quick), ..ideal(TestKind::Latency) };
     for test in registry::all().filter(|test| test.suite == SuiteName::Rfc2544) {
         let found = departures(&judge(test.kind, &case), Profile::Quick);
         assert!(found.len() > 2 && found.last().unwrap().contains("not for publication"));

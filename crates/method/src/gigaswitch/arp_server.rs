@@ -48,7 +48,7 @@ const NOBODY: Ipv4Addr = Ipv4Addr::new(198, 18, 255, 254);
 
 /// The test, with the first two ports.
 pub fn arp_server(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<ArpServerResult, RunError> {
-    let config = &rack.config.arp_server;
+    let config = &rack.config.chassis.arp_server;
     let rack = &Rack { size: FrameSize::MIN_ETHERNET, ports: 2, ..*rack };
     let beyond = config.max_fps + config.resolution_fps.max(1);
     let (mut low, mut high, mut fps) = (0, beyond, config.max_fps);
@@ -84,11 +84,11 @@ fn trial(
     rack: &Rack<'_>,
     fps: u64,
 ) -> Result<(ArpTrial, Vec<String>), RunError> {
-    let (config, test) = (&rack.config.arp_server, ChassisTest::ArpServer);
+    let (config, test) = (&rack.config.chassis.arp_server, ChassisTest::ArpServer);
     let rate = FrameRate::from_fps(fps);
     let label = format!("{test}: {} requests at {fps} a second", config.requests);
     let ran = rack.run(bench, test, &label, rate, &|draft| {
-        let wait = Duration::from_secs_f64(rack.config.learning_interval_s);
+        let wait = Duration::from_secs_f64(rack.config.chassis.learning_interval_s);
         for number in 0..config.addresses {
             let frame = request(rack.address(HOSTS, number + 1), host(number), NOBODY);
             draft.say(rack, HOSTS, vec![frame], wait);

@@ -2,12 +2,10 @@
 //! uncertainty, and what all ports say where there are so many.
 
 use super::{FanoutResult, fanout};
-use crate::RunError;
 use crate::bench::Bench;
-use crate::chassis::{ChassisConditions, ChassisConfig, ChassisTest, Rack};
-use crate::clauses::annex_many;
+use crate::chassis::{ChassisConditions, ChassisTest, Rack};
 use crate::config::TrialConfig;
-use crate::event::Event;
+use crate::{Outcome, RunError, SuiteConfig};
 use serde::{Deserialize, Serialize};
 
 /// What a few ports say of all.
@@ -33,40 +31,31 @@ pub struct ExtrapolationResult {
     pub held: Option<bool>,
 }
 
-/// The fan-out with few ports, then with all of them.
-pub fn extrapolation(
-    bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
-) -> Result<Option<ExtrapolationResult>, RunError> {
-    let config = &rack.config.fanout;
+/// The fan-out with few ports, then with all of them, and what the few say of all; nothing where no fan-out
+/// has a rate.
+pub fn extrapolation(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<Vec<Outcome>, RunError> {
+    let config = &rack.config.chassis.fanout;
     let mut results: Vec<FanoutResult> = vec![];
     for ports in config.ports.iter().filter(|ports| **ports <= rack.ports) {
-        let result = fanout(bench, &rack.with_ports(*ports))?;
-        tell(bench, rack, &result)?;
-        results.push(result);
+        results.push(fanout(bench, &rack.with_ports(*ports))?);
     }
     let all_ports = match rack.ports >= config.extrapolate_to {
         true => Some(all_ports(bench, rack)?),
         false => None,
     };
-    Ok(conclude(rack, &results, all_ports.as_ref()))
+    let mut outcomes: Vec<Outcome> =
+        results.iter().chain(&all_ports).map(FanoutResult::outcome).collect();
+    outcomes.extend(conclude(rack, &results, all_ports.as_ref()).map(|result| result.outcome()));
+    Ok(outcomes)
 }
 
 fn all_ports(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<FanoutResult, RunError> {
-    let fanout_config = &rack.config.fanout;
+    let fanout_config = &rack.config.chassis.fanout;
     let duration_s = fanout_config.all_ports_trial_s;
     let trial = TrialConfig { duration_s, ..rack.config.trial.clone() };
-    let config = ChassisConfig { trial, ..rack.config.clone() };
+    let config = SuiteConfig { trial, ..rack.config.clone() };
     let rack = Rack { config: &config, ports: fanout_config.extrapolate_to, ..*rack };
-    let result = fanout(bench, &rack)?;
-    tell(bench, &rack, &result)?;
-    Ok(result)
-}
-
-fn tell(bench: &mut Bench<'_>, rack: &Rack<'_>, result: &FanoutResult) -> Result<(), RunError> {
-    let mut outcome = result.outcome();
-    annex_many(&mut outcome, rack.config);
-    bench.emit(Event::TestFinished(Box::new(outcome)))
+    fanout(bench, &rack)
 }
 
 fn conclude(
@@ -80,7 +69,7 @@ fn conclude(
     };
     let measured: Vec<_> = results.iter().filter_map(of).collect();
     let (&few, &many) = (measured.first()?, measured.last()?);
-    let ports = rack.config.fanout.extrapolate_to;
+    let ports = rack.config.chassis.fanout.extrapolate_to;
     let scaling_factor =
         if few.0 == many.0 { (1.0, 1.0) } else { (many.1 / few.2, many.2 / few.1) };
     let extrapolated = extrapolate(few, many, ports);

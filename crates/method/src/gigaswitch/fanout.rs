@@ -42,11 +42,11 @@ impl FanoutResult {
 /// The test with the ports of `rack`.
 pub fn fanout(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<FanoutResult, RunError> {
     let test = ChassisTest::Fanout;
-    let pattern = Pattern::Fanout { receivers: rack.config.fanout.receivers };
+    let pattern = Pattern::Fanout { receivers: rack.config.chassis.fanout.receivers };
     if rack.ports < pattern.fewest_ports() {
         return Err(RunError::Config(format!(
             "a fan-out to {} receivers needs {} ports or more",
-            rack.config.fanout.receivers,
+            rack.config.chassis.fanout.receivers,
             pattern.fewest_ports()
         )));
     }
@@ -59,7 +59,7 @@ pub fn fanout(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<FanoutResult, Ru
     let (point, matrix) = at_rate.unzip();
     Ok(FanoutResult {
         conditions: rack.conditions(test),
-        receivers: rack.config.fanout.receivers,
+        receivers: rack.config.chassis.fanout.receivers,
         throughput,
         point,
         matrix,

@@ -7,13 +7,13 @@ use crate::outcome::{Basis, Figure, FigureName, Outcome, Unit};
 impl FanoutResult {
     /// Throughput with this number of ports, and what was lost at it.
     pub fn outcome(&self) -> Outcome {
-        let mut figures = vec![self.throughput.figure("throughput")];
+        let mut figures = self.throughput.figures("throughput");
         figures
             .extend(self.point.as_ref().map(|point: &LoadPoint| point.loss("loss at that rate")));
         let outcome = self.conditions.outcome(figures, self.throughput.invalid_reasons());
         outcome
             .with_matrices(&self.matrix)
-            .laid_out(self.layout())
+            .laid_out(self.layout().noted(self.throughput.with_tolerance_in_words()))
             .judged_also(|facts| facts.search(&self.throughput))
             .detailed(self)
     }

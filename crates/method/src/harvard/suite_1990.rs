@@ -7,7 +7,7 @@ use super::{
     dual_max_rate, dual_stream, max_rate, raw_rate,
 };
 use crate::bench::Bench;
-use crate::clauses::annex_pair;
+use crate::clauses::annex;
 use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted};
 use crate::subject::Subject;
 use crate::suite::{finish, legal_sizes};
@@ -223,7 +223,7 @@ impl Run<'_> {
             }
             let config = subject.config;
             let of_outcome = (config, &config.frame_sizes[..], config.traffic.destinations);
-            annex_pair(&mut outcome, of_outcome, subject.traffic.topology());
+            annex(&mut outcome, of_outcome, subject.traffic.topology());
             bench.emit(Event::TestFinished(Box::new(outcome)))?;
         }
         match std::mem::take(&mut self.to_be_compared) {

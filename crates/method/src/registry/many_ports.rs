@@ -1,13 +1,13 @@
 //! The tests of many ports: RFC 2889, RFC 3918, the GIGAswitch and the IP9000 tests.
 
 use super::options::{
-    EVERY_TRIAL, EVERY_TRIAL_OF_MANY, FULL_TRIALS, FULL_TRIALS_OF_MANY, JOIN_WAIT,
-    LEARNING_INTERVAL, LEARNING_WAIT, MEMBERS, MEMBERSHIP, PORT_ADDRESSES, SEARCH_OF_MANY, SIZES,
-    WAITS, WAITS_OF_MANY,
+    BURSTS, EVERY_TRIAL, FULL_TRIALS, JOIN_WAIT, LEARNING_INTERVAL, LEARNING_WAIT, LOSS_TOLERANCE,
+    MEMBERS, MEMBERSHIP, MODIFIERS, PORT_ADDRESSES, SEARCH_OF_MANY, SELF_TEST, SIZES,
+    TRAFFIC_OF_GROUPS, TRAFFIC_OF_MANY, TRAFFIC_OF_PORTS, WAITS,
 };
 use super::{ManyTest, Run, SuiteName, TestMethod};
 use crate::chassis::ChassisTest;
-use crate::{TestKind, gigaswitch, rfc2889, rfc3918, tolly};
+use crate::{RunError, TestKind, gigaswitch, rfc2889, rfc3918, tolly};
 
 type Options = &'static [&'static [&'static str]];
 
@@ -22,13 +22,21 @@ const fn test(
     TestMethod { id, suite, kind, document, section, needs: &[], options, run }
 }
 
+/// Which of several tests that share a function.
+fn of_many(test: TestKind) -> Result<ChassisTest, RunError> {
+    match test {
+        TestKind::Chassis(test) => Ok(test),
+        _ => Err(RunError::Config(format!("{test} is no test of many ports"))),
+    }
+}
+
 /// A test that is a function of its own, and one of several that share a function.
 macro_rules! by {
     ($run:path) => {
-        ManyTest::new(|bench, rack, _| Ok(Some($run(bench, rack)?.outcome())))
+        ManyTest::new(|bench, rack, _| Ok(vec![$run(bench, rack)?.outcome()]))
     };
     ($run:path, test) => {
-        ManyTest::new(|bench, rack, test| Ok(Some($run(bench, rack, test)?.outcome())))
+        ManyTest::new(|bench, rack, test| Ok(vec![$run(bench, rack, of_many(test)?)?.outcome()]))
     };
 }
 
@@ -42,24 +50,20 @@ const fn rfc2889(
 
 /// Test frames of the sizes asked for, in trials that end with a wait.
 macro_rules! frames {
-    ($($more:expr),*) => { &[EVERY_TRIAL, EVERY_TRIAL_OF_MANY, WAITS, WAITS_OF_MANY, SIZES, $($more),*] };
+    ($($more:expr),*) => { &[EVERY_TRIAL, WAITS, SIZES, $($more),*] };
 }
 /// Test frames to groups that hosts have joined.
 macro_rules! groups {
-    ($($more:expr),*) => { &[EVERY_TRIAL, EVERY_TRIAL_OF_MANY, WAITS, WAITS_OF_MANY, SIZES, MEMBERS, MEMBERSHIP, LEARNING_INTERVAL, $($more),*] };
+    ($($more:expr),*) => { &[EVERY_TRIAL, WAITS, SIZES, TRAFFIC_OF_GROUPS, MEMBERS, MEMBERSHIP, LEARNING_INTERVAL, $($more),*] };
 }
 /// Test frames from port to port, in trials of full length.
 macro_rules! mesh {
-    ($($more:expr),*) => { &[EVERY_TRIAL, EVERY_TRIAL_OF_MANY, WAITS, WAITS_OF_MANY, SIZES, PORT_ADDRESSES, LEARNING_WAIT, LEARNING_INTERVAL, FULL_TRIALS, $($more),*] };
+    ($($more:expr),*) => { &[EVERY_TRIAL, WAITS, SIZES, TRAFFIC_OF_MANY, TRAFFIC_OF_PORTS, SELF_TEST, PORT_ADDRESSES, LEARNING_WAIT, LEARNING_INTERVAL, FULL_TRIALS, $($more),*] };
 }
 
 /// A pattern of ports at the highest load without loss, and at other loads.
-const MESH: Options = mesh![
-    SEARCH_OF_MANY,
-    &["chassis.loads_percent"],
-    FULL_TRIALS_OF_MANY,
-    &["chassis.burst_frames"]
-];
+const MESH: Options =
+    mesh![SEARCH_OF_MANY, LOSS_TOLERANCE, MODIFIERS, BURSTS, &["chassis.loads_percent"]];
 const ADDRESSES: &[&str] = &[
     "address-ageing",
     "chassis.addresses.ageing_s",
@@ -95,24 +99,20 @@ pub(super) static RFC2889: [TestMethod; 14] = [
     ),
     rfc2889(
         ("congestion", ChassisTest::Congestion, "section 5.5"),
-        mesh![FULL_TRIALS_OF_MANY],
+        mesh![],
         by!(rfc2889::congestion),
     ),
     rfc2889(
         ("forward-pressure", ChassisTest::ForwardPressure, "section 5.6"),
-        mesh![
-            SEARCH_OF_MANY,
-            FULL_TRIALS_OF_MANY,
-            &["chassis.burst_frames", "chassis.forward_pressure"]
-        ],
+        mesh![SEARCH_OF_MANY, LOSS_TOLERANCE, MODIFIERS, BURSTS, &["chassis.forward_pressure"]],
         by!(rfc2889::forward_pressure),
     ),
     rfc2889(
         ("address-caching", ChassisTest::AddressCaching, "section 5.7"),
         &[
             EVERY_TRIAL,
-            EVERY_TRIAL_OF_MANY,
             SIZES,
+            TRAFFIC_OF_MANY,
             LEARNING_WAIT,
             ADDRESSES,
             &[
@@ -127,8 +127,8 @@ pub(super) static RFC2889: [TestMethod; 14] = [
         ("address-learning", ChassisTest::AddressLearning, "section 5.8"),
         &[
             EVERY_TRIAL,
-            EVERY_TRIAL_OF_MANY,
             SIZES,
+            TRAFFIC_OF_MANY,
             LEARNING_WAIT,
             ADDRESSES,
             &[
@@ -141,13 +141,13 @@ pub(super) static RFC2889: [TestMethod; 14] = [
     ),
     rfc2889(
         ("errored-frames", ChassisTest::ErroredFrames, "section 5.9"),
-        mesh![FULL_TRIALS_OF_MANY, &["chassis.errored"]],
+        mesh![&["chassis.errored"]],
         by!(rfc2889::errored),
     ),
     rfc2889(("broadcast", ChassisTest::Broadcast, "section 5.10"), MESH, by!(rfc2889::mesh, test)),
     rfc2889(
         ("broadcast-latency", ChassisTest::BroadcastLatency, "section 5.10"),
-        frames![PORT_ADDRESSES, &["chassis.broadcast_frames"]],
+        frames![TRAFFIC_OF_MANY, TRAFFIC_OF_PORTS, PORT_ADDRESSES, &["chassis.broadcast_frames"]],
         by!(rfc2889::broadcast_latency),
     ),
 ];
@@ -173,9 +173,9 @@ const LEAVE_WAIT: &[&str] = &["chassis.multicast.leave_timeout_s"];
 macro_rules! throughput_and {
     ($($more:expr),*) => {
         groups![GROUP_COUNT,
+            SELF_TEST,
             FULL_TRIALS,
             SEARCH_OF_MANY,
-            FULL_TRIALS_OF_MANY,
             $($more),*]
     };
 }
@@ -193,20 +193,25 @@ pub(super) static RFC3918: [TestMethod; 13] = [
     ),
     rfc3918(
         ("aggregated-multicast", ChassisTest::AggregatedMulticast, "section 4.3"),
-        throughput_and!(JOIN_WAIT),
+        throughput_and!(LOSS_TOLERANCE, MODIFIERS, JOIN_WAIT),
         by!(rfc3918::throughput, test),
     ),
     rfc3918(
         ("mixed-class", ChassisTest::MixedClass, "section 4.1"),
-        throughput_and!(JOIN_WAIT, &["chassis.multicast.unicast_per_multicast"]),
+        throughput_and!(
+            LOSS_TOLERANCE,
+            MODIFIERS,
+            JOIN_WAIT,
+            &["chassis.multicast.unicast_per_multicast"]
+        ),
         by!(rfc3918::mixed_class),
     ),
     rfc3918(
         ("scaled-groups", ChassisTest::ScaledGroups, "section 4.2"),
         groups![
+            MODIFIERS,
             JOIN_WAIT,
             FULL_TRIALS,
-            FULL_TRIALS_OF_MANY,
             &[
                 "chassis.multicast.matrix_initial",
                 "chassis.multicast.matrix_step",
@@ -218,17 +223,19 @@ pub(super) static RFC3918: [TestMethod; 13] = [
     ),
     rfc3918(
         ("encapsulation", ChassisTest::Encapsulation, "section 4.4.1"),
-        throughput_and!(JOIN_WAIT, &["chassis.multicast.tunnel_out"]),
+        throughput_and!(LOSS_TOLERANCE, MODIFIERS, JOIN_WAIT, &["chassis.multicast.tunnel_out"]),
         by!(rfc3918::throughput, test),
     ),
     rfc3918(
         ("decapsulation", ChassisTest::Decapsulation, "section 4.4.2"),
-        throughput_and!(JOIN_WAIT, &["chassis.multicast.tunnel_out"]),
+        throughput_and!(LOSS_TOLERANCE, MODIFIERS, JOIN_WAIT, &["chassis.multicast.tunnel_out"]),
         by!(rfc3918::throughput, test),
     ),
     rfc3918(
         ("reencapsulation", ChassisTest::Reencapsulation, "section 4.4.3"),
         throughput_and!(
+            LOSS_TOLERANCE,
+            MODIFIERS,
             JOIN_WAIT,
             &["chassis.multicast.tunnel_in", "chassis.multicast.tunnel_out"]
         ),
@@ -278,38 +285,25 @@ const fn gigaswitch(
 
 /// Requests carry no signature, and nothing in them is random.
 const REPEATED: &[&str] = &["trial.invalid_retries", "trial.limits"];
-const REPEATED_OF_MANY: &[&str] = &["chassis.trial.invalid_retries", "chassis.trial.limits"];
 
 /// The tests of DEC's GIGAswitch/FDDI.
 pub(super) static GIGASWITCH: [TestMethod; 3] = [
     gigaswitch(
         "extrapolation",
         ChassisTest::Extrapolation,
-        mesh![SEARCH_OF_MANY, FULL_TRIALS_OF_MANY, &["chassis.burst_frames", "chassis.fanout"]],
-        ManyTest::new(|bench, rack, _| {
-            Ok(gigaswitch::extrapolation(bench, rack)?.map(|result| result.outcome()))
-        }),
+        mesh![SEARCH_OF_MANY, LOSS_TOLERANCE, MODIFIERS, BURSTS, &["chassis.fanout"]],
+        ManyTest::new(|bench, rack, _| gigaswitch::extrapolation(bench, rack)),
     ),
     gigaswitch(
         "fanout",
         ChassisTest::Fanout,
-        mesh![
-            SEARCH_OF_MANY,
-            FULL_TRIALS_OF_MANY,
-            &["chassis.burst_frames", "chassis.fanout.receivers"]
-        ],
+        mesh![SEARCH_OF_MANY, LOSS_TOLERANCE, MODIFIERS, BURSTS, &["chassis.fanout.receivers"]],
         by!(gigaswitch::fanout),
     ),
     gigaswitch(
         "arp-server",
         ChassisTest::ArpServer,
-        &[
-            REPEATED,
-            REPEATED_OF_MANY,
-            WAITS,
-            WAITS_OF_MANY,
-            &["chassis.learning_interval_s", "chassis.arp_server"],
-        ],
+        &[REPEATED, WAITS, &["chassis.learning_interval_s", "chassis.arp_server"]],
         by!(gigaswitch::arp_server).of_smallest(),
     ),
 ];
@@ -334,9 +328,7 @@ pub(super) static TOLLY: [TestMethod; 5] = [
         "figure 2",
         &[
             EVERY_TRIAL,
-            EVERY_TRIAL_OF_MANY,
             WAITS,
-            WAITS_OF_MANY,
             ITERATIONS,
             LEARNING_WAIT,
             &[
@@ -379,7 +371,7 @@ pub(super) static TOLLY: [TestMethod; 5] = [
             ITERATIONS,
             LEARNING_WAIT,
             FULL_TRIALS,
-            &["resolution", "chassis.resolution_percent", "chassis.tolly.unicast_streams"]
+            &["resolution", "search.resolution_percent", "chassis.tolly.unicast_streams"]
         ],
         by!(tolly::base_unicast),
     ),

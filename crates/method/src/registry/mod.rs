@@ -102,12 +102,14 @@ impl SuiteName {
     /// The section of a configuration file in which it names its tests; `None` where `test` does.
     pub const fn section_of_tests(self) -> Option<&'static str> {
         match self {
-            SuiteName::Rfc2544 | SuiteName::Harvard1990 => None,
             SuiteName::Harvard1989 => Some("harvard_1989"),
-            SuiteName::Rfc2889 | SuiteName::Rfc3918 | SuiteName::Gigaswitch | SuiteName::Tolly => {
-                Some("chassis")
-            }
+            _ => None,
         }
+    }
+
+    /// Whether its tests are those of many ports.
+    pub fn is_of_many_ports(self) -> bool {
+        self.tests().iter().any(|test| matches!(test.run, Run::Many(_)))
     }
 }
 

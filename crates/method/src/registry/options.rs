@@ -36,37 +36,46 @@ pub(super) const SELF_TEST: &[&str] = &["self_test", "skip-selftest", "fresh-sel
 /// Trials that decide a result last so long.
 pub(super) const FULL_TRIALS: &[&str] = &["duration", "trial.duration_s"];
 
-/// [`EVERY_TRIAL`] again, as the section of the tests of many ports has it.
-pub(super) const EVERY_TRIAL_OF_MANY: &[&str] = &[
-    "chassis.seed",
-    "chassis.trial.invalid_retries",
-    "chassis.trial.verify_checksums",
-    "chassis.trial.limits",
-];
-
-/// [`WAITS`], likewise.
-pub(super) const WAITS_OF_MANY: &[&str] =
-    &["chassis.trial.drain_s", "chassis.trial.drain_max_s", "chassis.trial.settle_s"];
-
-/// [`FULL_TRIALS`], likewise.
-pub(super) const FULL_TRIALS_OF_MANY: &[&str] = &["chassis.trial.duration_s"];
-
 /// Sizes of test frames.
-pub(super) const SIZES: &[&str] = &["sizes", "chassis.frame_sizes"];
+pub(super) const SIZES: &[&str] = &["sizes"];
 
 /// Source and destination addresses of each port.
 pub(super) const PORT_ADDRESSES: &[&str] = &["chassis.addresses_per_port", "chassis.address_step"];
 
 /// Time for what was learned to settle.
-pub(super) const LEARNING_WAIT: &[&str] =
-    &["trial.learning_wait_s", "chassis.trial.learning_wait_s"];
+pub(super) const LEARNING_WAIT: &[&str] = &["trial.learning_wait_s"];
 
 /// The interval of learning frames.
 pub(super) const LEARNING_INTERVAL: &[&str] = &["chassis.learning_interval_s"];
 
 /// The highest load without loss.
-pub(super) const SEARCH_OF_MANY: &[&str] =
-    &["resolution", "chassis.resolution_percent", "chassis.search_trial_s"];
+pub(super) const SEARCH_OF_MANY: &[&str] = &[
+    "resolution",
+    "search.policy",
+    "search.goals",
+    "search.resolution_percent",
+    "search.trial_duration_s",
+    "search.lowest_load_percent",
+    "search.max_trials_per_load",
+    "search.no_verification_above_lost_frames",
+    "search.gap_step_ns",
+];
+
+/// The highest load with some loss.
+pub(super) const LOSS_TOLERANCE: &[&str] =
+    &["loss-tolerance", "throughput.loss_tolerances_percent"];
+
+/// Frames through a switch, between any two ports.
+pub(super) const TRAFFIC_OF_MANY: &[&str] = &["protocol", "random-ports", "vlan"];
+
+/// The same where no address of a port is of the test's own.
+pub(super) const TRAFFIC_OF_PORTS: &[&str] = &["random-macs", "ipv6-percent"];
+
+/// Frames to groups.
+pub(super) const TRAFFIC_OF_GROUPS: &[&str] = &["protocol", "random-ports"];
+
+/// Frames that take the place of some test frames (RFC 2544 section 11).
+pub(super) const MODIFIERS: &[&str] = &["modifiers"];
 
 /// Hosts that join groups, and leave them.
 pub(super) const MEMBERS: &[&str] = &[

@@ -1,15 +1,13 @@
 //! The tests of RFC 2544, and what later RFCs made of them.
 
 use super::options::{
-    BURSTS, EVERY_TRIAL, FULL_TRIALS, KEEP_ALIVES, SELF_TEST, TRAFFIC, TWO_PORTS, WAITS,
+    BURSTS, EVERY_TRIAL, FULL_TRIALS, KEEP_ALIVES, MODIFIERS, SELF_TEST, TRAFFIC, TWO_PORTS, WAITS,
 };
 use super::{PairTest, Run, SuiteName, TestMethod};
 use crate::rfc2544::{back_to_back, frame_loss, latency, recovery, reset, throughput};
 use crate::rfc8219::{ipdv, pdv};
 use crate::{SearchPolicy, TestKind, estimate};
 
-/// What is mixed in: the tests of other suites choose that themselves.
-const MODIFIERS: &[&str] = &["modifiers"];
 /// Which ports send to which.
 const PATTERN: &[&str] = &["pattern"];
 const BEFORE: &[&str] = &["throughput"];

@@ -1,18 +1,19 @@
 //! How a test of the registry is run.
 
 use crate::bench::Bench;
-use crate::chassis::{ChassisTest, Rack};
+use crate::chassis::Rack;
 use crate::rfc2544::ThroughputResult;
 use crate::subject::Subject;
-use crate::{Outcome, RunError, SuiteConfig};
+use crate::{Outcome, RunError, SuiteConfig, TestKind};
+use std::cell::Cell;
 use units::{Duration, FrameRate};
 
 /// How a test is run.
 #[derive(Clone, Copy, Debug)]
 pub enum Run {
-    /// Between two ports, by [`crate::Suite`].
+    /// Between two ports, or pairs.
     Pair(PairTest),
-    /// Between many ports, by [`crate::chassis::ChassisSuite`].
+    /// Between many ports.
     Many(ManyTest),
     /// By a suite of its own, which sets the device up anew: the tests of Harvard.
     Campaign,
@@ -48,6 +49,8 @@ impl PairTest {
 pub struct Known {
     /// RFC 2544 section 26.1.
     pub throughput: Option<ThroughputResult>,
+    /// Aggregated multicast throughput, in percent of the medium (RFC 3918 section 4.3).
+    pub(crate) multicast_percent: Cell<Option<f64>>,
 }
 
 impl Known {
@@ -65,14 +68,40 @@ impl Known {
 /// A test between many ports.
 #[derive(Clone, Copy, Debug)]
 pub struct ManyTest {
-    /// Makes the trials of one frame size; `None` where they come to nothing.
+    /// Makes the trials of one frame size; no outcome where they come to nothing.
     pub run: RunMany,
     /// Whether it is made with the smallest frames only: addresses have no size.
     pub is_of_smallest: bool,
 }
 
 /// See [`ManyTest::run`].
-pub type RunMany = fn(&mut Bench<'_>, &Rack<'_>, ChassisTest) -> Result<Option<Outcome>, RunError>;
+pub type RunMany = fn(&mut Bench<'_>, &Rack<'_>, TestKind) -> Result<Vec<Outcome>, RunError>;
+
+impl Run {
+    /// Whether it is made with the smallest frames only.
+    pub(crate) fn is_of_smallest(&self) -> bool {
+        match self {
+            Run::Pair(pair) => pair.is_of_smallest,
+            Run::Many(many) => many.is_of_smallest,
+            Run::Campaign => false,
+        }
+    }
+    /// How many outcomes it has for a frame size.
+    pub(crate) fn parts(&self, config: &SuiteConfig) -> usize {
+        if let Run::Pair(pair) = self { (pair.parts)(config) } else { 1 }
+    }
+    /// What a frame size takes by virtual time. Of many ports a guess: a search of ten trials and the loads
+    /// of the table.
+    pub(crate) fn estimate(&self, config: &SuiteConfig, ceiling: FrameRate) -> Duration {
+        if let Run::Pair(pair) = self {
+            return (pair.estimate)(config, ceiling);
+        }
+        let trial = &config.trial;
+        let waits = trial.learning_wait_s + trial.drain_s + trial.settle_s;
+        let trials = 10.0 + config.chassis.loads_percent.len() as f64;
+        Duration::from_secs_f64(trials * (trial.duration_s + waits))
+    }
+}
 
 impl ManyTest {
     pub(super) const fn new(run: RunMany) -> Self {

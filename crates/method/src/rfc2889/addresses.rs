@@ -3,11 +3,12 @@
 
 use crate::RunError;
 use crate::bench::{Bench, Ran};
-use crate::chassis::{ChassisConditions, ChassisTest, Draft, Rack, Sent, shortfall_words};
+use crate::chassis::{ChassisConditions, ChassisTest, Draft, Rack, shortfall_words};
 use serde::{Deserialize, Serialize};
 use trial::{Schedule, Segment, StreamId, Waits};
 use units::{Duration, FrameRate};
 use wire::learning;
+use wire::modifier::Field;
 
 /// How many addresses a device learns, or how fast.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -60,7 +61,7 @@ const MONITOR: usize = 2;
 
 /// Address caching capacity: the most addresses that are learned without a flood or a loss.
 pub fn caching(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<AddressResult, RunError> {
-    let config = &rack.config.addresses;
+    let config = &rack.config.chassis.addresses;
     let mut search = AddressSearch::new(rack, ChassisTest::AddressCaching)?;
     let rate = within_medium(rack, config.learning_fps);
     let (mut low, mut high, mut n) = (0, config.max_addresses, config.initial_addresses);
@@ -80,7 +81,7 @@ pub fn caching(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<AddressResult, 
 
 /// Address learning rate: the highest rate of new addresses at which all are learned.
 pub fn learning_rate(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<AddressResult, RunError> {
-    let config = &rack.config.addresses;
+    let config = &rack.config.chassis.addresses;
     let mut search = AddressSearch::new(rack, ChassisTest::AddressLearning)?;
     let highest = within_medium(rack, config.max_learning_fps).fps_truncated();
     let beyond = highest + config.rate_resolution_fps;
@@ -124,7 +125,7 @@ impl<'r, 'a> AddressSearch<'r, 'a> {
     }
 
     fn ageing(&self) -> Duration {
-        Duration::from_secs_f64(self.rack.config.addresses.ageing_s)
+        Duration::from_secs_f64(self.rack.config.chassis.addresses.ageing_s)
     }
 
     /// Whether so many addresses are learned when they come at this rate.
@@ -166,9 +167,9 @@ impl<'r, 'a> AddressSearch<'r, 'a> {
 
     /// No address may age out before its turn comes.
     fn check_time(&self, addresses: u64, rate: FrameRate) -> Result<(), RunError> {
-        let test_rate = within_medium(self.rack, self.rack.config.addresses.test_fps);
+        let test_rate = within_medium(self.rack, self.rack.config.chassis.addresses.test_fps);
         let needed = rate.departure(addresses) + test_rate.departure(addresses);
-        let waits = Duration::from_secs_f64(self.rack.config.addresses.digest_s + 1.0);
+        let waits = Duration::from_secs_f64(self.rack.config.chassis.addresses.digest_s + 1.0);
         if needed + waits < self.ageing() {
             return Ok(());
         }
@@ -189,9 +190,9 @@ impl<'r, 'a> AddressSearch<'r, 'a> {
         rate: FrameRate,
     ) -> Result<Ran, RunError> {
         let label = format!("{}: {addresses} addresses learned at {rate:.0}", self.test);
-        let digest = Duration::from_secs_f64(self.rack.config.addresses.digest_s);
+        let digest = Duration::from_secs_f64(self.rack.config.chassis.addresses.digest_s);
         self.run(bench, &label, (rate, digest), &|draft, rack| {
-            let known = vec![learning::bridge(rack.port(TEST).mac)];
+            let known = vec![rack.traffic.tagged(learning::bridge(rack.port(TEST).mac))];
             draft.say(
                 rack,
                 TEST,
@@ -199,26 +200,25 @@ impl<'r, 'a> AddressSearch<'r, 'a> {
                 Duration::from_secs_f64(rack.config.trial.learning_wait_s),
             );
             let signature = (draft.key(), draft.next_id());
-            let (from, to) = (rack.port(LEARNING), rack.port(TEST));
-            let frame = |n| rack.frame((rack.address(LEARNING, n), from), (to.mac, to), signature);
-            let frames = (1..=addresses).map(frame).collect::<Result<_, _>>()?;
+            let sources = (Field::EthSrc, LEARNING, addresses);
+            let frames = rack.frames_of_addresses((LEARNING, TEST), sources, signature)?;
             let id = draft.stream(rack, LEARNING, &[TEST], frames);
-            Ok(Sent { from: LEARNING, schedule: once(rate, addresses), order: vec![id] })
+            draft.send(LEARNING, once(rate, addresses), vec![id]);
+            Ok(())
         })
     }
 
     /// The test port sends a frame to each address.
     fn test(&self, bench: &mut Bench<'_>, addresses: u64) -> Result<Ran, RunError> {
-        let rate = within_medium(self.rack, self.rack.config.addresses.test_fps);
+        let rate = within_medium(self.rack, self.rack.config.chassis.addresses.test_fps);
         let label = format!("{}: a frame to each of {addresses} addresses", self.test);
         self.run(bench, &label, (rate, Duration::ZERO), &|draft, rack| {
             let signature = (draft.key(), draft.next_id());
-            let (from, to) = (rack.port(TEST), rack.port(LEARNING));
-            let frame =
-                |n| rack.frame((from.mac, from), (rack.address(LEARNING, n), to), signature);
-            let frames = (1..=addresses).map(frame).collect::<Result<_, _>>()?;
+            let destinations = (Field::EthDst, LEARNING, addresses);
+            let frames = rack.frames_of_addresses((TEST, LEARNING), destinations, signature)?;
             let id: StreamId = draft.stream(rack, TEST, &[LEARNING], frames);
-            Ok(Sent { from: TEST, schedule: once(rate, addresses), order: vec![id] })
+            draft.send(TEST, once(rate, addresses), vec![id]);
+            Ok(())
         })
     }
 
@@ -227,16 +227,12 @@ impl<'r, 'a> AddressSearch<'r, 'a> {
         bench: &mut Bench<'_>,
         label: &str,
         (rate, settle): (FrameRate, Duration),
-        build: &dyn Fn(&mut Draft, &Rack<'_>) -> Result<Sent, RunError>,
+        build: &dyn Fn(&mut Draft, &Rack<'_>) -> Result<(), RunError>,
     ) -> Result<Ran, RunError> {
         let rack = &self.rack.with_ports(3);
         // No longer than need be: addresses must not age out.
         let waits = Waits::fixed(Duration::from_ms(100), settle);
-        rack.run_with(bench, self.test, label, rate, waits, &|draft| {
-            let Sent { from, schedule, order } = build(draft, rack)?;
-            draft.send(from, schedule, order);
-            Ok(())
-        })
+        rack.run_with(bench, self.test, label, rate, waits, &|draft| build(draft, rack))
     }
 }
 

@@ -60,7 +60,7 @@ pub fn broadcast_latency(
     let one = Schedule { segments: vec![Segment::constant(rate, 1)] };
     let mut latencies: BTreeMap<PortId, Vec<Duration>> = BTreeMap::new();
     let mut invalid = vec![];
-    for number in 1..=rack.config.broadcast_frames {
+    for number in 1..=rack.config.chassis.broadcast_frames {
         let label = format!("{test}, {} bytes: frame {number}", rack.size);
         let ran = rack.run(bench, test, &label, rate, &|draft| {
             for turn in Pattern::Broadcast.turns(rack.ports) {
@@ -83,7 +83,7 @@ pub fn broadcast_latency(
     };
     Ok(BroadcastLatencyResult {
         conditions: rack.conditions(test),
-        frames: rack.config.broadcast_frames,
+        frames: rack.config.chassis.broadcast_frames,
         ports: latencies.into_iter().map(of_port).collect(),
         invalid,
     })

@@ -108,7 +108,7 @@ pub fn errored(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<ErroredResult, 
     let mut trials = vec![];
     let mut invalid = vec![];
     for kind in SENT {
-        for load in &rack.config.errored.loads_percent {
+        for load in &rack.config.chassis.errored.loads_percent {
             trials.push(trial(bench, rack, kind, *load, &mut invalid)?);
         }
     }
@@ -206,7 +206,7 @@ fn trial(
 fn plain(draft: &Draft, rack: &Rack<'_>, size: FrameSize) -> StreamFrame {
     let (src, dst) = (rack.port(0).mac, rack.port(1).mac);
     let ether_type = EtherType::EXPERIMENTAL;
-    let mut bytes = ethernet::Repr { dst, src, ether_type }.frame(&[]);
+    let mut bytes = rack.traffic.tagged(ethernet::Repr { dst, src, ether_type }.frame(&[]));
     bytes.resize(size.bytes() as usize - 4, 0);
     let form = Form::Full;
     let stamp =

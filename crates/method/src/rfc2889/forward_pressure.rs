@@ -82,7 +82,7 @@ pub fn forward_pressure(
     let mut load = throughput.load_percent.unwrap_or(0.0);
     // Where the throughput is the medium's maximum, so is the maximum forwarding rate.
     while load < 100.0 {
-        load = (load + rack.config.forward_pressure.step_percent.max(0.01)).min(100.0);
+        load = (load + rack.config.chassis.forward_pressure.step_percent.max(0.01)).min(100.0);
         steps.push(point_at(bench, rack, PAIR, load, duration)?.0);
     }
     let gap = try_gap(bench, rack, duration)?;

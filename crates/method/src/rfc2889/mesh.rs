@@ -67,7 +67,7 @@ pub fn mesh(
     let rack = &rack.with_ports(pattern.ports_of(rack.ports));
     let throughput = highest_load(bench, rack, test, pattern)?;
     let duration = Duration::from_secs_f64(rack.config.trial.duration_s);
-    let mut loads = rack.config.loads_percent.clone();
+    let mut loads = rack.config.chassis.loads_percent.clone();
     loads.sort_by(|a, b| b.total_cmp(a));
     let mut points = vec![];
     let mut at_maximum = None;

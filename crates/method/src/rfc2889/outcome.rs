@@ -12,11 +12,11 @@ use trial::LatencyForm;
 impl MeshResult {
     /// Throughput, forwarding rates, and the loss of each load.
     pub fn outcome(&self) -> Outcome {
-        let mut figures = vec![
-            self.throughput.figure("throughput"),
+        let mut figures = self.throughput.figures("throughput");
+        figures.extend([
             LoadPoint::forwarding(self.frmol(), "forwarding rate at maximum offered load"),
             LoadPoint::forwarding(self.mfr(), "maximum forwarding rate"),
-        ];
+        ]);
         figures.extend(
             self.points
                 .iter()
@@ -29,7 +29,7 @@ impl MeshResult {
         let outcome = self.conditions.outcome(figures, self.throughput.invalid_reasons());
         outcome
             .with_matrices(&self.matrix)
-            .laid_out(self.layout())
+            .laid_out(self.layout().noted(self.throughput.with_tolerance_in_words()))
             .judged_also(|facts| facts.search(&self.throughput).load(self.points.first()))
             .detailed(self)
     }
@@ -78,18 +78,15 @@ impl ForwardPressureResult {
             }
             GapOutcome::NotTested { why } => Figure::missing(GAP, Unit::Fps, Some(why.clone())),
         };
-        let figures = vec![
-            self.throughput.figure("throughput"),
-            LoadPoint::forwarding(self.mfr(), "maximum forwarding rate"),
-            gap,
-        ];
+        let mut figures = self.throughput.figures("throughput");
+        figures.extend([LoadPoint::forwarding(self.mfr(), "maximum forwarding rate"), gap]);
         let not_tried = match &self.gap {
             GapOutcome::NotTested { why } => vec![why.clone()],
             GapOutcome::Detected { .. } | GapOutcome::NotDetected { .. } => vec![],
         };
         self.conditions
             .outcome(figures, self.throughput.invalid_reasons())
-            .laid_out(self.layout())
+            .laid_out(self.layout().noted(self.throughput.with_tolerance_in_words()))
             .judged_also(|facts| Facts { not_tried, ..facts.search(&self.throughput) })
             .detailed(self)
     }

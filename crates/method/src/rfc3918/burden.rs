@@ -1,6 +1,6 @@
 //! The burden of RFC 3918 section 8: fully meshed unicast between ports that take no part in the test.
 
-use super::mixed::unicast_frame;
+use super::mixed::unicast_frames;
 use crate::RunError;
 use crate::chassis::{Draft, Pattern, Rack};
 use serde::{Deserialize, Serialize};
@@ -40,13 +40,13 @@ pub(super) fn add(
     ports: &[usize],
     duration: Duration,
 ) -> Result<(), RunError> {
-    let percent = rack.config.multicast.burden_percent;
+    let percent = rack.config.chassis.multicast.burden_percent;
     for turn in Pattern::FullMesh.turns(ports.len()) {
         let from = ports[turn.from];
         let mut order = vec![];
         for to in turn.to.iter().map(|to| ports[to[0]]) {
-            let frame = unicast_frame(rack, (from, to), (draft.key(), draft.next_id()))?;
-            order.push(draft.stream(rack, from, &[to], vec![frame]));
+            let frames = unicast_frames(rack, (from, to), (draft.key(), draft.next_id()))?;
+            order.push(draft.stream(rack, from, &[to], frames));
             // What is lost of the burden is no loss of the test.
             draft.as_modifier();
         }
@@ -64,7 +64,7 @@ pub(super) fn measured(rack: &Rack<'_>, ports: &[usize], result: &TrialResult) -
     let streams = || result.streams.iter().filter(|stream| ids.contains(&stream.from));
     Burden {
         ports: ports.len(),
-        load_percent: rack.config.multicast.burden_percent,
+        load_percent: rack.config.chassis.multicast.burden_percent,
         offered: FrameRate::from_fps_f64(rates.sum()),
         lost_frames: streams().map(|stream| stream.lost).sum(),
         flood_count: streams().map(|stream| stream.misdirected).sum(),

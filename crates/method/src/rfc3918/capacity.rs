@@ -49,7 +49,7 @@ pub struct CapacityTrial {
 /// numbers is found to the group.
 pub fn capacity(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<GroupCapacityResult, RunError> {
     let test = ChassisTest::GroupCapacity;
-    let config = &rack.config.multicast;
+    let config = &rack.config.chassis.multicast;
     let stage = Stage::new(rack, test)?;
     let mut search = Search {
         stage: &stage,
@@ -80,7 +80,7 @@ pub fn capacity(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<GroupCapacityR
     search.shrink(bench, 0)?;
     let found = (low > 0 && search.invalid.is_empty()).then_some(low);
     if high.is_some() {
-        rack.known.group_capacity.set(found);
+        rack.groups.capacity.set(found);
     }
     Ok(GroupCapacityResult {
         conditions: rack.conditions(test),

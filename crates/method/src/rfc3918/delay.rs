@@ -96,7 +96,7 @@ pub fn join_delay(
 
 /// Group leave delay, of all ports.
 pub fn leave_delay(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<GroupDelayResult, RunError> {
-    let version = rack.config.multicast.version;
+    let version = rack.config.chassis.multicast.version;
     if !version.has_leave() {
         return Err(RunError::Config(format!("hosts of {version} cannot say that they leave")));
     }
@@ -174,7 +174,7 @@ fn trial(
     let with = if plan.others.is_empty() { "" } else { ", burdened" };
     let label =
         format!("{}, {} bytes:{method} at {load_percent:.4} %{with}", stage.test, rack.size);
-    let used = &rack.known.used_groups;
+    let used = &rack.groups.used;
     let ran = rack.run_with(bench, stage.test, &label, rate, rack.waits(), &|draft| {
         let group = FIRST_FRESH_GROUP + used.get();
         used.set(used.get() + 1);

@@ -4,11 +4,9 @@ use crate::Attachment;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use units::FrameSize;
 use wire::ethernet::{self, MacAddr};
 use wire::igmp::{self, RecordKind};
-use wire::signature::Key;
-use wire::template::BuildError;
+use wire::template::FrameTemplate;
 use wire::{gre, ipv4, ipv6, mld, test_frame, vxlan};
 
 /// What hosts speak.
@@ -103,15 +101,9 @@ impl Version {
         }
     }
 
-    /// A signed frame from a host to a group, and the form of its signature.
-    pub(crate) fn data(
-        self,
-        host: &Attachment,
-        group: u64,
-        size: FrameSize,
-        signature: (Key, u16),
-    ) -> Result<(Vec<u8>, Option<wire::signature::Form>), BuildError> {
-        let template = match self.is_ipv6() {
+    /// A frame from a host to a group.
+    pub(crate) fn template(self, host: &Attachment, group: u64) -> FrameTemplate {
+        match self.is_ipv6() {
             true => {
                 let group = group_v6(group);
                 let to = (MacAddr::of_ipv6_group(group), group);
@@ -122,9 +114,7 @@ impl Version {
                 let to = (MacAddr::of_ipv4_group(group), group);
                 test_frame::template((host.mac, host.host_ipv4), to)
             }
-        };
-        let prepared = template.prepare(size, Some(signature))?;
-        Ok((prepared.frame(0), prepared.form()))
+        }
     }
 }
 

@@ -101,7 +101,7 @@ pub fn latency(
     rack: &Rack<'_>,
     test: ChassisTest,
 ) -> Result<MulticastLatencyResult, RunError> {
-    let config = &rack.config.multicast;
+    let config = &rack.config.chassis.multicast;
     let is_burdened = test == ChassisTest::BurdenedLatency;
     let (egress, others) = match is_burdened {
         true => burden::split(rack)?,

@@ -40,10 +40,10 @@ pub fn scaled_groups(
     rack: &Rack<'_>,
 ) -> Result<ScaledGroupsResult, RunError> {
     let test = ChassisTest::ScaledGroups;
-    let config = &rack.config.multicast;
+    let config = &rack.config.chassis.multicast;
     let stage = Stage::new(rack, test)?;
     let duration = Duration::from_secs_f64(rack.config.trial.duration_s);
-    let capacity = rack.known.group_capacity.get();
+    let capacity = rack.groups.capacity.get();
     let most = config.matrix_max.min(capacity.unwrap_or(u64::MAX));
     let (mut rows, mut invalid) = (vec![], vec![]);
     for groups in (config.matrix_initial..=most).step_by(config.matrix_step as usize) {

@@ -2,7 +2,6 @@
 
 use super::stage::Stage;
 use super::throughput::{GroupLoads, MixedClasses, MulticastThroughputResult, not_found};
-use crate::Forwarding;
 use crate::RunError;
 use crate::bench::{Bench, Ran};
 use crate::chassis::{ChassisTest, Draft, Rack, highest_load_of};
@@ -16,7 +15,7 @@ pub fn mixed_class(
     bench: &mut Bench<'_>,
     rack: &Rack<'_>,
 ) -> Result<MulticastThroughputResult, RunError> {
-    let config = &rack.config.multicast;
+    let config = &rack.config.chassis.multicast;
     let stage = Stage::new(rack, TEST)?;
     let send = |bench: &mut Bench<'_>, percent, duration| load(bench, &stage, percent, duration);
     let mut loads = GroupLoads { stage: &stage, send: &send, last: None };
@@ -74,7 +73,7 @@ fn load(
         draft.count_flows();
         let order = order(stage, draft, multicast)?;
         draft.send(stage.source, Schedule::constant(rate, duration), order);
-        Ok(())
+        draft.modify(stage.rack)
     })
 }
 
@@ -87,8 +86,8 @@ fn order(
     let mut unicast = vec![];
     for to in &stage.egress {
         let signature = (draft.key(), draft.next_id());
-        let frame = unicast_frame(stage.rack, (stage.source, *to), signature)?;
-        unicast.push(draft.stream(stage.rack, stage.source, &[*to], vec![frame]));
+        let frames = unicast_frames(stage.rack, (stage.source, *to), signature)?;
+        unicast.push(draft.stream(stage.rack, stage.source, &[*to], frames));
     }
     let mut turns = unicast.iter().copied().cycle();
     let mut order = vec![];
@@ -99,22 +98,12 @@ fn order(
     Ok(order)
 }
 
-/// A frame from one port's host to another's: to the device where it routes, through it where it
-/// bridges; of the protocol of the groups.
-pub(super) fn unicast_frame(
+/// Frames from one port's host to another's: to the device where it routes, through it where it bridges; of
+/// the protocol of the groups.
+pub(super) fn unicast_frames(
     rack: &Rack<'_>,
-    (from, to): (usize, usize),
+    path: (usize, usize),
     (key, id): (wire::signature::Key, StreamId),
-) -> Result<trial::StreamFrame, RunError> {
-    let (from, to) = (rack.port(from), rack.port(to));
-    let dst = match rack.chassis.forwarding {
-        Forwarding::Routed => from.device_mac,
-        _ => to.mac,
-    };
-    let template = match rack.config.multicast.version.is_ipv6() {
-        true => wire::test_frame::template_ipv6((from.mac, from.host_ipv6), (dst, to.host_ipv6)),
-        false => wire::test_frame::template((from.mac, from.host_ipv4), (dst, to.host_ipv4)),
-    };
-    let prepared = template.prepare(rack.size, Some((key, id.0)))?;
-    Ok(trial::StreamFrame { bytes: prepared.frame(0), form: prepared.form() })
+) -> Result<Vec<trial::StreamFrame>, RunError> {
+    Ok(rack.traffic.frames_between(path, (key, id.0), &|template| template)?)
 }

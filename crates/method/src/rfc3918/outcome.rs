@@ -26,13 +26,14 @@ impl MulticastThroughputResult {
     /// The throughput of all groups, and of each class where there are two.
     pub fn outcome(&self) -> Outcome {
         let name = format!("throughput, {} groups", self.multicast.groups);
-        let mut figures = vec![self.throughput.figure(name)];
+        let mut figures = self.throughput.figures(name);
         if let Some(classes) = &self.classes {
             figures.push(Figure::single("multicast of it", Unit::Fps, classes.multicast.fps()));
             figures.push(Figure::single("unicast of it", Unit::Fps, classes.unicast.fps()));
         }
         let invalid = self.throughput.invalid_reasons();
-        outcome(&self.conditions, &self.multicast, figures, (invalid, self.layout()))
+        let layout = self.layout().noted(self.throughput.with_tolerance_in_words());
+        outcome(&self.conditions, &self.multicast, figures, (invalid, layout))
             .judged_also(|facts| Facts {
                 received_bytes: self.multicast.received_size_bytes,
                 has_classes: Some(self.classes.is_some()),

@@ -120,7 +120,7 @@ impl<'r, 'a> Stage<'r, 'a> {
         Ok(Stage {
             rack,
             test,
-            version: rack.config.multicast.version,
+            version: rack.config.chassis.multicast.version,
             source: 0,
             egress,
             first: 0,
@@ -133,7 +133,7 @@ impl<'r, 'a> Stage<'r, 'a> {
     }
 
     pub fn config(&self) -> &'r MulticastConfig {
-        &self.rack.config.multicast
+        &self.rack.config.chassis.multicast
     }
     pub fn ports(&self) -> Vec<PortId> {
         self.egress.iter().map(|port| self.rack.port(*port).port).collect()
@@ -198,7 +198,7 @@ impl<'r, 'a> Stage<'r, 'a> {
 
     /// Every port makes itself known to the device: addresses of unicast frames and of tunnels.
     pub fn introduce(&self, draft: &mut Draft) {
-        let wait = Duration::from_secs_f64(self.rack.config.learning_interval_s);
+        let wait = Duration::from_secs_f64(self.rack.config.chassis.learning_interval_s);
         for index in 0..self.rack.ports {
             let port = self.rack.port(index);
             let frames = match self.rack.chassis.forwarding {
@@ -227,9 +227,11 @@ impl<'r, 'a> Stage<'r, 'a> {
         let (key, id) = (draft.key(), draft.next_id());
         let source = self.rack.port(self.source);
         let frame = |n: u64| {
-            let (bytes, form) =
-                self.version.data(source, self.first + first + n, self.rack.size, (key, id.0))?;
-            Ok(StreamFrame { bytes: self.tunnel_in.wrap(source, bytes), form })
+            let template = self.version.template(source, self.first + first + n);
+            let template = self.rack.traffic.with_random_ports(template, 0);
+            let prepared = template.prepare(self.rack.size, Some((key, id.0)))?;
+            let bytes = self.tunnel_in.wrap(source, prepared.frame(n));
+            Ok(StreamFrame { bytes, form: prepared.form() })
         };
         let frames = (0..groups).map(frame).collect::<Result<_, RunError>>()?;
         Ok(draft.stream(self.rack, self.source, &self.egress, frames))
@@ -463,9 +465,8 @@ impl<'r, 'a> Stage<'r, 'a> {
     /// The load of a delay's trials, in percent of the medium: that which is configured, or else the
     /// aggregated multicast throughput (sections 5 and 6 recommend it), found now where no test has.
     pub fn load_percent(&self, bench: &mut Bench<'_>) -> Result<Result<f64, String>, RunError> {
-        let size = self.rack.size.bytes();
-        let known = self.rack.known.multicast_percent.borrow().get(&size).copied();
-        if let Some(percent) = self.config().load_percent.or(known) {
+        let known = &self.rack.known.multicast_percent;
+        if let Some(percent) = self.config().load_percent.or(known.get()) {
             return Ok(Ok(percent));
         }
         let groups = self.config().groups;
@@ -475,12 +476,14 @@ impl<'r, 'a> Stage<'r, 'a> {
         let send =
             |bench: &mut Bench<'_>, percent, duration| load(bench, self, groups, percent, duration);
         let mut loads = GroupLoads { stage: self, send: &send, last: None };
-        let found = highest_load_of(bench, self.rack.config, &mut loads)?;
+        let mut config = self.rack.config.clone();
+        config.throughput.loss_tolerances_percent = vec![];
+        let found = highest_load_of(bench, &config, &mut loads)?;
         let Some(percent) = found.load_percent else {
             let why = found.invalid_reasons().join("; ");
             return Ok(Err(format!("no load is forwarded without loss: {why}")));
         };
-        self.rack.known.multicast_percent.borrow_mut().insert(size, percent);
+        known.set(Some(percent));
         Ok(Ok(percent))
     }
 

@@ -7,6 +7,7 @@ use crate::bench::{Bench, Ran};
 use crate::chassis::{
     ChassisConditions, ChassisTest, LoadPoint, Loads, Rack, Throughput, highest_load_of,
 };
+use crate::subject::Ceiling;
 use crate::{Finding, RunError};
 use serde::{Deserialize, Serialize};
 use trial::{InvalidReason, Schedule, TrialResult};
@@ -49,7 +50,7 @@ pub fn throughput(
     rack: &Rack<'_>,
     test: ChassisTest,
 ) -> Result<MulticastThroughputResult, RunError> {
-    let config = &rack.config.multicast;
+    let config = &rack.config.chassis.multicast;
     let mut stage = Stage::new(rack, test)?;
     (stage.tunnel_in, stage.tunnel_out) = match test {
         ChassisTest::Encapsulation => (Tunnel::None, config.tunnel_out),
@@ -71,7 +72,7 @@ pub fn throughput(
     if test == ChassisTest::AggregatedMulticast
         && let Some(percent) = found.load_percent
     {
-        rack.known.multicast_percent.borrow_mut().insert(rack.size.bytes(), percent);
+        rack.known.multicast_percent.set(Some(percent));
     }
     stage.leave_all(bench)?;
     let last = last.as_ref();
@@ -118,6 +119,7 @@ pub(super) fn not_found(why: String) -> Throughput {
         point: None,
         trials: 0,
         invalid_trials: 0,
+        with_tolerance: vec![],
     }
 }
 
@@ -135,6 +137,10 @@ pub(super) struct GroupLoads<'s, 'r, 'a> {
 impl Loads for GroupLoads<'_, '_, '_> {
     fn rate_of(&self, percent: f64) -> FrameRate {
         self.stage.rate_of(percent)
+    }
+
+    fn tester(&self) -> Option<Ceiling> {
+        self.stage.rack.tester
     }
 
     fn point(
@@ -172,7 +178,7 @@ pub(super) fn load(
         let id = stage.data(draft, groups)?;
         draft.count_flows();
         draft.send(stage.source, Schedule::constant(rate, duration), vec![id]);
-        Ok(())
+        draft.modify(rack)
     })
 }
 

@@ -21,6 +21,9 @@ impl Suite {
     ) -> Result<RunFinished, RunError> {
         self.config.check()?;
         self.check_tests()?;
+        if self.config.is_of_many_ports() {
+            self.topology.check()?;
+        }
         let (suite, left_out) = self.with_sizes_of_protocol();
         let parts = suite.parts();
         let mut lanes = parts
@@ -32,7 +35,7 @@ impl Suite {
         let description = first.device.describe().clone();
         let can_measure = first.looped.is_some();
         let mut whole = Run::new(&suite, left_out, description, &suite.config.frame_sizes);
-        whole.plan(can_measure && suite.self_test.is_none(), suite.config.rounds().len());
+        whole.plan(can_measure && suite.self_test.is_none(), &suite.config.rounds());
         let mut told = Merged::new(sink, lanes.iter().map(SizeLane::remaining).collect());
         let outcome = whole.all_side_by_side(&mut lanes, can_measure, threads, &mut told);
         let counted = told.trials();
@@ -44,8 +47,7 @@ impl Suite {
         let smallest = self.config.frame_sizes.iter().map(SizePattern::smallest).min();
         let part = |size: &SizePattern| {
             let mut tests = self.tests();
-            let is_of_smallest =
-                |test| self.pair_test(test).is_some_and(|pair| pair.is_of_smallest);
+            let is_of_smallest = |test| self.run_of(test).is_some_and(|run| run.is_of_smallest());
             tests.retain(|test| !is_of_smallest(*test) || Some(size.smallest()) == smallest);
             let frame_sizes = vec![size.clone()];
             Suite {
@@ -74,6 +76,9 @@ impl Run<'_> {
                 let invalid = lanes.iter_mut().flat_map(|lane| lane.run.invalid_tests.drain(..));
                 self.invalid_tests.extend(invalid);
                 ended?;
+                // One size finds out how many groups the device has room for, and all want to know.
+                let capacity = lanes.iter().find_map(|lane| lane.run.groups.capacity.get());
+                lanes.iter().for_each(|lane| lane.run.groups.capacity.set(capacity));
             }
         }
         Ok(())
@@ -104,7 +109,7 @@ impl<'s, 't> SizeLane<'s, 't> {
         let mut run = Run::new(part, vec![], description, sizes);
         let items = |(modifier, destinations)| run.items(modifier, destinations);
         let rounds: Vec<_> = config.rounds().into_iter().map(items).collect::<Result<_, _>>()?;
-        run.plan(part.self_test.is_none() && testers.looped.is_some(), rounds.len());
+        run.plan(part.self_test.is_none() && testers.looped.is_some(), &config.rounds());
         let known = part.self_test.clone();
         Ok(SizeLane { run, testers, rounds, known, memory: Memory::default() })
     }

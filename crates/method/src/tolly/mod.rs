@@ -67,7 +67,7 @@ impl Row<'_> {
             invalid: vec![],
             upper: None,
         };
-        for iteration in 1..=rack.config.tolly.iterations {
+        for iteration in 1..=rack.config.chassis.tolly.iterations {
             let ran = self.once(bench, rack, self.load_percent, iteration)?;
             row.take(&ran, rack);
         }

@@ -7,10 +7,10 @@
 //! can leave one, can be set up for all of them at once: [`memberships`].
 
 use super::{Row, TollyConfig, TollyResult, TollyRow, constant, need_ports};
-use crate::RunError;
 use crate::bench::Bench;
 use crate::chassis::{ChassisTest, Rack};
 use crate::rfc3918::Stage;
+use crate::{RunError, TestKind};
 
 /// Groups of the large-scale test come first; these after them.
 const MESH_GROUPS: u64 = 65_536;
@@ -32,8 +32,12 @@ pub struct Membership {
 
 /// The groups of all lines of these tests, none in two of them. A device whose groups are configured
 /// has to be configured so.
-pub fn memberships(config: &TollyConfig, tests: &[ChassisTest]) -> Vec<Membership> {
-    tests.iter().flat_map(|test| scenes(config, *test)).flatten().collect()
+pub fn memberships(config: &TollyConfig, tests: &[TestKind]) -> Vec<Membership> {
+    let of = |test: &TestKind| match test {
+        TestKind::Chassis(test) => scenes(config, *test),
+        _ => vec![],
+    };
+    tests.iter().flat_map(of).flatten().collect()
 }
 
 /// What is sent in each line of a test.
@@ -68,7 +72,7 @@ pub fn multicast(
     test: ChassisTest,
 ) -> Result<TollyResult, RunError> {
     let mut rows = vec![];
-    for scene in scenes(&rack.config.tolly, test) {
+    for scene in scenes(&rack.config.chassis.tolly, test) {
         rows.push(run(bench, rack, test, &scene)?);
     }
     Ok(TollyResult { conditions: rack.conditions(test), rows })
@@ -88,8 +92,8 @@ fn run(
     let stages = scene.iter().map(|groups| stage(rack, test, groups));
     let stages: Vec<_> = stages.collect::<Result<_, RunError>>()?;
     let packets = match test {
-        ChassisTest::LargeScaleMulticast => rack.config.tolly.groups,
-        _ => rack.config.tolly.multicast_packets,
+        ChassisTest::LargeScaleMulticast => rack.config.chassis.tolly.groups,
+        _ => rack.config.chassis.tolly.multicast_packets,
     };
     let row = Row {
         test,
@@ -136,7 +140,7 @@ mod tests {
 
     #[test]
     fn no_group_is_in_two_lines() {
-        let all = memberships(&TollyConfig::default(), &ChassisTest::TOLLY);
+        let all = memberships(&TollyConfig::default(), &ChassisTest::TOLLY.map(TestKind::Chassis));
         assert_eq!(all.len(), 1 + 8 + 4);
         let numbers = all.iter().flat_map(|groups| groups.first..groups.first + groups.count);
         let numbers: Vec<u64> = numbers.collect();

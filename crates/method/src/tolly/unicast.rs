@@ -39,7 +39,7 @@ fn first_output(config: &TollyConfig) -> usize {
 /// Internet-scale routing: from 1, 2, 4 and 8 inputs a packet to every host behind 16 outputs.
 pub fn internet_scale(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<TollyResult, RunError> {
     let test = ChassisTest::InternetScale;
-    let config = &rack.config.tolly;
+    let config = &rack.config.chassis.tolly;
     let (first, outputs) = (first_output(config), config.routed_outputs);
     need_ports(rack, test, first + outputs)?;
     let mut rows = vec![];
@@ -68,7 +68,7 @@ fn to_every_host(
     input: usize,
     rate: FrameRate,
 ) -> Result<(), RunError> {
-    let config = &rack.config.tolly;
+    let config = &rack.config.chassis.tolly;
     let (first, outputs) = (first_output(config), config.routed_outputs);
     say_hello(draft, rack, input);
     let mut order = vec![];
@@ -97,7 +97,7 @@ const PARTS: u64 = 1_000_000;
 /// without loss, and the latency at it.
 pub fn base_unicast(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<TollyResult, RunError> {
     let test = ChassisTest::BaseUnicast;
-    let streams = rack.config.tolly.unicast_streams;
+    let streams = rack.config.chassis.tolly.unicast_streams;
     need_ports(rack, test, 2 * streams)?;
     let duration = Duration::from_secs_f64(rack.config.trial.duration_s);
     let row = Row {
@@ -123,7 +123,7 @@ pub fn base_unicast(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<TollyResul
         },
     };
     let mut all: Option<TollyRow> = None;
-    for iteration in 1..=rack.config.tolly.iterations {
+    for iteration in 1..=rack.config.chassis.tolly.iterations {
         let found = highest(&row, bench, rack, iteration)?;
         match &mut all {
             // The table shows the lowest of them; they are as near as the resolution.
@@ -159,7 +159,7 @@ fn highest(
     };
     let (mut best, mut invalid, mut upper): (Option<TollyRow>, _, Option<FrameRate>) =
         (None, vec![], None);
-    let relative = rack.config.resolution_percent / 100.0;
+    let relative = rack.config.search.resolution_percent / 100.0;
     let range = Range { min: PARTS / 1_000, max: PARTS };
     let mut search = Bisect::new(range, Resolution { absolute: 1, relative });
     drive(&mut search, |load, _| {

@@ -1,6 +1,6 @@
 //! Flows: so many different values of some fields, each in turn.
 
-use super::{Destinations, Forwarding, Traffic};
+use super::{Destinations, Forwarding, Path, Traffic};
 use crate::RunError;
 use crate::protocol::Protocol;
 use serde::{Deserialize, Serialize};
@@ -135,18 +135,18 @@ impl Traffic {
         &self,
         template: FrameTemplate,
         protocol: Protocol,
-        index: usize,
+        (index, path): (usize, Path),
     ) -> FrameTemplate {
         let Some(Flows { count, vary }) = &self.config.flows else { return template };
         let ports = Pattern::Increment { start: FIRST_PORT, step: 1, count: *count };
         let seed = sub_seed(self.seed, 16 * index as u64 + 5);
-        let port = self.from(index).port.0 + 1;
+        let port = self.topology.ports[path.from].port.0 + 1;
         let modifiers = vary.iter().flat_map(|vary| match vary {
             Vary::SrcPort => vec![Modifier::new(Field::UdpSrc, ports.clone())],
             Vary::DstPort => vec![Modifier::new(Field::UdpDst, ports.clone())],
             Vary::SrcMac => vec![Modifier::random_macs(Field::EthSrc, seed, port, *count)],
             Vary::DstIp => {
-                let hosts = self.hosts(protocol, self.to(index));
+                let hosts = self.hosts(protocol, &self.topology.ports[path.to]);
                 let hosts = hosts.into_iter().take(*count as usize);
                 match protocol {
                     Protocol::UdpIpv6 => {

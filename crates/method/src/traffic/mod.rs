@@ -185,12 +185,7 @@ impl Traffic {
             return replay.describe();
         }
         let config = &self.config;
-        let mut words = vec![match config.ipv6_percent {
-            None => config.protocol.name().to_string(),
-            Some(percent) => {
-                format!("UDP over IPv4 and IPv6, {} to {percent} frames", 100 - percent)
-            }
-        }];
+        let mut words = vec![self.protocol_in_words()];
         words.push(match (config.destinations, self.topology.forwarding) {
             (Destinations::One, _) if self.pattern.is_pair() => "one address pair".into(),
             (Destinations::One, _) => "one address pair a stream".into(),
@@ -205,6 +200,34 @@ impl Traffic {
             let vary: Vec<String> = flows.vary.iter().map(ToString::to_string).collect();
             words.push(format!("{} flows by {}", flows.count, vary.join(" and ")));
         }
+        words.extend(self.options_in_words());
+        words.extend(self.pattern_in_words());
+        if let Some(Encapsulated { kind, .. }) = &self.topology.encapsulated {
+            let grows = kind.grows_by_bytes();
+            words.push(format!("{kind} behind the second port ({grows:+} bytes a frame)"));
+        }
+        words.join(", ")
+    }
+
+    fn protocol_in_words(&self) -> String {
+        match self.config.ipv6_percent {
+            None => self.config.protocol.name().to_string(),
+            Some(percent) => {
+                format!("UDP over IPv4 and IPv6, {} to {percent} frames", 100 - percent)
+            }
+        }
+    }
+
+    /// What is not as it is where nothing is said.
+    pub(crate) fn departures_in_words(&self) -> Vec<String> {
+        let config = &self.config;
+        let is_usual = config.ipv6_percent.is_none() && config.protocol == Protocol::default();
+        let protocol = (!is_usual).then(|| self.protocol_in_words());
+        protocol.into_iter().chain(self.options_in_words()).collect()
+    }
+
+    fn options_in_words(&self) -> Vec<String> {
+        let (config, mut words) = (&self.config, vec![]);
         let mut add = |on: bool, what: &str| words.extend(on.then(|| what.to_string()));
         add(config.random_ports, "random ports (RFC 4814)");
         add(config.random_macs, "random source MAC addresses (RFC 4814)");
@@ -212,12 +235,7 @@ impl Traffic {
         add(!headers.is_empty(), &format!("IPv6 extension headers: {}", headers.join(" + ")));
         let vlans: Vec<String> = config.vlans.iter().map(u16::to_string).collect();
         add(!vlans.is_empty(), &format!("VLAN {}", vlans.join(" in ")));
-        words.extend(self.pattern_in_words());
-        if let Some(Encapsulated { kind, .. }) = &self.topology.encapsulated {
-            let grows = kind.grows_by_bytes();
-            words.push(format!("{kind} behind the second port ({grows:+} bytes a frame)"));
-        }
-        words.join(", ")
+        words
     }
     /// Whether every router has to look into each frame, so that nothing but an observation is asked
     /// for.
@@ -290,9 +308,10 @@ impl Traffic {
         let mut streams = self.streams(key)?;
         let mut loads = vec![];
         for (index, (first, own)) in self.streams_by_sender().into_iter().enumerate() {
-            let extra = modifiers::streams(self, (index, first), key)?;
+            let from = (self.from(first), self.next_hop(first));
+            let extra = modifiers::stream(self, from, (key, self.modifier_id(index)))?;
             let insertions = extra.iter().map(|(_, insertion)| *insertion).collect();
-            streams.extend(extra.into_iter().map(|(stream, _)| stream));
+            streams.extend(extra.map(|(stream, _)| stream));
             loads.push(PortLoad {
                 port: self.from(first).port,
                 schedule: shape.schedule.clone(),
@@ -383,9 +402,13 @@ impl Traffic {
         }
         let templates = self.templates(index);
         let frames = templates.iter().map(|template| self.frames_of(template, signature, index));
-        let frames: Vec<Vec<StreamFrame>> = frames.collect::<Result<_, _>>()?;
+        Ok(self.mixed(frames.collect::<Result<_, _>>()?))
+    }
+
+    /// The frames of each protocol, in turn where there are two.
+    fn mixed(&self, frames: Vec<Vec<StreamFrame>>) -> Vec<StreamFrame> {
         let (Some(percent), [ipv4, ipv6]) = (self.config.ipv6_percent, &frames[..]) else {
-            return Ok(frames.into_iter().next().unwrap_or_default());
+            return frames.into_iter().next().unwrap_or_default();
         };
         let (mix, sizes) = (VersionMix::new(percent), self.size.period());
         let rounds = ipv4.len().max(ipv6.len()) as u64 / sizes;
@@ -393,7 +416,7 @@ impl Traffic {
             let of = if mix.is_ipv6(at / sizes) { ipv6 } else { ipv4 };
             of[at as usize % of.len()].clone()
         };
-        Ok((0..rounds.next_multiple_of(mix.period()) * sizes).map(frame).collect())
+        (0..rounds.next_multiple_of(mix.period()) * sizes).map(frame).collect()
     }
 
     /// One period of a sender's template, as it looks at that sender's port.
@@ -476,15 +499,38 @@ impl Traffic {
 
     /// Of each protocol that a stream's frames are made of.
     fn templates(&self, index: usize) -> Vec<FrameTemplate> {
-        let Path { from, to } = self.path(index);
+        self.templates_of(index, self.path(index))
+    }
+
+    fn templates_of(&self, index: usize, path: Path) -> Vec<FrameTemplate> {
         let template = |protocol| {
             let protocol = self.protocol_at(index, protocol);
-            let plain = self.config.template(protocol, &self.topology, (from, to));
+            let plain = self.config.template(protocol, &self.topology, (path.from, path.to));
             let is_translated = protocol != self.config.protocol && index == 1;
             let plain = if is_translated { plain.unfragmentable() } else { plain };
-            self.vary(plain, protocol, index)
+            self.vary(plain, protocol, (index, path))
         };
         self.config.protocols().into_iter().map(template).collect()
+    }
+
+    /// A frame from a port to another, whatever the pattern.
+    pub(crate) fn template_between(&self, (from, to): (usize, usize)) -> FrameTemplate {
+        let index = from * self.topology.ports.len() + to;
+        let plain = self.config.template(self.config.protocol, &self.topology, (from, to));
+        self.with_random_ports(plain, index)
+    }
+
+    /// The frames from a port to another, whatever the pattern, changed as a test needs them.
+    pub(crate) fn frames_between(
+        &self,
+        (from, to): (usize, usize),
+        signature: (Key, u16),
+        change: &dyn Fn(FrameTemplate) -> FrameTemplate,
+    ) -> Result<Vec<StreamFrame>, BuildError> {
+        let index = from * self.topology.ports.len() + to;
+        let templates = self.templates_of(index, Path { from, to }).into_iter();
+        let frames = templates.map(|template| self.frames(&change(template), Some(signature)));
+        Ok(self.mixed(frames.collect::<Result<_, _>>()?))
     }
 
     /// The first frame of each kind and direction, header by header: addresses, ports, TTL (RFC 2544 section
@@ -503,40 +549,54 @@ impl Traffic {
     }
 
     /// Adds what changes from frame to frame.
-    fn vary(&self, mut template: FrameTemplate, protocol: Protocol, index: usize) -> FrameTemplate {
+    fn vary(
+        &self,
+        template: FrameTemplate,
+        protocol: Protocol,
+        (index, path): (usize, Path),
+    ) -> FrameTemplate {
         let count = self.config.distinct_frames.max(1);
         let seed = |purpose: u64| sub_seed(self.seed, 16 * index as u64 + purpose);
-        let port = self.from(index).port.0 + 1;
-        if self.config.random_ports && protocol.is_ip() {
-            for modifier in vary::Modifier::random_udp_ports(seed(0), count) {
-                template = template.modifier(modifier);
-            }
-        }
+        let port = self.topology.ports[path.from].port.0 + 1;
+        let mut template = match protocol.is_ip() {
+            true => self.with_random_ports(template, index),
+            false => template,
+        };
         if self.config.random_macs {
             let macs = vary::Modifier::random_macs(Field::EthSrc, seed(3), port, count);
             template = template.modifier(macs);
         }
-        template = self.vary_flows(template, protocol, index);
+        template = self.vary_flows(template, protocol, (index, path));
         if self.config.destinations == Destinations::Random {
-            for modifier in self.random_destinations(index, protocol, (seed(4), count)) {
+            for modifier in self.random_destinations(path, protocol, (seed(4), count)) {
                 template = template.modifier(modifier);
             }
         }
         template
     }
 
+    /// With UDP ports at random, where that is asked for (RFC 4814 section 4.5).
+    pub(crate) fn with_random_ports(&self, template: FrameTemplate, index: usize) -> FrameTemplate {
+        if !self.config.random_ports {
+            return template;
+        }
+        let seed = sub_seed(self.seed, 16 * index as u64);
+        let modifiers = vary::Modifier::random_udp_ports(seed, self.config.distinct_frames.max(1));
+        modifiers.into_iter().fold(template, FrameTemplate::modifier)
+    }
+
     fn random_destinations(
         &self,
-        index: usize,
+        path: Path,
         protocol: Protocol,
         (seed, count): (u64, u64),
     ) -> Vec<vary::Modifier> {
         use vary::Modifier;
         if self.topology.forwarding != Forwarding::Routed {
-            let port = self.to(index).port.0 + 1;
+            let port = self.topology.ports[path.to].port.0 + 1;
             return vec![Modifier::random_macs(Field::EthDst, seed, port, count)];
         }
-        let hosts = self.hosts(protocol, self.to(index));
+        let hosts = self.hosts(protocol, &self.topology.ports[path.to]);
         let draw = |i: u64| hosts[(sub_seed(seed, i) % hosts.len() as u64) as usize];
         let list =
             |part: fn(u128) -> u64| vary::Pattern::List((0..count).map(draw).map(part).collect());
@@ -575,6 +635,18 @@ impl Traffic {
             Some(encapsulated) if index == 1 => encapsulated.kind.protocol_behind(protocol),
             _ => protocol,
         }
+    }
+
+    /// The same of a port between which and the others nothing is encapsulated.
+    pub(crate) fn fingerprint_of(&self, port: &Attachment) -> Fingerprint {
+        let untagged = self.config.protocol.fingerprint(port);
+        let tags = 4 * self.config.vlans.len() as u16;
+        Fingerprint { offset_bytes: untagged.offset_bytes + tags, ..untagged }
+    }
+
+    /// A frame with the tags of test frames: of what a host says in the same VLAN.
+    pub(crate) fn tagged(&self, frame: Vec<u8>) -> Vec<u8> {
+        wire::vlan::tag(frame, &self.config.vlans)
     }
 
     /// Our source address as it arrives: no frame of the device's own bears it.

@@ -1,23 +1,24 @@
 //! Address caching capacity and learning rate, to the address and within the stated resolution.
 
-use crate::bed::{SWITCH, config, only, run_with};
+use crate::bed::{SWITCH, config, only, run_with, sizes};
 use method::Event;
-use method::chassis::{ChassisConfig, ChassisTest};
+use method::SuiteConfig;
+use method::chassis::ChassisTest;
 use method::rfc2889::AddressResult;
 use units::FrameRate;
 use wire::modifier::sub_seed;
 
-fn addresses(toml: &str, config: ChassisConfig) -> AddressResult {
+fn addresses(toml: &str, config: SuiteConfig) -> AddressResult {
     only(&run_with(toml, config).0)
 }
 
-fn caching(max: u64) -> ChassisConfig {
+fn caching(max: u64) -> SuiteConfig {
     let mut config = config(&[ChassisTest::AddressCaching]);
-    config.addresses.max_addresses = max;
-    config.addresses.initial_addresses = 100;
-    config.addresses.ageing_s = 60.0;
-    config.addresses.learning_fps = 50_000;
-    config.addresses.test_fps = 50_000;
+    config.chassis.addresses.max_addresses = max;
+    config.chassis.addresses.initial_addresses = 100;
+    config.chassis.addresses.ageing_s = 60.0;
+    config.chassis.addresses.learning_fps = 50_000;
+    config.chassis.addresses.test_fps = 50_000;
     config
 }
 
@@ -59,7 +60,7 @@ fn a_hash_has_less_room_than_places() {
 #[test]
 fn addresses_that_would_age_out_before_their_turn_are_refused() {
     let mut config = caching(5_000);
-    config.addresses.learning_fps = 1;
+    config.chassis.addresses.learning_fps = 1;
     let (results, events) = run_with(&format!("ports = 3\n{SWITCH}"), config);
     assert!(results.is_empty());
     let warned = |event: &Event| matches!(event, Event::Warning(why) if why.contains("ageing"));
@@ -77,10 +78,10 @@ fn the_learning_rate_is_found_within_its_resolution() {
              backlog = {backlog}\n"
         );
         let mut config = config(&[ChassisTest::AddressLearning]);
-        config.addresses.rate_addresses = 200;
-        config.addresses.ageing_s = 60.0;
-        config.addresses.rate_resolution_fps = 10;
-        config.addresses.test_fps = 10_000;
+        config.chassis.addresses.rate_addresses = 200;
+        config.chassis.addresses.ageing_s = 60.0;
+        config.chassis.addresses.rate_resolution_fps = 10;
+        config.chassis.addresses.test_fps = 10_000;
         let result = addresses(&toml, config);
         let (found, failed) = (result.found.unwrap(), result.failed.unwrap());
         assert!(failed - found <= 10);
@@ -100,10 +101,10 @@ fn no_more_addresses_are_asked_for_than_the_medium_carries() {
     let toml = format!("ports = 3\n{SWITCH}line-rate = \"10M\"\n[learning]\nageing = \"60s\"\n");
     let toml = toml.replace("line-rate = \"100M\"\n", "");
     let mut config = config(&[ChassisTest::AddressLearning]);
-    config.frame_sizes = vec![units::FrameSize::from_bytes(1_518)];
-    config.addresses.rate_addresses = 200;
-    config.addresses.ageing_s = 60.0;
-    config.addresses.test_fps = 10_000;
+    config.frame_sizes = sizes(&[1_518]);
+    config.chassis.addresses.rate_addresses = 200;
+    config.chassis.addresses.ageing_s = 60.0;
+    config.chassis.addresses.test_fps = 10_000;
     let result = addresses(&toml, config);
     assert_eq!((result.found, result.at_least), (Some(812), true), "{result:?}");
     assert!(result.invalid.is_empty(), "{:?}", result.invalid);

@@ -1,7 +1,9 @@
 //! What the tests share: a chassis, a configuration of short trials, and a run.
 
-use method::chassis::{ChassisConfig, ChassisSuite, ChassisTest};
-use method::{Attachment, Event, Forwarding, LegacyAddresses, Outcome, Profile, Topology};
+use method::chassis::ChassisTest;
+use method::{
+    Attachment, Event, Forwarding, LegacyAddresses, Outcome, Profile, Suite, SuiteConfig, Topology,
+};
 use serde::de::DeserializeOwned;
 use sim::{Addresses, Description, DeviceUnderTest, SimTester};
 use std::collections::BTreeMap;
@@ -9,6 +11,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use trial::{PortId, Tester};
 use units::FrameSize;
 use wire::ethernet::MacAddr;
+use wire::size::SizePattern;
 
 pub fn chassis(ports: usize) -> Topology {
     let attachment = |index: u16| Attachment {
@@ -39,44 +42,48 @@ pub fn routed(ports: usize) -> Topology {
     chassis
 }
 
+/// One frame size after the other.
+pub fn sizes(bytes: &[u32]) -> Vec<SizePattern> {
+    bytes.iter().map(|bytes| SizePattern::Fixed(FrameSize::from_bytes(*bytes))).collect()
+}
+
 /// Trials of 10 ms, waits of little, one size.
-pub fn config(tests: &[ChassisTest]) -> ChassisConfig {
-    let mut config = ChassisConfig::of(Profile::Quick);
-    config.tests = tests.to_vec();
-    config.frame_sizes = vec![FrameSize::MIN_ETHERNET];
+pub fn config(tests: &[ChassisTest]) -> SuiteConfig {
+    let mut config = SuiteConfig::of_many_ports(Profile::Quick, tests);
+    config.frame_sizes = sizes(&[64]);
     config.trial.duration_s = 0.01;
     config.trial.learning_wait_s = 0.01;
     config.trial.drain_s = 0.1;
     config.trial.settle_s = 0.0;
-    config.search_trial_s = 0.01;
+    config.search.trial_duration_s = 0.01;
     config
 }
 
+/// A run on such ports.
+pub fn suite(config: SuiteConfig, topology: Topology) -> Suite {
+    let (program, device, environment) = ("test".into(), "test".into(), BTreeMap::new());
+    Suite { program, device, environment, config, topology, self_test: None, more: &[] }
+}
+
 /// Runs a configuration on a device; results and all events.
-pub fn run_with(toml: &str, config: ChassisConfig) -> (Vec<Outcome>, Vec<Event>) {
+pub fn run_with(toml: &str, config: SuiteConfig) -> (Vec<Outcome>, Vec<Event>) {
     run_behind(toml, config, |tester| tester)
 }
 
 /// The same with something between the methods and the tester of the device.
 pub fn run_behind<T: Tester>(
     toml: &str,
-    config: ChassisConfig,
+    config: SuiteConfig,
     wrap: impl FnOnce(SimTester<Box<dyn DeviceUnderTest>>) -> T,
 ) -> (Vec<Outcome>, Vec<Event>) {
     let device = Description::from_toml(toml).unwrap();
     let mut tester = wrap(device.tester(&Addresses::plan(device.ports)).unwrap());
-    let suite = ChassisSuite {
-        program: "test".into(),
-        device: "test".into(),
-        environment: BTreeMap::new(),
-        config,
-        chassis: match device.route.is_empty() {
-            true => chassis(device.ports),
-            false => routed(device.ports),
-        },
+    let topology = match device.route.is_empty() {
+        true => chassis(device.ports),
+        false => routed(device.ports),
     };
     let mut events: Vec<Event> = vec![];
-    suite.run(&mut tester, &mut events).unwrap();
+    suite(config, topology).run(&mut tester, None, &mut events).unwrap();
     let outcome = |event: &Event| match event {
         Event::TestFinished(outcome) => Some((**outcome).clone()),
         _ => None,

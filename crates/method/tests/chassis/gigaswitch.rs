@@ -7,8 +7,8 @@ use method::gigaswitch::{ArpServerResult, ExtrapolationResult, FanoutResult};
 
 fn extrapolation(toml: &str, to: usize) -> (Vec<FanoutResult>, ExtrapolationResult) {
     let mut config = config(&[ChassisTest::Extrapolation]);
-    config.fanout.extrapolate_to = to;
-    config.fanout.all_ports_trial_s = 0.01;
+    config.chassis.fanout.extrapolate_to = to;
+    config.chassis.fanout.all_ports_trial_s = 0.01;
     let (results, _) = run_with(toml, config);
     let (last, fanouts) = results.split_last().expect("an extrapolation");
     (fanouts.iter().map(record).collect(), record(last))
@@ -44,7 +44,7 @@ fn an_extrapolation_fails_on_a_device_that_does_not() {
 #[test]
 fn loads_of_single_frames_decide_nothing() {
     let mut config = config(&[ChassisTest::Fanout]);
-    (config.trial.duration_s, config.search_trial_s) = (0.1, 0.1);
+    (config.trial.duration_s, config.search.trial_duration_s) = (0.1, 0.1);
     let device = "ports = 4\nbridge = true\nline-rate = \"1M\"\n[impair]\ncorrupt-every = 7\n";
     let (results, _) = run_with(device, config);
     let fanout: FanoutResult = only(&results);
@@ -54,7 +54,7 @@ fn loads_of_single_frames_decide_nothing() {
 
 fn arp_server(toml: &str) -> ArpServerResult {
     let mut config = config(&[ChassisTest::ArpServer]);
-    config.arp_server.requests = 400;
+    config.chassis.arp_server.requests = 400;
     let (results, _) = run_with(toml, config);
     only(&results)
 }

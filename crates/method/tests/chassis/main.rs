@@ -8,3 +8,4 @@ mod mesh;
 mod multicast;
 mod side_by_side;
 mod tolly;
+mod traffic;

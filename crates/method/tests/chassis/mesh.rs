@@ -1,6 +1,6 @@
 //! Patterns, congestion control and forward pressure.
 
-use crate::bed::{SWITCH, config, record, run, run_with};
+use crate::bed::{SWITCH, config, record, run, run_with, sizes};
 use method::Finding;
 use method::chassis::ChassisTest;
 use method::rfc2889::{
@@ -209,7 +209,7 @@ fn gaps_of_long_frames_are_judged_as_gaps() {
     for bytes in [1024, 1518] {
         let gap = |toml: &str| {
             let mut config = config(&[ChassisTest::ForwardPressure]);
-            config.frame_sizes = vec![FrameSize::from_bytes(bytes)];
+            config.frame_sizes = sizes(&[bytes]);
             let (results, _) = run_with(&format!("ports = 2\n{SWITCH}{toml}"), config);
             record::<ForwardPressureResult>(&results[0]).gap
         };

@@ -1,12 +1,12 @@
 //! The tests of RFC 3918 on devices whose joins, leaves, copies and tables are known.
 
-use crate::bed::{config, record, run_behind, run_with};
-use method::chassis::{ChassisConfig, ChassisTest};
+use crate::bed::{config, record, run_behind, run_with, sizes};
+use method::chassis::ChassisTest;
 use method::rfc3918::{
     DelayOutcome, GroupCapacityResult, GroupDelayResult, MulticastConfig, MulticastLatencyResult,
     MulticastThroughputResult, ScaledGroupsResult, Tunnel, Version,
 };
-use method::{Event, Finding, Outcome, Profile};
+use method::{Event, Finding, Outcome, Profile, SuiteConfig};
 use trial::{LatencyForm, PortId, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Duration;
 use wire::modifier::sub_seed;
@@ -15,11 +15,11 @@ const VERSIONS: [Version; 5] =
     [Version::Igmpv1, Version::Igmpv2, Version::Igmpv3, Version::Mldv1, Version::Mldv2];
 
 /// Short trials; 84 bytes are the least that holds UDP over IPv6.
-pub fn multicast(tests: &[ChassisTest], version: Version) -> ChassisConfig {
+pub fn multicast(tests: &[ChassisTest], version: Version) -> SuiteConfig {
     let mut config = config(tests);
-    config.frame_sizes = vec![units::FrameSize::from_bytes(84)];
-    config.learning_interval_s = 1e-4;
-    config.multicast = MulticastConfig {
+    config.frame_sizes = sizes(&[84]);
+    config.chassis.learning_interval_s = 1e-4;
+    config.chassis.multicast = MulticastConfig {
         version,
         report_fps: 10_000,
         verify_fps: 100_000,
@@ -35,26 +35,26 @@ pub fn multicast(tests: &[ChassisTest], version: Version) -> ChassisConfig {
     config
 }
 
-fn run(toml: &str, config: ChassisConfig) -> Outcome {
+fn run(toml: &str, config: SuiteConfig) -> Outcome {
     let (mut results, events) = run_with(toml, config);
     let warnings: Vec<_> = events.iter().filter(|e| matches!(e, Event::Warning(_))).collect();
     assert_eq!(results.len(), 1, "{warnings:?}");
     results.remove(0)
 }
 
-fn delays(toml: &str, config: ChassisConfig) -> GroupDelayResult {
+fn delays(toml: &str, config: SuiteConfig) -> GroupDelayResult {
     record(&run(toml, config))
 }
 
-fn capacity(toml: &str, config: ChassisConfig) -> GroupCapacityResult {
+fn capacity(toml: &str, config: SuiteConfig) -> GroupCapacityResult {
     record(&run(toml, config))
 }
 
-fn throughput(toml: &str, config: ChassisConfig) -> MulticastThroughputResult {
+fn throughput(toml: &str, config: SuiteConfig) -> MulticastThroughputResult {
     record(&run(toml, config))
 }
 
-fn latency(toml: &str, config: ChassisConfig) -> MulticastLatencyResult {
+fn latency(toml: &str, config: SuiteConfig) -> MulticastLatencyResult {
     record(&run(toml, config))
 }
 
@@ -124,7 +124,8 @@ fn the_capacity_of_random_devices_to_the_group() {
              leave = \"1ms\"\nmembership = \"260s\"\n"
         );
         let mut config = multicast(&[ChassisTest::GroupCapacity], version);
-        (config.multicast.capacity_initial, config.multicast.capacity_step) = (1, 40);
+        (config.chassis.multicast.capacity_initial, config.chassis.multicast.capacity_step) =
+            (1, 40);
         let result = capacity(&toml, config);
         assert_eq!((result.found, result.failed), (Some(groups), Some(groups + 1)), "{version}");
         let failed = result.trials.iter().find(|trial| trial.passed == Some(false)).unwrap();
@@ -168,7 +169,8 @@ fn reports_that_never_left_cost_the_device_nothing() {
     let toml = "ports = 3\nbridge = true\n[multicast]\ngroups = 20\nleave = \"1ms\"\n";
     let found = |trials| {
         let mut config = multicast(&[ChassisTest::GroupCapacity], Version::Mldv2);
-        (config.multicast.capacity_initial, config.multicast.capacity_step) = (10, 5);
+        (config.chassis.multicast.capacity_initial, config.chassis.multicast.capacity_step) =
+            (10, 5);
         let (results, _) = run_behind(toml, config, |tester| HeldUp { tester, trials });
         record::<GroupCapacityResult>(&results[0])
     };
@@ -183,7 +185,8 @@ fn reports_that_never_left_cost_the_device_nothing() {
 fn a_device_without_limit_takes_as_many_groups_as_were_tried() {
     let toml = "ports = 3\nbridge = true\n[multicast]\n";
     let mut config = multicast(&[ChassisTest::GroupCapacity], Version::Igmpv3);
-    (config.multicast.capacity_step, config.multicast.capacity_max) = (1_990, 2_000);
+    (config.chassis.multicast.capacity_step, config.chassis.multicast.capacity_max) =
+        (1_990, 2_000);
     let result = capacity(toml, config);
     assert_eq!((result.found, result.at_least), (Some(2_000), true));
 }
@@ -193,9 +196,9 @@ fn a_device_without_limit_takes_as_many_groups_as_were_tried() {
 fn a_tester_too_slow_for_the_memberships_says_so_and_finds_no_capacity() {
     let toml = "ports = 3\nline-rate = \"1G\"\nbridge = true\n[multicast]\nmembership = \"1s\"";
     let mut config = multicast(&[ChassisTest::GroupCapacity], Version::Igmpv2);
-    (config.multicast.capacity_initial, config.multicast.capacity_step) = (10, 990);
-    (config.multicast.report_fps, config.multicast.membership_s) = (1_000, 1.0);
-    config.multicast.capacity_max = 1_000;
+    (config.chassis.multicast.capacity_initial, config.chassis.multicast.capacity_step) = (10, 990);
+    (config.chassis.multicast.report_fps, config.chassis.multicast.membership_s) = (1_000, 1.0);
+    config.chassis.multicast.capacity_max = 1_000;
     let result = capacity(toml, config);
     assert_eq!((result.found, result.failed, result.at_least), (Some(10), None, true));
     assert!(result.ended.unwrap().contains("multicast.report_fps"));
@@ -209,8 +212,8 @@ fn reports_too_fast_for_a_switch_cost_it_groups() {
                 backlog = 20\n";
     let found = |report_fps| {
         let mut config = multicast(&[ChassisTest::GroupCapacity], Version::Igmpv2);
-        (config.multicast.capacity_step, config.multicast.capacity_max) = (90, 100);
-        config.multicast.report_fps = report_fps;
+        (config.chassis.multicast.capacity_step, config.chassis.multicast.capacity_max) = (90, 100);
+        config.chassis.multicast.report_fps = report_fps;
         capacity(toml, config).found
     };
     assert_eq!(found(1_000), Some(100), "two ports, 400 us a group");
@@ -274,7 +277,7 @@ fn tunnels_cost_what_they_cost_and_make_frames_longer_or_shorter() {
         (ChassisTest::Reencapsulation, Tunnel::Gre, Tunnel::Vxlan, 13.0, 108, 134.0),
     ] {
         let mut config = multicast(&[test], Version::Igmpv3);
-        (config.multicast.tunnel_in, config.multicast.tunnel_out) = (into, out_of);
+        (config.chassis.multicast.tunnel_in, config.chassis.multicast.tunnel_out) = (into, out_of);
         let result = throughput(&device, config);
         assert_rate(&result, 1e6 / cost_us);
         let sizes = (result.multicast.sent_size_bytes, result.multicast.received_size_bytes);
@@ -346,8 +349,8 @@ fn short_delay_trials_and_single_sizes_are_deviations() {
     for test in [ChassisTest::GroupJoinDelay, ChassisTest::GroupLeaveDelay] {
         let toml = "ports = 3\nline-rate = \"1G\"\nbridge = true\n[multicast]\n";
         let mut config = multicast(&[test], Version::Igmpv3);
-        config.multicast.load_percent = Some(0.1);
-        let of = |config: &ChassisConfig| {
+        config.chassis.multicast.load_percent = Some(0.1);
+        let of = |config: &SuiteConfig| {
             let outcome = run(toml, config.clone());
             let result: GroupDelayResult = record(&outcome);
             (result.conditions.trial_duration, outcome.conditions.deviations.join("; "))
@@ -387,7 +390,7 @@ fn a_burden_on_a_shared_processor_shows() {
                 cost = { per-frame = \"1us\" }\n[multicast]\njoin = \"300us\"";
     let mut config = multicast(&[ChassisTest::BurdenedLatency], Version::Igmpv3);
     // No whole number of times as often as the source sends: frames meet in every way.
-    config.multicast.burden_percent = 17.0;
+    config.chassis.multicast.burden_percent = 17.0;
     let result = latency(toml, config.clone());
     assert_eq!(result.invalid, Vec::<String>::new());
     let largest = |burdened: bool| {
@@ -403,7 +406,7 @@ fn a_burden_on_a_shared_processor_shows() {
     let each = 125e6 / 104.0 * 0.17;
     assert!((burden.offered.fps() / (3.0 * each) - 1.0).abs() < 0.01, "{}", burden.offered);
 
-    config.tests = vec![ChassisTest::BurdenedJoinDelay];
+    config.tests = vec![method::TestKind::Chassis(ChassisTest::BurdenedJoinDelay)];
     let joins = delays(toml, config);
     assert_eq!(joins.sets.len(), 2);
     assert!(joins.sets[0].burden.is_none() && joins.sets[1].burden.is_some());
@@ -464,15 +467,13 @@ fn the_matrix_grows_up_to_the_capacity_found_before() {
 fn memberships_are_reported_again_before_they_run_out() {
     let toml = "ports = 3\nline-rate = \"1G\"\nbridge = true\n[multicast]\nmembership = \"300ms\"";
     let mut config = multicast(&[ChassisTest::AggregatedMulticast], Version::Igmpv2);
-    config.multicast.membership_s = 0.25;
+    config.chassis.multicast.membership_s = 0.25;
     let result = throughput(toml, config.clone());
     assert_eq!(result.throughput.finding, Finding::AtTheoreticalMaximum);
     config.trial.duration_s = 0.4;
     let (results, events) = run_with(toml, config);
     assert_eq!(results, vec![]);
-    let why = events.iter().find_map(|event| match event {
-        Event::Warning(why) => Some(why.as_str()),
-        _ => None,
-    });
-    assert!(why.unwrap().contains("longer than memberships last"), "{why:?}");
+    let warnings: Vec<_> = events.iter().filter(|e| matches!(e, Event::Warning(_))).collect();
+    let is_why = |event: &&Event| format!("{event:?}").contains("longer than memberships last");
+    assert!(warnings.iter().any(is_why), "{warnings:?}");
 }

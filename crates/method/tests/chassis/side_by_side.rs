@@ -2,37 +2,29 @@
 
 use crate::bed::*;
 use crate::multicast::multicast;
-use method::chassis::{ChassisConfig, ChassisSuite, ChassisTest};
+use method::chassis::ChassisTest;
 use method::rfc3918::{ScaledGroupsResult, Version};
-use method::{Event, Lane};
+use method::{Event, Lane, SuiteConfig};
 use sim::{Addresses, Description};
-use std::collections::BTreeMap;
-use units::FrameSize;
 
-fn run_on(toml: &str, config: ChassisConfig, threads: usize) -> Vec<Event> {
+fn run_on(toml: &str, config: SuiteConfig, threads: usize) -> Vec<Event> {
     let device = Description::from_toml(toml).unwrap();
-    let suite = ChassisSuite {
-        program: "test".into(),
-        device: "test".into(),
-        environment: BTreeMap::new(),
-        config,
-        chassis: match device.route.is_empty() {
-            true => chassis(device.ports),
-            false => routed(device.ports),
-        },
+    let topology = match device.route.is_empty() {
+        true => chassis(device.ports),
+        false => routed(device.ports),
     };
     let mut make = |_: &str| {
         let tester = device.tester(&Addresses::plan(device.ports)).unwrap();
         Ok(Lane { device: Box::new(tester), looped: None })
     };
     let mut events: Vec<Event> = vec![];
-    suite.run_side_by_side(&mut make, threads, &mut events).unwrap();
+    suite(config, topology).run_side_by_side(&mut make, threads, &mut events).unwrap();
     events
 }
 
-fn two_sizes(tests: &[ChassisTest]) -> ChassisConfig {
+fn two_sizes(tests: &[ChassisTest]) -> SuiteConfig {
     let mut config = config(tests);
-    config.frame_sizes = [128, 64].map(FrameSize::from_bytes).to_vec();
+    config.frame_sizes = sizes(&[128, 64]);
     config
 }
 
@@ -58,7 +50,7 @@ fn what_one_size_finds_out_others_use() {
         "ports = 4\nline-rate = \"1G\"\nbridge = true\n[multicast]\ngroups = 25\nleave = \"1ms\"";
     let mut config =
         multicast(&[ChassisTest::GroupCapacity, ChassisTest::ScaledGroups], Version::Igmpv3);
-    config.frame_sizes = [128, 84].map(FrameSize::from_bytes).to_vec();
+    config.frame_sizes = sizes(&[128, 84]);
     let alone = run_on(toml, config.clone(), 1);
     let capacity = |event: &Event| match event {
         Event::TestFinished(outcome) => Some(outcome.record::<ScaledGroupsResult>().ok()?.capacity),

@@ -1,14 +1,13 @@
 //! The IP9000 tests on routers whose right answers follow from their descriptions.
 
-use crate::bed::config;
-use method::chassis::{ChassisConfig, ChassisSuite, ChassisTest};
+use crate::bed::{config, sizes, suite};
+use method::chassis::ChassisTest;
 use method::tolly::{TollyConfig, TollyResult, TollyRow, routes};
-use method::{Attachment, Event, LegacyAddresses, Topology};
+use method::{Attachment, Event, LegacyAddresses, SuiteConfig, Topology};
 use sim::{Addresses, Description, StaticRoute};
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use trial::PortId;
-use units::{Duration, FrameSize, LineRate};
+use units::{Duration, LineRate};
 use wire::ethernet::MacAddr;
 
 const LINE: LineRate = LineRate::from_mbps(100);
@@ -36,10 +35,10 @@ fn chassis(ports: usize) -> Topology {
 }
 
 /// Few hosts, groups and packets, and two iterations.
-fn small(test: ChassisTest, size: u32) -> ChassisConfig {
+fn small(test: ChassisTest, size: u32) -> SuiteConfig {
     let mut config = config(&[test]);
-    config.frame_sizes = vec![FrameSize::from_bytes(size)];
-    config.tolly = TollyConfig {
+    config.frame_sizes = sizes(&[size]);
+    config.chassis.tolly = TollyConfig {
         iterations: 2,
         routed_inputs: vec![1, 2, 4],
         routed_outputs: 4,
@@ -54,12 +53,12 @@ fn small(test: ChassisTest, size: u32) -> ChassisConfig {
     config
 }
 
-fn run_warned(text: &str, config: ChassisConfig, has_routes: bool) -> (TollyResult, Vec<String>) {
+fn run_warned(text: &str, config: SuiteConfig, has_routes: bool) -> (TollyResult, Vec<String>) {
     let device = Description::from_toml(text).unwrap();
     let mut addresses = Addresses::plan(device.ports);
     let chassis = chassis(device.ports);
     if has_routes {
-        let routes = routes(&chassis, &config.tolly);
+        let routes = routes(&chassis, &config.chassis.tolly);
         addresses.routes.extend(routes.map(|(host, via)| StaticRoute {
             network: host.into(),
             prefix_length: 32,
@@ -67,11 +66,8 @@ fn run_warned(text: &str, config: ChassisConfig, has_routes: bool) -> (TollyResu
         }));
     }
     let mut tester = device.tester(&addresses).unwrap();
-    let (program, device) = ("test".into(), "test".into());
-    let environment = BTreeMap::new();
-    let suite = ChassisSuite { program, device, environment, config, chassis };
     let mut events: Vec<Event> = vec![];
-    suite.run(&mut tester, &mut events).unwrap();
+    suite(config, chassis).run(&mut tester, None, &mut events).unwrap();
     let (mut result, mut warnings) = (None, vec![]);
     for event in events {
         match event {
@@ -85,7 +81,7 @@ fn run_warned(text: &str, config: ChassisConfig, has_routes: bool) -> (TollyResu
     (result, warnings)
 }
 
-fn run(text: &str, config: ChassisConfig, has_routes: bool) -> TollyResult {
+fn run(text: &str, config: SuiteConfig, has_routes: bool) -> TollyResult {
     let (result, warnings) = run_warned(text, config, has_routes);
     assert_eq!(warnings, [""; 0]);
     result
@@ -185,7 +181,7 @@ fn unicast_is_as_fast_as_the_device() {
         "{ROUTER}[input]\nframes = 0\n[cpu]\ncost = {{ per-frame = \"10us\" }}\nservers = \"per-port\"\n"
     );
     let mut config = small(ChassisTest::BaseUnicast, 64);
-    config.resolution_percent = 0.5;
+    config.search.resolution_percent = 0.5;
     let row = &run(&slow, config, false).rows[0];
     let rate = row.intended.fps();
     assert!(rate <= 100_000.0 && rate > 99_400.0, "{rate}");
@@ -200,12 +196,10 @@ fn an_address_that_two_ports_have_is_refused() {
         let mut tester = device.tester(&Addresses::plan(device.ports)).unwrap();
         let mut chassis = chassis(8);
         change(&mut chassis.ports);
-        let (program, device) = ("test".into(), "test".into());
-        let config = small(ChassisTest::BaseUnicast, 64);
-        let environment = BTreeMap::new();
-        let suite = ChassisSuite { program, device, environment, config, chassis };
+        let suite = suite(small(ChassisTest::BaseUnicast, 64), chassis);
         let mut events: Vec<Event> = vec![];
-        let refusal = suite.run(&mut tester, &mut events).map(|_| ()).map_err(|e| e.to_string());
+        let refusal =
+            suite.run(&mut tester, None, &mut events).map(|_| ()).map_err(|e| e.to_string());
         assert!(!events.iter().any(|event| matches!(event, Event::TrialStarted(_))));
         refusal.unwrap_err()
     };

@@ -91,7 +91,7 @@ pub fn outcomes(events: &[Event]) -> Vec<Outcome> {
 
 /// Where an outcome that was not judged yet departs from its documents.
 pub fn departures(config: &SuiteConfig, outcome: &Outcome) -> Vec<String> {
-    let pair = clauses::Pair {
+    let basis = clauses::Basis {
         test: outcome.test,
         config,
         sizes: &config.frame_sizes,
@@ -99,7 +99,7 @@ pub fn departures(config: &SuiteConfig, outcome: &Outcome) -> Vec<String> {
         topology: &topology(Forwarding::Routed),
         facts: &outcome.facts,
     };
-    clauses::judge_pair(&pair).iter().filter_map(clauses::Judged::departure).collect()
+    clauses::judge(&basis).iter().filter_map(clauses::Judged::departure).collect()
 }
 
 pub fn bidirectional(mut config: SuiteConfig) -> SuiteConfig {

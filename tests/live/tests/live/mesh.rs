@@ -3,14 +3,15 @@
 //! looked at on the wire by a script of its own.
 
 use live::{Bed, Capture, Direction, can_run};
-use method::chassis::{ChassisConfig, ChassisSuite, ChassisTest};
-use method::{Event, Profile, TestKind, TrialRecord};
+use method::chassis::ChassisTest;
+use method::{Event, Profile, Suite, SuiteConfig, TestKind, TrialRecord};
 use ports::PortType;
 use std::collections::BTreeMap;
 use std::process::Command;
 use testbed::{DeviceCounters, DeviceKind, TestbedConfig};
 use trial::{PortId, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::{Duration, FrameSize, LineRate};
+use wire::size::SizePattern;
 
 const PORTS: usize = 8;
 /// Ports whose wire is looked at: the first, one in the middle, the last.
@@ -20,14 +21,16 @@ const LINE: LineRate = LineRate::from_mbps(1);
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/round_robin.py");
 
 /// One load, in trials of a second; one in which the tester was held up is repeated.
-fn config() -> ChassisConfig {
-    let mut config = ChassisConfig::of(Profile::Quick);
-    config.tests = vec![ChassisTest::FullyMeshed, ChassisTest::Fanout];
-    config.fanout.receivers = 4;
-    config.frame_sizes = vec![FrameSize::MIN_ETHERNET];
-    config.loads_percent = vec![20.0];
-    config.resolution_percent = 90.0;
-    config.search_trial_s = 0.5;
+fn config() -> SuiteConfig {
+    let mut config = SuiteConfig::of_many_ports(
+        Profile::Quick,
+        &[ChassisTest::FullyMeshed, ChassisTest::Fanout],
+    );
+    config.chassis.fanout.receivers = 4;
+    config.frame_sizes = vec![SizePattern::Fixed(FrameSize::MIN_ETHERNET)];
+    config.chassis.loads_percent = vec![20.0];
+    config.search.resolution_percent = 90.0;
+    config.search.trial_duration_s = 0.5;
     config.trial.duration_s = 0.5;
     config.trial.drain_s = 2.0;
     config.trial.invalid_retries = 5;
@@ -70,15 +73,17 @@ fn a_bridge_of_eight_ports_is_accounted_for_to_the_frame() {
     let mut tester = Counted { tester, bed: &bed, trials: vec![] };
     let watch = |port| Capture::start(device.namespace(), &device.connector(port), Direction::In);
     let captures = WATCHED.map(watch);
-    let suite = ChassisSuite {
+    let suite = Suite {
         program: "live test".into(),
         device: "linux-bridge".into(),
         environment: BTreeMap::new(),
         config: config(),
-        chassis: bed.topology(),
+        topology: bed.topology(),
+        self_test: None,
+        more: &[],
     };
     let mut events: Vec<Event> = vec![];
-    suite.run(&mut tester, &mut events).expect("a run");
+    suite.run(&mut tester, None, &mut events).expect("a run");
     let trials = tester.trials;
     let valid: Vec<_> = trials.iter().filter(|(_, result, _)| result.is_valid()).collect();
     assert!(!valid.is_empty(), "none of {} trials is valid", trials.len());

@@ -3,16 +3,18 @@
 //! leaves and frames looked at on the wire by a script of its own.
 
 use live::{Bed, Capture, Direction, GroupsCounted, can_run};
-use method::chassis::{ChassisConfig, ChassisSuite, ChassisTest};
+use method::chassis::ChassisTest;
+use method::registry::SuiteName;
 use method::rfc3918::{
     DelayOutcome, GroupDelayResult, MulticastLatencyResult, ScaledGroupsResult, Version,
 };
-use method::{Event, Outcome, Profile};
+use method::{Event, Outcome, Profile, Suite, SuiteConfig, TestKind};
 use ports::PortType;
 use std::collections::BTreeMap;
 use std::process::Command;
 use testbed::{DeviceKind, TestbedConfig};
 use units::{FrameSize, LineRate};
+use wire::size::SizePattern;
 
 const PORTS: usize = 4;
 const GROUPS: u64 = 8;
@@ -25,18 +27,18 @@ fn bed() -> Bed {
 }
 
 /// Short trials at half of the nominal rate; one in which the tester was held up is repeated.
-fn config(tests: &[ChassisTest]) -> ChassisConfig {
-    let mut config = ChassisConfig::rfc3918(Profile::Quick);
-    config.tests = tests.to_vec();
-    config.frame_sizes = vec![FrameSize::from_bytes(128)];
+fn config(tests: &[ChassisTest]) -> SuiteConfig {
+    let mut config = SuiteConfig::of_suite(SuiteName::Rfc3918, Profile::Quick);
+    config.tests = tests.iter().copied().map(TestKind::Chassis).collect();
+    config.frame_sizes = vec![SizePattern::Fixed(FrameSize::from_bytes(128))];
     config.trial.duration_s = 0.5;
     config.trial.drain_s = 1.0;
     config.trial.settle_s = 0.0;
     config.trial.invalid_retries = 5;
     config.trial.limits.late_after_us = 100_000;
     config.trial.limits.shortfall = 0.2;
-    config.learning_interval_s = 0.001;
-    let multicast = &mut config.multicast;
+    config.chassis.learning_interval_s = 0.001;
+    let multicast = &mut config.chassis.multicast;
     multicast.version = Version::Igmpv3;
     multicast.groups = GROUPS;
     multicast.load_percent = Some(50.0);
@@ -49,21 +51,23 @@ fn config(tests: &[ChassisTest]) -> ChassisConfig {
     config
 }
 
-fn run(bed: &Bed, config: ChassisConfig) -> (Vec<Outcome>, u64) {
+fn run(bed: &Bed, config: SuiteConfig) -> (Vec<Outcome>, u64) {
     let tester = bed.live(PortType::AfPacket, FrameSize::MAX_ETHERNET, LINE);
     let mut tester = GroupsCounted::new(tester, bed);
-    let suite = ChassisSuite {
+    let suite = Suite {
         program: "test".into(),
         device: "linux-mcast".into(),
         environment: BTreeMap::new(),
         config,
-        chassis: bed.topology(),
+        topology: bed.topology(),
+        self_test: None,
+        more: &[],
     };
     let mut events: Vec<Event> = vec![];
-    suite.run(&mut tester, &mut events).expect("a run");
+    suite.run(&mut tester, None, &mut events).expect("a run");
     let result = |event: Event| match event {
         Event::TestFinished(outcome) => Some(*outcome),
-        Event::Warning(why) => panic!("{why}"),
+        Event::Warning(why) if !why.starts_with("no self-test") => panic!("{why}"),
         _ => None,
     };
     (events.into_iter().filter_map(result).collect(), tester.agreed())

@@ -2,10 +2,11 @@
 //! group at every output and in a mesh, each frame of them laid beside the kernel's counters.
 
 use live::{Audited, Bed, Capture, Direction, GroupsCounted, can_run};
-use method::chassis::{ChassisConfig, ChassisSuite, ChassisTest};
+use method::chassis::ChassisTest;
+use method::registry::SuiteName;
 use method::rfc3918::group_v4;
 use method::tolly::{Membership, TollyConfig, TollyResult, TollyRow, host_behind, memberships};
-use method::{Event, Profile};
+use method::{Event, Profile, Suite, SuiteConfig, TestKind};
 use ports::PortType;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -20,6 +21,7 @@ use trial::{
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
 use wire::signature::Key;
+use wire::size::SizePattern;
 use wire::test_frame;
 
 /// The output at which the wire is looked at.
@@ -27,12 +29,12 @@ const WATCHED_OUTPUT: usize = 4;
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/tolly.py");
 
 /// One iteration of trials that a shared machine carries; one in which the tester was held up is repeated.
-fn config(tests: &[ChassisTest], tolly: TollyConfig) -> ChassisConfig {
-    let mut config = ChassisConfig::tolly(Profile::Quick);
-    config.tests = tests.to_vec();
-    config.frame_sizes = vec![FrameSize::MIN_ETHERNET];
-    config.tolly = tolly;
-    config.resolution_percent = 60.0;
+fn config(tests: &[ChassisTest], tolly: TollyConfig) -> SuiteConfig {
+    let mut config = SuiteConfig::of_suite(SuiteName::Tolly, Profile::Quick);
+    config.tests = tests.iter().copied().map(TestKind::Chassis).collect();
+    config.frame_sizes = vec![SizePattern::Fixed(FrameSize::MIN_ETHERNET)];
+    config.chassis.tolly = tolly;
+    config.search.resolution_percent = 60.0;
     config.trial.duration_s = 0.5;
     // It ends as soon as everything is there.
     config.trial.drain_s = 5.0;
@@ -41,7 +43,7 @@ fn config(tests: &[ChassisTest], tolly: TollyConfig) -> ChassisConfig {
     config.trial.invalid_retries = 5;
     config.trial.limits.late_after_us = 100_000;
     config.trial.limits.shortfall = 0.2;
-    config.learning_interval_s = 0.001;
+    config.chassis.learning_interval_s = 0.001;
     config
 }
 
@@ -50,19 +52,21 @@ fn small() -> TollyConfig {
 }
 
 /// The results in order; a warning is a failure.
-fn run(bed: &Bed, tester: &mut dyn Tester, config: ChassisConfig) -> Vec<TollyResult> {
-    let suite = ChassisSuite {
+fn run(bed: &Bed, tester: &mut dyn Tester, config: SuiteConfig) -> Vec<TollyResult> {
+    let suite = Suite {
         program: "live test".into(),
         device: "built".into(),
         environment: BTreeMap::new(),
         config,
-        chassis: bed.topology(),
+        topology: bed.topology(),
+        self_test: None,
+        more: &[],
     };
     let mut events: Vec<Event> = vec![];
-    suite.run(tester, &mut events).expect("a run");
+    suite.run(tester, None, &mut events).expect("a run");
     let result = |event: Event| match event {
         Event::TestFinished(outcome) => Some(outcome.record().expect("its record")),
-        Event::Warning(why) => panic!("{why}"),
+        Event::Warning(why) if !why.starts_with("no self-test") => panic!("{why}"),
         _ => None,
     };
     events.into_iter().filter_map(result).collect()
@@ -145,7 +149,10 @@ fn sixty_five_thousand_groups_leave_by_thirty_one_outputs() {
         ..TestbedConfig::of(DeviceKind::LinuxMcast)
     });
     let device = bed.device().expect("a device");
-    let all = memberships(&TollyConfig::default(), &[ChassisTest::LargeScaleMulticast]);
+    let all = memberships(
+        &TollyConfig::default(),
+        &[TestKind::Chassis(ChassisTest::LargeScaleMulticast)],
+    );
     let loaded = device.load_groups(&[range(&all[0])]).expect("a table");
     println!("{loaded}");
     assert_eq!((loaded.groups, loaded.copies), (65_536, 65_536 * 31));

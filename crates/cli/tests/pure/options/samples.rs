@@ -41,6 +41,9 @@ const OTHERS: &[SuiteName] = &[
     SuiteName::Tolly,
     SuiteName::Harvard1990,
 ];
+const PAIRS: &[SuiteName] = &[SuiteName::Rfc2544, SuiteName::Harvard1989, SuiteName::Harvard1990];
+const MANY: &[SuiteName] =
+    &[SuiteName::Rfc2889, SuiteName::Rfc3918, SuiteName::Gigaswitch, SuiteName::Tolly];
 const BUT_TOLLY: &[SuiteName] = &[
     SuiteName::Rfc2544,
     SuiteName::Rfc2889,
@@ -84,9 +87,20 @@ pub const FLAGS: &[Sample] = flags![
 pub const SPECIAL: &[Sample] = &[
     before(sample("pattern", &["--pattern", "multi_port"]), Device::Wide),
     shown(sample("burst-frames", &["--burst-frames", "4"]), &["--search", "bisect"]),
-    sample("search.policy", &["--search", "bisect"]),
+    with(sample("search.policy", &["--search", "bisect"]), PAIRS),
+    with(sample("search.policy", &["--search", "mlrsearch"]), MANY),
+    with(sample("search.max_trials_per_load", &["--set", "search.max_trials_per_load=4"]), PAIRS),
+    with(
+        shown(
+            sample("search.max_trials_per_load", &["--set", "search.max_trials_per_load=4"]),
+            &["--search", "tst009"],
+        ),
+        MANY,
+    ),
+    with(sample("search.trial_duration_s", &["--set", "search.trial_duration_s=0.1"]), PAIRS),
+    with(sample("search.trial_duration_s", &["--set", "search.trial_duration_s=0.05"]), MANY),
     shown(
-        sample("search.goals", &["--goal", "exceed=50%", "--goal", "loss=0%"]),
+        sample("search.goals", &["--goal", "loss=20%", "--goal", "loss=0%"]),
         &["--search", "mlrsearch"],
     ),
     shown(
@@ -151,10 +165,9 @@ pub const SETTINGS: &[Sample] = settings![
     "trial.duration_s" = "0.05",
     "trial.learning_wait_s" = "0.2",
     "trial.drain_s" = "0.3",
+    // Less than this and the tester fails its own test.
     "trial.drain_max_s" = "0.005",
     "trial.settle_s" = "0.3",
-    "search.trial_duration_s" = "0.1",
-    "search.max_trials_per_load" = "4",
     "search.resolution_percent" = "10.0",
     "self_test.trial_duration_s" = "0.2",
     "self_test.low_rate_percent" = "20.0",
@@ -211,19 +224,10 @@ pub const SETTINGS: &[Sample] = settings![
 
 /// Keys of the section of the tests of many ports.
 pub const CHASSIS: &[Sample] = settings![
-    "chassis.search_trial_s" = "0.05",
-    "chassis.resolution_percent" = "10.0",
     "chassis.loads_percent" = "[80.0]",
-    "chassis.burst_frames" = "4",
     "chassis.addresses_per_port" = "4",
     "chassis.learning_interval_s" = "0.05",
     "chassis.broadcast_frames" = "2",
-    "chassis.trial.duration_s" = "0.05",
-    "chassis.trial.learning_wait_s" = "0.2",
-    "chassis.trial.drain_s" = "0.3",
-    "chassis.trial.drain_max_s" = "0.001",
-    "chassis.trial.settle_s" = "0.3",
-    "chassis.trial.keep_alives" = "true",
     "chassis.addresses.ageing_s" = "8.0",
     "chassis.addresses.digest_s" = "0.5",
     "chassis.addresses.initial_addresses" = "4",
@@ -361,11 +365,6 @@ pub const HIDDEN: &[Sample] = &[
     ),
     with(sample("sizes", &["--sizes", "256"]), BUT_TOLLY),
     with(sample("sizes", &["--sizes", "1518"]), &[SuiteName::Tolly]),
-    shown(
-        sample("chassis.frame_sizes", &["--set", "chassis.frame_sizes=[1518]"]),
-        &["--sizes", "-"],
-    ),
-    shown(sample("chassis.seed", &["--set", "chassis.seed=9"]), &["--seed", "-"]),
 ];
 
 /// Options that a simulated run of this length uses and cannot show in its trials: when the tester counts as
@@ -382,14 +381,6 @@ pub const NOT_SHOWN: &[Sample] = settings![
     "trial.limits.late_intervals" = "9",
     "trial.limits.credit_us" = "50",
     "trial.limits.credit_frames" = "9",
-    "chassis.trial.invalid_retries" = "5",
-    "chassis.trial.verify_checksums" = "false",
-    "chassis.trial.limits.shortfall" = "0.2",
-    "chassis.trial.limits.unwanted" = "0.2",
-    "chassis.trial.limits.late_after_us" = "50",
-    "chassis.trial.limits.late_intervals" = "9",
-    "chassis.trial.limits.credit_us" = "50",
-    "chassis.trial.limits.credit_frames" = "9",
     "harvard_1989.delay_varies_ms" = "1.0",
 ];
 

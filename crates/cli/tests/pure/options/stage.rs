@@ -156,7 +156,9 @@ pub fn arguments(test: &TestMethod, device: Device, more: &[&str]) -> Vec<String
                 let name = [(*word).to_owned(), name_of_setting(value).to_owned()];
                 given.retain(|[flag, value]| {
                     let is_setting = *word == "--set";
-                    flag != word || (is_setting && name_of_setting(value) != name[1])
+                    // Which may be given several times.
+                    let is_goal = *word == "--goal";
+                    flag != word || is_goal || (is_setting && name_of_setting(value) != name[1])
                 });
                 given.push([(*word).into(), (*value).into()]);
             }

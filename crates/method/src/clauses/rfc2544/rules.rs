@@ -1,6 +1,6 @@
 //! What the clauses ask of a configuration and a result.
 
-use crate::clauses::{Facts, Pair, Ruling};
+use crate::clauses::{Basis, Facts, Ruling};
 use crate::{
     Destinations, Direction, Forwarding, Modifier, Pattern, Protocol, SearchPolicy, TestKind,
 };
@@ -10,19 +10,19 @@ use units::FrameSize;
 use wire::size::SizePattern;
 
 /// Those that were asked for or, where fewer of them count, those.
-pub(in crate::clauses) fn repetitions(p: &Pair<'_>, asked: u32, bound: u32) -> Ruling {
+pub(in crate::clauses) fn repetitions(p: &Basis<'_>, asked: u32, bound: u32) -> Ruling {
     let done = p.facts.repetitions.map_or(asked, |done| asked.min(done as u32));
     Ruling::at_least("repetitions", done.into(), bound.into(), "")
 }
 
-pub(in crate::clauses) fn at_throughput(p: &Pair<'_>) -> Ruling {
+pub(in crate::clauses) fn at_throughput(p: &Basis<'_>) -> Ruling {
     match p.facts.at_throughput {
         None => Ruling::not_checked("the result does not say"),
         Some(is) => Ruling::met_if(is, || "the load is not the throughput".into()),
     }
 }
 
-pub(super) fn format(p: &Pair<'_>) -> Ruling {
+pub(super) fn format(p: &Basis<'_>) -> Ruling {
     let traffic = &p.config.traffic;
     let mut how = vec![];
     if traffic.protocol != Protocol::UdpIpv4 {
@@ -41,16 +41,16 @@ pub(super) fn format(p: &Pair<'_>) -> Ruling {
     })
 }
 
-pub(super) fn stated(p: &Pair<'_>) -> Ruling {
+pub(super) fn stated(p: &Basis<'_>) -> Ruling {
     Ruling::met_if(!p.facts.traffic.is_empty(), || "the report does not state them".into())
 }
 
-pub(super) fn five_sizes(p: &Pair<'_>) -> Ruling {
+pub(super) fn five_sizes(p: &Basis<'_>) -> Ruling {
     let count = p.sizes.len();
     Ruling::met_if(count >= 5, || format!("{count} frame sizes instead of >= 5"))
 }
 
-pub(super) fn all_sizes(p: &Pair<'_>) -> Ruling {
+pub(super) fn all_sizes(p: &Basis<'_>) -> Ruling {
     missing_sizes(p.sizes, FrameSize::RFC2544_ETHERNET)
 }
 
@@ -64,7 +64,7 @@ pub(in crate::clauses) fn missing_sizes<const N: usize>(
     Ruling::met_if(missing.is_empty(), || format!("without frames of {} bytes", missing.join(", ")))
 }
 
-pub(super) fn verification(p: &Pair<'_>) -> Ruling {
+pub(super) fn verification(p: &Basis<'_>) -> Ruling {
     match &p.facts.given_up[..] {
         [] => Ruling::met(),
         what => Ruling::not_possible(format!(
@@ -74,20 +74,20 @@ pub(super) fn verification(p: &Pair<'_>) -> Ruling {
     }
 }
 
-pub(super) fn modifiers(p: &Pair<'_>) -> Ruling {
+pub(super) fn modifiers(p: &Basis<'_>) -> Ruling {
     let all = [Modifier::Broadcast, Modifier::Management, Modifier::RoutingUpdate];
     let missing = all.iter().filter(|modifier| !p.config.modifiers.contains(modifier));
     let missing: Vec<String> = missing.map(Modifier::to_string).collect();
     Ruling::met_if(missing.is_empty(), || format!("not run with {}", missing.join(", ")))
 }
 
-pub(super) fn destinations(p: &Pair<'_>) -> Ruling {
+pub(super) fn destinations(p: &Basis<'_>) -> Ruling {
     Ruling::met_if(p.config.traffic.destinations != Destinations::One, || {
         "one pair of addresses".into()
     })
 }
 
-pub(super) fn routing_update(p: &Pair<'_>) -> Ruling {
+pub(super) fn routing_update(p: &Basis<'_>) -> Ruling {
     let traffic = &p.config.traffic;
     if p.topology.forwarding != Forwarding::Routed || traffic.protocol == Protocol::Ethernet {
         return Ruling::not_applicable("the device does not route these frames");
@@ -100,11 +100,11 @@ pub(super) fn routing_update(p: &Pair<'_>) -> Ruling {
     }
 }
 
-pub(super) fn both_ways(p: &Pair<'_>) -> Ruling {
+pub(super) fn both_ways(p: &Basis<'_>) -> Ruling {
     Ruling::met_if(p.config.direction == Direction::Bidirectional, || "one direction".into())
 }
 
-pub(super) fn multi_port(p: &Pair<'_>) -> Ruling {
+pub(super) fn multi_port(p: &Basis<'_>) -> Ruling {
     let ports = p.topology.ports.len();
     match p.config.pattern {
         _ if ports < Pattern::MultiPort.fewest_ports() => {
@@ -119,7 +119,7 @@ pub(super) fn multi_port(p: &Pair<'_>) -> Ruling {
 /// Sizes of RFC 2544 section 21; a run has one.
 const BURSTS: [u64; 4] = [16, 64, 256, 1_024];
 
-pub(super) fn bursts(p: &Pair<'_>) -> Ruling {
+pub(super) fn bursts(p: &Basis<'_>) -> Ruling {
     let frames = p.config.burst_frames;
     Ruling::met_if(BURSTS.contains(&frames), || match frames {
         1 => "constant load".into(),
@@ -127,14 +127,14 @@ pub(super) fn bursts(p: &Pair<'_>) -> Ruling {
     })
 }
 
-pub(super) fn medium_maximum(p: &Pair<'_>) -> Ruling {
+pub(super) fn medium_maximum(p: &Basis<'_>) -> Ruling {
     match &p.facts.tester_short {
         None => Ruling::met(),
         Some(words) => Ruling::not_possible(words.clone()),
     }
 }
 
-pub(super) fn duration(p: &Pair<'_>) -> Ruling {
+pub(super) fn duration(p: &Basis<'_>) -> Ruling {
     let asked = p.config.trial.duration_s;
     let search = &p.config.search;
     let planned = match (p.test, search.policy) {
@@ -149,7 +149,7 @@ pub(super) fn duration(p: &Pair<'_>) -> Ruling {
     Ruling::at_least("trial duration", done.min(planned), 60.0, " s")
 }
 
-pub(super) fn final_trials(p: &Pair<'_>) -> Ruling {
+pub(super) fn final_trials(p: &Basis<'_>) -> Ruling {
     let (search, full) = (&p.config.search, p.config.trial.duration_s);
     let is_short = search.trial_duration_s < full && search.policy != SearchPolicy::Mlrsearch;
     Ruling::met_if(!is_short || p.config.throughput.final_trials > 0, || {
@@ -157,7 +157,7 @@ pub(super) fn final_trials(p: &Pair<'_>) -> Ruling {
     })
 }
 
-pub(super) fn shortfall(p: &Pair<'_>) -> Ruling {
+pub(super) fn shortfall(p: &Basis<'_>) -> Ruling {
     if p.test == Throughput && p.config.search.policy == SearchPolicy::Adaptive {
         return Ruling::not_applicable("the adaptive search goes by the load offered");
     }
@@ -168,7 +168,7 @@ pub(super) fn shortfall(p: &Pair<'_>) -> Ruling {
     })
 }
 
-pub(super) fn no_loss(p: &Pair<'_>) -> Ruling {
+pub(super) fn no_loss(p: &Basis<'_>) -> Ruling {
     let search = &p.config.search;
     if search.policy == SearchPolicy::Mlrsearch {
         let goals = search.goals(&[], p.config.trial.duration_s);
@@ -197,11 +197,11 @@ pub(in crate::clauses) fn fastest_of(facts: &Facts) -> Ruling {
     }
 }
 
-pub(super) fn fastest(p: &Pair<'_>) -> Ruling {
+pub(super) fn fastest(p: &Basis<'_>) -> Ruling {
     fastest_of(p.facts)
 }
 
-pub(super) fn definition(p: &Pair<'_>) -> Ruling {
+pub(super) fn definition(p: &Basis<'_>) -> Ruling {
     match p.facts.has_line_time {
         None => Ruling::not_checked("the result does not say"),
         Some(has) => Ruling::met_if(!has, || {
@@ -210,7 +210,7 @@ pub(super) fn definition(p: &Pair<'_>) -> Ruling {
     }
 }
 
-pub(super) fn addresses(p: &Pair<'_>) -> Ruling {
+pub(super) fn addresses(p: &Basis<'_>) -> Ruling {
     if p.config.traffic.protocol != Protocol::UdpIpv4 {
         return Ruling::not_applicable("frames are not IPv4");
     }

@@ -16,7 +16,7 @@ use super::routes::{many_routes, no_routes, routing_table};
 use super::scene::result_of;
 use super::storms::{nfs_bursts, storm};
 use crate::bench::Bench;
-use crate::clauses::annex_pair;
+use crate::clauses::annex;
 use crate::event::Event;
 use crate::harvard::Sources;
 use crate::reach::reach;
@@ -157,7 +157,7 @@ impl Suite1989<'_> {
         let mut outcome = result.outcome();
         let config = self.config;
         let of_outcome = (config, &config.frame_sizes[..], config.traffic.destinations);
-        annex_pair(&mut outcome, of_outcome, self.topology);
+        annex(&mut outcome, of_outcome, self.topology);
         bench.emit(Event::TestFinished(Box::new(outcome)))?;
         Ok(rate)
     }
