@@ -64,7 +64,12 @@ fn a_client_that_comes_back_again_and_again_misses_nothing_and_gets_nothing_twic
     while !whole.iter().any(|event| event.data["kind"] == "run_finished") {
         // Hangs up after some events, in the middle of the stream.
         let mut stream = Events::of(&server.address, &id, last);
-        let some = (0..7).map_while(|_| stream.next()).collect::<Vec<_>>();
+        let mut some: Vec<Told> = vec![];
+        while some.len() < 7 && some.last().is_none_or(|event| event.data["kind"] != "run_finished")
+        {
+            let Some(event) = stream.next() else { break };
+            some.push(event);
+        }
         last = some.iter().filter_map(|event| event.id).next_back().or(last);
         whole.extend(with_ids(&some));
     }
