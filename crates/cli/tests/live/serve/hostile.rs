@@ -225,7 +225,11 @@ fn the_otg_api_is_there_when_asked_for() {
     let scratch = Scratch::new();
     let server = Server::start(&scratch, "--otg");
     let version = server.get("/otg/capabilities/version");
-    assert!(version.status == 200 && version.text().contains("1.62.0"), "{}", version.text());
+    assert!(
+        version.status == 200 && version.text().contains("api_spec_version"),
+        "{}",
+        version.text()
+    );
     let elsewhere = get(&server.address, "/otg/capabilities/version", &[("Host", "example.org")]);
     assert!((400..500).contains(&elsewhere.status), "{}", elsewhere.text());
     let without = Server::start(&scratch, "");
