@@ -99,7 +99,7 @@ fn prometheus_scrapes_a_run_and_the_dashboard_finds_every_series() {
     // It begins to scrape some seconds after its start; a search may be over by then.
     wait_for("a healthy target", || prometheus.value("up").filter(|up| *up == 1.0));
     // Trials of so many frames that a search lasts longer than a step of a query.
-    let id = server.run("run --sim router --profile rfc --duration 500ms --line-rate 100M");
+    let id = server.run("run --sim router --profile rfc --duration 4s --line-rate 100M");
     let all = expressions();
     assert!(all.len() >= 12, "{all:?}");
     for expression in &all {
