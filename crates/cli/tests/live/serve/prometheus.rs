@@ -36,6 +36,9 @@ impl Prometheus {
             .expect("prometheus");
         let prometheus = Prometheus { child, address };
         wait_for("Prometheus", || std::net::TcpStream::connect(&prometheus.address).ok());
+        // It listens before it answers.
+        let ready = || get(&prometheus.address, "/-/ready", &[]).status == 200;
+        wait_for("a ready Prometheus", || ready().then_some(()));
         prometheus
     }
 
