@@ -80,18 +80,12 @@ test: setup $(ORACLE)/ready
 test-pure:
 	cargo test --no-fail-fast -- --skip live::
 
-# Real devices, real ports, real time; as root. One at a time: two would take each other's processors.
-# Tests whose tester was held up say so; more than UNDECIDED_MAX of them are a failure.
+# Real devices, real ports, real time; as root. Tests whose tester was held up say so, and one that fails is run
+# once more: more than UNDECIDED_MAX of either are a failure.
 UNDECIDED     := target/undecided
 UNDECIDED_MAX := 8
 test-live: setup
-	@mkdir -p target; : > $(UNDECIDED)
-	NETANVIL_UNDECIDED=$(CURDIR)/$(UNDECIDED) \
-	    cargo test --no-fail-fast --tests -- live:: --test-threads=1; \
-	    status=$$?; sort -u $(UNDECIDED); \
-	    undecided=$$(cut -d: -f1,2 $(UNDECIDED) | sort -u | wc -l); \
-	    echo "live tests: $$undecided undecided, since the tester was held up; at most $(UNDECIDED_MAX) may be"; \
-	    [ $$undecided -le $(UNDECIDED_MAX) ] && exit $$status
+	extras/test-live.sh $(CURDIR)/$(UNDECIDED) $(UNDECIDED_MAX)
 
 # What the benchmarks compute with.
 test-benches:
