@@ -415,7 +415,7 @@ impl SuiteConfig {
         config.self_test.resolution_percent = 4.0;
         config.throughput.final_trials = 1;
         config.latency =
-            LatencyConfig { repetitions: 1, stream_s: 1.5, first_tag_s: 0.5, tags: 500 };
+            LatencyConfig { repetitions: 1, stream_s: 1.0, first_tag_s: 0.4, tags: 500 };
         config.pdv = PdvConfig { repetitions: 3, stream_s: 1.0 };
         config.ipdv = IpdvConfig { repetitions: 3, stream_s: 1.0, ..config.ipdv };
         config.back_to_back.repetitions = 1;

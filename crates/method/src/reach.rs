@@ -23,7 +23,8 @@ const BURST_ROUNDS: usize = 2;
 const BURST_ABOVE_THROUGHPUT: f64 = 1.1;
 /// Lengths of the bursts that are tried: the shortest one shows how the tester gets under way, the
 /// longer ones whether it keeps it up.
-const BURSTS: [Duration; 3] = [Duration::from_ms(2), Duration::from_ms(10), Duration::from_ms(30)];
+const BURSTS: [Duration; 3] = [Duration::from_ms(2), Duration::from_ms(10), LONGEST_BURST_TRIED];
+pub(crate) const LONGEST_BURST_TRIED: Duration = Duration::from_ms(30);
 /// A burst may leave slower by one part in so many, and what is found of the buffer is then as far off.
 pub(crate) const SLOWER_BY_ONE_IN: u64 = 20;
 
@@ -114,12 +115,17 @@ pub(crate) fn burst_reach(
 ) -> Result<Option<Ceiling>, RunError> {
     let mut ceiling = subject.ceiling;
     while let Some(reached) = falls_short_in_bursts(bench, subject, test, ceiling.rate)? {
-        ceiling = below(reached.min(ceiling.rate.scaled(BURST_STEP)));
+        ceiling = slower(ceiling.rate, reached);
         if ceiling.rate.fps() < BURST_ABOVE_THROUGHPUT * throughput.fps() {
             return Ok(None);
         }
     }
     Ok(Some(ceiling))
+}
+
+/// The rate to try next where bursts at `rate` left at `reached`.
+pub(crate) fn slower(rate: FrameRate, reached: FrameRate) -> Ceiling {
+    below(reached.min(rate.scaled(BURST_STEP)))
 }
 
 /// What the tester reached in the first burst that it did not send at this rate in two attempts.

@@ -153,10 +153,11 @@ impl Watch<'_> {
         transmissions.sort_by_key(|sent| sent.report.port);
         let sent = sent_of_stream(&transmissions);
         let last = transmissions.iter().filter_map(|sent| sent.report.last_departure).max();
-        let drained = self.drain(trial, (last.unwrap_or(start), &sent), threads)?;
+        let mut silence = Silence::begin(self.signals);
+        let drained = self.drain(trial, (last.unwrap_or(start), &sent), threads, &mut silence)?;
         self.signals.set_deadline(drained);
         let action = joined(&mut threads.action)?.pop();
-        self.await_quiescence(threads)?;
+        self.await_quiescence(threads, silence)?;
         self.signals.close(sent);
         let received = joined(&mut threads.receive)?;
         let mut received: Vec<Received> = received.into_iter().flatten().collect();
@@ -170,11 +171,13 @@ impl Watch<'_> {
         trial: &Trial,
         (last_departure, sent): (Instant, &BTreeMap<StreamId, u64>),
         threads: &Threads<'_>,
+        silence: &mut Silence,
     ) -> Result<Instant, TesterError> {
         let expected = trial.expected_arrivals(sent);
         let (mut arrived, mut last_arrival) = (0, None);
         loop {
             let now = clock::now();
+            silence.lasts(self.signals, now);
             let arrived_now = self.signals.expected_arrivals();
             if arrived_now > arrived {
                 (arrived, last_arrival) = (arrived_now, Some(now));
@@ -194,10 +197,14 @@ impl Watch<'_> {
         }
     }
 
-    /// Waits until nothing arrives any more, so that counters can be read.
-    fn await_quiescence(&mut self, threads: &Threads<'_>) -> Result<(), TesterError> {
+    /// Waits until nothing arrives any more, so that counters can be read. A silence in which residual frames
+    /// were waited for counts.
+    fn await_quiescence(
+        &mut self,
+        threads: &Threads<'_>,
+        mut silence: Silence,
+    ) -> Result<(), TesterError> {
         let begun = clock::now();
-        let mut silence = Silence::begin(self.signals);
         loop {
             let now = clock::now();
             if silence.lasts(self.signals, now) >= QUIET || now.since(begun) > LONGEST_QUIESCENCE {

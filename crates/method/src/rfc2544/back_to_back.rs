@@ -1,13 +1,15 @@
 //! Back-to-back frames: the longest burst without loss, and the buffer behind it (RFC 2544
 //! section 26.4 as RFC 9004 has it).
 
-use crate::bench::{Bench, Ran, Request, is_short};
+use crate::bench::{Bench, Ran, Request, has_shortfall, is_short};
 use crate::event::SearchBounds;
 use crate::rate_search::judge_loss;
-use crate::reach::{SLOWER_BY_ONE_IN, burst_reach, held_to_its_rate};
+use crate::reach::{
+    LONGEST_BURST_TRIED, SLOWER_BY_ONE_IN, STEPS_MAX, burst_reach, held_to_its_rate, slower,
+};
 use crate::rfc2544::{MaximumOf, ThroughputResult, known_rate};
 use crate::search::{Bisect, Bounds, LossVerification, Outcome, Range, Resolution, Upper, drive};
-use crate::subject::Subject;
+use crate::subject::{Ceiling, Subject};
 use crate::traffic::TrialShape;
 use crate::{Conditions, Finding, RunError, Spread, TestKind, Verdict};
 use serde::{Deserialize, Serialize};
@@ -129,34 +131,74 @@ pub fn back_to_back(
         }
     };
     result.throughput = Some(rate);
-    let Some(ceiling) = burst_reach(bench, subject, TestKind::BackToBack, rate)? else {
-        result.not_measured = Some(format!(
-            "beside this device the tester sends no bursts well faster than its throughput, {rate:.1}"
-        ));
-        return Ok(result);
-    };
-    let subject = &subject.with_ceiling(ceiling);
-    let burst_rate = ceiling.rate;
-    result.burst_rate = Some(burst_rate);
-    result.burst_rate_is_theoretical = ceiling.of == MaximumOf::Medium;
     result.notes.extend(note.map(|note| format!("the correction uses a rate with loss: {note}")));
+    let mut asked = *subject;
+    for step in 0..=STEPS_MAX {
+        let Some(ceiling) = burst_reach(bench, &asked, TestKind::BackToBack, rate)? else {
+            result.not_measured = Some(format!(
+                "beside this device the tester sends no bursts well faster than its throughput, {rate:.1}"
+            ));
+            return Ok(result);
+        };
+        result.begin_at(ceiling);
+        let searched = Searched { subject: &subject.with_ceiling(ceiling), throughput: rate };
+        let Some(slower) = searches(bench, &searched, &mut result, step < STEPS_MAX)? else {
+            break;
+        };
+        result.notes.push(format!(
+            "the tester no longer sent bursts at {:.1}: begun anew with slower ones",
+            ceiling.rate
+        ));
+        asked = subject.with_ceiling(slower);
+    }
+    let left_at = result.correct_burst_rate(result.burst_rate.expect("begun"));
+    conclude(&mut result, left_at, rate);
+    Ok(result)
+}
+
+/// What a search is about.
+struct Searched<'a> {
+    /// Its ceiling is the rate of the bursts.
+    subject: &'a Subject<'a>,
+    throughput: FrameRate,
+}
+
+/// Search after search at one rate of bursts. Where the tester does not send a burst of the lengths that
+/// [`burst_reach`] tried, it has become slower: the rate to try next, if `may_slow_down`.
+fn searches(
+    bench: &mut Bench<'_>,
+    searched: &Searched<'_>,
+    result: &mut BackToBackResult,
+    may_slow_down: bool,
+) -> Result<Option<Ceiling>, RunError> {
+    let config = &searched.subject.config.back_to_back;
     let highest = Duration::from_secs_f64(config.highest_limit_s);
+    let burst_rate = searched.subject.ceiling.rate;
     while (result.searches.len() as u64) < u64::from(config.repetitions) {
         result.limit_frames = burst_rate.frames_in(result.limit).max(1);
         let repetition = result.searches.len() as u32 + 1;
-        let found = search(bench, subject, result.limit_frames, rate, repetition)?;
+        let found = match search(bench, searched, result.limit_frames, repetition, may_slow_down) {
+            Ok(found) => found,
+            Err(Stop::Slower) => return Ok(Some(slower(burst_rate, burst_rate))),
+            Err(Stop::Run(error)) => return Err(error),
+        };
         if found.outcome == BurstOutcome::AtLimit && result.limit < highest {
             result.raise_limit(highest);
         } else {
             result.searches.push(found);
         }
     }
-    let left_at = result.correct_burst_rate(burst_rate);
-    conclude(&mut result, left_at, rate);
-    Ok(result)
+    Ok(None)
 }
 
 impl BackToBackResult {
+    /// Begins, or begins anew, with bursts of this rate.
+    fn begin_at(&mut self, ceiling: Ceiling) {
+        self.burst_rate = Some(ceiling.rate);
+        self.burst_rate_is_theoretical = ceiling.of == MaximumOf::Medium;
+        self.searches.clear();
+    }
+
     /// Begins anew with longer bursts: "the test MUST be repeated" (RFC 9004 section 6.2).
     fn raise_limit(&mut self, highest: Duration) {
         let raised = (self.limit * 4).min(highest);
@@ -201,15 +243,30 @@ fn not_applicable(subject: &Subject<'_>, throughput: &Finding) -> Option<String>
     }
 }
 
+/// Why a search ends before its time.
+enum Stop {
+    /// The tester does not send bursts as fast as it did.
+    Slower,
+    Run(RunError),
+}
+
+impl From<RunError> for Stop {
+    fn from(error: RunError) -> Self {
+        Stop::Run(error)
+    }
+}
+
 /// One complete, independent search.
 fn search(
     bench: &mut Bench<'_>,
-    subject: &Subject<'_>,
+    searched: &Searched<'_>,
     limit_frames: u64,
-    throughput: FrameRate,
     repetition: u32,
-) -> Result<BurstFound, RunError> {
+    may_slow_down: bool,
+) -> Result<BurstFound, Stop> {
+    let Searched { subject, throughput } = *searched;
     let config = subject.config;
+    let tried = subject.ceiling.rate.frames_in(LONGEST_BURST_TRIED);
     let relative = config.back_to_back.resolution_percent / 100.0;
     let resolution = Resolution { absolute: config.back_to_back.step_frames, relative };
     let bisect = Bisect::new(Range { min: 1, max: limit_frames }, resolution);
@@ -222,11 +279,14 @@ fn search(
         let ran = send_burst(bench, subject, frames, throughput, repetition, bounds)?;
         trials += 1;
         if ran.verdict == Verdict::Invalid {
+            if may_slow_down && frames <= tried && has_shortfall(&ran.result) {
+                return Err(Stop::Slower);
+            }
             reasons = ran.invalid_reasons();
         } else if let Some(rate) = ran.result.slowest_sent_rate() {
             left_at.insert(frames, rate.fps());
         }
-        Ok::<_, RunError>(match ran.verdict {
+        Ok::<_, Stop>(match ran.verdict {
             Verdict::Passed => Outcome::Passed,
             Verdict::Invalid => Outcome::Undecided,
             _ => Outcome::Failed { lost_frames: ran.result.lost_frames() },

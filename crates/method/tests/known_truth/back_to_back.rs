@@ -2,8 +2,8 @@
 
 use crate::bed::*;
 use method::rfc2544::{BackToBackResult, BurstOutcome, ThroughputResult, back_to_back, throughput};
-use method::{Bench, RunError, Subject, SuiteConfig};
-use sim::{Patch, QueueLimit, SimPort, SimTester, StoreAndForward};
+use method::{Bench, Event, RunError, Subject, SuiteConfig};
+use sim::{ClosedForm, Offered, Patch, QueueLimit, Response, SimPort, SimTester, StoreAndForward};
 use units::{Duration, FrameRate, FrameSize, LineRate};
 
 /// 100 Mb/s: 148,809.5 frames of 64 bytes a second.
@@ -119,4 +119,49 @@ fn a_deep_queue_is_waited_for() {
     let frames = result.summary.unwrap().frames.mean;
     // 5,000 x 148,810 / 138,810.
     assert!((5_100.0..=5_370.0).contains(&frames), "{frames}");
+}
+
+/// A tester that reaches less once the search has begun: what it could send before is no rate for bursts any
+/// more, and the search begins anew with one that it can send.
+#[test]
+fn bursts_that_a_tester_no_longer_sends_as_fast_are_sent_slower() {
+    const CAPACITY_FPS: f64 = 80_000.0;
+    const SLOWER_FPS: f64 = 110_000.0;
+    let queue = 400.0;
+    let mut bursts = 0;
+    let law = |offered: Offered| {
+        let mut response = Response::default();
+        let is_burst = offered.frames < 10_000 && offered.rate.fps() > CAPACITY_FPS * 1.1;
+        let rate = offered.rate.fps().min(140_000.0);
+        // Two bursts at the medium's rate and six slower ones find out what the tester can.
+        bursts += u64::from(is_burst);
+        let reached = if bursts > 8 { rate.min(SLOWER_FPS) } else { rate };
+        if reached < offered.rate.fps() {
+            response.reached = Some(FrameRate::from_fps_f64(reached));
+        }
+        let waiting = offered.frames as f64 * (1.0 - CAPACITY_FPS / reached);
+        response.lost = (waiting - queue).max(0.0) as u64;
+        response
+    };
+    let mut config = config();
+    config.back_to_back.repetitions = 2;
+    config.back_to_back.step_frames = 1;
+    config.back_to_back.resolution_percent = 0.0;
+    config.back_to_back.limit_s = 0.02;
+    let mut tester = ClosedForm::new(&PORTS, law);
+    let (result, events) = run(&config, &mut tester, both);
+    assert_eq!(result.searches.len(), 2, "{:?}", result.notes);
+    // queue / (1 - capacity / rate), at the rate that the result states.
+    let rate = result.burst_rate.unwrap().fps();
+    assert!((0.9 * SLOWER_FPS..=SLOWER_FPS).contains(&rate), "{rate}");
+    let truth = queue / (1.0 - CAPACITY_FPS / rate);
+    let mean = result.summary.unwrap().frames.mean;
+    assert!((mean - truth).abs() < 0.01 * truth, "{mean}, not {truth}");
+    assert!(result.notes.iter().any(|note| note.contains("no longer")), "{:?}", result.notes);
+    let is_invalid = |event: &&Event| match event {
+        Event::TrialFinished(record) => !record.result.is_valid(),
+        _ => false,
+    };
+    let invalid = events.iter().filter(is_invalid).count();
+    assert!(invalid <= 12, "{invalid} trials decided nothing");
 }
