@@ -12,7 +12,7 @@ use crate::search::Bounds;
 use crate::subject::Subject;
 use crate::{Buffered, Finding, RateFound, RunError, TestKind};
 use trial::{Sustained, TrialResult, sustained_beside};
-use units::{Duration, FrameRate};
+use units::{Duration, FrameRate, LineRate};
 
 /// A queue that grows by less than this part of the resolution is none.
 const OF_RESOLUTION: f64 = 0.05;
@@ -51,12 +51,7 @@ pub(crate) fn keep_up(
     let tolerance = found.loss_tolerance_percent / 100.0;
     let goal = Goal::of(known, tolerance);
     let medium = subject.slowest_line_rate();
-    // Where no queue grew delays vary by themselves.
-    let calm = known.trials().filter(|result| {
-        let trial = sustained_beside(result, medium, &[]);
-        result.lost_frames() == 0 && trial.is_some_and(|trial| !trial.is_buffered)
-    });
-    let calm: Vec<&TrialResult> = calm.collect();
+    let calm = calm(known, medium);
     let judge = |result: &TrialResult, load| {
         let trial = sustained_beside(result, medium, &calm)?;
         Some(shown(result, &trial, load, goal, resolution))
@@ -110,6 +105,61 @@ pub(crate) fn keep_up(
         }
     }
     Ok(hunt.conclude(subject, passed, resolution, best.standing_queue_frames))
+}
+
+/// Trials in which no queue grew: delays vary by themselves.
+fn calm(known: &Known, medium: LineRate) -> Vec<&TrialResult> {
+    let is_calm = |result: &&TrialResult| {
+        let trial = sustained_beside(result, medium, &[]);
+        result.lost_frames() == 0 && trial.is_some_and(|trial| !trial.is_buffered)
+    };
+    known.trials().filter(is_calm).collect()
+}
+
+/// The most that a trial of full length carried on and on, with no more loss than the goal allows, where that is
+/// no less than the rate at which the goal was found to fail: the device carries more at one time than at
+/// another. An estimate of a noisy device counts on such trials.
+pub(crate) fn carried_beyond(
+    subject: &Subject<'_>,
+    found: &RateFound,
+    known: &Known,
+) -> Option<FrameRate> {
+    let (Some(upper), None) = (found.upper, found.confidence) else { return None };
+    // What the tester could not try is no bound of the device's.
+    if matches!(found.finding, Finding::AtLeast { .. } | Finding::Invalid { .. }) {
+        return None;
+    }
+    let medium = subject.slowest_line_rate();
+    let calm = calm(known, medium);
+    let allowed = found.loss_tolerance_percent / 100.0;
+    let carried =
+        known.trials_of(subject, found.trial_duration).filter_map(|(intended, result)| {
+            let lost = worst_loss_ratio(result);
+            let offered = result.least_offered_rate()?.min(intended);
+            let put_off =
+                sustained_beside(result, medium, &calm).map_or(lost, |it| it.loss_ratio(lost));
+            (lost <= allowed).then(|| offered.fps() * (1.0 - put_off) / (1.0 - lost))
+        });
+    let most = rounded_down(carried.max_by(f64::total_cmp)?);
+    (most >= upper).then_some(most)
+}
+
+/// A rate whose upper bound trials of other searches have exceeded lies between its lower bound and what they
+/// carried.
+pub(crate) fn widen(subject: &Subject<'_>, found: &mut RateFound, known: &Known) {
+    let Some(carried) = carried_beyond(subject, found, known) else { return };
+    let Some(upper) = found.upper else { return };
+    let why = format!(
+        "trials contradict each other: {upper:.1} failed, and {carried:.1} were carried in another trial; \
+         what the device carries varies from trial to trial"
+    );
+    found.finding = match found.rate {
+        Some(rate) => {
+            *found = within(subject, found.clone(), rate, carried);
+            Finding::Between { why }
+        }
+        None => Finding::Invalid { reasons: vec![why] },
+    };
 }
 
 /// One trial of a load that a search has found, or of one near it; counted with the search's trials.

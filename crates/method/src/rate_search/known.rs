@@ -65,6 +65,16 @@ impl Known {
     pub(crate) fn trials(&self) -> impl Iterator<Item = &TrialResult> {
         self.valid.values().flatten().map(|tried| &tried.result)
     }
+    /// The valid trials of at least this length, with the rates intended.
+    pub(crate) fn trials_of(
+        &self,
+        subject: &Subject<'_>,
+        duration: Duration,
+    ) -> impl Iterator<Item = (FrameRate, &TrialResult)> {
+        let all = self.valid.iter().flat_map(|(load, tried)| tried.iter().map(move |t| (load, t)));
+        let long = all.filter(move |(_, tried)| tried.duration >= duration);
+        long.map(|(load, tried)| (rate_of(subject, *load), &tried.result))
+    }
     /// The valid trials of at least this length that asked for this rate, or offered it.
     pub(crate) fn trials_at(
         &self,
@@ -72,12 +82,10 @@ impl Known {
         rate: FrameRate,
         duration: Duration,
     ) -> impl Iterator<Item = &TrialResult> {
-        let all = self.valid.iter().flat_map(|(load, tried)| tried.iter().map(move |t| (load, t)));
-        let long = all.filter(move |(_, tried)| tried.duration >= duration);
-        let at = long.filter(move |(load, tried)| {
-            rate_of(subject, **load) == rate || offers(&tried.result, rate)
-        });
-        at.map(|(_, tried)| &tried.result)
+        let at = self
+            .trials_of(subject, duration)
+            .filter(move |(intended, result)| *intended == rate || offers(result, rate));
+        at.map(|(_, result)| result)
     }
     /// Whether more trials of full length failed at a rate found, or below, than its search saw fail. What an
     /// estimate says of a noisy device counts on such trials.

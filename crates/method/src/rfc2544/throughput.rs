@@ -6,7 +6,7 @@ use crate::goal_search::find_rates;
 use crate::rate_search::{Known, NEAR, RateGoal, find_rate, judge_loss};
 use crate::search::adaptive::Against;
 use crate::subject::Subject;
-use crate::sustained::{agree, keep_up};
+use crate::sustained::{agree, carried_beyond, keep_up, widen};
 use crate::{
     Buffered, Conditions, CostFound, Finding, RateFound, RunError, SearchPolicy, TestKind,
 };
@@ -101,6 +101,7 @@ pub fn throughput(
         *found = keep_up(bench, subject, found.clone(), &known)?;
     }
     agree(subject, &mut found);
+    found.iter_mut().for_each(|found| widen(subject, found, &known));
     let throughput = found.remove(0);
     let with_tolerance = found;
     let contradiction =
@@ -144,7 +145,10 @@ fn one_by_one(
         let (first, later) = (&found[index], &found[index + 1..]);
         let exceeds = |more: &RateFound| more.upper.is_some_and(|upper| first.rate > Some(upper));
         let gains = first.is_noisy_beyond(NEAR) && !later.is_empty();
-        if gains || known.contradicts(subject, first) || later.iter().any(exceeds) {
+        let is_contradicted = known.contradicts(subject, first)
+            || carried_beyond(subject, first, known).is_some()
+            || later.iter().any(exceeds);
+        if gains || is_contradicted {
             let (trials, invalid_trials) = (first.trials, first.invalid_trials);
             let test_time = first.test_time;
             let again = search(bench, subject, tolerances[index], known)?;

@@ -416,6 +416,43 @@ fn goals_share_their_trials() {
     assert!(trials < 3 * alone.throughput.trials, "{trials} for three goals");
 }
 
+/// A device that carries more from some trial on: whatever the search for one goal found, no full-length trial
+/// of a search for another may have carried more than the rate is said to be at most.
+#[test]
+fn no_trial_carries_more_than_the_rate_found_is_at_most() {
+    for later in 3..40 {
+        let mut config = config();
+        config.search.trial_duration_s = 0.5;
+        config.throughput.loss_tolerances_percent = vec![0.5];
+        let mut trials = 0;
+        let law = move |offered: Offered| {
+            trials += 1;
+            let capacity = if trials > later { 61_000.0 } else { 50_000.0 };
+            let excess = (1.0 - capacity / offered.rate.fps()).max(0.0);
+            Response { lost: (offered.frames as f64 * excess).ceil() as u64, ..Response::default() }
+        };
+        let (result, events) = closed_form(&config, law);
+        let carried = events.iter().filter_map(|event| match event {
+            Event::TrialFinished(record) => {
+                let is_whole = record.duration >= units::Duration::from_ms(999);
+                (is_whole && record.result.lost_frames() == 0)
+                    .then(|| record.result.least_offered_rate())
+            }
+            _ => None,
+        });
+        let Some(most) = carried.flatten().max() else { continue };
+        let found = &result.throughput;
+        let upper = found.upper.unwrap();
+        assert!(upper >= most, "after {later} trials: {:?} to {upper}, {most} carried", found.rate);
+        // Either it is told that what the device carries varies, or one of its capacities is stated.
+        let is_bracket = matches!(found.finding, Finding::Between { .. });
+        let is_told = is_bracket || found.confidence.is_some();
+        let low = found.rate.unwrap().fps();
+        let states = |truth: f64| low <= truth && truth <= upper.fps() && !is_bracket;
+        assert!(is_told || states(50_000.0) || states(61_000.0), "after {later} trials: {found:?}");
+    }
+}
+
 /// What the tester could not offer for one goal it is not asked for again for the next.
 #[test]
 fn goals_share_what_the_tester_cannot_do() {
