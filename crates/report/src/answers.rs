@@ -59,16 +59,107 @@ fn gigabits(fps: f64, outcome: &Outcome) -> String {
     format!("{:.3} Gb/s", fps * outcome.conditions.mean_frame_size_bytes * 8.0 / 1e9)
 }
 
+/// The same in columns, at most 80 of them, to stand below all tables: where a screen ends. Empty where no test
+/// found a throughput.
+pub fn in_brief(report: &Report) -> Vec<String> {
+    let found = report.results.iter().filter_map(|outcome| {
+        let figure = outcome.figures_of(FigureName::Throughput).next()?;
+        Some((outcome, figure))
+    });
+    let row = |(outcome, figure): (&Outcome, &Figure)| {
+        let size = match outcome.conditions.frame_size.parse::<u32>() {
+            Ok(bytes) => format!("{bytes} B"),
+            Err(_) => outcome.conditions.frame_size.clone(),
+        };
+        let p99 = latency_p99(report, outcome).and_then(|figure| figure.value);
+        let p99 = p99.map_or(String::new(), |us| format!("p99 {}", span(us)));
+        let (rate, verdict) = rate_and_verdict(figure, outcome);
+        let row = format!("{size:>8.8}  {rate:<34} {verdict:<23} {p99}");
+        row.trim_end().to_owned()
+    };
+    found.map(row).collect()
+}
+
+/// `1.13 Mpps (0.578 Gb/s) +-0.6 %` and what was the limit.
+fn rate_and_verdict(figure: &Figure, outcome: &Outcome) -> (String, &'static str) {
+    let bits = |fps: f64| gigabits(fps, outcome);
+    match (figure.relation, figure.value, figure.low, figure.high) {
+        (Relation::Equal, Some(fps), _, _)
+            if fps >= outcome.conditions.theoretical_max.fps() * (1.0 - 1e-6) =>
+        {
+            (format!("{} ({})", pps(fps), bits(fps)), "the medium's maximum")
+        }
+        (Relation::Equal, Some(fps), low, high) => {
+            let width = low.zip(high).map(|(low, high)| 50.0 * (high - low) / fps);
+            let width = width.map_or(String::new(), |half| format!(" +-{half:.1} %"));
+            (format!("{} ({}){width}", pps(fps), bits(fps)), "device-limited")
+        }
+        (Relation::AtLeast, Some(fps), _, _) => {
+            (format!(">= {} ({})", pps(fps), bits(fps)), "tester-limited")
+        }
+        (Relation::Between, _, Some(low), Some(high)) => {
+            (format!("{} .. {}", pps(low), pps(high)), "not decided")
+        }
+        (Relation::Below, _, _, _) => ("none".into(), "loses at any load"),
+        _ => ("no result".into(), ""),
+    }
+}
+
+/// Frames a second to three digits, as this field writes them.
+fn pps(fps: f64) -> String {
+    let (value, unit) = match fps {
+        fps if fps >= 1e6 => (fps / 1e6, "Mpps"),
+        fps if fps >= 1e3 => (fps / 1e3, "kpps"),
+        fps => (fps, "pps"),
+    };
+    format!("{} {unit}", three_digits(value))
+}
+
+fn span(us: f64) -> String {
+    let (value, unit) = match us {
+        us if us >= 1e6 => (us / 1e6, "s"),
+        us if us >= 1e3 => (us / 1e3, "ms"),
+        us => (us, "us"),
+    };
+    format!("{} {unit}", three_digits(value))
+}
+
+fn three_digits(value: f64) -> String {
+    let digits = match value {
+        value if value >= 100.0 => 0,
+        value if value >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$}")
+}
+
 /// The 99th percentile of latency of the same size under the same conditions.
 fn p99_beside(report: &Report, beside: &Outcome) -> String {
+    latency_p99(report, beside).map_or(String::new(), |figure| {
+        let (value, unit) = figure.printed();
+        format!("; latency p99 {value} {unit}")
+    })
+}
+
+fn latency_p99<'a>(report: &'a Report, beside: &Outcome) -> Option<&'a Figure> {
     let alike = report.results.iter().filter(|outcome| {
         let (a, b) = (&outcome.conditions, &beside.conditions);
         a.frame_size == b.frame_size && a.in_words == b.in_words
     });
     let p99 = alike.flat_map(|outcome| outcome.figures_of(FigureName::LatencyP99)).next();
-    let known = p99.filter(|figure| figure.value.is_some());
-    known.map_or(String::new(), |figure| {
-        let (value, unit) = figure.printed();
-        format!("; latency p99 {value} {unit}")
-    })
+    p99.filter(|figure| figure.value.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_in_brief_have_three_digits() {
+        assert_eq!(
+            [pps(1_128_087.0), pps(753_199.0), pps(333.3)],
+            ["1.13 Mpps", "753 kpps", "333 pps"]
+        );
+        assert_eq!([span(8_585.2), span(31.04), span(0.391)], ["8.59 ms", "31.0 us", "0.39 us"]);
+    }
 }

@@ -1,6 +1,6 @@
 //! A run as plain text: tables as the laboratories printed them.
 
-use crate::answers::answers;
+use crate::answers::{answers, in_brief};
 use crate::model::{Report, Status};
 use crate::tables::{self, Table};
 use comfy_table::{
@@ -44,6 +44,11 @@ pub fn render(report: &Report, style: Style) -> String {
     for note in &report.notes {
         line(&mut text, style, "note: ", note);
     }
+    let answers = in_brief(report);
+    if !answers.is_empty() {
+        let _ = writeln!(text, "\n{}", heading("Throughput in brief", style));
+    }
+    answers.iter().for_each(|answer| text.extend([answer.as_str(), "\n"]));
     text
 }
 

@@ -1,6 +1,7 @@
 //! Numbers in tables, JSON, CSV and HTML equal those of the events.
 
 use crate::{EVENTS, report};
+use method::FigureName;
 use report::terminal::{self, Style};
 use report::{Report, csv, html, json};
 use serde_json::Value;
@@ -256,6 +257,28 @@ fn a_run_cut_off_says_so_and_keeps_what_it_has() {
     let in_json: Value = serde_json::from_str(&json::render(&report)).unwrap();
     assert_eq!(in_json["status"], "cut_off");
     assert_eq!(html::render(&Report::default()).matches("unknown device").count(), 2);
+}
+
+/// The last lines of a screen are the answers, one for each throughput found, within 80 columns.
+#[test]
+fn a_screen_ends_with_the_answers() {
+    let report = report();
+    let text = terminal::render(&report, Style { width: Some(80), colour: false });
+    let found = report.results.iter().flat_map(|it| it.figures_of(FigureName::Throughput));
+    let found: Vec<_> = found.collect();
+    assert!(!found.is_empty());
+    let lines: Vec<&str> = text.lines().collect();
+    let (head, answers) = lines.split_at(lines.len() - found.len());
+    assert_eq!(*head.last().unwrap(), "Throughput in brief");
+    for (answer, figure) in answers.iter().zip(found) {
+        assert!(answer.chars().count() <= 80, "{answer}");
+        let (fps, words) = (figure.value.unwrap(), answer.split_whitespace().collect::<Vec<_>>());
+        let at = words.iter().position(|word| word.ends_with("pps")).unwrap();
+        let unit = [("pps", 1.0), ("kpps", 1e3), ("Mpps", 1e6)];
+        let unit = unit.into_iter().find(|(name, _)| *name == words[at]).unwrap().1;
+        let said = words[at - 1].parse::<f64>().unwrap() * unit;
+        assert!((said / fps - 1.0).abs() < 0.005, "{answer}: {fps}");
+    }
 }
 
 /// A resumed run tells again what it knew.
