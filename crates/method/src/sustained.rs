@@ -153,13 +153,14 @@ pub(crate) fn widen(subject: &Subject<'_>, found: &mut RateFound, known: &Known)
         "trials contradict each other: {upper:.1} failed, and {carried:.1} were carried in another trial; \
          what the device carries varies from trial to trial"
     );
-    found.finding = match found.rate {
-        Some(rate) => {
-            *found = within(subject, found.clone(), rate, carried);
-            Finding::Between { why }
-        }
-        None => Finding::Invalid { reasons: vec![why] },
+    let Some(rate) = found.rate else {
+        found.finding = Finding::Invalid { reasons: vec![why] };
+        return;
     };
+    if is_wide(subject, rate, carried) {
+        found.finding = Finding::Between { why };
+    }
+    *found = within(subject, found.clone(), rate, carried);
 }
 
 /// One trial of a load that a search has found, or of one near it; counted with the search's trials.

@@ -72,7 +72,7 @@ pub fn in_brief(report: &Report) -> Vec<String> {
             Err(_) => outcome.conditions.frame_size.clone(),
         };
         let p99 = latency_p99(report, outcome).and_then(|figure| figure.value);
-        let p99 = p99.map_or(String::new(), |us| format!("p99 {}", span(us)));
+        let p99 = p99.map_or(String::new(), |ns| format!("p99 {}", span(ns)));
         let (rate, verdict) = rate_and_verdict(figure, outcome);
         let row = format!("{size:>8.8}  {rate:<34} {verdict:<23} {p99}");
         row.trim_end().to_owned()
@@ -115,11 +115,11 @@ fn pps(fps: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-fn span(us: f64) -> String {
-    let (value, unit) = match us {
-        us if us >= 1e6 => (us / 1e6, "s"),
-        us if us >= 1e3 => (us / 1e3, "ms"),
-        us => (us, "us"),
+fn span(ns: f64) -> String {
+    let (value, unit) = match ns {
+        ns if ns >= 1e9 => (ns / 1e9, "s"),
+        ns if ns >= 1e6 => (ns / 1e6, "ms"),
+        ns => (ns / 1e3, "us"),
     };
     format!("{} {unit}", three_digits(value))
 }
@@ -160,6 +160,9 @@ mod tests {
             [pps(1_128_087.0), pps(753_199.0), pps(333.3)],
             ["1.13 Mpps", "753 kpps", "333 pps"]
         );
-        assert_eq!([span(8_585.2), span(31.04), span(0.391)], ["8.59 ms", "31.0 us", "0.39 us"]);
+        assert_eq!(
+            [span(8_585_215.0), span(31_040.0), span(391.0)],
+            ["8.59 ms", "31.0 us", "0.39 us"]
+        );
     }
 }

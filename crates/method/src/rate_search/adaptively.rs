@@ -29,7 +29,8 @@ impl Hunt<'_, '_> {
         let mut repeats = REPEATS;
         while let Some(asked) = search.next_load() {
             let came = self.unhindered(asked, search.bounds(), &mut repeats)?;
-            if self.buffered.is_some() && goal.noise == Some(Against::Estimate) {
+            let is_buffered = self.buffered.is_some() && !self.known.varies;
+            if is_buffered && goal.noise == Some(Against::Estimate) {
                 search.trust();
             }
             if self.has_pauses {
@@ -88,16 +89,24 @@ impl Hunt<'_, '_> {
         if self.has_pauses {
             search.keep_to_rate();
         }
-        for (load, tried) in &self.known.valid {
-            let came = |tried: &Tried| {
-                let verdict = (self.goal.judge)(&tried.result);
-                let sustained = self.sustained(&tried.result);
-                let came = self.came(*load, &tried.result, verdict, sustained);
-                (came, tried.duration >= self.goal.final_duration)
-            };
+        let known = std::mem::take(&mut self.known);
+        for (load, tried) in &known.valid {
             let tried = tried.iter().filter(|tried| tried.duration >= self.goal.search_duration);
-            search.learn(*load, &tried.map(came).collect::<Vec<_>>());
+            let came = tried.map(|tried| self.learnt(*load, tried, known.varies));
+            search.learn(*load, &came.collect::<Vec<_>>());
         }
+        self.known = known;
+    }
+
+    /// What came of a trial made before, and whether it had its full length.
+    fn learnt(&mut self, load: u64, tried: &Tried, varies: bool) -> (Came, bool) {
+        let verdict = (self.goal.judge)(&tried.result);
+        let sustained = self.sustained(&tried.result);
+        let mut came = self.came(load, &tried.result, verdict, sustained);
+        if varies {
+            came = self.kept_up(came, &tried.result, sustained, tried.duration);
+        }
+        (came, tried.duration >= self.goal.final_duration)
     }
 
     /// A trial in which the tester was held up and offered far less than asked for is made again: it says

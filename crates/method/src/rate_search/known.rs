@@ -15,6 +15,9 @@ pub(crate) struct Known {
     /// Loads that stayed invalid at this trial length, and why: what the tester cannot offer it
     /// cannot offer for any goal.
     pub(super) undecided: BTreeMap<(u64, Duration), Vec<String>>,
+    /// Whether trials have shown that what the device carries varies: a queue that stands at the end of a trial
+    /// is taken for that, and not for a buffer that carries too high a load for a while.
+    pub(crate) varies: bool,
 }
 
 /// A valid trial.

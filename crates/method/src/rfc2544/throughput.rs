@@ -145,10 +145,10 @@ fn one_by_one(
         let (first, later) = (&found[index], &found[index + 1..]);
         let exceeds = |more: &RateFound| more.upper.is_some_and(|upper| first.rate > Some(upper));
         let gains = first.is_noisy_beyond(NEAR) && !later.is_empty();
-        let is_contradicted = known.contradicts(subject, first)
-            || carried_beyond(subject, first, known).is_some()
-            || later.iter().any(exceeds);
-        if gains || is_contradicted {
+        let varies = carried_beyond(subject, first, known).is_some();
+        known.varies |= varies;
+        let is_contradicted = known.contradicts(subject, first) || later.iter().any(exceeds);
+        if gains || varies || is_contradicted {
             let (trials, invalid_trials) = (first.trials, first.invalid_trials);
             let test_time = first.test_time;
             let again = search(bench, subject, tolerances[index], known)?;

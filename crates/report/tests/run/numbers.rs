@@ -266,6 +266,8 @@ fn a_screen_ends_with_the_answers() {
     let text = terminal::render(&report, Style { width: Some(80), colour: false });
     let found = report.results.iter().flat_map(|it| it.figures_of(FigureName::Throughput));
     let found: Vec<_> = found.collect();
+    let p99 = report.results.iter().flat_map(|it| it.figures_of(FigureName::LatencyP99));
+    let mut p99_us: Vec<f64> = p99.filter_map(|figure| Some(figure.value? / 1e3)).collect();
     assert!(!found.is_empty());
     let lines: Vec<&str> = text.lines().collect();
     let (head, answers) = lines.split_at(lines.len() - found.len());
@@ -278,7 +280,16 @@ fn a_screen_ends_with_the_answers() {
         let unit = unit.into_iter().find(|(name, _)| *name == words[at]).unwrap().1;
         let said = words[at - 1].parse::<f64>().unwrap() * unit;
         assert!((said / fps - 1.0).abs() < 0.005, "{answer}: {fps}");
+        if let Some(at) = words.iter().position(|word| *word == "p99") {
+            let unit = [("us", 1.0), ("ms", 1e3), ("s", 1e6)];
+            let unit = unit.into_iter().find(|(name, _)| *name == words[at + 2]).unwrap().1;
+            let said_us = words[at + 1].parse::<f64>().unwrap() * unit;
+            let is_said = |us: &f64| (said_us / us - 1.0).abs() < 0.02;
+            let at = p99_us.iter().position(is_said).expect("the latency of some size");
+            p99_us.remove(at);
+        }
     }
+    assert!(p99_us.is_empty(), "{p99_us:?} us are not told");
 }
 
 /// A resumed run tells again what it knew.
