@@ -3,7 +3,7 @@
 
 use kernel::Privilege;
 use link::RealTimeLink;
-use sim::paths::{Bursts, Fate, Link, LinkModel, Loss, Overtaking};
+use netblt_studies::paths::{Bursts, Fate, Link, LinkModel, Loss, Overtaking};
 use std::net::UdpSocket;
 use std::thread;
 use std::time::{Duration as Span, Instant as Clock};
