@@ -93,7 +93,7 @@ test-benches:
 BENCHES := bench credit-bench scaling-bench simulator-bench
 
 # Crates that others can use. Offline: what they are built of is there after a build.
-LIBRARIES := units wire trial netblt netblt-io sim bpf-build ports testbed link otg hammer method report serve
+LIBRARIES := units wire trial netblt netblt-io netblt-studies sim bpf-build kernel ports testbed link otg hammer method report serve
 PACKAGE   := cargo package --offline $(LIBRARIES:%=--package netanvil-%)
 
 # Packs all and builds each from its package alone; some minutes, after a commit.

@@ -85,7 +85,7 @@ fn a_report_format_in_one_file() {
 /// Live, on a veth pair in a namespace: a port that counts right gets back what it sent.
 #[test]
 fn a_kind_of_port_in_one_file() {
-    if testbed::Privilege::current() != testbed::Privilege::Root {
+    if kernel::Privilege::current() != kernel::Privilege::Root {
         eprintln!("skipped: not root");
         return;
     }

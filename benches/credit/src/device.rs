@@ -4,9 +4,9 @@ use crate::Result;
 use aya::maps::Array;
 use aya::programs::{Xdp, XdpMode};
 use aya::{Ebpf, EbpfLoader};
+use kernel::Namespace;
 use ports::clock;
 use serde::Serialize;
-use testbed::Namespace;
 use units::FrameRate;
 
 /// Frames that may wait in each of the devices.

@@ -31,6 +31,9 @@ pub enum BenchError {
     /// The veth pair could not be built.
     #[error(transparent)]
     Testbed(#[from] testbed::TestbedError),
+    /// The kernel refused a step.
+    #[error(transparent)]
+    Kernel(#[from] kernel::KernelError),
     /// netanvil's own tester failed.
     #[error(transparent)]
     Tester(#[from] TesterError),

@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::lab::Lab;
 use crate::rivals::{FILE, Measured, Moved, Places, Rival};
 use crate::transfers::write_file;
-use sim::paths::{LinkModel, Loss};
+use netblt_studies::paths::{LinkModel, Loss};
 use std::fmt::Write;
 use std::path::Path;
 use units::Duration;

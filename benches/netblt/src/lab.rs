@@ -2,9 +2,9 @@
 
 use crate::Failure;
 use link::{RealTimeLink, WayCounts};
+use netblt_studies::paths::LinkModel;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
-use sim::paths::LinkModel;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

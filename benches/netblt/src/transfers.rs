@@ -3,7 +3,7 @@
 
 use crate::Failure;
 use crate::lab::{CLIENT, Lab, SERVER, Server, output};
-use sim::paths::{LinkModel, Loss};
+use netblt_studies::paths::{LinkModel, Loss};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;

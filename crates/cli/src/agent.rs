@@ -7,7 +7,7 @@ use crate::snmp_client::{ASK_AGAIN_AFTER, Client, IF_ENTRY, IF_X_ENTRY, count};
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::path::PathBuf;
 use std::time::Duration;
-use testbed::{Device, Program, ProgramName, Routing, TestbedError};
+use testbed::{Device, Program, ProgramName, Routing};
 use trial::{Counted, DeviceCount, PortId};
 use wire::snmp::{self, Kind, Oid, Value};
 
@@ -125,8 +125,8 @@ impl Drop for Agent {
 impl Agent {
     /// Starts it, and has it read the kernel's counters anew for every question.
     pub fn start(device: &Device) -> Result<Agent, String> {
-        let said = |error: TestbedError| error.to_string();
-        device.loopback_up().map_err(said)?;
+        let said = |error: &dyn std::fmt::Display| error.to_string();
+        device.loopback_up().map_err(|error| said(&error))?;
         let state = std::env::temp_dir().join(format!("netanvil-snmp-{}", std::process::id()));
         let address = format!("udp:{AGENT}");
         // In the foreground, without configuration files, silent, for this namespace only.
@@ -134,10 +134,10 @@ impl Agent {
         // It needs no texts of MIBs.
         let environment = [("SNMP_PERSISTENT_DIR", state.to_str().unwrap_or("/tmp")), ("MIBS", "")];
         let program = Program::start(device.namespace(), SNMPD, &arguments, &environment);
-        let socket = device.namespace().run(ask_from).map_err(said)?;
-        let index = |port| device.interface_index(port).map_err(said);
+        let socket = device.namespace().run(ask_from).map_err(|error| said(&error))?;
+        let index = |port| device.interface_index(port).map_err(|error| said(&error));
         let agent = Agent {
-            program: Some(program.map_err(said)?),
+            program: Some(program.map_err(|error| said(&error))?),
             state,
             client: Client {
                 socket: socket.map_err(|error| format!("cannot ask snmpd: {error}"))?,

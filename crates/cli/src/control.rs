@@ -1,11 +1,10 @@
 //! A device that was built here, as the tester acts upon it and reads it.
 
 use crate::agent::{self, Agent};
+use kernel::{InterfaceState, KernelError};
 use ports::{DeviceControl, DeviceCounts, DeviceLink, DeviceThread, PlaceCount};
 use std::sync::Arc;
-use testbed::{
-    Device, DeviceReadings, DeviceThreads, FilterEntry, LinkCounters, PlaceCounters, TestbedError,
-};
+use testbed::{Device, DeviceReadings, DeviceThreads, FilterEntry, PlaceCounters, TestbedError};
 use trial::{DeviceAction, DeviceCount, DeviceSetup, PacketFilter, TesterError};
 
 /// A device that was built here, as the tester acts upon it.
@@ -86,7 +85,7 @@ impl DeviceControl for Built {
 /// Counters as the test bed reads them, as the tester takes them.
 pub fn counts(readings: DeviceReadings) -> DeviceCounts {
     let DeviceReadings { links, places } = readings;
-    let link = |link: LinkCounters| DeviceLink {
+    let link = |link: InterfaceState| DeviceLink {
         rx_frames: link.counters.rx_frames,
         rx_dropped: link.counters.rx_dropped,
         tx_frames: link.counters.tx_frames,
@@ -108,9 +107,9 @@ pub fn counts(readings: DeviceReadings) -> DeviceCounts {
 /// What it means for a run that a test bed cannot do something to its device, or read it.
 pub fn gone(error: TestbedError) -> TesterError {
     match error {
-        TestbedError::NamespaceGone { .. } | TestbedError::NoSuchInterface { .. } => {
-            TesterError::DeviceGone(error.to_string())
-        }
+        TestbedError::Kernel(
+            KernelError::NamespaceGone { .. } | KernelError::NoSuchInterface { .. },
+        ) => TesterError::DeviceGone(error.to_string()),
         other => {
             TesterError::System { what: "act on the device".into(), detail: other.to_string() }
         }

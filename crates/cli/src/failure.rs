@@ -61,6 +61,12 @@ impl fmt::Display for Failure {
     }
 }
 
+impl From<kernel::KernelError> for Failure {
+    fn from(error: kernel::KernelError) -> Self {
+        Failure::new(error)
+    }
+}
+
 impl From<testbed::TestbedError> for Failure {
     fn from(error: testbed::TestbedError) -> Self {
         Failure::new(error)

@@ -3,8 +3,9 @@
 use crate::doctor::{addresses_in_use, effective_capabilities};
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use kernel::Privilege;
 use std::io::{BufRead, IsTerminal, Write};
-use testbed::{HardwarePorts, Privilege};
+use testbed::HardwarePorts;
 
 /// Takes the interfaces, after asking where the host itself speaks on them.
 pub fn take(names: &[String], yes: bool) -> Outcome<HardwarePorts> {

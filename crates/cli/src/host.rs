@@ -89,7 +89,7 @@ pub fn describe() -> BTreeMap<String, String> {
         ("processors", processors()),
         ("date", report::run_folder::utc(now_unix_s())),
         ("command", command),
-        ("rights", format!("{:?}", testbed::Privilege::current())),
+        ("rights", format!("{:?}", kernel::Privilege::current())),
     ];
     from_files.chain(known.map(|(name, text)| (name.to_owned(), text))).collect()
 }

@@ -7,6 +7,7 @@ use crate::{
     built, control, encapsulated_groups, far, hardware, host, scheduling, simulated, suite, tolly,
     topology,
 };
+use kernel::Privilege;
 use method::{Forwarding, Topology};
 use ports::scheduling::Priority;
 use ports::{DeviceControl, LiveOptions, LiveTester, OpenPort, PortRequest};
@@ -14,7 +15,7 @@ use sim::StaticRoute;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use testbed::{DeviceKind, HardwarePorts, Privilege, Testbed, TestbedConfig};
+use testbed::{DeviceKind, HardwarePorts, Testbed, TestbedConfig};
 use trial::{PortId, Tester, TesterDescription};
 use units::FrameSize;
 
@@ -95,7 +96,7 @@ impl Subject {
     pub fn acquire_rights(&self) -> Outcome<()> {
         match self {
             Subject::Built(_) if Privilege::current() == Privilege::Ordinary => {
-                Ok(testbed::enter_user_namespace()?)
+                Ok(kernel::enter_user_namespace()?)
             }
             _ => Ok(()),
         }

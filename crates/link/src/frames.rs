@@ -1,10 +1,10 @@
 //! Many frames in one system call.
 
+use kernel::PacketSocket;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg, sendmmsg};
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd};
-use testbed::PacketSocket;
 
 /// Frames of one system call.
 pub const BATCH_FRAMES: usize = 64;

@@ -1,9 +1,9 @@
 //! A link in real time: what two hosts in namespaces send to each other waits in a queue, leaves at a
-//! rate, takes its time, and is lost or overtaken, as [`sim::paths::Link`] decides. It is the very
+//! rate, takes its time, and is lost or overtaken, as [`netblt_studies::paths::Link`] decides. It is the very
 //! model that transfers are simulated over; here its packets are frames of the kernel.
 //!
 //! This is an edge of the project by nature: it reads the clock, waits, and moves frames. Therefore
-//! it opts out of the ban on them. What becomes of a packet is decided in [`sim::paths`].
+//! it opts out of the ban on them. What becomes of a packet is decided in [`netblt_studies::paths`].
 //!
 //! The program that forwards is not infinitely fast. What it did late, and what it lost, is counted
 //! apart from what the model lost: see [`WayCounts::is_faithful`].
@@ -14,7 +14,7 @@
 //!
 //! ```no_run
 //! use link::RealTimeLink;
-//! use sim::paths::LinkModel;
+//! use netblt_studies::paths::LinkModel;
 //! use testbed::TwoHosts;
 //! use units::Duration;
 //!
@@ -32,7 +32,7 @@
 //!
 //! ```
 //! use link::RealTimeLink;
-//! use sim::paths::{Fate, Link, LinkModel};
+//! use netblt_studies::paths::{Fate, Link, LinkModel};
 //! use units::{Duration, Instant};
 //!
 //! let mut link = Link::new(LinkModel::plain(8_000_000, Duration::from_ms(1), 1_500));

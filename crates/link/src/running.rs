@@ -3,17 +3,18 @@
 use crate::counts::WayCounts;
 use crate::frames::{self, BATCH_FRAMES};
 use crate::in_flight::InFlight;
+use kernel::PacketSocket;
+use netblt_studies::paths::{Dice, Fate, Link, LinkModel};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
-use sim::paths::{Dice, Fate, Link, LinkModel};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant as Clock;
-use testbed::{PacketSocket, TestbedError, TwoHosts};
+use testbed::{TestbedError, TwoHosts};
 use units::{Duration, Instant};
 
 /// What a frame has before its packet; links count from the IP header on.
@@ -139,7 +140,7 @@ struct Way {
 impl Way {
     fn run(&mut self) {
         // Frames are to leave when they are due, not when the kernel finds it convenient.
-        let _ = nix::sys::prctl::set_timerslack(1);
+        kernel::thread::tighten_timer_slack();
         let mut batch: Vec<Vec<u8>> = Vec::new();
         batch.resize_with(BATCH_FRAMES, Vec::new);
         while !self.stop.load(Ordering::SeqCst) {

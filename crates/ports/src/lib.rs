@@ -59,12 +59,10 @@ mod choose;
 pub mod clock;
 mod control;
 pub mod cores;
-mod ethtool;
 mod interface;
 mod live;
 mod lock;
 mod loose;
-mod namespace;
 mod open;
 mod own_fcs;
 mod port;
@@ -89,8 +87,7 @@ pub use af_xdp::AfXdpPort;
 pub use capture::{CaptureWish, Captured, CapturedFrame};
 pub use choose::{Choice, Facts, PortType, choose};
 pub use control::{ControlHandle, Host};
-pub use ethtool::Ethtool;
-pub use interface::{Interface, InterfaceCounters, InterfaceState};
+pub use interface::Interface;
 pub use live::{
     DeviceControl, DeviceCounts, DeviceLink, LiveOptions, LiveTester, PlaceCount, RealTime,
 };

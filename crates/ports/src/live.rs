@@ -1,10 +1,11 @@
 //! The live tester: a [`Tester`] made of real ports.
 
+use crate::clock;
 use crate::cores::{self, CorePlan};
 use crate::open::{OpenPort, settle_process};
 use crate::pressure::DeviceThread;
 use crate::session::Session;
-use crate::{clock, sys};
+use kernel::thread;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -137,7 +138,7 @@ impl LiveTester {
         }
         let mut notes = settle_process();
         notes.extend(ports.iter().flat_map(|port| port.notes.clone()));
-        let cores = sys::allowed_cores();
+        let cores = thread::allowed_cores();
         let both_ways: Vec<PortId> = ports.iter().map(|port| port.describe().id).collect();
         let plan = cores::plan(&cores, &both_ways, &both_ways, &options.device_cores);
         notes.extend(plan.notes.iter().map(|note| format!("when all ports transmit, {note}")));
@@ -246,7 +247,7 @@ impl Tester for LiveTester {
     ) -> Result<TrialResult, TesterError> {
         self.check_fits(trial)?;
         self.pause(Duration::ZERO)?;
-        let _in_front = self.options.real_time.control.map(sys::RealTimeTurn::begin);
+        let _in_front = self.options.real_time.control.map(thread::RealTimeTurn::begin);
         let before = self.device_counts()?;
         let mut result = self.run_fitting(trial, observer).map_err(|error| self.cause_of(error))?;
         match self.pause(trial.waits.settle) {

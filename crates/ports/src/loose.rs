@@ -1,8 +1,10 @@
 //! Frames without a trial: sent one after the other, or heard, on an interface.
 
 use crate::af_packet::{ReceiveRing, TransmitRing};
+use crate::interface::open_ethtool;
 use crate::pump::{FrameSink, FrameSource};
-use crate::{Interface, InterfaceState, PortLock, clock, own_fcs, sys};
+use crate::{Interface, PortLock, clock, own_fcs, sys};
+use kernel::InterfaceState;
 use std::io;
 use std::os::fd::OwnedFd;
 use trial::TesterError;
@@ -37,7 +39,7 @@ impl FrameSender {
             own_fcs::socket(interface.index()).map(Way::OwnFcs)
         } else {
             let longest_bytes = state.mtu_bytes as usize + HEADERS_BYTES;
-            let ethtool = crate::Ethtool::open(name)?;
+            let ethtool = open_ethtool(name)?;
             TransmitRing::open(interface.index(), ethtool, longest_bytes, 1)
                 .map(|ring| Way::Ring(Box::new(ring)))
         };

@@ -3,14 +3,12 @@
 
 use crate::choose::{self, Choice, Facts, PortType};
 use crate::control::{ControlHandle, Host, Responder};
-use crate::ethtool::{Ethtool, OffloadsOff};
-use crate::namespace::NetworkNamespace;
+use crate::interface::open_ethtool;
 use crate::own_fcs::{self, OwnFcsTransmit};
 use crate::shield::Shield;
-use crate::{
-    AfPacketPort, AfXdpPort, Halves, Interface, InterfaceState, Port, PortLock, af_xdp, probe, sys,
-    xdp,
-};
+use crate::{AfPacketPort, AfXdpPort, Halves, Interface, Port, PortLock, af_xdp, probe, sys, xdp};
+use kernel::{InterfaceState, Namespace, OffloadsOff, thread};
+use std::io;
 use std::net::IpAddr;
 use trial::{PortDescription, PortId, TesterError, TransmitPlan};
 use units::{FrameSize, LineRate};
@@ -41,7 +39,7 @@ pub struct OpenPort {
     pub(crate) port: Box<dyn Port>,
     pub(crate) interface: Interface,
     pub(crate) notes: Vec<String>,
-    pub(crate) namespace: NetworkNamespace,
+    pub(crate) namespace: Namespace,
     /// Opened for the first trial that needs it.
     own_fcs: Option<OwnFcsTransmit>,
     responder: Responder,
@@ -54,7 +52,7 @@ pub struct OpenPort {
 /// Parts of a port, to be used at the same time.
 pub(crate) struct PartsOfPort<'a> {
     pub halves: Halves<'a>,
-    pub namespace: &'a NetworkNamespace,
+    pub namespace: &'a Namespace,
     pub interface: &'a Interface,
 }
 
@@ -152,7 +150,8 @@ fn open_with(
     let lock = PortLock::take(&request.interface, interface.index())?;
     let state = interface.state_if_up()?;
     check_mtu(&request.interface, &state, request.largest_frame)?;
-    let offloads = OffloadsOff::new(Ethtool::open(&request.interface)?);
+    let failed = |what, error: io::Error| sys::port_error(&request.interface, what, &error);
+    let offloads = OffloadsOff::new(open_ethtool(&request.interface)?);
     let mut notes = vec![];
     if !offloads.left_on().is_empty() {
         notes.push(format!(
@@ -161,11 +160,10 @@ fn open_with(
             offloads.left_on().join(", ")
         ));
     }
-    let failed = |what, error: &_| sys::port_error(&request.interface, what, error);
     let responder = Responder::start(interface.index())
-        .map_err(|error| failed("open a control socket", &error))?;
-    let namespace = NetworkNamespace::current()
-        .map_err(|error| failed("look up its network namespace", &error))?;
+        .map_err(|error| failed("open a control socket", error))?;
+    let namespace = Namespace::current()
+        .map_err(|error| failed("look up its network namespace", error.into()))?;
     let description = describe(request, &interface, &state);
     let (port, more_notes) = open(&interface, description)?;
     notes.extend(more_notes);
@@ -194,7 +192,7 @@ fn raise_shield(
         return None;
     }
     let shield = Shield::raise(interface.name(), interface.index());
-    let note = |error: &std::io::Error| {
+    let note = |error: &io::Error| {
         notes.push(format!(
             "{}: what arrives also goes through the kernel's own stack, which costs rate \
              (nftables at ingress: {error})",
@@ -321,7 +319,7 @@ impl OpenPort {
         let (name, index) = (self.interface.name().to_string(), self.interface.index());
         let longest_bytes = self.describe().max_frame_size_bytes as usize + TAGS_BYTES;
         let opened = self.namespace.run(|| own_fcs::open(&name, index, longest_bytes));
-        let opened = opened.and_then(|opened| opened);
+        let opened = opened.map_err(io::Error::from).flatten();
         let failed = |error| sys::port_error(&name, "open a socket for frames with FCS", &error);
         self.own_fcs = opened.map_err(failed)?;
         match self.own_fcs {
@@ -408,7 +406,7 @@ fn check_mtu(name: &str, state: &InterfaceState, largest: FrameSize) -> Result<(
 
 /// Makes the process fit for measuring; gives what could not be had, in words.
 pub(crate) fn settle_process() -> Vec<String> {
-    match sys::lock_memory() {
+    match thread::lock_memory() {
         Ok(()) => vec![],
         Err(error) => vec![format!(
             "memory is not locked ({error}): paging may delay frames; raise `ulimit -l` or run as \

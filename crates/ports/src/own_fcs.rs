@@ -4,6 +4,7 @@
 use crate::pump::FrameSink;
 use crate::pumped::PumpedTransmit;
 use crate::sys;
+use kernel::socket;
 use std::io;
 use std::os::fd::OwnedFd;
 use wire::error_frame::fcs;
@@ -40,12 +41,12 @@ pub(crate) fn open(
 
 /// A socket whose frames come with their FCS.
 pub(crate) fn socket(ifindex: u32) -> io::Result<OwnedFd> {
-    let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
+    let socket = socket::open(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
     let fd = sys::raw(&socket);
     sys::set_option(fd, libc::SOL_PACKET, PACKET_QDISC_BYPASS, 1i32)?;
     sys::set_option(fd, libc::SOL_SOCKET, libc::SO_NOFCS, 1i32)?;
     // Protocol 0: this socket receives nothing.
-    sys::bind_packet(fd, ifindex, 0)?;
+    socket::bind_packet(fd, ifindex, 0)?;
     Ok(socket)
 }
 

@@ -283,11 +283,11 @@ mod tests {
     /// Two threads that spin on one processor each wait for about half of the time.
     #[test]
     fn a_thread_that_shares_its_processor_waits() {
-        let core = crate::sys::allowed_cores()[0];
+        let core = kernel::thread::allowed_cores()[0];
         let own = OwnThreads::default();
         let until = clock::now() + Duration::from_ms(200);
         let spin = || {
-            crate::sys::pin_thread(core).expect("pinned");
+            kernel::thread::pin_this(core).expect("pinned");
             own.watch("spinner", || while clock::now() < until {});
         };
         std::thread::scope(|scope| {

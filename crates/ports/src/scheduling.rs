@@ -5,7 +5,7 @@
 //! threads alone is therefore held up by any busy program of another session. [`Priority`] gives the
 //! tester's autogroup nice -20 for as long as it lives.
 
-use crate::sys;
+use kernel::thread;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
@@ -153,7 +153,7 @@ pub fn real_time_pause() -> Option<String> {
 
 /// Whether this process may run threads with real-time priority; why not, where it may not.
 pub fn real_time_shortfall() -> Option<String> {
-    let tried = std::thread::spawn(|| sys::make_real_time(DEVICE_PRIORITY).err());
+    let tried = std::thread::spawn(|| thread::make_this_real_time(DEVICE_PRIORITY).err());
     let error = tried.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     Some(error.to_string())
 }

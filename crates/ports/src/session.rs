@@ -9,9 +9,10 @@ use crate::sampling::Sampling;
 use crate::tally::{Reading, Tally, tally};
 use crate::watch::{Outcome, Place, Received, Threads, Watch, spawn};
 use crate::{
-    CaptureWish, Halves, InterfaceState, PortType, ReceiveHalf, Transmission, TransmitHalf,
-    TrialSignals, capture_file, clock, turns,
+    CaptureWish, Halves, PortType, ReceiveHalf, Transmission, TransmitHalf, TrialSignals,
+    capture_file, clock, turns,
 };
+use kernel::InterfaceState;
 use std::collections::{BTreeMap, BTreeSet};
 use trial::{
     CaptureRequest, DeviceAction, DevicePlace, LinkChanges, Observer, Owner, PortBalance,

@@ -1,14 +1,11 @@
-//! The few system calls that the ports share, each with a safe face.
+//! The few system calls that only the ports make, each with a safe face, and what their errors mean to a
+//! tester.
 
+use kernel::socket::check;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
 use trial::TesterError;
-
-/// Turns the result of a system call that gives -1 on failure into a `Result`.
-pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
-}
 
 /// An error of the operating system while doing `what`.
 pub(crate) fn system(what: impl Into<String>, error: &io::Error) -> TesterError {
@@ -37,15 +34,6 @@ pub(crate) fn port_error(port: &str, what: &str, error: &io::Error) -> TesterErr
     }
 }
 
-/// Opens a socket that is closed on exec.
-pub(crate) fn socket(domain: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
-    // SAFETY: no pointers; the descriptor returned is ours alone.
-    unsafe {
-        let fd = check(libc::socket(domain, kind | libc::SOCK_CLOEXEC, protocol))?;
-        Ok(OwnedFd::from_raw_fd(fd))
-    }
-}
-
 /// Sets a socket option to a plain value.
 pub(crate) fn set_option<T: Copy>(fd: RawFd, level: i32, name: i32, value: T) -> io::Result<()> {
     let len = size_of::<T>() as libc::socklen_t;
@@ -60,18 +48,6 @@ pub(crate) fn get_option<T: Copy>(fd: RawFd, level: i32, name: i32, mut value: T
     // integers, for which every bit pattern is a value.
     check(unsafe { libc::getsockopt(fd, level, name, (&raw mut value).cast(), &mut len) })?;
     Ok(value)
-}
-
-/// Binds a packet socket to one interface and protocol.
-pub(crate) fn bind_packet(fd: RawFd, ifindex: u32, protocol: u16) -> io::Result<()> {
-    // SAFETY: a sockaddr_ll is plain data for which all zeroes is a value.
-    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-    address.sll_family = libc::AF_PACKET as u16;
-    address.sll_protocol = protocol.to_be();
-    address.sll_ifindex = ifindex as i32;
-    let len = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-    // SAFETY: `address` lives across the call and `len` is its size.
-    check(unsafe { libc::bind(fd, (&raw const address).cast(), len) }).map(drop)
 }
 
 /// Attaches a classic BPF program to a socket.
@@ -172,84 +148,6 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: exactly what was mapped, and no pointer into it outlives its owner.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
-    }
-}
-
-/// Restricts the calling thread to one core.
-pub(crate) fn pin_thread(core: usize) -> io::Result<()> {
-    // SAFETY: a cpu_set_t is plain data for which all zeroes is the empty set; CPU_SET checks its
-    // bound; 0 means the calling thread.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(core, &mut set);
-        check(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set)).map(drop)
-    }
-}
-
-/// The cores on which this process may run.
-pub(crate) fn allowed_cores() -> Vec<usize> {
-    // SAFETY: as in `pin_thread`; the kernel writes at most the size given.
-    let set = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set);
-        set
-    };
-    // SAFETY: CPU_ISSET only reads the set, below its size.
-    let allowed = |core: &usize| unsafe { libc::CPU_ISSET(*core, &set) };
-    (0..libc::CPU_SETSIZE as usize).filter(allowed).collect()
-}
-
-/// Asks the kernel to wake this thread's sleeps on time and not up to 50 us late.
-pub(crate) fn tighten_timer_slack() {
-    // SAFETY: no pointers. A failure leaves the default slack: later wake-ups, nothing wrong.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1u64) };
-}
-
-/// Keeps all memory of the process from being paged out; present and future memory where no limit
-/// is set, else only what there is now, since with a limit later allocations would fail.
-pub(crate) fn lock_memory() -> io::Result<()> {
-    let unlimited = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: `unlimited` lives across the call.
-    let all = check(unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &unlimited) }).is_ok();
-    let future = if all { libc::MCL_FUTURE } else { 0 };
-    // SAFETY: no pointers.
-    check(unsafe { libc::mlockall(libc::MCL_CURRENT | future) }).map(drop)
-}
-
-/// Lets the calling thread go before others of normal priority. An ordinary user may not; then
-/// it stays as it was, and lateness tells what that costs.
-pub(crate) fn prefer_thread() {
-    // SAFETY: no pointers; 0 means the calling thread.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
-}
-
-/// Runs the calling thread with this real-time priority (SCHED_FIFO).
-pub(crate) fn make_real_time(priority: i32) -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: `parameters` lives across the call; 0 means the calling thread.
-    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) }).map(drop)
-}
-
-/// Real-time priority of the calling thread until this is dropped; the threads that it starts have
-/// none.
-pub(crate) struct RealTimeTurn(());
-
-impl RealTimeTurn {
-    /// Begins it, where that is allowed; elsewhere the thread stays as it is.
-    pub fn begin(priority: i32) -> Self {
-        let parameters = libc::sched_param { sched_priority: priority };
-        let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-        // SAFETY: `parameters` lives across the call; 0 means the calling thread.
-        unsafe { libc::sched_setscheduler(0, policy, &parameters) };
-        RealTimeTurn(())
-    }
-}
-
-impl Drop for RealTimeTurn {
-    fn drop(&mut self) {
-        let parameters = libc::sched_param { sched_priority: 0 };
-        // SAFETY: as above.
-        unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &parameters) };
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the interfaces' own counters say of a trial, and whose fault it is: a pure function of
 //! readings taken before and after.
 
-use crate::{InterfaceCounters, InterfaceState};
+use kernel::{InterfaceCounters, InterfaceState};
 
 /// Two readings of one port's interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,7 +59,7 @@ pub(crate) fn tally(readings: &[Reading], link_was_reset: bool) -> Vec<Tally> {
         match peer {
             // Frames that its backlog had no room for are counted at both ends.
             Some(peer) => {
-                let known = counted(&readings[peer]).rx_dropped;
+                let known = counted(&readings[peer]).rx_without_room();
                 let drops = &mut tallies[peer].tester_drops;
                 drops.push(("input queue full".into(), turned_away.saturating_sub(known)));
             }
@@ -87,8 +87,9 @@ fn own_part(reading: &Reading) -> Tally {
         false => 0,
     };
     let mut tester_drops = reading.own_drops.clone();
-    tester_drops.push(("interface rx_dropped".into(), counted.rx_dropped.saturating_sub(own)));
-    tester_drops.push(("interface rx_errors".into(), counted.rx_errors));
+    tester_drops
+        .push(("interface rx_dropped".into(), counted.rx_without_room().saturating_sub(own)));
+    tester_drops.push(("interface rx_errors".into(), counted.rx_own_errors()));
     Tally {
         sent: counted.tx_frames + counted.tx_dropped,
         received: counted.rx_frames,
@@ -98,7 +99,7 @@ fn own_part(reading: &Reading) -> Tally {
 }
 
 fn counted(reading: &Reading) -> InterfaceCounters {
-    reading.after.counters - reading.before.counters
+    reading.after.counters.since(&reading.before.counters)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The threads of one trial, seen through from the start to the last of them.
 
-use crate::namespace::NetworkNamespace;
 use crate::pressure::{OwnThreads, Stops};
 use crate::sampling::Sampling;
 use crate::{Interface, Transmission, TrialSignals, clock, sys};
+use kernel::{Namespace, thread};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
@@ -53,7 +53,7 @@ pub(crate) struct Place<'a> {
     /// What it is called in the trial's evidence.
     pub name: String,
     pub core: Option<usize>,
-    pub namespace: &'a NetworkNamespace,
+    pub namespace: &'a Namespace,
     /// Real-time priority, if it is to have one.
     pub real_time: Option<i32>,
     /// Other ports may be served there too.
@@ -74,15 +74,15 @@ impl Place<'_> {
     fn take(&self) -> Result<(), TesterError> {
         self.namespace
             .enter()
-            .map_err(|error| sys::system("enter the network namespace of a port", &error))?;
+            .map_err(|error| sys::system("enter the network namespace of a port", &error.into()))?;
         if let Some(core) = self.core {
-            sys::pin_thread(core)
+            thread::pin_this(core)
                 .map_err(|error| sys::system(format!("pin a thread to core {core}"), &error))?;
         }
-        sys::prefer_thread();
-        sys::tighten_timer_slack();
+        thread::prefer_this();
+        thread::tighten_timer_slack();
         if let Some(priority) = self.real_time {
-            sys::make_real_time(priority).map_err(|error| {
+            thread::make_this_real_time(priority).map_err(|error| {
                 sys::system("use real-time priority (leave it off, or run as root)", &error)
             })?;
         }

@@ -2,6 +2,7 @@
 //! long it was away. What it misses, a transmitter on that core would miss too.
 
 use crate::{clock, sys};
+use kernel::thread;
 use trial::{Histogram, TesterError};
 use units::{Duration, FrameRate, Instant};
 
@@ -69,12 +70,12 @@ impl Absences {
 
 /// Watches every core that this process may use, all at once, for so long.
 pub fn watch_cores(watched: Duration) -> Result<Vec<Absences>, TesterError> {
-    let cores = sys::allowed_cores();
+    let cores = thread::allowed_cores();
     std::thread::scope(|scope| {
         let watch = |core: usize| {
             scope.spawn(move || {
-                sys::pin_thread(core)?;
-                sys::prefer_thread();
+                thread::pin_this(core)?;
+                thread::prefer_this();
                 Ok(Absences::watch(core, watched))
             })
         };
@@ -115,9 +116,9 @@ mod tests {
     /// Two threads on one core are each away for about half of the time.
     #[test]
     fn a_witness_that_shares_its_core_is_away_while_the_other_runs() {
-        let core = sys::allowed_cores()[0];
+        let core = thread::allowed_cores()[0];
         let watch = || {
-            sys::pin_thread(core).expect("pinned");
+            thread::pin_this(core).expect("pinned");
             Absences::watch(core, Duration::from_ms(200))
         };
         let both = std::thread::scope(|scope| {

@@ -8,9 +8,6 @@
 //! * [`ClosedForm`] computes a trial's counts from a law (a capacity, a noise), for tests of
 //!   searches that run thousands of trials.
 //!
-//! Apart from both, [`netblt`] has the networks of 1987 over which NETBLT was tested, and [`paths`]
-//! those of today, with models of TCP beside it.
-//!
 //! Devices are put together. A [`Composed`] one is made of what its [`Description`] says: queues,
 //! processors, tables, counters; a [`StoreAndForward`] server and a [`Patch`] are the simplest ones,
 //! that look at no frame. Each may be [`Impaired`] by [`Rule`]s around it. Same seed, same bytes,
@@ -53,8 +50,6 @@ mod frame;
 mod impair;
 mod link;
 mod medium;
-pub mod netblt;
-pub mod paths;
 mod port;
 mod rules;
 mod running;

@@ -12,8 +12,8 @@
 //! On each network the device is node 1, the tester's end host node 2 and the tester's phantom
 //! router (the next hop of the destination networks) node 10 (hexadecimal a in IPv6).
 
+use kernel::Network;
 use serde::Serialize;
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Networks of one side at most (RFC 2544 appendix C.2.2).
@@ -30,31 +30,6 @@ pub enum Side {
     Input,
     /// 198.19.0.0/16, second half of 2001:2::/48.
     Output,
-}
-
-/// A network: an address with its host part zero, and the length of its prefix in bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Network {
-    /// Address of the network.
-    pub address: IpAddr,
-    /// Length of the prefix in bits.
-    pub prefix_length: u8,
-}
-
-impl Network {
-    /// The first address after the network's own: the host a stream is sent to.
-    pub fn first_host(&self) -> IpAddr {
-        match self.address {
-            IpAddr::V4(a) => Ipv4Addr::from_bits(a.to_bits() + 1).into(),
-            IpAddr::V6(a) => Ipv6Addr::from_bits(a.to_bits() + 1).into(),
-        }
-    }
-}
-
-impl fmt::Display for Network {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.prefix_length)
-    }
 }
 
 /// The nodes of one directly attached network.

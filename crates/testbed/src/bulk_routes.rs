@@ -3,11 +3,9 @@
 
 use crate::addressing::{PortAddresses, routed_host};
 use crate::device::Device;
-use crate::error::{Result, TestbedError, read_file};
+use crate::error::{Result, TestbedError};
 use crate::feed::Fed;
-use crate::layer3::route_message;
-use crate::netlink::Netlink;
-use netlink_packet_route::RouteNetlinkMessage;
+use kernel::{Rtnetlink, read_file};
 use serde::Serialize;
 use std::fmt;
 
@@ -77,20 +75,14 @@ pub(crate) fn load_again(device: &Device, port: usize) -> Result<()> {
     load_port(&mut device.namespace().netlink()?, &interface, port, routes)
 }
 
-fn load_port(
-    netlink: &mut Netlink<RouteNetlinkMessage>,
-    interface: &str,
-    port: usize,
-    routes: u32,
-) -> Result<()> {
+fn load_port(netlink: &mut Rtnetlink, interface: &str, port: usize, routes: u32) -> Result<()> {
     let index = netlink.link_index(interface)?;
     let next_hop = PortAddresses::of_port(port).ipv4.phantom_router.into();
     let doing = format!("load {routes} host routes through {interface}");
     let hosts: Vec<u32> = (0..routes).collect();
     for batch in hosts.chunks(BATCH) {
-        let messages =
-            batch.iter().map(|host| route_message(index, routed_host(port, *host), next_hop));
-        netlink.request_batch(messages.map(RouteNetlinkMessage::NewRoute).collect(), &doing)?;
+        let networks = batch.iter().map(|host| routed_host(port, *host));
+        netlink.set_routes(index, networks, next_hop, &doing)?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use crate::feed::{self, Feed};
 use crate::multicast::{MULTICAST_INTERFACES, MulticastRouting, tunnels};
 use crate::ovs;
 use crate::tunnel::Tunnel;
+use kernel::VethEnd;
 use serde::{Deserialize, Serialize};
 
 /// The kind of device under test.
@@ -375,6 +376,19 @@ impl TestbedConfig {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl TestbedConfig {
+    /// An end of a pair as this test bed has them all.
+    pub(crate) fn veth_end<'a>(&self, name: &'a str, mac: [u8; 6]) -> VethEnd<'a> {
+        VethEnd { name, mac, mtu_bytes: self.mtu_bytes, tx_queue_frames: self.tx_queue_frames }
+    }
+
+    /// The tester's end of a link to the device.
+    pub(crate) fn tester_end<'a>(&self, name: &'a str, mac: [u8; 6]) -> VethEnd<'a> {
+        let mtu_bytes = self.tester_mtu_bytes.unwrap_or(self.mtu_bytes);
+        VethEnd { mtu_bytes, ..self.veth_end(name, mac) }
     }
 }
 

@@ -13,51 +13,11 @@
 //! | a filter or limit that is a rule | [`DeviceCounters::rules`] |
 //! | queue of a rate limit full | [`DeviceCounters::queues`] |
 
-use crate::error::{Result, read_file};
-use crate::netlink::Netlink;
-use crate::queue::QueueCounters;
+use crate::error::Result;
 use crate::rules::RuleCounter;
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use kernel::{InterfaceCounters, QueueCounters, read_file};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Counters of one interface (IFLA_STATS64). Bytes are without FCS.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InterfaceCounters {
-    /// Frames received.
-    pub rx_frames: u64,
-    /// Bytes received.
-    pub rx_bytes: u64,
-    /// Frames dropped on reception.
-    pub rx_dropped: u64,
-    /// Frames received with an error.
-    pub rx_errors: u64,
-    /// Frames sent.
-    pub tx_frames: u64,
-    /// Bytes sent.
-    pub tx_bytes: u64,
-    /// Frames dropped instead of being sent.
-    pub tx_dropped: u64,
-    /// Frames whose sending failed.
-    pub tx_errors: u64,
-}
-
-impl InterfaceCounters {
-    /// What was counted since an earlier reading.
-    pub fn since(&self, earlier: &Self) -> Self {
-        InterfaceCounters {
-            rx_frames: self.rx_frames.saturating_sub(earlier.rx_frames),
-            rx_bytes: self.rx_bytes.saturating_sub(earlier.rx_bytes),
-            rx_dropped: self.rx_dropped.saturating_sub(earlier.rx_dropped),
-            rx_errors: self.rx_errors.saturating_sub(earlier.rx_errors),
-            tx_frames: self.tx_frames.saturating_sub(earlier.tx_frames),
-            tx_bytes: self.tx_bytes.saturating_sub(earlier.tx_bytes),
-            tx_dropped: self.tx_dropped.saturating_sub(earlier.tx_dropped),
-            tx_errors: self.tx_errors.saturating_sub(earlier.tx_errors),
-        }
-    }
-}
 
 /// A reading of everything the device counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,60 +71,6 @@ impl DeviceCounters {
             ip: ip.collect(),
             softnet_dropped: self.softnet_dropped.saturating_sub(earlier.softnet_dropped),
         }
-    }
-}
-
-/// The device's end of a link to the tester.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LinkCounters {
-    /// Its frames.
-    pub counters: InterfaceCounters,
-    /// How often it has lost or gained its carrier.
-    pub carrier_changes: u64,
-    /// Whether it has one.
-    pub carrier: bool,
-}
-
-/// Reads an interface's counters through a socket of its namespace.
-pub(crate) fn interface_counters(
-    netlink: &mut Netlink<RouteNetlinkMessage>,
-    interface: &str,
-) -> Result<InterfaceCounters> {
-    Ok(counters_of(&netlink.link(interface)?))
-}
-
-/// Reads the same with the state of the link.
-pub(crate) fn link_counters(
-    netlink: &mut Netlink<RouteNetlinkMessage>,
-    interface: &str,
-) -> Result<LinkCounters> {
-    let link = netlink.link(interface)?;
-    let changes = link.attributes.iter().find_map(|attribute| match attribute {
-        LinkAttribute::CarrierChanges(changes) => Some(u64::from(*changes)),
-        _ => None,
-    });
-    Ok(LinkCounters {
-        counters: counters_of(&link),
-        carrier_changes: changes.unwrap_or(0),
-        carrier: link.header.flags.contains(LinkFlags::Running),
-    })
-}
-
-fn counters_of(link: &LinkMessage) -> InterfaceCounters {
-    let stats = link.attributes.iter().find_map(|attribute| match attribute {
-        LinkAttribute::Stats64(stats) => Some(*stats),
-        _ => None,
-    });
-    let stats = stats.unwrap_or_default();
-    InterfaceCounters {
-        rx_frames: stats.rx_packets,
-        rx_bytes: stats.rx_bytes,
-        rx_dropped: stats.rx_dropped,
-        rx_errors: stats.rx_errors,
-        tx_frames: stats.tx_packets,
-        tx_bytes: stats.tx_bytes,
-        tx_dropped: stats.tx_dropped,
-        tx_errors: stats.tx_errors,
     }
 }
 

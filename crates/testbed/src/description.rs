@@ -1,11 +1,10 @@
 //! What was built, for the report: RFC 2544 section 7 wants the exact configuration of the device.
 
 use crate::config::TestbedConfig;
-use crate::error::read_file;
-use crate::privilege::Privilege;
 use crate::test_port::TestPort;
 use crate::testbed::Testbed;
 use crate::threads::PortThreads;
+use kernel::{Privilege, read_file};
 use serde::Serialize;
 
 /// A test bed as it stands, with what was asked for and could not be had.

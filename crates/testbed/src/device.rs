@@ -3,25 +3,23 @@
 use crate::addressing::{PortAddresses, destination_networks, tester_mac};
 use crate::bulk_routes::{self, RouteLoad};
 use crate::config::{DeviceKind, DeviceThreads, Impairment, Neighbours, Routing, TestbedConfig};
-use crate::counters::{self, DeviceCounters, LinkCounters};
+use crate::counters::{self, DeviceCounters};
 use crate::error::{Result, TestbedError};
-use crate::ethtool::{Ethtool, REWRITING_FEATURES};
 use crate::feed::{self, Feeding};
 use crate::input_queue::InputQueues;
 use crate::multicast::{
     self, Daemon, GroupCounters, GroupRange, MulticastRouting, Table, TableLoaded,
 };
-use crate::namespace::Namespace;
-use crate::netlink::Netlink;
 use crate::ovs::Switch;
-use crate::queue::TokenBucket;
 use crate::routing::RipDaemon;
+use crate::routing::learned_routes;
 use crate::rules::{self, FilterEntry};
 use crate::scheduling;
+use crate::snooping::bridge_settings;
 use crate::sysctl;
 use crate::threads::{PortThreads, thread_port};
 use crate::tunnel;
-use netlink_packet_route::RouteNetlinkMessage;
+use kernel::{Ethtool, InterfaceState, Namespace, REWRITING_FEATURES, Rtnetlink, TokenBucket};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Mutex;
@@ -92,12 +90,12 @@ impl Device {
 
     /// Number of that interface in the device's namespace, by which SNMP names it.
     pub fn interface_index(&self, port: usize) -> Result<u32> {
-        self.namespace.netlink()?.link_index(&self.interface(port))
+        Ok(self.namespace.netlink()?.link_index(&self.interface(port))?)
     }
 
     /// Brings up the loopback of the device's namespace, so that programs there can be asked.
     pub fn loopback_up(&self) -> Result<()> {
-        self.namespace.netlink()?.set_link_up("lo", true)
+        Ok(self.namespace.netlink()?.set_link_up("lo", true)?)
     }
 
     /// Replaces the packet filters of a router by this list, the first match of which decides and
@@ -135,22 +133,19 @@ impl Device {
     pub fn turned_away(&self) -> Result<Vec<u64>> {
         let mut netlink = self.namespace.netlink()?;
         let interfaces = (0..self.config.ports).map(|port| self.interface(port));
-        let counts = interfaces.map(|name| counters::interface_counters(&mut netlink, &name));
-        counts.map(|count| Ok(count?.tx_dropped)).collect()
+        let counts = interfaces.map(|name| netlink.state(&name));
+        counts.map(|count| Ok(count?.counters.tx_dropped)).collect()
     }
 
     /// What the device's ends of the links to the tester count, by port.
-    pub fn links(&self) -> Result<Vec<LinkCounters>> {
+    pub fn links(&self) -> Result<Vec<InterfaceState>> {
         self.links_by(&mut self.namespace.netlink()?)
     }
 
     /// The same, through a socket of its namespace.
-    pub(crate) fn links_by(
-        &self,
-        netlink: &mut Netlink<RouteNetlinkMessage>,
-    ) -> Result<Vec<LinkCounters>> {
+    pub(crate) fn links_by(&self, netlink: &mut Rtnetlink) -> Result<Vec<InterfaceState>> {
         let connectors = (0..self.config.ports).map(|port| self.connector(port));
-        connectors.map(|name| counters::link_counters(netlink, &name)).collect()
+        connectors.map(|name| Ok(netlink.state(&name)?)).collect()
     }
 
     /// The threads that forward: kernel threads of its ports, and all threads of its programs.
@@ -184,7 +179,7 @@ impl Device {
         let mut netlink = self.namespace.netlink()?;
         let mut reading = DeviceCounters::default();
         for interface in (0..self.config.ports).flat_map(|port| self.interfaces_of(port)) {
-            let count = counters::interface_counters(&mut netlink, &interface)?;
+            let count = netlink.state(&interface)?.counters;
             let index = netlink.link_index(&interface)?;
             reading.queues.extend(netlink.queue_counters(index, &interface)?);
             reading.interfaces.insert(interface, count);
@@ -294,7 +289,7 @@ impl Device {
     }
 
     /// Removes the namespace, and that of its speaker.
-    pub(crate) fn remove(&self) -> Result<()> {
+    pub(crate) fn remove(&self) -> kernel::Result<()> {
         let speaker = self.speaker.as_ref().map_or(Ok(()), Namespace::remove);
         self.namespace.remove().and(speaker)
     }
@@ -306,7 +301,7 @@ impl Device {
 
     /// Routes that a routing daemon has put into the device's table.
     pub fn learned_routes(&self) -> Result<u64> {
-        Ok(self.namespace.netlink()?.learned_routes()?.values().sum())
+        Ok(learned_routes(&mut self.namespace.netlink()?)?.values().sum())
     }
 
     /// What is to be told of a switch outside of the kernel.
@@ -353,7 +348,7 @@ impl Device {
     pub(crate) fn stop_port(&self, port: usize) -> Result<()> {
         let mut netlink = self.namespace.netlink()?;
         netlink.set_link_up(&self.connector(port), false)?;
-        netlink.set_link_up(&self.interface(port), false)
+        Ok(netlink.set_link_up(&self.interface(port), false)?)
     }
 
     /// Brings a port up and configures all that hangs on it.
@@ -385,7 +380,7 @@ impl Device {
             _ => self.configure_layer3(port, index)?,
         }
         netlink.wait_for_carrier(&self.connector(port))?;
-        netlink.wait_for_carrier(&interface)
+        Ok(netlink.wait_for_carrier(&interface)?)
     }
 
     /// Starts who forwards multicast.
@@ -401,7 +396,7 @@ impl Device {
                 let mut netlink = self.namespace.netlink()?;
                 let indices =
                     interfaces.iter().chain(&tunnels).map(|name| netlink.link_index(name));
-                let indices = indices.collect::<Result<Vec<u32>>>()?;
+                let indices = indices.collect::<kernel::Result<Vec<u32>>>()?;
                 Multicast::Table(Table::open(&self.namespace, &indices)?)
             }
         };
@@ -431,11 +426,12 @@ impl Device {
 
     fn add_bridge(&self) -> Result<()> {
         let mut netlink = self.namespace.netlink()?;
-        netlink.add_bridge(BRIDGE, BRIDGE_MAC, &self.config)?;
-        if self.config.snooping && sysctl::has_ipv6() {
+        let settings = bridge_settings(&self.config);
+        netlink.add_bridge(BRIDGE, BRIDGE_MAC, self.config.mtu_bytes, settings)?;
+        if self.config.snooping && kernel::has_ipv6() {
             self.namespace.run(|| sysctl::enable_ipv6(BRIDGE))??;
         }
-        netlink.set_link_up(BRIDGE, true)
+        Ok(netlink.set_link_up(BRIDGE, true)?)
     }
 
     /// Switches off what rewrites frames, so that they leave as they came, except GRO where it is asked
@@ -444,9 +440,9 @@ impl Device {
         self.namespace.run(|| {
             let (on, off): (Vec<&str>, Vec<&str>) =
                 REWRITING_FEATURES.iter().partition(|name| receive_ring && **name == "rx-gro");
-            let ethtool = Ethtool::new()?;
-            ethtool.set_features(interface, &off, false)?;
-            ethtool.set_features(interface, &on, true)
+            let ethtool = Ethtool::open(interface)?;
+            ethtool.set_features(&off, false)?;
+            Ok(ethtool.set_features(&on, true)?)
         })?
     }
 
@@ -454,7 +450,7 @@ impl Device {
     fn configure_layer3(&self, port: usize, index: u32) -> Result<()> {
         let mut netlink = self.namespace.netlink()?;
         let PortAddresses { ipv4, ipv6, .. } = PortAddresses::of_port(port);
-        let supported = |address: &IpAddr| address.is_ipv4() || sysctl::has_ipv6();
+        let supported = |address: &IpAddr| address.is_ipv4() || kernel::has_ipv6();
         netlink.set_address(index, ipv4.device.into(), ipv4.prefix_length)?;
         if supported(&ipv6.device.into()) {
             netlink.set_address(index, ipv6.device.into(), ipv6.prefix_length)?;

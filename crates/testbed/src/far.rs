@@ -1,16 +1,13 @@
 //! The far side of links that were not built here, where it is on this host: interfaces in a namespace
 //! that `ip netns` knows, or beside the tester's own.
 
-use crate::counters::{self, LinkCounters};
+use crate::counters;
 use crate::error::{Result, TestbedError};
-use crate::namespace::Namespace;
-use crate::netlink::Netlink;
 use crate::places::{DeviceReadings, PlaceCounters, ip_places};
 use crate::program::find_program;
 use crate::rules;
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
-use netlink_sys::protocols::NETLINK_ROUTE;
+use kernel::{InterfaceState, KernelError, Namespace, Rtnetlink};
+use netlink_packet_route::link::LinkMessage;
 
 /// Interfaces of a device at the other ends of the tester's links. It is only ever read.
 #[derive(Debug)]
@@ -38,7 +35,7 @@ impl FarSide {
         let mut side =
             FarSide { namespace, interfaces: vec![], reads_rules: find_program("nft").is_some() };
         let found = side.within(|| {
-            let mut netlink = Netlink::open(NETLINK_ROUTE)?;
+            let mut netlink = Rtnetlink::here()?;
             names.iter().map(|name| Ok(Interface::of(name, &netlink.link(name)?))).collect()
         });
         side.interfaces = found.map_err(|error| side.in_place(error))?;
@@ -60,8 +57,8 @@ impl FarSide {
     }
 
     /// The counters of the interfaces.
-    pub fn links(&self) -> Result<Vec<LinkCounters>> {
-        self.within(|| self.links_by(&mut Netlink::open(NETLINK_ROUTE)?))
+    pub fn links(&self) -> Result<Vec<InterfaceState>> {
+        self.within(|| self.links_by(&mut Rtnetlink::here()?))
     }
 
     /// Everything that can be read: the interfaces, and before them their qdiscs, rules that drop, IP and
@@ -70,7 +67,7 @@ impl FarSide {
     pub fn readings(&self) -> Result<DeviceReadings> {
         let of_machine = self.namespace.is_none();
         self.within(|| {
-            let mut netlink = Netlink::open(NETLINK_ROUTE)?;
+            let mut netlink = Rtnetlink::here()?;
             let mut places = self.queue_places(&mut netlink)?;
             if self.reads_rules {
                 let rule = |(name, dropped)| place(name, dropped, of_machine);
@@ -91,17 +88,14 @@ impl FarSide {
         })
     }
 
-    fn links_by(&self, netlink: &mut Netlink<RouteNetlinkMessage>) -> Result<Vec<LinkCounters>> {
-        let link = |far: &Interface| counters::link_counters(netlink, &far.name);
-        let links: Result<Vec<LinkCounters>> = self.interfaces.iter().map(link).collect();
+    fn links_by(&self, netlink: &mut Rtnetlink) -> Result<Vec<InterfaceState>> {
+        let link = |far: &Interface| Ok(netlink.state(&far.name)?);
+        let links: Result<Vec<InterfaceState>> = self.interfaces.iter().map(link).collect();
         links.map_err(|error| self.in_place(error))
     }
 
     /// The outermost qdisc of each interface.
-    fn queue_places(
-        &self,
-        netlink: &mut Netlink<RouteNetlinkMessage>,
-    ) -> Result<Vec<PlaceCounters>> {
+    fn queue_places(&self, netlink: &mut Rtnetlink) -> Result<Vec<PlaceCounters>> {
         let queues = netlink.root_queues()?.into_iter();
         let places = queues.filter_map(|(index, queue)| {
             let far = self.interfaces.iter().find(|far| far.index == index)?;
@@ -121,9 +115,9 @@ impl FarSide {
     /// An error that says where an interface was looked for.
     fn in_place(&self, error: TestbedError) -> TestbedError {
         match (error, &self.namespace) {
-            (TestbedError::NoSuchInterface { name, .. }, Some(namespace)) => {
+            (TestbedError::Kernel(KernelError::NoSuchInterface { name, .. }), Some(namespace)) => {
                 let place = format!("network namespace {}", namespace.name());
-                TestbedError::NoSuchInterface { name, place }
+                KernelError::NoSuchInterface { name, place }.into()
             }
             (error, _) => error,
         }
@@ -132,14 +126,9 @@ impl FarSide {
 
 impl Interface {
     fn of(name: &str, link: &LinkMessage) -> Self {
-        let is_veth = link.attributes.iter().any(|attribute| match attribute {
-            LinkAttribute::LinkInfo(infos) => infos.contains(&LinkInfo::Kind(InfoKind::Veth)),
-            _ => false,
-        });
-        let peer = link.attributes.iter().find_map(|attribute| match attribute {
-            LinkAttribute::Link(index) if is_veth => Some(*index),
-            _ => None,
-        });
+        let state = InterfaceState::of(link);
+        let is_veth = state.kind.as_deref() == Some("veth");
+        let peer = state.peer.filter(|_| is_veth);
         Interface { name: name.into(), index: link.header.index, is_veth, peer }
     }
 }

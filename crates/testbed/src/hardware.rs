@@ -2,10 +2,8 @@
 //! features that rewrite frames are off while they are ours and back on afterwards.
 
 use crate::error::{Result, TestbedError};
-use crate::ethtool::{Ethtool, REWRITING_FEATURES};
-use crate::interface::InterfaceFacts;
-use crate::privilege::Privilege;
 use crate::registry::Registration;
+use kernel::{Ethtool, InterfaceFacts, KernelError, Privilege, REWRITING_FEATURES};
 use std::collections::BTreeMap;
 
 /// Interfaces of this machine taken as tester ports. Dropping it gives them back as they were; after
@@ -25,7 +23,7 @@ impl HardwarePorts {
     /// interface that is not fit to be loaded is refused (RFC 6815: not where others' traffic is).
     pub fn take(names: &[String]) -> Result<Self> {
         let ports: Vec<_> =
-            names.iter().map(|name| InterfaceFacts::read(name)).collect::<Result<_>>()?;
+            names.iter().map(|name| InterfaceFacts::read(name)).collect::<kernel::Result<_>>()?;
         for (i, port) in ports.iter().enumerate() {
             fit_for_tests(port)?;
             if ports[..i].iter().any(|other| other.index == port.index) {
@@ -81,18 +79,17 @@ impl Drop for HardwarePorts {
 
 /// Switches features of interfaces; one that has vanished meanwhile needs nothing.
 pub(crate) fn switch(features: &SwitchedOff, on: bool) -> Result<()> {
-    let ethtool = Ethtool::new()?;
     let mut outcome = Ok(());
     for (interface, names) in features {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        match ethtool.set_features(interface, &names, on) {
-            Err(TestbedError::System { source, .. })
+        match Ethtool::open(interface)?.set_features(&names, on) {
+            Err(KernelError::System { source, .. })
                 if source.raw_os_error() == Some(libc::ENODEV) => {}
             Err(error) if outcome.is_ok() => outcome = Err(error),
             _ => {}
         }
     }
-    outcome
+    Ok(outcome?)
 }
 
 fn switchable_on(port: &InterfaceFacts) -> Vec<String> {

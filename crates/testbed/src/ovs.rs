@@ -6,12 +6,10 @@
 
 use crate::config::TestbedConfig;
 use crate::device::Device;
-use crate::error::{Result, TestbedError, read_file};
-use crate::foreign_sockets;
+use crate::error::{Result, TestbedError};
 use crate::program::{Program, ProgramName, find_program};
 use crate::registry::{REGISTRY_DIRECTORY, folder_of_namespace};
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::Pid;
+use kernel::read_file;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -95,7 +93,7 @@ impl Switch {
         let switch = folder.start(device, SWITCH, &arguments, "switch.ctl")?;
         if let Some(cpu) = device.config().device_cpu {
             // Before it has made its threads, which take after it.
-            let _ = pin(switch.id(), cpu);
+            let _ = kernel::thread::pin(switch.id(), cpu);
         }
         let mut switch = Switch { switch, database, folder, room: String::new() };
         switch.add_ports(device)?;
@@ -143,7 +141,7 @@ impl Switch {
         let of_frame = (config.mtu_bytes as usize + BOOKKEEPING_BYTES).next_power_of_two();
         self.room = match frames {
             0 => "packet sockets as the kernel makes them".into(),
-            _ => match foreign_sockets::give_room(self.switch.id(), frames * of_frame) {
+            _ => match kernel::give_room(self.switch.id(), frames * of_frame) {
                 Ok(sockets) => format!("{sockets} packet sockets with room for {frames} frames"),
                 Err(error) => format!("packet sockets as the kernel makes them ({error})"),
             },
@@ -163,12 +161,6 @@ impl Switch {
         let version = version.lines().next().unwrap_or(SWITCH.program).to_owned();
         format!("{version}, on processors {}, {}", cpus.unwrap_or("unknown").trim(), self.room)
     }
-}
-
-fn pin(process: u32, cpu: usize) -> nix::Result<()> {
-    let mut cpus = CpuSet::new();
-    cpus.set(cpu)?;
-    sched_setaffinity(Pid::from_raw(process as i32), &cpus)
 }
 
 /// Where a switch keeps everything.

@@ -1,13 +1,10 @@
 //! Places within the device where frames wait or are dropped, each with its own counter.
 
-use crate::counters::{self, LinkCounters};
+use crate::counters;
 use crate::device::Device;
 use crate::error::Result;
-use crate::netlink::Netlink;
-use crate::queue::QueueCounters;
 use crate::rules::{self, RuleCounter};
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_sys::protocols::NETLINK_ROUTE;
+use kernel::{InterfaceState, QueueCounters, Rtnetlink};
 
 /// What one place has counted up to now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,7 +26,7 @@ const FORWARDED: [&str; 2] = ["IpForwDatagrams", "Ip6OutForwDatagrams"];
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceReadings {
     /// Its ends of the links to the tester, by port.
-    pub links: Vec<LinkCounters>,
+    pub links: Vec<InterfaceState>,
     /// Every place within it that can be read, read before `links`: input queues, qdiscs, rules that drop, IP,
     /// the processors' backlogs. A frame dropped is in one of them at most.
     pub places: Vec<PlaceCounters>,
@@ -48,7 +45,7 @@ impl Device {
             ..PlaceCounters::default()
         });
         self.namespace().run(|| {
-            let mut netlink = Netlink::open(NETLINK_ROUTE)?;
+            let mut netlink = Rtnetlink::here()?;
             places.extend(self.qdisc_places(&mut netlink)?);
             places.extend(ip_places()?);
             Ok(DeviceReadings { links: self.links_by(&mut netlink)?, places })
@@ -70,10 +67,7 @@ impl Device {
     }
 
     /// The qdisc of each interface. What a qdisc within another drops or keeps the outer one counts too.
-    fn qdisc_places(
-        &self,
-        netlink: &mut Netlink<RouteNetlinkMessage>,
-    ) -> Result<Vec<PlaceCounters>> {
+    fn qdisc_places(&self, netlink: &mut Rtnetlink) -> Result<Vec<PlaceCounters>> {
         let ports = 0..self.config().ports;
         let interfaces: Vec<(u32, String)> = ports
             .flat_map(|port| self.interfaces_of(port))

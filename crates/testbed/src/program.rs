@@ -1,7 +1,7 @@
 //! Programs of others that a device needs, run inside its namespace: an SNMP agent, a routing daemon.
 
 use crate::error::{Result, TestbedError};
-use crate::namespace::Namespace;
+use kernel::{KernelError, Namespace};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -84,7 +84,7 @@ impl Program {
         // The kernel kills the program when the thread that started it ends, hence one for its life.
         let parent = std::thread::spawn(move || {
             let child = inside.enter().and_then(|()| {
-                command.spawn().map_err(|error| TestbedError::system("start setpriv", error))
+                command.spawn().map_err(|error| KernelError::system("start setpriv", error))
             });
             let _ = started.send(child);
             let _ = stopped.recv();

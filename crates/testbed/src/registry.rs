@@ -8,7 +8,7 @@
 
 use crate::error::{Result, TestbedError};
 use crate::hardware::{SwitchedOff, switch};
-use crate::namespace::{NETNS_DIRECTORY, Namespace, remove_name};
+use kernel::{NETNS_DIRECTORY, Namespace, remove_name};
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

@@ -6,11 +6,10 @@
 
 use crate::config::TestbedConfig;
 use crate::device::Device;
-use crate::error::{Result, TestbedError, read_file, write_file};
-use crate::namespace::Namespace;
-use crate::netlink::Netlink;
+use crate::error::{Result, TestbedError};
 use crate::program::{Program, ProgramName, find_program};
 use crate::registry::files_of;
+use kernel::{Namespace, Rtnetlink, read_file, write_file};
 use netlink_packet_core::NlasIterator;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::route::{RouteMessage, RouteProtocol};
@@ -118,21 +117,19 @@ fn text(config: &TestbedConfig) -> String {
     )
 }
 
-impl Netlink<RouteNetlinkMessage> {
-    /// IPv4 routes that a routing daemon has put into the kernel's tables, by the interface through which
-    /// they leave.
-    pub fn learned_routes(&mut self) -> Result<BTreeMap<u32, u64>> {
-        let mut message = RouteMessage::default();
-        message.header.address_family = netlink_packet_route::AddressFamily::Inet;
-        let mut routes = BTreeMap::new();
-        let request = RouteNetlinkMessage::GetRoute(message);
-        self.dump_each(request, "count the routes", |route| {
-            if let Some(interface) = learned_through(route) {
-                *routes.entry(interface).or_insert(0) += 1;
-            }
-        })?;
-        Ok(routes)
-    }
+/// IPv4 routes that a routing daemon has put into the kernel's tables, by the interface through which
+/// they leave.
+pub(crate) fn learned_routes(netlink: &mut Rtnetlink) -> Result<BTreeMap<u32, u64>> {
+    let mut message = RouteMessage::default();
+    message.header.address_family = netlink_packet_route::AddressFamily::Inet;
+    let mut routes = BTreeMap::new();
+    let request = RouteNetlinkMessage::GetRoute(message);
+    netlink.dump_each(request, "count the routes", |route| {
+        if let Some(interface) = learned_through(route) {
+            *routes.entry(interface).or_insert(0) += 1;
+        }
+    })?;
+    Ok(routes)
 }
 
 /// The output interface of a route of BIRD's, of its bytes (struct rtmsg and attributes): a million routes

@@ -16,8 +16,8 @@
 use crate::addressing::tester_mac;
 use crate::config::{DeviceKind, FilterRules, Impairment, PermitPosition, TestbedConfig};
 use crate::error::{Result, TestbedError};
-use crate::namespace::Namespace;
 use crate::program::{ProgramName, tell};
+use kernel::Namespace;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 

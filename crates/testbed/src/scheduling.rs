@@ -4,8 +4,7 @@
 //! processor. With SCHED_FIFO of the lowest priority it goes before all of them and after whoever has
 //! a higher one; it sleeps when its queue is empty, so others get what it leaves.
 
-use crate::error::read_file;
-use std::io;
+use kernel::{read_file, thread};
 
 /// Gives threads a real-time priority; what was achieved, in words.
 pub(crate) fn raise(threads: &[(u32, String)], priority: i32) -> String {
@@ -14,7 +13,9 @@ pub(crate) fn raise(threads: &[(u32, String)], priority: i32) -> String {
     }
     let failed: Vec<String> = threads
         .iter()
-        .filter_map(|(id, name)| Some(format!("{name}: {}", set_fifo(*id, priority).err()?)))
+        .filter_map(|(id, name)| {
+            Some(format!("{name}: {}", thread::make_real_time(*id, priority).err()?))
+        })
         .collect();
     match failed.is_empty() {
         true => format!("{} device threads at SCHED_FIFO {priority}", threads.len()),
@@ -33,14 +34,4 @@ pub(crate) fn threads_of(process: u32) -> Vec<u32> {
 pub(crate) fn name_of(thread: u32) -> Option<String> {
     let status = read_file(format!("/proc/{thread}/status")).ok()?;
     Some(status.lines().next()?.strip_prefix("Name:")?.trim().to_owned())
-}
-
-/// sched_setscheduler(2).
-fn set_fifo(thread: u32, priority: i32) -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: `parameters` lives across the call, which only reads it.
-    #[allow(unsafe_code)]
-    let result =
-        unsafe { libc::sched_setscheduler(thread as i32, libc::SCHED_FIFO, &raw const parameters) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -1,15 +1,42 @@
 //! A bridge that heeds IGMP and MLD and asks for members itself (RFC 4541).
 
 use crate::device::{BRIDGE, Device};
-use crate::error::{Result, TestbedError, read_file};
-use crate::link::TICKS;
-use crate::sysctl;
+use crate::error::Result;
+use kernel::read_file;
+
+use crate::config::TestbedConfig;
+use netlink_packet_route::link::{BridgeStpState, InfoBridge};
 use std::time::Duration;
 
 /// From its first query on a bridge waits so long for answers, and floods as long.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
-pub(crate) const ANSWERS_WITHIN_TICKS: u64 = ANSWERS_WITHIN.as_secs() * TICKS as u64;
+const ANSWERS_WITHIN_TICKS: u64 = ANSWERS_WITHIN.as_secs() * TICKS as u64;
+/// A second in the ticks of the kernel's interface (USER_HZ).
+const TICKS: u32 = 100;
+/// With more groups than it has room for (4096 by itself) the bridge would give up snooping.
+const MULTICAST_GROUPS_MAX: u32 = 1 << 17;
 const STEP: Duration = Duration::from_millis(10);
+
+/// A bridge that only forwards by learned address, and by IGMP and MLD where it snoops: no spanning tree,
+/// no netfilter for IP (rules sit in the bridge family), no VLANs.
+pub(crate) fn bridge_settings(config: &TestbedConfig) -> Vec<InfoBridge> {
+    let mut settings = vec![
+        InfoBridge::StpState(BridgeStpState::Disabled),
+        InfoBridge::ForwardDelay(0),
+        InfoBridge::MulticastSnooping(config.snooping),
+    ];
+    settings.extend(config.address_ageing_s.map(|ageing| InfoBridge::AgeingTime(ageing * TICKS)));
+    settings.extend(config.address_table.map(InfoBridge::FdbMaxLearned));
+    if config.snooping {
+        settings.extend([
+            InfoBridge::MulticastHashMax(MULTICAST_GROUPS_MAX),
+            InfoBridge::MulticastQueryResponseInterval(ANSWERS_WITHIN_TICKS),
+            InfoBridge::MulticastIgmpVersion(3),
+            InfoBridge::MulticastMldVersion(2),
+        ]);
+    }
+    settings
+}
 
 impl Device {
     /// Has the bridge ask who is there, and returns when it goes by what it has heard.
@@ -25,7 +52,7 @@ impl Device {
     /// port of it has a carrier. Without it there are none, and groups of IPv6 would be flooded.
     #[allow(clippy::disallowed_methods, reason = "an address comes in real time")]
     fn wait_for_own_address(&self) -> Result<()> {
-        if !sysctl::has_ipv6() {
+        if !kernel::has_ipv6() {
             return Ok(());
         }
         for _ in 0..500 {
@@ -37,6 +64,7 @@ impl Device {
             std::thread::sleep(STEP);
         }
         let name = BRIDGE.into();
-        Err(TestbedError::NoCarrier { name, waited_ms: 500 * STEP.as_millis() as u32 })
+        let waited_ms = 500 * STEP.as_millis() as u32;
+        Err(kernel::KernelError::NoCarrier { name, waited_ms }.into())
     }
 }

@@ -1,18 +1,21 @@
 //! Kernel settings of a namespace, written by a thread inside it (/proc/sys/net shows the reader's).
 
-use crate::error::{Result, write_file};
+use kernel::{Result, set_sysctls};
 use std::path::Path;
 
 /// Settings of the tester's namespace: the kernel there is silent, so that every frame on a tester
 /// port is the tester's or the device's.
 pub(crate) fn silence_tester() -> Result<()> {
-    set_all(&[("net/ipv6/conf/all/disable_ipv6", "1"), ("net/ipv6/conf/default/disable_ipv6", "1")])
+    set_sysctls(&[
+        ("net/ipv6/conf/all/disable_ipv6", "1"),
+        ("net/ipv6/conf/default/disable_ipv6", "1"),
+    ])
 }
 
 /// Settings of a router before its ports exist. Forwarding itself is switched by
 /// [`set_forwarding`].
 pub(crate) fn prepare_router() -> Result<()> {
-    set_all(&[
+    set_sysctls(&[
         ("net/ipv4/conf/all/rp_filter", "0"),
         ("net/ipv4/conf/default/rp_filter", "0"),
         ("net/ipv4/conf/all/send_redirects", "0"),
@@ -36,7 +39,7 @@ pub(crate) fn prepare_router() -> Result<()> {
 /// Switches IPv4 and IPv6 forwarding of the namespace.
 pub(crate) fn set_forwarding(on: bool) -> Result<()> {
     let value = if on { "1" } else { "0" };
-    set_all(&[("net/ipv4/ip_forward", value), ("net/ipv6/conf/all/forwarding", value)])
+    set_sysctls(&[("net/ipv4/ip_forward", value), ("net/ipv6/conf/all/forwarding", value)])
 }
 
 /// Settings of a bridge's namespace: it has no addresses at all.
@@ -47,30 +50,17 @@ pub(crate) fn prepare_bridge() -> Result<()> {
     let filters = ["iptables", "ip6tables", "arptables"];
     let keys = filters.map(|filter| format!("net/bridge/bridge-nf-call-{filter}"));
     let there = keys.iter().filter(|key| Path::new("/proc/sys").join(key).exists());
-    set_all(&there.map(|key| (key.as_str(), "0")).collect::<Vec<_>>())
+    set_sysctls(&there.map(|key| (key.as_str(), "0")).collect::<Vec<_>>())
 }
 
 /// Keeps IPv6 from one interface of the calling thread's namespace.
 pub(crate) fn disable_ipv6(interface: &str) -> Result<()> {
-    set_all(&[(&format!("net/ipv6/conf/{interface}/disable_ipv6"), "1")])
+    set_sysctls(&[(&format!("net/ipv6/conf/{interface}/disable_ipv6"), "1")])
 }
 
 /// Gives one interface of the calling thread's namespace IPv6, and nothing to say by itself.
 pub(crate) fn enable_ipv6(interface: &str) -> Result<()> {
     let key = |name: &str| format!("net/ipv6/conf/{interface}/{name}");
     let settings = [("accept_dad", "0"), ("router_solicitations", "0"), ("disable_ipv6", "0")];
-    settings.iter().try_for_each(|(name, value)| set_all(&[(&key(name), value)]))
-}
-
-/// Whether the kernel has IPv6.
-pub(crate) fn has_ipv6() -> bool {
-    Path::new("/proc/sys/net/ipv6").exists()
-}
-
-fn set_all(settings: &[(&str, &str)]) -> Result<()> {
-    let ipv6 = has_ipv6();
-    settings
-        .iter()
-        .filter(|(key, _)| ipv6 || !key.starts_with("net/ipv6"))
-        .try_for_each(|(key, value)| write_file(Path::new("/proc/sys").join(key), value))
+    settings.iter().try_for_each(|(name, value)| set_sysctls(&[(&key(name), value)]))
 }

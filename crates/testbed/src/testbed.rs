@@ -2,16 +2,13 @@
 
 use crate::addressing::{PortAddresses, device_mac, tester_mac};
 use crate::config::{DeviceKind, TestbedConfig};
-use crate::counters::{InterfaceCounters, interface_counters};
 use crate::device::Device;
-use crate::error::{Result, TestbedError};
-use crate::ethtool::{Ethtool, REWRITING_FEATURES};
+use crate::error::Result;
 use crate::hardware::SwitchedOff;
-use crate::namespace::Namespace;
-use crate::privilege::Privilege;
 use crate::registry::{Registration, next_run_name};
 use crate::sysctl;
 use crate::test_port::TestPort;
+use kernel::{Ethtool, InterfaceCounters, KernelError, Namespace, Privilege, REWRITING_FEATURES};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -84,7 +81,7 @@ impl Testbed {
     pub fn tester_counters(&self) -> Result<BTreeMap<String, InterfaceCounters>> {
         let mut netlink = self.tester.netlink()?;
         let read = |port: &TestPort| {
-            let counters = interface_counters(&mut netlink, &port.interface)?;
+            let counters = netlink.state(&port.interface)?.counters;
             Ok((port.interface.clone(), counters))
         };
         self.ports.iter().map(read).collect()
@@ -134,7 +131,7 @@ impl Testbed {
         let mut netlink = self.tester.netlink()?;
         netlink.set_link_up(&interface, true)?;
         self.tester
-            .run(|| Ethtool::new()?.set_features(&interface, &REWRITING_FEATURES, false))??;
+            .run(|| Ethtool::open(&interface)?.set_features(&REWRITING_FEATURES, false))??;
         self.ports.push(TestPort {
             port,
             interface_index: netlink.link_index(&interface)?,
@@ -150,9 +147,9 @@ impl Testbed {
     /// Deletes the links, then the names. Every step is tried; the first failure is returned.
     fn tear_down(&mut self) -> Result<()> {
         let mut outcome = Ok(());
-        let mut attempt = |result: Result<()>| match result {
+        let mut attempt = |result: kernel::Result<()>| match result {
             // Somebody was faster: what is gone need not be removed.
-            Err(TestbedError::NamespaceGone { .. } | TestbedError::NoSuchInterface { .. })
+            Err(KernelError::NamespaceGone { .. } | KernelError::NoSuchInterface { .. })
             | Ok(()) => {}
             Err(error) if outcome.is_ok() => outcome = Err(error),
             Err(_) => {}
@@ -170,7 +167,7 @@ impl Testbed {
             attempt(device.remove());
         }
         attempt(self.tester.remove());
-        outcome
+        Ok(outcome?)
     }
 }
 
@@ -195,13 +192,14 @@ impl Namespaces {
             Privilege::Root => Some(Registration::new(&SwitchedOff::new())?),
             Privilege::UserNamespace => None,
             Privilege::Ordinary => {
-                return Err(TestbedError::not_permitted("build a test bed as an ordinary user"));
+                let doing = "build a test bed as an ordinary user";
+                return Err(KernelError::not_permitted(doing).into());
             }
         };
         Ok(Namespaces { registration })
     }
 
-    pub fn create(&self, role: &str) -> Result<Namespace> {
+    pub fn create(&self, role: &str) -> kernel::Result<Namespace> {
         match &self.registration {
             Some(registration) => Namespace::create_named(&registration.namespace_name(role)),
             None => Namespace::create_anonymous(&format!("netanvil-{}-{role}", next_run_name())),

@@ -6,11 +6,8 @@
 //! tester instead of loss. With a thread per port the device has a receive queue (the veth's ring of
 //! 256 frames) and drops like a device when that runs over.
 
-use crate::error::{Result, read_file, write_file};
-use crate::generic_netlink::napis;
-use crate::namespace::Namespace;
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::Pid;
+use crate::error::Result;
+use kernel::{Namespace, napis, read_file, write_file};
 use serde::Serialize;
 
 /// What was achieved for one port of the device.
@@ -70,7 +67,7 @@ pub(crate) fn kernel_threads_named(name: &str) -> Vec<u32> {
     ids.filter(is_named).collect()
 }
 
-fn set_threaded(namespace: &Namespace, interface: &str) -> Result<()> {
+fn set_threaded(namespace: &Namespace, interface: &str) -> kernel::Result<()> {
     let file = format!("/sys/class/net/{interface}/threaded");
     namespace.run_with_sysfs(|| {
         write_file(&file, "1")?;
@@ -82,11 +79,9 @@ fn pin(threads: &[u32], cpu: usize) -> Result<(), String> {
     if threads.is_empty() {
         return Err("not pinned: the kernel names no thread for this interface".into());
     }
-    let mut processors = CpuSet::new();
-    processors.set(cpu).map_err(|_| format!("not pinned: there is no processor {cpu}"))?;
     for &thread in threads {
-        sched_setaffinity(Pid::from_raw(thread as i32), &processors).map_err(|errno| {
-            format!("not pinned to processor {cpu}: {errno} (kernel threads are root's)")
+        kernel::thread::pin(thread, cpu).map_err(|error| {
+            format!("not pinned to processor {cpu}: {error} (kernel threads are root's)")
         })?;
     }
     Ok(())

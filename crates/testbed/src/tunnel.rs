@@ -1,13 +1,13 @@
 //! Tunnels and a translator in the router's namespace, between what comes in natively at port 0 and what
 //! goes out at port 1: kernel tunnels, made by `ip`, and TAYGA for SIIT.
 
-use crate::addressing::{Network, PortAddresses, tester_mac};
+use crate::addressing::{PortAddresses, tester_mac};
 use crate::config::TestbedConfig;
 use crate::device::Device;
-use crate::error::{Result, TestbedError, write_file};
-use crate::namespace::Namespace;
+use crate::error::{Result, TestbedError};
 use crate::program::{Program, ProgramName, tell};
 use crate::registry::files_of;
+use kernel::{Namespace, Network, write_file};
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
@@ -238,7 +238,7 @@ impl Running {
         let is_link = !matches!(self.tunnel, Tunnel::FourInSix | Tunnel::Siit);
         drop(self);
         match is_link {
-            true => device.namespace().netlink()?.delete_link(INTERFACE),
+            true => Ok(device.namespace().netlink()?.delete_link(INTERFACE)?),
             false => Ok(()),
         }
     }

@@ -2,13 +2,10 @@
 //! program forwards what they send.
 
 use crate::error::{Result, TestbedError};
-use crate::ethtool::{Ethtool, REWRITING_FEATURES};
-use crate::link::VethEnd;
-use crate::namespace::Namespace;
-use crate::packet_socket::PacketSocket;
 use crate::registry::Registration;
 use crate::sysctl;
 use crate::testbed::Namespaces;
+use kernel::{Ethtool, Namespace, PacketSocket, REWRITING_FEATURES, VethEnd};
 use std::net::{IpAddr, Ipv4Addr};
 
 /// The hosts' only interface beside the loopback.
@@ -72,7 +69,7 @@ impl TwoHosts {
             Ok(right) => TwoHosts { hosts: [left, right], middle: None, _registration: None },
             Err(error) => {
                 let _ = left.remove();
-                return Err(error);
+                return Err(error.into());
             }
         };
         if apart {
@@ -102,7 +99,8 @@ impl TwoHosts {
         }
         let Some(middle) = &self.middle else { return Ok(()) };
         let mut netlink = middle.netlink()?;
-        MIDDLE_INTERFACES.iter().try_for_each(|interface| netlink.wait_for_carrier(interface))
+        let mut ends = MIDDLE_INTERFACES.iter();
+        Ok(ends.try_for_each(|interface| netlink.wait_for_carrier(interface))?)
     }
 
     fn join_to(&self, middle: &Namespace) -> Result<()> {
@@ -143,8 +141,8 @@ impl Drop for TwoHosts {
     }
 }
 
-fn unchanged_frames(namespace: &Namespace, interface: &str) -> Result<()> {
-    namespace.run(|| Ethtool::new()?.set_features(interface, &REWRITING_FEATURES, false))?
+fn unchanged_frames(namespace: &Namespace, interface: &str) -> kernel::Result<()> {
+    namespace.run(|| Ethtool::open(interface)?.set_features(&REWRITING_FEATURES, false))?
 }
 
 fn end(name: &str, mac: [u8; 6]) -> VethEnd<'_> {

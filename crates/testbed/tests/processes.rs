@@ -6,15 +6,18 @@
 mod common;
 
 use common::{RawPort, can_build, udp4, wait_until};
+use kernel::{
+    InterfaceFacts, KernelError, NETNS_DIRECTORY, Namespace, REWRITING_FEATURES,
+    enter_user_namespace,
+};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 use testbed::{
-    DeviceKind, HardwarePorts, Impairment, InterfaceFacts, NETNS_DIRECTORY, Namespace,
-    REGISTRY_DIRECTORY, REWRITING_FEATURES, Testbed, TestbedConfig, TestbedError, clean,
-    enter_user_namespace,
+    DeviceKind, HardwarePorts, Impairment, REGISTRY_DIRECTORY, Testbed, TestbedConfig,
+    TestbedError, clean,
 };
 
 const NOBODY: &str = "65534";
@@ -174,12 +177,15 @@ fn a_deleted_namespace_is_named() {
     assert!(deleted.success());
     let error = device.counters().expect_err("nothing to count");
     assert!(
-        matches!(&error, TestbedError::NamespaceGone { name: gone } if *gone == name),
+        matches!(&error, TestbedError::Kernel(KernelError::NamespaceGone { name: gone }) if *gone == name),
         "{error}"
     );
     // The veth pairs die with the device's end: the tester's ports are gone, and that is said too.
     wait_until("the ports to vanish", || {
-        matches!(testbed.tester_counters(), Err(TestbedError::NoSuchInterface { .. }))
+        matches!(
+            testbed.tester_counters(),
+            Err(TestbedError::Kernel(KernelError::NoSuchInterface { .. }))
+        )
     });
     testbed.destroy().expect("the rest is removed");
 }
@@ -238,7 +244,9 @@ fn run_as_nobody(role: &str) -> std::process::Output {
 
 fn build_as_ordinary_user() {
     match Testbed::build(&TestbedConfig::default()) {
-        Err(TestbedError::NotPermitted { remedy, .. }) => println!("refused: {remedy}"),
+        Err(TestbedError::Kernel(KernelError::NotPermitted { remedy, .. })) => {
+            println!("refused: {remedy}")
+        }
         other => panic!("{other:?}"),
     }
 }

@@ -2,8 +2,9 @@
 //! to the frame, with what the kernel counted at both ends of each link and within the device.
 
 use crate::Bed;
+use kernel::InterfaceCounters;
 use std::collections::BTreeMap;
-use testbed::{DeviceCounters, DeviceKind, InterfaceCounters};
+use testbed::{DeviceCounters, DeviceKind};
 use trial::{PortId, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Duration;
 

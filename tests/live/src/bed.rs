@@ -1,12 +1,13 @@
 //! A test bed with the tester's ports on it.
 
+use kernel::Privilege;
 use method::{Attachment, Forwarding, LegacyAddresses, Topology};
 use ports::{LiveOptions, LiveTester, OpenPort, PortRequest, PortType, open_ports};
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Deref;
-use testbed::{DeviceKind, Privilege, Testbed, TestbedConfig, destination_networks};
+use testbed::{DeviceKind, Testbed, TestbedConfig, destination_networks};
 use trial::conformance::Path;
 use trial::{PortId, TesterError};
 use units::{FrameSize, LineRate};

@@ -1,5 +1,6 @@
 //! A capture by somebody else: `tcpdump` on an interface of the device, read by `tshark`.
 
+use kernel::Namespace;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use pcap_file::PcapError;
@@ -10,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
-use testbed::Namespace;
 
 /// How often a capture is looked at until it holds all frames, and how long between two looks.
 const LOOKS: u32 = 1_000;

@@ -4,7 +4,8 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
 use clap::Args;
 use hammer::{Ending, Item, Pace, Schedule, Sequence, Sources, Wishes};
-use ports::{FrameSender, InterfaceCounters, InterfaceState, clock};
+use kernel::{InterfaceCounters, InterfaceState};
+use ports::{FrameSender, clock};
 use report::number::{grouped, grouped_f64};
 use serde::Serialize;
 use std::fmt::Write;
@@ -236,7 +237,7 @@ impl<'a> Drive<'a> {
 fn finish(port: &mut FrameSender, before: InterfaceCounters, sent: &mut Sent) -> Outcome<()> {
     sent.unfinished_frames = port.finish().map_err(Failure::new)?;
     let after = port.state().map_err(Failure::new)?;
-    let counted = after.counters - before;
+    let counted = after.counters.since(&before);
     sent.interface_sent_frames = Some(counted.tx_frames);
     sent.interface_dropped_frames = Some(counted.tx_dropped);
     if !after.carrier {

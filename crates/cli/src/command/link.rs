@@ -4,13 +4,14 @@
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
 use clap::Args;
+use kernel::Privilege;
 use link::{RealTimeLink, WayCounts};
+use netblt_studies::paths::{Bursts, LinkModel, Loss, Overtaking};
 use serde::Serialize;
-use sim::paths::{Bursts, LinkModel, Loss, Overtaking};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration as StdDuration, Instant};
-use testbed::{Privilege, TwoHosts};
+use testbed::TwoHosts;
 use units::Duration;
 use units::text::{BitRate, Share, Span};
 

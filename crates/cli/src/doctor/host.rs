@@ -1,9 +1,10 @@
 //! Privileges, kernel, programs and limits.
 
 use super::{Check, sysfs};
+use kernel::Privilege;
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use std::process::{Command, Stdio};
-use testbed::{Privilege, REGISTRY_DIRECTORY};
+use testbed::REGISTRY_DIRECTORY;
 
 /// Capabilities that a tester of hardware ports needs, with their numbers in linux/capability.h.
 const CAPABILITIES: [(u32, &str); 5] = [
@@ -91,7 +92,7 @@ fn user_namespaces() -> Check {
 
 /// The probe's own process ends here: 0 if a user namespace can be entered.
 pub fn can_enter_user_namespace() -> crate::failure::Outcome {
-    testbed::enter_user_namespace()?;
+    kernel::enter_user_namespace()?;
     Ok(crate::failure::Exit::Done)
 }
 
@@ -210,7 +211,7 @@ fn hugepages() -> Check {
 
 fn remnants() -> Check {
     let records = std::fs::read_dir(REGISTRY_DIRECTORY).map_or(0, Iterator::count);
-    let namespaces = std::fs::read_dir(testbed::NETNS_DIRECTORY).map_or(0, |entries| {
+    let namespaces = std::fs::read_dir(kernel::NETNS_DIRECTORY).map_or(0, |entries| {
         let names = entries.flatten().map(|entry| entry.file_name());
         names.filter(|name| name.to_string_lossy().starts_with("netanvil-")).count()
     });

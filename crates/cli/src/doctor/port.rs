@@ -1,9 +1,9 @@
 //! One interface: driver, queues, XDP, offloads, timestamps, and whether it is free for tests.
 
 use super::{Check, sysfs};
+use kernel::{InterfaceFacts, REWRITING_FEATURES};
 use std::net::IpAddr;
 use std::process::Command;
-use testbed::{InterfaceFacts, REWRITING_FEATURES};
 
 /// All checks of one interface.
 pub fn examine(name: &str) -> Vec<Check> {

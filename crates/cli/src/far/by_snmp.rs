@@ -4,13 +4,14 @@ use super::told::{LOST_IN, LOST_OUT, Own, RECEIVED, Reading, SENT, Told, Unread,
 use crate::control::gone;
 use crate::failure::{Failure, Outcome};
 use crate::snmp_client::{ASK_AGAIN_AFTER, Client, IF_ENTRY, IF_X_ENTRY, count};
+use kernel::InterfaceState;
 use ports::{DeviceCounts, DeviceLink, PlaceCount};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use testbed::{FarSide, LinkCounters};
+use testbed::FarSide;
 use trial::TesterError;
 use wire::snmp::{self, Oid, Value};
 
@@ -202,7 +203,7 @@ fn told(value: &Value) -> Option<Told> {
     Some(Told { count: count(value)?, wraps: matches!(value, Value::Counter32(_)) })
 }
 
-fn own(link: &LinkCounters) -> Own {
+fn own(link: &InterfaceState) -> Own {
     let counters = link.counters;
     Own {
         sent: counters.tx_frames,

@@ -4,7 +4,7 @@
 
 use crate::common::Scratch;
 use link::RealTimeLink;
-use sim::paths::{LinkModel, Loss};
+use netblt_studies::paths::{LinkModel, Loss};
 use std::collections::BTreeMap;
 use std::fs::{self, File, FileTimes, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

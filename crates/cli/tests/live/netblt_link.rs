@@ -5,7 +5,7 @@
 use crate::common;
 use crate::common::Scratch;
 use link::RealTimeLink;
-use sim::paths::{LinkModel, Loss};
+use netblt_studies::paths::{LinkModel, Loss};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};

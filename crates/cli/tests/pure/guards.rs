@@ -14,6 +14,13 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// The folders of all crates that others can use.
+fn crates() -> Vec<PathBuf> {
+    let folders = ["crates", "netblt"].map(|folder| std::fs::read_dir(root().join(folder)));
+    let entries = folders.into_iter().flat_map(|folder| folder.expect("crates"));
+    entries.map(|entry| entry.expect("an entry").path()).collect()
+}
+
 /// Whether the word stands in the text, with no letter before or after it.
 fn has_word(text: &str, word: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
@@ -114,8 +121,7 @@ fn every_test_that_is_named_exists() {
 #[test]
 fn every_file_of_tests_is_named_by_its_binary() {
     let root = root();
-    let crates = std::fs::read_dir(root.join("crates")).expect("crates");
-    let folders = crates.map(|entry| entry.expect("an entry").path().join("tests"));
+    let folders = crates().into_iter().map(|package| package.join("tests"));
     let folders = folders.chain([root.join("tests/live/tests")]);
     let mut checked = 0;
     for folder in folders.filter(|folder| folder.join("main.rs").exists()) {
@@ -205,9 +211,7 @@ fn events_and_reports_name_no_tests_result() {
 #[test]
 fn the_files_that_name_a_test_are_as_many_as_is_said() {
     let mut files = vec![];
-    for entry in std::fs::read_dir(root().join("crates")).expect("crates") {
-        sources(&entry.expect("an entry").path().join("src"), &mut files);
-    }
+    crates().iter().for_each(|package| sources(&package.join("src"), &mut files));
     let count = |words: [&str; 2]| {
         let names = |file: &&PathBuf| {
             let source = std::fs::read_to_string(file).expect("a source");
@@ -238,10 +242,8 @@ fn packed(package: &Path) -> Vec<PathBuf> {
 /// A package is built where the rest of the repository is not.
 #[test]
 fn every_crate_packs_what_it_is_built_of() {
-    let crates = root().join("crates");
     let mut checked = 0;
-    for entry in std::fs::read_dir(&crates).expect("crates") {
-        let package = entry.expect("an entry").path();
+    for package in crates() {
         let packed = packed(&package);
         let has = |path: &Path| packed.iter().any(|file| file == path);
         for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {

@@ -1,12 +1,13 @@
 //! Real datagrams between two namespaces: what becomes of them is what the model decides.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "real sockets, real time")]
 
+use kernel::Privilege;
 use link::RealTimeLink;
-use sim::paths::{Bursts, Fate, Link, LinkModel, Loss, Overtaking};
+use netblt_studies::paths::{Bursts, Fate, Link, LinkModel, Loss, Overtaking};
 use std::net::UdpSocket;
 use std::thread;
 use std::time::{Duration as Span, Instant as Clock};
-use testbed::{Privilege, TwoHosts};
+use testbed::TwoHosts;
 use units::{Duration, Instant};
 
 const PORT: u16 = 7000;

@@ -155,7 +155,7 @@ fn port_metric(
     use PortMetricsRequestColumnNames as Column;
     let port = &bench.ports[at];
     let state = bench.state(at).map_err(Refused::failed)?;
-    let since = state.counters - port.before;
+    let since = state.counters.since(&port.before);
     let id = PortId(at as u16);
     let board = lock(&bench.board);
     let legs = || {

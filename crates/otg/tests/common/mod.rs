@@ -73,7 +73,7 @@ impl Lab {
         let server = testbed.tester().run(|| Server::listen("127.0.0.1:0".parse().unwrap(), plain));
         let server = server.expect("enter the namespace").expect("listen");
         let (address, ender, own) = (server.address().unwrap(), server.ender(), engine.clone());
-        let namespace = testbed::Namespace::named(&name).expect("find the namespace");
+        let namespace = kernel::Namespace::named(&name).expect("find the namespace");
         let serve = move || {
             let served = namespace.run(|| server.run(&own));
             served.expect("enter the namespace").expect("serve");

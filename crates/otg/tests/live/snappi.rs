@@ -42,7 +42,7 @@ fn counts_are_the_kernels(kind: &str, format: &str) {
     let seconds = (stamp("last_timestamp_ns") - stamp("first_timestamp_ns")) / 1e9;
     assert!(seconds > 0.45, "{seconds}");
     // The kernel may have counted frames of its own probing between the two readings; the API none less.
-    let moved = |port: &str, of: fn(&testbed::InterfaceCounters) -> u64| {
+    let moved = |port: &str, of: fn(&kernel::InterfaceCounters) -> u64| {
         of(&after[port]) - of(&before[port])
     };
     let sent = number(&said["ports"]["p1"]["frames_tx"]);

@@ -2,8 +2,9 @@
 
 use super::receive_ring::ReceiveRing;
 use super::transmit_ring::TransmitRing;
+use crate::interface::open_ethtool;
 use crate::pumped::{PumpedReceive, PumpedTransmit, TrialSource};
-use crate::{Ethtool, Halves, Interface, Port, clock, sys};
+use crate::{Halves, Interface, Port, clock, sys};
 use std::io;
 use trial::{PortDescription, TesterError};
 
@@ -28,7 +29,7 @@ impl AfPacketPort {
     ) -> Result<Self, TesterError> {
         let name = interface.name().to_string();
         let longest_bytes = description.max_frame_size_bytes as usize + TAGS_BYTES;
-        let ethtool = Ethtool::open(&name)?;
+        let ethtool = open_ethtool(&name)?;
         let blocks = match receive_frames {
             Some(frames) => ReceiveRing::blocks_for(frames, longest_bytes),
             None => ReceiveRing::blocks_of_many(ports),

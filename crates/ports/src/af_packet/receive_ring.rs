@@ -5,6 +5,7 @@ use super::realtime::RealtimeOffset;
 use crate::control::is_control;
 use crate::pump::FrameSource;
 use crate::sys::{self, Mapping};
+use kernel::socket;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -75,7 +76,7 @@ impl ReceiveRing {
     /// Opens a ring of so many blocks, one of so many rings, on an interface; it receives at once, in
     /// promiscuous mode.
     pub fn open(ifindex: u32, blocks: usize, rings: usize) -> io::Result<Self> {
-        let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
+        let socket = socket::open(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
         let fd = sys::raw(&socket);
         sys::set_option(fd, libc::SOL_PACKET, PACKET_VERSION, TPACKET_V3)?;
         // Room to put a VLAN tag back that the kernel took off.
@@ -101,7 +102,7 @@ impl ReceiveRing {
         };
         sys::set_option(fd, libc::SOL_PACKET, PACKET_ADD_MEMBERSHIP, promiscuous)?;
         // Only now does it begin to receive, and only from this interface.
-        sys::bind_packet(fd, ifindex, ETH_P_ALL)?;
+        socket::bind_packet(fd, ifindex, ETH_P_ALL)?;
         Ok(ReceiveRing {
             socket,
             mapping,

@@ -12,9 +12,9 @@
 //! there is room: the device could never lose a frame, only slow the tester. Such a frame is
 //! taken out of the ring; it has left, and is lost on its way.
 
-use crate::Ethtool;
 use crate::pump::FrameSink;
 use crate::sys::{self, Mapping};
+use kernel::{Ethtool, socket};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -80,7 +80,7 @@ impl TransmitRing {
     ) -> io::Result<Self> {
         // A power of two: whole blocks.
         let slots = (ALL_SLOTS / rings.max(1).next_power_of_two()).clamp(64, SLOTS_MAX);
-        let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
+        let socket = socket::open(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
         let fd = sys::raw(&socket);
         sys::set_option(fd, libc::SOL_PACKET, PACKET_VERSION, TPACKET_V2)?;
         sys::set_option(fd, libc::SOL_PACKET, PACKET_QDISC_BYPASS, 1i32)?;
@@ -101,7 +101,7 @@ impl TransmitRing {
         sys::set_option(fd, libc::SOL_PACKET, PACKET_TX_RING, request)?;
         let mapping = Mapping::of(fd, slots * slot_bytes, 0)?;
         // Protocol 0: this socket receives nothing.
-        sys::bind_packet(fd, ifindex, 0)?;
+        socket::bind_packet(fd, ifindex, 0)?;
         Ok(TransmitRing {
             socket,
             mapping,

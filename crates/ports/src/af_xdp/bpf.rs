@@ -4,6 +4,7 @@
 
 use super::assembler::Instruction;
 use crate::sys;
+use kernel::socket;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
@@ -50,7 +51,7 @@ unsafe fn bpf(command: i32, attributes: &Attributes) -> io::Result<RawFd> {
     let size = size_of::<Attributes>();
     // SAFETY: the attributes live across the call and have that size; the rest is the caller's.
     let result = unsafe { libc::syscall(libc::SYS_bpf, command, attributes, size) };
-    sys::check(result as libc::c_int)
+    socket::check(result as libc::c_int)
 }
 
 /// A map from receive queues to AF_XDP sockets.

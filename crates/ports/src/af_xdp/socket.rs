@@ -6,6 +6,7 @@ use super::umem::{Layout, Umem};
 use crate::clock;
 use crate::pump::{FrameSink, FrameSource};
 use crate::sys;
+use kernel::socket;
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
 use std::sync::Arc;
@@ -94,7 +95,7 @@ impl Socket {
         in_pieces: bool,
         transfer: Transfer,
     ) -> io::Result<Self> {
-        let socket = sys::socket(libc::AF_XDP, libc::SOCK_RAW, 0)?;
+        let socket = socket::open(libc::AF_XDP, libc::SOCK_RAW, 0)?;
         let fd = sys::raw(&socket);
         let umem = Umem::new(layout)?;
         register(fd, &umem)?;
@@ -203,7 +204,7 @@ fn bind(
     };
     let len = size_of::<libc::sockaddr_xdp>() as libc::socklen_t;
     // SAFETY: `address` lives across the call and `len` is its size.
-    sys::check(unsafe { libc::bind(fd, (&raw const address).cast(), len) }).map(drop)
+    socket::check(unsafe { libc::bind(fd, (&raw const address).cast(), len) }).map(drop)
 }
 
 impl Sending {

@@ -2,6 +2,7 @@
 
 use super::kind;
 use crate::sys;
+use kernel::socket;
 use std::io;
 use std::os::fd::OwnedFd;
 
@@ -18,11 +19,11 @@ pub(crate) struct ControlSocket {
 impl ControlSocket {
     /// Opens one that receives control frames alone.
     pub fn open(ifindex: u32) -> io::Result<Self> {
-        let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
+        let socket = socket::open(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
         let fd = sys::raw(&socket);
         sys::attach_filter(fd, &mut kind::filter())?;
         sys::set_option(fd, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1i32)?;
-        sys::bind_packet(fd, ifindex, ETH_P_ALL)?;
+        socket::bind_packet(fd, ifindex, ETH_P_ALL)?;
         Ok(ControlSocket { socket })
     }
 

@@ -223,15 +223,7 @@ impl Object {
 
 /// An error of the system with all its causes.
 pub(super) fn failed(port: &str, what: &str, error: &dyn std::error::Error) -> TesterError {
-    let mut detail = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let text = cause.to_string();
-        if !detail.contains(&text) {
-            detail = format!("{detail}: {text}");
-        }
-        source = cause.source();
-    }
+    let mut detail = kernel::causes(error);
     if detail.contains("Operation not permitted") || detail.contains("Permission denied") {
         detail.push_str("; run as root or use --port-type af_packet");
     }

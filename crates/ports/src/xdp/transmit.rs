@@ -7,12 +7,14 @@ use super::layout::finished;
 use super::prepared::Prepared;
 use super::program::{Object, Spare, failed};
 use crate::clock;
-use crate::namespace::NetworkNamespace;
-use crate::{CaptureWish, Captured, Ethtool, Interface, Transmission, TransmitHalf, TrialSignals};
+use crate::interface::open_ethtool;
+use crate::{CaptureWish, Captured, Interface, Transmission, TransmitHalf, TrialSignals};
 use aya::TestRun as _;
 use aya::maps::DevMap;
 use aya::maps::xdp::XdpMapError;
 use aya::programs::{ProgramError, TestRunAttrs, TestRunOptions};
+use kernel::{Ethtool, Namespace};
+use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use trial::{SentSoFar, TesterError, TransmitPlan, TransmitReport};
 use units::{Duration, Instant};
@@ -24,7 +26,7 @@ const PIECE: Duration = Duration::from_us(16);
 pub(super) struct XdpTransmit {
     name: String,
     ifindex: u32,
-    namespace: NetworkNamespace,
+    namespace: Namespace,
     ethtool: Ethtool,
     groups: Groups,
     wish: Option<CaptureWish>,
@@ -36,9 +38,10 @@ pub(super) struct XdpTransmit {
 impl XdpTransmit {
     pub fn open(interface: &Interface) -> Result<Self, TesterError> {
         let name = interface.name().to_string();
-        let namespace = NetworkNamespace::current()
-            .map_err(|error| failed(&name, "find its network namespace", &error))?;
-        let ethtool = Ethtool::open(&name)?;
+        let namespace = Namespace::current().map_err(|error| {
+            failed(&name, "find its network namespace", &io::Error::from(error))
+        })?;
+        let ethtool = open_ethtool(&name)?;
         Ok(XdpTransmit {
             name,
             ifindex: interface.index(),
@@ -58,10 +61,9 @@ impl XdpTransmit {
         let map = object.map_mut("device").expect("the object has a device map");
         let set =
             || -> Result<(), XdpMapError> { DevMap::try_from(map)?.set(0, self.ifindex, None, 0) };
-        let set = self
-            .namespace
-            .run(set)
-            .map_err(|error| failed(&self.name, "enter its network namespace", &error))?;
+        let set = self.namespace.run(set).map_err(|error| {
+            failed(&self.name, "enter its network namespace", &io::Error::from(error))
+        })?;
         set.map_err(|error| failed(&self.name, "send through it by XDP", &error))
     }
 

@@ -9,11 +9,11 @@
 
 use crate::bed;
 use crate::bed::Bed;
+use kernel::PacketSocket;
 use ports::PortType;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration as Span, Instant};
-use testbed::PacketSocket;
 use trial::conformance::Load;
 use trial::{InvalidReason, Tester, TrialResult};
 use units::{Duration, FrameRate, FrameSize};

@@ -297,7 +297,7 @@ fn offloads_that_were_on_are_switched_off_and_nothing_is_merged() {
     }
     let mut tester = bed::tester(&testbed, PortType::AfPacket, FrameSize::MAX_ETHERNET);
     let on = testbed.tester().run(|| {
-        ["tester0", "tester1"].map(|port| ports::Ethtool::open(port).expect("ask").offloads_on())
+        ["tester0", "tester1"].map(|port| kernel::Ethtool::open(port).expect("ask").offloads_on())
     });
     assert_eq!(on.expect("enter the namespace"), [Vec::<String>::new(), vec![]]);
     let sent = trial(&testbed, 20_000, Duration::from_ms(200), FrameSize::MAX_ETHERNET);

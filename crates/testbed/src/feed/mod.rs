@@ -7,11 +7,9 @@ mod text;
 use crate::bulk_routes::{self, RouteLoad};
 use crate::device::Device;
 use crate::error::{Result, TestbedError};
-use crate::link::VethEnd;
-use crate::namespace::Namespace;
-use crate::queue::TokenBucket;
-use crate::routing::Bird;
+use crate::routing::{Bird, learned_routes};
 use crate::sysctl;
+use kernel::{Namespace, TokenBucket, VethEnd};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -89,7 +87,7 @@ pub(crate) fn join(router: &Namespace, speaker: &Namespace) -> Result<()> {
     };
     let [near, far] = [1, 2].map(|node| end([0x02, b'N', b'A', 0xfd, 0, node]));
     router.netlink()?.add_veth(&near, &far, Some(&speaker.open()?))?;
-    if sysctl::has_ipv6() {
+    if kernel::has_ipv6() {
         router.run(|| sysctl::disable_ipv6(INTERFACE))??;
     }
     for (namespace, address) in [(router, text::ROUTER), (speaker, text::SPEAKER)] {
@@ -98,7 +96,8 @@ pub(crate) fn join(router: &Namespace, speaker: &Namespace) -> Result<()> {
         netlink.set_link_up(INTERFACE, true)?;
         netlink.set_address(index, address.into(), text::PREFIX_LENGTH)?;
     }
-    [router, speaker].iter().try_for_each(|end| end.netlink()?.wait_for_carrier(INTERFACE))
+    let ends = [router, speaker];
+    Ok(ends.iter().try_for_each(|end| end.netlink()?.wait_for_carrier(INTERFACE))?)
 }
 
 /// The daemons, running: the router's and its speaker.
@@ -188,7 +187,7 @@ impl Feeding {
 /// Routes in the kernel's table that a daemon has put there, by the port through which they leave.
 fn arrived(device: &Device) -> Result<Vec<u64>> {
     let mut netlink = device.namespace().netlink()?;
-    let by_interface = netlink.learned_routes()?;
+    let by_interface = learned_routes(&mut netlink)?;
     let of_port = |port| {
         let index = netlink.link_index(&device.interface(port))?;
         Ok(by_interface.get(&index).copied().unwrap_or(0))

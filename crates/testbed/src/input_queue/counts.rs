@@ -1,10 +1,10 @@
 //! What goes into the input queues on a processor, what they drop and what they still hold: counted at
 //! the kernel's tracepoints, since no interface counts it.
 
-use super::processor::causes;
 use aya::maps::{MapError, PerCpuHashMap, PerCpuValues};
 use aya::programs::RawTracePoint;
 use aya::{Ebpf, include_bytes_aligned};
+use kernel::causes;
 use std::sync::Mutex;
 
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/input_queue_counts.o"));
@@ -19,21 +19,20 @@ pub struct QueueCounts(Mutex<Ebpf>);
 impl QueueCounts {
     /// Counts at the queues with these numbers from now on; an error in words.
     pub fn of(maps: &[u32]) -> Result<Self, String> {
-        let said = |error: &dyn std::error::Error| causes(error).join(": ");
-        let mut ebpf = Ebpf::load(OBJECT).map_err(|error| said(&error))?;
-        let mut counts = counts(&mut ebpf).map_err(|error| said(&error))?;
+        let mut ebpf = Ebpf::load(OBJECT).map_err(|error| causes(&error))?;
+        let mut counts = counts(&mut ebpf).map_err(|error| causes(&error))?;
         let processors = aya::util::nr_cpus().map_err(|(_, error)| error.to_string())?;
         for map in maps {
             let none = PerCpuValues::try_from(vec![[0; 4]; processors]);
             let none = none.map_err(|error| error.to_string())?;
-            counts.insert(map, none, 0).map_err(|error| said(&error))?;
+            counts.insert(map, none, 0).map_err(|error| causes(&error))?;
         }
         for (name, event) in [("enqueued", "xdp_cpumap_enqueue"), ("taken", "xdp_cpumap_kthread")] {
             let program = ebpf.program_mut(name).expect("the object has the program");
             let program: &mut RawTracePoint =
                 program.try_into().expect("a program for a raw tracepoint");
-            program.load().map_err(|error| said(&error))?;
-            program.attach(event).map_err(|error| said(&error))?;
+            program.load().map_err(|error| causes(&error))?;
+            program.attach(event).map_err(|error| causes(&error))?;
         }
         Ok(QueueCounts(Mutex::new(ebpf)))
     }

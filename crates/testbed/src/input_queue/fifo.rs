@@ -12,9 +12,10 @@
 
 use crate::addressing::device_mac;
 use crate::device::Device;
-use crate::error::{Result, read_file};
+use crate::error::Result;
 use crate::rules;
 use crate::sysctl;
+use kernel::read_file;
 
 /// The end of the tester's link.
 pub(super) fn wire(port: usize) -> String {

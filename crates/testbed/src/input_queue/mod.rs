@@ -23,8 +23,8 @@ use crate::config::{DeviceKind, DeviceThreads, TestbedConfig};
 use crate::device::Device;
 use crate::error::Result;
 use crate::places::PlaceCounters;
-use crate::privilege::Privilege;
 use crate::threads::PortThreads;
+use kernel::Privilege;
 use processor::ProcessorQueue;
 
 /// Where the frames wait that the device has not taken yet.

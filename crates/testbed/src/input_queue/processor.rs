@@ -5,11 +5,11 @@
 //! it there. A frame that finds the queue full is lost: the device has had it and dropped it.
 
 use crate::error::{Result, TestbedError};
-use crate::namespace::Namespace;
 use crate::threads::PortThreads;
+use kernel::Namespace;
 
 #[cfg(bpf_programs)]
-pub(super) use with_bpf::{ProcessorQueue, causes};
+pub(super) use with_bpf::ProcessorQueue;
 #[cfg(not(bpf_programs))]
 pub(super) use without_bpf::ProcessorQueue;
 
@@ -22,7 +22,7 @@ mod with_bpf {
     use aya::maps::CpuMap;
     use aya::programs::{Xdp, XdpMode};
     use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
-    use std::error::Error;
+    use kernel::causes;
     use std::io;
     use std::sync::Mutex;
 
@@ -47,18 +47,17 @@ mod with_bpf {
             if processor >= processors {
                 return Err(format!("there is no processor {processor}"));
             }
-            let with_causes = |error: &dyn Error| causes(error).join(": ");
             let number = processor as u32;
             let mut loader = EbpfLoader::new();
             loader.btf(None).map_max_entries("queues", number + 1);
             loader.override_global("PROCESSOR", &number, true);
-            let mut ebpf = loader.load(OBJECT).map_err(|error| with_causes(&error))?;
+            let mut ebpf = loader.load(OBJECT).map_err(|error| causes(&error))?;
             let map = ebpf.map_mut("queues").expect("the object has the map");
-            let mut queues = CpuMap::try_from(map).map_err(|error| with_causes(&error))?;
-            queues.set(number, frames, None, 0).map_err(|error| with_causes(&error))?;
+            let mut queues = CpuMap::try_from(map).map_err(|error| causes(&error))?;
+            queues.set(number, frames, None, 0).map_err(|error| causes(&error))?;
             let map = ebpf.map("queues").expect("the object has the map");
-            let map = id_of(map).map_err(|error| with_causes(&error))?;
-            program(&mut ebpf).load().map_err(|error| with_causes(&error))?;
+            let map = id_of(map).map_err(|error| causes(&error))?;
+            program(&mut ebpf).load().map_err(|error| causes(&error))?;
             Ok(ProcessorQueue { ebpf: Mutex::new(ebpf), processor, map })
         }
 
@@ -68,9 +67,9 @@ mod with_bpf {
                 let mut ebpf = self.ebpf.lock().expect("no panic while held");
                 program(&mut ebpf).attach(interface, XdpMode::Driver).map(drop)
             };
-            namespace.run(attach)?.map_err(|error| TestbedError::System {
-                doing: format!("put an input queue at {interface}"),
-                source: io::Error::other(causes(&error).join(": ")),
+            namespace.run(attach)?.map_err(|error| {
+                let doing = format!("put an input queue at {interface}");
+                TestbedError::system(doing, io::Error::other(causes(&error)))
             })
         }
 
@@ -102,18 +101,6 @@ mod with_bpf {
             aya::maps::Map::CpuMap(data) => Ok(data.info()?.id()),
             _ => unreachable!("declared as a CPUMAP"),
         }
-    }
-
-    /// An error and what it came from, each said once.
-    pub fn causes(error: &dyn Error) -> Vec<String> {
-        let mut texts = vec![error.to_string()];
-        let mut source = error.source();
-        while let Some(cause) = source {
-            texts.push(cause.to_string());
-            source = cause.source();
-        }
-        texts.dedup();
-        texts
     }
 }
 

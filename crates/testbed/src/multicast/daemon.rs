@@ -7,8 +7,8 @@
 
 use super::MULTICAST_INTERFACES;
 use crate::addressing::PortAddresses;
-use crate::error::{Result, TestbedError, read_file, write_file};
-use crate::namespace::Namespace;
+use crate::error::{Result, TestbedError};
+use kernel::{Namespace, read_file, write_file};
 use nix::unistd::User;
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};

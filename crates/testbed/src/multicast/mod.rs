@@ -11,7 +11,8 @@ pub(crate) use daemon::Daemon;
 pub(crate) use table::Table;
 pub use table::{GroupRange, TableLoaded};
 
-use crate::error::{Result, read_file};
+use crate::error::Result;
+use kernel::read_file;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 

@@ -6,12 +6,12 @@
 use super::MULTICAST_INTERFACES;
 use crate::actions::now;
 use crate::error::{Result, TestbedError};
-use crate::namespace::Namespace;
+use kernel::Namespace;
 use std::fmt;
 use std::io;
 use std::mem;
 use std::net::Ipv4Addr;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use units::Duration;
 
 const MRT_INIT: libc::c_int = 200;
@@ -87,7 +87,8 @@ impl Table {
                 interfaces.len()
             )));
         }
-        let socket = namespace.run(igmp_socket)?;
+        let socket = namespace
+            .run(|| kernel::socket::open(libc::AF_INET, libc::SOCK_RAW, libc::IPPROTO_IGMP))?;
         let socket =
             socket.map_err(|e| TestbedError::system("open a multicast routing socket", e))?;
         let table = Table { socket, interfaces: interfaces.len() };
@@ -156,17 +157,6 @@ impl Table {
             _ => Err(TestbedError::system(doing, io::Error::last_os_error())),
         }
     }
-}
-
-fn igmp_socket() -> io::Result<OwnedFd> {
-    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-    // SAFETY: plain system call; the descriptor is owned at once.
-    let fd = unsafe { libc::socket(libc::AF_INET, kind, libc::IPPROTO_IGMP) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: `fd` is a new descriptor nobody else has.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 impl fmt::Display for TableLoaded {

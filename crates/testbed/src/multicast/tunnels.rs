@@ -5,8 +5,8 @@ use super::MULTICAST_INTERFACES;
 use crate::addressing::PortAddresses;
 use crate::config::TestbedConfig;
 use crate::error::{Result, TestbedError};
-use crate::namespace::Namespace;
 use crate::tunnel::{Tunnel, make};
+use kernel::Namespace;
 
 /// Network identifier of the VXLAN at port 0; one more at each further port.
 const FIRST_VXLAN: u32 = 100;
@@ -70,7 +70,7 @@ pub(crate) fn remove(namespace: &Namespace, config: &TestbedConfig) -> Result<()
     let mut netlink = namespace.netlink()?;
     let all = config.multicast_tunnels.iter();
     let mut all = all.flat_map(|kind| (0..config.ports).map(|port| interface(*kind, port)));
-    all.try_for_each(|name| netlink.delete_link(&name))
+    Ok(all.try_for_each(|name| netlink.delete_link(&name))?)
 }
 
 fn commands(kind: Tunnel, port: usize, config: &TestbedConfig) -> String {

@@ -8,12 +8,13 @@
     reason = "live tests wait for a real kernel"
 )]
 
+use kernel::Privilege;
 use std::io;
 use std::mem;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
-use testbed::{Privilege, TestPort, Testbed};
+use testbed::{TestPort, Testbed};
 
 /// Whether the live tests can run. Where they cannot, says so past the test harness's capture.
 pub fn can_build(test: &str) -> bool {

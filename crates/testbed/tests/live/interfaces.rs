@@ -1,11 +1,9 @@
 //! Facts about interfaces, and taking and giving back ports that exist already.
 
 use crate::common::can_build;
+use kernel::{InterfaceFacts, Namespace, REWRITING_FEATURES};
 use std::process::Command;
-use testbed::{
-    DeviceKind, HardwarePorts, InterfaceFacts, Namespace, REWRITING_FEATURES, Testbed,
-    TestbedConfig,
-};
+use testbed::{DeviceKind, HardwarePorts, Testbed, TestbedConfig};
 
 #[test]
 fn nothing_rewrites_frames_on_tester_ports() {

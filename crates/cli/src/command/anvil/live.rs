@@ -5,7 +5,8 @@ use super::{Anvil, Counted, text};
 use crate::failure::{Failure, Outcome};
 use crate::{interrupt, output};
 use hammer::anvil::Census;
-use ports::{FrameListener, InterfaceCounters, clock};
+use kernel::InterfaceCounters;
+use ports::{FrameListener, clock};
 use report::number::grouped;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -136,7 +137,7 @@ fn conclude(
         let lost = grouped(lost);
         totals.notes.push(format!("the counts are too low by {lost}: anvil did not keep up"));
     }
-    let counted = listener.state()?.counters - before;
+    let counted = listener.state()?.counters.since(&before);
     totals.interface_received_frames = Some(counted.rx_frames);
     let offloads = listener.offloads_on();
     let merging = MERGING.iter().filter(|name| offloads.iter().any(|on| on == *name));

@@ -4,10 +4,10 @@
 use super::args::Paths;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{output, parallel};
+use netblt_studies::paths::study::{self, Alone, Change, Contender, Road, Sharing};
+use netblt_studies::paths::{Algorithm, Loss};
 use report::html::figures::{self, Figure, Line, page};
 use serde::Serialize;
-use sim::paths::study::{self, Alone, Change, Contender, Road, Sharing};
-use sim::paths::{Algorithm, Loss};
 use std::fmt::Write;
 use units::Duration;
 

@@ -3,8 +3,8 @@
 use super::args::Reproduce;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output;
+use netblt_studies::rfc1030::{Plan, Purpose, Together, plans};
 use serde::Serialize;
-use sim::netblt::{Plan, Purpose, Together, plans};
 use std::fmt::Write;
 
 /// A planned run and what came of it.

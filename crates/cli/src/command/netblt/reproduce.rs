@@ -3,8 +3,8 @@
 use super::args::Reproduce;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{output, parallel};
+use netblt_studies::rfc1030::{Measured, Network, Row, reproduce, rows};
 use serde::Serialize;
-use sim::netblt::{Measured, Network, Row, reproduce, rows};
 use std::fmt::Write;
 
 /// Half of the rows are to be within this, in steady-state throughput.

@@ -3,11 +3,11 @@
 
 use super::chance::Chance;
 use super::injure::offer;
+use kernel::PacketSocket;
 use nix::sys::socket::{MsgFlags, recv};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use testbed::PacketSocket;
 
 /// Frames of this and earlier trials that may be sent again.
 const REMEMBERED: usize = 4_096;

@@ -4,6 +4,7 @@ use super::chance::Chance;
 use super::forge;
 use crate::common::busy::Busy;
 use crate::common::sh;
+use kernel::PacketSocket;
 use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{MsgFlags, send};
@@ -12,7 +13,6 @@ use nix::unistd::Pid;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use testbed::PacketSocket;
 
 /// What is injected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,13 +3,14 @@
 
 #![allow(unsafe_code, reason = "no library hands over another process's descriptors")]
 
+use crate::socket;
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Gives every packet socket of a process room for so many bytes, by the kernel's account of frames; how many
 /// there were.
-pub(crate) fn give_room(process: u32, bytes: usize) -> io::Result<usize> {
+pub fn give_room(process: u32, bytes: usize) -> io::Result<usize> {
     // SAFETY: plain system call without memory of ours.
     let pidfd = owned(unsafe { libc::syscall(libc::SYS_pidfd_open, process, 0) })?;
     let mut sockets = 0;
@@ -18,10 +19,11 @@ pub(crate) fn give_room(process: u32, bytes: usize) -> io::Result<usize> {
         // SAFETY: as above; the descriptor is of a process of ours and becomes one of this process.
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_getfd, pidfd.as_raw_fd(), number, 0) };
         // It may have been closed since.
-        let Ok(socket) = owned(fd) else { continue };
-        if domain(&socket) == Some(libc::AF_PACKET) {
+        let Ok(found) = owned(fd) else { continue };
+        if domain(&found) == Some(libc::AF_PACKET) {
             // The kernel doubles it, for its own bookkeeping.
-            set_room(&socket, bytes / 2)?;
+            let room = libc::c_int::try_from(bytes / 2).unwrap_or(libc::c_int::MAX / 2);
+            socket::set_option(&found, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, room)?;
             sockets += 1;
         }
     }
@@ -45,14 +47,4 @@ fn domain(socket: &OwnedFd) -> Option<libc::c_int> {
     let got =
         unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_DOMAIN, value, &raw mut length) };
     (got == 0).then_some(domain)
-}
-
-fn set_room(socket: &OwnedFd, bytes: usize) -> io::Result<()> {
-    let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX / 2);
-    let length = mem::size_of_val(&bytes) as libc::socklen_t;
-    let (value, fd) = ((&raw const bytes).cast(), socket.as_raw_fd());
-    // SAFETY: `bytes` is a live int of the length given.
-    let set =
-        unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, value, length) };
-    if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

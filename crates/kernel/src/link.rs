@@ -1,19 +1,16 @@
 //! Interfaces by rtnetlink: create, change, look up, delete.
 
-use crate::config::TestbedConfig;
-use crate::error::{Result, TestbedError};
-use crate::netlink::Netlink;
-use crate::snooping::ANSWERS_WITHIN_TICKS;
+use crate::error::{KernelError, Result};
+use crate::netlink::Rtnetlink;
+use crate::state::InterfaceState;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
-    BridgeStpState, InfoBridge, InfoBridgePort, InfoData, InfoKind, InfoPortData, InfoPortKind,
-    InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
+    InfoBridge, InfoBridgePort, InfoData, InfoKind, InfoPortData, InfoPortKind, InfoVeth,
+    LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
 };
 use std::fs::File;
 use std::os::fd::AsRawFd;
-
-type Rtnetlink = Netlink<RouteNetlinkMessage>;
 
 /// Whether the operational state is up and the transmit queue is no longer the one that drops all.
 fn carries_frames(link: &LinkMessage) -> bool {
@@ -23,26 +20,15 @@ fn carries_frames(link: &LinkMessage) -> bool {
 }
 
 /// One end of a veth pair to be made.
-pub(crate) struct VethEnd<'a> {
+pub struct VethEnd<'a> {
+    /// Its name.
     pub name: &'a str,
+    /// Ethernet address.
     pub mac: [u8; 6],
+    /// MTU in bytes: frame size less 18.
     pub mtu_bytes: u32,
+    /// Length of its transmit queue.
     pub tx_queue_frames: u32,
-}
-
-impl TestbedConfig {
-    /// An end of a pair as this test bed has them all.
-    pub(crate) fn veth_end<'a>(&self, name: &'a str, mac: [u8; 6]) -> VethEnd<'a> {
-        VethEnd { name, mac, mtu_bytes: self.mtu_bytes, tx_queue_frames: self.tx_queue_frames }
-    }
-}
-
-impl TestbedConfig {
-    /// The tester's end of a link to the device.
-    pub(crate) fn tester_end<'a>(&self, name: &'a str, mac: [u8; 6]) -> VethEnd<'a> {
-        let mtu_bytes = self.tester_mtu_bytes.unwrap_or(self.mtu_bytes);
-        VethEnd { mtu_bytes, ..self.veth_end(name, mac) }
-    }
 }
 
 impl VethEnd<'_> {
@@ -57,30 +43,6 @@ impl VethEnd<'_> {
         message
     }
 }
-
-fn bridge_settings(config: &TestbedConfig) -> Vec<InfoBridge> {
-    let mut settings = vec![
-        InfoBridge::StpState(BridgeStpState::Disabled),
-        InfoBridge::ForwardDelay(0),
-        InfoBridge::MulticastSnooping(config.snooping),
-    ];
-    settings.extend(config.address_ageing_s.map(|ageing| InfoBridge::AgeingTime(ageing * TICKS)));
-    settings.extend(config.address_table.map(InfoBridge::FdbMaxLearned));
-    if config.snooping {
-        settings.extend([
-            InfoBridge::MulticastHashMax(MULTICAST_GROUPS_MAX),
-            InfoBridge::MulticastQueryResponseInterval(ANSWERS_WITHIN_TICKS),
-            InfoBridge::MulticastIgmpVersion(3),
-            InfoBridge::MulticastMldVersion(2),
-        ]);
-    }
-    settings
-}
-
-/// A second in the ticks of the kernel's interface (USER_HZ).
-pub(crate) const TICKS: u32 = 100;
-/// With more groups than it has room for (4096 by itself) the bridge would give up snooping.
-const MULTICAST_GROUPS_MAX: u32 = 1 << 17;
 
 impl Rtnetlink {
     /// Makes a veth pair: `near` here, `far` in `far_namespace` (or here too).
@@ -101,15 +63,19 @@ impl Rtnetlink {
         self.request(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL, &doing)
     }
 
-    /// Makes a bridge that only forwards by learned address, and by IGMP and MLD where it snoops: no spanning
-    /// tree, no netfilter for IP (rules sit in the bridge family), no VLANs.
-    pub fn add_bridge(&mut self, name: &str, mac: [u8; 6], config: &TestbedConfig) -> Result<()> {
-        let settings = bridge_settings(config);
+    /// Makes a bridge with these settings.
+    pub fn add_bridge(
+        &mut self,
+        name: &str,
+        mac: [u8; 6],
+        mtu_bytes: u32,
+        settings: Vec<InfoBridge>,
+    ) -> Result<()> {
         let mut message = LinkMessage::default();
         message.attributes = vec![
             LinkAttribute::IfName(name.into()),
             LinkAttribute::Address(mac.to_vec()),
-            LinkAttribute::Mtu(config.mtu_bytes),
+            LinkAttribute::Mtu(mtu_bytes),
             LinkAttribute::LinkInfo(vec![
                 LinkInfo::Kind(InfoKind::Bridge),
                 LinkInfo::Data(InfoData::Bridge(settings)),
@@ -123,29 +89,39 @@ impl Rtnetlink {
     pub fn link(&mut self, name: &str) -> Result<LinkMessage> {
         let mut message = LinkMessage::default();
         message.attributes = vec![LinkAttribute::IfName(name.into())];
+        self.ask_for_link(message, name)
+    }
+
+    /// The same of the interface with this number, whatever it is called now.
+    pub fn link_at(&mut self, index: u32) -> Result<LinkMessage> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        self.ask_for_link(message, &index.to_string())
+    }
+
+    fn ask_for_link(&mut self, message: LinkMessage, name: &str) -> Result<LinkMessage> {
+        let none =
+            || KernelError::NoSuchInterface { name: name.into(), place: "this namespace".into() };
         let doing = format!("look up interface {name}");
         let answers =
             self.query(RouteNetlinkMessage::GetLink(message), &doing).map_err(|e| match e {
-                TestbedError::Netlink { source, .. }
+                KernelError::Netlink { source, .. }
                     if source.raw_os_error() == Some(libc::ENODEV) =>
                 {
-                    TestbedError::NoSuchInterface {
-                        name: name.into(),
-                        place: "this namespace".into(),
-                    }
+                    none()
                 }
                 other => other,
             })?;
-        answers
-            .into_iter()
-            .find_map(|answer| match answer {
-                RouteNetlinkMessage::NewLink(link) => Some(link),
-                _ => None,
-            })
-            .ok_or_else(|| TestbedError::NoSuchInterface {
-                name: name.into(),
-                place: "this namespace".into(),
-            })
+        let link = answers.into_iter().find_map(|answer| match answer {
+            RouteNetlinkMessage::NewLink(link) => Some(link),
+            _ => None,
+        });
+        link.ok_or_else(none)
+    }
+
+    /// The state and the counters of an interface.
+    pub fn state(&mut self, name: &str) -> Result<InterfaceState> {
+        self.link(name).map(|link| InterfaceState::of(&link))
     }
 
     /// Index of an interface.
@@ -174,7 +150,7 @@ impl Rtnetlink {
             }
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        Err(TestbedError::NoCarrier { name: name.into(), waited_ms: PATIENCE_MS })
+        Err(KernelError::NoCarrier { name: name.into(), waited_ms: PATIENCE_MS })
     }
 
     /// Makes an interface a port of a bridge.

@@ -1,7 +1,7 @@
 //! One direction of a path: a queue before a bottleneck, and what comes after it.
 
 use super::chance::{Chance, Loss};
-use crate::netblt::Dice;
+use crate::rfc1030::Dice;
 use units::{Duration, Instant};
 
 /// Some packets take longer than others.

@@ -1,9 +1,9 @@
 //! Fits the constants that RFC 1030 does not give to its tables: coordinate descent from the
 //! committed ones. Prints what it finds; takes some minutes.
 //!
-//! cargo run --release -p netanvil-sim --example fit_netblt
+//! cargo run --release -p netanvil-netblt-studies --example fit_netblt
 
-use sim::netblt::{Constants, Row, reproduce_with, rows};
+use netblt_studies::rfc1030::{Constants, Row, reproduce_with, rows};
 
 /// A constant: its name, where it stands, and the least and most that makes sense.
 type Knob = (&'static str, fn(&mut Constants) -> &mut f64, f64, f64);

@@ -1,28 +1,32 @@
-//! The ethtool requests of this crate, by ioctl: the one place with `unsafe` code.
-//!
-//! The ioctl works in every kernel this project supports and needs one socket of any kind in the
-//! interface's namespace. Numbers and layouts are those of linux/ethtool.h.
+//! What an interface's driver is and does by itself, by the ethtool ioctl: it works in every kernel this
+//! project supports and needs one socket of any kind in the interface's namespace. Numbers and layouts are
+//! those of linux/ethtool.h.
 
 #![allow(unsafe_code)]
 
-use crate::error::{Result, TestbedError};
+use crate::error::{KernelError, Result};
+use crate::socket;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
 use std::mem;
-use std::net::UdpSocket;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
-const SIOCETHTOOL: libc::c_ulong = 0x8946;
+const SIOCETHTOOL: libc::Ioctl = 0x8946;
 const GET_DRIVER: u32 = 0x03;
 const GET_STRINGS: u32 = 0x1b;
+const GET_STATISTICS: u32 = 0x1d;
 const GET_STRING_COUNTS: u32 = 0x37;
 const GET_FEATURES: u32 = 0x3a;
 const SET_FEATURES: u32 = 0x3b;
 const GET_CHANNELS: u32 = 0x3c;
 const GET_LINK: u32 = 0x4c;
+const GET_LINK_DETECTED: u32 = 0x0a;
+const STATISTIC_NAMES: u32 = 1;
 const FEATURE_NAMES: u32 = 4;
 const NAME_BYTES: usize = 32;
+/// Room for statistics that a driver gets between two questions (queues added meanwhile).
+const SPARE_STATISTICS: usize = 1024;
 
 /// Features that merge, split, strip or leave unfinished the frames that were on the wire: off where
 /// frames are to be what they were.
@@ -68,44 +72,45 @@ pub struct Channels {
     pub combined: u32,
 }
 
-/// Asks ethtool questions in the namespace of the thread that made it.
-pub(crate) struct Ethtool {
-    socket: UdpSocket,
+/// Asks an interface's driver, in the namespace in which it was opened.
+#[derive(Debug)]
+pub struct Ethtool {
+    socket: OwnedFd,
+    interface: String,
 }
 
 impl Ethtool {
-    #[allow(clippy::disallowed_methods, reason = "no traffic: the ioctl needs some socket")]
-    pub fn new() -> Result<Self> {
-        let socket = UdpSocket::bind(("0.0.0.0", 0));
-        Ok(Ethtool {
-            socket: socket.map_err(|e| TestbedError::system("open an ethtool socket", e))?,
-        })
+    /// Opens a way to ask about an interface of the calling thread's namespace.
+    pub fn open(interface: &str) -> Result<Self> {
+        let socket = socket::open(libc::AF_INET, libc::SOCK_DGRAM, 0);
+        let socket = socket.map_err(|e| KernelError::system("open an ethtool socket", e))?;
+        Ok(Ethtool { socket, interface: interface.into() })
     }
 
     /// Every feature by the kernel's name (`ethtool -k` prints some under older names).
-    pub fn features(&self, interface: &str) -> Result<BTreeMap<String, Feature>> {
-        let doing = || format!("read the features of {interface}");
+    pub fn features(&self) -> Result<BTreeMap<String, Feature>> {
+        let doing = || format!("read the features of {}", self.interface);
         let read = || -> io::Result<BTreeMap<String, Feature>> {
-            let names = self.feature_names(interface)?;
+            let names = self.names(FEATURE_NAMES)?;
             let blocks = names.len().div_ceil(32);
             // Of each 32 features: available, requested, active, never changed.
             let mut words = vec![0u32; 2 + 4 * blocks];
             (words[0], words[1]) = (GET_FEATURES, blocks as u32);
-            self.ioctl(interface, &mut words)?;
+            self.ioctl(&mut words)?;
             let bit = |i: usize, word: usize| words[2 + 4 * (i / 32) + word] >> (i % 32) & 1 == 1;
             let feature = |i: usize| Feature { on: bit(i, 2), switchable: bit(i, 0) && !bit(i, 3) };
             let named = names.into_iter().enumerate().map(|(i, name)| (name, feature(i)));
             Ok(named.filter(|(name, _)| !name.is_empty()).collect())
         };
-        read().map_err(|e| TestbedError::system(doing(), e))
+        read().map_err(|e| KernelError::system(doing(), e))
     }
 
     /// Switches features by name. Those the interface does not have, or cannot switch, stay as they
     /// are: read them back where that matters.
-    pub fn set_features(&self, interface: &str, names: &[&str], on: bool) -> Result<()> {
-        let doing = || format!("switch {} of {interface}", names.join(", "));
+    pub fn set_features(&self, names: &[&str], on: bool) -> Result<()> {
+        let doing = || format!("switch {} of {}", names.join(", "), self.interface);
         let write = || -> io::Result<()> {
-            let known = self.feature_names(interface)?;
+            let known = self.names(FEATURE_NAMES)?;
             let blocks = known.len().div_ceil(32);
             // Of each 32 features: which are meant, and their wanted state.
             let mut words = vec![0u32; 2 + 2 * blocks];
@@ -115,69 +120,103 @@ impl Ethtool {
                 words[block] |= 1 << (i % 32);
                 words[block + 1] |= u32::from(on) << (i % 32);
             }
-            self.ioctl(interface, &mut words)
+            self.ioctl(&mut words)
         };
-        write().map_err(|e| TestbedError::system(doing(), e))
+        write().map_err(|e| KernelError::system(doing(), e))
     }
 
-    /// Name of the driver, and of the bus address if it has one.
-    pub fn driver(&self, interface: &str) -> io::Result<(String, Option<String>)> {
-        // driver, version, firmware version, bus address, 32 octets each; then 64 of no interest.
-        let mut words = vec![0u32; 49];
+    /// Name of the driver, such as `veth` or `ixgbe`; empty if it does not say.
+    pub fn driver(&self) -> String {
+        self.driver_texts().map_or(String::new(), |texts| text(&texts[..NAME_BYTES]))
+    }
+
+    /// Bus address, of hardware.
+    pub fn bus_address(&self) -> Option<String> {
+        let address = text(&self.driver_texts().ok()?[3 * NAME_BYTES..4 * NAME_BYTES]);
+        (!address.is_empty()).then_some(address)
+    }
+
+    /// Driver, version, firmware version, bus address, 32 octets each; then 64 of no interest.
+    fn driver_texts(&self) -> io::Result<Vec<u8>> {
+        let mut words = [0; 49];
         words[0] = GET_DRIVER;
-        self.ioctl(interface, &mut words)?;
-        let bytes = octets(&words[1..]);
-        let bus = text(&bytes[96..128]);
-        Ok((text(&bytes[..NAME_BYTES]), (!bus.is_empty()).then_some(bus)))
+        self.ioctl(&mut words)?;
+        Ok(octets(&words[1..]))
     }
 
-    /// Speed of the link in Mbit/s, where the interface knows one.
-    pub fn speed_mbps(&self, interface: &str) -> io::Result<Option<u32>> {
+    /// Whether the link is up; `None` if the driver does not say.
+    pub fn link_detected(&self) -> Option<bool> {
+        let mut words = [GET_LINK_DETECTED, 0];
+        self.ioctl(&mut words).ok().map(|()| words[1] != 0)
+    }
+
+    /// Rate of the medium in Mb/s; `None` where the driver has none to tell.
+    pub fn speed_mbps(&self) -> Option<u32> {
         // The first call tells how many words the link mode masks have, the second the rest.
-        let mut words = vec![0u32; 12 + 3 * 127];
+        let mut words = [0; 12 + 3 * 127];
         words[0] = GET_LINK;
-        self.ioctl(interface, &mut words)?;
+        self.ioctl(&mut words).ok()?;
         let mask_words = octets(&words[2..5])[7] as i8;
         words.fill(0);
         words[0] = GET_LINK;
         words[3] = u32::from_ne_bytes([0, 0, 0, mask_words.unsigned_abs()]);
-        self.ioctl(interface, &mut words)?;
-        Ok(Some(words[1]).filter(|&mbps| mbps > 0 && mbps != u32::MAX))
+        self.ioctl(&mut words).ok()?;
+        Some(words[1]).filter(|&mbps| mbps > 0 && mbps != u32::MAX)
     }
 
     /// Numbers of queues.
-    pub fn channels(&self, interface: &str) -> io::Result<Channels> {
+    pub fn channels(&self) -> io::Result<Channels> {
         // The four maxima, then the four current numbers: rx, tx, other, combined.
-        let mut words = vec![0u32; 9];
+        let mut words = [0; 9];
         words[0] = GET_CHANNELS;
-        self.ioctl(interface, &mut words)?;
+        self.ioctl(&mut words)?;
         Ok(Channels { receive: words[5], transmit: words[6], combined: words[8] })
     }
 
-    fn feature_names(&self, interface: &str) -> io::Result<Vec<String>> {
+    /// How many receive queues are in use.
+    pub fn receive_queues(&self) -> u32 {
+        self.channels().map_or(1, |queues| (queues.receive + queues.combined).max(1))
+    }
+
+    /// The driver's own counters by name; none where it has none.
+    pub fn statistics(&self) -> Vec<(String, u64)> {
+        let names = self.names(STATISTIC_NAMES).unwrap_or_default();
+        // Command and count, then values of two words each.
+        let mut words = vec![0; 2 + 2 * (names.len() + SPARE_STATISTICS)];
+        (words[0], words[1]) = (GET_STATISTICS, names.len() as u32);
+        if names.is_empty() || self.ioctl(&mut words).is_err() {
+            return vec![];
+        }
+        let value = |octets: &[u8]| u64::from_ne_bytes(octets.try_into().expect("eight octets"));
+        let values = octets(&words[2..]);
+        names.into_iter().zip(values.chunks_exact(8).map(value)).collect()
+    }
+
+    /// The names of a set.
+    fn names(&self, set: u32) -> io::Result<Vec<String>> {
         // command, reserved, mask of the sets asked for (64 bits), a count for each.
-        let mut counts = vec![0u32; 5];
-        counts[0] = GET_STRING_COUNTS;
-        let mask = (1u64 << FEATURE_NAMES).to_ne_bytes();
+        let mut counts = [GET_STRING_COUNTS, 0, 0, 0, 0];
+        let mask = (1u64 << set).to_ne_bytes();
         counts[2] = u32::from_ne_bytes([mask[0], mask[1], mask[2], mask[3]]);
         counts[3] = u32::from_ne_bytes([mask[4], mask[5], mask[6], mask[7]]);
-        self.ioctl(interface, &mut counts)?;
+        self.ioctl(&mut counts)?;
         let count = counts[4] as usize;
-        let mut words = vec![0u32; 3 + count * NAME_BYTES / 4];
-        (words[0], words[1], words[2]) = (GET_STRINGS, FEATURE_NAMES, counts[4]);
-        self.ioctl(interface, &mut words)?;
-        Ok(octets(&words[3..]).chunks(NAME_BYTES).map(text).collect())
+        // Statistics may become more until the kernel answers; it writes as many as there are then.
+        let mut words = vec![0; 3 + (count + SPARE_STATISTICS) * NAME_BYTES / 4];
+        (words[0], words[1], words[2]) = (GET_STRINGS, set, counts[4]);
+        self.ioctl(&mut words)?;
+        Ok(octets(&words[3..]).chunks(NAME_BYTES).take(count).map(text).collect())
     }
 
     /// One SIOCETHTOOL. `words` is the request's own structure, which starts with the command and
     /// is as long as the kernel will write.
-    fn ioctl(&self, interface: &str, words: &mut [u32]) -> io::Result<()> {
+    fn ioctl(&self, words: &mut [u32]) -> io::Result<()> {
         // SAFETY: ifreq is plain data for which all zeroes is a value.
         let mut request: libc::ifreq = unsafe { mem::zeroed() };
-        if interface.len() >= request.ifr_name.len() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "interface name too long"));
+        if self.interface.len() >= request.ifr_name.len() {
+            return Err(io::Error::from_raw_os_error(libc::ENODEV));
         }
-        for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
+        for (to, from) in request.ifr_name.iter_mut().zip(self.interface.bytes()) {
             *to = from as libc::c_char;
         }
         request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
@@ -185,7 +224,7 @@ impl Ethtool {
         // exclusively ours, and every caller above makes it as long as its command's structure
         // with the counts it carries, which is all the kernel reads and writes.
         let result = unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL, &mut request) };
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        socket::check(result).map(drop)
     }
 }
 

@@ -2,14 +2,14 @@
 
 use crate::error::Result;
 use crate::ethtool::{Channels, Ethtool, Feature};
-use crate::netlink::Netlink;
+use crate::netlink::Rtnetlink;
+use crate::state::kind_of;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{
-    LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage, LinkXdp, XdpAttached,
+    LinkAttribute, LinkFlags, LinkLayerType, LinkMessage, LinkXdp, XdpAttached,
 };
 use netlink_packet_route::route::{RouteAttribute, RouteMessage};
-use netlink_sys::protocols::NETLINK_ROUTE;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -56,14 +56,14 @@ pub struct InterfaceFacts {
 impl InterfaceFacts {
     /// Reads the facts of an interface in the calling thread's namespace.
     pub fn read(name: &str) -> Result<Self> {
-        let mut netlink = Netlink::open(NETLINK_ROUTE)?;
+        let mut netlink = Rtnetlink::here()?;
         let link = netlink.link(name)?;
         facts(&mut netlink, name, &link)
     }
 
     /// Reads the facts of every interface in the calling thread's namespace, by index.
     pub fn read_all() -> Result<Vec<Self>> {
-        let mut netlink = Netlink::open(NETLINK_ROUTE)?;
+        let mut netlink = Rtnetlink::here()?;
         let request = RouteNetlinkMessage::GetLink(LinkMessage::default());
         let links = netlink.dump(request, "list the interfaces")?;
         let named = links.into_iter().filter_map(|answer| match answer {
@@ -80,17 +80,9 @@ impl InterfaceFacts {
     }
 }
 
-fn facts(
-    netlink: &mut Netlink<RouteNetlinkMessage>,
-    name: &str,
-    link: &LinkMessage,
-) -> Result<InterfaceFacts> {
+fn facts(netlink: &mut Rtnetlink, name: &str, link: &LinkMessage) -> Result<InterfaceFacts> {
     let index = link.header.index;
-    let ethtool = Ethtool::new()?;
-    let (driver, bus_address) = match ethtool.driver(name) {
-        Ok((driver, bus_address)) => (Some(driver), bus_address),
-        Err(_) => (None, None),
-    };
+    let ethtool = Ethtool::open(name)?;
     let mut facts = InterfaceFacts {
         name: name.to_owned(),
         index,
@@ -100,12 +92,12 @@ fn facts(
         up: link.header.flags.contains(LinkFlags::Up),
         carrier: link.header.flags.contains(LinkFlags::LowerUp),
         mtu_bytes: 0,
-        driver,
-        bus_address,
+        driver: Some(ethtool.driver()).filter(|driver| !driver.is_empty()),
+        bus_address: ethtool.bus_address(),
         // What an interface does not know of itself is absent, not an error.
-        speed_mbps: ethtool.speed_mbps(name).unwrap_or_default(),
-        channels: ethtool.channels(name).ok(),
-        features: ethtool.features(name).unwrap_or_default(),
+        speed_mbps: ethtool.speed_mbps(),
+        channels: ethtool.channels().ok(),
+        features: ethtool.features().unwrap_or_default(),
         xdp_attached: false,
         controller: None,
         addresses: addresses(netlink, index)?,
@@ -131,18 +123,11 @@ fn name_of(link: &LinkMessage) -> Option<String> {
     })
 }
 
-fn kind_of(info: &LinkInfo) -> Option<String> {
-    match info {
-        LinkInfo::Kind(kind) => Some(kind.to_string()),
-        _ => None,
-    }
-}
-
 fn is_attached(xdp: &LinkXdp) -> bool {
     matches!(xdp, LinkXdp::Attached(attached) if *attached != XdpAttached::None)
 }
 
-fn addresses(netlink: &mut Netlink<RouteNetlinkMessage>, index: u32) -> Result<Vec<IpAddr>> {
+fn addresses(netlink: &mut Rtnetlink, index: u32) -> Result<Vec<IpAddr>> {
     let request = RouteNetlinkMessage::GetAddress(AddressMessage::default());
     let answers = netlink.dump(request, "list the addresses")?;
     let of_interface = answers.into_iter().filter_map(|answer| match answer {
@@ -158,7 +143,7 @@ fn addresses(netlink: &mut Netlink<RouteNetlinkMessage>, index: u32) -> Result<V
     Ok(of_interface.filter_map(address).collect())
 }
 
-fn has_default_route(netlink: &mut Netlink<RouteNetlinkMessage>, index: u32) -> Result<bool> {
+fn has_default_route(netlink: &mut Rtnetlink, index: u32) -> Result<bool> {
     let request = RouteNetlinkMessage::GetRoute(RouteMessage::default());
     let answers = netlink.dump(request, "list the routes")?;
     let leaves_here =

@@ -1,9 +1,8 @@
 //! Addresses, routes and permanent neighbours by rtnetlink. Every request replaces what is there,
 //! so that a port can be configured again after a reset.
 
-use crate::addressing::Network;
 use crate::error::Result;
-use crate::netlink::Netlink;
+use crate::netlink::Rtnetlink;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
 use netlink_packet_route::neighbour::{
@@ -13,11 +12,38 @@ use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
-use std::net::IpAddr;
+use serde::Serialize;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const REPLACE: u16 = NLM_F_CREATE | NLM_F_REPLACE;
 
-impl Netlink<RouteNetlinkMessage> {
+/// A network: an address with its host part zero, and the length of its prefix in bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Network {
+    /// Address of the network.
+    pub address: IpAddr,
+    /// Length of the prefix in bits.
+    pub prefix_length: u8,
+}
+
+impl Network {
+    /// The first address after the network's own: the host a stream is sent to.
+    pub fn first_host(&self) -> IpAddr {
+        match self.address {
+            IpAddr::V4(a) => Ipv4Addr::from_bits(a.to_bits() + 1).into(),
+            IpAddr::V6(a) => Ipv6Addr::from_bits(a.to_bits() + 1).into(),
+        }
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.prefix_length)
+    }
+}
+
+impl Rtnetlink {
     /// Gives an interface an address, at once usable (no duplicate address detection).
     pub fn set_address(&mut self, index: u32, address: IpAddr, prefix_length: u8) -> Result<()> {
         let mut message = AddressMessage::default();
@@ -51,6 +77,19 @@ impl Netlink<RouteNetlinkMessage> {
         self.request(RouteNetlinkMessage::NewRoute(message), REPLACE, &doing)
     }
 
+    /// Routes many networks through a neighbour: the requests go to the kernel in one piece, and only the
+    /// last asks for an answer.
+    pub fn set_routes(
+        &mut self,
+        index: u32,
+        networks: impl Iterator<Item = Network>,
+        next_hop: IpAddr,
+        doing: &str,
+    ) -> Result<()> {
+        let messages = networks.map(|network| route_message(index, network, next_hop));
+        self.request_batch(messages.map(RouteNetlinkMessage::NewRoute).collect(), doing)
+    }
+
     /// Fixes the Ethernet address of a neighbour: neither ARP nor neighbour discovery asks for it.
     pub fn set_permanent_neighbour(
         &mut self,
@@ -75,7 +114,7 @@ impl Netlink<RouteNetlinkMessage> {
 }
 
 /// A route to a network through a neighbour.
-pub(crate) fn route_message(index: u32, network: Network, next_hop: IpAddr) -> RouteMessage {
+fn route_message(index: u32, network: Network, next_hop: IpAddr) -> RouteMessage {
     let mut message = RouteMessage::default();
     message.header.address_family = family(network.address);
     message.header.destination_prefix_length = network.prefix_length;

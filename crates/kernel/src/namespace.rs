@@ -1,29 +1,29 @@
 //! Network namespaces: created, entered by one thread for one closure, removed.
 //!
 //! A *named* namespace is bind-mounted under /run/netns as `ip netns` does it, so that an engineer
-//! can `ip netns exec` into it and [`crate::clean`] can find it. It is not held open otherwise:
+//! can `ip netns exec` into it and whoever cleans up after a dead process can find it. It is not held open otherwise:
 //! whoever deletes the name deletes the namespace, and the next use says so. An *anonymous* one (in a
 //! user namespace, where nothing may be mounted for others to see) is held by a file descriptor
 //! and vanishes with the process.
 
-use crate::error::{Result, TestbedError};
-use crate::netlink::Netlink;
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_sys::protocols::NETLINK_ROUTE;
+use crate::error::{KernelError, Result};
+use crate::netlink::Rtnetlink;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::statfs::{FsType, statfs};
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 /// Where `ip netns` keeps the names of network namespaces.
 pub const NETNS_DIRECTORY: &str = "/run/netns";
 
+const OF_THIS_THREAD: &str = "/proc/thread-self/ns/net";
 const NO_SOURCE: Option<&str> = None;
 
-/// A network namespace of this run.
+/// A network namespace.
 #[derive(Debug)]
 pub struct Namespace {
     label: String,
@@ -45,14 +45,14 @@ impl Namespace {
             .write(true)
             .create_new(true)
             .open(&path)
-            .map_err(|e| TestbedError::system(format!("create {}", path.display()), e))?;
+            .map_err(|e| KernelError::system(format!("create {}", path.display()), e))?;
         let made = on_a_thread_of_its_own(|| {
             unshare(CloneFlags::CLONE_NEWNET)?;
-            mount(Some("/proc/thread-self/ns/net"), &path, NO_SOURCE, MsFlags::MS_BIND, NO_SOURCE)
+            mount(Some(OF_THIS_THREAD), &path, NO_SOURCE, MsFlags::MS_BIND, NO_SOURCE)
         });
         if let Err(errno) = made {
             let _ = std::fs::remove_file(&path);
-            return Err(TestbedError::system(format!("create network namespace {name}"), errno));
+            return Err(KernelError::system(format!("create network namespace {name}"), errno));
         }
         Ok(Namespace { label: name.to_owned(), place: Place::Named(path) })
     }
@@ -62,10 +62,16 @@ impl Namespace {
         let doing = || format!("create network namespace {label}");
         let made = on_a_thread_of_its_own(|| -> io::Result<File> {
             unshare(CloneFlags::CLONE_NEWNET)?;
-            File::open("/proc/thread-self/ns/net")
+            File::open(OF_THIS_THREAD)
         });
-        let file = made.map_err(|e| TestbedError::system(doing(), e))?;
+        let file = made.map_err(|e| KernelError::system(doing(), e))?;
         Ok(Namespace { label: label.to_owned(), place: Place::Anonymous(file) })
+    }
+
+    /// That of the calling thread.
+    pub fn current() -> Result<Self> {
+        let file = File::open(OF_THIS_THREAD).map_err(|e| KernelError::system("open it", e))?;
+        Ok(Namespace { label: "of the calling thread".into(), place: Place::Anonymous(file) })
     }
 
     /// A namespace that exists already and that `ip netns` knows by this name; it is not removed.
@@ -73,9 +79,7 @@ impl Namespace {
         let path = Path::new(NETNS_DIRECTORY).join(name);
         match is_namespace_mount(&path) {
             true => Ok(Namespace { label: name.to_owned(), place: Place::Named(path) }),
-            false => Err(TestbedError::Configuration(format!(
-                "there is no network namespace {name}; `ip netns` lists those that there are"
-            ))),
+            false => Err(KernelError::NoSuchNamespace { name: name.to_owned() }),
         }
     }
 
@@ -96,13 +100,22 @@ impl Namespace {
             Place::Anonymous(file) => file.try_clone(),
             Place::Named(path) => {
                 if !is_namespace_mount(path) {
-                    return Err(TestbedError::NamespaceGone { name: self.label.clone() });
+                    return Err(KernelError::NamespaceGone { name: self.label.clone() });
                 }
                 File::open(path)
             }
         };
-        opened
-            .map_err(|e| TestbedError::system(format!("open network namespace {}", self.label), e))
+        opened.map_err(|e| KernelError::system(format!("open network namespace {}", self.label), e))
+    }
+
+    /// Tells namespaces apart; `None` of one that is gone.
+    pub fn number(&self) -> Option<u64> {
+        number_of(&self.open().ok()?)
+    }
+
+    /// Puts the calling thread inside for the rest of its life.
+    pub fn enter(&self) -> Result<()> {
+        self.enterer()?.enter()
     }
 
     /// Runs a closure on a thread inside the namespace and returns what it returns. Sockets opened
@@ -116,7 +129,7 @@ impl Namespace {
     }
 
     /// A way into the namespace for a thread that stays there.
-    pub(crate) fn enterer(&self) -> Result<Enterer> {
+    pub fn enterer(&self) -> Result<Enterer> {
         Ok(Enterer { label: self.label.clone(), file: self.open()? })
     }
 
@@ -125,7 +138,7 @@ impl Namespace {
     pub fn run_with_sysfs<T: Send>(&self, body: impl FnOnce() -> T + Send) -> Result<T> {
         self.run(|| {
             mount_own_sysfs().map_err(|e| {
-                TestbedError::system(
+                KernelError::system(
                     format!("mount the sysfs of network namespace {}", self.label),
                     e,
                 )
@@ -135,8 +148,8 @@ impl Namespace {
     }
 
     /// An rtnetlink socket inside the namespace.
-    pub(crate) fn netlink(&self) -> Result<Netlink<RouteNetlinkMessage>> {
-        self.run(|| Netlink::open(NETLINK_ROUTE))?
+    pub fn netlink(&self) -> Result<Rtnetlink> {
+        self.run(Rtnetlink::here)?
     }
 
     /// Removes the name (the namespace itself goes when nothing uses it any more). A name that is
@@ -149,29 +162,38 @@ impl Namespace {
     }
 }
 
+fn number_of(file: &File) -> Option<u64> {
+    file.metadata().ok().map(|namespace| namespace.ino())
+}
+
 /// Leads one thread into a namespace.
-pub(crate) struct Enterer {
+pub struct Enterer {
     label: String,
     file: File,
 }
 
 impl Enterer {
-    /// Puts the calling thread into the namespace for the rest of its life.
+    /// Puts the calling thread into the namespace for the rest of its life; nothing to do, and no privilege
+    /// needed, if it is there.
     pub fn enter(self) -> Result<()> {
+        let here = std::fs::metadata(OF_THIS_THREAD).ok().map(|here| here.ino());
+        if here.is_some() && here == number_of(&self.file) {
+            return Ok(());
+        }
         setns(&self.file, CloneFlags::CLONE_NEWNET)
-            .map_err(|e| TestbedError::system(format!("enter network namespace {}", self.label), e))
+            .map_err(|e| KernelError::system(format!("enter network namespace {}", self.label), e))
     }
 }
 
 /// Unmounts and deletes one name under /run/netns.
-pub(crate) fn remove_name(path: &Path) -> Result<()> {
+pub fn remove_name(path: &Path) -> Result<()> {
     if is_namespace_mount(path) {
         umount2(path, MntFlags::MNT_DETACH)
-            .map_err(|e| TestbedError::system(format!("unmount {}", path.display()), e))?;
+            .map_err(|e| KernelError::system(format!("unmount {}", path.display()), e))?;
     }
     match std::fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => {
-            Err(TestbedError::system(format!("delete {}", path.display()), e))
+            Err(KernelError::system(format!("delete {}", path.display()), e))
         }
         _ => Ok(()),
     }
@@ -188,7 +210,7 @@ fn is_namespace_mount(path: &Path) -> bool {
 fn prepare_netns_directory() -> Result<()> {
     let directory = Path::new(NETNS_DIRECTORY);
     std::fs::create_dir_all(directory)
-        .map_err(|e| TestbedError::system(format!("create {NETNS_DIRECTORY}"), e))?;
+        .map_err(|e| KernelError::system(format!("create {NETNS_DIRECTORY}"), e))?;
     let share =
         || mount(NO_SOURCE, directory, NO_SOURCE, MsFlags::MS_SHARED | MsFlags::MS_REC, NO_SOURCE);
     if share().is_ok() {
@@ -198,7 +220,7 @@ fn prepare_netns_directory() -> Result<()> {
     let bind = MsFlags::MS_BIND | MsFlags::MS_REC;
     mount(Some(directory), directory, NO_SOURCE, bind, NO_SOURCE)
         .and_then(|()| share())
-        .map_err(|e| TestbedError::system(format!("share the mount {NETNS_DIRECTORY}"), e))
+        .map_err(|e| KernelError::system(format!("share the mount {NETNS_DIRECTORY}"), e))
 }
 
 fn mount_own_sysfs() -> nix::Result<()> {

@@ -4,7 +4,7 @@ use super::link::{Fate, Link, LinkModel};
 use super::meter::Meters;
 use super::tcp::{Algorithm, Segment, Tcp};
 use super::transfer::{Transfer, TransferModel};
-use crate::netblt::Dice;
+use crate::rfc1030::Dice;
 use netblt::Counters;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};

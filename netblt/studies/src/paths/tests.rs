@@ -1,6 +1,6 @@
 use super::link::{Fate, Link};
 use super::*;
-use crate::netblt::Dice;
+use crate::rfc1030::Dice;
 use ::netblt::Burst;
 use proptest::prelude::*;
 use units::{Duration, Instant};

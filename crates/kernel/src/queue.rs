@@ -1,7 +1,7 @@
 //! Queues of known rate and length on the way out of a device port: qdiscs tbf and pfifo.
 
 use crate::error::Result;
-use crate::netlink::Netlink;
+use crate::netlink::Rtnetlink;
 use netlink_packet_core::{DefaultNla, Emitable, NLM_F_CREATE, NLM_F_REPLACE, Nla};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
@@ -17,10 +17,14 @@ const LINKLAYER_ETHERNET: u8 = 1;
 
 /// A token bucket with a queue in front of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TokenBucket {
+pub struct TokenBucket {
+    /// Rate at which frames leave.
     pub rate_bps: u64,
+    /// Bytes that may leave at once.
     pub burst_bytes: u32,
+    /// Bytes that each frame counts more than it has.
     pub overhead_bytes: u16,
+    /// Frames that find room before it.
     pub queue_frames: u32,
 }
 
@@ -67,7 +71,7 @@ pub struct QueueCounters {
     pub waiting: u64,
 }
 
-impl Netlink<RouteNetlinkMessage> {
+impl Rtnetlink {
     /// Puts a queue of so many frames on the way out of an interface.
     pub fn set_fifo(&mut self, index: u32, frames: u32) -> Result<()> {
         let limit = frames.to_ne_bytes().to_vec();
@@ -105,9 +109,7 @@ impl Netlink<RouteNetlinkMessage> {
             .map(|qdisc| counters_of(&qdisc, interface))
             .collect())
     }
-}
 
-impl Netlink<RouteNetlinkMessage> {
     /// Counters of the outermost qdisc of every interface, with the interface's number.
     pub fn root_queues(&mut self) -> Result<Vec<(u32, QueueCounters)>> {
         let request = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::with_index(0));

@@ -1,6 +1,6 @@
 //! Generic netlink, as much of it as asking the `netdev` family for an interface's NAPI threads takes.
 
-use crate::error::{Result, TestbedError};
+use crate::error::{KernelError, Result};
 use crate::netlink::Netlink;
 use netlink_packet_core::{
     DecodeError, DefaultNla, Emitable, NetlinkDeserializable, NetlinkHeader, NetlinkSerializable,
@@ -20,7 +20,7 @@ const NAPI_THREAD: u16 = 4;
 
 /// A generic netlink message whose attributes stay raw.
 #[derive(Debug)]
-pub(crate) struct GenericMessage {
+pub struct GenericMessage {
     family: u16,
     command: u8,
     attributes: Vec<u8>,
@@ -73,14 +73,15 @@ impl NetlinkDeserializable for GenericMessage {
 
 /// A NAPI instance (receive context) of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Napi {
+pub struct Napi {
+    /// Its number.
     pub id: u32,
     /// Its kernel thread, when it is threaded.
     pub thread: Option<u32>,
 }
 
 /// NAPI instances of an interface in the calling thread's namespace; none while it is down.
-pub(crate) fn napis(interface_index: u32) -> Result<Vec<Napi>> {
+pub fn napis(interface_index: u32) -> Result<Vec<Napi>> {
     let mut netlink = Netlink::open(NETLINK_GENERIC)?;
     let family = family_id(&mut netlink, "netdev")?;
     let interface = DefaultNla::new(NAPI_INTERFACE, interface_index.to_ne_bytes().to_vec());
@@ -101,7 +102,7 @@ fn family_id(netlink: &mut Netlink<GenericMessage>, name: &str) -> Result<u16> {
         .iter()
         .find_map(|answer| answer.attribute(CONTROLLER_FAMILY_ID))
         .map(u16::from_ne_bytes)
-        .ok_or_else(|| TestbedError::System {
+        .ok_or_else(|| KernelError::System {
             doing,
             source: std::io::Error::new(std::io::ErrorKind::InvalidData, "an answer without an id"),
         })

@@ -1,6 +1,6 @@
 //! Which packets are lost by chance.
 
-use crate::netblt::Dice;
+use crate::rfc1030::Dice;
 
 /// Loss in bursts: a channel that is good or bad and changes with every packet by chance (Gilbert
 /// 1960, Elliott 1963).

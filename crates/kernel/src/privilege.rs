@@ -1,6 +1,6 @@
 //! What this process may do, and the way for an ordinary user: a user namespace of its own.
 
-use crate::error::{Result, TestbedError, read_file};
+use crate::error::{KernelError, Result, read_file};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getegid, geteuid};
 use serde::Serialize;
@@ -41,7 +41,7 @@ fn in_initial_user_namespace() -> bool {
 pub fn enter_user_namespace() -> Result<()> {
     let (uid, gid) = (geteuid(), getegid());
     unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET).map_err(|errno| {
-        TestbedError::NotPermitted {
+        KernelError::NotPermitted {
             doing: format!("create a user namespace ({errno})"),
             remedy: remedy(errno).into(),
         }
@@ -53,13 +53,13 @@ pub fn enter_user_namespace() -> Result<()> {
         ("/proc/self/gid_map", format!("0 {gid} 1")),
     ];
     for (path, text) in maps {
-        std::fs::write(path, &text).map_err(|error| TestbedError::NotPermitted {
+        std::fs::write(path, &text).map_err(|error| KernelError::NotPermitted {
             doing: format!("write {path} of the new user namespace ({error})"),
             remedy: remedy(nix::errno::Errno::EPERM).into(),
         })?;
     }
     // A security module may grant the namespace and withhold its rights: find out here, not later.
-    unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| TestbedError::NotPermitted {
+    unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| KernelError::NotPermitted {
         doing: format!("use the rights of the new user namespace ({errno})"),
         remedy: remedy(errno).into(),
     })

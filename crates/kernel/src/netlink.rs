@@ -4,16 +4,28 @@
 //! alive, therefore one is opened for a short series of requests and closed again
 //! ([`crate::Namespace::netlink`]): deleting a namespace by name must really delete it.
 
-use crate::error::{Result, TestbedError};
+use crate::error::{KernelError, Result};
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkDeserializable,
     NetlinkHeader, NetlinkMessage, NetlinkPayload, NetlinkSerializable, NlasIterator,
 };
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 use std::marker::PhantomData;
 
+/// A socket that speaks rtnetlink: of links, addresses, routes, neighbours and qdiscs.
+pub type Rtnetlink = Netlink<RouteNetlinkMessage>;
+
+impl Rtnetlink {
+    /// Opens a socket in the namespace of the calling thread.
+    pub fn here() -> Result<Self> {
+        Netlink::open(NETLINK_ROUTE)
+    }
+}
+
 /// A socket speaking messages of type `M`.
-pub(crate) struct Netlink<M> {
+pub struct Netlink<M> {
     socket: Socket,
     sequence: u32,
     messages: PhantomData<fn(M) -> M>,
@@ -34,7 +46,7 @@ where
             let _ = socket.set_cap_ack(true);
             Ok(socket)
         };
-        let socket = open().map_err(|e| TestbedError::system("open a netlink socket", e))?;
+        let socket = open().map_err(|e| KernelError::system("open a netlink socket", e))?;
         Ok(Netlink { socket, sequence: 0, messages: PhantomData })
     }
 
@@ -63,7 +75,7 @@ where
         self.sequence += 1;
         let mut buffer = vec![];
         self.append(message, NLM_F_REQUEST | NLM_F_DUMP, &mut buffer);
-        let failed = |error| TestbedError::system(doing, error);
+        let failed = |error| KernelError::system(doing, error);
         self.socket.send(&buffer, 0).map_err(failed)?;
         loop {
             let (datagram, _) = self.socket.recv_from_full().map_err(failed)?;
@@ -114,11 +126,11 @@ where
     }
 
     fn exchange(&mut self, buffer: &[u8], doing: &str) -> Result<Vec<M>> {
-        self.socket.send(buffer, 0).map_err(|e| TestbedError::system(doing, e))?;
+        self.socket.send(buffer, 0).map_err(|e| KernelError::system(doing, e))?;
         let mut answers = Vec::new();
         loop {
             let (datagram, _) =
-                self.socket.recv_from_full().map_err(|e| TestbedError::system(doing, e))?;
+                self.socket.recv_from_full().map_err(|e| KernelError::system(doing, e))?;
             if self.absorb(&datagram, doing, &mut answers)? {
                 return Ok(answers);
             }
@@ -130,7 +142,7 @@ where
         let mut rest = datagram;
         while !rest.is_empty() {
             let message =
-                NetlinkMessage::<M>::deserialize(rest).map_err(|e| TestbedError::System {
+                NetlinkMessage::<M>::deserialize(rest).map_err(|e| KernelError::System {
                     doing: format!("{doing}: decode the kernel's answer"),
                     source: std::io::Error::new(std::io::ErrorKind::InvalidData, e.to_string()),
                 })?;
@@ -167,10 +179,10 @@ fn split(datagram: &[u8]) -> Option<(u16, u32, &[u8], &[u8])> {
     Some((u16::from_ne_bytes([header[4], header[5]]), word(8)?, body, rest))
 }
 
-fn refusal(doing: &str, source: std::io::Error, explanation: Option<String>) -> TestbedError {
+fn refusal(doing: &str, source: std::io::Error, explanation: Option<String>) -> KernelError {
     match source.kind() {
-        std::io::ErrorKind::PermissionDenied => TestbedError::not_permitted(doing),
-        _ => TestbedError::Netlink { doing: doing.into(), explanation, source },
+        std::io::ErrorKind::PermissionDenied => KernelError::not_permitted(doing),
+        _ => KernelError::Netlink { doing: doing.into(), explanation, source },
     }
 }
 

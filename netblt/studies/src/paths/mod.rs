@@ -15,7 +15,7 @@ mod tcp;
 mod transfer;
 mod world;
 
-pub use crate::netblt::Dice;
+pub use crate::rfc1030::Dice;
 pub use chance::{Bursts, Chance, Loss};
 pub use link::{Fate, Link, LinkModel, Overtaking, Stalls};
 pub use meter::{FlowMeter, LinkMeter, Meters};
