@@ -110,19 +110,19 @@ package-quick:
 truth: TRUTH_DEVICES ?= 2000
 truth:
 	NETANVIL_TRUTH_DEVICES=$(TRUTH_DEVICES) NETANVIL_TRUTH_SEED=$(TRUTH_SEED) \
-	    cargo test --release --package netanvil-method --test truth -- --nocapture
+	    cargo test --release --package netanvil-method --test main -- truth:: --nocapture
 
 # Simulated searches, about ten minutes; SEEDS=100 for a shorter one.
 coverage:
 	NETANVIL_COVERAGE_SEEDS=$(or $(SEEDS),1000) \
-	    cargo test --package netanvil-method --test coverage -- --nocapture --test-threads=1
+	    cargo test --package netanvil-method --test main -- coverage:: --nocapture --test-threads=1
 
 # The API of `netanvil otg` against requests made from its specification; EXAMPLES=50 for a shorter one.
 otg-fuzz:
 	NETANVIL_OTG_EXAMPLES=$(or $(EXAMPLES),500) cargo test --package netanvil-otg --test main -- --ignored live::fuzz --nocapture
 
 mlr-oracle: $(ORACLE)/ready
-	NETANVIL_ORACLE=full cargo test --package netanvil-method --test mlr_oracle -- --nocapture --test-threads=1
+	NETANVIL_ORACLE=full cargo test --package netanvil-method --test main -- mlr_oracle:: --nocapture --test-threads=1
 
 # Without it, the tests compare with its recorded outcomes, and say so.
 $(ORACLE)/ready:

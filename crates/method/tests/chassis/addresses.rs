@@ -1,6 +1,6 @@
 //! Address caching capacity and learning rate, to the address and within the stated resolution.
 
-use crate::bed::{SWITCH, config, only, run_with, sizes};
+use super::bed::{SWITCH, config, only, run_with, sizes};
 use method::Event;
 use method::SuiteConfig;
 use method::chassis::ChassisTest;

@@ -1,6 +1,6 @@
 //! Patterns, congestion control and forward pressure.
 
-use crate::bed::{SWITCH, config, record, run, run_with, sizes};
+use super::bed::{SWITCH, config, record, run, run_with, sizes};
 use method::Finding;
 use method::chassis::ChassisTest;
 use method::rfc2889::{

@@ -1,8 +1,8 @@
 //! What a run states for several goals must agree: a device carries no less where some loss is allowed, and
 //! no rate stands that trials for another goal have contradicted.
 
-use crate::bed;
-use crate::device::{Device, devices};
+use super::device::{Device, devices};
+use crate::known_truth::bed;
 use method::rfc2544::{ThroughputResult, throughput};
 use method::{Event, Profile, SuiteConfig};
 use sim::ClosedForm;

@@ -1,8 +1,8 @@
 //! The tests of 1989 on devices whose tables, counters and misbehaviours are known: each is found,
 //! exactly, and named; and a device that does nothing wrong is not accused of anything.
 
-use crate::bed::{config, outcomes, size, topology};
-use crate::composed::addresses;
+use super::bed::{config, outcomes, size, topology};
+use super::composed::addresses;
 use method::harvard::y1989::{Ending, Harvard1989Result, Misbehaviour, Test1989};
 use method::{Event, Forwarding, Method, Suite, SuiteConfig};
 use sim::{Composed, Description, SimPort, SimTester};

@@ -1,10 +1,10 @@
 //! The whole suite of 1990 on random devices of cards, bus and processor, by seed: every figure is
-//! that of the arithmetic of [`tandem`](crate::tandem), with filters, within a card and between two,
+//! that of the arithmetic of [`tandem`](super::tandem), with filters, within a card and between two,
 //! of one stream and of two, in every protocol, from sources with gaps of their own.
 
-use crate::harvard::{run_on, setting};
-use crate::pipelines::{Draw, service};
-use crate::tandem::{Coming, Stage, alone, through};
+use super::harvard::{run_on, setting};
+use super::pipelines::{Draw, service};
+use super::tandem::{Coming, Stage, alone, through};
 use method::harvard::{DelayResult, Filters, MaxRateResult, Mode, Path, RawRateResult, Setting};
 use method::{Finding, Outcome, TestKind};
 use sim::{Card, Cost, Cpu, CpuServers, Description, Filter, Processor, Protocol, Queue};

@@ -1,9 +1,9 @@
 //! Devices of several processors in a row, at random, by seed: every search, the longest burst and
-//! the delay are what the arithmetic of [`tandem`](crate::tandem) says.
+//! the delay are what the arithmetic of [`tandem`](super::tandem) says.
 
-use crate::bed::{config, run, size};
-use crate::composed::{run_at, tester};
-use crate::tandem::{Coming, Stage, alone, through};
+use super::bed::{config, run, size};
+use super::composed::{run_at, tester};
+use super::tandem::{Coming, Stage, alone, through};
 use method::rfc2544::{BurstOutcome, back_to_back, throughput};
 use method::{Finding, RateFound, SearchPolicy, SuiteConfig};
 use sim::{

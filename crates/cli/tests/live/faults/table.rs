@@ -4,8 +4,8 @@ use super::bout::{self, Told};
 use super::chance::Chance;
 use super::fault::Fault;
 use super::injure::{Injury, Times};
-use crate::common::undecided;
 use super::verdicts::{assert_sharp, disagreements, reasons, span_ns};
+use crate::common::undecided;
 use method::TrialRecord;
 use std::collections::BTreeMap;
 

@@ -3,9 +3,6 @@
 //!
 //! `make coverage` prints the table for every way to search (NETANVIL_COVERAGE_SEEDS searches on each device).
 
-#[path = "../known_truth/bed.rs"]
-#[allow(dead_code)]
-mod bed;
 mod device;
 mod goals;
 mod study;
