@@ -4,5 +4,7 @@ mod chassis;
 mod coverage;
 mod known_truth;
 mod mlr_oracle;
+#[path = "../../../tests/new_seed.rs"]
+mod new_seed;
 mod truth;
 mod versus;

@@ -186,9 +186,9 @@ impl Truth<'_> {
 #[test]
 fn every_figure_of_the_suite_is_what_arithmetic_says() {
     let mut measured = 0;
-    for seed in 0..6 {
+    for seed in (0..6).chain([crate::new_seed::new_seed()]) {
         let device = device(seed);
-        let size = FrameSize::from_bytes([64, 128, 256, 300, 512, 600][seed as usize]);
+        let size = FrameSize::from_bytes([64, 128, 256, 300, 512, 600][seed as usize % 6]);
         let change = |config: &mut method::SuiteConfig| {
             config.harvard.max_rate_stream_s = MAX_RATE_STREAM.as_secs_f64();
             config.harvard.raw_rate_stream_s = RAW_RATE_STREAM.as_secs_f64();
