@@ -78,10 +78,16 @@ test: setup $(ORACLE)/ready
 
 # Unit tests, documentation, and what needs no device: as many at a time as there are processors.
 test-pure:
-	cargo test --no-fail-fast -- --skip live::
+	@# Tests of properties take PROPTEST_RNG_SEED, 1989 if nobody sets it: once more with a new one.
+	@failed=0; cargo test --no-fail-fast -- --skip live:: --skip concurrent:: || failed=1; \
+	seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
+	echo "tests of properties with a new seed; make test-pure SEED=$$seed has it again"; \
+	PROPTEST_RNG_SEED=$$seed cargo test --no-fail-fast --lib --quiet -- --skip live:: || failed=1; \
+	exit $$failed
 
-# Real devices, real ports, real time; as root. Tests whose tester was held up say so, and one that fails is run
-# once more: more than UNDECIDED_MAX of either are a failure.
+# Real devices, real ports, real time; as root. First what measures nothing, several tests at a time; then one at a
+# time. Tests whose tester was held up say so, and one that fails is run once more: more than UNDECIDED_MAX of
+# either are a failure.
 UNDECIDED     := target/undecided
 UNDECIDED_MAX := 8
 test-live: setup
@@ -110,19 +116,19 @@ package-quick:
 truth: TRUTH_DEVICES ?= 2000
 truth:
 	NETANVIL_TRUTH_DEVICES=$(TRUTH_DEVICES) NETANVIL_TRUTH_SEED=$(TRUTH_SEED) \
-	    cargo test --release --package netanvil-method --test truth -- --nocapture
+	    cargo test --release --package netanvil-method --test main -- truth:: --nocapture
 
 # Simulated searches, about ten minutes; SEEDS=100 for a shorter one.
 coverage:
 	NETANVIL_COVERAGE_SEEDS=$(or $(SEEDS),1000) \
-	    cargo test --package netanvil-method --test coverage -- --nocapture --test-threads=1
+	    cargo test --package netanvil-method --test main -- coverage:: --nocapture --test-threads=1
 
 # The API of `netanvil otg` against requests made from its specification; EXAMPLES=50 for a shorter one.
 otg-fuzz:
-	NETANVIL_OTG_EXAMPLES=$(or $(EXAMPLES),500) cargo test --package netanvil-otg --test main -- --ignored live::fuzz --nocapture
+	NETANVIL_OTG_EXAMPLES=$(or $(EXAMPLES),500) cargo test --package netanvil-otg --test main -- --ignored concurrent::fuzz --nocapture
 
 mlr-oracle: $(ORACLE)/ready
-	NETANVIL_ORACLE=full cargo test --package netanvil-method --test mlr_oracle -- --nocapture --test-threads=1
+	NETANVIL_ORACLE=full cargo test --package netanvil-method --test main -- mlr_oracle:: --nocapture --test-threads=1
 
 # Without it, the tests compare with its recorded outcomes, and say so.
 $(ORACLE)/ready:
@@ -177,19 +183,19 @@ netblt-1987: setup
 # over the same link in the same run. As root, some minutes. NETANVIL_COPY_SEED=N for another tree. `make test`
 # runs a short form.
 netblt-copy: setup
-	NETANVIL_COPY=full cargo test --package netanvil --test main -- live::netblt_copy --nocapture --test-threads=1
+	NETANVIL_COPY=full cargo test --package netanvil --test main -- concurrent::netblt_copy --nocapture --test-threads=1
 
 # Measures what a server sends to whoever did not ask, and a good transfer among strangers; a minute or two.
 # `make test` runs it with a tenth of the OPENs and a fifth of the peers.
 netblt-hostile:
 	cargo test --package netanvil-netblt --test model -- strangers hostile
-	cargo test --package netanvil-netblt-io --test main -- live::reflection --nocapture
+	cargo test --package netanvil-netblt-io --test main -- concurrent::reflection --nocapture
 	NETANVIL_HOSTILE=full cargo test --package netanvil-netblt-io --test main -- live::crowds --nocapture --test-threads 1
 
 # Both ways over UDP and IP protocol 30, IPv4 and IPv6; all sizes, stalls of 12 s, numbers that wrap: some
 # minutes. As root, or raw IP is left out. `make test` runs a short form.
 netblt-interop:
-	NETANVIL_INTEROP=full cargo test --package netanvil --test main -- live::netblt_interop --nocapture
+	NETANVIL_INTEROP=full cargo test --package netanvil --test main -- concurrent::netblt_interop --nocapture
 
 # What the text of 1989 tells; under a minute. Exit code 1 if a statement is not reproduced.
 harvard-1989: setup

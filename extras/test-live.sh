@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs the live tests one at a time: two would take each other's processors.
+# Runs the tests on real devices: those of modules `concurrent`, which measure nothing and mostly wait, several at a
+# time; then the live ones one at a time, since two would take each other's processors.
 #
 # A test whose tester was held up says so in the file UNDECIDED. A test that fails is run once more: if it passes
 # then, it is unsteady, and stands in that file too. More than MAX lines there are a failure, as is a test that fails
@@ -14,9 +15,14 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export NETANVIL_UNDECIDED="$undecided"
 
-{ cargo test --no-fail-fast --tests -- live:: --test-threads=1; echo "exit $?"; } 2>&1 | tee "$log"
+{
+    status=0
+    cargo test --no-fail-fast --tests -- concurrent:: --test-threads=4 || status=$?
+    cargo test --no-fail-fast --tests -- live:: --test-threads=1 || status=$?
+    echo "exit $status"
+} 2>&1 | tee "$log"
 status=$(sed -n 's/^exit \([0-9]*\)$/\1/p' "$log" | tail -n 1)
-failed=$(sed -n 's/^    \(live::[a-z0-9_:]*\)$/\1/p' "$log" | sort -u)
+failed=$(sed -nE 's/^    ((live|concurrent)::[a-z0-9_:]*)$/\1/p' "$log" | sort -u)
 
 # Each program that began has told its result: none was killed.
 began=$(grep -c '^ *Running ' "$log") ended=$(grep -c '^test result:' "$log")

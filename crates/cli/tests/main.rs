@@ -2,23 +2,29 @@
 
 mod common;
 
-/// On real devices, in real time: one at a time, with nothing beside them (`make test-live`).
-mod live {
-    mod address_tables;
-    mod balance;
+/// On real devices and programs, where nothing is measured: several at a time (`make test-live`).
+mod concurrent {
     mod doctor;
-    mod failures;
-    mod far;
-    mod faults;
-    mod feeds;
     mod hammer;
-    mod harvard;
-    mod ipv6;
-    mod known_limits;
     mod netblt;
     mod netblt_copy;
     mod netblt_interop;
     mod netblt_link;
+    mod refusals;
+    pub mod serve;
+}
+
+/// On real devices, in real time: one at a time, with nothing beside them (`make test-live`).
+mod live {
+    mod address_tables;
+    mod balance;
+    mod failures;
+    mod far;
+    mod faults;
+    mod feeds;
+    mod harvard;
+    mod ipv6;
+    mod known_limits;
     mod scheduling;
     mod serve;
     mod snooping;

@@ -2,10 +2,14 @@
 
 mod common;
 
-/// On real devices and ports: one at a time (`make test-live`).
-mod live {
+/// Requests that move no frames: several at a time (`make test-live`).
+mod concurrent {
     mod fuzz;
     mod requests;
+}
+
+/// On real devices and ports: one at a time (`make test-live`).
+mod live {
     mod snappi;
 }
 

@@ -2,12 +2,16 @@
 
 mod common;
 
-/// On real devices, in real time: one at a time, with nothing beside them (`make test-live`).
-mod live {
-    mod crowds;
+/// On real sockets, where no rate is compared: several at a time (`make test-live`).
+mod concurrent {
     mod hostile;
     mod plain;
     mod reflection;
     mod transfers;
     mod waiting;
+}
+
+/// In real time: one at a time, with nothing beside them (`make test-live`).
+mod live {
+    mod crowds;
 }

@@ -2,6 +2,9 @@
 //! `cargo fuzz run NAME fuzz/seeds/NAME` goes on where this ends.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "reads a clock to stop")]
 
+#[path = "../../new_seed.rs"]
+mod new_seed;
+
 use fuzzing::TARGETS;
 use fuzzing::mutate::Mutator;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,13 +52,16 @@ fn run(name: &str) {
         checked(target, bytes, &path.display().to_string());
     }
     let inputs: Vec<Vec<u8>> = seeds.into_iter().map(|(_, bytes)| bytes).collect();
-    let mut mutator = Mutator::new(SEED);
+    let (mut mutator, mut new) = (Mutator::new(SEED), Mutator::new(new_seed::new_seed()));
     let start = Instant::now();
     for number in 0..MUTATIONS {
         if number >= AT_LEAST && start.elapsed() > LONGEST {
             return eprintln!("{name}: {number} mutations in the time there was");
         }
         checked(target, &mutator.mutation_of(&inputs), &format!("mutation {number}"));
+        if number % 4 == 0 {
+            checked(target, &new.mutation_of(&inputs), &format!("mutation {number} of the new seed"));
+        }
     }
 }
 

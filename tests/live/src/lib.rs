@@ -13,6 +13,8 @@ mod capture;
 mod groups;
 mod measure;
 pub mod tshark;
+#[path = "../../../crates/ports/tests/bed/undecided.rs"]
+pub mod undecided;
 
 pub use audit::Audited;
 pub use bed::{Bed, IpVersion, JUMBO, can_run};

@@ -3,9 +3,8 @@
 //!
 //! Root only. Loads are low and no time is asserted.
 
-use crate::common::{Ran, Scratch, is_root};
+use crate::common::{Scratch, is_root};
 use serde_json::Value;
-use std::process::Command;
 
 const QUICK: &str =
     "--profile quick --sizes 64 --port-type af_packet --set trial.invalid_retries=9";
@@ -86,38 +85,4 @@ fn after_kill_9_open_vswitch_is_gone_and_clean_removes_its_folder() {
     let running =
         scratch.start(&format!("{MESH} {QUICK}"), "a", "{\"trial_started\":{\"number\":1,");
     scratch.kill_and_clean(running, 2);
-}
-
-#[test]
-fn where_open_vswitch_is_missing_its_package_is_named() {
-    if !is_root() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "--propagation", "private", "sh", "-c"]).arg(format!(
-        "mount --bind /dev/null /usr/sbin/ovs-vswitchd && {} run --device ovs-userspace --skip-selftest",
-        env!("CARGO_BIN_EXE_netanvil")
-    ));
-    let ran: Ran = command.current_dir(scratch.path()).output().expect("unshare").into();
-    let ran = ran.expect(2);
-    assert!(ran.stderr.contains("apt install openvswitch-switch"), "{}", ran.stderr);
-}
-
-#[test]
-fn what_a_switch_cannot_be_given_is_refused_before_it_is_built() {
-    let scratch = Scratch::new();
-    for (arguments, why) in [
-        ("ovs-userspace --address-ageing 5s", "Open vSwitch has 15 to 3600"),
-        ("ovs-userspace --address-table 5", "Open vSwitch has 10 to 1000000"),
-        ("ovs-userspace --filter 25", "used with --device linux-router"),
-        ("ovs-userspace --drop-every 7", "used with --device linux-router"),
-        ("ovs-userspace --snooping", "used with --device linux-bridge"),
-        ("linux-bridge --address-table 0", "at least 1"),
-        ("linux-bridge --group-table 9", "beside snooping"),
-        ("linux-router --address-table 9", "used with --device linux-bridge"),
-    ] {
-        let ran = scratch.run(&format!("run --device {arguments}")).expect(2);
-        assert!(ran.stderr.contains(why), "{arguments}: {}", ran.stderr);
-    }
 }

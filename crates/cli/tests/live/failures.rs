@@ -8,7 +8,7 @@
 use crate::common;
 use crate::common::lab::{Lab, PORTS};
 use crate::common::{
-    Running, Scratch, as_ordinary_user, figure, is_root, left_by, outcomes, public_copy, sh, turn,
+    Running, Scratch, as_ordinary_user, figure, is_root, left_by, outcomes, sh, turn,
 };
 use serde_json::Value;
 use std::process::Command;
@@ -160,25 +160,6 @@ fn an_ordinary_user_gets_the_same_run_by_af_packet_where_the_kernel_lets_him() {
     assert!(trial["forwarded_frames"].as_u64().is_some_and(|frames| frames > 0), "{trial:#}");
 }
 
-/// Within a changed root nobody may enter a user namespace.
-#[test]
-fn an_ordinary_user_whom_the_kernel_does_not_let_is_told_what_to_do() {
-    if !is_root() {
-        return;
-    }
-    let _turn = turn::wait();
-    let scratch = Scratch::new();
-    let (program, root) = (public_copy(&scratch), scratch.path().join("root"));
-    std::fs::create_dir(&root).unwrap();
-    let run = format!("{} {ONE_LOAD} {LIVE} --out /tmp/never", program.display());
-    let root = root.display();
-    let elsewhere =
-        format!("mount --rbind / {root} && exec chroot --userspec=65534:65534 {root} {run}");
-    let ran = Command::new("unshare").args(["--mount", "sh", "-c", &elsewhere]).output().unwrap();
-    let ran = common::Ran::from(ran).expect(2);
-    assert!(ran.stderr.contains("user namespace") && ran.stderr.contains("root"), "{}", ran.stderr);
-}
-
 #[test]
 fn a_router_between_two_interfaces_is_measured_and_they_are_given_back() {
     if !is_root() {
@@ -230,47 +211,6 @@ fn two_testers_on_one_port_are_one_too_many() {
     assert!(second.stderr.contains(&format!("process {}", first.pid())), "{}", second.stderr);
     assert!(!scratch.path().join("b").exists(), "an empty run is left behind");
     first.wait().expect(0);
-}
-
-#[test]
-fn an_interface_that_somebody_uses_is_not_loaded() {
-    if !is_root() {
-        return;
-    }
-    let (scratch, lab) = (Scratch::new(), Lab::new("used"));
-    sh(&format!("ip -n {} addr add 198.18.1.2/24 dev eth1", lab.tester()));
-    let ran = lab.run(&scratch, &format!("run {PORTS} {LIVE} --test throughput --out a")).expect(2);
-    assert!(ran.stderr.contains("RFC 6815") && ran.stderr.contains("--yes"), "{}", ran.stderr);
-    sh(&format!("ip -n {} route add default via 198.18.1.1", lab.tester()));
-    let ran = lab.run(&scratch, &format!("run {PORTS} {LIVE} --yes --out a")).expect(2);
-    assert!(ran.stderr.contains("default route"), "{}", ran.stderr);
-}
-
-#[test]
-fn an_mtu_too_small_for_the_frames_is_named_with_its_remedy() {
-    if !is_root() {
-        return;
-    }
-    let (scratch, lab) = (Scratch::new(), Lab::new("mtu"));
-    sh(&format!("ip -n {} link set eth1 mtu 1000", lab.tester()));
-    let arguments = format!("run {PORTS} {LIVE} --out a").replace("--sizes 512", "--sizes 1518");
-    let ran = lab.run(&scratch, &arguments).expect(2);
-    assert!(ran.stderr.contains("eth1") && ran.stderr.contains("mtu 1500"), "{}", ran.stderr);
-    let ran = scratch
-        .run(&format!("run --device loopback --mtu 1000 {LIVE} --out a").replace("512", "1518"));
-    let ran = ran.expect(2);
-    assert!(ran.stderr.to_lowercase().contains("mtu"), "{}", ran.stderr);
-}
-
-#[test]
-fn a_gateway_that_does_not_answer_is_named() {
-    if !is_root() {
-        return;
-    }
-    let (scratch, lab) = (Scratch::new(), Lab::new("gateway"));
-    sh(&format!("ip -n {} addr flush dev d2", lab.dut()));
-    let ran = lab.run(&scratch, &format!("run {PORTS} {LIVE} --out a")).expect(2);
-    assert!(ran.stderr.contains("198.19.1.1") && ran.stderr.contains("eth2"), "{}", ran.stderr);
 }
 
 #[test]

@@ -96,30 +96,6 @@ fn losses_of_a_router_in_a_namespace_have_a_name() {
     assert!(page(&scratch, "queue").contains("tbf of d2"), "the place of the loss");
 }
 
-/// Whoever is named wrongly is named in the error, before a frame is sent.
-#[test]
-fn a_far_side_that_is_not_there_is_refused() {
-    if !is_root() {
-        return;
-    }
-    let (scratch, lab) = (Scratch::new(), Lab::new("farbad"));
-    let dut = lab.dut();
-    for (given, said) in [
-        (format!("--far-ports d1,d7 --far-netns {dut}"), ["d7", "network namespace"]),
-        ("--far-ports d1,d2 --far-netns nowhere".into(), ["nowhere", "ip netns"]),
-        ("--far-ports d1,d2".into(), ["d1", "does not exist"]),
-        (format!("--far-ports d2,d1 --far-netns {dut}"), ["d2,d1", "crossed"]),
-        (format!("--far-ports d1 --far-netns {dut}"), ["--far-ports", "eth1,eth2"]),
-        (format!("--far-netns {dut}"), ["--far-netns", "--far-ports"]),
-        ("--far-ports d1,d2 --far-lag 1s".into(), ["--far-lag", "--far-snmp"]),
-        (format!("--far-ports d1,d2 --far-snmp ::1 --far-netns {dut}"), ["--far-snmp", "netns"]),
-    ] {
-        let ran = lab.run(&scratch, &format!("run {PORTS} {given} {LIVE} --out bad")).expect(2);
-        assert!(said.iter().all(|word| ran.stderr.contains(word)), "{given}: {}", ran.stderr);
-        assert!(!scratch.path().join("bad").exists(), "{given}: a run began");
-    }
-}
-
 /// The distribution's agent in the router's namespace, beside a link of its own to the tester.
 struct Agent {
     process: Child,

@@ -1,6 +1,6 @@
 //! Errored frames and broadcasts.
 
-use crate::bed::{SWITCH, record, run};
+use super::bed::{SWITCH, record, run};
 use method::chassis::ChassisTest;
 use method::rfc2889::{BroadcastLatencyResult, ErroredKind, ErroredOutcome, ErroredResult};
 use trial::LatencyForm;

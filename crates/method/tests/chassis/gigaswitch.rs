@@ -1,6 +1,6 @@
 //! The GIGAswitch/FDDI tests on a device that scales and on one that does not.
 
-use crate::bed::{SWITCH, config, only, record, run_with};
+use super::bed::{SWITCH, config, only, record, run_with};
 use method::Finding;
 use method::chassis::ChassisTest;
 use method::gigaswitch::{ArpServerResult, ExtrapolationResult, FanoutResult};

@@ -1,6 +1,6 @@
 //! The tests of RFC 3918 on devices whose joins, leaves, copies and tables are known.
 
-use crate::bed::{config, record, run_behind, run_with, sizes};
+use super::bed::{config, record, run_behind, run_with, sizes};
 use method::chassis::ChassisTest;
 use method::rfc3918::{
     DelayOutcome, GroupCapacityResult, GroupDelayResult, MulticastConfig, MulticastLatencyResult,

@@ -1,7 +1,7 @@
 //! Frame sizes of a chassis side by side.
 
-use crate::bed::*;
-use crate::multicast::multicast;
+use super::bed::*;
+use super::multicast::multicast;
 use method::chassis::ChassisTest;
 use method::rfc3918::{ScaledGroupsResult, Version};
 use method::{Event, Lane, SuiteConfig};

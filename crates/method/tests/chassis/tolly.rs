@@ -1,6 +1,6 @@
 //! The IP9000 tests on routers whose right answers follow from their descriptions.
 
-use crate::bed::{config, sizes, suite};
+use super::bed::{config, sizes, suite};
 use method::chassis::ChassisTest;
 use method::tolly::{TollyConfig, TollyResult, TollyRow, routes};
 use method::{Attachment, Event, LegacyAddresses, SuiteConfig, Topology};

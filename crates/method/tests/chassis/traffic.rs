@@ -1,6 +1,6 @@
 //! What tests of many ports send beside the plain test frame, on switches whose truth follows from arithmetic.
 
-use crate::bed::*;
+use super::bed::*;
 use method::chassis::ChassisTest;
 use method::rfc2889::MeshResult;
 use method::{Event, Finding, Modifier, Protocol, SearchPolicy, SuiteConfig};

@@ -1,7 +1,7 @@
 //! Searches for the throughput of a device, over many seeds.
 
-use crate::bed;
-use crate::device::Device;
+use super::device::Device;
+use crate::known_truth::bed;
 use method::rfc2544::throughput;
 use method::{Finding, GoalConfig, Profile, RateFound, SearchPolicy, SuiteConfig};
 use sim::ClosedForm;

@@ -1,6 +1,6 @@
 //! Back-to-back frames: the burst that a known queue takes, and the queue computed back from it.
 
-use crate::bed::*;
+use super::bed::*;
 use method::rfc2544::{BackToBackResult, BurstOutcome, ThroughputResult, back_to_back, throughput};
 use method::{Bench, Event, RunError, Subject, SuiteConfig};
 use sim::{ClosedForm, Offered, Patch, QueueLimit, Response, SimPort, SimTester, StoreAndForward};

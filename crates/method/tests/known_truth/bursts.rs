@@ -1,6 +1,6 @@
 //! RFC 2544 section 21: bursts at the minimum gap, and the shortest gap between them without loss.
 
-use crate::bed::config;
+use super::bed::config;
 use method::rfc2544::{FrameLossResult, ThroughputResult};
 use method::{
     Attachment, Event, Finding, Forwarding, RunError, SearchPolicy, Suite, SuiteConfig, TestKind,

@@ -1,7 +1,7 @@
 //! Clauses as whole runs are judged by them.
 
-use crate::bed::*;
-use crate::suite::suite;
+use super::bed::*;
+use super::suite::suite;
 use method::clauses::{Judged, Verdict};
 use method::rfc2544::ThroughputResult;
 use method::{Event, Lane, Outcome, SearchPolicy, SuiteConfig, TestKind};

@@ -1,6 +1,6 @@
 //! Composed devices at random, by seed: what a method finds is what arithmetic says.
 
-use crate::bed::{config, run};
+use super::bed::{config, run};
 use method::rfc2544::{BurstOutcome, back_to_back, throughput};
 use method::search::{
     Bisect, GapSteps, LossVerification, Outcome, Range, Resolution, Search, drive,
@@ -96,7 +96,7 @@ impl Random {
 pub(crate) fn addresses() -> Addresses {
     let mut plan = Addresses::plan(2);
     for (interface, attached) in
-        plan.interfaces.iter_mut().zip(crate::bed::topology(method::Forwarding::Routed).ports)
+        plan.interfaces.iter_mut().zip(super::bed::topology(method::Forwarding::Routed).ports)
     {
         let ipv4 = (attached.device_ipv4, 24);
         *interface = Interface { mac: attached.device_mac, ipv4, ..*interface };
@@ -110,7 +110,7 @@ pub(crate) fn tester(description: &Description, ports: &[SimPort]) -> SimTester<
 
 /// A constant load from port 0 to port 1, after the host there has made itself known.
 fn trial(rate: FrameRate, duration: Duration, size: FrameSize, key: u64) -> Trial {
-    let ports = crate::bed::topology(method::Forwarding::Routed).ports;
+    let ports = super::bed::topology(method::Forwarding::Routed).ports;
     let (from, to) = (&ports[0], &ports[1]);
     let template =
         FrameTemplate::udp_ipv4((from.mac, from.host_ipv4), (from.device_mac, to.host_ipv4));
@@ -205,7 +205,7 @@ fn every_search_brackets_the_truth() {
 fn throughput_is_the_load_that_arithmetic_says() {
     for device in Random::all().step_by(3) {
         let mut config = config();
-        config.frame_sizes = vec![crate::bed::size(device.size.bytes())];
+        config.frame_sizes = vec![super::bed::size(device.size.bytes())];
         config.trial.duration_s = 0.02;
         config.search.trial_duration_s = 0.02;
         let line = SimPort::physical(LineRate::from_mbps(100));
@@ -315,7 +315,7 @@ fn what_is_injected_is_counted_exactly() {
 /// rules, each with its own count.
 #[test]
 fn faults_on_top_of_each_other_are_counted_exactly() {
-    for seed in 0..40 {
+    for seed in (0..40).chain([crate::new_seed::new_seed()]) {
         let every = |what| 2 + sub_seed(seed, what) % 30;
         let (corrupt, double, drop) = (every(1), every(2), every(3));
         let sent = 0..1_000u64;

@@ -1,6 +1,6 @@
 //! What a frame costs a device of known cost, and what that says of its throughput.
 
-use crate::bed::{VIRTUAL, config, run};
+use super::bed::{VIRTUAL, config, run};
 use method::rfc2544::{ThroughputResult, throughput};
 use method::{CostFound, CostPerFrame, Direction, Finding};
 use sim::{Description, EveryNth, Fate, Impaired, Patch, SimTester};
@@ -9,7 +9,7 @@ use trial::{Balance, Fate as FrameFate, Station};
 /// 100 Mb/s, 64 bytes: 148,809 frames/s.
 fn of(toml: &str, direction: Direction) -> (ThroughputResult, Vec<method::Event>) {
     let description = Description::from_toml(&format!("route = [\"ipv4\"]\n{toml}"));
-    let mut tester = crate::composed::tester(&description.expect("a device"), &[VIRTUAL; 2]);
+    let mut tester = super::composed::tester(&description.expect("a device"), &[VIRTUAL; 2]);
     let config = method::SuiteConfig { direction, ..config() };
     run(&config, &mut tester, throughput)
 }

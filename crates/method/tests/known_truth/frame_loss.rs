@@ -1,6 +1,6 @@
 //! Frame loss rate: the curve of a known server, and the rule that ends it.
 
-use crate::bed::*;
+use super::bed::*;
 use method::rfc2544::{FrameLossResult, MaximumOf, frame_loss};
 use sim::{
     ClosedForm, EveryNth, Fate, Impaired, Law, Offered, Patch, QueueLimit, Response, SimTester,

@@ -115,7 +115,7 @@ pub(crate) fn run_on(
 ) -> (Vec<Outcome>, Vec<Event>) {
     let mut config = SuiteConfig::of(Profile::Quick);
     config.tests = Suite1990::TESTS.to_vec();
-    config.frame_sizes = sizes.iter().map(|bytes| crate::bed::size(*bytes)).collect();
+    config.frame_sizes = sizes.iter().map(|bytes| super::bed::size(*bytes)).collect();
     config.trial.settle_s = 0.1;
     config.search.lowest_load_percent = 0.1;
     change(&mut config);
@@ -130,7 +130,7 @@ pub(crate) fn run_on(
     let mut events = vec![];
     let finished = suite.run(&mut Simulated(device), &mut events).unwrap();
     assert_eq!((finished.invalid_trials, finished.stopped_by), (0, None));
-    (crate::bed::outcomes(&events), events)
+    (super::bed::outcomes(&events), events)
 }
 
 /// Where it belongs in the tables.

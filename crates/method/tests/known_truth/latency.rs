@@ -1,6 +1,6 @@
 //! Latency: a known delay, by RFC 2544, by RFC 8219 and over all frames.
 
-use crate::bed::*;
+use super::bed::*;
 use method::rfc2544::{LatencyResult, latency, throughput};
 use method::{Finding, SuiteConfig};
 use sim::{

@@ -1,7 +1,7 @@
 //! A device that keeps frames for longer than the waits between trials: 1,000 frames a second, and
 //! 300 that wait.
 
-use crate::bed::{VIRTUAL, config, run};
+use super::bed::{VIRTUAL, config, run};
 use method::rfc2544::frame_loss;
 use method::{Event, TrialRecord, Verdict};
 use sim::{QueueLimit, SimTester, StoreAndForward};

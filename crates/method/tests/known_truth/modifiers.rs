@@ -1,6 +1,6 @@
 //! Modifiers and traffic: what is sent is what RFC 2544 sections 11 and 12 ask for.
 
-use crate::bed::*;
+use super::bed::*;
 use method::{Destinations, Forwarding, Modifier, Protocol, SuiteConfig, Traffic};
 use sim::{DeviceUnderTest, Frame, Lines, Patch, SimTester};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Several pairs of ports at once, and RFC 2544 section 16: what each port carries, and all together.
 
-use crate::bed::config;
+use super::bed::config;
 use method::rfc2544::{
     BackToBackResult, FrameLossResult, LatencyResult, RecoveryResult, ResetResult, ThroughputResult,
 };

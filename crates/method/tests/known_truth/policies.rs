@@ -1,8 +1,8 @@
 //! Every policy of the throughput search, on the same devices: whoever chooses the loads, the
 //! bracket holds the truth, and nothing but the device makes it.
 
-use crate::bed::*;
-use crate::throughput::{LINE_RATE_FPS, brackets, closed_form, no_invalid_trial_decides};
+use super::bed::*;
+use super::throughput::{LINE_RATE_FPS, brackets, closed_form, no_invalid_trial_decides};
 use method::rfc2544::throughput;
 use method::{Event, Finding, GoalConfig, Profile, RateFound, SearchPolicy, SuiteConfig, Verdict};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! System recovery: the time a known queue needs to empty.
 
-use crate::bed::*;
+use super::bed::*;
 use method::rfc2544::{RecoveryOutcome, RecoveryResult, recovery, throughput};
 use method::{Bench, Modifier, RunError, Subject, SuiteConfig};
 use sim::{Fate, Impaired};

@@ -1,6 +1,6 @@
 //! Reset: an outage of known length, by frames lost and by timestamps.
 
-use crate::bed::*;
+use super::bed::*;
 use method::rfc2544::{ResetResult, reset, throughput};
 use method::{ResetKind, SuiteConfig};
 use sim::{DeviceUnderTest, Impaired, Outage, QueueLimit, SimTester, StoreAndForward};

@@ -1,7 +1,7 @@
 //! A run cut off anywhere and resumed is the run, event for event.
 
-use crate::bed::*;
-use crate::suite::{all_tests, looped, router, suite};
+use super::bed::*;
+use super::suite::{all_tests, looped, router, suite};
 use method::{Event, Recorded, ResumingTester, TestKind, TrialRecord};
 use trial::{Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Duration;

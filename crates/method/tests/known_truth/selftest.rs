@@ -1,6 +1,6 @@
 //! The tester's measurement of itself, and what a device's result within its limits reads.
 
-use crate::bed::*;
+use super::bed::*;
 use method::rfc2544::ThroughputResult;
 use method::rfc2544::{MaximumOf, frame_loss, throughput};
 use method::{
@@ -132,7 +132,7 @@ fn the_self_test_gives_quantiles_and_no_trial_that_fell_short_passes() {
     let mut looped = sim::ClosedForm::new(&[VIRTUAL; 2], law);
     let mut device = sim::ClosedForm::new(&[VIRTUAL; 2], sim::laws::sharp_knee(20_000.0));
     let mut events: Vec<Event> = vec![];
-    crate::suite::suite(config).run(&mut device, Some(&mut looped), &mut events).unwrap();
+    super::suite::suite(config).run(&mut device, Some(&mut looped), &mut events).unwrap();
     let known = events.iter().find_map(|event| match event {
         Event::SelfTestFinished(known) => Some(known.sizes[0].clone()),
         _ => None,
@@ -170,8 +170,8 @@ fn a_search_is_not_bounded_by_an_unlucky_self_test() {
     let limits = Limits { max_rate: Some(FrameRate::from_fps(60_000)), ..Limits::default() };
     let mut tester = SimTester::new(&[VIRTUAL; 2], device(45_000)).limits(limits);
     let mut unlucky = tester_of(30_000);
-    crate::suite::suite(config).run(&mut tester, Some(&mut unlucky), &mut events).unwrap();
-    let found = crate::bed::outcomes(&events)[0].record::<ThroughputResult>().unwrap().throughput;
+    super::suite::suite(config).run(&mut tester, Some(&mut unlucky), &mut events).unwrap();
+    let found = super::bed::outcomes(&events)[0].record::<ThroughputResult>().unwrap().throughput;
     assert_eq!(found.finding, Finding::Measured);
     let (rate, upper) = (found.rate.unwrap().fps(), found.upper.unwrap().fps());
     // 20 frames of queue in 0.2 s: 100 a second.

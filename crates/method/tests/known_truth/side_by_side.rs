@@ -1,7 +1,7 @@
 //! Frame sizes side by side: what is told does not depend on how many are measured at a time.
 
-use crate::bed::*;
-use crate::suite::{looped, router, suite};
+use super::bed::*;
+use super::suite::{looped, router, suite};
 use method::{Event, Lane, Modifier, Outcome, RunError, RunFinished, SuiteConfig, TestKind};
 use trial::{Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Duration;

@@ -1,6 +1,6 @@
 //! The whole run: the order of events, and the time that the quick profile takes.
 
-use crate::bed::*;
+use super::bed::*;
 use method::rfc2544::{FrameLossResult, ThroughputResult};
 use method::{
     Event, Finding, Forwarding, Profile, RunError, SinkError, Suite, SuiteConfig, TestKind,

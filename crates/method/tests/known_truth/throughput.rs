@@ -1,6 +1,6 @@
 //! Throughput: capacity found within the resolution; nothing else passes for it.
 
-use crate::bed::*;
+use super::bed::*;
 use method::rfc2544::{ThroughputResult, throughput};
 use method::{Event, Finding, RateFound, SearchPolicy, Verdict};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Traffic by hand: what each second and the summary say of devices whose truth is known.
 
-use crate::bed::{GIGABIT, VIRTUAL, config, size, topology};
+use super::bed::{GIGABIT, VIRTUAL, config, size, topology};
 use method::generator::{
     Control, Generator, GeneratorConfig, GeneratorEvent, Mix, Order, STRETCH_FRAMES, Second, Totals,
 };

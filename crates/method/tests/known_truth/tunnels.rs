@@ -1,7 +1,7 @@
 //! A device that is said to encapsulate: frames that come out otherwise are told, never counted as
 //! forwarded.
 
-use crate::bed::{VIRTUAL, config, topology};
+use super::bed::{VIRTUAL, config, topology};
 use method::rfc2544::frame_loss;
 use method::{
     Bench, Direction, Encapsulated, Encapsulation, Forwarding, Protocol, Subject, Traffic,
@@ -21,7 +21,7 @@ fn a_device_that_does_not_encapsulate_has_no_result() {
     let mut config = config();
     config.traffic.protocol = Protocol::UdpIpv6;
     config.direction = Direction::Bidirectional;
-    config.frame_sizes = vec![crate::bed::size(128)];
+    config.frame_sizes = vec![super::bed::size(128)];
     let traffic =
         Traffic::new(&config, &topology, &config.frame_sizes[0], config.modifiers[0]).unwrap();
     let mut tester = SimTester::new(&[VIRTUAL; 2], Patch::default());

@@ -1,8 +1,8 @@
 //! Delay variation of random devices: what is found contains what a list of every frame's delay says,
 //! and lies where the device's description puts it.
 
-use crate::bed::{config, run};
-use crate::composed::tester;
+use super::bed::{config, run};
+use super::composed::tester;
 use method::rfc2544::{ThroughputResult, throughput};
 use method::rfc8219::{IpdvResult, PdvResult, ipdv, pdv};
 use method::{Event, SuiteConfig, median, percentile};
@@ -171,7 +171,7 @@ fn lost_frames_are_told_and_have_no_delay() {
     config.throughput.loss_tolerances_percent = vec![1.5];
     config.search.lowest_load_percent = 50.0;
     let description = device(Duration::from_us(10), Duration::from_us(5), 3);
-    let router = Composed::new(&description, &crate::composed::addresses()).unwrap();
+    let router = Composed::new(&description, &super::composed::addresses()).unwrap();
     let lossy = Impaired::new(router, EveryNth::new(100, Fate::Drop));
     let mut tester = SimTester::new(&PORTS, lossy);
     let (result, events) = run(&config, &mut tester, |bench, subject| {

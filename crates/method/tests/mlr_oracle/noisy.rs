@@ -4,8 +4,8 @@
 //! half. A search is judged by its mean number of trials and by its mean relative bias, that of
 //! the middle of its bounds, each with a standard error over the seeds.
 
-use crate::reference::Reference;
-use crate::scenario::{Counts, goal};
+use super::reference::Reference;
+use super::scenario::{Counts, goal};
 use method::search::mlrsearch::{MlrSearch, Outcome, SearchGoal, TimedLoad, Tried};
 use method::search::{Range, Search};
 use rand_core::{Rng, SeedableRng};

@@ -1,6 +1,6 @@
 //! The reference implementation, in a process of its own.
 
-use crate::scenario::{Bench, Bounds, Counts, Found, Outcome, RANGE, Scenario, goal};
+use super::scenario::{Bench, Bounds, Counts, Found, Outcome, RANGE, Scenario, goal};
 use method::search::Range;
 use method::search::mlrsearch::SearchGoal;
 use serde_json::{Value, json};

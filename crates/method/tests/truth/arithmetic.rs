@@ -1,7 +1,7 @@
 //! What is true of a device, by arithmetic. No line of it is the tester's, the simulator's or a
 //! method's.
 
-use crate::device::{Device, medium_fps};
+use super::device::{Device, medium_fps};
 
 /// Picoseconds of a second.
 const PS: u128 = 1_000_000_000_000;

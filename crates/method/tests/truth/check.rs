@@ -1,6 +1,6 @@
 //! Every number of a run that is stated with confidence, held against what is true.
 
-use crate::device::Device;
+use super::device::Device;
 use method::rfc2544::{
     BackToBackResult, BurstOutcome, FrameLossResult, LatencyResult, LossPoint, ThroughputResult,
 };

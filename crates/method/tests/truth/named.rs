@@ -1,8 +1,8 @@
 //! Devices that were once judged wrongly, made small: each in both profiles with their default waits, all
 //! four tests, MLRsearch besides.
 
-use crate::device::Device;
-use crate::{Tally, config, run};
+use super::device::Device;
+use super::{Tally, config, run};
 use method::{SearchPolicy, TestKind};
 
 /// 512 bytes at 5 Mb/s: 1,175 a second at most.

@@ -34,6 +34,9 @@ fn config(modifiers: &[Modifier]) -> SuiteConfig {
     config.trial.drain_s = 0.3;
     config.trial.settle_s = 0.0;
     config.trial.invalid_retries = 10;
+    // What was sent is laid beside what was seen: a moment for which the tester is held up may be given up.
+    config.trial.limits.shortfall = 0.5;
+    config.trial.limits.late_after_us = 1_000_000;
     config.traffic.random_ports = true;
     config.traffic.random_macs = true;
     config.traffic.destinations = Destinations::Random;

@@ -1,8 +1,8 @@
 //! A device in namespaces behind a server: it goes with its run, whatever ends that.
 
-use super::client::Events;
-use super::server::{Server, wait_for};
 use crate::common::{Scratch, left_by, sh, turn};
+use crate::concurrent::serve::client::Events;
+use crate::concurrent::serve::server::{Server, wait_for};
 use serde_json::json;
 
 const RUN: &str =
@@ -30,7 +30,7 @@ fn testing(scratch: &Scratch) -> (Server, String, u32) {
 
 #[test]
 fn a_device_goes_with_a_run_that_is_stopped() {
-    if !super::can_build_devices("a_device_goes_with_a_run_that_is_stopped") {
+    if !crate::concurrent::serve::can_build_devices("a_device_goes_with_a_run_that_is_stopped") {
         return;
     }
     let _turn = turn::wait();
@@ -43,7 +43,7 @@ fn a_device_goes_with_a_run_that_is_stopped() {
 
 #[test]
 fn a_device_goes_with_a_run_that_is_killed() {
-    if !super::can_build_devices("a_device_goes_with_a_run_that_is_killed") {
+    if !crate::concurrent::serve::can_build_devices("a_device_goes_with_a_run_that_is_killed") {
         return;
     }
     let _turn = turn::wait();
@@ -59,7 +59,7 @@ fn a_device_goes_with_a_run_that_is_killed() {
 
 #[test]
 fn a_device_goes_with_a_server_that_is_killed() {
-    if !super::can_build_devices("a_device_goes_with_a_server_that_is_killed") {
+    if !crate::concurrent::serve::can_build_devices("a_device_goes_with_a_server_that_is_killed") {
         return;
     }
     let _turn = turn::wait();

@@ -2,7 +2,7 @@
 //! one within the stated resolution, and a failing tester must never pass for a failing device.
 
 mod back_to_back;
-mod bed;
+pub mod bed;
 mod bursts;
 mod clauses;
 mod composed;

@@ -110,10 +110,11 @@ fn traffic_moves_pauses_and_stops() {
     let server = Server::start(&scratch, "");
     let browser = Browser::open(&server.url, 1400);
     start(&browser, "traffic --device linux-router --rate 5kpps --duration forever");
-    browser.until("record.seconds.length > 2");
+    // In a second in which nobody holds the tester up.
+    browser.until("record.seconds.length > 2 && record.seconds.some(at => at.sent_frames >= 4000)");
     let rate = "document.querySelector('#figures .value').textContent";
-    let sent = browser.value("record.seconds[1].sent_frames").as_f64().unwrap();
-    assert!((4_000.0..=5_100.0).contains(&sent), "{sent}");
+    let most = browser.value("Math.max(...record.seconds.map(at => at.sent_frames))");
+    assert!(most.as_f64().unwrap() <= 5_100.0, "{most}");
     press(&browser, "faster");
     browser.until(
         "record.load === 10000 && record.seconds[record.seconds.length - 1].sent_frames > 7000",

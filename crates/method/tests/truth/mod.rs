@@ -13,13 +13,11 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod arithmetic;
-#[path = "../known_truth/bed.rs"]
-#[allow(dead_code)]
-mod bed;
 mod check;
 mod device;
 mod named;
 
+use crate::known_truth::bed;
 use check::Tally;
 use device::Device;
 use method::{Event, Forwarding, Profile, Suite, SuiteConfig, TestKind};

@@ -252,7 +252,7 @@ fn the_rate_changes_while_a_copy_runs() {
     let scratch = Scratch::new();
     fs::write(scratch.path().join("file"), Dice(seed()).bytes(10_000_000)).unwrap();
     for arguments in ["file lab2:PATH/there", "lab2:PATH/file back"] {
-        scratch.file("rate", "8Mbit/s\n");
+        scratch.file("rate", "4Mbit/s\n");
         let path = scratch.path().display().to_string();
         let arguments = arguments.replace("PATH", &path) + " --rate-file rate --quiet --json";
         let mut child = here(&scratch, &arguments).stdout(Stdio::null()).spawn().unwrap();
@@ -260,17 +260,21 @@ fn the_rate_changes_while_a_copy_runs() {
         assert_eq!(
             child.try_wait().unwrap(),
             None,
-            "10 MB in 2.5 s are more than 8 Mb/s: {arguments}"
+            "10 MB in 2.5 s are more than 4 Mb/s: {arguments}"
         );
         let target = if arguments.contains("back") { "back" } else { "there" };
         let part = fs::read_dir(scratch.path().join(target)).unwrap().next().unwrap().unwrap();
         let moved = part.metadata().unwrap().len();
-        assert!(moved < 4_000_000, "{moved} bytes in 2.5 s: {arguments}");
+        assert!(moved < 2_000_000, "{moved} bytes in 2.5 s: {arguments}");
         scratch.file("rate", "none\n");
         let changed = Instant::now();
         assert!(child.wait().unwrap().success());
-        // What is left would take 6 s and more at the old rate; a busy machine is slower than a fast one.
-        assert!(changed.elapsed() < Duration::from_secs(5), "{:?}: {arguments}", changed.elapsed());
+        // What is left would take 16 s and more at the old rate; a busy machine is slower than a fast one.
+        assert!(
+            changed.elapsed() < Duration::from_secs(12),
+            "{:?}: {arguments}",
+            changed.elapsed()
+        );
     }
 }
 

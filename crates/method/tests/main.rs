@@ -1,0 +1,10 @@
+//! The methods in virtual time, one module a family of tests; one binary, since to link costs most of the building.
+
+mod chassis;
+mod coverage;
+mod known_truth;
+mod mlr_oracle;
+#[path = "../../../tests/new_seed.rs"]
+mod new_seed;
+mod truth;
+mod versus;
