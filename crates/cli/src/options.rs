@@ -208,6 +208,11 @@ pub struct Options {
     /// behind a bridge; RFC 2544 section 12), or both (the suite runs once with each)
     #[arg(long, help_heading = "Traffic", value_parser = named::<Destinations>(&["one", "random", "both"]))]
     pub destinations: Option<Destinations>,
+    /// Announce the networks of random destinations to a router by RIP version 2: before each trial, and
+    /// every 30 s while it lasts (RFC 2544 section 13). A `linux-router` with `--routing rip` then has no
+    /// static IPv4 routes to them
+    #[arg(long, help_heading = "Traffic", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
+    pub routing_updates: Option<bool>,
     /// Use pseudo-random UDP ports (RFC 4814)
     #[arg(long, help_heading = "Traffic", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     pub random_ports: Option<bool>,

@@ -79,6 +79,10 @@ fn attachment(port: &TestPort, config: &TestbedConfig) -> Attachment {
         device_ipv6: ipv6.device,
         network_hosts_ipv4: hosts(false).into_iter().filter_map(v4).collect(),
         network_hosts_ipv6: hosts(true).into_iter().filter_map(v6).collect(),
+        network_prefix_ipv4: match config.destination_networks {
+            true => prefix_of_networks(port.port, config.ports),
+            false => 32,
+        },
         legacy: LegacyAddresses::plan(PortId(port.port as u16)),
     }
 }
@@ -86,6 +90,11 @@ fn attachment(port: &TestPort, config: &TestbedConfig) -> Attachment {
 /// One host in each destination network behind a port.
 fn hosts_in_networks(port: usize, ports: usize, ipv6: bool) -> Vec<IpAddr> {
     destination_networks(port, ports, ipv6).iter().map(|network| network.first_host()).collect()
+}
+
+/// Of the IPv4 networks among them.
+fn prefix_of_networks(port: usize, ports: usize) -> u8 {
+    destination_networks(port, ports, false).first().map_or(32, |network| network.prefix_length)
 }
 
 fn v4(address: IpAddr) -> Option<std::net::Ipv4Addr> {
@@ -121,6 +130,7 @@ fn simulated_attachment(port: usize, ports: usize) -> Attachment {
         device_ipv6: addresses.ipv6.device,
         network_hosts_ipv4: hosts(false).into_iter().filter_map(v4).collect(),
         network_hosts_ipv6: hosts(true).into_iter().filter_map(v6).collect(),
+        network_prefix_ipv4: prefix_of_networks(port, ports),
         legacy: LegacyAddresses::plan(PortId(port as u16)),
     }
 }

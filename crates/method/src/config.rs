@@ -96,6 +96,8 @@ pub struct TrialConfig {
     pub duration_s: f64,
     /// Wait after learning frames, in seconds.
     pub learning_wait_s: f64,
+    /// Wait after routing updates, in seconds; the learning frames and their wait come after it.
+    pub routing_wait_s: f64,
     /// Wait for residual frames after the last one was sent, in seconds: at least so long where
     /// frames are missing, and on until nothing has arrived for as long as the slowest frame took.
     pub drain_s: f64,
@@ -289,6 +291,7 @@ impl Default for TrialConfig {
         TrialConfig {
             duration_s: 60.0,
             learning_wait_s: 2.0,
+            routing_wait_s: 5.0,
             drain_s: 2.0,
             drain_max_s: 60.0,
             settle_s: 5.0,
@@ -403,6 +406,7 @@ impl SuiteConfig {
         };
         config.trial.duration_s = 0.4;
         config.trial.learning_wait_s = 0.01;
+        config.trial.routing_wait_s = 0.5;
         config.trial.drain_s = 0.0;
         config.trial.drain_max_s = 10.0;
         config.trial.settle_s = 0.0;
@@ -487,6 +491,7 @@ impl SuiteConfig {
         ];
         let at_least_zero = [
             ("trial.learning_wait_s", self.trial.learning_wait_s),
+            ("trial.routing_wait_s", self.trial.routing_wait_s),
             ("trial.drain_s", self.trial.drain_s),
             ("trial.drain_max_s", self.trial.drain_max_s),
             ("trial.settle_s", self.trial.settle_s),
@@ -539,6 +544,12 @@ impl SuiteConfig {
         self.check_many_ports()?;
         self.check_bursts()?;
         ipv6_traffic::check(&self.traffic.extension_headers, &self.tests)?;
+        let has_networks = self.traffic.destinations != Destinations::One;
+        refuse(self.traffic.routing_updates && !has_networks, || {
+            "routing updates announce the networks of random destinations: write --destinations random \
+             or both"
+                .into()
+        })?;
         refuse(self.latency.first_tag_s >= self.latency.stream_s, || {
             "latency.first_tag_s must be below latency.stream_s".into()
         })?;

@@ -158,6 +158,8 @@ pub struct TestbedConfig {
     pub destination_networks: bool,
     /// How the device comes by its routes (router only).
     pub routing: Routing,
+    /// The IPv4 destination networks are announced by RIP: no routes to them are configured.
+    pub networks_by_rip: bool,
     /// A tunnel, or a translator, between port 0 and port 1 (router only).
     pub tunnel: Option<Tunnel>,
     /// Host routes behind every port, up to 65,536 each (router only): see
@@ -214,6 +216,7 @@ impl Default for TestbedConfig {
             neighbours: Neighbours::default(),
             destination_networks: false,
             routing: Routing::default(),
+            networks_by_rip: false,
             tunnel: None,
             routes_per_port: 0,
             feed: None,
@@ -283,6 +286,9 @@ impl TestbedConfig {
             self.routing != Routing::Static || self.routes_per_port > 0 || self.feed.is_some();
         if self.device != DeviceKind::LinuxRouter && has_routes {
             return refuse("routing, routes_per_port, feed: only linux-router has routes");
+        }
+        if self.networks_by_rip && self.routing != Routing::Rip {
+            return refuse("networks_by_rip: the routes come by RIP with `routing = \"rip\"` only");
         }
         tunnels::check(self)?;
         self.tunnel.map_or(Ok(()), |tunnel| tunnel.check(self))?;
@@ -448,6 +454,7 @@ mod tests {
         assert!(refusal("device = \"loopback\"\nports = 3").contains("even"));
         assert!(refusal("device = \"loopback\"\nfilter = \"1\"").contains("filter"));
         assert!(refusal("device = \"linux-bridge\"\nrouting = \"rip\"").contains("linux-router"));
+        assert!(refusal("networks_by_rip = true").contains("routing = \"rip\""));
         assert!(refusal("routes_per_port = 70000").contains("70000"));
         assert!(refusal("impairments = [{ kind = \"drop-every\", every = 1 }]").contains("every"));
         let small = "impairments = [{ kind = \"rate-limit\", port = 0, rate_bps = 1000, burst_bytes = 1513, queue_frames = 1 }]";

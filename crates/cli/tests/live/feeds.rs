@@ -63,12 +63,41 @@ fn a_feed_that_is_late_is_an_error_that_tells_what_came_and_leaves_nothing() {
     assert_eq!(files_with(&format!("netanvil-{pid}.")), [""; 0]);
 }
 
+/// No route to the 256 networks is configured; the daemon in the router takes them in from the updates that
+/// go before each trial.
+#[test]
+fn a_router_forwards_by_the_updates_that_go_before_each_trial() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let ran = scratch.run(
+        "run --device linux-router --routing rip --destinations random --routing-updates --profile quick \
+         --test loss --sizes 128 --line-rate 10M --skip-selftest --set trial.invalid_retries=9 --out a",
+    );
+    ran.expect_complete();
+    let results = std::fs::read_to_string(scratch.path().join("a/results.json")).unwrap();
+    let results: Value = serde_json::from_str(&results).unwrap();
+    let trials = results["trials"].as_array().unwrap();
+    assert!(!trials.is_empty());
+    for trial in trials {
+        assert_eq!(trial["forwarded_frames"], trial["offered_frames"], "{trial}");
+    }
+    let configured = results["environment"]["device configuration"].as_str().unwrap();
+    assert!(configured.contains("networks_by_rip = true"), "{configured}");
+    let annex = results["clauses"].as_array().unwrap();
+    let of_update = annex.iter().find(|judged| judged["section"] == "13").unwrap();
+    assert_eq!(of_update["verdict"], "met", "{of_update}");
+}
+
 #[test]
 fn a_feed_that_cannot_be_is_refused_before_anything_is_built() {
     let scratch = Scratch::new();
     for (arguments, why) in [
         ("--device linux-router --feed bgp", "set routes_per_port"),
         ("--device linux-bridge --feed bgp --routes-per-port 9", "used with --device linux-router"),
+        ("--device linux-router --routing-updates", "--destinations random or both"),
+        ("--device linux-bridge --destinations random --routing-updates", "only a router"),
         ("--device linux-router --feed ospf --routes-per-port 40000", "80000 routes by OSPF"),
         (
             "--device linux-router --feed rip --routing rip --routes-per-port 9",

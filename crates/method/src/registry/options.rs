@@ -30,6 +30,9 @@ pub(super) const TRAFFIC: &[&str] = &[
     "ipv6-percent",
 ];
 
+/// The device is told of the networks of random destinations (RFC 2544 section 13).
+pub(super) const ROUTING_UPDATES: &[&str] = &["routing-updates", "trial.routing_wait_s"];
+
 /// The tester's measurement of itself.
 pub(super) const SELF_TEST: &[&str] = &["self_test", "skip-selftest", "fresh-selftest"];
 

@@ -53,6 +53,9 @@ pub struct TrafficConfig {
     pub ipv6_percent: Option<u8>,
     /// Different frames of a stream before the first comes again, where anything is random.
     pub distinct_frames: u64,
+    /// Whether routing updates announce the networks of random destinations before each trial (RFC 2544
+    /// section 13), and every 30 s as long as it lasts.
+    pub routing_updates: bool,
     /// Flows, each in turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<Flows>,
@@ -71,6 +74,7 @@ impl Default for TrafficConfig {
             extension_headers: vec![],
             ipv6_percent: None,
             distinct_frames: 1_024,
+            routing_updates: false,
             flows: None,
             filters: String::new(),
         }

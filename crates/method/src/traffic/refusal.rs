@@ -38,6 +38,7 @@ impl Traffic {
                  configure them, or send to one destination"
             ));
         }
+        self.check_updates()?;
         if matches!(self.modifier, Modifier::Management | Modifier::RoutingUpdate) && !is_routed {
             return needs("only a router has a management address and routes: leave out modifiers");
         }
@@ -48,6 +49,25 @@ impl Traffic {
             ));
         }
         Ok(())
+    }
+
+    /// Ports joined back to back are told of nothing.
+    fn check_updates(&self) -> Result<(), RunError> {
+        let refuse = |what: String| Err(RunError::Config(what));
+        if !self.config.routing_updates || self.topology.forwarding == Forwarding::Looped {
+            return Ok(());
+        }
+        if self.topology.forwarding != Forwarding::Routed {
+            return refuse("only a router takes in routes: leave out --routing-updates".into());
+        }
+        match self.config.protocols()[..] {
+            [Protocol::UdpIpv4] => Ok(()),
+            _ => refuse(
+                "routing updates are by RIP, of IPv4 networks: leave out --routing-updates, or \
+                 --protocol and --ipv6-percent"
+                    .into(),
+            ),
+        }
     }
 
     fn check_encapsulation(&self) -> Result<(), RunError> {

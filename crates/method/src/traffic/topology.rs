@@ -53,6 +53,8 @@ pub struct Attachment {
     pub network_hosts_ipv4: Vec<Ipv4Addr>,
     /// The same in IPv6.
     pub network_hosts_ipv6: Vec<Ipv6Addr>,
+    /// Length of the prefixes of the IPv4 networks.
+    pub network_prefix_ipv4: u8,
     /// Addresses in other protocols.
     pub legacy: LegacyAddresses,
 }
@@ -126,6 +128,7 @@ impl Attachment {
             device_ipv6: ipv6(1),
             network_hosts_ipv4: vec![],
             network_hosts_ipv6: vec![],
+            network_prefix_ipv4: 24,
             legacy: LegacyAddresses::plan(port),
         }
     }

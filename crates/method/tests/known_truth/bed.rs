@@ -30,6 +30,7 @@ pub fn topology(forwarding: Forwarding) -> Topology {
                 Ipv6Addr::new(0x2001, 2, 0, 0x4000 + 0x8000 * u16::from(index) + n, 0, 0, 0, 1)
             })
             .collect(),
+        network_prefix_ipv4: 25,
         legacy: LegacyAddresses::plan(PortId(index.into())),
     };
     Topology::of(forwarding, vec![attachment(0), attachment(1)])

@@ -20,6 +20,7 @@ mod policies;
 mod recovery;
 mod reset;
 mod resume;
+mod routing_updates;
 mod selftest;
 mod side_by_side;
 mod suite;

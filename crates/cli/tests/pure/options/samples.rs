@@ -107,6 +107,11 @@ pub const SPECIAL: &[Sample] = &[
         sample("extension-headers", &["--extension-headers", "hop_by_hop"]),
         &["--protocol", "udp_ipv6"],
     ),
+    shown(sample("routing-updates", &["--routing-updates"]), &["--destinations", "random"]),
+    shown(
+        sample("trial.routing_wait_s", &["--set", "trial.routing_wait_s=0.7"]),
+        &["--destinations", "random", "--routing-updates"],
+    ),
     shown(
         sample("search.gap_step_ns", &["--set", "search.gap_step_ns=900000.0"]),
         &["--search", "step"],

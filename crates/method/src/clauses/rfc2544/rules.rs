@@ -92,10 +92,22 @@ pub(super) fn routing_update(p: &Basis<'_>) -> Ruling {
     if p.topology.forwarding != Forwarding::Routed || traffic.protocol == Protocol::Ethernet {
         return Ruling::not_applicable("the device does not route these frames");
     }
-    match p.destinations {
-        Destinations::One => Ruling::not_applicable("the device is next to all networks"),
-        Destinations::Random | Destinations::Both => {
-            Ruling::departed("no routing update before each trial: the device's routes are static")
+    if p.destinations == Destinations::One {
+        return Ruling::not_applicable("the device is next to all networks");
+    }
+    Ruling::met_if(traffic.routing_updates, || {
+        "no routing update before each trial: the device's routes are static".into()
+    })
+}
+
+/// Of section 23 a, where there are updates.
+pub(super) fn routing_wait(p: &Basis<'_>) -> Ruling {
+    let is_sent = p.config.traffic.routing_updates && p.destinations != Destinations::One;
+    match is_sent && p.topology.forwarding == Forwarding::Routed {
+        false => Ruling::not_applicable("no routing updates are sent"),
+        true => {
+            let wait_s = p.config.trial.routing_wait_s;
+            Ruling::at_least("wait after routing updates", wait_s, 2.0, " s")
         }
     }
 }
