@@ -232,6 +232,9 @@ fn apply_traffic(options: &Options, config: &mut SuiteConfig) {
     if let Some(headers) = &options.extension_headers {
         traffic.extension_headers = headers.clone();
     }
+    if let Some(prefixes) = &options.ipv6_prefixes {
+        traffic.ipv6_prefixes = prefixes.clone();
+    }
     traffic.ipv6_percent = options.ipv6_percent.or(traffic.ipv6_percent);
 }
 
@@ -275,6 +278,8 @@ pub fn as_options(config: &SuiteConfig, given: &Options) -> Outcome<Options> {
         random_macs: Some(config.traffic.random_macs),
         vlan: Some(config.traffic.vlans.clone()),
         extension_headers: Some(config.traffic.extension_headers.clone()),
+        ipv6_prefixes: (!config.traffic.ipv6_prefixes.is_empty())
+            .then(|| config.traffic.ipv6_prefixes.clone()),
         ipv6_percent: config.traffic.ipv6_percent,
         trial: section(json!(config.trial), &["duration_s"])?,
         search: section(json!(config.search), &["resolution_percent"])?,

@@ -5,7 +5,7 @@ use crate::chassis::ChassisConfig;
 use crate::harvard::HarvardConfig;
 use crate::harvard::y1989::Harvard1989Config;
 use crate::search_config::{SearchConfig, SearchPolicy};
-use crate::traffic::{Destinations, TrafficConfig};
+use crate::traffic::{Destinations, IPV6_PREFIXES, TrafficConfig};
 use crate::{Direction, Modifier, Pattern, Profile, Protocol, RunError, TestKind, ipv6_traffic};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -550,6 +550,7 @@ impl SuiteConfig {
              or both"
                 .into()
         })?;
+        self.check_prefixes()?;
         refuse(self.latency.first_tag_s >= self.latency.stream_s, || {
             "latency.first_tag_s must be below latency.stream_s".into()
         })?;
@@ -563,6 +564,24 @@ impl SuiteConfig {
         let twice = (0..sizes.len()).any(|at| sizes[..at].contains(&sizes[at]));
         refuse(twice, || "frame_sizes names a size twice: leave the second one out".into())?;
         refuse(self.modifiers.is_empty(), || "modifiers is empty: write [\"none\"] for none".into())
+    }
+
+    fn check_prefixes(&self) -> Result<(), RunError> {
+        let traffic = &self.traffic;
+        let prefixes = &traffic.ipv6_prefixes;
+        if let Some(wrong) = prefixes.iter().find(|length| !IPV6_PREFIXES.contains(length)) {
+            return refuse(true, || {
+                format!("IPv6 prefixes of /{wrong}: 48, 64, 126 and 128 are possible (RFC 5180)")
+            });
+        }
+        let twice = (0..prefixes.len()).any(|at| prefixes[..at].contains(&prefixes[at]));
+        refuse(twice, || "a length of IPv6 prefixes stands twice: leave one out".into())?;
+        let is_used = traffic.destinations != Destinations::One && traffic.has_ipv6();
+        refuse(!prefixes.is_empty() && !is_used, || {
+            "IPv6 prefixes are those of random destinations: write --destinations random and --protocol \
+             udp_ipv6 or --ipv6-percent"
+                .into()
+        })
     }
 
     fn check_many_ports(&self) -> Result<(), RunError> {
@@ -622,16 +641,45 @@ impl SuiteConfig {
         })
     }
 
-    /// The suite is run once with each of these: modifiers, and one destination or random ones.
-    pub(crate) fn rounds(&self) -> Vec<(Modifier, Destinations)> {
-        let runs = self.traffic.destinations.runs();
-        let with = |modifier: &Modifier| runs.iter().map(|to| (*modifier, *to)).collect::<Vec<_>>();
+    /// The suite is run once with each of these.
+    pub(crate) fn rounds(&self) -> Vec<Round> {
+        let destinations = self.recipients();
+        let with = |modifier: &Modifier| {
+            let round = |(destinations, ipv6_prefix): &(_, _)| Round {
+                modifier: *modifier,
+                destinations: *destinations,
+                ipv6_prefix: *ipv6_prefix,
+            };
+            destinations.iter().map(round).collect::<Vec<_>>()
+        };
         self.modifiers.iter().flat_map(with).collect()
     }
 
-    /// The same suite with these destinations alone.
-    pub(crate) fn sending_to(&self, destinations: Destinations) -> SuiteConfig {
-        let traffic = TrafficConfig { destinations, ..self.traffic.clone() };
+    /// To whom its rounds send: one destination, or random ones in networks of each prefix length.
+    fn recipients(&self) -> Vec<(Destinations, Option<u8>)> {
+        let prefixes = &self.traffic.ipv6_prefixes;
+        let of = |to: &Destinations| match *to {
+            Destinations::Random if !prefixes.is_empty() => {
+                prefixes.iter().map(|length| (*to, Some(*length))).collect()
+            }
+            _ => vec![(*to, None)],
+        };
+        self.traffic.destinations.runs().iter().flat_map(of).collect()
+    }
+
+    /// The first round, without a modifier.
+    pub(crate) fn first_round(&self) -> Round {
+        let (destinations, ipv6_prefix) = self.recipients()[0];
+        Round { modifier: Modifier::None, destinations, ipv6_prefix }
+    }
+
+    /// The same suite with the destinations of a round alone.
+    pub(crate) fn in_round(&self, round: Round) -> SuiteConfig {
+        let traffic = TrafficConfig {
+            destinations: round.destinations,
+            ipv6_prefixes: round.ipv6_prefix.into_iter().collect(),
+            ..self.traffic.clone()
+        };
         SuiteConfig { traffic, ..self.clone() }
     }
 
@@ -657,6 +705,15 @@ impl SuiteConfig {
     pub(crate) fn waits(&self) -> Waits {
         self.trial.waits()
     }
+}
+
+/// What one pass of a suite has of its own: what is mixed in, one destination or random ones, and the length
+/// of the prefixes of their IPv6 networks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Round {
+    pub modifier: Modifier,
+    pub destinations: Destinations,
+    pub ipv6_prefix: Option<u8>,
 }
 
 /// Longer bursts are those of the test of back-to-back frames.

@@ -226,6 +226,7 @@ mod tests {
             network_hosts_ipv4: vec![],
             network_hosts_ipv6: vec![],
             network_prefix_ipv4: 24,
+            prefix_hosts_ipv6: Default::default(),
             legacy: LegacyAddresses::plan(PortId(number)),
         }
     }

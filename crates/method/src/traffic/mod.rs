@@ -8,7 +8,7 @@ mod replay;
 mod topology;
 mod updates;
 
-pub use config::{Destinations, TrafficConfig};
+pub use config::{Destinations, IPV6_PREFIXES, TrafficConfig};
 pub use flows::{Flows, Vary};
 use paths::Path;
 use replay::Replay;
@@ -193,7 +193,9 @@ impl Traffic {
             (Destinations::One, _) if self.pattern.is_pair() => "one address pair".into(),
             (Destinations::One, _) => "one address pair a stream".into(),
             (Destinations::Random | Destinations::Both, Forwarding::Routed) => {
-                format!("random over {} networks", self.hosts_known())
+                let of =
+                    self.config.ipv6_prefixes.first().map(|length| format!(" (IPv6: /{length})"));
+                format!("random over {} networks{}", self.hosts_known(), of.unwrap_or_default())
             }
             (Destinations::Random | Destinations::Both, _) => {
                 "random destination MAC addresses".into()
@@ -632,7 +634,15 @@ impl Traffic {
     /// A host in each destination network behind a port, as numbers.
     fn hosts(&self, protocol: Protocol, port: &Attachment) -> Vec<u128> {
         match protocol {
-            Protocol::UdpIpv6 => port.network_hosts_ipv6.iter().map(|a| a.to_bits()).collect(),
+            Protocol::UdpIpv6 => {
+                let hosts = match self.config.ipv6_prefixes.first() {
+                    None | Some(64) => &port.network_hosts_ipv6[..],
+                    Some(length) => {
+                        port.prefix_hosts_ipv6.get(length).map_or(&[][..], |hosts| hosts)
+                    }
+                };
+                hosts.iter().map(|a| a.to_bits()).collect()
+            }
             _ => port.network_hosts_ipv4.iter().map(|a| a.to_bits().into()).collect(),
         }
     }

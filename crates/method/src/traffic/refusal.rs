@@ -32,9 +32,11 @@ impl Traffic {
             ));
         }
         let known = self.hosts_known();
+        let of = self.config.ipv6_prefixes.first().map(|length| format!(" (IPv6: /{length})"));
+        let of = of.unwrap_or_default();
         if is_random && is_routed && known < 256 {
             return needs(&format!(
-                "random destinations need 256 networks behind each port, the device has {known}: \
+                "random destinations need 256 networks{of} behind each port, the device has {known}: \
                  configure them, or send to one destination"
             ));
         }
@@ -92,6 +94,11 @@ impl Traffic {
         let refuse = |what: &str| Err(RunError::Config(what.to_string()));
         if !self.config.extension_headers.is_empty() && self.config.ipv6_protocol().is_none() {
             return refuse("extension headers are of IPv6: choose --protocol udp_ipv6");
+        }
+        if let [_, more, ..] = self.config.ipv6_prefixes[..] {
+            return refuse(&format!(
+                "IPv6 networks have prefixes of one length at a time: /{more} is another run of the suite"
+            ));
         }
         match self.config.ipv6_percent {
             None => Ok(()),

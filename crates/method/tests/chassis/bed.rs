@@ -25,6 +25,7 @@ pub fn chassis(ports: usize) -> Topology {
         network_hosts_ipv4: vec![],
         network_hosts_ipv6: vec![],
         network_prefix_ipv4: 24,
+        prefix_hosts_ipv6: Default::default(),
         legacy: LegacyAddresses::plan(PortId(index)),
     };
     Topology::of(Forwarding::Bridged, (0..ports as u16).map(attachment).collect())

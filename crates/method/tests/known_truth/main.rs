@@ -11,6 +11,7 @@ mod frame_loss;
 mod harvard;
 mod harvard_1989;
 mod harvard_random;
+mod ipv6_prefixes;
 mod latency;
 mod leftovers;
 mod modifiers;

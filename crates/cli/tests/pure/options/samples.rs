@@ -104,8 +104,12 @@ pub const SPECIAL: &[Sample] = &[
         &["--search", "mlrsearch"],
     ),
     shown(
-        sample("extension-headers", &["--extension-headers", "hop_by_hop"]),
+        sample("extension-headers", &["--extension-headers", "destination"]),
         &["--protocol", "udp_ipv6"],
+    ),
+    shown(
+        sample("ipv6-prefixes", &["--ipv6-prefixes", "128"]),
+        &["--protocol", "udp_ipv6", "--destinations", "random"],
     ),
     shown(sample("routing-updates", &["--routing-updates"]), &["--destinations", "random"]),
     shown(
