@@ -65,6 +65,13 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
             && options.destinations.is_some_and(|to| to != Destinations::One)
             && options.routes_per_port.is_none(),
         routing: routing(options, kind)?,
+        ipv6_prefixes: match &options.ipv6_prefixes {
+            // The usual networks are of this length.
+            Some(lengths) => lengths.iter().copied().filter(|length| *length != 64).collect(),
+            None => vec![],
+        },
+        networks_by_rip: options.routing == Some(Routing::Rip)
+            && options.routing_updates == Some(true),
         routes_per_port: options.routes_per_port.unwrap_or_default(),
         feed: options.feed,
         feed_within_s: options.feed_within.map_or(defaults.feed_within_s, whole_seconds),

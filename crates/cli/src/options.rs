@@ -208,6 +208,11 @@ pub struct Options {
     /// behind a bridge; RFC 2544 section 12), or both (the suite runs once with each)
     #[arg(long, help_heading = "Traffic", value_parser = named::<Destinations>(&["one", "random", "both"]))]
     pub destinations: Option<Destinations>,
+    /// Announce the networks of random destinations to a router by RIP version 2: before each trial, and
+    /// every 30 s while it lasts (RFC 2544 section 13). A `linux-router` with `--routing rip` then has no
+    /// static IPv4 routes to them
+    #[arg(long, help_heading = "Traffic", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
+    pub routing_updates: Option<bool>,
     /// Use pseudo-random UDP ports (RFC 4814)
     #[arg(long, help_heading = "Traffic", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     pub random_ports: Option<bool>,
@@ -221,6 +226,10 @@ pub struct Options {
     /// 5.3). Hop-by-hop options must stand alone, with `--test loss` only
     #[arg(long, help_heading = "Traffic", value_delimiter = ',', value_name = "HEADER,...", value_parser = named::<ExtensionHeader>(&["hop_by_hop", "destination", "routing", "fragment"]))]
     pub extension_headers: Option<Vec<ExtensionHeader>>,
+    /// Prefix lengths of the IPv6 networks of random destinations: the suite runs once with each (RFC 5180
+    /// section 5.2.1). Networks of /48 are of 2001:db8::/32, all others of 2001:2::/48
+    #[arg(long, help_heading = "Traffic", value_delimiter = ',', value_name = "LENGTH,...", value_parser = clap::value_parser!(u8).range(48..=128))]
+    pub ipv6_prefixes: Option<Vec<u8>>,
     /// Percentage of frames that are UDP over IPv6; the others are UDP over IPv4 (RFC 5180 section 7)
     #[arg(long, help_heading = "Traffic", value_parser = clap::value_parser!(u8).range(1..=99), value_name = "PERCENT")]
     pub ipv6_percent: Option<u8>,

@@ -77,7 +77,9 @@ pub fn addresses(ports: usize) -> Addresses {
         };
         let routes = [(false, ipv4.host.into()), (true, ipv6.host.into())];
         for (is_ipv6, via) in routes {
-            let networks = testbed::destination_networks(port, ports, is_ipv6);
+            let mut networks = testbed::destination_networks(port, ports, is_ipv6);
+            let others = testbed::OTHER_IPV6_PREFIXES.iter().filter(|_| is_ipv6);
+            networks.extend(others.flat_map(|length| testbed::networks_of_prefix(port, *length)));
             plan.routes.extend(networks.iter().map(|network| StaticRoute {
                 network: network.address,
                 prefix_length: network.prefix_length,

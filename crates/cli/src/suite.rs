@@ -223,6 +223,7 @@ fn apply_traffic(options: &Options, config: &mut SuiteConfig) {
     let traffic = &mut config.traffic;
     traffic.protocol = options.protocol.unwrap_or(traffic.protocol);
     traffic.destinations = options.destinations.unwrap_or(traffic.destinations);
+    traffic.routing_updates = options.routing_updates.unwrap_or(traffic.routing_updates);
     traffic.random_ports = options.random_ports.unwrap_or(traffic.random_ports);
     traffic.random_macs = options.random_macs.unwrap_or(traffic.random_macs);
     if let Some(vlans) = &options.vlan {
@@ -230,6 +231,9 @@ fn apply_traffic(options: &Options, config: &mut SuiteConfig) {
     }
     if let Some(headers) = &options.extension_headers {
         traffic.extension_headers = headers.clone();
+    }
+    if let Some(prefixes) = &options.ipv6_prefixes {
+        traffic.ipv6_prefixes = prefixes.clone();
     }
     traffic.ipv6_percent = options.ipv6_percent.or(traffic.ipv6_percent);
 }
@@ -269,10 +273,13 @@ pub fn as_options(config: &SuiteConfig, given: &Options) -> Outcome<Options> {
         loss_tolerance: one_tolerance.then_some(Share(tolerance / 100.0)),
         protocol: Some(config.traffic.protocol),
         destinations: Some(config.traffic.destinations),
+        routing_updates: Some(config.traffic.routing_updates),
         random_ports: Some(config.traffic.random_ports),
         random_macs: Some(config.traffic.random_macs),
         vlan: Some(config.traffic.vlans.clone()),
         extension_headers: Some(config.traffic.extension_headers.clone()),
+        ipv6_prefixes: (!config.traffic.ipv6_prefixes.is_empty())
+            .then(|| config.traffic.ipv6_prefixes.clone()),
         ipv6_percent: config.traffic.ipv6_percent,
         trial: section(json!(config.trial), &["duration_s"])?,
         search: section(json!(config.search), &["resolution_percent"])?,

@@ -2,10 +2,16 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::options::Options;
+use kernel::Network;
 use method::{Attachment, Encapsulated, Encapsulation, Forwarding, LegacyAddresses, Topology};
 use ports::{Host, OpenPort};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
-use testbed::{DeviceKind, TestPort, Testbed, TestbedConfig, Tunnel, destination_networks};
+use std::net::Ipv6Addr;
+use testbed::{
+    DeviceKind, OTHER_IPV6_PREFIXES, TestPort, Testbed, TestbedConfig, Tunnel,
+    destination_networks, networks_of_prefix,
+};
 use trial::PortId;
 use wire::ethernet::MacAddr;
 
@@ -79,6 +85,11 @@ fn attachment(port: &TestPort, config: &TestbedConfig) -> Attachment {
         device_ipv6: ipv6.device,
         network_hosts_ipv4: hosts(false).into_iter().filter_map(v4).collect(),
         network_hosts_ipv6: hosts(true).into_iter().filter_map(v6).collect(),
+        network_prefix_ipv4: match config.destination_networks {
+            true => prefix_of_networks(port.port, config.ports),
+            false => 32,
+        },
+        prefix_hosts_ipv6: prefix_hosts(port.port, &config.ipv6_prefixes),
         legacy: LegacyAddresses::plan(PortId(port.port as u16)),
     }
 }
@@ -88,6 +99,20 @@ fn hosts_in_networks(port: usize, ports: usize, ipv6: bool) -> Vec<IpAddr> {
     destination_networks(port, ports, ipv6).iter().map(|network| network.first_host()).collect()
 }
 
+/// One host in each IPv6 network of these prefix lengths behind a port.
+fn prefix_hosts(port: usize, lengths: &[u8]) -> BTreeMap<u8, Vec<Ipv6Addr>> {
+    let hosts = |length: &u8| {
+        let networks = networks_of_prefix(port, *length);
+        (*length, networks.iter().map(Network::first_host).filter_map(v6).collect())
+    };
+    lengths.iter().map(hosts).collect()
+}
+
+/// Of the IPv4 networks among them.
+fn prefix_of_networks(port: usize, ports: usize) -> u8 {
+    destination_networks(port, ports, false).first().map_or(32, |network| network.prefix_length)
+}
+
 fn v4(address: IpAddr) -> Option<std::net::Ipv4Addr> {
     match address {
         IpAddr::V4(address) => Some(address),
@@ -95,7 +120,7 @@ fn v4(address: IpAddr) -> Option<std::net::Ipv4Addr> {
     }
 }
 
-fn v6(address: IpAddr) -> Option<std::net::Ipv6Addr> {
+fn v6(address: IpAddr) -> Option<Ipv6Addr> {
     match address {
         IpAddr::V6(address) => Some(address),
         IpAddr::V4(_) => None,
@@ -121,6 +146,8 @@ fn simulated_attachment(port: usize, ports: usize) -> Attachment {
         device_ipv6: addresses.ipv6.device,
         network_hosts_ipv4: hosts(false).into_iter().filter_map(v4).collect(),
         network_hosts_ipv6: hosts(true).into_iter().filter_map(v6).collect(),
+        network_prefix_ipv4: prefix_of_networks(port, ports),
+        prefix_hosts_ipv6: prefix_hosts(port, &OTHER_IPV6_PREFIXES),
         legacy: LegacyAddresses::plan(PortId(port as u16)),
     }
 }

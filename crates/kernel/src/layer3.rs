@@ -31,10 +31,16 @@ impl Network {
     /// The first address after the network's own: the host a stream is sent to.
     pub fn first_host(&self) -> IpAddr {
         match self.address {
+            address if self.prefix_length == bits_of(address) => address,
             IpAddr::V4(a) => Ipv4Addr::from_bits(a.to_bits() + 1).into(),
             IpAddr::V6(a) => Ipv6Addr::from_bits(a.to_bits() + 1).into(),
         }
     }
+}
+
+/// Bits of an address of this family.
+pub fn bits_of(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
 }
 
 impl fmt::Display for Network {

@@ -5,7 +5,7 @@ use crate::chassis::ChassisConfig;
 use crate::harvard::HarvardConfig;
 use crate::harvard::y1989::Harvard1989Config;
 use crate::search_config::{SearchConfig, SearchPolicy};
-use crate::traffic::{Destinations, TrafficConfig};
+use crate::traffic::{Destinations, IPV6_PREFIXES, TrafficConfig};
 use crate::{Direction, Modifier, Pattern, Profile, Protocol, RunError, TestKind, ipv6_traffic};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -96,6 +96,8 @@ pub struct TrialConfig {
     pub duration_s: f64,
     /// Wait after learning frames, in seconds.
     pub learning_wait_s: f64,
+    /// Wait after routing updates, in seconds; the learning frames and their wait come after it.
+    pub routing_wait_s: f64,
     /// Wait for residual frames after the last one was sent, in seconds: at least so long where
     /// frames are missing, and on until nothing has arrived for as long as the slowest frame took.
     pub drain_s: f64,
@@ -289,6 +291,7 @@ impl Default for TrialConfig {
         TrialConfig {
             duration_s: 60.0,
             learning_wait_s: 2.0,
+            routing_wait_s: 5.0,
             drain_s: 2.0,
             drain_max_s: 60.0,
             settle_s: 5.0,
@@ -403,6 +406,7 @@ impl SuiteConfig {
         };
         config.trial.duration_s = 0.4;
         config.trial.learning_wait_s = 0.01;
+        config.trial.routing_wait_s = 0.5;
         config.trial.drain_s = 0.0;
         config.trial.drain_max_s = 10.0;
         config.trial.settle_s = 0.0;
@@ -487,6 +491,7 @@ impl SuiteConfig {
         ];
         let at_least_zero = [
             ("trial.learning_wait_s", self.trial.learning_wait_s),
+            ("trial.routing_wait_s", self.trial.routing_wait_s),
             ("trial.drain_s", self.trial.drain_s),
             ("trial.drain_max_s", self.trial.drain_max_s),
             ("trial.settle_s", self.trial.settle_s),
@@ -539,6 +544,13 @@ impl SuiteConfig {
         self.check_many_ports()?;
         self.check_bursts()?;
         ipv6_traffic::check(&self.traffic.extension_headers, &self.tests)?;
+        let has_networks = self.traffic.destinations != Destinations::One;
+        refuse(self.traffic.routing_updates && !has_networks, || {
+            "routing updates announce the networks of random destinations: write --destinations random \
+             or both"
+                .into()
+        })?;
+        self.check_prefixes()?;
         refuse(self.latency.first_tag_s >= self.latency.stream_s, || {
             "latency.first_tag_s must be below latency.stream_s".into()
         })?;
@@ -552,6 +564,24 @@ impl SuiteConfig {
         let twice = (0..sizes.len()).any(|at| sizes[..at].contains(&sizes[at]));
         refuse(twice, || "frame_sizes names a size twice: leave the second one out".into())?;
         refuse(self.modifiers.is_empty(), || "modifiers is empty: write [\"none\"] for none".into())
+    }
+
+    fn check_prefixes(&self) -> Result<(), RunError> {
+        let traffic = &self.traffic;
+        let prefixes = &traffic.ipv6_prefixes;
+        if let Some(wrong) = prefixes.iter().find(|length| !IPV6_PREFIXES.contains(length)) {
+            return refuse(true, || {
+                format!("IPv6 prefixes of /{wrong}: 48, 64, 126 and 128 are possible (RFC 5180)")
+            });
+        }
+        let twice = (0..prefixes.len()).any(|at| prefixes[..at].contains(&prefixes[at]));
+        refuse(twice, || "a length of IPv6 prefixes stands twice: leave one out".into())?;
+        let is_used = traffic.destinations != Destinations::One && traffic.has_ipv6();
+        refuse(!prefixes.is_empty() && !is_used, || {
+            "IPv6 prefixes are those of random destinations: write --destinations random and --protocol \
+             udp_ipv6 or --ipv6-percent"
+                .into()
+        })
     }
 
     fn check_many_ports(&self) -> Result<(), RunError> {
@@ -611,16 +641,45 @@ impl SuiteConfig {
         })
     }
 
-    /// The suite is run once with each of these: modifiers, and one destination or random ones.
-    pub(crate) fn rounds(&self) -> Vec<(Modifier, Destinations)> {
-        let runs = self.traffic.destinations.runs();
-        let with = |modifier: &Modifier| runs.iter().map(|to| (*modifier, *to)).collect::<Vec<_>>();
+    /// The suite is run once with each of these.
+    pub(crate) fn rounds(&self) -> Vec<Round> {
+        let destinations = self.recipients();
+        let with = |modifier: &Modifier| {
+            let round = |(destinations, ipv6_prefix): &(_, _)| Round {
+                modifier: *modifier,
+                destinations: *destinations,
+                ipv6_prefix: *ipv6_prefix,
+            };
+            destinations.iter().map(round).collect::<Vec<_>>()
+        };
         self.modifiers.iter().flat_map(with).collect()
     }
 
-    /// The same suite with these destinations alone.
-    pub(crate) fn sending_to(&self, destinations: Destinations) -> SuiteConfig {
-        let traffic = TrafficConfig { destinations, ..self.traffic.clone() };
+    /// To whom its rounds send: one destination, or random ones in networks of each prefix length.
+    fn recipients(&self) -> Vec<(Destinations, Option<u8>)> {
+        let prefixes = &self.traffic.ipv6_prefixes;
+        let of = |to: &Destinations| match *to {
+            Destinations::Random if !prefixes.is_empty() => {
+                prefixes.iter().map(|length| (*to, Some(*length))).collect()
+            }
+            _ => vec![(*to, None)],
+        };
+        self.traffic.destinations.runs().iter().flat_map(of).collect()
+    }
+
+    /// The first round, without a modifier.
+    pub(crate) fn first_round(&self) -> Round {
+        let (destinations, ipv6_prefix) = self.recipients()[0];
+        Round { modifier: Modifier::None, destinations, ipv6_prefix }
+    }
+
+    /// The same suite with the destinations of a round alone.
+    pub(crate) fn in_round(&self, round: Round) -> SuiteConfig {
+        let traffic = TrafficConfig {
+            destinations: round.destinations,
+            ipv6_prefixes: round.ipv6_prefix.into_iter().collect(),
+            ..self.traffic.clone()
+        };
         SuiteConfig { traffic, ..self.clone() }
     }
 
@@ -646,6 +705,15 @@ impl SuiteConfig {
     pub(crate) fn waits(&self) -> Waits {
         self.trial.waits()
     }
+}
+
+/// What one pass of a suite has of its own: what is mixed in, one destination or random ones, and the length
+/// of the prefixes of their IPv6 networks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Round {
+    pub modifier: Modifier,
+    pub destinations: Destinations,
+    pub ipv6_prefix: Option<u8>,
 }
 
 /// Longer bursts are those of the test of back-to-back frames.

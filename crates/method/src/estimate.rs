@@ -40,7 +40,12 @@ fn after(config: &SuiteConfig) -> f64 {
 
 /// Before a trial and after it.
 fn waits(config: &SuiteConfig) -> f64 {
-    config.trial.learning_wait_s + after(config)
+    before(config) + after(config)
+}
+
+fn before(config: &SuiteConfig) -> f64 {
+    let routing = if config.traffic.routing_updates { config.trial.routing_wait_s } else { 0.0 };
+    routing + config.trial.learning_wait_s
 }
 
 /// So many trials of so long a stream.
@@ -94,7 +99,7 @@ pub(crate) fn back_to_back(config: &SuiteConfig, ceiling: FrameRate) -> Duration
     let frames = burst.limit_s * ceiling.fps();
     let relative = burst.resolution_percent / 100.0;
     let steps = steps(frames / (burst.step_frames as f64).max(frames * relative).max(1.0));
-    let waits = config.trial.learning_wait_s + burst.wait_s + config.trial.settle_s;
+    let waits = before(config) + burst.wait_s + config.trial.settle_s;
     // Bursts halve: together they are twice the first, and are drained as long again.
     seconds(f64::from(burst.repetitions) * (steps * 1.4 * waits + 4.0 * burst.limit_s))
 }

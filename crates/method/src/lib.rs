@@ -120,6 +120,6 @@ pub use selftest::{Reached, SelfTest, SelfTestSize, self_test_size};
 pub use subject::Subject;
 pub use suite::Suite;
 pub use traffic::{
-    Attachment, Destinations, Flows, Forwarding, Rewrites, Tags, Topology, Traffic, TrafficConfig,
-    TrialShape, Vary,
+    Attachment, Destinations, Flows, Forwarding, IPV6_PREFIXES, Rewrites, Tags, Topology, Traffic,
+    TrafficConfig, TrialShape, Vary,
 };

@@ -225,6 +225,8 @@ mod tests {
             device_ipv6: Ipv6Addr::new(0x2001, 2, 0, number, 0, 0, 0, 1),
             network_hosts_ipv4: vec![],
             network_hosts_ipv6: vec![],
+            network_prefix_ipv4: 24,
+            prefix_hosts_ipv6: Default::default(),
             legacy: LegacyAddresses::plan(PortId(number)),
         }
     }

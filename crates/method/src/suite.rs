@@ -6,13 +6,14 @@ mod side_by_side;
 use crate::bench::Bench;
 use crate::chassis::{GroupsKnown, Rack};
 use crate::clauses::annex;
+use crate::config::Round;
 use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted};
 use crate::harvard::y1989::Suite1989;
 use crate::reach::{Reach, reach};
 use crate::registry::{self, Known, ManyTest, PairTest, Run as HowRun, SuiteName, TestMethod};
 use crate::selftest::{SelfTest, self_test_size};
 use crate::subject::Subject;
-use crate::traffic::{Destinations, Topology, Traffic};
+use crate::traffic::{Topology, Traffic};
 use crate::{
     Attachment, Method, Modifier, Outcome, Pattern, RunError, SuiteConfig, TestKind, estimate,
 };
@@ -235,11 +236,17 @@ impl Run<'_> {
             Method::Rfc2544 => self.suite.config.rounds(),
             Method::Harvard1989 => {
                 let config = &self.suite.config;
-                config.modifiers.iter().map(|with| (*with, config.traffic.destinations)).collect()
+                let destinations = config.traffic.destinations;
+                let with = |modifier: &Modifier| Round {
+                    modifier: *modifier,
+                    destinations,
+                    ipv6_prefix: None,
+                };
+                config.modifiers.iter().map(with).collect()
             }
         };
-        for (modifier, destinations) in &asked {
-            rounds.push(self.items(*modifier, *destinations)?);
+        for round in &asked {
+            rounds.push(self.items(*round)?);
         }
         let will_self_test =
             self.suite.has_self_test() && self.suite.self_test.is_none() && looped.is_some();
@@ -268,7 +275,7 @@ impl Run<'_> {
 
     fn only_self_test(&mut self, bench: &mut Bench<'_>) -> Result<SelfTest, RunError> {
         self.suite.config.check()?;
-        self.items(Modifier::None, self.suite.config.traffic.destinations.runs()[0])?;
+        self.items(self.suite.config.first_round())?;
         self.plan_self_test();
         self.start(bench)?;
         let self_test = self.measure_tester(bench, &self.suite.config.frame_sizes)?;
@@ -277,8 +284,8 @@ impl Run<'_> {
     }
 
     /// The traffic of every size; refuses the configuration before anything is sent.
-    fn items(&self, modifier: Modifier, destinations: Destinations) -> Result<Vec<Item>, RunError> {
-        let config = self.suite.config.sending_to(destinations);
+    fn items(&self, round: Round) -> Result<Vec<Item>, RunError> {
+        let (config, modifier) = (self.suite.config.in_round(round), round.modifier);
         let item = |size| {
             let traffic = Traffic::new(&config, &self.suite.topology, size, modifier)?;
             self.check_ports(&traffic)?;
@@ -415,7 +422,7 @@ impl Run<'_> {
         let mut config = self.suite.config.looped();
         config.trial = config.trial.strict();
         config.burst_frames = 1;
-        config.traffic.destinations = config.traffic.destinations.runs()[0];
+        config = config.in_round(config.first_round());
         let mut topology = self.suite.topology.looped();
         if config.is_of_many_ports() {
             topology.ports.truncate(topology.ports.len() / 2 * 2);
@@ -566,7 +573,7 @@ impl Run<'_> {
     }
 
     /// What every test will take, in the order in which they run.
-    fn plan(&mut self, self_test: bool, rounds: &[(Modifier, Destinations)]) {
+    fn plan(&mut self, self_test: bool, rounds: &[Round]) {
         let config = &self.suite.config;
         let is_1989 = config.method == Method::Harvard1989;
         if self_test && is_1989 {
@@ -583,12 +590,12 @@ impl Run<'_> {
         let tests = self.suite.tests();
         let smallest = config.frame_sizes.iter().map(SizePattern::smallest).min();
         for (modifier, test) in
-            rounds.iter().flat_map(|(with, _)| tests.iter().map(move |test| (with, test)))
+            rounds.iter().flat_map(|round| tests.iter().map(move |test| (round.modifier, test)))
         {
             let Some(how) = self.suite.run_of(*test) else { continue };
             let is_made = |size: &&SizePattern| {
                 (!how.is_of_smallest() || Some(size.smallest()) == smallest)
-                    && self.suite.is_made(*test, size, *modifier)
+                    && self.suite.is_made(*test, size, modifier)
             };
             let times = config.frame_sizes.iter().filter(is_made).count() * how.parts(config);
             let share = how.estimate(config, ceiling);

@@ -121,6 +121,32 @@ pub fn destination_networks(port: usize, ports: usize, ipv6: bool) -> Vec<Networ
     (0..DESTINATION_NETWORKS).map(network).collect()
 }
 
+/// Prefix lengths of RFC 5180 section 5.2.1 besides the /64 of [`destination_networks`].
+pub const OTHER_IPV6_PREFIXES: [u8; 3] = [48, 126, 128];
+
+/// 256 IPv6 networks of one of [`OTHER_IPV6_PREFIXES`] behind a port, below 128, all reached through the port's
+/// phantom router.
+///
+/// 2001:2::/48, which is for benchmarks, has no room for networks of /48: they are 2001:db8:N::/48, of the
+/// prefix for documentation (RFC 3849), the input side from N = 0, the output side from 0x8000. Those of /126
+/// are 2001:2:0:1000+n:: (output side 9000+n) and 0, 4, 8, ... in it, those of /128 the hosts 1 to 256 of
+/// 2001:2:0:2000+n:: (a000+n), where n is the port's attached network.
+pub fn networks_of_prefix(port: usize, prefix_length: u8) -> Vec<Network> {
+    assert!(OTHER_IPV6_PREFIXES.contains(&prefix_length), "no networks of /{prefix_length}");
+    let addresses = PortAddresses::of_port(port);
+    let (base, attached) = (ipv6_base(addresses.side), u16::from(addresses.network));
+    let first = (attached - 1) * DESTINATION_NETWORKS as u16;
+    let network = |i: u16| {
+        let address = match prefix_length {
+            48 => Ipv6Addr::new(0x2001, 0xdb8, base + first + i, 0, 0, 0, 0, 0),
+            126 => Ipv6Addr::new(0x2001, 2, 0, base + 0x1000 + attached, 0, 0, 0, 4 * i),
+            _ => Ipv6Addr::new(0x2001, 2, 0, base + 0x2000 + attached, 0, 0, 0, i + 1),
+        };
+        Network { address: address.into(), prefix_length }
+    };
+    (0..DESTINATION_NETWORKS as u16).map(network).collect()
+}
+
 /// Host number `n`, below 65,536, behind a port, below 64: the whole of 100.64.0.0/10 (RFC 6598) is laid out
 /// port by port, since the networks for benchmarks have no room for a million hosts.
 pub fn routed_host(port: usize, n: u32) -> Network {
@@ -174,6 +200,34 @@ mod tests {
         assert_eq!(networks[255].first_host().to_string(), "198.19.255.129");
         assert_eq!(destination_networks(0, 2, true)[1].to_string(), "2001:2:0:4001::/64");
         assert_eq!(destination_networks(1, 2, true)[255].to_string(), "2001:2:0:c0ff::/64");
+    }
+
+    #[test]
+    fn networks_of_other_prefix_lengths_lie_beside_all_others() {
+        let mut all: BTreeSet<u128> = BTreeSet::new();
+        let bits = |address: IpAddr| match address {
+            IpAddr::V6(address) => address.to_bits(),
+            IpAddr::V4(_) => panic!("{address} is not IPv6"),
+        };
+        for port in 0..128 {
+            all.extend(destination_networks(port, 128, true).iter().map(|n| bits(n.address)));
+            all.insert(bits(PortAddresses::of_port(port).ipv6.device.into()));
+            for length in OTHER_IPV6_PREFIXES {
+                let networks = networks_of_prefix(port, length);
+                for network in &networks {
+                    let host_bits = u128::MAX.checked_shr(length.into()).unwrap_or(0);
+                    assert_eq!(bits(network.address) & host_bits, 0, "{network}");
+                    let within = bits(network.first_host()) & !host_bits;
+                    assert_eq!(within, bits(network.address), "{network}");
+                }
+                all.extend(networks.iter().map(|network| bits(network.address)));
+            }
+        }
+        // 4 lengths, 256 networks each, and the attached one.
+        assert_eq!(all.len(), 128 * (4 * 256 + 1));
+        assert_eq!(networks_of_prefix(1, 48)[255].to_string(), "2001:db8:80ff::/48");
+        assert_eq!(networks_of_prefix(0, 126)[1].to_string(), "2001:2:0:1001::4/126");
+        assert_eq!(networks_of_prefix(3, 128)[0].first_host().to_string(), "2001:2:0:a002::1");
     }
 
     /// No two destination networks overlap each other or an attached network, at any port count.

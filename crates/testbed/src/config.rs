@@ -1,6 +1,7 @@
 //! What test bed to build, as data: the `[testbed]` table of a configuration file.
 
 use crate::addressing::MAX_NETWORKS_PER_SIDE;
+use crate::addressing::OTHER_IPV6_PREFIXES;
 use crate::bulk_routes;
 use crate::error::{Result, TestbedError};
 use crate::feed::{self, Feed};
@@ -157,8 +158,12 @@ pub struct TestbedConfig {
     pub neighbours: Neighbours,
     /// Routes to 256 destination networks behind every port (router only).
     pub destination_networks: bool,
+    /// Beside those, routes to 256 IPv6 networks of each of these prefix lengths behind every port.
+    pub ipv6_prefixes: Vec<u8>,
     /// How the device comes by its routes (router only).
     pub routing: Routing,
+    /// The IPv4 destination networks are announced by RIP: no routes to them are configured.
+    pub networks_by_rip: bool,
     /// A tunnel, or a translator, between port 0 and port 1 (router only).
     pub tunnel: Option<Tunnel>,
     /// Host routes behind every port, up to 65,536 each (router only): see
@@ -214,7 +219,9 @@ impl Default for TestbedConfig {
             tx_queue_frames: 1000,
             neighbours: Neighbours::default(),
             destination_networks: false,
+            ipv6_prefixes: vec![],
             routing: Routing::default(),
+            networks_by_rip: false,
             tunnel: None,
             routes_per_port: 0,
             feed: None,
@@ -284,6 +291,16 @@ impl TestbedConfig {
             self.routing != Routing::Static || self.routes_per_port > 0 || self.feed.is_some();
         if self.device != DeviceKind::LinuxRouter && has_routes {
             return refuse("routing, routes_per_port, feed: only linux-router has routes");
+        }
+        let is_other = |length: &&u8| !OTHER_IPV6_PREFIXES.contains(length);
+        if let Some(length) = self.ipv6_prefixes.iter().find(is_other) {
+            return refuse(&format!("ipv6_prefixes: {length} is none of 48, 126 and 128"));
+        }
+        if !self.ipv6_prefixes.is_empty() && !self.destination_networks {
+            return refuse("ipv6_prefixes: they are those of destination_networks = true");
+        }
+        if self.networks_by_rip && self.routing != Routing::Rip {
+            return refuse("networks_by_rip: the routes come by RIP with `routing = \"rip\"` only");
         }
         tunnels::check(self)?;
         self.tunnel.map_or(Ok(()), |tunnel| tunnel.check(self))?;
@@ -462,6 +479,9 @@ mod tests {
         assert!(refusal("device = \"loopback\"\nports = 3").contains("even"));
         assert!(refusal("device = \"loopback\"\nfilter = \"1\"").contains("filter"));
         assert!(refusal("device = \"linux-bridge\"\nrouting = \"rip\"").contains("linux-router"));
+        assert!(refusal("destination_networks = true\nipv6_prefixes = [47]").contains("47"));
+        assert!(refusal("ipv6_prefixes = [48]").contains("destination_networks"));
+        assert!(refusal("networks_by_rip = true").contains("routing = \"rip\""));
         assert!(refusal("routes_per_port = 70000").contains("70000"));
         assert!(refusal("impairments = [{ kind = \"drop-every\", every = 1 }]").contains("every"));
         let small = "impairments = [{ kind = \"rate-limit\", port = 0, rate_bps = 1000, burst_bytes = 1513, queue_frames = 1 }]";

@@ -1,6 +1,6 @@
 //! The device under test: a router or a bridge made of the Linux kernel in its own namespace.
 
-use crate::addressing::{PortAddresses, destination_networks, tester_mac};
+use crate::addressing::{PortAddresses, destination_networks, networks_of_prefix, tester_mac};
 use crate::bulk_routes::{self, RouteLoad};
 use crate::config::{DeviceKind, DeviceThreads, Impairment, Neighbours, Routing, TestbedConfig};
 use crate::counters::{self, DeviceCounters};
@@ -463,8 +463,13 @@ impl Device {
         }
         if self.config.destination_networks {
             let next_hops = [ipv4.phantom_router.into(), ipv6.phantom_router.into()];
-            for next_hop in next_hops.into_iter().filter(supported) {
-                for network in destination_networks(port, self.config.ports, next_hop.is_ipv6()) {
+            let configured = |hop: &IpAddr| hop.is_ipv6() || !self.config.networks_by_rip;
+            for next_hop in next_hops.into_iter().filter(supported).filter(configured) {
+                let mut networks =
+                    destination_networks(port, self.config.ports, next_hop.is_ipv6());
+                let others = self.config.ipv6_prefixes.iter().filter(|_| next_hop.is_ipv6());
+                networks.extend(others.flat_map(|length| networks_of_prefix(port, *length)));
+                for network in networks {
                     netlink.set_route(index, network, next_hop)?;
                 }
             }

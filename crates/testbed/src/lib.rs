@@ -66,8 +66,8 @@ mod two_hosts;
 
 pub use actions::ActionTimes;
 pub use addressing::{
-    DESTINATION_NETWORKS, MAX_NETWORKS_PER_SIDE, Nodes, PortAddresses, Side, destination_networks,
-    device_mac, routed_host, tester_mac,
+    DESTINATION_NETWORKS, MAX_NETWORKS_PER_SIDE, Nodes, OTHER_IPV6_PREFIXES, PortAddresses, Side,
+    destination_networks, device_mac, networks_of_prefix, routed_host, tester_mac,
 };
 pub use bulk_routes::RouteLoad;
 pub use config::{

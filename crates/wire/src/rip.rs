@@ -230,6 +230,11 @@ fn frame(src: (MacAddr, Ipv4Addr), dst: (MacAddr, Ipv4Addr), message: &Repr) -> 
     ethernet.frame(&ip.packet(&datagram))
 }
 
+/// The network of this prefix length that an address lies in.
+pub fn network_of(address: Ipv4Addr, prefix_len: u8) -> Ipv4Addr {
+    Ipv4Addr::from_bits(address.to_bits() & mask(prefix_len).to_bits())
+}
+
 fn mask(prefix_len: u8) -> Ipv4Addr {
     Ipv4Addr::from_bits(u32::MAX.checked_shl(32 - u32::from(prefix_len.min(32))).unwrap_or(0))
 }
@@ -359,6 +364,14 @@ mod tests {
         assert_eq!(mask(0), Ipv4Addr::UNSPECIFIED);
         assert_eq!(mask(25), Ipv4Addr::new(255, 255, 255, 128));
         assert_eq!(mask(32), Ipv4Addr::BROADCAST);
+    }
+
+    #[test]
+    fn the_network_of_an_address() {
+        let host = Ipv4Addr::new(198, 19, 7, 129);
+        assert_eq!(network_of(host, 25), Ipv4Addr::new(198, 19, 7, 128));
+        assert_eq!(network_of(host, 32), host);
+        assert_eq!(network_of(host, 0), Ipv4Addr::UNSPECIFIED);
     }
 
     fn any_entry() -> impl Strategy<Value = Entry> {

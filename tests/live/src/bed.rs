@@ -140,6 +140,8 @@ impl Bed {
             device_ipv6: port.addresses.ipv6.device,
             network_hosts_ipv4: self.hosts_behind(index, false).filter_map(ipv4).collect(),
             network_hosts_ipv6: self.hosts_behind(index, true).filter_map(ipv6).collect(),
+            network_prefix_ipv4: 24,
+            prefix_hosts_ipv6: Default::default(),
             legacy: LegacyAddresses::plan(PortId(index as u16)),
         }
     }

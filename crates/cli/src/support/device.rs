@@ -2,7 +2,7 @@
 
 use crate::options::Options;
 use crate::setup::Subject;
-use method::Profile;
+use method::{Destinations, Profile};
 use testbed::{DeviceKind, FilterRules};
 
 use DeviceKind::{LinuxBridge, LinuxMcast, LinuxRouter, Loopback, OvsUserspace};
@@ -114,6 +114,8 @@ pub fn does_nothing_alone(name: &str, options: &Options) -> Option<String> {
         "far-netns" | "far-snmp" => options.far_ports.is_none(),
         "far-community" | "far-lag" => options.far_snmp.is_none(),
         "search.gap_step_ns" => policy(options) != Some("step"),
+        "routing-updates" | "ipv6-prefixes" => !has_random_destinations(options),
+        "trial.routing_wait_s" => options.routing_updates != Some(true),
         "back_to_back.wait_s" => !has_drain(options),
         "loss-tolerance" => return has_goals(options).then(|| OWN_LOSS.to_owned()),
         _ => return None,
@@ -125,6 +127,8 @@ pub fn does_nothing_alone(name: &str, options: &Options) -> Option<String> {
         "far-netns" | "far-snmp" => "--far-ports",
         "far-community" | "far-lag" => "--far-snmp",
         "search.gap_step_ns" => "--search step",
+        "routing-updates" | "ipv6-prefixes" => "--destinations random or both",
+        "trial.routing_wait_s" => "--routing-updates",
         "back_to_back.wait_s" => "trial.drain_s above 0",
         _ => "--tbf-rate",
     };
@@ -142,6 +146,10 @@ fn has_drain(options: &Options) -> bool {
     let given = options.trial.as_ref().and_then(|trial| trial.get("drain_s"));
     let seconds = given.and_then(|drain| drain.as_float().or(drain.as_integer().map(|s| s as f64)));
     seconds.map_or(options.profile != Some(Profile::Quick), |seconds| seconds > 0.0)
+}
+
+fn has_random_destinations(options: &Options) -> bool {
+    options.destinations.is_some_and(|to| to != Destinations::One)
 }
 
 fn has_goals(options: &Options) -> bool {

@@ -123,6 +123,8 @@ fn a_feed_that_cannot_be_is_refused_before_anything_is_built() {
     for (arguments, why) in [
         ("--device linux-router --feed bgp", "set routes_per_port"),
         ("--device linux-bridge --feed bgp --routes-per-port 9", "used with --device linux-router"),
+        ("--device linux-router --routing-updates", "--destinations random or both"),
+        ("--device linux-bridge --destinations random --routing-updates", "only a router"),
         ("--device linux-router --feed ospf --routes-per-port 40000", "80000 routes by OSPF"),
         (
             "--device linux-router --feed rip --routing rip --routes-per-port 9",

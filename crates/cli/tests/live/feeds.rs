@@ -42,3 +42,30 @@ fn after_kill_9_no_daemon_lives_and_clean_removes_the_rest() {
     assert_eq!(left_by(running.pid()).len(), 3, "tester, device and speaker");
     scratch.kill_and_clean(running, 2);
 }
+
+/// No route to the 256 networks is configured; the daemon in the router takes them in from the updates that
+/// go before each trial.
+#[test]
+fn a_router_forwards_by_the_updates_that_go_before_each_trial() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let ran = scratch.run(
+        "run --device linux-router --routing rip --destinations random --routing-updates --profile quick \
+         --test loss --sizes 128 --line-rate 10M --skip-selftest --set trial.invalid_retries=9 --out a",
+    );
+    ran.expect_complete();
+    let results = std::fs::read_to_string(scratch.path().join("a/results.json")).unwrap();
+    let results: Value = serde_json::from_str(&results).unwrap();
+    let trials = results["trials"].as_array().unwrap();
+    assert!(!trials.is_empty());
+    for trial in trials {
+        assert_eq!(trial["forwarded_frames"], trial["offered_frames"], "{trial}");
+    }
+    let configured = results["environment"]["device configuration"].as_str().unwrap();
+    assert!(configured.contains("networks_by_rip = true"), "{configured}");
+    let annex = results["clauses"].as_array().unwrap();
+    let of_update = annex.iter().find(|judged| judged["section"] == "13").unwrap();
+    assert_eq!(of_update["verdict"], "met", "{of_update}");
+}

@@ -11,7 +11,7 @@ use TestKind::{BackToBack, FrameLoss, Ipdv, Latency, Pdv, Recovery, Reset, Throu
 use rules::{
     addresses, all_sizes, both_ways, bursts, definition, destinations, duration, fastest,
     final_trials, five_sizes, format, medium_maximum, modifiers, multi_port, no_loss,
-    routing_update, shortfall, stated, verification,
+    routing_update, routing_wait, shortfall, stated, verification,
 };
 
 const fn clause(
@@ -142,6 +142,13 @@ pub(super) static CLAUSES: &[Clause] = &[
         Rule::Of(bursts),
     )
     .of_series(),
+    clause(
+        "23 a",
+        Level::Default,
+        "Wait 2 s after a routing update.",
+        is_pair,
+        Rule::Of(routing_wait),
+    ),
     clause(
         "23 b",
         Level::Default,

@@ -1,8 +1,11 @@
 //! RFC 5180: IPv6 benchmarking methodology.
 
-use super::rfc2544::{has_sizes, is_pair};
+use super::rfc2544::{has_sizes, is_pair, missing_sizes};
 use super::{Basis, Clause, Level, Rule, Ruling};
-use crate::{Destinations, Direction, ExtensionHeader, Modifier, Protocol, TestKind};
+use crate::{
+    Destinations, Direction, ExtensionHeader, IPV6_PREFIXES, Modifier, Protocol, TestKind,
+};
+use units::FrameSize;
 
 const fn clause(
     section: &'static str,
@@ -15,6 +18,19 @@ const fn clause(
 }
 
 pub(super) static CLAUSES: &[Clause] = &[
+    clause(
+        "5.1",
+        Level::Should,
+        "Test 128 to 1518 bytes, 1522, 4096, 8192 and 9216; 64 have no room for UDP over IPv6.",
+        has_sizes,
+        Rule::Of(|p| {
+            of_ipv6(p, |p| {
+                let sizes = [128, 256, 512, 1_024, 1_280, 1_518, 1_522, 4_096, 8_192, 9_216];
+                missing_sizes(p.sizes, sizes.map(FrameSize::from_bytes))
+            })
+        }),
+    )
+    .of_series(),
     clause(
         "5.3",
         Level::Must,
@@ -49,9 +65,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Rule::Of(|p| {
             of_ipv6(p, |p| match p.destinations {
                 Destinations::One => Ruling::not_applicable("one destination has no prefix"),
-                Destinations::Random | Destinations::Both => {
-                    Ruling::departed("prefixes of one length")
-                }
+                Destinations::Random | Destinations::Both => prefixes(p),
             })
         }),
     )
@@ -109,7 +123,21 @@ fn of_ipv6(p: &Basis<'_>, rule: fn(&Basis<'_>) -> Ruling) -> Ruling {
     }
 }
 
+fn prefixes(p: &Basis<'_>) -> Ruling {
+    let run = &p.config.traffic.ipv6_prefixes;
+    let missing = IPV6_PREFIXES.iter().filter(|length| !run.contains(length));
+    let missing: Vec<String> = missing.map(|length| format!("/{length}")).collect();
+    Ruling::met_if(missing.is_empty(), || match run.is_empty() {
+        true => "prefixes of one length".into(),
+        false => format!("not run with {}", missing.join(", ")),
+    })
+}
+
 fn addresses(p: &Basis<'_>) -> Ruling {
+    let is_random = p.destinations != Destinations::One;
+    if is_random && p.config.traffic.ipv6_prefixes.contains(&48) {
+        return Ruling::not_possible("it has no room for 256 networks of /48");
+    }
     let outside =
         p.topology.ports.iter().find(|port| port.host_ipv6.segments()[..3] != [0x2001, 2, 0]);
     Ruling::met_if(outside.is_none(), || {

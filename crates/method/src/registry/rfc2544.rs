@@ -1,7 +1,8 @@
 //! The tests of RFC 2544, and what later RFCs made of them.
 
 use super::options::{
-    BURSTS, EVERY_TRIAL, FULL_TRIALS, KEEP_ALIVES, MODIFIERS, SELF_TEST, TRAFFIC, TWO_PORTS, WAITS,
+    BURSTS, EVERY_TRIAL, FULL_TRIALS, IPV6, KEEP_ALIVES, MODIFIERS, ROUTING_UPDATES, SELF_TEST,
+    TRAFFIC, TWO_PORTS, WAITS,
 };
 use super::{PairTest, Run, SuiteName, TestMethod};
 use crate::rfc2544::{back_to_back, frame_loss, latency, recovery, reset, throughput};
@@ -64,7 +65,7 @@ const RESET: PairTest = PairTest {
 
 /// What every test of RFC 2544 has, and more.
 macro_rules! with {
-    ($($more:expr),*) => { &[EVERY_TRIAL, WAITS, TWO_PORTS, KEEP_ALIVES, TRAFFIC, PATTERN, MODIFIERS, SELF_TEST, $($more),*] };
+    ($($more:expr),*) => { &[EVERY_TRIAL, WAITS, TWO_PORTS, KEEP_ALIVES, TRAFFIC, IPV6, ROUTING_UPDATES, PATTERN, MODIFIERS, SELF_TEST, $($more),*] };
 }
 
 /// In the order of RFC 2544 section 26.
@@ -106,7 +107,7 @@ pub(super) static TESTS: [TestMethod; 8] = [
         TestKind::FrameLoss,
         ("RFC 2544", "section 26.3"),
         &[],
-        with![FULL_TRIALS, BURSTS, &["extension-headers", "frame_loss", "search.trial_duration_s"]],
+        with![FULL_TRIALS, BURSTS, &["frame_loss", "search.trial_duration_s"]],
         PairTest::new(
             |bench, subject, _, _| Ok(frame_loss(bench, subject)?.outcome()),
             estimate::frame_loss,

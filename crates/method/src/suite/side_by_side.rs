@@ -102,12 +102,12 @@ impl<'s, 't> SizeLane<'s, 't> {
         make: &mut MakeLane<'_, 't>,
     ) -> Result<Self, RunError> {
         let config = &part.config;
-        let first = config.sending_to(config.traffic.destinations.runs()[0]);
+        let first = config.in_round(config.first_round());
         let traffic = Traffic::new(&first, &part.topology, &config.frame_sizes[0], Modifier::None)?;
         let testers = make(&traffic.frame_size())?;
         let description = testers.device.describe().clone();
         let mut run = Run::new(part, vec![], description, sizes);
-        let items = |(modifier, destinations)| run.items(modifier, destinations);
+        let items = |round| run.items(round);
         let rounds: Vec<_> = config.rounds().into_iter().map(items).collect::<Result<_, _>>()?;
         run.plan(part.self_test.is_none() && testers.looped.is_some(), &config.rounds());
         let known = part.self_test.clone();

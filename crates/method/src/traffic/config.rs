@@ -32,6 +32,9 @@ impl Destinations {
     }
 }
 
+/// Prefix lengths that RFC 5180 section 5.2.1 has destinations iterate through.
+pub const IPV6_PREFIXES: [u8; 4] = [48, 64, 126, 128];
+
 /// The user's choice of traffic.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -53,6 +56,12 @@ pub struct TrafficConfig {
     pub ipv6_percent: Option<u8>,
     /// Different frames of a stream before the first comes again, where anything is random.
     pub distinct_frames: u64,
+    /// Whether routing updates announce the networks of random destinations before each trial (RFC 2544
+    /// section 13), and every 30 s as long as it lasts.
+    pub routing_updates: bool,
+    /// Lengths of the prefixes of IPv6 destination networks: a suite is run once with each (RFC 5180
+    /// section 5.2.1). Empty for the networks that the device has by itself, of /64.
+    pub ipv6_prefixes: Vec<u8>,
     /// Flows, each in turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<Flows>,
@@ -71,6 +80,8 @@ impl Default for TrafficConfig {
             extension_headers: vec![],
             ipv6_percent: None,
             distinct_frames: 1_024,
+            routing_updates: false,
+            ipv6_prefixes: vec![],
             flows: None,
             filters: String::new(),
         }
@@ -82,6 +93,10 @@ impl TrafficConfig {
     pub(super) fn protocols(&self) -> Vec<Protocol> {
         let more = self.ipv6_percent.map(|_| Protocol::UdpIpv6);
         std::iter::once(self.protocol).chain(more).collect()
+    }
+    /// Whether any frame is IPv6.
+    pub(crate) fn has_ipv6(&self) -> bool {
+        self.ipv6_protocol().is_some()
     }
     pub(super) fn ipv6_protocol(&self) -> Option<Protocol> {
         self.protocols().into_iter().find(|protocol| *protocol == Protocol::UdpIpv6)

@@ -6,8 +6,9 @@ mod paths;
 mod refusal;
 mod replay;
 mod topology;
+mod updates;
 
-pub use config::{Destinations, TrafficConfig};
+pub use config::{Destinations, IPV6_PREFIXES, TrafficConfig};
 pub use flows::{Flows, Vary};
 use paths::Path;
 use replay::Replay;
@@ -21,7 +22,7 @@ use crate::protocol::Protocol;
 use crate::{Direction, Modifier, Pattern, RunError, SuiteConfig, Turn};
 use trial::{
     DeviceAction, Expectation, Fingerprint, InvalidReason, PortLoad, Prelude, Role, Schedule,
-    Segment, Stream, StreamFrame, StreamId, Tagging, Trial, TrialResult, ValidityLimits, Waits,
+    Stream, StreamFrame, StreamId, Tagging, Trial, TrialResult, ValidityLimits, Waits,
 };
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::decode::summarize;
@@ -80,6 +81,7 @@ pub struct Traffic {
     modifier: Modifier,
     seed: u64,
     learning_wait: Duration,
+    routing_wait: Duration,
     limits: ValidityLimits,
     verify_checksums: bool,
     first_stream: StreamId,
@@ -110,6 +112,7 @@ impl Traffic {
             modifier,
             seed: suite.seed,
             learning_wait: Duration::from_secs_f64(suite.trial.learning_wait_s),
+            routing_wait: Duration::from_secs_f64(suite.trial.routing_wait_s),
             limits: suite.trial.limits,
             verify_checksums: suite.trial.verify_checksums,
             first_stream: FORWARD,
@@ -190,7 +193,9 @@ impl Traffic {
             (Destinations::One, _) if self.pattern.is_pair() => "one address pair".into(),
             (Destinations::One, _) => "one address pair a stream".into(),
             (Destinations::Random | Destinations::Both, Forwarding::Routed) => {
-                format!("random over {} networks", self.hosts_known())
+                let of =
+                    self.config.ipv6_prefixes.first().map(|length| format!(" (IPv6: /{length})"));
+                format!("random over {} networks{}", self.hosts_known(), of.unwrap_or_default())
             }
             (Destinations::Random | Destinations::Both, _) => {
                 "random destination MAC addresses".into()
@@ -200,6 +205,7 @@ impl Traffic {
             let vary: Vec<String> = flows.vary.iter().map(ToString::to_string).collect();
             words.push(format!("{} flows by {}", flows.count, vary.join(" and ")));
         }
+        words.extend(self.updates_in_words());
         words.extend(self.options_in_words());
         words.extend(self.pattern_in_words());
         if let Some(Encapsulated { kind, .. }) = &self.topology.encapsulated {
@@ -309,9 +315,13 @@ impl Traffic {
         let mut loads = vec![];
         for (index, (first, own)) in self.streams_by_sender().into_iter().enumerate() {
             let from = (self.from(first), self.next_hop(first));
-            let extra = modifiers::stream(self, from, (key, self.modifier_id(index)))?;
-            let insertions = extra.iter().map(|(_, insertion)| *insertion).collect();
-            streams.extend(extra.map(|(stream, _)| stream));
+            let modifier = modifiers::stream(self, from, (key, self.modifier_id(index)))?;
+            let updates = self.updates_among(self.path(first).from, &shape.schedule);
+            let mut insertions = vec![];
+            for (stream, insertion) in modifier.into_iter().chain(updates) {
+                streams.push(stream);
+                insertions.push(insertion);
+            }
             loads.push(PortLoad {
                 port: self.from(first).port,
                 schedule: shape.schedule.clone(),
@@ -319,7 +329,7 @@ impl Traffic {
                 insertions,
             });
         }
-        for (stream, load) in self.keep_alives(&shape.schedule) {
+        for (stream, load) in self.said_again(&shape.schedule) {
             streams.push(stream);
             loads.push(load);
         }
@@ -624,7 +634,15 @@ impl Traffic {
     /// A host in each destination network behind a port, as numbers.
     fn hosts(&self, protocol: Protocol, port: &Attachment) -> Vec<u128> {
         match protocol {
-            Protocol::UdpIpv6 => port.network_hosts_ipv6.iter().map(|a| a.to_bits()).collect(),
+            Protocol::UdpIpv6 => {
+                let hosts = match self.config.ipv6_prefixes.first() {
+                    None | Some(64) => &port.network_hosts_ipv6[..],
+                    Some(length) => {
+                        port.prefix_hosts_ipv6.get(length).map_or(&[][..], |hosts| hosts)
+                    }
+                };
+                hosts.iter().map(|a| a.to_bits()).collect()
+            }
             _ => port.network_hosts_ipv4.iter().map(|a| a.to_bits().into()).collect(),
         }
     }
@@ -684,43 +702,8 @@ impl Traffic {
         self
     }
 
-    /// In a trial longer than a device need remember a host: the host's keep-alives, again and
-    /// again, out of the ports that only receive.
-    fn keep_alives(&self, schedule: &Schedule) -> Vec<(Stream, PortLoad)> {
-        let is_long = |alive: &keepalive::KeepAlive| schedule.duration() > alive.period;
-        let sends = |port: &usize| self.turns.iter().any(|turn| turn.from == *port);
-        let receivers = self.receiving().into_iter().filter(|port| !sends(port));
-        let alive = |index: usize| (self.topology.ports[index].port, self.keep_alive(index));
-        let due = receivers.map(alive).filter(|(_, alive)| self.keep_alives && is_long(alive));
-        due.map(|(port, alive)| {
-            let id = self.keep_alive_id(port.0);
-            let frames = alive.frames.len() as u64;
-            let times = schedule.duration().as_ps().div_ceil(alive.period.as_ps());
-            let rate = FrameRate::from_fps(KEEP_ALIVE_FPS);
-            let segment = Segment::bursty(rate, frames, alive.period, frames * times);
-            let stream = Stream {
-                id,
-                name: "keep-alives".into(),
-                role: Role::Modifier,
-                from: port,
-                expect: Expectation::Unchecked,
-                frames: alive
-                    .frames
-                    .into_iter()
-                    .map(|bytes| StreamFrame { bytes, form: None })
-                    .collect(),
-                fingerprint: None,
-                given_up: vec![],
-                bad_fcs: false,
-                grows_by_bytes: 0,
-            };
-            let schedule = Schedule { segments: vec![segment] };
-            (stream, PortLoad { port, schedule, order: vec![id], insertions: vec![] })
-        })
-        .collect()
-    }
-
-    /// Learning frames, sent into the receiving ports (RFC 2544 section 23 b): each in the name of
+    /// Routing updates, where they are asked for, and learning frames, sent into the receiving ports (RFC
+    /// 2544 section 23 a and b): each in the name of
     /// the end host there, so that the device knows where it is.
     pub(crate) fn prelude(&self) -> Vec<Prelude> {
         if self.topology.forwarding == Forwarding::Looped {
@@ -731,7 +714,8 @@ impl Traffic {
             frames: self.keep_alive(port).frames,
             wait: Duration::ZERO,
         };
-        let mut prelude: Vec<_> = self.receiving().into_iter().map(learning).collect();
+        let mut prelude = self.routing_prelude();
+        prelude.extend(self.receiving().into_iter().map(learning));
         if let Some(last) = prelude.last_mut() {
             last.wait = self.learning_wait;
         }

@@ -32,12 +32,15 @@ impl Traffic {
             ));
         }
         let known = self.hosts_known();
+        let of = self.config.ipv6_prefixes.first().map(|length| format!(" (IPv6: /{length})"));
+        let of = of.unwrap_or_default();
         if is_random && is_routed && known < 256 {
             return needs(&format!(
-                "random destinations need 256 networks behind each port, the device has {known}: \
+                "random destinations need 256 networks{of} behind each port, the device has {known}: \
                  configure them, or send to one destination"
             ));
         }
+        self.check_updates()?;
         if matches!(self.modifier, Modifier::Management | Modifier::RoutingUpdate) && !is_routed {
             return needs("only a router has a management address and routes: leave out modifiers");
         }
@@ -48,6 +51,25 @@ impl Traffic {
             ));
         }
         Ok(())
+    }
+
+    /// Ports joined back to back are told of nothing.
+    fn check_updates(&self) -> Result<(), RunError> {
+        let refuse = |what: String| Err(RunError::Config(what));
+        if !self.config.routing_updates || self.topology.forwarding == Forwarding::Looped {
+            return Ok(());
+        }
+        if self.topology.forwarding != Forwarding::Routed {
+            return refuse("only a router takes in routes: leave out --routing-updates".into());
+        }
+        match self.config.protocols()[..] {
+            [Protocol::UdpIpv4] => Ok(()),
+            _ => refuse(
+                "routing updates are by RIP, of IPv4 networks: leave out --routing-updates, or \
+                 --protocol and --ipv6-percent"
+                    .into(),
+            ),
+        }
     }
 
     fn check_encapsulation(&self) -> Result<(), RunError> {
@@ -72,6 +94,11 @@ impl Traffic {
         let refuse = |what: &str| Err(RunError::Config(what.to_string()));
         if !self.config.extension_headers.is_empty() && self.config.ipv6_protocol().is_none() {
             return refuse("extension headers are of IPv6: choose --protocol udp_ipv6");
+        }
+        if let [_, more, ..] = self.config.ipv6_prefixes[..] {
+            return refuse(&format!(
+                "IPv6 networks have prefixes of one length at a time: /{more} is another run of the suite"
+            ));
         }
         match self.config.ipv6_percent {
             None => Ok(()),

@@ -4,6 +4,7 @@ use crate::RunError;
 use crate::encapsulation::Encapsulated;
 use crate::protocol::LegacyAddresses;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use trial::PortId;
 use wire::ethernet::MacAddr;
@@ -53,6 +54,10 @@ pub struct Attachment {
     pub network_hosts_ipv4: Vec<Ipv4Addr>,
     /// The same in IPv6.
     pub network_hosts_ipv6: Vec<Ipv6Addr>,
+    /// Length of the prefixes of the IPv4 networks.
+    pub network_prefix_ipv4: u8,
+    /// Hosts in IPv6 networks with prefixes of other lengths, by that length (RFC 5180 section 5.2.1).
+    pub prefix_hosts_ipv6: BTreeMap<u8, Vec<Ipv6Addr>>,
     /// Addresses in other protocols.
     pub legacy: LegacyAddresses,
 }
@@ -126,6 +131,8 @@ impl Attachment {
             device_ipv6: ipv6(1),
             network_hosts_ipv4: vec![],
             network_hosts_ipv6: vec![],
+            network_prefix_ipv4: 24,
+            prefix_hosts_ipv6: BTreeMap::new(),
             legacy: LegacyAddresses::plan(port),
         }
     }

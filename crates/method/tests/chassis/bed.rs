@@ -24,6 +24,8 @@ pub fn chassis(ports: usize) -> Topology {
         device_ipv6: Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 1),
         network_hosts_ipv4: vec![],
         network_hosts_ipv6: vec![],
+        network_prefix_ipv4: 24,
+        prefix_hosts_ipv6: Default::default(),
         legacy: LegacyAddresses::plan(PortId(index)),
     };
     Topology::of(Forwarding::Bridged, (0..ports as u16).map(attachment).collect())

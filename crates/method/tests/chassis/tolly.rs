@@ -27,6 +27,8 @@ fn chassis(ports: usize) -> Topology {
             device_ipv6: device.ipv6.0,
             network_hosts_ipv4: vec![],
             network_hosts_ipv6: vec![],
+            network_prefix_ipv4: 24,
+            prefix_hosts_ipv6: Default::default(),
             legacy: LegacyAddresses::plan(PortId(port)),
         }
     };

@@ -30,9 +30,23 @@ pub fn topology(forwarding: Forwarding) -> Topology {
                 Ipv6Addr::new(0x2001, 2, 0, 0x4000 + 0x8000 * u16::from(index) + n, 0, 0, 0, 1)
             })
             .collect(),
+        network_prefix_ipv4: 25,
+        prefix_hosts_ipv6: [48, 126, 128].map(|length| (length, hosts_of(index, length))).into(),
         legacy: LegacyAddresses::plan(PortId(index.into())),
     };
     Topology::of(forwarding, vec![attachment(0), attachment(1)])
+}
+
+/// The second host of 256 networks behind a port, at prefixes that tell their length in the fourth hextet;
+/// a /128 is its one host.
+pub fn hosts_of(index: u8, length: u8) -> Vec<Ipv6Addr> {
+    let side = u16::from(index) << 8;
+    let host = |n: u16| match length {
+        48 => Ipv6Addr::new(0x2001, 0xdb8, side | n, 0, 0, 0, 0, 2),
+        126 => Ipv6Addr::new(0x2001, 2, 0, 0x126, side, 0, 0, 4 * n + 2),
+        _ => Ipv6Addr::new(0x2001, 2, 0, 0x128, side, 0, 0, n),
+    };
+    (0..256).map(host).collect()
 }
 
 /// Trials of a second, waits of little.

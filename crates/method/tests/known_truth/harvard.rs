@@ -96,6 +96,8 @@ fn attachment(port: u16, device: &Interface) -> Attachment {
         device_ipv6: device.ipv6.0,
         network_hosts_ipv4: vec![],
         network_hosts_ipv6: vec![],
+        network_prefix_ipv4: 24,
+        prefix_hosts_ipv6: Default::default(),
         legacy: LegacyAddresses::plan(PortId(port)),
     }
 }

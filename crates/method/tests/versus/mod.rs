@@ -99,6 +99,8 @@ fn topology() -> Topology {
         device_ipv6: Ipv6Addr::LOCALHOST,
         network_hosts_ipv4: vec![],
         network_hosts_ipv6: vec![],
+        network_prefix_ipv4: 24,
+        prefix_hosts_ipv6: Default::default(),
         legacy: LegacyAddresses::plan(PortId(port.into())),
     };
     Topology {

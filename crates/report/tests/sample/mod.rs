@@ -151,6 +151,8 @@ fn attachment(port: u16) -> Attachment {
         device_ipv6: v6(1),
         network_hosts_ipv4: vec![],
         network_hosts_ipv6: vec![],
+        network_prefix_ipv4: 24,
+        prefix_hosts_ipv6: Default::default(),
         legacy: LegacyAddresses::plan(PortId(port)),
     }
 }

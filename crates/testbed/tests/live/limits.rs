@@ -191,3 +191,29 @@ fn every_destination_network_is_routed() {
         now.interfaces["dut1"].tx_frames == 256
     });
 }
+
+#[test]
+fn networks_that_come_by_rip_have_no_route_before() {
+    if !can_build("networks_that_come_by_rip_have_no_route_before") {
+        return;
+    }
+    if let Some(why) = testbed::rip_shortfall() {
+        println!("skipped: {why}");
+        return;
+    }
+    let testbed = build(TestbedConfig {
+        destination_networks: true,
+        routing: testbed::Routing::Rip,
+        networks_by_rip: true,
+        ..TestbedConfig::default()
+    });
+    let routes = |family: &str| {
+        let name = testbed.device().expect("a device").namespace().name().to_owned();
+        let arguments = ["-n", &name, family, "route", "show"];
+        let shown = std::process::Command::new("ip").args(arguments).output().expect("ip");
+        String::from_utf8(shown.stdout).expect("text").lines().count()
+    };
+    // Those of the two attached networks.
+    assert_eq!(routes("-4"), 2);
+    assert!(routes("-6") >= 512, "IPv6 has no RIP here");
+}

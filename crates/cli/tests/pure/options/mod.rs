@@ -71,15 +71,15 @@ impl Lab {
 /// Context that the test itself would refuse is no context.
 fn context(test: &TestMethod, sample: &Sample) -> Vec<&'static str> {
     let mut with = vec![];
-    for pair in sample.with.chunks(2) {
-        let name = match pair {
+    for given in sample.with.chunk_by(|_, next| !next.starts_with("--")) {
+        let name = match given {
             ["--set", setting] => name_of(setting),
             ["--search", _] => "search.policy",
             [flag, ..] => flag.trim_start_matches("--"),
             [] => continue,
         };
         if test.supports(name) {
-            with.extend_from_slice(pair);
+            with.extend_from_slice(given);
         }
     }
     with

@@ -104,8 +104,17 @@ pub const SPECIAL: &[Sample] = &[
         &["--search", "mlrsearch"],
     ),
     shown(
-        sample("extension-headers", &["--extension-headers", "hop_by_hop"]),
+        sample("extension-headers", &["--extension-headers", "destination"]),
         &["--protocol", "udp_ipv6"],
+    ),
+    shown(
+        sample("ipv6-prefixes", &["--ipv6-prefixes", "128"]),
+        &["--protocol", "udp_ipv6", "--destinations", "random"],
+    ),
+    shown(sample("routing-updates", &["--routing-updates"]), &["--destinations", "random"]),
+    shown(
+        sample("trial.routing_wait_s", &["--set", "trial.routing_wait_s=0.7"]),
+        &["--destinations", "random", "--routing-updates"],
     ),
     shown(
         sample("search.gap_step_ns", &["--set", "search.gap_step_ns=900000.0"]),

@@ -1,8 +1,9 @@
 //! What the clauses ask of a configuration and a result.
 
-use crate::clauses::{Basis, Facts, Ruling};
+use crate::clauses::{Basis, Facts, Ruling, Verdict};
 use crate::{
     Destinations, Direction, Forwarding, Modifier, Pattern, Protocol, SearchPolicy, TestKind,
+    Traffic,
 };
 use TestKind::Throughput;
 use trial::ValidityLimits;
@@ -50,14 +51,27 @@ pub(super) fn five_sizes(p: &Basis<'_>) -> Ruling {
     Ruling::met_if(count >= 5, || format!("{count} frame sizes instead of >= 5"))
 }
 
+/// Sizes that the headers leave no room for are nobody's to test.
 pub(super) fn all_sizes(p: &Basis<'_>) -> Ruling {
-    missing_sizes(p.sizes, FrameSize::RFC2544_ETHERNET)
+    let all = FrameSize::RFC2544_ETHERNET;
+    let (least, _) = Traffic::frame_limits(p.config, p.topology);
+    let (short, possible): (Vec<_>, Vec<_>) = all.into_iter().partition(|size| *size < least);
+    let ruling = missing_sizes(p.sizes, possible);
+    if ruling.verdict != Verdict::Met || short.is_empty() {
+        return ruling;
+    }
+    let short: Vec<String> = short.iter().map(|size| size.bytes().to_string()).collect();
+    Ruling::not_possible(format!(
+        "frames of {} bytes have no room for the headers, which take {} bytes",
+        short.join(", "),
+        least.bytes()
+    ))
 }
 
 /// Sizes of a list that are not among those of the run.
-pub(in crate::clauses) fn missing_sizes<const N: usize>(
+pub(in crate::clauses) fn missing_sizes(
     run: &[SizePattern],
-    all: [FrameSize; N],
+    all: impl IntoIterator<Item = FrameSize>,
 ) -> Ruling {
     let missing = all.into_iter().filter(|size| !run.contains(&SizePattern::Fixed(*size)));
     let missing: Vec<String> = missing.map(|size| size.bytes().to_string()).collect();
@@ -92,10 +106,22 @@ pub(super) fn routing_update(p: &Basis<'_>) -> Ruling {
     if p.topology.forwarding != Forwarding::Routed || traffic.protocol == Protocol::Ethernet {
         return Ruling::not_applicable("the device does not route these frames");
     }
-    match p.destinations {
-        Destinations::One => Ruling::not_applicable("the device is next to all networks"),
-        Destinations::Random | Destinations::Both => {
-            Ruling::departed("no routing update before each trial: the device's routes are static")
+    if p.destinations == Destinations::One {
+        return Ruling::not_applicable("the device is next to all networks");
+    }
+    Ruling::met_if(traffic.routing_updates, || {
+        "no routing update before each trial: the device's routes are static".into()
+    })
+}
+
+/// Of section 23 a, where there are updates.
+pub(super) fn routing_wait(p: &Basis<'_>) -> Ruling {
+    let is_sent = p.config.traffic.routing_updates && p.destinations != Destinations::One;
+    match is_sent && p.topology.forwarding == Forwarding::Routed {
+        false => Ruling::not_applicable("no routing updates are sent"),
+        true => {
+            let wait_s = p.config.trial.routing_wait_s;
+            Ruling::at_least("wait after routing updates", wait_s, 2.0, " s")
         }
     }
 }
