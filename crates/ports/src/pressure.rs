@@ -18,19 +18,20 @@ pub struct DeviceThread {
 /// Ticks a second in `/proc/stat` (USER_HZ, the same on all architectures that matter).
 const USER_HZ: u64 = 100;
 
-/// Time on a processor and time waiting for one, in nanoseconds: the first two numbers of a schedstat
-/// file.
+/// Time on a processor and time waiting for one, in nanoseconds, and how often it was put on one: the numbers of
+/// a schedstat file.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Schedstat {
     ran_ns: u64,
     waited_ns: u64,
+    slices: u64,
 }
 
 impl Schedstat {
     fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.split_whitespace().map(str::parse);
-        let (ran_ns, waited_ns) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
-        Some(Schedstat { ran_ns, waited_ns })
+        let mut next = || numbers.next()?.ok();
+        Some(Schedstat { ran_ns: next()?, waited_ns: next()?, slices: next()? })
     }
 
     fn read(path: &str) -> Option<Self> {
@@ -49,6 +50,7 @@ impl Schedstat {
             name,
             ran: between(before.ran_ns, self.ran_ns),
             waited: between(before.waited_ns, self.waited_ns),
+            slices: self.slices.saturating_sub(before.slices),
             processor,
             stopped: Duration::ZERO,
         }
@@ -264,7 +266,7 @@ mod tests {
 
     #[test]
     fn the_kernels_files_are_read_by_column() {
-        let expected = Schedstat { ran_ns: 211_305, waited_ns: 67_993 };
+        let expected = Schedstat { ran_ns: 211_305, waited_ns: 67_993, slices: 2 };
         assert_eq!(Schedstat::parse("211305 67993 2\n"), Some(expected));
         assert_eq!(Schedstat::parse("211305\n"), None);
         let stat = "cpu  10 20 30 40 50 60 70 80 90 100\ncpu0 1 2 3 4 5 6 7 8 9 10\n";

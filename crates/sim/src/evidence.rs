@@ -43,6 +43,7 @@ impl Evidence {
                 ran,
                 waited,
                 processor: None,
+                slices: 0,
                 stopped: Duration::ZERO,
             }
         };
