@@ -226,7 +226,10 @@ fn unused_in(path: &str, effective: &Options, run: &Run<'_>) -> Option<Unused> {
     match device::users(path) {
         Some(_) if device::uses(path, run.subject) => alone(),
         Some(users) => Some(Unused::Device(format!("used with {users}"))),
-        None => Some(Unused::Tests(tests_with(path))),
+        None => Some(Unused::Tests(match run.suite.why_without(path) {
+            Some(why) => format!("{why}; {}", tests_with(path)),
+            None => tests_with(path),
+        })),
     }
 }
 

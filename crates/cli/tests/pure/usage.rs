@@ -130,3 +130,20 @@ fn tests_lists_every_test_with_its_source_and_its_options() {
     assert!(one.contains("--vlan") && !one.contains("--destinations"), "{one}");
     scratch.run("tests rfc2889 latency").expect(2);
 }
+
+/// Where a document leaves no room for an option, the refusal says what its tests do instead.
+#[test]
+fn an_option_that_a_document_leaves_no_room_for_is_refused_with_the_reason() {
+    let scratch = Scratch::new();
+    for (arguments, why) in [
+        ("rfc2889 --sim switch --destinations random", "RFC 2889 section 5"),
+        ("rfc3918 --sim router --destinations random", "RFC 3918 section 4.1"),
+        ("rfc3918 --sim router --test encapsulation --vlan 7", "no VLAN tags"),
+        ("rfc2889 --sim switch --routing-updates", "no route to learn"),
+        ("rfc2889 --sim switch --search adaptive", "goes by what one port carries"),
+        ("rfc3918 --sim router --search adaptive", "goes by what one port carries"),
+    ] {
+        let ran = scratch.run(&format!("run {arguments}")).expect(2);
+        assert!(ran.stderr.contains(why), "{arguments}: {}", ran.stderr);
+    }
+}

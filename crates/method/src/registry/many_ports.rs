@@ -3,7 +3,7 @@
 use super::options::{
     BURSTS, EVERY_TRIAL, FULL_TRIALS, JOIN_WAIT, LEARNING_INTERVAL, LEARNING_WAIT, LOSS_TOLERANCE,
     MEMBERS, MEMBERSHIP, MODIFIERS, PORT_ADDRESSES, SEARCH_OF_MANY, SELF_TEST, SIZES,
-    TRAFFIC_OF_GROUPS, TRAFFIC_OF_MANY, TRAFFIC_OF_PORTS, WAITS,
+    TRAFFIC_OF_GROUPS, TRAFFIC_OF_MANY, TRAFFIC_OF_PORTS, VLAN_OF_GROUPS, WAITS,
 };
 use super::{ManyTest, Run, SuiteName, TestMethod};
 use crate::chassis::ChassisTest;
@@ -184,21 +184,25 @@ macro_rules! throughput_and {
 pub(super) static RFC3918: [TestMethod; 13] = [
     rfc3918(
         ("group-capacity", ChassisTest::GroupCapacity, "section 7.1"),
-        groups![&[
-            "chassis.multicast.capacity_initial",
-            "chassis.multicast.capacity_step",
-            "chassis.multicast.capacity_max",
-        ]],
+        groups![
+            VLAN_OF_GROUPS,
+            &[
+                "chassis.multicast.capacity_initial",
+                "chassis.multicast.capacity_step",
+                "chassis.multicast.capacity_max",
+            ]
+        ],
         by!(rfc3918::capacity).of_smallest(),
     ),
     rfc3918(
         ("aggregated-multicast", ChassisTest::AggregatedMulticast, "section 4.3"),
-        throughput_and!(LOSS_TOLERANCE, MODIFIERS, JOIN_WAIT),
+        throughput_and!(VLAN_OF_GROUPS, LOSS_TOLERANCE, MODIFIERS, JOIN_WAIT),
         by!(rfc3918::throughput, test),
     ),
     rfc3918(
         ("mixed-class", ChassisTest::MixedClass, "section 4.1"),
         throughput_and!(
+            VLAN_OF_GROUPS,
             LOSS_TOLERANCE,
             MODIFIERS,
             JOIN_WAIT,
@@ -209,6 +213,7 @@ pub(super) static RFC3918: [TestMethod; 13] = [
     rfc3918(
         ("scaled-groups", ChassisTest::ScaledGroups, "section 4.2"),
         groups![
+            VLAN_OF_GROUPS,
             MODIFIERS,
             JOIN_WAIT,
             FULL_TRIALS,
@@ -243,32 +248,32 @@ pub(super) static RFC3918: [TestMethod; 13] = [
     ),
     rfc3918(
         ("multicast-latency", ChassisTest::MulticastLatency, "section 5.1"),
-        throughput_and!(JOIN_WAIT, LOAD, LATENCY, REPETITIONS),
+        throughput_and!(VLAN_OF_GROUPS, JOIN_WAIT, LOAD, LATENCY, REPETITIONS),
         by!(rfc3918::latency, test),
     ),
     rfc3918(
         ("min-max-latency", ChassisTest::MinMaxLatency, "section 5.2"),
-        throughput_and!(JOIN_WAIT, LOAD, LATENCY),
+        throughput_and!(VLAN_OF_GROUPS, JOIN_WAIT, LOAD, LATENCY),
         by!(rfc3918::latency, test),
     ),
     rfc3918(
         ("group-join-delay", ChassisTest::GroupJoinDelay, "section 6.1"),
-        throughput_and!(JOIN_WAIT, LOAD, SAID),
+        throughput_and!(VLAN_OF_GROUPS, JOIN_WAIT, LOAD, SAID),
         by!(rfc3918::join_delay, test),
     ),
     rfc3918(
         ("group-leave-delay", ChassisTest::GroupLeaveDelay, "section 6.2"),
-        throughput_and!(JOIN_WAIT, LEAVE_WAIT, LOAD, SAID),
+        throughput_and!(VLAN_OF_GROUPS, JOIN_WAIT, LEAVE_WAIT, LOAD, SAID),
         by!(rfc3918::leave_delay),
     ),
     rfc3918(
         ("burdened-latency", ChassisTest::BurdenedLatency, "section 8.1"),
-        throughput_and!(JOIN_WAIT, LOAD, LATENCY, REPETITIONS, BURDEN),
+        throughput_and!(VLAN_OF_GROUPS, JOIN_WAIT, LOAD, LATENCY, REPETITIONS, BURDEN),
         by!(rfc3918::latency, test),
     ),
     rfc3918(
         ("burdened-join-delay", ChassisTest::BurdenedJoinDelay, "section 8.2"),
-        throughput_and!(JOIN_WAIT, LOAD, SAID, BURDEN),
+        throughput_and!(VLAN_OF_GROUPS, JOIN_WAIT, LOAD, SAID, BURDEN),
         by!(rfc3918::join_delay, test),
     ),
 ];

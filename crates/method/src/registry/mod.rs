@@ -107,6 +107,30 @@ impl SuiteName {
         }
     }
 
+    /// Why its document leaves no room for an option that tests of other suites have; `None` where they
+    /// merely have no use for it.
+    pub fn why_without(self, option: &str) -> Option<&'static str> {
+        use SuiteName::*;
+        match (self, option) {
+            (Rfc2889 | Gigaswitch, "destinations") => Some(
+                "each port sends to the addresses of the others in the order of the test's pattern (RFC 2889 \
+                 section 5); chassis.addresses_per_port gives a port more of them",
+            ),
+            (Rfc3918, "destinations") => Some(
+                "frames go to groups that hosts joined, and unicast frames to each port in turn (RFC 3918 \
+                 section 4.1); chassis.multicast.groups sets how many groups",
+            ),
+            (Rfc3918, "vlan") => Some("frames within a tunnel have no VLAN tags"),
+            (Rfc2889 | Rfc3918 | Gigaswitch, "routing-updates" | "ipv6-prefixes") => Some(
+                "the device is next to every network of these tests: there is no route to learn",
+            ),
+            (Rfc2889 | Rfc3918 | Gigaswitch | Tolly, "bidirectional" | "pattern") => {
+                Some("each test's document says which ports send to which")
+            }
+            _ => None,
+        }
+    }
+
     /// Whether its tests are those of many ports.
     pub fn is_of_many_ports(self) -> bool {
         self.tests().iter().any(|test| matches!(test.run, Run::Many(_)))
@@ -222,6 +246,23 @@ mod tests {
                 assert_eq!(test.source(), chassis.section(), "{}", test.id);
             }
         }
+    }
+
+    /// A reason for an option that every test of the suite has would be wrong.
+    #[test]
+    fn what_has_a_reason_to_be_refused_is_refused_by_some_test() {
+        let mut reasons = 0;
+        for suite in SuiteName::ALL {
+            let all = all().flat_map(TestMethod::options);
+            for option in all.filter(|option| suite.why_without(option).is_some()) {
+                assert!(
+                    suite.tests().iter().any(|test| !test.supports(option)),
+                    "{suite} {option}"
+                );
+                reasons += 1;
+            }
+        }
+        assert!(reasons > 10, "{reasons}");
     }
 
     #[test]

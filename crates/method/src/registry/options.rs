@@ -80,6 +80,9 @@ pub(super) const TRAFFIC_OF_PORTS: &[&str] = &["random-macs", "ipv6-percent"];
 /// Frames to groups.
 pub(super) const TRAFFIC_OF_GROUPS: &[&str] = &["protocol", "random-ports"];
 
+/// Joins and frames of groups behind VLANs.
+pub(super) const VLAN_OF_GROUPS: &[&str] = &["vlan"];
+
 /// Frames that take the place of some test frames (RFC 2544 section 11).
 pub(super) const MODIFIERS: &[&str] = &["modifiers"];
 

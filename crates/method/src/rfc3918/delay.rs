@@ -203,7 +203,8 @@ fn trial(
 /// These ports have joined long before the trial begins.
 fn joins(draft: &mut Draft, stage: &Stage<'_, '_>, ports: &[usize], group: u64) {
     for port in ports {
-        let frames = stage.version.reports(stage.rack.port(*port), group, group + 1);
+        let reports = stage.version.reports(stage.rack.port(*port), group, group + 1);
+        let frames = reports.into_iter().map(|frame| stage.rack.traffic.tagged(frame)).collect();
         let wait = Duration::from_secs_f64(stage.config().join_settle_s / ports.len() as f64);
         draft.say(stage.rack, *port, frames, wait);
     }

@@ -208,6 +208,7 @@ impl<'r, 'a> Stage<'r, 'a> {
                 ],
                 _ => vec![learning::bridge(port.mac)],
             };
+            let frames = frames.into_iter().map(|frame| self.rack.traffic.tagged(frame)).collect();
             draft.say(self.rack, index, frames, wait);
         }
     }
@@ -228,6 +229,7 @@ impl<'r, 'a> Stage<'r, 'a> {
         let source = self.rack.port(self.source);
         let frame = |n: u64| {
             let template = self.version.template(source, self.first + first + n);
+            let template = template.tagged(&self.rack.config.traffic.vlans);
             let template = self.rack.traffic.with_random_ports(template, 0);
             let prepared = template.prepare(self.rack.size, Some((key, id.0)))?;
             let bytes = self.tunnel_in.wrap(source, prepared.frame(n));
@@ -242,7 +244,10 @@ impl<'r, 'a> Stage<'r, 'a> {
         let id = draft.next_id();
         let tunnel = if port == self.source { self.tunnel_in } else { self.tunnel_out };
         let host = self.rack.port(port);
-        let frame = |bytes| StreamFrame { bytes: tunnel.wrap(host, bytes), form: None };
+        let frame = |bytes| {
+            let bytes = self.rack.traffic.tagged(tunnel.wrap(host, bytes));
+            StreamFrame { bytes, form: None }
+        };
         draft.add(Stream {
             id,
             name: format!("membership of {}", host.port),

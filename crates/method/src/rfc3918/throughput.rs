@@ -97,6 +97,9 @@ fn check_tunnels(stage: &Stage<'_, '_>) -> Result<(), RunError> {
             }
         };
     }
+    if !stage.rack.config.traffic.vlans.is_empty() {
+        return refuse("frames within a tunnel have no VLAN tags: leave out --vlan");
+    }
     if stage.rack.chassis.forwarding != crate::Forwarding::Routed {
         return refuse("tunnels end at a router: this device bridges");
     }

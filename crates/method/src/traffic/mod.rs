@@ -687,13 +687,16 @@ impl Traffic {
             _ => &self.topology.ports[index],
         }
     }
+    /// In the VLAN of the test frames.
     fn keep_alive(&self, index: usize) -> keepalive::KeepAlive {
         let outside = self.outside(index);
-        match &self.topology.encapsulated {
+        let mut alive = match &self.topology.encapsulated {
             // The ends of a tunnel have both versions of IP.
             Some(_) if index == 1 => Protocol::UdpIpv4.keep_alive(outside),
             _ => self.config.keep_alive(outside),
-        }
+        };
+        alive.frames = alive.frames.into_iter().map(|frame| self.tagged(frame)).collect();
+        alive
     }
 
     /// The same after these frames, which are sent before each trial.

@@ -477,3 +477,63 @@ fn memberships_are_reported_again_before_they_run_out() {
     let is_why = |event: &&Event| format!("{event:?}").contains("longer than memberships last");
     assert!(warnings.iter().any(is_why), "{warnings:?}");
 }
+
+/// Lets no frame by that does not bear these two tags.
+struct OnlyTagged<T>(T);
+
+const TAGS: [u8; 8] = [0x88, 0xa8, 0, 100, 0x81, 0x00, 0, 200];
+
+impl<T: Tester> Tester for OnlyTagged<T> {
+    fn describe(&self) -> &TesterDescription {
+        self.0.describe()
+    }
+    fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        let streams = trial.streams.iter().flat_map(|stream| &stream.frames).map(|f| &f.bytes);
+        let said = trial.prelude.iter().flat_map(|prelude| &prelude.frames);
+        for frame in streams.chain(said) {
+            assert_eq!(frame[12..20], TAGS, "{}", trial.label);
+        }
+        self.0.run(trial)
+    }
+    fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
+        self.0.pause(span)
+    }
+}
+
+/// A switch that snoops behind tags: what it does is found as without them, and all that hosts say is tagged.
+#[test]
+fn groups_behind_two_vlan_tags() {
+    let toml = "ports = 3\nline-rate = \"1G\"\nbridge = true\n[multicast]\ngroups = 20\n\
+                join = \"300us\"\nleave = \"1ms\"\nmembership = \"260s\"\n";
+    for version in [Version::Igmpv3, Version::Mldv2] {
+        let tagged = |test| {
+            let mut config = multicast(&[test], version);
+            config.frame_sizes = sizes(&[128]);
+            config.traffic.vlans = vec![100, 200];
+            config.chassis.multicast.capacity_step = 20;
+            let (mut results, _) = run_behind(toml, config, OnlyTagged);
+            results.remove(0)
+        };
+        let capacity: GroupCapacityResult = record(&tagged(ChassisTest::GroupCapacity));
+        assert_eq!((capacity.found, capacity.failed), (Some(20), Some(21)), "{version}");
+        let delays: GroupDelayResult = record(&tagged(ChassisTest::GroupJoinDelay));
+        for delay in measured(&delays, Some('B')) {
+            // A frame of 128 bytes each 11.84 us, at a tenth of 1 Gb/s.
+            assert!((300..=313).contains(&(delay.as_ps() / 1_000_000)), "{version}: {delay}");
+        }
+        let mixed: MulticastThroughputResult = record(&tagged(ChassisTest::MixedClass));
+        assert!(mixed.throughput.load_percent.is_some(), "{version}: {:?}", mixed.throughput);
+    }
+}
+
+/// What ends tunnels knows of no tags: the device would drop every frame.
+#[test]
+fn tunnels_refuse_tags() {
+    let toml = "ports = 3\nroute = [\"ipv4\"]\n[multicast]\ntunnels = true\n";
+    let mut config = multicast(&[ChassisTest::Encapsulation], Version::Igmpv3);
+    config.traffic.vlans = vec![100];
+    let (results, events) = run_with(toml, config);
+    assert!(results.is_empty(), "{results:?}");
+    let says = |event: &Event| matches!(event, Event::Warning(why) if why.contains("--vlan"));
+    assert!(events.iter().any(says), "{events:?}");
+}

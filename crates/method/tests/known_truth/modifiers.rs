@@ -47,6 +47,19 @@ fn frames_of(config: &SuiteConfig) -> (Vec<(PortId, Vec<u8>)>, trial::TrialResul
     (frames.clone(), result.unwrap())
 }
 
+/// A switch or router with VLANs learns nothing of a test's VLAN from frames outside of it.
+#[test]
+fn learning_frames_are_in_the_vlan_of_the_test_frames() {
+    let mut config = config();
+    config.traffic.vlans = vec![100, 200];
+    let (frames, _) = frames_of(&config);
+    assert_eq!(frames[0].0, PortId(1));
+    for (_, frame) in [&frames[0], &frames[1]] {
+        assert_eq!(frame[12..20], [0x88, 0xa8, 0, 100, 0x81, 0x00, 0, 200]);
+    }
+    assert_eq!(frames[0].1[20..22], [0x08, 0x06], "ARP");
+}
+
 #[test]
 fn learning_frames_come_first_and_into_the_receiving_port() {
     let (frames, _) = frames_of(&config());

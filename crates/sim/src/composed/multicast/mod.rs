@@ -81,7 +81,9 @@ impl Multicast {
             };
             header = inner;
         }
-        if !header.dst.is_group() {
+        let is_tagged = matches!(header.ether_type, EtherType::VLAN | EtherType::SERVICE_VLAN);
+        let routes = self.routes.0 || self.routes.1;
+        if !header.dst.is_group() || (is_tagged && routes) {
             return Outcome::NotOurs;
         }
         match report::read(header.ether_type, frame) {

@@ -6,7 +6,7 @@ use wire::ethernet::{EtherType, HEADER_LEN};
 use wire::igmp::{self, RecordKind};
 use wire::ipv4::Protocol;
 use wire::ipv6::{self, Extension};
-use wire::{icmpv6, ipv4, mld};
+use wire::{icmpv6, ipv4, mld, vlan};
 
 /// An IP frame, as far as groups are concerned.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,10 +29,17 @@ pub(super) enum Version {
 /// Reads a frame that is sent to a group; `None` where it is not the business of multicasting: not IP,
 /// or for the local network only (224.0.0.0/24, RFC 5771 section 4; scope 2 or less, RFC 4291
 /// section 2.7).
+///
+/// VLAN tags are passed over: this is a switch that knows of no VLANs.
 pub(super) fn read(ether_type: EtherType, frame: &[u8]) -> Option<GroupFrame> {
+    let (mut ether_type, mut packet) = (ether_type, frame.get(HEADER_LEN..)?);
+    while matches!(ether_type, EtherType::VLAN | EtherType::SERVICE_VLAN) {
+        let (tag, rest) = vlan::Repr::parse(packet).ok()?;
+        (ether_type, packet) = (tag.ether_type, rest);
+    }
     match ether_type {
-        EtherType::IPV4 => read_ipv4(&frame[HEADER_LEN..]),
-        EtherType::IPV6 => read_ipv6(&frame[HEADER_LEN..]),
+        EtherType::IPV4 => read_ipv4(packet),
+        EtherType::IPV6 => read_ipv6(packet),
         _ => None,
     }
 }
