@@ -60,7 +60,11 @@ fn run(name: &str) {
         }
         checked(target, &mutator.mutation_of(&inputs), &format!("mutation {number}"));
         if number % 4 == 0 {
-            checked(target, &new.mutation_of(&inputs), &format!("mutation {number} of the new seed"));
+            checked(
+                target,
+                &new.mutation_of(&inputs),
+                &format!("mutation {number} of the new seed"),
+            );
         }
     }
 }

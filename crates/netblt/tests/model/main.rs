@@ -12,8 +12,8 @@ mod transfer;
 mod world;
 
 use link::{Dice, Faults};
-use new_seed::new_seed;
 use netblt::{Burst, Limits, Mode, Outcome};
+use new_seed::new_seed;
 use units::{Duration, Instant};
 use world::{Case, Ending, World};
 
