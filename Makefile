@@ -83,6 +83,8 @@ test-pure:
 	seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
 	echo "tests of properties with a new seed; make test-pure SEED=$$seed has it again"; \
 	PROPTEST_RNG_SEED=$$seed cargo test --no-fail-fast --lib --quiet -- --skip live:: || failed=1; \
+	PROPTEST_RNG_SEED=$$seed cargo test --no-fail-fast --package netanvil-method --package netanvil-sim \
+	    --test main --quiet -- policies::the_truth_is_bracketed a_sharp_knee_is_bracketed any_device_is_refused || failed=1; \
 	exit $$failed
 
 # Real devices, real ports, real time; as root. First what measures nothing, several tests at a time; then one at a

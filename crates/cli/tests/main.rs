@@ -25,6 +25,7 @@ mod live {
     mod harvard;
     mod ipv6;
     mod known_limits;
+    mod netblt_link;
     mod scheduling;
     mod serve;
     mod snooping;

@@ -81,7 +81,7 @@ fn an_interrupt_removes_the_device_and_the_run_goes_on_later() {
     let running = scratch.start(&arguments, "a", "\"trial_finished\"");
     running.signal("INT");
     ends_with(running, &scratch, "error: interrupted");
-    scratch.run("run --resume a").expect(0);
+    scratch.run("run --resume a").expect_complete();
     assert_eq!(status(&scratch, "a"), "complete");
 }
 
@@ -104,8 +104,8 @@ fn after_kill_9_the_remnants_are_cleaned_and_the_run_goes_on() {
     assert_eq!(left_by(pid), [""; 0]);
     let alive = bystander.namespace("dut").expect("the living run's device");
     assert!(cleaned.contains(&format!("kept namespace {alive}")), "{cleaned}");
-    bystander.wait().expect(0);
-    scratch.run("run --resume a").expect(0);
+    bystander.wait().expect_complete();
+    scratch.run("run --resume a").expect_complete();
     assert_eq!(status(&scratch, "a"), "complete");
 }
 
@@ -132,7 +132,7 @@ fn a_full_disk_ends_the_run_and_loses_nothing_that_was_saved() {
     let trials = trials.filter(|line| serde_json::from_str::<Value>(line).is_ok()).count();
     assert!(trials > 0, "{saved}");
     // Elsewhere, with room, it goes on.
-    scratch.run("run --resume roomy").expect(0);
+    scratch.run("run --resume roomy").expect_complete();
     assert_eq!(status(&scratch, "roomy"), "complete");
 }
 
@@ -174,11 +174,13 @@ fn a_router_between_two_interfaces_is_measured_and_they_are_given_back() {
     };
     let before = features();
     assert!(before.contains("generic-receive-offload: on"), "{before}");
-    let ran = lab.run(&scratch, &format!("run {PORTS} {LIVE} --test throughput --out a")).expect(0);
+    let ran = lab.run(&scratch, &format!("run {PORTS} {LIVE} --test throughput --out a"));
+    ran.expect_complete();
     // The link has GRO on and is merged into giants if nobody switches it off.
     let results = results(&scratch, "a");
     let found = figure(&results, "throughput");
-    assert!(found["value"].as_f64().is_some_and(|rate| rate > 2_000.0), "{found}");
+    let is_undecided = ran.code == Some(3);
+    assert!(is_undecided || found["value"].as_f64().is_some_and(|rate| rate > 2_000.0), "{found}");
     assert!(ran.stderr.contains("eth1: "), "the port type is not named: {}", ran.stderr);
     assert_eq!(before, features(), "the interfaces are not as they were");
 }
@@ -192,7 +194,7 @@ fn virtual_ports_are_measured_by_themselves_on_a_pair_alike() {
     let (scratch, lab) = (Scratch::new(), Lab::new("selftest"));
     let with_self_test = LIVE.replace("--skip-selftest", "");
     let arguments = format!("run {PORTS} {with_self_test} --test throughput --out a");
-    lab.run(&scratch, &arguments).expect(0);
+    lab.run(&scratch, &arguments).expect_complete();
     let results = results(&scratch, "a");
     let outcome = outcomes(&results, "throughput")[0];
     assert!(!outcome["conditions"]["tester_max"].is_null(), "no limit of the tester: {outcome}");
@@ -210,7 +212,7 @@ fn two_testers_on_one_port_are_one_too_many() {
     assert!(second.stderr.contains("in use"), "{}", second.stderr);
     assert!(second.stderr.contains(&format!("process {}", first.pid())), "{}", second.stderr);
     assert!(!scratch.path().join("b").exists(), "an empty run is left behind");
-    first.wait().expect(0);
+    first.wait().expect_complete();
 }
 
 #[test]
@@ -228,7 +230,8 @@ fn a_port_that_another_program_holds_is_named() {
     let ran = lab.run(&scratch, &format!("run {PORTS} {LIVE} --port-type xdp --out a")).expect(2);
     assert!(ran.stderr.contains("eth1") && ran.stderr.contains("XDP"), "{}", ran.stderr);
     // Left to choose, the tester takes what does not need the place.
-    let ran = lab.run(&scratch, &format!("run {PORTS} {LIVE} --test throughput --out b")).expect(0);
+    let ran = lab.run(&scratch, &format!("run {PORTS} {LIVE} --test throughput --out b"));
+    ran.expect_complete();
     assert!(ran.stderr.contains("eth1: af_packet"), "{}", ran.stderr);
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 
 const LIVE: &str = "--line-rate 2M --sizes 64 --skip-selftest --profile quick --seed 1 --test loss \
-                    --set frame_loss.step_percent=40";
+                    --set frame_loss.step_percent=60";
 
 fn count(trial: &Value, name: &str) -> u64 {
     trial[name].as_u64().unwrap_or_else(|| panic!("{name}: {trial}"))
@@ -69,7 +69,7 @@ fn losses_of_a_router_in_a_namespace_have_a_name() {
          numgen inc mod 10 == 9 counter drop comment \"every tenth\"; }}; }}'"
     ));
     let far = format!("{PORTS} --far-ports d1,d2 --far-netns {dut} {LIVE}");
-    lab.run(&scratch, &format!("run {far} --out rule")).expect(0);
+    lab.run(&scratch, &format!("run {far} --out rule")).expect_complete();
     let mut lossy = 0;
     for trial in trials(&scratch, "rule") {
         let lost = count(&trial, "lost_frames");
@@ -84,7 +84,7 @@ fn losses_of_a_router_in_a_namespace_have_a_name() {
         "ip netns exec {dut} nft flush ruleset && ip netns exec {dut} tc qdisc add dev d2 root \
          tbf rate 400kbit burst 1600 limit 2000"
     ));
-    lab.run(&scratch, &format!("run {far} --out queue")).expect(0);
+    lab.run(&scratch, &format!("run {far} --out queue")).expect_complete();
     let mut lossy = 0;
     for trial in trials(&scratch, "queue") {
         let lost = count(&trial, "lost_frames");
@@ -165,7 +165,7 @@ fn an_agent_is_believed_when_its_counters_are_up_to_date() {
         format!("{PORTS} --far-ports d1,{} --far-snmp 10.7.7.1 --far-community lab", index.trim());
 
     agent.forget_after(1);
-    lab.run(&scratch, &format!("run {far} --far-lag 2500ms {LIVE} --out new")).expect(0);
+    lab.run(&scratch, &format!("run {far} --far-lag 2500ms {LIVE} --out new")).expect_complete();
     for trial in trials(&scratch, "new") {
         assert!(!trial["notes"].to_string().contains("not read"), "{trial}");
         assert_eq!(count(&trial, "unknown_frames"), count(&trial, "lost_frames"), "{trial}");
@@ -182,7 +182,7 @@ fn an_agent_is_believed_when_its_counters_are_up_to_date() {
 
     // The agent shows counters of up to 15 s ago, and the tester is told that it shows none so old.
     agent.forget_after(15);
-    lab.run(&scratch, &format!("run {far} --far-lag 200ms {LIVE} --out old")).expect(0);
+    lab.run(&scratch, &format!("run {far} --far-lag 200ms {LIVE} --out old")).expect_complete();
     let old = trials(&scratch, "old");
     let unread = old.iter().filter(|trial| trial["notes"].to_string().contains("not read"));
     assert!(unread.count() > 0, "old counters were taken for new: {old:?}");

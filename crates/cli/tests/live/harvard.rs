@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// 1,488 frames of 64 bytes a second.
 const LIVE: &str = "--line-rate 1M --sizes 64 --profile quick --seed 1 \
-                    --set trial.invalid_retries=9 --set trial.drain_s=2";
+                    --set trial.invalid_retries=9 --set trial.drain_s=0.5";
 
 fn results(scratch: &Scratch, folder: &str) -> Value {
     let path = scratch.path().join(folder).join("results.json");

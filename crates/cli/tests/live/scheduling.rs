@@ -10,6 +10,8 @@ use crate::common::{Scratch, is_root, results, sh};
 const LIVE: &str =
     "--device linux-router --line-rate 2M --sizes 64 --skip-selftest --profile quick --seed 1";
 
+const TWO_LOADS: &str = "--set frame_loss.step_percent=50";
+
 /// A router forwards 2,976 frames/s with a thousandth of a processor. Programs that take all of them may
 /// make trials invalid, and never a loss that a valid trial blames on the router.
 #[test]
@@ -21,7 +23,8 @@ fn busy_processors_are_never_the_routers_loss() {
     for scheduling in ["normal", "own"] {
         let scratch = Scratch::new();
         let busy: Vec<Busy> = (0..cores).flat_map(|cpu| [Busy::on(cpu), Busy::on(cpu)]).collect();
-        let ran = scratch.run(&format!("run {LIVE} --test loss --scheduling {scheduling} --out a"));
+        let ran = scratch
+            .run(&format!("run {LIVE} {TWO_LOADS} --test loss --scheduling {scheduling} --out a"));
         drop(busy);
         assert!([Some(0), Some(3)].contains(&ran.code), "{:?}\n{}", ran.code, ran.stderr);
         let results = results(&scratch, "a");
@@ -69,7 +72,7 @@ fn the_report_names_the_scheduling() {
         ("--scheduling normal", "normal: processors are shared"),
     ] {
         let scratch = Scratch::new();
-        scratch.run(&format!("run {LIVE} --test loss {argument} --out a"));
+        scratch.run(&format!("run {LIVE} {TWO_LOADS} --test loss {argument} --out a"));
         let results = results(&scratch, "a");
         let named = results["environment"]["scheduling"].as_str().expect("named");
         assert!(named.contains(words), "{argument}: {named}");

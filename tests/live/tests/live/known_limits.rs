@@ -26,7 +26,7 @@
 //! tester held frames up it says itself, as lateness; bucket and queue bridge 100 ms, so that 20 ms
 //! may count as in time here. A device with threads of its own may be held up for 10 ms more.
 
-use live::{Bed, can_run, measure, short_trials};
+use live::{Bed, can_run, measure, short_trials, undecided};
 use method::rfc2544::{BurstOutcome, back_to_back, frame_loss, throughput};
 use method::{Bench, Finding, Protocol, RunError, Subject, SuiteConfig, TestKind, TrialRecord};
 use ports::{LiveTester, PortType};
@@ -123,6 +123,11 @@ fn assert_never_faster(trials: &[TrialRecord]) {
     }
 }
 
+/// Whether a trial says that the tester did not keep up.
+fn was_held_up(trials: &[TrialRecord]) -> bool {
+    trials.iter().any(|trial| !trial.result.is_valid())
+}
+
 fn log(trials: &[TrialRecord]) -> String {
     let line = |trial: &TrialRecord| {
         let result = &trial.result;
@@ -158,6 +163,9 @@ fn token_bucket_is_measured(device: DeviceKind, threads: DeviceThreads, port_typ
 
     // What queue and bucket carried is no part of the rate that is kept up, and widens the bracket.
     let is_decided = matches!(found.finding, Finding::Measured | Finding::Between { .. });
+    if !is_decided && was_held_up(&trials) {
+        return undecided::tell(&format!("{:?}", found.finding));
+    }
     assert!(is_decided, "{:?} {}", found.finding, log(&trials));
     let seconds = config.trial.duration_s;
     let (rate, upper) = (found.rate.unwrap().fps(), found.upper.unwrap().fps());
@@ -169,6 +177,9 @@ fn token_bucket_is_measured(device: DeviceKind, threads: DeviceThreads, port_typ
     assert!(upper - rate <= resolution + of_room, "{rate} {upper}");
 
     let [search] = &burst.searches[..] else { panic!("{burst:?}") };
+    if search.outcome != BurstOutcome::Measured && was_held_up(&trials) {
+        return undecided::tell(&format!("{:?}", search.outcome));
+    }
     assert_eq!(search.outcome, BurstOutcome::Measured, "{}", log(&trials));
     let found = search.frames as f64;
     let truth = (Q + B) as f64 / (1.0 - C as f64 / burst.burst_rate.unwrap().fps());
@@ -213,6 +224,9 @@ fn a_frame_rate_rule_by_af_xdp_ports() {
         if trial.result.is_valid() {
             assert_eq!(trial.result.lost_frames(), counted.dropped, "{}", trial.result.label);
         }
+    }
+    if found.finding != Finding::Measured && was_held_up(&trials) {
+        return undecided::tell(&format!("{:?}", found.finding));
     }
     assert_eq!(found.finding, Finding::Measured, "{}", log(&trials));
     let seconds = config.trial.duration_s;
@@ -287,7 +301,10 @@ fn one_in_n_is_lost(device: DeviceKind, port_type: PortType, protocol: Protocol,
     let (result, trials) = measure(&bed, &config, &mut tester, frame_loss);
     assert_eq!(result.points.len(), 3, "100 %, 60 %, 20 %: {result:?}");
     for point in &result.points {
-        assert!(point.invalid.is_empty(), "{}", log(&trials));
+        if !point.invalid.is_empty() {
+            undecided::tell("a load at which no trial was valid");
+            continue;
+        }
         let lost = (point.expected_frames - point.received_frames) as f64;
         let percent = lost * 100.0 / point.expected_frames as f64;
         assert!((point.loss_percent - percent).abs() < 1e-9, "{point:?}");

@@ -10,6 +10,9 @@ use std::path::PathBuf;
 const TOO_WIDE: &str = "document.documentElement.scrollWidth > innerWidth";
 const TRIALS: &str = "document.querySelectorAll('#trials tbody tr').length";
 
+/// A run that goes on until it is stopped, in trials of so many frames that a page does not get thousands of them.
+const LONG: &str = "run --sim router --profile rfc --duration 1s --line-rate 100M";
+
 /// Where pictures of the page go, for people to look at.
 pub fn picture(name: &str) -> PathBuf {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("serve");
@@ -35,7 +38,7 @@ fn a_run_is_started_watched_stopped_and_resumed() {
     let scratch = Scratch::new();
     let server = Server::start(&scratch, "");
     let browser = Browser::open(&server.url, 1400);
-    start(&browser, "run --sim router --profile rfc --duration 50ms --line-rate 100M");
+    start(&browser, LONG);
     browser.until(&format!("{TRIALS} > 2"));
     let before = browser.value(TRIALS).as_u64().unwrap();
     browser.until(&format!("{TRIALS} > {before}"));
@@ -66,11 +69,7 @@ fn a_page_that_is_loaded_again_shows_the_same_and_what_came_since() {
     }
     let scratch = Scratch::new();
     let server = Server::start(&scratch, "");
-    let other = scratch.start(
-        "run --sim router --profile rfc --duration 50ms --line-rate 10M",
-        "runs/other",
-        "trial_finished",
-    );
+    let other = scratch.start(LONG, "runs/other", "trial_finished");
     let browser = Browser::open(&server.url, 1400);
     browser.until(&format!("{TRIALS} > 3"));
     // The server goes, the run goes on, the server comes back at the same address.
