@@ -115,7 +115,7 @@ impl Traffic {
     /// Both together go by the shorter period of the two.
     fn again(&self, port: usize, lasts: Duration) -> Option<Again> {
         let alive = self.keep_alive(port);
-        let alive = (self.keep_alives && lasts > alive.period).then(|| Again {
+        let alive = (self.keep_alives && lasts > alive.period).then_some(Again {
             name: "keep-alives",
             frames: alive.frames,
             period: alive.period,
