@@ -6,7 +6,9 @@ use crate::event::SearchBounds;
 use crate::rate_search::judge_loss;
 use crate::reach::{SLOWER_BY_ONE_IN, burst_reach, held_to_its_rate};
 use crate::rfc2544::{MaximumOf, ThroughputResult, known_rate};
-use crate::search::{Bisect, Bounds, LossVerification, Outcome, Range, Resolution, Upper, drive};
+use crate::search::{
+    Bisect, Bounds, LoadVerdict, LossVerification, Range, Resolution, Upper, drive,
+};
 use crate::subject::Subject;
 use crate::traffic::TrialShape;
 use crate::{Conditions, Finding, RunError, Spread, TestKind, Verdict};
@@ -227,9 +229,9 @@ fn search(
             left_at.insert(frames, rate.fps());
         }
         Ok::<_, RunError>(match ran.verdict {
-            Verdict::Passed => Outcome::Passed,
-            Verdict::Invalid => Outcome::Undecided,
-            _ => Outcome::Failed { lost_frames: ran.result.lost_frames() },
+            Verdict::Passed => LoadVerdict::Passed,
+            Verdict::Invalid => LoadVerdict::Undecided,
+            _ => LoadVerdict::Failed { lost_frames: ran.result.lost_frames() },
         })
     })?;
     Ok(BurstFound {
