@@ -69,13 +69,13 @@ fn longest_burst(
     let bounds = drive(&mut search, |frames, _| {
         let ran = burst(bench, subject, frames)?;
         Ok::<_, RunError>(match ran.verdict {
-            Verdict::Passed => search::Outcome::Passed,
+            Verdict::Passed => search::LoadVerdict::Passed,
             // A trial in which the tester did not keep up says nothing of the device.
             Verdict::Invalid => {
                 invalid = ran.invalid_reasons();
-                search::Outcome::Undecided
+                search::LoadVerdict::Undecided
             }
-            _ => search::Outcome::Failed { lost_frames: ran.result.lost_frames() },
+            _ => search::LoadVerdict::Failed { lost_frames: ran.result.lost_frames() },
         })
     })?;
     if bounds.lower.is_some() || bounds.failed.is_some() {

@@ -31,7 +31,6 @@ mod rendering;
 mod resume;
 mod scheduling;
 mod selftest_cache;
-mod session;
 mod setup;
 mod side_by_side;
 mod simulated;
@@ -39,6 +38,7 @@ mod snmp_client;
 mod suite;
 mod supervised;
 mod support;
+mod test_run;
 mod tolly;
 mod topology;
 

@@ -12,7 +12,7 @@ use testbed::{DeviceKind, DeviceThreads, FilterRules, Neighbours, PermitPosition
 use wire::signature::RunKey;
 
 /// A run, decided.
-pub struct Plan {
+pub struct RunPlan {
     /// Every option with its value, as `--print-config` shows them.
     pub options: Options,
     /// The chosen tests.
@@ -27,28 +27,28 @@ pub struct Plan {
     pub is_seeded: bool,
 }
 
-impl Plan {
+impl RunPlan {
     /// Of a run: from the command line and its file, and nothing in them that the run would not use.
-    pub fn of_run(flags: &Options, file: Option<&Path>, resume: Option<&Path>) -> Outcome<Plan> {
+    pub fn of_run(flags: &Options, file: Option<&Path>, resume: Option<&Path>) -> Outcome<RunPlan> {
         let given = given(flags, file)?;
         let saved = resume.map(resume::options).transpose()?.unwrap_or_default();
         support::check(&given, &given.over(&saved))?;
         match resume {
-            Some(_) => Plan::resumed(&given, &saved),
-            None => Plan::begun(flags, given),
+            Some(_) => RunPlan::resumed(&given, &saved),
+            None => RunPlan::begun(flags, given),
         }
     }
 
     /// From the command line and its file, for other purposes than a run.
-    pub fn of(flags: &Options, file: Option<&Path>) -> Outcome<Plan> {
-        Plan::begun(flags, given(flags, file)?)
+    pub fn of(flags: &Options, file: Option<&Path>) -> Outcome<RunPlan> {
+        RunPlan::begun(flags, given(flags, file)?)
     }
 
-    fn begun(flags: &Options, given: Options) -> Outcome<Plan> {
-        let plan = Plan::from_options(given)?;
+    fn begun(flags: &Options, given: Options) -> Outcome<RunPlan> {
+        let plan = RunPlan::from_options(given)?;
         // The default stands in each file that was printed, and asks for nothing.
         let is_seeded = flags.seed.is_some() || plan.suite.seed != SuiteConfig::default().seed;
-        Ok(Plan { is_seeded, ..plan })
+        Ok(RunPlan { is_seeded, ..plan })
     }
 
     /// A key for a new run's test frames; none to have it of the seed.
@@ -57,15 +57,15 @@ impl Plan {
     }
 
     /// Of a saved run, to which nothing may be added that changes it.
-    fn resumed(given: &Options, saved: &Options) -> Outcome<Plan> {
-        let plan = Plan::from_options(given.over(saved))?;
+    fn resumed(given: &Options, saved: &Options) -> Outcome<RunPlan> {
+        let plan = RunPlan::from_options(given.over(saved))?;
         let run = plan.run();
         resume::check_same(&support::used(saved, &run), &support::used(&plan.options, &run))?;
         Ok(plan)
     }
 
     /// From options, the rest of which are defaults.
-    fn from_options(given: Options) -> Outcome<Plan> {
+    fn from_options(given: Options) -> Outcome<RunPlan> {
         given.check()?;
         let suite = suite::configuration(&given)?;
         let subject = match given.device.is_some() || given.ports.is_some() || given.sim.is_some() {
@@ -81,7 +81,7 @@ impl Plan {
         }
         let options = options.over(&defaults(subject.as_ref()));
         let tests = support::chosen(suite::kinds_of(&suite));
-        Ok(Plan { options, tests, suite, subject, criteria, is_seeded: false })
+        Ok(RunPlan { options, tests, suite, subject, criteria, is_seeded: false })
     }
 
     /// What options are used by.

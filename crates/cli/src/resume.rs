@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::host::{DEVICE_DESCRIPTION, KERNEL};
 use crate::options::{self, Options};
 use crate::output;
-use crate::session::CONFIGURATION;
+use crate::test_run::CONFIGURATION;
 use method::{Event, RunStarted, SelfTest, TestKind, TrialRecord};
 use report::run_folder;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! Simulated runs use every processor: each frame size has a simulated tester of its own.
 
-use crate::session::tell_discarded;
 use crate::setup::Setup;
 use crate::supervised::Supervised;
+use crate::test_run::tell_discarded;
 use method::{
     Lane, MakeLane, Recorded, ResumingTester, RunError, RunFinished, TestKind, TrialRecord,
 };

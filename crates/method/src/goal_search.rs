@@ -8,7 +8,7 @@
 use crate::bench::{Bench, Ran, Request};
 use crate::event::Verdict;
 use crate::rate_search::{Known, PARTS, finding, range, rate_of, request};
-use crate::search::mlrsearch::{GoalResult, MlrSearch, Outcome, SearchGoal, TimedLoad, Tried};
+use crate::search::mlrsearch::{GoalResult, MlrSearch, SearchGoal, TimedLoad, TrialOutput, Tried};
 use crate::search::{Bounds, drive};
 use crate::subject::Subject;
 use crate::{RateFound, RunError, SearchPolicy, TestKind};
@@ -64,7 +64,7 @@ pub(crate) fn find_rates(
 }
 
 impl GoalSearch<'_, '_> {
-    fn try_load(&mut self, asked: TimedLoad, bounds: Bounds) -> Result<Outcome, RunError> {
+    fn try_load(&mut self, asked: TimedLoad, bounds: Bounds) -> Result<TrialOutput, RunError> {
         if let Some(known) = self.known.take(asked.load, asked.duration) {
             return Ok(self.note(asked.load, known.duration, &known.result));
         }
@@ -73,17 +73,17 @@ impl GoalSearch<'_, '_> {
         self.invalid_trials += ran.invalid_attempts;
         if ran.verdict == Verdict::Invalid {
             self.reasons = ran.invalid_reasons();
-            return Ok(Outcome::Undecided { reached: self.reached(&ran.result) });
+            return Ok(TrialOutput::Undecided { reached: self.reached(&ran.result) });
         }
         let outcome = self.note(asked.load, asked.duration, &ran.result);
         self.made.add(asked.load, asked.duration, ran.result);
         Ok(outcome)
     }
 
-    fn note(&mut self, load: u64, duration: Duration, result: &TrialResult) -> Outcome {
+    fn note(&mut self, load: u64, duration: Duration, result: &TrialResult) -> TrialOutput {
         let senders = self.subject.traffic.senders().len() as f64;
         self.offered.insert(load, result.offered_rate().scaled(1.0 / senders));
-        Outcome::Measured(Tried {
+        TrialOutput::Measured(Tried {
             duration,
             expected_frames: result.expected_frames(),
             lost_frames: result.lost_frames(),

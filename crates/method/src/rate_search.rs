@@ -11,7 +11,7 @@ use crate::event::{SearchBounds, Verdict};
 use crate::rfc2544::MaximumOf;
 use crate::search::adaptive::{Against, Noise};
 use crate::search::{
-    Bisect, Bounds, FinalCheck, GapSteps, LossVerification, Outcome, Range, Resolution, Search,
+    Bisect, Bounds, FinalCheck, GapSteps, LoadVerdict, LossVerification, Range, Resolution, Search,
     Upper, drive,
 };
 use crate::subject::Subject;
@@ -81,7 +81,7 @@ pub(crate) fn find_rate(
     goal: &RateGoal<'_>,
     known: &mut Known,
 ) -> Result<RateFound, RunError> {
-    let mut hunt = Hunt {
+    let mut hunt = RateSearch {
         bench,
         subject,
         goal,
@@ -146,7 +146,7 @@ pub(crate) fn request<'a>(
 }
 
 /// A search under way.
-struct Hunt<'h, 'b> {
+struct RateSearch<'h, 'b> {
     bench: &'h mut Bench<'b>,
     subject: &'h Subject<'h>,
     goal: &'h RateGoal<'h>,
@@ -187,7 +187,7 @@ struct Failure {
     reasons: Vec<String>,
 }
 
-impl Hunt<'_, '_> {
+impl RateSearch<'_, '_> {
     fn search(&mut self) -> Result<Bounds, RunError> {
         let goal = self.goal;
         let range = range(goal.lowest_load_percent);
@@ -210,7 +210,7 @@ impl Hunt<'_, '_> {
 
     fn drive(
         &mut self,
-        search: impl Search<Load = u64, Outcome = Outcome>,
+        search: impl Search<Load = u64, TrialOutput = LoadVerdict>,
         duration: Duration,
     ) -> Result<Bounds, RunError> {
         let goal = self.goal;
@@ -224,14 +224,14 @@ impl Hunt<'_, '_> {
         load: u64,
         bounds: Bounds,
         duration: Duration,
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<LoadVerdict, RunError> {
         if let Some(tried) = self.known.take(load, duration) {
             let verdict = (self.goal.judge)(&tried.result);
             return Ok(self.note(load, tried.duration, &tried.result, verdict));
         }
         if let Some(reasons) = self.known.undecided.get(&(load, duration)) {
             self.failure.reasons = reasons.clone();
-            return Ok(Outcome::Undecided);
+            return Ok(LoadVerdict::Undecided);
         }
         let ran = self.run(load, bounds, duration)?;
         self.trials += ran.attempts();
@@ -239,7 +239,7 @@ impl Hunt<'_, '_> {
         if ran.verdict == Verdict::Invalid {
             self.failure.reasons = ran.invalid_reasons();
             self.made.undecided.insert((load, duration), self.failure.reasons.clone());
-            return Ok(Outcome::Undecided);
+            return Ok(LoadVerdict::Undecided);
         }
         let outcome = self.note(load, duration, &ran.result, ran.verdict);
         if ran.result.is_valid() {
@@ -261,7 +261,7 @@ impl Hunt<'_, '_> {
         duration: Duration,
         result: &TrialResult,
         verdict: Verdict,
-    ) -> Outcome {
+    ) -> LoadVerdict {
         let loss_percent = worst_loss_ratio(result) * 100.0;
         let did_pass = verdict == Verdict::Passed;
         if duration >= self.goal.final_duration {
@@ -274,10 +274,10 @@ impl Hunt<'_, '_> {
             }
         }
         if did_pass {
-            return Outcome::Passed;
+            return LoadVerdict::Passed;
         }
         self.failure.loss_percent.insert(load, loss_percent);
-        Outcome::Failed { lost_frames: result.lost_frames() }
+        LoadVerdict::Failed { lost_frames: result.lost_frames() }
     }
 
     fn rate(&self, load: u64) -> FrameRate {

@@ -4,7 +4,7 @@
 mod side_by_side;
 
 use crate::bench::Bench;
-use crate::chassis::{GroupsKnown, Rack};
+use crate::chassis::{GroupsKnown, TestSetup};
 use crate::clauses::annex;
 use crate::config::Round;
 use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted};
@@ -496,7 +496,7 @@ impl Run<'_> {
         self.begin(bench, test, traffic)?;
         let of_tester = own.known.as_ref().and_then(|own| own.of_size(&traffic.frame_size()));
         let found = (known, &self.groups);
-        let rack = Rack::new(&self.suite.config, traffic, &self.description, of_tester, found);
+        let rack = TestSetup::new(&self.suite.config, traffic, &self.description, of_tester, found);
         let name = name(test, traffic);
         let outcomes = match rack {
             Ok(rack) => match (many.run)(bench, &rack, test) {

@@ -93,7 +93,7 @@ pub(crate) fn keep_up(
         false => passed,
     };
     let (low, high) = (best.low, high.fps());
-    let mut hunt = Hunt { low, high, found, trials: 0, has_failed: true };
+    let mut hunt = SustainedSearch { low, high, found, trials: 0, has_failed: true };
     while hunt.trials < TRIALS_MAX && hunt.high - hunt.low > resolution * hunt.high {
         // Just above what came out of a load too high: the device is likely to do just that.
         let next = match hunt.has_failed {
@@ -320,7 +320,7 @@ fn shown(
 }
 
 /// The search between what came out and what went in.
-struct Hunt {
+struct SustainedSearch {
     low: f64,
     high: f64,
     found: RateFound,
@@ -329,7 +329,7 @@ struct Hunt {
     has_failed: bool,
 }
 
-impl Hunt {
+impl SustainedSearch {
     /// One more load; false where no valid trial of it was to be had.
     fn look(
         &mut self,

@@ -2,9 +2,9 @@
 
 use crate::clock;
 use crate::cores::{self, CorePlan};
+use crate::live_trial::LiveTrial;
 use crate::open::{OpenPort, settle_process};
 use crate::pressure::DeviceThread;
-use crate::session::Session;
 use kernel::thread;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -194,7 +194,7 @@ impl LiveTester {
     ) -> Result<TrialResult, TesterError> {
         self.send_prelude(&trial.prelude)?;
         let plan = self.core_plan(trial);
-        Session::new(trial, &plan, &mut self.ports, &mut self.options)?.run(observer)
+        LiveTrial::new(trial, &plan, &mut self.ports, &mut self.options)?.run(observer)
     }
 
     /// A call that failed on a port or device that is gone failed because of that.

@@ -37,7 +37,7 @@ pub(crate) struct Received {
 }
 
 /// What the threads brought home, in the order of ports.
-pub(crate) struct Outcome {
+pub(crate) struct ThreadResults {
     pub start: Instant,
     /// When residual frames were no longer waited for.
     pub drained: Instant,
@@ -124,7 +124,7 @@ impl Watch<'_> {
         trial: &Trial,
         start: Instant,
         mut threads: Threads<'_>,
-    ) -> Result<Outcome, TesterError> {
+    ) -> Result<ThreadResults, TesterError> {
         let outcome = self.see_through(trial, start, &mut threads);
         if outcome.is_err() {
             self.signals.stop();
@@ -142,7 +142,7 @@ impl Watch<'_> {
         trial: &Trial,
         start: Instant,
         threads: &mut Threads<'_>,
-    ) -> Result<Outcome, TesterError> {
+    ) -> Result<ThreadResults, TesterError> {
         while !threads.transmit.iter().all(|thread| thread.is_finished()) {
             self.look_around(threads)?;
             self.sampling.look(self.signals, start);
@@ -162,7 +162,7 @@ impl Watch<'_> {
         let received = joined(&mut threads.receive)?;
         let mut received: Vec<Received> = received.into_iter().flatten().collect();
         received.sort_by_key(|received| received.account.port);
-        Ok(Outcome { start, drained, transmissions, received, action, ended })
+        Ok(ThreadResults { start, drained, transmissions, received, action, ended })
     }
 
     /// Waits for residual frames; gives the time at which that was over.

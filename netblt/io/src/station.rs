@@ -10,8 +10,8 @@ use crate::outgoing::MAX_SEND_BYTES;
 use crate::seal::Refusal;
 use crate::socket::{Received, Socket};
 use netblt::{
-    Burst, Connection, ConnectionId, Counters, Endpoint, EndpointLimits, Event, Limits, Mode,
-    Opening, Outcome, Request, Secret, Timing,
+    Burst, Connection, ConnectionId, Counters, Ending, Endpoint, EndpointLimits, Event, Limits,
+    Mode, Opening, Request, Secret, Timing,
 };
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::Serialize;
@@ -55,7 +55,7 @@ pub struct Ended {
     /// With whom.
     pub peer: SocketAddr,
     /// How.
-    pub outcome: Outcome,
+    pub outcome: Ending,
     /// What happened.
     pub counters: Counters,
     /// From OPEN to the end.
@@ -413,7 +413,7 @@ impl Station {
         });
     }
 
-    fn closed(&mut self, id: ConnectionId, outcome: Outcome) {
+    fn closed(&mut self, id: ConnectionId, outcome: Ending) {
         let Some(peer) = self.endpoint.connections().find(|found| found.0 == id).map(|c| c.1)
         else {
             return;
@@ -427,7 +427,7 @@ impl Station {
         self.reserved.remove(&id);
         let passive =
             self.endpoint.connection(id).is_some_and(|connection| !connection.is_active());
-        if passive && outcome == Outcome::NoAnswer {
+        if passive && outcome == Ending::NoAnswer {
             // Nothing began that could end.
             return;
         }
@@ -459,7 +459,7 @@ impl Station {
                     self.concluding.push((ended, job));
                     continue;
                 }
-                Some(Err(reason)) => ended.outcome = Outcome::Aborted { by_peer: false, reason },
+                Some(Err(reason)) => ended.outcome = Ending::Aborted { by_peer: false, reason },
                 Some(Ok(())) => ended.digest = job.digest(),
             }
             self.ended.push(ended);

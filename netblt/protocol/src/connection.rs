@@ -1,7 +1,7 @@
 //! One connection: opening, a transfer one way, and the three ways to close (RFC 998 section 5).
 
 use crate::counters::Counters;
-use crate::event::{Event, Outcome};
+use crate::event::{Ending, Event};
 use crate::guard::{Guard, Secret};
 use crate::identity;
 use crate::receiver::Receiver;
@@ -433,7 +433,7 @@ impl Connection {
         if !matches!(self.life, Life::Closed) {
             self.reason = reason.to_owned();
             self.due.abort = true;
-            self.close(Outcome::Aborted { by_peer: false, reason: reason.to_owned() });
+            self.close(Ending::Aborted { by_peer: false, reason: reason.to_owned() });
         }
     }
 
@@ -441,10 +441,10 @@ impl Connection {
     pub(crate) fn give_way(&mut self) {
         self.reason = "gave way to others before anything was heard".to_owned();
         self.due.abort = true;
-        self.close(Outcome::NoAnswer);
+        self.close(Ending::NoAnswer);
     }
 
-    fn close(&mut self, outcome: Outcome) {
+    fn close(&mut self, outcome: Ending) {
         // A dallying sender has told its client already.
         if !matches!(self.life, Life::Dallying { .. } | Life::QuitDallying { .. } | Life::Closed) {
             self.events.push_back(Event::Closed(outcome));
@@ -505,7 +505,7 @@ impl Connection {
         self.proven = true;
         match packet {
             Packet::Abort(reason) => {
-                self.close(Outcome::Aborted { by_peer: true, reason: reason.to_string() });
+                self.close(Ending::Aborted { by_peer: true, reason: reason.to_string() });
             }
             Packet::Quit(reason) => self.handle_quit(now, reason),
             Packet::QuitAck => self.handle_quit_ack(),
@@ -591,11 +591,11 @@ impl Connection {
         match (&self.life, &self.role) {
             (Life::Open, Role::Receiving(receiver)) if receiver.is_finished() => {
                 self.due.done = true;
-                self.close(Outcome::Complete);
+                self.close(Ending::Complete);
             }
             (Life::Open, Role::Sending(sender)) if sender.sender().is_finished() => {
                 let until = now + sender.sender().dally();
-                self.events.push_back(Event::Closed(Outcome::Complete));
+                self.events.push_back(Event::Closed(Ending::Complete));
                 self.life = Life::Dallying { until };
             }
             // The receiver still repeats its OK.
@@ -641,7 +641,7 @@ impl Connection {
 
     fn handle_refused(&mut self, reason: &Text<'_>) {
         if matches!(self.life, Life::Opening { .. }) {
-            self.close(Outcome::Refused(reason.to_string()));
+            self.close(Ending::Refused(reason.to_string()));
         } else {
             self.counters.unexpected_packets += 1;
         }
@@ -652,7 +652,7 @@ impl Connection {
         let until = now + self.timing.open_timeout * QUIT_DALLIES;
         match self.life {
             Life::Open => {
-                self.close(Outcome::Quit { by_peer: true, reason: reason.to_string() });
+                self.close(Ending::Quit { by_peer: true, reason: reason.to_string() });
                 self.life = Life::QuitDallying { until };
             }
             Life::Dallying { .. } => self.life = Life::QuitDallying { until },
@@ -662,7 +662,7 @@ impl Connection {
 
     fn handle_quit_ack(&mut self) {
         if matches!(self.life, Life::Quitting { .. }) {
-            self.close(Outcome::Quit { by_peer: false, reason: self.reason.clone() });
+            self.close(Ending::Quit { by_peer: false, reason: self.reason.clone() });
         }
     }
 
@@ -674,7 +674,7 @@ impl Connection {
         match &mut self.life {
             Life::Opening { attempts, again } if again.at <= now => {
                 if *attempts >= self.timing.open_attempts {
-                    return self.close(Outcome::NoAnswer);
+                    return self.close(Ending::NoAnswer);
                 }
                 *attempts += 1;
                 *again = again.next(now, self.timing.open_timeout);
@@ -701,13 +701,13 @@ impl Connection {
     fn handle_death(&mut self) {
         let outcome = match (&self.life, &self.role) {
             (Life::Quitting { .. }, _) => {
-                Outcome::Quit { by_peer: false, reason: self.reason.clone() }
+                Ending::Quit { by_peer: false, reason: self.reason.clone() }
             }
             // All data is here; only the sender's word that it knows is missing (our choice).
             (_, Role::Receiving(receiver)) if receiver.has_everything() => {
-                Outcome::CompleteUnconfirmed
+                Ending::CompleteUnconfirmed
             }
-            _ => Outcome::PeerDead,
+            _ => Ending::PeerDead,
         };
         self.close(outcome);
     }

@@ -24,12 +24,12 @@ pub enum Event {
         data: Vec<u8>,
     },
     /// The connection is over; the last event.
-    Closed(Outcome),
+    Closed(Ending),
 }
 
 /// How a connection ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum Ending {
     /// Everything arrived, and this end knows it.
     Complete,
     /// Everything arrived, but the other end fell silent before it confirmed that it knows.
@@ -56,10 +56,10 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl Ending {
     /// Whether all data of the transfer arrived.
     pub fn is_complete(&self) -> bool {
-        matches!(self, Outcome::Complete | Outcome::CompleteUnconfirmed)
+        matches!(self, Ending::Complete | Ending::CompleteUnconfirmed)
     }
 }
 
@@ -75,21 +75,21 @@ impl fmt::Display for Harmless<'_> {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let end = |by_peer: &bool| if *by_peer { "the other end" } else { "this end" };
         match self {
-            Outcome::Complete => write!(f, "complete"),
-            Outcome::CompleteUnconfirmed => {
+            Ending::Complete => write!(f, "complete"),
+            Ending::CompleteUnconfirmed => {
                 write!(f, "complete, but the other end fell silent before it confirmed")
             }
-            Outcome::Refused(reason) => write!(f, "refused: {}", Harmless(reason)),
-            Outcome::NoAnswer => write!(f, "no answer"),
-            Outcome::PeerDead => write!(f, "the other end fell silent"),
-            Outcome::Quit { by_peer, reason } => {
+            Ending::Refused(reason) => write!(f, "refused: {}", Harmless(reason)),
+            Ending::NoAnswer => write!(f, "no answer"),
+            Ending::PeerDead => write!(f, "the other end fell silent"),
+            Ending::Quit { by_peer, reason } => {
                 write!(f, "{} quit: {}", end(by_peer), Harmless(reason))
             }
-            Outcome::Aborted { by_peer, reason } => {
+            Ending::Aborted { by_peer, reason } => {
                 write!(f, "{} aborted: {}", end(by_peer), Harmless(reason))
             }
         }
@@ -104,9 +104,9 @@ mod tests {
     fn a_peer_cannot_command_the_terminal() {
         let reason = "\u{1b}[2J\u{9b}31m\u{202e}\r\n\u{7} \"é\"".to_owned();
         for outcome in [
-            Outcome::Refused(reason.clone()),
-            Outcome::Quit { by_peer: true, reason: reason.clone() },
-            Outcome::Aborted { by_peer: false, reason: reason.clone() },
+            Ending::Refused(reason.clone()),
+            Ending::Quit { by_peer: true, reason: reason.clone() },
+            Ending::Aborted { by_peer: false, reason: reason.clone() },
         ] {
             let shown = outcome.to_string();
             assert!(!shown.contains(|c: char| c.is_control() || c == '\u{202e}'), "{shown:?}");

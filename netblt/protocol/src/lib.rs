@@ -115,7 +115,7 @@ mod terms;
 pub use connection::{Connection, Opening};
 pub use counters::Counters;
 pub use endpoint::{Address, ConnectionId, Endpoint, EndpointLimits, Path, Request};
-pub use event::{Event, Outcome};
+pub use event::{Ending, Event};
 pub use guard::Secret;
 pub use terms::{Burst, DataTimer, Limits, Terms, Timing};
 pub use wire::netblt::{Header, Mode, Open};

@@ -3,13 +3,13 @@
 use crate::args::Run;
 use crate::failure::{Exit, Outcome};
 use crate::options::{Options, SuiteName};
-use crate::plan::Plan;
-use crate::session::Session;
+use crate::plan::RunPlan;
+use crate::test_run::TestRun;
 use crate::{captures, interrupt, output, setup, support};
 
 pub fn run(arguments: &Run) -> Outcome {
     let options = Options { suite: arguments.suite, ..arguments.options.clone() };
-    let plan = Plan::of_run(&options, arguments.config.as_deref(), arguments.resume.as_deref())?;
+    let plan = RunPlan::of_run(&options, arguments.config.as_deref(), arguments.resume.as_deref())?;
     if arguments.fresh_selftest {
         support::refuse(["fresh-selftest"], &plan.options, &plan.run())?;
     }
@@ -26,9 +26,9 @@ pub fn run(arguments: &Run) -> Outcome {
         drop(interrupt::stop_with_stdin(&stop));
     }
     if plan.options.suite == Some(SuiteName::Harvard1990) {
-        return Session::new(&plan, &subject, arguments, &stop).run_1990();
+        return TestRun::new(&plan, &subject, arguments, &stop).run_1990();
     }
     let setup = setup::prepare(&subject, &plan.options, arguments.yes, &stop)?;
-    let session = Session::new(&plan, &subject, arguments, &stop);
+    let session = TestRun::new(&plan, &subject, arguments, &stop);
     session.run(setup)
 }

@@ -3,11 +3,11 @@
 use crate::args::Selftest;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::Options;
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::progress::Progress;
-use crate::session::selftest_key;
 use crate::setup::{self, Setup, Subject};
 use crate::supervised::Supervised;
+use crate::test_run::selftest_key;
 use crate::{host, interrupt, output, rendering};
 use method::{Event, EventSink, Finding, SelfTest, SinkError, Suite, SuiteConfig};
 use report::{Report, run_folder};
@@ -17,7 +17,7 @@ use testbed::DeviceKind;
 
 pub fn run(arguments: &Selftest) -> Outcome {
     let options = Options { suite: arguments.suite, ..arguments.options.clone() };
-    let plan = Plan::of(&options, arguments.config.as_deref())?;
+    let plan = RunPlan::of(&options, arguments.config.as_deref())?;
     let subject = plan.subject.clone().unwrap_or(Subject::Built(DeviceKind::Loopback));
     subject.acquire_rights()?;
     let stop = interrupt::watch()?;
@@ -55,7 +55,7 @@ pub fn run(arguments: &Selftest) -> Outcome {
 
 fn prepare(
     subject: &Subject,
-    plan: &Plan,
+    plan: &RunPlan,
     arguments: &Selftest,
     stop: &Arc<AtomicBool>,
 ) -> Outcome<Setup> {
@@ -67,7 +67,7 @@ fn prepare(
 }
 
 fn measure(
-    plan: &Plan,
+    plan: &RunPlan,
     setup: &mut Setup,
     stop: Arc<AtomicBool>,
     log: &mut Log,

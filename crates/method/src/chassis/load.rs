@@ -1,11 +1,11 @@
 //! Loads of a pattern: what comes out at one, and the highest without loss.
 
-use super::{ChassisTest, Pattern, PortMatrix, Rack};
+use super::{ChassisTest, Pattern, PortMatrix, TestSetup};
 use crate::bench::{Bench, Ran};
 use crate::rfc2544::MaximumOf;
 use crate::search::mlrsearch::{self, MlrSearch, TimedLoad, Tried};
 use crate::search::{
-    self, Bisect, Bounds, GapSteps, LossVerification, Outcome, Range, Resolution, Upper, drive,
+    self, Bisect, Bounds, GapSteps, LoadVerdict, LossVerification, Range, Resolution, Upper, drive,
 };
 use crate::subject::Ceiling;
 use crate::{Finding, RunError, SearchPolicy, SuiteConfig};
@@ -186,7 +186,7 @@ pub(crate) trait Loads {
 
 /// The loads of a pattern of ports.
 struct PatternLoads<'r, 'a> {
-    rack: &'r Rack<'a>,
+    rack: &'r TestSetup<'a>,
     test: (ChassisTest, Pattern),
 }
 
@@ -224,7 +224,7 @@ struct Search<'l> {
 /// Runs one load of a pattern.
 pub(crate) fn point_at(
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     (test, pattern): (ChassisTest, Pattern),
     load_percent: f64,
     duration: Duration,
@@ -246,7 +246,7 @@ pub(crate) fn point_at(
 /// The highest load without loss (RFC 2889 section 5.1.4: the search adjusts the intended load).
 pub(crate) fn highest_load(
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     test: ChassisTest,
     pattern: Pattern,
 ) -> Result<Throughput, RunError> {
@@ -291,8 +291,8 @@ fn goals_together(
         let is_valid = point.invalid.is_empty();
         search.passed.insert(asked.load, point);
         Ok::<_, RunError>(match is_valid {
-            true => mlrsearch::Outcome::Measured(tried),
-            false => mlrsearch::Outcome::Undecided { reached: None },
+            true => mlrsearch::TrialOutput::Measured(tried),
+            false => mlrsearch::TrialOutput::Undecided { reached: None },
         })
     })?;
     let points = search.passed.clone();
@@ -332,10 +332,10 @@ impl<'l> Search<'l> {
         while let Some(lower) = bounds.lower.filter(|_| short < full) {
             // What was found in short trials must stand one of full length.
             match self.try_load(bench, lower, full)? {
-                Outcome::Passed => break,
+                LoadVerdict::Passed => break,
                 outcome => {
                     let why = match outcome {
-                        Outcome::Undecided => Upper::Undecided,
+                        LoadVerdict::Undecided => Upper::Undecided,
                         _ => Upper::Failed,
                     };
                     let below = lower.saturating_sub(self.step(lower));
@@ -387,7 +387,7 @@ impl<'l> Search<'l> {
     fn drive(
         &mut self,
         bench: &mut Bench<'_>,
-        search: impl search::Search<Load = u64, Outcome = Outcome>,
+        search: impl search::Search<Load = u64, TrialOutput = LoadVerdict>,
         duration: Duration,
     ) -> Result<Bounds, RunError> {
         let config = &self.config.search;
@@ -423,26 +423,26 @@ impl<'l> Search<'l> {
         bench: &mut Bench<'_>,
         load: u64,
         duration: Duration,
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<LoadVerdict, RunError> {
         let point = self.point(bench, load, duration)?;
         if !point.invalid.is_empty() {
-            return Ok(Outcome::Undecided);
+            return Ok(LoadVerdict::Undecided);
         }
         if point.loss_percent > self.tolerance_percent {
             let lost_frames = point.offered_frames - point.received_frames;
-            return Ok(Outcome::Failed { lost_frames });
+            return Ok(LoadVerdict::Failed { lost_frames });
         }
         if point.kept_up.is_none() {
             self.reasons = vec![format!(
                 "{duration} hold less than two frames at {:.4} %: set a longer trial",
                 point.load_percent
             )];
-            return Ok(Outcome::Undecided);
+            return Ok(LoadVerdict::Undecided);
         }
         if duration == Duration::from_secs_f64(self.config.trial.duration_s) {
             self.passed.insert(load, point);
         }
-        Ok(Outcome::Passed)
+        Ok(LoadVerdict::Passed)
     }
 
     fn found(&mut self, bounds: Bounds) -> Throughput {

@@ -1,6 +1,6 @@
 //! Many ports at once: which port sends to which, in what order, and what came of each pair.
 //!
-//! [`Pattern`] is the order of destinations, exactly as RFC 2889 has it; a [`Rack`] makes trials of
+//! [`Pattern`] is the order of destinations, exactly as RFC 2889 has it; a [`TestSetup`] makes trials of
 //! it; a [`PortMatrix`] is what came of each pair of ports. The tests of [`rfc2889`](crate::rfc2889),
 //! [`gigaswitch`](crate::gigaswitch) and [`tolly`](crate::tolly) are made of these.
 
@@ -8,7 +8,7 @@ mod config;
 mod figures;
 mod layout;
 mod load;
-mod rack;
+mod test_setup;
 
 pub use crate::burst::Bursts;
 pub use crate::outcome::{PairCount, PortMatrix};
@@ -21,9 +21,9 @@ pub(crate) use figures::latency_spread;
 pub(crate) use layout::percent;
 pub use load::{LoadPoint, Throughput};
 pub(crate) use load::{Loads, highest_load, highest_load_of, point_at, shortfall_words};
-pub(crate) use rack::Draft;
-pub(crate) use rack::GroupsKnown;
-pub use rack::Rack;
+pub(crate) use test_setup::Draft;
+pub(crate) use test_setup::GroupsKnown;
+pub use test_setup::TestSetup;
 
 use crate::Modifier;
 use serde::{Deserialize, Serialize};

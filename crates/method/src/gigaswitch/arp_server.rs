@@ -3,7 +3,7 @@
 
 use crate::RunError;
 use crate::bench::Bench;
-use crate::chassis::{ChassisConditions, ChassisTest, Rack, shortfall_words};
+use crate::chassis::{ChassisConditions, ChassisTest, TestSetup, shortfall_words};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 use trial::{Schedule, Segment, StreamFrame};
@@ -47,9 +47,12 @@ const ASKS: usize = 1;
 const NOBODY: Ipv4Addr = Ipv4Addr::new(198, 18, 255, 254);
 
 /// The test, with the first two ports.
-pub fn arp_server(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<ArpServerResult, RunError> {
+pub fn arp_server(
+    bench: &mut Bench<'_>,
+    rack: &TestSetup<'_>,
+) -> Result<ArpServerResult, RunError> {
     let config = &rack.config.chassis.arp_server;
-    let rack = &Rack { size: FrameSize::MIN_ETHERNET, ports: 2, ..*rack };
+    let rack = &TestSetup { size: FrameSize::MIN_ETHERNET, ports: 2, ..*rack };
     let beyond = config.max_fps + config.resolution_fps.max(1);
     let (mut low, mut high, mut fps) = (0, beyond, config.max_fps);
     let mut trials = vec![];
@@ -81,7 +84,7 @@ pub fn arp_server(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<ArpServerRes
 
 fn trial(
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     fps: u64,
 ) -> Result<(ArpTrial, Vec<String>), RunError> {
     let (config, test) = (&rack.config.chassis.arp_server, ChassisTest::ArpServer);

@@ -3,7 +3,7 @@
 
 use super::{FanoutResult, fanout};
 use crate::bench::Bench;
-use crate::chassis::{ChassisConditions, ChassisTest, Rack};
+use crate::chassis::{ChassisConditions, ChassisTest, TestSetup};
 use crate::config::TrialConfig;
 use crate::{Outcome, RunError, SuiteConfig};
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,10 @@ pub struct ExtrapolationResult {
 
 /// The fan-out with few ports, then with all of them, and what the few say of all; nothing where no fan-out
 /// has a rate.
-pub fn extrapolation(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<Vec<Outcome>, RunError> {
+pub fn extrapolation(
+    bench: &mut Bench<'_>,
+    rack: &TestSetup<'_>,
+) -> Result<Vec<Outcome>, RunError> {
     let config = &rack.config.chassis.fanout;
     let mut results: Vec<FanoutResult> = vec![];
     for ports in config.ports.iter().filter(|ports| **ports <= rack.ports) {
@@ -49,17 +52,17 @@ pub fn extrapolation(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<Vec<Outco
     Ok(outcomes)
 }
 
-fn all_ports(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<FanoutResult, RunError> {
+fn all_ports(bench: &mut Bench<'_>, rack: &TestSetup<'_>) -> Result<FanoutResult, RunError> {
     let fanout_config = &rack.config.chassis.fanout;
     let duration_s = fanout_config.all_ports_trial_s;
     let trial = TrialConfig { duration_s, ..rack.config.trial.clone() };
     let config = SuiteConfig { trial, ..rack.config.clone() };
-    let rack = Rack { config: &config, ports: fanout_config.extrapolate_to, ..*rack };
+    let rack = TestSetup { config: &config, ports: fanout_config.extrapolate_to, ..*rack };
     fanout(bench, &rack)
 }
 
 fn conclude(
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     results: &[FanoutResult],
     all_ports: Option<&FanoutResult>,
 ) -> Option<ExtrapolationResult> {

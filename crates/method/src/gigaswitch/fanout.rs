@@ -3,8 +3,8 @@
 use crate::RunError;
 use crate::bench::Bench;
 use crate::chassis::{
-    ChassisConditions, ChassisTest, LoadPoint, Pattern, PortMatrix, Rack, Throughput, highest_load,
-    point_at,
+    ChassisConditions, ChassisTest, LoadPoint, Pattern, PortMatrix, TestSetup, Throughput,
+    highest_load, point_at,
 };
 use serde::{Deserialize, Serialize};
 use units::{Duration, FrameRate};
@@ -40,7 +40,7 @@ impl FanoutResult {
 }
 
 /// The test with the ports of `rack`.
-pub fn fanout(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<FanoutResult, RunError> {
+pub fn fanout(bench: &mut Bench<'_>, rack: &TestSetup<'_>) -> Result<FanoutResult, RunError> {
     let test = ChassisTest::Fanout;
     let pattern = Pattern::Fanout { receivers: rack.config.chassis.fanout.receivers };
     if rack.ports < pattern.fewest_ports() {

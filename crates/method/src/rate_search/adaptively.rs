@@ -1,7 +1,7 @@
 //! The adaptive search's trials: each tells what the device carried, not only whether it passed.
 
 use super::known::Tried;
-use super::{Hunt, WHOLE, WIDE, load_of, rate_of, request, worst_loss_ratio};
+use super::{RateSearch, WHOLE, WIDE, load_of, rate_of, request, worst_loss_ratio};
 use crate::bench::{self, Request};
 use crate::event::Verdict;
 use crate::search::adaptive::{Against, Asked, Came, FAR_SHORT};
@@ -14,7 +14,7 @@ use units::{Duration, FrameRate};
 /// So many trials of a search at most are made again because the tester was held up.
 const REPEATS: u32 = 4;
 
-impl Hunt<'_, '_> {
+impl RateSearch<'_, '_> {
     /// Trials are held to no shortfall: each decides by the load that it offered.
     pub(super) fn search_adaptively(
         &mut self,

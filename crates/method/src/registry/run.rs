@@ -1,7 +1,7 @@
 //! How a test of the registry is run.
 
 use crate::bench::Bench;
-use crate::chassis::Rack;
+use crate::chassis::TestSetup;
 use crate::rfc2544::ThroughputResult;
 use crate::subject::Subject;
 use crate::{Outcome, RunError, SuiteConfig, TestKind};
@@ -75,7 +75,7 @@ pub struct ManyTest {
 }
 
 /// See [`ManyTest::run`].
-pub type RunMany = fn(&mut Bench<'_>, &Rack<'_>, TestKind) -> Result<Vec<Outcome>, RunError>;
+pub type RunMany = fn(&mut Bench<'_>, &TestSetup<'_>, TestKind) -> Result<Vec<Outcome>, RunError>;
 
 impl Run {
     /// Whether it is made with the smallest frames only.

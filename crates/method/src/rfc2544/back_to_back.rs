@@ -8,7 +8,9 @@ use crate::reach::{
     LONGEST_BURST_TRIED, SLOWER_BY_ONE_IN, STEPS_MAX, burst_reach, held_to_its_rate, slower,
 };
 use crate::rfc2544::{MaximumOf, ThroughputResult, known_rate};
-use crate::search::{Bisect, Bounds, LossVerification, Outcome, Range, Resolution, Upper, drive};
+use crate::search::{
+    Bisect, Bounds, LoadVerdict, LossVerification, Range, Resolution, Upper, drive,
+};
 use crate::subject::{Ceiling, Subject};
 use crate::traffic::TrialShape;
 use crate::{Conditions, Finding, RunError, Spread, TestKind, Verdict};
@@ -287,9 +289,9 @@ fn search(
             left_at.insert(frames, rate.fps());
         }
         Ok::<_, Stop>(match ran.verdict {
-            Verdict::Passed => Outcome::Passed,
-            Verdict::Invalid => Outcome::Undecided,
-            _ => Outcome::Failed { lost_frames: ran.result.lost_frames() },
+            Verdict::Passed => LoadVerdict::Passed,
+            Verdict::Invalid => LoadVerdict::Undecided,
+            _ => LoadVerdict::Failed { lost_frames: ran.result.lost_frames() },
         })
     })?;
     Ok(BurstFound {

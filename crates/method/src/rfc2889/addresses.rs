@@ -3,7 +3,7 @@
 
 use crate::RunError;
 use crate::bench::{Bench, Ran};
-use crate::chassis::{ChassisConditions, ChassisTest, Draft, Rack, shortfall_words};
+use crate::chassis::{ChassisConditions, ChassisTest, Draft, TestSetup, shortfall_words};
 use serde::{Deserialize, Serialize};
 use trial::{Schedule, Segment, StreamId, Waits};
 use units::{Duration, FrameRate};
@@ -60,7 +60,7 @@ const TEST: usize = 1;
 const MONITOR: usize = 2;
 
 /// Address caching capacity: the most addresses that are learned without a flood or a loss.
-pub fn caching(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<AddressResult, RunError> {
+pub fn caching(bench: &mut Bench<'_>, rack: &TestSetup<'_>) -> Result<AddressResult, RunError> {
     let config = &rack.config.chassis.addresses;
     let mut search = AddressSearch::new(rack, ChassisTest::AddressCaching)?;
     let rate = within_medium(rack, config.learning_fps);
@@ -80,7 +80,10 @@ pub fn caching(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<AddressResult, 
 }
 
 /// Address learning rate: the highest rate of new addresses at which all are learned.
-pub fn learning_rate(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<AddressResult, RunError> {
+pub fn learning_rate(
+    bench: &mut Bench<'_>,
+    rack: &TestSetup<'_>,
+) -> Result<AddressResult, RunError> {
     let config = &rack.config.chassis.addresses;
     let mut search = AddressSearch::new(rack, ChassisTest::AddressLearning)?;
     let highest = within_medium(rack, config.max_learning_fps).fps_truncated();
@@ -98,14 +101,14 @@ pub fn learning_rate(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<AddressRe
 }
 
 struct AddressSearch<'r, 'a> {
-    rack: &'r Rack<'a>,
+    rack: &'r TestSetup<'a>,
     test: ChassisTest,
     trials: Vec<AddressTrial>,
     invalid: Vec<String>,
 }
 
 impl<'r, 'a> AddressSearch<'r, 'a> {
-    fn new(rack: &'r Rack<'a>, test: ChassisTest) -> Result<Self, RunError> {
+    fn new(rack: &'r TestSetup<'a>, test: ChassisTest) -> Result<Self, RunError> {
         if rack.ports < 3 {
             return Err(RunError::Config(format!("{test} needs 3 ports or more")));
         }
@@ -227,7 +230,7 @@ impl<'r, 'a> AddressSearch<'r, 'a> {
         bench: &mut Bench<'_>,
         label: &str,
         (rate, settle): (FrameRate, Duration),
-        build: &dyn Fn(&mut Draft, &Rack<'_>) -> Result<(), RunError>,
+        build: &dyn Fn(&mut Draft, &TestSetup<'_>) -> Result<(), RunError>,
     ) -> Result<Ran, RunError> {
         let rack = &self.rack.with_ports(3);
         // No longer than need be: addresses must not age out.
@@ -237,7 +240,7 @@ impl<'r, 'a> AddressSearch<'r, 'a> {
 }
 
 /// So many frames a second, or as many as the medium takes.
-fn within_medium(rack: &Rack<'_>, fps: u64) -> FrameRate {
+fn within_medium(rack: &TestSetup<'_>, fps: u64) -> FrameRate {
     FrameRate::from_fps(fps.min(rack.theoretical_max().fps_truncated()).max(1))
 }
 

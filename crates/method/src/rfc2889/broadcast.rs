@@ -1,7 +1,7 @@
 //! Broadcast latency (RFC 2889 section 5.10.3): a single frame, and when each port has it.
 
 use crate::bench::Bench;
-use crate::chassis::{ChassisConditions, ChassisTest, Pattern, Rack, shortfall_words};
+use crate::chassis::{ChassisConditions, ChassisTest, Pattern, TestSetup, shortfall_words};
 use crate::found::Spread;
 use crate::{LatencyDefinition, RunError};
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ impl PortLatency {
 /// The test: one frame at a time from the first port to all others.
 pub fn broadcast_latency(
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
 ) -> Result<BroadcastLatencyResult, RunError> {
     let test = ChassisTest::BroadcastLatency;
     if rack.ports < Pattern::Broadcast.fewest_ports() {

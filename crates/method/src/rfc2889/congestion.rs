@@ -2,7 +2,7 @@
 
 use crate::RunError;
 use crate::bench::Bench;
-use crate::chassis::{ChassisConditions, ChassisTest, PortMatrix, Rack, shortfall_words};
+use crate::chassis::{ChassisConditions, ChassisTest, PortMatrix, TestSetup, shortfall_words};
 use serde::{Deserialize, Serialize};
 use trial::{Arrived, PortId, StreamResult, TrialResult};
 use units::{Duration, FrameRate};
@@ -77,7 +77,10 @@ const CONGESTED: usize = 3;
 
 /// The test, on the first four ports: source 0 sends to ports 2 and 3 in turn, source 1 to port 3;
 /// both the same number of frames at the maximum offered load.
-pub fn congestion(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<CongestionResult, RunError> {
+pub fn congestion(
+    bench: &mut Bench<'_>,
+    rack: &TestSetup<'_>,
+) -> Result<CongestionResult, RunError> {
     if rack.ports < 4 {
         return Err(RunError::Config("congestion control needs 4 ports or more".into()));
     }
@@ -104,7 +107,7 @@ pub fn congestion(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<CongestionRe
 }
 
 fn conclude(
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     frames: u64,
     result: &TrialResult,
     invalid: Vec<String>,

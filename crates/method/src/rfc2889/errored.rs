@@ -2,7 +2,7 @@
 
 use crate::RunError;
 use crate::bench::{Bench, Ran};
-use crate::chassis::{ChassisConditions, ChassisTest, Draft, Rack, shortfall_words};
+use crate::chassis::{ChassisConditions, ChassisTest, Draft, TestSetup, shortfall_words};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use trial::{Schedule, StreamFrame, TesterError};
@@ -104,7 +104,7 @@ const NO_HALF_BYTES: [ErroredKind; 2] = [ErroredKind::Dribble, ErroredKind::Alig
 
 /// The test, from the first port to the second: good and errored frames in turn, so that the same
 /// trial proves that good ones pass.
-pub fn errored(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<ErroredResult, RunError> {
+pub fn errored(bench: &mut Bench<'_>, rack: &TestSetup<'_>) -> Result<ErroredResult, RunError> {
     let mut trials = vec![];
     let mut invalid = vec![];
     for kind in SENT {
@@ -144,7 +144,7 @@ fn size_of(kind: ErroredKind, size: FrameSize) -> FrameSize {
 
 fn trial(
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     kind: ErroredKind,
     load_percent: f64,
     invalid: &mut Vec<String>,
@@ -203,7 +203,7 @@ fn trial(
 }
 
 /// A signed frame without network layer, of any size.
-fn plain(draft: &Draft, rack: &Rack<'_>, size: FrameSize) -> StreamFrame {
+fn plain(draft: &Draft, rack: &TestSetup<'_>, size: FrameSize) -> StreamFrame {
     let (src, dst) = (rack.port(0).mac, rack.port(1).mac);
     let ether_type = EtherType::EXPERIMENTAL;
     let mut bytes = rack.traffic.tagged(ethernet::Repr { dst, src, ether_type }.frame(&[]));

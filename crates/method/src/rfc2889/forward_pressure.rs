@@ -3,8 +3,8 @@
 use crate::RunError;
 use crate::bench::Bench;
 use crate::chassis::{
-    ChassisConditions, ChassisTest, LoadPoint, Pattern, Rack, Throughput, highest_load, point_at,
-    shortfall_words,
+    ChassisConditions, ChassisTest, LoadPoint, Pattern, TestSetup, Throughput, highest_load,
+    point_at, shortfall_words,
 };
 use serde::{Deserialize, Serialize};
 use trial::Schedule;
@@ -73,7 +73,7 @@ const PAIR: (ChassisTest, Pattern) = (ChassisTest::ForwardPressure, Pattern::Uni
 /// The test, between the first two ports.
 pub fn forward_pressure(
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
 ) -> Result<ForwardPressureResult, RunError> {
     let rack = &rack.with_ports(2);
     let throughput = highest_load(bench, rack, PAIR.0, PAIR.1)?;
@@ -91,7 +91,7 @@ pub fn forward_pressure(
 
 fn try_gap(
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     duration: Duration,
 ) -> Result<GapOutcome, RunError> {
     let not_tested = |why: String| Ok(GapOutcome::NotTested { why });
@@ -144,11 +144,11 @@ fn try_gap(
 }
 
 /// Bit times of a frame with preamble, without gap.
-fn frame_bits(rack: &Rack<'_>) -> f64 {
+fn frame_bits(rack: &TestSetup<'_>) -> f64 {
     f64::from((rack.size.bytes() + FrameSize::PREAMBLE_BYTES) * BYTE_BITS)
 }
 
 /// Mean gap of frames that follow each other at this rate, in bit times of the first port's medium.
-fn gap_bits(rack: &Rack<'_>, fps: f64) -> f64 {
+fn gap_bits(rack: &TestSetup<'_>, fps: f64) -> f64 {
     rack.described(0).line_rate.bps() as f64 / fps - frame_bits(rack)
 }

@@ -4,8 +4,8 @@
 use crate::RunError;
 use crate::bench::Bench;
 use crate::chassis::{
-    ChassisConditions, ChassisTest, LoadPoint, Pattern, PortMatrix, Rack, Throughput, highest_load,
-    point_at,
+    ChassisConditions, ChassisTest, LoadPoint, Pattern, PortMatrix, TestSetup, Throughput,
+    highest_load, point_at,
 };
 use serde::{Deserialize, Serialize};
 use units::Duration;
@@ -56,7 +56,7 @@ fn pattern_of(test: ChassisTest) -> Pattern {
 /// One of the tests that differ in their pattern only.
 pub fn mesh(
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     test: ChassisTest,
 ) -> Result<MeshResult, RunError> {
     let pattern = pattern_of(test);

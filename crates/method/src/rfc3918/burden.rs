@@ -2,7 +2,7 @@
 
 use super::mixed::unicast_frames;
 use crate::RunError;
-use crate::chassis::{Draft, Pattern, Rack};
+use crate::chassis::{Draft, Pattern, TestSetup};
 use serde::{Deserialize, Serialize};
 use trial::{Schedule, TrialResult};
 use units::{Duration, FrameRate};
@@ -24,7 +24,7 @@ pub struct Burden {
 }
 
 /// Which ports listen in a burdened test, and which are the burden: two at least, the second half.
-pub(super) fn split(rack: &Rack<'_>) -> Result<(Vec<usize>, Vec<usize>), RunError> {
+pub(super) fn split(rack: &TestSetup<'_>) -> Result<(Vec<usize>, Vec<usize>), RunError> {
     let burden = (rack.ports / 2).max(2);
     if rack.ports < burden + 2 {
         return Err(RunError::Config("a burdened test needs 4 ports or more".into()));
@@ -36,7 +36,7 @@ pub(super) fn split(rack: &Rack<'_>) -> Result<(Vec<usize>, Vec<usize>), RunErro
 /// Adds the burden to a trial.
 pub(super) fn add(
     draft: &mut Draft,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     ports: &[usize],
     duration: Duration,
 ) -> Result<(), RunError> {
@@ -57,7 +57,7 @@ pub(super) fn add(
 }
 
 /// What the burden was.
-pub(super) fn measured(rack: &Rack<'_>, ports: &[usize], result: &TrialResult) -> Burden {
+pub(super) fn measured(rack: &TestSetup<'_>, ports: &[usize], result: &TrialResult) -> Burden {
     let ids: Vec<_> = ports.iter().map(|port| rack.port(*port).port).collect();
     let sent = result.sent.iter().filter(|sent| ids.contains(&sent.report.port));
     let rates = sent.filter_map(|sent| sent.report.sent_rate()).map(FrameRate::fps);

@@ -1,10 +1,10 @@
 //! Multicast group capacity (RFC 3918 section 7.1): the most groups of which frames reach every port
 //! that joined them.
 
-use super::stage::{GroupFlows, MulticastConditions, Stage};
+use super::group_membership::{GroupFlows, GroupMembership, MulticastConditions};
 use crate::RunError;
 use crate::bench::Bench;
-use crate::chassis::{ChassisConditions, ChassisTest, Rack, shortfall_words};
+use crate::chassis::{ChassisConditions, ChassisTest, TestSetup, shortfall_words};
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
@@ -47,10 +47,13 @@ pub struct CapacityTrial {
 
 /// The test: groups are added until one is not forwarded, and then the limit between the last two
 /// numbers is found to the group.
-pub fn capacity(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<GroupCapacityResult, RunError> {
+pub fn capacity(
+    bench: &mut Bench<'_>,
+    rack: &TestSetup<'_>,
+) -> Result<GroupCapacityResult, RunError> {
     let test = ChassisTest::GroupCapacity;
     let config = &rack.config.chassis.multicast;
-    let stage = Stage::new(rack, test)?;
+    let stage = GroupMembership::new(rack, test)?;
     let mut search = Search {
         stage: &stage,
         joined: 0,
@@ -95,7 +98,7 @@ pub fn capacity(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<GroupCapacityR
 }
 
 struct Search<'s, 'r, 'a> {
-    stage: &'s Stage<'r, 'a>,
+    stage: &'s GroupMembership<'r, 'a>,
     /// Groups that ports have joined.
     joined: u64,
     /// When the oldest of their reports was sent, by the bench's clock.

@@ -5,10 +5,10 @@
 //! says something harmless first and its one report or leave later. One clock times both ends.
 
 use super::burden::{self, Burden};
-use super::stage::{MulticastConditions, Stage};
+use super::group_membership::{GroupMembership, MulticastConditions};
 use crate::RunError;
 use crate::bench::{Bench, Ran};
-use crate::chassis::{ChassisConditions, ChassisTest, Draft, Rack, shortfall_words};
+use crate::chassis::{ChassisConditions, ChassisTest, Draft, TestSetup, shortfall_words};
 use serde::{Deserialize, Serialize};
 use trial::{PortId, Schedule, Segment, StreamId, TrialResult};
 use units::{Duration, FrameRate, FrameSize, Instant};
@@ -77,7 +77,7 @@ pub enum DelayOutcome {
 /// Group join delay: by method A with one port, by method B with all but one; with a burden by method A.
 pub fn join_delay(
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     test: ChassisTest,
 ) -> Result<GroupDelayResult, RunError> {
     let last = rack.ports - 1;
@@ -95,7 +95,10 @@ pub fn join_delay(
 }
 
 /// Group leave delay, of all ports.
-pub fn leave_delay(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<GroupDelayResult, RunError> {
+pub fn leave_delay(
+    bench: &mut Bench<'_>,
+    rack: &TestSetup<'_>,
+) -> Result<GroupDelayResult, RunError> {
     let version = rack.config.chassis.multicast.version;
     if !version.has_leave() {
         return Err(RunError::Config(format!("hosts of {version} cannot say that they leave")));
@@ -118,11 +121,11 @@ struct Plan {
 
 fn delays(
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     test: ChassisTest,
     plans: &[Plan],
 ) -> Result<GroupDelayResult, RunError> {
-    let stage = Stage::new(rack, test)?;
+    let stage = GroupMembership::new(rack, test)?;
     let (load_percent, mut invalid) = match stage.load_percent(bench)? {
         Ok(percent) => (percent, vec![]),
         Err(why) => (0.0, vec![why]),
@@ -150,7 +153,7 @@ fn delays(
 
 /// Of a trial: until what was said last is given up, and no less than any other trial (RFC 3918 section
 /// 3.1.5: 30 s).
-fn duration(stage: &Stage<'_, '_>, joins: bool) -> Duration {
+fn duration(stage: &GroupMembership<'_, '_>, joins: bool) -> Duration {
     let config = stage.config();
     let wait = if joins { config.join_timeout_s } else { config.leave_timeout_s };
     let least = stage.rack.config.trial.duration_s;
@@ -162,7 +165,7 @@ const FIRST_FRESH_GROUP: u64 = 131_072;
 
 fn trial(
     bench: &mut Bench<'_>,
-    stage: &Stage<'_, '_>,
+    stage: &GroupMembership<'_, '_>,
     load_percent: f64,
     plan: &Plan,
 ) -> Result<Ran, RunError> {
@@ -201,7 +204,7 @@ fn trial(
 }
 
 /// These ports have joined long before the trial begins.
-fn joins(draft: &mut Draft, stage: &Stage<'_, '_>, ports: &[usize], group: u64) {
+fn joins(draft: &mut Draft, stage: &GroupMembership<'_, '_>, ports: &[usize], group: u64) {
     for port in ports {
         let reports = stage.version.reports(stage.rack.port(*port), group, group + 1);
         let frames = reports.into_iter().map(|frame| stage.rack.traffic.tagged(frame)).collect();
@@ -213,7 +216,7 @@ fn joins(draft: &mut Draft, stage: &Stage<'_, '_>, ports: &[usize], group: u64) 
 /// A port says something harmless at the start, and what is timed after `before`.
 fn says(
     draft: &mut Draft,
-    stage: &Stage<'_, '_>,
+    stage: &GroupMembership<'_, '_>,
     port: usize,
     plan: &Plan,
     (group, before): (u64, Duration),
@@ -230,7 +233,7 @@ fn says(
     draft.send(port, schedule, vec![harmless, timed]);
 }
 
-fn set_of(stage: &Stage<'_, '_>, plan: &Plan, result: &TrialResult) -> DelaySet {
+fn set_of(stage: &GroupMembership<'_, '_>, plan: &Plan, result: &TrialResult) -> DelaySet {
     let ports = plan.ports.iter().map(|port| {
         let seen = Seen::of(stage, result, *port);
         let outcome = match (seen, plan.method) {
@@ -249,13 +252,13 @@ fn set_of(stage: &Stage<'_, '_>, plan: &Plan, result: &TrialResult) -> DelaySet 
 }
 
 /// Whether the port by which the device should know the group received it.
-fn knows(stage: &Stage<'_, '_>, plan: &Plan, result: &TrialResult) -> bool {
+fn knows(stage: &GroupMembership<'_, '_>, plan: &Plan, result: &TrialResult) -> bool {
     plan.known_by.is_none_or(|port| arrivals(stage, result, port).is_some())
 }
 
 /// First and last arrival of the source's frames at a port, last bits.
 fn arrivals(
-    stage: &Stage<'_, '_>,
+    stage: &GroupMembership<'_, '_>,
     result: &TrialResult,
     port: usize,
 ) -> Option<(Instant, Instant)> {
@@ -278,7 +281,11 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(stage: &Stage<'_, '_>, result: &TrialResult, port: usize) -> Result<Seen, String> {
+    fn of(
+        stage: &GroupMembership<'_, '_>,
+        result: &TrialResult,
+        port: usize,
+    ) -> Result<Seen, String> {
         let line = |port: usize, bytes: u64| {
             let described = stage.rack.described(port);
             match described.line_rate_is_physical {

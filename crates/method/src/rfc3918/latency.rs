@@ -2,9 +2,9 @@
 //! (8.1).
 
 use super::burden::{self, Burden};
-use super::stage::{MulticastConditions, Stage};
+use super::group_membership::{GroupMembership, MulticastConditions};
 use crate::bench::{Bench, Ran};
-use crate::chassis::{ChassisConditions, ChassisTest, Rack, shortfall_words};
+use crate::chassis::{ChassisConditions, ChassisTest, TestSetup, shortfall_words};
 use crate::{LatencyDefinition, RunError, Spread};
 use serde::{Deserialize, Serialize};
 use trial::{InvalidReason, LatencyForm, PortId, Schedule, Tagging, TrialResult};
@@ -98,7 +98,7 @@ impl MulticastLatencyResult {
 /// The test: one of those that differ in what they report.
 pub fn latency(
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     test: ChassisTest,
 ) -> Result<MulticastLatencyResult, RunError> {
     let config = &rack.config.chassis.multicast;
@@ -107,7 +107,7 @@ pub fn latency(
         true => burden::split(rack)?,
         false => ((1..rack.ports).collect(), vec![]),
     };
-    let stage = Stage::with_egress(rack, test, egress)?;
+    let stage = GroupMembership::with_egress(rack, test, egress)?;
     let trials = match test {
         ChassisTest::MinMaxLatency => 1,
         _ => config.latency_repetitions,
@@ -148,13 +148,13 @@ pub fn latency(
 }
 
 /// The test's, with the length of its own trials: 120 s (section 5.1).
-fn conditions(stage: &Stage<'_, '_>) -> ChassisConditions {
+fn conditions(stage: &GroupMembership<'_, '_>) -> ChassisConditions {
     let seconds = Duration::from_secs_f64(stage.config().latency_s);
     stage.rack.conditions_of(stage.test, seconds)
 }
 
 /// In which form latencies at each receiving port are stated.
-fn definitions(stage: &Stage<'_, '_>) -> Vec<(PortId, LatencyDefinition)> {
+fn definitions(stage: &GroupMembership<'_, '_>) -> Vec<(PortId, LatencyDefinition)> {
     let rack = stage.rack;
     let of = |to: &usize| {
         let sent = (stage.source, stage.sent_size());
@@ -165,7 +165,7 @@ fn definitions(stage: &Stage<'_, '_>) -> Vec<(PortId, LatencyDefinition)> {
 
 fn trial(
     bench: &mut Bench<'_>,
-    stage: &Stage<'_, '_>,
+    stage: &GroupMembership<'_, '_>,
     (load_percent, number): (f64, u32),
     others: &[usize],
 ) -> Result<Result<LatencySet, Vec<String>>, RunError> {
@@ -206,7 +206,11 @@ fn at_mid_point(frames: u64, groups: u64) -> Result<Tagging, RunError> {
 
 /// Why a trial is to be declared invalid (section 5.1): loss, damage, or a tagged frame that is
 /// missing. One that came later than the drain time after the source stopped is missing, too.
-fn incomplete(stage: &Stage<'_, '_>, result: &TrialResult, groups: u64) -> Option<InvalidReason> {
+fn incomplete(
+    stage: &GroupMembership<'_, '_>,
+    result: &TrialResult,
+    groups: u64,
+) -> Option<InvalidReason> {
     let invalid = |what: String| Some(InvalidReason::Other { what });
     let data = result.streams.first()?;
     if data.lost > 0 {
@@ -230,7 +234,7 @@ fn incomplete(stage: &Stage<'_, '_>, result: &TrialResult, groups: u64) -> Optio
     None
 }
 
-fn set_of(stage: &Stage<'_, '_>, ran: &Ran, others: &[usize]) -> LatencySet {
+fn set_of(stage: &GroupMembership<'_, '_>, ran: &Ran, others: &[usize]) -> LatencySet {
     let id = ran.result.streams.first().map(|stream| stream.id);
     let accounts = ran.result.received.iter().flat_map(|port| &port.streams);
     let mut latencies = vec![];

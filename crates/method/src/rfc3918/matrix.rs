@@ -1,10 +1,10 @@
 //! Scaled group forwarding matrix (RFC 3918 section 4.2): the forwarding rate as groups are added.
 
-use super::stage::{GroupFlows, MulticastConditions, Stage};
+use super::group_membership::{GroupFlows, GroupMembership, MulticastConditions};
 use super::throughput::load;
 use crate::RunError;
 use crate::bench::Bench;
-use crate::chassis::{ChassisConditions, ChassisTest, LoadPoint, Rack};
+use crate::chassis::{ChassisConditions, ChassisTest, LoadPoint, TestSetup};
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
@@ -37,11 +37,11 @@ pub struct MatrixRow {
 /// The test.
 pub fn scaled_groups(
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
 ) -> Result<ScaledGroupsResult, RunError> {
     let test = ChassisTest::ScaledGroups;
     let config = &rack.config.chassis.multicast;
-    let stage = Stage::new(rack, test)?;
+    let stage = GroupMembership::new(rack, test)?;
     let duration = Duration::from_secs_f64(rack.config.trial.duration_s);
     let capacity = rack.groups.capacity.get();
     let most = config.matrix_max.min(capacity.unwrap_or(u64::MAX));

@@ -1,10 +1,10 @@
 //! Mixed class throughput (RFC 3918 section 4.1): multicast and unicast frames of one stream, in turn.
 
-use super::stage::Stage;
+use super::group_membership::GroupMembership;
 use super::throughput::{GroupLoads, MixedClasses, MulticastThroughputResult, not_found};
 use crate::RunError;
 use crate::bench::{Bench, Ran};
-use crate::chassis::{ChassisTest, Draft, Rack, highest_load_of};
+use crate::chassis::{ChassisTest, Draft, TestSetup, highest_load_of};
 use trial::{Schedule, StreamId, TrialResult};
 use units::{Duration, FrameRate};
 
@@ -13,10 +13,10 @@ const TEST: ChassisTest = ChassisTest::MixedClass;
 /// The test: m1 u1 m2 u2 m3 u3 m4 u1 ..., unicast in round robin over all destination ports.
 pub fn mixed_class(
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
 ) -> Result<MulticastThroughputResult, RunError> {
     let config = &rack.config.chassis.multicast;
-    let stage = Stage::new(rack, TEST)?;
+    let stage = GroupMembership::new(rack, TEST)?;
     let send = |bench: &mut Bench<'_>, percent, duration| load(bench, &stage, percent, duration);
     let mut loads = GroupLoads { stage: &stage, send: &send, last: None };
     let found = match stage.ready(bench, config.groups, Duration::ZERO)? {
@@ -36,7 +36,7 @@ pub fn mixed_class(
     })
 }
 
-fn classes(stage: &Stage<'_, '_>, result: &TrialResult, rate: FrameRate) -> MixedClasses {
+fn classes(stage: &GroupMembership<'_, '_>, result: &TrialResult, rate: FrameRate) -> MixedClasses {
     let of = |pick: &dyn Fn(&trial::StreamResult) -> u64, multicast: bool| {
         let streams = result.streams.iter();
         let of_class = streams.filter(|stream| (stream.id == MULTICAST) == multicast);
@@ -59,7 +59,7 @@ const MULTICAST: StreamId = StreamId(1);
 /// One load of both classes.
 fn load(
     bench: &mut Bench<'_>,
-    stage: &Stage<'_, '_>,
+    stage: &GroupMembership<'_, '_>,
     load_percent: f64,
     duration: Duration,
 ) -> Result<Ran, RunError> {
@@ -79,7 +79,7 @@ fn load(
 
 /// A multicast frame, then so many unicast frames, each to the next port, until all have had as many.
 fn order(
-    stage: &Stage<'_, '_>,
+    stage: &GroupMembership<'_, '_>,
     draft: &mut Draft,
     multicast: StreamId,
 ) -> Result<Vec<StreamId>, RunError> {
@@ -101,7 +101,7 @@ fn order(
 /// Frames from one port's host to another's: to the device where it routes, through it where it bridges; of
 /// the protocol of the groups.
 pub(super) fn unicast_frames(
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     path: (usize, usize),
     (key, id): (wire::signature::Key, StreamId),
 ) -> Result<Vec<trial::StreamFrame>, RunError> {

@@ -2,10 +2,10 @@
 //! encapsulation, decapsulation and re-encapsulation throughput (section 4.4).
 
 use super::Tunnel;
-use super::stage::{GroupFlows, MulticastConditions, Stage};
+use super::group_membership::{GroupFlows, GroupMembership, MulticastConditions};
 use crate::bench::{Bench, Ran};
 use crate::chassis::{
-    ChassisConditions, ChassisTest, LoadPoint, Loads, Rack, Throughput, highest_load_of,
+    ChassisConditions, ChassisTest, LoadPoint, Loads, TestSetup, Throughput, highest_load_of,
 };
 use crate::subject::Ceiling;
 use crate::{Finding, RunError};
@@ -47,11 +47,11 @@ pub struct MixedClasses {
 /// The test: one of those that differ in their tunnels only.
 pub fn throughput(
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     test: ChassisTest,
 ) -> Result<MulticastThroughputResult, RunError> {
     let config = &rack.config.chassis.multicast;
-    let mut stage = Stage::new(rack, test)?;
+    let mut stage = GroupMembership::new(rack, test)?;
     (stage.tunnel_in, stage.tunnel_out) = match test {
         ChassisTest::Encapsulation => (Tunnel::None, config.tunnel_out),
         // It takes off what encapsulation puts on.
@@ -86,7 +86,7 @@ pub fn throughput(
 }
 
 /// Tunnels need a router with an address at each port, and formats that differ.
-fn check_tunnels(stage: &Stage<'_, '_>) -> Result<(), RunError> {
+fn check_tunnels(stage: &GroupMembership<'_, '_>) -> Result<(), RunError> {
     let (into, out_of) = (stage.tunnel_in, stage.tunnel_out);
     let refuse = |why: &str| Err(RunError::Config(why.into()));
     if (into, out_of) == (Tunnel::None, Tunnel::None) {
@@ -131,7 +131,7 @@ pub(super) type Send<'s> = dyn Fn(&mut Bench<'_>, f64, Duration) -> Result<Ran, 
 
 /// Loads of whatever is sent to the groups.
 pub(super) struct GroupLoads<'s, 'r, 'a> {
-    pub stage: &'s Stage<'r, 'a>,
+    pub stage: &'s GroupMembership<'r, 'a>,
     pub send: &'s Send<'s>,
     /// The last trial without loss.
     pub last: Option<TrialResult>,
@@ -164,7 +164,7 @@ impl Loads for GroupLoads<'_, '_, '_> {
 /// One load of all groups in turn.
 pub(super) fn load(
     bench: &mut Bench<'_>,
-    stage: &Stage<'_, '_>,
+    stage: &GroupMembership<'_, '_>,
     groups: u64,
     load_percent: f64,
     duration: Duration,
@@ -186,7 +186,11 @@ pub(super) fn load(
 }
 
 /// Frames that came out longer or shorter than the tunnels make them were not forwarded correctly.
-fn wrong_size(stage: &Stage<'_, '_>, result: &TrialResult, expected: u32) -> Option<InvalidReason> {
+fn wrong_size(
+    stage: &GroupMembership<'_, '_>,
+    result: &TrialResult,
+    expected: u32,
+) -> Option<InvalidReason> {
     let mean = stage.conditions(0, Some(result)).received_size_bytes?;
     (mean != f64::from(expected)).then(|| InvalidReason::Other {
         what: format!(

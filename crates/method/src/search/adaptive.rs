@@ -84,7 +84,7 @@ pub struct Adaptive {
     confirmed: u32,
     /// What was offered of the load at hand in the trials that confirmed it.
     confirmed_load: Option<u64>,
-    stage: Stage,
+    stage: Phase,
     /// Whether a load found by short trials has failed a long one: then only long ones count.
     is_long: bool,
     /// What to do when trials contradict each other; `None` to go on as if they did not.
@@ -129,7 +129,7 @@ pub struct Noise {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stage {
+enum Phase {
     Searching,
     Confirming,
     Challenging,
@@ -161,7 +161,7 @@ impl Adaptive {
             beyond: 0,
             confirmed: 0,
             confirmed_load: None,
-            stage: Stage::Searching,
+            stage: Phase::Searching,
             is_long: false,
             noise: None,
             keeps_to_rate: false,
@@ -189,7 +189,7 @@ impl Adaptive {
 
     /// Whether the load to try next is one that has failed.
     pub fn is_challenging(&self) -> bool {
-        self.noisy.is_none() && self.stage == Stage::Challenging
+        self.noisy.is_none() && self.stage == Phase::Challenging
     }
 
     /// Whether trials contradicted each other.
@@ -357,16 +357,16 @@ impl Adaptive {
 
     /// Goes on to confirming, or to the end, when there is nothing to seek.
     fn advance(&mut self) {
-        if self.failures > 0 || self.stage == Stage::Over {
+        if self.failures > 0 || self.stage == Phase::Over {
             return;
         }
         let is_found = self.sought().is_none();
         self.stage = match (is_found, self.highest()) {
-            (false, _) => Stage::Searching,
-            (true, None) => Stage::Over,
-            (true, Some(_)) if self.confirmed < self.confirmations => Stage::Confirming,
-            (true, Some(_)) if self.challenge().is_some() => Stage::Challenging,
-            (true, Some(_)) => Stage::Over,
+            (false, _) => Phase::Searching,
+            (true, None) => Phase::Over,
+            (true, Some(_)) if self.confirmed < self.confirmations => Phase::Confirming,
+            (true, Some(_)) if self.challenge().is_some() => Phase::Challenging,
+            (true, Some(_)) => Phase::Over,
         };
     }
 
@@ -387,7 +387,7 @@ fn stands_for(asked: u64, offered: u64) -> u64 {
 
 impl Search for Adaptive {
     type Load = Asked;
-    type Outcome = Came;
+    type TrialOutput = Came;
 
     fn next_load(&self) -> Option<Asked> {
         let final_trial = |load| Asked { load, is_final: true };
@@ -397,8 +397,8 @@ impl Search for Adaptive {
             None => {}
         }
         match self.stage {
-            Stage::Searching => self.sought().map(|load| Asked { load, is_final: self.is_long }),
-            Stage::Confirming => {
+            Phase::Searching => self.sought().map(|load| Asked { load, is_final: self.is_long }),
+            Phase::Confirming => {
                 let Range { min, max } = self.range;
                 // What a tester can offer at the most it offers when it is asked for more: one that keeps to
                 // just that rate has nothing in reserve when it is held up.
@@ -406,8 +406,8 @@ impl Search for Adaptive {
                 let load = if floods { max } else { self.highest()? };
                 Some(Asked { load: load.clamp(min, max), is_final: true })
             }
-            Stage::Challenging => self.challenge().map(final_trial),
-            Stage::Over => None,
+            Phase::Challenging => self.challenge().map(final_trial),
+            Phase::Over => None,
         }
     }
 
@@ -419,9 +419,9 @@ impl Search for Adaptive {
             return;
         }
         self.doubt();
-        if self.stage == Stage::Challenging {
+        if self.stage == Phase::Challenging {
             // What did not contradict the bounds leaves them as they are.
-            self.stage = if came == Came::Undecided { Stage::Over } else { self.stage };
+            self.stage = if came == Came::Undecided { Phase::Over } else { self.stage };
             return self.advance();
         }
         let was_bound = self.upper_is(load);
@@ -429,7 +429,7 @@ impl Search for Adaptive {
             Came::Carried { offered, .. } => {
                 self.failures = 0;
                 match self.stage {
-                    Stage::Confirming => self.confirm(offered.min(load)),
+                    Phase::Confirming => self.confirm(offered.min(load)),
                     _ => self.passed(load, offered.min(load)),
                 }
             }

@@ -2,7 +2,7 @@
 //! needs one trial), then always the middle (RFC 2544 section 26.1; ETSI GS NFV-TST 009 section
 //! 12.3.2).
 
-use super::{Bounds, Outcome, Range, Resolution, Search};
+use super::{Bounds, LoadVerdict, Range, Resolution, Search};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ impl Bisect {
 
 impl Search for Bisect {
     type Load = u64;
-    type Outcome = Outcome;
+    type TrialOutput = LoadVerdict;
 
     fn next_load(&self) -> Option<u64> {
         let lower = self.bounds.lower.unwrap_or(0);
@@ -36,9 +36,9 @@ impl Search for Bisect {
         (!is_met).then(|| (lower + (upper - lower) / 2).max(self.range.min))
     }
 
-    fn record(&mut self, load: u64, outcome: Outcome) {
+    fn record(&mut self, load: u64, outcome: LoadVerdict) {
         match outcome {
-            Outcome::Passed => self.bounds.lower = self.bounds.lower.max(Some(load)),
+            LoadVerdict::Passed => self.bounds.lower = self.bounds.lower.max(Some(load)),
             failed => self.bounds.fail(load, failed),
         }
     }
@@ -62,8 +62,8 @@ mod tests {
         let mut bisect = Bisect::new(range, resolution);
         let bounds = drive(&mut bisect, |load, _| {
             tried.push(load);
-            let failed = Outcome::Failed { lost_frames: load.saturating_sub(capacity) };
-            Ok::<_, ()>(if load <= capacity { Outcome::Passed } else { failed })
+            let failed = LoadVerdict::Failed { lost_frames: load.saturating_sub(capacity) };
+            Ok::<_, ()>(if load <= capacity { LoadVerdict::Passed } else { failed })
         });
         (tried, bounds.unwrap())
     }
@@ -114,9 +114,9 @@ mod tests {
         fn undecided_loads_decide_nothing(capacity in 0u64..2_000, tester in 0u64..2_000) {
             let mut bisect = Bisect::new(Range { min: 1, max: 1_000 }, FINE);
             let bounds = drive(&mut bisect, |load, _| Ok::<_, ()>(match load {
-                load if load > tester => Outcome::Undecided,
-                load if load > capacity => Outcome::Failed { lost_frames: 1 },
-                _ => Outcome::Passed,
+                load if load > tester => LoadVerdict::Undecided,
+                load if load > capacity => LoadVerdict::Failed { lost_frames: 1 },
+                _ => LoadVerdict::Passed,
             })).unwrap();
             let truth = capacity.min(tester).min(1_000);
             prop_assert_eq!(bounds.lower, (truth > 0).then_some(truth));

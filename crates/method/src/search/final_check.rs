@@ -2,7 +2,7 @@
 //! not, the search on downwards with full-length trials only (RFC 2544 section 24: the final
 //! determination should be made with full-length trials).
 
-use super::{Bounds, Outcome, Resolution, Search};
+use super::{Bounds, LoadVerdict, Resolution, Search};
 
 /// Starts at the load found; steps down, each step twice the one before, until a load passes;
 /// then halves what is left. See the module.
@@ -41,7 +41,7 @@ impl FinalCheck {
 
 impl Search for FinalCheck {
     type Load = u64;
-    type Outcome = Outcome;
+    type TrialOutput = LoadVerdict;
 
     fn next_load(&self) -> Option<u64> {
         let Some(lower) = self.bounds.lower else {
@@ -52,8 +52,8 @@ impl Search for FinalCheck {
         (!self.resolution.is_met(lower, upper)).then(|| lower + (upper - lower) / 2)
     }
 
-    fn record(&mut self, load: u64, outcome: Outcome) {
-        if outcome == Outcome::Passed {
+    fn record(&mut self, load: u64, outcome: LoadVerdict) {
+        if outcome == LoadVerdict::Passed {
             self.passes += 1;
             if self.passes >= self.passes_needed {
                 self.passes = 0;
@@ -88,8 +88,8 @@ mod tests {
         let mut check = FinalCheck::new(found, before, 1, FINE, passes);
         let bounds = drive(&mut check, |load, _| {
             tried.push(load);
-            let failed = Outcome::Failed { lost_frames: 1 };
-            Ok::<_, ()>(if load <= capacity { Outcome::Passed } else { failed })
+            let failed = LoadVerdict::Failed { lost_frames: 1 };
+            Ok::<_, ()>(if load <= capacity { LoadVerdict::Passed } else { failed })
         });
         (tried, bounds.unwrap())
     }

@@ -5,7 +5,7 @@
 //!
 //! Loads are thus spaced as the gap settings of a tester are: finely where they are low.
 
-use super::{Bounds, Outcome, Range, Search};
+use super::{Bounds, LoadVerdict, Range, Search};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -59,16 +59,16 @@ impl GapSteps {
 
 impl Search for GapSteps {
     type Load = u64;
-    type Outcome = Outcome;
+    type TrialOutput = LoadVerdict;
 
     fn next_load(&self) -> Option<u64> {
         self.next_gap().map(|gap| self.load(gap))
     }
 
-    fn record(&mut self, load: u64, outcome: Outcome) {
+    fn record(&mut self, load: u64, outcome: LoadVerdict) {
         let Some(gap) = self.next_gap() else { return };
         match outcome {
-            Outcome::Passed => {
+            LoadVerdict::Passed => {
                 self.enough = Some(gap);
                 self.bounds.lower = self.bounds.lower.max(Some(load));
             }
@@ -97,8 +97,8 @@ mod tests {
         let mut search = GapSteps::new(RANGE, step);
         let bounds = drive(&mut search, |load, _| {
             tried.push(load);
-            let failed = Outcome::Failed { lost_frames: 1 };
-            Ok::<_, ()>(if load <= capacity { Outcome::Passed } else { failed })
+            let failed = LoadVerdict::Failed { lost_frames: 1 };
+            Ok::<_, ()>(if load <= capacity { LoadVerdict::Passed } else { failed })
         });
         (tried, bounds.unwrap())
     }
@@ -152,9 +152,9 @@ mod tests {
         fn undecided_loads_decide_nothing(capacity in 0u64..1_100_000, tester in 0u64..1_100_000) {
             let mut search = GapSteps::new(RANGE, 0.01);
             let bounds = drive(&mut search, |load, _| Ok::<_, ()>(match load {
-                load if load > tester => Outcome::Undecided,
-                load if load > capacity => Outcome::Failed { lost_frames: 1 },
-                _ => Outcome::Passed,
+                load if load > tester => LoadVerdict::Undecided,
+                load if load > capacity => LoadVerdict::Failed { lost_frames: 1 },
+                _ => LoadVerdict::Passed,
             })).unwrap();
             prop_assert!(bounds.lower.is_none_or(|lower| lower <= capacity.min(tester)));
             match bounds.upper {

@@ -2,7 +2,7 @@
 //! NFV-TST 009 section 12.3.3, "binary search with loss verification"). Short interruptions of a
 //! software device lose frames now and then at any load; a limit of its resources does so always.
 
-use super::{Bounds, Outcome, Search};
+use super::{Bounds, LoadVerdict, Search};
 
 /// Wraps a search; see the module.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub struct LossVerification<S> {
     failures: u32,
 }
 
-impl<S: Search<Outcome = Outcome>> LossVerification<S> {
+impl<S: Search<TrialOutput = LoadVerdict>> LossVerification<S> {
     /// Tries a load up to `max_trials_per_load` times in all, the first trial included (max(r) in
     /// the standard); 1 verifies nothing. A trial that loses more than
     /// `no_verification_above_lost_frames` (z in the standard) fails at once.
@@ -31,16 +31,16 @@ impl<S: Search<Outcome = Outcome>> LossVerification<S> {
     }
 }
 
-impl<S: Search<Outcome = Outcome>> Search for LossVerification<S> {
+impl<S: Search<TrialOutput = LoadVerdict>> Search for LossVerification<S> {
     type Load = S::Load;
-    type Outcome = Outcome;
+    type TrialOutput = LoadVerdict;
 
     fn next_load(&self) -> Option<S::Load> {
         self.search.next_load()
     }
 
-    fn record(&mut self, load: S::Load, outcome: Outcome) {
-        if let Outcome::Failed { lost_frames } = outcome {
+    fn record(&mut self, load: S::Load, outcome: LoadVerdict) {
+        if let LoadVerdict::Failed { lost_frames } = outcome {
             self.failures += 1;
             let z = self.no_verification_above_lost_frames;
             if self.failures < self.max_trials_per_load && z.is_none_or(|z| lost_frames <= z) {
@@ -72,8 +72,8 @@ mod tests {
             trials += 1;
             let noise = if trials % 3 == 0 { 2 } else { 0 };
             let lost_frames = load.saturating_sub(600) * 10 + noise;
-            let failed = Outcome::Failed { lost_frames };
-            Ok::<_, ()>(if lost_frames == 0 { Outcome::Passed } else { failed })
+            let failed = LoadVerdict::Failed { lost_frames };
+            Ok::<_, ()>(if lost_frames == 0 { LoadVerdict::Passed } else { failed })
         });
         (bounds.unwrap(), trials)
     }

@@ -27,18 +27,18 @@ pub trait Search {
     /// length.
     type Load: Copy;
     /// What it is told of a trial.
-    type Outcome;
+    type TrialOutput;
     /// The load to try next; `None` when the search is over.
     fn next_load(&self) -> Option<Self::Load>;
     /// Takes in what came of the load last asked for.
-    fn record(&mut self, load: Self::Load, outcome: Self::Outcome);
+    fn record(&mut self, load: Self::Load, outcome: Self::TrialOutput);
     /// What is known so far.
     fn bounds(&self) -> Bounds;
 }
 
 /// What came of one trial at a load.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum LoadVerdict {
     /// The goal was met.
     Passed,
     /// The device did not meet the goal.
@@ -72,8 +72,8 @@ pub enum Upper {
 }
 
 impl Bounds {
-    fn fail(&mut self, load: u64, outcome: Outcome) {
-        let why = if outcome == Outcome::Undecided { Upper::Undecided } else { Upper::Failed };
+    fn fail(&mut self, load: u64, outcome: LoadVerdict) {
+        let why = if outcome == LoadVerdict::Undecided { Upper::Undecided } else { Upper::Failed };
         if self.upper.is_none_or(|(upper, _)| load <= upper) {
             self.upper = Some((load, why));
         }
@@ -115,7 +115,7 @@ impl Resolution {
 /// Runs a search to its end.
 pub fn drive<S: Search, E>(
     search: &mut S,
-    mut trial: impl FnMut(S::Load, Bounds) -> Result<S::Outcome, E>,
+    mut trial: impl FnMut(S::Load, Bounds) -> Result<S::TrialOutput, E>,
 ) -> Result<Bounds, E> {
     while let Some(load) = search.next_load() {
         let outcome = trial(load, search.bounds())?;

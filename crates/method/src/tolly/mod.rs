@@ -19,7 +19,7 @@ pub use unicast::{base_unicast, host_behind, internet_scale, routes};
 
 use crate::RunError;
 use crate::bench::{Bench, Ran};
-use crate::chassis::{ChassisTest, Draft, Rack};
+use crate::chassis::{ChassisTest, Draft, TestSetup};
 use trial::{Schedule, Segment, StreamFrame, StreamId};
 use units::{Duration, FrameRate};
 use wire::keepalive;
@@ -27,7 +27,7 @@ use wire::signature::Key;
 use wire::template::FrameTemplate;
 
 /// Refuses a test that needs more ports than there are.
-fn need_ports(rack: &Rack<'_>, test: ChassisTest, ports: usize) -> Result<(), RunError> {
+fn need_ports(rack: &TestSetup<'_>, test: ChassisTest, ports: usize) -> Result<(), RunError> {
     match rack.ports < ports {
         true => Err(RunError::Config(format!(
             "{test} takes {ports} ports, there are {}: take a device with more, or set smaller \
@@ -56,7 +56,7 @@ type Prepare<'a> = dyn Fn(&mut Bench<'_>, FrameRate) -> Result<(), RunError> + '
 
 impl Row<'_> {
     /// Runs it as often as is asked for.
-    fn run(&self, bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<TollyRow, RunError> {
+    fn run(&self, bench: &mut Bench<'_>, rack: &TestSetup<'_>) -> Result<TollyRow, RunError> {
         let mut row = TollyRow {
             inputs: self.inputs,
             outputs: self.outputs,
@@ -77,7 +77,7 @@ impl Row<'_> {
     fn once(
         &self,
         bench: &mut Bench<'_>,
-        rack: &Rack<'_>,
+        rack: &TestSetup<'_>,
         load_percent: f64,
         iteration: u32,
     ) -> Result<Ran, RunError> {
@@ -92,7 +92,7 @@ impl Row<'_> {
 }
 
 /// The host at a port makes itself known to the router.
-fn say_hello(draft: &mut Draft, rack: &Rack<'_>, port: usize) {
+fn say_hello(draft: &mut Draft, rack: &TestSetup<'_>, port: usize) {
     let host = rack.port(port);
     let frames = keepalive::arp((host.mac, host.host_ipv4), host.device_ipv4).frames;
     draft.say(rack, port, frames, Duration::from_secs_f64(rack.config.trial.learning_wait_s));
@@ -100,7 +100,7 @@ fn say_hello(draft: &mut Draft, rack: &Rack<'_>, port: usize) {
 
 /// Every frame of a template's period, signed.
 fn frames_of(
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     template: &FrameTemplate,
     (key, id): (Key, StreamId),
 ) -> Result<Vec<StreamFrame>, RunError> {

@@ -8,8 +8,8 @@
 
 use super::{Row, TollyConfig, TollyResult, TollyRow, constant, need_ports};
 use crate::bench::Bench;
-use crate::chassis::{ChassisTest, Rack};
-use crate::rfc3918::Stage;
+use crate::chassis::{ChassisTest, TestSetup};
+use crate::rfc3918::GroupMembership;
 use crate::{RunError, TestKind};
 
 /// Groups of the large-scale test come first; these after them.
@@ -68,7 +68,7 @@ fn scenes(config: &TollyConfig, test: ChassisTest) -> Vec<Vec<Membership>> {
 /// Any of the multicast tests.
 pub fn multicast(
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     test: ChassisTest,
 ) -> Result<TollyResult, RunError> {
     let mut rows = vec![];
@@ -80,7 +80,7 @@ pub fn multicast(
 
 fn run(
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     test: ChassisTest,
     scene: &[Membership],
 ) -> Result<TollyRow, RunError> {
@@ -124,11 +124,11 @@ fn run(
 
 /// The hosts that join the groups, and the input that sends to them.
 fn stage<'r, 'a>(
-    rack: &'r Rack<'a>,
+    rack: &'r TestSetup<'a>,
     test: ChassisTest,
     groups: &Membership,
-) -> Result<Stage<'r, 'a>, RunError> {
-    let mut stage = Stage::with_egress(rack, test, groups.outputs.clone())?;
+) -> Result<GroupMembership<'r, 'a>, RunError> {
+    let mut stage = GroupMembership::with_egress(rack, test, groups.outputs.clone())?;
     (stage.source, stage.first) = (groups.input, groups.first);
     Ok(stage)
 }

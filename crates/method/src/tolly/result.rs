@@ -1,7 +1,7 @@
 //! What came out, as the tables of the document have it.
 
 use crate::bench::Ran;
-use crate::chassis::{ChassisConditions, Rack, shortfall_words};
+use crate::chassis::{ChassisConditions, TestSetup, shortfall_words};
 use serde::{Deserialize, Serialize};
 use trial::{PortSent, Role, TrialResult};
 use units::{Duration, FrameRate, FrameSize};
@@ -67,7 +67,7 @@ pub struct TollyIteration {
 }
 
 impl TollyIteration {
-    fn of(result: &TrialResult, rack: &Rack<'_>) -> Self {
+    fn of(result: &TrialResult, rack: &TestSetup<'_>) -> Self {
         let test = || result.streams.iter().filter(|stream| stream.role == Role::Test);
         let inputs = result.sent.iter().map(|sent| sent.report.sent_frames);
         let outputs = result.received.iter().filter_map(|port| {
@@ -110,7 +110,7 @@ fn extremes(counts: impl Iterator<Item = u64> + Clone) -> (u64, u64) {
 
 impl TollyRow {
     /// Takes in an iteration, or why it decides nothing.
-    pub(super) fn take(&mut self, ran: &Ran, rack: &Rack<'_>) {
+    pub(super) fn take(&mut self, ran: &Ran, rack: &TestSetup<'_>) {
         let reasons = shortfall_words(ran);
         match reasons.is_empty() {
             true => self.iterations.push(TollyIteration::of(&ran.result, rack)),

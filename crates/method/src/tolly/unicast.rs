@@ -4,8 +4,8 @@ use super::{Row, TollyConfig, TollyResult, TollyRow, constant, frames_of, need_p
 use crate::RunError;
 use crate::Topology;
 use crate::bench::Bench;
-use crate::chassis::{ChassisTest, Draft, Rack};
-use crate::search::{Bisect, Outcome, Range, Resolution, drive};
+use crate::chassis::{ChassisTest, Draft, TestSetup};
+use crate::search::{Bisect, LoadVerdict, Range, Resolution, drive};
 use std::net::Ipv4Addr;
 use units::{Duration, FrameRate};
 use wire::modifier::{Field, Modifier, Pattern};
@@ -37,7 +37,10 @@ fn first_output(config: &TollyConfig) -> usize {
 }
 
 /// Internet-scale routing: from 1, 2, 4 and 8 inputs a packet to every host behind 16 outputs.
-pub fn internet_scale(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<TollyResult, RunError> {
+pub fn internet_scale(
+    bench: &mut Bench<'_>,
+    rack: &TestSetup<'_>,
+) -> Result<TollyResult, RunError> {
     let test = ChassisTest::InternetScale;
     let config = &rack.config.chassis.tolly;
     let (first, outputs) = (first_output(config), config.routed_outputs);
@@ -64,7 +67,7 @@ pub fn internet_scale(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<TollyRes
 /// A stream to each output in turn, each input beginning with another one.
 fn to_every_host(
     draft: &mut Draft,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     input: usize,
     rate: FrameRate,
 ) -> Result<(), RunError> {
@@ -95,7 +98,7 @@ const PARTS: u64 = 1_000_000;
 
 /// Base unicast: 16 streams, each from one port to another; in every iteration the highest rate
 /// without loss, and the latency at it.
-pub fn base_unicast(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<TollyResult, RunError> {
+pub fn base_unicast(bench: &mut Bench<'_>, rack: &TestSetup<'_>) -> Result<TollyResult, RunError> {
     let test = ChassisTest::BaseUnicast;
     let streams = rack.config.chassis.tolly.unicast_streams;
     need_ports(rack, test, 2 * streams)?;
@@ -144,7 +147,7 @@ pub fn base_unicast(bench: &mut Bench<'_>, rack: &Rack<'_>) -> Result<TollyResul
 fn highest(
     row: &Row<'_>,
     bench: &mut Bench<'_>,
-    rack: &Rack<'_>,
+    rack: &TestSetup<'_>,
     iteration: u32,
 ) -> Result<TollyRow, RunError> {
     let found = |load_percent| TollyRow {
@@ -167,14 +170,14 @@ fn highest(
         let ran = row.once(bench, rack, tried.load_percent, iteration)?;
         tried.take(&ran, rack);
         let outcome = match tried.iterations.first() {
-            None => Outcome::Undecided,
-            Some(one) if one.lost > 0 => Outcome::Failed { lost_frames: one.lost },
-            Some(_) => Outcome::Passed,
+            None => LoadVerdict::Undecided,
+            Some(one) if one.lost > 0 => LoadVerdict::Failed { lost_frames: one.lost },
+            Some(_) => LoadVerdict::Passed,
         };
         match outcome {
-            Outcome::Passed => best = Some(tried),
-            Outcome::Undecided => invalid = tried.invalid,
-            Outcome::Failed { .. } => {
+            LoadVerdict::Passed => best = Some(tried),
+            LoadVerdict::Undecided => invalid = tried.invalid,
+            LoadVerdict::Failed { .. } => {
                 upper = Some(upper.map_or(tried.intended, |known| known.min(tried.intended)));
             }
         }

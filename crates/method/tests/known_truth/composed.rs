@@ -3,7 +3,7 @@
 use super::bed::{config, run};
 use method::rfc2544::{BurstOutcome, back_to_back, throughput};
 use method::search::{
-    Bisect, GapSteps, LossVerification, Outcome, Range, Resolution, Search, drive,
+    Bisect, GapSteps, LoadVerdict, LossVerification, Range, Resolution, Search, drive,
 };
 use sim::{
     Addresses, Composed, Cost, Cpu, Description, Impair, Interface, Protocol, Queue, SimPort,
@@ -160,14 +160,14 @@ pub(crate) fn run_at(tester: &mut dyn Tester, rate: u64, size: FrameSize) -> Tri
 /// Runs a search to its end; the bounds must be on both sides of the truth and as near as stated.
 fn brackets(
     device: &Random,
-    mut search: impl Search<Load = u64, Outcome = Outcome>,
+    mut search: impl Search<Load = u64, TrialOutput = LoadVerdict>,
     is_near: impl Fn(u64, u64) -> bool,
 ) {
     let mut tester = tester(&device.description(), &PORTS);
     let bounds = drive(&mut search, |rate, _| {
         let lost_frames = run_at(&mut tester, rate, device.size).lost_frames();
-        let failed = Outcome::Failed { lost_frames };
-        Ok::<_, ()>(if lost_frames == 0 { Outcome::Passed } else { failed })
+        let failed = LoadVerdict::Failed { lost_frames };
+        Ok::<_, ()>(if lost_frames == 0 { LoadVerdict::Passed } else { failed })
     });
     let bounds = bounds.unwrap();
     let carries = |rate| device.carries_for(FrameRate::from_fps(rate), TRIAL);

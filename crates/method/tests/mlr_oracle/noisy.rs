@@ -6,7 +6,7 @@
 
 use super::reference::Reference;
 use super::scenario::{Counts, goal};
-use method::search::mlrsearch::{MlrSearch, Outcome, SearchGoal, TimedLoad, Tried};
+use method::search::mlrsearch::{MlrSearch, SearchGoal, TimedLoad, TrialOutput, Tried};
 use method::search::{Range, Search};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -176,7 +176,7 @@ pub fn own(device: &Device, seed: u64) -> Search1 {
         let counts = bed.trial(load as f64, duration.as_secs_f64());
         let lost_frames = counts.sent - counts.received;
         let tried = Tried { duration, expected_frames: counts.sent, lost_frames };
-        search.record(asked, Outcome::Measured(tried));
+        search.record(asked, TrialOutput::Measured(tried));
         assert!(bed.trials < 10_000, "{}: no end", device.name);
     }
     let result = &search.results()[0];

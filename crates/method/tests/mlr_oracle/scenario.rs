@@ -1,6 +1,6 @@
 //! Devices and goals that both searches are run on.
 
-use method::search::mlrsearch::{MlrSearch, Outcome as Tells, SearchGoal, TimedLoad, Tried};
+use method::search::mlrsearch::{MlrSearch, SearchGoal, TimedLoad, TrialOutput as Tells, Tried};
 use method::search::{Range, Search, Upper};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

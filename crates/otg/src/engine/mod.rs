@@ -1,10 +1,10 @@
 //! What stands behind the API: one configuration, its ports, and what they send.
 
-mod bench;
+mod active;
 mod board;
 mod capture;
+mod flow_trial;
 mod location;
-mod stage;
 mod told;
 
 use crate::device;
@@ -16,7 +16,7 @@ use crate::model::{
     StateProtocolAllState, StateTraffic, StateTrafficFlowTransmitState, Warning,
 };
 use crate::schema::{self, Checked};
-use bench::{Bench, Port, lock};
+use active::{ActiveConfiguration, Port, lock};
 use board::{Board, Transmit};
 use capture::Captures;
 use location::Location;
@@ -59,7 +59,7 @@ struct Inner {
 struct Now {
     /// As the client gave it, with its defaults.
     value: Option<Value>,
-    bench: Option<Arc<Bench>>,
+    active: Option<Arc<ActiveConfiguration>>,
 }
 
 /// Checks a request and gives it its type.
@@ -88,14 +88,14 @@ impl Engine {
 
     fn release(&self) {
         let now = std::mem::take(&mut *lock(&self.inner.now));
-        if let Some(bench) = now.bench {
-            bench.end();
+        if let Some(active) = now.active {
+            active.end();
         }
     }
 
-    fn bench(&self) -> Result<Arc<Bench>, Refused> {
-        let bench = lock(&self.inner.now).bench.clone();
-        bench.ok_or_else(|| Refused::conflict("there is no configuration; set one first"))
+    fn active(&self) -> Result<Arc<ActiveConfiguration>, Refused> {
+        let active = lock(&self.inner.now).active.clone();
+        active.ok_or_else(|| Refused::conflict("there is no configuration; set one first"))
     }
 
     /// Sets a configuration in place of the one before: ports open, devices answer, nothing is sent.
@@ -138,8 +138,9 @@ impl Engine {
         warnings.extend(tester.describe().notes.iter().cloned());
         let board = Board::new(plans);
         let key = self.inner.options.run_key;
-        let bench = Bench::new(ports_open, addresses, (tester, board), (captures, key));
-        *lock(&self.inner.now) = Now { value: Some(checked.value), bench: Some(bench) };
+        let active =
+            ActiveConfiguration::new(ports_open, addresses, (tester, board), (captures, key));
+        *lock(&self.inner.now) = Now { value: Some(checked.value), active: Some(active) };
         Ok(Warning { warnings })
     }
 
@@ -270,8 +271,8 @@ impl Engine {
     }
 
     fn idle(&self) -> Result<(), Refused> {
-        let bench = lock(&self.inner.now).bench.clone();
-        match bench.is_some_and(|bench| lock(&bench.board).running) {
+        let active = lock(&self.inner.now).active.clone();
+        match active.is_some_and(|active| lock(&active.board).running) {
             true => Err(Refused::conflict("traffic is being sent; stop it first")),
             false => Ok(()),
         }
@@ -284,29 +285,29 @@ impl Engine {
     pub fn control_state(&self, request: Value) -> Result<Warning, Refused> {
         let _turn = lock(&self.inner.turn);
         let (state, checked) = typed::<ControlState>("ControlState", request)?;
-        let bench = self.bench()?;
+        let active = self.active()?;
         let wrong = |what: &str| Refused::request(vec![what.to_owned()]);
         let mut warnings = checked.warnings;
         match state.choice {
             ControlStateChoice::Traffic => {
                 let traffic = state.traffic.ok_or_else(|| wrong("traffic: give its state"))?;
-                self.traffic(&bench, &traffic)?;
+                self.traffic(&active, &traffic)?;
             }
             ControlStateChoice::Port => {
                 let port = state.port.ok_or_else(|| wrong("port: give its state"))?;
-                warnings.extend(self.ports(&bench, &port)?);
+                warnings.extend(self.ports(&active, &port)?);
             }
             ControlStateChoice::Protocol => {
                 let all = state.protocol.and_then(|protocol| protocol.all);
                 let all = all.ok_or_else(|| wrong("protocol.all: give its state"))?;
                 let starts = all.state == StateProtocolAllState::Start;
-                bench.play(starts);
+                active.play(starts);
                 if starts {
-                    bench.ask();
+                    active.ask();
                 }
             }
         }
-        let mut board = lock(&bench.board);
+        let mut board = lock(&active.board);
         warnings.append(&mut board.notes);
         match board.broken.take() {
             Some(why) => Err(Refused::failed(format!("traffic broke off: {why}"))),
@@ -314,15 +315,19 @@ impl Engine {
         }
     }
 
-    fn traffic(&self, bench: &Arc<Bench>, traffic: &StateTraffic) -> Result<(), Refused> {
+    fn traffic(
+        &self,
+        active: &Arc<ActiveConfiguration>,
+        traffic: &StateTraffic,
+    ) -> Result<(), Refused> {
         let missing = || Refused::request(vec!["traffic.flow_transmit: give its state".into()]);
         let transmit = traffic.flow_transmit.as_ref().ok_or_else(missing)?;
-        let flows = chosen(&lock(&bench.board), &transmit.flow_names)?;
+        let flows = chosen(&lock(&active.board), &transmit.flow_names)?;
         if transmit.state == StateTrafficFlowTransmitState::Start {
-            resolve(bench, &flows)?;
+            resolve(active, &flows)?;
         }
         let rounds = {
-            let mut board = lock(&bench.board);
+            let mut board = lock(&active.board);
             for flow in flows {
                 let now = board.flows[flow].transmit;
                 match (transmit.state, now) {
@@ -342,21 +347,25 @@ impl Engine {
             }
             board.rounds
         };
-        bench.take_in();
-        bench.wait(rounds);
+        active.take_in();
+        active.wait(rounds);
         Ok(())
     }
 
-    fn ports(&self, bench: &Arc<Bench>, state: &StatePort) -> Result<Vec<String>, Refused> {
+    fn ports(
+        &self,
+        active: &Arc<ActiveConfiguration>,
+        state: &StatePort,
+    ) -> Result<Vec<String>, Refused> {
         let wrong = |what: &str| Refused::request(vec![what.to_owned()]);
         let capture =
             state.capture.as_ref().ok_or_else(|| wrong("port.capture: give its state"))?;
         let on = capture.state == StatePortCaptureState::Start;
-        let mut captures = lock(&bench.captures);
+        let mut captures = lock(&active.captures);
         let mut chosen = vec![];
         for (at, name) in capture.port_names.iter().enumerate() {
             let path = format!("port.capture.port_names[{at}]");
-            let port = bench.ports.iter().position(|port| port.name == *name);
+            let port = active.ports.iter().position(|port| port.name == *name);
             let port = port.ok_or_else(|| wrong(&format!("{path}: there is no port `{name}`")))?;
             if captures.is_on(PortId(port as u16)).is_none() {
                 return Err(wrong(&format!(
@@ -373,13 +382,13 @@ impl Engine {
         }
         chosen.into_iter().for_each(|port| captures.switch(port, on));
         drop(captures);
-        let board = lock(&bench.board);
+        let board = lock(&active.board);
         let (running, rounds) = (board.running, board.rounds);
         drop(board);
         if running {
             // A capture belongs to a trial: the one that runs ends, and the flows go on in another.
-            bench.take_in();
-            bench.wait(rounds);
+            active.take_in();
+            active.wait(rounds);
             return Ok(vec![
                 "flows paused for a moment so that the capture could start or stop".into(),
             ]);
@@ -406,16 +415,16 @@ fn chosen(board: &Board, names: &[String]) -> Result<Vec<usize>, Refused> {
 }
 
 /// Gives the frames of these flows the hardware addresses of their gateways.
-fn resolve(bench: &Arc<Bench>, flows: &[usize]) -> Result<(), Refused> {
+fn resolve(active: &Arc<ActiveConfiguration>, flows: &[usize]) -> Result<(), Refused> {
     let needed: BTreeSet<(PortId, std::net::IpAddr)> = {
-        let board = lock(&bench.board);
+        let board = lock(&active.board);
         let legs = flows.iter().flat_map(|flow| &board.plans[*flow].legs);
         legs.filter_map(|leg| Some((leg.from, leg.gateway?))).collect()
     };
     let give_up = clock::now() + GATEWAYS_WITHIN;
     let silent = loop {
         let silent =
-            needed.iter().find(|(port, gateway)| bench.gateway_mac(*port, *gateway).is_none());
+            needed.iter().find(|(port, gateway)| active.gateway_mac(*port, *gateway).is_none());
         match silent {
             Some(silent) if clock::now() >= give_up => break Some(silent),
             Some(_) => clock::sleep(Duration::from_ms(10)),
@@ -423,16 +432,16 @@ fn resolve(bench: &Arc<Bench>, flows: &[usize]) -> Result<(), Refused> {
         }
     };
     if let Some((port, gateway)) = silent {
-        let port = &bench.ports[usize::from(port.0)].name;
+        let port = &active.ports[usize::from(port.0)].name;
         return Err(Refused::failed(format!(
             "port {port}: nobody answers for the gateway {gateway}; check the device and its addresses, or give \
              gateway_mac"
         )));
     }
-    let mut board = lock(&bench.board);
+    let mut board = lock(&active.board);
     for flow in flows {
         for leg in &mut board.plans[*flow].legs {
-            let mac = leg.gateway.and_then(|gateway| bench.gateway_mac(leg.from, gateway));
+            let mac = leg.gateway.and_then(|gateway| active.gateway_mac(leg.from, gateway));
             mac.into_iter().for_each(|mac| leg.sent_to(mac));
         }
     }

@@ -1,6 +1,6 @@
 //! What clients are told: metrics, states, captures, the version.
 
-use super::bench::{Bench, lock};
+use super::active::{ActiveConfiguration, lock};
 use super::board::{Board, Counts, FlowState, Transmit};
 use super::{Engine, typed};
 use crate::error::Refused;
@@ -23,13 +23,13 @@ impl Engine {
     /// Where the request names what there is not, or sending has broken off.
     pub fn metrics(&self, request: Value) -> Result<MetricsResponse, Refused> {
         let (request, _) = typed::<MetricsRequest>("MetricsRequest", request)?;
-        let bench = self.bench()?;
+        let active = self.active()?;
         match request.choice {
             MetricsRequestChoice::Port => {
                 let request = request.port.unwrap_or_default();
                 Ok(MetricsResponse {
                     choice: Some(MetricsResponseChoice::PortMetrics),
-                    port_metrics: Some(port_metrics(&bench, &request)?),
+                    port_metrics: Some(port_metrics(&active, &request)?),
                     ..MetricsResponse::default()
                 })
             }
@@ -37,7 +37,7 @@ impl Engine {
                 let request = request.flow.unwrap_or_default();
                 Ok(MetricsResponse {
                     choice: Some(MetricsResponseChoice::FlowMetrics),
-                    flow_metrics: Some(flow_metrics(&bench, &request)?),
+                    flow_metrics: Some(flow_metrics(&active, &request)?),
                     ..MetricsResponse::default()
                 })
             }
@@ -51,25 +51,26 @@ impl Engine {
     /// Where the request names what there is not.
     pub fn states(&self, request: Value) -> Result<StatesResponse, Refused> {
         let (request, _) = typed::<StatesRequest>("StatesRequest", request)?;
-        let bench = self.bench()?;
+        let active = self.active()?;
         let is_v4 = request.choice == StatesRequestChoice::Ipv4Neighbors;
         let names = match is_v4 {
             true => request.ipv4_neighbors.map(|request| request.ethernet_names),
             false => request.ipv6_neighbors.map(|request| request.ethernet_names),
         };
         let names = names.unwrap_or_default();
-        let known = |name: &String| bench.addresses.iter().any(|address| address.ethernet == *name);
+        let known =
+            |name: &String| active.addresses.iter().any(|address| address.ethernet == *name);
         if let Some((at, name)) = names.iter().enumerate().find(|(_, name)| !known(name)) {
             let kind = if is_v4 { "ipv4_neighbors" } else { "ipv6_neighbors" };
             let what = format!("{kind}.ethernet_names[{at}]: there is no Ethernet `{name}`");
             return Err(Refused::request(vec![what]));
         }
-        let wanted = bench.addresses.iter().filter(|address| {
+        let wanted = active.addresses.iter().filter(|address| {
             address.ip.is_ipv4() == is_v4 && (names.is_empty() || names.contains(&address.ethernet))
         });
         let (mut ipv4, mut ipv6) = (vec![], vec![]);
         for address in wanted {
-            let learnt = || bench.gateway_mac(address.port, address.gateway);
+            let learnt = || active.gateway_mac(address.port, address.gateway);
             let mac = address.gateway_mac.or_else(learnt).map(|mac| mac.to_string());
             let (ethernet_name, ip) = (address.ethernet.clone(), address.gateway.to_string());
             match is_v4 {
@@ -105,14 +106,14 @@ impl Engine {
     /// Where the port has no capture, or it still runs.
     pub fn capture(&self, request: Value) -> Result<Vec<u8>, Refused> {
         let (request, _) = typed::<CaptureRequest>("CaptureRequest", request)?;
-        let bench = self.bench()?;
+        let active = self.active()?;
         let wrong = |what: &str| {
             Refused::request(vec![format!("port_name: {what} `{}`", request.port_name)])
         };
-        let port = bench.ports.iter().position(|port| port.name == request.port_name);
+        let port = active.ports.iter().position(|port| port.name == request.port_name);
         let port = PortId(port.ok_or_else(|| wrong("there is no port"))? as u16);
         let captured = {
-            let captures = lock(&bench.captures);
+            let captures = lock(&active.captures);
             if captures.is_on(port) == Some(true) {
                 return Err(Refused::conflict("the capture still runs; stop it first"));
             }
@@ -133,31 +134,31 @@ impl Engine {
 }
 
 fn port_metrics(
-    bench: &Arc<Bench>,
+    active: &Arc<ActiveConfiguration>,
     request: &PortMetricsRequest,
 ) -> Result<Vec<PortMetric>, Refused> {
     for (at, name) in request.port_names.iter().enumerate() {
-        if !bench.ports.iter().any(|port| port.name == *name) {
+        if !active.ports.iter().any(|port| port.name == *name) {
             let what = format!("port.port_names[{at}]: there is no port `{name}`");
             return Err(Refused::request(vec![what]));
         }
     }
     let wanted = |name: &String| request.port_names.is_empty() || request.port_names.contains(name);
-    let all = bench.ports.iter().enumerate().filter(|(_, port)| wanted(&port.name));
-    all.map(|(at, _)| port_metric(bench, at, &request.column_names)).collect()
+    let all = active.ports.iter().enumerate().filter(|(_, port)| wanted(&port.name));
+    all.map(|(at, _)| port_metric(active, at, &request.column_names)).collect()
 }
 
 fn port_metric(
-    bench: &Arc<Bench>,
+    active: &Arc<ActiveConfiguration>,
     at: usize,
     columns: &[PortMetricsRequestColumnNames],
 ) -> Result<PortMetric, Refused> {
     use PortMetricsRequestColumnNames as Column;
-    let port = &bench.ports[at];
-    let state = bench.state(at).map_err(Refused::failed)?;
+    let port = &active.ports[at];
+    let state = active.state(at).map_err(Refused::failed)?;
     let since = state.counters.since(&port.before);
     let id = PortId(at as u16);
-    let board = lock(&bench.board);
+    let board = lock(&active.board);
     let legs = || {
         let flows = board.flows.iter().zip(&board.plans);
         flows.flat_map(|(flow, plan)| flow.legs.iter().zip(&plan.legs).map(move |leg| (flow, leg)))
@@ -171,7 +172,7 @@ fn port_metric(
     let into = || legs().filter(|(_, (_, plan))| plan.to.contains(&id)).map(|(_, leg)| leg);
     // The sum of nothing would be -0.
     let sum = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |sum, value| sum + value);
-    let is_on = lock(&bench.captures).is_on(id) == Some(true);
+    let is_on = lock(&active.captures).is_on(id) == Some(true);
     let has = |column: Column| columns.is_empty() || columns.contains(&column);
     let with = |column: Column, value: u64| has(column).then_some(value);
     let rate = |column: Column, value: f64| has(column).then_some(value);
@@ -216,10 +217,10 @@ fn port_metric(
 }
 
 fn flow_metrics(
-    bench: &Arc<Bench>,
+    active: &Arc<ActiveConfiguration>,
     request: &FlowMetricsRequest,
 ) -> Result<Vec<FlowMetric>, Refused> {
-    let board = lock(&bench.board);
+    let board = lock(&active.board);
     if let Some(why) = &board.broken {
         return Err(Refused::failed(format!("traffic broke off: {why}")));
     }
@@ -238,12 +239,12 @@ fn flow_metrics(
     };
     let all = board.plans.iter().zip(&board.flows).filter(|(plan, _)| wanted(plan));
     Ok(all
-        .map(|(plan, flow)| flow_metric(bench, (&board, plan, flow), &request.metric_names))
+        .map(|(plan, flow)| flow_metric(active, (&board, plan, flow), &request.metric_names))
         .collect())
 }
 
 fn flow_metric(
-    bench: &Bench,
+    active: &ActiveConfiguration,
     (board, plan, flow): (&Board, &FlowPlan, &FlowState),
     names: &[FlowMetricsRequestMetricNames],
 ) -> FlowMetric {
@@ -262,8 +263,8 @@ fn flow_metric(
     let is_sent = flow.transmit == Transmit::Started && board.running;
     FlowMetric {
         name: Some(plan.name.clone()),
-        port_tx: one_name(bench, plan.legs.iter().map(|leg| leg.from)),
-        port_rx: one_name(bench, plan.legs.iter().flat_map(|leg| leg.to.iter().copied())),
+        port_tx: one_name(active, plan.legs.iter().map(|leg| leg.from)),
+        port_rx: one_name(active, plan.legs.iter().flat_map(|leg| leg.to.iter().copied())),
         transmit: has(Name::Transmit).then_some(match flow.transmit {
             Transmit::Started if is_sent => FlowMetricTransmit::Started,
             Transmit::Paused => FlowMetricTransmit::Paused,
@@ -280,7 +281,7 @@ fn flow_metric(
             .loss
             .then(|| if sent == 0 { 0.0 } else { lost as f64 * 100.0 / sent as f64 }),
         timestamps: plan.tells.timestamps.then(|| timestamps(&totals)),
-        latency: plan.tells.latency.map(|form| latency(bench, plan, (&totals, form))),
+        latency: plan.tells.latency.map(|form| latency(active, plan, (&totals, form))),
         tx_l1_rate_bps: with(Name::TxL1RateBps, tx_l1),
         rx_l1_rate_bps: with(Name::RxL1RateBps, rx_l1),
         tx_rate_bytes: with(Name::TxRateBytes, tx_bps / 8.0),
@@ -304,12 +305,12 @@ fn rate(plan: &FlowPlan, flow: &FlowState, of: fn((f64, f64)) -> f64) -> (f64, f
     legs.fold((0.0, 0.0), |sum, leg| (sum.0 + leg.0, sum.1 + leg.1))
 }
 
-fn one_name(bench: &Bench, ports: impl Iterator<Item = PortId>) -> Option<String> {
+fn one_name(active: &ActiveConfiguration, ports: impl Iterator<Item = PortId>) -> Option<String> {
     let mut ports: Vec<PortId> = ports.collect();
     ports.sort();
     ports.dedup();
     match &ports[..] {
-        [one] => Some(bench.ports[usize::from(one.0)].name.clone()),
+        [one] => Some(active.ports[usize::from(one.0)].name.clone()),
         _ => None,
     }
 }
@@ -325,7 +326,7 @@ fn timestamps(totals: &[Counts]) -> MetricTimestamp {
 /// Latency in the form asked for: the stamps say from the first bit sent to the last received, which is more by
 /// the time of a frame's bits where lines are physical.
 fn latency(
-    bench: &Bench,
+    active: &ActiveConfiguration,
     plan: &FlowPlan,
     (totals, form): (&[Counts], LatencyForm),
 ) -> MetricLatency {
@@ -335,7 +336,7 @@ fn latency(
         let Some(histogram) = counts.latency.as_ref().filter(|all| all.count() > 0) else {
             continue;
         };
-        let bits = bit_times(bench, leg);
+        let bits = bit_times(active, leg);
         let ns =
             |span: Option<Duration>| bits.in_form_ps(form, span.unwrap_or_default()) as f64 / 1e3;
         least = least.min(ns(histogram.min()));
@@ -353,10 +354,10 @@ fn latency(
 
 /// What a leg's frames take on its lines; nothing on virtual links. A flow of several sizes tells no latency on
 /// physical ones.
-fn bit_times(bench: &Bench, leg: &Leg) -> BitTimes {
+fn bit_times(active: &ActiveConfiguration, leg: &Leg) -> BitTimes {
     let size = FrameSize::from_bytes(leg.frames.sizes()[0]);
     let time = |port: Option<&PortId>| {
-        let port = port.map(|port| &bench.ports[usize::from(port.0)]);
+        let port = port.map(|port| &active.ports[usize::from(port.0)]);
         let physical = port.filter(|port| port.is_physical);
         physical.map_or(Duration::ZERO, |port| size.serialization_time(port.line))
     };

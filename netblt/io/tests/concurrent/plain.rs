@@ -3,7 +3,7 @@
 
 use crate::common::{PAUSE, PORT, Server, limits, station};
 use netblt::{Burst, Limits, Open, Timing};
-use netblt::{Connection, ConnectionId, Endpoint, EndpointLimits, Event, Mode, Opening, Outcome};
+use netblt::{Connection, ConnectionId, Ending, Endpoint, EndpointLimits, Event, Mode, Opening};
 use netblt_io::Ended;
 use netblt_io::files::{self, Nobody, Wish};
 use netblt_io::{Carrier, Socket, Station};
@@ -57,7 +57,7 @@ impl Foreign {
     }
 
     /// Opens a connection; gives how it ended and what came.
-    fn opens(mut self, peer: SocketAddr, mode: Mode, client_string: &str) -> (Outcome, Vec<u8>) {
+    fn opens(mut self, peer: SocketAddr, mode: Mode, client_string: &str) -> (Ending, Vec<u8>) {
         let transfer_size_bytes = self.data.len() as u32;
         let opening = Opening { connection_id: 9, mode, transfer_size_bytes, client_string };
         let limits = Limits { max_outstanding_buffers: 3, ..limits() };
@@ -67,7 +67,7 @@ impl Foreign {
     }
 
     /// Waits for somebody to open one.
-    fn awaits_open(mut self, sends: bool) -> (Outcome, Vec<u8>) {
+    fn awaits_open(mut self, sends: bool) -> (Ending, Vec<u8>) {
         self.endpoint.listen(PORT);
         let outcome = self.run(sends);
         (outcome, self.into_received())
@@ -78,7 +78,7 @@ impl Foreign {
         self.received.into_iter().flat_map(|(_, data)| data).collect()
     }
 
-    fn run(&mut self, sends: bool) -> Outcome {
+    fn run(&mut self, sends: bool) -> Ending {
         let mut outcome = None;
         let mut memory = vec![0; 65_535];
         while outcome.is_none() || self.endpoint.connections().next().is_some() {
@@ -167,10 +167,10 @@ fn a_client_that_knows_the_rfc_alone_writes_and_reads_files_by_name() {
     for len in SIZES {
         let (data, name) = (content(len), format!("hello{len}.txt"));
         let (outcome, _) = Foreign::new(data.clone()).opens(server.address, Mode::Write, &name);
-        assert_eq!(outcome, Outcome::Complete);
+        assert_eq!(outcome, Ending::Complete);
         assert_eq!(fs::read(folder.path().join(&name)).unwrap(), data, "in its place by then");
         let (outcome, received) = Foreign::new(vec![]).opens(server.address, Mode::Read, &name);
-        assert_eq!(outcome, Outcome::Complete);
+        assert_eq!(outcome, Ending::Complete);
         assert_eq!(received, data);
     }
     assert_eq!(names(folder.path()).len(), SIZES.len(), "nothing else is left");
@@ -185,7 +185,7 @@ fn a_sender_is_not_told_of_success_where_the_file_cannot_have_its_name() {
     let mut foreign = Foreign::new(content(100_000));
     foreign.at_first = Some(Box::new(move || fs::write(&path, "another").unwrap()));
     let (outcome, _) = foreign.opens(server.address, Mode::Write, "taken");
-    assert!(matches!(&outcome, Outcome::Quit { by_peer: true, .. }), "{outcome:?}");
+    assert!(matches!(&outcome, Ending::Quit { by_peer: true, .. }), "{outcome:?}");
     assert_eq!(fs::read(folder.path().join("taken")).unwrap(), b"another");
     assert_eq!(names(folder.path()), ["taken"]);
 }
@@ -195,12 +195,12 @@ fn without_a_name_memory_is_taken_or_generated() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), |_| {});
     let (outcome, _) = Foreign::new(content(123_456)).opens(server.address, Mode::Write, "");
-    assert_eq!(outcome, Outcome::Complete);
+    assert_eq!(outcome, Ending::Complete);
     let (outcome, received) = Foreign::new(vec![]).opens(server.address, Mode::Read, "");
-    assert_eq!((outcome, received.len()), (Outcome::Complete, 1_000_000));
+    assert_eq!((outcome, received.len()), (Ending::Complete, 1_000_000));
     // The transfer size field says how many it wants.
     let (outcome, received) = Foreign::new(content(77_777)).opens(server.address, Mode::Read, "");
-    assert_eq!((outcome, received.len()), (Outcome::Complete, 77_777));
+    assert_eq!((outcome, received.len()), (Ending::Complete, 77_777));
     assert_eq!(names(folder.path()), [] as [&str; 0]);
 }
 
@@ -216,7 +216,7 @@ fn plain_names_obey_the_rules_of_the_directory() {
         .opens(server.address, mode, name)
         .0
     {
-        Outcome::Refused(reason) => reason,
+        Ending::Refused(reason) => reason,
         outcome => panic!("{name}: {outcome:?}"),
     };
     let server = Server::start(&served, |_| {});
@@ -285,7 +285,7 @@ fn a_plain_transfer_that_breaks_leaves_nothing_behind() {
 }
 
 /// A foreign passive end in a thread, and our wish fulfilled by it.
-fn with_passive(answer: &'static str, data: Vec<u8>, wish: Wish) -> (Ended, (Outcome, Vec<u8>)) {
+fn with_passive(answer: &'static str, data: Vec<u8>, wish: Wish) -> (Ended, (Ending, Vec<u8>)) {
     let mut foreign = Foreign::new(data);
     foreign.answer = answer;
     let address = foreign.socket.local_addr().unwrap();
@@ -299,12 +299,12 @@ fn an_answer_that_is_not_ours_selects_the_plain_layout_for_memory() {
     for answer in ["ok", ""] {
         let wish = files::memory(Mode::Write, 123_456);
         let (ended, (theirs, received)) = with_passive(answer, vec![], wish);
-        assert_eq!((ended.outcome, theirs), (Outcome::Complete, Outcome::Complete));
+        assert_eq!((ended.outcome, theirs), (Ending::Complete, Ending::Complete));
         assert_eq!(received.len(), 123_456);
         assert!(ended.plain, "not verified");
         let wish = files::memory(Mode::Read, 5);
         let (ended, (theirs, _)) = with_passive(answer, content(98_765), wish);
-        assert_eq!((ended.outcome, theirs), (Outcome::Complete, Outcome::Complete));
+        assert_eq!((ended.outcome, theirs), (Ending::Complete, Ending::Complete));
         assert_eq!(ended.counters.data_bytes, 98_765);
         assert!(ended.plain);
     }
@@ -318,11 +318,11 @@ fn plain_files_go_to_and_come_from_a_foreign_passive_end() {
         fs::write(&file, content(len)).unwrap();
         let wish = files::send_plain(&file, "name").unwrap();
         let (ended, (_, received)) = with_passive("ok", vec![], wish);
-        assert_eq!((ended.outcome, ended.plain), (Outcome::Complete, true));
+        assert_eq!((ended.outcome, ended.plain), (Ending::Complete, true));
         assert_eq!(received, content(len));
         let wish = files::receive_plain(folder.path(), "back", "name", true).unwrap();
         let (ended, _) = with_passive("ok", content(len), wish);
-        assert_eq!((ended.outcome, ended.digest), (Outcome::Complete, None));
+        assert_eq!((ended.outcome, ended.digest), (Ending::Complete, None));
         assert_eq!(fs::read(&back).unwrap(), content(len));
     }
     assert_eq!(names(folder.path()), ["back", "file"]);
@@ -353,7 +353,7 @@ fn who_reads_without_a_rate_proposes_little_and_offers_what_comes_through() {
     }
     let ended = station.take_ended().pop().expect("it ended");
     let (outcome, foreign) = theirs.join().unwrap();
-    assert_eq!((ended.outcome, outcome), (Outcome::Complete, Outcome::Complete));
+    assert_eq!((ended.outcome, outcome), (Ending::Complete, Ending::Complete));
     assert_eq!(fs::read(folder.path().join("x")).unwrap(), content(6_000_000));
     let proposed = pps(foreign.proposed.unwrap());
     assert!(proposed <= 300.0, "{proposed} packets a second over a path that nobody knows");

@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use crate::common::{PAUSE, PORT, Server, station};
-use netblt::Outcome;
+use netblt::Ending;
 use netblt_io::Ended;
 use netblt_io::files::{self, Nobody, Wish};
 use std::fs;
@@ -97,7 +97,7 @@ fn files_go_there_and_come_back_whole_and_verified() {
         let scene = Scene::new(len);
         let server = Server::start(&scene.served(), |_| {});
         let ended = fulfil(server.address, scene.send("there"));
-        assert_eq!(ended.outcome, Outcome::Complete, "{len} bytes");
+        assert_eq!(ended.outcome, Ending::Complete, "{len} bytes");
         assert_eq!(scene.names(), ["there"], "nothing but the file is left");
         assert_eq!(fs::read(scene.served().join("there")).unwrap(), scene.bytes);
         assert_eq!(ended.payload_bytes, len as u64, "neither padding nor digest");
@@ -108,7 +108,7 @@ fn files_go_there_and_come_back_whole_and_verified() {
 
         let wish = files::receive(scene.folder.path(), "back", "there", false).unwrap();
         let ended = fulfil(server.address, wish);
-        assert_eq!(ended.outcome, Outcome::Complete, "{len} bytes");
+        assert_eq!(ended.outcome, Ending::Complete, "{len} bytes");
         assert_eq!(fs::read(scene.folder.path().join("back")).unwrap(), scene.bytes);
         let digest = blake3::hash(&scene.bytes).to_hex().to_string();
         assert_eq!(ended.digest, Some(digest));
@@ -120,7 +120,7 @@ fn a_path_that_loses_one_in_twenty_delivers_all_the_same() {
     let scene = Scene::new(3_000_000);
     let server = Server::start(&scene.served(), |_| {});
     let ended = fulfil(relay(server.address, 50, usize::MAX), scene.send("there"));
-    assert_eq!(ended.outcome, Outcome::Complete);
+    assert_eq!(ended.outcome, Ending::Complete);
     assert!(ended.counters.data_packets_resent > 50, "{:?}", ended.counters);
     assert_eq!(fs::read(scene.served().join("there")).unwrap(), scene.bytes);
 }
@@ -130,20 +130,20 @@ fn a_broken_transfer_goes_on_at_the_missing_buffers_either_way() {
     let scene = Scene::new(4_000_000);
     let server = Server::start(&scene.served(), |_| {});
     let ended = fulfil(relay(server.address, 20, 2000), scene.send("there"));
-    assert_eq!(ended.outcome, Outcome::PeerDead);
+    assert_eq!(ended.outcome, Ending::PeerDead);
     assert!(!scene.served().join("there").exists(), "no file before it is whole");
     // The server may still hold on to the first attempt: the second takes over.
     let ended = fulfil(server.address, scene.send("there"));
-    assert_eq!(ended.outcome, Outcome::Complete);
+    assert_eq!(ended.outcome, Ending::Complete);
     assert!(ended.counters.data_bytes < 3_000_000, "{}", ended.counters.data_bytes);
     assert_eq!(scene.names(), ["there"]);
     assert_eq!(fs::read(scene.served().join("there")).unwrap(), scene.bytes);
 
     let back = || files::receive(scene.folder.path(), "back", "there", false).unwrap();
     let ended = fulfil(relay(server.address, 20, 2000), back());
-    assert_eq!(ended.outcome, Outcome::PeerDead);
+    assert_eq!(ended.outcome, Ending::PeerDead);
     let ended = fulfil(server.address, back());
-    assert_eq!(ended.outcome, Outcome::Complete);
+    assert_eq!(ended.outcome, Ending::Complete);
     assert!(ended.counters.data_bytes < 3_000_000, "{}", ended.counters.data_bytes);
     assert_eq!(fs::read(scene.folder.path().join("back")).unwrap(), scene.bytes);
 }
@@ -158,7 +158,7 @@ fn a_file_that_changed_since_the_break_is_sent_anew() {
     let changed = content(4_000_000, 8);
     fs::write(scene.folder.path().join("file"), &changed).unwrap();
     let ended = fulfil(server.address, scene.send("there"));
-    assert_eq!(ended.outcome, Outcome::Complete);
+    assert_eq!(ended.outcome, Ending::Complete);
     assert!(ended.counters.data_bytes >= 4_000_000);
     assert_eq!(fs::read(scene.served().join("there")).unwrap(), changed);
 }
@@ -176,12 +176,12 @@ fn what_was_kept_and_went_bad_is_found_by_the_digest_and_discarded() {
     fs::write(&part, &kept).unwrap();
     let server = Server::start(&scene.served(), |_| {});
     let ended = fulfil(server.address, scene.send("there"));
-    let Outcome::Quit { by_peer: true, reason } = ended.outcome else {
+    let Ending::Quit { by_peer: true, reason } = ended.outcome else {
         panic!("{:?}", ended.outcome);
     };
     assert!(reason.contains("digest"), "{reason}");
     assert_eq!(scene.names(), [] as [&str; 0]);
-    assert_eq!(fulfil(server.address, scene.send("there")).outcome, Outcome::Complete);
+    assert_eq!(fulfil(server.address, scene.send("there")).outcome, Ending::Complete);
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn nobody_gets_out_of_the_served_directory() {
     {
         let wish = files::receive(scene.folder.path(), "stolen", name, true).unwrap();
         let ended = fulfil(server.address, wish);
-        assert!(matches!(ended.outcome, Outcome::Refused(_)), "{name}: {:?}", ended.outcome);
+        assert!(matches!(ended.outcome, Ending::Refused(_)), "{name}: {:?}", ended.outcome);
     }
     for name in ["../secret", "/tmp/netblt-x", "up/secret", "up/new", ".x.netblt-part", ""] {
         let ended = fulfil(server.address, scene.send(name));
@@ -213,7 +213,7 @@ fn what_is_not_allowed_is_refused_with_a_reason() {
     fs::write(scene.served().join("there"), "old").unwrap();
     let get = || files::receive(scene.folder.path(), "back", "there", true).unwrap();
     let refused = |server: &Server, wish| match fulfil(server.address, wish).outcome {
-        Outcome::Refused(reason) => reason,
+        Ending::Refused(reason) => reason,
         outcome => panic!("{outcome:?}"),
     };
     let server = Server::start(&scene.served(), |served| served.writable = false);
@@ -232,7 +232,7 @@ fn memory_goes_both_ways() {
     let server = Server::start(&scene.served(), |_| {});
     for mode in [netblt::Mode::Write, netblt::Mode::Read] {
         let ended = fulfil(server.address, files::memory(mode, 2_000_123));
-        assert_eq!(ended.outcome, Outcome::Complete);
+        assert_eq!(ended.outcome, Ending::Complete);
         assert_eq!(ended.payload_bytes, 2_000_123);
         // 16 packets of 1,400 bytes a millisecond are 179.2 Mb/s.
         let mbps = ended.steady_state_mbps().unwrap();
@@ -252,7 +252,7 @@ fn several_transfers_share_a_server() {
         let runs: Vec<_> =
             wishes.into_iter().map(|wish| scope.spawn(move || fulfil(address, wish))).collect();
         for run in runs {
-            assert_eq!(run.join().unwrap().outcome, Outcome::Complete);
+            assert_eq!(run.join().unwrap().outcome, Ending::Complete);
         }
     });
     assert_eq!(scene.names(), ["file0", "file1", "file2", "file3"]);

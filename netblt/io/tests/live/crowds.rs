@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use crate::common::{PAUSE, PORT, Server, station};
-use netblt::{Mode, Outcome};
+use netblt::{Ending, Mode};
 use netblt_io::files::{self, Nobody};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -30,7 +30,7 @@ fn transfer(server: SocketAddr) -> f64 {
     station.open(server, ports, (mode, 500 + u32::from(number)), &offer, opener).unwrap();
     let started = Instant::now();
     while station.take_ended().pop().is_none_or(|ended| {
-        assert_eq!(ended.outcome, Outcome::Complete);
+        assert_eq!(ended.outcome, Ending::Complete);
         false
     }) {
         station.turn(PAUSE, &mut Nobody).unwrap();

@@ -3,7 +3,7 @@
 
 use crate::link::{Dice, Faults, Link};
 use netblt::{
-    Burst, ConnectionId, Endpoint, EndpointLimits, Event, Limits, Mode, Opening, Outcome, Timing,
+    Burst, ConnectionId, Ending, Endpoint, EndpointLimits, Event, Limits, Mode, Opening, Timing,
 };
 use std::collections::BTreeMap;
 use units::{Duration, Instant};
@@ -27,7 +27,7 @@ struct Transfer {
     given: usize,
     closed_by_sender: bool,
     arrived: BTreeMap<u32, Vec<u8>>,
-    outcomes: [Option<Outcome>; 2],
+    outcomes: [Option<Ending>; 2],
 }
 
 struct Crowd {
@@ -176,7 +176,7 @@ fn a_crowd_of_connections_over_one_bad_link_comes_through() {
         let cut = faults.cut_at < Instant::FAR_FUTURE;
         for transfer in &crowd.transfers {
             let arrived: Vec<u8> = transfer.arrived.values().flatten().copied().collect();
-            let done = transfer.outcomes.iter().flatten().any(Outcome::is_complete);
+            let done = transfer.outcomes.iter().flatten().any(Ending::is_complete);
             assert!(!done || arrived == transfer.data, "{seed}: {:?}", transfer.outcomes);
             assert!(done || cut, "{seed}: {:?}", transfer.outcomes);
             assert!(transfer.outcomes[0].is_some(), "{seed}: the active client was told");

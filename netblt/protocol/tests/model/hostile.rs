@@ -2,8 +2,8 @@
 
 use crate::link::Dice;
 use netblt::{
-    Burst, Connection, ConnectionId, Counters, Endpoint, EndpointLimits, Event, Header, Limits,
-    Mode, Opening, Outcome, Timing,
+    Burst, Connection, ConnectionId, Counters, Ending, Endpoint, EndpointLimits, Event, Header,
+    Limits, Mode, Opening, Timing,
 };
 use units::{Duration, Instant};
 use wire::netblt::{Data, Kind, Message, Messages, NullAck, Open, Packet, Repr};
@@ -62,7 +62,7 @@ fn transmissions(connection: &mut Connection, now: Instant) -> Vec<Vec<u8>> {
 }
 fn aborted(connection: &mut Connection) -> Option<String> {
     std::iter::from_fn(|| connection.poll_event()).find_map(|event| match event {
-        Event::Closed(Outcome::Aborted { by_peer: false, reason }) => Some(reason),
+        Event::Closed(Ending::Aborted { by_peer: false, reason }) => Some(reason),
         _ => None,
     })
 }
@@ -246,7 +246,7 @@ fn an_abort_meant_for_a_stranger_at_the_same_ports_ends_no_transfer_that_runs() 
     // Nothing of the transfer has come yet: our connection may be the stranger.
     let ended = |connection: &mut Connection| {
         std::iter::from_fn(|| connection.poll_event())
-            .any(|event| matches!(event, Event::Closed(Outcome::Aborted { by_peer: true, .. })))
+            .any(|event| matches!(event, Event::Closed(Ending::Aborted { by_peer: true, .. })))
     };
     let mut connection = passive(Mode::Read);
     connection.handle_packet(now, &abort);
@@ -439,7 +439,7 @@ fn more_may_prove_to_be_there_than_there_is_room_for_and_the_last_are_sent_away(
         peers.for_each(|peer| _ = endpoint.handle_datagram(now, peer, &alive));
     }
     let told = turn(&mut endpoint, now);
-    let away = Outcome::Aborted { by_peer: false, reason: "no more connections".to_owned() };
+    let away = Ending::Aborted { by_peer: false, reason: "no more connections".to_owned() };
     assert_eq!(told, [(ids[5], Event::Closed(away))]);
     assert_eq!(endpoint.connections().count(), 5);
 }
@@ -455,7 +455,7 @@ fn who_gave_way_is_told_and_may_open_again_with_the_same_identifier() {
         let id = accept_all(&mut endpoint, now);
         first = first.or(id);
     }
-    let closed = Event::Closed(Outcome::NoAnswer);
+    let closed = Event::Closed(Ending::NoAnswer);
     let events: Vec<_> = std::iter::from_fn(|| endpoint.poll_event()).collect();
     assert!(events.contains(&(first.expect("accepted"), closed)), "{events:?}");
     let mut aborts = Vec::new();
@@ -484,7 +484,7 @@ fn nobody_is_half_open_for_longer_than_a_minute_however_often_they_ask() {
     }
     assert!(endpoint.poll_timeout().is_some_and(|due| due <= at(60)));
     turn(&mut endpoint, at(60));
-    assert_eq!(turn(&mut endpoint, at(60)), [(id, Event::Closed(Outcome::NoAnswer))]);
+    assert_eq!(turn(&mut endpoint, at(60)), [(id, Event::Closed(Ending::NoAnswer))]);
     assert_eq!(endpoint.connections().count(), 0);
 }
 

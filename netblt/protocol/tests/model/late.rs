@@ -1,8 +1,8 @@
 //! Hosts that others keep from their processors: what is late is not lost.
 
 use crate::link::Nap;
-use crate::world::{Case, Ending, World};
-use netblt::{Burst, Limits, Outcome};
+use crate::world::{Case, Finished, World};
+use netblt::{Burst, Ending, Limits};
 use units::Duration;
 
 fn ms(ms: u64) -> Duration {
@@ -25,9 +25,9 @@ fn fast(transfer_bytes: usize) -> Case {
     case
 }
 
-fn run(case: Case) -> Ending {
+fn run(case: Case) -> Finished {
     let ending = World::new(case).run();
-    assert_eq!(ending.outcomes, [Some(Outcome::Complete), Some(Outcome::Complete)]);
+    assert_eq!(ending.outcomes, [Some(Ending::Complete), Some(Ending::Complete)]);
     assert_eq!(ending.received, ending.sent);
     ending
 }

@@ -12,10 +12,10 @@ mod transfer;
 mod world;
 
 use link::{Dice, Faults};
-use netblt::{Burst, Limits, Mode, Outcome};
+use netblt::{Burst, Ending, Limits, Mode};
 use new_seed::new_seed;
 use units::{Duration, Instant};
-use world::{Case, Ending, World};
+use world::{Case, Finished, World};
 
 /// Anything that can be, from a seed.
 fn any_case(seed: u64) -> Case {
@@ -77,7 +77,7 @@ fn any_case(seed: u64) -> Case {
 }
 
 /// What holds however bad the link is.
-fn assert_honest(case: &Case, ending: &Ending) {
+fn assert_honest(case: &Case, ending: &Finished) {
     let [active, passive] = &ending.outcomes;
     let active = active.as_ref().expect("the active client was told");
     let sender = usize::from(case.mode == Mode::Read);
@@ -86,11 +86,11 @@ fn assert_honest(case: &Case, ending: &Ending) {
     if all_here {
         assert_eq!(ending.received, ending.sent, "{case:?}");
     }
-    if outcome_of(sender).is_some_and(Outcome::is_complete) {
+    if outcome_of(sender).is_some_and(Ending::is_complete) {
         assert!(all_here, "the sender believes what is not so: {case:?}");
     }
     let receiver = outcome_of(1 - sender);
-    if receiver.is_some_and(Outcome::is_complete) {
+    if receiver.is_some_and(Ending::is_complete) {
         assert!(all_here, "the receiver believes what is not so: {case:?}");
     }
     if active.is_complete() {
@@ -106,7 +106,7 @@ fn whatever_the_link_does_data_is_exact_or_both_clients_know() {
         let case = any_case(seed);
         let ending = World::new(case.clone()).run();
         assert_honest(&case, &ending);
-        let came_through = ending.outcomes.iter().flatten().all(Outcome::is_complete);
+        let came_through = ending.outcomes.iter().flatten().all(Ending::is_complete);
         complete += u32::from(came_through);
         let spared = case.faults.cut_at == Instant::FAR_FUTURE && case.break_off.is_none();
         let fair = case.faults.loss_permille + case.faults.damage_permille < 200;

@@ -1,7 +1,7 @@
 //! Strangers at an endpoint that trusts nobody: who ends what, and who gives way to whom.
 
 use netblt::{
-    Burst, ConnectionId, Endpoint, EndpointLimits, Event, Limits, Mode, Outcome, Path, Secret,
+    Burst, ConnectionId, Ending, Endpoint, EndpointLimits, Event, Limits, Mode, Path, Secret,
     Timing,
 };
 use units::{Duration, Instant};
@@ -67,7 +67,7 @@ fn accepted(
     endpoint.with(id, |connection| connection.supply_buffer(Vec::new()));
     Some(id)
 }
-fn closed(endpoint: &mut Endpoint<u32>, now: Instant) -> Vec<(ConnectionId, Outcome)> {
+fn closed(endpoint: &mut Endpoint<u32>, now: Instant) -> Vec<(ConnectionId, Ending)> {
     while endpoint.poll_transmit(now, &mut Vec::new()).is_some() {}
     let events = std::iter::from_fn(|| endpoint.poll_event());
     let ends = events.filter_map(|(id, event)| match event {
@@ -134,7 +134,7 @@ fn who_holds_the_ports_of_another_gives_way_when_that_one_proves_to_be_there() {
     endpoint.handle_datagram_by(Path::Named, now, 1, &datagram(open(ID + 1)));
     let request = endpoint.poll_request().expect("asked");
     assert!(endpoint.accept(now, &request, LIMITS, "").is_some());
-    assert_eq!(closed(&mut endpoint, now), [(ghost, Outcome::NoAnswer)]);
+    assert_eq!(closed(&mut endpoint, now), [(ghost, Ending::NoAnswer)]);
 }
 
 /// Alive, and nothing moves: four hold all places, and the fifth gets one.

@@ -1,15 +1,15 @@
 //! One circumstance at a time.
 
 use crate::link::Faults;
-use crate::world::{Case, Ending, World};
-use netblt::{Burst, Limits, Mode, Outcome};
+use crate::world::{Case, Finished, World};
+use netblt::{Burst, Ending, Limits, Mode};
 use units::{Duration, Instant};
 
-fn run(case: Case) -> Ending {
+fn run(case: Case) -> Finished {
     World::new(case).run()
 }
-fn assert_complete(ending: &Ending) {
-    assert_eq!(ending.outcomes, [Some(Outcome::Complete), Some(Outcome::Complete)]);
+fn assert_complete(ending: &Finished) {
+    assert_eq!(ending.outcomes, [Some(Ending::Complete), Some(Ending::Complete)]);
     assert_eq!(ending.received, ending.sent);
 }
 fn faulty(change: impl FnOnce(&mut Faults)) -> Case {
@@ -102,7 +102,7 @@ fn when_the_link_is_cut_both_ends_know_by_their_death_timers() {
     case.limits[0].death_timer_s = 20;
     case.limits[1].death_timer_s = 12;
     let ending = run(case);
-    assert_eq!(ending.outcomes, [Some(Outcome::PeerDead), Some(Outcome::PeerDead)]);
+    assert_eq!(ending.outcomes, [Some(Ending::PeerDead), Some(Ending::PeerDead)]);
     let silent = ending.finished_at.since(cut);
     assert!((Duration::from_secs(20)..Duration::from_secs(21)).contains(&silent), "{silent}");
 }
@@ -110,7 +110,7 @@ fn when_the_link_is_cut_both_ends_know_by_their_death_timers() {
 #[test]
 fn without_any_answer_opening_gives_up() {
     let ending = run(faulty(|faults| faults.cut_at = Instant::ZERO));
-    assert_eq!(ending.outcomes, [Some(Outcome::NoAnswer), None]);
+    assert_eq!(ending.outcomes, [Some(Ending::NoAnswer), None]);
     // Six OPENs: after 1, 2, 4, 8, 8 and 8 seconds.
     assert_eq!(ending.finished_at, Instant::ZERO + Duration::from_secs(31));
 }
@@ -123,8 +123,8 @@ fn a_client_that_quits_or_aborts_tells_the_other() {
             let ending = run(Case { break_off: Some((end, at, at_once)), ..Case::plain(1) });
             let reason = reason.to_owned();
             let told = |by_peer| match at_once {
-                true => Some(Outcome::Aborted { by_peer, reason: reason.clone() }),
-                false => Some(Outcome::Quit { by_peer, reason: reason.clone() }),
+                true => Some(Ending::Aborted { by_peer, reason: reason.clone() }),
+                false => Some(Ending::Quit { by_peer, reason: reason.clone() }),
             };
             assert_eq!(ending.outcomes[end], told(false));
             assert_eq!(ending.outcomes[1 - end], told(true));

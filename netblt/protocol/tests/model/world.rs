@@ -2,7 +2,7 @@
 
 use crate::link::{Dice, Faults, Link, Nap};
 use netblt::{
-    Burst, ConnectionId, Counters, Endpoint, EndpointLimits, Event, Limits, Mode, Opening, Outcome,
+    Burst, ConnectionId, Counters, Ending, Endpoint, EndpointLimits, Event, Limits, Mode, Opening,
     Timing,
 };
 use std::collections::VecDeque;
@@ -72,9 +72,9 @@ impl Case {
 
 /// How it went.
 #[derive(Debug)]
-pub struct Ending {
+pub struct Finished {
     /// What each end was told; index 0 is the active end.
-    pub outcomes: [Option<Outcome>; 2],
+    pub outcomes: [Option<Ending>; 2],
     pub counters: [Counters; 2],
     pub sent: Vec<u8>,
     pub received: Vec<u8>,
@@ -88,7 +88,7 @@ pub struct Ending {
 struct End {
     endpoint: Endpoint<usize>,
     id: Option<ConnectionId>,
-    outcome: Option<Outcome>,
+    outcome: Option<Ending>,
     counters: Counters,
     opened: bool,
     /// The client does its next thing then.
@@ -163,7 +163,7 @@ impl World {
     }
 
     /// Runs until both ends are over and nothing is under way any more.
-    pub fn run(mut self) -> Ending {
+    pub fn run(mut self) -> Finished {
         loop {
             self.settle();
             let Some(next) = self.next() else { break };
@@ -178,7 +178,7 @@ impl World {
         }
         let [active, passive] = self.ends;
         self.received.sort();
-        Ending {
+        Finished {
             outcomes: [active.outcome, passive.outcome],
             counters: [active.counters, passive.counters],
             sent: self.data,

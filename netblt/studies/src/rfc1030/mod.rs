@@ -17,7 +17,7 @@ pub use host::{Adapter, Cost, HostModel};
 pub use path::{
     Dice, Lan, Noise, Path, Queue, WIDEBAND_FRAME, WIDEBAND_FRAME_BITS, Wideband, WidebandModel,
 };
-pub use planned::{Plan, Purpose, plans};
+pub use planned::{PlannedRun, Purpose, plans};
 pub use world::{Bed, Measured, Together, Transfer, run, run_together};
 
 #[cfg(test)]

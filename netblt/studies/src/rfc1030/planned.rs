@@ -39,7 +39,7 @@ pub enum Purpose {
 
 /// A run that they planned.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Plan {
+pub struct PlannedRun {
     /// What for.
     pub purpose: Purpose,
     /// Processes at once.
@@ -48,8 +48,8 @@ pub struct Plan {
     pub transfer: Transfer,
 }
 
-impl Plan {
-    fn new(purpose: Purpose, processes: u16, interval_ms: u16, megabytes: u64) -> Plan {
+impl PlannedRun {
+    fn new(purpose: Purpose, processes: u16, interval_ms: u16, megabytes: u64) -> PlannedRun {
         let buffers = match purpose {
             Purpose::HigherRates => OVERLOADING_BUFFERS,
             _ => BUFFERS.div_ceil(processes) + u16::from(processes > 1),
@@ -61,7 +61,7 @@ impl Plan {
             transfer_size_bytes: megabytes * 1_000_000 / u64::from(processes),
             outstanding_buffers: buffers,
         };
-        Plan { purpose, processes, transfer }
+        PlannedRun { purpose, processes, transfer }
     }
 
     /// Runs it. None if a transfer does not come to its end.
@@ -87,18 +87,18 @@ impl Plan {
 }
 
 /// All of them.
-pub fn plans() -> Vec<Plan> {
-    let mut plans: Vec<Plan> = [10, 20, 50]
-        .map(|megabytes| Plan::new(Purpose::LongTransfers, 1, ONE_PROCESS_MS, megabytes))
+pub fn plans() -> Vec<PlannedRun> {
+    let mut plans: Vec<PlannedRun> = [10, 20, 50]
+        .map(|megabytes| PlannedRun::new(Purpose::LongTransfers, 1, ONE_PROCESS_MS, megabytes))
         .to_vec();
     for processes in [2, 4, 8] {
         for purpose in [Purpose::InStep, Purpose::Staggered] {
-            plans.push(Plan::new(purpose, processes, ONE_PROCESS_MS * processes, 10));
+            plans.push(PlannedRun::new(purpose, processes, ONE_PROCESS_MS * processes, 10));
         }
     }
     // 53 ms are two packets in a frame of 21.22 ms, all that it holds.
     for interval_ms in [54, 53, 52, 50, 45] {
-        plans.push(Plan::new(Purpose::HigherRates, 1, interval_ms, 10));
+        plans.push(PlannedRun::new(Purpose::HigherRates, 1, interval_ms, 10));
     }
     plans
 }

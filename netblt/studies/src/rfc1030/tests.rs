@@ -135,7 +135,7 @@ fn beyond_its_frames_the_satellite_channel_collapses() {
 fn planned_rates_beyond_the_channel_overflow_the_earth_station() {
     let run = |interval_ms| {
         let all = plans();
-        let this = |plan: &&Plan| {
+        let this = |plan: &&PlannedRun| {
             plan.purpose == Purpose::HigherRates && plan.transfer.burst.interval_ms == interval_ms
         };
         all.iter().find(this).expect("planned").run(1).expect("it ends")

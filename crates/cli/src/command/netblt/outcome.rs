@@ -8,7 +8,7 @@ use units::Duration;
 
 /// A transfer that is over, as JSON has it. What only the other end counts is null here.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct TransferReport {
     peer: String,
     complete: bool,
     outcome: String,
@@ -88,14 +88,14 @@ pub fn shown(peer: SocketAddr) -> String {
     SocketAddr::new(peer.ip().to_canonical(), peer.port()).to_string()
 }
 
-impl Report {
-    pub fn new(ended: &Ended) -> Report {
+impl TransferReport {
+    pub fn new(ended: &Ended) -> TransferReport {
         let counters = &ended.counters;
         let (sent, received) = match ended.sends {
             true => (Sent::new(counters), Received::default()),
             false => (Sent::default(), Received::new(counters)),
         };
-        Report {
+        TransferReport {
             peer: shown(ended.peer),
             complete: ended.outcome.is_complete(),
             outcome: ended.outcome.to_string(),
@@ -115,7 +115,7 @@ impl Report {
     }
 
     /// With what the active end measured of its own punctuality, if it sends.
-    pub fn with_lateness(mut self, lateness: Option<LatenessSummary>) -> Report {
+    pub fn with_lateness(mut self, lateness: Option<LatenessSummary>) -> TransferReport {
         self.burst_lateness = lateness.filter(|_| self.sent.data_packets_sent.is_some());
         self
     }

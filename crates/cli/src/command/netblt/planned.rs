@@ -3,7 +3,7 @@
 use super::args::Reproduce;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output;
-use netblt_studies::rfc1030::{Plan, Purpose, Together, plans};
+use netblt_studies::rfc1030::{PlannedRun, Purpose, Together, plans};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -49,7 +49,7 @@ pub fn run(arguments: &Reproduce) -> Outcome {
     Ok(Exit::Done)
 }
 
-fn row(plan: &Plan, together: &Together) -> Row {
+fn row(plan: &PlannedRun, together: &Together) -> Row {
     let steady = || together.each.iter().map(|each| each.steady_state_mbps);
     let queue = together.queue.unwrap_or_default();
     Row {

@@ -1,7 +1,7 @@
 //! `netanvil netblt serve`: a directory for others.
 
 use super::args::{Serve, UDP_PORT};
-use super::outcome::Report;
+use super::outcome::TransferReport;
 use super::parameters::{key, parse_rate, socket};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
@@ -50,7 +50,7 @@ pub fn run(arguments: &Serve) -> Outcome {
             .map_err(|error| Failure::new(format!("the network broke: {error}")))?;
         for ended in station.take_ended() {
             over |= arguments.once;
-            show(&Report::new(&ended), arguments.json)?;
+            show(&TransferReport::new(&ended), arguments.json)?;
         }
         if over && station.connections().next().is_none() {
             break;
@@ -94,7 +94,7 @@ fn limits(arguments: &Serve) -> Limits {
     }
 }
 
-fn show(report: &Report, json: bool) -> Outcome<()> {
+fn show(report: &TransferReport, json: bool) -> Outcome<()> {
     if !json {
         return output::print(&report.text());
     }

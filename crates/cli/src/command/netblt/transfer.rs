@@ -1,12 +1,12 @@
 //! `netanvil netblt send`, `recv` and `test`: one transfer with a server.
 
 use super::args::{Output, Recv, Send, Test, Transfer};
-use super::outcome::{Report, shown};
+use super::outcome::{TransferReport, shown};
 use super::parameters::{is_adaptive, limits, random, resolve, socket_towards};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
 use indicatif::{ProgressBar, ProgressStyle};
-use netblt::{EndpointLimits, Mode, Outcome as Ending, Timing};
+use netblt::{Ending, EndpointLimits, Mode, Timing};
 use netblt_io::files::{self, Nobody, Wish};
 use netblt_io::{Ended, Offer, Station};
 use std::io::IsTerminal;
@@ -77,7 +77,7 @@ fn run(host: &str, transfer: &Transfer, shown: &Output, wish: Wish) -> Outcome {
     }
     let keeps = !matches!(wish.1, Offer::Memory { .. });
     let ended = follow(&mut station, (peer, transfer.port), wish, shown)?;
-    let report = Report::new(&ended).with_lateness(station.lateness());
+    let report = TransferReport::new(&ended).with_lateness(station.lateness());
     match shown.json {
         true => output::print_json(&report)?,
         false => output::print(&report.text())?,

@@ -9,7 +9,7 @@ mod text;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::keys::Keys;
 use crate::options::{self, Options, Sizes, Span};
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::setup::{self, Setup, Subject};
 
 use crate::{interrupt, output, support};
@@ -148,7 +148,7 @@ fn duration(text: &str) -> Result<Span, String> {
 /// The traffic to send.
 struct Request<'a> {
     arguments: &'a TrafficArgs,
-    plan: Plan,
+    plan: RunPlan,
     streams: Streams,
     load: Load,
     /// The time from each frame to the next, with `--as-timed`.
@@ -211,7 +211,7 @@ impl<'a> Request<'a> {
         let shortfall = if shortfall.is_some() { None } else { Some(SHORTFALL) };
         let defaults = Options { profile: Some(Profile::Quick), ..Options::default() };
         given.sizes = Some(streams.sizes());
-        let plan = Plan::of(&given.over(&defaults), None)?;
+        let plan = RunPlan::of(&given.over(&defaults), None)?;
         let run_key = plan.run_key()?.unwrap_or(RunKey::from_seed(plan.suite.seed));
         let duration = Some(duration).filter(|span| *span != FOREVER).map(|Span(time)| time);
         Ok(Request {

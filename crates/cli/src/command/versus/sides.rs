@@ -6,7 +6,7 @@
 use super::Versus;
 use crate::failure::{Failure, Outcome};
 use crate::options::{self, Options, Sizes};
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::setup::{self, Setup, Subject};
 use clap::Parser;
 use method::versus::{Pair, Side};
@@ -58,7 +58,7 @@ struct SideFlags {
 
 /// The sides to prepare.
 pub struct Plans {
-    plans: [Plan; 2],
+    plans: [RunPlan; 2],
     switches: [Switch; 2],
     names: [String; 2],
     is_shared: bool,
@@ -107,7 +107,7 @@ impl Plans {
         if is_shared && switch_a == switch_b {
             crate::output::say("A and B are the same: every measured difference is an error");
         }
-        let name = |plan: &Plan,
+        let name = |plan: &RunPlan,
                     sim: &Option<String>,
                     text: &str,
                     commands: &[String]|
@@ -175,13 +175,13 @@ fn parse(text: &str, common: &Options) -> Outcome<(Options, Switch)> {
     Ok((options, Switch { commands: vec![], sysctls }))
 }
 
-fn plan(options: &Options) -> Outcome<Plan> {
+fn plan(options: &Options) -> Outcome<RunPlan> {
     let table = options.as_table();
     if let Some(name) = NOT_OURS.iter().find(|name| table.contains_key(**name)) {
         return Err(Failure::new(format!("`{name}` has no effect on versus"))
             .help("remove it; versus has --trial, --time, --precision and --fail-if"));
     }
-    Plan::of(options, None)
+    RunPlan::of(options, None)
 }
 
 impl Sides {

@@ -13,7 +13,7 @@ use crate::RunError;
 use crate::bench::{Bench, Request};
 use crate::event::Verdict;
 use crate::rate_search::judge_loss;
-use crate::search::{Bisect, Outcome, Range, Resolution, Upper, drive};
+use crate::search::{Bisect, LoadVerdict, Range, Resolution, Upper, drive};
 use crate::subject::Subject;
 use crate::traffic::TrialShape;
 use trial::{Schedule, Segment};
@@ -43,12 +43,12 @@ pub(super) fn back_to_back(
         let judge = &|result: &_| judge_loss(result, 0.0);
         let ran = bench.run(Request { shape, judge, ..request })?;
         Ok::<_, RunError>(match ran.verdict {
-            Verdict::Passed => Outcome::Passed,
+            Verdict::Passed => LoadVerdict::Passed,
             Verdict::Invalid => {
                 reasons = ran.invalid_reasons();
-                Outcome::Undecided
+                LoadVerdict::Undecided
             }
-            _ => Outcome::Failed { lost_frames: ran.result.lost_frames() },
+            _ => LoadVerdict::Failed { lost_frames: ran.result.lost_frames() },
         })
     })?;
     result.put("theoretical", longest as f64, Unit::Frames);

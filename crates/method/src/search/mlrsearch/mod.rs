@@ -60,7 +60,7 @@ pub struct TimedLoad {
 
 /// What came of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum TrialOutput {
     /// It was valid.
     Measured(Tried),
     /// The tester could not make it validly: nothing is known of the device.
@@ -153,7 +153,7 @@ impl MlrSearch {
 
 impl Search for MlrSearch {
     type Load = TimedLoad;
-    type Outcome = Outcome;
+    type TrialOutput = TrialOutput;
 
     fn next_load(&self) -> Option<TimedLoad> {
         let (place, step) = self.step()?;
@@ -161,10 +161,10 @@ impl Search for MlrSearch {
         Some(TimedLoad { load: step.load, duration: step.duration, loss_ratio })
     }
 
-    fn record(&mut self, load: TimedLoad, outcome: Outcome) {
+    fn record(&mut self, load: TimedLoad, outcome: TrialOutput) {
         match outcome {
-            Outcome::Measured(tried) => self.measured(load.load, tried),
-            Outcome::Undecided { reached } => self.undecided(load.load, reached),
+            TrialOutput::Measured(tried) => self.measured(load.load, tried),
+            TrialOutput::Undecided { reached } => self.undecided(load.load, reached),
         }
     }
 
@@ -218,7 +218,7 @@ mod tests {
                 let TimedLoad { load, duration, .. } = asked;
                 assert!(trials < 1_000, "no end: {search:?}");
                 if load > self.tester {
-                    search.record(asked, Outcome::Undecided { reached: Some(self.tester) });
+                    search.record(asked, TrialOutput::Undecided { reached: Some(self.tester) });
                     continue;
                 }
                 let excess = load.saturating_sub(self.capacity) as f64 * duration.as_secs_f64();
@@ -227,7 +227,7 @@ mod tests {
                     expected_frames: (load as f64 * duration.as_secs_f64()) as u64,
                     lost_frames: (excess - self.buffer as f64).max(0.0).ceil() as u64,
                 };
-                search.record(asked, Outcome::Measured(tried));
+                search.record(asked, TrialOutput::Measured(tried));
             }
             unreachable!()
         }

@@ -319,7 +319,7 @@ impl Following {
         }
         let failure = broken(format!("the copy broke off: {}", ended.outcome));
         Err(match ended.outcome {
-            netblt::Outcome::NoAnswer => failure.help(format!(
+            netblt::Ending::NoAnswer => failure.help(format!(
                 "no packet came back from UDP {}: a firewall? --udp-ports names ports to let through",
                 self.peer
             )),

@@ -5,7 +5,7 @@ use crate::captures::Captures;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::laboratory::Laboratory;
 use crate::options::{Options, SuiteName};
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::progress::Progress;
 use crate::recorder::Recorder;
 use crate::resume::{Now, Saved};
@@ -35,8 +35,8 @@ pub const CONFIGURATION: &str = "config.toml";
 const PROGRAM: &str = concat!("netanvil ", env!("CARGO_PKG_VERSION"));
 
 /// A run about to begin.
-pub struct Session<'a> {
-    plan: &'a Plan,
+pub struct TestRun<'a> {
+    plan: &'a RunPlan,
     subject: &'a Subject,
     arguments: &'a Run,
     stop: &'a Arc<AtomicBool>,
@@ -56,15 +56,15 @@ struct Known {
     about: String,
 }
 
-impl<'a> Session<'a> {
+impl<'a> TestRun<'a> {
     /// A run of `plan` on `subject`; `stop` ends it early.
     pub fn new(
-        plan: &'a Plan,
+        plan: &'a RunPlan,
         subject: &'a Subject,
         arguments: &'a Run,
         stop: &'a Arc<AtomicBool>,
     ) -> Self {
-        Session { plan, subject, arguments, stop }
+        TestRun { plan, subject, arguments, stop }
     }
 
     /// Runs everything, and removes what was built, whatever happens.
@@ -392,7 +392,7 @@ pub fn tell_discarded(recorded: &Recorded) {
 }
 
 /// What a self-test depends on besides the machine.
-pub fn selftest_key(plan: &Plan, subject: &Subject, tester: &TesterDescription) -> Outcome<Key> {
+pub fn selftest_key(plan: &RunPlan, subject: &Subject, tester: &TesterDescription) -> Outcome<Key> {
     let ports = tester
         .ports
         .iter()

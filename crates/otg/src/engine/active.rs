@@ -2,7 +2,7 @@
 
 use super::board::{Board, EVERY, Streams};
 use super::capture::Captures;
-use super::stage::Stage;
+use super::flow_trial::FlowTrial;
 use crate::device::{self, Interface as Address};
 use kernel::{InterfaceCounters, InterfaceState};
 use ports::{ControlHandle, Interface, LiveTester, clock};
@@ -40,7 +40,7 @@ pub struct Port {
 }
 
 /// Everything that belongs to one configuration.
-pub struct Bench {
+pub struct ActiveConfiguration {
     /// In the order of the configuration.
     pub ports: Vec<Port>,
     /// Addresses of devices.
@@ -63,15 +63,15 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-impl Bench {
+impl ActiveConfiguration {
     /// Of these ports; hosts answer from now on.
     pub fn new(
         ports: Vec<Port>,
         addresses: Vec<Address>,
         (tester, board): (LiveTester, Board),
         (captures, run_key): (Captures, RunKey),
-    ) -> Arc<Bench> {
-        let bench = Arc::new(Bench {
+    ) -> Arc<ActiveConfiguration> {
+        let active = Arc::new(ActiveConfiguration {
             ports,
             addresses,
             board: Mutex::new(board),
@@ -83,10 +83,10 @@ impl Bench {
             over: Arc::new(AtomicBool::new(false)),
             threads: Mutex::default(),
         });
-        bench.play(true);
-        let asking = bench.clone();
-        lock(&bench.threads).push(std::thread::spawn(move || asking.ask_on()));
-        bench
+        active.play(true);
+        let asking = active.clone();
+        lock(&active.threads).push(std::thread::spawn(move || asking.ask_on()));
+        active
     }
 
     /// Has the hosts of all devices answer, or none.
@@ -102,7 +102,7 @@ impl Bench {
         self.ports[usize::from(port.0)].control.neighbour(gateway)
     }
 
-    /// Asks for gateways that nobody has answered for, until the bench is over.
+    /// Asks for gateways that nobody has answered for, until the active is over.
     fn ask_on(&self) {
         while !self.over.load(Ordering::Relaxed) {
             self.ask();
@@ -133,15 +133,15 @@ impl Bench {
     }
 
     /// Has somebody send what is wanted, where nobody does; whoever does takes it in.
-    pub fn take_in(self: &Arc<Bench>) {
+    pub fn take_in(self: &Arc<ActiveConfiguration>) {
         let mut board = lock(&self.board);
         self.changed.store(true, Ordering::SeqCst);
         if !board.running {
             board.running = true;
-            let bench = self.clone();
+            let active = self.clone();
             let mut threads = lock(&self.threads);
             threads.retain(|thread| !thread.is_finished());
-            threads.push(std::thread::spawn(move || bench.send()));
+            threads.push(std::thread::spawn(move || active.send()));
         }
     }
 
@@ -173,27 +173,27 @@ impl Bench {
         let mut tester = lock(&self.tester);
         loop {
             self.changed.store(false, Ordering::SeqCst);
-            let stage = {
+            let flow_trial = {
                 let mut board = lock(&self.board);
                 board.rounds += 1;
                 let captures = lock(&self.captures).requests(board.trials + 1);
-                let stage = match Stage::of(&board, self.run_key, captures) {
-                    Ok(Some(stage)) => stage,
+                let flow_trial = match FlowTrial::of(&board, self.run_key, captures) {
+                    Ok(Some(flow_trial)) => flow_trial,
                     Ok(None) => break finish(&mut board),
                     Err(why) => break break_off(&mut board, why),
                 };
                 board.trials += 1;
                 self.settled.notify_all();
-                stage
+                flow_trial
             };
-            let mut looks = Looks { bench: self, streams: &stage.streams, before: None };
-            let ran = tester.run_observed(&stage.trial, &mut looks);
+            let mut looks = Looks { active: self, streams: &flow_trial.streams, before: None };
+            let ran = tester.run_observed(&flow_trial.trial, &mut looks);
             let mut board = lock(&self.board);
             match ran {
                 Ok(result) => {
-                    board.settle(&stage.streams, &result, &stage.due(&intended(&result)));
+                    board.settle(&flow_trial.streams, &result, &flow_trial.due(&intended(&result)));
                     note(&mut board.notes, &result);
-                    lock(&self.captures).settle(&stage.trial.captures);
+                    lock(&self.captures).settle(&flow_trial.trial.captures);
                     stop_done(&mut board);
                 }
                 Err(error) => break break_off(&mut board, error.to_string()),
@@ -247,7 +247,7 @@ fn note(notes: &mut Vec<String>, result: &TrialResult) {
 
 /// Looks at a trial.
 struct Looks<'a> {
-    bench: &'a Bench,
+    active: &'a ActiveConfiguration,
     streams: &'a Streams,
     before: Option<Sample>,
 }
@@ -258,11 +258,11 @@ impl Observer for Looks<'_> {
     }
 
     fn observe(&mut self, sample: &Sample) {
-        lock(&self.bench.board).sample(self.streams, sample, self.before.as_ref());
+        lock(&self.active.board).sample(self.streams, sample, self.before.as_ref());
         self.before = Some(sample.clone());
     }
 
     fn ends(&mut self) -> bool {
-        self.bench.changed.load(Ordering::SeqCst)
+        self.active.changed.load(Ordering::SeqCst)
     }
 }

@@ -1,4 +1,4 @@
-//! The stage of every test: who sends, who listens, to which groups; and the proof that they do.
+//! The group membership of a test: who sends, who listens, to which groups; and the proof that they do.
 //!
 //! Joins and data go by trials of their own: reports paced, then a frame to each group that must come
 //! out at each port (RFC 3918 section 3: "the source port MUST send frames to all groups to verify the
@@ -7,7 +7,7 @@
 use super::throughput::{GroupLoads, load};
 use super::{MulticastConfig, Tunnel, Version};
 use crate::bench::{Bench, Ran};
-use crate::chassis::{ChassisTest, Draft, Rack, highest_load_of, shortfall_words};
+use crate::chassis::{ChassisTest, Draft, TestSetup, highest_load_of, shortfall_words};
 use crate::{Forwarding, RunError};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
@@ -84,8 +84,8 @@ const PROBES: u32 = 3;
 const SAID_AT_MOST: u32 = 5;
 
 /// Who sends, who listens, and to what.
-pub(crate) struct Stage<'r, 'a> {
-    pub rack: &'r Rack<'a>,
+pub(crate) struct GroupMembership<'r, 'a> {
+    pub rack: &'r TestSetup<'a>,
     pub test: ChassisTest,
     pub version: Version,
     pub source: usize,
@@ -102,22 +102,22 @@ pub(crate) struct Stage<'r, 'a> {
     joins: RefCell<Joins>,
 }
 
-impl<'r, 'a> Stage<'r, 'a> {
+impl<'r, 'a> GroupMembership<'r, 'a> {
     /// The first port sends, all others listen.
-    pub fn new(rack: &'r Rack<'a>, test: ChassisTest) -> Result<Self, RunError> {
-        Stage::with_egress(rack, test, (1..rack.ports).collect())
+    pub fn new(rack: &'r TestSetup<'a>, test: ChassisTest) -> Result<Self, RunError> {
+        GroupMembership::with_egress(rack, test, (1..rack.ports).collect())
     }
 
     /// The first port sends, these listen.
     pub fn with_egress(
-        rack: &'r Rack<'a>,
+        rack: &'r TestSetup<'a>,
         test: ChassisTest,
         egress: Vec<usize>,
     ) -> Result<Self, RunError> {
         if egress.is_empty() || egress.iter().any(|port| *port >= rack.ports) {
             return Err(RunError::Config(format!("{test} needs more than {} ports", rack.ports)));
         }
-        Ok(Stage {
+        Ok(GroupMembership {
             rack,
             test,
             version: rack.config.chassis.multicast.version,

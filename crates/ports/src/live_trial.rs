@@ -7,7 +7,7 @@ use crate::open::{OpenPort, PartsOfPort};
 use crate::pressure::{self, DeviceThread, OwnThreads, Stops};
 use crate::sampling::Sampling;
 use crate::tally::{Reading, Tally, tally};
-use crate::watch::{Outcome, Place, Received, Threads, Watch, spawn};
+use crate::watch::{Place, Received, ThreadResults, Threads, Watch, spawn};
 use crate::{
     CaptureWish, Halves, PortType, ReceiveHalf, Transmission, TransmitHalf, TrialSignals,
     capture_file, clock, turns,
@@ -26,7 +26,7 @@ const LEAD: Duration = Duration::from_ms(10);
 /// long it may lag behind the tester.
 const COUNTER_LAG: Duration = Duration::from_ms(20);
 /// A trial about to run.
-pub(crate) struct Session<'a> {
+pub(crate) struct LiveTrial<'a> {
     trial: &'a Trial,
     cores: &'a CorePlan,
     ports: &'a mut [OpenPort],
@@ -37,7 +37,7 @@ pub(crate) struct Session<'a> {
     received_before: Vec<u64>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> LiveTrial<'a> {
     /// Makes ready; nothing is sent yet, but from here on ports receive.
     pub fn new(
         trial: &'a Trial,
@@ -68,7 +68,15 @@ impl<'a> Session<'a> {
             receive.prepare(&receive_plan)?;
             receive_plans.insert(id, receive_plan);
         }
-        Ok(Session { trial, cores, ports, options, transmit_plans, receive_plans, received_before })
+        Ok(LiveTrial {
+            trial,
+            cores,
+            ports,
+            options,
+            transmit_plans,
+            receive_plans,
+            received_before,
+        })
     }
 
     /// Runs the trial to the end of its drain time.
@@ -82,7 +90,7 @@ impl<'a> Session<'a> {
         let signals = TrialSignals::new(ids);
         let answers = self.ports.len() + self.transmit_plans.len();
         let sampling = Sampling::new(observer, &signals, answers);
-        let Session {
+        let LiveTrial {
             trial,
             cores,
             ports,
@@ -151,7 +159,7 @@ impl<'a> Session<'a> {
         pressure.untimed = untimed;
         pressure.threads.extend(own_threads.into_threads());
         let captured = write_captures(trial, ports, &transmit_plans);
-        let mut session = Session {
+        let mut session = LiveTrial {
             trial,
             cores,
             ports,
@@ -222,7 +230,7 @@ impl<'a> Session<'a> {
 
     fn conclude(
         &mut self,
-        outcome: Outcome,
+        outcome: ThreadResults,
         before: States,
         control_before: &[(u64, u64)],
         mut pressure: Pressure,

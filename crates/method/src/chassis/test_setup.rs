@@ -23,7 +23,7 @@ use wire::template::FrameTemplate;
 
 /// The ports of a test, and what its frames are like.
 #[derive(Clone, Copy, Debug)]
-pub struct Rack<'a> {
+pub struct TestSetup<'a> {
     /// All ports.
     pub chassis: &'a Topology,
     /// What frames are made of.
@@ -78,7 +78,7 @@ const FURTHER_ADDRESSES: u64 = 0x0600_0000_0000;
 /// Room for the further addresses of a port.
 const ADDRESSES_OF_PORT: u64 = 1 << 32;
 
-impl<'a> Rack<'a> {
+impl<'a> TestSetup<'a> {
     /// All ports of `traffic`, of a tester that knows itself from `self_test`. An error where the tester cannot
     /// carry such traffic even by itself.
     pub(crate) fn new(
@@ -90,7 +90,7 @@ impl<'a> Rack<'a> {
     ) -> Result<Self, String> {
         let (chassis, size) = (traffic.topology(), traffic.size().smallest());
         let ports = chassis.ports.len();
-        let rack = Rack {
+        let rack = TestSetup {
             chassis,
             traffic,
             config,
@@ -102,11 +102,11 @@ impl<'a> Rack<'a> {
             groups,
         };
         let own = self_test.map(|own| ceiling_of(rack.theoretical_max(), own)).transpose()?;
-        Ok(Rack { tester: own.map(|(ceiling, _)| ceiling), ..rack })
+        Ok(TestSetup { tester: own.map(|(ceiling, _)| ceiling), ..rack })
     }
     /// The same with fewer ports.
-    pub(crate) fn with_ports(&self, ports: usize) -> Rack<'a> {
-        Rack { ports, ..*self }
+    pub(crate) fn with_ports(&self, ports: usize) -> TestSetup<'a> {
+        TestSetup { ports, ..*self }
     }
     pub(crate) fn port(&self, index: usize) -> &'a Attachment {
         &self.chassis.ports[index]
@@ -364,7 +364,7 @@ impl Draft {
     /// One more stream, of frames signed for [`next_id`](Self::next_id).
     pub(crate) fn stream(
         &mut self,
-        rack: &Rack<'_>,
+        rack: &TestSetup<'_>,
         from: usize,
         to: &[usize],
         frames: Vec<StreamFrame>,
@@ -407,7 +407,7 @@ impl Draft {
     }
 
     /// Frames of the modifier take the place of some that the port just named sends (RFC 2544 section 11).
-    pub(crate) fn modify(&mut self, rack: &Rack<'_>) -> Result<(), RunError> {
+    pub(crate) fn modify(&mut self, rack: &TestSetup<'_>) -> Result<(), RunError> {
         let Some(from) = self.sent.last().map(|sent| sent.from) else { return Ok(()) };
         let to = (from + 1) % rack.ports;
         let next_hop = match rack.chassis.forwarding {
@@ -426,7 +426,7 @@ impl Draft {
     /// A port's whole turn of destinations.
     pub(crate) fn turn(
         &mut self,
-        rack: &Rack<'_>,
+        rack: &TestSetup<'_>,
         turn: &Turn,
         schedule: Schedule,
     ) -> Result<(), RunError> {
@@ -442,7 +442,7 @@ impl Draft {
 
     /// Every address of every port makes itself known, slowly, before anything else is sent
     /// (RFC 2889 section 3).
-    pub(crate) fn learn_all(&mut self, rack: &Rack<'_>) {
+    pub(crate) fn learn_all(&mut self, rack: &TestSetup<'_>) {
         for port in 0..rack.ports {
             self.learn(rack, port, rack.config.chassis.addresses_per_port);
         }
@@ -453,7 +453,7 @@ impl Draft {
     }
 
     /// So many addresses of a port make themselves known.
-    pub(crate) fn learn(&mut self, rack: &Rack<'_>, port: usize, addresses: u64) {
+    pub(crate) fn learn(&mut self, rack: &TestSetup<'_>, port: usize, addresses: u64) {
         let wait = Duration::from_secs_f64(rack.config.chassis.learning_interval_s);
         for number in 0..addresses {
             let frames = vec![rack.traffic.tagged(learning::bridge(rack.address(port, number)))];
@@ -464,7 +464,7 @@ impl Draft {
     /// These frames leave a port before anything else, as fast as they can.
     pub(crate) fn say(
         &mut self,
-        rack: &Rack<'_>,
+        rack: &TestSetup<'_>,
         port: usize,
         frames: Vec<Vec<u8>>,
         wait: Duration,
@@ -472,7 +472,7 @@ impl Draft {
         self.prelude.push(Prelude { port: rack.port(port).port, frames, wait });
     }
 
-    fn into_trial(self, rack: &Rack<'_>, label: &str, waits: Waits) -> Trial {
+    fn into_trial(self, rack: &TestSetup<'_>, label: &str, waits: Waits) -> Trial {
         let load = |sent: Sent| PortLoad {
             port: rack.port(sent.from).port,
             schedule: sent.schedule,

@@ -1,6 +1,6 @@
 //! What all ports send until something changes: flows that are sent, as one trial.
 //!
-//! Flows of a port take turns by their rates. A flow that ends earlier than another of its port ends the stage;
+//! Flows of a port take turns by their rates. A flow that ends earlier than another of its port ends the trial;
 //! the next begins without it.
 
 use super::board::{Board, Streams, Transmit};
@@ -27,7 +27,7 @@ const DRAIN: Duration = Duration::from_ms(200);
 const DRAIN_MAX: Duration = Duration::from_secs(10);
 
 /// A trial, and what its streams are.
-pub struct Stage {
+pub struct FlowTrial {
     /// What is run.
     pub trial: Trial,
     /// Its streams.
@@ -46,7 +46,7 @@ struct Turns {
     bursts: Option<(u64, Duration)>,
 }
 
-impl Stage {
+impl FlowTrial {
     /// Of all flows that are to be sent now; none where there are none.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl Stage {
         board: &Board,
         run_key: RunKey,
         captures: Vec<CaptureRequest>,
-    ) -> Result<Option<Stage>, String> {
+    ) -> Result<Option<FlowTrial>, String> {
         let all = turns_of(board)?;
         if all.is_empty() {
             return Ok(None);
@@ -97,7 +97,7 @@ impl Stage {
             captures,
             limits: ValidityLimits::default(),
         };
-        Ok(Some(Stage { trial, streams, loads }))
+        Ok(Some(FlowTrial { trial, streams, loads }))
     }
 
     /// Frames of each stream that were due of what a port was to send in all.
