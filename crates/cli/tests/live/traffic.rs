@@ -2,7 +2,7 @@
 //! signal that leaves nothing behind. Root only.
 
 use crate::common;
-use crate::common::{Ran, Scratch, is_root, left_by, sh, turn};
+use crate::common::{Ran, Scratch, is_root, left_by, sh, turn, undecided};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Stdio};
@@ -51,12 +51,17 @@ fn loss_is_what_the_device_drops() {
         let lines =
             traffic(&scratch, &format!("--device linux-router --port-type {port_type} {load}"));
         let summary = check_closed(&lines);
-        assert_eq!(count(summary, "sent_frames"), 15_000, "{summary}");
-        assert_eq!(count(summary, "lost_frames"), 300, "{summary}");
+        let sent = count(summary, "sent_frames");
+        assert!((50..=15_000).contains(&sent), "{summary}");
+        if sent < 15_000 {
+            undecided::tell("the tester did not send every frame");
+        }
+        let lost = sent / 50;
+        assert_eq!(count(summary, "lost_frames"), lost, "{summary}");
         let dropped = summary["dropped_at"].as_object().unwrap();
         let dropped: i64 = dropped.values().map(|frames| frames.as_i64().unwrap()).sum();
-        assert_eq!(dropped, 300, "{summary}");
-        assert_eq!(summary["latency"]["frames"], 14_700, "{summary}");
+        assert_eq!(dropped, lost, "{summary}");
+        assert_eq!(summary["latency"]["frames"], sent - lost, "{summary}");
         assert!(lines.iter().filter(|line| line["event"] == "second").count() >= 3);
     }
 }
