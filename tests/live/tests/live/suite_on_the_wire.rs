@@ -115,13 +115,18 @@ fn tally(dissections: &[tshark::Dissection]) -> Tally {
     tally
 }
 
-/// The headers of the test frames.
-fn test_frame(config: &SuiteConfig) -> String {
-    let tags = match config.traffic.vlans.len() {
+/// The tags of test frames and of learning frames: the tester's hosts are in the VLAN.
+fn tags(config: &SuiteConfig) -> &'static str {
+    match config.traffic.vlans.len() {
         0 => "",
         1 => ":vlan:ethertype",
         _ => ":ieee8021ad:ethertype:vlan:ethertype",
-    };
+    }
+}
+
+/// The headers of the test frames.
+fn test_frame(config: &SuiteConfig) -> String {
+    let tags = tags(config);
     match config.traffic.protocol {
         Protocol::UdpIpv4 => format!("eth:ethertype{tags}:ip:udp:data"),
         Protocol::UdpIpv6 => format!("eth:ethertype{tags}:ipv6:udp:data"),
@@ -135,8 +140,8 @@ fn test_frame(config: &SuiteConfig) -> String {
 }
 
 /// The headers of the frames by which the device learns of the tester's hosts.
-fn learning_frame(config: &SuiteConfig) -> &'static str {
-    match config.traffic.protocol {
+fn learning_frame(config: &SuiteConfig) -> String {
+    let untagged = match config.traffic.protocol {
         Protocol::UdpIpv4 | Protocol::Ethernet => ARP,
         Protocol::UdpIpv6 => NEIGHBOUR_DISCOVERY,
         Protocol::Decnet => "eth:ethertype:dec_dna",
@@ -144,6 +149,11 @@ fn learning_frame(config: &SuiteConfig) -> &'static str {
         Protocol::IpxRaw => "eth:ipx",
         Protocol::IpxEthernet => "eth:ethertype:ipx",
         Protocol::IpxLlc | Protocol::IpxSnap => "eth:llc:ipx",
+    };
+    let tags = tags(config);
+    match untagged.strip_prefix("eth:ethertype") {
+        Some(rest) => format!("eth:ethertype{tags}{rest}"),
+        None => untagged.replacen("eth", &format!("eth{tags}"), 1),
     }
 }
 
@@ -172,7 +182,7 @@ fn sent_from(port: PortId, trials: &[&TrialRecord], config: &SuiteConfig) -> Tal
         }
         let is_receiving = trial.result.streams.iter().any(|s| s.expected_ports.contains(&port));
         if is_receiving {
-            *tally.entry(learning_frame(config).into()).or_default() += 1;
+            *tally.entry(learning_frame(config)).or_default() += 1;
         }
     }
     tally.retain(|_, frames| *frames > 0);
@@ -189,7 +199,8 @@ fn forwarded_is_sound(seen: &Tally, reached: RangeInclusive<u64>, config: &Suite
     let left = count(&test_frame(config)) + broadcasts;
     assert!(reached.contains(&left), "{left} left, {reached:?} reached the tester: {seen:?}");
     for kind in seen.keys() {
-        let known = [&test_frame(config), BROADCAST, ARP, NEIGHBOUR_DISCOVERY];
+        let known =
+            [&test_frame(config), &learning_frame(config), BROADCAST, ARP, NEIGHBOUR_DISCOVERY];
         assert!(known.contains(&&**kind), "{seen:?}");
     }
 }
