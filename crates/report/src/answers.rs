@@ -5,6 +5,7 @@ use crate::model::Report;
 use crate::tables;
 use method::outcome::{Figure, Relation, Unit};
 use method::{FigureName, Outcome};
+use units::text::three_digits;
 
 /// One sentence a line; empty where no test has ended.
 pub fn answers(report: &Report) -> Vec<String> {
@@ -107,30 +108,13 @@ fn rate_and_verdict(figure: &Figure, outcome: &Outcome) -> (String, &'static str
 
 /// Frames a second to three digits, as this field writes them.
 fn pps(fps: f64) -> String {
-    let (value, unit) = match fps {
-        fps if fps >= 1e6 => (fps / 1e6, "Mpps"),
-        fps if fps >= 1e3 => (fps / 1e3, "kpps"),
-        fps => (fps, "pps"),
-    };
-    format!("{} {unit}", three_digits(value))
+    let (digits, unit) = three_digits(fps, &[(1e6, "Mpps"), (1e3, "kpps"), (1.0, "pps")]);
+    format!("{digits} {unit}")
 }
 
 fn span(ns: f64) -> String {
-    let (value, unit) = match ns {
-        ns if ns >= 1e9 => (ns / 1e9, "s"),
-        ns if ns >= 1e6 => (ns / 1e6, "ms"),
-        ns => (ns / 1e3, "us"),
-    };
-    format!("{} {unit}", three_digits(value))
-}
-
-fn three_digits(value: f64) -> String {
-    let digits = match value {
-        value if value >= 100.0 => 0,
-        value if value >= 10.0 => 1,
-        _ => 2,
-    };
-    format!("{value:.digits$}")
+    let (digits, unit) = three_digits(ns, &[(1e9, "s"), (1e6, "ms"), (1e3, "us")]);
+    format!("{digits} {unit}")
 }
 
 /// The 99th percentile of latency of the same size under the same conditions.
@@ -164,5 +148,8 @@ mod tests {
             [span(8_585_215.0), span(31_040.0), span(391.0)],
             ["8.59 ms", "31.0 us", "0.39 us"]
         );
+        // What rounds to a thousand of one unit is one of the next.
+        assert_eq!([pps(999_600.0), pps(99_960.0)], ["1.00 Mpps", "100 kpps"]);
+        assert_eq!([span(999_600.0), span(9_996.0)], ["1.00 ms", "10.0 us"]);
     }
 }

@@ -166,6 +166,20 @@ impl fmt::Display for Pps {
     }
 }
 
+/// Three digits and a unit, the first of `units` (factor and name, the largest first) of which there is one, else
+/// the last: `1.13` and `Mpps`, `31.0` and `us`.
+pub fn three_digits<'a>(value: f64, units: &[(f64, &'a str)]) -> (String, &'a str) {
+    let found = units.iter().find(|(factor, _)| value >= factor * 0.9995).or(units.last());
+    let (factor, unit) = found.copied().unwrap_or((1.0, ""));
+    let value = value / factor;
+    let digits = match value {
+        _ if value >= 99.95 => 0,
+        _ if value >= 9.995 => 1,
+        _ => 2,
+    };
+    (format!("{value:.digits$}"), unit)
+}
+
 impl FromStr for Share {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {

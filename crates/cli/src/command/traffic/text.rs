@@ -4,7 +4,7 @@ use method::generator::{GeneratorConfig, Mix, Second, StreamTotals, Totals, Traf
 use method::versus::Met;
 use report::number::{grouped, percent};
 use trial::Histogram;
-use units::text::{Load, Pps, Span};
+use units::text::{Load, Pps, Span, three_digits};
 use units::{Duration, FrameRate, LineRate};
 
 /// Header of the lines.
@@ -77,20 +77,14 @@ fn time(until: Duration) -> String {
     }
 }
 
-/// Three digits and a unit.
+/// Three digits and a unit; nanoseconds are whole.
 fn short(span: Duration) -> String {
     let ns = span.as_ns_f64();
-    let (value, unit) = match ns {
-        _ if ns < 999.5 => (ns, "ns"),
-        _ if ns < 999.5e3 => (ns / 1e3, "us"),
-        _ if ns < 999.5e6 => (ns / 1e6, "ms"),
-        _ => (ns / 1e9, "s"),
-    };
-    match value {
-        _ if unit == "ns" || value >= 99.95 => format!("{value:.0}{unit}"),
-        _ if value >= 9.995 => format!("{value:.1}{unit}"),
-        _ => format!("{value:.2}{unit}"),
+    if ns < 999.5 {
+        return format!("{ns:.0}ns");
     }
+    let (digits, unit) = three_digits(ns, &[(1e9, "s"), (1e6, "ms"), (1e3, "us")]);
+    format!("{digits}{unit}")
 }
 
 fn bits(bps: f64) -> String {
