@@ -4,7 +4,7 @@
 use crate::common;
 use crate::common::Scratch;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// A server that is killed when it is dropped.
@@ -167,6 +167,13 @@ fn ipv6_does_what_ipv4_does_and_one_server_takes_both() {
     }
 }
 
+/// Runs a script in a network namespace of its own.
+fn in_own_namespace(scratch: &Scratch, script: &str) -> ExitStatus {
+    let mut command = Command::new("unshare");
+    command.args(["--net", "sh", "-c", script]).current_dir(scratch.path());
+    command.stdout(Stdio::null()).status().unwrap()
+}
+
 #[test]
 fn raw_ip_is_protocol_30_and_takes_root() {
     if !common::is_root() {
@@ -180,13 +187,7 @@ fn raw_ip_is_protocol_30_and_takes_root() {
         "ip link set lo up; {program} netblt serve served --raw-ip --listen 127.0.0.1:0 --once & \
          sleep 0.5; {program} netblt send file 127.0.0.1 --raw-ip --quiet && wait"
     );
-    let status = Command::new("unshare")
-        .args(["--net", "sh", "-c", &script])
-        .current_dir(scratch.path())
-        .stdout(Stdio::null())
-        .status()
-        .unwrap();
-    assert!(status.success());
+    assert!(in_own_namespace(&scratch, &script).success());
     assert_eq!(std::fs::read(scratch.path().join("served/file")).unwrap(), bytes);
 }
 
@@ -214,13 +215,7 @@ fn a_rate_is_found_between_two_namespaces_and_a_fixed_one_is_kept() {
          {program} netblt send file 192.0.2.2 --rate 200M --json --quiet > fixed || result=1; \
          kill $server $far; exit $result"
     );
-    let status = Command::new("unshare")
-        .args(["--net", "sh", "-c", &script])
-        .current_dir(scratch.path())
-        .stdout(Stdio::null())
-        .status()
-        .unwrap();
-    assert!(status.success());
+    assert!(in_own_namespace(&scratch, &script).success());
     assert_eq!(std::fs::read(scratch.path().join("served/file")).unwrap(), bytes);
     assert_eq!(std::fs::read(scratch.path().join("back")).unwrap(), bytes);
     let of = |name: &str| -> serde_json::Value {
