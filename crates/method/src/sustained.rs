@@ -136,9 +136,12 @@ pub(crate) fn carried_beyond(
         known.trials_of(subject, found.trial_duration).filter_map(|(intended, result)| {
             let lost = worst_loss_ratio(result);
             let offered = result.least_offered_rate()?.min(intended);
+            if lost > allowed || offered < upper {
+                return None;
+            }
             let put_off =
                 sustained_beside(result, medium, &calm).map_or(lost, |it| it.loss_ratio(lost));
-            (lost <= allowed).then(|| offered.fps() * (1.0 - put_off) / (1.0 - lost))
+            Some(offered.fps() * (1.0 - put_off) / (1.0 - lost))
         });
     let most = rounded_down(carried.max_by(f64::total_cmp)?);
     (most >= upper).then_some(most)
@@ -147,8 +150,8 @@ pub(crate) fn carried_beyond(
 /// A rate whose upper bound trials of other searches have exceeded lies between its lower bound and what they
 /// carried.
 pub(crate) fn widen(subject: &Subject<'_>, found: &mut RateFound, known: &Known) {
-    let Some(carried) = carried_beyond(subject, found, known) else { return };
-    let Some(upper) = found.upper else { return };
+    let carried = carried_beyond(subject, found, known);
+    let Some((upper, carried)) = found.upper.zip(carried) else { return };
     let why = format!(
         "trials contradict each other: {upper:.1} failed, and {carried:.1} were carried in another trial; \
          what the device carries varies from trial to trial"

@@ -143,8 +143,8 @@ pub fn back_to_back(
             return Ok(result);
         };
         result.begin_at(ceiling);
-        let searched = Searched { subject: &subject.with_ceiling(ceiling), throughput: rate };
-        let Some(slower) = searches(bench, &searched, &mut result, step < STEPS_MAX)? else {
+        let at = &subject.with_ceiling(ceiling);
+        let Some(slower) = searches(bench, at, rate, &mut result, step < STEPS_MAX)? else {
             break;
         };
         result.notes.push(format!(
@@ -158,28 +158,23 @@ pub fn back_to_back(
     Ok(result)
 }
 
-/// What a search is about.
-struct Searched<'a> {
-    /// Its ceiling is the rate of the bursts.
-    subject: &'a Subject<'a>,
-    throughput: FrameRate,
-}
-
-/// Search after search at one rate of bursts. Where the tester does not send a burst of the lengths that
+/// Search after search with bursts at the subject's ceiling. Where the tester does not send a burst of the lengths that
 /// [`burst_reach`] tried, it has become slower: the rate to try next, if `may_slow_down`.
 fn searches(
     bench: &mut Bench<'_>,
-    searched: &Searched<'_>,
+    subject: &Subject<'_>,
+    throughput: FrameRate,
     result: &mut BackToBackResult,
     may_slow_down: bool,
 ) -> Result<Option<Ceiling>, RunError> {
-    let config = &searched.subject.config.back_to_back;
+    let config = &subject.config.back_to_back;
     let highest = Duration::from_secs_f64(config.highest_limit_s);
-    let burst_rate = searched.subject.ceiling.rate;
+    let burst_rate = subject.ceiling.rate;
     while (result.searches.len() as u64) < u64::from(config.repetitions) {
         result.limit_frames = burst_rate.frames_in(result.limit).max(1);
         let repetition = result.searches.len() as u32 + 1;
-        let found = match search(bench, searched, result.limit_frames, repetition, may_slow_down) {
+        let limit = result.limit_frames;
+        let found = match search(bench, subject, limit, throughput, repetition, may_slow_down) {
             Ok(found) => found,
             Err(Stop::Slower) => return Ok(Some(slower(burst_rate, burst_rate))),
             Err(Stop::Run(error)) => return Err(error),
@@ -261,12 +256,12 @@ impl From<RunError> for Stop {
 /// One complete, independent search.
 fn search(
     bench: &mut Bench<'_>,
-    searched: &Searched<'_>,
+    subject: &Subject<'_>,
     limit_frames: u64,
+    throughput: FrameRate,
     repetition: u32,
     may_slow_down: bool,
 ) -> Result<BurstFound, Stop> {
-    let Searched { subject, throughput } = *searched;
     let config = subject.config;
     let tried = subject.ceiling.rate.frames_in(LONGEST_BURST_TRIED);
     let relative = config.back_to_back.resolution_percent / 100.0;
