@@ -221,7 +221,16 @@ mod tests {
     fn thread(owner: Owner, ran_us: u64, processor: Option<u32>) -> ThreadPressure {
         let (name, none) = (format!("{owner} {ran_us} {processor:?}"), Duration::ZERO);
         let ran = Duration::from_us(ran_us);
-        ThreadPressure { owner, name, ran, waited: none, slices: 0, processor, stopped: none }
+        ThreadPressure {
+            owner,
+            name,
+            ran,
+            waited: none,
+            held_up: None,
+            slices: 0,
+            processor,
+            stopped: none,
+        }
     }
 
     fn pressure(threads: Vec<ThreadPressure>, busy: &[(u32, u64)]) -> Pressure {

@@ -4,7 +4,7 @@
 use crate::cores::CorePlan;
 use crate::live::{DeviceCounts, DeviceLink, LiveOptions, PlaceCount};
 use crate::open::{OpenPort, PartsOfPort};
-use crate::pressure::{self, DeviceThread, OwnThreads, Stops};
+use crate::pressure::{self, DeviceThread, Looks, OwnThreads};
 use crate::sampling::Sampling;
 use crate::tally::{Reading, Tally, tally};
 use crate::watch::{Place, Received, ThreadResults, Threads, Watch, spawn};
@@ -100,7 +100,7 @@ impl<'a> LiveTrial<'a> {
             received_before,
         } = self;
         let pressure_before = pressure::Reading::take(&device_threads);
-        let mut stops = Stops::of(&device_threads, clock::now());
+        let mut looks = Looks::at(&device_threads, clock::now());
         let outcome = std::thread::scope(|scope| {
             let real_time = options.real_time;
             let mut interfaces = vec![];
@@ -150,12 +150,13 @@ impl<'a> LiveTrial<'a> {
                 }));
             }
             let next_look = clock::now();
-            let (stop, stops) = (&options.stop, &mut stops);
-            let mut watch = Watch { signals, interfaces, stop, stops, next_look, sampling };
+            let (stop, looks) = (&options.stop, &mut looks);
+            let mut watch = Watch { signals, interfaces, stop, looks, next_look, sampling };
             watch.conduct(trial, start, threads)
         })?;
         let now = pressure::Reading::take(&device_threads);
-        let mut pressure = now.since(&pressure_before, &stops);
+        looks.look_now(clock::now());
+        let mut pressure = now.since(&pressure_before, &looks);
         pressure.untimed = untimed;
         pressure.threads.extend(own_threads.into_threads());
         let captured = write_captures(trial, ports, &transmit_plans);

@@ -38,22 +38,26 @@ impl Schedstat {
         Schedstat::parse(&fs::read_to_string(path).ok()?)
     }
 
-    fn since(
+    fn of(thread: &DeviceThread) -> Option<Self> {
+        Schedstat::read(&format!("/proc/{}/schedstat", thread.id))
+    }
+
+    /// Time on a processor, time waiting for one, and slices, since `before`.
+    fn since(self, before: Self) -> (Duration, Duration, u64) {
+        let between = |before: u64, after: u64| Duration::from_ns(after.saturating_sub(before));
+        let slices = self.slices.saturating_sub(before.slices);
+        (between(before.ran_ns, self.ran_ns), between(before.waited_ns, self.waited_ns), slices)
+    }
+
+    fn pressure(
         self,
         before: Self,
         owner: Owner,
         (name, processor): (String, Option<u32>),
     ) -> ThreadPressure {
-        let between = |before: u64, after: u64| Duration::from_ns(after.saturating_sub(before));
-        ThreadPressure {
-            owner,
-            name,
-            ran: between(before.ran_ns, self.ran_ns),
-            waited: between(before.waited_ns, self.waited_ns),
-            slices: self.slices.saturating_sub(before.slices),
-            processor,
-            stopped: Duration::ZERO,
-        }
+        let (ran, waited, slices) = self.since(before);
+        let stopped = Duration::ZERO;
+        ThreadPressure { owner, name, ran, waited, held_up: None, slices, processor, stopped }
     }
 }
 
@@ -70,7 +74,7 @@ impl OwnThreads {
         let after = Schedstat::read(SELF);
         if let (Some(before), Some(after)) = (before, after) {
             let place = (name.into(), processor_of("/proc/thread-self/stat"));
-            let thread = after.since(before, Owner::Tester, place);
+            let thread = after.pressure(before, Owner::Tester, place);
             self.0.lock().expect("no panic while held").push(thread);
         }
         done
@@ -82,39 +86,60 @@ impl OwnThreads {
     }
 }
 
-/// How often the device's programs are looked at.
+/// How often the device's threads are looked at.
 const LOOK: Duration = Duration::from_ms(10);
 /// A thread of the kernel, which nobody can stop (include/linux/sched.h).
 const PF_KTHREAD: u64 = 0x0020_0000;
 
-/// For how long the device's programs were stopped (SIGSTOP, a debugger). No counter tells of it: a thread
-/// that is stopped is neither on a processor nor waiting for one.
+/// What looks at the device's threads during a trial show and no total does: waits that are long, not many, and for
+/// how long a program was stopped (SIGSTOP, a debugger). A thread that is stopped is neither on a processor nor waiting.
 #[derive(Debug)]
-pub(crate) struct Stops {
-    stopped: BTreeMap<DeviceThread, Duration>,
-    last_look: Instant,
+pub(crate) struct Looks {
+    seen: BTreeMap<DeviceThread, Seen>,
+    last: Instant,
 }
 
-impl Stops {
-    /// Of these threads, those that somebody can stop.
-    pub fn of(threads: &[DeviceThread], now: Instant) -> Self {
-        let can_be = |thread: &&DeviceThread| {
-            read_state(thread.id).is_some_and(|(_, flags)| flags & PF_KTHREAD == 0)
-        };
-        let programs = threads.iter().filter(can_be);
-        let stopped = programs.map(|thread| (thread.clone(), Duration::ZERO)).collect();
-        Stops { stopped, last_look: now }
+/// One thread.
+#[derive(Debug)]
+struct Seen {
+    /// At the last look.
+    schedstat: Schedstat,
+    held_up: Duration,
+    /// Nobody can stop a thread of the kernel: `None`.
+    stopped: Option<Duration>,
+}
+
+impl Looks {
+    /// Begins to look at these threads.
+    pub fn at(threads: &[DeviceThread], now: Instant) -> Self {
+        let seen = threads.iter().filter_map(|thread| {
+            let schedstat = Schedstat::of(thread)?;
+            let program = read_state(thread.id).filter(|(_, flags)| flags & PF_KTHREAD == 0);
+            let stopped = program.map(|_| Duration::ZERO);
+            Some((thread.clone(), Seen { schedstat, held_up: Duration::ZERO, stopped }))
+        });
+        Looks { seen: seen.collect(), last: now }
     }
 
-    /// Looks at them, if it is time to: whoever stands still has done so since the last look.
+    /// Looks at them, if it is time to.
     pub fn look(&mut self, now: Instant) {
-        let span = now.since(self.last_look);
-        if span < LOOK {
-            return;
+        if now.since(self.last) >= LOOK {
+            self.look_now(now);
         }
-        self.last_look = now;
-        for (thread, stopped) in &mut self.stopped {
-            if read_state(thread.id).is_some_and(|(state, _)| matches!(state, 'T' | 't')) {
+    }
+
+    /// Looks at them once more: whoever stands still has done so since the last look.
+    pub fn look_now(&mut self, now: Instant) {
+        let span = now.since(self.last);
+        self.last = now;
+        for (thread, seen) in &mut self.seen {
+            if let Some(schedstat) = Schedstat::of(thread) {
+                let (ran, waited, slices) = schedstat.since(seen.schedstat);
+                seen.held_up += trial::held_up_in(span, ran, waited, slices);
+                seen.schedstat = schedstat;
+            }
+            let stands = || read_state(thread.id).is_some_and(|(s, _)| matches!(s, 'T' | 't'));
+            if let Some(stopped) = seen.stopped.as_mut().filter(|_| stands()) {
                 *stopped += span;
             }
         }
@@ -153,10 +178,7 @@ struct Softnet {
 impl Reading {
     /// Reads it. What cannot be read is left out.
     pub fn take(threads: &[DeviceThread]) -> Self {
-        let read = |thread: &DeviceThread| {
-            let schedstat = Schedstat::read(&format!("/proc/{}/schedstat", thread.id))?;
-            Some((thread.clone(), schedstat))
-        };
+        let read = |thread: &DeviceThread| Some((thread.clone(), Schedstat::of(thread)?));
         let text = |path| fs::read_to_string(path).unwrap_or_default();
         let stat = text("/proc/stat");
         Reading {
@@ -169,14 +191,18 @@ impl Reading {
     }
 
     /// What was counted since `before`, and seen meanwhile.
-    pub fn since(&self, before: &Reading, stops: &Stops) -> Pressure {
+    pub fn since(&self, before: &Reading, looks: &Looks) -> Pressure {
         let threads = self.threads.iter().filter_map(|(thread, after)| {
             let before = before.threads.get(thread)?;
             let processor = processor_of(&format!("/proc/{}/stat", thread.id));
             let place = (thread.name.clone(), processor);
-            let pressure = after.since(*before, Owner::Device, place);
-            let stopped = stops.stopped.get(thread).copied().unwrap_or_default();
-            Some(ThreadPressure { stopped, ..pressure })
+            let pressure = after.pressure(*before, Owner::Device, place);
+            let seen = looks.seen.get(thread);
+            Some(ThreadPressure {
+                held_up: seen.map(|seen| seen.held_up),
+                stopped: seen.and_then(|seen| seen.stopped).unwrap_or_default(),
+                ..pressure
+            })
         });
         let threads: Vec<ThreadPressure> = threads.collect();
         let used: BTreeSet<u32> = threads.iter().filter_map(|thread| thread.processor).collect();

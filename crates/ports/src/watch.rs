@@ -1,6 +1,6 @@
 //! The threads of one trial, seen through from the start to the last of them.
 
-use crate::pressure::{OwnThreads, Stops};
+use crate::pressure::{Looks, OwnThreads};
 use crate::sampling::Sampling;
 use crate::{Interface, Transmission, TrialSignals, clock, sys};
 use kernel::{Namespace, thread};
@@ -111,8 +111,8 @@ pub(crate) struct Watch<'a> {
     pub signals: &'a TrialSignals,
     pub interfaces: Vec<&'a Interface>,
     pub stop: &'a AtomicBool,
-    /// Whether the device's programs stand still.
-    pub stops: &'a mut Stops,
+    /// Whether the device's threads are held up.
+    pub looks: &'a mut Looks,
     pub next_look: Instant,
     pub sampling: Sampling<'a>,
 }
@@ -217,7 +217,7 @@ impl Watch<'_> {
 
     /// Fails if somebody wants to stop, an interface is gone or down, or a thread has failed.
     fn look_around(&mut self, threads: &Threads<'_>) -> Result<(), TesterError> {
-        self.stops.look(clock::now());
+        self.looks.look(clock::now());
         if self.stop.load(Ordering::Relaxed) {
             return Err(TesterError::Interrupted);
         }

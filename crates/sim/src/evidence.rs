@@ -42,6 +42,7 @@ impl Evidence {
                 name: name.clone(),
                 ran,
                 waited,
+                held_up: None,
                 processor: None,
                 slices: 0,
                 stopped: Duration::ZERO,

@@ -77,7 +77,9 @@ pub use histogram::{Histogram, percentile_rank};
 pub use latency_form::{BitTimes, LatencyForm};
 pub use leftovers::Leftovers;
 pub use plan::{ExpectedStream, Insertion, ReceivePlan, Tagging, TransmitPlan, Trigger};
-pub use pressure::{LinkChanges, Owner, PortBalance, Pressure, ProcessorUse, ThreadPressure};
+pub use pressure::{
+    LinkChanges, Owner, PortBalance, Pressure, ProcessorUse, ThreadPressure, held_up_in,
+};
 pub use receiver::{Arrival, Receiver};
 pub use result::{
     Arrived, ByLength, Paused, PortCounters, PortReceived, PortSent, StreamReceived, StreamResult,

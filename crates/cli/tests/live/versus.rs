@@ -1,6 +1,7 @@
 //! `netanvil versus` on devices built here: commands and sysctls that switch a device, what becomes of
 //! those that fail, and what a killed comparison leaves. Root only.
 
+use crate::common::busy::Busy;
 use crate::common::{Ran, Scratch, is_root, left_by, sh, turn};
 use serde_json::Value;
 
@@ -34,6 +35,26 @@ fn commands_switch_the_device_in_its_namespace() {
     assert!((0.78..0.82).contains(&ratio), "{}", json["result"]["ratios"][0]);
     let here = sh("tc qdisc show");
     assert!(!here.contains("tbf"), "the device is in a namespace of its own: {here}");
+}
+
+/// Behind a token bucket the device sleeps between frames, and takes its processor from the busy program each time.
+/// That holds it up for no longer than a frame takes, so trials with loss decide.
+#[test]
+fn a_bucket_is_told_from_a_smaller_one_beside_busy_programs() {
+    if !is_root() {
+        return;
+    }
+    let _turn = turn::wait();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let busy: Vec<Busy> = (0..cores).map(Busy::on).collect();
+    let scratch = Scratch::new();
+    let sides = "versus --device linux-router --sizes 512 --quiet --seed 1 --out a --json";
+    let with = ["--a", "--tbf-rate 100M", "--b", "--tbf-rate 97M", "--fail-if", "rate < 0.985"];
+    let ran = Ran::from(scratch.command(sides).args(with).output().expect("netanvil starts"));
+    drop(busy);
+    let json: Value = serde_json::from_str(&ran.expect(1).stdout).unwrap();
+    let ratio = json["result"]["ratios"][0]["interval"]["ratio"].as_f64().unwrap();
+    assert!((0.965..0.975).contains(&ratio), "{}", json["result"]["ratios"][0]);
 }
 
 /// One side's sysctl keeps the device from forwarding; the other has the value from before.
