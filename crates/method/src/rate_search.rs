@@ -187,10 +187,45 @@ struct Failure {
     reasons: Vec<String>,
 }
 
+/// A device that loses less of the lowest load, in percent, is likely to lose some of any load.
+const SLOW_LOSES_PERCENT: f64 = 3.0;
+/// How often a search goes on below its lowest load.
+const DESCENTS_MAX: u32 = 3;
+/// A trial of fewer frames tells no rate to some percent.
+const FRAMES_THAT_TELL: f64 = 50.0;
+/// Nor is it no accident that none is lost where fewer were to be expected.
+const LOST_THAT_TELL: f64 = 10.0;
+
 impl RateSearch<'_, '_> {
+    /// A device that is much slower than the lowest load is sought where its frames come out.
     fn search(&mut self) -> Result<Bounds, RunError> {
+        let mut bounds = self.search_in(range(self.goal.lowest_load_percent))?;
+        for _ in 0..DESCENTS_MAX {
+            let Some(slower) = self.range_below(bounds) else { break };
+            let found = self.search_in(slower)?;
+            // A load that carried now what it did not before leaves the rate open.
+            let Some(_) = found.upper else { break };
+            bounds = found;
+        }
+        Ok(bounds)
+    }
+
+    /// The loads below the lowest one, where most of that was lost and the rest came out.
+    fn range_below(&self, bounds: Bounds) -> Option<Range> {
+        let (None, Some((lowest, Upper::Failed))) = (bounds.lower, bounds.upper) else {
+            return None;
+        };
+        let lost_percent = *self.failure.loss_percent.get(&lowest)?;
+        let forwarded = (lowest as f64 * (1.0 - lost_percent / 100.0)) as u64;
+        let tells =
+            load_of(self.subject, FRAMES_THAT_TELL / self.goal.search_duration.as_secs_f64());
+        let min = (forwarded / 2).max(tells).max(1);
+        let is_slow = lost_percent > SLOW_LOSES_PERCENT && forwarded > min;
+        is_slow.then_some(Range { min, max: lowest })
+    }
+
+    fn search_in(&mut self, range: Range) -> Result<Bounds, RunError> {
         let goal = self.goal;
-        let range = range(goal.lowest_load_percent);
         let resolution = Resolution { absolute: 1, relative: goal.resolution_percent / 100.0 };
         let bounds = match goal.policy {
             SearchPolicy::Adaptive => return self.search_adaptively(range, resolution),

@@ -101,7 +101,9 @@ fn rate_and_verdict(figure: &Figure, outcome: &Outcome) -> (String, &'static str
         (Relation::Between, _, Some(low), Some(high)) => {
             (format!("{} .. {}", pps(low), pps(high)), "not decided")
         }
-        (Relation::Below, _, _, _) => ("none".into(), "loses at any load"),
+        (Relation::Below, Some(fps), _, _) => {
+            (format!("none down to {}", pps(fps)), "loses frames")
+        }
         _ => ("no result".into(), ""),
     }
 }

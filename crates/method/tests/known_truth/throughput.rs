@@ -46,6 +46,41 @@ fn frame_by_frame_the_capacity_is_found() {
     }
 }
 
+/// The lowest load is where a search gives up on a device that carries nothing: one that forwards a tenth of it is
+/// sought where its frames come out.
+#[test]
+fn a_device_slower_than_the_lowest_load_is_found() {
+    for policy in [SearchPolicy::Adaptive, SearchPolicy::Bisect] {
+        for capacity in [200, 700, 1_400] {
+            let queue = QueueLimit::Frames(2);
+            let device = StoreAndForward::with_capacity(FrameRate::from_fps(capacity), queue);
+            let mut config = config();
+            config.search.policy = policy;
+            config.search.resolution_percent = 3.0;
+            config.search.lowest_load_percent = 1.0;
+            let found = throughput_of(&config, [VIRTUAL; 2], device).throughput;
+            assert_eq!(found.finding, Finding::Measured, "{policy} {capacity}");
+            let (rate, upper) = (found.rate.unwrap().fps(), found.upper.unwrap().fps());
+            let capacity = capacity as f64;
+            assert!(rate <= capacity + 4.0 && capacity < upper, "{policy} {rate}..{upper}");
+            assert!(upper - rate <= 0.05 * upper, "{policy} {rate}..{upper}");
+        }
+    }
+}
+
+/// A device that loses every other frame of any load carries none without loss, however low.
+#[test]
+fn half_of_every_load_is_no_rate() {
+    for policy in [SearchPolicy::Adaptive, SearchPolicy::Bisect] {
+        let mut config = config();
+        config.search.policy = policy;
+        config.search.lowest_load_percent = 1.0;
+        let device = Impaired::new(Patch::default(), EveryNth::new(2, Fate::Drop));
+        let found = throughput_of(&config, [VIRTUAL; 2], device).throughput;
+        assert!(matches!(found.finding, Finding::NothingPassed { .. }), "{policy} {found:?}");
+    }
+}
+
 /// A wire carries a mix at 100 % of its medium, though the longest frame takes several times the mean;
 /// a tester that spaced frames evenly would ask for it before the medium is free.
 #[test]
