@@ -199,7 +199,10 @@ const LOST_THAT_TELL: f64 = 10.0;
 impl RateSearch<'_, '_> {
     /// A device that is much slower than the lowest load is sought where its frames come out.
     fn search(&mut self) -> Result<Bounds, RunError> {
-        let mut bounds = self.search_in(range(self.goal.lowest_load_percent))?;
+        let Range { min, max } = range(self.goal.lowest_load_percent);
+        // Where a search for another goal has gone below the lowest load, so does this one.
+        let least = self.known.valid.keys().next().map_or(min, |load| min.min(*load));
+        let mut bounds = self.search_in(Range { min: least, max })?;
         for _ in 0..DESCENTS_MAX {
             let Some(slower) = self.range_below(bounds) else { break };
             let found = self.search_in(slower)?;

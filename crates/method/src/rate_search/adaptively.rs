@@ -101,6 +101,10 @@ impl RateSearch<'_, '_> {
     /// What came of a trial made before, and whether it had its full length.
     fn learnt(&mut self, load: u64, tried: &Tried, varies: bool) -> (Came, bool) {
         let verdict = (self.goal.judge)(&tried.result);
+        if verdict == Verdict::Failed {
+            let percent = worst_loss_ratio(&tried.result) * 100.0;
+            self.failure.loss_percent.insert(load, percent);
+        }
         let sustained = self.sustained(&tried.result);
         let mut came = self.came(load, &tried.result, verdict, sustained);
         if varies {

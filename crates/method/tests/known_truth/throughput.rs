@@ -58,12 +58,17 @@ fn a_device_slower_than_the_lowest_load_is_found() {
             config.search.policy = policy;
             config.search.resolution_percent = 3.0;
             config.search.lowest_load_percent = 1.0;
-            let found = throughput_of(&config, [VIRTUAL; 2], device).throughput;
-            assert_eq!(found.finding, Finding::Measured, "{policy} {capacity}");
-            let (rate, upper) = (found.rate.unwrap().fps(), found.upper.unwrap().fps());
-            let capacity = capacity as f64;
-            assert!(rate <= capacity + 4.0 && capacity < upper, "{policy} {rate}..{upper}");
-            assert!(upper - rate <= 0.05 * upper, "{policy} {rate}..{upper}");
+            config.throughput.loss_tolerances_percent = vec![0.5];
+            let result = throughput_of(&config, [VIRTUAL; 2], device);
+            assert_eq!(result.with_tolerance.len(), 1);
+            for found in std::iter::once(&result.throughput).chain(&result.with_tolerance) {
+                let case = format!("{policy} {capacity}: {found:?}");
+                assert_eq!(found.finding, Finding::Measured, "{case}");
+                let (rate, upper) = (found.rate.unwrap().fps(), found.upper.unwrap().fps());
+                let (least, most) = (capacity as f64, capacity as f64 * 1.005 + 4.0);
+                assert!(rate <= most && least < upper, "{case}");
+                assert!(upper - rate <= 0.05 * upper, "{case}");
+            }
         }
     }
 }
