@@ -107,6 +107,9 @@ pub struct Buffered {
     pub trial_duration: Duration,
     /// Frames that still stood in the device's queue when the last one left the tester.
     pub standing_queue_frames: f64,
+    /// Frames for which it needed no queue, since it had tokens for them.
+    #[serde(default)]
+    pub token_frames: f64,
 }
 
 /// Mean and extremes of repetitions.

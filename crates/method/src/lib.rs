@@ -87,6 +87,7 @@ mod selftest;
 mod subject;
 mod suite;
 mod sustained;
+mod tokens;
 pub mod tolly;
 mod traffic;
 pub mod versus;

@@ -219,9 +219,10 @@ impl RateSearch<'_, '_> {
             return None;
         };
         let lost_percent = *self.failure.loss_percent.get(&lowest)?;
-        let forwarded = (lowest as f64 * (1.0 - lost_percent / 100.0)) as u64;
-        let tells =
-            load_of(self.subject, FRAMES_THAT_TELL / self.goal.search_duration.as_secs_f64());
+        let lost = lost_percent / 100.0;
+        let forwarded = (lowest as f64 * (1.0 - lost)) as u64;
+        let frames = FRAMES_THAT_TELL.max(LOST_THAT_TELL / lost);
+        let tells = load_of(self.subject, frames / self.goal.search_duration.as_secs_f64());
         let min = (forwarded / 2).max(tells).max(1);
         let is_slow = lost_percent > SLOW_LOSES_PERCENT && forwarded > min;
         is_slow.then_some(Range { min, max: lowest })

@@ -173,8 +173,18 @@ fn once_more(
     found: &mut RateFound,
     load: u64,
 ) -> Result<Ran, RunError> {
+    let duration = found.trial_duration;
+    once_more_for(bench, subject, found, (load, duration))
+}
+
+/// The same, for so long.
+pub(crate) fn once_more_for(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    found: &mut RateFound,
+    asked: (u64, Duration),
+) -> Result<Ran, RunError> {
     let percent = found.loss_tolerance_percent;
-    let asked = (load, found.trial_duration);
     let asked = request(subject, TestKind::Throughput, percent, asked, Bounds::default());
     let ran = bench.run(Request { judge: &|result| judge_loss(result, percent), ..asked })?;
     found.trials += ran.attempts();
@@ -206,7 +216,7 @@ fn doubted(subject: &Subject<'_>, found: RateFound, low: f64) -> RateFound {
 }
 
 /// Whether so much is left open that the rate is a bracket and no measurement.
-fn is_wide(subject: &Subject<'_>, low: FrameRate, high: FrameRate) -> bool {
+pub(crate) fn is_wide(subject: &Subject<'_>, low: FrameRate, high: FrameRate) -> bool {
     let resolution = subject.config.search.resolution_percent / 100.0;
     high.fps() - low.fps() > (2.0 * resolution).max(WIDE) * high.fps()
 }
@@ -245,12 +255,17 @@ pub(crate) fn agree(subject: &Subject<'_>, found: &mut [RateFound]) {
 }
 
 /// Down to the thousandth: no more than what was seen.
-fn rounded_down(fps: f64) -> FrameRate {
+pub(crate) fn rounded_down(fps: f64) -> FrameRate {
     FrameRate::from_fps_f64((fps * 1e3).floor() / 1e3)
 }
 
 /// The same rate, known to lie between these.
-fn within(subject: &Subject<'_>, found: RateFound, low: FrameRate, high: FrameRate) -> RateFound {
+pub(crate) fn within(
+    subject: &Subject<'_>,
+    found: RateFound,
+    low: FrameRate,
+    high: FrameRate,
+) -> RateFound {
     let width = high.fps() - low.fps();
     RateFound {
         rate: Some(low),
@@ -389,6 +404,7 @@ impl SustainedSearch {
                 rate: passed,
                 trial_duration: found.trial_duration,
                 standing_queue_frames,
+                token_frames: 0.0,
             }),
             ..found
         };

@@ -69,7 +69,7 @@ pub use device::{Departing, DeviceUnderTest, Patch};
 pub use frame::Frame;
 pub use impair::{Fate, Impaired, Rule};
 pub use port::{Duplex, Lines, SimPort};
-pub use rules::{EveryNth, Noise, Outage};
+pub use rules::{EveryNth, Noise, Outage, Policer};
 pub use sender::{Limits, Stall};
 pub use store_and_forward::{QueueLimit, Servers, StoreAndForward};
 pub use tester::SimTester;

@@ -54,6 +54,37 @@ impl Rule for Noise {
     }
 }
 
+/// Passes frames while it has tokens, and drops the others: a token bucket without a queue, as firewalls and switches
+/// limit rates with (single rate, RFC 2697 section 3, without its second bucket). One for all ports.
+#[derive(Clone, Debug)]
+pub struct Policer {
+    fps: f64,
+    burst_frames: f64,
+    tokens: f64,
+    filled_at: Instant,
+}
+
+impl Policer {
+    /// `fps` tokens a second, one a frame, of which it keeps as many as `burst_frames`. It begins full.
+    pub fn new(fps: f64, burst_frames: u64) -> Self {
+        let burst_frames = burst_frames as f64;
+        Policer { fps, burst_frames, tokens: burst_frames, filled_at: Instant::ZERO }
+    }
+}
+
+impl Rule for Policer {
+    fn decide(&mut self, now: Instant, _port: PortId, _frame: &[u8]) -> Fate {
+        let earned = now.since(self.filled_at).as_secs_f64() * self.fps;
+        self.filled_at = now;
+        self.tokens = (self.tokens + earned).min(self.burst_frames);
+        if self.tokens < 1.0 {
+            return Fate::Drop;
+        }
+        self.tokens -= 1.0;
+        Fate::Pass
+    }
+}
+
 /// The device, or its link at one port, forwards nothing for a while after a [`DeviceAction`].
 #[derive(Clone, Debug, Default)]
 pub struct Outage {

@@ -38,6 +38,7 @@
 //! ```
 
 mod account;
+mod allowance;
 pub mod balance;
 mod compose;
 #[cfg(feature = "conformance")]
@@ -68,6 +69,7 @@ pub mod validity;
 mod waits;
 
 pub use account::{DelayVariation, Silence, StreamAccount};
+pub use allowance::{Allowance, allowance};
 pub use balance::{Balance, DevicePlace, Fate, Leg, Part, Station, TakenIn};
 pub use cycle::Cycle;
 pub use device_counts::{Counted, DeviceCount, DeviceSetup, PacketFilter, counted_between};

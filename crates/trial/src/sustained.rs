@@ -191,13 +191,13 @@ fn varies_in_all<'r>(directions: impl Iterator<Item = Direction<'r>>) -> Duratio
 
 /// Delays of the frames of a direction, above the shortest one.
 #[derive(Clone, Copy, Debug)]
-struct Delays {
-    longest: Duration,
+pub(crate) struct Delays {
+    pub longest: Duration,
     mean: Duration,
 }
 
 impl Delays {
-    fn of(accounts: &[&StreamReceived]) -> Option<Delays> {
+    pub fn of(accounts: &[&StreamReceived]) -> Option<Delays> {
         let mut all: Option<Histogram> = None;
         for received in accounts {
             match &mut all {

@@ -192,6 +192,7 @@ impl RateSearch<'_, '_> {
                 rate,
                 trial_duration: duration,
                 standing_queue_frames: trial.standing_queue_frames,
+                token_frames: 0.0,
             });
         }
         let put_off = (proven + trial.loss_ratio(lost)) / 2.0;

@@ -7,6 +7,7 @@ use crate::rate_search::{Known, NEAR, RateGoal, find_rate, judge_loss};
 use crate::search::adaptive::Against;
 use crate::subject::Subject;
 use crate::sustained::{agree, carried_beyond, keep_up, widen};
+use crate::tokens::without_tokens;
 use crate::{
     Buffered, Conditions, CostFound, Finding, RateFound, RunError, SearchPolicy, TestKind,
 };
@@ -99,6 +100,7 @@ pub fn throughput(
     let has_bursts = subject.config.burst_frames > 1;
     for found in found.iter_mut().filter(|_| !has_bursts) {
         *found = keep_up(bench, subject, found.clone(), &known)?;
+        *found = without_tokens(bench, subject, found.clone(), &known)?;
     }
     agree(subject, &mut found);
     found.iter_mut().for_each(|found| widen(subject, found, &known));
@@ -214,12 +216,21 @@ fn aggregate(subject: &Subject<'_>, found: &RateFound) -> Option<String> {
 
 /// What a rate that is carried for a while only is worth.
 fn told(buffered: &Buffered) -> String {
-    let Buffered { rate, trial_duration, standing_queue_frames } = buffered;
-    format!(
+    let Buffered { rate, trial_duration, standing_queue_frames, token_frames } = buffered;
+    let letter = format!(
         "{rate:.1} passes a trial of {trial_duration}, the throughput by the letter of RFC 2544, but \
-         only from the device's buffers: {standing_queue_frames:.0} frames were still waiting when \
-         the last one left the tester"
-    )
+         only from the device's"
+    );
+    match *token_frames > 0.0 {
+        true => format!(
+            "{letter} tokens: it lets about {token_frames:.0} frames pass at any rate, and then as many \
+             as its limit"
+        ),
+        false => format!(
+            "{letter} buffers: {standing_queue_frames:.0} frames were still waiting when the last one \
+             left the tester"
+        ),
+    }
 }
 
 /// By how much what the device carries varies, and so does a repetition of the search.

@@ -17,6 +17,7 @@ mod leftovers;
 mod modifiers;
 mod pairs;
 mod pipelines;
+mod policers;
 mod policies;
 mod recovery;
 mod reset;

@@ -5,7 +5,8 @@ use super::description::{Description, DescriptionError};
 use super::device::Composed;
 use super::filter::FilterRule;
 use crate::{
-    DeviceUnderTest, Duplex, EveryNth, Fate, Impaired, Limits, Noise, Outage, SimPort, SimTester,
+    DeviceUnderTest, Duplex, EveryNth, Fate, Impaired, Limits, Noise, Outage, Policer, SimPort,
+    SimTester,
 };
 use std::net::Ipv4Addr;
 use units::{Duration, FrameRate, FrameSize};
@@ -129,6 +130,10 @@ impl Description {
         }
         if let Some(loss) = impair.loss {
             device = Box::new(Impaired::new(device, Noise::new(loss.0, Fate::Drop, self.seed)));
+        }
+        if let Some(fps) = impair.police_frames_per_second {
+            let policer = Policer::new(fps as f64, impair.police_burst_frames.unwrap_or(1));
+            device = Box::new(Impaired::new(device, policer));
         }
         if let Some(reset) = self.reset {
             let outage = Outage::new(reset.restart.0, reset.link_recovery.0);

@@ -503,6 +503,10 @@ pub struct Impair {
     pub corrupt_every: Option<u64>,
     /// Each frame is lost with this probability.
     pub loss: Option<Share>,
+    /// A policer lets so many frames a second pass, of all ports together, and drops the others.
+    pub police_frames_per_second: Option<u64>,
+    /// So many frames pass at any rate; 1.
+    pub police_burst_frames: Option<u64>,
 }
 
 /// How long resets take.
@@ -878,6 +882,12 @@ mod check {
         at_least_one("impair.duplicate-every", impair.duplicate_every)?;
         at_least_one("impair.reorder-every", impair.reorder_every)?;
         at_least_one("impair.corrupt-every", impair.corrupt_every)?;
+        at_least_one("impair.police-burst-frames", impair.police_burst_frames)?;
+        at_least_one("impair.police-frames-per-second", impair.police_frames_per_second)?;
+        if impair.police_burst_frames.is_some() && impair.police_frames_per_second.is_none() {
+            let remedy = "add police-frames-per-second, the rate that it goes beyond";
+            return wrong("impair.police-burst-frames", "...", remedy);
+        }
         at_least_one("misbehaviour.crashes-above-fps", device.misbehaviour.crashes_above_fps)
     }
 
@@ -938,6 +948,12 @@ mod tests {
             ),
             ("[learning]\nentries = 0", "learning.entries", "1 or more"),
             ("[impair]\ndrop-every = 0", "impair.drop-every", "1 or more"),
+            ("[impair]\npolice-frames-per-second = 0", "police-frames-per-second", "1 or more"),
+            (
+                "[impair]\npolice-burst-frames = 5",
+                "police-burst-frames",
+                "police-frames-per-second",
+            ),
             ("[tester]\nclock-error-ppm = 1000000", "clock-error-ppm", "-100000"),
             (
                 "route = [\"ipv4\"]\n[filter]\nroom = 0\n[[filter.rules]]\n",

@@ -1,0 +1,128 @@
+//! The last look at a rate that a search has found: does the device keep it up, or did its tokens carry it to the end
+//! of the trial?
+//!
+//! A policer lets some frames pass at any rate and then as many as its limit. A trial that is too short to use its
+//! tokens up loses none at a load above the limit. Trials of higher loads have used them up: what came out from their
+//! first loss on is the limit, the same in each ([`trial::allowance`]). A trial at the rate found, long enough to use
+//! up as many tokens as they had, then decides: a device that does less under too high a load does not lose there.
+
+use crate::bench::Bench;
+use crate::event::Verdict;
+use crate::rate_search::{Known, load_of, worst_loss_ratio};
+use crate::subject::Subject;
+use crate::sustained::{is_wide, once_more_for, rounded_down, within};
+use crate::{Buffered, Finding, RateFound, RunError};
+use trial::{Allowance, allowance};
+use units::{Duration, FrameRate};
+
+/// Trials that agree on the limit.
+const TRIALS_AT_LEAST: usize = 2;
+/// Tokens that explain no more than this of what was carried beyond the limit are not what carried it.
+const EXPLAINS: f64 = 0.5;
+/// The trial that decides lasts so much longer than the tokens last.
+const LONGER: f64 = 2.0;
+/// It lasts no longer than so many trials of full length.
+const LONGEST_TRIALS: u64 = 20;
+
+/// What trials that lost frames agree on.
+struct Limit {
+    fps: (f64, f64),
+    /// In the mean trial, which begins with those that came since the one before, and in the one that had most.
+    token_frames: [f64; 2],
+}
+
+/// Takes back what a rate found owes to the device's tokens.
+pub(crate) fn without_tokens(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    mut found: RateFound,
+    known: &Known,
+) -> Result<RateFound, RunError> {
+    let resolution = subject.config.search.resolution_percent / 100.0;
+    let Some(limit) = limit(known, resolution) else { return Ok(found) };
+    // A tolerance lets more be offered: of a load r a policer of c drops 1 - c/r.
+    let allowed = 1.0 - found.loss_tolerance_percent / 100.0;
+    let bounds = (limit.fps.0 / allowed, limit.fps.1 / allowed);
+    let Some(passed) = found.rate else {
+        // Trials contradicted each other, or all lost: what tokens there were decided.
+        let below = load_of(subject, bounds.0 * (1.0 - resolution / 2.0));
+        let asked = (below, found.trial_duration);
+        let ran = once_more_for(bench, subject, &mut found, asked)?;
+        let holds = ran.verdict == Verdict::Passed;
+        return Ok(if holds { concluded(subject, found, &limit, bounds) } else { found });
+    };
+    if !explains(&limit, &found, passed, bounds) {
+        return Ok(found);
+    }
+    for frames in limit.token_frames {
+        let lasts = Duration::from_secs_f64(LONGER * frames / (passed.fps() - bounds.0));
+        if lasts > found.trial_duration * LONGEST_TRIALS {
+            return Ok(left_open(subject, found, bounds.0));
+        }
+        let asked = (load_of(subject, passed.fps()), lasts.max(found.trial_duration));
+        let ran = once_more_for(bench, subject, &mut found, asked)?;
+        match ran.verdict {
+            Verdict::Failed => return Ok(concluded(subject, found, &limit, bounds)),
+            Verdict::Passed => {}
+            _ => break,
+        }
+    }
+    Ok(found)
+}
+
+/// The limit that all trials agree on in which tokens were used up. A device that collapses, or whose limit is a
+/// processor's, does not agree so well with itself.
+fn limit(known: &Known, resolution: f64) -> Option<Limit> {
+    let lossy = known.trials().filter(|result| worst_loss_ratio(result) > 0.0);
+    let shown: Vec<Allowance> = lossy.filter_map(allowance).collect();
+    if shown.len() < TRIALS_AT_LEAST {
+        return None;
+    }
+    let low = shown.iter().map(|it| it.steady_fps.0).fold(0.0, f64::max);
+    let high = shown.iter().map(|it| it.steady_fps.1).fold(f64::INFINITY, f64::min);
+    let mut frames: Vec<f64> = shown.iter().map(|it| it.frames).collect();
+    frames.sort_by(f64::total_cmp);
+    let token_frames = [frames[frames.len() / 2], frames[frames.len() - 1]];
+    let agrees = low > 0.0 && low <= high * (1.0 + resolution);
+    agrees.then_some(Limit { fps: (low.min(high), low.max(high)), token_frames })
+}
+
+/// Whether the rate found exceeds the limit, and tokens explain by how much.
+fn explains(limit: &Limit, found: &RateFound, rate: FrameRate, (_, high): (f64, f64)) -> bool {
+    let carried = (rate.fps() - high) * found.trial_duration.as_secs_f64();
+    carried > 0.0 && limit.token_frames[1] >= EXPLAINS * carried
+}
+
+/// No trial is long enough to use up the tokens.
+fn left_open(subject: &Subject<'_>, found: RateFound, low: f64) -> RateFound {
+    let (low, Some(upper)) = (rounded_down(low), found.upper.or(found.rate)) else { return found };
+    let finding = match is_wide(subject, low, upper) {
+        true => Finding::Between {
+            why: format!(
+                "from the first loss on {low:.1} came out: tokens may have carried the rest, and no trial \
+                 was long enough to use them up"
+            ),
+        },
+        false => found.finding.clone(),
+    };
+    within(subject, RateFound { finding, confidence: None, ..found }, low, upper)
+}
+
+fn concluded(
+    subject: &Subject<'_>,
+    found: RateFound,
+    limit: &Limit,
+    (low, high): (f64, f64),
+) -> RateFound {
+    let resolution = subject.config.search.resolution_percent / 100.0;
+    let (low, high) = (rounded_down(low), high.max(low * (1.0 + resolution)));
+    let buffered = found.rate.map(|rate| Buffered {
+        rate,
+        trial_duration: found.trial_duration,
+        standing_queue_frames: 0.0,
+        token_frames: limit.token_frames[1],
+    });
+    let finding = Finding::Measured;
+    let found = RateFound { finding, buffered, confidence: None, ..found };
+    within(subject, found, low, FrameRate::from_fps_f64(high))
+}

