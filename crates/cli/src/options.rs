@@ -132,6 +132,10 @@ pub struct Options {
     /// Maximum number of groups per port of a linux-bridge with `--snooping`
     #[arg(long, help_heading = "Built devices", value_name = "COUNT")]
     pub group_table: Option<u32>,
+    /// Time after which a linux-bridge with `--snooping` forgets a member that has not reported again; it sends two
+    /// general queries in that time (default: 260 s)
+    #[arg(long, help_heading = "Built devices", value_name = "TIME")]
+    pub group_membership: Option<Span>,
     /// Source of the multicast routes of linux-mcast: FRR's pimd, from the reports of hosts (daemon),
     /// or a fixed table of the groups of the tests (table; default with tolly)
     #[arg(long, help_heading = "Built devices", value_parser = named::<MulticastRouting>(&["daemon", "table"]))]

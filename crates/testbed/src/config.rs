@@ -186,6 +186,9 @@ pub struct TestbedConfig {
     /// Groups that a port of a bridge that snoops may have at most; none leaves it without a limit of its own.
     pub group_table: Option<u32>,
     /// Who decides which multicast groups go where (linux-mcast only).
+    /// After how long a bridge that snoops forgets a member that has not reported again, in seconds; it asks twice
+    /// in that time. None leaves it as it is by itself (260 s).
+    pub group_membership_s: Option<u32>,
     pub multicast: MulticastRouting,
     /// Tunnels at every port (linux-mcast with a table only).
     pub multicast_tunnels: Vec<Tunnel>,
@@ -231,6 +234,7 @@ impl Default for TestbedConfig {
             snooping: false,
             group_table: None,
             multicast: MulticastRouting::default(),
+            group_membership_s: None,
             multicast_tunnels: Vec::new(),
             filter: FilterRules::default(),
             permit: PermitPosition::default(),
@@ -321,6 +325,12 @@ impl TestbedConfig {
             return refuse("group_table: at least 1, and beside snooping");
         }
         let has_table = self.address_ageing_s.is_some() || self.address_table.is_some();
+        if self.group_membership_s.is_some_and(|seconds| seconds < 3 || !self.snooping) {
+            return refuse(
+                "group_membership_s: at least 3, since a bridge waits 1 s or more from one query to the next; and \
+                 beside snooping",
+            );
+        }
         match self.device {
             DeviceKind::OvsUserspace => {}
             DeviceKind::LinuxBridge if self.address_ageing_s == Some(0) => {

@@ -51,6 +51,7 @@ mod latency_form;
 mod leftovers;
 mod plan;
 pub mod pressure;
+mod query_responder;
 mod receiver;
 mod result;
 mod sample;
@@ -78,6 +79,7 @@ pub use latency_form::{BitTimes, LatencyForm};
 pub use leftovers::Leftovers;
 pub use plan::{ExpectedStream, Insertion, ReceivePlan, Tagging, TransmitPlan, Trigger};
 pub use pressure::{LinkChanges, Owner, PortBalance, Pressure, ProcessorUse, ThreadPressure};
+pub use query_responder::{QueryCounts, QueryResponder};
 pub use receiver::{Arrival, Receiver};
 pub use result::{
     Arrived, ByLength, Paused, PortCounters, PortReceived, PortSent, StreamReceived, StreamResult,

@@ -50,6 +50,7 @@ pub mod error_frame;
 pub mod ethernet;
 pub mod fragment;
 pub mod gre;
+pub mod group_message;
 mod group_records;
 pub mod icmpv4;
 pub mod icmpv6;

@@ -115,3 +115,35 @@ fn groups_of_ipv6_are_refused_where_nobody_routes_them() {
     assert!(ran.stderr.contains("no pim6d"), "{}", ran.stderr);
     assert!(ran.stderr.contains("--device linux-bridge"), "{}", ran.stderr);
 }
+
+/// A bridge that forgets a member after 3 s, and asks every second: in a trial of 5 s its members stay, since
+/// they answer. Hosts that were silent got the frames of the first three seconds alone.
+#[test]
+fn members_of_a_bridge_that_asks_stay_for_a_trial_longer_than_their_membership() {
+    if !is_root() {
+        return;
+    }
+    for version in ["igmpv3", "mldv2"] {
+        let scratch = Scratch::new();
+        let ran = scratch.run(&format!(
+            "run rfc3918 --device linux-bridge --group-membership 3s --port-count 3 --profile quick \
+             --sizes 84 --line-rate 1M --port-type af_packet --set trial.invalid_retries=9 --skip-selftest \
+             --test scaled-groups --set chassis.multicast.version=\"{version}\" \
+             --set chassis.multicast.matrix_max=10 --set chassis.multicast.matrix_load_percent=20 \
+             --set chassis.multicast.join_settle_s=0.2 --set chassis.multicast.leave_settle_s=0.2 \
+             --set trial.duration_s=5 --out a"
+        ));
+        ran.expect_complete();
+        let results = std::fs::read_to_string(scratch.path().join("a/results.json")).unwrap();
+        let results: Value = serde_json::from_str(&results).unwrap();
+        let (offered, came) = *frames(&results).last().expect("a trial");
+        assert_eq!(came, 2 * offered, "{version}: each frame at both ports");
+        let queries = &results["outcomes"][0]["detail"]["multicast"]["queries"];
+        let count = |key: &str| queries[key].as_u64().unwrap();
+        // Every second at two ports, in 5 s.
+        assert!(count("queries") >= 8 && count("reports") >= 8, "{version}: {queries}");
+        let annex = results["clauses"].as_array().unwrap();
+        let of_answers = annex.iter().find(|judged| judged["section"] == "3.1.1").unwrap();
+        assert_eq!(of_answers["verdict"], "met", "{of_answers}");
+    }
+}

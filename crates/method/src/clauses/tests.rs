@@ -315,6 +315,12 @@ const CHANGES: &[Change] = &[
         |c| c.config.chassis.multicast.unicast_per_multicast = 2,
         "2 unicast frames",
     ),
+    (
+        "rfc3918",
+        "aggregated-multicast",
+        |c| c.facts.queries = Some(trial::QueryCounts { queries: 4, reports: 0, due: 0 }),
+        "4 queries came, and no report answered them",
+    ),
     ("rfc3918", "mixed-class", |c| c.facts.has_classes = Some(false), "not told apart"),
     ("rfc3918", "scaled-groups", |c| c.facts.knows_capacity = Some(false), "section 4.2"),
     ("rfc3918", "scaled-groups", |c| c.config.chassis.multicast.matrix_step = 50, "50 more"),

@@ -147,6 +147,7 @@ pub const OF_DEVICES: &[Sample] = flags![
     "snooping",
     "group-table" "9",
     "multicast" "table",
+    "group-membership" "4s",
     "port-count" "4",
     "mtu" "2000",
     "input-queue" "50",
