@@ -101,7 +101,7 @@ pub struct Options {
     /// discovery
     #[arg(long, help_heading = "Built devices", value_parser = named::<Neighbours>(&["static", "dynamic"]))]
     pub neighbours: Option<Neighbours>,
-    /// Routes of a router: configured only (static), or also learned by RIP (needs BIRD; default of
+    /// Routes of a router: configured only (static), or also learned by RIP and RIPng (needs BIRD; default of
     /// harvard-1989 if BIRD is installed)
     #[arg(long, help_heading = "Built devices", value_parser = named::<Routing>(&["static", "rip"]))]
     pub routing: Option<Routing>,
@@ -212,9 +212,9 @@ pub struct Options {
     /// behind a bridge; RFC 2544 section 12), or both (the suite runs once with each)
     #[arg(long, help_heading = "Traffic", value_parser = named::<Destinations>(&["one", "random", "both"]))]
     pub destinations: Option<Destinations>,
-    /// Announce the networks of random destinations to a router by RIP version 2: before each trial, and
-    /// every 30 s while it lasts (RFC 2544 section 13). A `linux-router` with `--routing rip` then has no
-    /// static IPv4 routes to them
+    /// Announce the networks of random destinations to a router by RIP version 2, IPv6 networks by RIPng: before
+    /// each trial, and every 30 s while it lasts (RFC 2544 section 13). A `linux-router` with `--routing rip` then
+    /// has no static routes to them
     #[arg(long, help_heading = "Traffic", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     pub routing_updates: Option<bool>,
     /// Use pseudo-random UDP ports (RFC 4814)

@@ -69,6 +69,7 @@ pub mod netblt;
 pub mod pause;
 pub mod replay;
 pub mod rip;
+pub mod ripng;
 mod run_key;
 pub mod signature;
 mod siphash;
