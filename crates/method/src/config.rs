@@ -594,11 +594,6 @@ impl SuiteConfig {
         refuse(self.traffic.protocol == Protocol::Decnet, || {
             "DECnet gives each port one hardware address of its own: choose another protocol".into()
         })?;
-        refuse(self.search.policy == SearchPolicy::Adaptive, || {
-            "the adaptive search goes by what one port carries; with many ports write --search bisect, step, \
-             tst009 or mlrsearch"
-                .into()
-        })?;
         refuse(self.traffic.random_macs && self.chassis.addresses_per_port > 1, || {
             "random source MAC addresses and chassis.addresses_per_port are two ways to have several \
              addresses: leave out one of them"
