@@ -5,7 +5,10 @@
 //! member until it leaves, over as many trials as there are. One responder serves one port. It is pure: time
 //! is an argument.
 //!
-//! Every host answers for itself, whatever it hears others report: a switch that snoops needs the report of
+//! Hosts of IGMP version 1 cannot say that they leave: they leave by silence (RFC 1112 appendix I), so they never
+//! answer here, and report again where they stay.
+//!
+//! Every other host answers for itself, whatever it hears others report: a switch that snoops needs the report of
 //! every port (RFC 4541 section 2.1.1).
 
 use rand_core::{Rng, SeedableRng};
@@ -140,8 +143,11 @@ impl QueryResponder {
         let Some(query) = Query::of(&heard.message) else { return };
         self.counts.queries += 1;
         let is_ipv4 = heard.from.is_ipv4();
-        let asked = |host: &&Host| host.address.is_ipv4() == is_ipv4;
-        let hosts: Vec<Host> = self.hosts.keys().filter(asked).cloned().collect();
+        let answers = |(host, membership): &(&Host, &Membership)| {
+            host.address.is_ipv4() == is_ipv4 && !(is_ipv4 && membership.version == 1)
+        };
+        let hosts = self.hosts.iter().filter(answers).map(|(host, _)| host.clone());
+        let hosts: Vec<Host> = hosts.collect();
         for host in hosts {
             match query.group {
                 None => self.answer_all(now, host, &query),

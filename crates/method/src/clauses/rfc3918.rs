@@ -5,6 +5,7 @@ use super::rfc2889::{all_sizes, duration, fastest, limit_found};
 use super::{Basis, Clause, Level, Rule, Ruling, Verdict};
 use crate::TestKind;
 use crate::chassis::ChassisTest;
+use crate::rfc3918::{SILENT_BEHIND_TUNNELS, SILENT_FIRST_VERSION, Version};
 use ChassisTest::*;
 use trial::QueryCounts;
 
@@ -236,8 +237,11 @@ pub(super) static CLAUSES: &[Clause] = &[
 
 /// In tests of delays a port may be asked for a group that it has left, or not joined yet.
 fn answers(m: &Basis<'_>) -> Ruling {
+    if m.config.chassis.multicast.version == Version::Igmpv1 {
+        return Ruling::not_possible(SILENT_FIRST_VERSION);
+    }
     if is(m.test, &[Encapsulation, Decapsulation, Reencapsulation]) {
-        return Ruling::not_possible("hosts behind a tunnel hear no queries in it");
+        return Ruling::not_possible(SILENT_BEHIND_TUNNELS);
     }
     match m.facts.queries {
         None => Ruling::not_checked("the result does not say"),

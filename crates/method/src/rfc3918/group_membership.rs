@@ -86,6 +86,11 @@ pub struct GroupFlows {
 /// first on setting up its way.
 const PROBES: u32 = 3;
 
+/// Why some hosts do not answer queries.
+pub(crate) const SILENT_FIRST_VERSION: &str =
+    "hosts of IGMPv1, which leave by silence, answer no queries";
+pub(crate) const SILENT_BEHIND_TUNNELS: &str = "hosts behind a tunnel hear no queries";
+
 /// How often hosts say the same where the tester did not send all of it.
 const SAID_AT_MOST: u32 = 5;
 
@@ -287,17 +292,17 @@ impl<'r, 'a> GroupMembership<'r, 'a> {
         next_trial: Duration,
     ) -> Result<Result<(), String>, RunError> {
         let membership = Duration::from_secs_f64(self.config().membership_s);
-        if next_trial >= membership && self.has_tunnels() {
+        if let Some(why) = self.silence().filter(|_| next_trial >= membership) {
             return Err(RunError::Config(format!(
-                "a trial of {next_trial} is longer than memberships last ({membership}), and hosts behind a \
-                 tunnel hear no queries: make memberships last longer on the device and here \
-                 (multicast.membership_s), or trials shorter"
+                "a trial of {next_trial} is longer than memberships last ({membership}), and {why}: make \
+                 memberships last longer on the device and here (multicast.membership_s), or trials shorter"
             )));
         }
         let age = bench.clock().elapsed.saturating_sub(self.joined_at.get());
         let mut from = self.joined.get().min(groups);
         // Where the device asks, hosts answer; where it does not, they report again in time.
-        if age + next_trial >= membership && !self.asked.get() {
+        let is_kept = self.asked.get() && self.silence().is_none();
+        if age + next_trial >= membership && !is_kept {
             from = 0;
         }
         if from == groups {
@@ -334,8 +339,13 @@ impl<'r, 'a> GroupMembership<'r, 'a> {
         }
     }
 
-    fn has_tunnels(&self) -> bool {
-        (self.tunnel_in, self.tunnel_out) != (Tunnel::None, Tunnel::None)
+    /// Why hosts do not answer queries; `None` where they do.
+    fn silence(&self) -> Option<&'static str> {
+        match (self.version, self.tunnel_in, self.tunnel_out) {
+            (Version::Igmpv1, ..) => Some(SILENT_FIRST_VERSION),
+            (_, Tunnel::None, Tunnel::None) => None,
+            _ => Some(SILENT_BEHIND_TUNNELS),
+        }
     }
 
     /// Keeps what the device asked in a trial, and tells once of a trial so long that the device had to ask and

@@ -79,8 +79,6 @@ fn a_host_answers_in_the_older_of_its_version_and_the_querys() {
     let (v1, v2) = (igmp::Repr::V1Report { group }, igmp::Repr::V2Report { group });
     let v3 = igmp::Repr::v3_join(group);
     for (said, queried, expected) in [
-        (&v1, 1, Message::Igmp(v1.clone())),
-        (&v1, 2, Message::Igmp(v1.clone())),
         (&v2, 1, Message::Igmp(v1.clone())),
         (&v2, 2, Message::Igmp(v2.clone())),
         (&v2, 3, Message::Igmp(v2.clone())),
@@ -92,6 +90,15 @@ fn a_host_answers_in_the_older_of_its_version_and_the_querys() {
         assert_eq!(answers(&mut responder, at(10_000)), [expected], "{said:?}, version {queried}");
         assert_eq!(responder.counts(), QueryCounts { queries: 1, reports: 1, due: 0 });
     }
+}
+
+/// RFC 1112 appendix I: silence is how such a host leaves.
+#[test]
+fn hosts_of_the_first_version_leave_by_silence() {
+    let mut responder = with(&[igmp::Repr::V1Report { group: GROUP }]);
+    responder.hear(at(0), &general(1, 0));
+    responder.hear(at(0), &general(2, 10));
+    assert_eq!(answers(&mut responder, at(20_000)), []);
 }
 
 #[test]
