@@ -147,7 +147,7 @@ fn long_trials(version: Version) -> SuiteConfig {
 
 #[test]
 fn members_that_a_device_asks_for_stay_for_a_trial_longer_than_their_membership() {
-    for version in VERSIONS {
+    for version in VERSIONS.into_iter().filter(|version| version.has_leave()) {
         for membership_s in [260.0, 1.0] {
             let mut config = long_trials(version);
             config.chassis.multicast.membership_s = membership_s;
@@ -186,6 +186,35 @@ fn who_has_left_answers_no_more() {
             let off = delay.as_ps() as i64 - Duration::from_ms(20).as_ps() as i64;
             assert!(off.abs() <= 50_000_000, "{version}: {delay}");
         }
+    }
+}
+
+/// A device that was built anew, or has forgotten its members meanwhile, hears of them again.
+#[test]
+fn a_run_that_is_resumed_has_its_members() {
+    let toml = "ports = 3\nline-rate = \"1G\"\nbridge = true\n[input]\nframes = 8\n[multicast]\nper-copy = \"1us\"\n[cpu]\n\
+                cost = { per-frame = \"2us\" }";
+    let config = multicast(&[ChassisTest::AggregatedMulticast], Version::Igmpv3);
+    let (whole, events) = run_with(toml, config.clone());
+    let records: Vec<method::TrialRecord> = events
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::TrialFinished(record) => Some(*record),
+            _ => None,
+        })
+        .collect();
+    // Joins, their proof, and some loads.
+    for cut in [1, 2, 5] {
+        let mut recorded = method::Recorded::from_iter(records[..cut].to_vec());
+        let (resumed, _) = run_behind(toml, config.clone(), |tester| {
+            method::ResumingTester::new(tester, &mut recorded)
+        });
+        let load = |outcomes: &[Outcome]| {
+            record::<MulticastThroughputResult>(&outcomes[0]).throughput.load_percent
+        };
+        assert!(load(&whole).is_some());
+        assert_eq!(load(&resumed), load(&whole), "cut after {cut} trials");
+        assert_eq!(recorded.replayed(), cut as u64);
     }
 }
 
@@ -527,11 +556,17 @@ fn memberships_are_reported_again_before_they_run_out() {
     assert_eq!(result.throughput.finding, Finding::AtTheoreticalMaximum);
 }
 
-/// No query reaches a host behind a tunnel: a trial that its membership does not outlast is refused.
+/// No query reaches a host behind a tunnel, and hosts of IGMPv1 leave by silence: a trial that their memberships do
+/// not outlast is refused.
 #[test]
-fn a_trial_longer_than_memberships_behind_tunnels_is_refused() {
+fn a_trial_longer_than_memberships_of_silent_hosts_is_refused() {
+    refuses_long_trials(ChassisTest::Encapsulation, Version::Igmpv2);
+    refuses_long_trials(ChassisTest::AggregatedMulticast, Version::Igmpv1);
+}
+
+fn refuses_long_trials(test: ChassisTest, version: Version) {
     let toml = "ports = 3\nline-rate = \"1G\"\nroute = [\"ipv4\"]\n[multicast]\ntunnels = true\n";
-    let mut config = multicast(&[ChassisTest::Encapsulation], Version::Igmpv2);
+    let mut config = multicast(&[test], version);
     config.chassis.multicast.membership_s = 0.25;
     (config.trial.duration_s, config.search.trial_duration_s) = (0.4, 0.4);
     let (results, events) = run_with(toml, config);
