@@ -26,6 +26,9 @@ const LEAD: Duration = Duration::from_ms(10);
 /// An interface adds what it has received to its counters at the end of a round of polling: for so
 /// long it may lag behind the tester.
 const COUNTER_LAG: Duration = Duration::from_ms(20);
+/// Frames, each with its departure from the start of a trial.
+type Said = Vec<(Duration, Vec<u8>)>;
+
 /// A trial about to run.
 pub(crate) struct LiveTrial<'a> {
     trial: &'a Trial,
@@ -233,7 +236,7 @@ impl<'a> LiveTrial<'a> {
     }
 
     /// What the hosts of each port say of groups in the trial, and when.
-    fn said_of_groups(&self) -> Vec<(ControlHandle, Vec<(Duration, Vec<u8>)>)> {
+    fn said_of_groups(&self) -> Vec<(ControlHandle, Said)> {
         let of = |port: &OpenPort| (port.control(), self.trial.group_messages(port.describe().id));
         self.ports.iter().map(of).collect()
     }
