@@ -54,6 +54,7 @@ fn ideal(test: TestKind) -> Case {
         line_rate: Some(LineRate::from_mbps(100)),
         start_skew: Some(0.0),
         knows_capacity: Some(true),
+        queries: Some(trial::QueryCounts { queries: 4, reports: 4, due: 0 }),
         received_bytes: Some(88.0),
         has_classes: Some(true),
         has_both: Some(true),
@@ -381,6 +382,9 @@ const OTHERS: &[Other] = &[
         c.facts.not_measured = Some("not asked for".into());
     }),
     ("rfc3918", "aggregated-multicast", |c| c.facts.bound_only = Some("short".into())),
+    ("rfc3918", "group-capacity", |c| {
+        c.config.chassis.multicast.version = crate::rfc3918::Version::Igmpv1;
+    }),
     ("rfc2889", "forward-pressure", |c| c.facts.not_tried = vec!["no such gap".into()]),
     ("rfc2889", "errored-frames", |c| c.facts.not_tried = vec!["no such frames".into()]),
     ("rfc3918", "decapsulation", |c| {

@@ -124,12 +124,6 @@ impl Traffic {
         Ok((0..frames).map(frame).collect())
     }
 
-    /// The forward frames as they are without anything random.
-    pub(crate) fn plain_template(&self) -> FrameTemplate {
-        let Path { from, to } = self.path(0);
-        self.config.template(self.config.protocol, &self.topology, (from, to))
-    }
-
     /// To which MAC address a stream's frames go.
     pub(crate) fn next_hop(&self, index: usize) -> MacAddr {
         match self.topology.forwarding {

@@ -31,6 +31,7 @@ use trial::{
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::signature::{Form, Key};
 use wire::size::SizePattern;
+use wire::template::FrameTemplate;
 
 /// What a trial adds to the traffic.
 #[derive(Clone, Debug)]
@@ -304,5 +305,11 @@ impl Traffic {
 
     pub(crate) fn protocol(&self) -> Protocol {
         self.config.protocol
+    }
+
+    /// The forward frames as they are without anything random.
+    pub(crate) fn plain_template(&self) -> FrameTemplate {
+        let Path { from, to } = self.path(0);
+        self.config.template(self.config.protocol, &self.topology, (from, to))
     }
 }
