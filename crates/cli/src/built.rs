@@ -81,6 +81,7 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
             options.suite == Some(SuiteName::Rfc3918) && kind == DeviceKind::LinuxBridge,
         ),
         group_table: options.group_table,
+        group_membership_s: options.group_membership.map(whole_seconds),
         filter: options.filter.unwrap_or_default(),
         permit: options.permit.unwrap_or_default(),
         multicast: options.multicast.unwrap_or_default(),

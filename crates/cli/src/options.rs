@@ -101,7 +101,7 @@ pub struct Options {
     /// discovery
     #[arg(long, help_heading = "Built devices", value_parser = named::<Neighbours>(&["static", "dynamic"]))]
     pub neighbours: Option<Neighbours>,
-    /// Routes of a router: configured only (static), or also learned by RIP (needs BIRD; default of
+    /// Routes of a router: configured only (static), or also learned by RIP and RIPng (needs BIRD; default of
     /// harvard-1989 if BIRD is installed)
     #[arg(long, help_heading = "Built devices", value_parser = named::<Routing>(&["static", "rip"]))]
     pub routing: Option<Routing>,
@@ -132,6 +132,10 @@ pub struct Options {
     /// Maximum number of groups per port of a linux-bridge with `--snooping`
     #[arg(long, help_heading = "Built devices", value_name = "COUNT")]
     pub group_table: Option<u32>,
+    /// Time after which a linux-bridge with `--snooping` forgets a member that has not reported again; it sends two
+    /// general queries in that time (default: 260 s)
+    #[arg(long, help_heading = "Built devices", value_name = "TIME")]
+    pub group_membership: Option<Span>,
     /// Source of the multicast routes of linux-mcast: FRR's pimd, from the reports of hosts (daemon),
     /// or a fixed table of the groups of the tests (table; default with tolly)
     #[arg(long, help_heading = "Built devices", value_parser = named::<MulticastRouting>(&["daemon", "table"]))]
@@ -208,9 +212,9 @@ pub struct Options {
     /// behind a bridge; RFC 2544 section 12), or both (the suite runs once with each)
     #[arg(long, help_heading = "Traffic", value_parser = named::<Destinations>(&["one", "random", "both"]))]
     pub destinations: Option<Destinations>,
-    /// Announce the networks of random destinations to a router by RIP version 2: before each trial, and
-    /// every 30 s while it lasts (RFC 2544 section 13). A `linux-router` with `--routing rip` then has no
-    /// static IPv4 routes to them
+    /// Announce the networks of random destinations to a router by RIP version 2, IPv6 networks by RIPng: before
+    /// each trial, and every 30 s while it lasts (RFC 2544 section 13). A `linux-router` with `--routing rip` then
+    /// has no static routes to them
     #[arg(long, help_heading = "Traffic", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     pub routing_updates: Option<bool>,
     /// Use pseudo-random UDP ports (RFC 4814)

@@ -205,13 +205,18 @@ fn attach_to_router(
 
 /// The hosts that the tester plays at a port of a test bed.
 pub fn hosts_of(port: &TestPort) -> Host {
-    let addresses = port.addresses.tester_addresses();
-    let networks = addresses.into_iter().map(|address| (address, bits(address)));
-    Host { mac: MacAddr(port.mac), networks: networks.collect(), except: vec![] }
+    let addresses = port.addresses.tester_addresses().into_iter();
+    played(MacAddr(port.mac), addresses)
 }
 
 fn host(mac: MacAddr, address: Option<IpAddr>) -> Host {
-    let networks = address.into_iter().map(|address| (address, bits(address))).collect();
+    played(mac, address.into_iter())
+}
+
+/// Beside its addresses a host has its link-local one, which is the next hop of what it announces by RIPng.
+fn played(mac: MacAddr, addresses: impl Iterator<Item = IpAddr>) -> Host {
+    let own = addresses.chain([wire::ipv6::link_local(mac).into()]);
+    let networks = own.map(|address| (address, bits(address))).collect();
     Host { mac, networks, except: vec![] }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::event::{TrialIdentity, TrialRecord};
 use std::collections::VecDeque;
-use trial::{DeviceSetup, Tester, TesterDescription, TesterError, Trial, TrialResult};
+use trial::{DeviceSetup, PortLoad, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Duration;
 
 /// Trials of a saved run, in the order in which they were run, and what became of them.
@@ -48,12 +48,15 @@ impl FromIterator<TrialRecord> for Recorded {
 pub struct ResumingTester<'r, T> {
     tester: T,
     recorded: &'r mut Recorded,
+    /// Recalled trials in which hosts joined groups, or left them: the device has to hear of that before the
+    /// next trial is run.
+    said: Vec<Trial>,
 }
 
 impl<'r, T: Tester> ResumingTester<'r, T> {
     /// What is left of the record when this tester is done with is for the next one.
     pub fn new(tester: T, recorded: &'r mut Recorded) -> Self {
-        ResumingTester { tester, recorded }
+        ResumingTester { tester, recorded, said: vec![] }
     }
 }
 
@@ -64,7 +67,13 @@ impl<T: Tester> Tester for ResumingTester<'_, T> {
 
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
         if let Some(result) = self.recorded.recall(trial) {
+            if only_speaks_of_groups(trial) {
+                self.said.push(trial.clone());
+            }
             return Ok(result);
+        }
+        for said in std::mem::take(&mut self.said) {
+            self.tester.run(&said)?;
         }
         self.tester.run(trial)
     }
@@ -78,4 +87,10 @@ impl<T: Tester> Tester for ResumingTester<'_, T> {
     fn configure(&mut self, setup: &DeviceSetup) -> Result<(), TesterError> {
         self.tester.configure(setup)
     }
+}
+
+/// Whether a trial sends reports or leaves of hosts, and nothing that should come out.
+fn only_speaks_of_groups(trial: &Trial) -> bool {
+    let speaks = |load: &PortLoad| !trial.group_messages(load.port).is_empty();
+    !trial.expects_arrivals() && trial.loads.iter().any(speaks)
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Which frames are the tester's control side's, and no port's to count: ARP, IPv6 neighbour and
- * router discovery, and replies of SNMP agents. src/control/kind.rs draws the same line.
+ * router discovery, IGMP and MLD queries, and replies of SNMP agents. src/control/kind.rs draws
+ * the same line.
  */
 #pragma once
 #include "kernel.h"
@@ -10,6 +11,10 @@
 #define TAG_BYTES 4
 #define CONTROL_TAGS 2
 #define SNMP_PORT 161
+#define IGMP 2
+#define IGMP_QUERY 0x11
+#define ICMPV6 58
+#define MLD_QUERY 130
 
 /* A field of the frame in host order, -1 where the frame is too short. */
 INLINE int half_at(struct xdp_md *ctx, u32 at)
@@ -39,13 +44,23 @@ static FUNCTION int is_control(struct xdp_md *ctx)
 	}
 	if (type == 0x0806)
 		return 1;
+	if (type == 0x0800 && byte_at(ctx, 23 + tags) == IGMP) {
+		int first = byte_at(ctx, 14 + tags);
+
+		/* Without options, or with the router alert alone. */
+		return (first == 0x45 && byte_at(ctx, 34 + tags) == IGMP_QUERY) ||
+		       (first == 0x46 && byte_at(ctx, 38 + tags) == IGMP_QUERY);
+	}
 	if (type == 0x0800)
 		return byte_at(ctx, 14 + tags) == 0x45 && byte_at(ctx, 23 + tags) == 17 &&
 		       half_at(ctx, 34 + tags) == SNMP_PORT;
 	if (type != 0x86dd)
 		return 0;
 	switch (byte_at(ctx, 20 + tags)) {
-	case 58:
+	case 0: /* the shortest hop-by-hop header, and MLD behind it */
+		return byte_at(ctx, 54 + tags) == ICMPV6 && byte_at(ctx, 55 + tags) == 0 &&
+		       byte_at(ctx, 62 + tags) == MLD_QUERY;
+	case ICMPV6:
 		kind = byte_at(ctx, 54 + tags);
 		return kind >= 133 && kind <= 137;
 	case 17:

@@ -1,6 +1,7 @@
 //! One trial on live ports: threads are started, watched and ended, and what they report is put
 //! together. The order of events is that of [`crate::Port`].
 
+use crate::control::ControlCounts;
 use crate::cores::CorePlan;
 use crate::live::{DeviceCounts, DeviceLink, LiveOptions, PlaceCount};
 use crate::open::{OpenPort, PartsOfPort};
@@ -9,8 +10,8 @@ use crate::sampling::Sampling;
 use crate::tally::{Reading, Tally, tally};
 use crate::watch::{Place, Received, ThreadResults, Threads, Watch, spawn};
 use crate::{
-    CaptureWish, Halves, PortType, ReceiveHalf, Transmission, TransmitHalf, TrialSignals,
-    capture_file, clock, turns,
+    CaptureWish, ControlHandle, Halves, PortType, ReceiveHalf, Transmission, TransmitHalf,
+    TrialSignals, capture_file, clock, turns,
 };
 use kernel::InterfaceState;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,9 @@ const LEAD: Duration = Duration::from_ms(10);
 /// An interface adds what it has received to its counters at the end of a round of polling: for so
 /// long it may lag behind the tester.
 const COUNTER_LAG: Duration = Duration::from_ms(20);
+/// Frames, each with its departure from the start of a trial.
+type Said = Vec<(Duration, Vec<u8>)>;
+
 /// A trial about to run.
 pub(crate) struct LiveTrial<'a> {
     trial: &'a Trial,
@@ -83,7 +87,8 @@ impl<'a> LiveTrial<'a> {
     pub fn run(mut self, observer: &mut dyn Observer) -> Result<TrialResult, TesterError> {
         let ids: Vec<PortId> = self.ports.iter().map(|port| port.describe().id).collect();
         let before = self.states()?;
-        let control_before = self.control_frames();
+        let control_before = self.control_counts();
+        let said = self.said_of_groups();
         let device_threads = self.options.device.as_mut().map_or(vec![], |device| device.threads());
         let untimed = self.untimed(&device_threads);
         let own_threads = OwnThreads::default();
@@ -139,6 +144,9 @@ impl<'a> LiveTrial<'a> {
             for (place, group) in transmitters.0 {
                 let body = move || transmit(group, start, stop_at, signals);
                 threads.transmit.push(spawn(scope, Some(place), signals, body));
+            }
+            for (control, said) in said {
+                control.plan_said(said.into_iter().map(|(after, frame)| (start + after, frame)));
             }
             let acting = options.device.as_mut().filter(|device| device.acts());
             if let (Some((after, action)), Some(device)) = (&trial.action, acting) {
@@ -223,9 +231,14 @@ impl<'a> LiveTrial<'a> {
         }
     }
 
-    /// Of each port: control frames so far, and answers to management queries among them.
-    fn control_frames(&self) -> Vec<(u64, u64)> {
-        let of = |port: &OpenPort| (port.control_frames(), port.management_answers());
+    /// What the control side of each port has seen so far.
+    fn control_counts(&self) -> Vec<ControlCounts> {
+        self.ports.iter().map(OpenPort::control_counts).collect()
+    }
+
+    /// What the hosts of each port say of groups in the trial, and when.
+    fn said_of_groups(&self) -> Vec<(ControlHandle, Said)> {
+        let of = |port: &OpenPort| (port.control(), self.trial.group_messages(port.describe().id));
         self.ports.iter().map(of).collect()
     }
 
@@ -233,13 +246,13 @@ impl<'a> LiveTrial<'a> {
         &mut self,
         outcome: ThreadResults,
         before: States,
-        control_before: &[(u64, u64)],
+        control_before: &[ControlCounts],
         mut pressure: Pressure,
     ) -> Result<TrialResult, TesterError> {
         // The device first, so that whatever it has sent by then can be in the tester's count.
         let device = self.device_counts()?;
         let after = States { interfaces: self.settled_interfaces(&outcome.received)?, device };
-        let control_after = self.control_frames();
+        let control_after = self.control_counts();
         let readings = self.readings(&outcome.received, &before, &after);
         let link_was_reset = matches!(self.trial.action, Some((_, DeviceAction::LinkReset { .. })));
         let mut tallies = tally(&readings, link_was_reset);
@@ -270,14 +283,16 @@ impl<'a> LiveTrial<'a> {
         let mut accounts = vec![];
         let mut counters = vec![];
         for (index, (received, tally)) in outcome.received.into_iter().zip(tallies).enumerate() {
+            let control = control_after[index].since(control_before[index]);
             counters.push(PortCounters {
                 port: received.account.port,
                 interface_sent: Some(tally.sent),
                 interface_received: Some(self.received_since_prepared(index, &after)),
                 tester_drops: tally.tester_drops,
-                control_frames: control_after[index].0 - control_before[index].0,
+                control_frames: control.frames,
                 bad_fcs: None,
-                management_answers: Some(control_after[index].1 - control_before[index].1),
+                management_answers: Some(control.management_answers),
+                group_queries: control.group_queries,
             });
             accounts.push(received.account);
             notes.extend(received.notes.into_iter().chain(tally.notes));

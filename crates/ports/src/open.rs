@@ -2,7 +2,7 @@
 //! set up.
 
 use crate::choose::{self, Choice, Facts, PortType};
-use crate::control::{ControlHandle, Host, Responder};
+use crate::control::{ControlCounts, ControlHandle, Host, Responder};
 use crate::interface::open_ethtool;
 use crate::own_fcs::{self, OwnFcsTransmit};
 use crate::shield::Shield;
@@ -284,7 +284,8 @@ impl OpenPort {
     pub fn interface(&self) -> &Interface {
         &self.interface
     }
-    /// From now on answers ARP and neighbour discovery for these hosts.
+    /// From now on answers ARP and neighbour discovery for these hosts. Queries for members of multicast groups
+    /// are answered by hosts that have joined some, played or not.
     pub fn play(&self, hosts: Vec<Host>) {
         self.responder.set_hosts(hosts);
     }
@@ -349,13 +350,9 @@ impl OpenPort {
         };
         PartsOfPort { halves, namespace: &self.namespace, interface: &self.interface }
     }
-    /// Answers to management queries that have arrived so far.
-    pub(crate) fn management_answers(&self) -> u64 {
-        self.responder.answers()
-    }
-    /// Control frames that have arrived so far.
-    pub(crate) fn control_frames(&self) -> u64 {
-        self.responder.frames()
+    /// What its control side has seen so far.
+    pub(crate) fn control_counts(&self) -> ControlCounts {
+        self.responder.counts()
     }
 }
 

@@ -12,12 +12,12 @@ use crate::soonest::Soonest;
 use crate::{DeviceUnderTest, Frame, Limits, SimTester};
 use std::collections::BTreeMap;
 use trial::{
-    Observer, PortBalance, PortCounters, PortId, ReceivePlan, Receiver, Residual, Residue, Sample,
-    SentSoFar, StreamId, Tester, TesterError, TransmitPlan, TransmitReport, Transmitter, Trial,
-    TrialResult,
+    Observer, PortBalance, PortCounters, PortId, QueryCounts, QueryResponder, ReceivePlan,
+    Receiver, Residual, Residue, Sample, SentSoFar, StreamId, Tester, TesterError, TransmitPlan,
+    TransmitReport, Transmitter, Trial, TrialResult,
 };
 use units::{Duration, Instant};
-use wire::{pause, snmp};
+use wire::{group_message, pause, snmp};
 
 pub(crate) struct Running<'a, D> {
     tester: &'a mut SimTester<D>,
@@ -41,6 +41,8 @@ pub(crate) struct Running<'a, D> {
     action: Option<(Instant, Instant)>,
     /// Frames that the device has heard and let go of, by port.
     at_device: Vec<(u64, u64)>,
+    /// Queries that hosts heard and answered before, by port.
+    queries_before: Vec<QueryCounts>,
 }
 
 struct Sending<'a> {
@@ -68,7 +70,7 @@ struct Receiving<'a> {
     receiver: Receiver<'a>,
     arrived: u64,
     damaged: u64,
-    /// MAC control frames.
+    /// MAC control frames, and queries for members of groups.
     control: u64,
     /// Answers of the device's SNMP agent.
     answers: u64,
@@ -159,14 +161,24 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             last_departure: tester.now,
             action: None,
             at_device: vec![(0, 0); receive.len()],
+            queries_before: tester.members.iter().map(QueryResponder::counts).collect(),
             tester,
         };
         for port in 0..running.sending.len() {
+            running.plan_said(port);
             running.plan_next(port);
             running.note_event(port);
         }
         running.poll_device();
         running
+    }
+
+    /// Tells a port's hosts what they will say in the trial.
+    fn plan_said(&mut self, port: usize) {
+        let (now, start, limits) = (self.tester.now, self.start, self.tester.limits);
+        let said = self.trial.group_messages(PortId(port as u16)).into_iter();
+        let said = said.map(|(departs, frame)| (limits.moment(start + departs), frame));
+        self.tester.members[port].plan(now, said);
     }
 
     /// # Errors
@@ -311,6 +323,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         while let Some((arrives, frame)) = self.tester.cables[port].receive(Way::ToTester, now) {
             self.absorb(port, arrives, frame);
         }
+        self.tester.answer_queries(port, now);
     }
 
     #[inline]
@@ -399,7 +412,8 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             match &mut self.tester.cables[port] {
                 Cable::Full { to_tester, .. } => {
                     let arrives = to_tester.take(now, frame.size());
-                    let alone = to_tester.next_arrival().is_none() && !is_mac_control(&frame);
+                    let is_test = !is_mac_control(&frame) && !group_message::is_query(&frame);
+                    let alone = to_tester.next_arrival().is_none() && is_test;
                     if alone && self.counts_for_sure(arrives) {
                         self.absorb(port, arrives, frame);
                         continue;
@@ -429,6 +443,10 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
     fn absorb(&mut self, port: usize, arrives: Instant, frame: Frame) {
         if is_mac_control(&frame) && !frame.damaged {
             return self.pause(port, arrives, &frame);
+        }
+        if self.tester.hear_query(port, arrives, &frame) {
+            self.receiving[port].control += 1;
+            return;
         }
         let receiving = &mut self.receiving[port];
         if frame.damaged {
@@ -471,8 +489,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             Some(Next::UnderWay(at, _) | Next::Leaves(at)) => *at,
             Some(Next::Nothing) | None => Instant::FAR_FUTURE,
         };
-        let link = self.tester.cables[port].next_event().unwrap_or(Instant::FAR_FUTURE);
-        self.events.set(port, sends.min(link));
+        self.events.set(port, sends.min(self.tester.next_at_port(port)));
     }
 
     #[inline]
@@ -517,12 +534,15 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         let mut balance = vec![];
         for (port, (heard, left)) in self.receiving.into_iter().zip(self.at_device) {
             let account = port.receiver.into_received(sent_of);
+            let index = usize::from(account.port.0);
+            let queries = self.tester.members[index].counts().since(self.queries_before[index]);
+            let interface_sent = sent_by(account.port) + queries.reports;
             if port.damaged > 0 {
                 let (frames, port) = (port.damaged, account.port);
                 notes.push(format!("{frames} frames came out with a bad FCS at {port}"));
             }
             balance.push(PortBalance {
-                tester_sent: sent_by(account.port),
+                tester_sent: interface_sent,
                 device_received: heard,
                 device_sent: left,
                 tester_received: port.arrived + port.control,
@@ -531,12 +551,13 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             });
             counters.push(PortCounters {
                 port: account.port,
-                interface_sent: Some(sent_by(account.port)),
+                interface_sent: Some(interface_sent),
                 interface_received: Some(port.arrived + port.control),
                 tester_drops: vec![("simulated ring full".into(), port.lost_by_tester)],
                 control_frames: port.control,
                 bad_fcs: Some(port.damaged),
                 management_answers: Some(port.answers),
+                group_queries: queries,
             });
             received.push(account);
         }

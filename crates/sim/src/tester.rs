@@ -7,10 +7,11 @@ use crate::running::Running;
 use crate::soonest::Soonest;
 use crate::{Counter, DeviceUnderTest, Frame, Limits, SimPort};
 use trial::{
-    DeviceCount, DeviceSetup, Observer, PortId, ReceivePlan, Tester, TesterDescription,
-    TesterError, Trial, TrialResult, Unobserved, counted_between,
+    DeviceCount, DeviceSetup, Observer, PortId, QueryResponder, ReceivePlan, Tester,
+    TesterDescription, TesterError, Trial, TrialResult, Unobserved, counted_between,
 };
 use units::{Duration, Instant};
+use wire::group_message;
 
 /// More frames than are between arrival and departure at once.
 const SPARE_BUFFERS: usize = 4_096;
@@ -28,6 +29,8 @@ pub struct SimTester<D> {
     pub(crate) now: Instant,
     ports: Vec<SimPort>,
     pub(crate) cables: Vec<Cable>,
+    /// What the tester's hosts have joined, port by port, and how they answer queries.
+    pub(crate) members: Vec<QueryResponder>,
     /// Buffers of frames that have arrived, for the next ones.
     pub(crate) spare: Vec<Vec<u8>>,
 }
@@ -49,6 +52,7 @@ impl<D: DeviceUnderTest> SimTester<D> {
             now: Instant::ZERO,
             ports: ports.to_vec(),
             cables: vec![],
+            members: (0..ports.len() as u64).map(QueryResponder::new).collect(),
             spare: vec![],
         };
         tester.plug_in();
@@ -138,9 +142,37 @@ impl<D: DeviceUnderTest> SimTester<D> {
             while let Some((heard, frame)) = self.cables[port].receive(Way::ToDevice, at) {
                 self.device.handle_frame(heard, PortId(port as u16), frame);
             }
-            while self.cables[port].receive(Way::ToTester, at).is_some() {}
+            while let Some((heard, frame)) = self.cables[port].receive(Way::ToTester, at) {
+                self.hear_query(port, heard, &frame);
+            }
+            self.answer_queries(port, at);
             self.note_event(port, events);
         }
+    }
+
+    /// Whether a frame is a query for members of groups; then the port's hosts have heard it.
+    #[inline]
+    pub(crate) fn hear_query(&mut self, port: usize, now: Instant, frame: &Frame) -> bool {
+        let is_query = !frame.damaged && group_message::is_query(frame);
+        if is_query {
+            self.members[port].hear(now, frame);
+        }
+        is_query
+    }
+
+    /// Sends what a port's hosts have to answer by now.
+    #[inline]
+    pub(crate) fn answer_queries(&mut self, port: usize, now: Instant) {
+        while let Some(frame) = self.members[port].answer(now) {
+            self.cables[port].send(Way::ToDevice, now, frame.into());
+        }
+    }
+
+    /// When something happens next at a port: on its link, or among its hosts.
+    #[inline]
+    pub(crate) fn next_at_port(&self, port: usize) -> Instant {
+        let link = self.cables[port].next_event().unwrap_or(Instant::FAR_FUTURE);
+        link.min(self.members[port].next_due().unwrap_or(Instant::FAR_FUTURE))
     }
 
     /// Every counter that the device shows.
@@ -168,7 +200,7 @@ impl<D: DeviceUnderTest> SimTester<D> {
     }
 
     fn note_event(&self, port: usize, events: &mut Soonest) {
-        events.set(port, self.cables[port].next_event().unwrap_or(Instant::FAR_FUTURE));
+        events.set(port, self.next_at_port(port));
     }
 
     fn note_device(&self, events: &mut Soonest) {
@@ -207,9 +239,10 @@ impl<D: DeviceUnderTest> Tester for SimTester<D> {
         self.check(trial)?;
         let before = self.device_counts();
         for prelude in &trial.prelude {
-            let cable = &mut self.cables[usize::from(prelude.port.0)];
+            let port = usize::from(prelude.port.0);
             for frame in &prelude.frames {
-                cable.send(Way::ToDevice, self.now, frame.clone().into());
+                self.members[port].note_sent(self.now, frame);
+                self.cables[port].send(Way::ToDevice, self.now, frame.clone().into());
             }
             self.idle_until(self.after(prelude.wait));
         }

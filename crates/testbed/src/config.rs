@@ -96,7 +96,8 @@ pub enum Routing {
     /// They are configured.
     #[default]
     Static,
-    /// Beside those, a routing daemon takes in what it hears by RIPv2 (RFC 2453) at every port.
+    /// Beside those, a routing daemon takes in what it hears by RIPv2 (RFC 2453) and RIPng (RFC 2080) at every
+    /// port.
     Rip,
 }
 
@@ -162,7 +163,7 @@ pub struct TestbedConfig {
     pub ipv6_prefixes: Vec<u8>,
     /// How the device comes by its routes (router only).
     pub routing: Routing,
-    /// The IPv4 destination networks are announced by RIP: no routes to them are configured.
+    /// The destination networks are announced by RIP and RIPng: no routes to them are configured.
     pub networks_by_rip: bool,
     /// A tunnel, or a translator, between port 0 and port 1 (router only).
     pub tunnel: Option<Tunnel>,
@@ -185,6 +186,9 @@ pub struct TestbedConfig {
     pub snooping: bool,
     /// Groups that a port of a bridge that snoops may have at most; none leaves it without a limit of its own.
     pub group_table: Option<u32>,
+    /// After how long a bridge that snoops forgets a member that has not reported again, in seconds; it asks twice
+    /// in that time. None leaves it as it is by itself (260 s).
+    pub group_membership_s: Option<u32>,
     /// Who decides which multicast groups go where (linux-mcast only).
     pub multicast: MulticastRouting,
     /// Tunnels at every port (linux-mcast with a table only).
@@ -230,6 +234,7 @@ impl Default for TestbedConfig {
             address_table: None,
             snooping: false,
             group_table: None,
+            group_membership_s: None,
             multicast: MulticastRouting::default(),
             multicast_tunnels: Vec::new(),
             filter: FilterRules::default(),
@@ -319,6 +324,12 @@ impl TestbedConfig {
         }
         if self.group_table.is_some_and(|groups| groups == 0 || !self.snooping) {
             return refuse("group_table: at least 1, and beside snooping");
+        }
+        if self.group_membership_s.is_some_and(|seconds| seconds < 3 || !self.snooping) {
+            return refuse(
+                "group_membership_s: at least 3, since a bridge waits 1 s or more from one query to the next; and \
+                 beside snooping",
+            );
         }
         let has_table = self.address_ageing_s.is_some() || self.address_table.is_some();
         match self.device {

@@ -463,7 +463,7 @@ impl Device {
         }
         if self.config.destination_networks {
             let next_hops = [ipv4.phantom_router.into(), ipv6.phantom_router.into()];
-            let configured = |hop: &IpAddr| hop.is_ipv6() || !self.config.networks_by_rip;
+            let configured = |_: &IpAddr| !self.config.networks_by_rip;
             for next_hop in next_hops.into_iter().filter(supported).filter(configured) {
                 let mut networks =
                     destination_networks(port, self.config.ports, next_hop.is_ipv6());

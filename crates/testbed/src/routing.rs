@@ -1,5 +1,5 @@
-//! Routes that arrive as in life: a routing daemon in the router's namespace, BIRD, takes them in by RIP
-//! and puts them into the kernel's table.
+//! Routes that arrive as in life: a routing daemon in the router's namespace, BIRD, takes them in by RIP and
+//! RIPng and puts them into the kernel's table.
 //!
 //! It listens only and sends no updates of its own: every frame out of the device is then a forwarded one,
 //! an answer, or the kernel's.
@@ -19,6 +19,8 @@ use std::path::PathBuf;
 const BIRD: ProgramName = ProgramName { program: "bird", package: "bird2" };
 /// 224.0.0.9, to which RIPv2 updates go (RFC 2453 section 4.5), as /proc/net/igmp writes it.
 const RIP_GROUP: &str = "090000E0";
+/// ff02::9, to which RIPng updates go (RFC 2080 section 2.5.1), as /proc/net/igmp6 writes it.
+const RIPNG_GROUP: &str = "ff020000000000000000000000000009";
 /// How long the daemon may take to listen at every port, in steps of 10 ms.
 const LISTENS_WITHIN: u32 = 1_000;
 
@@ -92,8 +94,15 @@ impl RipDaemon {
     #[allow(clippy::disallowed_methods, reason = "a program starts in real time")]
     fn wait_until_it_listens(&mut self, device: &Device) -> Result<()> {
         for _ in 0..LISTENS_WITHIN {
-            let groups = device.namespace().run(|| read_file("/proc/thread-self/net/igmp"))??;
-            if groups.matches(RIP_GROUP).count() >= device.config().ports {
+            let heard_at = |file: &str, group: &str| -> Result<usize> {
+                let groups = device.namespace().run(|| read_file(file))??;
+                Ok(groups.matches(group).count())
+            };
+            let ports = device.config().ports;
+            let hears = heard_at("/proc/thread-self/net/igmp", RIP_GROUP)? >= ports;
+            let hears_ipv6 = !kernel::has_ipv6()
+                || heard_at("/proc/thread-self/net/igmp6", RIPNG_GROUP)? >= ports;
+            if hears && hears_ipv6 {
                 return Ok(());
             }
             self.0.check()?;
@@ -107,13 +116,21 @@ impl RipDaemon {
 /// What the daemon is to do, in its own language.
 fn text(config: &TestbedConfig) -> String {
     let ports: Vec<String> = (0..config.ports).map(|port| format!("\"dut{port}\"")).collect();
+    let ports = ports.join(", ");
+    let ipv6 = match kernel::has_ipv6() {
+        true => format!(
+            "protocol kernel {{ ipv6 {{ import none; export where source = RTS_RIP; }}; }}\n\
+             protocol rip ng {{\n  ipv6 {{ import all; export none; }};\n  \
+               interface {ports} {{ passive yes; }};\n}}\n"
+        ),
+        false => String::new(),
+    };
     format!(
         "router id 198.18.1.1;\n\
          protocol device {{ }}\n\
          protocol kernel {{ ipv4 {{ import none; export where source = RTS_RIP; }}; }}\n\
          protocol rip {{\n  ipv4 {{ import all; export none; }};\n  \
-           interface {} {{ version 2; mode multicast; passive yes; }};\n}}\n",
-        ports.join(", ")
+           interface {ports} {{ version 2; mode multicast; passive yes; }};\n}}\n{ipv6}"
     )
 }
 

@@ -34,8 +34,21 @@ pub(crate) fn bridge_settings(config: &TestbedConfig) -> Vec<InfoBridge> {
             InfoBridge::MulticastIgmpVersion(3),
             InfoBridge::MulticastMldVersion(2),
         ]);
+        settings.extend(config.group_membership_s.into_iter().flat_map(membership));
     }
     settings
+}
+
+/// Members that do not report again are forgotten after so long. The bridge asks twice in that time, and the
+/// second query is answered before it ends (RFC 3376 section 8.4).
+fn membership(seconds: u32) -> [InfoBridge; 3] {
+    let ticks = u64::from(seconds * TICKS);
+    let interval = (ticks - ANSWERS_WITHIN_TICKS) / 2;
+    [
+        InfoBridge::MulticastMembershipInterval(ticks),
+        InfoBridge::MulticastQueryInterval(interval),
+        InfoBridge::MulticastStartupQueryInterval(interval),
+    ]
 }
 
 impl Device {

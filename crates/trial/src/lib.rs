@@ -52,6 +52,7 @@ mod latency_form;
 mod leftovers;
 mod plan;
 pub mod pressure;
+mod query_responder;
 mod receiver;
 mod result;
 mod sample;
@@ -82,6 +83,7 @@ pub use plan::{ExpectedStream, Insertion, ReceivePlan, Tagging, TransmitPlan, Tr
 pub use pressure::{
     LinkChanges, Owner, PortBalance, Pressure, ProcessorUse, ThreadPressure, held_up_in,
 };
+pub use query_responder::{QueryCounts, QueryResponder};
 pub use receiver::{Arrival, Receiver};
 pub use result::{
     Arrived, ByLength, Paused, PortCounters, PortReceived, PortSent, StreamReceived, StreamResult,

@@ -2,7 +2,8 @@
 
 use crate::{
     DeviceCount, DevicePlace, FlowCounts, Histogram, InvalidReason, Leftovers, Missing,
-    PortBalance, PortId, Pressure, Role, Schedule, Slips, StreamAccount, StreamId, Validity,
+    PortBalance, PortId, Pressure, QueryCounts, Role, Schedule, Slips, StreamAccount, StreamId,
+    Validity,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -235,6 +236,9 @@ pub struct PortCounters {
     /// Whole answers to management queries (RFC 2544 section 11.2) that came in; `None` where nobody looked.
     #[serde(default)]
     pub management_answers: Option<u64>,
+    /// Queries for members of multicast groups, and the reports of the tester's hosts in answer.
+    #[serde(default)]
+    pub group_queries: QueryCounts,
 }
 
 /// One stream over the whole trial.

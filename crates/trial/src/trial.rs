@@ -2,13 +2,14 @@
 
 use crate::{
     Cycle, DeviceAction, Expectation, ExpectedStream, FrameSet, Insertion, InvalidReason,
-    PortCounters, PortId, PortReceived, PortSent, Pressure, ReceivePlan, Residual, Residue,
-    Schedule, Stream, StreamId, StreamReceived, StreamResult, Tagging, TesterError, TransmitPlan,
-    TransmitReport, TrialResult, ValidityLimits, Waits, unwanted, validity,
+    PortCounters, PortId, PortReceived, PortSent, Pressure, QueryCounts, ReceivePlan, Residual,
+    Residue, Schedule, Stream, StreamId, StreamReceived, StreamResult, Tagging, TesterError,
+    TransmitPlan, TransmitReport, TrialResult, ValidityLimits, Waits, unwanted, validity,
 };
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use units::{Duration, FrameRate, Instant};
+use wire::group_message;
 use wire::signature::Key;
 
 /// What one port transmits in a trial.
@@ -136,6 +137,27 @@ impl Trial {
         }
         format!("{:?} {:?} {:?}", self.waits, self.tagging, self.action).hash(&mut hasher);
         hasher.finish()
+    }
+
+    /// The IGMP and MLD messages that a port's load sends, in order, each with its departure from the start.
+    pub fn group_messages(&self, port: PortId) -> Vec<(Duration, Vec<u8>)> {
+        let Some(load) = self.loads.iter().find(|load| load.port == port) else { return vec![] };
+        let by_id: BTreeMap<StreamId, &Stream> = self.streams.iter().map(|s| (s.id, s)).collect();
+        let turns: Vec<&Stream> =
+            load.order.iter().filter_map(|id| by_id.get(id).copied()).collect();
+        if turns.len() != load.order.len() || !turns.iter().any(|stream| speaks_of_groups(stream)) {
+            return vec![];
+        }
+        let mut sent: BTreeMap<StreamId, usize> = BTreeMap::new();
+        let departures = self.schedule_of(load).departures();
+        let frames = departures.zip(turns.iter().cycle()).map(|(departure, stream)| {
+            let number = sent.entry(stream.id).or_default();
+            let frame = &stream.frames[*number % stream.frames.len()];
+            *number += 1;
+            (departure, frame)
+        });
+        let said = frames.filter(|(_, frame)| frame.form.is_none());
+        said.map(|(departure, frame)| (departure, frame.bytes.clone())).collect()
     }
 
     /// What each transmitting port needs.
@@ -280,6 +302,7 @@ impl Trial {
             validity,
             notes: vec![],
         };
+        result.notes.extend(result.counters.iter().filter_map(group_queries));
         self.judge_residue(&mut result, last_departure);
         unwanted::judge(self, &mut result);
         result
@@ -330,9 +353,26 @@ fn lengths(stream: &Stream) -> Vec<u32> {
     lengths
 }
 
+/// Whether any of its frames is a host's message of IGMP or MLD.
+fn speaks_of_groups(stream: &Stream) -> bool {
+    let unsigned = stream.frames.iter().filter(|frame| frame.form.is_none());
+    unsigned.into_iter().any(|frame| group_message::parse(&frame.bytes).is_some())
+}
+
 /// Bytes of a frame as it should arrive.
 fn arrives_with(stream: &Stream, len: u32) -> u32 {
     len.saturating_add_signed(stream.grows_by_bytes)
+}
+
+/// What a reader should know of the queries that came to a port.
+fn group_queries(counters: &PortCounters) -> Option<String> {
+    let QueryCounts { queries, reports, .. } = counters.group_queries;
+    (queries > 0).then(|| {
+        format!(
+            "{}: {queries} IGMP or MLD queries came, {reports} reports answered them",
+            counters.port
+        )
+    })
 }
 
 /// Frames sent of each stream: looked up, since a mesh has thousands.
@@ -387,8 +427,44 @@ fn stream_result(stream: &Stream, sent: u64, accounts: &[&StreamReceived]) -> St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Trigger;
+    use crate::{StreamFrame, Trigger};
     use units::FrameRate;
+
+    /// Frames at 0, 100, 200 and 300 ms, of two streams in turn; the second says something at 100 and at 300 ms.
+    #[test]
+    fn what_hosts_say_in_a_trial_has_its_departure() {
+        let host = (wire::ethernet::MacAddr([2, 0, 0, 0, 0, 2]), [198, 19, 1, 2].into());
+        let messages = [1, 2].map(|n| {
+            let group = std::net::Ipv4Addr::new(239, 1, 2, n);
+            wire::igmp::Repr::V2Report { group }.frame(host)
+        });
+        let stream = |id, frames: Vec<Vec<u8>>| Stream {
+            id: StreamId(id),
+            name: "one".into(),
+            role: crate::Role::Modifier,
+            from: PortId(1),
+            expect: Expectation::Unchecked,
+            frames: frames.into_iter().map(|bytes| StreamFrame { bytes, form: None }).collect(),
+            fingerprint: None,
+            given_up: vec![],
+            bad_fcs: false,
+            grows_by_bytes: 0,
+        };
+        let mut trial = Trial::new("reports", Key::from_seed(1));
+        trial.streams = vec![stream(1, vec![vec![0; 60]]), stream(2, messages.to_vec())];
+        let segments = vec![crate::Segment::constant(FrameRate::from_fps(10), 4)];
+        trial.loads = vec![PortLoad {
+            port: PortId(1),
+            schedule: Schedule { segments },
+            order: [1, 2].map(StreamId).to_vec(),
+            insertions: vec![],
+        }];
+        let said = trial.group_messages(PortId(1));
+        let said: Vec<_> = said.into_iter().filter(|(_, frame)| frame[12] == 8).collect();
+        let [first, second] = messages;
+        assert_eq!(said, [(Duration::from_ms(100), first), (Duration::from_ms(300), second)]);
+        assert_eq!(trial.group_messages(PortId(0)), vec![]);
+    }
 
     /// Seven frames, taking turns 1 2 2: 1 2 2 1 2 2 1.
     #[test]

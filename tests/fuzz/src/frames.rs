@@ -55,9 +55,10 @@ pub(crate) fn headers(bytes: &[u8]) {
     let _ = icmpv6::verify(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST, bytes);
 }
 
-/// Any bytes as a message of RIP.
+/// Any bytes as a message of RIP, for either version of IP.
 pub(crate) fn rip(bytes: &[u8]) {
     same_again!(wire::rip, bytes);
+    same_again!(wire::ripng, bytes);
 }
 
 /// Any bytes as a message of SNMP.

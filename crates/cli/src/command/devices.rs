@@ -12,6 +12,7 @@ Built in network namespaces, connected to the tester by virtual links (--device)
                  --tunnel gre|gre6|6in4|4in6|vxlan|siit
   linux-bridge   the kernel's learning bridge
                  --snooping (IGMP and MLD)  --group-table COUNT
+                 --group-membership TIME
   ovs-userspace  Open vSwitch's user-space datapath (apt-get install openvswitch-switch)
                  both switches: --address-table COUNT  --address-ageing TIME
   linux-mcast    the kernel's multicast forwarding, driven by FRR's pimd (apt-get install frr)

@@ -33,7 +33,7 @@ const ROUTERS: &[DeviceKind] = &[LinuxRouter, LinuxMcast];
 
 /// Options of the device and of the tester's ports. A simulated device is described in its file and
 /// uses none of them.
-static OPTIONS: [Users; 33] = [
+static OPTIONS: [Users; 34] = [
     built("filter", OF_THE_KERNEL),
     built("permit", OF_THE_KERNEL),
     built("neighbours", ROUTERS),
@@ -46,6 +46,7 @@ static OPTIONS: [Users; 33] = [
     built("address-table", SWITCHES),
     built("snooping", &[LinuxBridge]),
     built("group-table", &[LinuxBridge]),
+    built("group-membership", &[LinuxBridge]),
     built("multicast", &[LinuxMcast]),
     built("port-count", ALL),
     built("mtu", ALL),

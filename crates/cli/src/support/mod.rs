@@ -126,7 +126,8 @@ const OF_TRAFFIC: [&str; 21] = [
 
 /// Whether `netanvil traffic` uses an option of tests, by its name.
 pub fn is_of_traffic(path: &str) -> bool {
-    let of_groups = ["port-count", "group-table", "multicast", "snooping"].contains(&path);
+    let of_groups =
+        ["port-count", "group-table", "group-membership", "multicast", "snooping"].contains(&path);
     OF_TRAFFIC.contains(&path) || (device::users(path).is_some() && !of_groups)
 }
 

@@ -164,6 +164,7 @@ fn what_a_switch_cannot_be_given_is_refused_before_it_is_built() {
         ("ovs-userspace --snooping", "used with --device linux-bridge"),
         ("linux-bridge --address-table 0", "at least 1"),
         ("linux-bridge --group-table 9", "beside snooping"),
+        ("linux-bridge --snooping --group-membership 2s", "at least 3"),
         ("linux-router --address-table 9", "used with --device linux-bridge"),
     ] {
         let ran = scratch.run(&format!("run --device {arguments}")).expect(2);

@@ -51,11 +51,24 @@ fn a_router_forwards_by_the_updates_that_go_before_each_trial() {
     if !is_root() {
         return;
     }
+    forwards_what_is_announced("udp_ipv4");
+}
+
+#[test]
+fn a_router_forwards_by_the_updates_of_ipv6_that_go_before_each_trial() {
+    if is_root() {
+        forwards_what_is_announced("udp_ipv6");
+    }
+}
+
+/// By RIP version 2, or by RIPng.
+fn forwards_what_is_announced(protocol: &str) {
     let scratch = Scratch::new();
-    let ran = scratch.run(
+    let ran = scratch.run(&format!(
         "run --device linux-router --routing rip --destinations random --routing-updates --profile quick \
-         --test loss --sizes 128 --line-rate 10M --skip-selftest --set trial.invalid_retries=9 --out a",
-    );
+         --protocol {protocol} --test loss --sizes 128 --line-rate 10M --skip-selftest \
+         --set trial.invalid_retries=9 --out a"
+    ));
     ran.expect_complete();
     let results = std::fs::read_to_string(scratch.path().join("a/results.json")).unwrap();
     let results: Value = serde_json::from_str(&results).unwrap();

@@ -91,3 +91,31 @@ fn both_versions_share_a_stream_as_configured() {
     let expected: Vec<&str> = (1..=20).map(|n| if n % 10 == 0 { "6" } else { "4" }).collect();
     assert_eq!(first, expected, "{seen:?}");
 }
+
+/// RFC 5180 section 5.2.1: 256 networks of each length behind the router, and every frame finds its own.
+#[test]
+fn networks_of_every_prefix_length_are_routed() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let prefixes = "--protocol udp_ipv6 --destinations random --ipv6-prefixes 48,64,126,128";
+    let set = "--set trial.duration_s=0.3 --set trial.drain_s=0.2";
+    scratch
+        .run(&format!("run --device linux-router {LOW} {prefixes} {set} --test loss --out a"))
+        .expect(0);
+    let results = results(&scratch, "a");
+    let outcomes = results["outcomes"].as_array().unwrap();
+    let words = |outcome: &Value| outcome["conditions"]["in_words"].as_str().unwrap().to_string();
+    let said: Vec<String> = outcomes.iter().map(words).collect();
+    for length in ["/48", "/64", "/126", "/128"] {
+        let of_length = said.iter().filter(|said| said.contains(&format!("(IPv6: {length})")));
+        assert_eq!(of_length.count(), 1, "{length}: {said:?}");
+    }
+    let trials = results["trials"].as_array().unwrap();
+    assert!(trials.len() >= 8, "two loads of each length");
+    for trial in trials {
+        assert!(trial["offered_frames"].as_u64() > Some(0), "{trial}");
+        assert_eq!(trial["forwarded_frames"], trial["offered_frames"], "{trial}");
+    }
+}

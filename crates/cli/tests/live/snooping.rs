@@ -115,3 +115,76 @@ fn groups_of_ipv6_are_refused_where_nobody_routes_them() {
     assert!(ran.stderr.contains("no pim6d"), "{}", ran.stderr);
     assert!(ran.stderr.contains("--device linux-bridge"), "{}", ran.stderr);
 }
+
+/// A bridge that forgets a member after 3 s, and asks every second: in a trial of 5 s its members stay, since
+/// they answer. Of hosts that are silent it forwards the frames of the first three seconds alone.
+#[track_caller]
+fn stay_by_answering(version: &str) {
+    let scratch = Scratch::new();
+    let ran = scratch.run(&format!(
+        "run rfc3918 --device linux-bridge --group-membership 3s --port-count 3 --profile quick --sizes 84 \
+         --line-rate 1M --port-type af_packet --set trial.invalid_retries=9 \
+         --test scaled-groups --set chassis.multicast.version=\"{version}\" \
+         --set chassis.multicast.matrix_max=10 --set chassis.multicast.matrix_load_percent=20 \
+         --set chassis.multicast.join_settle_s=0.2 --set chassis.multicast.leave_settle_s=0.2 \
+         --set trial.duration_s=5 --out a"
+    ));
+    ran.expect_complete();
+    let results = std::fs::read_to_string(scratch.path().join("a/results.json")).unwrap();
+    let results: Value = serde_json::from_str(&results).unwrap();
+    let (offered, came) = *frames(&results).last().expect("a trial");
+    assert!(offered > 1_000, "{offered} frames at 240 a second");
+    assert_eq!(came, 2 * offered, "each frame at both ports");
+    let queries = &results["outcomes"][0]["detail"]["multicast"]["queries"];
+    let count = |key: &str| queries[key].as_u64().unwrap();
+    // Every second at two ports, in 5 s.
+    assert!(count("queries") >= 8 && count("reports") >= 8, "{queries}");
+    let annex = results["clauses"].as_array().unwrap();
+    let of_answers = annex.iter().find(|judged| judged["section"] == "3.1.1").unwrap();
+    assert_eq!(of_answers["verdict"], "met", "{of_answers}");
+}
+
+#[test]
+fn members_by_igmpv3_stay_for_a_trial_longer_than_their_membership() {
+    if is_root() {
+        stay_by_answering("igmpv3");
+    }
+}
+
+#[test]
+fn members_by_mldv1_stay_for_a_trial_longer_than_their_membership() {
+    if is_root() {
+        stay_by_answering("mldv1");
+    }
+}
+
+/// Joins, leaves and data behind a tag, which the bridge looks behind: 2 s from the leave to the last frame, as
+/// without.
+#[test]
+fn hosts_in_a_vlan_join_a_bridge_and_leave_it() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let ran = scratch.run(
+        "run rfc3918 --device linux-bridge --vlan 100 --port-count 3 --profile quick --sizes 128 \
+         --line-rate 1M --port-type af_packet --set trial.invalid_retries=9 --test group-leave-delay \
+         --set chassis.multicast.version=\"igmpv2\" --set chassis.multicast.load_percent=20 \
+         --set chassis.multicast.join_settle_s=0.2 --set chassis.multicast.leave_settle_s=0.2 \
+         --set chassis.multicast.leave_timeout_s=3.5 --out a",
+    );
+    ran.expect_complete();
+    let results = std::fs::read_to_string(scratch.path().join("a/results.json")).unwrap();
+    let results: Value = serde_json::from_str(&results).unwrap();
+    let detail = &outcomes_of(&results, &json!({ "chassis": "group_leave_delay" }))[0]["detail"];
+    let ports = detail["sets"][0]["ports"].as_array().expect("a trial");
+    assert_eq!(ports.len(), 2);
+    for port in ports {
+        assert_eq!(port["outcome"]["kind"], "measured", "{port}");
+        assert!(port["outcome"]["delay"].as_u64().unwrap() >= 1_900_000_000_000, "{port}");
+    }
+    // Two questions for the group at each port after the leave; who has left is silent.
+    let queries = &detail["multicast"]["queries"];
+    assert!(queries["queries"].as_u64().unwrap() >= 4, "{queries}");
+    assert_eq!(queries["reports"], 0, "{queries}");
+}

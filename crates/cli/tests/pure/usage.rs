@@ -140,8 +140,6 @@ fn an_option_that_a_document_leaves_no_room_for_is_refused_with_the_reason() {
         ("rfc3918 --sim router --destinations random", "RFC 3918 section 4.1"),
         ("rfc3918 --sim router --test encapsulation --vlan 7", "no VLAN tags"),
         ("rfc2889 --sim switch --routing-updates", "no route to learn"),
-        ("rfc2889 --sim switch --search adaptive", "goes by what one port carries"),
-        ("rfc3918 --sim router --search adaptive", "goes by what one port carries"),
     ] {
         let ran = scratch.run(&format!("run {arguments}")).expect(2);
         assert!(ran.stderr.contains(why), "{arguments}: {}", ran.stderr);

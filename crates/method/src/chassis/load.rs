@@ -3,9 +3,11 @@
 use super::{ChassisTest, Pattern, PortMatrix, TestSetup};
 use crate::bench::{Bench, Ran};
 use crate::rfc2544::MaximumOf;
+use crate::search::adaptive::Came;
 use crate::search::mlrsearch::{self, MlrSearch, TimedLoad, Tried};
 use crate::search::{
-    self, Bisect, Bounds, GapSteps, LoadVerdict, LossVerification, Range, Resolution, Upper, drive,
+    self, Adaptive, Bisect, Bounds, GapSteps, LoadVerdict, LossVerification, Range, Resolution,
+    Search as _, Upper, drive,
 };
 use crate::subject::Ceiling;
 use crate::{Finding, RunError, SearchPolicy, SuiteConfig};
@@ -217,6 +219,8 @@ struct Search<'l> {
     reasons: Vec<String>,
     /// At the load tried last.
     loss_percent: f64,
+    /// The same of the receiving port that got least of what it should, as a share that came.
+    worst_port_ratio: f64,
     /// By load: the last trial of full length that passed.
     passed: BTreeMap<u64, LoadPoint>,
 }
@@ -309,7 +313,7 @@ fn goals_together(
 impl<'l> Search<'l> {
     fn new(config: &'l SuiteConfig, loads: &'l mut dyn Loads, tolerance_percent: f64) -> Self {
         let (trials, invalid_trials, reasons) = (0, 0, vec![]);
-        let (loss_percent, passed) = (0.0, BTreeMap::new());
+        let (loss_percent, worst_port_ratio, passed) = (0.0, 1.0, BTreeMap::new());
         Search {
             config,
             loads,
@@ -318,6 +322,7 @@ impl<'l> Search<'l> {
             invalid_trials,
             reasons,
             loss_percent,
+            worst_port_ratio,
             passed,
         }
     }
@@ -327,6 +332,9 @@ impl<'l> Search<'l> {
         let full = Duration::from_secs_f64(config.trial.duration_s);
         let short =
             Duration::from_secs_f64(config.search.trial_duration_s.min(config.trial.duration_s));
+        if config.search.policy == SearchPolicy::Adaptive {
+            return self.run_adaptively(bench, (short, full));
+        }
         let most = self.range().max;
         let mut bounds = self.search_up_to(bench, most, short)?;
         while let Some(lower) = bounds.lower.filter(|_| short < full) {
@@ -348,6 +356,40 @@ impl<'l> Search<'l> {
             }
         }
         Ok(self.found(bounds))
+    }
+
+    /// By what the port carried that got least of what it should; what short trials found must stand one of
+    /// full length.
+    fn run_adaptively(
+        &mut self,
+        bench: &mut Bench<'_>,
+        (short, full): (Duration, Duration),
+    ) -> Result<Throughput, RunError> {
+        let config = &self.config.search;
+        let resolution = Resolution { absolute: 1, relative: config.resolution_percent / 100.0 };
+        let (trials, confirmations) = (config.max_trials_per_load, u32::from(short < full));
+        let mut search = Adaptive::new(self.range(), resolution, trials, confirmations);
+        while let Some(asked) = search.next_load() {
+            let duration = if asked.is_final { full } else { short };
+            let came = match self.try_load(bench, asked.load, duration)? {
+                LoadVerdict::Passed => Came::Carried { offered: asked.load, sustained: asked.load },
+                LoadVerdict::Failed { .. } => self.lost(asked.load),
+                LoadVerdict::Undecided => Came::Undecided,
+            };
+            search.record(asked, came);
+        }
+        let mut bounds = search.bounds();
+        if short < full {
+            bounds.lower = search.confirmed();
+        }
+        Ok(self.found(bounds))
+    }
+
+    /// The load at which the worst port would have lost no more than may be, of the trial made last.
+    fn lost(&self, load: u64) -> Came {
+        let allowed = (self.tolerance_percent / 100.0).min(0.5);
+        let forwarded = (load as f64 * self.worst_port_ratio / (1.0 - allowed)) as u64;
+        Came::Lost { forwarded, sustained: (forwarded.min(load), load) }
     }
 
     /// From the lowest load to the medium's maximum, or the tester's own where that is less.
@@ -409,7 +451,10 @@ impl<'l> Search<'l> {
         let point = self.loads.point(bench, percent(load), duration)?;
         self.trials += 1;
         match point.invalid.is_empty() {
-            true => self.loss_percent = point.loss_percent,
+            true => {
+                self.loss_percent = point.loss_percent;
+                self.worst_port_ratio = point.worst_port_ratio;
+            }
             false => {
                 self.invalid_trials += 1;
                 self.reasons.clone_from(&point.invalid);

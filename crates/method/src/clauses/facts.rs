@@ -3,6 +3,7 @@
 
 use crate::chassis::{ChassisConditions, ChassisTest, LoadPoint, Throughput};
 use crate::{Conditions, Finding};
+use trial::QueryCounts;
 use units::LineRate;
 
 /// What was done, as far as a clause asks. `None` where the result does not say.
@@ -62,6 +63,8 @@ pub struct Facts {
     pub has_classes: Option<bool>,
     /// Whether there are numbers without a burden and with one.
     pub has_both: Option<bool>,
+    /// Queries for members of groups in the trials, and what the tester's hosts answered.
+    pub queries: Option<QueryCounts>,
     /// When the last tagged frame arrived, in seconds after the source had stopped; below 0 before.
     pub last_tag_s: Option<f64>,
 }

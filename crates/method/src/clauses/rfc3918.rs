@@ -5,7 +5,9 @@ use super::rfc2889::{all_sizes, duration, fastest, limit_found};
 use super::{Basis, Clause, Level, Rule, Ruling, Verdict};
 use crate::TestKind;
 use crate::chassis::ChassisTest;
+use crate::rfc3918::{SILENT_BEHIND_TUNNELS, SILENT_FIRST_VERSION, Version};
 use ChassisTest::*;
+use trial::QueryCounts;
 
 const fn clause(
     section: &'static str,
@@ -43,6 +45,23 @@ pub(super) static CLAUSES: &[Clause] = &[
         "Flow control and quality of service are off.",
         is_own,
         Rule::Always(Verdict::NotChecked, "whoever runs the test sets up the device"),
+    ),
+    clause(
+        "3.1.1",
+        Level::Should,
+        "The tester's hosts answer the queries of the device.",
+        is_own,
+        Rule::Of(answers),
+    ),
+    clause(
+        "3.1.1",
+        Level::Should,
+        "Ports leave their groups after each test.",
+        is_own,
+        Rule::Of(|m| match m.config.chassis.multicast.version.has_leave() {
+            true => Ruling::met(),
+            false => Ruling::not_possible("hosts of IGMPv1 cannot say that they leave"),
+        }),
     ),
     clause(
         "3.1.3",
@@ -215,6 +234,26 @@ pub(super) static CLAUSES: &[Clause] = &[
         }),
     ),
 ];
+
+/// In tests of delays a port may be asked for a group that it has left, or not joined yet.
+fn answers(m: &Basis<'_>) -> Ruling {
+    if m.config.chassis.multicast.version == Version::Igmpv1 {
+        return Ruling::not_possible(SILENT_FIRST_VERSION);
+    }
+    if is(m.test, &[Encapsulation, Decapsulation, Reencapsulation]) {
+        return Ruling::not_possible(SILENT_BEHIND_TUNNELS);
+    }
+    match m.facts.queries {
+        None => Ruling::not_checked("the result does not say"),
+        Some(QueryCounts { queries: 0, .. }) => {
+            Ruling::not_applicable("the device asked nothing while trials ran")
+        }
+        Some(_) if is_delay(m.test) => Ruling::met(),
+        Some(QueryCounts { queries, reports, due }) => Ruling::met_if(reports + due > 0, || {
+            format!("{queries} queries came, and no report answered them")
+        }),
+    }
+}
 
 fn load(m: &Basis<'_>) -> Ruling {
     match m.config.chassis.multicast.load_percent {

@@ -54,6 +54,7 @@ fn ideal(test: TestKind) -> Case {
         line_rate: Some(LineRate::from_mbps(100)),
         start_skew: Some(0.0),
         knows_capacity: Some(true),
+        queries: Some(trial::QueryCounts { queries: 4, reports: 4, due: 0 }),
         received_bytes: Some(88.0),
         has_classes: Some(true),
         has_both: Some(true),
@@ -315,6 +316,12 @@ const CHANGES: &[Change] = &[
         |c| c.config.chassis.multicast.unicast_per_multicast = 2,
         "2 unicast frames",
     ),
+    (
+        "rfc3918",
+        "aggregated-multicast",
+        |c| c.facts.queries = Some(trial::QueryCounts { queries: 4, reports: 0, due: 0 }),
+        "4 queries came, and no report answered them",
+    ),
     ("rfc3918", "mixed-class", |c| c.facts.has_classes = Some(false), "not told apart"),
     ("rfc3918", "scaled-groups", |c| c.facts.knows_capacity = Some(false), "section 4.2"),
     ("rfc3918", "scaled-groups", |c| c.config.chassis.multicast.matrix_step = 50, "50 more"),
@@ -375,6 +382,9 @@ const OTHERS: &[Other] = &[
         c.facts.not_measured = Some("not asked for".into());
     }),
     ("rfc3918", "aggregated-multicast", |c| c.facts.bound_only = Some("short".into())),
+    ("rfc3918", "group-capacity", |c| {
+        c.config.chassis.multicast.version = crate::rfc3918::Version::Igmpv1;
+    }),
     ("rfc2889", "forward-pressure", |c| c.facts.not_tried = vec!["no such gap".into()]),
     ("rfc2889", "errored-frames", |c| c.facts.not_tried = vec!["no such frames".into()]),
     ("rfc3918", "decapsulation", |c| {

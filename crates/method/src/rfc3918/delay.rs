@@ -195,6 +195,7 @@ fn trial(
         }
         burden::add(draft, rack, &plan.others, duration)
     })?;
+    stage.heard(bench, &ran, duration)?;
     // Whatever group it was, nobody needs it any more.
     let last = FIRST_FRESH_GROUP + used.get();
     if stage.version.has_leave() {

@@ -2,7 +2,9 @@
 //!
 //! Joins and data go by trials of their own: reports paced, then a frame to each group that must come
 //! out at each port (RFC 3918 section 3: "the source port MUST send frames to all groups to verify the
-//! joins"), which also fills the device's caches. Memberships are reported again before they run out.
+//! joins"), which also fills the device's caches. Hosts answer the device's queries (section 3.1.1: the tester
+//! does, for all that they have joined); where it asks nothing, memberships are reported again before they
+//! run out.
 
 use super::throughput::{GroupLoads, load};
 use super::{MulticastConfig, Tunnel, Version};
@@ -12,8 +14,8 @@ use crate::{Forwarding, RunError};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use trial::{
-    Expectation, PortId, Role, Schedule, Segment, Stream, StreamFrame, StreamId, TransmitReport,
-    TrialResult, Waits,
+    Expectation, PortId, QueryCounts, Role, Schedule, Segment, Stream, StreamFrame, StreamId,
+    TransmitReport, TrialResult, Waits,
 };
 use units::{Duration, FrameRate, FrameSize};
 use wire::learning;
@@ -42,6 +44,10 @@ pub struct MulticastConditions {
     /// Whether joins took effect; `None` in runs saved before that was kept.
     #[serde(default)]
     pub joins: Option<Joins>,
+    /// Queries that came to the listening ports in the trials, and what hosts answered; `None` in runs saved
+    /// before they did.
+    #[serde(default)]
+    pub queries: Option<QueryCounts>,
 }
 
 /// What is known of joins.
@@ -80,6 +86,11 @@ pub struct GroupFlows {
 /// first on setting up its way.
 const PROBES: u32 = 3;
 
+/// Why some hosts do not answer queries.
+pub(crate) const SILENT_FIRST_VERSION: &str =
+    "hosts of IGMPv1, which leave by silence, answer no queries";
+pub(crate) const SILENT_BEHIND_TUNNELS: &str = "hosts behind a tunnel hear no queries";
+
 /// How often hosts say the same where the tester did not send all of it.
 const SAID_AT_MOST: u32 = 5;
 
@@ -100,6 +111,12 @@ pub(crate) struct GroupMembership<'r, 'a> {
     joined_at: Cell<Duration>,
     /// What came of it.
     joins: RefCell<Joins>,
+    /// Queries at the listening ports, and answers to them, in all trials.
+    queries: Cell<QueryCounts>,
+    /// Every listening port was asked for members in the last trial.
+    asked: Cell<bool>,
+    /// Somebody was told that the device did not ask in time.
+    told_unasked: Cell<bool>,
 }
 
 impl<'r, 'a> GroupMembership<'r, 'a> {
@@ -129,6 +146,9 @@ impl<'r, 'a> GroupMembership<'r, 'a> {
             joined: Cell::new(0),
             joined_at: Cell::new(Duration::ZERO),
             joins: RefCell::new(Joins::Untried),
+            queries: Cell::default(),
+            asked: Cell::new(false),
+            told_unasked: Cell::new(false),
         })
     }
 
@@ -171,6 +191,7 @@ impl<'r, 'a> GroupMembership<'r, 'a> {
             received_size_bytes: result.and_then(mean),
             report_rate: FrameRate::from_fps(self.config().report_fps),
             joins: Some(self.joins()),
+            queries: Some(self.queries.get()),
         }
     }
 
@@ -271,15 +292,17 @@ impl<'r, 'a> GroupMembership<'r, 'a> {
         next_trial: Duration,
     ) -> Result<Result<(), String>, RunError> {
         let membership = Duration::from_secs_f64(self.config().membership_s);
-        if next_trial >= membership {
+        if let Some(why) = self.silence().filter(|_| next_trial >= membership) {
             return Err(RunError::Config(format!(
-                "a trial of {next_trial} is longer than memberships last ({membership}): make them last \
-                 longer on the device and here (multicast.membership_s), or trials shorter"
+                "a trial of {next_trial} is longer than memberships last ({membership}), and {why}: make \
+                 memberships last longer on the device and here (multicast.membership_s), or trials shorter"
             )));
         }
         let age = bench.clock().elapsed.saturating_sub(self.joined_at.get());
         let mut from = self.joined.get().min(groups);
-        if age + next_trial >= membership {
+        // Where the device asks, hosts answer; where it does not, they report again in time.
+        let is_kept = self.asked.get() && self.silence().is_none();
+        if age + next_trial >= membership && !is_kept {
             from = 0;
         }
         if from == groups {
@@ -314,6 +337,42 @@ impl<'r, 'a> GroupMembership<'r, 'a> {
             Ok(()) => Ok(()),
             Err(why) => bench.emit(crate::Event::Warning(why)),
         }
+    }
+
+    /// Why hosts do not answer queries; `None` where they do.
+    fn silence(&self) -> Option<&'static str> {
+        match (self.version, self.tunnel_in, self.tunnel_out) {
+            (Version::Igmpv1, ..) => Some(SILENT_FIRST_VERSION),
+            (_, Tunnel::None, Tunnel::None) => None,
+            _ => Some(SILENT_BEHIND_TUNNELS),
+        }
+    }
+
+    /// Keeps what the device asked in a trial, and tells once of a trial so long that the device had to ask and
+    /// did not.
+    pub fn heard(&self, bench: &mut Bench<'_>, ran: &Ran, trial: Duration) -> Result<(), RunError> {
+        let ports = self.ports();
+        let here = ran.result.counters.iter().filter(|counters| ports.contains(&counters.port));
+        let mut all = self.queries.get();
+        let mut unasked = None;
+        for counters in here {
+            let QueryCounts { queries, reports, due } = counters.group_queries;
+            all.queries += queries;
+            all.reports += reports;
+            all.due += due;
+            unasked = unasked.or((queries == 0).then_some(counters.port));
+        }
+        self.queries.set(all);
+        self.asked.set(unasked.is_none());
+        let is_long = trial >= Duration::from_secs_f64(self.config().membership_s);
+        let Some(port) = unasked.filter(|_| is_long && !self.told_unasked.replace(true)) else {
+            return Ok(());
+        };
+        bench.emit(crate::Event::Warning(format!(
+            "{port}: no query came in a trial of {trial}, and memberships last {} s: the device may have \
+             forgotten members; enable its querier, or let trials be shorter than multicast.membership_s",
+            self.config().membership_s
+        )))
     }
 
     /// Why memberships of so many groups would run out before all are reported and proven; `None` where

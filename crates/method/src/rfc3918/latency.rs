@@ -188,6 +188,7 @@ fn trial(
         draft.send(stage.source, schedule.clone(), vec![id]);
         burden::add(draft, rack, others, duration)
     })?;
+    stage.heard(bench, &ran, duration)?;
     let invalid = shortfall_words(&ran);
     Ok(if invalid.is_empty() { Ok(set_of(stage, &ran, others)) } else { Err(invalid) })
 }

@@ -9,6 +9,7 @@ use super::{Burden, GroupFlows, Joins, MulticastConditions, Version};
 use crate::chassis::{ChassisConditions, ChassisTest, percent};
 use crate::outcome::number::{fps, grouped};
 use crate::outcome::{Cell, Layout};
+use trial::QueryCounts;
 
 impl MulticastConditions {
     /// An empty table that says what every reporting format asks for.
@@ -29,13 +30,14 @@ impl MulticastConditions {
         let version: Version = self.version;
         format!(
             "{version}; {groups}from port {} to {} egress interfaces ({}); trials of {} s; {} reports a \
-             second{}",
+             second{}{}",
             self.source.0,
             egress.len(),
             egress.join(", "),
             conditions.trial_duration.as_secs_f64(),
             fps(self.report_rate),
             self.joins_in_words(),
+            self.queries_in_words(),
         )
     }
 
@@ -51,6 +53,17 @@ impl MulticastConditions {
             Some(Joins::Measured) => {
                 "; no join is proved before a trial: the trials show which take effect".into()
             }
+        }
+    }
+
+    fn queries_in_words(&self) -> String {
+        match self.queries {
+            Some(QueryCounts { queries, reports, .. }) if queries > 0 => format!(
+                "; hosts answered the queries of the device ({} queries and {} reports within trials)",
+                grouped(queries),
+                grouped(reports)
+            ),
+            Some(_) | None => String::new(),
         }
     }
 }

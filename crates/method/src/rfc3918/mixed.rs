@@ -67,14 +67,16 @@ fn load(
     stage.ready_or_warn(bench, groups, duration)?;
     let size = stage.rack.size;
     let label = format!("{TEST}, {size} bytes: {load_percent:.4} % for {duration}");
-    stage.rack.run(bench, TEST, &label, rate, &|draft| {
+    let ran = stage.rack.run(bench, TEST, &label, rate, &|draft| {
         stage.introduce(draft);
         let multicast = stage.data(draft, groups)?;
         draft.count_flows();
         let order = order(stage, draft, multicast)?;
         draft.send(stage.source, Schedule::constant(rate, duration), order);
         draft.modify(stage.rack)
-    })
+    })?;
+    stage.heard(bench, &ran, duration)?;
+    Ok(ran)
 }
 
 /// A multicast frame, then so many unicast frames, each to the next port, until all have had as many.

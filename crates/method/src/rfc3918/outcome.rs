@@ -19,7 +19,7 @@ fn outcome(
     let words = format!("{}; {}", outcome.conditions.in_words, multicast.version);
     outcome.conditions.traffic.clone_from(&words);
     outcome.conditions.in_words = words;
-    outcome
+    outcome.judged_also(|facts| Facts { queries: multicast.queries, ..facts })
 }
 
 impl MulticastThroughputResult {

@@ -176,13 +176,15 @@ pub(super) fn load(
         format!("{test}, {} bytes: {groups} groups, {load_percent:.4} % for {duration}", rack.size);
     let expected = stage.rack.size.bytes() + stage.tunnel_out.overhead_bytes();
     let check = |result: &TrialResult| wrong_size(stage, result, expected);
-    rack.run_checked(bench, test, (&label, rate, rack.waits()), &check, &|draft| {
+    let ran = rack.run_checked(bench, test, (&label, rate, rack.waits()), &check, &|draft| {
         stage.introduce(draft);
         let id = stage.data(draft, groups)?;
         draft.count_flows();
         draft.send(stage.source, Schedule::constant(rate, duration), vec![id]);
         draft.modify(rack)
-    })
+    })?;
+    stage.heard(bench, &ran, duration)?;
+    Ok(ran)
 }
 
 /// Frames that came out longer or shorter than the tunnels make them were not forwarded correctly.

@@ -3,20 +3,24 @@
 
 use super::{Destinations, Forwarding, KEEP_ALIVE_FPS, Traffic};
 use crate::protocol::Protocol;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use trial::{
     Expectation, Insertion, PortLoad, Prelude, Role, Schedule, Segment, Stream, StreamFrame,
     StreamId, Trigger,
 };
 use units::{Duration, FrameRate};
+use wire::ethernet::MacAddr;
 use wire::rip::{self, RFC2544_METRIC};
+use wire::{ipv6, learning, ripng};
 
-/// RIP sends its table so often (RFC 2544 appendix C.2.3, RFC 2453 section 3.8).
+/// RIP sends its table so often (RFC 2544 appendix C.2.3, RFC 2453 section 3.8, RFC 2080 section 2.3).
 const INTERVAL: Duration = Duration::from_secs(30);
 /// From one message of an update to the next: routing daemons lose what comes in bursts.
 const BETWEEN_MESSAGES: Duration = Duration::from_ms(5);
 /// Of the network between tester and device; version 2 has no use for it.
 const LINK_PREFIX_LEN: u8 = 24;
+/// Of the networks behind a port, unless others are asked for.
+const USUAL_PREFIX_IPV6: u8 = 64;
 const UPDATES: &str = "routing updates";
 
 /// Frames that a port says again and again while a trial lasts.
@@ -24,6 +28,11 @@ struct Again {
     name: &'static str,
     frames: Vec<Vec<u8>>,
     period: Duration,
+}
+
+/// A question that tells the device the link-local address of a host.
+fn link_local(mac: MacAddr, device: Ipv6Addr) -> Vec<u8> {
+    learning::neighbor_solicitation(mac, ipv6::link_local(mac), device)
 }
 
 impl Traffic {
@@ -36,7 +45,11 @@ impl Traffic {
 
     /// In words, where there are updates.
     pub(super) fn updates_in_words(&self) -> Option<String> {
-        self.announces().then(|| "routing updates (RIP) before each trial".into())
+        let name =
+            |protocol: &Protocol| if *protocol == Protocol::UdpIpv6 { "RIPng" } else { "RIP" };
+        let names: Vec<&str> = self.config.protocols().iter().map(name).collect();
+        self.announces()
+            .then(|| format!("routing updates ({}) before each trial", names.join(", ")))
     }
 
     /// The update that a port's end host sends: all networks behind it, the host their next hop.
@@ -44,6 +57,16 @@ impl Traffic {
         if !self.announces() {
             return vec![];
         }
+        let of = |protocol: Protocol| match protocol {
+            Protocol::UdpIpv6 => self.update_ipv6(port),
+            _ => self.update_ipv4(port),
+        };
+        let frames = self.config.protocols().into_iter().flat_map(of);
+        frames.map(|frame| self.tagged(frame)).collect()
+    }
+
+    /// By RIP version 2.
+    fn update_ipv4(&self, port: usize) -> Vec<Vec<u8>> {
         let host = &self.topology.ports[port];
         let length = host.network_prefix_ipv4;
         let network =
@@ -53,9 +76,17 @@ impl Traffic {
         let from = (host.mac, host.host_ipv4);
         rip::update_frames(rip::Version::V2, from, LINK_PREFIX_LEN, &networks, RFC2544_METRIC)
             .expect("version 2 has prefixes of any length, and the hops are few")
-            .into_iter()
-            .map(|frame| self.tagged(frame))
-            .collect()
+    }
+
+    /// By RIPng. The next hop is the host's link-local address, so the device is told of that first.
+    fn update_ipv6(&self, port: usize) -> Vec<Vec<u8>> {
+        let host = &self.topology.ports[port];
+        let length = self.config.ipv6_prefixes.first().copied().unwrap_or(USUAL_PREFIX_IPV6);
+        let hosts = self.hosts(Protocol::UdpIpv6, host).into_iter();
+        let networks: Vec<_> = hosts.map(|bits| (Ipv6Addr::from_bits(bits), length)).collect();
+        let told = link_local(host.mac, host.device_ipv6);
+        let update = ripng::update_frames(host.mac, &networks, RFC2544_METRIC);
+        std::iter::once(told).chain(update.expect("the hops are few")).collect()
     }
 
     /// Before the learning frames (RFC 2544 section 23 a).

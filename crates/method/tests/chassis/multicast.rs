@@ -134,6 +134,90 @@ fn the_capacity_of_random_devices_to_the_group() {
     }
 }
 
+/// A device that forgets a member after a second, and asks every 400 ms: in trials of 3 s its members stay for
+/// as long as they answer (RFC 3918 section 3.1.1).
+const ASKS: &str = "ports = 3\nline-rate = \"10M\"\nbridge = true\n[multicast]\nmembership = \"1s\"\n\
+                    query-interval = \"400ms\"\nquery-response = \"100ms\"\n";
+
+fn long_trials(version: Version) -> SuiteConfig {
+    let mut config = multicast(&[ChassisTest::AggregatedMulticast], version);
+    (config.trial.duration_s, config.search.trial_duration_s) = (3.0, 3.0);
+    config
+}
+
+#[test]
+fn members_that_a_device_asks_for_stay_for_a_trial_longer_than_their_membership() {
+    for version in VERSIONS.into_iter().filter(|version| version.has_leave()) {
+        for membership_s in [260.0, 1.0] {
+            let mut config = long_trials(version);
+            config.chassis.multicast.membership_s = membership_s;
+            let found = throughput(ASKS, config);
+            assert_eq!(found.throughput.load_percent, Some(100.0), "{version}");
+            let queries = found.multicast.queries.expect("counted");
+            // Two ports, at least seven queries each in 3 s.
+            assert!(queries.queries >= 14 && queries.reports >= 14, "{version}: {queries:?}");
+        }
+    }
+}
+
+/// It is told where the device does not ask in time, and what it forgets is its loss.
+#[test]
+fn a_device_that_forgets_and_does_not_ask_is_told() {
+    let silent = ASKS.replace("query-interval = \"400ms\"\n", "");
+    let mut config = long_trials(Version::Igmpv3);
+    config.chassis.multicast.membership_s = 1.0;
+    let (results, events) = run_with(&silent, config);
+    let found: MulticastThroughputResult = record(&results[0]);
+    assert_eq!(found.throughput.load_percent, None);
+    let told = |event: &&Event| matches!(event, Event::Warning(why) if why.contains("no query"));
+    assert_eq!(events.iter().filter(told).count(), 1);
+}
+
+/// The querier asks for others as soon as one leaves; who has left does not answer, or it would never end.
+#[test]
+fn who_has_left_answers_no_more() {
+    for version in VERSIONS.into_iter().filter(|version| version.has_leave()) {
+        let leave = format!("{ASKS}leave = \"20ms\"\n");
+        let leave = leave.replace("10M", "1G");
+        let mut config = multicast(&[ChassisTest::GroupLeaveDelay], version);
+        config.chassis.multicast.leave_timeout_s = 3.0;
+        let result = delays(&leave, config);
+        for delay in measured(&result, None) {
+            let off = delay.as_ps() as i64 - Duration::from_ms(20).as_ps() as i64;
+            assert!(off.abs() <= 50_000_000, "{version}: {delay}");
+        }
+    }
+}
+
+/// A device that was built anew, or has forgotten its members meanwhile, hears of them again.
+#[test]
+fn a_run_that_is_resumed_has_its_members() {
+    let toml = "ports = 3\nline-rate = \"1G\"\nbridge = true\n[input]\nframes = 8\n[multicast]\nper-copy = \"1us\"\n[cpu]\n\
+                cost = { per-frame = \"2us\" }";
+    let config = multicast(&[ChassisTest::AggregatedMulticast], Version::Igmpv3);
+    let (whole, events) = run_with(toml, config.clone());
+    let records: Vec<method::TrialRecord> = events
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::TrialFinished(record) => Some(*record),
+            _ => None,
+        })
+        .collect();
+    // Joins, their proof, and some loads.
+    for cut in [1, 2, 5] {
+        let mut recorded = method::Recorded::from_iter(records[..cut].to_vec());
+        let (resumed, _) = run_behind(toml, config.clone(), |tester| {
+            method::ResumingTester::new(tester, &mut recorded)
+        });
+        let load = |outcomes: &[Outcome]| {
+            record::<MulticastThroughputResult>(&outcomes[0]).throughput.load_percent
+        };
+        assert!(load(&whole).is_some());
+        assert_eq!(load(&resumed), load(&whole), "cut after {cut} trials");
+        assert_eq!(recorded.replayed(), cut as u64);
+    }
+}
+
 /// Holds up the reports of port 2 in the first so many trials in which hosts join.
 struct HeldUp<T> {
     tester: T,
@@ -468,9 +552,23 @@ fn memberships_are_reported_again_before_they_run_out() {
     let toml = "ports = 3\nline-rate = \"1G\"\nbridge = true\n[multicast]\nmembership = \"300ms\"";
     let mut config = multicast(&[ChassisTest::AggregatedMulticast], Version::Igmpv2);
     config.chassis.multicast.membership_s = 0.25;
-    let result = throughput(toml, config.clone());
+    let result = throughput(toml, config);
     assert_eq!(result.throughput.finding, Finding::AtTheoreticalMaximum);
-    config.trial.duration_s = 0.4;
+}
+
+/// No query reaches a host behind a tunnel, and hosts of IGMPv1 leave by silence: a trial that their memberships do
+/// not outlast is refused.
+#[test]
+fn a_trial_longer_than_memberships_of_silent_hosts_is_refused() {
+    refuses_long_trials(ChassisTest::Encapsulation, Version::Igmpv2);
+    refuses_long_trials(ChassisTest::AggregatedMulticast, Version::Igmpv1);
+}
+
+fn refuses_long_trials(test: ChassisTest, version: Version) {
+    let toml = "ports = 3\nline-rate = \"1G\"\nroute = [\"ipv4\"]\n[multicast]\ntunnels = true\n";
+    let mut config = multicast(&[test], version);
+    config.chassis.multicast.membership_s = 0.25;
+    (config.trial.duration_s, config.search.trial_duration_s) = (0.4, 0.4);
     let (results, events) = run_with(toml, config);
     assert_eq!(results, vec![]);
     let warnings: Vec<_> = events.iter().filter(|e| matches!(e, Event::Warning(_))).collect();

@@ -149,8 +149,13 @@ fn tests_without_modifiers_are_not_made_with_them() {
 /// Three ports to one: its medium is full at a third of theirs. With 5 % of loss the load is 1 / (3 x 0.95).
 #[test]
 fn every_search_finds_the_loads_with_and_without_loss() {
-    let policies =
-        [SearchPolicy::Bisect, SearchPolicy::Step, SearchPolicy::Tst009, SearchPolicy::Mlrsearch];
+    let policies = [
+        SearchPolicy::Bisect,
+        SearchPolicy::Step,
+        SearchPolicy::Tst009,
+        SearchPolicy::Adaptive,
+        SearchPolicy::Mlrsearch,
+    ];
     for policy in policies {
         let mut config = mesh(ChassisTest::ManyToOne, 64);
         config.search.policy = policy;

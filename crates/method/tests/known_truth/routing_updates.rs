@@ -29,9 +29,18 @@ fn updated(duration_s: f64) -> SuiteConfig {
     config
 }
 
+/// The same of IPv6, for which 84 bytes are the least.
+fn updated_ipv6(duration_s: f64) -> SuiteConfig {
+    let mut config = updated(duration_s);
+    config.traffic.protocol = Protocol::UdpIpv6;
+    config.frame_sizes = vec![size(128)];
+    config
+}
+
 /// A router with nothing but its attached networks.
 fn loss_of(config: &SuiteConfig) -> (FrameLossResult, Vec<TrialResult>) {
-    let router = Description { route: vec![sim::Protocol::Ipv4], ..Description::default() };
+    let route = vec![sim::Protocol::Ipv4, sim::Protocol::Ipv6];
+    let router = Description { route, ..Description::default() };
     assert!(addresses().routes.is_empty());
     let (result, events) = run(config, &mut tester(&router, &[SLOW; 2]), frame_loss);
     let trial = |event| match event {
@@ -43,16 +52,18 @@ fn loss_of(config: &SuiteConfig) -> (FrameLossResult, Vec<TrialResult>) {
 
 #[test]
 fn a_router_without_routes_forwards_what_is_announced() {
-    let (_, trials) = loss_of(&updated(1.0));
-    assert!(!trials.is_empty());
-    for trial in &trials {
-        assert!(trial.is_valid(), "{:?}", trial.validity);
-        assert_eq!(trial.lost_frames(), 0);
+    for updated in [updated(1.0), updated_ipv6(1.0)] {
+        let (_, trials) = loss_of(&updated);
+        assert!(!trials.is_empty());
+        for trial in &trials {
+            assert!(trial.is_valid(), "{:?}", trial.validity);
+            assert_eq!(trial.lost_frames(), 0);
+        }
+        let mut silent = updated.clone();
+        silent.traffic.routing_updates = false;
+        let (_, trials) = loss_of(&silent);
+        assert!(trials.iter().all(|trial| trial.forwarded_frames() <= trial.offered_frames() / 20));
     }
-    let mut silent = updated(1.0);
-    silent.traffic.routing_updates = false;
-    let (_, trials) = loss_of(&silent);
-    assert!(trials.iter().all(|trial| trial.forwarded_frames() <= trial.offered_frames() / 20));
 }
 
 /// Out of a port that only receives, and out of one that sends, too.
@@ -73,6 +84,24 @@ fn routes_last_as_long_as_the_trial() {
             let ports = if direction == Direction::Bidirectional { 2 } else { 1 };
             assert_eq!(updates.count(), ports, "{direction:?}");
         }
+    }
+}
+
+/// RIPng in the same way, by a host whose link-local address the router has to know.
+#[test]
+fn routes_of_ipv6_last_as_long_as_the_trial() {
+    let (_, trials) = loss_of(&updated_ipv6(LONG_S));
+    assert!(!trials.is_empty());
+    for trial in &trials {
+        assert!(trial.is_valid(), "{:?}", trial.validity);
+        assert_eq!(trial.lost_frames(), 0);
+        let updates = trial.streams.iter().filter(|stream| stream.name == "routing updates");
+        // 256 networks are 4 messages of up to 72, after a question from the link-local address; 200 s are
+        // six whole intervals of 30 s, and at most one at the start besides.
+        assert_eq!(
+            updates.map(|stream| (30..=35).contains(&stream.sent)).collect::<Vec<_>>(),
+            [true]
+        );
     }
 }
 
@@ -155,12 +184,12 @@ fn updates_that_announce_nothing_are_refused() {
     assert!(refusal(&updated(1.0), Forwarding::Routed).is_ok());
     let mut one = updated(1.0);
     one.traffic.destinations = Destinations::One;
-    let mut ipv6 = updated(1.0);
-    ipv6.traffic.protocol = Protocol::UdpIpv6;
+    let mut ipx = updated(1.0);
+    ipx.traffic.protocol = Protocol::IpxRaw;
     for (config, forwarding, why) in [
         (updated(1.0), Forwarding::Bridged, "only a router takes in routes"),
         (one, Forwarding::Routed, "destinations"),
-        (ipv6, Forwarding::Routed, "IPv4"),
+        (ipx, Forwarding::Routed, "random ones would break"),
     ] {
         let said = refusal(&config, forwarding).unwrap_err().to_string();
         assert!(said.contains(why), "{said}");

@@ -1,6 +1,6 @@
 //! The XDP program of an AF_XDP port: hands every frame to the socket of its queue, with the time
 //! of its arrival before it, but leaves to the kernel what the tester's control side answers or
-//! collects: ARP, IPv6 neighbour and router discovery, and replies of SNMP agents.
+//! collects: ARP, IPv6 neighbour and router discovery, IGMP and MLD queries, and replies of SNMP agents.
 
 use super::assembler::{Assembler, Instruction, Label, Register, When, Width};
 use std::os::fd::RawFd;
@@ -30,6 +30,9 @@ const ETHERNET_BYTES: i32 = 14;
 const TAG_BYTES: i32 = 4;
 const ICMPV6: i32 = 58;
 const UDP: i32 = 17;
+const IGMP: i32 = 2;
+const IGMP_QUERY: i32 = 0x11;
+const MLD_QUERY: i32 = 130;
 const IPV4_WITHOUT_OPTIONS: i32 = 0x45;
 const ROUTER_SOLICITATION: i32 = 133;
 const REDIRECT: i32 = 137;
@@ -57,12 +60,28 @@ pub(super) fn program(sockets: RawFd) -> Vec<Instruction> {
 
     code.bind(ipv4);
     need(&mut code, ETHERNET_BYTES + 28, ours);
+    let igmp = code.label();
+    code.load(Width::U8, FIELD, FRAME, 23);
+    code.jump_if(FIELD, When::Equal, IGMP, igmp);
+    code.jump_if(FIELD, When::NotEqual, UDP, ours);
     code.load(Width::U8, FIELD, FRAME, 14);
     code.jump_if(FIELD, When::NotEqual, IPV4_WITHOUT_OPTIONS, ours);
-    code.load(Width::U8, FIELD, FRAME, 23);
-    code.jump_if(FIELD, When::NotEqual, UDP, ours);
     code.load(Width::U16, FIELD, FRAME, 34);
     code.jump_if(FIELD, When::Equal, network_order(SNMP_PORT), kernels);
+    code.jump(ours);
+
+    // Behind a header without options, or with the router alert alone.
+    code.bind(igmp);
+    let with_alert = code.label();
+    code.load(Width::U8, FIELD, FRAME, 14);
+    code.jump_if(FIELD, When::Equal, IPV4_WITHOUT_OPTIONS + 1, with_alert);
+    code.jump_if(FIELD, When::NotEqual, IPV4_WITHOUT_OPTIONS, ours);
+    code.load(Width::U8, FIELD, FRAME, 34);
+    code.jump_if(FIELD, When::Equal, IGMP_QUERY, kernels);
+    code.jump(ours);
+    code.bind(with_alert);
+    code.load(Width::U8, FIELD, FRAME, 38);
+    code.jump_if(FIELD, When::Equal, IGMP_QUERY, kernels);
     code.jump(ours);
 
     code.bind(ipv6);
@@ -70,9 +89,19 @@ pub(super) fn program(sockets: RawFd) -> Vec<Instruction> {
     code.load(Width::U8, FIELD, FRAME, 20);
     let icmpv6 = code.label();
     code.jump_if(FIELD, When::Equal, ICMPV6, icmpv6);
+    let options = code.label();
+    code.jump_if(FIELD, When::Equal, 0, options);
     code.jump_if(FIELD, When::NotEqual, UDP, ours);
     code.load(Width::U16, FIELD, FRAME, 54);
     code.jump_if(FIELD, When::Equal, network_order(SNMP_PORT), kernels);
+    code.jump(ours);
+    // The shortest hop-by-hop header, and MLD behind it.
+    code.bind(options);
+    need(&mut code, ETHERNET_BYTES + 49, ours);
+    code.load(Width::U16, FIELD, FRAME, 54);
+    code.jump_if(FIELD, When::NotEqual, network_order((ICMPV6 as u16) << 8), ours);
+    code.load(Width::U8, FIELD, FRAME, 62);
+    code.jump_if(FIELD, When::Equal, MLD_QUERY, kernels);
     code.jump(ours);
     code.bind(icmpv6);
     code.load(Width::U8, FIELD, FRAME, 54);

@@ -1,8 +1,9 @@
-//! Which frames are the control side's: ARP, IPv6 neighbour and router discovery, and replies of
-//! SNMP agents. Everything else is a port's to account for. The XDP program of the AF_XDP port
+//! Which frames are the control side's: ARP, IPv6 neighbour and router discovery, IGMP and MLD queries, and
+//! replies of SNMP agents. Everything else is a port's to account for. The XDP program of the AF_XDP port
 //! draws the same line.
 
 use wire::ethernet::EtherType;
+use wire::group_message;
 use wire::ipv4::Protocol;
 
 const ETHER_TYPE: usize = 12;
@@ -18,6 +19,8 @@ const DISCOVERY_TYPES: std::ops::RangeInclusive<u8> = 133..=137;
 pub(crate) enum Kind {
     /// ARP, or IPv6 neighbour or router discovery.
     Discovery,
+    /// An IGMP or MLD query.
+    GroupQuery,
     /// UDP from port 161.
     SnmpReply,
 }
@@ -37,6 +40,9 @@ pub(super) fn kind_of(frame: &[u8]) -> Option<Kind> {
             break;
         }
         frame = &frame[TAG_BYTES..];
+    }
+    if group_message::is_query(frame) {
+        return Some(Kind::GroupQuery);
     }
     let discovery = Some(Kind::Discovery);
     let snmp_if = |port: &[u8]| (port == SNMP_PORT).then_some(Kind::SnmpReply);
@@ -62,7 +68,7 @@ fn ether_type(frame: &[u8]) -> Option<EtherType> {
 
 /// A classic BPF program that lets a socket see control frames and few others, so that a million
 /// test frames a second do not wake it. [`is_control`] has the last word.
-pub(super) fn filter() -> [libc::sock_filter; 15] {
+pub(super) fn filter() -> [libc::sock_filter; 17] {
     const LOAD_HALF: u16 = 0x28;
     const LOAD_BYTE: u16 = 0x30;
     const JUMP_EQUAL: u16 = 0x15;
@@ -76,15 +82,17 @@ pub(super) fn filter() -> [libc::sock_filter; 15] {
     // Jumps count from the next line.
     [
         line(LOAD_HALF, 0, 0, 12),
-        line(JUMP_EQUAL, 11, 0, EtherType::ARP.0.into()),
-        line(JUMP_EQUAL, 5, 0, EtherType::IPV6.0.into()),
-        line(JUMP_EQUAL, 0, 10, EtherType::IPV4.0.into()),
+        line(JUMP_EQUAL, 13, 0, EtherType::ARP.0.into()),
+        line(JUMP_EQUAL, 6, 0, EtherType::IPV6.0.into()),
+        line(JUMP_EQUAL, 0, 12, EtherType::IPV4.0.into()),
         line(LOAD_BYTE, 0, 0, 23),
-        line(JUMP_EQUAL, 0, 8, Protocol::UDP.0.into()),
+        line(JUMP_EQUAL, 9, 0, Protocol::IGMP.0.into()),
+        line(JUMP_EQUAL, 0, 9, Protocol::UDP.0.into()),
         line(LOAD_HALF, 0, 0, 34),
-        line(JUMP_EQUAL, 5, 6, 161),
+        line(JUMP_EQUAL, 6, 7, 161),
         line(LOAD_BYTE, 0, 0, 20),
-        line(JUMP_EQUAL, 3, 0, Protocol::ICMPV6.0.into()),
+        line(JUMP_EQUAL, 4, 0, Protocol::ICMPV6.0.into()),
+        line(JUMP_EQUAL, 3, 0, Protocol::HOP_BY_HOP.0.into()),
         line(JUMP_EQUAL, 0, 3, Protocol::UDP.0.into()),
         line(LOAD_HALF, 0, 0, 54),
         line(JUMP_EQUAL, 0, 1, 161),
@@ -110,6 +118,16 @@ mod tests {
         assert!(is_control(&frame(0x86dd, &[(20, 58), (54, 135)])));
         assert!(is_control(&frame(0x0800, &[(14, 0x45), (23, 17), (35, 161)])));
         assert!(is_control(&frame(0x86dd, &[(20, 17), (55, 161)])));
+    }
+
+    #[test]
+    fn queries_for_members_of_groups_are_the_control_sides() {
+        // IGMP behind the router alert option and without options; MLD behind its hop-by-hop header.
+        assert!(is_control(&frame(0x0800, &[(14, 0x46), (23, 2), (38, 0x11)])));
+        assert!(is_control(&frame(0x0800, &[(14, 0x45), (23, 2), (34, 0x11)])));
+        assert!(is_control(&frame(0x86dd, &[(20, 0), (54, 58), (62, 130)])));
+        assert!(!is_control(&frame(0x0800, &[(14, 0x46), (23, 2), (38, 0x16)])), "a report");
+        assert!(!is_control(&frame(0x86dd, &[(20, 0), (54, 58), (62, 131)])), "a report");
     }
 
     #[test]

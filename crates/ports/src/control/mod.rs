@@ -1,5 +1,5 @@
-//! The control side of a port, beside the fast path: single frames are sent, ARP and IPv6
-//! neighbour discovery are answered for the hosts the tester plays, gateways are resolved, and
+//! The control side of a port, beside the fast path: single frames are sent, ARP, IPv6 neighbour
+//! discovery and queries for members of multicast groups are answered for the hosts the tester plays, gateways are resolved, and
 //! replies of SNMP agents are collected. It works whatever carries the test frames.
 
 mod hosts;
@@ -10,5 +10,5 @@ mod socket;
 pub use hosts::Host;
 pub(crate) use kind::is_control;
 pub use responder::ControlHandle;
-pub(crate) use responder::Responder;
+pub(crate) use responder::{ControlCounts, Responder};
 pub(crate) use socket::ControlSocket;

@@ -10,8 +10,8 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
-use trial::TesterError;
-use units::Duration;
+use trial::{QueryCounts, QueryResponder, TesterError};
+use units::{Duration, Instant};
 use wire::ethernet::MacAddr;
 use wire::snmp;
 
@@ -25,14 +25,37 @@ const QUERY: i32 = 1;
 const INTERFACE: u32 = 1;
 /// More replies than this are only counted.
 const REPLIES_KEPT: usize = 4096;
+const PS_IN_MS: u64 = 1_000_000_000;
 /// An interface that is down or gone is looked at again after this time.
 const AFTER_ERROR: Duration = Duration::from_ms(50);
 
-/// Answers ARP requests and neighbour solicitations, learns who told his address, and keeps the
-/// replies of SNMP agents. Ends when dropped.
+/// Answers ARP requests, neighbour solicitations and queries for members of groups, learns who told his
+/// address, and keeps the replies of SNMP agents. Ends when dropped.
 pub(crate) struct Responder {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What the control side of a port has seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct ControlCounts {
+    /// Control frames of every kind.
+    pub frames: u64,
+    /// Whole answers to management queries (RFC 2544 section 11.2).
+    pub management_answers: u64,
+    /// Queries for members of multicast groups, and what hosts answered.
+    pub group_queries: QueryCounts,
+}
+
+impl ControlCounts {
+    /// What was seen since an earlier look.
+    pub fn since(self, before: ControlCounts) -> ControlCounts {
+        ControlCounts {
+            frames: self.frames - before.frames,
+            management_answers: self.management_answers - before.management_answers,
+            group_queries: self.group_queries.since(before.group_queries),
+        }
+    }
 }
 
 /// A way to the control side of a port, for whoever does not hold the port: it is good for as long as the port
@@ -57,6 +80,11 @@ impl ControlHandle {
         self.0.state().hosts = hosts;
     }
 
+    /// Hosts stand by what these frames, which leave then, say of multicast groups.
+    pub(crate) fn plan_said(&self, frames: impl IntoIterator<Item = (Instant, Vec<u8>)>) {
+        self.0.members().plan(clock::now(), frames);
+    }
+
     /// The hardware address that a neighbour has told, if it has told one.
     pub fn neighbour(&self, address: IpAddr) -> Option<MacAddr> {
         self.0.state().neighbours.get(&address).copied()
@@ -69,6 +97,7 @@ struct Shared {
     frames: AtomicU64,
     answers: AtomicU64,
     state: Mutex<State>,
+    members: Mutex<QueryResponder>,
 }
 
 #[derive(Default)]
@@ -89,6 +118,7 @@ impl Responder {
             frames: AtomicU64::new(0),
             answers: AtomicU64::new(0),
             state: Mutex::default(),
+            members: Mutex::new(QueryResponder::new(ifindex.into())),
         });
         let of_thread = shared.clone();
         let thread =
@@ -109,17 +139,18 @@ impl Responder {
     /// Sends single frames (without FCS) at once.
     pub fn send(&self, frames: &[Vec<u8>]) -> io::Result<()> {
         self.shared.state().told.extend(frames.iter().filter_map(|frame| told_by(frame)));
+        let now = clock::now();
+        frames.iter().for_each(|frame| self.shared.members().note_sent(now, frame));
         frames.iter().try_for_each(|frame| self.shared.socket.send(frame))
     }
 
-    /// Control frames seen so far.
-    pub fn frames(&self) -> u64 {
-        self.shared.frames.load(Ordering::Relaxed)
-    }
-
-    /// Whole answers to management queries (RFC 2544 section 11.2) seen so far.
-    pub fn answers(&self) -> u64 {
-        self.shared.answers.load(Ordering::Relaxed)
+    /// What it has seen so far.
+    pub fn counts(&self) -> ControlCounts {
+        ControlCounts {
+            frames: self.shared.frames.load(Ordering::Relaxed),
+            management_answers: self.shared.answers.load(Ordering::Relaxed),
+            group_queries: self.shared.members().counts(),
+        }
     }
 
     /// Replies of SNMP agents since they were taken last: whole frames without FCS.
@@ -176,10 +207,15 @@ impl Shared {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    fn members(&self) -> MutexGuard<'_, QueryResponder> {
+        self.members.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
     fn listen(&self) {
         let mut buffer = vec![0; 65_536];
         while !self.end.load(Ordering::Relaxed) {
-            match self.socket.receive(&mut buffer, LOOK_MS) {
+            self.answer_queries();
+            match self.socket.receive(&mut buffer, self.patience_ms()) {
                 Ok(Some(frame)) => self.take(frame),
                 Ok(None) => {}
                 // Down or gone: the trial's own threads report that.
@@ -188,9 +224,29 @@ impl Shared {
         }
     }
 
+    /// How long to wait for a frame: no longer than until the next answer is due.
+    fn patience_ms(&self) -> i32 {
+        let Some(due) = self.members().next_due() else { return LOOK_MS };
+        let left_ms = due.since(clock::now()).as_ps().div_ceil(PS_IN_MS);
+        left_ms.min(LOOK_MS as u64) as i32
+    }
+
+    /// Sends what the hosts have to answer by now. The querier repeats a query whose answer cannot be sent.
+    fn answer_queries(&self) {
+        let now = clock::now();
+        loop {
+            let answer = self.members().answer(now);
+            let Some(frame) = answer else { return };
+            drop(self.socket.send(&frame));
+        }
+    }
+
     fn take(&self, frame: &[u8]) {
         let Some(kind) = kind_of(frame) else { return };
         self.frames.fetch_add(1, Ordering::Relaxed);
+        if kind == Kind::GroupQuery {
+            return self.members().hear(clock::now(), frame);
+        }
         let mut state = self.state();
         if kind == Kind::SnmpReply {
             if snmp::Repr::is_answer(frame, QUERY, INTERFACE) {

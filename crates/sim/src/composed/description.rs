@@ -392,6 +392,11 @@ pub struct Multicast {
     pub leave: Span,
     /// How long a report is good for unless it is repeated; for ever where left out.
     pub membership: Option<Span>,
+    /// From one general query to the next, by which the device asks every port for members of groups; where
+    /// somebody leaves a group it asks for others. It asks nobody where left out.
+    pub query_interval: Option<Span>,
+    /// Time in which hosts are to answer a general query.
+    pub query_response: Span,
     /// Time that the device takes for each report of a group, one after the other.
     pub per_report: Span,
     /// Reports that may wait for it; one that finds no room is lost. No limit where left out.
@@ -425,6 +430,8 @@ impl Default for Multicast {
             new_group: Span::default(),
             leave: Span::default(),
             membership: None,
+            query_interval: None,
+            query_response: Span(Duration::from_secs(1)),
             per_report: Span::default(),
             backlog: None,
             per_frame: Span::default(),
@@ -855,6 +862,14 @@ mod check {
                 return wrong(key, time, &format!("write {most}s or less"));
             }
         }
+        let (every, response) = (plan.query_interval, plan.query_response);
+        if let Some(every) = every.filter(|every| every.0 < Duration::from_ms(1)) {
+            return wrong("multicast.query-interval", every, "write 1ms or more");
+        }
+        let allowed = Duration::from_ms(100)..=Duration::from_secs(12);
+        if !allowed.contains(&response.0) {
+            return wrong("multicast.query-response", response, "write 100ms to 12s");
+        }
         for (key, time, _) in &times[..4] {
             if time.0 > Duration::ZERO && !processor {
                 return wrong(key, time, "it takes a processor: write a [cpu], too");
@@ -973,6 +988,8 @@ mod tests {
             ("[arp-server]\nper-request = \"1h\"", "arp-server.per-request", "10s or less"),
             ("[multicast]\n", "multicast", "bridge = true"),
             ("bridge = true\n[multicast]\nper-copy = \"1us\"", "multicast.per-copy", "[cpu]"),
+            ("bridge = true\n[multicast]\nquery-interval = \"1us\"", "query-interval", "1ms"),
+            ("bridge = true\n[multicast]\nquery-response = \"1ms\"", "query-response", "100ms"),
             ("bridge = true\n[multicast]\nigmp = [4]", "multicast.igmp", "1, 2 and 3"),
             ("bridge = true\n[multicast]\ntunnels = true", "multicast.tunnels", "route"),
             // What the reader of the file refuses: it shows the line.

@@ -72,8 +72,11 @@ impl Composed {
         }
         let joins_pairs = device.joins_pairs();
         let largest = if joins_pairs { u32::MAX } else { MAX_FRAME_BYTES };
+        let forwarding = forwarding_of(device, addresses);
+        let hello = device.hello.map_or(Instant::FAR_FUTURE, |every| Instant::ZERO + every.0);
         Ok(Composed {
-            forwarding: forwarding_of(device, addresses),
+            wakes_at: hello.min(forwarding.next_query()),
+            forwarding,
             pipeline: Pipeline::new(device),
             outputs: Outputs::new(device.ports, room_of(device.output), room_of(device.memory)),
             crossbar: device.fabric.map(|fabric| {
@@ -96,7 +99,6 @@ impl Composed {
             delay: device.delay.0,
             delay_varies_by: device.delay_varies_by.0,
             random: Xoshiro256PlusPlus::seed_from_u64(device.seed),
-            wakes_at: device.hello.map_or(Instant::FAR_FUTURE, |every| Instant::ZERO + every.0),
         })
     }
 
@@ -305,6 +307,9 @@ impl Composed {
                 self.put_out_at(at, port, port, frame);
             }
         }
+        while let Some((at, queries)) = self.forwarding.due_queries(now) {
+            queries.into_iter().for_each(|(port, frame)| self.put_out_at(at, port, port, frame));
+        }
         while let Some((port, frame)) = self.arp_server.as_mut().and_then(|s| s.poll(now)) {
             self.put_out_at(now, port, port, frame);
         }
@@ -359,7 +364,9 @@ impl DeviceUnderTest for Composed {
                 let hello = self.hello.as_ref().map_or(Instant::FAR_FUTURE, |hello| hello.next);
                 let server = self.arp_server.as_ref();
                 let response = server.map_or(Instant::FAR_FUTURE, ArpServer::next_ready);
-                self.wakes_at = again.min(self.pipeline.next_done()).min(response).min(hello);
+                let query = self.forwarding.next_query();
+                let own = response.min(hello).min(query);
+                self.wakes_at = again.min(self.pipeline.next_done()).min(own);
                 None
             }
         }

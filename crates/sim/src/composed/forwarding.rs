@@ -63,7 +63,7 @@ impl Forwarding {
         };
         if let Some(multicast) = multicast {
             let before = frame.bytes.len();
-            let outcome = multicast.handle(now, port, frame);
+            let outcome = multicast.handle(now, port, frame, said);
             let decapsulated = frame.bytes.len() != before;
             if outcome != Outcome::NotOurs {
                 learn_source(now, bridge, frame, port);
@@ -115,6 +115,23 @@ impl Forwarding {
                 multicast.copy(medium, port, frame)
             }
             _ => Some(frame),
+        }
+    }
+
+    /// When the device asks for members of groups next.
+    pub(crate) fn next_query(&self) -> Instant {
+        let next = match self {
+            Forwarding::Tables { multicast: Some(multicast), .. } => multicast.next_query(),
+            _ => None,
+        };
+        next.unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// Its general queries that are due, and when they are.
+    pub(crate) fn due_queries(&mut self, now: Instant) -> Option<(Instant, Vec<(PortId, Frame)>)> {
+        match self {
+            Forwarding::Tables { multicast: Some(multicast), .. } => multicast.due_queries(now),
+            _ => None,
         }
     }
 

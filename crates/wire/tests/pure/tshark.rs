@@ -11,7 +11,7 @@ use wire::ipv6::Extension;
 use wire::modifier::{Field, Ipv6Bits, Modifier, Pattern};
 use wire::signature::{self, Form, Key, Stamp};
 use wire::template::{FrameTemplate, Ipv4Layer, Ipv6Layer, Layer, Payload, TcpLayer};
-use wire::{icmpv6, ip_in_ip, learning, rip, snmp, test_frame, udp};
+use wire::{icmpv6, ip_in_ip, learning, rip, ripng, snmp, test_frame, udp};
 
 const SRC_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 const DST_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
@@ -31,7 +31,7 @@ const NOT_PRESENT: &str = "3";
 /// can decode.
 const EXPERIMENTAL_ROUTING: &str = "Undecoded IPv6 routing header field";
 
-const FIELDS: [&str; 36] = [
+const FIELDS: [&str; 39] = [
     "frame.len",
     "frame.protocols",
     "_ws.malformed",
@@ -66,6 +66,9 @@ const FIELDS: [&str; 36] = [
     "arp.src.proto_ipv4",
     "rip.ip",
     "rip.metric",
+    "ripng.rte.ipv6_prefix",
+    "ripng.rte.prefix_length",
+    "ripng.rte.metric",
     "snmp.name",
     "snmp.value.timeticks",
 ];
@@ -402,6 +405,21 @@ fn routing_updates_are_sound() {
         assert_eq!(seen["rip.metric"], ["7"; 6].join(","));
         // 12 + 20n and 32 + 20n for six entries.
         assert_eq!((&*seen["udp.length"], &*seen["ip.len"]), ("132", "152"));
+    }
+}
+
+#[test]
+fn routing_updates_of_ipv6_are_sound() {
+    let networks: Vec<_> =
+        (1..=6).map(|n| (Ipv6Addr::new(0x2001, 2, 0, 0xc000 + n, 0, 0, 0, 0), 64)).collect();
+    let frames = ripng::update_frames(SRC_MAC, &networks, rip::RFC2544_METRIC).unwrap();
+    for (seen, frame) in read_with_tshark(&frames, &[]).iter().zip(&frames) {
+        assert_sound(seen, frame, "routing update");
+        let list = networks.iter().map(|(network, _)| network.to_string());
+        assert_eq!(seen["ripng.rte.ipv6_prefix"], list.collect::<Vec<_>>().join(","));
+        assert_eq!(seen["ripng.rte.prefix_length"], ["64"; 6].join(","));
+        assert_eq!(seen["ripng.rte.metric"], ["7"; 6].join(","));
+        assert_eq!(seen["udp.length"], "132");
     }
 }
 

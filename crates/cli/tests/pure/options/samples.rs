@@ -89,6 +89,7 @@ pub const SPECIAL: &[Sample] = &[
     shown(sample("burst-frames", &["--burst-frames", "4"]), &["--search", "bisect"]),
     with(sample("search.policy", &["--search", "bisect"]), PAIRS),
     with(sample("search.policy", &["--search", "mlrsearch"]), MANY),
+    with(sample("search.policy", &["--search", "adaptive"]), MANY),
     with(sample("search.max_trials_per_load", &["--set", "search.max_trials_per_load=4"]), PAIRS),
     with(
         shown(
@@ -146,6 +147,7 @@ pub const OF_DEVICES: &[Sample] = flags![
     "address-table" "50",
     "snooping",
     "group-table" "9",
+    "group-membership" "4s",
     "multicast" "table",
     "port-count" "4",
     "mtu" "2000",

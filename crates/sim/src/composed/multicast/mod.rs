@@ -5,12 +5,14 @@
 //! be reached through a tunnel, of GRE or VXLAN, to the address of the device's port: who speaks through
 //! one is a member there, and has its copies by the same way.
 
+mod querier;
 mod report;
 mod table;
 #[cfg(test)]
 mod tests;
 mod tunnel;
 
+pub(crate) use querier::Querier;
 pub(crate) use table::{Copies, Medium};
 
 use super::addresses::Interface;
@@ -45,6 +47,7 @@ pub(crate) struct Multicast {
     table: GroupTable,
     tunnels: Tunnels,
     interfaces: Vec<Interface>,
+    querier: Option<Querier>,
     /// What is routed; the rest is snooped on.
     routes: (bool, bool),
 }
@@ -61,12 +64,19 @@ impl Multicast {
             table: GroupTable::new(plan.clone()),
             tunnels: Tunnels::new(interfaces.len()),
             interfaces: interfaces.to_vec(),
+            querier: Querier::of(plan, interfaces),
             routes: (routes_ipv4, routes_ipv6),
         }
     }
 
     /// Looks at a frame that came in, and takes it out of its tunnel where it came by one.
-    pub(crate) fn handle(&mut self, now: Instant, port: PortId, frame: &mut Frame) -> Outcome {
+    pub(crate) fn handle(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        frame: &mut Frame,
+        said: &mut Vec<(PortId, Frame)>,
+    ) -> Outcome {
         let Ok((mut header, _)) = ethernet::Repr::parse(frame) else { return Outcome::NotOurs };
         let mut from = Place { port, medium: Medium::Plain };
         let interface = self.interfaces[usize::from(port.0)];
@@ -89,7 +99,10 @@ impl Multicast {
         match report::read(header.ether_type, frame) {
             None => Outcome::NotOurs,
             Some(GroupFrame::Ignored) => Outcome::Heard,
-            Some(GroupFrame::Said { version, changes }) => self.hear(now, from, version, changes),
+            Some(GroupFrame::Said { version, changes }) => {
+                self.ask_the_rest(from, &changes, said);
+                self.hear(now, from, version, changes)
+            }
             Some(GroupFrame::Data { group, source, hops }) => {
                 self.forward(now, from, (header.ether_type, group, source, hops), frame)
             }
@@ -108,6 +121,30 @@ impl Multicast {
     pub(crate) fn clear(&mut self) {
         self.table.clear();
         self.tunnels.clear();
+    }
+
+    /// When the device asks for members next.
+    pub(crate) fn next_query(&self) -> Option<Instant> {
+        self.querier.as_ref().map(Querier::next)
+    }
+
+    /// Its general queries that are due, and when they are.
+    pub(crate) fn due_queries(&mut self, now: Instant) -> Option<(Instant, Vec<(PortId, Frame)>)> {
+        self.querier.as_mut()?.due(now)
+    }
+
+    /// Somebody leaves a group: whoever is left there is to say so.
+    fn ask_the_rest(
+        &self,
+        from: Place,
+        changes: &[(u128, table::Change)],
+        said: &mut Vec<(PortId, Frame)>,
+    ) {
+        let Some(querier) = self.querier.as_ref().filter(|_| from.medium == Medium::Plain) else {
+            return;
+        };
+        let left = changes.iter().filter(|(_, change)| change.leaves());
+        said.extend(left.filter_map(|(group, _)| querier.last_member(from.port, *group)));
     }
 
     fn hear(

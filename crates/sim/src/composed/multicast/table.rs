@@ -62,6 +62,17 @@ pub(crate) enum Change {
     Block(Vec<u128>),
 }
 
+impl Change {
+    /// Whether it ends all interest in the group.
+    pub(crate) fn leaves(&self) -> bool {
+        match self {
+            Change::Leave => true,
+            Change::Filter { exclude: false, sources } => sources.is_empty(),
+            _ => false,
+        }
+    }
+}
+
 /// The table.
 #[derive(Clone, Debug)]
 pub(crate) struct GroupTable {
@@ -95,12 +106,7 @@ impl GroupTable {
     /// Takes in what was said of a group; false where there is no room for it.
     pub(crate) fn hear(&mut self, now: Instant, place: Place, group: u128, change: Change) -> bool {
         let Some(done) = self.dealt_with(now) else { return false };
-        let leaves = match &change {
-            Change::Leave => true,
-            Change::Filter { exclude: false, sources } => sources.is_empty(),
-            _ => false,
-        };
-        if leaves || matches!(change, Change::Block(_)) {
+        if change.leaves() || matches!(change, Change::Block(_)) {
             self.leave(done, place, group, &change);
             return true;
         }

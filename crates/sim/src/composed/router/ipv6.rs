@@ -8,12 +8,16 @@ use crate::composed::counters::Counter;
 use crate::composed::neighbours::Neighbours;
 use std::net::{IpAddr, Ipv6Addr};
 use trial::PortId;
-use units::Instant;
+use units::{Duration, Instant};
 use wire::ethernet::{self, HEADER_LEN, MacAddr};
 use wire::icmpv6::{self, ND_HOP_LIMIT};
 use wire::ipv4::Protocol;
 use wire::ipv6::{self, Repr};
-use wire::learning;
+use wire::rip::{self, Command};
+use wire::{learning, ripng, udp};
+
+/// RFC 2080 section 2.3.
+const RIP_TIMEOUT: Duration = Duration::from_secs(180);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Ipv6 {
@@ -87,8 +91,38 @@ impl Ipv6 {
         Verdict::Forward { to: port, rules: 0 }
     }
 
-    /// Neighbour discovery (RFC 4861 sections 7.2.3 and 7.2.5) and echo.
+    /// RIPng (RFC 2080 section 2.4.2): a response from the link, of a link-local address.
+    fn believe(&mut self, context: &Context<'_>, packet: &Repr, payload: &[u8]) {
+        let Ok((udp, data)) = udp::Repr::parse(payload) else { return };
+        let is_of_link = packet.src.is_unicast_link_local() && packet.hop_limit == 255;
+        if (udp.src_port, udp.dst_port) != (ripng::PORT, ripng::PORT) || !is_of_link {
+            return;
+        }
+        let Ok((message, _)) = ripng::Repr::parse(data) else { return };
+        if message.command != Command::Response {
+            return;
+        }
+        let mut via = packet.src;
+        for entry in message.entries {
+            match entry {
+                ripng::Entry::NextHop(hop) if hop.is_unicast_link_local() => via = hop,
+                ripng::Entry::NextHop(_) => via = packet.src,
+                ripng::Entry::Route { network, prefix_len: length @ 0..=128, metric, .. } => {
+                    let reachable = u32::from(metric) < rip::UNREACHABLE;
+                    let gone_at = if reachable { context.now + RIP_TIMEOUT } else { context.now };
+                    let route = Route { port: context.port, via: Some(via), gone_at };
+                    self.routes.learn(context.now, network.to_bits(), length, route);
+                }
+                ripng::Entry::Route { .. } => {}
+            }
+        }
+    }
+
+    /// Neighbour discovery (RFC 4861 sections 7.2.3 and 7.2.5) and echo; RIPng.
     fn consume(&mut self, context: &mut Context<'_>, from: MacAddr, packet: &Repr, payload: &[u8]) {
+        if packet.next_header == Protocol::UDP {
+            return self.believe(context, packet, payload);
+        }
         let is_good = packet.next_header == Protocol::ICMPV6
             && icmpv6::verify(packet.src, packet.dst, payload).is_ok();
         let Some((message, data)) = icmpv6::Repr::parse(payload).ok().filter(|_| is_good) else {
