@@ -13,7 +13,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test test-pure test-live test-benches package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-paths otg-fuzz harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 versus-check forwarder-check stability credit credit-quick
+.PHONY: help setup build demo test test-pure test-live test-benches package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-paths otg-fuzz harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -27,6 +27,8 @@ help:
 	@echo "make forwarder-check  the throughput stated of an XDP forwarder beside the kernel's counters, quiet and beside busy loops"
 	@echo "make stability  how far ten runs of make demo's throughput lie apart, beside testpmd and trafgen"
 	@echo "make credit  what catching up with lateness costs and spares, by credit, rate, queue and load (credit-quick: xdp only)"
+	@echo "make traffic-check  netanvil traffic at RATE=1000000 for DURATION=30 s beside testpmd and iperf3 -u: rate reached, loss counted"
+	@echo "make screenshots  the reports in headless Chromium at 1400 and 400 px, for the documentation"
 	@echo "make netblt-1987   the NETBLT tests of 1987 beside ours"
 	@echo "make netblt-copy  20,000 files and some of 100 MB over 50 ms and 1 % loss, killed and gone on with, beside rsync"
 	@echo "make netblt-hostile  a NETBLT server among 100,000 spoofed OPENs and 1,000 half-dead peers; what it reflects"
@@ -147,6 +149,17 @@ versus-check: setup
 
 forwarder-check: build
 	extras/forwarder-check.sh $(NETANVIL) $(or $(ROUNDS),5)
+
+# As root, about two minutes. Exit code 1 if an account does not close, a second has no line, or the cable lost a frame.
+traffic-check: setup
+	@$(MAKE) --no-print-directory setup PACKAGES='iperf3 dpdk-dev jq'
+	cargo build --release --package netanvil
+	extras/traffic-check.sh $(NETANVIL) $(or $(RATE),1000000) $(or $(DURATION),30)
+
+# A minute after the build. Leaves docs/screenshots.
+screenshots: setup
+	cargo build --release --package netanvil
+	extras/screenshots.sh $(NETANVIL) docs/screenshots
 
 # As root, on a quiet machine, eight minutes; leaves benches/CREDIT.md, which docs/pacing.md explains.
 CREDIT := target/release/netanvil-credit-bench

@@ -1,10 +1,11 @@
 //! Acceptance criteria: `throughput>=100000`, `throughput@64>=14880`, `latency-p99@64<=50us`.
 
 use crate::options::Span;
-use method::outcome::{Figure, Measure};
+use method::outcome::{Figure, Measure, Unit};
 use method::{FigureName, Outcome, TestKind};
 use report::Report;
 use std::str::FromStr;
+use units::text::Load;
 
 /// One criterion. It is met if every figure it speaks of meets it, and there is at least one.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,13 +36,19 @@ impl FromStr for Criterion {
             None => (left.trim(), None),
         };
         let name = FigureName::named(name).ok_or_else(wrong)?;
-        let bound = parse_bound(name.measure(), right.trim()).ok_or_else(wrong)?;
+        let bound = parse_bound(name, right.trim()).ok_or_else(wrong)?;
         Ok(Criterion { text: text.into(), name, frame_size, at_least, bound })
     }
 }
 
-fn parse_bound(measure: Measure, text: &str) -> Option<f64> {
-    match measure {
+fn parse_bound(name: FigureName, text: &str) -> Option<f64> {
+    match name.measure() {
+        Measure::Number if name.fits(Unit::Fps) => {
+            text.parse().ok().or_else(|| match text.parse::<Load>() {
+                Ok(Load::Frames(rate)) => Some(rate.fps()),
+                _ => None,
+            })
+        }
         Measure::Number => text.parse().ok(),
         Measure::Percent => text.trim_end_matches('%').trim().parse().ok(),
         Measure::Time => text.parse::<Span>().ok().map(|span| span.0.as_secs_f64()),
@@ -130,6 +137,11 @@ mod tests {
         assert!(meets(&criterion, 50e-6) && !meets(&criterion, 51e-6));
         assert!("speed>=3".parse::<Criterion>().unwrap_err().contains("throughput"));
         assert!("throughput>3".parse::<Criterion>().is_err());
+        let criterion: Criterion = "throughput>=1.5Mpps".parse().unwrap();
+        assert!(meets(&criterion, 1_500_000.0) && !meets(&criterion, 1_499_999.0));
+        for text in ["throughput>=10G", "throughput>=1ms"] {
+            assert!(text.parse::<Criterion>().is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! The command line: subcommands, their flags, and examples in every help text.
 
+mod short_help;
+
 use crate::options::{Options, SuiteName, named};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::error::Error as _;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -51,9 +54,27 @@ pub fn command() -> clap::Command {
     Arguments::command().mut_subcommand("traffic", crate::command::traffic::adapt)
 }
 
+/// What the standard library says of a value, and what to write instead.
+const PLAINER: [(&str, &str); 4] = [
+    ("invalid digit found in string", "write a whole number, such as 5"),
+    ("cannot parse integer from empty string", "write a whole number, such as 5"),
+    ("invalid IP address syntax", "write an address, such as 198.18.1.1"),
+    ("invalid socket address syntax", "write an address and a port, such as 127.0.0.1:2544"),
+];
+
+/// Prints help or an error, and ends the program.
+fn refuse(error: &clap::Error) -> ! {
+    let cause = error.source().map(ToString::to_string).unwrap_or_default();
+    let Some((_, plainer)) = PLAINER.iter().find(|(said, _)| *said == cause) else { error.exit() };
+    let text = error.render().to_string().replace(&cause, plainer);
+    crate::output::say(text.trim_end());
+    std::process::exit(error.exit_code())
+}
+
 /// Reads a command line, or prints the error and ends the program.
 pub fn parse(arguments: Vec<OsString>) -> Arguments {
-    let matches = command().get_matches_from(arguments);
+    let matches = short_help::shortened(command()).try_get_matches_from(arguments);
+    let matches = matches.unwrap_or_else(|error| refuse(&error));
     Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
@@ -306,6 +327,9 @@ pub struct Run {
     /// Print results.json on standard output instead of the tables
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// Print all columns of tables, and every departure: without it the text fits the terminal
+    #[arg(long, help_heading = "Output")]
+    pub wide: bool,
     /// Do not print progress on standard error
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
@@ -332,6 +356,9 @@ pub struct Selftest {
     /// Print JSON on standard output
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// Print all columns of tables, and every departure: without it the text fits the terminal
+    #[arg(long, help_heading = "Output")]
+    pub wide: bool,
     /// Do not print progress on standard error
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
@@ -357,6 +384,9 @@ pub struct Report {
     /// Print results.json on standard output instead of the tables
     #[arg(long)]
     pub json: bool,
+    /// Print all columns of tables, and every departure: without it the text fits the terminal
+    #[arg(long)]
+    pub wide: bool,
 }
 
 #[derive(Args, Debug)]
@@ -368,6 +398,9 @@ pub struct Compare {
     /// Print JSON on standard output
     #[arg(long)]
     pub json: bool,
+    /// Print all columns of the table: without it the text fits the terminal
+    #[arg(long)]
+    pub wide: bool,
 }
 
 #[derive(Args, Debug)]

@@ -86,7 +86,7 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
         permit: options.permit.unwrap_or_default(),
         multicast: options.multicast.unwrap_or_default(),
         threads: options.device_threads.unwrap_or_default(),
-        device_cpu: options.device_cpu.or_else(|| device_cpu(kind)),
+        device_cpu: known_cpu(options.device_cpu)?.or_else(|| device_cpu(kind)),
         real_time_priority: scheduling::device_priority(options),
         impairments: impairments(options, mtu_bytes),
         ..defaults
@@ -135,6 +135,18 @@ fn mtu_for(sizes: Option<&Sizes>) -> u32 {
     let sizes = sizes.map_or(&[][..], |sizes| &sizes.0);
     let largest = sizes.iter().map(|size| size.largest().bytes()).max().unwrap_or(0);
     largest.max(1518) - ETHERNET_OVERHEAD_BYTES
+}
+
+/// Refuses a processor that this host does not have. Their numbers have gaps where some are offline.
+fn known_cpu(cpu: Option<usize>) -> Outcome<Option<usize>> {
+    let Some(number) = cpu else { return Ok(None) };
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+    let last = text.trim().rsplit(['-', ',']).next().and_then(|last| last.parse::<usize>().ok());
+    match last.filter(|last| number > *last) {
+        None => Ok(cpu),
+        Some(last) => Err(Failure::new(format!("--device-cpu {number}: no such processor"))
+            .help(format!("this host has processors 0 to {last}"))),
+    }
 }
 
 /// The last processor, which leaves the first ones to the tester.

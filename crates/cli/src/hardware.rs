@@ -4,7 +4,7 @@ use crate::doctor::{addresses_in_use, effective_capabilities};
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use kernel::Privilege;
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::IsTerminal;
 use testbed::HardwarePorts;
 
 /// Takes the interfaces, after asking where the host itself speaks on them.
@@ -49,13 +49,8 @@ fn confirm(ports: &str) -> Outcome<()> {
         return Err(Failure::new(question)
             .help("remove the addresses (`sudo ip addr flush dev ...`) or add --yes"));
     }
-    output::say(&question);
-    eprint!("Continue? [y/N] ");
-    let _ = std::io::stderr().flush();
-    let mut answer = String::new();
-    let _ = std::io::stdin().lock().read_line(&mut answer);
-    match answer.trim() {
-        "y" | "Y" | "yes" => Ok(()),
-        _ => Err(Failure::new("not confirmed; no frame was sent")),
+    match output::ask(&question) {
+        true => Ok(()),
+        false => Err(Failure::new("not confirmed; no frame was sent")),
     }
 }

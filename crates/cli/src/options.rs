@@ -182,12 +182,12 @@ pub struct Options {
     #[arg(long, help_heading = "Built devices", value_name = "N")]
     pub drop_every: Option<u32>,
 
-    /// Durations and repetitions: those of the standards (rfc), or short ones that do not conform
-    /// (quick)
-    #[arg(long, help_heading = "Tests", value_parser = named::<Profile>(&["rfc", "quick"]))]
+    /// Durations and repetitions: those of the standards (rfc: hours), trials of seconds (minutes; the
+    /// default of rfc2544), or a first look (quick: a minute). The last two do not conform
+    #[arg(long, help_heading = "Tests", value_parser = named::<Profile>(&["rfc", "minutes", "quick"]))]
     pub profile: Option<Profile>,
     /// Tests of the suite to run; `netanvil tests` lists their names
-    #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "TEST,...", value_parser = named::<TestName>(method::registry::ids()))]
+    #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "TEST,...", hide_possible_values = true, value_parser = named::<TestName>(method::registry::ids()))]
     pub test: Option<Vec<TestName>>,
     /// Frame sizes in bytes (FCS included), sweeps `64..1518/100`, `imix`, or a distribution
     /// `dist:64*7,1518*3`

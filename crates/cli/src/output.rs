@@ -1,7 +1,7 @@
 //! Standard output, where a reader that went away (`| head`) is no error.
 
 use crate::failure::{Failure, Outcome};
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
 
 /// Writes text to standard output, as it is.
 pub fn print(text: &str) -> Outcome<()> {
@@ -24,6 +24,16 @@ pub fn print_json(value: &impl serde::Serialize) -> Outcome<()> {
 /// Writes a line to standard error; that nobody reads it is no error.
 pub fn say(line: impl std::fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// Says something on standard error, and whether a person agrees to go on.
+pub fn ask(question: &str) -> bool {
+    say(question);
+    let mut stderr = io::stderr().lock();
+    let _ = write!(stderr, "Continue? [y/N] ").and_then(|()| stderr.flush());
+    let mut answer = String::new();
+    let _ = io::stdin().lock().read_line(&mut answer);
+    matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
 /// Writes a line to a terminal in place of the one before; [`say`] an empty one to end with.

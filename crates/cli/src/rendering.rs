@@ -16,10 +16,14 @@ impl From<FolderError> for Failure {
 
 /// Reads a run and writes `results.json`, the CSV files and `report.html` beside its events.
 pub fn render(folder: &Path) -> Outcome<Report> {
-    let compositions = composition::of_run(folder);
-    let report = Report { compositions, ..read(folder)? };
+    let report = read_all(folder)?;
     report::save(folder, &report)?;
     Ok(report)
+}
+
+/// Reads a run with its captures, and writes nothing.
+pub fn read_all(folder: &Path) -> Outcome<Report> {
+    Ok(Report { compositions: composition::of_run(folder), ..read(folder)? })
 }
 
 /// Reads a run, whole or interrupted; not its captures, which may be large.
@@ -28,9 +32,21 @@ pub fn read(folder: &Path) -> Outcome<Report> {
     Ok(Report::from_events(&events, notices))
 }
 
-/// How tables are printed on standard output.
-pub fn style() -> Style {
+/// Columns where nothing says how many there are: those of a terminal of old, and of most logs.
+const COLUMNS: u16 = 80;
+/// A narrower text nobody can read.
+const COLUMNS_MIN: u16 = 40;
+
+/// How tables are printed on standard output: as wide as the terminal, or as `COLUMNS` says, or 80 columns; `wide`
+/// prints all columns and lists.
+pub fn style(wide: bool) -> Style {
     let terminal = std::io::stdout().is_terminal();
-    let width = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0);
-    Style { width, colour: terminal && std::env::var_os("NO_COLOR").is_none() }
+    let of_terminal = || {
+        let (width, _) = terminal_size::terminal_size_of(std::io::stdout())?;
+        Some(width.0)
+    };
+    let said = || std::env::var("COLUMNS").ok()?.trim().parse().ok();
+    let width = of_terminal().or_else(said).unwrap_or(COLUMNS).max(COLUMNS_MIN);
+    let colour = terminal && std::env::var_os("NO_COLOR").is_none();
+    Style { width: (!wide).then_some(width), colour }
 }

@@ -17,8 +17,9 @@ pub fn options(folder: &Path) -> Outcome<Options> {
     run_folder::refuse_comparison(folder)?;
     let path = folder.join(CONFIGURATION);
     if !path.exists() {
-        return Err(Failure::new(format!("{} is not a run folder", folder.display()))
-            .help(format!("it has no {CONFIGURATION}")));
+        return Err(Failure::new(format!("{} is not a run folder", folder.display())).help(
+            format!("it has no {CONFIGURATION}; runs are in runs/, unless --out named a folder"),
+        ));
     }
     options::read_options(&path)
 }

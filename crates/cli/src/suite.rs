@@ -18,9 +18,17 @@ pub const MULTICAST_PORTS: usize = 4;
 /// The same for tests between pairs of ports, where more than one pair is asked for.
 pub const PATTERN_PORTS: usize = 4;
 
+/// The profile that is asked for. Without one, RFC 2544 takes minutes; other suites are as their documents have them.
+pub fn profile(options: &Options) -> Profile {
+    options.profile.unwrap_or(match options.suite.unwrap_or_default() {
+        SuiteName::Rfc2544 => Profile::Minutes,
+        _ => Profile::Rfc,
+    })
+}
+
 /// The numbers of the suite that is asked for.
 pub fn base(options: &Options) -> SuiteConfig {
-    let profile = options.profile.unwrap_or(Profile::Rfc);
+    let profile = profile(options);
     match options.suite.unwrap_or_default() {
         SuiteName::Tolly => tolly::base(options, profile),
         suite => SuiteConfig::of_suite(suite, profile),

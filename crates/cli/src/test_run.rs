@@ -13,13 +13,14 @@ use crate::selftest_cache::Key;
 use crate::setup::{self, Setup, Subject};
 use crate::side_by_side::SideBySide;
 use crate::supervised::Supervised;
-use crate::{host, output, rendering, resume, simulated, tolly};
+use crate::{host, output, patience, rendering, resume, simulated, suspects, tolly};
 use method::chassis::ChassisTest;
 use method::harvard::{Laboratory as _, Suite1990};
 use method::{
     Forwarding, Method, Recorded, ResumingTester, RunError, RunFinished, SelfTest, Suite,
     SuiteConfig, TestKind, TrialRecord,
 };
+use report::Status;
 use report::run_folder::{self, RunFolder};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -78,14 +79,33 @@ impl<'a> TestRun<'a> {
         setup.environment.insert("self-test".into(), known.about.clone());
         let run_key = self.run_key(saved.as_ref())?;
         let trials = trials_of(saved);
-        let mut recorder = self.recorder(&trials)?;
         let suite = self.suite(&setup, known.self_test.take(), run_key);
+        if self.arguments.resume.is_none() && !matches!(self.subject, Subject::Simulated(_)) {
+            let estimate = suite.estimate(setup.tester.describe(), known.looped.is_some());
+            patience::check(estimate, self.arguments.yes)?;
+        }
+        let mut recorder = self.recorder(&trials)?;
         let ended = self.drive(&suite, &mut setup, known.looped.as_mut(), trials, &mut recorder);
         if let Some(self_test) = recorder.self_test().filter(|_| known.to_be_kept) {
             known.key.store(self_test);
         }
         let torn_down = known.looped.map_or(Ok(()), Setup::tear_down).and(setup.tear_down());
         self.finish(recorder, ended, torn_down)
+    }
+
+    /// How a saved run ended, if it has come to its end.
+    pub fn finished(folder: &Path) -> Outcome<Option<RunFinished>> {
+        let report = rendering::read(folder)?;
+        let is_complete = report.status() == Status::Complete;
+        Ok(report.finished.filter(|_| is_complete))
+    }
+
+    /// Tells the results of a finished run once more; nothing in its folder changes.
+    pub fn tell_again(&self, folder: &Path, ended: RunFinished) -> Outcome {
+        let report = rendering::read_all(folder)?;
+        self.say(format!("{} is finished: nothing is left to do", folder.display()));
+        self.tell(&report)?;
+        self.judge(&report, Ok(ended), folder)
     }
 
     /// Refuses tests of switches before a router, and those of routers before a switch.
@@ -199,13 +219,18 @@ impl<'a> TestRun<'a> {
     /// Renders a run, and judges it.
     fn conclude(&self, folder: &Path, ended: Result<RunFinished, RunError>) -> Outcome {
         let report = rendering::render(folder)?;
-        match self.arguments.json {
-            true => output::print(&report::json::render(&report))?,
-            false => output::print(&report::terminal::render(&report, rendering::style()))?,
-        }
+        self.tell(&report)?;
         let page = folder.join(run_folder::REPORT_HTML);
         self.say(format!("report: {}", page.display()));
         self.judge(&report, ended, folder)
+    }
+
+    fn tell(&self, report: &report::Report) -> Outcome<()> {
+        let style = rendering::style(self.arguments.wide);
+        match self.arguments.json {
+            true => output::print(&report::json::render(report)),
+            false => output::print(&report::terminal::render(report, style)),
+        }
     }
 
     fn suite(&self, setup: &Setup, self_test: Option<SelfTest>, run_key: Option<RunKey>) -> Suite {
@@ -265,7 +290,8 @@ impl<'a> TestRun<'a> {
             return Ok(RunFolder::resume(path)?.0);
         }
         match &self.plan.options.out {
-            Some(path) => Ok(RunFolder::create_at(path)?),
+            Some(path) => RunFolder::create_at(path)
+                .map_err(|error| Failure::from(error).help("name another folder: --out DIR")),
             None => {
                 let name = self.subject.short_name();
                 Ok(RunFolder::create(Path::new("runs"), &name, host::now_unix_s())?)
@@ -356,6 +382,11 @@ impl<'a> TestRun<'a> {
             Ok(finished) => finished,
             Err(error) => return Err(stopped(error, folder)),
         };
+        if is_silent(report) {
+            output::say("nothing came back");
+            let suspects = suspects::of(&self.plan.options, None);
+            suspects.iter().for_each(|suspect| output::say(format!("  {suspect}")));
+        }
         for test in &finished.invalid_tests {
             output::say(format!("invalid: {test}: the tester could not offer the load"));
         }
@@ -373,6 +404,13 @@ impl<'a> TestRun<'a> {
             output::say(line);
         }
     }
+}
+
+/// Whether frames were sent to the device and none of them ever arrived.
+fn is_silent(report: &report::Report) -> bool {
+    let to_device = report.trials.iter().filter(|record| record.test != TestKind::SelfTest);
+    let mut sent = to_device.filter(|record| record.result.expected_frames() > 0).peekable();
+    sent.peek().is_some() && sent.all(|record| record.result.forwarded_frames() == 0)
 }
 
 /// The trials to be answered from the record.

@@ -12,6 +12,7 @@ mod concurrent {
     mod netblt_link;
     mod refusals;
     pub mod serve;
+    mod wrong_inputs;
 }
 
 /// On real devices, in real time: one at a time, with nothing beside them (`make test-live`).
@@ -24,6 +25,7 @@ mod live {
     mod feeds;
     mod harvard;
     mod ipv6;
+    mod jobs;
     mod known_limits;
     mod netblt_link;
     mod scheduling;

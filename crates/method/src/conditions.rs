@@ -90,7 +90,9 @@ pub enum Profile {
     /// As the RFCs have it.
     #[default]
     Rfc,
-    /// Short trials and few of them: not conformant, and every result says so.
+    /// Trials of seconds, enough of them to decide: not conformant, and every result says so.
+    Minutes,
+    /// Short trials and few of them, for a first look: not conformant, and every result says so.
     Quick,
 }
 

@@ -105,6 +105,33 @@ impl Suite {
         tests
     }
 
+    /// How often the whole is run, and with what each time.
+    fn rounds(&self) -> Vec<Round> {
+        let config = &self.config;
+        match config.method {
+            Method::Rfc2544 => config.rounds(),
+            Method::Harvard1989 => {
+                let destinations = config.traffic.destinations;
+                let with = |modifier: &Modifier| Round {
+                    modifier: *modifier,
+                    destinations,
+                    ipv6_prefix: None,
+                };
+                config.modifiers.iter().map(with).collect()
+            }
+        }
+    }
+
+    /// About how long the run will take on this tester, as its first event will say. `can_self_test` says whether
+    /// the tester can be measured, where it is not known.
+    pub fn estimate(&self, tester: &TesterDescription, can_self_test: bool) -> Duration {
+        let (suite, left_out) = self.with_sizes_of_protocol();
+        let mut run = Run::new(&suite, left_out, tester.clone(), &suite.config.frame_sizes);
+        let makes_self_test = suite.has_self_test() && suite.self_test.is_none() && can_self_test;
+        run.plan(makes_self_test, &suite.rounds());
+        run.todo.iter().copied().sum()
+    }
+
     /// Refuses tests, and sections of tests, that nobody registered.
     fn check_tests(&self) -> Result<(), RunError> {
         let is_known = |id: &&String| self.more.iter().any(|method| method.id == **id);
@@ -232,19 +259,7 @@ impl Run<'_> {
             self.suite.topology.check()?;
         }
         let mut rounds = vec![];
-        let asked = match self.suite.config.method {
-            Method::Rfc2544 => self.suite.config.rounds(),
-            Method::Harvard1989 => {
-                let config = &self.suite.config;
-                let destinations = config.traffic.destinations;
-                let with = |modifier: &Modifier| Round {
-                    modifier: *modifier,
-                    destinations,
-                    ipv6_prefix: None,
-                };
-                config.modifiers.iter().map(with).collect()
-            }
-        };
+        let asked = self.suite.rounds();
         for round in &asked {
             rounds.push(self.items(*round)?);
         }

@@ -22,6 +22,7 @@
 mod device;
 mod engine;
 mod error;
+mod file;
 mod flow;
 pub mod model;
 mod router;
@@ -30,5 +31,6 @@ mod serve;
 
 pub use engine::{Engine, EngineOptions};
 pub use error::Refused;
+pub use file::{FileFlow, flows_of_file};
 pub use router::router;
 pub use serve::{Ender, Server};

@@ -1,4 +1,6 @@
-//! A run as plain text: tables as the laboratories printed them.
+//! A run as plain text: tables as the laboratories printed them. Where the text is to fit a width, tables leave out
+//! columns, departures are counted instead of listed, and what was said of one table is not said of the next; a line
+//! below names what is left out. `width: None` prints all.
 
 use crate::answers::{answers, in_brief};
 use crate::model::{Report, Status};
@@ -14,7 +16,7 @@ const PLAIN: TableStyle = TableStyle::new().header_separator(LineStyle::new('-',
 /// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns of the terminal; `None` prints every table as wide as it is.
+    /// Columns of the terminal; `None` prints everything, every table as wide as it is.
     pub width: Option<u16>,
     /// Whether headings may be set off by escape sequences: only on a terminal.
     pub colour: bool,
@@ -25,20 +27,26 @@ pub fn render(report: &Report, style: Style) -> String {
     let mut text = String::new();
     let departures = conformance(report);
     head(&mut text, report, departures.len(), style);
-    for outcomes in tables::of_outcomes(report) {
-        print(&mut text, &outcomes.table, style);
+    let mut all: Vec<Table> =
+        tables::of_outcomes(report).into_iter().map(|outcomes| outcomes.table).collect();
+    all.extend(report.compositions.iter().flat_map(tables::composition));
+    all.push(tables::trial_counts(report));
+    if style.width.is_some() {
+        say_once(&mut all);
     }
-    for table in report.compositions.iter().flat_map(tables::composition) {
-        print(&mut text, &table, style);
-    }
-    print(&mut text, &tables::trial_counts(report), style);
+    all.iter().for_each(|table| print(&mut text, table, style));
     if !departures.is_empty() {
         let _ = writeln!(text);
     }
-    for departure in departures {
-        line(&mut text, style, "", &departure);
+    match style.width {
+        None => departures.iter().for_each(|departure| line(&mut text, style, "", departure)),
+        Some(_) if departures.is_empty() => {}
+        Some(_) => line(&mut text, style, "", &folded("NOT CONFORMANT", departures.len())),
     }
-    if let Some(table) = tables::clause_counts(report) {
+    if let Some(mut table) = tables::clause_counts(report) {
+        if style.width.is_some() && !table.notes.is_empty() {
+            table.notes = vec![folded("not held against this run", table.notes.len())];
+        }
         print(&mut text, &table, style);
     }
     for note in &report.notes {
@@ -50,6 +58,21 @@ pub fn render(report: &Report, style: Style) -> String {
     }
     answers.iter().for_each(|answer| text.extend([answer.as_str(), "\n"]));
     text
+}
+
+/// `NOT CONFORMANT: 16 entries; ...`, where to read them.
+fn folded(what: &str, count: usize) -> String {
+    let entries = if count == 1 { "1 entry" } else { &format!("{count} entries") };
+    format!("{what}: {entries}; report.html and --wide have the list")
+}
+
+/// Leaves out what an earlier table already said of itself.
+fn say_once(tables: &mut [Table]) {
+    let mut said: Vec<String> = vec![];
+    for table in tables {
+        table.about.retain(|about| !said.contains(about));
+        said.extend(table.about.iter().cloned());
+    }
 }
 
 /// One table on its own.
@@ -68,6 +91,11 @@ fn head(text: &mut String, report: &Report, departures: usize, style: Style) {
     let port = |port: &trial::PortDescription| {
         format!("{} {} ({}, {})", port.id, port.name, port.port_type, port.line_rate)
     };
+    let answers = answers(report);
+    answers.iter().for_each(|answer| line(text, style, "", answer));
+    if !answers.is_empty() {
+        let _ = writeln!(text);
+    }
     if let Some(started) = &report.started {
         let ports: Vec<String> = started.tester.ports.iter().map(port).collect();
         line(text, style, "tester: ", &format!("{}: {}", started.tester.name, ports.join(", ")));
@@ -77,12 +105,12 @@ fn head(text: &mut String, report: &Report, departures: usize, style: Style) {
     }
     match departures {
         0 => {}
-        1 => line(text, style, "NOT CONFORMANT: ", "one departure, named below the tables"),
+        1 => line(text, style, "NOT CONFORMANT: ", "one departure, told below the tables"),
         many => line(
             text,
             style,
             "NOT CONFORMANT: ",
-            &format!("{many} departures, named below the tables"),
+            &format!("{many} departures, told below the tables"),
         ),
     }
     match report.status() {
@@ -98,13 +126,6 @@ fn head(text: &mut String, report: &Report, departures: usize, style: Style) {
     }
     for test in report.finished.iter().flat_map(|finished| &finished.invalid_tests) {
         line(text, style, "NO VALID RESULT: ", test);
-    }
-    let answers = answers(report);
-    if !answers.is_empty() {
-        let _ = writeln!(text);
-    }
-    for answer in answers {
-        line(text, style, "", &answer);
     }
 }
 
@@ -123,7 +144,16 @@ fn print(text: &mut String, table: &Table, style: Style) {
         line(text, style, "", about);
     }
     if !table.rows.is_empty() {
-        let _ = writeln!(text, "{}", grid(table, style));
+        let kept = style.width.map(|width| columns_within(table, width.into()));
+        let is_kept = |at: &usize| kept.as_ref().is_none_or(|kept| kept.contains(at));
+        let (kept, left_out): (Vec<usize>, Vec<usize>) =
+            (0..table.columns.len()).partition(is_kept);
+        let _ = writeln!(text, "{}", grid(&table.with_columns(&kept), style));
+        if !left_out.is_empty() {
+            let titles: Vec<&str> =
+                left_out.iter().map(|at| table.columns[*at].title.as_str()).collect();
+            line(text, style, "  ", &format!("columns left out: {} (--wide)", titles.join(", ")));
+        }
     }
     for note in &table.notes {
         line(text, style, "  ", note);
@@ -143,7 +173,7 @@ fn grid(table: &Table, style: Style) -> String {
     for (at, column) in table.columns.iter().enumerate() {
         let Some(printed) = grid.column_mut(at) else { continue };
         // Better too wide a table than a number broken in two.
-        let narrowest = Width::Fixed(longest_word(table, at) + printed.padding_width());
+        let narrowest = Width::Fixed(narrowest(table, at) + printed.padding_width());
         printed.set_constraint(ColumnConstraint::LowerBoundary(narrowest));
         if column.numeric {
             printed.set_cell_alignment(CellAlignment::Right);
@@ -152,11 +182,55 @@ fn grid(table: &Table, style: Style) -> String {
     grid.trim_fmt()
 }
 
-fn longest_word(table: &Table, column: usize) -> u16 {
-    let cells = table.rows.iter().map(|row| &row[column]);
-    let cells = cells.chain([&table.columns[column].title]);
-    let words = cells.flat_map(|cell| cell.split_whitespace()).map(|word| word.chars().count());
-    words.max().unwrap_or(0).min(u16::MAX.into()) as u16
+/// Between two columns, and before the first one.
+const GAP: usize = 3;
+/// Words of a column of text may be broken into lines of so many characters.
+const TEXT: usize = 20;
+
+/// The columns that fit: the first one, which says what a row is about, and the last one if it is a verdict in
+/// words; then from the left to the right as many as there is room for.
+fn columns_within(table: &Table, width: usize) -> Vec<usize> {
+    let last = table.columns.len().saturating_sub(1);
+    let mut kept = vec![0];
+    if last > 0 && !table.columns[last].numeric {
+        kept.push(last);
+    }
+    let needs = |at: usize| usize::from(narrowest(table, at)) + GAP;
+    // A blank stands before the first column.
+    let mut room = (width - 1).saturating_sub(kept.iter().map(|at| needs(*at)).sum());
+    for at in 1..=last {
+        if !kept.contains(&at) && needs(at) <= room {
+            room -= needs(at);
+            kept.push(at);
+        }
+    }
+    kept.sort_unstable();
+    kept
+}
+
+/// The bounds of an interval, and figures that stand side by side, may stand below each other.
+fn longest_number(cell: &str) -> usize {
+    let numbers = cell.split(" .. ").flat_map(|part| part.split(" / "));
+    let lengths = numbers.enumerate().map(|(at, part)| {
+        // What joins it to the one before stands in one line with either.
+        part.chars().count() + if at > 0 { " ..".len() } else { 0 }
+    });
+    lengths.max().unwrap_or(0)
+}
+
+/// How narrow a column can be: numbers are not broken, words of a title and of text stand below each other.
+fn narrowest(table: &Table, column: usize) -> u16 {
+    let longest = |text: &str| text.split_whitespace().map(|word| word.chars().count()).max();
+    let title = longest(&table.columns[column].title).unwrap_or(0);
+    let of_cell = |row: &Vec<String>| {
+        let (cell, word) = (row[column].chars().count(), longest(&row[column]).unwrap_or(0));
+        match table.columns[column].numeric {
+            true => longest_number(&row[column]),
+            false => cell.min(TEXT).max(word),
+        }
+    };
+    let cells = table.rows.iter().map(of_cell).max().unwrap_or(0);
+    title.max(cells).min(u16::MAX.into()) as u16
 }
 
 fn heading(text: &str, style: Style) -> String {

@@ -148,8 +148,9 @@ impl FromStr for Distribution {
         let entries = text.trim();
         let entries = entries.strip_prefix(PREFIX).unwrap_or(entries);
         let entry = |item: &str| {
-            let (size, weight) =
-                item.split_once('*').ok_or_else(|| in_text(item, "a size without weight"))?;
+            let (size, weight) = item.split_once('*').ok_or_else(|| {
+                in_text(item, "a size without weight: write 64*7 for 7 frames of 64 bytes")
+            })?;
             parse_entry(item, size, weight)
         };
         Distribution::new(entries.split(',').map(entry).collect::<Result<Vec<_>, _>>()?)

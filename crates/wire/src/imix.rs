@@ -180,8 +180,9 @@ fn parse_sequence(
 ) -> Result<Imix, SizePatternError> {
     if text.contains('*') {
         let weight = |item: &str| {
-            let (size, weight) =
-                item.split_once('*').ok_or_else(|| fail("a size without weight"))?;
+            let (size, weight) = item.split_once('*').ok_or_else(|| {
+                fail("a size without weight: write 64*7 for 7 frames of 64 bytes")
+            })?;
             let weight = weight.trim().parse().map_err(|_| fail("a weight that is no number"))?;
             Ok((parse_size(size)?, weight))
         };

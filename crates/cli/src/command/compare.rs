@@ -21,7 +21,10 @@ pub fn run(arguments: &Compare) -> Outcome {
         true => output::print(&compare::to_json(&comparison))?,
         false => {
             let table = compare::to_table(&comparison);
-            output::print(&report::terminal::render_table(&table, rendering::style()))?;
+            output::print(&report::terminal::render_table(
+                &table,
+                rendering::style(arguments.wide),
+            ))?;
         }
     }
     let differs = comparison.differences.iter().any(|d| d.verdict == Verdict::Different);

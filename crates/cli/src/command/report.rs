@@ -11,7 +11,9 @@ pub fn run(arguments: &Report) -> Outcome {
     let report = rendering::render(&arguments.folder)?;
     match arguments.json {
         true => output::print(&report::json::render(&report))?,
-        false => output::print(&report::terminal::render(&report, rendering::style()))?,
+        false => {
+            output::print(&report::terminal::render(&report, rendering::style(arguments.wide)))?
+        }
     }
     Ok(Exit::Done)
 }

@@ -6,6 +6,8 @@ use crate::options::{Options, SuiteName};
 use crate::plan::RunPlan;
 use crate::test_run::TestRun;
 use crate::{captures, interrupt, output, setup, support};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 pub fn run(arguments: &Run) -> Outcome {
     let options = Options { suite: arguments.suite, ..arguments.options.clone() };
@@ -18,6 +20,12 @@ pub fn run(arguments: &Run) -> Outcome {
         return Ok(Exit::Done);
     }
     let subject = setup::Subject::of(&plan.options)?;
+    if let Some(folder) = &arguments.resume
+        && let Some(ended) = TestRun::finished(folder)?
+    {
+        let stop = Arc::new(AtomicBool::new(false));
+        return TestRun::new(&plan, &subject, arguments, &stop).tell_again(folder, ended);
+    }
     captures::check(&plan.options, &subject)?;
     // Before any thread: a process with threads may not enter a user namespace.
     subject.acquire_rights()?;

@@ -45,7 +45,7 @@ pub fn run(arguments: &Selftest) -> Outcome {
         )),
         _ => {}
     }
-    print(&log.events, arguments.json)?;
+    print(&log.events, (arguments.json, arguments.wide))?;
     let invalid = |finding: &Finding| matches!(finding, Finding::Invalid { .. });
     match self_test.sizes.iter().any(|size| invalid(&size.maximum.finding)) {
         true => Ok(Exit::Invalid),
@@ -99,13 +99,15 @@ impl EventSink for Log {
     }
 }
 
-fn print(events: &[Event], json: bool) -> Outcome<()> {
+fn print(events: &[Event], (json, wide): (bool, bool)) -> Outcome<()> {
     let report = Report::from_events(events, vec![]);
     if json {
         return output::print(&report::json::render(&report));
     }
     match report::tables::of_outcomes(&report).first().map(|outcomes| &outcomes.table) {
-        Some(table) => output::print(&report::terminal::render_table(table, rendering::style())),
+        Some(table) => {
+            output::print(&report::terminal::render_table(table, rendering::style(wide)))
+        }
         None => Ok(()),
     }
 }

@@ -142,11 +142,11 @@ fn policy(options: &Options) -> Option<&str> {
     options.search.as_ref()?.get("policy")?.as_str()
 }
 
-/// Whether there is a wait after trials besides the one for silence; the quick profile has none.
+/// Whether there is a wait after trials besides the one for silence; only the RFC's profile has one.
 fn has_drain(options: &Options) -> bool {
     let given = options.trial.as_ref().and_then(|trial| trial.get("drain_s"));
     let seconds = given.and_then(|drain| drain.as_float().or(drain.as_integer().map(|s| s as f64)));
-    seconds.map_or(options.profile != Some(Profile::Quick), |seconds| seconds > 0.0)
+    seconds.map_or(crate::suite::profile(options) == Profile::Rfc, |seconds| seconds > 0.0)
 }
 
 fn has_random_destinations(options: &Options) -> bool {

@@ -137,6 +137,29 @@ fn a_feed_that_cannot_be_is_refused_before_anything_is_built() {
     }
 }
 
+/// Five sizes of trials of a minute: nobody is surprised by hours.
+#[test]
+fn a_run_of_hours_begins_only_when_somebody_agrees() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = "run --device linux-bridge --profile rfc --test throughput --skip-selftest --out a";
+    let child = scratch.command(run).stderr(Stdio::piped()).spawn().expect("starts");
+    let pid = child.id();
+    let ran = Ran::from(child.wait_with_output().expect("its output")).expect(2);
+    assert!(ran.stderr.contains("this run takes about"), "{}", ran.stderr);
+    for remedy in ["--yes", "--profile minutes", "no frame was sent"] {
+        assert!(ran.stderr.contains(remedy), "{remedy}: {}", ran.stderr);
+    }
+    assert_eq!(left_by(pid), [""; 0]);
+    assert!(!scratch.path().join("a").exists(), "a run began");
+    let running =
+        scratch.start(&format!("{run} --yes").replace(" --out a", ""), "b", "{\"run_started");
+    running.signal("INT");
+    running.wait();
+}
+
 #[test]
 fn where_open_vswitch_is_missing_its_package_is_named() {
     if !is_root() {

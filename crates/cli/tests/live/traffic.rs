@@ -230,6 +230,60 @@ fn an_interrupt_closes_the_accounts_and_removes_the_device() {
     }
 }
 
+/// The rate goes up and down six times and pauses once: every frame of every rate is in the accounts, in the
+/// percentiles and in the lines.
+#[test]
+fn a_rate_that_is_changed_keeps_exact_accounts() {
+    use std::io::Write;
+    if !is_root() {
+        return;
+    }
+    let _turn = turn::wait();
+    for port_type in ["af_packet", "xdp"] {
+        let scratch = Scratch::new();
+        let load = "--rate 2kpps --duration forever --stdin-control";
+        let arguments = format!("--device linux-router --port-type {port_type} {load}");
+        let mut command = scratch.command(&format!("traffic {arguments} {WHATEVER_SHARE} --json"));
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("netanvil starts");
+        let mut keys = child.stdin.take().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut seen = String::new();
+        let mut read_until = |word: &str, times: usize| {
+            while seen.matches(word).count() < times {
+                assert!(stdout.read_line(&mut seen).unwrap() > 0, "ended early: {seen}");
+            }
+        };
+        read_until("\"event\":\"second\"", 1);
+        for (number, key) in (1..).zip(["*", "/", "+", "-", "*", "/"]) {
+            keys.write_all(key.as_bytes()).unwrap();
+            // Until frames of this rate have left: the line that closes the stretch before, and one of this.
+            read_until("\"event\":\"load\"", number);
+            read_until("\"event\":\"second\"", 1 + 2 * number);
+        }
+        // Keys that come faster than frames: a stretch without a frame says nothing of the tester.
+        keys.write_all(b"**//p").unwrap();
+        read_until("\"event\":\"paused\"", 1);
+        keys.write_all(b"pq").unwrap();
+        stdout.read_to_string(&mut seen).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{seen}");
+        let lines: Vec<Value> =
+            seen.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+        let summary = check_closed(&lines);
+        assert!(count(summary, "stretches") >= 7, "{summary}");
+        assert!(count(summary, "sent_frames") >= 2_000, "{summary}");
+        assert_eq!(count(summary, "lost_frames"), 0, "{summary}");
+        assert_eq!(summary["latency"]["frames"], summary["received_frames"], "{summary}");
+        let loads = lines.iter().filter(|line| line["event"] == "load");
+        let loads: Vec<f64> =
+            loads.map(|line| line["rate_per_port_fps"].as_f64().unwrap()).collect();
+        let expected = [4_000.0, 2_000.0, 2_200.0, 2_000.0, 4_000.0, 2_000.0];
+        let alike =
+            loads.iter().zip(expected).all(|(told, asked)| (told / asked - 1.0).abs() < 1e-6);
+        assert!(alike && loads.len() >= 6, "{loads:?}");
+    }
+}
+
 #[test]
 fn a_killed_one_is_cleaned() {
     if !is_root() {

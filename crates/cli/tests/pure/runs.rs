@@ -264,6 +264,67 @@ fn another_configuration_is_not_gone_on_with() {
     assert!(ran.stderr.contains("--resume"), "{}", ran.stderr);
 }
 
+/// Nothing is left to do: the folder stays as it is to the last byte, and the exit code is that of the results.
+#[test]
+fn resuming_a_finished_run_changes_nothing() {
+    let scratch = Scratch::new();
+    let ran = scratch.run(&format!("{SHORT} --out a --accept throughput>=1Mpps")).expect(1);
+    let files = || {
+        let mut all: Vec<_> = std::fs::read_dir(scratch.path().join("a"))
+            .unwrap()
+            .map(|file| file.unwrap().path())
+            .map(|path| (path.clone(), std::fs::read(&path).unwrap()))
+            .collect();
+        all.sort();
+        all
+    };
+    let before = files();
+    let again = scratch.run("run --resume a").expect(1);
+    assert!(files() == before, "the folder has changed");
+    assert!(again.stderr.contains("a is finished"), "{}", again.stderr);
+    assert_eq!(again.stdout, ran.stdout);
+    let json = scratch.run("run --resume a --json --quiet").expect(1);
+    assert_eq!(serde_json::from_str::<Value>(&json.stdout).unwrap(), results(&scratch, "a"));
+}
+
+/// Without a profile a run takes minutes, by its trials and by its estimate.
+#[test]
+fn a_run_without_a_profile_is_one_of_minutes() {
+    let scratch = Scratch::new();
+    let config = scratch.run("run --sim router --print-config").expect(0).stdout;
+    assert!(config.contains("profile = \"minutes\""), "{config}");
+    let ran = scratch.run("run --sim router --test throughput --sizes 512 --out a").expect(0);
+    assert!(ran.stdout.contains("minutes profile") || ran.stdout.contains("NOT CONFORMANT"));
+    let text = std::fs::read_to_string(scratch.path().join("a/events.jsonl")).unwrap();
+    let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!(first["run_started"]["config"]["profile"], "minutes");
+    let whole = scratch.start("run --sim router", "b", "{\"run_started");
+    whole.signal("KILL");
+    whole.wait();
+    let text = std::fs::read_to_string(scratch.path().join("b/events.jsonl")).unwrap();
+    let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let estimate_s =
+        first["run_started"]["estimate"].as_u64().expect("picoseconds") / 1_000_000_000_000;
+    assert!((60..600).contains(&estimate_s), "{estimate_s} s");
+}
+
+/// Nobody has measured the tester: the search begins at the medium's maximum and goes down to what the tester offers.
+#[test]
+fn a_tester_without_a_self_test_goes_down_to_what_it_reaches() {
+    let scratch = Scratch::new();
+    for fps in [50_000, 5_000, 1_000] {
+        scratch.file("weak.toml", &format!("[tester]\nframes-per-second = {fps}\n"));
+        let run =
+            "run --sim weak.toml --profile quick --sizes 64 --test throughput --skip-selftest";
+        scratch.run(&format!("{run} --out a{fps}")).expect(0);
+        let found = results(&scratch, &format!("a{fps}"));
+        let found = figure(&found, "throughput");
+        assert_eq!(found["relation"], "at_least", "{found}");
+        let rate = found["value"].as_f64().unwrap();
+        assert!((rate / f64::from(fps) - 1.0).abs() < 0.05, "{rate} of {fps}");
+    }
+}
+
 #[test]
 fn an_interrupt_keeps_results_and_says_how_to_go_on() {
     let scratch = Scratch::new();
@@ -307,7 +368,13 @@ fn a_run_does_not_go_on_with_a_device_that_was_changed() {
     let short = SHORT.replace("--sim router", "--sim lab.toml --device-info firmware=4.2");
     let ran = scratch.run(&format!("{short} --out a")).expect(0);
     assert!(results(&scratch, "a")["environment"]["device firmware"] == "4.2", "{}", ran.stdout);
+    // The end of the run is taken off: what is finished is not gone on with.
+    let log = scratch.path().join("a/events.jsonl");
+    let events = std::fs::read_to_string(&log).unwrap();
+    let end = events.find("{\"run_finished\"").expect("the end");
+    std::fs::write(&log, &events[..end]).unwrap();
     scratch.run("run --resume a").expect(0);
+    std::fs::write(&log, &events[..end]).unwrap();
     scratch.file("lab.toml", &router.replace("10us", "9us"));
     let refused = scratch.run("run --resume a").expect(2);
     assert!(refused.stderr.contains("not that of the saved run"), "{}", refused.stderr);

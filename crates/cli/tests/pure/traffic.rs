@@ -287,7 +287,7 @@ fn a_capture_is_sent_at_a_rate_or_as_it_was_timed() {
         // 14 + 20 + 8 + payload + 4 bytes; the second grows by 18.
         assert_eq!(what["frame_size"], "68 to 1046", "{what}");
         let words = what["traffic"].as_str().unwrap();
-        assert!(words.contains("4 captured frames, 1 of them longer"), "{words}");
+        assert!(words.contains("4 ready frames, 1 of them longer"), "{words}");
     }
     // Addresses as they are mean nothing to this router.
     let ran = traffic(&scratch, "--sim router --pcap trace.pcap --rate 1kpps --duration 1s", &[]);
@@ -314,4 +314,60 @@ fn a_capture_is_sent_at_a_rate_or_as_it_was_timed() {
     refused("--pcap trace.pcap", "--rate");
     refused("--pcap trace.pcap --rate 1kpps --rewrite port", "mac");
     refused("--as-timed", "--pcap");
+}
+
+/// Two flows of a file of the OTG API, 6,000 and 2,000 frames a second: three turns and one.
+#[test]
+fn flows_of_an_otg_file_have_their_rates_or_share_one() {
+    let scratch = Scratch::new();
+    let flow = |name: &str, pps: u64, size: u64| {
+        serde_json::json!({
+            "name": name,
+            "tx_rx": {"choice": "port", "port": {"tx_name": "p1", "rx_names": ["p2"]}},
+            "packet": [
+                {"choice": "ethernet", "ethernet": {}},
+                {"choice": "ipv4", "ipv4": {}},
+                {"choice": "udp", "udp": {"dst_port": {
+                    "choice": "increment", "increment": {"start": 5000, "step": 1, "count": 10}}}}
+            ],
+            "size": {"choice": "fixed", "fixed": size},
+            "rate": {"choice": "pps", "pps": pps},
+            "metrics": {"enable": true}
+        })
+    };
+    let mut config = serde_json::json!({
+        "ports": [{"name": "p1", "location": "eth1"}, {"name": "p2", "location": "eth2"}],
+        "flows": [flow("voice", 6_000, 128), flow("bulk", 2_000, 1_000)]
+    });
+    scratch.file("flows.json", &config.to_string());
+    let send = "--sim router --otg flows.json --rewrite mac,ip --json";
+    for (load, voice, bulk) in
+        [("--duration 2s", 12_000, 4_000), ("--rate 4kpps --duration 1s", 3_000, 1_000)]
+    {
+        let lines = json_lines(&traffic(&scratch, &format!("{send} {load}"), &[]).expect(0));
+        let summary = lines.last().unwrap();
+        assert_eq!(summary["sent_bytes"], voice * 128 + bulk * 1_000, "{load}: {summary}");
+        assert_eq!(summary["lost_frames"], 0, "{load}: {summary}");
+        for (name, frames) in [("voice", voice), ("bulk", bulk)] {
+            let streams = summary["streams"].as_array().unwrap();
+            let stream = streams.iter().find(|stream| stream["name"] == name).expect(name);
+            assert_eq!(stream["received_frames"], frames, "{load}: {stream}");
+        }
+    }
+    // As they are, the addresses mean nothing to the router, and the option that mends it is named.
+    let ran =
+        traffic(&scratch, &send.replace("--rewrite mac,ip --json", "--duration 1s"), &[]).expect(0);
+    assert!(ran.stdout.contains("--rewrite mac,ip"), "{}", ran.stdout);
+
+    let refused = |arguments: &str, what: &str| {
+        let ran = traffic(&scratch, &format!("--sim router {arguments}"), &[]).expect(2);
+        assert!(ran.stderr.contains(what), "{arguments}: {}", ran.stderr);
+    };
+    refused("--otg flows.json --vlan 3", "--vlan has no effect on the frames of --otg");
+    refused("--otg missing.json", "cannot read missing.json");
+    config["flows"][1]["rate"] = serde_json::json!({"choice": "percentage", "percentage": 5});
+    scratch.file("share.json", &config.to_string());
+    refused("--otg share.json", "share.json: flows[1].rate: a share of a line");
+    refused("--otg flows.json --pcap a.pcap", "cannot be used with");
+    refused("--rewrite mac --rate 1kpps", "--pcap");
 }

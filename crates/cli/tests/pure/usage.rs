@@ -36,6 +36,35 @@ fn every_subcommand_has_help_with_examples() {
     }
 }
 
+/// What one needs every day fits a screen or two; the rest is in `--help`.
+#[test]
+fn the_short_help_is_short_and_names_the_long_one() {
+    let scratch = Scratch::new();
+    for (command, most) in [("run", 75), ("traffic", 75), ("versus", 75), ("selftest", 45)] {
+        let short = scratch.run(&format!("{command} -h")).expect(0).stdout;
+        let long = scratch.run(&format!("{command} --help")).expect(0).stdout;
+        let lines = short.lines().count();
+        assert!(lines <= most && lines * 2 < long.lines().count(), "{command}: {lines} lines");
+        assert!(short.contains(&format!("netanvil {command} --help")), "{short}");
+    }
+    let long = scratch.run("run --help").expect(0).stdout;
+    assert!(long.contains("--far-community") && long.contains("netanvil run --resume"), "{long}");
+}
+
+#[test]
+fn what_others_did_decades_ago_stands_in_a_group_of_its_own() {
+    let help = Scratch::new().run("-h").expect(0).stdout;
+    let (every_day, history) = help.split_once("\nHistory:\n").expect("a group");
+    for command in ["hammer", "anvil", "harvard"] {
+        assert!(
+            history.contains(&format!("\n  {command} "))
+                || history.starts_with(&format!("  {command} "))
+        );
+        assert!(!every_day.contains(&format!("\n  {command} ")), "{every_day}");
+    }
+    assert!(every_day.contains("\n  traffic "), "{every_day}");
+}
+
 #[test]
 fn exit_codes_are_documented() {
     let scratch = Scratch::new();

@@ -194,7 +194,7 @@ impl SuiteConfig {
     /// As RFC 2889 has it, with these tests.
     pub fn of_many_ports(profile: Profile, tests: &[ChassisTest]) -> Self {
         let mut config = SuiteConfig::of(profile);
-        let quick = profile == Profile::Quick;
+        let quick = profile != Profile::Rfc;
         config.tests = tests.iter().copied().map(TestKind::Chassis).collect();
         config.trial = TrialConfig { duration_s: 30.0, ..config.trial };
         config.search = SearchConfig {
@@ -218,7 +218,7 @@ impl SuiteConfig {
     /// As DEC had it for its GIGAswitch/FDDI: frames of 64 octets, at least 60 s of transmission.
     fn gigaswitch(profile: Profile) -> Self {
         let mut config = SuiteConfig::of_many_ports(profile, &ChassisTest::GIGASWITCH);
-        let quick = profile == Profile::Quick;
+        let quick = profile != Profile::Rfc;
         config.frame_sizes = vec![SizePattern::Fixed(FrameSize::MIN_ETHERNET)];
         config.trial.duration_s = if quick { 0.1 } else { 60.0 };
         config.search.trial_duration_s = if quick { 0.1 } else { 0.5 };
@@ -230,7 +230,7 @@ impl SuiteConfig {
     /// long the trials of the base unicast test were: a second here.
     fn tolly(profile: Profile) -> Self {
         let mut config = SuiteConfig::of_many_ports(profile, &ChassisTest::TOLLY);
-        let quick = profile == Profile::Quick;
+        let quick = profile != Profile::Rfc;
         config.frame_sizes = SuiteConfig::default().frame_sizes;
         config.trial.duration_s = if quick { 0.1 } else { 1.0 };
         config.search.trial_duration_s = config.trial.duration_s;

@@ -154,8 +154,13 @@ fn judged(test: TestKind, facts: &Facts, ruling: impl Fn(&Clause) -> Ruling) -> 
 /// The departures of a result from its documents, in words; empty where it conforms.
 fn departures(clauses: &[Judged], profile: Profile) -> Vec<String> {
     let mut found: Vec<String> = clauses.iter().filter_map(Judged::departure).collect();
-    if profile == Profile::Quick && !found.is_empty() {
-        found.push("quick profile: for a first look, not for publication".into());
+    let about = match profile {
+        Profile::Rfc => None,
+        Profile::Minutes => Some("minutes profile: trials of seconds, not for publication"),
+        Profile::Quick => Some("quick profile: for a first look, not for publication"),
+    };
+    if !found.is_empty() {
+        found.extend(about.map(str::to_owned));
     }
     found
 }

@@ -144,8 +144,28 @@ impl SuiteConfig {
     pub fn of(profile: Profile) -> SuiteConfig {
         match profile {
             Profile::Rfc => SuiteConfig::default(),
+            Profile::Minutes => SuiteConfig::minutes(),
             Profile::Quick => SuiteConfig::quick(),
         }
+    }
+
+    /// The tests of the quick profile with trials of seconds: some minutes.
+    fn minutes() -> SuiteConfig {
+        let mut config = SuiteConfig { profile: Profile::Minutes, ..SuiteConfig::quick() };
+        config.trial.duration_s = 5.0;
+        config.trial.learning_wait_s = 0.1;
+        config.trial.invalid_retries = 3;
+        config.search.resolution_percent = 1.0;
+        config.search.trial_duration_s = 1.0;
+        config.self_test.trial_duration_s = 0.2;
+        config.self_test.resolution_percent = 2.0;
+        config.latency =
+            LatencyConfig { repetitions: 3, stream_s: 2.0, first_tag_s: 0.5, tags: 500 };
+        config.pdv.stream_s = 5.0;
+        config.ipdv.stream_s = 5.0;
+        config.back_to_back.repetitions = 3;
+        config.back_to_back.resolution_percent = 2.0;
+        config
     }
 
     /// Short trials and few of them: a demonstration within two minutes.
@@ -289,8 +309,8 @@ mod tests {
     }
 
     #[test]
-    fn both_profiles_can_be_run_and_read_back() {
-        for profile in [Profile::Rfc, Profile::Quick] {
+    fn every_profile_can_be_run_and_read_back() {
+        for profile in [Profile::Rfc, Profile::Minutes, Profile::Quick] {
             let config = SuiteConfig::of(profile);
             assert_eq!(config.check(), Ok(()));
             let json = serde_json::to_value(&config).unwrap();

@@ -98,7 +98,7 @@ impl MulticastConfig {
     pub fn of(profile: Profile) -> Self {
         match profile {
             Profile::Rfc => MulticastConfig::default(),
-            Profile::Quick => MulticastConfig {
+            Profile::Minutes | Profile::Quick => MulticastConfig {
                 report_fps: 1_000,
                 join_settle_s: 0.5,
                 join_timeout_s: 3.0,

@@ -92,7 +92,7 @@ impl Traffic {
 impl Replay {
     /// What is sent, in words.
     pub(super) fn describe(&self) -> String {
-        let mut words = vec![format!("{} captured frames", self.frames.len())];
+        let mut words = vec![format!("{} ready frames", self.frames.len())];
         if self.grown > 0 {
             words.push(format!("{} of them longer by a signature", self.grown));
         }

@@ -63,7 +63,10 @@ struct Now {
 }
 
 /// Checks a request and gives it its type.
-fn typed<T: DeserializeOwned>(name: &str, request: Value) -> Result<(T, Checked), Refused> {
+pub(crate) fn typed<T: DeserializeOwned>(
+    name: &str,
+    request: Value,
+) -> Result<(T, Checked), Refused> {
     let checked = schema::check(name, request).map_err(Refused::request)?;
     let typed = serde_json::from_value(checked.value.clone());
     let typed = typed.map_err(|error| Refused::request(vec![format!("the request: {error}")]))?;
@@ -448,7 +451,7 @@ fn resolve(active: &Arc<ActiveConfiguration>, flows: &[usize]) -> Result<(), Ref
     Ok(())
 }
 
-fn port_ids(config: &Config) -> BTreeMap<String, PortId> {
+pub(crate) fn port_ids(config: &Config) -> BTreeMap<String, PortId> {
     config.ports.iter().zip(0..).map(|(port, id)| (port.name.clone(), PortId(id))).collect()
 }
 

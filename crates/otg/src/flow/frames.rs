@@ -70,6 +70,15 @@ impl Frames {
         periods.chain([self.sizes.len() as u64]).fold(1, lcm)
     }
 
+    /// Whether a checksum is to be wrong, or to be a given one.
+    pub fn has_bad_sums(&self) -> bool {
+        let names = ["checksum", "header_checksum"];
+        let fields = self.headers.iter().flat_map(|header| &header.fields);
+        fields
+            .filter(|field| names.contains(&field.name))
+            .any(|field| matches!(field.values, Values::Bad | Values::Listed(_)))
+    }
+
     /// By what the frames are known; none where they have no room for it.
     pub fn form(&self) -> Option<Form> {
         self.form

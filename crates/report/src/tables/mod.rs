@@ -58,6 +58,16 @@ impl Table {
         }
     }
 
+    /// The same with these columns alone.
+    pub(crate) fn with_columns(&self, kept: &[usize]) -> Self {
+        let cells = |row: &Vec<String>| kept.iter().map(|at| row[*at].clone()).collect();
+        Table {
+            columns: kept.iter().map(|at| self.columns[*at].clone()).collect(),
+            rows: self.rows.iter().map(cells).collect(),
+            ..self.clone()
+        }
+    }
+
     /// Notes that hold for every size say so, instead of naming each.
     fn with_notes_summed_up(mut self) -> Self {
         let all = format!("{}: ", self.sizes.join(", "));

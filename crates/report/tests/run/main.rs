@@ -7,6 +7,7 @@ mod full_disk;
 mod numbers;
 #[path = "../sample/mod.rs"]
 mod sample;
+mod widths;
 
 use method::Event;
 use report::Report;

@@ -53,7 +53,7 @@ pub fn second(second: &Second) -> Value {
 }
 
 /// What became of it.
-pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)]) -> Value {
+pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)], suspects: &[String]) -> Value {
     let criteria: Vec<Value> = judged
         .iter()
         .map(|(criterion, met)| json!({ "criterion": criterion.to_string(), "met": met }))
@@ -85,6 +85,7 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)]) -> Value {
         "tester_fell_short": reasons,
         "notes": totals.notes,
         "criteria": criteria,
+        "suspects": suspects,
     })
 }
 

@@ -12,7 +12,7 @@ use crate::options::{self, Options, Sizes, Span};
 use crate::plan::RunPlan;
 use crate::setup::{self, Setup, Subject};
 
-use crate::{interrupt, output, support};
+use crate::{interrupt, output, support, suspects};
 use clap::Args;
 use method::generator::{Generator, GeneratorConfig, STRETCH_FRAMES, Totals, TrafficCriterion};
 use method::versus::Met;
@@ -36,12 +36,13 @@ const SHORTFALL: f64 = 0.05;
 const FOREVER: Span = Span(Duration::MAX);
 
 #[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("ready_frames").args(["pcap", "otg"]))]
 pub struct TrafficArgs {
     /// Load of each sending port: 1Mpps, 500Mbit/s (with preamble and gap), 10G, 40%
     #[arg(
         long,
         value_name = "LOAD",
-        required_unless_present = "as_timed",
+        required_unless_present_any = ["as_timed", "otg"],
         help_heading = "Traffic"
     )]
     pub rate: Option<Load>,
@@ -62,6 +63,10 @@ pub struct TrafficArgs {
     /// protocol, vlan, flows, vary ...). The options here give the keys that a stream leaves out
     #[arg(long, value_name = "FILE", help_heading = "Traffic")]
     pub streams: Option<PathBuf>,
+    /// Send the flows of a configuration of the Open Traffic Generator API (JSON), from its first port to its
+    /// second. Without --rate each has its own rate, with it its share of the load
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["streams", "flows", "pcap"], help_heading = "Traffic")]
+    pub otg: Option<PathBuf>,
     /// Send the frames of a pcap or pcapng file in their order, again and again. The signature of the tester
     /// replaces the last 18 bytes of a payload; a frame without room grows by 18 bytes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["streams", "flows"], help_heading = "Traffic")]
@@ -69,8 +74,9 @@ pub struct TrafficArgs {
     /// Send the frames of `--pcap` at their captured times, once unless `--duration` is given
     #[arg(long, requires = "pcap", conflicts_with = "rate", help_heading = "Traffic")]
     pub as_timed: bool,
-    /// Rewrite addresses in the frames of `--pcap` to those of the tester and its device: mac, ip, or both
-    #[arg(long, value_name = "mac,ip", value_delimiter = ',', requires = "pcap", value_parser = ["mac", "ip"], help_heading = "Traffic")]
+    /// Rewrite addresses in the frames of `--pcap` or `--otg` to those of the tester and its device: mac, ip,
+    /// or both
+    #[arg(long, value_name = "mac,ip", value_delimiter = ',', requires = "ready_frames", value_parser = ["mac", "ip"], help_heading = "Traffic")]
     pub rewrite: Vec<String>,
     /// Options of `run`
     #[command(flatten)]
@@ -192,12 +198,16 @@ impl<'a> Request<'a> {
         let duration = duration.or(given.duration.take());
         support::check_traffic(&given)?;
         let size = size(given.sizes.as_ref())?;
-        let streams = match &arguments.pcap {
-            Some(path) => {
-                refuse_with_pcap(&given)?;
+        let streams = match (&arguments.pcap, &arguments.otg) {
+            (Some(path), _) => {
+                refuse_with_frames(&given, "--pcap")?;
                 Streams::captured(Pcap::read(path)?, rewrites(arguments))
             }
-            None => Streams::read(arguments.streams.as_deref(), &size, flows(arguments))?,
+            (None, Some(path)) => {
+                refuse_with_frames(&given, "--otg")?;
+                Streams::of_otg(path, rewrites(arguments))?
+            }
+            (None, None) => Streams::read(arguments.streams.as_deref(), &size, flows(arguments))?,
         };
         let (load, timed) = load(arguments, &streams)?;
         let one_round = timed.as_ref().map(|gaps| Span(gaps.iter().copied().sum()));
@@ -263,9 +273,13 @@ impl<'a> Request<'a> {
         let criteria = &self.arguments.fail_if;
         let judged: Vec<_> =
             criteria.iter().map(|criterion| (*criterion, criterion.met(totals))).collect();
+        let suspects = match text::is_silent(totals) {
+            true => suspects::of(&self.plan.options, self.rewrites()),
+            false => vec![],
+        };
         match self.arguments.json {
-            true => output::print(&format!("{}\n", json::summary(totals, &judged)))?,
-            false => output::print(&text::summary(totals, &judged))?,
+            true => output::print(&format!("{}\n", json::summary(totals, &judged, &suspects)))?,
+            false => output::print(&text::summary(totals, &judged, &suspects))?,
         }
         let is_any = |wanted| judged.iter().any(|(_, met)| *met == wanted);
         Ok(match (is_any(Met::Failed), totals.invalid.is_empty() && !is_any(Met::Undecided)) {
@@ -273,6 +287,14 @@ impl<'a> Request<'a> {
             (_, false) => Exit::Invalid,
             _ => Exit::Done,
         })
+    }
+}
+
+impl Request<'_> {
+    /// Whether captured frames bear the tester's addresses; none where no capture is sent.
+    fn rewrites(&self) -> Option<bool> {
+        let given = self.arguments.pcap.is_some() || self.arguments.otg.is_some();
+        given.then_some(!self.arguments.rewrite.is_empty())
     }
 }
 
@@ -297,11 +319,13 @@ const OF_FRAMES: [&str; 8] = [
     "extension-headers",
 ];
 
-fn refuse_with_pcap(given: &Options) -> Outcome<()> {
+fn refuse_with_frames(given: &Options, source: &str) -> Outcome<()> {
     let table = given.as_table();
     match OF_FRAMES.iter().find(|name| table.contains_key(**name)) {
-        Some(name) => Err(Failure::new(format!("--{name} has no effect on captured frames"))
-            .help(format!("remove --{name} or --pcap"))),
+        Some(name) => {
+            Err(Failure::new(format!("--{name} has no effect on the frames of {source}"))
+                .help(format!("remove --{name} or {source}")))
+        }
         None => Ok(()),
     }
 }
@@ -315,6 +339,9 @@ fn rewrites(arguments: &TrafficArgs) -> Rewrites {
 fn load(arguments: &TrafficArgs, streams: &Streams) -> Outcome<(Load, Option<Vec<Duration>>)> {
     if let Some(load) = arguments.rate {
         return Ok((load, None));
+    }
+    if let Some(load) = streams.load() {
+        return Ok((Load::Frames(load), None));
     }
     let gaps = streams.gaps().ok_or_else(|| {
         Failure::new("the capture has no times, or the same time for all frames")

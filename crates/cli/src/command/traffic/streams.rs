@@ -10,7 +10,7 @@ use method::{
 };
 use serde::Deserialize;
 use std::path::Path;
-use units::{Duration, FrameSize};
+use units::{Duration, FrameRate, FrameSize};
 use wire::signature::Form;
 use wire::size::SizePattern;
 
@@ -47,16 +47,23 @@ pub struct Stream {
 /// The streams to send, with their sizes.
 pub struct Streams {
     streams: Vec<(Stream, SizePattern, Option<Flows>)>,
-    /// Captured frames, sent instead of built ones.
-    captured: Option<(Pcap, Rewrites)>,
+    /// Frames of each stream, sent instead of built ones.
+    ready: Option<(Vec<Vec<Vec<u8>>>, Rewrites)>,
+    /// The times between captured frames.
+    gaps: Option<Vec<Duration>>,
+    /// The load that a file of flows asks for.
+    load: Option<FrameRate>,
 }
+
+/// More turns a round of streams does not have.
+const TURNS_MAX: u64 = 10_000;
 
 impl Streams {
     /// The streams of a file, or one stream from the command line.
     pub fn read(path: Option<&Path>, size: &SizePattern, flows: Option<Flows>) -> Outcome<Self> {
         let Some(path) = path else {
             let one = (Stream::default(), size.clone(), flows);
-            return Ok(Streams { streams: vec![one], captured: None });
+            return Ok(Streams { streams: vec![one], ready: None, gaps: None, load: None });
         };
         let file: File = options::read(path)?;
         if file.stream.is_empty() || file.stream.iter().any(|stream| stream.name.is_empty()) {
@@ -84,21 +91,46 @@ impl Streams {
             Ok((stream, own_size, own_flows))
         };
         let streams = file.stream.into_iter().map(own).collect::<Outcome<_>>()?;
-        Ok(Streams { streams, captured: None })
+        Ok(Streams { streams, ready: None, gaps: None, load: None })
+    }
+
+    /// The flows of an OTG configuration, each with a share of the frames in proportion to its rate.
+    pub fn of_otg(path: &Path, rewrites: Rewrites) -> Outcome<Self> {
+        let name = path.display();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::new(format!("cannot read {name}: {error}")))?;
+        let flows = otg::flows_of_file(&text, rewrites.macs).map_err(|errors| {
+            let failure = Failure::new(format!("{name}: {}", errors[0]));
+            errors[1..].iter().fold(failure, |failure, error| failure.help(error))
+        })?;
+        let rates: Vec<f64> = flows.iter().map(|flow| flow.rate.fps()).collect();
+        let stream = |(flow, weight): (&otg::FileFlow, u64)| {
+            let stream =
+                Stream { name: flow.name.clone(), weight: Some(weight), ..Stream::default() };
+            (stream, longest(&flow.frames, 0), None)
+        };
+        let streams = flows.iter().zip(weights(&rates)).map(stream).collect();
+        let load = FrameRate::from_fps_f64(rates.iter().sum());
+        let frames = flows.into_iter().map(|flow| flow.frames).collect();
+        Ok(Streams { streams, ready: Some((frames, rewrites)), gaps: None, load: Some(load) })
     }
 
     /// The frames of a capture.
     pub fn captured(pcap: Pcap, rewrites: Rewrites) -> Self {
-        let longest = pcap.frames.iter().map(Vec::len).max().unwrap_or(0);
-        let with_signature = longest + FCS_BYTES + Form::Full.len_bytes();
-        let size = FrameSize::from_bytes((with_signature as u32).clamp(64, 65_535));
-        let one = (Stream::default(), SizePattern::Fixed(size), None);
-        Streams { streams: vec![one], captured: Some((pcap, rewrites)) }
+        let size = longest(&pcap.frames, Form::Full.len_bytes());
+        let one = (Stream::default(), size, None);
+        let Pcap { frames, gaps } = pcap;
+        Streams { streams: vec![one], ready: Some((vec![frames], rewrites)), gaps, load: None }
     }
 
     /// The times between captured frames.
     pub fn gaps(&self) -> Option<Vec<Duration>> {
-        self.captured.as_ref()?.0.gaps.clone()
+        self.gaps.clone()
+    }
+
+    /// The load that the streams come with.
+    pub fn load(&self) -> Option<FrameRate> {
+        self.load
     }
 
     /// Every size, once.
@@ -121,15 +153,15 @@ impl Streams {
     /// The streams between the ports of a device.
     pub fn mix(&self, suite: &SuiteConfig, topology: &Topology) -> Outcome<Mix> {
         let mut shares = vec![];
-        for (stream, size, flows) in &self.streams {
+        for (at, (stream, size, flows)) in self.streams.iter().enumerate() {
             let traffic = Traffic::new(&stream.over(suite, flows), topology, size, Modifier::None);
             let traffic = traffic.map_err(|error| match stream.name.is_empty() {
                 true => Failure::new(error),
                 false => Failure::new(format!("stream {}: {error}", stream.name)),
             })?;
-            let traffic = match &self.captured {
-                Some((pcap, rewrites)) => {
-                    traffic.replaying(pcap.frames.clone(), *rewrites).map_err(Failure::new)?
+            let traffic = match &self.ready {
+                Some((frames, rewrites)) => {
+                    traffic.replaying(frames[at].clone(), *rewrites).map_err(Failure::new)?
                 }
                 None => traffic,
             };
@@ -137,6 +169,32 @@ impl Streams {
         }
         Mix::new(shares).map_err(Failure::new)
     }
+}
+
+/// A size that the longest frame has room in, with so many bytes more.
+fn longest(frames: &[Vec<u8>], more: usize) -> SizePattern {
+    let longest = frames.iter().map(Vec::len).max().unwrap_or(0) + FCS_BYTES + more;
+    SizePattern::Fixed(FrameSize::from_bytes((longest as u32).clamp(64, 65_535)))
+}
+
+/// Turns in proportion to these rates: exactly, where whole numbers can say it in a round that is not too long.
+fn weights(rates: &[f64]) -> Vec<u64> {
+    let whole: Vec<u64> = rates.iter().map(|rate| rate.round() as u64).collect();
+    let is_whole =
+        rates.iter().zip(&whole).all(|(rate, whole)| (rate - *whole as f64).abs() < 1e-9);
+    let gcd = whole.iter().copied().fold(0, |mut a, mut b| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    });
+    if is_whole && gcd > 0 && whole.iter().sum::<u64>() / gcd <= TURNS_MAX {
+        return whole.iter().map(|rate| rate / gcd).collect();
+    }
+    let sum: f64 = rates.iter().sum();
+    // Two turns less each, so that what is rounded up fits.
+    let turns = (TURNS_MAX - 2 * rates.len() as u64) as f64;
+    rates.iter().map(|rate| ((rate / sum * turns).round() as u64).max(1)).collect()
 }
 
 impl Stream {
@@ -157,5 +215,19 @@ impl Stream {
             traffic.extension_headers.clone_from(headers);
         }
         suite
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::weights;
+
+    #[test]
+    fn turns_are_in_proportion_to_rates() {
+        assert_eq!(weights(&[10_000.0]), [1]);
+        assert_eq!(weights(&[10_000.0, 5_000.0, 2_500.0]), [4, 2, 1]);
+        let near = weights(&[1_000.5, 2_001.0]);
+        assert!((near[1] as f64 / near[0] as f64 - 2.0).abs() < 0.001, "{near:?}");
+        assert_eq!(weights(&[1e7, 1.0]), [9_996, 1]);
     }
 }

@@ -95,7 +95,7 @@ fn bits(bps: f64) -> String {
 }
 
 /// The summary: one screen.
-pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)]) -> String {
+pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)], suspects: &[String]) -> String {
     let mut lines = vec![
         String::new(),
         format!(
@@ -148,10 +148,9 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)]) -> String {
         true => "tester     kept up".into(),
         false => "tester     FELL SHORT: no result for the device".into(),
     });
-    if totals.received == 0 && totals.sent > 0 {
-        lines.push(
-            "Nothing came back. Check the addresses, gateways and VLAN tags of the device.".into(),
-        );
+    if is_silent(totals) {
+        lines.push("Nothing came back.".into());
+        lines.extend(suspects.iter().map(|suspect| format!("  {suspect}")));
     }
     let reasons = totals.invalid.iter().take(REASONS_MAX);
     lines.extend(reasons.map(|reason| format!("  {reason}")));
@@ -164,6 +163,11 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)]) -> String {
         format!("{criterion}? {verdict}")
     }));
     lines.iter().map(|line| wrapped(line)).collect::<Vec<_>>().join("\n") + "\n"
+}
+
+/// Whether frames were sent and none arrived.
+pub fn is_silent(totals: &Totals) -> bool {
+    totals.received == 0 && totals.sent > 0
 }
 
 /// Breaks a line that is too long and indents the rest.
