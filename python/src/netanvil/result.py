@@ -232,15 +232,16 @@ class Result:
         )
 
     def _missing(self, asked: str, frame_size: int | str | None) -> str:
-        reasons = [
-            f"{outcome.test} at {outcome.frame_size} bytes has no result: {'; '.join(outcome.invalid)}"
-            for outcome in self.outcomes
-            if outcome.invalid and frame_size in (None, outcome.frame_size, _number(outcome))
-        ]
+        reasons = [f"invalid: {test}: the tester could not offer the load" for test in self.invalid_tests]
+        for outcome in self.outcomes:
+            if frame_size is None or str(frame_size) == outcome.frame_size:
+                unknown = [figure.reason for figure in outcome.figures if figure.relation == "unknown"]
+                why = dict.fromkeys([*outcome.invalid, *unknown])
+                reasons += [f"{outcome.test} at {outcome.frame_size} bytes: {each}" for each in why]
         names = sorted({figure.known_as or figure.name for figure in self.figures()})
         sizes = dict.fromkeys(figure.frame_size for figure in self.figures())
         has = f"the run has {', '.join(names) or 'none'}, with frames of {', '.join(sizes) or 'no size'}"
-        return f"no figure is {asked}; {has}" + "".join(f"; {reason}" for reason in reasons)
+        return "; ".join([f"no figure is {asked}; {has}", *reasons])
 
     def throughput(self, frame_size: int | str | None = None, **which: str) -> Figure:
         """The highest load without loss, in frames a second."""
@@ -330,7 +331,3 @@ def _row(outcome: Outcome, figure: Figure) -> dict[str, object]:
 
 def _place(figure: Figure) -> str:
     return f"{figure.test}, {figure.name}, {figure.frame_size} bytes ({figure.conditions})"
-
-
-def _number(outcome: Outcome) -> int | None:
-    return int(outcome.frame_size) if outcome.frame_size.isdigit() else None

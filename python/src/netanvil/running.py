@@ -84,6 +84,7 @@ class Run(Iterator[Event]):
             self.close()
             raise
         if line is None:
+            self._check_failure()
             raise StopIteration
         told = event(json.loads(line))
         if isinstance(told, RunFinished):
@@ -128,21 +129,22 @@ class Run(Iterator[Event]):
             self.close()
             raise
         said = self._child.said.strip()
-        if code not in (0, 1, 3):
-            kept = self.folder if self._record.exists() else None
-            self._remove_empty()
-            raise ProgramFailed(
-                said or f"the program ended with code {code}",
-                exit_code=code,
-                command=self.command,
-                folder=kept,
-            )
         result = Result.load(self.folder, exit_code=code, text=self._child.printed, messages=said)
         if check and code == 1:
             raise NotAccepted(said, result)
         if check and code == 3:
             raise TesterFellShort(said, result)
         return result
+
+    def _check_failure(self) -> None:
+        """Once the program has ended: an exception where it failed."""
+        code = self._child.wait()
+        if code in (0, 1, 3):
+            return
+        kept = self.folder if self._record.exists() else None
+        self._remove_empty()
+        said = self._child.said.strip() or f"the program ended with code {code}"
+        raise ProgramFailed(said, exit_code=code, command=self.command, folder=kept)
 
     def close(self) -> None:
         """Stops the run, as Ctrl-C does, and waits until it has removed what it built."""

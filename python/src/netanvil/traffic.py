@@ -177,6 +177,7 @@ class Traffic(Iterator[TrafficEvent]):
             self.close()
             raise
         if not line:
+            self._check_failure()
             raise StopIteration
         told = event(json.loads(line))
         if isinstance(told, Summary):
@@ -201,12 +202,7 @@ class Traffic(Iterator[TrafficEvent]):
             self.close()
             raise
         said = self._child.said.strip()
-        if code not in (0, 1, 3) or self._summary is None:
-            raise ProgramFailed(
-                said or f"the program ended with code {code} and without a summary",
-                exit_code=code,
-                command=self.command,
-            )
+        assert self._summary is not None  # or the end of the events had raised
         if check and code == 1:
             raise NotAccepted(said or _criteria(self._summary, "failed"), self._summary)
         if check and code == 3:
@@ -214,6 +210,13 @@ class Traffic(Iterator[TrafficEvent]):
             why = f"the tester fell short: {short}" if short else _criteria(self._summary, "undecided")
             raise TesterFellShort(said or why, self._summary)
         return self._summary
+
+    def _check_failure(self) -> None:
+        """Once the program has ended: an exception where it failed."""
+        code = self._child.wait()
+        if code not in (0, 1, 3) or self._summary is None:
+            said = self._child.said.strip() or f"the program ended with code {code} and without a summary"
+            raise ProgramFailed(said, exit_code=code, command=self.command)
 
     def close(self) -> None:
         """Stops the traffic, as Ctrl-C does, and waits until everything that was built is removed."""
