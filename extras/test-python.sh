@@ -42,4 +42,4 @@ print("fresh environment:", result.throughput(64))
 "$tools/bin/ruff" check .
 "$tools/bin/ruff" format --check .
 "$tools/bin/mypy"
-"$tools/bin/python" -m pytest --quiet
+"$tools/bin/python" -m pytest --quiet --numprocesses 2
