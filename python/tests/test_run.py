@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import html.parser
 import json
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pandas
 import polars
 import pytest
+from line_protocol_parser import parse_line
 
 import netanvil
 from netanvil import Event, FigureInvalid, FigureUndecided, ProgramFailed
@@ -191,6 +193,23 @@ def test_frames_of_what_is_not_known_have_no_value(weak: str) -> None:
     frame = result.to_pandas()
     throughput = frame[frame["known_as"] == "throughput"]
     assert throughput["value"].isna().all() and (throughput["low"] > 0).all() and len(throughput) == 1
+
+
+def test_lines_for_influxdb_are_read_by_another_parser(router: netanvil.Result, weak: str) -> None:
+    lines = [parse_line(line) for line in router.to_influx()]
+    assert len(lines) == len(router.figures())
+    (line,) = (line for line in lines if (line["tags"]["name"], line["tags"]["frame_size"]) == ("throughput", "64"))
+    throughput = router.throughput(64)
+    assert line["measurement"] == "netanvil" and line["tags"]["device"] == "simulated device router"
+    assert line["fields"] == {"value": throughput.value, "low": throughput.low, "high": throughput.high}
+    assert line["tags"]["conditions"] == throughput.conditions and line["tags"]["unit"] == "fps"
+    assert datetime.fromtimestamp(line["time"], timezone.utc).strftime("%FT%TZ") == router.environment["date"]
+    # A bound is no value, and what is not known has its reason.
+    limited = [parse_line(line) for line in netanvil.run(sim=weak, **SEARCH).to_influx()]
+    (line,) = (line for line in limited if line["tags"]["name"] == "throughput")
+    assert set(line["fields"]) == {"low"} and line["tags"]["relation"] == "at_least"
+    unknown = [line for line in limited if line["tags"]["relation"] == "unknown"]
+    assert unknown and all(set(line["fields"]) == {"reason"} for line in unknown)
 
 
 class _Frame(html.parser.HTMLParser):

@@ -6,6 +6,7 @@ import html
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -283,6 +284,25 @@ class Result:
         names = [name for name in NUMBERS if rows and name in rows[0]]
         return polars.DataFrame(rows, schema_overrides=dict.fromkeys(names, polars.Float64), infer_schema_length=None)
 
+    def to_influx(self, measurement: str = "netanvil") -> list[str]:
+        """The figures in InfluxDB's line protocol, a line each, at the time of the run (needs influxdb-client).
+
+        Fields are `value`, `low` and `high` as far as they are known; of a figure of which nothing is known `reason`.
+        """
+        from influxdb_client.client.write.point import Point
+
+        at = datetime.fromisoformat(self.environment["date"].replace("Z", "+00:00"))
+        lines = []
+        for row in self.rows():
+            point = Point(measurement).tag("device", self.device).time(at, "s")
+            for name in TAGS:
+                point.tag(name, row[name])
+            numbers = {name: row[name] for name in NUMBERS if row[name] is not None}
+            for name, field_value in (numbers or {"reason": row["reason"] or "not known"}).items():
+                point.field(name, field_value)
+            lines.append(point.to_line_protocol())
+        return lines
+
     def __str__(self) -> str:
         return self.text or "\n".join(str(figure) for figure in self.figures())
 
@@ -303,6 +323,9 @@ class Result:
 
 #: Columns of figures that are numbers even where none is known.
 NUMBERS = ("value", "low", "high")
+
+#: Columns of figures by which a time series database tells them apart.
+TAGS = ("test", "frame_size", "direction", "modifier", "conditions", "name", "unit", "relation")
 
 
 def load(folder: Path | str) -> Result:

@@ -36,7 +36,7 @@ def start(suite: str | None = None, **options: Option) -> Run:
                 print(event)
             result = run.wait()
 
-    The run stops, as with Ctrl-C, when the `with` block or the loop over it is left early.
+    The run stops, as with Ctrl-C, when the `with` block is left or nothing refers to the run any more.
     """
     return Run(suite, options)
 

@@ -146,7 +146,7 @@ def start_traffic(**options: Option) -> Traffic:
                 if isinstance(event, netanvil.Second) and event.lost_frames > 0:
                     break
 
-    The traffic stops when the `with` block or the loop over it is left early.
+    The traffic stops when the `with` block is left or nothing refers to it any more.
     """
     return Traffic(options)
 
