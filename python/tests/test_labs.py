@@ -23,10 +23,10 @@ EXTRAS = ROOT / "extras"
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and images are made as root")
 
 
-def done(*command: str | Path, **more: Any) -> str:
+def done(*command: str | Path, codes: tuple[int, ...] = (0,), **more: Any) -> str:
     ran = subprocess.run(command, capture_output=True, text=True, check=False, **more)
     output: str = ran.stdout
-    assert ran.returncode == 0, f"{shlex.join(map(str, command))}\n{ran.stdout}{ran.stderr}"
+    assert ran.returncode in codes, f"{shlex.join(map(str, command))}\n{ran.stdout}{ran.stderr}"
     return output
 
 
@@ -41,13 +41,15 @@ class Image:
         self.root = folder / "bundle" / "rootfs"
         self.config: dict[str, Any] = json.loads((folder / "bundle" / "config.json").read_text())
 
-    def run(self, *arguments: str, within: tuple[str, ...] = ("unshare", "--net")) -> str:
+    def run(
+        self, *arguments: str, within: tuple[str, ...] = ("unshare", "--net"), codes: tuple[int, ...] = (0,)
+    ) -> str:
         """The program in the image's root, with what a container engine mounts, in a network of its own."""
         mounts = 'mount --bind /dev "$0/dev"; mount -t proc proc "$0/proc"; mount -t sysfs sysfs "$0/sys"'
         enter = ("unshare", "--mount", "sh", "-ec", f'{mounts}; exec chroot "$0" "$@"', str(self.root))
         environment = dict(each.split("=", 1) for each in self.config["process"]["env"])
         path = {"PATH": environment["PATH"] + ":/usr/sbin:/usr/bin:/sbin"}
-        return done(*within, *enter, *arguments, env={**environment, **path})
+        return done(*within, *enter, *arguments, codes=codes, env={**environment, **path})
 
 
 @pytest.fixture(scope="module")
@@ -130,13 +132,23 @@ def commands() -> list[list[str]]:
     return [shlex.split(line.removeprefix(prefix)) for line in lines if line.startswith(prefix)]
 
 
+def sent(image: Image, lab: Lab, command: list[str]) -> dict[str, Any]:
+    """What became of the frames; once more where this host held the tester up, which says nothing of the lab."""
+    for _attempt in range(3):
+        told = image.run(*command, "--json", within=lab.enter("tester"), codes=(0, 3))
+        summary: dict[str, Any] = json.loads(told.splitlines()[-1])
+        if summary["tester_kept_up"]:
+            break
+    return summary
+
+
 @as_root
 def test_frames_pass_the_router_and_the_bridge_of_the_topology(image: Image, lab: Lab) -> None:
     sending = [command for command in commands() if command[1] == "traffic"]
     assert len(sending) == 2
     for command in sending:
-        told = image.run(*command, "--json", within=lab.enter("tester"))
-        summary = json.loads(told.splitlines()[-1])
+        summary = sent(image, lab, command)
+        assert summary["tester_kept_up"], summary["tester_fell_short"]
         # 2 s at 1,000 frames a second.
         assert summary["sent_frames"] == summary["received_frames"] == 2_000, summary
 

@@ -18,7 +18,7 @@ from netanvil.program import Child
 from .conftest import is_running, wait_until
 
 #: A run that would last for minutes.
-LONG: dict[str, Any] = {"sim": "router", "duration": "10s"}
+LONG: dict[str, Any] = {"sim": "router", "duration": "10s", "line_rate": "100M"}
 
 
 def test_a_loop_that_is_left_early_stops_the_run(tmp_path: Path) -> None:
