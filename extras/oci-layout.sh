@@ -23,6 +23,8 @@ for applet in cat cp env ip ls mkdir mount ping ps rm sh sleep sysctl; do
     "$root/bin/busybox" --list | grep -qx "$applet"
     ln -s busybox "$root/bin/$applet"
 done
+mkdir -p "$root/usr/share/doc/netanvil"
+cp "$(dirname "$0")"/../LICENSE-* "$root/usr/share/doc/netanvil/"
 echo 'root:x:0:0:root:/root:/bin/sh' > "$root/etc/passwd"
 echo 'root:x:0:' > "$root/etc/group"
 
