@@ -5,7 +5,8 @@
 PACKAGES := clang llvm libbpf-dev libc6-dev gcc \
             nftables iproute2 ethtool kmod procps util-linux \
             frr tshark tcpdump chromium netsniff-ng dpdk-dev xdp-tools jq snmp snmpd bird2 \
-            openvswitch-switch tayga python3 openssh-client openssh-server rsync prometheus
+            openvswitch-switch tayga python3 python3-venv python3-apt openssh-client openssh-server rsync prometheus \
+            umoci busybox-static binutils
 
 NETANVIL := target/release/netanvil
 DEMO     := target/demo
@@ -13,12 +14,14 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test test-pure test-live test-benches package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-paths otg-fuzz harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick
+.PHONY: help setup build demo test test-pure test-live test-benches test-python python oci package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-paths otg-fuzz harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
 	@echo "make demo    build, then a short RFC 2544 suite on a Linux router in namespaces"
-	@echo "make test    all tests: test-pure, test-live (real devices, as root) and test-benches"
+	@echo "make test    all tests: test-pure, test-live (real devices, as root), test-benches and test-python"
+	@echo "make python  the Python wheel, in target/python/wheels, and all its tests"
+	@echo "make oci     a container image as an OCI layout, in target/oci"
 	@echo "make truth   2,000 random devices whose truth is known: no wrong number may be stated"
 	@echo "make coverage  how often each search's bounds hold the truth on noisy devices, and at what cost"
 	@echo "make mlr-oracle  our MLRsearch beside its reference implementation: trials, time, results"
@@ -75,7 +78,7 @@ demo: build
 # All of it, tier after tier; a failure in one does not keep the others from being run.
 test: setup $(ORACLE)/ready
 	cargo test --no-run
-	@failed=0; for tier in test-pure test-live test-benches package-quick; do \
+	@failed=0; for tier in test-pure test-live test-benches test-python package-quick; do \
 	    $(MAKE) --no-print-directory $$tier || failed=1; done; exit $$failed
 
 # Unit tests, documentation, and what needs no device: as many at a time as there are processors.
@@ -101,6 +104,18 @@ test-live: setup
 test-benches:
 	cargo test --no-fail-fast $(BENCHES:%=--package netanvil-%)
 BENCHES := bench credit-bench scaling-bench simulator-bench
+
+# The Python module, with the program that the tests above have built: under a minute, once pip has what it needs.
+test-python: setup
+	extras/test-python.sh dev
+
+# The same with the release build: the wheel is in target/python/wheels.
+python: setup
+	extras/test-python.sh release
+
+# Without a container engine; as root. docs/labs.md says how to load it.
+oci: build
+	extras/oci-layout.sh $(NETANVIL) target/oci/netanvil
 
 # Crates that others can use. Offline: what they are built of is there after a build.
 LIBRARIES := units wire trial netblt netblt-io netblt-studies sim bpf-build kernel ports testbed link otg hammer method report serve

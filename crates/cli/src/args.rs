@@ -259,10 +259,15 @@ Examples:
 Examples:
   netanvil devices
   netanvil devices router > my-router.toml
+  netanvil devices --json | jq -r '.simulated[].name'
 ")]
     Devices {
         /// Simulated device whose description to print
+        #[arg(conflicts_with = "json")]
         name: Option<String>,
+        /// Print names and descriptions as JSON on standard output
+        #[arg(long)]
+        json: bool,
     },
     /// List the tests of every suite, with source document and options
     #[command(after_help = "\

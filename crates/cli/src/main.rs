@@ -66,7 +66,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Outcome {
     match command {
         Command::Clean(arguments) => command::clean::run(&arguments),
-        Command::Devices { name } => command::devices::run(name.as_deref()),
+        Command::Devices { name, json } => command::devices::run(name.as_deref(), json),
         Command::Tests { suite, test, json } => command::tests::run(suite, test.as_deref(), json),
         Command::Hammer(arguments) => command::hammer::run(&arguments),
         Command::Anvil(arguments) => command::anvil::run(&arguments),

@@ -2,23 +2,54 @@
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output;
+use serde_json::{Value, json};
 
-const BUILT: &str = "\
-Built in network namespaces, connected to the tester by virtual links (--device):
-  linux-router   the kernel's IPv4 and IPv6 forwarding, networks 198.18.0.0/15 and 2001:2::/48
-                 --filter none|1|10|25  --permit last|middle  --destinations one|random|both
+/// A kind of `--device`.
+struct Built {
+    name: &'static str,
+    about: &'static str,
+    options: &'static str,
+}
+
+const BUILT: [Built; 5] = [
+    Built {
+        name: "linux-router",
+        about: "the kernel's IPv4 and IPv6 forwarding, networks 198.18.0.0/15 and 2001:2::/48",
+        options: "                 --filter none|1|10|25  --permit last|middle  --destinations one|random|both
                  --neighbours static|dynamic  --routing static|rip  --routes-per-port COUNT
                  --feed bgp|ospf|rip  --feed-within TIME
                  --tunnel gre|gre6|6in4|4in6|vxlan|siit
-  linux-bridge   the kernel's learning bridge
+",
+    },
+    Built {
+        name: "linux-bridge",
+        about: "the kernel's learning bridge",
+        options: "\
                  --snooping (IGMP and MLD)  --group-table COUNT
                  --group-membership TIME
-  ovs-userspace  Open vSwitch's user-space datapath (apt-get install openvswitch-switch)
-                 both switches: --address-table COUNT  --address-ageing TIME
-  linux-mcast    the kernel's multicast forwarding, driven by FRR's pimd (apt-get install frr)
-                 --filter none|1|10|25  --permit last|middle
-  loopback       no device: the tester's ports back to back
+",
+    },
+    Built {
+        name: "ovs-userspace",
+        about: "Open vSwitch's user-space datapath (apt-get install openvswitch-switch)",
+        options: "                 both switches: --address-table COUNT  --address-ageing TIME\n",
+    },
+    Built {
+        name: "linux-mcast",
+        about: "the kernel's multicast forwarding, driven by FRR's pimd (apt-get install frr)",
+        options: "                 --filter none|1|10|25  --permit last|middle\n",
+    },
+    Built {
+        name: "loopback",
+        about: "no device: the tester's ports back to back",
+        options: "",
+    },
+];
 
+const BUILT_HEAD: &str =
+    "Built in network namespaces, connected to the tester by virtual links (--device):\n";
+
+const BUILT_OPTIONS: &str = "
   Options of router and bridge:
                  --device-threads threaded|inline  --device-cpu CPU
                  --mtu BYTES  --input-queue FRAMES  --tx-queue FRAMES
@@ -39,16 +70,36 @@ const SIMULATED_FILE: &str = "\
                  prints the file of a built-in device as a template
 ";
 
-pub fn run(name: Option<&str>) -> Outcome {
+pub fn run(name: Option<&str>, json: bool) -> Outcome {
     if let Some(name) = name {
         return print_file(name);
     }
+    if json {
+        output::print_json(&as_json())?;
+        return Ok(Exit::Done);
+    }
+    let built: String = BUILT
+        .iter()
+        .map(|device| format!("  {:13}  {}\n{}", device.name, device.about, device.options))
+        .collect();
     let simulated: String = sim::BUILT_IN
         .iter()
         .map(|device| format!("  {:17}  {}\n", device.name, device.what()))
         .collect();
-    output::print(&format!("{BUILT}\n{SIMULATED}{simulated}{SIMULATED_FILE}"))?;
+    output::print(&format!(
+        "{BUILT_HEAD}{built}{BUILT_OPTIONS}\n{SIMULATED}{simulated}{SIMULATED_FILE}"
+    ))?;
     Ok(Exit::Done)
+}
+
+/// Names and what they are, for programs.
+fn as_json() -> Value {
+    let one = |name: &str, about: &str| json!({ "name": name, "about": about });
+    json!({
+        "built": BUILT.iter().map(|device| one(device.name, device.about)).collect::<Vec<_>>(),
+        "simulated":
+            sim::BUILT_IN.iter().map(|device| one(device.name, device.what())).collect::<Vec<_>>(),
+    })
 }
 
 /// Prints the description of a built-in device, as a template.
@@ -59,4 +110,23 @@ fn print_file(name: &str) -> Outcome {
     };
     output::print(device.toml)?;
     Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use testbed::DeviceKind;
+
+    #[test]
+    fn each_device_that_is_listed_can_be_asked_for() {
+        let all = as_json();
+        for device in all["built"].as_array().unwrap() {
+            DeviceKind::deserialize(&device["name"]).expect("a name of --device");
+        }
+        for device in all["simulated"].as_array().unwrap() {
+            crate::simulated::read(device["name"].as_str().unwrap()).expect("a name of --sim");
+            assert_ne!(device["about"], "");
+        }
+    }
 }

@@ -1,0 +1,41 @@
+#!/bin/sh
+# Writes netanvil as a container image, an OCI layout: the program, the libraries that it is linked with, and busybox for
+# a shell. It needs no daemon. As root, with umoci and busybox-static.
+#
+# Usage: extras/oci-layout.sh PROGRAM LAYOUT
+set -eu
+program=$1 layout=$2
+image=$layout:latest
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+root=$work/root
+mkdir -p "$root/bin" "$root/dev" "$root/etc" "$root/proc" "$root/sys" "$root/run/netns" "$root/runs" "$root/root"
+mkdir -m 1777 "$root/tmp"
+strip --strip-debug -o "$root/bin/netanvil" "$program"
+# The loader and each library, where the program looks for them.
+for library in $(ldd "$program" | sed -nE 's/^[^/]*(\/[^ ]+) \(0x[0-9a-f]+\)$/\1/p'); do
+    mkdir -p "$root$(dirname "$library")"
+    cp --dereference "$library" "$root$library"
+done
+cp "$(command -v busybox)" "$root/bin/busybox"
+for applet in cat cp env ip ls mkdir mount ping ps rm sh sleep sysctl; do
+    "$root/bin/busybox" --list | grep -qx "$applet"
+    ln -s busybox "$root/bin/$applet"
+done
+mkdir -p "$root/usr/share/doc/netanvil"
+cp "$(dirname "$0")"/../LICENSE-* "$root/usr/share/doc/netanvil/"
+echo 'root:x:0:0:root:/root:/bin/sh' > "$root/etc/passwd"
+echo 'root:x:0:' > "$root/etc/group"
+
+rm -rf "$layout"
+mkdir -p "$(dirname "$layout")"
+umoci init --layout "$layout"
+umoci new --image "$image"
+umoci insert --image "$image" "$root" /
+umoci config --image "$image" --os linux --config.env PATH=/bin --config.workingdir / \
+    --config.entrypoint netanvil --config.cmd serve --config.cmd --runs --config.cmd /runs \
+    --config.label org.opencontainers.image.title=netanvil \
+    --config.label "org.opencontainers.image.licenses=MIT OR Apache-2.0"
+umoci gc --layout "$layout"
+echo "image: $layout, $(du -sh "$layout" | cut -f1)"
