@@ -125,6 +125,10 @@ pub(crate) fn carried_beyond(
     known: &Known,
 ) -> Option<FrameRate> {
     let (Some(upper), None) = (found.upper, found.confidence) else { return None };
+    // Tokens carry any load for a while.
+    if found.buffered.is_some_and(|buffered| buffered.token_frames > 0.0) {
+        return None;
+    }
     // What the tester could not try is no bound of the device's.
     if matches!(found.finding, Finding::AtLeast { .. } | Finding::Invalid { .. }) {
         return None;

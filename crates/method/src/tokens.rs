@@ -15,8 +15,9 @@ use crate::{Buffered, Finding, RateFound, RunError};
 use trial::{Allowance, allowance};
 use units::{Duration, FrameRate};
 
-/// Trials that agree on the limit.
+/// Trials that agree on the limit, and their share of all that lost frames.
 const TRIALS_AT_LEAST: usize = 2;
+const AGREEING: f64 = 0.6;
 /// Tokens that explain no more than this of what was carried beyond the limit are not what carried it.
 const EXPLAINS: f64 = 0.5;
 /// The trial that decides lasts so much longer than the tokens last.
@@ -70,21 +71,29 @@ pub(crate) fn without_tokens(
     Ok(found)
 }
 
-/// The limit that all trials agree on in which tokens were used up. A device that collapses, or whose limit is a
-/// processor's, does not agree so well with itself.
+/// The limit that trials agree on in which tokens were used up. A device that collapses, or whose limit is a
+/// processor's, does not agree so well with itself; a policer behind a link or a processor does but for the highest
+/// loads.
 fn limit(known: &Known, resolution: f64) -> Option<Limit> {
     let lossy = known.trials().filter(|result| worst_loss_ratio(result) > 0.0);
-    let shown: Vec<Allowance> = lossy.filter_map(allowance).collect();
-    if shown.len() < TRIALS_AT_LEAST {
-        return None;
-    }
-    let low = shown.iter().map(|it| it.steady_fps.0).fold(0.0, f64::max);
-    let high = shown.iter().map(|it| it.steady_fps.1).fold(f64::INFINITY, f64::min);
-    let mut frames: Vec<f64> = shown.iter().map(|it| it.frames).collect();
-    frames.sort_by(f64::total_cmp);
-    let token_frames = [frames[frames.len() / 2], frames[frames.len() - 1]];
-    let agrees = low > 0.0 && low <= high * (1.0 + resolution);
-    agrees.then_some(Limit { fps: (low.min(high), low.max(high)), token_frames })
+    let all: Vec<Allowance> = lossy.filter_map(allowance).collect();
+    let middle = |it: &Allowance| (it.steady_fps.0 + it.steady_fps.1) / 2.0;
+    let median = median(all.iter().map(middle))?;
+    let is_near = |it: &&Allowance| (middle(it) / median - 1.0).abs() <= resolution;
+    let agreeing: Vec<&Allowance> = all.iter().filter(is_near).collect();
+    let low = agreeing.iter().map(|it| it.steady_fps.0).fold(0.0, f64::max);
+    let high = agreeing.iter().map(|it| it.steady_fps.1).fold(f64::INFINITY, f64::min);
+    let most = agreeing.iter().map(|it| it.frames).fold(0.0, f64::max);
+    let token_frames = [self::median(agreeing.iter().map(|it| it.frames))?, most];
+    let agree = agreeing.len() as f64 >= AGREEING * all.len() as f64;
+    (agree && agreeing.len() >= TRIALS_AT_LEAST && low > 0.0)
+        .then_some(Limit { fps: (low.min(high), low.max(high)), token_frames })
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
 }
 
 /// Whether the rate found exceeds the limit, and tokens explain by how much.

@@ -24,8 +24,7 @@ const BUILT: [Built; 5] = [
     Built {
         name: "linux-bridge",
         about: "the kernel's learning bridge",
-        options: "\
-                 --snooping (IGMP and MLD)  --group-table COUNT
+        options: "                 --snooping (IGMP and MLD)  --group-table COUNT
                  --group-membership TIME
 ",
     },
