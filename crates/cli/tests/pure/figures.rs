@@ -251,7 +251,7 @@ fn runs_without_a_common_quantity_are_not_compared() {
         run(&scratch, capacity, &["--seed", seed], folder);
     }
     run(&scratch, test(SuiteName::Rfc2889, "unidirectional"), &[], "c");
-    let alike = scratch.run("compare a b").expect(0);
+    let alike = scratch.run("compare a b --wide").expect(0);
     assert!(alike.stdout.contains("multicast group capacity"), "{}", alike.stdout);
     let nothing = scratch.run("compare a c").expect(2);
     assert!(nothing.stderr.contains("no quantity in common"), "{}", nothing.stderr);

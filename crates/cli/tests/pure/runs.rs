@@ -63,7 +63,8 @@ fn every_search_finds_the_capacity_and_tells_its_cost() {
     let scratch = Scratch::new();
     for policy in ["adaptive", "bisect", "step", "tst009", "mlrsearch"] {
         let arguments = "run --sim router --profile quick --sizes 64 --test throughput";
-        let ran = scratch.run(&format!("{arguments} --search {policy} --out {policy}")).expect(0);
+        let ran =
+            scratch.run(&format!("{arguments} --search {policy} --wide --out {policy}")).expect(0);
         let results = results(&scratch, policy);
         let found = &record(&results, "throughput")["throughput"];
         assert_eq!(found["policy"], policy);

@@ -409,6 +409,7 @@ pub const OF_THE_RUN: &[&str] = &[
     "gateway",
     "accept",
     "capture",
+    "wide",
     "capture-streams",
     "capture-ports",
     "device-info",
