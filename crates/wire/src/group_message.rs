@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(parse(&query.frame((MAC, "2001:db8::1".parse().unwrap()))), None);
         for mut query in queries() {
             let is_ipv6 = query[12] == 0x86;
-            *query.get_mut(if is_ipv6 { 66 } else { 42 }).unwrap() ^= 1;
+            *query.get_mut(if is_ipv6 { 66 } else { 41 }).unwrap() ^= 1;
             assert_eq!(parse(&query), None, "{query:02x?}");
         }
     }
