@@ -185,7 +185,7 @@ fn grid(table: &Table, style: Style) -> String {
 /// Between two columns, and before the first one.
 const GAP: usize = 3;
 /// Words of a column of text may be broken into lines of so many characters.
-const TEXT: usize = 20;
+const TEXT: usize = 12;
 
 /// The columns that fit: the first one, which says what a row is about, and the last one if it is a verdict in
 /// words; then from the left to the right as many as there is room for.

@@ -14,6 +14,8 @@ import subprocess
 import sys
 
 RECORD_JOIN, RECORD_LEAVE = "4", "3"
+# The state of a group, as a host tells it when it is asked (RFC 3376 section 4.2.12).
+RECORD_ANSWER = "2"
 CHECKS = ["ip.checksum.status", "udp.checksum.status", "igmp.checksum.status"]
 
 
@@ -53,8 +55,10 @@ def said(path):
         demand(target == ["224.0.0.22"] and ttl == ["1"] and alert, f"report to {target}, TTL {ttl}, {alert}")
         demand(len(records) == len(groups), f"{len(records)} records of {len(groups)} groups")
         for record, group in zip(records, groups):
-            demand(record in (RECORD_JOIN, RECORD_LEAVE), f"record of type {record}")
-            if record == RECORD_JOIN:
+            demand(record in (RECORD_JOIN, RECORD_LEAVE, RECORD_ANSWER), f"record of type {record}")
+            if record == RECORD_ANSWER:
+                demand(group in joined, f"an answer for {group}, which nobody has joined")
+            elif record == RECORD_JOIN:
                 joined.setdefault(group, float(time[0]))
             else:
                 left[group] = float(time[0])

@@ -31,7 +31,9 @@ fn a_chain_of_extension_headers_is_routed_without_loss_and_comes_out_as_it_went_
     let chain = "--protocol udp_ipv6 --extension-headers routing,destination,fragment";
     let capture = "--capture=40 --capture-ports 1";
     let ran = scratch
-        .run(&format!("run --device linux-router {LOW} {chain} {capture} --test loss --out a"))
+        .run(&format!(
+            "run --device linux-router {LOW} {chain} {capture} --test loss --wide --out a"
+        ))
         .expect(0);
     assert!(ran.stdout.contains("routing + destination options + fragment"), "{}", ran.stdout);
     assert_lossless(&results(&scratch, "a"), 2);

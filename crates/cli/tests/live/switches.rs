@@ -54,7 +54,7 @@ fn mlrsearch_finds_no_more_than_a_known_limit_on_a_router() {
     let scratch = Scratch::new();
     let arguments = "run --device linux-router --line-rate 1M --sizes 64 --profile quick \
         --skip-selftest --test throughput --search mlrsearch --duration 500ms --resolution 10% \
-        --frame-limit 400 --frame-limit-burst 200 --set trial.invalid_retries=9 --out a";
+        --frame-limit 400 --frame-limit-burst 200 --set trial.invalid_retries=9 --wide --out a";
     let ran = scratch.run(arguments);
     ran.expect_complete();
     let results = results(&scratch, "a");
