@@ -10,8 +10,8 @@
 //!                          ^ first loss, from where on the device does what it keeps up
 //! ```
 
-use crate::sustained::Delays;
-use crate::{PortSent, Role, StreamReceived, StreamResult, TrialResult};
+use crate::sustained::{Delays, accounts_from};
+use crate::{PortSent, StreamReceived, TrialResult};
 use units::Duration;
 
 /// A rate is told from so much of a trial, at least, and from so many frames.
@@ -36,13 +36,7 @@ pub fn allowance(result: &TrialResult) -> Option<Allowance> {
 
 fn of_direction(result: &TrialResult, sent: &PortSent) -> Option<Allowance> {
     let report = &sent.report;
-    let of = |received: &StreamReceived| {
-        let streams = result.streams.iter();
-        let mut here = streams.filter(|s| s.from == report.port && s.role == Role::Test);
-        here.find(|stream| stream.id == received.stream)
-    };
-    let accounts: Vec<(&StreamResult, &StreamReceived)> =
-        result.expected_accounts().filter_map(|received| Some((of(received)?, received))).collect();
+    let accounts: Vec<_> = accounts_from(result, report.port).collect();
     let sending = report.last_departure?.since(report.first_departure?);
     let offered: u64 = accounts.iter().map(|(stream, _)| stream.sent).sum();
     let received: u64 = accounts.iter().map(|(_, received)| received.account.unique).sum();

@@ -11,7 +11,9 @@
 //!                                  ^ here (n x growth / (T + growth)) frames stand in the queue
 //! ```
 
-use crate::{DelayVariation, Histogram, PortSent, Role, StreamReceived, StreamResult, TrialResult};
+use crate::{
+    DelayVariation, Histogram, PortId, PortSent, Role, StreamReceived, StreamResult, TrialResult,
+};
 use units::{Duration, FrameRate, LineRate};
 
 /// What one trial shows of the rate that a device keeps up, for the direction (all frames that one
@@ -101,16 +103,23 @@ struct Direction<'r> {
     step: Duration,
 }
 
+/// The test streams that a port sent, and what was received of them where it was expected.
+pub(crate) fn accounts_from(
+    result: &TrialResult,
+    port: PortId,
+) -> impl Iterator<Item = (&StreamResult, &StreamReceived)> {
+    result.expected_accounts().filter_map(move |received| {
+        let stream = result.streams.iter().find(|stream| stream.id == received.stream)?;
+        (stream.from == port && stream.role == Role::Test).then_some((stream, received))
+    })
+}
+
 impl<'r> Direction<'r> {
     /// `None` where too few frames came in.
     fn of(result: &'r TrialResult, sent: &PortSent, medium: LineRate) -> Option<Self> {
         let report = &sent.report;
-        let is_here = |received: &&StreamReceived| {
-            let of = |stream: &&StreamResult| stream.id == received.stream;
-            let stream = result.streams.iter().find(of);
-            stream.is_some_and(|stream| stream.from == report.port && stream.role == Role::Test)
-        };
-        let accounts: Vec<_> = result.expected_accounts().filter(is_here).collect();
+        let accounts = accounts_from(result, report.port).map(|(_, received)| received);
+        let accounts: Vec<_> = accounts.collect();
         let frames: u64 = accounts.iter().map(|received| received.account.unique).sum();
         let lost: u64 = accounts.iter().map(|received| received.missing.count).sum();
         let first = accounts.iter().filter_map(|received| received.account.first_at).min()?;
@@ -247,8 +256,7 @@ impl Sustained {
 mod tests {
     use super::*;
     use crate::{
-        Missing, Paused, PortId, PortReceived, Slips, StreamAccount, StreamId, TransmitReport,
-        Validity,
+        Missing, Paused, PortReceived, Slips, StreamAccount, StreamId, TransmitReport, Validity,
     };
     use units::Instant;
 
