@@ -40,7 +40,9 @@ fn words(figure: &Figure, outcome: &Outcome) -> String {
         (Relation::Below, _) => format!("none; frames are lost at {value} {unit} already"),
         (Relation::Between, _) if is_rate => format!("{value} {unit}, not decided{why}"),
         (Relation::AtLeast, Some(fps)) if is_rate => {
-            format!("{value} {unit} ({}), tester-limited", gigabits(fps, outcome))
+            let most = figure.high.map(|high| figure.printed_value(high));
+            let most = most.map_or(String::new(), |high| format!("; the medium carries {high}"));
+            format!("{value} {unit} ({}{most}), tester-limited", gigabits(fps, outcome))
         }
         (Relation::Equal, Some(fps)) if is_rate => {
             let rate = gigabits(fps, outcome);

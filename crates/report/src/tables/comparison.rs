@@ -6,8 +6,7 @@ use crate::number::grouped_f64;
 use method::outcome::{Basis, Relation, Unit};
 
 pub(crate) fn comparison(about: Vec<String>, comparison: &Comparison) -> Table {
-    let columns =
-        ["<test", "frame size", "<quantity", "a", "b", "<unit", "b - a", "between", "<verdict"];
+    let columns = ["<test", "frame size", "<quantity", "a", "b", "b - a", "between", "<verdict"];
     let mut table = Table::new("Comparison", about, &columns);
     table.notes = comparison.warnings.iter().map(|text| format!("WARNING: {text}")).collect();
     let both = comparison.differences.iter().filter(|d| d.verdict != Verdict::OnlyOne);
@@ -29,14 +28,21 @@ fn row(difference: &Difference) -> Vec<String> {
     vec![
         difference.test.to_string(),
         difference.frame_size.clone(),
-        difference.quantity.clone(),
+        with_unit(&difference.quantity, difference.unit),
         value((difference.a, difference.a_high), difference.a_relation, difference.unit),
         value((difference.b, difference.b_high), difference.b_relation, difference.unit),
-        difference.unit.symbol().into(),
         optional(difference.difference, |value| signed(value, difference.unit)),
         between(difference),
         verdict(difference.verdict).into(),
     ]
+}
+
+/// `throughput, fps`: a column that is never left out where the values are shown.
+fn with_unit(quantity: &str, unit: Unit) -> String {
+    match unit.symbol() {
+        "" => quantity.to_owned(),
+        symbol => format!("{quantity}, {symbol}"),
+    }
 }
 
 fn value((value, upper_end): (Option<f64>, Option<f64>), relation: Relation, unit: Unit) -> String {

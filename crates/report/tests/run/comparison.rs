@@ -44,8 +44,8 @@ fn a_slower_device_is_found_slower_by_what_it_is() {
     assert_eq!(loss.verdict, Verdict::Different);
 
     let table = to_table(&comparison);
-    let row = table.rows.iter().find(|row| row[2] == "throughput").unwrap();
-    assert!(row[6].starts_with('-') && row.last().unwrap() == "different", "{row:?}");
+    let row = table.rows.iter().find(|row| row[2] == "throughput, fps").unwrap();
+    assert!(row[5].starts_with('-') && row.last().unwrap() == "different", "{row:?}");
     let json: serde_json::Value = serde_json::from_str(&to_json(&comparison)).unwrap();
     assert_eq!(json["differences"][0]["test"], "self_test");
 }
