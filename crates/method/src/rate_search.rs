@@ -30,6 +30,10 @@ const WIDE: f64 = 0.1;
 /// Bounds of a noisy device are near enough at this share of the upper one.
 pub(crate) const NEAR: f64 = 0.045;
 
+/// Why a noisy device's rate is an interval.
+pub(crate) const VARIES: &str =
+    "trials contradict each other: what the device carries varies from trial to trial";
+
 /// What is searched for.
 pub(crate) struct RateGoal<'a> {
     pub test: TestKind,

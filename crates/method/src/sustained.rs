@@ -7,7 +7,7 @@
 
 use crate::bench::{Bench, Ran, Request};
 use crate::event::Verdict;
-use crate::rate_search::{Known, judge_loss, load_of, rate_of, request, worst_loss_ratio};
+use crate::rate_search::{Known, VARIES, judge_loss, load_of, rate_of, request, worst_loss_ratio};
 use crate::search::Bounds;
 use crate::subject::Subject;
 use crate::{Buffered, Finding, RateFound, RunError, TestKind};
@@ -237,6 +237,10 @@ pub(crate) fn agree(subject: &Subject<'_>, found: &mut [RateFound]) {
             && (rate..upper).contains(&bound)
         {
             *strict = within(subject, strict.clone(), rate, bound);
+            let is_of_noise = matches!(&strict.finding, Finding::Between { why } if why == VARIES);
+            if is_of_noise && !is_wide(subject, rate, bound) {
+                strict.finding = Finding::Measured;
+            }
         }
         if rate <= less {
             continue;

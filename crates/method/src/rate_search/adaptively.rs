@@ -1,7 +1,7 @@
 //! The adaptive search's trials: each tells what the device carried, not only whether it passed.
 
 use super::known::Tried;
-use super::{RateSearch, WHOLE, WIDE, load_of, rate_of, request, worst_loss_ratio};
+use super::{RateSearch, VARIES, WHOLE, WIDE, load_of, rate_of, request, worst_loss_ratio};
 use crate::bench::{self, Request};
 use crate::event::Verdict;
 use crate::search::adaptive::{Against, Asked, Came, FAR_SHORT};
@@ -74,13 +74,11 @@ impl RateSearch<'_, '_> {
 
     /// Bounds that are far apart, or open, because the device is noisy.
     fn explain_noise(&mut self, bounds: Bounds) {
-        let why =
-            "trials contradict each other: what the device carries varies from trial to trial";
         if let (Some(lower), Some((upper, _))) = (bounds.lower, bounds.upper) {
             let allowed = (self.goal.resolution_percent / 100.0).max(WIDE);
             self.wide = upper.saturating_sub(lower) as f64 > allowed * upper as f64;
         }
-        self.failure.reasons = vec![why.into()];
+        self.failure.reasons = vec![VARIES.into()];
     }
 
     /// Begins with what searches for other goals have found.

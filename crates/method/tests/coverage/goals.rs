@@ -4,7 +4,7 @@
 use super::device::{Device, devices};
 use crate::known_truth::bed;
 use method::rfc2544::{ThroughputResult, throughput};
-use method::{Event, Profile, SuiteConfig};
+use method::{Event, Finding, Profile, SuiteConfig};
 use sim::ClosedForm;
 use trial::Role;
 use units::Duration;
@@ -50,6 +50,20 @@ fn what_is_stated_for_several_goals_agrees() {
                 "{}, seed {seed}: {lossy} trials lost frames, {found:#?}",
                 device.name
             );
+        }
+    }
+}
+
+/// An interval that searches for two goals have made narrow together is a measurement.
+#[test]
+fn what_little_is_left_open_is_no_bracket() {
+    for device in devices() {
+        for seed in 0..3 * SEEDS {
+            let found = search(&device, seed).0.throughput;
+            let (Some(low), Some(high)) = (found.rate, found.upper) else { continue };
+            let is_narrow = low.fps() > 0.96 * high.fps() && found.confidence.is_some();
+            let is_open = matches!(found.finding, Finding::Between { .. });
+            assert!(!is_narrow || !is_open, "{}, seed {seed}: {found:#?}", device.name);
         }
     }
 }
