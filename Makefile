@@ -131,10 +131,11 @@ package-quick:
 	$(PACKAGE) --allow-dirty --no-verify --quiet
 
 # Both profiles on simulated devices, about ten minutes. Exit code 2 if a number is wrong, or too little is
-# decided. TRUTH_SEED=N looks at one device.
+# decided. TRUTH_SEED=N looks at one device. Then POLICERS=600 random token buckets without a queue.
 truth: TRUTH_DEVICES ?= 2000
 truth:
 	NETANVIL_TRUTH_DEVICES=$(TRUTH_DEVICES) NETANVIL_TRUTH_SEED=$(TRUTH_SEED) \
+	    NETANVIL_POLICERS=$(or $(POLICERS),600) \
 	    cargo test --release --package netanvil-method --test main -- truth:: --nocapture
 
 # Simulated searches, about ten minutes; SEEDS=100 for a shorter one.

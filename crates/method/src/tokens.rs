@@ -12,7 +12,7 @@ use crate::rate_search::{Known, load_of, worst_loss_ratio};
 use crate::subject::Subject;
 use crate::sustained::{is_wide, once_more_for, rounded_down, within};
 use crate::{Buffered, Finding, RateFound, RunError};
-use trial::{Allowance, allowance};
+use trial::{Allowance, TrialResult, allowance};
 use units::{Duration, FrameRate};
 
 /// Trials that agree on the limit, and their share of all that lost frames.
@@ -28,7 +28,8 @@ const LONGEST_TRIALS: u64 = 20;
 /// What trials that lost frames agree on.
 struct Limit {
     fps: (f64, f64),
-    /// In the mean trial, which begins with those that came since the one before, and in the one that had most.
+    /// In the mean trial, which begins with those that came since the one before; and in the one that had most,
+    /// with those that came in trials below the limit.
     token_frames: [f64; 2],
 }
 
@@ -84,10 +85,20 @@ fn limit(known: &Known, resolution: f64) -> Option<Limit> {
     let low = agreeing.iter().map(|it| it.steady_fps.0).fold(0.0, f64::max);
     let high = agreeing.iter().map(|it| it.steady_fps.1).fold(f64::INFINITY, f64::min);
     let most = agreeing.iter().map(|it| it.frames).fold(0.0, f64::max);
-    let token_frames = [self::median(agreeing.iter().map(|it| it.frames))?, most];
+    let refilled = known.trials().filter_map(|result| refilled(result, low)).sum::<f64>();
+    let token_frames = [self::median(agreeing.iter().map(|it| it.frames))?, most + refilled];
     let agree = agreeing.len() as f64 >= AGREEING * all.len() as f64;
     (agree && agreeing.len() >= TRIALS_AT_LEAST && low > 0.0)
         .then_some(Limit { fps: (low.min(high), low.max(high)), token_frames })
+}
+
+/// Tokens that came while a trial offered less than the limit, and no trial that lost frames had.
+fn refilled(result: &TrialResult, limit_fps: f64) -> Option<f64> {
+    let offered = result.least_offered_rate()?.fps();
+    let sent = result.sent.iter().filter_map(|sent| {
+        Some(sent.report.last_departure?.since(sent.report.first_departure?).as_secs_f64())
+    });
+    Some((limit_fps - offered).max(0.0) * sent.fold(0.0, f64::max))
 }
 
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {

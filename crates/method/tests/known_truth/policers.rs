@@ -21,10 +21,6 @@ fn tokens_are_not_taken_for_throughput() {
             let case = format!("{fps} {burst_frames}: {found:?}");
             let (rate, upper) = (found.rate.expect("a rate"), found.upper.expect("a bound"));
             let most = fps as f64 * (1.0 + 0.01 * found.loss_tolerance_percent) * 1.002;
-            if rate.fps() > most {
-                println!("WRONG");
-                continue;
-            }
             assert!(rate.fps() <= most && fps as f64 <= upper.fps(), "{case}");
             // Tokens of a second last for 20 s at 5 % above the limit.
             let lasts = burst_frames as f64 / fps as f64 >= 1.0;
@@ -37,7 +33,9 @@ fn tokens_are_not_taken_for_throughput() {
 /// Any limit, any burst up to three seconds' worth, behind any search: the limit is within the bounds.
 #[test]
 fn no_policer_reads_more_than_its_limit() {
-    for seed in (0..60).chain([crate::new_seed::new_seed()]) {
+    let given = std::env::var("NETANVIL_POLICERS");
+    let seeds = given.map_or(60, |seeds| seeds.parse().expect("NETANVIL_POLICERS: a number"));
+    for seed in (0..seeds).chain([crate::new_seed::new_seed()]) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut draw = |from: f64, to: f64| {
             let share = random.next_u64() as f64 / u64::MAX as f64;
@@ -57,7 +55,9 @@ fn no_policer_reads_more_than_its_limit() {
         let result = throughput_of(&config, [VIRTUAL; 2], device);
         for found in std::iter::once(&result.throughput).chain(&result.with_tolerance) {
             let case = format!("seed {seed}: {fps} {burst_frames}: {found:?}");
-            let limit = fps / (1.0 - 0.01 * found.loss_tolerance_percent);
+            // One token is lost whenever it waits: any load above the limit loses every second frame.
+            let allowed = if burst_frames == 1 { 0.0 } else { found.loss_tolerance_percent };
+            let limit = fps / (1.0 - 0.01 * allowed);
             // A frame more or less in a trial.
             let frame = 2.0 / found.trial_duration.as_secs_f64();
             let no_faster = |rate: FrameRate| rate.fps() <= limit * 1.002 + frame;
