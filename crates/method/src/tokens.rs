@@ -15,7 +15,7 @@ use crate::{Buffered, Finding, RateFound, RunError};
 use trial::{Allowance, TrialResult, allowance};
 use units::{Duration, FrameRate};
 
-/// Trials that agree on the limit, and their share of all that lost frames.
+/// Trials that agree on the limit, the one that decides included; and their share of all that lost frames.
 const TRIALS_AT_LEAST: usize = 2;
 const AGREEING: f64 = 0.6;
 /// Tokens that explain no more than this of what was carried beyond the limit are not what carried it.
@@ -31,6 +31,21 @@ struct Limit {
     /// In the mean trial, which begins with those that came since the one before; and in the one that had most,
     /// with those that came in trials below the limit.
     token_frames: [f64; 2],
+    trials: usize,
+}
+
+impl Limit {
+    /// Whether the trial that decides is one more that shows it, or enough others have.
+    fn is_shown_by(&self, result: &TrialResult, resolution: f64) -> bool {
+        let middle = (self.fps.0 + self.fps.1) / 2.0;
+        let agrees =
+            || allowance(result).is_some_and(|it| (steady(&it) / middle - 1.0).abs() <= resolution);
+        self.trials >= TRIALS_AT_LEAST || agrees()
+    }
+}
+
+fn steady(it: &Allowance) -> f64 {
+    (it.steady_fps.0 + it.steady_fps.1) / 2.0
 }
 
 /// Takes back what a rate found owes to the device's tokens.
@@ -46,6 +61,9 @@ pub(crate) fn without_tokens(
     let allowed = 1.0 - found.loss_tolerance_percent / 100.0;
     let bounds = (limit.fps.0 / allowed, limit.fps.1 / allowed);
     let Some(passed) = found.rate else {
+        if limit.trials < TRIALS_AT_LEAST {
+            return Ok(found);
+        }
         // Trials contradicted each other, or all lost: what tokens there were decided.
         let below = load_of(subject, bounds.0 * (1.0 - resolution / 2.0));
         let asked = (below, found.trial_duration);
@@ -64,7 +82,9 @@ pub(crate) fn without_tokens(
         let asked = (load_of(subject, passed.fps()), lasts.max(found.trial_duration));
         let ran = once_more_for(bench, subject, &mut found, asked)?;
         match ran.verdict {
-            Verdict::Failed => return Ok(concluded(subject, found, &limit, bounds)),
+            Verdict::Failed if limit.is_shown_by(&ran.result, resolution) => {
+                return Ok(concluded(subject, found, &limit, bounds));
+            }
             Verdict::Passed => {}
             _ => break,
         }
@@ -78,9 +98,8 @@ pub(crate) fn without_tokens(
 fn limit(known: &Known, resolution: f64) -> Option<Limit> {
     let lossy = known.trials().filter(|result| worst_loss_ratio(result) > 0.0);
     let all: Vec<Allowance> = lossy.filter_map(allowance).collect();
-    let middle = |it: &Allowance| (it.steady_fps.0 + it.steady_fps.1) / 2.0;
-    let median = median(all.iter().map(middle))?;
-    let is_near = |it: &&Allowance| (middle(it) / median - 1.0).abs() <= resolution;
+    let median = median(all.iter().map(steady))?;
+    let is_near = |it: &&Allowance| (steady(it) / median - 1.0).abs() <= resolution;
     let agreeing: Vec<&Allowance> = all.iter().filter(is_near).collect();
     let low = agreeing.iter().map(|it| it.steady_fps.0).fold(0.0, f64::max);
     let high = agreeing.iter().map(|it| it.steady_fps.1).fold(f64::INFINITY, f64::min);
@@ -88,8 +107,8 @@ fn limit(known: &Known, resolution: f64) -> Option<Limit> {
     let refilled = known.trials().filter_map(|result| refilled(result, low)).sum::<f64>();
     let token_frames = [self::median(agreeing.iter().map(|it| it.frames))?, most + refilled];
     let agree = agreeing.len() as f64 >= AGREEING * all.len() as f64;
-    (agree && agreeing.len() >= TRIALS_AT_LEAST && low > 0.0)
-        .then_some(Limit { fps: (low.min(high), low.max(high)), token_frames })
+    let (fps, trials) = ((low.min(high), low.max(high)), agreeing.len());
+    (agree && low > 0.0).then_some(Limit { fps, token_frames, trials })
 }
 
 /// Tokens that came while a trial offered less than the limit, and no trial that lost frames had.
