@@ -85,7 +85,8 @@ pub(crate) fn without_tokens(
             Verdict::Failed if limit.is_shown_by(&ran.result, resolution) => {
                 return Ok(concluded(subject, found, &limit, bounds));
             }
-            Verdict::Passed => {}
+            // Too late a loss shows no limit; a longer trial may.
+            Verdict::Failed | Verdict::Passed => {}
             _ => break,
         }
     }
