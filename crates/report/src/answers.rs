@@ -40,8 +40,11 @@ fn words(figure: &Figure, outcome: &Outcome) -> String {
         (Relation::Below, _) => format!("none; frames are lost at {value} {unit} already"),
         (Relation::Between, _) if is_rate => format!("{value} {unit}, not decided{why}"),
         (Relation::AtLeast, Some(fps)) if is_rate => {
-            let most = figure.high.map(|high| figure.printed_value(high));
-            let most = most.map_or(String::new(), |high| format!("; the medium carries {high}"));
+            let most = outcome.conditions.theoretical_max.fps();
+            let most = match fps <= most {
+                true => format!("; the medium carries {}", figure.printed_value(most)),
+                false => String::new(),
+            };
             format!("{value} {unit} ({}{most}), tester-limited", gigabits(fps, outcome))
         }
         (Relation::Equal, Some(fps)) if is_rate => {

@@ -2,7 +2,7 @@
 
 use crate::model::{Report, is_a_date};
 use crate::tables::{self, Table};
-use method::outcome::{Basis, Figure, Relation, TestConditions, Unit};
+use method::outcome::{Basis, Figure, FigureName, Relation, TestConditions, Unit};
 use method::{Outcome, TestKind};
 use serde::Serialize;
 use serde_json::Value;
@@ -93,16 +93,27 @@ struct Compared<'a> {
     figure: &'a Figure,
 }
 
+impl Compared<'_> {
+    /// Between which values the truth lies. What the tester could not offer is no more than the medium carries.
+    fn bounds(&self) -> (f64, f64) {
+        let (low, high) = self.figure.bounds();
+        let most = self.conditions.theoretical_max.fps();
+        let is_throughput = self.figure.known_as == Some(FigureName::Throughput);
+        let is_open = self.figure.relation == Relation::AtLeast && is_throughput && low <= most;
+        (low, if is_open { high.min(most) } else { high })
+    }
+}
+
 /// Compares two runs.
 pub fn compare(a: (&str, &Report), b: (&str, &Report)) -> Comparison {
     let (of_a, of_b) = (figures(a.1), figures(b.1));
     let mut differences: Vec<Difference> = vec![];
     for figure in &of_a {
         let other = of_b.iter().find(|other| alike(figure, other));
-        differences.push(difference(*figure, Some(figure.figure), other.map(|b| b.figure)));
+        differences.push(difference(*figure, Some(*figure), other.copied()));
     }
     let new = of_b.iter().filter(|b| !of_a.iter().any(|a| alike(a, b)));
-    differences.extend(new.map(|figure| difference(*figure, None, Some(figure.figure))));
+    differences.extend(new.map(|figure| difference(*figure, None, Some(*figure))));
     Comparison { a: a.0.into(), b: b.0.into(), warnings: warnings(a.1, b.1), differences }
 }
 
@@ -121,7 +132,12 @@ fn alike(a: &Compared<'_>, b: &Compared<'_>) -> bool {
     key(a) == key(b)
 }
 
-fn difference(known: Compared<'_>, a: Option<&Figure>, b: Option<&Figure>) -> Difference {
+fn difference(
+    known: Compared<'_>,
+    of_a: Option<Compared<'_>>,
+    of_b: Option<Compared<'_>>,
+) -> Difference {
+    let (a, b) = (of_a.map(|a| a.figure), of_b.map(|b| b.figure));
     let unit = known.figure.unit;
     let mut difference = Difference {
         test: known.test,
@@ -141,10 +157,11 @@ fn difference(known: Compared<'_>, a: Option<&Figure>, b: Option<&Figure>) -> Di
         basis: Basis::None,
         verdict: Verdict::OnlyOne,
     };
-    let (Some(a), Some(b)) = (a, b) else { return difference };
+    let (Some(of_a), Some(of_b)) = (of_a, of_b) else { return difference };
+    let (a, b) = (of_a.figure, of_b.figure);
     difference.verdict = Verdict::CannotTell;
     let (Some(value_a), Some(value_b)) = (a.value, b.value) else { return difference };
-    let (low, high) = between(a, value_a, b, value_b);
+    let (low, high) = between(of_a, value_a, of_b, value_b);
     if a.basis == b.basis {
         difference.basis = a.basis;
     }
@@ -167,8 +184,8 @@ fn upper_end(figure: &Figure) -> Option<f64> {
 
 /// Between which values b - a lies. Bounds of a search are hard, so they add up; confidence
 /// intervals of independent runs add in squares.
-fn between(a: &Figure, value_a: f64, b: &Figure, value_b: f64) -> (f64, f64) {
-    let add = match (a.basis, b.basis) {
+fn between(a: Compared<'_>, value_a: f64, b: Compared<'_>, value_b: f64) -> (f64, f64) {
+    let add = match (a.figure.basis, b.figure.basis) {
         (Basis::SearchResolution | Basis::ProcessorTime, _)
         | (_, Basis::SearchResolution | Basis::ProcessorTime) => |x: f64, y: f64| x + y,
         _ => f64::hypot,

@@ -44,11 +44,6 @@ impl RateFound {
         RateFound { finding, rate: self.rate.map(all), upper: self.upper.map(all), ..self.clone() }
     }
 
-    fn theoretical_max_fps(&self) -> Option<f64> {
-        let percent = self.percent_of_theoretical.filter(|percent| *percent > 0.0)?;
-        Some(self.rate?.fps() * 100.0 / percent)
-    }
-
     /// The rate, with the loads between which the truth lies.
     pub fn figure(&self, name: impl Into<String>) -> Figure {
         let (relation, rate) = self.relation();
@@ -61,8 +56,7 @@ impl RateFound {
         };
         let upper = || self.upper.map_or(rate, FrameRate::fps);
         let bounds = match relation {
-            // Never more than the medium carries.
-            Relation::AtLeast => (rate, self.theoretical_max_fps().unwrap_or(f64::INFINITY)),
+            Relation::AtLeast => (rate, f64::INFINITY),
             Relation::Below => (0.0, rate),
             _ => (rate, upper()),
         };

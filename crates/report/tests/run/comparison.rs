@@ -2,6 +2,7 @@
 
 use crate::sample::Sample;
 use method::TestKind;
+use method::outcome::{FigureName, Relation};
 use report::Report;
 use report::compare::{Difference, Verdict, compare, to_json, to_table};
 use units::Duration;
@@ -63,4 +64,29 @@ fn runs_of_different_hosts_and_settings_are_warned_of() {
     assert_eq!(warnings.len(), 2, "a date and a command are no difference: {warnings:?}");
     assert!(warnings[0].contains("host") && warnings[0].contains("another"));
     assert!(warnings[1].contains("trial.duration_s") && warnings[1].contains("0.2 / 60"));
+}
+
+/// A tester that barely misses the medium's maximum leaves little open: nothing carries more than the medium.
+#[test]
+fn two_testers_that_barely_miss_the_medium_tell_the_same() {
+    let barely = |share: f64| {
+        let mut report = run(Duration::from_ns(100));
+        let outcomes = report.results.iter_mut().filter(|it| it.test == TestKind::Throughput);
+        for outcome in outcomes {
+            let most = outcome.conditions.theoretical_max.fps();
+            let figures = outcome.figures.iter_mut();
+            for figure in figures.filter(|it| it.known_as == Some(FigureName::Throughput)) {
+                figure.value = Some(share * most);
+                (figure.low, figure.high) = (figure.value, None);
+                figure.relation = Relation::AtLeast;
+            }
+        }
+        report
+    };
+    let verdict = |a: f64, b: f64| {
+        let comparison = compare(("a", &barely(a)), ("b", &barely(b)));
+        find(&comparison.differences, "throughput").verdict
+    };
+    assert_eq!(verdict(0.996, 0.998), Verdict::Same);
+    assert_eq!(verdict(0.996, 0.5), Verdict::CannotTell);
 }

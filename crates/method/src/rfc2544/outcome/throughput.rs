@@ -285,15 +285,6 @@ mod tests {
         assert_eq!(found.cell().to_string(), "478,154 .. 675,041");
     }
 
-    /// A tester that barely misses the medium's maximum leaves little open.
-    #[test]
-    fn nothing_carries_more_than_the_medium() {
-        let (own, rate) = (Finding::AtLeast { why: "x".into() }, FrameRate::from_fps(2_340));
-        let found = RateFound { percent_of_theoretical: Some(99.6), ..found(own, Some(rate)) };
-        let (low, high) = found.figure("throughput").bounds();
-        assert_eq!((low, high.round()), (2_340.0, 2_349.0));
-    }
-
     #[test]
     fn what_is_not_known_is_not_printed_as_a_number() {
         let lowest = FrameRate::from_fps(1_488);
