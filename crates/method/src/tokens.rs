@@ -4,7 +4,8 @@
 //! A policer lets some frames pass at any rate and then as many as its limit. A trial that is too short to use its
 //! tokens up loses none at a load above the limit. Trials of higher loads have used them up: what came out from their
 //! first loss on is the limit, the same in each ([`trial::allowance`]). A trial at the rate found, long enough to use
-//! up as many tokens as they had, then decides: a device that does less under too high a load does not lose there.
+//! up as many tokens as they had, and those that came below the limit, then decides: a device that does less under too
+//! high a load does not lose there.
 
 use crate::bench::Bench;
 use crate::event::Verdict;
@@ -38,14 +39,17 @@ impl Limit {
     /// Whether the trial that decides is one more that shows it, or enough others have.
     fn is_shown_by(&self, result: &TrialResult, resolution: f64) -> bool {
         let middle = (self.fps.0 + self.fps.1) / 2.0;
-        let agrees =
-            || allowance(result).is_some_and(|it| (steady(&it) / middle - 1.0).abs() <= resolution);
+        let agrees = || allowance(result).is_some_and(|it| is_near(&it, middle, resolution));
         self.trials >= TRIALS_AT_LEAST || agrees()
     }
 }
 
 fn steady(it: &Allowance) -> f64 {
     (it.steady_fps.0 + it.steady_fps.1) / 2.0
+}
+
+fn is_near(it: &Allowance, fps: f64, resolution: f64) -> bool {
+    (steady(it) / fps - 1.0).abs() <= resolution
 }
 
 /// Takes back what a rate found owes to the device's tokens.
@@ -100,8 +104,8 @@ fn limit(known: &Known, resolution: f64) -> Option<Limit> {
     let lossy = known.trials().filter(|result| worst_loss_ratio(result) > 0.0);
     let all: Vec<Allowance> = lossy.filter_map(allowance).collect();
     let median = median(all.iter().map(steady))?;
-    let is_near = |it: &&Allowance| (steady(it) / median - 1.0).abs() <= resolution;
-    let agreeing: Vec<&Allowance> = all.iter().filter(is_near).collect();
+    let agreeing: Vec<&Allowance> =
+        all.iter().filter(|it| is_near(it, median, resolution)).collect();
     let low = agreeing.iter().map(|it| it.steady_fps.0).fold(0.0, f64::max);
     let high = agreeing.iter().map(|it| it.steady_fps.1).fold(f64::INFINITY, f64::min);
     let most = agreeing.iter().map(|it| it.frames).fold(0.0, f64::max);
