@@ -8,19 +8,20 @@ use nix::sys::socket::{
 };
 use ports::clock::{self, TICK};
 use ports::{
-    Halves, Interface, LiveOptions, LiveTester, Port, PortKind, PortRequest, PortType, ReceiveHalf,
-    Transmission, TransmitHalf, TrialSignals, open_port_of,
+    Halves, Interface, LiveOptions, LiveTester, Opened, Port, PortKind, PortRequest, PortType,
+    ReceiveHalf, Room, Transmission, TransmitHalf, TrialSignals, open_port_of,
 };
 use std::error::Error;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use testbed::{DeviceKind, Testbed, TestbedConfig};
+use traffic::template::FrameTemplate;
 use trial::{
-    PortDescription, PortId, PortReceived, ReceivePlan, Receiver, Schedule, Stream, StreamId,
-    Tester, TesterError, TransmitPlan, Transmitter, Trial, Waits,
+    ArrivalStamp, Capabilities, PortDescription, PortId, PortReceived, ReceivePlan, Receiver,
+    Schedule, Stream, StreamId, Tester, TesterError, TransmitPlan, Transmitter, Trial, Waits,
 };
 use units::{Duration, FrameRate, FrameSize, Instant, LineRate};
-use wire::{ethernet::MacAddr, signature::Key, template::FrameTemplate};
+use wire::{ethernet::MacAddr, signature::Key};
 
 /// What a frame takes at most, two VLAN tags included.
 const LONGEST_BYTES: usize = 65_536;
@@ -31,15 +32,24 @@ const OUTGOING: u8 = 4;
 struct PlainSocket;
 
 impl PortKind for PlainSocket {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "plain_socket"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            arrivals: ArrivalStamp::Program,
+            arrivals_reach_host: true,
+            ..Capabilities::default()
+        }
     }
 
     fn open(
         &self,
         interface: &Interface,
         description: PortDescription,
-    ) -> Result<Box<dyn Port>, TesterError> {
+        _: Room,
+    ) -> Result<Opened, TesterError> {
         let opened = || -> nix::Result<(OwnedFd, OwnedFd)> {
             let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
             let all = SockProtocol::EthAll;
@@ -56,7 +66,8 @@ impl PortKind for PlainSocket {
             opened().map_err(|error| failed("open a packet socket", error))?;
         let counted = Interface::open(interface.name())?;
         let receive = Receive { socket: receiving, counted, before_frames: 0, taken_frames: 0 };
-        Ok(Box::new(PlainPort { description, transmit: Transmit { socket: sending }, receive }))
+        let transmit = Transmit { socket: sending };
+        Ok((Box::new(PlainPort { description, transmit, receive }), vec![]))
     }
 }
 
@@ -194,7 +205,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         interface: port.interface.clone(),
         nominal_rate: LineRate::from_gbps(1),
         largest_frame: FrameSize::from_bytes(1518),
-        port_type: PortType::Auto,
+        port_type: PortType::AUTO,
     });
     let requests: Vec<PortRequest> = requests.collect();
     let open = |request| open_port_of(&PlainSocket, request);

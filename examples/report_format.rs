@@ -6,8 +6,8 @@ use method::{Forwarding, Profile, Suite, SuiteConfig, TestKind, Topology};
 use report::{Exporter, Report};
 use sim::{QueueLimit, SimPort, SimTester, StoreAndForward};
 use std::fmt::Write;
+use traffic::size::SizePattern;
 use units::{FrameRate, FrameSize, LineRate};
-use wire::size::SizePattern;
 
 /// `results.md`.
 struct Markdown;

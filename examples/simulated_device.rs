@@ -4,9 +4,10 @@
 use sim::{Departing, DeviceUnderTest, Frame, Lines, SimPort, SimTester};
 use std::collections::{BTreeMap, VecDeque};
 use std::{error::Error, net::Ipv4Addr};
+use traffic::template::FrameTemplate;
 use trial::{PortId, Schedule, Stream, StreamId, Tester, Trial};
 use units::{Duration, FrameRate, FrameSize, Instant, LineRate};
-use wire::{ethernet::MacAddr, signature::Key, template::FrameTemplate};
+use wire::{ethernet::MacAddr, signature::Key};
 
 /// Forwards between ports in pairs at once, and drops what finds no token.
 struct Policer {

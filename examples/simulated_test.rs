@@ -3,9 +3,10 @@
 
 use sim::{QueueLimit, SimPort, SimTester, StoreAndForward};
 use std::{error::Error, net::Ipv4Addr};
+use traffic::template::FrameTemplate;
 use trial::{PortId, Schedule, Stream, StreamId, Tester, Trial};
 use units::{Duration, FrameRate, FrameSize, LineRate};
-use wire::{ethernet::MacAddr, signature::Key, template::FrameTemplate};
+use wire::{ethernet::MacAddr, signature::Key};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let device =

@@ -18,9 +18,9 @@ use report::{Report, run_folder::RunFolder};
 use serde::Deserialize;
 use sim::{QueueLimit, SimPort, SimTester, StoreAndForward};
 use std::{error::Error, path::Path};
+use traffic::size::SizePattern;
 use trial::{Schedule, Segment};
 use units::{Duration, FrameSize, LineRate};
-use wire::size::SizePattern;
 
 /// What events and reports call it.
 const LONGEST_BURST: TestKind = TestKind::Own(OwnTest::new("longest burst"));

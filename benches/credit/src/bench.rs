@@ -7,6 +7,7 @@ use serde::Serialize;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 use testbed::{DeviceKind, Testbed, TestbedConfig};
+use traffic::template::FrameTemplate;
 use trial::{
     Expectation, PortId, PortLoad, Role, Schedule, Stream, StreamFrame, StreamId, Tester, Trial,
     TrialResult, ValidityLimits, Waits,
@@ -14,7 +15,6 @@ use trial::{
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
 use wire::signature::Key;
-use wire::template::FrameTemplate;
 
 const SIZE: FrameSize = FrameSize::from_bytes(64);
 /// More than any port reaches.

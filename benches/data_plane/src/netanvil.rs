@@ -9,6 +9,7 @@ use ports::{LiveOptions, LiveTester, OpenPort, PortRequest, clock, open_port};
 use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use traffic::template::{FrameTemplate, PreparedFrame};
 use trial::{
     Expectation, PortId, PortLoad, Role, Schedule, Stream, StreamAccount, StreamFrame, StreamId,
     Tester, Trial, TrialResult, ValidityLimits, Waits,
@@ -16,7 +17,6 @@ use trial::{
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
 use wire::signature::Key;
-use wire::template::{FrameTemplate, PreparedFrame};
 
 /// More than any port can do: what is reached is the port's own limit.
 const UNREACHABLE: FrameRate = FrameRate::from_fps(50_000_000);

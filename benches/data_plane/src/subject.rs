@@ -45,9 +45,9 @@ impl Subject {
     /// The port type, if it is netanvil's.
     pub fn port_type(self) -> Option<PortType> {
         match self {
-            Subject::AfPacket => Some(PortType::AfPacket),
-            Subject::AfXdp => Some(PortType::AfXdp),
-            Subject::Xdp => Some(PortType::Xdp),
+            Subject::AfPacket => Some(PortType::AF_PACKET),
+            Subject::AfXdp => Some(PortType::AF_XDP),
+            Subject::Xdp => Some(PortType::XDP),
             _ => None,
         }
     }

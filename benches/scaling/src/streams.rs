@@ -1,6 +1,7 @@
 //! Streams and trials of many ports, flows and groups.
 
 use std::net::Ipv4Addr;
+use traffic::test_frame;
 use trial::{
     Expectation, PortId, PortLoad, Prelude, Role, Schedule, Stream, StreamFrame, StreamId, Trial,
     ValidityLimits, Waits,
@@ -8,7 +9,6 @@ use trial::{
 use units::{Duration, FrameSize};
 use wire::ethernet::MacAddr;
 use wire::signature::Key;
-use wire::test_frame;
 
 /// Draws signatures, anew for each trial.
 pub struct Keys(Key);

@@ -28,7 +28,7 @@ pub fn measure(point: Point) -> Result<Reading, Failure> {
 }
 
 fn open(bed: &Testbed, kind: Bed) -> Result<Vec<OpenPort>, Failure> {
-    let port_type = if kind == Bed::Xdp { PortType::Xdp } else { PortType::AfPacket };
+    let port_type = if kind == Bed::Xdp { PortType::XDP } else { PortType::AF_PACKET };
     let opened = bed.tester().run(|| {
         let request = |(id, port): (usize, &testbed::TestPort)| PortRequest {
             id: PortId(id as u16),

@@ -7,6 +7,7 @@ use sim::{
     Addresses, Description, DeviceUnderTest, QueueLimit, SimPort, SimTester, StoreAndForward,
 };
 use std::net::Ipv4Addr;
+use traffic::template::FrameTemplate;
 use trial::{
     Expectation, PortId, PortLoad, Prelude, Role, Schedule, Segment, Stream, StreamFrame, StreamId,
     Tester, Trial, ValidityLimits, Waits,
@@ -15,7 +16,6 @@ use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
 use wire::learning;
 use wire::signature::Key;
-use wire::template::FrameTemplate;
 
 const LINE: LineRate = LineRate::from_gbps(10);
 const KEY: Key = Key::from_seed(0x4e41);

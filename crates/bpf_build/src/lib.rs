@@ -53,8 +53,13 @@ impl Clang {
         println!("cargo::rerun-if-changed={}", include.display());
         println!("cargo::rerun-if-changed=bpf");
         let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+        let here =
+            env::current_dir().expect("cargo runs build scripts in the folder of their crate");
         let status = Command::new(&self.program)
             .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wextra", "-Werror"])
+            // The same object wherever this is built: debugging information names no folder of this machine.
+            .arg(format!("-ffile-prefix-map={}=.", here.display()))
+            .arg(format!("-ffile-prefix-map={}=bpf", include.display()))
             // Callbacks take what the kernel gives; declared helpers are not all used by each.
             .args(["-Wno-unused-parameter", "-Wno-unused-variable"])
             .args(defines)

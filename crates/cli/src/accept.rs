@@ -3,7 +3,7 @@
 use crate::options::Span;
 use method::outcome::{Figure, Measure, Unit};
 use method::{FigureName, Outcome, TestKind};
-use report::Report;
+use report::{Report, Verdict};
 use std::str::FromStr;
 use units::text::Load;
 
@@ -56,6 +56,11 @@ fn parse_bound(name: FigureName, text: &str) -> Option<f64> {
 }
 
 impl Criterion {
+    /// Whether a run meets it.
+    pub fn verdict(&self, report: &Report) -> Verdict {
+        Verdict { criterion: self.text.clone(), failures: self.failures(report) }
+    }
+
     /// Why it is not met; empty if it is.
     pub fn failures(&self, report: &Report) -> Vec<String> {
         let outcomes: Vec<&Outcome> = report.outcomes().collect();

@@ -3,17 +3,21 @@
 mod short_help;
 
 use crate::options::{Options, SuiteName, named};
+use crate::support;
+use clap::error::ContextKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::error::Error as _;
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  done, but an acceptance criterion failed (`run --accept`, `--fail-if`, `compare`, `doctor`)
   2  wrong usage, or the tester or its host failed; also an interrupted run
-  3  invalid: the tester could not offer the load, so there is no result for the device; `versus`: undecided
+  3  invalid: a test has no valid result, for a reason that is printed; `versus`: undecided
 
 Run RFC 2544 tests in an isolated test environment only (RFC 6815).";
 
@@ -29,10 +33,32 @@ Examples:
 
 /// Network device tester: RFC 2544 and later benchmarks, with the tester's own limits beside every number
 #[derive(Parser, Debug)]
-#[command(name = "netanvil", version, after_help = format!("{MAIN_EXAMPLES}\n{EXIT_CODES}"), arg_required_else_help = true)]
+#[command(name = "netanvil", version, long_version = built_with(), after_help = format!("{MAIN_EXAMPLES}\n{EXIT_CODES}"), arg_required_else_help = true)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// What `--version` says beside the version: the kinds of port in this program, and what it is built for.
+fn built_with() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| {
+        let is_built = |kind: &ports::PortType| {
+            *kind != ports::PortType::XDP || ports::xdp::available().is_ok()
+        };
+        let kinds: Vec<_> =
+            ports::PortType::all().filter(is_built).map(|kind| kind.name()).collect();
+        let without = ports::xdp::available().err();
+        let without = without.map_or(String::new(), |why| format!(" (without xdp: {why})"));
+        let ports = format!("{}{without}", kinds.join(", "));
+        let libc = if cfg!(target_env = "musl") { "musl" } else { "glibc" };
+        let linking = if cfg!(target_feature = "crt-static") { "static" } else { "dynamic" };
+        format!(
+            "{}\nports: {ports}\nbuilt for: {} Linux, {libc}, {linking}",
+            env!("CARGO_PKG_VERSION"),
+            std::env::consts::ARCH,
+        )
+    })
 }
 
 /// Commands that can be called by their own names, through links to this program.
@@ -51,7 +77,10 @@ pub fn with_own_name(arguments: impl Iterator<Item = OsString>) -> Vec<OsString>
 
 /// The whole command line. `traffic` hides the options of `run` that it does not have.
 pub fn command() -> clap::Command {
-    Arguments::command().mut_subcommand("traffic", crate::command::traffic::adapt)
+    Arguments::command()
+        .mut_subcommand("traffic", crate::command::traffic::adapt)
+        .mut_subcommand("selftest", |command| support::SELFTEST.hide_others(command, &[]))
+        .mut_subcommand("versus", |command| support::VERSUS.hide_others(command, &[]))
 }
 
 /// What the standard library says of a value, and what to write instead.
@@ -65,14 +94,54 @@ const PLAINER: [(&str, &str); 4] = [
 /// Prints help or an error, and ends the program.
 fn refuse(error: &clap::Error) -> ! {
     let cause = error.source().map(ToString::to_string).unwrap_or_default();
+    if let Some(said) = of_another_command(error) {
+        crate::output::say(&said);
+        std::process::exit(error.exit_code())
+    }
     let Some((_, plainer)) = PLAINER.iter().find(|(said, _)| *said == cause) else { error.exit() };
     let text = error.render().to_string().replace(&cause, plainer);
     crate::output::say(text.trim_end());
     std::process::exit(error.exit_code())
 }
 
+/// The error where `netanvil run` is given a load, which it searches for by itself.
+fn of_another_command(error: &clap::Error) -> Option<String> {
+    let usage = error.get(ContextKind::Usage)?.to_string();
+    let argument = error.get(ContextKind::InvalidArg)?.to_string();
+    let is_unknown = error.kind() == clap::error::ErrorKind::UnknownArgument;
+    (is_unknown && argument == "--rate" && usage.contains("netanvil run")).then(|| {
+        "error: --rate is no option of `netanvil run`, whose tests choose the loads\n\
+         help: leave it out; `netanvil traffic --rate 1kpps` sends at one load\n\
+         help: `netanvil run --help` lists the options of tests"
+            .into()
+    })
+}
+
+/// A number below 0 after a flag is its value, not a flag: what is wrong with it is for the flag to say.
+fn with_negative_values(arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_flag = |word: &str| word.starts_with("--") && word.len() > 2 && !word.contains('=');
+    let is_number = |word: &str| {
+        let number = word.strip_prefix('-');
+        number.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
+    };
+    let mut joined: Vec<OsString> = vec![];
+    for word in arguments {
+        match (joined.last_mut(), word.to_str()) {
+            (Some(last), Some(number))
+                if is_number(number) && last.to_str().is_some_and(is_flag) =>
+            {
+                last.push("=");
+                last.push(number);
+            }
+            _ => joined.push(word),
+        }
+    }
+    joined
+}
+
 /// Reads a command line, or prints the error and ends the program.
 pub fn parse(arguments: Vec<OsString>) -> Arguments {
+    let arguments = with_negative_values(arguments);
     let matches = short_help::shortened(command()).try_get_matches_from(arguments);
     let matches = matches.unwrap_or_else(|error| refuse(&error));
     Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
@@ -131,6 +200,24 @@ Examples:
   netanvil compare results/kernel-6.12 results/kernel-6.18
 ")]
     Compare(Compare),
+    /// Run many tests described in one file: devices x configurations x tests x sizes x repetitions
+    #[command(after_help = "\
+Examples:
+  netanvil campaign run --local nightly.toml
+  netanvil campaign jobs nightly.toml
+  netanvil campaign bisect kernels.toml --fail-if 'rate < 0.97'
+
+docs/fleet.md describes the file.
+")]
+    Campaign(crate::command::campaign::Campaign),
+    /// Keep figures of many runs in a database; show their trends and changes
+    #[command(after_help = "\
+Examples:
+  netanvil history ingest runs/* --db results.sqlite
+  netanvil history show --db results.sqlite --test throughput --by kernel
+  netanvil history show --db results.sqlite --html trends.html
+")]
+    History(crate::command::history::History),
     /// Send traffic at a rate; print loss and latency each second
     #[command(after_help = "\
 Examples:
@@ -326,6 +413,16 @@ pub struct Run {
     /// Stop at `q` or at the end of standard input, as with Ctrl-C
     #[arg(long)]
     pub stdin_control: bool,
+    /// Show the run in a browser while it goes on [default address: 127.0.0.1:2544]
+    #[arg(
+        long,
+        value_name = "ADDR:PORT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = crate::command::page::LISTEN,
+        conflicts_with_all = ["print_config", "resume", "stdin_control"]
+    )]
+    pub page: Option<SocketAddr>,
     /// Answer yes to every question
     #[arg(long)]
     pub yes: bool,

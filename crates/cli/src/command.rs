@@ -1,6 +1,7 @@
 //! One file a subcommand.
 
 pub mod anvil;
+pub mod campaign;
 pub mod clean;
 pub mod compare;
 pub mod completions;
@@ -8,10 +9,12 @@ pub mod devices;
 pub mod doctor;
 pub mod hammer;
 pub mod harvard;
+pub mod history;
 pub mod link;
 pub mod man;
 pub mod netblt;
 pub mod otg;
+pub mod page;
 pub mod report;
 pub mod run;
 pub mod selftest;

@@ -12,7 +12,7 @@ pub enum Exit {
     NotAccepted,
     /// Wrong usage, or a tester that broke; also an interrupted run.
     Failed,
-    /// No verdict on the device: the tester could not offer the load, or `versus` decided nothing.
+    /// No verdict on the device: a test has no valid result and says why, or `versus` decided nothing.
     Invalid,
 }
 

@@ -84,6 +84,8 @@ fn run(command: Command) -> Outcome {
         Command::Traffic(arguments) => command::traffic::run(&arguments),
         Command::Versus(arguments) => command::versus::run(&arguments),
         Command::Compare(arguments) => command::compare::run(&arguments),
+        Command::Campaign(arguments) => command::campaign::run(&arguments),
+        Command::History(arguments) => command::history::run(&arguments),
     }
 }
 

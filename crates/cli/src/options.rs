@@ -18,8 +18,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use method::{
     Destinations, ExtensionHeader, GoalConfig, Modifier, Pattern, Profile, Protocol, SearchPolicy,
 };
-use ports::PortType;
 use ports::scheduling::Scheduling;
+use ports::{Location, PortType};
 use serde::de::{DeserializeOwned, IntoDeserializer, value::StrDeserializer};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -41,7 +41,8 @@ pub struct Options {
     /// Test a simulated device in virtual time: a built-in name or a TOML file (see `netanvil devices`)
     #[arg(long, help_heading = "Device", value_name = "NAME|FILE", conflicts_with_all = ["device", "ports"])]
     pub sim: Option<String>,
-    /// Test the device between these interfaces: two, or more with `--pattern` and for tests of many ports
+    /// Test the device between these interfaces: two, or more with `--pattern` and for tests of many ports;
+    /// `af_packet:eth1` states how the tester sends and receives on one of them
     #[arg(
         long,
         help_heading = "Device",
@@ -49,7 +50,7 @@ pub struct Options {
         value_delimiter = ',',
         conflicts_with = "device"
     )]
-    pub ports: Option<Vec<String>>,
+    pub ports: Option<Vec<Location>>,
     /// Address of the tester on each port, with prefix length
     #[arg(
         long,
@@ -276,8 +277,9 @@ pub struct Options {
     #[arg(long, help_heading = "Tests", value_delimiter = ',', value_name = "CRITERION")]
     pub accept: Option<Vec<String>>,
 
-    /// How the tester sends and receives on the interfaces; auto selects one and states why
-    #[arg(long, help_heading = "Tester", value_parser = named::<PortType>(&["auto", "xdp", "af_xdp", "af_packet"]))]
+    /// How the tester sends and receives on interfaces for which `--ports` does not state it; auto selects
+    /// one and states why
+    #[arg(long, help_heading = "Tester", value_parser = named::<PortType>(PortType::names()))]
     pub port_type: Option<PortType>,
     /// Processor priority: own raises the tester and a built device above all other work on this host
     /// until the run ends (default); normal shares the processors

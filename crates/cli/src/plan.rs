@@ -99,10 +99,10 @@ impl RunPlan {
     }
 }
 
-/// Flags over settings over the file.
-fn given(flags: &Options, file: Option<&Path>) -> Outcome<Options> {
+/// Flags over settings, the last first, over the file.
+pub fn given(flags: &Options, file: Option<&Path>) -> Outcome<Options> {
     let mut given = flags.with_sections();
-    for setting in &flags.set {
+    for setting in flags.set.iter().rev() {
         let setting = options::parse_options(setting, "--set")
             .map_err(|error| error.help("write --set latency.repetitions=5"))?;
         given = given.over(&setting);
@@ -116,7 +116,7 @@ fn given(flags: &Options, file: Option<&Path>) -> Outcome<Options> {
 /// What the command line itself adds to a profile.
 fn defaults(subject: Option<&Subject>) -> Options {
     let general = Options {
-        port_type: Some(PortType::Auto),
+        port_type: Some(PortType::AUTO),
         skip_selftest: Some(false),
         ..Options::default()
     };

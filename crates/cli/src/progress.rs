@@ -48,7 +48,7 @@ impl Progress {
         match event {
             Event::RunStarted(run) => {
                 let is_simulated =
-                    run.tester.ports.iter().all(|port| port.port_type == "simulated");
+                    run.tester.ports.iter().all(|port| port.capabilities.virtual_time);
                 self.of_time = if is_simulated { " of virtual time" } else { "" };
                 let estimate = in_words(run.estimate);
                 self.line(&format!("{}: about {estimate}{}", run.device, self.of_time))

@@ -1,10 +1,11 @@
 //! Where a run's events go: first to the disk, then to the eyes.
 
 use crate::progress::Progress;
-use method::{Event, EventSink, SelfTest, SinkError, TrialIdentity, TrialRecord};
+use method::{Event, EventSink, SelfTest, SinkError, TrialRecord};
 use report::run_folder::RunFolder;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use trial::TrialIdentity;
 
 /// Saves and shows events.
 pub struct Recorder {

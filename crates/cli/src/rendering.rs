@@ -1,7 +1,9 @@
 //! A run folder's events turned into its files, again and again if need be.
 
-use crate::composition;
+use crate::accept::Criterion;
 use crate::failure::{Failure, Outcome};
+use crate::test_run::CONFIGURATION;
+use crate::{composition, options};
 use report::Report;
 use report::run_folder::{self, FolderError};
 use report::terminal::Style;
@@ -29,7 +31,17 @@ pub fn read_all(folder: &Path) -> Outcome<Report> {
 /// Reads a run, whole or interrupted; not its captures, which may be large.
 pub fn read(folder: &Path) -> Outcome<Report> {
     let (events, notices) = run_folder::read_events(folder)?;
-    Ok(Report::from_events(&events, notices))
+    let mut report = Report::from_events(&events, notices);
+    let criteria = criteria_of(folder);
+    report.criteria = criteria.iter().map(|criterion| criterion.verdict(&report)).collect();
+    Ok(report)
+}
+
+/// The acceptance criteria of a run. One without a configuration that can be read has none to show; whoever goes on
+/// with it is told what is wrong there.
+fn criteria_of(folder: &Path) -> Vec<Criterion> {
+    let options = options::read_options(&folder.join(CONFIGURATION)).unwrap_or_default();
+    options.accept.iter().flatten().filter_map(|text| text.parse().ok()).collect()
 }
 
 /// Columns where nothing says how many there are: those of a terminal of old, and of most logs.

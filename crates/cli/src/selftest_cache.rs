@@ -4,7 +4,7 @@ use crate::host;
 use method::{SelfTest, SelfTestSize};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use wire::size::SizePattern;
+use traffic::size::SizePattern;
 
 /// Everything that a self-test depends on, in words. If any of it differs the cached one is void.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use crate::{
 use kernel::Privilege;
 use method::{Forwarding, Topology};
 use ports::scheduling::Priority;
-use ports::{DeviceControl, LiveOptions, LiveTester, OpenPort, PortRequest};
+use ports::{DeviceControl, LiveOptions, LiveTester, Location, OpenPort, PortRequest};
 use sim::StaticRoute;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub enum Subject {
     /// A device that is built here.
     Built(DeviceKind),
     /// Whatever is between two interfaces, or more.
-    Between(Vec<String>),
+    Between(Vec<Location>),
     /// A device in virtual time, by name or file.
     Simulated(String),
 }
@@ -87,7 +87,7 @@ impl Subject {
             Subject::Built(DeviceKind::LinuxMcast) => "linux-mcast".into(),
             Subject::Built(DeviceKind::OvsUserspace) => "ovs-userspace".into(),
             Subject::Built(DeviceKind::Loopback) => "loopback".into(),
-            Subject::Between(ports) => ports.join("-"),
+            Subject::Between(ports) => interfaces(ports).join("-"),
             Subject::Simulated(name) => format!("sim-{name}"),
         }
     }
@@ -230,7 +230,7 @@ fn virtual_pairs(
 
 /// Interfaces joined by cables in pairs, for their self-test.
 pub fn prepare_cabled(
-    ports: &[String],
+    ports: &[Location],
     options: &Options,
     yes: bool,
     stop: &Arc<AtomicBool>,
@@ -278,8 +278,10 @@ fn simulate(
 /// A device that is built here.
 pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) -> Outcome<Setup> {
     let testbed = Testbed::build(config)?;
-    let names: Vec<String> = testbed.ports().iter().map(|port| port.interface.clone()).collect();
-    let ports = testbed.tester().run(|| open(&names, options))??;
+    let location =
+        |port: &testbed::TestPort| Location { interface: port.interface.clone(), port_type: None };
+    let locations: Vec<Location> = testbed.ports().iter().map(location).collect();
+    let ports = testbed.tester().run(|| open(&locations, options))??;
     for (port, here) in ports.iter().zip(testbed.ports()) {
         port.play(vec![topology::hosts_of(here)]);
     }
@@ -314,13 +316,14 @@ pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) 
 }
 
 fn between(
-    names: &[String],
+    locations: &[Location],
     options: &Options,
     yes: bool,
     stop: &Arc<AtomicBool>,
 ) -> Outcome<Setup> {
+    let names = &interfaces(locations);
     let hardware = hardware::take(names, yes)?;
-    let ports = open(names, options)?;
+    let ports = open(locations, options)?;
     let topology = topology::of_interfaces(&ports, options)?;
     topology.check().map_err(Failure::new)?;
     let real_time = scheduling::real_time(options);
@@ -358,18 +361,22 @@ fn device_between(names: &[String], topology: &Topology) -> String {
     }
 }
 
+fn interfaces(locations: &[Location]) -> Vec<String> {
+    locations.iter().map(|location| location.interface.clone()).collect()
+}
+
 /// Opens ports in the network namespace of the calling thread.
-fn open(names: &[String], options: &Options) -> Outcome<Vec<OpenPort>> {
+fn open(locations: &[Location], options: &Options) -> Outcome<Vec<OpenPort>> {
     let largest =
         options.sizes.as_ref().and_then(|sizes| sizes.0.iter().map(|s| s.largest()).max());
-    let request = |(number, name): (usize, &String)| PortRequest {
+    let request = |(number, location): (usize, &Location)| PortRequest {
         id: PortId(number as u16),
-        interface: name.clone(),
+        interface: location.interface.clone(),
         nominal_rate: options.line_rate.unwrap_or(NOMINAL_RATE).line_rate(),
         largest_frame: largest.unwrap_or(FrameSize::MAX_ETHERNET),
-        port_type: options.port_type.unwrap_or_default(),
+        port_type: location.port_type.or(options.port_type).unwrap_or_default(),
     };
-    let requests: Vec<PortRequest> = names.iter().enumerate().map(request).collect();
+    let requests: Vec<PortRequest> = locations.iter().enumerate().map(request).collect();
     ports::open_ports(&requests).map_err(Failure::new)
 }
 

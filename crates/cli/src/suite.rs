@@ -135,11 +135,12 @@ pub fn kinds_of(config: &SuiteConfig) -> Vec<TestKind> {
     }
 }
 
-/// What is said of trials. Damage anywhere in a frame is looked for unless the device is built on this
-/// machine: there that work would be taken from the device.
+/// What is said of trials. Damage anywhere in a frame is looked for, as RFC 1242 section 3.17 asks. Of short runs
+/// on a device that is built on this machine it is not: there that work would be taken from the device.
 fn trial_section(options: &Options) -> Outcome<Value> {
-    let mut section =
-        json!({ "verify_checksums": options.ports.is_some() || options.sim.is_some() });
+    let is_elsewhere = options.ports.is_some() || options.sim.is_some();
+    let by_the_rfc = profile(options) == Profile::Rfc;
+    let mut section = json!({ "verify_checksums": is_elsewhere || by_the_rfc });
     for (key, value) in options.trial.iter().flatten() {
         section[key] = serde_json::to_value(value).map_err(Failure::new)?;
     }

@@ -84,8 +84,10 @@ mod tests {
 
     #[test]
     fn what_was_left_out_is_suspected_by_its_name() {
-        let ports =
-            Options { ports: Some(vec!["eth1".into(), "eth2".into()]), ..Options::default() };
+        let ports = Options {
+            ports: Some(["eth1", "eth2"].map(|name| name.parse().unwrap()).to_vec()),
+            ..Options::default()
+        };
         assert_eq!(named(&ports, None), ["--vlan", "--address"]);
         let own = vec!["10.0.0.2/24".into(), "10.0.1.2/24".into()];
         let with_addresses = Options { address: Some(own), ..ports.clone() };

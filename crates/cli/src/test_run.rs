@@ -16,6 +16,7 @@ use crate::supervised::Supervised;
 use crate::{host, output, patience, rendering, resume, simulated, suspects, tolly};
 use method::chassis::ChassisTest;
 use method::harvard::{Laboratory as _, Suite1990};
+use method::registry;
 use method::{
     Forwarding, Method, Recorded, ResumingTester, RunError, RunFinished, SelfTest, Suite,
     SuiteConfig, TestKind, TrialRecord,
@@ -82,7 +83,7 @@ impl<'a> TestRun<'a> {
         let suite = self.suite(&setup, known.self_test.take(), run_key);
         if self.arguments.resume.is_none() && !matches!(self.subject, Subject::Simulated(_)) {
             let estimate = suite.estimate(setup.tester.describe(), known.looped.is_some());
-            patience::check(estimate, self.arguments.yes)?;
+            patience::check(estimate, self.arguments.yes, shorter(&suite.config))?;
         }
         let mut recorder = self.recorder(&trials)?;
         let ended = self.drive(&suite, &mut setup, known.looped.as_mut(), trials, &mut recorder);
@@ -388,7 +389,7 @@ impl<'a> TestRun<'a> {
             suspects.iter().for_each(|suspect| output::say(format!("  {suspect}")));
         }
         for test in &finished.invalid_tests {
-            output::say(format!("invalid: {test}: the tester could not offer the load"));
+            output::say(format!("invalid: {test}: {}", why_invalid(report, test)));
         }
         if !finished.invalid_tests.is_empty() {
             return Ok(Exit::Invalid);
@@ -471,4 +472,30 @@ fn stopped(error: RunError, folder: &Path) -> Failure {
         RunError::Config(why) => Failure::new(why),
         other => Failure::new(other).help(resume),
     }
+}
+
+/// Why a test has no valid result: what its first figure without a value says, as in the answer; of a test that was
+/// not begun, its warning.
+fn why_invalid(report: &report::Report, test: &str) -> String {
+    let is_it = |outcome: &&method::Outcome| {
+        let name = format!("{}, {}", outcome.test, outcome.conditions.frame_size);
+        test.strip_prefix(&name).is_some_and(|rest| rest.is_empty() || rest.starts_with(", with "))
+    };
+    let outcomes = || report.outcomes().filter(is_it);
+    let mut missing = outcomes()
+        .flat_map(|outcome| &outcome.figures)
+        .map(|figure| &figure.reason)
+        .filter(|reason| !reason.is_empty());
+    let warned = || report.warnings.iter().find_map(|told| told.strip_prefix(&format!("{test}: ")));
+    let why = missing.next().or_else(|| outcomes().flat_map(|outcome| &outcome.invalid).next());
+    why.map(String::as_str).or_else(warned).unwrap_or("it came to no result").into()
+}
+
+/// What makes most of a run that waits for addresses to age out.
+fn shorter(config: &SuiteConfig) -> Option<&'static str> {
+    let methods = config.tests.iter().filter_map(|test| registry::of_kind(*test));
+    methods.into_iter().any(|method| method.supports("address-ageing")).then_some(
+        "or let the device forget addresses sooner, which the tests of addresses wait for: \
+         --address-ageing 10s, and the same on a device of your own",
+    )
 }

@@ -65,7 +65,7 @@ pub fn defaults(options: &Options, config: &SuiteConfig) -> Options {
         line_rate: Some(NOMINAL_RATE),
         port_count: Some(PORTS),
         // Inputs that send at once share processors.
-        port_type: Some(PortType::AfPacket),
+        port_type: Some(PortType::AF_PACKET),
         routes_per_port: (kind == DeviceKind::LinuxRouter && has_routes)
             .then_some(config.chassis.tolly.hosts_per_output as u32),
         multicast: (kind == DeviceKind::LinuxMcast).then_some(MulticastRouting::Table),

@@ -4,6 +4,7 @@ mod common;
 
 /// On real devices and programs, where nothing is measured: several at a time (`make test-live`).
 mod concurrent {
+    mod campaign;
     mod doctor;
     mod hammer;
     mod netblt;
@@ -39,10 +40,12 @@ mod live {
 
 /// As many at a time as there are processors (`make test-pure`).
 mod pure {
+    mod campaign;
     mod configuration;
     mod figures;
     mod guards;
     mod options;
+    mod packaging;
     mod runs;
     mod traffic;
     mod traffic_keys;

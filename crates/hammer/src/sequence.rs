@@ -4,9 +4,10 @@ use crate::Item;
 use crate::capture::{Capture, CaptureError};
 use std::collections::BTreeMap;
 use thiserror::Error;
+use traffic::error_frame::fcs;
 use units::FrameSize;
-use wire::error_frame::fcs;
-use wire::ethernet::{EtherType, MacAddr, Repr};
+use wire::ethernet::{EtherType, HEADER_LEN, MacAddr, Repr, View};
+use wire::vlan;
 
 /// Where pad frames go that are not given the address of `-t`: to nobody.
 pub const PAD_ADDRESS: MacAddr = MacAddr([2, 0, 0, 0, 0, 0]);
@@ -192,7 +193,7 @@ impl Sequence {
         for frame in frames {
             let mut frame = frame.clone();
             if let Some(address) = address {
-                frame[..6].copy_from_slice(&address.0);
+                View::new_unchecked(&mut frame).set_dst(address);
             }
             if bad_fcs {
                 let bad = fcs(&frame).map(|byte| !byte);
@@ -218,7 +219,7 @@ fn read(path: &str, bytes: &[u8], ending: Ending) -> Result<Vec<Vec<u8>>, Sequen
         if !frame.is_whole() {
             return Err(SequenceError::Snapped { path, frame: at, captured_bytes, len_bytes });
         }
-        if len_bytes < wire::ethernet::HEADER_LEN {
+        if len_bytes < HEADER_LEN {
             return Err(SequenceError::TooShort { path, frame: at, len_bytes });
         }
         frames.push(frame.bytes.into_owned());
@@ -236,13 +237,12 @@ fn pad(size: FrameSize, source: MacAddr) -> Vec<u8> {
 
 /// Bytes of addresses, VLAN tags and type.
 fn header_bytes(frame: &[u8]) -> usize {
-    let ether_type =
-        |at: usize| frame.get(at..at + 2).map(|b| EtherType(u16::from_be_bytes([b[0], b[1]])));
-    let mut at = 12;
-    while ether_type(at).is_some_and(EtherType::is_vlan) && at + 6 <= frame.len() {
-        at += 4;
+    let Some(header) = View::peek(frame) else { return HEADER_LEN };
+    let (mut ether_type, mut rest) = (header.ether_type(), header.payload());
+    while let Some(tag) = vlan::View::peek(rest).filter(|_| ether_type.is_vlan()) {
+        (ether_type, rest) = (tag.ether_type(), tag.payload());
     }
-    at + 2
+    frame.len() - rest.len()
 }
 
 #[cfg(test)]

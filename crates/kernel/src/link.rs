@@ -131,8 +131,14 @@ impl Rtnetlink {
 
     /// Sets an interface administratively up or down.
     pub fn set_link_up(&mut self, name: &str, up: bool) -> Result<()> {
+        let index = self.link_index(name)?;
+        self.set_link_up_at(index, name, up)
+    }
+
+    /// The same of the interface with this number, which was called `name`.
+    pub fn set_link_up_at(&mut self, index: u32, name: &str, up: bool) -> Result<()> {
         let mut message = LinkMessage::default();
-        message.header.index = self.link_index(name)?;
+        message.header.index = index;
         message.header.change_mask = LinkFlags::Up;
         message.header.flags = if up { LinkFlags::Up } else { LinkFlags::empty() };
         let doing = format!("set interface {name} {}", if up { "up" } else { "down" });

@@ -77,11 +77,14 @@ impl Drop for RealTimeTurn {
     }
 }
 
-/// sched_setscheduler(2).
+/// sched_setscheduler(2), asked of the kernel itself: musl's function refuses, and its structure is larger.
 #[allow(unsafe_code)]
 fn schedule(thread: u32, policy: i32, priority: i32) -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: priority };
+    // The kernel's `struct sched_param`.
+    let parameters: &libc::c_int = &priority;
+    let pointer: *const libc::c_int = parameters;
     // SAFETY: `parameters` lives across the call, which only reads it.
-    let result = unsafe { libc::sched_setscheduler(thread as i32, policy, &raw const parameters) };
-    crate::socket::check(result).map(drop)
+    let result =
+        unsafe { libc::syscall(libc::SYS_sched_setscheduler, thread as i32, policy, pointer) };
+    crate::socket::check(result as libc::c_int).map(drop)
 }

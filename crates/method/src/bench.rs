@@ -1,12 +1,14 @@
 //! The bench at which every method works: runs trials, repeats invalid ones, and tells the sink.
 
+use crate::clauses::Evidence;
+use crate::course::{Course, Moment};
 use crate::event::{
-    Event, EventSink, SearchBounds, TestStarted, TrialIdentity, TrialRecord, TrialStarted, Verdict,
+    Event, EventSink, SearchBounds, TestStarted, TrialRecord, TrialStarted, Verdict,
 };
 use crate::residence::Residence;
 use crate::traffic::{Traffic, TrialShape};
-use crate::{Modifier, RunError, TestKind};
-use trial::{DeviceSetup, InvalidReason, Role, Tester, TesterError, Trial, TrialResult};
+use crate::{Modifier, RunError, TestKind, modifiers};
+use trial::{DeviceSetup, InvalidReason, Tester, TesterError, Trial, TrialResult};
 use units::{Duration, FrameRate};
 use wire::signature::{Key, RunKey};
 
@@ -25,10 +27,31 @@ pub struct Bench<'a> {
 pub(crate) struct Memory {
     trials: u64,
     invalid_trials: u64,
-    residence: Residence,
     clock: Estimate,
-    /// Somebody was told that the device does not answer every management query.
+    device: OfDevice,
+    /// What trials of the test under way showed so far.
+    evidence: Evidence,
+}
+
+/// What one device keeps for how long says nothing of another.
+#[derive(Clone, Default)]
+struct OfDevice {
+    residence: Residence,
+    /// Somebody was told that it does not answer every management query.
     told_unanswered: bool,
+    /// What is to pass before the next trial: what it has learned is to be forgotten by then.
+    ageing: Duration,
+}
+
+impl Memory {
+    /// Trials run, and those among them that were invalid.
+    pub(crate) fn trials(&self) -> (u64, u64) {
+        (self.trials, self.invalid_trials)
+    }
+    /// The same without what is known of the device.
+    pub(crate) fn before_another_device(self) -> Self {
+        Memory { device: OfDevice::default(), ..self }
+    }
 }
 
 /// What is left of the run, by virtual time.
@@ -138,12 +161,12 @@ impl<'a> Bench<'a> {
     pub(crate) fn begin_share(&mut self, share: Duration, later: Duration) {
         let clock = &mut self.memory.clock;
         (clock.test, clock.spent, clock.later) = (share, Duration::ZERO, later);
+        self.memory.evidence = Evidence::default();
     }
 
-    /// The same after so many trials, and invalid ones among them, at other benches.
-    pub(crate) fn counting_from(mut self, (trials, invalid_trials): (u64, u64)) -> Self {
-        (self.memory.trials, self.memory.invalid_trials) = (trials, invalid_trials);
-        self
+    /// What trials of the test under way showed so far.
+    pub(crate) fn evidence(&self) -> &Evidence {
+        &self.memory.evidence
     }
 
     /// The tester.
@@ -152,7 +175,7 @@ impl<'a> Bench<'a> {
     }
     /// Trials run, and those among them that were invalid.
     pub fn trials(&self) -> (u64, u64) {
-        (self.memory.trials, self.memory.invalid_trials)
+        self.memory.trials()
     }
     /// The same bench before another tester, for as long as `work` takes.
     pub(crate) fn with_tester<R>(
@@ -165,12 +188,11 @@ impl<'a> Bench<'a> {
             sink: &mut *self.sink,
             invalid_retries: self.invalid_retries,
             run_key: self.run_key,
-            // What this device keeps for how long says nothing of the other.
-            memory: Memory { residence: Residence::default(), ..self.memory.clone() },
+            memory: self.memory.clone().before_another_device(),
         };
         let result = work(&mut other);
-        let residence = std::mem::take(&mut self.memory.residence);
-        self.memory = Memory { residence, ..other.memory };
+        let device = std::mem::take(&mut self.memory.device);
+        self.memory = Memory { device, ..other.memory };
         result
     }
 
@@ -179,6 +201,13 @@ impl<'a> Bench<'a> {
         self.memory.clock.spent += span;
         self.memory.clock.elapsed += span;
         Ok(self.tester.pause(span)?)
+    }
+
+    /// The next trial, of whatever test, is to find nothing of what the device has learned: it waits so long.
+    /// After the last trial of a run nobody waits.
+    pub(crate) fn let_age(&mut self, ageing: Duration) {
+        let device = &mut self.memory.device;
+        device.ageing = device.ageing.max(ageing);
     }
 
     /// Tells the sink that a test of this traffic begins, and how long all that is left will take.
@@ -257,12 +286,17 @@ impl<'a> Bench<'a> {
         asked: &Asked<'_>,
         attempt: u32,
     ) -> Result<(TrialResult, Verdict), RunError> {
-        self.memory.trials += 1;
-        let mut trial = (asked.build)(self.key())?;
-        self.memory.residence.prepare(&mut trial);
-        let number = self.memory.trials;
-        self.emit(Event::TrialStarted(self.started(asked, &trial, attempt)))?;
-        let mut result = self.tester.run(&trial)?;
+        let ageing = std::mem::take(&mut self.memory.device.ageing);
+        if ageing > Duration::ZERO {
+            self.pause(ageing)?;
+        }
+        let number = self.memory.trials + 1;
+        let mut trial = (asked.build)(Key::new(self.run_key, number))?;
+        self.memory.device.residence.prepare(&mut trial);
+        self.emit(Event::TrialStarted(self.started(asked, &trial, (number, attempt))))?;
+        let (mut result, course) = self.looked_at(&trial)?;
+        // One that broke off was not run.
+        self.memory.trials = number;
         if let Some(reason) = (asked.check)(&result) {
             result.invalidate(reason);
         }
@@ -270,32 +304,34 @@ impl<'a> Bench<'a> {
         result.notes.extend(queries.map(|(sent, answered)| {
             format!("management queries: {sent} sent, {answered} answered")
         }));
-        self.memory.residence.learn(&mut result);
-        if let Some(patience) = self.memory.residence.wait_for_empty(&trial, &result) {
+        self.memory.device.residence.learn(&mut result);
+        if let Some(patience) = self.memory.device.residence.wait_for_empty(&trial, &result) {
             self.pause(patience)?;
         }
         let verdict = (asked.judge)(&result);
+        self.memory.evidence.add(&trial, &result);
         self.memory.invalid_trials += u64::from(verdict == Verdict::Invalid);
         let span = span_of(&trial, &result);
         self.memory.clock.spent += span;
         self.memory.clock.elapsed += span;
         let record = TrialRecord {
             number,
-            identity: TrialIdentity(trial.identity()),
+            identity: trial.identity(),
             test: asked.test,
             frame_size: asked.frame_size.clone(),
             attempt,
             intended: asked.intended,
             duration: trial.duration(),
             verdict,
+            course,
             result,
         };
         let event = Event::TrialFinished(Box::new(record));
         self.sink.emit(&event)?;
         if let Some((sent, answered)) = queries.filter(|(sent, answered)| answered < sent)
-            && !self.memory.told_unanswered
+            && !self.memory.device.told_unanswered
         {
-            self.memory.told_unanswered = true;
+            self.memory.device.told_unanswered = true;
             self.emit(Event::Warning(format!(
                 "trial {number}: the device answered {answered} of {sent} management queries (RFC 2544 \
                  section 11.2); each trial's notes have its own"
@@ -305,9 +341,29 @@ impl<'a> Bench<'a> {
         Ok((record.result, verdict))
     }
 
-    fn started(&self, asked: &Asked<'_>, trial: &Trial, attempt: u32) -> TrialStarted {
+    /// Runs a trial and takes down its course, where the tester can be looked at.
+    fn looked_at(&mut self, trial: &Trial) -> Result<(TrialResult, Vec<Moment>), TesterError> {
+        if let Some(mut course) = Course::of(trial) {
+            match self.tester.run_observed(trial, &mut course) {
+                Err(TesterError::Unsupported { .. }) => {}
+                ran => {
+                    let result = ran?;
+                    let course = course.finished(&result);
+                    return Ok((result, course));
+                }
+            }
+        }
+        Ok((self.tester.run(trial)?, vec![]))
+    }
+
+    fn started(
+        &self,
+        asked: &Asked<'_>,
+        trial: &Trial,
+        (number, attempt): (u64, u32),
+    ) -> TrialStarted {
         TrialStarted {
-            number: self.memory.trials,
+            number,
             test: asked.test,
             frame_size: asked.frame_size.clone(),
             label: trial.label.clone(),
@@ -319,19 +375,12 @@ impl<'a> Bench<'a> {
             remaining: self.memory.clock.remaining(),
         }
     }
-
-    fn key(&self) -> Key {
-        Key::new(self.run_key, self.memory.trials)
-    }
 }
 
 /// Management queries that were sent, and whole answers to them; `None` where none were, or nobody looked.
 fn management(result: &TrialResult) -> Option<(u64, u64)> {
-    let name = Modifier::Management.to_string();
-    let queries = result.streams.iter().filter(|s| s.role == Role::Modifier && s.name == name);
-    let sent = queries.map(|stream| stream.sent).sum();
-    let answers = result.counters.iter().filter_map(|port| port.management_answers);
-    let answered = answers.reduce(|a, b| a + b)?;
+    let sent = modifiers::sent(result, Modifier::Management).map(|(_, sent)| sent).sum();
+    let answered = modifiers::answered(result)?;
     (sent > 0).then_some((sent, answered))
 }
 

@@ -17,8 +17,8 @@ pub enum RunError {
     Config(String),
 }
 
-impl From<wire::template::BuildError> for RunError {
-    fn from(error: wire::template::BuildError) -> Self {
+impl From<traffic::template::BuildError> for RunError {
+    fn from(error: traffic::template::BuildError) -> Self {
         RunError::Config(error.to_string())
     }
 }

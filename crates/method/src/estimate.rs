@@ -69,7 +69,8 @@ pub(crate) fn throughput(config: &SuiteConfig, _: FrameRate) -> Duration {
 }
 
 pub(crate) fn latency(config: &SuiteConfig, _: FrameRate) -> Duration {
-    repeated(config, config.latency.repetitions, config.latency.stream_s)
+    // The last at half load.
+    repeated(config, config.latency.repetitions + 1, config.latency.stream_s)
 }
 
 pub(crate) fn pdv(config: &SuiteConfig, _: FrameRate) -> Duration {

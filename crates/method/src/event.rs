@@ -1,10 +1,11 @@
 //! What a run says while it goes on. A saved stream of events is the run: reports are rendered
 //! from it, and an interrupted run resumes from it.
 
+use crate::course::Moment;
 use crate::{Direction, Modifier, Outcome, SelfTest, TestKind};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use trial::{TesterDescription, TrialResult};
+use trial::{TesterDescription, TrialIdentity, TrialResult};
 use units::{Duration, FrameRate};
 
 /// Something that happened in a run.
@@ -56,7 +57,7 @@ pub struct SinkError(pub String);
 
 /// The form of saved events. It grows with every change after which an older program would misread
 /// them; what only adds members leaves it as it is.
-pub const EVENT_FORMAT: u32 = 2;
+pub const EVENT_FORMAT: u32 = 3;
 
 /// How a run begins.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -148,6 +149,9 @@ pub struct TrialRecord {
     pub duration: Duration,
     /// What it means to the test.
     pub verdict: Verdict,
+    /// Part by part; empty where it is too short to have parts, or the tester cannot be looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub course: Vec<Moment>,
     /// What came of it.
     pub result: TrialResult,
 }
@@ -166,22 +170,6 @@ pub enum Verdict {
     Invalid,
 }
 
-/// `trial::Trial::identity`, as 16 hexadecimal digits: JSON readers keep no 64-bit numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TrialIdentity(pub u64);
-
-impl Serialize for TrialIdentity {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(&format_args!("{:016x}", self.0))
-    }
-}
-impl<'a> Deserialize<'a> for TrialIdentity {
-    fn deserialize<D: Deserializer<'a>>(from: D) -> Result<Self, D::Error> {
-        let digits = String::deserialize(from)?;
-        u64::from_str_radix(&digits, 16).map(TrialIdentity).map_err(serde::de::Error::custom)
-    }
-}
-
 /// How a run ended.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunFinished {
@@ -189,8 +177,8 @@ pub struct RunFinished {
     pub trials: u64,
     /// Trials among them that were invalid.
     pub invalid_trials: u64,
-    /// Tests without a valid result, because the tester could not offer the load; empty where
-    /// all is well. Not empty means exit code 3.
+    /// Tests without a valid result: the tester fell short, or the device still sent when the trial was over;
+    /// empty where all is well. Not empty means exit code 3.
     pub invalid_tests: Vec<String>,
     /// What ended the run before its end: an error, an interruption; `None` for a full run.
     pub stopped_by: Option<String>,

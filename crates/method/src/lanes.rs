@@ -133,11 +133,11 @@ impl<'s> Merged<'s> {
         match &mut event {
             Event::TestStarted(test) => test.remaining = self.left(lane, test.remaining),
             Event::TrialStarted(trial) => {
-                self.trials += 1;
-                trial.number = self.trials;
+                trial.number = self.trials + 1;
                 trial.remaining = self.left(lane, trial.remaining);
             }
             Event::TrialFinished(trial) => {
+                self.trials += 1;
                 trial.number = self.trials;
                 self.invalid_trials += u64::from(trial.verdict == Verdict::Invalid);
             }

@@ -16,7 +16,7 @@
 //! use method::{Forwarding, Profile, Suite, SuiteConfig, TestKind, Topology};
 //! use sim::{QueueLimit, SimPort, SimTester, StoreAndForward};
 //! use units::{FrameRate, FrameSize, LineRate};
-//! use wire::size::SizePattern;
+//! use traffic::size::SizePattern;
 //!
 //! let capacity = FrameRate::from_fps(50_000);
 //! let router = StoreAndForward::with_capacity(capacity, QueueLimit::Frames(64));
@@ -55,6 +55,7 @@ pub mod clauses;
 mod conditions;
 mod config;
 mod cost;
+mod course;
 mod encapsulation;
 mod error;
 mod estimate;
@@ -100,11 +101,12 @@ pub use config::{
     TrialConfig,
 };
 pub use cost::{CostFound, CostPerFrame};
+pub use course::Moment;
 pub use encapsulation::{Encapsulated, Encapsulation};
 pub use error::RunError;
 pub use event::{
     EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted, SearchBounds, SinkError, TestStarted,
-    TrialIdentity, TrialRecord, TrialStarted, Verdict,
+    TrialRecord, TrialStarted, Verdict,
 };
 pub use found::{Buffered, Finding, LatencySummary, RateFound, Spread, median, percentile};
 pub use ipv6_traffic::ExtensionHeader;

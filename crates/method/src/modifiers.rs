@@ -1,21 +1,23 @@
-//! The modifiers of RFC 2544 section 11: frames that take a test frame's place now and then.
+//! The modifiers of RFC 2544 section 11: they replace some test frames with other frames.
 
 use crate::traffic::{Attachment, Traffic};
 use crate::{Modifier, RunError};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::RangeInclusive;
-use trial::{Expectation, Insertion, Role, Stream, StreamFrame, StreamId, Trigger};
+use traffic::template::FrameTemplate;
+use trial::{
+    Expectation, Insertion, PortId, Role, Stream, StreamFrame, StreamId, TrialResult, Trigger,
+};
 use units::Duration;
 use wire::ethernet::MacAddr;
 use wire::rip::RFC2544_METRIC;
 use wire::signature::Key;
-use wire::template::FrameTemplate;
 use wire::{rip, snmp, udp};
 
 /// Every hundredth frame: 1 % (section 11.1).
-const BROADCAST_EVERY: u64 = 100;
+pub(crate) const BROADCAST_EVERY: u64 = 100;
 /// RIP sends its table every 30 seconds (appendix C.2.3).
-const RIP_INTERVAL: Duration = Duration::from_secs(30);
+pub(crate) const RIP_INTERVAL: Duration = Duration::from_secs(30);
 /// From 198.18.0.0/15, the first or second half of it, the third octets of networks that no test
 /// uses: each port has six of its own, the first two ports 101 to 106.
 const UNUSED_NETWORKS: RangeInclusive<u8> = 65..=124;
@@ -66,6 +68,19 @@ pub(crate) fn stream(
         grows_by_bytes: 0,
     };
     Ok(Some((stream, Insertion { stream: id, trigger })))
+}
+
+/// Frames of a modifier that left, by the port that sent them.
+pub(crate) fn sent(result: &TrialResult, what: Modifier) -> impl Iterator<Item = (PortId, u64)> {
+    let name = what.to_string();
+    let of = result.streams.iter().filter(move |s| s.role == Role::Modifier && s.name == name);
+    of.map(|stream| (stream.from, stream.sent))
+}
+
+/// Whole answers to management queries; `None` where nobody looked.
+pub(crate) fn answered(result: &TrialResult) -> Option<u64> {
+    let answers = result.counters.iter().filter_map(|port| port.management_answers);
+    answers.reduce(|a, b| a + b)
 }
 
 /// Broadcast frames of the test frames' sizes and of a type that no router has to process

@@ -2,12 +2,13 @@
 
 use crate::traffic::{Attachment, Forwarding};
 use serde::{Deserialize, Serialize};
+use traffic::template::FrameTemplate;
+use traffic::test_frame;
 use trial::{Fingerprint, PortId};
 use wire::decnet;
 use wire::ethernet::MacAddr;
 use wire::ipx::Encapsulation;
-use wire::template::FrameTemplate;
-use wire::{appletalk, keepalive, test_frame};
+use wire::{appletalk, keepalive};
 
 /// What test frames are made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

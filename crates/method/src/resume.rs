@@ -1,9 +1,11 @@
 //! Resuming a run: recorded trials are answered from the record, the rest is run. Methods being
 //! pure, the same answers lead to the same questions, and the run goes on where it stopped.
 
-use crate::event::{TrialIdentity, TrialRecord};
+use crate::event::TrialRecord;
 use std::collections::VecDeque;
-use trial::{DeviceSetup, PortLoad, Tester, TesterDescription, TesterError, Trial, TrialResult};
+use trial::{
+    DeviceSetup, Observer, PortLoad, Tester, TesterDescription, TesterError, Trial, TrialResult,
+};
 use units::Duration;
 
 /// Trials of a saved run, in the order in which they were run, and what became of them.
@@ -28,7 +30,7 @@ impl Recorded {
     /// The recorded result of this trial, if it is the next one in the record.
     fn recall(&mut self, trial: &Trial) -> Option<TrialResult> {
         let record = self.trials.pop_front()?;
-        if record.identity == TrialIdentity(trial.identity()) {
+        if record.identity == trial.identity() {
             self.replayed += 1;
             return Some(record.result);
         }
@@ -60,22 +62,44 @@ impl<'r, T: Tester> ResumingTester<'r, T> {
     }
 }
 
+impl<T: Tester> ResumingTester<'_, T> {
+    /// The result from the record; where there is none, the device has heard what hosts said before.
+    fn recalled(&mut self, trial: &Trial) -> Result<Option<TrialResult>, TesterError> {
+        if let Some(result) = self.recorded.recall(trial) {
+            if only_speaks_of_groups(trial) {
+                self.said.push(trial.clone());
+            }
+            return Ok(Some(result));
+        }
+        for said in std::mem::take(&mut self.said) {
+            self.tester.run(&said)?;
+        }
+        Ok(None)
+    }
+}
+
 impl<T: Tester> Tester for ResumingTester<'_, T> {
     fn describe(&self) -> &TesterDescription {
         self.tester.describe()
     }
 
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
-        if let Some(result) = self.recorded.recall(trial) {
-            if only_speaks_of_groups(trial) {
-                self.said.push(trial.clone());
-            }
-            return Ok(result);
+        match self.recalled(trial)? {
+            Some(result) => Ok(result),
+            None => self.tester.run(trial),
         }
-        for said in std::mem::take(&mut self.said) {
-            self.tester.run(&said)?;
+    }
+
+    /// One from the record has been looked at.
+    fn run_observed(
+        &mut self,
+        trial: &Trial,
+        observer: &mut dyn Observer,
+    ) -> Result<TrialResult, TesterError> {
+        match self.recalled(trial)? {
+            Some(result) => Ok(result),
+            None => self.tester.run_observed(trial, observer),
         }
-        self.tester.run(trial)
     }
 
     /// What was recorded has waited already.

@@ -85,6 +85,11 @@ impl<'a> Subject<'a> {
         self
     }
 
+    /// Whether the tester has measured itself.
+    pub(crate) fn knows_tester(&self) -> bool {
+        self.tester_max.is_some()
+    }
+
     /// The same up to what the medium carries, whatever the tester was found to reach: what it can
     /// offer, trials show.
     pub(crate) fn uncapped(self) -> Self {
@@ -254,10 +259,15 @@ pub(crate) fn ceiling_of(
             let best = best.max(rate).min(theoretical);
             Ok((Ceiling { rate: best, of: MaximumOf::Tester, slack_fps }, Some(best)))
         }
-        (_, None) => {
-            Err("the self-test found no load that the tester carries without loss of its \
-             own; repeat it, or choose another port type"
-                .into())
+        (finding, None) => {
+            let why = match finding {
+                Finding::Invalid { reasons } => format!(" ({})", reasons.join("; ")),
+                _ => String::new(),
+            };
+            Err(format!(
+                "the self-test found no load that the tester carries without loss of its own{why}; \
+                 repeat it, or choose another port type"
+            ))
         }
     }
 }

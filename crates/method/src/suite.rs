@@ -8,7 +8,6 @@ use crate::chassis::{GroupsKnown, TestSetup};
 use crate::clauses::annex;
 use crate::config::Round;
 use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted};
-use crate::harvard::y1989::Suite1989;
 use crate::reach::{Reach, reach};
 use crate::registry::{self, Known, ManyTest, PairTest, Run as HowRun, SuiteName, TestMethod};
 use crate::selftest::{SelfTest, self_test_size};
@@ -18,9 +17,9 @@ use crate::{
     Attachment, Method, Modifier, Outcome, Pattern, RunError, SuiteConfig, TestKind, estimate,
 };
 use std::collections::BTreeMap;
+use traffic::size::SizePattern;
 use trial::{Tester, TesterDescription};
 use units::{Duration, FrameRate};
-use wire::size::SizePattern;
 
 /// A run of the suite: what to do, with which addresses, and what the caller knows of it.
 #[derive(Clone, Debug)]
@@ -91,11 +90,18 @@ impl Suite {
 impl Suite {
     /// The tests asked for, in order, those before them that another needs.
     fn tests(&self) -> Vec<TestKind> {
-        let mut tests = self.config.tests.clone();
+        let mut tests = match self.config.method {
+            Method::Rfc2544 => self.config.tests.clone(),
+            Method::Harvard1989 => {
+                let tests = self.config.harvard_1989.tests.iter().copied();
+                tests.map(TestKind::Harvard1989).collect()
+            }
+        };
         tests.retain(|test| *test != TestKind::SelfTest);
-        let needed = tests.iter().filter_map(|test| self.method(*test));
-        let needed = needed.flat_map(|method| method.needs);
-        let needed: Vec<_> = needed.filter_map(|id| SuiteName::Rfc2544.test(id)).collect();
+        let methods = tests.iter().filter_map(|test| self.method(*test));
+        let needed =
+            methods.flat_map(|method| method.needs.iter().filter_map(|id| method.suite.test(id)));
+        let needed: Vec<_> = needed.collect();
         tests.extend(needed.iter().map(|method| method.kind));
         // Tests of many ports keep their order: some rest on what others before them find.
         if !self.config.is_of_many_ports() {
@@ -105,31 +111,27 @@ impl Suite {
         tests
     }
 
-    /// How often the whole is run, and with what each time.
-    fn rounds(&self) -> Vec<Round> {
-        let config = &self.config;
-        match config.method {
-            Method::Rfc2544 => config.rounds(),
-            Method::Harvard1989 => {
-                let destinations = config.traffic.destinations;
-                let with = |modifier: &Modifier| Round {
-                    modifier: *modifier,
-                    destinations,
-                    ipv6_prefix: None,
-                };
-                config.modifiers.iter().map(with).collect()
-            }
-        }
-    }
-
     /// About how long the run will take on this tester, as its first event will say. `can_self_test` says whether
     /// the tester can be measured, where it is not known.
     pub fn estimate(&self, tester: &TesterDescription, can_self_test: bool) -> Duration {
         let (suite, left_out) = self.with_sizes_of_protocol();
         let mut run = Run::new(&suite, left_out, tester.clone(), &suite.config.frame_sizes);
         let makes_self_test = suite.has_self_test() && suite.self_test.is_none() && can_self_test;
-        run.plan(makes_self_test, &suite.rounds());
+        run.plan(makes_self_test, &suite.config.rounds());
         run.todo.iter().copied().sum()
+    }
+
+    /// The first event of a run.
+    pub(crate) fn started(&self, tester: TesterDescription, estimate: Duration) -> Event {
+        Event::RunStarted(Box::new(RunStarted {
+            format: EVENT_FORMAT,
+            program: self.program.clone(),
+            device: self.device.clone(),
+            environment: self.environment.clone(),
+            config: serde_json::to_value(&self.config).unwrap_or_default(),
+            tester,
+            estimate,
+        }))
     }
 
     /// Refuses tests, and sections of tests, that nobody registered.
@@ -139,7 +141,11 @@ impl Suite {
             let why = format!("own.{id}: no test is registered as `{id}`");
             return Err(RunError::Config(why));
         }
-        match self.tests().into_iter().find(|test| self.run_of(*test).is_none()) {
+        let is_of_this = |test: TestKind| {
+            // The suite of 1990 sets the device up anew for each table.
+            self.method(test).is_some_and(|method| method.suite != SuiteName::Harvard1990)
+        };
+        match self.tests().into_iter().find(|test| !is_of_this(*test)) {
             Some(test) => Err(RunError::Config(format!("{test} is no test of this suite"))),
             None => Ok(()),
         }
@@ -151,9 +157,9 @@ impl Suite {
         own.or_else(|| registry::of_kind(test))
     }
 
-    /// How it is run; `None` of a test of another suite.
+    /// How it is run; `None` of a test that nobody registered.
     fn run_of(&self, test: TestKind) -> Option<HowRun> {
-        Some(self.method(test)?.run).filter(|run| !matches!(run, HowRun::Campaign))
+        Some(self.method(test)?.run)
     }
 
     /// Whether any test goes by what the tester reaches by itself.
@@ -180,7 +186,10 @@ impl Suite {
         if legal.is_empty() {
             return (self.clone(), vec![]);
         }
-        let config = SuiteConfig { frame_sizes: legal, ..self.config.clone() };
+        let mut config = SuiteConfig { frame_sizes: legal, ..self.config.clone() };
+        if config.method == Method::Harvard1989 {
+            config.trial = config.trial.strict();
+        }
         (Suite { config, ..self.clone() }, left_out)
     }
 }
@@ -205,7 +214,7 @@ pub(crate) fn legal_sizes(
 }
 
 /// A run under way.
-struct Run<'s> {
+pub(crate) struct Run<'s> {
     suite: &'s Suite,
     /// Why frame sizes were left out.
     left_out: Vec<String>,
@@ -227,15 +236,15 @@ struct Own<'t> {
 }
 
 /// What is known of one size with one modifier.
-struct Item {
-    traffic: Traffic,
+pub(crate) struct Item {
+    pub traffic: Traffic,
     /// What the tester can offer to the device; found before the first test.
-    reach: Option<Reach>,
-    known: Known,
+    pub reach: Option<Reach>,
+    pub known: Known,
 }
 
 impl<'s> Run<'s> {
-    fn new(
+    pub(crate) fn new(
         suite: &'s Suite,
         left_out: Vec<String>,
         description: TesterDescription,
@@ -244,6 +253,26 @@ impl<'s> Run<'s> {
         let sizes = sizes.to_vec();
         let (invalid_tests, groups, todo) = (vec![], GroupsKnown::default(), vec![]);
         Run { suite, left_out, description, sizes, invalid_tests, groups, todo }
+    }
+
+    /// The same where the caller knows what each test still to come will take.
+    pub(crate) fn going_to_take(self, todo: Vec<Duration>) -> Self {
+        Run { todo, ..self }
+    }
+
+    /// A test of all sizes of a tester that does not know itself.
+    pub(crate) fn test_alone(
+        &mut self,
+        bench: &mut Bench<'_>,
+        test: TestKind,
+        items: &mut [Item],
+    ) -> Result<(), RunError> {
+        self.test_all_sizes(bench, test, items, &mut Own { known: None, looped: None })
+    }
+
+    /// Tests without a valid result.
+    pub(crate) fn invalid_tests(self) -> Vec<String> {
+        self.invalid_tests
     }
 }
 
@@ -259,7 +288,7 @@ impl Run<'_> {
             self.suite.topology.check()?;
         }
         let mut rounds = vec![];
-        let asked = self.suite.rounds();
+        let asked = self.suite.config.rounds();
         for round in &asked {
             rounds.push(self.items(*round)?);
         }
@@ -268,18 +297,6 @@ impl Run<'_> {
         self.plan(will_self_test, &asked);
         self.start(bench)?;
         let mut own = self.know_thyself(bench, looped)?;
-        if self.suite.config.method == Method::Harvard1989 {
-            for item in rounds.iter().flatten() {
-                self.measure_tester_for(bench, &mut own, &item.traffic)?;
-            }
-            let self_test = own.known;
-            let mut config = self.suite.config.clone();
-            config.trial = config.trial.strict();
-            let topology = &self.suite.topology;
-            let suite = Suite1989 { config: &config, topology, self_test: self_test.as_ref() };
-            self.invalid_tests = suite.run(bench)?;
-            return Ok(());
-        }
         for items in &mut rounds {
             for test in self.suite.tests() {
                 self.test_all_sizes(bench, test, items, &mut own)?;
@@ -290,7 +307,7 @@ impl Run<'_> {
 
     fn only_self_test(&mut self, bench: &mut Bench<'_>) -> Result<SelfTest, RunError> {
         self.suite.config.check()?;
-        self.items(self.suite.config.first_round())?;
+        self.items(self.suite.config.of_self_test())?;
         self.plan_self_test();
         self.start(bench)?;
         let self_test = self.measure_tester(bench, &self.suite.config.frame_sizes)?;
@@ -366,20 +383,9 @@ impl Run<'_> {
             }
         }
         let warnings = warnings.into_iter().map(Event::Warning);
-        std::iter::once(self.started()).chain(warnings).collect()
-    }
-
-    fn started(&self) -> Event {
-        let suite = self.suite;
-        Event::RunStarted(Box::new(RunStarted {
-            format: EVENT_FORMAT,
-            program: suite.program.clone(),
-            device: suite.device.clone(),
-            environment: suite.environment.clone(),
-            config: serde_json::to_value(&suite.config).unwrap_or_default(),
-            tester: self.description.clone(),
-            estimate: self.todo.iter().copied().sum(),
-        }))
+        let estimate = self.todo.iter().copied().sum();
+        let started = suite.started(self.description.clone(), estimate);
+        std::iter::once(started).chain(warnings).collect()
     }
 
     /// The tester's own limits: known from an earlier day, or to be measured.
@@ -437,7 +443,7 @@ impl Run<'_> {
         let mut config = self.suite.config.looped();
         config.trial = config.trial.strict();
         config.burst_frames = 1;
-        config = config.in_round(config.first_round());
+        config = config.in_round(config.of_self_test());
         let mut topology = self.suite.topology.looped();
         if config.is_of_many_ports() {
             topology.ports.truncate(topology.ports.len() / 2 * 2);
@@ -475,7 +481,6 @@ impl Run<'_> {
                     self.test_many(bench, (test, many), item, own)?;
                     continue;
                 }
-                HowRun::Campaign => continue,
             };
             self.measure_tester_for(bench, own, &item.traffic)?;
             let known = own.known.as_ref();
@@ -562,6 +567,7 @@ impl Run<'_> {
     ) -> Result<(), RunError> {
         let suite = self.suite;
         let of_outcome = (&suite.config, &self.sizes[..], traffic.destinations());
+        outcome.facts.evidence = bench.evidence().clone();
         annex(&mut outcome, of_outcome, &suite.topology);
         if !outcome.invalid.is_empty() {
             self.invalid_tests.push(name(outcome.test, traffic));
@@ -590,16 +596,9 @@ impl Run<'_> {
     /// What every test will take, in the order in which they run.
     fn plan(&mut self, self_test: bool, rounds: &[Round]) {
         let config = &self.suite.config;
-        let is_1989 = config.method == Method::Harvard1989;
-        if self_test && is_1989 {
-            self.plan_self_test();
-        }
         // Each size just before the first test of it.
         let own = estimate::self_test(config);
-        let mut before = match self_test && !is_1989 {
-            true => config.frame_sizes.len(),
-            false => 0,
-        };
+        let mut before = if self_test { config.frame_sizes.len() } else { 0 };
         // Only the logarithm of the highest rate matters here.
         let ceiling = FrameRate::from_fps(1_000_000);
         let tests = self.suite.tests();

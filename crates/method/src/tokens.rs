@@ -26,30 +26,47 @@ const LONGER: f64 = 2.0;
 /// It lasts no longer than so many trials of full length.
 const LONGEST_TRIALS: u64 = 20;
 
+/// Why a limit is a bracket.
+const UNEVEN: &str =
+    "above the limit ports have unequal shares, and no trial told what each has below it";
+
 /// What trials that lost frames agree on.
 struct Limit {
+    /// Of an even load. A port that has less than others above the limit shows the one bound, the mean port the other.
     fps: (f64, f64),
+    /// Medians over the trials, of one of which each agrees: the least port and the mean port.
+    medians_fps: [f64; 2],
     /// In the mean trial, which begins with those that came since the one before; and in the one that had most,
     /// with those that came in trials below the limit.
     token_frames: [f64; 2],
+    /// In the trial of them that had most.
+    most_frames: f64,
     trials: usize,
 }
 
 impl Limit {
     /// Whether the trial that decides is one more that shows it, or enough others have.
     fn is_shown_by(&self, result: &TrialResult, resolution: f64) -> bool {
-        let middle = (self.fps.0 + self.fps.1) / 2.0;
-        let agrees = || allowance(result).is_some_and(|it| is_near(&it, middle, resolution));
-        self.trials >= TRIALS_AT_LEAST || agrees()
+        let agrees = |it: Allowance| {
+            let shown = [of_port(&it), of_mean_port(&it)].into_iter().zip(self.medians_fps);
+            shown.into_iter().any(|(fps, median)| is_near(fps, median, resolution))
+        };
+        self.trials >= TRIALS_AT_LEAST || allowance(result).is_some_and(agrees)
     }
 }
 
-fn steady(it: &Allowance) -> f64 {
+/// Of the port that has the least: the limit where each port has its own.
+fn of_port(it: &Allowance) -> f64 {
     (it.steady_fps.0 + it.steady_fps.1) / 2.0
 }
 
-fn is_near(it: &Allowance, fps: f64, resolution: f64) -> bool {
-    (steady(it) / fps - 1.0).abs() <= resolution
+/// Of the mean port: the limit where all ports share one.
+fn of_mean_port(it: &Allowance) -> f64 {
+    (it.even_fps.0 + it.even_fps.1) / 2.0
+}
+
+fn is_near(fps: f64, other_fps: f64, resolution: f64) -> bool {
+    (fps / other_fps - 1.0).abs() <= resolution
 }
 
 /// Takes back what a rate found owes to the device's tokens.
@@ -65,7 +82,7 @@ pub(crate) fn without_tokens(
     let allowed = 1.0 - found.loss_tolerance_percent / 100.0;
     let bounds = (limit.fps.0 / allowed, limit.fps.1 / allowed);
     let Some(passed) = found.rate else {
-        if limit.trials < TRIALS_AT_LEAST {
+        if limit.trials < TRIALS_AT_LEAST || bounds.0 == 0.0 {
             return Ok(found);
         }
         // Trials contradicted each other, or all lost: what tokens there were decided.
@@ -79,14 +96,16 @@ pub(crate) fn without_tokens(
         return Ok(found);
     }
     for frames in limit.token_frames {
-        let lasts = Duration::from_secs_f64(LONGER * frames / (passed.fps() - bounds.0));
+        let lasts = Duration::from_secs_f64(LONGER * frames / (passed.fps() - bounds.1));
         if lasts > found.trial_duration * LONGEST_TRIALS {
-            return Ok(left_open(subject, found, bounds.0));
+            let (low, _) = narrowed(bench, subject, &mut found, (&limit, bounds))?;
+            return Ok(left_open(subject, found, low));
         }
         let asked = (load_of(subject, passed.fps()), lasts.max(found.trial_duration));
         let ran = once_more_for(bench, subject, &mut found, asked)?;
         match ran.verdict {
             Verdict::Failed if limit.is_shown_by(&ran.result, resolution) => {
+                let bounds = narrowed(bench, subject, &mut found, (&limit, bounds))?;
                 return Ok(concluded(subject, found, &limit, bounds));
             }
             // Too late a loss shows no limit; a longer trial may.
@@ -103,17 +122,28 @@ pub(crate) fn without_tokens(
 fn limit(known: &Known, resolution: f64) -> Option<Limit> {
     let lossy = known.trials().filter(|result| worst_loss_ratio(result) > 0.0);
     let all: Vec<Allowance> = lossy.filter_map(allowance).collect();
-    let median = median(all.iter().map(steady))?;
-    let agreeing: Vec<&Allowance> =
-        all.iter().filter(|it| is_near(it, median, resolution)).collect();
+    let agreeing = |steady: fn(&Allowance) -> f64| {
+        let median = median(all.iter().map(steady))?;
+        let near = all.iter().filter(|it| is_near(steady(it), median, resolution));
+        Some((near.collect::<Vec<_>>(), median))
+    };
+    let (of_port, of_mean) = (agreeing(of_port)?, agreeing(of_mean_port)?);
+    let medians_fps = [of_port.1, of_mean.1];
+    let agreeing = if of_mean.0.len() > of_port.0.len() { of_mean.0 } else { of_port.0 };
     let low = agreeing.iter().map(|it| it.steady_fps.0).fold(0.0, f64::max);
-    let high = agreeing.iter().map(|it| it.steady_fps.1).fold(f64::INFINITY, f64::min);
+    let high = agreeing.iter().map(|it| it.even_fps.1).fold(f64::INFINITY, f64::min);
     let most = agreeing.iter().map(|it| it.frames).fold(0.0, f64::max);
     let refilled = known.trials().filter_map(|result| refilled(result, low)).sum::<f64>();
-    let token_frames = [self::median(agreeing.iter().map(|it| it.frames))?, most + refilled];
+    let token_frames = [median(agreeing.iter().map(|it| it.frames))?, most + refilled];
     let agree = agreeing.len() as f64 >= AGREEING * all.len() as f64;
     let (fps, trials) = ((low.min(high), low.max(high)), agreeing.len());
-    (agree && low > 0.0).then_some(Limit { fps, token_frames, trials })
+    (agree && high > 0.0).then_some(Limit {
+        fps,
+        medians_fps,
+        token_frames,
+        most_frames: most,
+        trials,
+    })
 }
 
 /// Tokens that came while a trial offered less than the limit, and no trial that lost frames had.
@@ -152,6 +182,35 @@ fn left_open(subject: &Subject<'_>, found: RateFound, low: f64) -> RateFound {
     within(subject, RateFound { finding, confidence: None, ..found }, low, upper)
 }
 
+/// Ports that have unequal shares above the limit leave open whether each has a limit of its own, which the least share
+/// shows, or all have one, of which the mean port shows what each can have. A trial below the one or above the other
+/// tells, if it is long enough to use up the tokens of any trial before.
+fn narrowed(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    found: &mut RateFound,
+    (limit, (mut low, mut high)): (&Limit, (f64, f64)),
+) -> Result<(f64, f64), RunError> {
+    let resolution = subject.config.search.resolution_percent / 100.0;
+    let least = low;
+    for next in [high * (1.0 - resolution / 2.0), low * (1.0 + resolution)] {
+        if high - low <= resolution * high || next <= least {
+            break;
+        }
+        let lasts = Duration::from_secs_f64(LONGER * limit.most_frames / (next - least));
+        let asked = (load_of(subject, next), lasts.max(found.trial_duration));
+        if lasts > found.trial_duration * LONGEST_TRIALS {
+            break;
+        }
+        match once_more_for(bench, subject, found, asked)?.verdict {
+            Verdict::Passed => low = low.max(next),
+            Verdict::Failed => high = high.min(next),
+            _ => break,
+        }
+    }
+    Ok((low, high))
+}
+
 fn concluded(
     subject: &Subject<'_>,
     found: RateFound,
@@ -166,7 +225,10 @@ fn concluded(
         standing_queue_frames: 0.0,
         token_frames: limit.token_frames[1],
     });
-    let finding = Finding::Measured;
+    let finding = match is_wide(subject, low, FrameRate::from_fps_f64(high)) {
+        true => Finding::Between { why: UNEVEN.into() },
+        false => Finding::Measured,
+    };
     let found = RateFound { finding, buffered, confidence: None, ..found };
     within(subject, found, low, FrameRate::from_fps_f64(high))
 }

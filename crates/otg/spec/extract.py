@@ -17,20 +17,19 @@ VERSION = "1.62.0"
 
 # Schema -> properties and choices that netanvil refuses.
 NOT_SERVED = {
-    "Config": ["lags", "layer1", "events", "lldp", "stateful_flows", "egress_only_tracking"],
+    "Config": ["lags", "events", "lldp", "stateful_flows", "egress_only_tracking"],
     "ConfigOptions": ["protocol_options", "per_port_options", "flow_options"],
     "Device": ["ipv4_loopbacks", "ipv6_loopbacks", "isis", "bgp", "vxlan", "rsvp", "dhcp_server", "ospfv2",
                "macsec", "ospfv3", "rocev2", "bmp"],
     "DeviceEthernet": ["dhcpv4_interfaces", "dhcpv6_interfaces", "vlans"],
+    "Layer1": ["auto_negotiation", "flow_control"],
+    "CaptureEthernet": ["pfc_queue"],
     "EthernetConnection": ["lag_name", "vxlan_name", "simulated_link"],
-    "Capture": ["filters"],
     "PortOptions": ["data_integrity", "frame_ordering_mode"],
     "ControlAction": ["protocol", "port"],
-    "StatePort": ["link"],
-    "Flow": ["egress_packet", "payload"],
+    "Flow": ["egress_packet"],
     "FlowMetrics": ["rx_tx_ratio", "predefined_metric_tags"],
-    "FlowHeader": ["gtpv1", "gtpv2", "ppp", "igmpv1", "snmpv2c", "rsvp", "macsec", "lacp",
-                   "ipv6_extension_header", "cfm", "pfcpause"],
+    "FlowHeader": ["gtpv1", "gtpv2", "snmpv2c", "rsvp", "macsec", "lacp", "ipv6_extension_header", "cfm"],
     "FlowEthernet": ["pfc_queue"],
     "FlowIpv4": ["options"],
     "FlowIpv6": ["dst_usids"],
@@ -134,7 +133,8 @@ def schema_of(name, fields, known):
     for prop, type_ in types.items():
         served = is_served(name, prop)
         schema = property_schema(type_, known) if served else {"x-not-served": True}
-        if prop in defaults and served:
+        # That of a property that is not served is what clients write who leave it as it is.
+        if prop in defaults:
             schema["default"] = defaults[prop]
         if prop in status:
             schema["x-status"] = status[prop]

@@ -14,7 +14,12 @@ use serde_json::Value;
 /// A longer request is refused before it is read to its end.
 const BODY_MAX: usize = 32 << 20;
 
-/// The API of a tester, to be served alone or below a path.
+/// The API of a tester over REST and gRPC, to be served alone: gRPC knows its methods by their whole paths.
+pub fn service(engine: Engine) -> Router {
+    router(engine.clone()).merge(crate::grpc::router(engine))
+}
+
+/// The API of a tester over REST, to be served alone or below a path.
 pub fn router(engine: Engine) -> Router {
     Router::new()
         .route(
@@ -33,6 +38,10 @@ pub fn router(engine: Engine) -> Router {
         .route(
             "/capabilities/version",
             get(|State(engine): State<Engine>| async move { call(move || Ok(engine.version())).await }),
+        )
+        .route(
+            "/netanvil/flows",
+            get(|State(engine): State<Engine>| async move { call(move || engine.flow_details()).await }),
         )
         .fallback(|| async { error(Refused { code: 404, errors: vec!["there is no such path".into()] }) })
         .method_not_allowed_fallback(|| async {

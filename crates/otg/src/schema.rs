@@ -90,8 +90,13 @@ impl Check {
             if value.is_null() {
                 continue;
             }
+            let is_refused = kind.get("x-not-served").is_some();
+            // Clients write defaults of what nobody has asked for.
+            if is_refused && kind.get("default") == Some(&value) {
+                continue;
+            }
             self.state_of(kind, &path);
-            if kind.get("x-not-served").is_some() {
+            if is_refused {
                 self.wrong(&path, "netanvil does not support this; leave it out");
                 continue;
             }

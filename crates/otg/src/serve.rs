@@ -65,7 +65,7 @@ impl Server {
     /// # Errors
     /// Where the socket fails.
     pub fn run(self, engine: &Engine) -> io::Result<()> {
-        let service = crate::router(engine.clone()).into_make_service();
+        let service = crate::service(engine.clone()).into_make_service();
         let Server { listener, runtime, tls, handle } = self;
         let ended = runtime.block_on(async {
             match tls {
@@ -87,11 +87,13 @@ fn certificate(address: SocketAddr) -> io::Result<RustlsConfig> {
     let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der());
     let key = key.map_err(io::Error::other)?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(io::Error::other)?
         .with_no_client_auth()
         .with_single_cert(vec![made.cert.der().clone()], key)
         .map_err(io::Error::other)?;
+    // gRPC needs HTTP/2.
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(RustlsConfig::from_config(Arc::new(config)))
 }

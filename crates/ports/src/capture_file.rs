@@ -106,6 +106,7 @@ mod tests {
             name: "p0".into(),
             port_type: "af_packet".into(),
             reason: String::new(),
+            capabilities: Default::default(),
             line_rate: LineRate::from_gbps(10),
             line_rate_is_physical: false,
             max_frame_size_bytes: 1518,

@@ -61,6 +61,13 @@ impl Interface {
         Ok(InterfaceState::of(&link))
     }
 
+    /// Sets it administratively up or down.
+    pub fn set_up(&self, up: bool) -> Result<(), TesterError> {
+        let mut netlink = self.netlink.lock().expect("no panic while held");
+        let set = netlink.set_link_up_at(self.index, &self.name, up);
+        set.map_err(|error| sys::port_error(&self.name, "set its link", &error.into()))
+    }
+
     /// Its state, or an error if it is gone or down.
     pub fn state_if_up(&self) -> Result<InterfaceState, TesterError> {
         let state = self.state()?;

@@ -23,7 +23,7 @@
 //!     interface: interface.into(),
 //!     nominal_rate: LineRate::from_gbps(10),
 //!     largest_frame: FrameSize::from_bytes(1518),
-//!     port_type: PortType::Auto,
+//!     port_type: PortType::AUTO,
 //! };
 //! let ports = open_ports(&[(0, "eth1"), (1, "eth2")].map(request))?;
 //! let tester = LiveTester::new(ports, LiveOptions::default())?;
@@ -44,9 +44,8 @@
 //!     driver_xdp: None,
 //!     xdp_sends: None,
 //!     frame_size_bytes: 1518,
-//!     xdp_max_frame_size_bytes: 3520,
 //! };
-//! assert_eq!(choose(PortType::Auto, &facts).port_type, PortType::AfPacket);
+//! assert_eq!(choose(PortType::AUTO, &facts).port_type, PortType::AF_PACKET);
 //! ```
 #![allow(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
@@ -55,11 +54,11 @@ mod af_packet;
 mod af_xdp;
 mod capture;
 mod capture_file;
-mod choose;
 pub mod clock;
 mod control;
 pub mod cores;
 mod interface;
+mod kind;
 mod live;
 mod live_trial;
 mod lock;
@@ -85,19 +84,20 @@ pub mod xdp;
 pub use af_packet::AfPacketPort;
 pub use af_xdp::AfXdpPort;
 pub use capture::{CaptureWish, Captured, CapturedFrame};
-pub use choose::{Choice, Facts, PortType, choose};
 pub use control::{ControlHandle, Host};
 pub use interface::Interface;
+pub use kind::{Choice, Facts, Location, Opened, PortKind, PortType, Room, choose};
 pub use live::{
     DeviceControl, DeviceCounts, DeviceLink, LiveOptions, LiveTester, PlaceCount, RealTime,
 };
 pub use lock::PortLock;
 pub use loose::{FrameListener, FrameSender};
-pub use open::{
-    OpenPort, PortKind, PortRequest, open_port, open_port_of, open_port_with_room, open_ports,
-};
+pub use open::{OpenPort, PortRequest, open_port, open_port_of, open_port_with_room, open_ports};
 pub use port::{
     Halves, Port, ReceiveHalf, ReceiveTurns, Transmission, TransmitHalf, TransmitTurns,
     TrialSignals,
 };
 pub use pressure::DeviceThread;
+
+/// The kinds of port that a user can name, fastest first.
+pub static KINDS: [&dyn PortKind; 3] = [&xdp::Xdp, &af_xdp::AfXdp, &af_packet::AfPacket];

@@ -14,6 +14,8 @@ use trial::{
     TesterError, Trial, TrialResult, Unobserved, counted_between,
 };
 use units::{Duration, Instant};
+use wire::ethernet::{self, EtherType};
+use wire::vlan;
 
 /// What the tester can have done to the device, and ask of it.
 pub trait DeviceControl: Send {
@@ -298,8 +300,9 @@ fn tester_name(ports: &[OpenPort]) -> String {
 /// Length of a frame (without FCS) that counts against the MTU: Linux lets one 802.1Q tag come on
 /// top of it, but no second one and no service tag.
 fn bytes_against_mtu(frame: &[u8]) -> usize {
-    let tagged = frame.get(12..14) == Some(&[0x81, 0x00]);
-    frame.len() - if tagged { 4 } else { 0 }
+    let header = ethernet::View::peek(frame);
+    let tagged = header.is_some_and(|header| header.ether_type() == EtherType::VLAN);
+    frame.len() - if tagged { vlan::HEADER_LEN } else { 0 }
 }
 
 fn mtu_too_small(port: &str, size_bytes: u32, max_bytes: u32) -> TesterError {

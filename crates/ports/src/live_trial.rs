@@ -10,8 +10,8 @@ use crate::sampling::Sampling;
 use crate::tally::{Reading, Tally, tally};
 use crate::watch::{Place, Received, ThreadResults, Threads, Watch, spawn};
 use crate::{
-    CaptureWish, ControlHandle, Halves, PortType, ReceiveHalf, Transmission, TransmitHalf,
-    TrialSignals, capture_file, clock, turns,
+    CaptureWish, ControlHandle, Halves, ReceiveHalf, Transmission, TransmitHalf, TrialSignals,
+    capture_file, clock, turns,
 };
 use kernel::InterfaceState;
 use std::collections::{BTreeMap, BTreeSet};
@@ -323,7 +323,7 @@ impl<'a> LiveTrial<'a> {
                 name: port.interface.name().into(),
                 index: port.interface.index(),
                 own_drops: received.drops.clone(),
-                own_drops_in_interface: port.describe().port_type != PortType::AfPacket.name(),
+                own_drops_in_interface: port.describe().capabilities.drops_in_interface,
                 turned_away: links_of(before, after, index).map_or(0, |(before, after)| {
                     after.tx_dropped.saturating_sub(before.tx_dropped)
                 }),

@@ -1,12 +1,12 @@
 //! Opening a port: the interface is locked, checked and made fit, then its frames' carrier is
 //! set up.
 
-use crate::choose::{self, Choice, Facts, PortType};
 use crate::control::{ControlCounts, ControlHandle, Host, Responder};
 use crate::interface::open_ethtool;
+use crate::kind::{self, Facts, Opened, PortKind, PortType, Room};
 use crate::own_fcs::{self, OwnFcsTransmit};
 use crate::shield::Shield;
-use crate::{AfPacketPort, AfXdpPort, Halves, Interface, Port, PortLock, af_xdp, probe, sys, xdp};
+use crate::{Halves, Interface, Port, PortLock, af_xdp, probe, sys, xdp};
 use kernel::{InterfaceState, Namespace, OffloadsOff, thread};
 use std::io;
 use std::net::IpAddr;
@@ -66,8 +66,8 @@ pub fn open_ports(requests: &[PortRequest]) -> Result<Vec<OpenPort>, TesterError
     let opened = requests.iter().map(|request| open_ruled(request, room, None));
     let mut ports = opened.collect::<Result<Vec<_>, _>>()?;
     for (request, at) in requests.iter().zip(0..) {
-        let is_xdp = ports[at].describe().port_type == PortType::Xdp.name();
-        if request.port_type != PortType::Auto || !is_xdp {
+        let is_xdp = ports[at].describe().port_type == PortType::XDP.name();
+        if request.port_type != PortType::AUTO || !is_xdp {
             continue;
         }
         if let Err(refused) = probe::send_one(ports[at].port.as_mut()) {
@@ -93,23 +93,6 @@ pub fn open_port_with_room(
     open_ruled(request, Room { receive_frames, ports: 1 }, None)
 }
 
-/// A kind of port besides those of this crate.
-pub trait PortKind {
-    /// What its ports' descriptions and reports call it.
-    fn name(&self) -> &str;
-
-    /// Opens a port on an interface that is locked, found fit, and has its offloads off; the calling thread is
-    /// in the interface's network namespace. `description` is complete, and that of the port.
-    ///
-    /// # Errors
-    /// If the kind does not work on this interface, with a remedy.
-    fn open(
-        &self,
-        interface: &Interface,
-        description: PortDescription,
-    ) -> Result<Box<dyn Port>, TesterError>;
-}
-
 /// As [`open_port`], but of a kind of one's own: the request's own type is not looked at.
 ///
 /// # Errors
@@ -118,17 +101,9 @@ pub fn open_port_of(kind: &dyn PortKind, request: &PortRequest) -> Result<OpenPo
     open_with(request, |interface, mut description| {
         description.port_type = kind.name().into();
         description.reason = "asked for".into();
-        Ok((kind.open(interface, description)?, vec![]))
+        description.capabilities = kind.capabilities();
+        kind.open(interface, description, Room { receive_frames: None, ports: 1 })
     })
-}
-
-/// How much a port may take up.
-#[derive(Clone, Copy)]
-struct Room {
-    /// For about so many received frames that wait; `None` for the default.
-    receive_frames: Option<usize>,
-    /// Of so many ports that belong together.
-    ports: usize,
 }
 
 fn open_ruled(
@@ -182,13 +157,13 @@ fn open_with(
     })
 }
 
-/// Only packet sockets leave the frame itself to the kernel's stack.
+/// Keeps arrivals from the host's own stack, where they would reach it.
 fn raise_shield(
     port: &PortDescription,
     interface: &Interface,
     notes: &mut Vec<String>,
 ) -> Option<Shield> {
-    if port.port_type != PortType::AfPacket.name() {
+    if !port.capabilities.arrivals_reach_host {
         return None;
     }
     let shield = Shield::raise(interface.name(), interface.index());
@@ -202,9 +177,7 @@ fn raise_shield(
     shield.inspect_err(note).ok()
 }
 
-type Opened = (Box<dyn Port>, Vec<String>);
-
-/// Opens the type chosen; `auto` falls back to the next one where the driver cannot.
+/// Opens the type asked for; `auto` is the first of [`KINDS`](crate::KINDS) that works here.
 fn open_chosen(
     request: &PortRequest,
     interface: &Interface,
@@ -218,61 +191,24 @@ fn open_chosen(
         bpf_allowed: af_xdp::bpf_allowed(),
         driver_xdp: None,
         frame_size_bytes: request.largest_frame.bytes(),
-        xdp_max_frame_size_bytes: choose::XDP_MAX_FRAME_SIZE_BYTES,
     };
+    let mut choice = kind::choose(request.port_type, &facts);
     loop {
-        let Choice { port_type, reason } = choose::choose(request.port_type, &facts);
-        description.port_type = port_type.name().into();
-        description.reason = reason;
-        match open_type(port_type, interface, description.clone(), room) {
-            Err(error @ (TesterError::Unsupported { .. } | TesterError::System { .. }))
-                if request.port_type == PortType::Auto && port_type != PortType::AfPacket =>
-            {
-                facts.driver_xdp = Some(Err(error.to_string()));
-            }
+        let kind = choice.port_type.kind().expect("a choice is a kind");
+        description.port_type = kind.name().into();
+        description.reason = choice.reason.clone();
+        description.capabilities = kind.capabilities();
+        let error = match kind.open(interface, description.clone(), room) {
+            Err(error @ (TesterError::Unsupported { .. } | TesterError::System { .. })) => error,
             opened => return opened,
+        };
+        facts.driver_xdp = Some(Err(error.to_string()));
+        let next = kind::choose(request.port_type, &facts);
+        if next.port_type == choice.port_type {
+            return Err(error);
         }
+        choice = next;
     }
-}
-
-fn open_type(
-    port_type: PortType,
-    interface: &Interface,
-    description: PortDescription,
-    Room { receive_frames, ports }: Room,
-) -> Result<Opened, TesterError> {
-    match port_type {
-        PortType::Xdp => open_xdp(interface, description),
-        PortType::AfXdp => {
-            let port = AfXdpPort::open(interface, description, receive_frames)?;
-            let notes = port.notes().to_vec();
-            Ok((Box::new(port), notes))
-        }
-        PortType::AfPacket | PortType::Auto => {
-            let note = format!(
-                "{}: AF_PACKET; arrivals are stamped by the kernel (packet ring)",
-                interface.name()
-            );
-            let port = AfPacketPort::open(interface, description, receive_frames, ports)?;
-            Ok((Box::new(port), vec![note]))
-        }
-    }
-}
-
-#[cfg(xdp_programs)]
-fn open_xdp(interface: &Interface, description: PortDescription) -> Result<Opened, TesterError> {
-    let port = xdp::XdpPort::open(interface, description)?;
-    let notes = port.notes().to_vec();
-    Ok((Box::new(port), notes))
-}
-
-#[cfg(not(xdp_programs))]
-fn open_xdp(interface: &Interface, _: PortDescription) -> Result<Opened, TesterError> {
-    Err(TesterError::Unsupported {
-        port: interface.name().into(),
-        what: xdp::available().err().unwrap_or("the xdp port").into(),
-        remedy: "use --port-type af_xdp or af_packet".into(),
-    })
 }
 
 impl OpenPort {
@@ -367,6 +303,7 @@ fn describe(
         name: request.interface.clone(),
         port_type: request.port_type.name().into(),
         reason: String::new(),
+        capabilities: Default::default(),
         line_rate: match speed {
             Some(mbps) => LineRate::from_mbps(mbps.into()),
             None => request.nominal_rate,

@@ -7,7 +7,7 @@ use crate::sys;
 use kernel::socket;
 use std::io;
 use std::os::fd::OwnedFd;
-use wire::error_frame::fcs;
+use traffic::error_frame::fcs;
 
 /// linux/if_packet.h.
 const PACKET_QDISC_BYPASS: i32 = 20;

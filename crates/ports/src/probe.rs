@@ -5,6 +5,7 @@ use trial::{
     FrameSet, PortId, Schedule, Segment, Stream, StreamFrame, StreamId, TesterError, TransmitPlan,
 };
 use units::{Duration, FrameRate};
+use wire::ethernet::{self, EtherType, MacAddr};
 use wire::signature::Key;
 
 /// Sends one frame that no device forwards: to the group address of the nearest bridge
@@ -20,10 +21,9 @@ pub(crate) fn send_one(port: &mut dyn Port) -> Result<(), TesterError> {
 }
 
 fn plan(port: PortId) -> TransmitPlan {
-    let mut bytes = vec![0; 60];
-    bytes[..6].copy_from_slice(&[0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e]);
-    bytes[6..12].copy_from_slice(&[0x02, b'N', b'A', 0, 0, 1]);
-    bytes[12..14].copy_from_slice(&[0x88, 0xb5]);
+    let dst = MacAddr([0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e]);
+    let src = MacAddr([0x02, b'N', b'A', 0, 0, 1]);
+    let bytes = ethernet::Repr { dst, src, ether_type: EtherType::EXPERIMENTAL }.frame(&[]);
     let stream = Stream {
         id: StreamId(0),
         name: "probe".into(),

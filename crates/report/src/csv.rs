@@ -8,7 +8,7 @@
 //! | `direction`, `modifier`, `traffic`, `filters` | under which conditions; tests of many ports have ports, bursts and addresses under `traffic`, and no direction |
 //! | `line_rate_bps`, `line_rate_is_physical`, `theoretical_fps`, `tester_fps` | the medium and the tester |
 //! | `quantity`, `value`, `unit` | the number; rates are those of one direction; `no figure` of a test that came to none |
-//! | `relation` | `equal`, `between` (from `low` to `high`; `value` is empty), `at_least` (the tester was the limit), `below`, `unknown` |
+//! | `relation` | `equal`, `between` (from `low` to `high`; `value` is empty), `at_least` (tester-limited; the device may be faster), `below`, `unknown` |
 //! | `low`, `high`, `basis` | between which values the truth lies, and how that is known; empty where it is not |
 //! | `reason` | why the truth is not known better |
 //! | `deviations` | departures from the standard; empty where it conforms |

@@ -6,6 +6,7 @@
 //! * [`csv`] writes the figures of every test's outcome, whatever the test; [`compare`] sets those of
 //!   two runs side by side. [`json`] is the whole run for programs.
 //! * [`Exporter`] is a format in which a run is saved.
+//! * [`history`] is what a page of figures over time shows.
 //! * [`versus`] is the same for comparisons, which have events of their own.
 //!
 //! Counts are kept, ratios derived; a value that only bounds the truth is printed as a bound.
@@ -19,7 +20,7 @@
 //! use report::{Exporter, Report, terminal};
 //! use sim::{Patch, SimPort, SimTester};
 //! use units::{FrameSize, LineRate};
-//! use wire::size::SizePattern;
+//! use traffic::size::SizePattern;
 //!
 //! /// One line an outcome.
 //! struct Brief;
@@ -67,6 +68,7 @@ pub mod csv;
 mod event_log;
 mod export;
 pub mod harvard;
+pub mod history;
 pub mod html;
 pub mod json;
 mod latencies;
@@ -84,6 +86,7 @@ use std::path::Path;
 
 pub use method::outcome::number;
 
+pub use answers::{Answers, Group, Verdict};
 pub use composition::{PacketComposition, PacketKind, PacketLength};
 pub use event_log::Notice;
 pub use export::{EXPORTERS, Exporter, export};

@@ -33,6 +33,8 @@ pub struct Report {
     /// Of which packets the run's captures are composed, by port. No events: who reads the captures
     /// adds it.
     pub compositions: Vec<PacketComposition>,
+    /// What became of the acceptance criteria. No events either: who knows the criteria adds it.
+    pub criteria: Vec<crate::answers::Verdict>,
 }
 
 impl Report {
@@ -126,9 +128,9 @@ impl Report {
 
     /// Whether every result conforms to its documents: every MUST that the tester can check is met, and no
     /// SHOULD or default about the result itself is departed from. The departures, which are those of the
-    /// clauses, say it; of runs saved before clauses were judged, too.
+    /// clauses, say it; of runs saved before clauses were judged, too. A run without a result conforms to nothing.
     pub fn is_conformant(&self) -> bool {
-        self.deviations().is_empty()
+        !self.results.is_empty() && self.deviations().is_empty()
     }
 
     /// The MUSTs that nothing known decides.

@@ -1,7 +1,7 @@
 //! A run folder: one directory a run, written so that no result is lost and no file is ever half.
 
 use crate::event_log::{self, EventLog, Notice};
-use method::versus::VersusEvent;
+use method::versus::{VERSUS_FORMAT, VersusEvent};
 use method::{EVENT_FORMAT, Event, EventSink, SinkError};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -54,7 +54,10 @@ pub enum FolderError {
         folder: PathBuf,
     },
     /// Nothing to read.
-    #[error("{} is not a run folder: it has no {EVENTS}", folder.display())]
+    #[error(
+        "{} is not a run folder: it has no {EVENTS}; runs are in runs/, unless --out named a folder",
+        folder.display()
+    )]
     NotARunFolder {
         /// The folder.
         folder: PathBuf,
@@ -62,7 +65,7 @@ pub enum FolderError {
     /// Saved in a form that this program does not read.
     #[error(
         "{} was saved by {program} in form {format} of its events; this program reads form \
-         {EVENT_FORMAT}: read it with the build of {program} that saved it", folder.display()
+         {reads}: read it with the build of {program} that saved it", folder.display()
     )]
     OtherFormat {
         /// The folder.
@@ -71,6 +74,8 @@ pub enum FolderError {
         program: String,
         /// In which form.
         format: u64,
+        /// The form that this program reads.
+        reads: u32,
     },
     /// Another kind of run than was asked for.
     #[error(
@@ -100,7 +105,7 @@ impl FolderError {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 FolderError::Full { path, detail }
             }
-            io::ErrorKind::NotFound if path.ends_with(EVENTS) => {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory if path.ends_with(EVENTS) => {
                 FolderError::NotARunFolder { folder: path.parent().unwrap_or(&path).to_owned() }
             }
             _ => FolderError::Io { action, path, detail },
@@ -162,7 +167,7 @@ impl RunFolder {
     pub fn resume(path: &Path) -> Result<(Self, Vec<Event>, Vec<Notice>), FolderError> {
         refuse_comparison(path)?;
         let (log, bytes) = EventLog::reopen(&path.join(EVENTS))?;
-        refuse_other_format(path, &bytes)?;
+        refuse_other_format(path, &bytes, ("run_started", EVENT_FORMAT))?;
         let (events, notices) = event_log::parse(&bytes);
         Ok((RunFolder { path: path.to_owned(), log }, events, notices))
     }
@@ -210,23 +215,28 @@ pub fn read_events(folder: &Path) -> Result<(Vec<Event>, Vec<Notice>), FolderErr
     refuse_comparison(folder)?;
     let path = folder.join(EVENTS);
     let bytes = fs::read(&path).at("read", &path)?;
-    refuse_other_format(folder, &bytes)?;
+    refuse_other_format(folder, &bytes, ("run_started", EVENT_FORMAT))?;
     Ok(event_log::parse(&bytes))
 }
 
 /// An error where events were saved in a form of another version: lines that this program does not know
 /// would otherwise go missing, and the rest be misread. Events without a version have the first. A damaged
 /// first line is for the reader of events.
-fn refuse_other_format(folder: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+fn refuse_other_format(
+    folder: &Path,
+    bytes: &[u8],
+    (first_event, reads): (&str, u32),
+) -> Result<(), FolderError> {
     let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let first: serde_json::Value = serde_json::from_slice(first).unwrap_or_default();
-    let Some(started) = first.get("run_started") else { return Ok(()) };
+    let Some(started) = first.get(first_event) else { return Ok(()) };
     match started["format"].as_u64().unwrap_or(1) {
-        format if format == u64::from(EVENT_FORMAT) => Ok(()),
+        format if format == u64::from(reads) => Ok(()),
         format => Err(FolderError::OtherFormat {
             folder: folder.to_owned(),
             program: started["program"].as_str().unwrap_or("an unnamed program").to_owned(),
             format,
+            reads,
         }),
     }
 }
@@ -234,7 +244,9 @@ fn refuse_other_format(folder: &Path, bytes: &[u8]) -> Result<(), FolderError> {
 /// The same of a comparison.
 pub fn read_versus(folder: &Path) -> Result<(Vec<VersusEvent>, Vec<Notice>), FolderError> {
     let path = folder.join(EVENTS);
-    Ok(event_log::parse(&fs::read(&path).at("read", &path)?))
+    let bytes = fs::read(&path).at("read", &path)?;
+    refuse_other_format(folder, &bytes, ("versus_started", VERSUS_FORMAT))?;
+    Ok(event_log::parse(&bytes))
 }
 
 /// Whether a folder holds a comparison, by its first event.

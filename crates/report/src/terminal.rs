@@ -2,7 +2,7 @@
 //! columns, departures are counted instead of listed, and what was said of one table is not said of the next; a line
 //! below names what is left out. `width: None` prints all.
 
-use crate::answers::{answers, in_brief};
+use crate::answers::Answers;
 use crate::model::{Report, Status};
 use crate::tables::{self, Table};
 use comfy_table::{
@@ -52,11 +52,11 @@ pub fn render(report: &Report, style: Style) -> String {
     for note in &report.notes {
         line(&mut text, style, "note: ", note);
     }
-    let answers = in_brief(report);
+    let answers = Answers::of(report).lines(style.width.map(usize::from));
     if !answers.is_empty() {
-        let _ = writeln!(text, "\n{}", heading("Throughput in brief", style));
+        let _ = writeln!(text, "\n{}", heading("In brief", style));
     }
-    answers.iter().for_each(|answer| text.extend([answer.as_str(), "\n"]));
+    answers.iter().for_each(|answer| kept_line(&mut text, style, answer));
     text
 }
 
@@ -91,8 +91,8 @@ fn head(text: &mut String, report: &Report, departures: usize, style: Style) {
     let port = |port: &trial::PortDescription| {
         format!("{} {} ({}, {})", port.id, port.name, port.port_type, port.line_rate)
     };
-    let answers = answers(report);
-    answers.iter().for_each(|answer| line(text, style, "", answer));
+    let answers = Answers::of(report).lines(style.width.map(usize::from));
+    answers.iter().for_each(|answer| kept_line(text, style, answer));
     if !answers.is_empty() {
         let _ = writeln!(text);
     }
@@ -237,6 +237,15 @@ fn heading(text: &str, style: Style) -> String {
     match style.colour {
         true => format!("\x1b[1m{text}\x1b[0m"),
         false => text.to_string(),
+    }
+}
+
+/// A line whose columns stand below those of others, broken only where it is too wide.
+fn kept_line(text: &mut String, style: Style, words: &str) {
+    let width = style.width.map_or(usize::MAX, usize::from).max(40);
+    match words.chars().count() <= width {
+        true => text.extend([words, "\n"]),
+        false => line(text, style, "", words),
     }
 }
 

@@ -23,7 +23,7 @@ pub struct TrialRow {
     pub intended: FrameRate,
     /// Offered load over all transmitting ports, as measured at departure.
     pub offered: FrameRate,
-    /// Frames of the schedules that never left.
+    /// Frames of the schedules that were not sent.
     pub unsent_frames: u64,
     /// Test frames that left.
     pub offered_frames: u64,

@@ -22,7 +22,7 @@ pub fn of_event(event: &Event) -> Value {
                 "line_rate": port.line_rate.to_string(),
                 "is_physical": port.line_rate_is_physical,
             })).collect::<Vec<_>>(),
-            "is_virtual": run.tester.ports.iter().all(|port| port.port_type == "simulated"),
+            "is_virtual": run.tester.ports.iter().all(|port| port.capabilities.virtual_time),
             "estimate_s": run.estimate.as_secs_f64(),
         }),
         Event::TestStarted(TestStarted { test, frame_size, remaining, .. }) => json!({

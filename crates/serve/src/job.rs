@@ -76,6 +76,15 @@ pub struct Job {
     was_killed: AtomicBool,
 }
 
+/// A command that is run beside its page.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OwnCommand {
+    /// As in a shell, without the program and without what says where the record goes.
+    pub words: Vec<String>,
+    /// Name of its folder in the folder of runs; one of its time and device where there is none.
+    pub name: Option<String>,
+}
+
 /// What was asked for, in words.
 #[derive(Debug)]
 pub struct Order {
@@ -151,7 +160,7 @@ impl Job {
             command: self.command.clone(),
             takes_keys: self.is_traffic,
             state: self.state(),
-            exit_code: lock(&self.ended).and_then(|status| status.code()),
+            exit_code: self.exit_code(),
             log: lock(&self.log).iter().cloned().collect(),
         }
     }
@@ -211,6 +220,11 @@ impl Job {
         let mut leash = lock(&self.leash);
         let pipe = leash.as_mut().ok_or_else(gone)?;
         pipe.write_all(keys.as_bytes()).and_then(|()| pipe.flush()).map_err(|_| gone())
+    }
+
+    /// Its exit code, once it has ended; none of one that was killed.
+    pub fn exit_code(&self) -> Option<i32> {
+        lock(&self.ended).and_then(|status| status.code())
     }
 
     /// Asks it to stop, as Ctrl-C does.
@@ -327,7 +341,35 @@ impl Jobs {
                 Stdio::null()
             }
         };
-        self.spawn((id, path), order, &arguments, stdout)
+        self.spawn((id, path), order, &arguments, (stdout, Stdio::piped()))
+    }
+
+    /// Starts the command of a program that shows its own page: a folder of its own if it names one, and the terminal
+    /// for what it prints.
+    pub fn start_own(&self, own: &OwnCommand, folder: &Folder) -> Result<Arc<Job>, Refusal> {
+        let runs = folder
+            .make()
+            .map_err(|error| Refusal::broken(format!("cannot make the folder of runs: {error}")))?;
+        let order = Order { words: own.words.clone() };
+        let (id, path) = match &own.name {
+            Some(name) => (name.clone(), folder.path_of(name)?),
+            None => vacant(runs, &order.subject()),
+        };
+        let mut arguments = order.words.clone();
+        arguments.push("--stdin-control".into());
+        let stdout = match order.is_traffic() {
+            true => {
+                arguments.push("--json".into());
+                traffic_record(&path).map_err(|error| {
+                    Refusal::conflict(format!("cannot make {}: {error}", path.display()))
+                })?
+            }
+            false => {
+                arguments.extend(["--out".into(), path.to_string_lossy().into_owned()]);
+                Stdio::inherit()
+            }
+        };
+        self.spawn((id, path), &order, &arguments, (stdout, Stdio::inherit()))
     }
 
     /// Goes on with a run that was cut off.
@@ -338,7 +380,8 @@ impl Jobs {
         let words =
             ["run", "--resume", &path.to_string_lossy(), "--stdin-control"].map(str::to_owned);
         let order = Order { words: vec!["run".into(), "--resume".into(), id.into()] };
-        self.spawn((id.into(), path.to_owned()), &order, &words, Stdio::null())
+        let printed = (Stdio::null(), Stdio::piped());
+        self.spawn((id.into(), path.to_owned()), &order, &words, printed)
     }
 
     fn spawn(
@@ -346,7 +389,7 @@ impl Jobs {
         (id, folder): (String, PathBuf),
         order: &Order,
         arguments: &[String],
-        stdout: Stdio,
+        (stdout, stderr): (Stdio, Stdio),
     ) -> Result<Arc<Job>, Refusal> {
         let mut latest = lock(&self.latest);
         let busy = latest.as_ref().filter(|job| !job.has_ended());
@@ -360,7 +403,7 @@ impl Jobs {
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(stdout)
-            .stderr(Stdio::piped())
+            .stderr(stderr)
             .spawn();
         let mut child = spawned.map_err(|error| {
             Refusal::broken(format!("cannot start {}: {error}", self.program.display()))

@@ -33,6 +33,7 @@ mod refusal;
 
 pub use access::{Token, TokenError};
 pub use folder::TRAFFIC;
+pub use job::OwnCommand;
 
 use access::Access;
 use axum::Router;
@@ -47,13 +48,15 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// A client has so long to send the head of its request.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
 /// Clients have so long to take what is under way when the server ends.
 const GOODBYE: Duration = Duration::from_secs(1);
+/// Pages have so long to read the end of a command that has a page of its own: they ask every second.
+const LAST_LOOK: Duration = Duration::from_millis(1500);
 /// How often the wish to end is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -197,6 +200,36 @@ impl Server {
     /// # Errors
     /// If the system gives no runtime or takes the listener back.
     pub fn run(self, stop: &AtomicBool) -> Result<(), ServeError> {
+        self.until(|| stop.load(Ordering::SeqCst))
+    }
+
+    /// Runs one command and answers for as long as it runs, and a moment longer, so that pages hear of its end. `stop`
+    /// asks it to stop. Gives its exit code; none where it was killed.
+    ///
+    /// # Errors
+    /// If the command cannot be started; and as [`run`](Self::run).
+    pub fn run_command(
+        self,
+        own: &OwnCommand,
+        stop: &AtomicBool,
+    ) -> Result<Option<i32>, ServeError> {
+        let shared = self.shared.clone();
+        let job = shared.jobs.start_own(own, &shared.folder);
+        let job = job.map_err(|refusal| ServeError::System(refusal.to_string()))?;
+        let mut ended = None;
+        self.until(|| {
+            if stop.load(Ordering::SeqCst) {
+                job.stop();
+            }
+            if job.has_ended() && ended.is_none() {
+                ended = Some(Instant::now());
+            }
+            ended.is_some_and(|at| at.elapsed() > LAST_LOOK)
+        })?;
+        Ok(job.exit_code())
+    }
+
+    fn until(self, mut is_over: impl FnMut() -> bool) -> Result<(), ServeError> {
         let failed = |error: std::io::Error| ServeError::System(error.to_string());
         // One thread: the processors are the tester's.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -205,7 +238,7 @@ impl Server {
         let served = runtime.block_on(async {
             let handle = Handle::new();
             let server = tokio::spawn(self.answer(handle.clone()));
-            while !stop.load(Ordering::SeqCst) && !server.is_finished() {
+            while !is_over() && !server.is_finished() {
                 tokio::time::sleep(LOOK).await;
             }
             shared.closing.send_replace(true);

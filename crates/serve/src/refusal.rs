@@ -53,6 +53,15 @@ impl Refusal {
     }
 }
 
+impl Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.help.is_empty() {
+            true => write!(f, "{}", self.error),
+            false => write!(f, "{}; {}", self.error, self.help),
+        }
+    }
+}
+
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let Refusal { status, error, help } = self;

@@ -22,7 +22,8 @@
 //! use std::net::Ipv4Addr;
 //! use trial::{PortId, Schedule, Stream, StreamId, Tester, Trial};
 //! use units::{Duration, FrameRate, FrameSize, LineRate};
-//! use wire::{ethernet::MacAddr, signature::Key, template::FrameTemplate};
+//! use traffic::template::FrameTemplate;
+//! use wire::{ethernet::MacAddr, signature::Key};
 //!
 //! let capacity = FrameRate::from_fps(1_000);
 //! let device = StoreAndForward::with_capacity(capacity, QueueLimit::Frames(10));

@@ -4,7 +4,7 @@ use crate::Frame;
 use crate::link::{Link, Pace};
 use crate::medium::{Medium, Way};
 use serde::{Deserialize, Serialize};
-use trial::{PortDescription, PortId};
+use trial::{ArrivalStamp, Capabilities, PortDescription, PortId};
 use units::{Duration, FrameSize, Instant, LineRate};
 
 /// Whether both ends may send at once.
@@ -84,6 +84,11 @@ impl SimPort {
             name: format!("sim{}", id.0),
             port_type: "simulated".into(),
             reason: "virtual time".into(),
+            capabilities: Capabilities {
+                arrivals: ArrivalStamp::Medium,
+                virtual_time: true,
+                ..Capabilities::default()
+            },
             line_rate: self.line_rate,
             line_rate_is_physical: self.line_rate_is_physical,
             max_frame_size_bytes: 65_535,

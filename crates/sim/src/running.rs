@@ -17,7 +17,9 @@ use trial::{
     TransmitReport, Transmitter, Trial, TrialResult,
 };
 use units::{Duration, Instant};
-use wire::{group_message, pause, snmp};
+use wire::ethernet::{self, EtherType};
+use wire::ipv4::{self, Protocol};
+use wire::{group_message, pause, snmp, udp};
 
 pub(crate) struct Running<'a, D> {
     tester: &'a mut SimTester<D>,
@@ -111,12 +113,18 @@ const INTERFACE: u32 = 1;
 /// UDP over IPv4 from an agent's port.
 #[inline]
 fn is_from_agent(frame: &Frame) -> bool {
-    frame.bytes.get(34..36) == Some(&snmp::PORT.to_be_bytes()) && frame.bytes[23] == 17
+    let Some(header) = ethernet::View::peek(&frame.bytes) else { return false };
+    let Some(packet) = ipv4::View::peek(header.payload()) else { return false };
+    // Agents use no options. Their port comes first: it tells all other frames from theirs.
+    let datagram = udp::View::peek(&header.payload()[ipv4::HEADER_LEN..]);
+    datagram.is_some_and(|datagram| datagram.src_port() == snmp::PORT)
+        && packet.protocol() == Protocol::UDP
+        && header.ether_type() == EtherType::IPV4
 }
 
 #[inline]
 fn is_mac_control(frame: &Frame) -> bool {
-    frame.bytes.get(12..14) == Some(&[0x88, 0x08])
+    ethernet::View::peek(&frame.bytes).is_some_and(|it| it.ether_type() == pause::MAC_CONTROL)
 }
 
 impl<'a, D: DeviceUnderTest> Running<'a, D> {

@@ -181,8 +181,8 @@ pub struct TestbedConfig {
     /// Addresses that a switch learns at most; none leaves it as it is by itself (linux-bridge: no limit,
     /// ovs-userspace: 8192).
     pub address_table: Option<u32>,
-    /// Whether a bridge heeds IGMP and MLD (RFC 4541), asks for members itself, and forwards groups to members
-    /// alone (linux-bridge only).
+    /// Enables IGMP/MLD snooping and the querier (RFC 4541), so that groups are forwarded to members alone
+    /// (linux-bridge only).
     pub snooping: bool,
     /// Groups that a port of a bridge that snoops may have at most; none leaves it without a limit of its own.
     pub group_table: Option<u32>,

@@ -1,4 +1,4 @@
-//! A bridge that heeds IGMP and MLD and asks for members itself (RFC 4541).
+//! IGMP and MLD snooping and the querier of a Linux bridge (RFC 4541).
 
 use crate::device::{BRIDGE, Device};
 use crate::error::Result;

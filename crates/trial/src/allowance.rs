@@ -18,26 +18,70 @@ use units::Duration;
 const TAIL_AT_LEAST: f64 = 0.2;
 const FRAMES_AT_LEAST: f64 = 20.0;
 
-/// What one trial with loss shows of tokens, in one direction (all frames that one port sent).
+/// What one trial with loss shows of tokens. A direction is all frames that one port sent.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Allowance {
-    /// Frames a second that came out from the first loss on, at least and at most: a frame more or less.
+    /// Frames a second that came out from the first loss on, at least and at most (a frame more or less), of the
+    /// direction that had the least.
     pub steady_fps: (f64, f64),
-    /// Frames that came out before it beyond that rate, and did not have to wait for it in a queue.
+    /// The same of the mean direction. Where directions share the tokens, the limit of an even load: above it they
+    /// may have unequal shares.
+    pub even_fps: (f64, f64),
+    /// Frames that came out before it beyond that rate, and did not have to wait for it in a queue: of the direction
+    /// that had the most.
     pub frames: f64,
 }
 
-/// The allowance of the direction that shows the most; `None` where too little of the trial came after the first
-/// loss, and where frames have no transmit time: then a queue cannot be told from tokens.
+/// `None` where too little of the trial came after the first loss, and where frames have no transmit time: then a
+/// queue cannot be told from tokens.
 pub fn allowance(result: &TrialResult) -> Option<Allowance> {
-    let all = result.sent.iter().filter_map(|sent| of_direction(result, sent));
-    all.max_by(|a, b| a.frames.total_cmp(&b.frames))
+    let sent: Vec<&PortSent> = result.sent.iter().filter(|sent| sending(sent).is_some()).collect();
+    let together = of_directions(result, &sent)?;
+    let shares = 1.0 / sent.len() as f64;
+    let apart = sent.iter().map(|sent| {
+        let alone = of_directions(result, std::slice::from_ref(sent));
+        // Of a direction that had next to nothing, what it had from the first loss of any on.
+        alone.unwrap_or_else(|| of_tail(result, sent, together.before))
+    });
+    let apart: Vec<Shown> = apart.collect();
+    let least = apart.iter().map(|it| it.steady_fps).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(Allowance {
+        steady_fps: least,
+        even_fps: (together.steady_fps.0 * shares, together.steady_fps.1 * shares),
+        frames: apart.iter().map(|it| it.frames).fold(together.frames * shares, f64::max),
+    })
 }
 
-fn of_direction(result: &TrialResult, sent: &PortSent) -> Option<Allowance> {
-    let report = &sent.report;
-    let accounts: Vec<_> = accounts_from(result, report.port).collect();
-    let sending = report.last_departure?.since(report.first_departure?);
+struct Shown {
+    steady_fps: (f64, f64),
+    frames: f64,
+    /// The share of the trial before the first loss.
+    before: f64,
+}
+
+fn sending(sent: &PortSent) -> Option<Duration> {
+    let time = sent.report.last_departure?.since(sent.report.first_departure?);
+    (time > Duration::ZERO).then_some(time)
+}
+
+/// What a direction had after that share of the trial, and no tokens.
+fn of_tail(result: &TrialResult, sent: &PortSent, before: f64) -> Shown {
+    let (mut offered, mut received) = (0.0, 0.0);
+    for (stream, came) in accounts_from(result, sent.report.port) {
+        offered += stream.sent as f64;
+        received += came.account.unique as f64;
+    }
+    let tail_s = sending(sent).map_or(f64::INFINITY, |time| time.as_secs_f64() * (1.0 - before));
+    let frames = (received - offered * before).max(0.0);
+    let steady_fps = ((frames - 1.0).max(0.0) / tail_s, (frames + 1.0) / tail_s);
+    Shown { steady_fps, frames: 0.0, before }
+}
+
+/// Of directions that send side by side, as if they were one.
+fn of_directions(result: &TrialResult, sent: &[&PortSent]) -> Option<Shown> {
+    let accounts = sent.iter().flat_map(|sent| accounts_from(result, sent.report.port));
+    let accounts: Vec<_> = accounts.collect();
+    let time_s = sent.iter().filter_map(|sent| sending(sent)).max()?.as_secs_f64();
     let offered: u64 = accounts.iter().map(|(stream, _)| stream.sent).sum();
     let received: u64 = accounts.iter().map(|(_, received)| received.account.unique).sum();
     // Streams take turns: each has had the same share of its frames when the first of any is lost.
@@ -46,17 +90,18 @@ fn of_direction(result: &TrialResult, sent: &PortSent) -> Option<Allowance> {
         (stream.sent > 0).then(|| first as f64 / stream.sent as f64)
     });
     let before = lost_at.min_by(f64::total_cmp)?.min(1.0);
-    let (offered, time_s) = (offered as f64, sending.as_secs_f64());
+    let offered = offered as f64;
     let tail_s = time_s * (1.0 - before);
     let tail_frames = received as f64 - offered * before;
-    if 1.0 - before < TAIL_AT_LEAST || tail_frames < FRAMES_AT_LEAST || sending == Duration::ZERO {
+    if 1.0 - before < TAIL_AT_LEAST || tail_frames < FRAMES_AT_LEAST {
         return None;
     }
     let accounts: Vec<&StreamReceived> = accounts.iter().map(|(_, received)| *received).collect();
     let steady = tail_frames / tail_s;
     let waited = Delays::of(&accounts)?.longest.as_secs_f64() * steady;
-    Some(Allowance {
+    Some(Shown {
         steady_fps: ((tail_frames - 1.0) / tail_s, (tail_frames + 1.0) / tail_s),
         frames: (offered * before - steady * time_s * before - waited).max(0.0),
+        before,
     })
 }

@@ -4,9 +4,9 @@ use crate::{
     Expectation, PortId, PortLoad, Role, Schedule, Stream, StreamFrame, StreamId, Trial,
     ValidityLimits, Waits,
 };
+use traffic::template::{BuildError, FrameTemplate};
 use units::FrameSize;
 use wire::signature::Key;
-use wire::template::{BuildError, FrameTemplate};
 
 impl Stream {
     /// Test frames of one size (FCS included) from one port to another: one period of the template's
@@ -72,9 +72,9 @@ impl Trial {
 mod tests {
     use super::*;
     use std::net::Ipv4Addr;
+    use traffic::modifier::{Field, Modifier, Pattern};
     use units::{Duration, FrameRate};
     use wire::ethernet::MacAddr;
-    use wire::modifier::{Field, Modifier, Pattern};
 
     fn template() -> FrameTemplate {
         let end = |n| (MacAddr([2, 0, 0, 0, 0, n]), Ipv4Addr::new(198, 18, n, 2));

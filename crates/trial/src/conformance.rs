@@ -10,10 +10,10 @@ use crate::{
     StreamReceived, Tagging, Tester, Trial, TrialResult, Trigger, ValidityLimits, Waits,
 };
 use std::net::IpAddr;
+use traffic::template::FrameTemplate;
 use units::{Duration, FrameRate, FrameSize};
 use wire::ethernet::MacAddr;
 use wire::signature::{Form, Key};
-use wire::template::FrameTemplate;
 
 /// How often a trial in which the tester fell short is tried.
 const ATTEMPTS: usize = 20;

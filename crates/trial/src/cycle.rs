@@ -29,6 +29,11 @@ impl Cycle {
         Cycle { bytes }
     }
 
+    /// What each of its frames takes.
+    pub(crate) fn each_bytes(&self) -> &[u32] {
+        &self.bytes
+    }
+
     /// Of streams that take turns in this order; `None` where all their frames have one length.
     pub(crate) fn of(streams: &[&Stream], order: &[usize]) -> Result<Option<Cycle>, TesterError> {
         let lengths = |stream: usize| streams[stream].frames.iter().map(|frame| frame.bytes.len());

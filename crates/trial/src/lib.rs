@@ -22,7 +22,8 @@
 //! use std::net::Ipv4Addr;
 //! use trial::{PortId, Schedule, Stream, StreamId, Trial};
 //! use units::{Duration, FrameRate, FrameSize};
-//! use wire::{ethernet::MacAddr, signature::Key, template::FrameTemplate};
+//! use traffic::template::FrameTemplate;
+//! use wire::{ethernet::MacAddr, signature::Key};
 //!
 //! let end = |n| (MacAddr([2, 0, 0, 0, 0, n]), Ipv4Addr::new(198, 18, n, 2));
 //! let frames = FrameTemplate::udp_ipv4(end(0), end(1));
@@ -48,6 +49,7 @@ mod device_counts;
 mod flows;
 mod frame_set;
 mod histogram;
+mod identity;
 mod latency_form;
 mod leftovers;
 mod plan;
@@ -77,6 +79,7 @@ pub use device_counts::{Counted, DeviceCount, DeviceSetup, PacketFilter, counted
 pub use flows::{FlowCounts, FlowRun, sent_of_flow};
 pub use frame_set::{FrameSet, Slot};
 pub use histogram::{Histogram, percentile_rank};
+pub use identity::TrialIdentity;
 pub use latency_form::{BitTimes, LatencyForm};
 pub use leftovers::Leftovers;
 pub use plan::{ExpectedStream, Insertion, ReceivePlan, Tagging, TransmitPlan, Trigger};
@@ -95,7 +98,10 @@ pub use seen::{Missing, SeenSet};
 pub use slips::Slips;
 pub use stream::{Expectation, Fingerprint, PortId, Role, Stream, StreamFrame, StreamId};
 pub use sustained::{Sustained, sustained, sustained_beside};
-pub use tester::{DeviceAction, PortDescription, Tester, TesterDescription, TesterError};
+pub use tester::{
+    ArrivalStamp, Capabilities, DeviceAction, PortDescription, Tester, TesterDescription,
+    TesterError,
+};
 pub use transmitter::{Emitted, Transmitter};
 pub use trial::{CaptureRequest, PortLoad, Prelude, Trial};
 pub use validity::{InvalidReason, Validity, ValidityLimits};

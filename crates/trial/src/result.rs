@@ -317,7 +317,7 @@ impl TrialResult {
     fn test_streams(&self) -> impl Iterator<Item = &StreamResult> {
         self.streams.iter().filter(|stream| stream.role == Role::Test)
     }
-    /// Frames that the schedules held (with modifiers that take a test frame's place).
+    /// Frames that the schedules held (with the frames of modifiers, which replace test frames).
     pub fn intended_frames(&self) -> u64 {
         self.sent.iter().map(|sent| sent.report.intended_frames).sum()
     }

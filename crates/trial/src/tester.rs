@@ -2,6 +2,7 @@
 
 use crate::{DeviceSetup, Observer, PortId, Trial, TrialResult};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use units::{Duration, LineRate};
 
 /// What a method may ask of the world. The simulator and the live ports implement it alike.
@@ -93,8 +94,11 @@ pub struct PortDescription {
     pub id: PortId,
     /// Name of the interface.
     pub name: String,
-    /// `xdp`, `af_xdp`, `af_packet` or `simulated`.
+    /// What carries its frames, in a word: `xdp`, `af_packet`, `simulated`. Nothing is decided by it.
     pub port_type: String,
+    /// What follows for whoever uses it.
+    #[serde(default)]
+    pub capabilities: Capabilities,
     /// Why this type was chosen.
     pub reason: String,
     /// Rate of the medium that the theoretical maximum is computed from; for a virtual link the
@@ -108,6 +112,46 @@ pub struct PortDescription {
     pub mac: String,
     /// Kernel driver, if it is a kernel interface.
     pub driver: String,
+}
+
+/// What is true of all ports of a kind, and what others decide by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Capabilities {
+    /// Who notes when a frame arrives.
+    pub arrivals: ArrivalStamp,
+    /// Its time is virtual: a trial takes as long as its computation, and nothing holds it up.
+    pub virtual_time: bool,
+    /// Frames that the port itself drops are among those that its interface counts as dropped.
+    pub drops_in_interface: bool,
+    /// What arrives also goes through the host's own network stack, unless it is kept from it.
+    pub arrivals_reach_host: bool,
+}
+
+/// Who notes when a frame arrives; the earlier, the less of the host is in a latency.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArrivalStamp {
+    /// The program that takes it from the kernel.
+    #[default]
+    Program,
+    /// The kernel's network stack.
+    Kernel,
+    /// A program in the driver.
+    Driver,
+    /// The medium itself, to the tick.
+    Medium,
+}
+
+impl fmt::Display for ArrivalStamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ArrivalStamp::Program => "program",
+            ArrivalStamp::Kernel => "kernel",
+            ArrivalStamp::Driver => "driver",
+            ArrivalStamp::Medium => "medium",
+        })
+    }
 }
 
 /// Something done to the device at a moment of a trial (RFC 6201).

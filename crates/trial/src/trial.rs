@@ -7,7 +7,6 @@ use crate::{
     TransmitPlan, TransmitReport, TrialResult, ValidityLimits, Waits, unwanted, validity,
 };
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use units::{Duration, FrameRate, Instant};
 use wire::group_message;
 use wire::signature::Key;
@@ -21,7 +20,7 @@ pub struct PortLoad {
     pub schedule: Schedule,
     /// Streams taking turns, round robin; repeat one for more weight.
     pub order: Vec<StreamId>,
-    /// Extra streams that take a test frame's place now and then.
+    /// Extra streams whose frames replace some test frames.
     pub insertions: Vec<Insertion>,
 }
 
@@ -120,23 +119,6 @@ impl Trial {
         let is_slow = self.loads.iter().all(|load| fastest(&load.schedule) <= SLOW);
         let grace = if is_slow { GRACE_OF_SLOW } else { GRACE };
         start + self.duration() + Duration::from_secs_f64(longer) + grace
-    }
-
-    /// A number that differs when anything that is sent differs; equal trials of a run resumed
-    /// have equal numbers.
-    pub fn identity(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.label.hash(&mut hasher);
-        for load in &self.loads {
-            format!("{load:?}").hash(&mut hasher);
-        }
-        for stream in &self.streams {
-            format!("{:?} {:?} {:?}", stream.id, stream.from, stream.expect).hash(&mut hasher);
-            stream.bad_fcs.hash(&mut hasher);
-            stream.frames.iter().for_each(|frame| frame.bytes.hash(&mut hasher));
-        }
-        format!("{:?} {:?} {:?}", self.waits, self.tagging, self.action).hash(&mut hasher);
-        hasher.finish()
     }
 
     /// The IGMP and MLD messages that a port's load sends, in order, each with its departure from the start.

@@ -149,6 +149,9 @@ pub enum InvalidReason {
     Unknown,
 }
 
+/// Of the intended rate: what is less is a shortfall however much lateness is allowed.
+const LEAST_SHARE: f64 = 0.9;
+
 /// Bounds of validity; the defaults are what reports name.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -156,7 +159,8 @@ pub struct ValidityLimits {
     /// Largest tolerated relative shortfall of the offered load.
     pub shortfall: f64,
     /// A frame is late if it leaves this long after it was due, or `late_intervals` frame
-    /// intervals, whichever is longer.
+    /// intervals, whichever is longer. A port that falls behind by more than this is short, too, and so is one that
+    /// sends more slowly than intended by a tenth.
     pub late_after_us: u64,
     /// See `late_after_us`.
     pub late_intervals: u64,
@@ -246,8 +250,11 @@ fn shortfall(limits: &ValidityLimits, sent: &PortSent) -> Option<InvalidReason> 
         }
         _ => offered.fps(),
     };
-    let slow = unpaused < sent.intended_rate.fps() * (1.0 - limits.shortfall)
-        && behind(sent) > Duration::from_us(limits.late_after_us);
+    let share = unpaused / sent.intended_rate.fps().max(f64::MIN_POSITIVE);
+    let is_behind_by = |us| behind(sent) > Duration::from_us(us);
+    // Lateness that was allowed is no reason to believe in a load that was never offered.
+    let far_behind = share < LEAST_SHARE && is_behind_by(ValidityLimits::default().late_after_us);
+    let slow = share < 1.0 - limits.shortfall && (is_behind_by(limits.late_after_us) || far_behind);
     let few = unsent_frames as f64 > report.intended_frames as f64 * limits.shortfall;
     (slow || few).then_some(InvalidReason::Shortfall {
         port: report.port,
@@ -432,6 +439,17 @@ mod tests {
         assert!(!is_valid(sent(100, &[], 21)));
         assert!(is_valid(sent(1_000_000, &[], 9_000)), "0.09 % of 10 s");
         assert!(!is_valid(sent(1_000_000, &[], 11_000)));
+    }
+
+    /// With 900 ms allowed, 100 frames at 100,000 a second may be late, but not be sent at half of that.
+    #[test]
+    fn lateness_that_is_allowed_hides_no_load_that_was_not_offered() {
+        let limits = ValidityLimits { late_after_us: 900_000, ..ValidityLimits::default() };
+        let is_short = |behind_us| shortfall(&limits, &sent(100, &[], behind_us)).is_some();
+        assert!(!is_short(50), "5 % slower");
+        assert!(is_short(990), "half");
+        let generous = ValidityLimits { shortfall: 0.6, ..limits };
+        assert!(shortfall(&generous, &sent(100, &[], 990)).is_none(), "it was asked for");
     }
 
     /// 128 frames at 10 million a second take 12.8 us; a frame at 1,000 a second takes 1 ms.

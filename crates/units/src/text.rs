@@ -47,6 +47,20 @@ const BIT_UNITS: [&str; 4] = ["bit/s", "b/s", "bps", "bit"];
 const FRAME_UNITS: [&str; 5] = ["frames/s", "pkt/s", "pps", "fps", "f/s"];
 const RATE_UNITS: [(&str, f64); 4] = [("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)];
 
+/// What is wrong with a quantity that has to be above 0 and begins with a number that is not.
+fn not_above_zero(text: &str, what: &str, examples: &str) -> Result<(), String> {
+    let is_of_number = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.');
+    let rest = text.trim_start_matches(is_of_number);
+    let number = text[..text.len() - rest.len()].parse::<f64>();
+    match number {
+        Ok(number) if number < 0.0 => {
+            Err(format!("`{text}` is below 0, and {what} is above it; write {examples}"))
+        }
+        Ok(0.0) => Err(format!("`{text}` is 0, and {what} is above it; write {examples}")),
+        _ => Ok(()),
+    }
+}
+
 impl FromStr for Span {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
@@ -57,6 +71,9 @@ impl FromStr for Span {
         match number.trim().parse::<f64>() {
             Ok(number) if number >= 0.0 && number * unit < 1e6 => {
                 Ok(Span(Duration::from_secs_f64(number * unit)))
+            }
+            Ok(number) if number < 0.0 => {
+                Err(format!("`{text}` is below 0, and no time is; write 60s, 500ms or 2min"))
             }
             _ => Err(format!("`{text}` is no time; write 60s, 500ms or 2min")),
         }
@@ -79,6 +96,7 @@ impl fmt::Display for Span {
 impl FromStr for BitRate {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
+        not_above_zero(text.trim(), "a rate", "10G, 100Mbit/s or 64k (bits a second)")?;
         if let Ok(number) = text.trim().parse::<f64>() {
             return Err(format!(
                 "`{text}` has no unit; write {number}G, {number}M, {number}k or {number}bit/s"
@@ -125,6 +143,7 @@ impl FromStr for Load {
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let no_load = || format!("`{text}` is no load; write 1Mpps, 500Mbit/s, 10G or 40%");
+        not_above_zero(text, "a load", "1Mpps, 500Mbit/s, 10G or 40%")?;
         if text.parse::<f64>().is_ok() {
             return Err(format!("`{text}` is ambiguous; write {text}pps, {text}Mbit/s or {text}%"));
         }
@@ -289,6 +308,24 @@ mod tests {
         assert_eq!(load("1.5Mpps").to_string(), "1.5 Mpps");
         assert_eq!(load("14880pps").to_string(), "14.88 kpps");
         assert_eq!(load("999999pps").to_string(), "1 Mpps");
+    }
+
+    #[test]
+    fn what_is_not_above_zero_is_named_so() {
+        let load = |text: &str| text.parse::<Load>().unwrap_err();
+        assert!(
+            load("-5pps").starts_with("`-5pps` is below 0, and a load is above it; write 1Mpps")
+        );
+        for text in ["0", "0pps", "0%", "0G", "-0.5"] {
+            assert!(load(text).contains("0, and a load is above it"), "{text}: {}", load(text));
+        }
+        for text in ["0", "0G", "-3", "-3M"] {
+            let error = text.parse::<BitRate>().unwrap_err();
+            assert!(error.contains("0, and a rate is above it; write 10G"), "{error}");
+        }
+        let error = "-5s".parse::<Span>().unwrap_err();
+        assert!(error.contains("below 0, and no time is; write 60s"), "{error}");
+        assert!("0.5pps".parse::<Load>().is_ok() && "0s".parse::<Span>().is_ok());
     }
 
     #[test]

@@ -1,26 +1,21 @@
 //! ARP for IPv4 over Ethernet (RFC 826).
 
 use crate::DecodeError;
-use crate::bytes::{array, ipv4_at, put, put_u16, require, u16_at};
 use crate::ethernet::{self, EtherType, MacAddr};
+use crate::view::view;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::Ipv4Addr;
 
-const HARDWARE: usize = 0;
-const PROTOCOL: usize = 2;
-const LENGTHS: usize = 4;
-const OPERATION: usize = 6;
-const SENDER_MAC: usize = 8;
-const SENDER_IP: usize = 14;
-const TARGET_MAC: usize = 18;
-const TARGET_IP: usize = 24;
 /// Bytes of the packet.
 pub const LEN: usize = 28;
 
 const HARDWARE_ETHERNET: u16 = 1;
 const REQUEST: u16 = 1;
 const REPLY: u16 = 2;
+/// Of a MAC and of an IPv4 address.
+const LENGTHS: [u8; 2] = [6, 4];
+const WHAT: &str = "ARP packet";
 
 /// Question or answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -30,6 +25,27 @@ pub enum Operation {
     Request,
     /// The sender has.
     Reply,
+}
+
+view! {
+    /// A packet as bytes.
+    pub struct View(WHAT, LEN);
+    /// Kind of hardware; 1 is Ethernet.
+    hardware / set_hardware: u16 = 0;
+    /// The protocol whose addresses these are.
+    protocol / set_protocol: EtherType = 2;
+    /// Bytes of a hardware address and of one of the protocol.
+    lengths / set_lengths: [u8; 2] = 4;
+    /// Question (1) or answer (2).
+    operation / set_operation: u16 = 6;
+    /// The sender's MAC address.
+    sender_mac / set_sender_mac: MacAddr = 8;
+    /// The sender's IP address.
+    sender_ip / set_sender_ip: Ipv4Addr = 14;
+    /// The target's MAC address; without meaning in a request.
+    target_mac / set_target_mac: MacAddr = 18;
+    /// The target's IP address.
+    target_ip / set_target_ip: Ipv4Addr = 24;
 }
 
 /// An ARP packet.
@@ -50,27 +66,25 @@ pub struct Repr {
 impl Repr {
     /// Reads a packet; what follows it is padding. Refuses anything but IPv4 over Ethernet.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        const WHAT: &str = "ARP packet";
-        require(WHAT, bytes, LEN)?;
-        if u16_at(bytes, HARDWARE) != HARDWARE_ETHERNET
-            || u16_at(bytes, PROTOCOL) != EtherType::IPV4.0
-            || u16_at(bytes, LENGTHS) != 0x0604
+        let view = View::new_checked(bytes)?;
+        if (view.hardware(), view.protocol(), view.lengths())
+            != (HARDWARE_ETHERNET, EtherType::IPV4, LENGTHS)
         {
             return Err(DecodeError::malformed(WHAT, "not for IPv4 over Ethernet"));
         }
-        let operation = match u16_at(bytes, OPERATION) {
+        let operation = match view.operation() {
             REQUEST => Operation::Request,
             REPLY => Operation::Reply,
             _ => return Err(DecodeError::malformed(WHAT, "neither request nor reply")),
         };
         let repr = Repr {
             operation,
-            sender_mac: MacAddr(array(bytes, SENDER_MAC)),
-            sender_ip: ipv4_at(bytes, SENDER_IP),
-            target_mac: MacAddr(array(bytes, TARGET_MAC)),
-            target_ip: ipv4_at(bytes, TARGET_IP),
+            sender_mac: view.sender_mac(),
+            sender_ip: view.sender_ip(),
+            target_mac: view.target_mac(),
+            target_ip: view.target_ip(),
         };
-        Ok((repr, &bytes[LEN..]))
+        Ok((repr, view.payload()))
     }
     /// Bytes that [`emit`](Repr::emit) writes.
     pub const fn header_len(&self) -> usize {
@@ -78,18 +92,19 @@ impl Repr {
     }
     /// Writes the packet. Panics where `bytes` is too short.
     pub fn emit(&self, bytes: &mut [u8]) {
-        put_u16(bytes, HARDWARE, HARDWARE_ETHERNET);
-        put_u16(bytes, PROTOCOL, EtherType::IPV4.0);
-        put_u16(bytes, LENGTHS, 0x0604);
+        let mut view = View::new_unchecked(bytes);
+        view.set_hardware(HARDWARE_ETHERNET);
+        view.set_protocol(EtherType::IPV4);
+        view.set_lengths(LENGTHS);
         let operation = match self.operation {
             Operation::Request => REQUEST,
             Operation::Reply => REPLY,
         };
-        put_u16(bytes, OPERATION, operation);
-        put(bytes, SENDER_MAC, &self.sender_mac.0);
-        put(bytes, SENDER_IP, &self.sender_ip.octets());
-        put(bytes, TARGET_MAC, &self.target_mac.0);
-        put(bytes, TARGET_IP, &self.target_ip.octets());
+        view.set_operation(operation);
+        view.set_sender_mac(self.sender_mac);
+        view.set_sender_ip(self.sender_ip);
+        view.set_target_mac(self.target_mac);
+        view.set_target_ip(self.target_ip);
     }
     /// The packet as a frame of the minimum size from its sender to `dst`, without FCS.
     pub fn frame(&self, dst: MacAddr) -> Vec<u8> {

@@ -2,27 +2,16 @@
 //! loops. A bridge never forwards them.
 
 use crate::DecodeError;
-use crate::bytes::{array, put, put_u16, put_u32, require, u16_at, u32_at};
+use crate::bytes::require;
 use crate::ethernet::MacAddr;
 use crate::llc::{self, Sap};
+use crate::view::{field, view};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Where they go: the bridge group address, which no bridge forwards.
 pub const BRIDGE_GROUP: MacAddr = MacAddr([0x01, 0x80, 0xc2, 0, 0, 0]);
 
-const PROTOCOL: usize = 0;
-const VERSION: usize = 2;
-const TYPE: usize = 3;
-const FLAGS: usize = 4;
-const ROOT: usize = 5;
-const ROOT_COST: usize = 13;
-const BRIDGE: usize = 17;
-const PORT: usize = 25;
-const MESSAGE_AGE: usize = 27;
-const MAX_AGE: usize = 29;
-const HELLO_TIME: usize = 31;
-const FORWARD_DELAY: usize = 33;
 const NOTIFICATION_LEN: usize = 4;
 const CONFIGURATION_LEN: usize = 35;
 const RAPID_LEN: usize = 36;
@@ -57,6 +46,52 @@ impl Time256 {
     pub const fn from_secs(seconds: u8) -> Time256 {
         Time256((seconds as u16) << 8)
     }
+}
+
+field! { BridgeId { priority: u16, mac: MacAddr } }
+field! { Time256(u16) }
+
+view! {
+    /// What stands behind the LLC header, as bytes: what all of them have.
+    pub struct View(WHAT, NOTIFICATION_LEN), check: Self::check;
+    /// Protocol; 0 is the spanning tree.
+    protocol / set_protocol: u16 = 0;
+    /// Version; 2 is the rapid one.
+    version / set_version: u8 = 2;
+    /// Type.
+    kind / set_kind: u8 = 3;
+}
+
+impl<T: AsRef<[u8]>> View<T> {
+    fn check(&self) -> Result<(), DecodeError> {
+        match self.protocol() {
+            0 => Ok(()),
+            _ => Err(DecodeError::malformed(WHAT, "of another protocol than the spanning tree")),
+        }
+    }
+}
+
+view! {
+    /// One with a configuration, as bytes: what follows the type.
+    pub struct ConfigurationView(WHAT, CONFIGURATION_LEN);
+    /// Topology change, its acknowledgment, and (rapid) proposal, role and state of the port.
+    flags / set_flags: u8 = 4;
+    /// The bridge that the sender takes for the root.
+    root / set_root: BridgeId = 5;
+    /// Cost of the way to it.
+    root_cost / set_root_cost: u32 = 13;
+    /// The sender.
+    bridge / set_bridge: BridgeId = 17;
+    /// Its port.
+    port / set_port: u16 = 25;
+    /// Age of what it tells.
+    message_age / set_message_age: Time256 = 27;
+    /// Age at which it is forgotten.
+    max_age / set_max_age: Time256 = 29;
+    /// Time from one of these to the next.
+    hello_time / set_hello_time: Time256 = 31;
+    /// Time that a port spends in each state before it forwards.
+    forward_delay / set_forward_delay: Time256 = 33;
 }
 
 /// What a bridge says of itself and the root.
@@ -98,36 +133,31 @@ impl Configuration {
             forward_delay: Time256::from_secs(15),
         }
     }
-    fn parse(bytes: &[u8]) -> Configuration {
-        let id = |at: usize| BridgeId {
-            priority: u16_at(bytes, at),
-            mac: MacAddr(array(bytes, at + 2)),
-        };
-        let time = |at: usize| Time256(u16_at(bytes, at));
-        Configuration {
-            flags: bytes[FLAGS],
-            root: id(ROOT),
-            root_cost: u32_at(bytes, ROOT_COST),
-            bridge: id(BRIDGE),
-            port: u16_at(bytes, PORT),
-            message_age: time(MESSAGE_AGE),
-            max_age: time(MAX_AGE),
-            hello_time: time(HELLO_TIME),
-            forward_delay: time(FORWARD_DELAY),
-        }
+    fn parse(bytes: &[u8]) -> Result<Configuration, DecodeError> {
+        let view = ConfigurationView::new_checked(bytes)?;
+        Ok(Configuration {
+            flags: view.flags(),
+            root: view.root(),
+            root_cost: view.root_cost(),
+            bridge: view.bridge(),
+            port: view.port(),
+            message_age: view.message_age(),
+            max_age: view.max_age(),
+            hello_time: view.hello_time(),
+            forward_delay: view.forward_delay(),
+        })
     }
     fn emit(&self, bytes: &mut [u8]) {
-        bytes[FLAGS] = self.flags;
-        for (at, id) in [(ROOT, self.root), (BRIDGE, self.bridge)] {
-            put_u16(bytes, at, id.priority);
-            put(bytes, at + 2, &id.mac.0);
-        }
-        put_u32(bytes, ROOT_COST, self.root_cost);
-        put_u16(bytes, PORT, self.port);
-        put_u16(bytes, MESSAGE_AGE, self.message_age.0);
-        put_u16(bytes, MAX_AGE, self.max_age.0);
-        put_u16(bytes, HELLO_TIME, self.hello_time.0);
-        put_u16(bytes, FORWARD_DELAY, self.forward_delay.0);
+        let mut view = ConfigurationView::new_unchecked(bytes);
+        view.set_flags(self.flags);
+        view.set_root(self.root);
+        view.set_root_cost(self.root_cost);
+        view.set_bridge(self.bridge);
+        view.set_port(self.port);
+        view.set_message_age(self.message_age);
+        view.set_max_age(self.max_age);
+        view.set_hello_time(self.hello_time);
+        view.set_forward_delay(self.forward_delay);
     }
 }
 
@@ -146,20 +176,15 @@ pub enum Repr {
 impl Repr {
     /// Reads what stands behind the LLC header.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        require(WHAT, bytes, NOTIFICATION_LEN)?;
-        if u16_at(bytes, PROTOCOL) != 0 {
-            return Err(DecodeError::malformed(WHAT, "of another protocol than the spanning tree"));
-        }
-        let (len, parsed): (usize, fn(Configuration) -> Repr) = match bytes[TYPE] {
-            NOTIFICATION => {
-                return Ok((Repr::TopologyChangeNotification, &bytes[NOTIFICATION_LEN..]));
-            }
+        let view = View::new_checked(bytes)?;
+        let (len, parsed): (usize, fn(Configuration) -> Repr) = match view.kind() {
+            NOTIFICATION => return Ok((Repr::TopologyChangeNotification, view.payload())),
             CONFIGURATION => (CONFIGURATION_LEN, Repr::Configuration),
-            RAPID if bytes[VERSION] >= RAPID_VERSION => (RAPID_LEN, Repr::Rapid),
+            RAPID if view.version() >= RAPID_VERSION => (RAPID_LEN, Repr::Rapid),
             _ => return Err(DecodeError::malformed(WHAT, "of a type that is not read")),
         };
         require(WHAT, bytes, len)?;
-        Ok((parsed(Configuration::parse(bytes)), &bytes[len..]))
+        Ok((parsed(Configuration::parse(bytes)?), &bytes[len..]))
     }
     /// Bytes that [`emit`](Repr::emit) writes.
     pub const fn header_len(&self) -> usize {
@@ -172,13 +197,15 @@ impl Repr {
     /// Writes it. Panics where `bytes` is too short.
     pub fn emit(&self, bytes: &mut [u8]) {
         bytes[..self.header_len()].fill(0);
+        let mut view = View::new_unchecked(&mut *bytes);
         match self {
             Repr::Configuration(configuration) => configuration.emit(bytes),
             Repr::Rapid(configuration) => {
-                (bytes[VERSION], bytes[TYPE]) = (RAPID_VERSION, RAPID);
+                view.set_version(RAPID_VERSION);
+                view.set_kind(RAPID);
                 configuration.emit(bytes);
             }
-            Repr::TopologyChangeNotification => bytes[TYPE] = NOTIFICATION,
+            Repr::TopologyChangeNotification => view.set_kind(NOTIFICATION),
         }
     }
     /// As a frame without FCS.

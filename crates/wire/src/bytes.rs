@@ -20,8 +20,9 @@ pub(crate) fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     out.copy_from_slice(&bytes[at..at + N]);
     out
 }
+/// The 16-bit number at `at`, which the caller has checked to be there.
 #[inline]
-pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
+pub fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes(array(bytes, at))
 }
 pub(crate) fn u16_le_at(bytes: &[u8], at: usize) -> u16 {
@@ -44,8 +45,9 @@ pub(crate) fn ipv6_at(bytes: &[u8], at: usize) -> Ipv6Addr {
 pub(crate) fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     bytes[at..at + value.len()].copy_from_slice(value);
 }
+/// Writes a 16-bit number at `at`, which the caller has checked to be there.
 #[inline]
-pub(crate) fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
+pub fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
     put(bytes, at, &value.to_be_bytes());
 }
 pub(crate) fn put_u16_le(bytes: &mut [u8], at: usize, value: u16) {

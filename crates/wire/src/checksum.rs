@@ -1,8 +1,9 @@
 //! The Internet checksum (RFC 1071), its pseudo headers, and its incremental update (RFC 1624).
 
 use crate::DecodeError;
-use crate::bytes::u16_at;
+use crate::bytes::put_u16;
 use crate::ipv4::Protocol;
+use crate::{icmpv4, tcp, udp};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// A ones' complement sum being made, not yet folded. Each piece added is taken to start on a
@@ -54,6 +55,28 @@ pub fn checksum(bytes: &[u8]) -> u16 {
     Sum::ZERO.bytes(bytes).checksum()
 }
 
+/// Views of messages whose checksum is that of all their bytes, and of nothing else.
+macro_rules! of_whole_message {
+    ($view:ident, $what:expr) => {
+        impl<T: AsRef<[u8]>> $view<T> {
+            /// Refuses a message with a wrong checksum.
+            pub fn verify_checksum(&self) -> Result<(), $crate::DecodeError> {
+                use $crate::checksum::{Sum, verify};
+                verify($what, Sum::ZERO, self.0.as_ref(), self.checksum())
+            }
+        }
+
+        impl<T: AsRef<[u8]> + AsMut<[u8]>> $view<T> {
+            /// Computes and writes the checksum of all the bytes.
+            pub fn fill_checksum(&mut self) {
+                self.set_checksum(0);
+                self.set_checksum($crate::checksum::checksum(self.0.as_ref()));
+            }
+        }
+    };
+}
+pub(crate) use of_whole_message;
+
 /// The checksum after one 16-bit word under it changed (RFC 1624 section 3, equation 3).
 #[inline]
 pub const fn update(checksum: u16, old_word: u16, new_word: u16) -> u16 {
@@ -81,20 +104,41 @@ impl PseudoHeader {
     }
 }
 
-/// Refuses `bytes` whose checksum field, at offset `field`, does not match them and what `before`
-/// sums. The caller has checked that the field is there.
+/// Where in its header a protocol above IP has its checksum; `None` for those that we know none of.
+pub const fn place(protocol: Protocol) -> Option<usize> {
+    match protocol {
+        Protocol::UDP => Some(udp::CHECKSUM),
+        Protocol::TCP => Some(tcp::CHECKSUM),
+        Protocol::ICMPV4 | Protocol::ICMPV6 => Some(icmpv4::CHECKSUM),
+        _ => None,
+    }
+}
+
+/// Computes and writes the checksum of a protocol above IP over a whole segment, where we know of one.
+pub fn fill(protocol: Protocol, addresses: PseudoHeader, segment: &mut [u8]) {
+    let Some(at) = place(protocol) else { return };
+    put_u16(segment, at, 0);
+    let before = match protocol {
+        Protocol::ICMPV4 => Sum::ZERO,
+        _ => addresses.sum(protocol, segment.len()),
+    };
+    let checksum = before.bytes(segment).checksum();
+    let is_udp = protocol == Protocol::UDP;
+    put_u16(segment, at, if is_udp { udp::on_the_wire(checksum) } else { checksum });
+}
+
+/// Refuses `bytes` whose checksum, which was `found` in them, does not match them and what `before` sums.
 #[inline]
 pub(crate) fn verify(
     what: &'static str,
     before: Sum,
     bytes: &[u8],
-    field: usize,
+    found: u16,
 ) -> Result<(), DecodeError> {
     let whole = before.bytes(bytes);
     if whole.folded() == 0xffff {
         return Ok(());
     }
-    let found = u16_at(bytes, field);
     Err(DecodeError::Checksum { what, found, expected: whole.word(!found).checksum() })
 }
 
@@ -141,7 +185,7 @@ mod tests {
         fn updating_equals_computing_anew(mut bytes in proptest::collection::vec(1u8.., 20),
                                           word in 0usize..10, new: u16) {
             let before = checksum(&bytes);
-            let old = u16_at(&bytes, 2 * word);
+            let old = crate::bytes::u16_at(&bytes, 2 * word);
             crate::bytes::put_u16(&mut bytes, 2 * word, new);
             prop_assert_eq!(update(before, old, new), checksum(&bytes));
         }
@@ -151,12 +195,12 @@ mod tests {
             crate::bytes::put_u16(&mut bytes, 2, 0);
             let field = checksum(&bytes);
             crate::bytes::put_u16(&mut bytes, 2, field);
-            prop_assert_eq!(verify("test", Sum::ZERO, &bytes, 2), Ok(()));
+            prop_assert_eq!(verify("test", Sum::ZERO, &bytes, field), Ok(()));
             bytes[0] ^= 1;
             let expected = DecodeError::Checksum {
                 what: "test", found: field, expected: checksum(&without_field(&bytes)),
             };
-            prop_assert_eq!(verify("test", Sum::ZERO, &bytes, 2), Err(expected));
+            prop_assert_eq!(verify("test", Sum::ZERO, &bytes, field), Err(expected));
         }
     }
 

@@ -64,7 +64,7 @@ impl Repr {
     /// packet, or a whole message.
     pub fn header_len(&self) -> usize {
         let message_len = match self {
-            Repr::Data(_) => 1 + data::HEADER_LEN,
+            Repr::Data(header) => 1 + header.header_len(),
             Repr::EndnodeHello(hello) => hello.len(),
             Repr::RouterHello(hello) => hello.len(),
             Repr::Routing(routing) => routing.len(),

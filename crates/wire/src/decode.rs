@@ -282,6 +282,3 @@ impl fmt::Display for FrameSummary {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

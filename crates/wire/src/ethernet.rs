@@ -2,16 +2,20 @@
 //! interface's.
 
 use crate::DecodeError;
-use crate::bytes::{array, put, put_u16, require, u16_at};
+use crate::bytes::{put, require};
+use crate::view::{field, view};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use thiserror::Error;
 
-const DST: usize = 0;
-const SRC: usize = 6;
-const TYPE: usize = 12;
+/// Place of the destination in the header.
+pub const DST: usize = 0;
+/// Place of the source in the header.
+pub const SRC: usize = 6;
+/// Place of the type in the header: right behind the addresses.
+pub const TYPE: usize = 12;
 /// Bytes of the header.
 pub const HEADER_LEN: usize = 14;
 /// Bytes without FCS below which a frame must be padded.
@@ -196,6 +200,20 @@ impl fmt::Debug for EtherType {
     }
 }
 
+field! { MacAddr([u8; 6]) }
+field! { EtherType(u16) }
+
+view! {
+    /// A frame without FCS, as bytes.
+    pub struct View("Ethernet header", HEADER_LEN);
+    /// Destination.
+    dst / set_dst: MacAddr = DST;
+    /// Source.
+    src / set_src: MacAddr = SRC;
+    /// What follows.
+    ether_type / set_ether_type: EtherType = TYPE;
+}
+
 /// An Ethernet header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Repr {
@@ -211,13 +229,9 @@ impl Repr {
     /// Reads a header; the rest of the frame, padding included, comes with it.
     #[inline]
     pub fn parse(frame: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        require("Ethernet header", frame, HEADER_LEN)?;
-        let repr = Repr {
-            dst: MacAddr(array(frame, DST)),
-            src: MacAddr(array(frame, SRC)),
-            ether_type: EtherType(u16_at(frame, TYPE)),
-        };
-        Ok((repr, &frame[HEADER_LEN..]))
+        let view = View::new_checked(frame)?;
+        let repr = Repr { dst: view.dst(), src: view.src(), ether_type: view.ether_type() };
+        Ok((repr, view.payload()))
     }
     /// Bytes that [`emit`](Repr::emit) writes.
     pub const fn header_len(&self) -> usize {
@@ -225,9 +239,10 @@ impl Repr {
     }
     /// Writes the header over the first bytes of `frame`. Panics where it is too short.
     pub fn emit(&self, frame: &mut [u8]) {
-        put(frame, DST, &self.dst.0);
-        put(frame, SRC, &self.src.0);
-        put_u16(frame, TYPE, self.ether_type.0);
+        let mut view = View::new_unchecked(frame);
+        view.set_dst(self.dst);
+        view.set_src(self.src);
+        view.set_ether_type(self.ether_type);
     }
     /// A whole frame without FCS: header, payload, and zeros up to the minimum of 60 bytes.
     pub fn frame(&self, payload: &[u8]) -> Vec<u8> {

@@ -2,28 +2,68 @@
 //! any protocol within IP.
 
 use crate::DecodeError;
-use crate::bytes::{put_u16, require, u16_at};
+use crate::bytes::require;
 use crate::checksum::{self, Sum};
 use crate::ethernet::{self, EtherType, MacAddr};
 use crate::ipv4::{self, Protocol};
 use crate::ipv6;
+use crate::view::view;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::Ipv4Addr;
 
-const FLAGS: usize = 0;
-const PROTOCOL: usize = 2;
-const CHECKSUM: usize = 4;
 /// Bytes of a header without optional fields, the only one that is written.
 pub const HEADER_LEN: usize = 4;
 
-const HAS_CHECKSUM: u16 = 0x8000;
-const HAS_KEY: u16 = 0x2000;
-const HAS_SEQUENCE: u16 = 0x1000;
 /// Routing and what RFC 2784 section 2.3 has receivers refuse, and the version, which is 0.
 const REFUSED: u16 = 0x4c07;
 const OPTION_LEN: usize = 4;
 const WHAT: &str = "GRE header";
+
+view! {
+    /// A header and the packet within, as bytes.
+    pub struct View(WHAT, HEADER_LEN), check: Self::check, payload: Self::payload_range;
+    /// All flags, and the version.
+    flags / set_flags: u16 = 0;
+    /// There is a checksum.
+    has_checksum / set_has_checksum: bool = 0 as u16[15..16];
+    /// There is a key.
+    has_key / set_has_key: bool = 0 as u16[13..14];
+    /// There is a sequence number.
+    has_sequence / set_has_sequence: bool = 0 as u16[12..13];
+    /// What is within.
+    protocol / set_protocol: EtherType = 2;
+}
+
+impl<T: AsRef<[u8]>> View<T> {
+    fn check(&self) -> Result<(), DecodeError> {
+        if self.flags() & REFUSED != 0 {
+            let why = "of a version or with flags that are not read";
+            return Err(DecodeError::malformed(WHAT, why));
+        }
+        require(WHAT, self.0.as_ref(), self.header_len())
+    }
+    fn payload_range(&self) -> std::ops::Range<usize> {
+        self.header_len()..self.0.as_ref().len()
+    }
+    /// Bytes of the header, optional fields included.
+    pub fn header_len(&self) -> usize {
+        let options = [self.has_checksum(), self.has_key(), self.has_sequence()];
+        HEADER_LEN + options.into_iter().filter(|there| *there).count() * OPTION_LEN
+    }
+    /// The checksum over header and packet, where there is one: the first optional field.
+    pub fn checksum(&self) -> Option<u16> {
+        let bytes = self.0.as_ref().get(HEADER_LEN..).filter(|_| self.has_checksum())?;
+        bytes.first_chunk().map(|field| u16::from_be_bytes(*field))
+    }
+    /// Refuses a packet with a wrong checksum; none is good.
+    pub fn verify_checksum(&self) -> Result<(), DecodeError> {
+        match self.checksum() {
+            Some(found) => checksum::verify(WHAT, Sum::ZERO, self.0.as_ref(), found),
+            None => Ok(()),
+        }
+    }
+}
 
 /// A header. Checksum, key and sequence number are passed over, and never written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -35,22 +75,9 @@ pub struct Repr {
 impl Repr {
     /// Reads a header, and checks its checksum where it has one.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        require(WHAT, bytes, HEADER_LEN)?;
-        let flags = u16_at(bytes, FLAGS);
-        if flags & REFUSED != 0 {
-            return Err(DecodeError::malformed(
-                WHAT,
-                "of a version or with flags that are not read",
-            ));
-        }
-        let options = [HAS_CHECKSUM, HAS_KEY, HAS_SEQUENCE];
-        let count = options.into_iter().filter(|option| flags & option != 0).count();
-        let len = HEADER_LEN + count * OPTION_LEN;
-        require(WHAT, bytes, len)?;
-        if flags & HAS_CHECKSUM != 0 {
-            checksum::verify(WHAT, Sum::ZERO, bytes, CHECKSUM)?;
-        }
-        Ok((Repr { protocol: EtherType(u16_at(bytes, PROTOCOL)) }, &bytes[len..]))
+        let view = View::new_checked(bytes)?;
+        view.verify_checksum()?;
+        Ok((Repr { protocol: view.protocol() }, view.payload()))
     }
     /// Bytes that [`emit`](Repr::emit) writes.
     pub const fn header_len(&self) -> usize {
@@ -58,8 +85,9 @@ impl Repr {
     }
     /// Writes the header. Panics where `bytes` is too short.
     pub fn emit(&self, bytes: &mut [u8]) {
-        put_u16(bytes, FLAGS, 0);
-        put_u16(bytes, PROTOCOL, self.protocol.0);
+        let mut view = View::new_unchecked(bytes);
+        view.set_flags(0);
+        view.set_protocol(self.protocol);
     }
 }
 
@@ -103,9 +131,7 @@ impl fmt::Display for Repr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_frame;
     use proptest::prelude::*;
-    use units::FrameSize;
 
     /// RFC 2784 section 2.1 and RFC 2890 section 2: checksum, key and sequence number in this order.
     #[test]
@@ -113,19 +139,6 @@ mod tests {
         let (repr, rest) = Repr::parse(&[0x30, 0, 0x08, 0, 0, 0, 0, 7, 0, 0, 0, 9, 0x45]).unwrap();
         assert_eq!((repr.protocol, rest), (EtherType::IPV4, &[0x45][..]));
         assert!(Repr::parse(&[0, 1, 0x88, 0x0b]).is_err(), "version 1 is PPTP's");
-    }
-
-    #[test]
-    fn a_frame_of_64_becomes_one_of_88() {
-        let (mac, host) = (MacAddr([2, 0, 0, 0, 0, 1]), Ipv4Addr::new(198, 18, 1, 2));
-        let within = test_frame::template((mac, host), (mac, host));
-        let within = within.build(0, FrameSize::MIN_ETHERNET, None).unwrap();
-        let frame = frame_over_ipv4((mac, host), (mac, host), &within).unwrap();
-        assert_eq!(frame.len() + 4, 88);
-        let (outer, payload) = ipv4::Repr::parse(&frame[14..]).unwrap();
-        let (repr, packet) = Repr::parse(payload).unwrap();
-        assert_eq!((outer.protocol, repr.protocol), (Protocol::GRE, EtherType::IPV4));
-        assert_eq!(packet, &within[14..]);
     }
 
     proptest! {

@@ -1,8 +1,8 @@
 //! IGMP and MLD messages within frames: what hosts and queriers say of multicast groups, whatever the family.
 
-use crate::ethernet::{self, EtherType, HEADER_LEN, MacAddr};
+use crate::ethernet::{self, EtherType, MacAddr};
 use crate::ipv4::Protocol;
-use crate::ipv6::{self, Extension};
+use crate::ipv6::{self, Extension, ExtensionView};
 use crate::{icmpv6, igmp, ipv4, mld, vlan};
 use std::net::IpAddr;
 
@@ -29,44 +29,36 @@ pub enum Message {
 }
 
 const TAGS_MAX: usize = 2;
-/// Version and length of an IPv4 header: that of IGMP version 1, and of all later ones.
-const NO_OPTIONS: u8 = 0x45;
-const ROUTER_ALERT_ALONE: u8 = 0x46;
-const IPV4_PROTOCOL: usize = HEADER_LEN + 9;
-const IPV6_NEXT_HEADER: usize = HEADER_LEN + 6;
-/// The first byte of a hop-by-hop header: what follows it.
-const AFTER_OPTIONS: usize = HEADER_LEN + ipv6::HEADER_LEN;
-/// The type of a message that follows the shortest hop-by-hop header.
-const MLD_TYPE: usize = AFTER_OPTIONS + 8;
-const IGMP_QUERY: u8 = 0x11;
-const MLD_QUERY: u8 = 130;
+/// Words of an IPv4 header: that of IGMP version 1, and that with the router alert option alone.
+const HEADER_WORDS: std::ops::RangeInclusive<u8> = 5..=6;
 
 /// Whether a frame without FCS is an IGMP or MLD query, by the fields that tell it from other frames alone: a
 /// check that is cheap enough for every frame that arrives.
 #[inline]
 pub fn is_query(frame: &[u8]) -> bool {
-    let mut frame = frame;
-    for _ in 0..TAGS_MAX {
-        match frame.get(12..14) {
-            Some([0x81, 0x00] | [0x88, 0xa8]) => frame = &frame[vlan::HEADER_LEN..],
-            _ => break,
-        }
-    }
-    match frame.get(12..14) {
-        Some([0x08, 0x00]) if frame.get(IPV4_PROTOCOL) == Some(&Protocol::IGMP.0) => {
-            let first = match frame[HEADER_LEN] {
-                NO_OPTIONS => frame.get(HEADER_LEN + ipv4::HEADER_LEN),
-                ROUTER_ALERT_ALONE => frame.get(HEADER_LEN + ipv4::HEADER_LEN + 4),
-                _ => None,
-            };
-            first == Some(&IGMP_QUERY)
-        }
-        Some([0x86, 0xdd]) if frame.get(IPV6_NEXT_HEADER) == Some(&Protocol::HOP_BY_HOP.0) => {
-            frame.get(AFTER_OPTIONS..AFTER_OPTIONS + 2) == Some(&[Protocol::ICMPV6.0, 0])
-                && frame.get(MLD_TYPE) == Some(&MLD_QUERY)
-        }
-        _ => false,
-    }
+    let is_query = match vlan::behind_tags(frame, TAGS_MAX) {
+        Some((EtherType::IPV4, packet)) => is_igmp_query(packet),
+        Some((EtherType::IPV6, packet)) => is_mld_query(packet),
+        _ => None,
+    };
+    is_query == Some(true)
+}
+
+#[inline]
+fn is_igmp_query(packet: &[u8]) -> Option<bool> {
+    let header = ipv4::View::peek(packet).filter(|header| header.protocol() == Protocol::IGMP)?;
+    let is_known = header.version() == 4 && HEADER_WORDS.contains(&header.header_words());
+    Some(is_known && *packet.get(header.header_len())? == igmp::QUERY)
+}
+
+/// Behind the shortest hop-by-hop header.
+#[inline]
+fn is_mld_query(packet: &[u8]) -> Option<bool> {
+    let header = ipv6::View::peek(packet)?;
+    let is_hop_by_hop = header.next_header() == Protocol::HOP_BY_HOP;
+    let options = ExtensionView::peek(&packet[ipv6::HEADER_LEN..]).filter(|_| is_hop_by_hop)?;
+    let is_icmp = options.next_header() == Protocol::ICMPV6 && options.more_units() == 0;
+    Some(is_icmp && *options.payload().first()? == mld::QUERY)
 }
 
 /// Reads a frame without FCS; `None` where it carries no such message, or one that nobody may believe: with a

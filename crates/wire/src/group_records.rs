@@ -2,19 +2,13 @@
 //! family: queries for sources, and records of groups with their sources.
 
 use crate::DecodeError;
-use crate::bytes::{ipv4_at, ipv6_at, put, put_u16, require, u16_at};
+use crate::bytes::require;
+use crate::view::{Field, field, view};
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// What follows a query's group: flags, interval code, number of sources.
 pub(crate) const QUERY_TAIL_LEN: usize = 4;
-const INTERVAL_CODE: usize = 1;
-const SOURCE_COUNT: usize = 2;
-const SUPPRESS: u8 = 0x08;
-const ROBUSTNESS_MASK: u8 = 0x07;
-
-/// Number of records, in a report's header.
-const RECORD_COUNT: usize = 6;
 /// The same in both.
 pub(crate) const REPORT_LEN: usize = 8;
 /// A record before its group: kind, length of auxiliary data, number of sources.
@@ -23,33 +17,9 @@ const RECORD_HEAD_LEN: usize = 4;
 const AUXILIARY_WORD: usize = 4;
 
 /// An address of a group or a source.
-pub trait GroupAddress: Copy {
-    /// Bytes that it has.
-    const LEN: usize;
-    /// Reads it, `at` bytes in. Panics where `bytes` is too short.
-    fn read(bytes: &[u8], at: usize) -> Self;
-    /// Writes it, `at` bytes in. Panics where `bytes` is too short.
-    fn write(self, bytes: &mut [u8], at: usize);
-}
-
-impl GroupAddress for Ipv4Addr {
-    const LEN: usize = 4;
-    fn read(bytes: &[u8], at: usize) -> Self {
-        ipv4_at(bytes, at)
-    }
-    fn write(self, bytes: &mut [u8], at: usize) {
-        put(bytes, at, &self.octets());
-    }
-}
-impl GroupAddress for Ipv6Addr {
-    const LEN: usize = 16;
-    fn read(bytes: &[u8], at: usize) -> Self {
-        ipv6_at(bytes, at)
-    }
-    fn write(self, bytes: &mut [u8], at: usize) {
-        put(bytes, at, &self.octets());
-    }
-}
+pub trait GroupAddress: Copy + Field {}
+impl GroupAddress for Ipv4Addr {}
+impl GroupAddress for Ipv6Addr {}
 
 /// What a record of a report says of a group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -69,6 +39,39 @@ impl RecordKind {
     pub const ALLOW_SOURCES: RecordKind = RecordKind(5);
     /// Listens to these sources no longer.
     pub const BLOCK_SOURCES: RecordKind = RecordKind(6);
+}
+
+field! { RecordKind(u8) }
+
+view! {
+    /// What follows the group of a query that can name sources, as bytes; its payload are these.
+    pub struct TailView("group query", QUERY_TAIL_LEN);
+    /// Other routers are not to restart their timers.
+    suppress / set_suppress: bool = 0 as u8[3..4];
+    /// Times that a message is sent in case one is lost, 3 bits.
+    robustness / set_robustness: u8 = 0 as u8[0..3];
+    /// The querier's query interval.
+    interval_code / set_interval_code: u8 = 1;
+    /// Number of sources.
+    source_count / set_source_count: u16 = 2;
+}
+
+view! {
+    /// A report as bytes; its payload are records.
+    pub struct ReportView("group report", REPORT_LEN);
+    /// Number of records.
+    record_count / set_record_count: u16 = 6;
+}
+
+view! {
+    /// A record before its group, as bytes.
+    pub struct RecordView("group record", RECORD_HEAD_LEN);
+    /// What is said of the group.
+    kind / set_kind: RecordKind = 0;
+    /// Words of auxiliary data.
+    auxiliary_words / set_auxiliary_words: u8 = 1;
+    /// Number of sources.
+    source_count / set_source_count: u16 = 2;
 }
 
 /// A group in a report. Auxiliary data is passed over and never written.
@@ -110,13 +113,14 @@ impl<A: GroupAddress, C> SourceQuery<A, C> {
         group: A,
         tail: &[u8],
     ) -> Result<Self, DecodeError> {
+        let view = TailView::new_unchecked(tail);
         Ok(SourceQuery {
             max_response_code,
             group,
-            suppress: tail[0] & SUPPRESS != 0,
-            robustness: tail[0] & ROBUSTNESS_MASK,
-            interval_code: tail[INTERVAL_CODE],
-            sources: parse_sources(what, &tail[QUERY_TAIL_LEN..], u16_at(tail, SOURCE_COUNT))?,
+            suppress: view.suppress(),
+            robustness: view.robustness(),
+            interval_code: view.interval_code(),
+            sources: parse_sources(what, view.payload(), view.source_count())?,
         })
     }
     /// Bytes that [`emit_tail`](Self::emit_tail) writes.
@@ -125,11 +129,13 @@ impl<A: GroupAddress, C> SourceQuery<A, C> {
     }
     /// Writes what follows the group.
     pub(crate) fn emit_tail(&self, tail: &mut [u8]) {
-        let suppress = if self.suppress { SUPPRESS } else { 0 };
-        tail[0] = suppress | (self.robustness & ROBUSTNESS_MASK);
-        tail[INTERVAL_CODE] = self.interval_code;
-        put_u16(tail, SOURCE_COUNT, self.sources.len() as u16);
-        emit_sources(&self.sources, &mut tail[QUERY_TAIL_LEN..]);
+        tail[..QUERY_TAIL_LEN].fill(0);
+        let mut view = TailView::new_unchecked(tail);
+        view.set_suppress(self.suppress);
+        view.set_robustness(self.robustness);
+        view.set_interval_code(self.interval_code);
+        view.set_source_count(self.sources.len() as u16);
+        emit_sources(&self.sources, view.payload_mut());
     }
 }
 
@@ -154,14 +160,15 @@ pub(crate) fn parse_records<A: GroupAddress>(
     what: &'static str,
     report: &[u8],
 ) -> Result<Vec<Record<A>>, DecodeError> {
-    let mut rest = &report[REPORT_LEN..];
+    let report = ReportView::new_unchecked(report);
+    let mut rest = report.payload();
     let mut records = Vec::new();
-    for _ in 0..u16_at(report, RECORD_COUNT) {
+    for _ in 0..report.record_count() {
         require(what, rest, Record::<A>::LEN)?;
-        let sources = parse_sources(what, &rest[Record::<A>::LEN..], u16_at(rest, SOURCE_COUNT))?;
-        let (kind, group) = (RecordKind(rest[0]), A::read(rest, RECORD_HEAD_LEN));
-        let record = Record { kind, group, sources };
-        let len = record.len() + AUXILIARY_WORD * usize::from(rest[1]);
+        let view = RecordView::new_unchecked(rest);
+        let sources = parse_sources(what, &rest[Record::<A>::LEN..], view.source_count())?;
+        let record = Record { kind: view.kind(), group: A::read(rest, RECORD_HEAD_LEN), sources };
+        let len = record.len() + AUXILIARY_WORD * usize::from(view.auxiliary_words());
         require(what, rest, len)?;
         records.push(record);
         rest = &rest[len..];
@@ -176,12 +183,15 @@ pub(crate) fn report_len<A: GroupAddress>(records: &[Record<A>]) -> usize {
 
 /// Writes the records of a report, and how many they are.
 pub(crate) fn emit_records<A: GroupAddress>(records: &[Record<A>], report: &mut [u8]) {
-    put_u16(report, RECORD_COUNT, records.len() as u16);
-    let mut rest = &mut report[REPORT_LEN..];
+    let mut report = ReportView::new_unchecked(report);
+    report.set_record_count(records.len() as u16);
+    let mut rest = report.payload_mut();
     for record in records {
         let (place, after) = rest.split_at_mut(record.len());
-        (place[0], place[1]) = (record.kind.0, 0);
-        put_u16(place, SOURCE_COUNT, record.sources.len() as u16);
+        let mut view = RecordView::new_unchecked(&mut *place);
+        view.set_kind(record.kind);
+        view.set_auxiliary_words(0);
+        view.set_source_count(record.sources.len() as u16);
         record.group.write(place, RECORD_HEAD_LEN);
         emit_sources(&record.sources, &mut place[Record::<A>::LEN..]);
         rest = after;

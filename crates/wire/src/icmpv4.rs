@@ -1,15 +1,13 @@
 //! ICMP for IPv4 (RFC 792): echo, and the errors that a device under test may send.
 
 use crate::DecodeError;
-use crate::bytes::{put_u16, put_u32, require, u16_at, u32_at};
-use crate::checksum::{self, Sum, checksum};
+use crate::checksum;
+use crate::view::view;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-const TYPE: usize = 0;
-const CODE: usize = 1;
-const CHECKSUM: usize = 2;
-const REST: usize = 4;
+/// Place of the checksum in a message, of IPv6 as well.
+pub const CHECKSUM: usize = 2;
 /// Bytes before the data.
 pub const HEADER_LEN: usize = 8;
 const WHAT: &str = "ICMP message";
@@ -19,6 +17,27 @@ const DESTINATION_UNREACHABLE: u8 = 3;
 const ECHO_REQUEST: u8 = 8;
 const TIME_EXCEEDED: u8 = 11;
 const FRAGMENTATION_NEEDED: u8 = 4;
+
+view! {
+    /// A message as bytes.
+    pub struct View(WHAT, HEADER_LEN);
+    /// Type.
+    kind / set_kind: u8 = 0;
+    /// Code.
+    code / set_code: u8 = 1;
+    /// The checksum.
+    checksum / set_checksum: u16 = CHECKSUM;
+    /// Bytes 4 to 7, whose meaning the type tells.
+    rest / set_rest: u32 = 4;
+    /// Of an echo: who asks.
+    identifier / set_identifier: u16 = 4;
+    /// Of an echo: which of its questions.
+    sequence / set_sequence: u16 = 6;
+    /// Of an error with type 3 and code 4: the MTU that was too small (RFC 1191 section 4).
+    mtu / set_mtu: u16 = 6;
+}
+
+checksum::of_whole_message!(View, WHAT);
 
 /// The first eight bytes of a message. After an error's follows the packet that caused it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -64,21 +83,20 @@ pub enum Repr {
 impl Repr {
     /// Reads a message and checks its checksum.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        require(WHAT, bytes, HEADER_LEN)?;
-        checksum::verify(WHAT, Sum::ZERO, bytes, CHECKSUM)?;
-        let code = bytes[CODE];
-        let (high, low) = (u16_at(bytes, REST), u16_at(bytes, REST + 2));
-        let repr = match (bytes[TYPE], code) {
-            (ECHO_REQUEST, 0) => Repr::EchoRequest { identifier: high, sequence: low },
-            (ECHO_REPLY, 0) => Repr::EchoReply { identifier: high, sequence: low },
+        let view = View::new_checked(bytes)?;
+        view.verify_checksum()?;
+        let (code, identifier, sequence) = (view.code(), view.identifier(), view.sequence());
+        let repr = match (view.kind(), code) {
+            (ECHO_REQUEST, 0) => Repr::EchoRequest { identifier, sequence },
+            (ECHO_REPLY, 0) => Repr::EchoReply { identifier, sequence },
             (DESTINATION_UNREACHABLE, FRAGMENTATION_NEEDED) => {
-                Repr::DestinationUnreachable { code, mtu: low }
+                Repr::DestinationUnreachable { code, mtu: view.mtu() }
             }
             (DESTINATION_UNREACHABLE, _) => Repr::DestinationUnreachable { code, mtu: 0 },
             (TIME_EXCEEDED, _) => Repr::TimeExceeded { code },
-            (kind, _) => Repr::Other { kind, code, rest: u32_at(bytes, REST) },
+            (kind, _) => Repr::Other { kind, code, rest: view.rest() },
         };
-        Ok((repr, &bytes[HEADER_LEN..]))
+        Ok((repr, view.payload()))
     }
     /// Bytes that [`emit`](Repr::emit) writes.
     pub const fn header_len(&self) -> usize {
@@ -99,10 +117,11 @@ impl Repr {
             Repr::TimeExceeded { code } => (TIME_EXCEEDED, code, 0),
             Repr::Other { kind, code, rest } => (kind, code, rest),
         };
-        bytes[TYPE] = kind;
-        bytes[CODE] = code;
-        put_u16(bytes, CHECKSUM, 0);
-        put_u32(bytes, REST, rest);
+        let mut view = View::new_unchecked(bytes);
+        view.set_kind(kind);
+        view.set_code(code);
+        view.set_checksum(0);
+        view.set_rest(rest);
     }
     /// A whole message with its checksum.
     pub fn message(&self, data: &[u8]) -> Vec<u8> {
@@ -116,9 +135,7 @@ impl Repr {
 
 /// Computes and writes the checksum of a whole message.
 pub fn fill_checksum(message: &mut [u8]) {
-    put_u16(message, CHECKSUM, 0);
-    let field = checksum(message);
-    put_u16(message, CHECKSUM, field);
+    View::new_unchecked(message).fill_checksum();
 }
 
 impl fmt::Display for Repr {

@@ -5,23 +5,18 @@
 
 mod options;
 
-pub use options::Prefix;
+pub use options::{OptionView, Prefix, PrefixView};
 
 use crate::DecodeError;
-use crate::bytes::{ipv6_at, put, put_u16, put_u32, require, u16_at, u32_at};
 use crate::checksum::{self, PseudoHeader};
 use crate::ethernet::MacAddr;
 use crate::ipv4::Protocol;
+use crate::view::view;
 use options::{Options, PREFIX_OPTION_LEN, SOURCE_MAC, TARGET_MAC, emit_mac, emit_mtu};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::Ipv6Addr;
 
-const TYPE: usize = 0;
-const CODE: usize = 1;
-const CHECKSUM: usize = 2;
-const REST: usize = 4;
-const TARGET: usize = 8;
 /// Bytes before the data of an echo or an error.
 pub const HEADER_LEN: usize = 8;
 /// The hop limit that shows a neighbour discovery packet to come from the link itself.
@@ -37,6 +32,70 @@ const ROUTER_SOLICITATION: u8 = 133;
 const ROUTER_ADVERTISEMENT: u8 = 134;
 const NEIGHBOR_SOLICITATION: u8 = 135;
 const NEIGHBOR_ADVERTISEMENT: u8 = 136;
+
+view! {
+    /// A message as bytes.
+    pub struct View(WHAT, HEADER_LEN);
+    /// Type.
+    kind / set_kind: u8 = 0;
+    /// Code.
+    code / set_code: u8 = 1;
+    /// The checksum.
+    checksum / set_checksum: u16 = 2;
+    /// Bytes 4 to 7, whose meaning the type tells.
+    rest / set_rest: u32 = 4;
+    /// Of an echo: who asks.
+    identifier / set_identifier: u16 = 4;
+    /// Of an echo: which of its questions.
+    sequence / set_sequence: u16 = 6;
+}
+
+impl<T: AsRef<[u8]>> View<T> {
+    /// Refuses a message between these addresses with a wrong checksum.
+    pub fn verify_checksum(&self, src: Ipv6Addr, dst: Ipv6Addr) -> Result<(), DecodeError> {
+        let message = self.0.as_ref();
+        let before = PseudoHeader::V6(src, dst).sum(Protocol::ICMPV6, message.len());
+        checksum::verify(WHAT, before, message, self.checksum())
+    }
+}
+
+impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
+    /// Computes and writes the checksum of all the bytes, between these addresses.
+    pub fn fill_checksum(&mut self, src: Ipv6Addr, dst: Ipv6Addr) {
+        checksum::fill(Protocol::ICMPV6, PseudoHeader::V6(src, dst), self.0.as_mut());
+    }
+}
+
+view! {
+    /// A router advertisement as bytes (RFC 4861 section 4.2); its payload are options.
+    pub struct RouterView(WHAT, 16);
+    /// Hop limit for hosts to use; 0 leaves it open.
+    hop_limit / set_hop_limit: u8 = 4;
+    /// Addresses come by DHCPv6.
+    managed / set_managed: bool = 5 as u8[7..8];
+    /// Other configuration comes by DHCPv6.
+    other / set_other: bool = 5 as u8[6..7];
+    /// How long it is a default router, in seconds; 0 for not at all.
+    lifetime_s / set_lifetime_s: u16 = 6;
+    /// How long a neighbour counts as reachable, in milliseconds; 0 leaves it open.
+    reachable_ms / set_reachable_ms: u32 = 8;
+    /// Time between solicitations, in milliseconds; 0 leaves it open.
+    retransmit_ms / set_retransmit_ms: u32 = 12;
+}
+
+view! {
+    /// A neighbour solicitation or advertisement as bytes (RFC 4861 sections 4.3 and 4.4); its payload are
+    /// options.
+    pub struct NeighborView(WHAT, 24);
+    /// Of an advertisement: the sender is a router.
+    router / set_router: bool = 4 as u8[7..8];
+    /// Of an advertisement: it answers a solicitation.
+    solicited / set_solicited: bool = 4 as u8[6..7];
+    /// Of an advertisement: it replaces what is in the cache.
+    override_cache / set_override_cache: bool = 4 as u8[5..6];
+    /// The address asked for.
+    target / set_target: Ipv6Addr = 8;
+}
 
 /// A message up to its data: neighbour discovery messages whole, of the others what stands before
 /// the echoed bytes or the packet in error.
@@ -133,10 +192,9 @@ impl Repr {
     /// Reads a message; its checksum is [verified](verify) apart. Options of neighbour discovery
     /// that we do not know are passed over (RFC 4861 section 4.6).
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        require(WHAT, bytes, HEADER_LEN)?;
-        let (kind, code) = (bytes[TYPE], bytes[CODE]);
-        let rest = u32_at(bytes, REST);
-        let (identifier, sequence) = (u16_at(bytes, REST), u16_at(bytes, REST + 2));
+        let view = View::new_checked(bytes)?;
+        let (kind, code, rest) = (view.kind(), view.code(), view.rest());
+        let (identifier, sequence) = (view.identifier(), view.sequence());
         let repr = match (kind, code) {
             (DESTINATION_UNREACHABLE, _) => Repr::DestinationUnreachable { code },
             (PACKET_TOO_BIG, _) => Repr::PacketTooBig { mtu: rest },
@@ -148,7 +206,7 @@ impl Repr {
             }
             _ => Repr::Other { kind, code, rest },
         };
-        Ok((repr, &bytes[HEADER_LEN..]))
+        Ok((repr, view.payload()))
     }
     /// Bytes that [`emit`](Repr::emit) writes.
     pub fn header_len(&self) -> usize {
@@ -177,53 +235,66 @@ impl Repr {
             }
             Repr::EchoReply { identifier, sequence } => (ECHO_REPLY, 0, pair(identifier, sequence)),
             Repr::RouterSolicitation { .. } => (ROUTER_SOLICITATION, 0, 0),
-            Repr::RouterAdvertisement { hop_limit, managed, other, lifetime_s, .. } => {
-                let flags = u32::from(managed) << 23 | u32::from(other) << 22;
-                let rest = u32::from(hop_limit) << 24 | flags | u32::from(lifetime_s);
-                (ROUTER_ADVERTISEMENT, 0, rest)
-            }
+            Repr::RouterAdvertisement { .. } => (ROUTER_ADVERTISEMENT, 0, 0),
             Repr::NeighborSolicitation { .. } => (NEIGHBOR_SOLICITATION, 0, 0),
-            Repr::NeighborAdvertisement { router, solicited, override_cache, .. } => {
-                let flags = [router, solicited, override_cache];
-                let flags = flags.iter().fold(0, |bits, flag| bits << 1 | u32::from(*flag));
-                (NEIGHBOR_ADVERTISEMENT, 0, flags << 29)
-            }
+            Repr::NeighborAdvertisement { .. } => (NEIGHBOR_ADVERTISEMENT, 0, 0),
             Repr::Other { kind, code, rest } => (kind, code, rest),
         };
-        bytes[TYPE] = kind;
-        bytes[CODE] = code;
-        put_u16(bytes, CHECKSUM, 0);
-        put_u32(bytes, REST, rest);
+        let mut view = View::new_unchecked(&mut *bytes);
+        view.set_kind(kind);
+        view.set_code(code);
+        view.set_checksum(0);
+        view.set_rest(rest);
         self.emit_body(bytes);
     }
-    /// Writes what neighbour discovery has after the first eight bytes.
+    /// Writes what neighbour discovery has after the checksum.
     fn emit_body(&self, bytes: &mut [u8]) {
         match self {
             Repr::RouterSolicitation { source_mac } => {
-                emit_mac(SOURCE_MAC, *source_mac, &mut bytes[8..]);
+                emit_mac(SOURCE_MAC, *source_mac, View::new_unchecked(bytes).payload_mut());
             }
             Repr::NeighborSolicitation { target, source_mac } => {
-                put(bytes, TARGET, &target.octets());
-                emit_mac(SOURCE_MAC, *source_mac, &mut bytes[24..]);
+                let mut view = NeighborView::new_unchecked(bytes);
+                view.set_target(*target);
+                emit_mac(SOURCE_MAC, *source_mac, view.payload_mut());
             }
-            Repr::NeighborAdvertisement { target, target_mac, .. } => {
-                put(bytes, TARGET, &target.octets());
-                emit_mac(TARGET_MAC, *target_mac, &mut bytes[24..]);
+            Repr::NeighborAdvertisement {
+                router,
+                solicited,
+                override_cache,
+                target,
+                target_mac,
+            } => {
+                let mut view = NeighborView::new_unchecked(bytes);
+                view.set_router(*router);
+                view.set_solicited(*solicited);
+                view.set_override_cache(*override_cache);
+                view.set_target(*target);
+                emit_mac(TARGET_MAC, *target_mac, view.payload_mut());
             }
             Repr::RouterAdvertisement {
+                hop_limit,
+                managed,
+                other,
+                lifetime_s,
                 reachable_ms,
                 retransmit_ms,
                 source_mac,
                 mtu,
                 prefixes,
-                ..
             } => {
-                put_u32(bytes, 8, *reachable_ms);
-                put_u32(bytes, 12, *retransmit_ms);
-                let mut at = 16 + emit_mac(SOURCE_MAC, *source_mac, &mut bytes[16..]);
-                at += emit_mtu(*mtu, &mut bytes[at..]);
+                let mut view = RouterView::new_unchecked(bytes);
+                view.set_hop_limit(*hop_limit);
+                view.set_managed(*managed);
+                view.set_other(*other);
+                view.set_lifetime_s(*lifetime_s);
+                view.set_reachable_ms(*reachable_ms);
+                view.set_retransmit_ms(*retransmit_ms);
+                let options = view.payload_mut();
+                let mut at = emit_mac(SOURCE_MAC, *source_mac, options);
+                at += emit_mtu(*mtu, &mut options[at..]);
                 for (i, prefix) in prefixes.iter().enumerate() {
-                    prefix.emit(&mut bytes[at + i * PREFIX_OPTION_LEN..]);
+                    prefix.emit(&mut options[at + i * PREFIX_OPTION_LEN..]);
                 }
             }
             _ => {}
@@ -254,35 +325,36 @@ impl Repr {
 }
 
 fn parse_neighbor_discovery(kind: u8, bytes: &[u8]) -> Result<Repr, DecodeError> {
-    let fixed_len = match kind {
-        ROUTER_SOLICITATION => 8,
-        ROUTER_ADVERTISEMENT => 16,
-        _ => 24,
-    };
-    require(WHAT, bytes, fixed_len)?;
-    let options = Options::parse(&bytes[fixed_len..])?;
-    Ok(match kind {
-        ROUTER_SOLICITATION => Repr::RouterSolicitation { source_mac: options.source_mac },
-        ROUTER_ADVERTISEMENT => Repr::RouterAdvertisement {
-            hop_limit: bytes[4],
-            managed: bytes[5] & 0x80 != 0,
-            other: bytes[5] & 0x40 != 0,
-            lifetime_s: u16_at(bytes, 6),
-            reachable_ms: u32_at(bytes, 8),
-            retransmit_ms: u32_at(bytes, 12),
+    if kind == ROUTER_SOLICITATION {
+        let options = Options::parse(View::new_checked(bytes)?.payload())?;
+        return Ok(Repr::RouterSolicitation { source_mac: options.source_mac });
+    }
+    if kind == ROUTER_ADVERTISEMENT {
+        let view = RouterView::new_checked(bytes)?;
+        let options = Options::parse(view.payload())?;
+        return Ok(Repr::RouterAdvertisement {
+            hop_limit: view.hop_limit(),
+            managed: view.managed(),
+            other: view.other(),
+            lifetime_s: view.lifetime_s(),
+            reachable_ms: view.reachable_ms(),
+            retransmit_ms: view.retransmit_ms(),
             source_mac: options.source_mac,
             mtu: options.mtu,
             prefixes: options.prefixes,
-        },
-        NEIGHBOR_SOLICITATION => Repr::NeighborSolicitation {
-            target: ipv6_at(bytes, TARGET),
-            source_mac: options.source_mac,
-        },
+        });
+    }
+    let view = NeighborView::new_checked(bytes)?;
+    let (target, options) = (view.target(), Options::parse(view.payload())?);
+    Ok(match kind {
+        NEIGHBOR_SOLICITATION => {
+            Repr::NeighborSolicitation { target, source_mac: options.source_mac }
+        }
         _ => Repr::NeighborAdvertisement {
-            router: bytes[4] & 0x80 != 0,
-            solicited: bytes[4] & 0x40 != 0,
-            override_cache: bytes[4] & 0x20 != 0,
-            target: ipv6_at(bytes, TARGET),
+            router: view.router(),
+            solicited: view.solicited(),
+            override_cache: view.override_cache(),
+            target,
             target_mac: options.target_mac,
         },
     })
@@ -290,16 +362,12 @@ fn parse_neighbor_discovery(kind: u8, bytes: &[u8]) -> Result<Repr, DecodeError>
 
 /// Computes and writes the checksum of a whole message.
 pub fn fill_checksum(src: Ipv6Addr, dst: Ipv6Addr, message: &mut [u8]) {
-    put_u16(message, CHECKSUM, 0);
-    let sum = PseudoHeader::V6(src, dst).sum(Protocol::ICMPV6, message.len()).bytes(message);
-    put_u16(message, CHECKSUM, sum.checksum());
+    View::new_unchecked(message).fill_checksum(src, dst);
 }
 
 /// Checks the checksum of a whole message.
 pub fn verify(src: Ipv6Addr, dst: Ipv6Addr, message: &[u8]) -> Result<(), DecodeError> {
-    require(WHAT, message, HEADER_LEN)?;
-    let before = PseudoHeader::V6(src, dst).sum(Protocol::ICMPV6, message.len());
-    checksum::verify(WHAT, before, message, CHECKSUM)
+    View::new_checked(message)?.verify_checksum(src, dst)
 }
 
 /// The multicast group in which the owner of `address` is asked for it (RFC 4291 section 2.7.1).

@@ -2,26 +2,23 @@
 //! routers ask which are wanted.
 
 use crate::DecodeError;
-use crate::bytes::{ipv4_at, put, put_u16, require};
-use crate::checksum::{self, Sum};
+use crate::bytes::require;
+use crate::checksum;
 use crate::ethernet::{self, EtherType, MacAddr};
 use crate::group_records::{
     self, QUERY_TAIL_LEN, SourceQuery, emit_records, parse_records, report_len,
 };
 use crate::ipv4::{self, Protocol};
+use crate::view::view;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::Ipv4Addr;
 
-const TYPE: usize = 0;
-const CODE: usize = 1;
-const CHECKSUM: usize = 2;
-const GROUP: usize = 4;
 const HEADER_LEN: usize = 8;
 const FLAGS: usize = 8;
 const V3_QUERY_LEN: usize = FLAGS + QUERY_TAIL_LEN;
 
-const QUERY: u8 = 0x11;
+pub(crate) const QUERY: u8 = 0x11;
 const V1_REPORT: u8 = 0x12;
 const V2_REPORT: u8 = 0x16;
 const LEAVE: u8 = 0x17;
@@ -37,11 +34,26 @@ const ROUTER_ALERT: [u8; 4] = [0x94, 0x04, 0, 0];
 const V3_DSCP: u8 = 48;
 const WHAT: &str = "IGMP message";
 
-pub use crate::group_records::RecordKind;
+pub use crate::group_records::{RecordKind, RecordView, ReportView, TailView};
 /// A group in a version 3 report.
 pub type Record = group_records::Record<Ipv4Addr>;
 /// A query of version 3.
 pub type V3Query = SourceQuery<Ipv4Addr, u8>;
+
+view! {
+    /// A message as bytes, up to the group.
+    pub struct View(WHAT, HEADER_LEN);
+    /// Type.
+    kind / set_kind: u8 = 0;
+    /// Of a query: the time in which to answer.
+    code / set_code: u8 = 1;
+    /// The checksum.
+    checksum / set_checksum: u16 = 2;
+    /// The group; of a version 3 report other fields.
+    group / set_group: Ipv4Addr = 4;
+}
+
+checksum::of_whole_message!(View, WHAT);
 
 /// An IGMP message.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -89,14 +101,14 @@ impl Repr {
     }
     /// Reads a whole message and checks its checksum, which covers what follows it as well.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        require(WHAT, bytes, HEADER_LEN)?;
-        checksum::verify(WHAT, Sum::ZERO, bytes, CHECKSUM)?;
-        let group = ipv4_at(bytes, GROUP);
-        let repr = match (bytes[TYPE], bytes.len()) {
-            (QUERY, HEADER_LEN) => Repr::Query { max_response_tenths: bytes[CODE], group },
+        let view = View::new_checked(bytes)?;
+        view.verify_checksum()?;
+        let (code, group) = (view.code(), view.group());
+        let repr = match (view.kind(), bytes.len()) {
+            (QUERY, HEADER_LEN) => Repr::Query { max_response_tenths: code, group },
             (QUERY, _) => {
                 require(WHAT, bytes, V3_QUERY_LEN)?;
-                Repr::V3Query(V3Query::parse(WHAT, bytes[CODE], group, &bytes[FLAGS..])?)
+                Repr::V3Query(V3Query::parse(WHAT, code, group, &bytes[FLAGS..])?)
             }
             (V1_REPORT, _) => Repr::V1Report { group },
             (V2_REPORT, _) => Repr::V2Report { group },
@@ -119,8 +131,10 @@ impl Repr {
     pub fn emit(&self, bytes: &mut [u8]) {
         bytes[..HEADER_LEN].fill(0);
         let mut head = |kind: u8, code: u8, group: Ipv4Addr| {
-            (bytes[TYPE], bytes[CODE]) = (kind, code);
-            put(bytes, GROUP, &group.octets());
+            let mut view = View::new_unchecked(&mut *bytes);
+            view.set_kind(kind);
+            view.set_code(code);
+            view.set_group(group);
         };
         match self {
             Repr::Query { max_response_tenths, group } => head(QUERY, *max_response_tenths, *group),
@@ -136,7 +150,7 @@ impl Repr {
                 emit_records(records, bytes);
             }
         }
-        put_u16(bytes, CHECKSUM, checksum::checksum(bytes));
+        View::new_unchecked(bytes).fill_checksum();
     }
     /// Where the message goes.
     pub fn destination(&self) -> Ipv4Addr {

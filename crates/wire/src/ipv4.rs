@@ -1,29 +1,25 @@
 //! IPv4 (RFC 791).
 
 use crate::DecodeError;
-use crate::bytes::{ipv4_at, put, put_u16, require, u16_at};
+use crate::bytes::{put, require};
 use crate::checksum::{self, Sum, checksum};
+use crate::view::{field, view};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::Ipv4Addr;
 
-const VERSION_IHL: usize = 0;
-const TRAFFIC_CLASS: usize = 1;
-const TOTAL_LENGTH: usize = 2;
-const IDENTIFICATION: usize = 4;
-const FRAGMENT: usize = 6;
-const TTL: usize = 8;
-const PROTOCOL: usize = 9;
-const CHECKSUM: usize = 10;
-pub(crate) const SRC: usize = 12;
-pub(crate) const DST: usize = 16;
+/// Place of the header's checksum.
+pub const CHECKSUM: usize = 10;
+/// Place of the source address in the header.
+pub const SRC: usize = 12;
+/// Place of the destination address in the header.
+pub const DST: usize = 16;
 /// Bytes of a header without options.
 pub const HEADER_LEN: usize = 20;
 /// Bytes of options that a header can hold.
 pub const MAX_OPTIONS_LEN: usize = 40;
 
-const DONT_FRAGMENT: u16 = 0x4000;
-const MORE_FRAGMENTS: u16 = 0x2000;
+const VERSION: u8 = 4;
 const WHAT: &str = "IPv4 header";
 
 /// The protocol above IP: IPv4's protocol field and IPv6's next header (IANA "Protocol Numbers").
@@ -88,6 +84,110 @@ impl fmt::Debug for Protocol {
     }
 }
 
+field! { Protocol(u8) }
+
+view! {
+    /// A packet as bytes.
+    pub struct View(WHAT, HEADER_LEN), check: Self::check, payload: Self::payload_range;
+    /// Version; 4.
+    version / set_version: u8 = 0 as u8[4..8];
+    /// Words of 4 bytes in the header.
+    header_words / set_header_words: u8 = 0 as u8[0..4];
+    /// Differentiated services code point, 6 bits (RFC 2474).
+    dscp / set_dscp: u8 = 1 as u8[2..8];
+    /// Explicit congestion notification, 2 bits (RFC 3168).
+    ecn / set_ecn: u8 = 1 as u8[0..2];
+    /// Bytes of the packet, header included.
+    total_len / set_total_len: u16 = 2;
+    /// Identification, of use to fragments.
+    identification / set_identification: u16 = 4;
+    /// Routers must not fragment the packet.
+    dont_fragment / set_dont_fragment: bool = 6 as u16[14..15];
+    /// This is a fragment, and not the last.
+    more_fragments / set_more_fragments: bool = 6 as u16[13..14];
+    /// Place of this fragment's payload, in units of 8 bytes, 13 bits.
+    fragment_offset / set_fragment_offset: u16 = 6 as u16[0..13];
+    /// Time to live, in hops.
+    ttl / set_ttl: u8 = TTL;
+    /// What follows.
+    protocol / set_protocol: Protocol = 9;
+    /// Time to live and protocol: the word of the checksum in which a hop is counted.
+    ttl_protocol / set_ttl_protocol: u16 = TTL;
+    /// The header's checksum.
+    checksum / set_checksum: u16 = CHECKSUM;
+    /// Source.
+    src / set_src: Ipv4Addr = SRC;
+    /// Destination.
+    dst / set_dst: Ipv4Addr = DST;
+}
+
+const TTL: usize = 8;
+
+impl<T: AsRef<[u8]>> View<T> {
+    /// Version and length of the header.
+    #[inline]
+    fn check_header(&self) -> Result<(), DecodeError> {
+        if self.version() != VERSION {
+            return Err(DecodeError::malformed(WHAT, "version is not 4"));
+        }
+        if self.header_len() < HEADER_LEN {
+            return Err(DecodeError::malformed(WHAT, "header length below 20 bytes"));
+        }
+        require(WHAT, self.0.as_ref(), self.header_len())
+    }
+    #[inline]
+    fn check_total(&self) -> Result<(), DecodeError> {
+        let total_len = usize::from(self.total_len());
+        if total_len < self.header_len() {
+            return Err(DecodeError::malformed(WHAT, "total length below that of its header"));
+        }
+        require("IPv4 packet", self.0.as_ref(), total_len)
+    }
+    #[inline]
+    fn check(&self) -> Result<(), DecodeError> {
+        self.check_header()?;
+        self.check_total()
+    }
+    #[inline]
+    fn payload_range(&self) -> std::ops::Range<usize> {
+        self.header_len()..self.total_len().into()
+    }
+    /// Bytes of the header, options included.
+    #[inline]
+    pub fn header_len(&self) -> usize {
+        usize::from(self.header_words()) * 4
+    }
+    /// The header, options included; empty where the bytes end before.
+    #[inline]
+    fn header(&self) -> &[u8] {
+        self.0.as_ref().get(..self.header_len()).unwrap_or_default()
+    }
+    /// The options, padding included.
+    #[inline]
+    pub fn options(&self) -> &[u8] {
+        self.header().get(HEADER_LEN..).unwrap_or_default()
+    }
+    /// Whether this is a part of a packet: then the payload does not start with, or does not hold
+    /// all of, an upper-layer packet.
+    #[inline]
+    pub fn is_fragment(&self) -> bool {
+        self.more_fragments() || self.fragment_offset() != 0
+    }
+    /// Refuses a header with a wrong checksum.
+    #[inline]
+    pub fn verify_checksum(&self) -> Result<(), DecodeError> {
+        checksum::verify(WHAT, Sum::ZERO, self.header(), self.checksum())
+    }
+}
+
+impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
+    /// Computes and writes the header's checksum.
+    pub fn fill_checksum(&mut self) {
+        self.set_checksum(0);
+        self.set_checksum(checksum(self.header()));
+    }
+}
+
 /// An IPv4 header.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Repr {
@@ -139,36 +239,26 @@ impl Repr {
     /// length it states, so that Ethernet padding is off.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
         require(WHAT, bytes, HEADER_LEN)?;
-        if bytes[VERSION_IHL] >> 4 != 4 {
-            return Err(DecodeError::malformed(WHAT, "version is not 4"));
-        }
-        let header_len = usize::from(bytes[VERSION_IHL] & 0xf) * 4;
-        if header_len < HEADER_LEN {
-            return Err(DecodeError::malformed(WHAT, "header length below 20 bytes"));
-        }
-        require(WHAT, bytes, header_len)?;
-        checksum::verify(WHAT, Sum::ZERO, &bytes[..header_len], CHECKSUM)?;
-        let total_len = usize::from(u16_at(bytes, TOTAL_LENGTH));
-        if total_len < header_len {
-            return Err(DecodeError::malformed(WHAT, "total length below that of its header"));
-        }
-        require("IPv4 packet", bytes, total_len)?;
-        let fragment = u16_at(bytes, FRAGMENT);
+        let view = View::new_unchecked(bytes);
+        view.check_header()?;
+        // Before the total length: where that is damaged, the checksum is the better reason.
+        view.verify_checksum()?;
+        view.check_total()?;
         let repr = Repr {
-            dscp: bytes[TRAFFIC_CLASS] >> 2,
-            ecn: bytes[TRAFFIC_CLASS] & 3,
-            identification: u16_at(bytes, IDENTIFICATION),
-            dont_fragment: fragment & DONT_FRAGMENT != 0,
-            more_fragments: fragment & MORE_FRAGMENTS != 0,
-            fragment_offset: fragment & 0x1fff,
-            ttl: bytes[TTL],
-            protocol: Protocol(bytes[PROTOCOL]),
-            src: ipv4_at(bytes, SRC),
-            dst: ipv4_at(bytes, DST),
-            options: bytes[HEADER_LEN..header_len].to_vec(),
-            payload_len: (total_len - header_len) as u16,
+            dscp: view.dscp(),
+            ecn: view.ecn(),
+            identification: view.identification(),
+            dont_fragment: view.dont_fragment(),
+            more_fragments: view.more_fragments(),
+            fragment_offset: view.fragment_offset(),
+            ttl: view.ttl(),
+            protocol: view.protocol(),
+            src: view.src(),
+            dst: view.dst(),
+            options: view.options().to_vec(),
+            payload_len: view.total_len() - view.header_len() as u16,
         };
-        Ok((repr, &bytes[header_len..total_len]))
+        Ok((repr, view.payload()))
     }
     /// Whether this is a part of a packet: then the payload does not start with, or does not hold
     /// all of, an upper-layer packet.
@@ -192,21 +282,23 @@ impl Repr {
             self.options.len()
         );
         let total_len = u16::try_from(header_len + usize::from(self.payload_len));
-        let flags = (u16::from(self.dont_fragment) * DONT_FRAGMENT)
-            | (u16::from(self.more_fragments) * MORE_FRAGMENTS);
-        bytes[VERSION_IHL] = 0x40 | (header_len / 4) as u8;
-        bytes[TRAFFIC_CLASS] = self.dscp << 2 | (self.ecn & 3);
-        put_u16(bytes, TOTAL_LENGTH, total_len.expect("an IPv4 packet of at most 65,535 bytes"));
-        put_u16(bytes, IDENTIFICATION, self.identification);
-        put_u16(bytes, FRAGMENT, flags | (self.fragment_offset & 0x1fff));
-        bytes[TTL] = self.ttl;
-        bytes[PROTOCOL] = self.protocol.0;
-        put_u16(bytes, CHECKSUM, 0);
-        put(bytes, SRC, &self.src.octets());
-        put(bytes, DST, &self.dst.octets());
+        bytes[..HEADER_LEN].fill(0);
         put(bytes, HEADER_LEN, &self.options);
-        let field = checksum(&bytes[..header_len]);
-        put_u16(bytes, CHECKSUM, field);
+        let mut view = View::new_unchecked(bytes);
+        view.set_version(VERSION);
+        view.set_header_words((header_len / 4) as u8);
+        view.set_dscp(self.dscp);
+        view.set_ecn(self.ecn);
+        view.set_total_len(total_len.expect("an IPv4 packet of at most 65,535 bytes"));
+        view.set_identification(self.identification);
+        view.set_dont_fragment(self.dont_fragment);
+        view.set_more_fragments(self.more_fragments);
+        view.set_fragment_offset(self.fragment_offset);
+        view.set_ttl(self.ttl);
+        view.set_protocol(self.protocol);
+        view.set_src(self.src);
+        view.set_dst(self.dst);
+        view.fill_checksum();
     }
     /// A whole packet.
     pub fn packet(&self, payload: &[u8]) -> Vec<u8> {
@@ -222,13 +314,13 @@ impl Repr {
 /// (RFC 1812 section 5.3.1). The caller has parsed the header.
 #[inline]
 pub fn decrement_ttl(packet: &mut [u8]) -> bool {
-    if packet[TTL] <= 1 {
+    let mut view = View::new_unchecked(packet);
+    let (ttl, old) = (view.ttl(), view.ttl_protocol());
+    if ttl <= 1 {
         return false;
     }
-    let old = u16_at(packet, TTL);
-    packet[TTL] -= 1;
-    let field = checksum::update(u16_at(packet, CHECKSUM), old, u16_at(packet, TTL));
-    put_u16(packet, CHECKSUM, field);
+    view.set_ttl(ttl - 1);
+    view.set_checksum(checksum::update(view.checksum(), old, view.ttl_protocol()));
     true
 }
 
@@ -322,11 +414,9 @@ mod tests {
         fn no_bytes_make_the_parser_panic(mut bytes: Vec<u8>) {
             let _ = Repr::parse(&bytes);
             if bytes.len() >= 20 {
-                let header_len = 20.max(usize::from(bytes[0] & 0xf) * 4).min(bytes.len());
-                put_u16(&mut bytes, CHECKSUM, 0);
-                let field = checksum(&bytes[..header_len]);
-                put_u16(&mut bytes, CHECKSUM, field);
-                bytes[0] = 0x40 | (bytes[0] & 0xf);
+                let mut view = View::new_unchecked(&mut bytes);
+                view.set_version(VERSION);
+                view.fill_checksum();
                 let _ = Repr::parse(&bytes);
             }
         }

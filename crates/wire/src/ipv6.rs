@@ -1,23 +1,62 @@
 //! IPv6 and its extension headers (RFC 8200).
 
 use crate::DecodeError;
-use crate::bytes::{ipv6_at, put, put_u16, put_u32, require, u16_at, u32_at};
+use crate::bytes::{put, require};
 use crate::ethernet::MacAddr;
 use crate::ipv4::Protocol;
+use crate::view::view;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::Ipv6Addr;
 
-const VERSION_CLASS_FLOW: usize = 0;
-const PAYLOAD_LENGTH: usize = 4;
-const NEXT_HEADER: usize = 6;
-const HOP_LIMIT: usize = 7;
-pub(crate) const SRC: usize = 8;
-pub(crate) const DST: usize = 24;
+/// Place of the source address in the header.
+pub const SRC: usize = 8;
+/// Place of the destination address in the header.
+pub const DST: usize = 24;
 /// Bytes of the fixed header.
 pub const HEADER_LEN: usize = 40;
 /// Bytes of a fragment header.
 pub const FRAGMENT_HEADER_LEN: usize = 8;
+
+const VERSION: u8 = 6;
+const WHAT: &str = "IPv6 header";
+
+view! {
+    /// A packet as bytes; extension headers are in its payload.
+    pub struct View(WHAT, HEADER_LEN), check: Self::check, payload: Self::payload_range;
+    /// Version; 6.
+    version / set_version: u8 = 0 as u32[28..32];
+    /// Differentiated services code point, 6 bits (RFC 2474).
+    dscp / set_dscp: u8 = 0 as u32[22..28];
+    /// Explicit congestion notification, 2 bits (RFC 3168).
+    ecn / set_ecn: u8 = 0 as u32[20..22];
+    /// Flow label, 20 bits (RFC 6437).
+    flow_label / set_flow_label: u32 = 0 as u32[0..20];
+    /// Bytes after the fixed header, extension headers included.
+    payload_len / set_payload_len: u16 = 4;
+    /// What follows.
+    next_header / set_next_header: Protocol = 6;
+    /// Hops that the packet may still take.
+    hop_limit / set_hop_limit: u8 = 7;
+    /// Source.
+    src / set_src: Ipv6Addr = SRC;
+    /// Destination.
+    dst / set_dst: Ipv6Addr = DST;
+}
+
+impl<T: AsRef<[u8]>> View<T> {
+    #[inline]
+    fn check(&self) -> Result<(), DecodeError> {
+        if self.version() != VERSION {
+            return Err(DecodeError::malformed(WHAT, "version is not 6"));
+        }
+        require("IPv6 packet", self.0.as_ref(), self.payload_range().end)
+    }
+    #[inline]
+    fn payload_range(&self) -> std::ops::Range<usize> {
+        HEADER_LEN..HEADER_LEN + usize::from(self.payload_len())
+    }
+}
 
 /// The fixed header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -52,26 +91,18 @@ impl Repr {
     }
     /// Reads the fixed header and cuts the payload to the length it states.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        const WHAT: &str = "IPv6 header";
-        require(WHAT, bytes, HEADER_LEN)?;
-        let word = u32_at(bytes, VERSION_CLASS_FLOW);
-        if word >> 28 != 6 {
-            return Err(DecodeError::malformed(WHAT, "version is not 6"));
-        }
-        let payload_len = u16_at(bytes, PAYLOAD_LENGTH);
-        let end = HEADER_LEN + usize::from(payload_len);
-        require("IPv6 packet", bytes, end)?;
+        let view = View::new_checked(bytes)?;
         let repr = Repr {
-            dscp: (word >> 22) as u8 & 0x3f,
-            ecn: (word >> 20) as u8 & 3,
-            flow_label: word & 0xf_ffff,
-            payload_len,
-            next_header: Protocol(bytes[NEXT_HEADER]),
-            hop_limit: bytes[HOP_LIMIT],
-            src: ipv6_at(bytes, SRC),
-            dst: ipv6_at(bytes, DST),
+            dscp: view.dscp(),
+            ecn: view.ecn(),
+            flow_label: view.flow_label(),
+            payload_len: view.payload_len(),
+            next_header: view.next_header(),
+            hop_limit: view.hop_limit(),
+            src: view.src(),
+            dst: view.dst(),
         };
-        Ok((repr, &bytes[HEADER_LEN..end]))
+        Ok((repr, view.payload()))
     }
     /// Bytes that [`emit`](Repr::emit) writes.
     pub const fn header_len(&self) -> usize {
@@ -80,13 +111,16 @@ impl Repr {
     /// Writes the header; bits beyond a field's width are cut off. Panics where `bytes` is too
     /// short.
     pub fn emit(&self, bytes: &mut [u8]) {
-        let class = u32::from(self.dscp << 2 | (self.ecn & 3));
-        put_u32(bytes, VERSION_CLASS_FLOW, 6 << 28 | class << 20 | (self.flow_label & 0xf_ffff));
-        put_u16(bytes, PAYLOAD_LENGTH, self.payload_len);
-        bytes[NEXT_HEADER] = self.next_header.0;
-        bytes[HOP_LIMIT] = self.hop_limit;
-        put(bytes, SRC, &self.src.octets());
-        put(bytes, DST, &self.dst.octets());
+        let mut view = View::new_unchecked(bytes);
+        view.set_version(VERSION);
+        view.set_dscp(self.dscp);
+        view.set_ecn(self.ecn);
+        view.set_flow_label(self.flow_label);
+        view.set_payload_len(self.payload_len);
+        view.set_next_header(self.next_header);
+        view.set_hop_limit(self.hop_limit);
+        view.set_src(self.src);
+        view.set_dst(self.dst);
     }
     /// A whole packet.
     pub fn packet(&self, payload: &[u8]) -> Vec<u8> {
@@ -107,10 +141,12 @@ pub fn link_local(mac: MacAddr) -> Ipv6Addr {
 /// Takes one hop off the hop limit of the header that starts `packet`. `false`, and nothing
 /// changed, where it is used up (RFC 8200 section 3). The caller has parsed the header.
 pub fn decrement_hop_limit(packet: &mut [u8]) -> bool {
-    if packet[HOP_LIMIT] <= 1 {
+    let mut view = View::new_unchecked(packet);
+    let hop_limit = view.hop_limit();
+    if hop_limit <= 1 {
         return false;
     }
-    packet[HOP_LIMIT] -= 1;
+    view.set_hop_limit(hop_limit - 1);
     true
 }
 
@@ -124,6 +160,62 @@ impl fmt::Display for Repr {
         Ok(())
     }
 }
+
+view! {
+    /// An extension header that states its length, options or routing, and what follows it, as bytes.
+    pub struct ExtensionView(EXTENSION, 8), check: Self::check, payload: Self::payload_range;
+    /// What follows.
+    next_header / set_next_header: Protocol = 0;
+    /// Units of 8 bytes after the first one.
+    more_units / set_more_units: u8 = 1;
+    /// Of a routing header: the type of route.
+    routing_kind / set_routing_kind: u8 = 2;
+    /// Of a routing header: places still to be visited.
+    segments_left / set_segments_left: u8 = 3;
+}
+
+impl<T: AsRef<[u8]>> ExtensionView<T> {
+    #[inline]
+    fn check(&self) -> Result<(), DecodeError> {
+        require(EXTENSION, self.0.as_ref(), self.header_len())
+    }
+    #[inline]
+    fn payload_range(&self) -> std::ops::Range<usize> {
+        self.header_len()..self.0.as_ref().len()
+    }
+    /// Bytes of the header.
+    #[inline]
+    pub fn header_len(&self) -> usize {
+        (usize::from(self.more_units()) + 1) * 8
+    }
+    /// Of a header with options: they.
+    pub fn options(&self) -> &[u8] {
+        self.0.as_ref().get(OPTIONS..self.header_len()).unwrap_or_default()
+    }
+    /// Of a routing header: what its type demands.
+    pub fn routing_data(&self) -> &[u8] {
+        self.0.as_ref().get(ROUTING_DATA..self.header_len()).unwrap_or_default()
+    }
+}
+
+view! {
+    /// A fragment header and what follows it, as bytes.
+    pub struct FragmentView(EXTENSION, FRAGMENT_HEADER_LEN);
+    /// What follows.
+    next_header / set_next_header: Protocol = 0;
+    /// Zero.
+    reserved / set_reserved: u8 = 1;
+    /// Place of this fragment's payload, in units of 8 bytes, 13 bits.
+    offset / set_offset: u16 = 2 as u16[3..16];
+    /// This is not the last fragment.
+    more / set_more: bool = 2 as u16[0..1];
+    /// What the fragments of one packet have in common.
+    identification / set_identification: u32 = 4;
+}
+
+const EXTENSION: &str = "IPv6 extension header";
+const OPTIONS: usize = 2;
+const ROUTING_DATA: usize = 4;
 
 /// An extension header, without the number of the header after it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -205,28 +297,26 @@ impl Extension {
         protocol: Protocol,
         bytes: &[u8],
     ) -> Result<(Extension, Protocol, &[u8]), DecodeError> {
-        const WHAT: &str = "IPv6 extension header";
-        require(WHAT, bytes, 8)?;
-        let len = if protocol == Protocol::FRAGMENT { 8 } else { (usize::from(bytes[1]) + 1) * 8 };
-        require(WHAT, bytes, len)?;
+        if protocol == Protocol::FRAGMENT {
+            let view = FragmentView::new_checked(bytes)?;
+            let (offset, more) = (view.offset(), view.more());
+            let fragment =
+                Extension::Fragment { offset, more, identification: view.identification() };
+            return Ok((fragment, view.next_header(), view.payload()));
+        }
+        let view = ExtensionView::new_checked(bytes)?;
+        let options = || view.options().to_vec();
         let extension = match protocol {
-            Protocol::HOP_BY_HOP => Extension::HopByHop { options: bytes[2..len].to_vec() },
-            Protocol::DESTINATION_OPTIONS => {
-                Extension::DestinationOptions { options: bytes[2..len].to_vec() }
-            }
+            Protocol::HOP_BY_HOP => Extension::HopByHop { options: options() },
+            Protocol::DESTINATION_OPTIONS => Extension::DestinationOptions { options: options() },
             Protocol::ROUTING => Extension::Routing {
-                kind: bytes[2],
-                segments_left: bytes[3],
-                data: bytes[4..len].to_vec(),
+                kind: view.routing_kind(),
+                segments_left: view.segments_left(),
+                data: view.routing_data().to_vec(),
             },
-            Protocol::FRAGMENT => Extension::Fragment {
-                offset: u16_at(bytes, 2) >> 3,
-                more: bytes[3] & 1 != 0,
-                identification: u32_at(bytes, 4),
-            },
-            _ => return Err(DecodeError::malformed(WHAT, "of a kind that is not read")),
+            _ => return Err(DecodeError::malformed(EXTENSION, "of a kind that is not read")),
         };
-        Ok((extension, Protocol(bytes[0]), &bytes[len..]))
+        Ok((extension, view.next_header(), view.payload()))
     }
     /// Bytes that [`emit`](Extension::emit) writes.
     pub fn header_len(&self) -> usize {
@@ -247,19 +337,25 @@ impl Extension {
     /// [well formed](Extension::is_well_formed).
     pub fn emit(&self, next_header: Protocol, bytes: &mut [u8]) {
         assert!(self.is_well_formed(), "an extension header of {} bytes", self.header_len());
-        bytes[0] = next_header.0;
-        bytes[1] = (self.header_len() / 8 - 1) as u8;
+        let mut view = ExtensionView::new_unchecked(&mut *bytes);
+        view.set_next_header(next_header);
+        view.set_more_units((self.header_len() / 8 - 1) as u8);
         match self {
             Extension::HopByHop { options } | Extension::DestinationOptions { options } => {
-                put(bytes, 2, options);
+                put(bytes, OPTIONS, options);
             }
             Extension::Routing { kind, segments_left, data } => {
-                put(bytes, 2, &[*kind, *segments_left]);
-                put(bytes, 4, data);
+                view.set_routing_kind(*kind);
+                view.set_segments_left(*segments_left);
+                put(bytes, ROUTING_DATA, data);
             }
             Extension::Fragment { offset, more, identification } => {
-                put_u16(bytes, 2, offset << 3 | u16::from(*more));
-                put_u32(bytes, 4, *identification);
+                bytes[..FRAGMENT_HEADER_LEN].fill(0);
+                let mut view = FragmentView::new_unchecked(bytes);
+                view.set_next_header(next_header);
+                view.set_offset(*offset);
+                view.set_more(*more);
+                view.set_identification(*identification);
             }
         }
     }

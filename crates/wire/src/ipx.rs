@@ -6,19 +6,14 @@ pub mod rip;
 pub mod sap;
 
 use crate::DecodeError;
-use crate::bytes::{array, put, put_u16, put_u32, require, u16_at, u32_at};
+use crate::bytes::require;
 use crate::ethernet::{self, EtherType, MacAddr};
 use crate::llc::{self, Sap};
 use crate::snap;
+use crate::view::{field, view};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-const CHECKSUM: usize = 0;
-const LENGTH: usize = 2;
-const HOPS: usize = 4;
-const KIND: usize = 5;
-const DST: usize = 6;
-const SRC: usize = 18;
 /// Bytes of the header.
 pub const HEADER_LEN: usize = 30;
 /// Routers that a packet may pass.
@@ -112,14 +107,38 @@ impl Endpoint {
     pub const fn new(network: u32, node: MacAddr, socket: u16) -> Endpoint {
         Endpoint { network, node, socket }
     }
-    fn at(bytes: &[u8], at: usize) -> Endpoint {
-        let node = MacAddr(array(bytes, at + 4));
-        Endpoint::new(u32_at(bytes, at), node, u16_at(bytes, at + 10))
+}
+
+field! { Kind(u8) }
+field! { Endpoint { network: u32, node: MacAddr, socket: u16 } }
+
+view! {
+    /// A packet as bytes.
+    pub struct View(WHAT, HEADER_LEN), check: Self::check, payload: Self::payload_range;
+    /// The checksum, or [`NO_CHECKSUM`].
+    checksum / set_checksum: u16 = 0;
+    /// Bytes of the packet, header included.
+    length / set_length: u16 = 2;
+    /// Routers passed: the transport control field.
+    hops / set_hops: u8 = 4;
+    /// What follows.
+    kind / set_kind: Kind = 5;
+    /// Destination.
+    dst / set_dst: Endpoint = 6;
+    /// Source.
+    src / set_src: Endpoint = 18;
+}
+
+impl<T: AsRef<[u8]>> View<T> {
+    fn check(&self) -> Result<(), DecodeError> {
+        let length = usize::from(self.length());
+        if length < HEADER_LEN {
+            return Err(DecodeError::malformed(WHAT, "length below that of its header"));
+        }
+        require(WHAT, self.0.as_ref(), length)
     }
-    fn put(self, bytes: &mut [u8], at: usize) {
-        put_u32(bytes, at, self.network);
-        put(bytes, at + 4, &self.node.0);
-        put_u16(bytes, at + 10, self.socket);
+    fn payload_range(&self) -> std::ops::Range<usize> {
+        HEADER_LEN..self.length().into()
     }
 }
 
@@ -145,20 +164,15 @@ impl Repr {
     }
     /// Reads a header and cuts the payload to the length it states.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        require(WHAT, bytes, HEADER_LEN)?;
-        let length = usize::from(u16_at(bytes, LENGTH));
-        if length < HEADER_LEN {
-            return Err(DecodeError::malformed(WHAT, "length below that of its header"));
-        }
-        require(WHAT, bytes, length)?;
+        let view = View::new_checked(bytes)?;
         let repr = Repr {
-            hops: bytes[HOPS],
-            kind: Kind(bytes[KIND]),
-            dst: Endpoint::at(bytes, DST),
-            src: Endpoint::at(bytes, SRC),
-            payload_len: (length - HEADER_LEN) as u16,
+            hops: view.hops(),
+            kind: view.kind(),
+            dst: view.dst(),
+            src: view.src(),
+            payload_len: view.length() - HEADER_LEN as u16,
         };
-        Ok((repr, &bytes[HEADER_LEN..length]))
+        Ok((repr, view.payload()))
     }
     /// Bytes that [`emit`](Repr::emit) writes.
     pub const fn header_len(&self) -> usize {
@@ -167,12 +181,13 @@ impl Repr {
     /// Writes the header. Panics where `bytes` is too short or the payload too long for the
     /// length field.
     pub fn emit(&self, bytes: &mut [u8]) {
-        put_u16(bytes, CHECKSUM, NO_CHECKSUM);
-        put_u16(bytes, LENGTH, self.payload_len + HEADER_LEN as u16);
-        bytes[HOPS] = self.hops;
-        bytes[KIND] = self.kind.0;
-        self.dst.put(bytes, DST);
-        self.src.put(bytes, SRC);
+        let mut view = View::new_unchecked(bytes);
+        view.set_checksum(NO_CHECKSUM);
+        view.set_length(self.payload_len + HEADER_LEN as u16);
+        view.set_hops(self.hops);
+        view.set_kind(self.kind);
+        view.set_dst(self.dst);
+        view.set_src(self.src);
     }
     /// A whole packet.
     pub fn packet(&self, payload: &[u8]) -> Vec<u8> {
@@ -200,10 +215,12 @@ fn broadcast(
 /// Counts a hop in the packet that starts `packet`: what a router does when it forwards. `false`,
 /// and nothing changed, where the hops are used up. The caller has parsed the header.
 pub fn count_hop(packet: &mut [u8]) -> bool {
-    if packet[HOPS] >= MAX_HOPS {
+    let mut view = View::new_unchecked(packet);
+    let hops = view.hops();
+    if hops >= MAX_HOPS {
         return false;
     }
-    packet[HOPS] += 1;
+    view.set_hops(hops + 1);
     true
 }
 

@@ -1,13 +1,12 @@
 //! LLC (IEEE 802.2): what stands behind an Ethernet header whose type field is a length.
 
 use crate::DecodeError;
-use crate::bytes::require;
+use crate::bytes::{array, put, require};
 use crate::ethernet::{self, EtherType, MacAddr};
+use crate::view::{field, view};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-const DSAP: usize = 0;
-const SSAP: usize = 1;
 const CONTROL: usize = 2;
 /// Bytes of the header of an unnumbered frame.
 pub const HEADER_LEN: usize = 3;
@@ -61,6 +60,52 @@ impl Control {
     pub const TEST: Control = Control::Unnumbered(0xf3);
 }
 
+field! { Sap(u8) }
+
+view! {
+    /// What the 802.3 length counts, as bytes.
+    pub struct View(WHAT, HEADER_LEN), check: Self::check, payload: Self::payload_range;
+    /// Whose it is at the destination.
+    dsap / set_dsap: Sap = 0;
+    /// Whose it is at the source.
+    ssap / set_ssap: Sap = 1;
+    /// The only byte of an unnumbered frame's control field, or the first of two.
+    first_control / set_first_control: u8 = CONTROL;
+}
+
+impl<T: AsRef<[u8]>> View<T> {
+    fn check(&self) -> Result<(), DecodeError> {
+        require(WHAT, self.0.as_ref(), self.header_len())
+    }
+    fn payload_range(&self) -> std::ops::Range<usize> {
+        self.header_len()..self.0.as_ref().len()
+    }
+    fn is_unnumbered(&self) -> bool {
+        self.first_control() & UNNUMBERED_BITS == UNNUMBERED_BITS
+    }
+    /// Bytes of the header.
+    pub fn header_len(&self) -> usize {
+        if self.is_unnumbered() { HEADER_LEN } else { NUMBERED_HEADER_LEN }
+    }
+    /// Kind of frame.
+    pub fn control(&self) -> Control {
+        match self.is_unnumbered() {
+            true => Control::Unnumbered(self.first_control()),
+            false => Control::Numbered(array(self.0.as_ref(), CONTROL)),
+        }
+    }
+}
+
+impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
+    /// Writes the kind of frame.
+    pub fn set_control(&mut self, control: Control) {
+        match control {
+            Control::Unnumbered(byte) => self.set_first_control(byte),
+            Control::Numbered(both) => put(self.0.as_mut(), CONTROL, &both),
+        }
+    }
+}
+
 /// An LLC header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Repr {
@@ -79,16 +124,9 @@ impl Repr {
     }
     /// Reads a header from the bytes that the 802.3 length counts.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        require(WHAT, bytes, HEADER_LEN)?;
-        let control = match bytes[CONTROL] {
-            control if control & UNNUMBERED_BITS == UNNUMBERED_BITS => Control::Unnumbered(control),
-            control => {
-                require(WHAT, bytes, NUMBERED_HEADER_LEN)?;
-                Control::Numbered([control, bytes[CONTROL + 1]])
-            }
-        };
-        let repr = Repr { dsap: Sap(bytes[DSAP]), ssap: Sap(bytes[SSAP]), control };
-        Ok((repr, &bytes[repr.header_len()..]))
+        let view = View::new_checked(bytes)?;
+        let repr = Repr { dsap: view.dsap(), ssap: view.ssap(), control: view.control() };
+        Ok((repr, view.payload()))
     }
     /// Bytes that [`emit`](Repr::emit) writes.
     pub const fn header_len(&self) -> usize {
@@ -99,12 +137,10 @@ impl Repr {
     }
     /// Writes the header. Panics where `bytes` is too short.
     pub fn emit(&self, bytes: &mut [u8]) {
-        bytes[DSAP] = self.dsap.0;
-        bytes[SSAP] = self.ssap.0;
-        match self.control {
-            Control::Unnumbered(control) => bytes[CONTROL] = control,
-            Control::Numbered(control) => bytes[CONTROL..CONTROL + 2].copy_from_slice(&control),
-        }
+        let mut view = View::new_unchecked(bytes);
+        view.set_dsap(self.dsap);
+        view.set_ssap(self.ssap);
+        view.set_control(self.control);
     }
     /// A whole frame without FCS. Panics where the payload is too long for a length field.
     pub fn frame(&self, src: MacAddr, dst: MacAddr, payload: &[u8]) -> Vec<u8> {

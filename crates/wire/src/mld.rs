@@ -4,7 +4,7 @@
 //! link-local address with hop limit 1, behind a hop-by-hop header with the router alert option.
 
 use crate::DecodeError;
-use crate::bytes::{ipv6_at, put, put_u16, require, u16_at};
+use crate::bytes::require;
 use crate::ethernet::{self, EtherType, MacAddr};
 use crate::group_records::{
     self, QUERY_TAIL_LEN, SourceQuery, emit_records, parse_records, report_len,
@@ -12,18 +12,16 @@ use crate::group_records::{
 use crate::icmpv6;
 use crate::ipv4::Protocol;
 use crate::ipv6::{self, Extension};
+use crate::view::view;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::Ipv6Addr;
 
-const TYPE: usize = 0;
-const MAX_RESPONSE: usize = 4;
-const GROUP: usize = 8;
 const V1_LEN: usize = 24;
 const FLAGS: usize = 24;
 const V2_QUERY_LEN: usize = FLAGS + QUERY_TAIL_LEN;
 
-const QUERY: u8 = 130;
+pub(crate) const QUERY: u8 = 130;
 const REPORT: u8 = 131;
 const DONE: u8 = 132;
 const V2_REPORT: u8 = 143;
@@ -40,6 +38,19 @@ const WHAT: &str = "MLD message";
 pub type Record = group_records::Record<Ipv6Addr>;
 /// A query of version 2.
 pub type V2Query = SourceQuery<Ipv6Addr, u16>;
+
+view! {
+    /// A message as bytes, up to the group; not of a version 2 report, which has none there.
+    pub struct View(WHAT, V1_LEN);
+    /// Type.
+    kind / set_kind: u8 = 0;
+    /// The checksum.
+    checksum / set_checksum: u16 = 2;
+    /// Of a query: the time in which to answer.
+    max_response / set_max_response: u16 = 4;
+    /// The group.
+    group / set_group: Ipv6Addr = 8;
+}
 
 /// A message of multicast listener discovery.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -87,23 +98,22 @@ impl Repr {
     }
     /// Reads a whole message; its checksum is [verified](icmpv6::verify) apart.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        require(WHAT, bytes, icmpv6::HEADER_LEN)?;
+        let head = icmpv6::View::new_checked(bytes)?;
         if !is_mld(bytes) {
             return Err(DecodeError::malformed(WHAT, "another message of ICMPv6"));
         }
-        if bytes[TYPE] == V2_REPORT {
+        if head.kind() == V2_REPORT {
             return Ok((Repr::V2Report { records: parse_records(WHAT, bytes)? }, &[]));
         }
-        require(WHAT, bytes, V1_LEN)?;
-        let group = ipv6_at(bytes, GROUP);
-        let repr = match (bytes[TYPE], bytes.len()) {
+        let view = View::new_checked(bytes)?;
+        let (max_response, group) = (view.max_response(), view.group());
+        let repr = match (view.kind(), bytes.len()) {
             (REPORT, _) => Repr::Report { group },
             (DONE, _) => Repr::Done { group },
-            (_, V1_LEN) => Repr::Query { max_response_ms: u16_at(bytes, MAX_RESPONSE), group },
+            (_, V1_LEN) => Repr::Query { max_response_ms: max_response, group },
             _ => {
                 require(WHAT, bytes, V2_QUERY_LEN)?;
-                let code = u16_at(bytes, MAX_RESPONSE);
-                Repr::V2Query(V2Query::parse(WHAT, code, group, &bytes[FLAGS..])?)
+                Repr::V2Query(V2Query::parse(WHAT, max_response, group, &bytes[FLAGS..])?)
             }
         };
         Ok((repr, &[]))
@@ -121,9 +131,10 @@ impl Repr {
     pub fn emit(&self, bytes: &mut [u8]) {
         bytes[..icmpv6::HEADER_LEN].fill(0);
         let mut head = |kind: u8, max_response: u16, group: &Ipv6Addr| {
-            bytes[TYPE] = kind;
-            put_u16(bytes, MAX_RESPONSE, max_response);
-            put(bytes, GROUP, &group.octets());
+            let mut view = View::new_unchecked(&mut *bytes);
+            view.set_kind(kind);
+            view.set_max_response(max_response);
+            view.set_group(*group);
         };
         match self {
             Repr::Query { max_response_ms, group } => head(QUERY, *max_response_ms, group),
@@ -134,7 +145,7 @@ impl Repr {
                 query.emit_tail(&mut bytes[FLAGS..]);
             }
             Repr::V2Report { records } => {
-                bytes[TYPE] = V2_REPORT;
+                icmpv6::View::new_unchecked(&mut *bytes).set_kind(V2_REPORT);
                 emit_records(records, bytes);
             }
         }

@@ -146,7 +146,7 @@ impl<'a> Repr<'a> {
         } else if !length.is_multiple_of(4) {
             return Err(DecodeError::malformed(WHAT, "length is no multiple of four"));
         }
-        checksum::verify(WHAT, Sum::ZERO, covered(bytes), CHECKSUM)?;
+        checksum::verify(WHAT, Sum::ZERO, covered(bytes), u16_at(bytes, CHECKSUM))?;
         Ok(Repr { header: Header::parse(bytes), packet: Packet::parse(bytes)? })
     }
 

@@ -1,8 +1,8 @@
 //! PAUSE frames of MAC control (IEEE 802.3 annex 31B): a station asks the other end of its
 //! full-duplex link for silence.
 
-use crate::bytes::u16_at;
 use crate::ethernet::{self, EtherType, MacAddr};
+use crate::view::view;
 use units::{Duration, LineRate};
 
 /// The group address to which PAUSE frames go; no bridge forwards it.
@@ -16,6 +16,15 @@ const BODY_BYTES: usize = 4;
 /// A quantum is so many bit times.
 const QUANTUM_BITS: u64 = 512;
 
+view! {
+    /// What follows the Ethernet header of a MAC control frame, as bytes.
+    pub struct View("MAC control frame", BODY_BYTES);
+    /// What is asked for; 1 is a pause.
+    opcode / set_opcode: u16 = 0;
+    /// Of a pause: for how long, in quanta of 512 bit times.
+    quanta / set_quanta: u16 = 2;
+}
+
 /// What a PAUSE frame says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Repr {
@@ -28,19 +37,20 @@ pub struct Repr {
 impl Repr {
     /// Reads a frame without FCS; `None` where it is no PAUSE frame.
     pub fn parse(frame: &[u8]) -> Option<Repr> {
-        let (header, payload) = ethernet::Repr::parse(frame).ok()?;
-        let is_pause = header.ether_type == MAC_CONTROL
-            && payload.len() >= BODY_BYTES
-            && u16_at(payload, 0) == OPCODE_PAUSE;
-        is_pause.then(|| Repr { src: header.src, quanta: u16_at(payload, 2) })
+        let header =
+            ethernet::View::peek(frame).filter(|frame| frame.ether_type() == MAC_CONTROL)?;
+        let body = View::peek(header.payload()).filter(|body| body.opcode() == OPCODE_PAUSE)?;
+        Some(Repr { src: header.src(), quanta: body.quanta() })
     }
 
     /// The frame, 64 bytes with FCS.
     pub fn frame(&self) -> Vec<u8> {
         let header = ethernet::Repr { dst: DESTINATION, src: self.src, ether_type: MAC_CONTROL };
-        let [a, b] = OPCODE_PAUSE.to_be_bytes();
-        let [c, d] = self.quanta.to_be_bytes();
-        header.frame(&[a, b, c, d])
+        let mut bytes = [0; BODY_BYTES];
+        let mut body = View::new_unchecked(&mut bytes);
+        body.set_opcode(OPCODE_PAUSE);
+        body.set_quanta(self.quanta);
+        header.frame(&bytes)
     }
 
     /// The time asked for, on a link of this rate.

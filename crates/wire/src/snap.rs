@@ -1,14 +1,12 @@
 //! SNAP (IEEE 802; for IP RFC 1042): an EtherType behind an 802.3 length, LLC header included.
 
 use crate::DecodeError;
-use crate::bytes::{array, put, put_u16, require, u16_at};
 use crate::ethernet::{EtherType, MacAddr};
 use crate::llc::{self, Sap};
+use crate::view::{field, view};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-const OUI: usize = 3;
-const PROTOCOL: usize = 6;
 /// Bytes of the LLC header and SNAP's own.
 pub const HEADER_LEN: usize = 8;
 const WHAT: &str = "SNAP header";
@@ -23,6 +21,27 @@ impl Oui {
     pub const ETHERTYPE: Oui = Oui([0, 0, 0]);
     /// Apple's, for DDP.
     pub const APPLE: Oui = Oui([0x08, 0x00, 0x07]);
+}
+
+field! { Oui([u8; 3]) }
+
+view! {
+    /// What the 802.3 length counts, as bytes: LLC header, SNAP's own, and what they announce.
+    pub struct View(WHAT, HEADER_LEN), check: Self::check;
+    /// Whose number the protocol's is.
+    oui / set_oui: Oui = 3;
+    /// The number.
+    protocol / set_protocol: EtherType = 6;
+}
+
+impl<T: AsRef<[u8]>> View<T> {
+    fn check(&self) -> Result<(), DecodeError> {
+        let (llc, _) = llc::Repr::parse(self.0.as_ref())?;
+        match llc == llc::Repr::datagram(Sap::SNAP) {
+            true => Ok(()),
+            false => Err(DecodeError::malformed(WHAT, "its LLC header is not AA AA 03")),
+        }
+    }
 }
 
 /// A SNAP header.
@@ -41,14 +60,8 @@ impl Repr {
     }
     /// Reads both headers from the bytes that the 802.3 length counts.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        require(WHAT, bytes, HEADER_LEN)?;
-        let (llc, _) = llc::Repr::parse(bytes)?;
-        if llc != llc::Repr::datagram(Sap::SNAP) {
-            return Err(DecodeError::malformed(WHAT, "its LLC header is not AA AA 03"));
-        }
-        let repr =
-            Repr { oui: Oui(array(bytes, OUI)), protocol: EtherType(u16_at(bytes, PROTOCOL)) };
-        Ok((repr, &bytes[HEADER_LEN..]))
+        let view = View::new_checked(bytes)?;
+        Ok((Repr { oui: view.oui(), protocol: view.protocol() }, view.payload()))
     }
     /// Bytes that [`emit`](Repr::emit) writes.
     pub const fn header_len(&self) -> usize {
@@ -57,8 +70,9 @@ impl Repr {
     /// Writes both headers. Panics where `bytes` is too short.
     pub fn emit(&self, bytes: &mut [u8]) {
         llc::Repr::datagram(Sap::SNAP).emit(bytes);
-        put(bytes, OUI, &self.oui.0);
-        put_u16(bytes, PROTOCOL, self.protocol.0);
+        let mut view = View::new_unchecked(bytes);
+        view.set_oui(self.oui);
+        view.set_protocol(self.protocol);
     }
     /// A whole frame without FCS. Panics where the payload is too long for a length field.
     pub fn frame(&self, src: MacAddr, dst: MacAddr, payload: &[u8]) -> Vec<u8> {

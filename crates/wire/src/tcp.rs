@@ -1,20 +1,19 @@
 //! TCP (RFC 9293).
 
 use crate::DecodeError;
-use crate::bytes::{put, put_u16, put_u32, require, u16_at, u32_at};
+use crate::bytes::{put, require};
 use crate::checksum::{self, PseudoHeader};
 use crate::ipv4::Protocol;
+use crate::view::{field, view};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-const SRC_PORT: usize = 0;
-const DST_PORT: usize = 2;
-const SEQUENCE: usize = 4;
-const ACKNOWLEDGMENT: usize = 8;
-const OFFSET_FLAGS: usize = 12;
-const WINDOW: usize = 14;
-const CHECKSUM: usize = 16;
-const URGENT: usize = 18;
+/// Place of the source port in the header.
+pub const SRC_PORT: usize = 0;
+/// Place of the destination port in the header.
+pub const DST_PORT: usize = 2;
+/// Place of the checksum in the header.
+pub const CHECKSUM: usize = 16;
 /// Bytes of a header without options.
 pub const HEADER_LEN: usize = 20;
 /// Bytes of options that a header can hold.
@@ -56,6 +55,69 @@ impl fmt::Display for Flags {
     }
 }
 
+field! { Flags(u8) }
+
+view! {
+    /// A segment as bytes.
+    pub struct View(WHAT, HEADER_LEN), check: Self::check, payload: Self::payload_range;
+    /// Source port.
+    src_port / set_src_port: u16 = SRC_PORT;
+    /// Destination port.
+    dst_port / set_dst_port: u16 = DST_PORT;
+    /// Sequence number.
+    sequence / set_sequence: u32 = 4;
+    /// Acknowledgment number.
+    acknowledgment / set_acknowledgment: u32 = 8;
+    /// The data offset: words of 4 bytes in the header.
+    header_words / set_header_words: u8 = 12 as u8[4..8];
+    /// Four bits that are zero.
+    reserved / set_reserved: u8 = 12 as u8[0..4];
+    /// Control bits.
+    flags / set_flags: Flags = 13;
+    /// Window.
+    window / set_window: u16 = 14;
+    /// The checksum.
+    checksum / set_checksum: u16 = CHECKSUM;
+    /// Urgent pointer.
+    urgent / set_urgent: u16 = 18;
+}
+
+impl<T: AsRef<[u8]>> View<T> {
+    #[inline]
+    fn check(&self) -> Result<(), DecodeError> {
+        if self.header_len() < HEADER_LEN {
+            return Err(DecodeError::malformed(WHAT, "data offset below 20 bytes"));
+        }
+        require(WHAT, self.0.as_ref(), self.header_len())
+    }
+    #[inline]
+    fn payload_range(&self) -> std::ops::Range<usize> {
+        self.header_len()..self.0.as_ref().len()
+    }
+    /// Bytes of the header, options included.
+    #[inline]
+    pub fn header_len(&self) -> usize {
+        usize::from(self.header_words()) * 4
+    }
+    /// The options, padding included.
+    pub fn options(&self) -> &[u8] {
+        self.0.as_ref().get(HEADER_LEN..self.header_len()).unwrap_or_default()
+    }
+    /// Refuses a segment with a wrong checksum.
+    pub fn verify_checksum(&self, addresses: PseudoHeader) -> Result<(), DecodeError> {
+        let segment = self.0.as_ref();
+        let before = addresses.sum(Protocol::TCP, segment.len());
+        checksum::verify(WHAT, before, segment, self.checksum())
+    }
+}
+
+impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
+    /// Computes and writes the checksum of all the bytes.
+    pub fn fill_checksum(&mut self, addresses: PseudoHeader) {
+        checksum::fill(Protocol::TCP, addresses, self.0.as_mut());
+    }
+}
+
 /// A TCP header without its checksum, which needs the addresses: see [`verify`] and
 /// [`fill_checksum`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -81,23 +143,18 @@ pub struct Repr {
 impl Repr {
     /// Reads a header; the payload is the rest of the IP packet.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        require(WHAT, bytes, HEADER_LEN)?;
-        let header_len = usize::from(bytes[OFFSET_FLAGS] >> 4) * 4;
-        if header_len < HEADER_LEN {
-            return Err(DecodeError::malformed(WHAT, "data offset below 20 bytes"));
-        }
-        require(WHAT, bytes, header_len)?;
+        let view = View::new_checked(bytes)?;
         let repr = Repr {
-            src_port: u16_at(bytes, SRC_PORT),
-            dst_port: u16_at(bytes, DST_PORT),
-            sequence: u32_at(bytes, SEQUENCE),
-            acknowledgment: u32_at(bytes, ACKNOWLEDGMENT),
-            flags: Flags(bytes[OFFSET_FLAGS + 1]),
-            window: u16_at(bytes, WINDOW),
-            urgent: u16_at(bytes, URGENT),
-            options: bytes[HEADER_LEN..header_len].to_vec(),
+            src_port: view.src_port(),
+            dst_port: view.dst_port(),
+            sequence: view.sequence(),
+            acknowledgment: view.acknowledgment(),
+            flags: view.flags(),
+            window: view.window(),
+            urgent: view.urgent(),
+            options: view.options().to_vec(),
         };
-        Ok((repr, &bytes[header_len..]))
+        Ok((repr, view.payload()))
     }
     /// Bytes that [`emit`](Repr::emit) writes.
     pub fn header_len(&self) -> usize {
@@ -112,16 +169,18 @@ impl Repr {
             "TCP options of {} bytes",
             self.options.len()
         );
-        put_u16(bytes, SRC_PORT, self.src_port);
-        put_u16(bytes, DST_PORT, self.dst_port);
-        put_u32(bytes, SEQUENCE, self.sequence);
-        put_u32(bytes, ACKNOWLEDGMENT, self.acknowledgment);
-        bytes[OFFSET_FLAGS] = (header_len as u8 / 4) << 4;
-        bytes[OFFSET_FLAGS + 1] = self.flags.0;
-        put_u16(bytes, WINDOW, self.window);
-        put_u16(bytes, CHECKSUM, 0);
-        put_u16(bytes, URGENT, self.urgent);
         put(bytes, HEADER_LEN, &self.options);
+        let mut view = View::new_unchecked(bytes);
+        view.set_src_port(self.src_port);
+        view.set_dst_port(self.dst_port);
+        view.set_sequence(self.sequence);
+        view.set_acknowledgment(self.acknowledgment);
+        view.set_header_words((header_len / 4) as u8);
+        view.set_reserved(0);
+        view.set_flags(self.flags);
+        view.set_window(self.window);
+        view.set_checksum(0);
+        view.set_urgent(self.urgent);
     }
     /// A whole segment with its checksum.
     pub fn segment(&self, addresses: PseudoHeader, payload: &[u8]) -> Vec<u8> {
@@ -135,16 +194,13 @@ impl Repr {
 
 /// Computes and writes the checksum of a whole segment.
 pub fn fill_checksum(addresses: PseudoHeader, segment: &mut [u8]) {
-    put_u16(segment, CHECKSUM, 0);
-    let sum = addresses.sum(Protocol::TCP, segment.len()).bytes(segment);
-    put_u16(segment, CHECKSUM, sum.checksum());
+    View::new_unchecked(segment).fill_checksum(addresses);
 }
 
 /// Checks the checksum of a whole segment.
 pub fn verify(addresses: PseudoHeader, segment: &[u8]) -> Result<(), DecodeError> {
     require(WHAT, segment, HEADER_LEN)?;
-    let before = addresses.sum(Protocol::TCP, segment.len());
-    checksum::verify(WHAT, before, segment, CHECKSUM)
+    View::new_unchecked(segment).verify_checksum(addresses)
 }
 
 impl fmt::Display for Repr {

@@ -1,22 +1,78 @@
 //! UDP (RFC 768).
 
 use crate::DecodeError;
-use crate::bytes::{put_u16, require, u16_at};
+use crate::bytes::require;
 use crate::checksum::{self, PseudoHeader};
 use crate::ethernet::{self, EtherType, MacAddr};
 use crate::ipv4::{self, Protocol};
+use crate::view::view;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::SocketAddrV4;
 
-const SRC_PORT: usize = 0;
-const DST_PORT: usize = 2;
-const LENGTH: usize = 4;
-const CHECKSUM: usize = 6;
+/// Place of the source port in the header.
+pub const SRC_PORT: usize = 0;
+/// Place of the destination port in the header.
+pub const DST_PORT: usize = 2;
+/// Place of the checksum in the header.
+pub const CHECKSUM: usize = 6;
 /// Bytes of the header.
 pub const HEADER_LEN: usize = 8;
 /// The echo service (RFC 862), to which RFC 2544 appendix C sends its test frames.
 pub const ECHO_PORT: u16 = 7;
+
+const WHAT: &str = "UDP datagram";
+
+view! {
+    /// A datagram as bytes.
+    pub struct View(WHAT, HEADER_LEN), check: Self::check, payload: Self::payload_range;
+    /// Source port.
+    src_port / set_src_port: u16 = SRC_PORT;
+    /// Destination port.
+    dst_port / set_dst_port: u16 = DST_PORT;
+    /// Bytes of the datagram, header included.
+    length / set_length: u16 = 4;
+    /// The checksum; 0 is none.
+    checksum / set_checksum: u16 = CHECKSUM;
+}
+
+impl<T: AsRef<[u8]>> View<T> {
+    #[inline]
+    fn check(&self) -> Result<(), DecodeError> {
+        let length = usize::from(self.length());
+        if length < HEADER_LEN {
+            return Err(DecodeError::malformed(WHAT, "length below that of its header"));
+        }
+        require(WHAT, self.0.as_ref(), length)
+    }
+    #[inline]
+    fn payload_range(&self) -> std::ops::Range<usize> {
+        HEADER_LEN..self.length().into()
+    }
+    /// Refuses a datagram with a wrong checksum. None at all is good over IPv4 (RFC 768) and an error
+    /// over IPv6 (RFC 8200 section 8.1).
+    pub fn verify_checksum(&self, addresses: PseudoHeader) -> Result<(), DecodeError> {
+        match (self.checksum(), addresses) {
+            (0, PseudoHeader::V4(..)) => Ok(()),
+            (0, PseudoHeader::V6(..)) => {
+                Err(DecodeError::malformed(WHAT, "no checksum, which IPv6 does not allow"))
+            }
+            (found, _) => {
+                let datagram = self.0.as_ref().get(..self.length().into()).unwrap_or_default();
+                let before = addresses.sum(Protocol::UDP, datagram.len());
+                checksum::verify(WHAT, before, datagram, found)
+            }
+        }
+    }
+}
+
+impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
+    /// Computes and writes the checksum of all the bytes; a computed 0 is sent as 0xffff, since 0
+    /// means "none" (RFC 768).
+    pub fn fill_checksum(&mut self, addresses: PseudoHeader) {
+        checksum::fill(Protocol::UDP, addresses, self.0.as_mut());
+    }
+}
 
 /// A UDP header without its checksum, which needs the addresses: see [`verify`] and
 /// [`fill_checksum`].
@@ -33,19 +89,13 @@ pub struct Repr {
 impl Repr {
     /// Reads a header and cuts the payload to the length it states.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        const WHAT: &str = "UDP datagram";
-        require(WHAT, bytes, HEADER_LEN)?;
-        let length = usize::from(u16_at(bytes, LENGTH));
-        if length < HEADER_LEN {
-            return Err(DecodeError::malformed(WHAT, "length below that of its header"));
-        }
-        require(WHAT, bytes, length)?;
+        let view = View::new_checked(bytes)?;
         let repr = Repr {
-            src_port: u16_at(bytes, SRC_PORT),
-            dst_port: u16_at(bytes, DST_PORT),
-            payload_len: (length - HEADER_LEN) as u16,
+            src_port: view.src_port(),
+            dst_port: view.dst_port(),
+            payload_len: view.length() - HEADER_LEN as u16,
         };
-        Ok((repr, &bytes[HEADER_LEN..length]))
+        Ok((repr, view.payload()))
     }
     /// Bytes that [`emit`](Repr::emit) writes.
     pub const fn header_len(&self) -> usize {
@@ -54,10 +104,11 @@ impl Repr {
     /// Writes the header with checksum 0, "none". Panics where `bytes` is too short or the payload
     /// too long for the length field.
     pub fn emit(&self, bytes: &mut [u8]) {
-        put_u16(bytes, SRC_PORT, self.src_port);
-        put_u16(bytes, DST_PORT, self.dst_port);
-        put_u16(bytes, LENGTH, self.payload_len + HEADER_LEN as u16);
-        put_u16(bytes, CHECKSUM, 0);
+        let mut view = View::new_unchecked(bytes);
+        view.set_src_port(self.src_port);
+        view.set_dst_port(self.dst_port);
+        view.set_length(self.payload_len + HEADER_LEN as u16);
+        view.set_checksum(0);
     }
     /// A whole datagram with its checksum.
     pub fn datagram(&self, addresses: PseudoHeader, payload: &[u8]) -> Vec<u8> {
@@ -88,32 +139,17 @@ pub fn frame_ipv4(
 /// Computes and writes the checksum of a whole datagram; a computed 0 is sent as 0xffff, since 0
 /// means "none" (RFC 768).
 pub fn fill_checksum(addresses: PseudoHeader, datagram: &mut [u8]) {
-    put_u16(datagram, CHECKSUM, 0);
-    let sum = addresses.sum(Protocol::UDP, datagram.len()).bytes(datagram);
-    put_u16(datagram, CHECKSUM, on_the_wire(sum.checksum()));
+    View::new_unchecked(datagram).fill_checksum(addresses);
 }
 
 /// The checksum field for a computed checksum.
-pub(crate) const fn on_the_wire(checksum: u16) -> u16 {
+pub const fn on_the_wire(checksum: u16) -> u16 {
     if checksum == 0 { 0xffff } else { checksum }
 }
 
-/// Checks the checksum of a whole datagram. None at all is good over IPv4 (RFC 768) and an error
-/// over IPv6 (RFC 8200 section 8.1).
+/// Checks the checksum of a whole datagram: see [`View::verify_checksum`].
 pub fn verify(addresses: PseudoHeader, datagram: &[u8]) -> Result<(), DecodeError> {
-    const WHAT: &str = "UDP datagram";
-    let (repr, _) = Repr::parse(datagram)?;
-    let datagram = &datagram[..HEADER_LEN + usize::from(repr.payload_len)];
-    match (u16_at(datagram, CHECKSUM), addresses) {
-        (0, PseudoHeader::V4(..)) => Ok(()),
-        (0, PseudoHeader::V6(..)) => {
-            Err(DecodeError::malformed(WHAT, "no checksum, which IPv6 does not allow"))
-        }
-        _ => {
-            let before = addresses.sum(Protocol::UDP, datagram.len());
-            checksum::verify(WHAT, before, datagram, CHECKSUM)
-        }
-    }
+    View::new_checked(datagram)?.verify_checksum(addresses)
 }
 
 impl fmt::Display for Repr {

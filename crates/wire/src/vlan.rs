@@ -2,17 +2,28 @@
 //! 0x88a8, is the last field of the header before it.
 
 use crate::DecodeError;
-use crate::bytes::{put_u16, require, u16_at};
-use crate::ethernet::EtherType;
+use crate::ethernet::{self, EtherType};
+use crate::view::view;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-const CONTROL: usize = 0;
-const TYPE: usize = 2;
 /// Bytes that a tag adds to a frame.
 pub const HEADER_LEN: usize = 4;
 /// The highest identifier for use; 4095 is reserved (IEEE 802.1Q table 9-2).
 pub const MAX_ID: u16 = 4094;
+
+view! {
+    /// A tag and what follows it, as bytes.
+    pub struct View("VLAN tag", HEADER_LEN);
+    /// Priority code point, 0 to 7.
+    priority / set_priority: u8 = 0 as u16[13..16];
+    /// Drop eligible indicator.
+    drop_eligible / set_drop_eligible: bool = 0 as u16[12..13];
+    /// VLAN identifier, 12 bits.
+    id / set_id: u16 = 0 as u16[0..12];
+    /// What follows: another tag, or the network layer.
+    ether_type / set_ether_type: EtherType = 2;
+}
 
 /// One tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -31,15 +42,14 @@ impl Repr {
     /// Reads the tag that follows a header of type [`EtherType::VLAN`] or
     /// [`EtherType::SERVICE_VLAN`].
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        require("VLAN tag", bytes, HEADER_LEN)?;
-        let control = u16_at(bytes, CONTROL);
+        let view = View::new_checked(bytes)?;
         let repr = Repr {
-            priority: (control >> 13) as u8,
-            drop_eligible: control & 0x1000 != 0,
-            id: control & 0xfff,
-            ether_type: EtherType(u16_at(bytes, TYPE)),
+            priority: view.priority(),
+            drop_eligible: view.drop_eligible(),
+            id: view.id(),
+            ether_type: view.ether_type(),
         };
-        Ok((repr, &bytes[HEADER_LEN..]))
+        Ok((repr, view.payload()))
     }
     /// Bytes that [`emit`](Repr::emit) writes.
     pub const fn header_len(&self) -> usize {
@@ -47,18 +57,34 @@ impl Repr {
     }
     /// Writes the tag; bits beyond a field's width are cut off. Panics where `bytes` is too short.
     pub fn emit(&self, bytes: &mut [u8]) {
-        let priority = u16::from(self.priority & 7) << 13;
-        let drop_eligible = u16::from(self.drop_eligible) << 12;
-        put_u16(bytes, CONTROL, priority | drop_eligible | (self.id & 0xfff));
-        put_u16(bytes, TYPE, self.ether_type.0);
+        let mut view = View::new_unchecked(bytes);
+        view.set_priority(self.priority);
+        view.set_drop_eligible(self.drop_eligible);
+        view.set_id(self.id);
+        view.set_ether_type(self.ether_type);
     }
+}
+
+/// What is behind at most `most` tags of a frame without FCS: its type, and the bytes that follow. `None`
+/// where the frame ends before its type.
+#[inline]
+pub fn behind_tags(frame: &[u8], most: usize) -> Option<(EtherType, &[u8])> {
+    let frame = ethernet::View::peek(frame)?;
+    let (mut ether_type, mut rest) = (frame.ether_type(), frame.payload());
+    for _ in 0..most {
+        if !ether_type.is_vlan() {
+            break;
+        }
+        let tag = View::peek(rest)?;
+        (ether_type, rest) = (tag.ether_type(), tag.payload());
+    }
+    Some((ether_type, rest))
 }
 
 /// A frame with tags behind its addresses, the outermost first: one is 802.1Q, of several all but the last are
 /// service tags (802.1ad). A frame too short for addresses stays as it is.
 pub fn tag(mut frame: Vec<u8>, ids: &[u16]) -> Vec<u8> {
-    const ADDRESSES: usize = 12;
-    if frame.len() < ADDRESSES {
+    if frame.len() < ethernet::TYPE {
         return frame;
     }
     for (place, id) in ids.iter().enumerate().rev() {
@@ -66,7 +92,7 @@ pub fn tag(mut frame: Vec<u8>, ids: &[u16]) -> Vec<u8> {
         let kind = if is_last { EtherType::VLAN } else { EtherType::SERVICE_VLAN };
         let [high, low] = kind.0.to_be_bytes();
         let [id_high, id_low] = (id & 0xfff).to_be_bytes();
-        frame.splice(ADDRESSES..ADDRESSES, [high, low, id_high, id_low]);
+        frame.splice(ethernet::TYPE..ethernet::TYPE, [high, low, id_high, id_low]);
     }
     frame
 }

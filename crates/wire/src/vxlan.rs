@@ -1,16 +1,14 @@
 //! Virtual extensible LAN (RFC 7348): an Ethernet frame within UDP.
 
 use crate::DecodeError;
-use crate::bytes::{put, require, u32_at};
 use crate::ethernet::{self, EtherType, MacAddr};
 use crate::ipv4::{self, Protocol};
 use crate::udp;
+use crate::view::view;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::Ipv4Addr;
 
-const FLAGS: usize = 0;
-const NETWORK: usize = 4;
 /// Bytes of the header.
 pub const HEADER_LEN: usize = 8;
 /// Where it is listened for (RFC 7348 section 5).
@@ -19,11 +17,27 @@ pub const PORT: u16 = 4789;
 pub const OVERHEAD_IPV4: usize =
     ethernet::HEADER_LEN + ipv4::HEADER_LEN + udp::HEADER_LEN + HEADER_LEN;
 
-/// The network identifier is valid.
-const VALID: u8 = 0x08;
 /// The highest network identifier: 24 bits.
 pub const NETWORK_MAX: u32 = 0xff_ffff;
 const WHAT: &str = "VXLAN header";
+
+view! {
+    /// A header and the frame within, as bytes.
+    pub struct View(WHAT, HEADER_LEN), check: Self::check;
+    /// The network identifier is valid.
+    is_valid / set_valid: bool = 0 as u8[3..4];
+    /// Network identifier, 24 bits.
+    network / set_network: u32 = 4 as u32[8..32];
+}
+
+impl<T: AsRef<[u8]>> View<T> {
+    fn check(&self) -> Result<(), DecodeError> {
+        match self.is_valid() {
+            true => Ok(()),
+            false => Err(DecodeError::malformed(WHAT, "no valid network identifier")),
+        }
+    }
+}
 
 /// A header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -35,11 +49,8 @@ pub struct Repr {
 impl Repr {
     /// Reads a header: one without a valid network identifier is none.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        require(WHAT, bytes, HEADER_LEN)?;
-        if bytes[FLAGS] & VALID == 0 {
-            return Err(DecodeError::malformed(WHAT, "no valid network identifier"));
-        }
-        Ok((Repr { network: u32_at(bytes, NETWORK) >> 8 }, &bytes[HEADER_LEN..]))
+        let view = View::new_checked(bytes)?;
+        Ok((Repr { network: view.network() }, view.payload()))
     }
     /// Bytes that [`emit`](Repr::emit) writes.
     pub const fn header_len(&self) -> usize {
@@ -48,8 +59,9 @@ impl Repr {
     /// Writes the header; bits beyond 24 are cut off. Panics where `bytes` is too short.
     pub fn emit(&self, bytes: &mut [u8]) {
         bytes[..HEADER_LEN].fill(0);
-        bytes[FLAGS] = VALID;
-        put(bytes, NETWORK, &((self.network & NETWORK_MAX) << 8).to_be_bytes());
+        let mut view = View::new_unchecked(bytes);
+        view.set_valid(true);
+        view.set_network(self.network);
     }
 }
 

@@ -4,8 +4,8 @@ use crate::agreement::{DIGEST_BYTES, Layout};
 use crate::ranges::Ranges;
 use crate::source::memory_bytes;
 use cap_std::fs::{Dir, MetadataExt as _, OpenOptions};
-use nix::errno::Errno;
-use nix::fcntl::{RenameFlags, renameat2};
+use rustix::fs::{RenameFlags, renameat_with};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -372,9 +372,9 @@ impl Partial {
         let (parent, name) = self.name.rsplit_once('/').unwrap_or((".", &self.name));
         let own_part = part.rsplit_once('/').map_or(&*part, |(_, last)| last);
         let parent = self.dir.open_dir(parent)?;
-        match renameat2(&parent, own_part, &parent, name, RenameFlags::RENAME_NOREPLACE) {
+        match renameat_with(&parent, own_part, &parent, name, RenameFlags::NOREPLACE) {
             // This file system cannot; a link fails too if the name is taken.
-            Err(Errno::EINVAL | Errno::ENOSYS) => {
+            Err(Errno::INVAL | Errno::NOSYS) => {
                 self.dir.hard_link(&part, &self.dir, &self.name)?;
                 self.dir.remove_file(&part)
             }

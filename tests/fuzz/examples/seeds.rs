@@ -5,13 +5,14 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
+use traffic::template::FrameTemplate;
+use traffic::{fragment, test_frame};
 use units::FrameSize;
 use wire::appletalk::Address;
 use wire::ethernet::MacAddr;
 use wire::ipx::Encapsulation;
 use wire::signature::{self, Form, Key, Stamp};
-use wire::template::FrameTemplate;
-use wire::{bpdu, decnet, fragment, igmp, ipx, keepalive, learning, mld, rip, snmp, test_frame};
+use wire::{bpdu, decnet, igmp, ipx, keepalive, learning, mld, rip, snmp};
 
 const MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 const PEER: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
@@ -24,6 +25,10 @@ fn main() {
     write("frame", &frames);
     let headers = frames.iter().flat_map(|frame| [0, ETHERNET, 34, 54].map(|at| tail(frame, at)));
     write("headers", &headers.collect::<Vec<_>>());
+    // From the start of Ethernet, of what it carries, and of what is behind LLC, SNAP and IPv4.
+    let places = [0, ETHERNET, 17, 22, 34];
+    let views = frames.iter().step_by(2).flat_map(|frame| places.map(|at| tail(frame, at)));
+    write("views", &views.chain(group_messages()).collect::<Vec<_>>());
     let behind = |frames: Vec<Vec<u8>>, at| frames.iter().map(|f| tail(f, at)).collect::<Vec<_>>();
     write("rip", &behind(rip_frames(), 42));
     write("snmp", &snmp_messages());

@@ -119,7 +119,7 @@ pub(crate) fn fragments(bytes: &[u8]) {
     let Some((first, packet)) = bytes.split_first() else { return };
     let header_len = usize::from(packet.first().unwrap_or(&0) & 0xf) * 4;
     let packet = with_good_checksum(packet, header_len, 10);
-    let Ok(cut) = wire::fragment::fragments(&packet, 40 + usize::from(*first)) else { return };
+    let Ok(cut) = traffic::fragment::fragments(&packet, 40 + usize::from(*first)) else { return };
     let (header, payload) = ipv4::Repr::parse(&packet).expect("what was cut");
     let mut joined = vec![];
     for fragment in &cut {

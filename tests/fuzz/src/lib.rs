@@ -9,14 +9,16 @@ mod legacy;
 pub mod mutate;
 mod texts;
 mod tools;
+mod views;
 
 /// A target: its name, and what is checked of an input.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target. The seeds of each are in `fuzz/seeds/NAME`.
-pub const TARGETS: [Target; 19] = [
+pub const TARGETS: [Target; 20] = [
     ("frame", frames::frame),
     ("headers", frames::headers),
+    ("views", views::views),
     ("rip", frames::rip),
     ("snmp", frames::snmp),
     ("groups", frames::groups),

@@ -1,13 +1,13 @@
 //! What people write: templates, sizes, devices, configurations.
 
 use sim::{Addresses, Description};
+use traffic::distribution::Distribution;
+use traffic::size::SizePattern;
+use traffic::template::FrameTemplate;
 use trial::{PortId, Prelude, Tester, Trial, ValidityLimits, Waits};
 use units::{Duration, FrameSize};
-use wire::distribution::Distribution;
 use wire::ethernet::MacAddr;
 use wire::signature::{self, Key};
-use wire::size::SizePattern;
-use wire::template::FrameTemplate;
 
 /// Two bytes of size, one of the frame's number, and any JSON as a template: building refuses it or
 /// gives a frame of the size asked for, whose signature is there.

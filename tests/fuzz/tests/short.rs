@@ -85,6 +85,6 @@ macro_rules! short {
 }
 
 short! {
-    frame headers rip snmp groups netblt copy signature fragments bridging decnet appletalk ipx
+    frame headers views rip snmp groups netblt copy signature fragments bridging decnet appletalk ipx
     template sizes device config capture hammer
 }

@@ -4,9 +4,9 @@ use crate::Bed;
 use method::{
     Bench, Event, Modifier, Profile, RunError, Subject, SuiteConfig, Traffic, TrialRecord,
 };
+use traffic::size::SizePattern;
 use trial::Tester;
 use units::FrameSize;
-use wire::size::SizePattern;
 
 /// Short trials of 64-byte frames. A trial in which the tester was held up is repeated up to ten
 /// times; a load that lost a few frames is tried three times in all before it counts as failed

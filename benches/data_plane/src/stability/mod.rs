@@ -2,7 +2,7 @@
 //! what is used without it: testpmd or trafgen, behind a token bucket that sets their rate, and the
 //! kernel's counters.
 //!
-//! The device is the one of `make demo`, Linux' router with receive threads of its own, 64-byte frames.
+//! The device is the one of `make demo`, Linux router (threaded NAPI), 64-byte frames.
 //! All take turns, round after round, so that whatever changes on the machine changes for all.
 
 mod by_counters;

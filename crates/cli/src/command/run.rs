@@ -10,6 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub fn run(arguments: &Run) -> Outcome {
+    if let Some(listen) = arguments.page {
+        return super::page::run(listen, arguments.options.out.as_deref());
+    }
     let options = Options { suite: arguments.suite, ..arguments.options.clone() };
     let plan = RunPlan::of_run(&options, arguments.config.as_deref(), arguments.resume.as_deref())?;
     if arguments.fresh_selftest {

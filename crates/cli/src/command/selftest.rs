@@ -3,12 +3,12 @@
 use crate::args::Selftest;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::Options;
-use crate::plan::RunPlan;
+use crate::plan::{self, RunPlan};
 use crate::progress::Progress;
 use crate::setup::{self, Setup, Subject};
 use crate::supervised::Supervised;
 use crate::test_run::selftest_key;
-use crate::{host, interrupt, output, rendering};
+use crate::{host, interrupt, output, rendering, support};
 use method::{Event, EventSink, Finding, SelfTest, SinkError, Suite, SuiteConfig};
 use report::{Report, run_folder};
 use std::sync::Arc;
@@ -19,6 +19,8 @@ pub fn run(arguments: &Selftest) -> Outcome {
     let options = Options { suite: arguments.suite, ..arguments.options.clone() };
     let plan = RunPlan::of(&options, arguments.config.as_deref())?;
     let subject = plan.subject.clone().unwrap_or(Subject::Built(DeviceKind::Loopback));
+    // A file is of the run that comes after, and has more than a self-test uses.
+    support::SELFTEST.check(&plan::given(&options, None)?, &subject)?;
     subject.acquire_rights()?;
     let stop = interrupt::watch()?;
     let mut setup = prepare(&subject, &plan, arguments, &stop)?;

@@ -4,9 +4,9 @@ use method::GoalConfig;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
+use traffic::size::SizePattern;
 use units::text::TextOrNumber;
 pub use units::text::{BitRate, Share, Span};
-use wire::size::SizePattern;
 
 /// A goal of MLRsearch: `loss=0.5%,exceed=50%,final=1s`; a flag only.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -49,7 +49,7 @@ impl FromStr for Sizes {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let parse =
-            |text: &str| text.parse().map_err(|e: wire::size::SizePatternError| e.to_string());
+            |text: &str| text.parse().map_err(|e: traffic::size::SizePatternError| e.to_string());
         let parts: Vec<&str> = match text {
             text if text.contains(';') => text.split(';').collect(),
             text if text.starts_with("imix:") || text.starts_with("dist:") => vec![text],

@@ -96,7 +96,10 @@ pub fn users(name: &str) -> Option<String> {
 pub fn in_words(subject: &Subject) -> String {
     match subject {
         Subject::Built(kind) => format!("--device {}", kind_name(*kind)),
-        Subject::Between(ports) => format!("--ports {}", ports.join(",")),
+        Subject::Between(ports) => {
+            let ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
+            format!("--ports {}", ports.join(","))
+        }
         Subject::Simulated(name) => format!("--sim {name}"),
     }
 }

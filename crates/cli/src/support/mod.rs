@@ -5,9 +5,11 @@
 //! that must run before it, lists it.
 
 mod chosen;
+mod commands;
 mod device;
 
 pub use chosen::chosen;
+pub use commands::{SELFTEST, TRAFFIC, VERSUS};
 
 use crate::failure::{Failure, Outcome};
 use crate::options::{Options, SuiteName};
@@ -97,60 +99,6 @@ fn said_twice(paths: &[String]) -> Outcome<()> {
         }
         None => Ok(()),
     }
-}
-
-/// Options of `netanvil traffic` besides those of devices and ports.
-const OF_TRAFFIC: [&str; 21] = [
-    "device",
-    "sim",
-    "ports",
-    "address",
-    "gateway",
-    "line-rate",
-    "sizes",
-    "bidirectional",
-    "protocol",
-    "destinations",
-    "random-ports",
-    "random-macs",
-    "vlan",
-    "extension-headers",
-    "ipv6-percent",
-    "seed",
-    "trial.keep_alives",
-    "trial.learning_wait_s",
-    "trial.verify_checksums",
-    "trial.limits.shortfall",
-    "trial.limits.credit_frames",
-];
-
-/// Whether `netanvil traffic` uses an option of tests, by its name.
-pub fn is_of_traffic(path: &str) -> bool {
-    let of_groups =
-        ["port-count", "group-table", "group-membership", "multicast", "snooping"].contains(&path);
-    OF_TRAFFIC.contains(&path) || (device::users(path).is_some() && !of_groups)
-}
-
-/// Refuses options without effect on `netanvil traffic`.
-pub fn check_traffic(given: &Options) -> Outcome<()> {
-    let subject = Subject::of(given)?;
-    for path in paths(given) {
-        let (name, flag) = (path.as_str(), flag(&path));
-        if !is_of_traffic(name) {
-            return Err(Failure::new(format!("{flag} has no effect on traffic"))
-                .help("leave it out; `netanvil traffic --help` lists its options"));
-        }
-        if !OF_TRAFFIC.contains(&name) && !device::uses(name, Some(&subject)) {
-            let users = device::users(name).unwrap_or_default();
-            let device = device::in_words(&subject);
-            return Err(Failure::new(format!("{flag} has no effect on traffic with {device}"))
-                .help(format!("use it with {users}")));
-        }
-        if let Some(why) = device::does_nothing_alone(name, given) {
-            return Err(Failure::new(format!("{flag} has no effect: {why}")));
-        }
-    }
-    Ok(())
 }
 
 /// Refuses the named options that the run would not use.

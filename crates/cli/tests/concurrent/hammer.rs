@@ -109,7 +109,7 @@ fn udp_frame(size: usize) -> Vec<u8> {
     use std::net::Ipv4Addr;
     use wire::ethernet::MacAddr;
     let hosts = [1, 2].map(|n| (MacAddr([2, 0, 0, 0, 0, n]), Ipv4Addr::new(198, 18, 0, n)));
-    let template = wire::test_frame::template(hosts[0], hosts[1]);
+    let template = traffic::test_frame::template(hosts[0], hosts[1]);
     template.build(0, units::FrameSize::from_bytes(size as u32), None).expect("a frame")
 }
 

@@ -162,7 +162,7 @@ fn links_that_cannot_be_are_refused() {
         ("--loss 60% --loss-bursts 1", "in bursts of 1 packets"),
         ("--reorder 1%", "--reorder 1%/5ms"),
         ("--rate fast", "--rate"),
-        ("--delay=-1s", "is no time"),
+        ("--delay=-1s", "`-1s` is below 0"),
     ] {
         let ran = scratch.run(&format!("link --duration 1ms {arguments}")).expect(2);
         assert!(ran.stderr.contains(words), "{arguments}: {}", ran.stderr);

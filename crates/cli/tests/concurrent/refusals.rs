@@ -149,6 +149,12 @@ fn a_run_of_hours_begins_only_when_somebody_agrees() {
     let pid = child.id();
     let ran = Ran::from(child.wait_with_output().expect("its output")).expect(2);
     assert!(ran.stderr.contains("this run takes about"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("--address-ageing"), "{}", ran.stderr);
+    // A wait of 301 s before each of 17 trials.
+    let addresses = "run rfc2889 --device linux-bridge --test address-caching --profile quick";
+    let ran = scratch.run(addresses).expect(2);
+    assert!(ran.stderr.contains("this run takes about 84 min"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--address-ageing 10s"), "{}", ran.stderr);
     for remedy in ["--yes", "--profile minutes", "no frame was sent"] {
         assert!(ran.stderr.contains(remedy), "{remedy}: {}", ran.stderr);
     }

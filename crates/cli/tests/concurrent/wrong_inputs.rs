@@ -1,10 +1,14 @@
 //! Wrong inputs, one a line: each error names what was wrong, where, and what to write; nothing is built, sent or
 //! left behind.
 
-use crate::common::Scratch;
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "times real programs")]
+
+use crate::common::{Ran, Scratch, left_by};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 /// Files that the inputs name.
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 13] = [
     ("key.toml", "device = \"linux-router\"\nprofil = \"quick\"\n"),
     ("section.toml", "device = \"linux-router\"\n[latency]\nrepetition = 3\n"),
     ("quote.toml", "device = \"linux-router\n"),
@@ -15,10 +19,13 @@ const FILES: [(&str, &str); 10] = [
     ("cost.toml", "[cpu]\ncost = { per-frame = \"soon\" }\n"),
     ("weight.toml", "[[stream]]\nname = \"a\"\nweight = 0\n"),
     ("no.pcap", "hello"),
+    ("ports.json", "{\"ports\": 3}"),
+    ("cut.json", "{"),
+    ("stream.toml", "[[stream]]\nname = \"a\"\nweigth = 3\n"),
 ];
 
 /// The arguments; then what was wrong, where, and what to write.
-const WRONG: [(&str, &[&str]); 62] = [
+const WRONG: [(&str, &[&str]); 110] = [
     // What is tested.
     ("run", &["nothing to test", "--device linux-router", "--ports eth1,eth2", "--sim router"]),
     ("run --device linux-ruoter", &["'linux-ruoter'", "--device", "'linux-router'"]),
@@ -86,6 +93,20 @@ const WRONG: [(&str, &[&str]); 62] = [
     ("run --sim router --out no.pcap/a", &["no.pcap/a", "cannot make the folder", "--out"]),
     // Traffic.
     ("traffic --sim router --rate 10", &["`10` is ambiguous", "--rate", "10pps, 10Mbit/s or 10%"]),
+    ("traffic --sim router --rate -5pps", &["`-5pps` is below 0", "--rate", "write 1Mpps"]),
+    ("traffic --sim router --rate 0pps", &["`0pps` is 0", "--rate", "write 1Mpps"]),
+    (
+        "traffic --sim router --rate 1kpps --line-rate 0",
+        &["`0` is 0, and a rate is above it", "--line-rate", "write 10G"],
+    ),
+    (
+        "traffic --sim router --rate 1kpps --line-rate -1G",
+        &["`-1G` is below 0", "--line-rate", "write 10G"],
+    ),
+    ("run --sim router --line-rate 0", &["`0` is 0", "--line-rate", "write 10G"]),
+    ("run --sim router --line-rate 0G", &["`0G` is 0", "--line-rate", "write 10G"]),
+    ("run --sim router --duration -5s", &["`-5s` is below 0", "--duration", "write 60s"]),
+    ("run --sim router --rate -5pps", &["--rate", "leave it out", "netanvil traffic --rate"]),
     ("traffic --sim router --rate 10Gpbs", &["`10Gpbs` is no load", "--rate", "1Mpps"]),
     (
         "traffic --sim router --rate 1kpps --duration soon",
@@ -97,8 +118,71 @@ const WRONG: [(&str, &[&str]); 62] = [
         "traffic --sim router --rate 1kpps --streams weight.toml",
         &["stream a", "weight of 0", "1 or more"],
     ),
+    ("traffic --sim router --rate 1kpps --flows 0", &["0 flows", "1 to 64512"]),
+    ("traffic --sim router --rate 2Mpps", &["2 Mpps is more than", "at 1 Gb/s"]),
+    (
+        "traffic --sim router --rate 1kpps --vlan 1,2,3,4,5",
+        &["64 bytes is too small", "at least 72", "802.1Q 4"],
+    ),
+    ("traffic --sim router --rate 1kpps --sizes 64,128", &["one frame size", "dist:64*7,1518*3"]),
+    ("traffic --sim router --rate 1kpps --pcap missing.pcap", &["cannot read missing.pcap"]),
+    (
+        "traffic --sim router --rate 1kpps --streams stream.toml",
+        &["stream.toml:3", "`weigth`", "did you mean `weight`"],
+    ),
+    ("traffic --sim router --rate 1kpps --otg ports.json", &["ports.json: ports", "a list"]),
+    ("traffic --sim router --rate 1kpps --otg cut.json", &["cut.json", "line 1"]),
+    (
+        "traffic --sim router --rate 1kpps --fail-if speed>1",
+        &["speed>1", "--fail-if", "latency_p99"],
+    ),
+    ("traffic --sim router --rate 1kpps --out a", &["--out has no effect on traffic"]),
+    // Two configurations, and two runs.
+    ("versus --sim router --b-sim ruoter", &["`ruoter`", "built in are", "TOML file"]),
+    ("versus --sim router --b-sim device.toml", &["device.toml:2", "`frame`", "`frames`"]),
+    (
+        "versus --sim router --b-sim router --fail-if speed>1",
+        &["speed>1", "--fail-if", "rate, latency_p50"],
+    ),
+    ("versus --sim router --rate 10", &["'--rate'", "Usage: netanvil versus"]),
+    ("compare missing", &["<AFTER>", "Usage: netanvil compare <BEFORE> <AFTER>"]),
+    ("compare missing missing", &["missing is not a run folder", "events.jsonl", "runs/"]),
+    ("compare no.pcap no.pcap", &["no.pcap is not a run folder", "events.jsonl", "runs/"]),
+    ("report no.pcap", &["no.pcap is not a run folder", "events.jsonl", "runs/"]),
+    // The tester and its host.
+    ("selftest --ports none1,none2", &["interface none1 does not exist", "ip -br link"]),
+    ("selftest --port-type xpd", &["'xpd'", "--port-type", "xdp, af_xdp, af_packet"]),
+    ("selftest --sizes 63", &["63 bytes", "--sizes", "between 64 and"]),
+    ("doctor --port none1", &["'--port'", "'--ports'"]),
+    ("clean now", &["'now'", "Usage: netanvil clean"]),
+    ("tests rfc9", &["'rfc9'", "[SUITE]", "rfc2544"]),
+    ("devices nothing", &["`nothing`", "`netanvil devices` lists them"]),
+    ("completions tcsh", &["'tcsh'", "<SHELL>", "bash"]),
+    ("man --dir no.pcap/x", &["no.pcap/x", "manual pages", "Not a directory"]),
+    // Servers.
+    ("serve --listen here", &["'here'", "--listen", "127.0.0.1:"]),
+    ("serve --listen 127.0.0.1:99999", &["'127.0.0.1:99999'", "--listen", "127.0.0.1:2544"]),
+    (
+        "serve --listen 0.0.0.0:0",
+        &["0.0.0.0:0", "reachable from other hosts", "--token-file", "127.0.0.1"],
+    ),
     ("otg --listen here", &["'here'", "--listen", "127.0.0.1:"]),
+    // Files by NETBLT, and its link.
+    ("netblt send", &["<FILE>", "<HOST>", "Usage: netanvil netblt send"]),
+    ("netblt send missing 127.0.0.1", &["cannot send missing", "No such file"]),
+    ("netblt send no.pcap 127.0.0.1:1 --rate fast", &["no rate: fast", "--rate 100M"]),
+    ("netblt receive", &["'receive'", "'recv'"]),
+    ("netblt paths --seed x", &["'x'", "--seed", "whole number"]),
+    ("link --rate 10", &["`10` has no unit", "--rate", "10G"]),
+    ("link --delay soon", &["`soon` is no time", "--delay", "60s"]),
+    ("link --loss 200%", &["`200%` is no share", "--loss", "1% or 0.01"]),
+    // The generator and the counter of 1989.
+    ("hammer", &["--interface <IF>", "Usage: netanvil hammer"]),
+    ("anvil missing", &["cannot read missing", "No such file"]),
 ];
+
+/// Longer than anybody waits; a busy machine is given its time.
+const WITHIN: Duration = Duration::from_secs(10);
 
 #[test]
 fn each_names_what_was_wrong_where_and_what_to_write() {
@@ -106,7 +190,17 @@ fn each_names_what_was_wrong_where_and_what_to_write() {
     FILES.iter().for_each(|(name, text)| drop(scratch.file(name, text)));
     let mut wanting = vec![];
     for (arguments, told) in WRONG {
-        let ran = scratch.run(arguments);
+        let begins = Instant::now();
+        let mut command = scratch.command(arguments);
+        let child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let pid = child.id();
+        let ran = Ran::from(child.wait_with_output().expect("its output"));
+        assert!(begins.elapsed() < WITHIN, "{arguments}: {:?}", begins.elapsed());
+        assert_eq!(left_by(pid), [""; 0], "{arguments} leaves network namespaces");
         let missing: Vec<&&str> = told.iter().filter(|word| !ran.stderr.contains(**word)).collect();
         let is_refused = ran.code == Some(2) && ran.stdout.is_empty();
         if !is_refused || !missing.is_empty() {

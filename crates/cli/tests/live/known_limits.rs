@@ -164,10 +164,13 @@ fn two_pairs_of_ports_share_a_limit_of_all_ports() {
     let conditions = &record(&results, "throughput")["conditions"];
     assert_eq!(conditions["transmitting_ports"], 2, "{conditions:#}");
     let noise_fps = noise_frames(&results, "throughput") / DURATION_S;
-    let each = (LIMIT_FPS + DEPTH_FRAMES / DURATION_S) / 2.0;
     let failed = found["high"].as_f64().expect("a load that failed");
-    assert_between(&found["low"], each, failed, noise_fps, found);
-    assert!(found["low"].as_f64().unwrap() > 0.8 * LIMIT_FPS / 2.0, "{found:#}");
+    let (each, with_bucket) = (LIMIT_FPS / 2.0, (LIMIT_FPS + DEPTH_FRAMES / DURATION_S) / 2.0);
+    // A tester that was held up may leave the two apart no further than a bracket.
+    let buffered = &record(&results, "throughput")["throughput"]["buffered"];
+    let truth = if buffered.is_null() { failed.clamp(each, with_bucket) } else { each };
+    assert_between(&found["low"], truth, failed, noise_fps, found);
+    assert!(found["low"].as_f64().unwrap() > 0.8 * each, "{found:#}");
 }
 
 /// tc tbf of 2,000 frames a second (64 + 20) x 8 bits each, with 100 in the bucket (less the 24

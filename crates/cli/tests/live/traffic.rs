@@ -271,6 +271,9 @@ fn a_rate_that_is_changed_keeps_exact_accounts() {
             seen.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
         let summary = check_closed(&lines);
         assert!(count(summary, "stretches") >= 7, "{summary}");
+        // The gaps of six changes are told: some tens of milliseconds each, no more than a second.
+        let between = summary["between_stretches_s"].as_f64().expect("a time");
+        assert!((0.005..7.0).contains(&between), "{summary}");
         assert!(count(summary, "sent_frames") >= 2_000, "{summary}");
         assert_eq!(count(summary, "lost_frames"), 0, "{summary}");
         assert_eq!(summary["latency"]["frames"], summary["received_frames"], "{summary}");

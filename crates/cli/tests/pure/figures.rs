@@ -136,8 +136,54 @@ fn runs_of_every_suite_are_compared() {
         let same = verdicts(&compared("b").expect(0).stdout, quantity);
         assert!(!same.is_empty(), "{suite}: {quantity} is not compared");
         assert!(same.iter().all(|verdict| verdict == "same"), "{suite}: {same:?}");
-        let worse = verdicts(&compared("slower").expect(1).stdout, quantity);
-        assert!(worse.iter().any(|verdict| verdict == "different"), "{suite}: {worse:?}");
+        let worse = compared("slower").expect(1).stdout;
+        let better = scratch.run(&format!("compare {suite}-slower {suite}-a --json"));
+        let better = better.expect(1).stdout;
+        for (which, comparison) in [("worse", &worse), ("better", &better)] {
+            let found = verdicts(comparison, quantity);
+            assert!(found.iter().any(|verdict| verdict == "different"), "{suite}: {which}");
+        }
+        // The same two values, before and after changed over.
+        let (worse, better) = (pairs(&worse, quantity), pairs(&better, quantity));
+        let over = |(before, after): &(String, String)| (after.clone(), before.clone());
+        assert_eq!(worse, better.iter().map(over).collect::<Vec<_>>(), "{suite}");
+        assert!(worse.iter().any(|(before, after)| before != after), "{suite}");
+    }
+}
+
+/// What the runs before and after have of a quantity.
+fn pairs(comparison: &str, quantity: &str) -> Vec<(String, String)> {
+    let comparison: serde_json::Value = serde_json::from_str(comparison).expect("JSON");
+    let all = comparison["differences"].as_array().expect("differences");
+    let is_own = |difference: &&serde_json::Value| {
+        let name = difference["quantity"].as_str().unwrap_or_default();
+        difference["test"] != "self_test" && name.starts_with(quantity)
+    };
+    let pair =
+        |difference: &serde_json::Value| (difference["a"].to_string(), difference["b"].to_string());
+    all.iter().filter(is_own).map(pair).collect()
+}
+
+/// A criterion about what the run does not measure is not met, and one about nothing known is refused.
+#[test]
+fn a_criterion_of_every_suite_about_something_else_is_not_met() {
+    let scratch = Scratch::new();
+    stage::devices(&scratch);
+    for Known { suite, id, .. } in OF_SUITES {
+        let arguments = |criterion: &'static str, folder: &str| {
+            let arguments =
+                stage::arguments(test(suite, id), Device::Usual, &["--accept", criterion]);
+            let came = stage::run(&scratch, &arguments, folder);
+            (came.status.code(), String::from_utf8_lossy(&came.stderr).into_owned())
+        };
+        let (code, said) = arguments("reset<=1s", &format!("{suite}-other"));
+        assert_eq!(code, Some(1), "{suite}: {said}");
+        assert!(said.contains("reset<=1s: nothing was measured"), "{suite}: {said}");
+        let folder = format!("{suite}-unknown");
+        let (code, said) = arguments("speed>=1", &folder);
+        assert_eq!(code, Some(2), "{suite}: {said}");
+        assert!(said.contains("`speed>=1` is no criterion"), "{suite}: {said}");
+        assert!(!scratch.path().join(folder).exists(), "{suite}: it has run");
     }
 }
 

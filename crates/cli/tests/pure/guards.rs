@@ -30,7 +30,7 @@ fn has_word(text: &str, word: &str) -> bool {
 
 /// Whether a Rust or C file defines that name.
 fn defines(source: &str, name: &str) -> bool {
-    let kinds = ["fn", "struct", "enum", "trait", "const", "int"];
+    let kinds = ["fn", "struct", "enum", "trait", "const", "static", "int"];
     kinds.iter().any(|kind| has_word(source, &format!("{kind} {name}")))
 }
 
@@ -115,6 +115,30 @@ fn every_test_that_is_named_exists() {
     for row in rows {
         assert!(!named(row).is_empty(), "nothing guards: {row}");
     }
+}
+
+/// The jobs of the first table of docs/jobs.md; each of another command or another test.
+const JOBS: usize = 22;
+
+#[test]
+fn every_job_of_the_list_has_its_test() {
+    let text = read("docs/jobs.md");
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert_eq!(rows.len(), JOBS);
+    let mut known = vec![];
+    for row in rows {
+        let named = named(row);
+        let [(file, name)] = named[..] else { panic!("one test is to be named: {row}") };
+        assert!(has_test(&read(file), name), "{file} has no test {name}");
+        assert!(!known.contains(&(file.to_owned(), name.to_owned())), "named twice: {name}");
+        known.push((file.to_owned(), name.to_owned()));
+    }
+    // Whatever is a job is in the list.
+    let folder = root().join("crates/cli/tests/live/jobs");
+    let files = std::fs::read_dir(folder).expect("jobs").map(|file| file.expect("a file").path());
+    let texts = files.map(|path| std::fs::read_to_string(path).expect("a text"));
+    let tests: usize = texts.map(|text| text.matches("#[test]").count()).sum();
+    assert_eq!(tests, JOBS, "docs/jobs.md lists every test of the jobs");
 }
 
 /// A file of tests that its binary does not name is not compiled, and nobody would miss it.
@@ -225,6 +249,121 @@ fn the_files_that_name_a_test_are_as_many_as_is_said() {
         named.0, named.1
     );
     assert!(read("ARCHITECTURE.md").contains(&said), "ARCHITECTURE.md does not say: {said}");
+}
+
+/// Formats that are not of `wire`: whoever defines one reads it by its places.
+const OTHER_FORMATS: [(&str, &str); 3] = [
+    ("crates/kernel/src/netlink.rs", "messages of netlink; `kernel` rests on no other crate"),
+    ("netblt/io/src/seal.rs", "sealed packets: the file defines their greeting and refusal"),
+    ("netblt/io/src/seal/session.rs", "sealed packets: the file defines their header"),
+];
+
+/// Places of a line at which the bytes of a frame or packet are read or written by a literal place:
+/// `frame[12..14]`, `header.bytes[..6]`, `packet.get(9)`, `u16_at(frame, 12)`.
+fn literal_places(line: &str) -> usize {
+    const BYTES: [&str; 9] = [
+        "frame", "packet", "header", "datagram", "segment", "message", "octets", "bytes", "payload",
+    ];
+    let is_bytes = |before: &str| {
+        BYTES.iter().any(|name| {
+            let part = |c: char| c.is_alphanumeric() || c == '_' || c == '"';
+            before.strip_suffix(name).is_some_and(|before| !before.ends_with(part))
+        })
+    };
+    let is_literal = |index: &str| {
+        let index = index.trim_start_matches(['.', '=', ' ']);
+        index.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let opened = ["[", ".get(", ".get_mut("];
+    let opened = opened.iter().flat_map(|open| line.match_indices(open));
+    let indexed = opened.filter(|(at, open)| {
+        let index = &line[at + open.len()..];
+        // `[..]` is the whole, and `[0; 4]` an array.
+        let end = index.find([']', ')', ';']).unwrap_or(index.len());
+        is_bytes(&line[..*at]) && is_literal(&index[..end]) && !index[end..].starts_with(';')
+    });
+    let called = ["u16_at(", "put_u16("].iter().flat_map(|call| line.match_indices(call));
+    let called = called
+        .filter(|(at, call)| line[at + call.len()..].split(", ").nth(1).is_some_and(is_literal));
+    indexed.count() + called.count()
+}
+
+/// A line without comment and text.
+fn code(line: &str) -> String {
+    let code = if line.trim_start().starts_with("//") { "" } else { line };
+    code.split('"').step_by(2).collect()
+}
+
+/// Lines of a source before its tests, with their numbers; one that goes on with a call is one with the line before.
+fn production(source: &str) -> Vec<(usize, String)> {
+    let end = source.find("\n#[cfg(test)]\nmod tests {").unwrap_or(source.len());
+    let mut lines: Vec<(usize, String)> = vec![];
+    for (index, line) in source[..end].lines().enumerate() {
+        let code = code(line);
+        match lines.last_mut().filter(|_| line.trim_start().starts_with('.')) {
+            Some((_, before)) => before.push_str(code.trim()),
+            None => lines.push((index + 1, code.trim().into())),
+        }
+    }
+    lines
+}
+
+/// Every offset of a header is in its protocol's file.
+#[test]
+fn no_header_is_read_by_literal_places() {
+    let mut files = vec![];
+    crates().iter().for_each(|package| sources(&package.join("src"), &mut files));
+    let root = root();
+    let (mut found, mut excepted) = (vec![], std::collections::BTreeSet::new());
+    for file in files {
+        let name = file.strip_prefix(&root).expect("in the repository").display().to_string();
+        let is_test = name.ends_with("tests.rs") || name.contains("/tests/");
+        if is_test || name.starts_with("crates/wire/") {
+            continue;
+        }
+        let source = std::fs::read_to_string(&file).expect("a source");
+        for (number, line) in production(&source) {
+            if literal_places(&line) == 0 {
+                continue;
+            }
+            match OTHER_FORMATS.iter().find(|(other, _)| *other == name) {
+                Some((other, _)) => drop(excepted.insert(*other)),
+                None => found.push(format!("{name}:{number}: {line}")),
+            }
+        }
+    }
+    assert!(found.is_empty(), "read by a `View` of `wire`: {found:#?}");
+    assert_eq!(excepted.len(), OTHER_FORMATS.len(), "exceptions of which there is no need");
+}
+
+#[test]
+fn a_literal_place_is_known_by_its_digits() {
+    let read = [
+        "if frame[12..14] == [8, 0] {",
+        "let tag = &frame[14 + 9];",
+        "bytes[..6].copy_from_slice(&dst.0);",
+        "frame.bytes[6..12].fill(0);",
+        "packet.get(9) == Some(&17)",
+        "header.get_mut(0..2)",
+        "u16_at(frame, 12)",
+        "put_u16(&mut bytes, 2, length)",
+    ];
+    assert!(read.iter().all(|line| literal_places(&code(line)) == 1));
+    let fine = [
+        "// frame[12..14]",
+        "format!(\"{path}.packet[0]\")",
+        "view.src()",
+        "frames[0]",
+        "&frame[at..at + 2]",
+        "&frame[..len / 4 * 4]",
+        "bytes: [0; 4]",
+        "u16_at(bytes, at)",
+    ];
+    assert!(fine.iter().all(|line| literal_places(&code(line)) == 0));
+    let source = "#[cfg(test)]\nmod tests;\nlet tag = frame\n    .get(12..14);\n\n\
+                  #[cfg(test)]\nmod tests {\nframe[1];\n}";
+    let found = production(source).iter().filter(|(_, line)| literal_places(line) > 0).count();
+    assert_eq!(found, 1, "neither a module of its own nor what is behind the tests ends it");
 }
 
 /// Files of a package, as cargo packs it.

@@ -1,5 +1,7 @@
 //! Whole runs on simulated devices: what is saved, printed, compared, resumed and accepted.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "times a real program")]
+
 use crate::common::{Scratch, figure, fps, outcomes, outcomes_of, record};
 use serde_json::{Value, json};
 
@@ -110,9 +112,23 @@ fn a_tester_that_cannot_offer_the_load_ends_with_3() {
     let ran = scratch
         .run("run --sim weak.toml --profile quick --sizes 64 --test loss --skip-selftest --out a")
         .expect(3);
-    assert!(ran.stderr.contains("could not offer the load"), "{}", ran.stderr);
+    let why = "invalid: frame loss rate, 64: port 0: the tester offered 3 fps";
+    assert!(ran.stderr.contains(why), "{}", ran.stderr);
     let about = &results(&scratch, "a")["environment"]["self-test"];
     assert!(about.as_str().unwrap().starts_with("skipped"), "{about}");
+}
+
+/// It is not always the tester's load: a device that still sends when the wait for frames is over.
+#[test]
+fn a_test_without_a_result_says_why_it_has_none() {
+    let scratch = Scratch::new();
+    scratch.file("slow.toml", "[cpu]\ncost = { per-frame = \"20ms\" }\n[input]\nframes = 2000\n");
+    let ran = scratch
+        .run("run --sim slow.toml --profile quick --sizes 64 --test loss --skip-selftest --out a")
+        .expect(3);
+    assert!(ran.stderr.contains("invalid: frame loss rate, 64: "), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("could not offer"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("still in the device"), "{}", ran.stderr);
 }
 
 #[test]
@@ -336,6 +352,22 @@ fn an_interrupt_keeps_results_and_says_how_to_go_on() {
     assert!(ran.stderr.contains("error: interrupted"), "{}", ran.stderr);
     assert!(ran.stderr.contains("netanvil run --resume a"), "{}", ran.stderr);
     assert_eq!(results(&scratch, "a")["status"], "stopped");
+}
+
+/// In virtual time, too, nobody waits for the end of a trial that takes minutes to compute.
+#[test]
+fn an_interrupt_ends_a_simulated_trial_of_half_an_hour() {
+    let scratch = Scratch::new();
+    let arguments = "run --sim router --profile quick --duration 1800s --sizes 64 \
+                     --test throughput --skip-selftest --yes";
+    let running = scratch.start(arguments, "a", "{\"trial_started\":{\"number\":5");
+    let asked = std::time::Instant::now();
+    running.signal("INT");
+    let ran = running.wait().expect(2);
+    assert!(asked.elapsed().as_secs() < 10, "{:?}", asked.elapsed());
+    assert!(ran.stderr.contains("netanvil run --resume a"), "{}", ran.stderr);
+    let kept = std::fs::read_to_string(scratch.path().join("a/events.jsonl")).unwrap();
+    assert!(kept.contains("{\"run_finished\":{\"trials\":4,"), "the fifth was not run");
 }
 
 #[test]

@@ -2,13 +2,15 @@
 
 use crate::common::Scratch;
 
-const SUBCOMMANDS: [&str; 18] = [
+const SUBCOMMANDS: [&str; 20] = [
     "run",
     "selftest",
     "doctor",
     "report",
     "compare",
     "versus",
+    "campaign",
+    "history",
     "traffic",
     "serve",
     "clean",
@@ -69,7 +71,7 @@ fn what_others_did_decades_ago_stands_in_a_group_of_its_own() {
 fn exit_codes_are_documented() {
     let scratch = Scratch::new();
     for text in [scratch.run("--help").expect(0).stdout, scratch.run("man").expect(0).stdout] {
-        for words in ["acceptance criterion failed", "could not offer the load", "wrong usage"] {
+        for words in ["acceptance criterion failed", "a test has no valid result", "wrong usage"] {
             assert!(text.contains(words), "`{words}` is missing in\n{text}");
         }
     }
@@ -88,6 +90,34 @@ fn wrong_usage_ends_with_2_and_names_the_nearest_word() {
     scratch.run("run --device loopback --sizes 63").expect(2);
     let ran = scratch.run("run").expect(2);
     assert!(ran.stderr.contains("help: ") && ran.stderr.contains("--device"), "{}", ran.stderr);
+}
+
+/// Of settings of one key the last counts, as with flags of other programs.
+#[test]
+fn the_last_setting_of_a_key_counts() {
+    let scratch = Scratch::new();
+    let twice = "run --sim router --set trial.drain_s=0.1 --set trial.drain_s=0.2 --print-config";
+    let ran = scratch.run(twice).expect(0);
+    assert!(ran.stdout.contains("drain_s = 0.2"), "{}", ran.stdout);
+}
+
+#[test]
+fn selftest_and_versus_show_the_options_that_they_use() {
+    let scratch = Scratch::new();
+    for (command, used, not_used) in [
+        (
+            "selftest",
+            &["--sizes", "--vlan", "--mtu"][..],
+            &["--tbf-rate", "--accept", "--far-lag"][..],
+        ),
+        ("versus", &["--sizes", "--vlan", "--tbf-rate"], &["--accept", "--burst-frames", "--goal"]),
+    ] {
+        let help = scratch.run(&format!("{command} --help")).expect(0).stdout;
+        let lists = |flag: &&&str| help.contains(&format!("{flag} <"));
+        let missing: Vec<_> = used.iter().filter(|flag| !lists(flag)).collect();
+        let idle: Vec<_> = not_used.iter().filter(lists).collect();
+        assert!(missing.is_empty() && idle.is_empty(), "{command}: {missing:?} {idle:?}");
+    }
 }
 
 #[test]

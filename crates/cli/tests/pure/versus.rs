@@ -117,3 +117,32 @@ fn what_is_asked_for_in_vain_is_refused() {
     refused("--sim router", &["--fail-if", "cost > 1.03"], "no threads");
     refused("--sim router --resume a", &[], "--resume");
 }
+
+/// What another version of the program saved is refused as a whole: read as this version's, some of it would be
+/// missing and the rest might mean something else.
+#[test]
+fn a_comparison_of_another_version_is_refused_with_the_remedy() {
+    let scratch = Scratch::new();
+    slower(&scratch);
+    versus(&scratch, &format!("{SIDES} --out a"), &["--fail-if", "rate < 0.9"]).expect(0);
+    let events = read(&scratch, "a/events.jsonl");
+    let (first, rest) = events.split_once('\n').expect("lines");
+    let mut started: Value = serde_json::from_str(first).expect("an event");
+    let format = started["versus_started"]["format"].as_u64().expect("a version");
+    started["versus_started"]["format"] = Value::from(format + 1);
+    started["versus_started"]["program"] = Value::from("netanvil 9.9.9");
+    scratch.file("a/events.jsonl", &format!("{started}\n{rest}"));
+    let results = read(&scratch, "a/results.json");
+    let refused = scratch.run("report a").expect(2);
+    for what in
+        ["saved by netanvil 9.9.9", &format!("form {}", format + 1), "read it with the build of"]
+    {
+        assert!(refused.stderr.contains(what), "{what}: {}", refused.stderr);
+    }
+    assert_eq!(read(&scratch, "a/results.json"), results, "nothing is written");
+
+    // Folders that were saved before there was a version have the first.
+    started["versus_started"].as_object_mut().expect("an object").remove("format");
+    scratch.file("a/events.jsonl", &format!("{started}\n{rest}"));
+    scratch.run("report a").expect(0);
+}

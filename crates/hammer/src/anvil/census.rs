@@ -3,9 +3,9 @@
 use super::{Average, Path, TenSeconds};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use traffic::distribution::Distribution;
 use units::{Duration, FrameSize};
 use wire::decode::summarize;
-use wire::distribution::Distribution;
 
 /// Frame sizes counted together, FCS included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -126,9 +126,9 @@ impl Share {
 mod tests {
     use super::*;
     use std::net::Ipv4Addr;
+    use traffic::size::SizePattern;
     use wire::ethernet::MacAddr;
     use wire::learning;
-    use wire::size::SizePattern;
 
     fn arp() -> Vec<u8> {
         learning::gratuitous_arp(MacAddr([2, 0, 0, 0, 0, 1]), Ipv4Addr::new(198, 18, 1, 2))

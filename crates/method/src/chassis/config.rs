@@ -8,8 +8,8 @@ use crate::rfc3918::MulticastConfig;
 use crate::tolly::TollyConfig;
 use crate::{Profile, RunError, SearchConfig, SearchPolicy, SuiteConfig, TestKind};
 use serde::{Deserialize, Serialize};
+use traffic::size::SizePattern;
 use units::FrameSize;
-use wire::size::SizePattern;
 
 /// The section `chassis`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -2,6 +2,7 @@
 
 use super::{ChassisTest, Pattern, PortMatrix, TestSetup};
 use crate::bench::{Bench, Ran};
+use crate::event::Event;
 use crate::rfc2544::MaximumOf;
 use crate::search::adaptive::Came;
 use crate::search::mlrsearch::{self, MlrSearch, TimedLoad, Tried};
@@ -122,6 +123,9 @@ pub struct Throughput {
     pub upper_percent: Option<f64>,
     /// The trial that decided it.
     pub point: Option<LoadPoint>,
+    /// Trials of full length at this load that lost frames, and all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lossy_at_rate: Option<(u32, u32)>,
     /// Trials in all.
     pub trials: u32,
     /// Those that decided nothing.
@@ -223,6 +227,10 @@ struct Search<'l> {
     worst_port_ratio: f64,
     /// By load: the last trial of full length that passed.
     passed: BTreeMap<u64, LoadPoint>,
+    /// So long are trials that decide.
+    full: Duration,
+    /// By load: such trials that lost frames, and all of them.
+    at: BTreeMap<u64, (u32, u32)>,
 }
 
 /// Runs one load of a pattern.
@@ -254,8 +262,19 @@ pub(crate) fn highest_load(
     test: ChassisTest,
     pattern: Pattern,
 ) -> Result<Throughput, RunError> {
-    let test = (test, pattern);
-    highest_load_of(bench, rack.config, &mut PatternLoads { rack, test })
+    let mut loads = PatternLoads { rack, test: (test, pattern) };
+    let found = highest_load_of(bench, rack.config, &mut loads)?;
+    let flooded = found.point.as_ref().filter(|point| point.flood_count > 0);
+    if let Some(point) = flooded.filter(|_| pattern != Pattern::Broadcast) {
+        // A hub, or a switch that has not learned.
+        bench.emit(Event::Warning(format!(
+            "{test}, {}: at {:.4} % of the medium the device flooded {} frames though their addresses were \
+             announced before the trial: its table is full, it forgets within the trial, or it learns \
+             nothing; the throughput is that of a device that floods",
+            rack.size, point.load_percent, point.flood_count
+        )))?;
+    }
+    Ok(found)
 }
 
 /// The same of anything that can be offered at many loads; then with each loss that is tolerated.
@@ -284,6 +303,7 @@ fn goals_together(
     let tolerances = &config.throughput.loss_tolerances_percent;
     let goals = config.search.goals(tolerances, config.trial.duration_s);
     let mut search = Search::new(config, loads, 0.0);
+    search.full = goals.first().map_or(search.full, |goal| goal.final_duration);
     let mut controller = MlrSearch::new(search.range(), &goals);
     drive(&mut controller, |asked: TimedLoad, _| {
         let point = search.point(bench, asked.load, asked.duration)?;
@@ -324,6 +344,8 @@ impl<'l> Search<'l> {
             loss_percent,
             worst_port_ratio,
             passed,
+            full: Duration::from_secs_f64(config.trial.duration_s),
+            at: BTreeMap::new(),
         }
     }
 
@@ -454,6 +476,11 @@ impl<'l> Search<'l> {
             true => {
                 self.loss_percent = point.loss_percent;
                 self.worst_port_ratio = point.worst_port_ratio;
+                if duration >= self.full {
+                    let (lossy, all) = self.at.entry(load).or_default();
+                    *lossy += u32::from(point.received_frames < point.offered_frames);
+                    *all += 1;
+                }
             }
             false => {
                 self.invalid_trials += 1;
@@ -515,6 +542,7 @@ impl<'l> Search<'l> {
             rate: bounds.lower.map(|load| self.loads.rate_of(percent(load))),
             upper_percent: bounds.upper.map(|(load, _)| percent(load)),
             point,
+            lossy_at_rate: bounds.lower.and_then(|load| self.at.get(&load).copied()),
             trials: self.trials,
             invalid_trials: self.invalid_trials,
             with_tolerance: vec![],

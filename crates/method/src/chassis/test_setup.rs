@@ -8,6 +8,8 @@ use crate::subject::{Ceiling, ceiling_of};
 use crate::traffic::{Attachment, Forwarding, Traffic};
 use crate::{LatencyDefinition, RunError, SelfTestSize, SuiteConfig, TestKind, Topology};
 use std::cell::Cell;
+use traffic::modifier::{Field, Modifier, Pattern, sub_seed};
+use traffic::template::FrameTemplate;
 use trial::{
     BitTimes, Expectation, Fingerprint, Insertion, InvalidReason, PortDescription, PortId,
     PortLoad, PortSent, Prelude, Role, Schedule, Stream, StreamFrame, StreamId, Tagging,
@@ -17,9 +19,7 @@ use units::{Duration, FrameRate, FrameSize};
 use wire::decode::summarize;
 use wire::ethernet::MacAddr;
 use wire::learning;
-use wire::modifier::{Field, Modifier, Pattern, sub_seed};
 use wire::signature::Key;
-use wire::template::FrameTemplate;
 
 /// The ports of a test, and what its frames are like.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,11 @@
 //! What clauses ask of a result: each test says it beside its outcome, so that predicates do not know its
 //! type.
 
+use super::Evidence;
 use crate::chassis::{ChassisConditions, ChassisTest, LoadPoint, Throughput};
-use crate::{Conditions, Finding};
+use crate::outcome::{FigureName, Series, Unit};
+use crate::rfc3918::{Joins, Tunnel};
+use crate::{Conditions, Finding, Outcome};
 use trial::QueryCounts;
 use units::LineRate;
 
@@ -55,6 +58,8 @@ pub struct Facts {
     pub start_skew: Option<f64>,
     /// What could not be tried on these ports.
     pub not_tried: Vec<String>,
+    /// What is known of joins.
+    pub joins: Option<Joins>,
     /// Whether the capacity of groups was known.
     pub knows_capacity: Option<bool>,
     /// Size of frames behind a tunnel.
@@ -67,6 +72,82 @@ pub struct Facts {
     pub queries: Option<QueryCounts>,
     /// When the last tagged frame arrived, in seconds after the source had stopped; below 0 before.
     pub last_tag_s: Option<f64>,
+    /// What the device takes off the frames that it receives.
+    pub tunnel_in: Option<Tunnel>,
+    /// Rules of the packet filter on the device; 0 where none is known of.
+    pub filter_rules: u32,
+    /// Frames of each source of the congestion test.
+    pub frames_by_source: Vec<u64>,
+    /// Load of the source without a burden and with one, as offered, apart by this share of the smaller one.
+    pub ingress_apart: Option<f64>,
+    /// What the trials showed.
+    pub evidence: Evidence,
+    /// In which form the report states the result.
+    pub stated: Stated,
+}
+
+/// In which form the report states a result (RFC 2544 sections 26.1 and 26.3), read from the outcome.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Stated {
+    /// Unit of the throughput; `None` where there is no such figure with a value.
+    pub throughput_in: Option<Unit>,
+    /// Frame size, protocol and the medium's maximum stand beside it: what of them does not.
+    pub lacks: Vec<String>,
+    /// Its rows have the medium's maximum beside the rate.
+    pub has_maximum: bool,
+    /// Title of the load axis of the loss graph, and least and most that its curves reach, in percent;
+    /// `None` where there is no curve.
+    pub loss_graph: Option<LossGraph>,
+}
+
+/// The graph of the frame loss rate.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LossGraph {
+    /// Load is in percent of the medium's theoretical maximum.
+    pub is_of_medium: bool,
+    /// Both axes are in percent.
+    pub is_in_percent: bool,
+    /// Least and most of load and loss.
+    pub extent: (f64, f64),
+}
+
+impl Stated {
+    pub(super) fn of(outcome: &Outcome) -> Self {
+        let conditions = &outcome.conditions;
+        let figure =
+            outcome.figures_of(FigureName::Throughput).find(|figure| figure.value.is_some());
+        let lacks = [
+            (conditions.frame_size.is_empty(), "frame size"),
+            (conditions.traffic.is_empty(), "protocol"),
+            (conditions.theoretical_max.fps() <= 0.0, "the medium's maximum"),
+        ];
+        let columns = outcome.layouts.iter().flat_map(|layout| &layout.columns);
+        let graphs = outcome.layouts.iter().flat_map(|layout| &layout.series);
+        Stated {
+            throughput_in: figure.map(|figure| figure.unit),
+            lacks: lacks
+                .iter()
+                .filter(|(lacks, _)| *lacks)
+                .map(|(_, what)| (*what).into())
+                .collect(),
+            has_maximum: columns.into_iter().any(|title| title.contains("theoretical fps")),
+            loss_graph: graphs.into_iter().find_map(LossGraph::of),
+        }
+    }
+}
+
+impl LossGraph {
+    fn of(series: &Series) -> Option<LossGraph> {
+        if !series.y.0.starts_with("Frame loss rate") || series.points.is_empty() {
+            return None;
+        }
+        let all = || series.points.iter().flat_map(|(load, loss)| [*load, *loss]);
+        Some(LossGraph {
+            is_of_medium: series.x.0.contains("theoretical maximum"),
+            is_in_percent: series.x.1 == "%" && series.y.1 == "%",
+            extent: (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max)),
+        })
+    }
 }
 
 impl Facts {
@@ -84,6 +165,8 @@ impl Facts {
             trial_s: self.trial_s,
             ports: self.ports,
             line_rate: self.line_rate,
+            filter_rules: self.filter_rules,
+            evidence: self.evidence,
             ..Facts::default()
         }
     }
@@ -101,6 +184,7 @@ impl Facts {
                 format!("the tester reaches {:.0} of {:.0} frames/s", reached.fps(), most.fps())
             }),
             ports: 2,
+            filter_rules: rules_in(&conditions.filters),
             line_rate: Some(conditions.line_rate),
             ..Facts::default()
         }
@@ -126,7 +210,11 @@ impl Facts {
     /// The trial that decided a search is the one that has to be long.
     pub(crate) fn search(self, found: &Throughput) -> Self {
         let decided = found.point.as_ref().map(|point| point.duration.as_secs_f64());
-        Facts { trial_s: decided.or(self.trial_s), ..self.finding(&found.finding) }
+        Facts {
+            trial_s: decided.or(self.trial_s),
+            failed_at_rate: found.lossy_at_rate,
+            ..self.finding(&found.finding)
+        }
     }
 
     /// How far apart the ports of a trial began.
@@ -159,4 +247,10 @@ pub(super) fn is_rfc2889(test: ChassisTest) -> bool {
 /// See [`is_rfc2889`].
 pub(super) fn is_rfc3918(test: ChassisTest) -> bool {
     ChassisTest::RFC3918.contains(&test)
+}
+
+/// Number of rules of a packet filter that is stated in words, such as `25 rules, the permit last`.
+fn rules_in(filters: &str) -> u32 {
+    let first = filters.split_whitespace().next().unwrap_or_default();
+    first.parse().unwrap_or(0)
 }

@@ -1,12 +1,20 @@
 //! RFC 9971: Multiple Loss Ratio search. Its sections are named by their titles.
 
 use super::{Basis, Clause, Level, Rule, Ruling};
+use crate::registry::{self, SuiteName};
 use crate::search::mlrsearch::SearchGoal;
 use crate::{SearchPolicy, TestKind};
 
 const fn clause(section: &'static str, words: &'static str, rule: Rule) -> Clause {
-    let is_throughput = |test: TestKind| matches!(test, TestKind::Throughput);
-    Clause::new(("RFC 9971", section), Level::Should, words, is_throughput, rule)
+    Clause::new(("RFC 9971", section), Level::Should, words, searches, rule)
+}
+
+/// Tests whose search may be this one.
+fn searches(test: TestKind) -> bool {
+    let suites =
+        [SuiteName::Rfc2544, SuiteName::Rfc2889, SuiteName::Rfc3918, SuiteName::Gigaswitch];
+    registry::of_kind(test)
+        .is_some_and(|method| suites.contains(&method.suite) && method.searches_by_policy())
 }
 
 pub(super) static CLAUSES: &[Clause] = &[

@@ -3,8 +3,10 @@
 //! from them; whether a result conforms follows from that and from nothing else.
 
 mod campaigns;
+mod evidence;
 mod facts;
 mod mlrsearch;
+mod rfc1242;
 mod rfc2544;
 mod rfc2889;
 mod rfc3918;
@@ -17,11 +19,12 @@ mod ruling;
 #[cfg(test)]
 mod tests;
 
-pub use facts::Facts;
+pub use evidence::{BroadcastShare, Evidence, Queries, Updates};
+pub use facts::{Facts, LossGraph, Stated};
 pub use ruling::{Judged, Level, Ruling, Verdict};
 
 use crate::{Destinations, Outcome, Profile, SuiteConfig, TestKind, Topology, TrialConfig};
-use wire::size::SizePattern;
+use traffic::size::SizePattern;
 
 /// A clause of a document that concerns a test.
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +109,8 @@ impl Clause {
 
 /// Every clause, document by document.
 pub fn all() -> impl Iterator<Item = &'static Clause> {
-    let documents: [&[Clause]; 11] = [
+    let documents: [&[Clause]; 12] = [
+        rfc1242::CLAUSES,
         rfc2544::CLAUSES,
         rfc9004::CLAUSES,
         rfc6201::CLAUSES,
@@ -171,7 +175,9 @@ pub(crate) fn annex(
     (config, sizes, destinations): (&SuiteConfig, &[SizePattern], Destinations),
     topology: &Topology,
 ) {
-    let facts = &std::mem::take(&mut outcome.facts).of_no_more();
+    let stated = facts::Stated::of(outcome);
+    let facts = Facts { stated, ..std::mem::take(&mut outcome.facts) };
+    let facts = &facts.of_no_more();
     let test = outcome.test;
     let clauses = judge(&Basis { test, config, sizes, destinations, topology, facts });
     outcome.conditions.deviations = departures(&clauses, config.profile);

@@ -1,18 +1,24 @@
 //! RFC 2544: benchmarking methodology for network interconnect devices.
 
+mod modifiers;
 mod rules;
+mod stated;
 
-pub(super) use rules::{at_throughput, fastest_of, missing_sizes, repetitions};
+pub(super) use rules::{
+    at_throughput, fastest_of, format_of_switches, missing_sizes, no_loss, repetitions,
+};
 
 use super::facts::{is_rfc2889, is_rfc3918};
 use super::{Clause, Level, Rule, Ruling, Verdict};
 use crate::TestKind;
 use TestKind::{BackToBack, FrameLoss, Ipdv, Latency, Pdv, Recovery, Reset, Throughput};
+use modifiers::{answers, broadcast, filter_rules, filters, queries, states, updates};
 use rules::{
     addresses, all_sizes, both_ways, bursts, definition, destinations, duration, fastest,
-    final_trials, five_sizes, format, medium_maximum, modifiers, multi_port, no_loss,
-    routing_update, routing_wait, shortfall, stated, verification,
+    final_trials, five_sizes, format, medium_maximum, modifiers, multi_port, routing_update,
+    routing_wait, shortfall, stated, unwanted, verification,
 };
+use stated::{loss_graph, throughput_graph, throughput_stated};
 
 const fn clause(
     section: &'static str,
@@ -32,7 +38,8 @@ pub(super) fn is_pair(test: TestKind) -> bool {
 pub(super) fn has_sizes(test: TestKind) -> bool {
     is_pair(test) && test != Reset
 }
-fn is_of_rfc(test: TestKind) -> bool {
+/// The tests that follow RFC 2544, or a later RFC that rests on it.
+pub(super) fn is_of_rfc(test: TestKind) -> bool {
     match test {
         TestKind::Chassis(test) => is_rfc2889(test) || is_rfc3918(test),
         test => is_pair(test),
@@ -96,6 +103,64 @@ pub(super) static CLAUSES: &[Clause] = &[
         Rule::Of(modifiers),
     )
     .of_series(),
+    clause(
+        "11.1",
+        Level::Should,
+        "Every hundredth frame is a broadcast frame, where such frames are mixed in.",
+        is_of_rfc,
+        Rule::Of(broadcast),
+    ),
+    clause(
+        "11.2",
+        Level::Should,
+        "A management query is sent in each second, where such frames are mixed in.",
+        is_of_rfc,
+        Rule::Of(queries),
+    ),
+    clause(
+        "11.2",
+        Level::Should,
+        "The device answers every management query.",
+        is_of_rfc,
+        Rule::Of(answers),
+    ),
+    clause(
+        "11.3",
+        Level::Should,
+        "A routing update is sent first and each 30 s, where such frames are mixed in.",
+        is_of_rfc,
+        Rule::Of(updates),
+    ),
+    clause(
+        "11.3",
+        Level::Must,
+        "Routing updates have two states in turn.",
+        is_of_rfc,
+        Rule::Of(states),
+    ),
+    clause(
+        "11.4",
+        Level::Should,
+        "Repeat the tests with a filter of one rule, which permits the test stream.",
+        has_sizes,
+        Rule::Of(|p| filters(p, 1)),
+    )
+    .of_series(),
+    clause(
+        "11.4",
+        Level::Should,
+        "Repeat the tests with a filter of 25 rules, of which one permits the test stream.",
+        has_sizes,
+        Rule::Of(|p| filters(p, 25)),
+    )
+    .of_series(),
+    clause(
+        "11.4.1",
+        Level::Default,
+        "A filter has one rule, or 24 that match nothing and one that permits the test stream.",
+        is_pair,
+        Rule::Of(filter_rules),
+    ),
     clause(
         "12",
         Level::Should,
@@ -163,7 +228,11 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Default,
         "Wait 2 s for residual frames.",
         |test| is_of_rfc(test) && !matches!(test, BackToBack | Reset),
-        Rule::Trial(|t| Ruling::at_least("wait for residual frames", t.drain_s, 2.0, " s")),
+        Rule::Trial(|t| {
+            // It ends at `drain_max_s` at the latest.
+            let wait_s = t.drain_s.min(t.drain_max_s);
+            Ruling::at_least("wait for residual frames", wait_s, 2.0, " s")
+        }),
     ),
     clause(
         "23 e",
@@ -190,8 +259,15 @@ pub(super) static CLAUSES: &[Clause] = &[
         "26",
         Level::Default,
         "The load offered is the one intended, within 0.1 %.",
-        |test| is_pair(test) && test != BackToBack,
-        Rule::Of(shortfall),
+        is_of_rfc,
+        Rule::Trial(shortfall),
+    ),
+    clause(
+        "10",
+        Level::Should,
+        "The report tells of frames that are duplicate, damaged or foreign.",
+        is_of_rfc,
+        Rule::Trial(unwanted),
     ),
     clause(
         "26.1",
@@ -206,6 +282,20 @@ pub(super) static CLAUSES: &[Clause] = &[
         "Throughput is the fastest such rate: a faster one failed, or the medium ends there.",
         is_throughput,
         Rule::Of(fastest),
+    ),
+    clause(
+        "26.1",
+        Level::Must,
+        "Throughput is stated in frames/s, with frame size, protocol and the medium's maximum.",
+        is_throughput,
+        Rule::Of(throughput_stated),
+    ),
+    clause(
+        "26.1",
+        Level::Should,
+        "A graph and a table by frame size have the medium's maximum beside the throughput.",
+        is_throughput,
+        Rule::Of(throughput_graph),
     ),
     clause(
         "26.2",
@@ -273,6 +363,23 @@ pub(super) static CLAUSES: &[Clause] = &[
         Rule::Of(|p| {
             let step = p.config.frame_loss.step_percent;
             Ruling::met_if(step <= 10.0, || format!("steps of {step} % instead of <= 10 %"))
+        }),
+    ),
+    clause(
+        "26.3",
+        Level::Must,
+        "The graph has the load in percent of the medium's maximum, and loss in percent, both 0 to 100.",
+        is_loss,
+        Rule::Of(loss_graph),
+    ),
+    clause(
+        "26.4",
+        Level::Must,
+        "A trial with its waits lasts at least 2 s.",
+        |test| test == BackToBack,
+        Rule::Of(|p| match p.facts.evidence.shortest {
+            None => Ruling::not_checked("no trial was valid"),
+            Some(span) => Ruling::at_least("the shortest trial", span.as_secs_f64(), 2.0, " s"),
         }),
     ),
     clause(

@@ -1,12 +1,12 @@
 //! RFC 2889: benchmarking methodology for LAN switching devices. `5.x.2` is the part 2 of each test's
 //! section, where the document repeats its parameters.
 
-use super::rfc2544::fastest_of;
+use super::rfc2544::{fastest_of, format_of_switches, no_loss};
 use super::{Basis, Clause, Level, Rule, Ruling, Verdict};
 use crate::TestKind;
 use crate::chassis::ChassisTest;
+use traffic::size::SizePattern;
 use units::FrameSize;
-use wire::size::SizePattern;
 
 const fn clause(
     section: &'static str,
@@ -77,9 +77,16 @@ pub(super) static CLAUSES: &[Clause] = &[
     clause(
         "3",
         Level::Should,
-        "The device's ageing time exceeds learning and trial.",
+        "The device's ageing time, 300 s if nobody states it, exceeds learning and trial.",
         has_streams,
         Rule::Of(ageing),
+    ),
+    clause(
+        "4",
+        Level::Default,
+        "Frames are those of RFC 2544 appendix C, tagged or not.",
+        has_sizes,
+        Rule::Of(format_of_switches),
     ),
     clause(
         "5.x.2",
@@ -102,6 +109,9 @@ pub(super) static CLAUSES: &[Clause] = &[
         |test| is_mesh(test) || is_pressure(test),
         Rule::Of(|m| {
             let count = m.config.chassis.addresses_per_port;
+            if m.config.traffic.random_macs {
+                return Ruling::departed("random source addresses");
+            }
             Ruling::met_if(count == 1, || format!("{count} addresses a port"))
         }),
     ),
@@ -122,6 +132,13 @@ pub(super) static CLAUSES: &[Clause] = &[
         "Throughput is the highest load without loss: a higher one failed, or the medium ends there.",
         |test| is_mesh(test) || is_pressure(test),
         Rule::Of(fastest),
+    ),
+    clause(
+        "5.x.4",
+        Level::Default,
+        "No trial at the throughput loses a frame.",
+        |test| is_mesh(test) || is_pressure(test),
+        Rule::Of(no_loss),
     ),
     clause(
         "B.2",
@@ -150,6 +167,20 @@ pub(super) static CLAUSES: &[Clause] = &[
         Rule::Of(|m| {
             let ports = m.facts.ports;
             Ruling::met_if(ports > 0 && ports.is_multiple_of(4), || format!("{ports} ports"))
+        }),
+    ),
+    clause(
+        "5.5.3",
+        Level::Must,
+        "Both sources send the same number of frames.",
+        is_congestion,
+        Rule::Of(|m| match &m.facts.frames_by_source[..] {
+            [] => Ruling::not_checked("the result does not say"),
+            [first, others @ ..] => Ruling::met_if(others.iter().all(|sent| sent == first), || {
+                let sent: Vec<String> =
+                    m.facts.frames_by_source.iter().map(u64::to_string).collect();
+                format!("they sent {} frames", sent.join(" and "))
+            }),
         }),
     ),
     clause(

@@ -1,11 +1,12 @@
 //! RFC 3918: methodology for IP multicast benchmarking.
 
 use super::facts::is_rfc3918;
+use super::rfc2544::no_loss;
 use super::rfc2889::{all_sizes, duration, fastest, limit_found};
 use super::{Basis, Clause, Level, Rule, Ruling, Verdict};
 use crate::TestKind;
 use crate::chassis::ChassisTest;
-use crate::rfc3918::{SILENT_BEHIND_TUNNELS, SILENT_FIRST_VERSION, Version};
+use crate::rfc3918::{Joins, SILENT_BEHIND_TUNNELS, SILENT_FIRST_VERSION, Version};
 use ChassisTest::*;
 use trial::QueryCounts;
 
@@ -39,6 +40,13 @@ fn has_loads(test: TestKind) -> bool {
 }
 
 pub(super) static CLAUSES: &[Clause] = &[
+    clause(
+        "3",
+        Level::Must,
+        "Frames to all groups verify the joins before a trial.",
+        is_own,
+        Rule::Of(joins),
+    ),
     clause(
         "3.1",
         Level::Must,
@@ -130,6 +138,13 @@ pub(super) static CLAUSES: &[Clause] = &[
         Rule::Of(fastest),
     ),
     clause(
+        "4",
+        Level::Default,
+        "No trial at the throughput loses a frame.",
+        is_search,
+        Rule::Of(no_loss),
+    ),
+    clause(
         "4.4",
         Level::Must,
         "The size of the frames behind the tunnel is reported.",
@@ -152,11 +167,11 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Should,
         "Frames have the encapsulated sizes of the encapsulation test.",
         |test| is(test, &[Decapsulation]),
-        Rule::Of(|m| {
-            let config = &m.config.chassis.multicast;
-            Ruling::met_if(config.tunnel_in == config.tunnel_out, || {
+        Rule::Of(|m| match m.facts.tunnel_in {
+            None => Ruling::not_checked("the result does not say"),
+            Some(tunnel) => Ruling::met_if(tunnel == m.config.chassis.multicast.tunnel_out, || {
                 "frames are encapsulated in one format and decapsulated from another".into()
-            })
+            }),
         }),
     ),
     clause(
@@ -233,7 +248,33 @@ pub(super) static CLAUSES: &[Clause] = &[
             Some(both) => Ruling::met_if(both, || "one of them is missing".into()),
         }),
     ),
+    clause(
+        "8",
+        Level::Must,
+        "The load of the source is the same without the burden and with it.",
+        |test| is(test, &[BurdenedLatency, BurdenedJoinDelay]),
+        Rule::Of(|m| match m.facts.ingress_apart {
+            None => Ruling::not_checked("the result does not say"),
+            Some(apart) => Ruling::met_if(apart <= SAME_LOAD, || {
+                format!("the loads are {:.2} % apart", apart * 100.0)
+            }),
+        }),
+    ),
 ];
+
+/// As far as loads of one intended rate may be apart (RFC 2544 section 26, as it is judged).
+const SAME_LOAD: f64 = 0.001;
+
+fn joins(m: &Basis<'_>) -> Ruling {
+    match &m.facts.joins {
+        None | Some(Joins::Untried) => Ruling::not_checked("the result does not say"),
+        Some(Joins::Proved) => Ruling::met(),
+        Some(Joins::NotProved { why }) => Ruling::departed(format!("joins were not proved: {why}")),
+        Some(Joins::Measured) => {
+            Ruling::not_applicable("the trials measure when or whether joins take effect")
+        }
+    }
+}
 
 /// In tests of delays a port may be asked for a group that it has left, or not joined yet.
 fn answers(m: &Basis<'_>) -> Ruling {

@@ -40,9 +40,13 @@ impl SuiteConfig {
         self.traffic.destinations.runs().iter().flat_map(of).collect()
     }
 
-    /// The first round, without a modifier.
-    pub(crate) fn first_round(&self) -> Round {
-        let (destinations, ipv6_prefix) = self.recipients()[0];
+    /// What the tester measures itself with: no modifier, and random destinations where a round has them,
+    /// which ask more of it than one does.
+    pub(crate) fn of_self_test(&self) -> Round {
+        let recipients = self.recipients();
+        let is_random = |(to, _): &&(Destinations, Option<u8>)| *to == Destinations::Random;
+        let (destinations, ipv6_prefix) =
+            *recipients.iter().find(is_random).unwrap_or(&recipients[0]);
         Round { modifier: Modifier::None, destinations, ipv6_prefix }
     }
 

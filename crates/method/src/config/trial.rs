@@ -45,7 +45,7 @@ impl Default for TrialConfig {
             drain_max_s: 60.0,
             settle_s: 5.0,
             invalid_retries: 3,
-            verify_checksums: false,
+            verify_checksums: true,
             keep_alives: false,
             limits: ValidityLimits::default(),
         }

@@ -15,10 +15,10 @@ pub use totals::{Second, StreamTotals, Totals};
 
 use crate::RunError;
 use crate::traffic::TrialShape;
-use totals::SoFar;
+pub(crate) use totals::SoFar;
 use trial::{Observer, Sample, Schedule, Segment, Tester, Trial, TrialResult, Waits};
 use units::text::Load;
-use units::{Duration, FrameRate, LineRate};
+use units::{Duration, FrameRate, Instant, LineRate};
 use wire::signature::{Key, RunKey};
 
 /// More frames no stretch has that is sent by hand: 32 MiB of bits a stream.
@@ -134,6 +134,7 @@ impl Generator<'_> {
         let (mut passed, mut sent_for) = (Duration::ZERO, Duration::ZERO);
         let (mut is_rested, mut trials) = (true, 0);
         let mut off = vec![false; self.mix.len()];
+        let mut last_departure = None;
         loop {
             let left = self.config.duration.map(|duration| duration.saturating_sub(passed));
             let rate_on = rate.scaled(self.mix.share_without(&off));
@@ -158,6 +159,10 @@ impl Generator<'_> {
                 totals.add(&result, self.mix);
             }
             sent_for += sending_time(&result);
+            if let Some((first, last)) = departures(&result) {
+                let before = last_departure.replace(last).filter(|_| !is_rested);
+                totals.between += before.map_or(Duration::ZERO, |before| first.since(before));
+            }
             passed += match order {
                 Some(_) => sending_time(&result),
                 None => trial.duration(),
@@ -247,6 +252,13 @@ fn switch(off: &mut [bool], stream: usize) {
 fn sending_time(result: &TrialResult) -> Duration {
     let sent = result.sent.iter().map(|sent| sent.report.sending_time());
     sent.max().unwrap_or_default()
+}
+
+/// When the first frame of a stretch left, and the last.
+fn departures(result: &TrialResult) -> Option<(Instant, Instant)> {
+    let reports = || result.sent.iter().map(|sent| &sent.report);
+    let first = reports().filter_map(|report| report.first_departure).min()?;
+    Some((first, reports().filter_map(|report| report.last_departure).max()?))
 }
 
 /// Waits for the end of a pause, after which another load may be sent; false where all is to end.

@@ -68,6 +68,8 @@ pub struct Totals {
     pub invalid: Vec<InvalidReason>,
     /// Frames that the device dropped, by the place that counts them.
     pub dropped_at: BTreeMap<String, u64>,
+    /// Time between stretches in which no frame left, pauses that were asked for left out.
+    pub between: Duration,
     /// What a reader should know.
     pub notes: Vec<String>,
     /// Lost frames of each flow so far, by stream.
@@ -175,7 +177,7 @@ impl Totals {
 
 /// Counts of a stretch up to a moment.
 #[derive(Clone, Debug, Default)]
-pub(super) struct SoFar {
+pub(crate) struct SoFar {
     pub sent: u64,
     received: u64,
     missing: u64,

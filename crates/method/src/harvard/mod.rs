@@ -30,3 +30,4 @@ pub use raw_rate::{RawRateResult, RawStream, raw_rate};
 pub use setting::Setting;
 pub use source::Sources;
 pub use suite_1990::Suite1990;
+pub(crate) use suite_1990::test as test_1990;

@@ -38,7 +38,7 @@ impl MaxRateResult {
         let column = if streams > 1 { "d_max".into() } else { self.setting.column("max", 0) };
         columns.push((column, self.found.cell()));
         let notes = matches!(self.found.finding, Finding::AtLeast { .. })
-            .then(|| "above max the tester was the limit: the device may carry more".to_owned());
+            .then(|| "tester-limited above max; the device may be faster".to_owned());
         self.setting.rates(&self.conditions, columns).noted(notes)
     }
 }

@@ -1,4 +1,5 @@
-//! The suite of 1990: table after table, and in each size after size.
+//! The suite of 1990: table after table. For each the device is set up anew, and then tested by the run of every
+//! suite.
 
 use super::counted::compare_counters;
 use super::together::Together;
@@ -6,16 +7,16 @@ use super::{
     Filters, Laboratory, Mode, Path, Ready, SetUp, SetUpError, Setting, Sources, delay,
     dual_max_rate, dual_stream, max_rate, raw_rate,
 };
-use crate::bench::Bench;
-use crate::clauses::annex;
-use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted};
+use crate::bench::{Bench, Memory};
+use crate::event::{Event, EventSink, RunFinished};
+use crate::registry::Known;
 use crate::subject::Subject;
-use crate::suite::{finish, legal_sizes};
-use crate::traffic::Traffic;
-use crate::{Modifier, RunError, SuiteConfig, TestKind, estimate};
+use crate::suite::{Item, Run, finish, legal_sizes};
+use crate::traffic::{Forwarding, Topology, Traffic};
+use crate::{Modifier, Outcome, RunError, Suite, SuiteConfig, TestKind, estimate};
 use std::collections::BTreeMap;
+use traffic::size::SizePattern;
 use units::{Duration, FrameSize};
-use wire::size::SizePattern;
 
 /// A run of the suite.
 #[derive(Clone, Debug)]
@@ -71,15 +72,14 @@ impl Suite1990 {
         laboratory: &mut dyn Laboratory,
         sink: &mut dyn EventSink,
     ) -> Result<RunFinished, RunError> {
-        let mut run = Run {
+        let mut campaign = Campaign {
             suite: self,
             todo: self.plan(),
-            counted: (0, 0),
+            memory: Memory::default(),
             invalid_tests: vec![],
-            to_be_compared: false,
         };
-        let outcome = run.all(laboratory, sink);
-        finish(run.counted, sink, run.invalid_tests, outcome)
+        let outcome = campaign.all(laboratory, sink);
+        finish(campaign.memory.trials(), sink, campaign.invalid_tests, outcome)
     }
 
     fn tests(&self, set_up: &SetUp) -> Vec<TestKind> {
@@ -93,48 +93,65 @@ impl Suite1990 {
         tests.filter(fits).collect()
     }
 
-    /// What each set-up will take.
-    fn plan(&self) -> Vec<Duration> {
+    /// What each test of each set-up will take, with each frame size.
+    fn plan(&self) -> Vec<Vec<Duration>> {
+        self.set_ups
+            .iter()
+            .map(|set_up| self.shares(set_up, self.config.frame_sizes.len()))
+            .collect()
+    }
+
+    fn shares(&self, set_up: &SetUp, sizes: usize) -> Vec<Duration> {
         let ceiling = units::FrameRate::from_fps(1_000);
-        let sizes = self.config.frame_sizes.len() as u64;
-        let share = |set_up: &SetUp| {
-            let tests = self.tests(set_up).into_iter();
-            tests.map(|test| estimate::of_campaign(&self.config, test, ceiling) * sizes).sum()
-        };
-        self.set_ups.iter().map(share).collect()
+        let share = |test| estimate::of_campaign(&self.config, test, ceiling);
+        let tests = self.tests(set_up).into_iter();
+        tests.flat_map(|test| std::iter::repeat_n(share(test), sizes)).collect()
+    }
+
+    /// The part of the run that is made with one set-up.
+    fn part(&self, config: SuiteConfig, topology: Topology) -> Suite {
+        Suite {
+            program: self.program.clone(),
+            device: self.device.clone(),
+            environment: self.environment.clone(),
+            config,
+            topology,
+            self_test: None,
+            more: &[],
+        }
     }
 }
 
 /// A run under way.
-struct Run<'s> {
+struct Campaign<'s> {
     suite: &'s Suite1990,
-    todo: Vec<Duration>,
-    /// Trials of the set-ups before, and invalid ones among them.
-    counted: (u64, u64),
+    /// What the tests of each set-up still to come will take.
+    todo: Vec<Vec<Duration>>,
+    memory: Memory,
     invalid_tests: Vec<String>,
-    /// Whether the device's counters are still to be compared as it is set up.
-    to_be_compared: bool,
 }
 
-impl Run<'_> {
+impl Campaign<'_> {
     fn all(
         &mut self,
         laboratory: &mut dyn Laboratory,
         sink: &mut dyn EventSink,
     ) -> Result<(), RunError> {
         self.suite.config.check()?;
-        sink.emit(&self.started(laboratory))?;
+        let whole =
+            self.suite.part(self.suite.config.clone(), Topology::of(Forwarding::Bridged, vec![]));
+        let estimate = self.todo.iter().flatten().copied().sum();
+        sink.emit(&whole.started(laboratory.describe(), estimate))?;
         let shows_counters = laboratory.shows_counters();
-        for set_up in self.suite.set_ups.clone() {
-            self.to_be_compared = shows_counters;
-            let share = self.todo.remove(0);
-            if self.suite.tests(&set_up).is_empty() {
+        for set_up in &self.suite.set_ups {
+            self.todo.remove(0);
+            if self.suite.tests(set_up).is_empty() {
                 continue;
             }
-            match laboratory.set_up(&set_up) {
-                Ok(ready) => self.test_set_up(&set_up, share, ready, sink)?,
+            match laboratory.set_up(set_up) {
+                Ok(ready) => self.test_set_up(set_up, ready, shows_counters, sink)?,
                 Err(SetUpError::NotPossible(why)) => {
-                    let what = in_words(&set_up);
+                    let what = in_words(set_up);
                     let text = format!("not possible on this device: {what}: {why}");
                     sink.emit(&Event::Warning(text))?;
                 }
@@ -144,25 +161,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn started(&self, laboratory: &dyn Laboratory) -> Event {
-        let suite = self.suite;
-        Event::RunStarted(Box::new(RunStarted {
-            format: EVENT_FORMAT,
-            program: suite.program.clone(),
-            device: suite.device.clone(),
-            environment: suite.environment.clone(),
-            config: serde_json::to_value(&suite.config).unwrap_or_default(),
-            tester: laboratory.describe(),
-            estimate: self.todo.iter().copied().sum(),
-        }))
-    }
-
-    /// Every test of a set-up, size after size.
+    /// Every test of a set-up, each with every frame size.
     fn test_set_up(
         &mut self,
         set_up: &SetUp,
-        share: Duration,
         mut ready: Ready<'_>,
+        shows_counters: bool,
         sink: &mut dyn EventSink,
     ) -> Result<(), RunError> {
         let mut config = self.suite.config.clone();
@@ -170,67 +174,86 @@ impl Run<'_> {
         config.traffic.protocol = set_up.mode.protocol();
         config.traffic.filters = ready.filters;
         let description = ready.tester.describe().clone();
-        let retries = config.trial.invalid_retries;
         let mut tester = Together { tester: &mut *ready.tester };
+        let memory = std::mem::take(&mut self.memory).before_another_device();
         let mut bench =
-            Bench::new(&mut tester, sink, retries, config.run_key()).counting_from(self.counted);
-        bench.begin_share(share, self.todo.iter().copied().sum());
+            Bench::new(&mut tester, sink, config.trial.invalid_retries, config.run_key())
+                .remembering(memory);
         let first = ready.streams.first();
         let first = first.ok_or_else(|| RunError::Config("a set-up without streams".into()))?;
         let (sizes, left_out) = legal_sizes(&config, first);
         for why in left_out {
             bench.emit(Event::Note(format!("{}: {why}", in_words(set_up))))?;
         }
-        let tested = sizes.iter().try_for_each(|size| {
-            let traffic = |topology| Traffic::new(&config, topology, size, Modifier::None);
-            let mut all = traffic(first)?;
-            if let Some(second) = ready.streams.get(1) {
-                all = all.beside(traffic(second)?);
-            }
-            let subject = Subject::new(&config, &all, &description, None);
-            let subject = subject.map_err(RunError::Config)?;
-            self.test_size(&mut bench, &subject, set_up)
+        let asked = std::mem::replace(&mut config.frame_sizes, sizes);
+        let part = self.suite.part(config, first.clone());
+        let mut items = items(&part, &ready.streams, Setting::from(set_up))?;
+        let shares = self.suite.shares(set_up, items.len());
+        let todo = shares.into_iter().chain(self.todo.iter().flatten().copied()).collect();
+        let mut run = Run::new(&part, vec![], description, &asked).going_to_take(todo);
+        let mut tests = self.suite.tests(set_up).into_iter();
+        let tested = tests.try_for_each(|test| run.test_alone(&mut bench, test, &mut items));
+        let invalid = run.invalid_tests().into_iter();
+        self.invalid_tests.extend(invalid.map(|name| format!("{name}, {}", in_words(set_up))));
+        let tested = tested.and_then(|()| match (shows_counters, items.first()) {
+            (true, Some(item)) => compare(&mut bench, &part, item, set_up),
+            _ => Ok(()),
         });
-        self.counted = bench.trials();
+        self.memory = bench.memory();
         tested
     }
+}
 
-    fn test_size(
-        &mut self,
-        bench: &mut Bench<'_>,
-        subject: &Subject<'_>,
-        set_up: &SetUp,
-    ) -> Result<(), RunError> {
-        let setting = Setting::from(set_up);
-        let tests = self.suite.tests(set_up);
-        let Some(first) = tests.first() else { return Ok(()) };
-        let sources = Sources::find(bench, subject, *first)?;
-        let subject = &subject.with_tester_max(sources.slowest());
-        for test in tests {
-            bench.begin(test, subject.traffic)?;
-            let mut outcome = match test {
-                TestKind::Delay => delay(bench, subject, setting)?.outcome(),
-                TestKind::MaxRate => max_rate(bench, subject, &sources, setting)?.outcome(),
-                TestKind::DualMaxRate => {
-                    dual_max_rate(bench, subject, &sources, setting)?.outcome()
-                }
-                TestKind::DualStream => dual_stream(bench, subject, &sources, setting)?.outcome(),
-                _ => raw_rate(bench, subject, &sources, setting)?.outcome(),
-            };
-            if !outcome.invalid.is_empty() {
-                let size = subject.traffic.frame_size();
-                self.invalid_tests.push(format!("{test}, {size}, {}", in_words(set_up)));
-            }
-            let config = subject.config;
-            let of_outcome = (config, &config.frame_sizes[..], config.traffic.destinations);
-            annex(&mut outcome, of_outcome, subject.traffic.topology());
-            bench.emit(Event::TestFinished(Box::new(outcome)))?;
+/// Every frame size, of one stream or of two at once.
+fn items(part: &Suite, streams: &[Topology], setting: Setting) -> Result<Vec<Item>, RunError> {
+    let item = |size: &SizePattern| {
+        let traffic = |topology| Traffic::new(&part.config, topology, size, Modifier::None);
+        let mut all = traffic(&streams[0])?;
+        if let Some(second) = streams.get(1) {
+            all = all.beside(traffic(second)?);
         }
-        match std::mem::take(&mut self.to_be_compared) {
-            true => compare_counters(bench, subject, &sources, &in_words(set_up)),
-            false => Ok(()),
-        }
-    }
+        let known = Known { setting: Some(setting), ..Known::default() };
+        Ok(Item { traffic: all, reach: None, known })
+    };
+    part.config.frame_sizes.iter().map(item).collect()
+}
+
+/// The device's counters beside the tester's.
+fn compare(
+    bench: &mut Bench<'_>,
+    part: &Suite,
+    item: &Item,
+    set_up: &SetUp,
+) -> Result<(), RunError> {
+    let Some(sources) = &item.known.sources else { return Ok(()) };
+    let description = bench.tester().describe().clone();
+    let subject = Subject::new(&part.config, &item.traffic, &description, None);
+    let subject = subject.map_err(RunError::Config)?.with_tester_max(sources.slowest());
+    compare_counters(bench, &subject, sources, &in_words(set_up))
+}
+
+/// Makes the trials of a test with one frame size, and says what they come to.
+pub(crate) fn test(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    known: &mut Known,
+    test: TestKind,
+) -> Result<Outcome, RunError> {
+    let missing = || RunError::Config(format!("{test}: the device is set up anew for this test"));
+    let setting = known.setting.ok_or_else(missing)?;
+    let sources = match known.sources.take() {
+        Some(sources) => sources,
+        None => Sources::find(bench, subject, test)?,
+    };
+    let sources = known.sources.insert(sources);
+    let subject = &subject.with_tester_max(sources.slowest());
+    Ok(match test {
+        TestKind::Delay => delay(bench, subject, setting)?.outcome(),
+        TestKind::MaxRate => max_rate(bench, subject, sources, setting)?.outcome(),
+        TestKind::DualMaxRate => dual_max_rate(bench, subject, sources, setting)?.outcome(),
+        TestKind::DualStream => dual_stream(bench, subject, sources, setting)?.outcome(),
+        _ => raw_rate(bench, subject, sources, setting)?.outcome(),
+    })
 }
 
 /// Such as `TCP/IP - within interface card, ten filters`.

@@ -2,8 +2,8 @@
 //! is about each alone.
 
 use trial::{
-    DeviceSetup, InvalidReason, Role, Tester, TesterDescription, TesterError, Trial, TrialResult,
-    Validity,
+    DeviceSetup, InvalidReason, Observer, Role, Tester, TesterDescription, TesterError, Trial,
+    TrialResult, Validity,
 };
 use units::Duration;
 
@@ -23,6 +23,15 @@ impl Tester for Together<'_> {
     }
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
         let mut result = self.tester.run(trial)?;
+        result.validity = judged(result.validity.clone(), apart(trial, &result));
+        Ok(result)
+    }
+    fn run_observed(
+        &mut self,
+        trial: &Trial,
+        observer: &mut dyn Observer,
+    ) -> Result<TrialResult, TesterError> {
+        let mut result = self.tester.run_observed(trial, observer)?;
         result.validity = judged(result.validity.clone(), apart(trial, &result));
         Ok(result)
     }

@@ -11,7 +11,7 @@ use units::FrameRate;
 pub enum Relation {
     /// It is the value, within its uncertainty.
     Equal,
-    /// It is the value or more: the tester was the limit.
+    /// It is the value or more: tester-limited.
     AtLeast,
     /// It lies somewhere from the value to a higher one, further apart than was asked for.
     Between,

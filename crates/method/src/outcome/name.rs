@@ -36,6 +36,8 @@ figure_names! {
     Latency = "latency",
     /// 99th percentile of every frame's latency.
     LatencyP99 = "latency-p99",
+    /// The same at half of the throughput, where no queue of the device is full.
+    HalfLoadP99 = "latency-p99-half-load",
     /// The largest latency.
     LatencyMax = "latency-max",
     /// Packet delay variation.
@@ -108,8 +110,8 @@ impl FigureName {
         use FigureName::*;
         match self {
             Loss | UncongestedLoss | CongestedLoss | Answered => Measure::Percent,
-            Latency | LatencyP99 | LatencyMax | Pdv | IpdvMax | Recovery | Reset | JoinDelay
-            | LeaveDelay | MinMaxLatency | Delay => Measure::Time,
+            Latency | LatencyP99 | HalfLoadP99 | LatencyMax | Pdv | IpdvMax | Recovery | Reset
+            | JoinDelay | LeaveDelay | MinMaxLatency | Delay => Measure::Time,
             _ => Measure::Number,
         }
     }

@@ -121,7 +121,7 @@ pub(super) static RFC2889: [TestMethod; 14] = [
                 "chassis.addresses.learning_fps",
             ],
         ],
-        by!(rfc2889::caching).of_smallest(),
+        by!(rfc2889::caching).of_smallest().taking(rfc2889::caching_estimate),
     ),
     rfc2889(
         ("address-learning", ChassisTest::AddressLearning, "section 5.8"),
@@ -137,7 +137,7 @@ pub(super) static RFC2889: [TestMethod; 14] = [
                 "chassis.addresses.rate_resolution_fps",
             ],
         ],
-        by!(rfc2889::learning_rate).of_smallest(),
+        by!(rfc2889::learning_rate).of_smallest().taking(rfc2889::learning_rate_estimate),
     ),
     rfc2889(
         ("errored-frames", ChassisTest::ErroredFrames, "section 5.9"),

@@ -167,6 +167,11 @@ impl TestMethod {
         self.options.iter().copied().flatten().copied()
     }
 
+    /// Whether its own search is made by the policy that the run names.
+    pub(crate) fn searches_by_policy(&self) -> bool {
+        self.options().any(|option| matches!(option, "search" | "search.policy"))
+    }
+
     /// Whether an option alters a run of this test: its own trials, or those of a test that is run
     /// before it.
     pub fn supports(&self, option: &str) -> bool {

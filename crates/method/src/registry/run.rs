@@ -2,6 +2,8 @@
 
 use crate::bench::Bench;
 use crate::chassis::TestSetup;
+use crate::harvard::{Setting, Sources};
+use crate::reach::Reach;
 use crate::rfc2544::ThroughputResult;
 use crate::subject::Subject;
 use crate::{Outcome, RunError, SuiteConfig, TestKind};
@@ -15,8 +17,6 @@ pub enum Run {
     Pair(PairTest),
     /// Between many ports.
     Many(ManyTest),
-    /// By a suite of its own, which sets the device up anew: the tests of Harvard.
-    Campaign,
 }
 
 /// A test between two ports.
@@ -51,6 +51,12 @@ pub struct Known {
     pub throughput: Option<ThroughputResult>,
     /// Aggregated multicast throughput, in percent of the medium (RFC 3918 section 4.3).
     pub(crate) multicast_percent: Cell<Option<f64>>,
+    /// Of the router tests of 1989: the highest rate without loss, and what the tester can offer.
+    pub(crate) max_rate: Option<FrameRate>,
+    pub(crate) reach: Option<Reach>,
+    /// Of those of 1990: how the device is set up, and what each source offers.
+    pub(crate) setting: Option<Setting>,
+    pub(crate) sources: Option<Sources>,
 }
 
 impl Known {
@@ -72,6 +78,8 @@ pub struct ManyTest {
     pub run: RunMany,
     /// Whether it is made with the smallest frames only: addresses have no size.
     pub is_of_smallest: bool,
+    /// What a frame size takes by virtual time; `None` where a guess will do.
+    pub estimate: Option<fn(&SuiteConfig) -> Duration>,
 }
 
 /// See [`ManyTest::run`].
@@ -83,18 +91,19 @@ impl Run {
         match self {
             Run::Pair(pair) => pair.is_of_smallest,
             Run::Many(many) => many.is_of_smallest,
-            Run::Campaign => false,
         }
     }
     /// How many outcomes it has for a frame size.
     pub(crate) fn parts(&self, config: &SuiteConfig) -> usize {
         if let Run::Pair(pair) = self { (pair.parts)(config) } else { 1 }
     }
-    /// What a frame size takes by virtual time. Of many ports a guess: a search of ten trials and the loads
-    /// of the table.
+    /// What a frame size takes by virtual time. Of many ports mostly a guess: a search of ten trials and the
+    /// loads of the table.
     pub(crate) fn estimate(&self, config: &SuiteConfig, ceiling: FrameRate) -> Duration {
-        if let Run::Pair(pair) = self {
-            return (pair.estimate)(config, ceiling);
+        match self {
+            Run::Pair(pair) => return (pair.estimate)(config, ceiling),
+            Run::Many(ManyTest { estimate: Some(estimate), .. }) => return estimate(config),
+            Run::Many(_) => {}
         }
         let trial = &config.trial;
         let waits = trial.learning_wait_s + trial.drain_s + trial.settle_s;
@@ -105,9 +114,12 @@ impl Run {
 
 impl ManyTest {
     pub(super) const fn new(run: RunMany) -> Self {
-        ManyTest { run, is_of_smallest: false }
+        ManyTest { run, is_of_smallest: false, estimate: None }
     }
     pub(super) const fn of_smallest(self) -> Self {
         ManyTest { is_of_smallest: true, ..self }
+    }
+    pub(super) const fn taking(self, estimate: fn(&SuiteConfig) -> Duration) -> Self {
+        ManyTest { estimate: Some(estimate), ..self }
     }
 }

@@ -87,7 +87,7 @@ pub enum BurstOutcome {
     Measured,
     /// No burst up to the limit lost frames: the limit is too low.
     AtLimit,
-    /// Longer bursts could not be sent validly: the tester was the limit.
+    /// Longer bursts could not be sent validly: tester-limited.
     AtLeast {
         /// What kept the tester from going on.
         why: String,

@@ -34,6 +34,10 @@ pub struct LatencyResult {
     /// **Every** frame of all repetitions and directions; neither the RFC 2544 nor the RFC 8219
     /// number, to be labelled separately.
     pub all_frames: Option<LatencySummary>,
+    /// Every frame of one trial at half of `rate`, where no queue of the device is full; `None` where that trial was
+    /// invalid. No document asks for it.
+    #[serde(default)]
+    pub half_load: Option<LatencySummary>,
     /// What the tester adds by itself, from the self-test: minimum at a low rate.
     pub tester_floor: Option<Duration>,
     /// Trial by trial.
@@ -108,6 +112,7 @@ pub fn latency(
         rfc2544: None,
         rfc8219: None,
         all_frames: None,
+        half_load: None,
         tester_floor: subject.tester_floor,
         trials: vec![],
         notes: vec![],
@@ -142,7 +147,31 @@ pub fn latency(
         ));
     }
     conclude(&mut result, subject, all);
+    at_half_load(bench, subject, rate, &mut result)?;
     Ok(result)
+}
+
+/// One trial more at half of the throughput: what a user meets whose line is not full.
+fn at_half_load(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    rate: FrameRate,
+    result: &mut LatencyResult,
+) -> Result<(), RunError> {
+    let rate = rate.scaled(0.5);
+    let label = format!("{}, {}: {rate:.1}, half load", TestKind::Latency, subject.size_in_words());
+    let stream = Duration::from_secs_f64(subject.config.latency.stream_s);
+    let ran = bench.run(subject.request(TestKind::Latency, label, rate, stream))?;
+    if !ran.result.is_valid() {
+        result.notes.push("the trial at half load was invalid".into());
+        return Ok(());
+    }
+    let lost = ran.result.lost_frames();
+    if lost > 0 {
+        result.notes.push(format!("{lost} frames were lost in the trial at half load"));
+    }
+    result.half_load = summarise(&ran.result);
+    Ok(())
 }
 
 /// Latencies of every frame of every valid repetition.

@@ -1,14 +1,14 @@
 //! Address caching capacity and address learning rate (RFC 2889 sections 5.7 and 5.8): how many
 //! addresses a device learns, and how fast.
 
-use crate::RunError;
 use crate::bench::{Bench, Ran};
 use crate::chassis::{ChassisConditions, ChassisTest, Draft, TestSetup, shortfall_words};
+use crate::{RunError, SuiteConfig};
 use serde::{Deserialize, Serialize};
+use traffic::modifier::Field;
 use trial::{Schedule, Segment, StreamId, Waits};
 use units::{Duration, FrameRate};
 use wire::learning;
-use wire::modifier::Field;
 
 /// How many addresses a device learns, or how fast.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ pub fn caching(bench: &mut Bench<'_>, rack: &TestSetup<'_>) -> Result<AddressRes
             break;
         }
     }
-    Ok(search.result(low, high, config.max_addresses))
+    Ok(search.result(bench, low, high, config.max_addresses))
 }
 
 /// Address learning rate: the highest rate of new addresses at which all are learned.
@@ -97,7 +97,7 @@ pub fn learning_rate(
         }
         fps = (low + (high - low) / 2).max(1);
     }
-    Ok(search.result(low, high, beyond))
+    Ok(search.result(bench, low, high, beyond))
 }
 
 struct AddressSearch<'r, 'a> {
@@ -115,20 +115,18 @@ impl<'r, 'a> AddressSearch<'r, 'a> {
         Ok(AddressSearch { rack, test, trials: vec![], invalid: vec![] })
     }
 
-    fn result(self, low: u64, high: u64, never_tried: u64) -> AddressResult {
+    fn result(self, bench: &mut Bench<'_>, low: u64, high: u64, never_tried: u64) -> AddressResult {
+        // A full table floods whatever the next test sends.
+        bench.let_age(forgotten_after(self.rack.config));
         AddressResult {
             conditions: self.rack.with_ports(3).conditions(self.test),
             found: (low > 0).then_some(low),
             failed: (high < never_tried).then_some(high),
             at_least: low > 0 && high == never_tried,
-            ageing: self.ageing(),
+            ageing: ageing(self.rack.config),
             trials: self.trials,
             invalid: self.invalid,
         }
-    }
-
-    fn ageing(&self) -> Duration {
-        Duration::from_secs_f64(self.rack.config.chassis.addresses.ageing_s)
     }
 
     /// Whether so many addresses are learned when they come at this rate.
@@ -139,8 +137,7 @@ impl<'r, 'a> AddressSearch<'r, 'a> {
         rate: FrameRate,
     ) -> Result<Option<bool>, RunError> {
         self.check_time(addresses, rate)?;
-        // "Allow the device to age out": a little longer than it takes.
-        bench.pause(self.ageing() + Duration::from_secs(1))?;
+        bench.let_age(forgotten_after(self.rack.config));
         let taught = self.teach(bench, addresses, rate)?;
         let tested = self.test(bench, addresses)?;
         let invalid = [shortfall_words(&taught), shortfall_words(&tested)].concat();
@@ -171,16 +168,16 @@ impl<'r, 'a> AddressSearch<'r, 'a> {
     /// No address may age out before its turn comes.
     fn check_time(&self, addresses: u64, rate: FrameRate) -> Result<(), RunError> {
         let test_rate = within_medium(self.rack, self.rack.config.chassis.addresses.test_fps);
-        let needed = rate.departure(addresses) + test_rate.departure(addresses);
+        let sending = rate.departure(addresses) + test_rate.departure(addresses);
         let waits = Duration::from_secs_f64(self.rack.config.chassis.addresses.digest_s + 1.0);
-        if needed + waits < self.ageing() {
+        let (needed, ageing) = (sending + waits, ageing(self.rack.config));
+        if needed < ageing {
             return Ok(());
         }
         Err(RunError::Config(format!(
-            "{addresses} addresses take {needed} to be learned and tried, and the device forgets them \
-             after {}: set a longer ageing time on the device and here (addresses.ageing_s), or \
-             higher rates (addresses.learning_fps, addresses.test_fps)",
-            self.ageing()
+            "{addresses} addresses take {needed} to be learned and tried, {waits} of it in waits, and the \
+             device forgets them after {ageing}: set a longer ageing time on the device and here (addresses.ageing_s), or \
+             higher rates (addresses.learning_fps, addresses.test_fps)"
         )))
     }
 
@@ -237,6 +234,38 @@ impl<'r, 'a> AddressSearch<'r, 'a> {
         let waits = Waits::fixed(Duration::from_ms(100), settle);
         rack.run_with(bench, self.test, label, rate, waits, &|draft| build(draft, rack))
     }
+}
+
+fn ageing(config: &SuiteConfig) -> Duration {
+    Duration::from_secs_f64(config.chassis.addresses.ageing_s)
+}
+
+/// "Allow the device to age out": a little longer than it takes.
+fn forgotten_after(config: &SuiteConfig) -> Duration {
+    ageing(config) + Duration::from_secs(1)
+}
+
+/// About how long the test takes: a bisection down to one address, with a wait for each trial.
+pub fn caching_estimate(config: &SuiteConfig) -> Duration {
+    let addresses = &config.chassis.addresses;
+    let (most, rate) = (addresses.max_addresses as f64, addresses.learning_fps as f64);
+    estimate(config, most.log2(), most / 2.0 / rate)
+}
+
+/// The same of the rate.
+pub fn learning_rate_estimate(config: &SuiteConfig) -> Duration {
+    let addresses = &config.chassis.addresses;
+    let steps = addresses.max_learning_fps as f64 / addresses.rate_resolution_fps.max(1) as f64;
+    // The rate found may be any up to the highest: the geometric mean of 1 and that.
+    let taught_s = addresses.rate_addresses as f64 / (addresses.max_learning_fps as f64).sqrt();
+    estimate(config, steps.log2(), taught_s)
+}
+
+fn estimate(config: &SuiteConfig, trials: f64, taught_s: f64) -> Duration {
+    let addresses = &config.chassis.addresses;
+    let waits_s = addresses.digest_s + 0.2 + config.trial.learning_wait_s;
+    let trial = forgotten_after(config) + Duration::from_secs_f64(2.0 * taught_s + waits_s);
+    trial * (trials.ceil().max(0.0) as u64 + 1)
 }
 
 /// So many frames a second, or as many as the medium takes.

@@ -12,8 +12,11 @@ use units::{Duration, FrameRate};
 pub struct CongestionResult {
     /// Under which conditions.
     pub conditions: ChassisConditions,
-    /// Frames of each source.
+    /// Frames of each source, as intended.
     pub frames: u64,
+    /// Frames that left each source; empty in runs saved before they were told apart.
+    #[serde(default)]
+    pub frames_by_source: Vec<u64>,
     /// Sent to the uncongested port, and received there.
     pub uncongested: (u64, u64),
     /// Sent to the congested port, and received there.
@@ -146,6 +149,7 @@ fn conclude(
     CongestionResult {
         conditions: rack.conditions(ChassisTest::Congestion),
         frames,
+        frames_by_source: SOURCES.map(|source| sent_by(result, rack.port(source).port)).to_vec(),
         uncongested,
         congested,
         offered: result.offered_rate(),
@@ -157,6 +161,12 @@ fn conclude(
         matrix: PortMatrix::of(result, rack.ports, "two sources at the maximum offered load"),
         invalid,
     }
+}
+
+/// Frames that left a port.
+fn sent_by(result: &TrialResult, port: PortId) -> u64 {
+    let sent = result.sent.iter().filter(|sent| sent.report.port == port);
+    sent.map(|sent| sent.report.sent_frames.saturating_sub(sent.dropped_by_tester)).sum()
 }
 
 /// What came out of a port, over the time in which these sources sent or, where frames waited for

@@ -9,7 +9,9 @@ mod layout;
 mod mesh;
 mod outcome;
 
-pub use addresses::{AddressResult, AddressTrial, caching, learning_rate};
+pub use addresses::{
+    AddressResult, AddressTrial, caching, caching_estimate, learning_rate, learning_rate_estimate,
+};
 pub use broadcast::{BroadcastLatencyResult, PortLatency, broadcast_latency};
 pub use congestion::{CongestionResult, CongestionVerdict, congestion};
 pub use errored::{ErroredKind, ErroredOutcome, ErroredResult, ErroredTrial, errored};

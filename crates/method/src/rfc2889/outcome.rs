@@ -43,7 +43,12 @@ impl CongestionResult {
     /// Loss and rate of both ports.
     pub fn outcome(&self) -> Outcome {
         let outcome = self.conditions.outcome(self.figures(), &self.invalid);
-        outcome.with_matrices([&self.matrix]).laid_out(self.layout()).detailed(self)
+        let frames_by_source = self.frames_by_source.clone();
+        outcome
+            .with_matrices([&self.matrix])
+            .laid_out(self.layout())
+            .judged_also(|facts| Facts { frames_by_source, ..facts })
+            .detailed(self)
     }
 
     fn figures(&self) -> Vec<Figure> {

@@ -70,3 +70,16 @@ pub(super) fn measured(rack: &TestSetup<'_>, ports: &[usize], result: &TrialResu
         flood_count: streams().map(|stream| stream.misdirected).sum(),
     }
 }
+
+/// How far the load of the source with the burden is from that without it, as a share of the smaller one; of the
+/// pair of trials that are furthest apart. `None` where one of them is missing.
+pub(super) fn ingress_apart(sets: impl Iterator<Item = (bool, Option<FrameRate>)>) -> Option<f64> {
+    let (mut burdened, mut baseline) = (vec![], vec![]);
+    for (is_burdened, ingress) in sets {
+        let rates = if is_burdened { &mut burdened } else { &mut baseline };
+        rates.push(ingress?.fps());
+    }
+    let apart = |one: f64, other: f64| (one - other).abs() / one.min(other).max(1e-9);
+    let all = burdened.iter().flat_map(|one| baseline.iter().map(move |other| apart(*one, *other)));
+    all.reduce(f64::max)
+}

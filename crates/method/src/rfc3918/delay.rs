@@ -39,6 +39,9 @@ pub struct DelaySet {
     pub method: Option<char>,
     /// What other ports did meanwhile.
     pub burden: Option<Burden>,
+    /// Offered by the source; `None` in runs saved before it was kept.
+    #[serde(default)]
+    pub ingress: Option<FrameRate>,
     /// Each port that said something.
     pub ports: Vec<PortDelay>,
 }
@@ -248,6 +251,7 @@ fn set_of(stage: &GroupMembership<'_, '_>, plan: &Plan, result: &TrialResult) ->
     DelaySet {
         method: plan.method,
         ports: ports.collect(),
+        ingress: stage.ingress(result),
         burden: is_burdened.then(|| burden::measured(stage.rack, &plan.others, result)),
     }
 }

@@ -171,6 +171,13 @@ impl<'r, 'a> GroupMembership<'r, 'a> {
         line.max_frame_rate(self.sent_size()).scaled(percent / 100.0)
     }
 
+    /// Load of the source in a trial, as offered.
+    pub fn ingress(&self, result: &TrialResult) -> Option<FrameRate> {
+        let id = self.rack.port(self.source).port;
+        let source = result.sent.iter().find(|sent| sent.report.port == id)?;
+        source.report.sent_rate()
+    }
+
     pub fn conditions(&self, groups: u64, result: Option<&TrialResult>) -> MulticastConditions {
         let mean = |result: &TrialResult| {
             let (mut bytes, mut frames) = (0, 0);

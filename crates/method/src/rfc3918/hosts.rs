@@ -4,10 +4,11 @@ use crate::Attachment;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use traffic::template::FrameTemplate;
+use traffic::test_frame;
 use wire::ethernet::{self, MacAddr};
 use wire::igmp::{self, RecordKind};
-use wire::template::FrameTemplate;
-use wire::{gre, ipv4, ipv6, mld, test_frame, vxlan};
+use wire::{gre, ipv4, ipv6, mld, vxlan};
 
 /// What hosts speak.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

@@ -38,6 +38,9 @@ pub struct MulticastLatencyResult {
 pub struct LatencySet {
     /// What other ports did meanwhile; `None` for the baseline.
     pub burden: Option<Burden>,
+    /// Offered by the source; `None` in runs saved before it was kept.
+    #[serde(default)]
+    pub ingress: Option<FrameRate>,
     /// Every expected one, by port and then by group.
     pub latencies: Vec<TaggedLatency>,
 }
@@ -250,5 +253,5 @@ fn set_of(stage: &GroupMembership<'_, '_>, ran: &Ran, others: &[usize]) -> Laten
     }
     let is_burdened = !others.is_empty();
     let burden = is_burdened.then(|| burden::measured(stage.rack, others, &ran.result));
-    LatencySet { burden, latencies }
+    LatencySet { burden, ingress: stage.ingress(&ran.result), latencies }
 }

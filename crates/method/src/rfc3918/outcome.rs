@@ -1,5 +1,6 @@
 //! The figures of the tests of multicast.
 
+use super::burden;
 use super::{
     DelayOutcome, DelaySet, GroupCapacityResult, GroupDelayResult, MatrixRow, MulticastConditions,
     MulticastLatencyResult, MulticastThroughputResult, PortDelay, ScaledGroupsResult,
@@ -19,7 +20,8 @@ fn outcome(
     let words = format!("{}; {}", outcome.conditions.in_words, multicast.version);
     outcome.conditions.traffic.clone_from(&words);
     outcome.conditions.in_words = words;
-    outcome.judged_also(|facts| Facts { queries: multicast.queries, ..facts })
+    let joins = multicast.joins.clone();
+    outcome.judged_also(|facts| Facts { queries: multicast.queries, joins, ..facts })
 }
 
 impl MulticastThroughputResult {
@@ -36,6 +38,7 @@ impl MulticastThroughputResult {
         outcome(&self.conditions, &self.multicast, figures, (invalid, layout))
             .judged_also(|facts| Facts {
                 received_bytes: self.multicast.received_size_bytes,
+                tunnel_in: Some(self.multicast.tunnel_in),
                 has_classes: Some(self.classes.is_some()),
                 ..facts.search(&self.throughput)
             })
@@ -81,6 +84,9 @@ impl MulticastLatencyResult {
         Facts {
             repetitions: Some(self.sets.len() as u64),
             has_both: Some(burdened > 0 && burdened < self.sets.len()),
+            ingress_apart: burden::ingress_apart(
+                self.sets.iter().map(|set| (set.burden.is_some(), set.ingress)),
+            ),
             // Tagged frames leave in the middle of a trial.
             last_tag_s: longest
                 .map(|latency| latency.as_secs_f64() - self.duration.as_secs_f64() / 2.0),
@@ -139,6 +145,9 @@ impl GroupDelayResult {
         Facts {
             unmeasured: Some(ports.filter(|port| said_nothing(&port.outcome)).count() as u64),
             has_both: Some(burdened > 0 && burdened < self.sets.len()),
+            ingress_apart: burden::ingress_apart(
+                self.sets.iter().map(|set| (set.burden.is_some(), set.ingress)),
+            ),
             ..facts
         }
     }

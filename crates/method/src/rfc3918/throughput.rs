@@ -120,6 +120,7 @@ pub(super) fn not_found(why: String) -> Throughput {
         rate: None,
         upper_percent: None,
         point: None,
+        lossy_at_rate: None,
         trials: 0,
         invalid_trials: 0,
         with_tolerance: vec![],

@@ -6,9 +6,9 @@ use crate::event::{EventSink, RunFinished};
 use crate::lanes::{Lane, MakeLane, Merged, side_by_side};
 use crate::traffic::Traffic;
 use crate::{Modifier, RunError, SelfTest, SuiteConfig, TestKind};
+use traffic::size::SizePattern;
 use trial::Tester;
 use units::Duration;
-use wire::size::SizePattern;
 
 impl Suite {
     /// Runs everything with testers of its own for each frame size, so many sizes at a time as there are
@@ -102,7 +102,7 @@ impl<'s, 't> SizeLane<'s, 't> {
         make: &mut MakeLane<'_, 't>,
     ) -> Result<Self, RunError> {
         let config = &part.config;
-        let first = config.in_round(config.first_round());
+        let first = config.in_round(config.of_self_test());
         let traffic = Traffic::new(&first, &part.topology, &config.frame_sizes[0], Modifier::None)?;
         let testers = make(&traffic.frame_size())?;
         let description = testers.device.describe().clone();

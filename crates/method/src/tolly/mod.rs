@@ -20,11 +20,11 @@ pub use unicast::{base_unicast, host_behind, internet_scale, routes};
 use crate::RunError;
 use crate::bench::{Bench, Ran};
 use crate::chassis::{ChassisTest, Draft, TestSetup};
+use traffic::template::FrameTemplate;
 use trial::{Schedule, Segment, StreamFrame, StreamId};
 use units::{Duration, FrameRate};
 use wire::keepalive;
 use wire::signature::Key;
-use wire::template::FrameTemplate;
 
 /// Refuses a test that needs more ports than there are.
 fn need_ports(rack: &TestSetup<'_>, test: ChassisTest, ports: usize) -> Result<(), RunError> {

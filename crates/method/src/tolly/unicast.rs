@@ -7,9 +7,9 @@ use crate::bench::Bench;
 use crate::chassis::{ChassisTest, Draft, TestSetup};
 use crate::search::{Bisect, LoadVerdict, Range, Resolution, drive};
 use std::net::Ipv4Addr;
+use traffic::modifier::{Field, Modifier, Pattern};
+use traffic::test_frame;
 use units::{Duration, FrameRate};
-use wire::modifier::{Field, Modifier, Pattern};
-use wire::test_frame;
 
 /// Host number `host`, below 65,536, behind port number `port`, below 64: the whole of 100.64.0.0/10
 /// (RFC 6598) laid out port by port, since the networks for benchmarks have no room for a million hosts.

@@ -4,8 +4,8 @@ use super::{Attachment, Flows, Topology};
 use crate::ipv6_traffic::ExtensionHeader;
 use crate::protocol::Protocol;
 use serde::{Deserialize, Serialize};
+use traffic::template::FrameTemplate;
 use wire::keepalive;
-use wire::template::FrameTemplate;
 
 /// To whom frames are addressed (RFC 2544 section 12).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use crate::protocol::Protocol;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
-use wire::modifier::{Field, Ipv6Bits, Modifier, Pattern, sub_seed};
-use wire::template::FrameTemplate;
+use traffic::modifier::{Field, Ipv6Bits, Modifier, Pattern, sub_seed};
+use traffic::template::FrameTemplate;
 
 /// The first port number of a flow: those below belong to services.
 const FIRST_PORT: u64 = 1_024;

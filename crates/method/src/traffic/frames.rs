@@ -4,11 +4,11 @@ use super::{Attachment, Forwarding, Path, Traffic};
 use crate::RunError;
 use crate::ipv6_traffic::VersionMix;
 use crate::protocol::Protocol;
+use traffic::template::{BuildError, FrameTemplate};
 use trial::{Expectation, Fingerprint, Role, Stream, StreamFrame, StreamId};
 use units::FrameSize;
 use wire::ethernet::MacAddr;
 use wire::signature::Key;
-use wire::template::{BuildError, FrameTemplate};
 
 impl Traffic {
     /// The test streams: for each sending port one to each port that it sends to.

@@ -24,14 +24,14 @@ use crate::ipv6_traffic;
 use crate::modifiers;
 use crate::protocol::Protocol;
 use crate::{Direction, Modifier, Pattern, RunError, SuiteConfig, Turn};
+use traffic::size::SizePattern;
+use traffic::template::FrameTemplate;
 use trial::{
     DeviceAction, InvalidReason, PortLoad, Prelude, Schedule, StreamId, Tagging, Trial,
     TrialResult, ValidityLimits, Waits,
 };
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::signature::{Form, Key};
-use wire::size::SizePattern;
-use wire::template::FrameTemplate;
 
 /// What a trial adds to the traffic.
 #[derive(Clone, Debug)]
@@ -121,9 +121,24 @@ impl Traffic {
             replay: None,
             announced: vec![],
         };
-        traffic.check()?;
-        traffic.streams(Key::from_seed(0))?;
-        Ok(traffic)
+        traffic.checked()
+    }
+
+    fn checked(self) -> Result<Traffic, RunError> {
+        self.check()?;
+        self.streams(Key::from_seed(0))?;
+        Ok(self)
+    }
+
+    /// The same with frames of another size.
+    pub(crate) fn of_size(&self, size: &SizePattern) -> Result<Traffic, RunError> {
+        Traffic { size: size.clone(), ..self.clone() }.checked()
+    }
+
+    /// The same with frames of another protocol.
+    pub(crate) fn of_protocol(&self, protocol: Protocol) -> Result<Traffic, RunError> {
+        let config = TrafficConfig { protocol, ..self.config.clone() };
+        Traffic { config, ..self.clone() }.checked()
     }
 
     /// The same with its streams numbered from `first` on.

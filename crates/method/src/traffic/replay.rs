@@ -3,11 +3,11 @@
 use super::{Forwarding, Traffic};
 use crate::{Direction, RunError};
 use std::sync::Arc;
+use traffic::replay::{self, Rewrite};
+use traffic::size::SizePattern;
 use trial::StreamFrame;
 use units::FrameSize;
-use wire::replay::{self, Rewrite};
 use wire::signature::{Form, Key};
-use wire::size::SizePattern;
 
 /// Captured frames, and which of their addresses become those of the tester and its device.
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 
 use super::{Attachment, Destinations, Forwarding, Path, Traffic};
 use crate::protocol::Protocol;
-use wire::modifier as vary;
-use wire::modifier::{Field, Ipv6Bits, sub_seed};
-use wire::template::FrameTemplate;
+use traffic::modifier as vary;
+use traffic::modifier::{Field, Ipv6Bits, sub_seed};
+use traffic::template::FrameTemplate;
 
 impl Traffic {
     /// Adds what changes from frame to frame.

@@ -25,9 +25,19 @@ pub enum VersusEvent {
     VersusStopped(String),
 }
 
+/// Version of the form in which comparisons are saved. Events without a version have the first.
+pub const VERSUS_FORMAT: u32 = 1;
+
+const fn first_format() -> u32 {
+    1
+}
+
 /// How a comparison begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VersusStarted {
+    /// Version of the form of these events ([`VERSUS_FORMAT`] of who wrote them).
+    #[serde(default = "first_format")]
+    pub format: u32,
     /// Name and version of the program.
     pub program: String,
     /// A and B in the user's words.

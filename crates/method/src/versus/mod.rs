@@ -30,7 +30,7 @@ mod run;
 mod trials;
 
 pub use criterion::{Criterion, Fails, Judged, Met};
-pub use event::{Purpose, VersusEvent, VersusLook, VersusStarted, VersusTrial};
+pub use event::{Purpose, VERSUS_FORMAT, VersusEvent, VersusLook, VersusStarted, VersusTrial};
 pub use interval::Interval;
 pub use metric::Metric;
 pub use outcome::{Bound, Ratio, VersusResult};

@@ -1,12 +1,11 @@
 //! Address caching capacity and learning rate, to the address and within the stated resolution.
 
-use super::bed::{SWITCH, config, only, run_with, sizes};
-use method::Event;
-use method::SuiteConfig;
+use super::bed::{SWITCH, config, only, record, run_with, sizes};
 use method::chassis::ChassisTest;
-use method::rfc2889::AddressResult;
+use method::rfc2889::{AddressResult, MeshResult};
+use method::{Event, Finding, SuiteConfig, TestKind};
+use traffic::modifier::sub_seed;
 use units::FrameRate;
-use wire::modifier::sub_seed;
 
 fn addresses(toml: &str, config: SuiteConfig) -> AddressResult {
     only(&run_with(toml, config).0)
@@ -20,6 +19,64 @@ fn caching(max: u64) -> SuiteConfig {
     config.chassis.addresses.learning_fps = 50_000;
     config.chassis.addresses.test_fps = 50_000;
     config
+}
+
+/// A table that a test of addresses has filled floods what comes next: eight ports that learn nothing have an
+/// eighth of what they carry. Whatever the order of tests, the mesh is that of a device that has forgotten.
+#[test]
+fn a_full_table_is_left_to_age_before_the_next_test() {
+    const MESH: ChassisTest = ChassisTest::FullyMeshed;
+    for (first, second) in
+        [(ChassisTest::AddressCaching, MESH), (MESH, ChassisTest::AddressCaching)]
+    {
+        let mut both = config(&[first, second]);
+        both.chassis.addresses = caching(1_100).chassis.addresses;
+        let toml = format!("ports = 8\n{SWITCH}[learning]\nentries = 1024\nageing = \"60s\"\n");
+        let (results, events) = run_with(&toml, both);
+        let mesh = results.iter().find(|outcome| outcome.test == TestKind::Chassis(MESH));
+        let mesh: MeshResult = record(mesh.expect("a mesh"));
+        assert_eq!(mesh.throughput.finding, Finding::AtTheoreticalMaximum, "{:?}", mesh.throughput);
+        assert_eq!(mesh.frmol().unwrap().flood_count, 0);
+        assert!(!told_of_flood(&events));
+    }
+}
+
+/// Told a wrong ageing time, the tester meets a table that is still full; of a device that floods it says so.
+#[test]
+fn a_device_that_floods_announced_addresses_is_told_of() {
+    let mut both = config(&[ChassisTest::AddressCaching, ChassisTest::FullyMeshed]);
+    both.chassis.addresses = caching(1_100).chassis.addresses;
+    both.chassis.addresses.ageing_s = 10.0;
+    let toml = format!("ports = 8\n{SWITCH}[learning]\nentries = 1024\nageing = \"600s\"\n");
+    let (_, events) = run_with(&toml, both);
+    assert!(told_of_flood(&events));
+}
+
+fn told_of_flood(events: &[Event]) -> bool {
+    let told = |event: &Event| matches!(event, Event::Warning(why) if why.contains("flooded"));
+    events.iter().any(told)
+}
+
+/// The wait before each trial is most of the test.
+#[test]
+fn the_estimate_has_the_waits_for_ageing() {
+    for test in [ChassisTest::AddressCaching, ChassisTest::AddressLearning] {
+        let mut config = config(&[test]);
+        config.chassis.addresses.ageing_s = 60.0;
+        config.chassis.addresses.rate_addresses = 200;
+        let toml = format!(
+            "ports = 3\n{SWITCH}[learning]\nageing = \"60s\"\nper-address = \"1ms\"\nbacklog = 5\n"
+        );
+        let (_, events) = run_with(&toml, config);
+        let estimate_s = events.iter().find_map(|event| match event {
+            Event::RunStarted(started) => Some(started.estimate.as_secs_f64()),
+            _ => None,
+        });
+        let waited = |event: &&Event| matches!(event, Event::TrialStarted(trial) if trial.label.contains("learned"));
+        let waited_s = events.iter().filter(waited).count() as f64 * 61.0;
+        let share = estimate_s.unwrap() / waited_s;
+        assert!((0.5..3.0).contains(&share), "{test}: {estimate_s:?} s of {waited_s} s");
+    }
 }
 
 /// The test port's own address takes a place: one less than the table has is found.

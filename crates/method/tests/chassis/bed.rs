@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 use sim::{Addresses, Description, DeviceUnderTest, SimTester};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use traffic::size::SizePattern;
 use trial::{PortId, Tester};
 use units::FrameSize;
 use wire::ethernet::MacAddr;
-use wire::size::SizePattern;
 
 pub fn chassis(ports: usize) -> Topology {
     let attachment = |index: u16| Attachment {

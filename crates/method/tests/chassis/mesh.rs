@@ -6,8 +6,8 @@ use method::chassis::ChassisTest;
 use method::rfc2889::{
     CongestionResult, CongestionVerdict, ForwardPressureResult, GapOutcome, MeshResult,
 };
+use traffic::modifier::sub_seed;
 use units::{FrameSize, LineRate};
-use wire::modifier::sub_seed;
 
 fn mesh(toml: &str, test: ChassisTest) -> MeshResult {
     record(&run(toml, test))

@@ -7,9 +7,9 @@ use method::rfc3918::{
     MulticastThroughputResult, ScaledGroupsResult, Tunnel, Version,
 };
 use method::{Event, Finding, Outcome, Profile, SuiteConfig};
+use traffic::modifier::sub_seed;
 use trial::{LatencyForm, PortId, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Duration;
-use wire::modifier::sub_seed;
 
 const VERSIONS: [Version; 5] =
     [Version::Igmpv1, Version::Igmpv2, Version::Igmpv3, Version::Mldv1, Version::Mldv2];

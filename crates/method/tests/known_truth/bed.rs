@@ -7,10 +7,10 @@ use method::{
 };
 use sim::{DeviceUnderTest, SimPort, SimTester};
 use std::net::{Ipv4Addr, Ipv6Addr};
+use traffic::size::SizePattern;
 use trial::{PortId, Tester};
 use units::{FrameSize, LineRate};
 use wire::ethernet::MacAddr;
-use wire::size::SizePattern;
 
 pub const GIGABIT: SimPort = SimPort::physical(LineRate::from_gbps(1));
 pub const VIRTUAL: SimPort = SimPort::nominal(LineRate::from_mbps(100));

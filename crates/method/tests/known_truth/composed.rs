@@ -9,6 +9,8 @@ use sim::{
     Addresses, Composed, Cost, Cpu, Description, Impair, Interface, Protocol, Queue, SimPort,
     SimTester,
 };
+use traffic::modifier::sub_seed;
+use traffic::template::FrameTemplate;
 use trial::{
     Expectation, PortId, PortLoad, Prelude, Role, Schedule, Stream, StreamFrame, StreamId,
     StreamResult, Tester, Trial, TrialResult, ValidityLimits, Waits,
@@ -16,9 +18,7 @@ use trial::{
 use units::text::Span;
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::learning;
-use wire::modifier::sub_seed;
 use wire::signature::Key;
-use wire::template::FrameTemplate;
 
 const DEVICES: u64 = 12;
 const SIZE: FrameSize = FrameSize::from_bytes(128);

@@ -7,10 +7,10 @@ use method::harvard::y1989::{Ending, Harvard1989Result, Misbehaviour, Test1989};
 use method::{Event, Forwarding, Method, Suite, SuiteConfig};
 use sim::{Composed, Description, SimPort, SimTester};
 use std::collections::BTreeMap;
+use traffic::error_frame::ErrorKind;
+use traffic::modifier::sub_seed;
 use trial::Counted;
 use units::LineRate;
-use wire::error_frame::ErrorKind;
-use wire::modifier::sub_seed;
 
 /// A router that carries 5,000 frames a second, 20 of which wait.
 const ROUTER: &str = r#"

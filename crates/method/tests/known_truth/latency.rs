@@ -44,6 +44,11 @@ fn a_known_delay_is_found_by_every_definition() {
     assert!(many.typical <= many.worst_case && many.worst_case <= at_most);
     let all = result.all_frames.unwrap();
     assert_eq!(all.min, truth, "one frame finds the server idle");
+    // At half of the load every frame finds it idle.
+    let half = result.half_load.unwrap();
+    assert_eq!((half.min, half.max, half.p99), (truth, truth, truth));
+    let frames = 0.5 * config.latency.stream_s * result.rate.unwrap().fps();
+    assert!((half.count as f64 - frames).abs() <= 1.0, "{} of {frames}", half.count);
     let frames = 3.0 * config.latency.stream_s * result.rate.unwrap().fps();
     assert!((all.count as f64 - frames).abs() <= 3.0, "every frame of three repetitions");
     assert_eq!(result.trials.len(), 3);

@@ -7,6 +7,7 @@ mod bursts;
 mod clauses;
 mod composed;
 mod cost;
+mod course;
 mod frame_loss;
 mod harvard;
 mod harvard_1989;

@@ -8,11 +8,13 @@ use method::{
     Attachment, Direction, Event, Finding, Forwarding, Modifier, Outcome, Pattern, RunError,
     SearchPolicy, Suite, SuiteConfig, TestKind, Topology,
 };
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::de::DeserializeOwned;
 use sim::{Addresses, Description, DeviceUnderTest, SimTester};
 use std::collections::BTreeMap;
 use trial::{PortId, Tester};
-use units::Duration;
+use units::{Duration, FrameRate};
 
 type Simulated = SimTester<Box<dyn DeviceUnderTest>>;
 
@@ -129,6 +131,62 @@ fn ports_that_share_a_processor_carry_no_more_together_than_one_alone() {
         // A burst of 8 frames that arrive at once waits in turn.
         let device = device(8, &format!("input = {{ frames = 8 }}\n{SHARED}"));
         holds(&throughput(config, &device), 100_000.0 / ports as f64, ports);
+    }
+}
+
+/// One policer for all ports. Above its rate it does not share it out evenly, so that what each pair has there tells
+/// nothing of a load that it keeps up: each pair has its share of that.
+#[test]
+fn tokens_that_pairs_share_are_not_taken_for_throughput() {
+    const POLICED_FPS: u64 = 20_000;
+    let patterns = [
+        (Pattern::Pairs, Direction::Unidirectional, 2),
+        (Pattern::Pairs, Direction::Bidirectional, 4),
+        (Pattern::MultiPort, Direction::Unidirectional, 2),
+    ];
+    for (burst_frames, (pattern, direction, ports)) in
+        [20, 200, 700, 1_500].into_iter().flat_map(|burst| patterns.map(|it| (burst, it)))
+    {
+        let policer = format!(
+            "[impair]\npolice-frames-per-second = {POLICED_FPS}\npolice-burst-frames = {burst_frames}\n"
+        );
+        let config = SuiteConfig { direction, ..short(pattern, TestKind::Throughput) };
+        let result = throughput(config, &device(4, &policer));
+        let found = &result.throughput;
+        let case = format!("{burst_frames} {pattern:?} {direction:?}: {found:?}");
+        let each = POLICED_FPS as f64 / f64::from(ports);
+        let (rate, upper) = (found.rate.expect(&case), found.upper.expect(&case));
+        assert!(rate.fps() <= each * 1.005 && each * 0.98 <= upper.fps(), "{case}");
+        assert!(found.finding == Finding::Measured && upper.fps() <= 1.1 * rate.fps(), "{case}");
+    }
+}
+
+/// Any policer that ports share, behind any search: what each port has of it is within the bounds.
+#[test]
+fn no_pair_reads_more_than_its_share_of_a_policer() {
+    for seed in (0..20).chain([crate::new_seed::new_seed()]) {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut draw = |from: f64, to: f64| {
+            let share = random.next_u64() as f64 / u64::MAX as f64;
+            (from.ln() + share * (to / from).ln()).exp()
+        };
+        let fps = draw(2_000.0, 140_000.0).round();
+        // As long as a trial, at most: what it does not use up shows nowhere.
+        let burst_frames = draw(4.0, 0.1 * fps).round();
+        let policer = format!(
+            "[impair]\npolice-frames-per-second = {fps}\npolice-burst-frames = {burst_frames}\n"
+        );
+        let policies = [SearchPolicy::Adaptive, SearchPolicy::Bisect, SearchPolicy::Mlrsearch];
+        let mut config = short(Pattern::Pairs, TestKind::Throughput);
+        config.search.policy = policies[(seed % 3) as usize];
+        let found = throughput(config, &device(4, &policer)).throughput;
+        let case = format!("seed {seed}: {fps} {burst_frames}: {found:?}");
+        // A frame more or less in a trial.
+        let frame = 2.0 / found.trial_duration.as_secs_f64();
+        let no_faster = |rate: FrameRate| rate.fps() <= fps / 2.0 * 1.005 + frame;
+        let may_be = |upper: FrameRate| upper.fps() >= fps / 2.0 * 0.995 - frame;
+        assert!(found.rate.is_none_or(no_faster), "{case}");
+        assert!(found.upper.is_none_or(may_be), "{case}");
     }
 }
 

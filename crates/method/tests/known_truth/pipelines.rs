@@ -9,9 +9,9 @@ use method::{Finding, RateFound, SearchPolicy, SuiteConfig};
 use sim::{
     Card, Composed, Cost, Cpu, Description, Limits, Processor, Protocol, Queue, SimPort, SimTester,
 };
+use traffic::modifier::sub_seed;
 use units::text::Span;
 use units::{Duration, FrameRate, FrameSize, LineRate};
-use wire::modifier::sub_seed;
 
 const LINE: LineRate = LineRate::from_mbps(100);
 const TRIAL_S: f64 = 0.02;

@@ -63,6 +63,25 @@ fn a_tester_that_loses_what_it_receives_is_bounded_by_that() {
     assert!((89_000.0..=90_001.0).contains(&rate), "{rate}");
 }
 
+/// Near the tester's own limit a coarse self-test is content sooner.
+#[test]
+fn the_resolution_of_the_self_test_decides_how_close_it_looks() {
+    let found = |resolution_percent: f64| {
+        let law = |offered: sim::Offered| sim::Response {
+            dropped_by_tester: (offered.rate.fps() as u64).saturating_sub(90_000),
+            ..sim::Response::default()
+        };
+        let mut config = short();
+        config.self_test.resolution_percent = resolution_percent;
+        let known = self_test(&config, &mut sim::ClosedForm::new(&[VIRTUAL; 2], law));
+        known.maximum.rate.unwrap().fps()
+    };
+    let (fine, coarse) = (found(0.1), found(20.0));
+    assert!((89_910.0 - 1.0..=90_001.0).contains(&fine), "{fine}");
+    assert!((72_000.0..=90_001.0).contains(&coarse), "{coarse}");
+    assert!((fine - coarse).abs() > 90.0, "{fine} {coarse}");
+}
+
 fn with_self_test<R>(
     config: &SuiteConfig,
     known: &SelfTestSize,

@@ -3,7 +3,7 @@
 use super::bed::*;
 use super::suite::{looped, router, suite};
 use method::{Event, Lane, Modifier, Outcome, RunError, RunFinished, SuiteConfig, TestKind};
-use trial::{Tester, TesterDescription, TesterError, Trial, TrialResult};
+use trial::{Observer, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Duration;
 
 fn three_sizes() -> SuiteConfig {
@@ -90,6 +90,17 @@ impl<T: Tester> Tester for Breaking<T> {
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
         self.1 += 1;
         if self.1 == 10 { Err(TesterError::Interrupted) } else { self.0.run(trial) }
+    }
+    fn run_observed(
+        &mut self,
+        trial: &Trial,
+        observer: &mut dyn Observer,
+    ) -> Result<TrialResult, TesterError> {
+        self.1 += 1;
+        match self.1 {
+            10 => Err(TesterError::Interrupted),
+            _ => self.0.run_observed(trial, observer),
+        }
     }
     fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
         self.0.pause(span)

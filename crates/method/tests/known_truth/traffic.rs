@@ -11,10 +11,10 @@ use sim::{
 };
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
+use traffic::size::SizePattern;
 use trial::PortId;
 use units::{Duration, FrameRate, Instant, LineRate};
 use wire::signature::RunKey;
-use wire::size::SizePattern;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -296,7 +296,7 @@ fn captured_frames_leave_as_they_were_timed_with_addresses_rewritten() {
         }
     }
     let captured = |payload: usize| {
-        use wire::template::{FrameTemplate, Ipv4Layer, Layer, UdpLayer};
+        use traffic::template::{FrameTemplate, Ipv4Layer, Layer, UdpLayer};
         let mac = |byte| wire::ethernet::MacAddr([byte; 6]);
         let ip = Layer::Ipv4(Ipv4Layer::new([1, 1, 1, 1].into(), [2, 2, 2, 2].into()));
         let template = FrameTemplate::ethernet(mac(9), mac(7)).layer(ip);

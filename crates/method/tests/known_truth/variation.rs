@@ -7,9 +7,9 @@ use method::rfc2544::{ThroughputResult, throughput};
 use method::rfc8219::{IpdvResult, PdvResult, ipdv, pdv};
 use method::{Event, SuiteConfig, median, percentile};
 use sim::{Composed, Description, EveryNth, Fate, Impaired, Protocol, SimPort, SimTester};
+use traffic::modifier::sub_seed;
 use units::text::Span;
 use units::{Duration, LineRate};
-use wire::modifier::sub_seed;
 
 const PORTS: [SimPort; 2] = [SimPort::nominal(LineRate::from_mbps(1)); 2];
 

@@ -1,7 +1,7 @@
 //! A device at random, by seed: what stands in its file, and the numbers that the arithmetic needs.
 
+use traffic::modifier::sub_seed;
 use units::FrameSize;
-use wire::modifier::sub_seed;
 
 /// Draws numbers, each from a seed and a counter.
 struct Draw(u64, u64);

@@ -11,9 +11,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use sim::{ClosedForm, Law, Offered, Response, SimPort};
 use std::cell::Cell;
 use std::rc::Rc;
+use traffic::size::SizePattern;
 use trial::{Tester, TesterError};
 use units::{Duration, FrameRate, FrameSize, LineRate};
-use wire::size::SizePattern;
 
 /// The most that this tester sends.
 const TESTER_FPS: f64 = 500_000.0;

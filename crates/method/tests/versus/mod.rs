@@ -13,10 +13,10 @@ use sim::{ClosedForm, Law, Offered, Response, SimPort};
 use std::cell::Cell;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::rc::Rc;
+use traffic::size::SizePattern;
 use trial::{PortId, Tester, TesterError, Waits};
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
-use wire::size::SizePattern;
 
 /// A machine's noise, the same for both sides.
 #[derive(Clone, Copy, Debug)]

@@ -33,6 +33,8 @@ pub struct Port {
     pub interface: Mutex<Interface>,
     /// As it was when the configuration was set.
     pub before: InterfaceCounters,
+    /// The largest packet that the kernel sends through it.
+    pub mtu_bytes: u32,
     /// Its rate.
     pub line: LineRate,
     /// Whether the medium itself has that rate, so that frames take time on it.
@@ -56,6 +58,8 @@ pub struct ActiveConfiguration {
     settled: Condvar,
     over: Arc<AtomicBool>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Ports whose link a client has set down.
+    down: Mutex<BTreeSet<usize>>,
 }
 
 /// A lock that a thread that panicked may have held: what it guards is counts, which stay readable.
@@ -82,11 +86,30 @@ impl ActiveConfiguration {
             settled: Condvar::new(),
             over: Arc::new(AtomicBool::new(false)),
             threads: Mutex::default(),
+            down: Mutex::default(),
         });
         active.play(true);
         let asking = active.clone();
         lock(&active.threads).push(std::thread::spawn(move || asking.ask_on()));
         active
+    }
+
+    /// Sets the link of a port up or down.
+    ///
+    /// # Errors
+    /// Where the kernel does not.
+    pub fn set_link(&self, port: usize, up: bool) -> Result<(), String> {
+        let mut down = lock(&self.down);
+        let name = &self.ports[port].name;
+        lock(&self.ports[port].interface)
+            .set_up(up)
+            .map_err(|error| format!("port {name}: {error}"))?;
+        if up {
+            down.remove(&port)
+        } else {
+            down.insert(port)
+        };
+        Ok(())
     }
 
     /// Has the hosts of all devices answer, or none.
@@ -145,6 +168,19 @@ impl ActiveConfiguration {
         }
     }
 
+    /// Has the trial that runs end, if one does, and the next one begin.
+    pub fn renew(self: &Arc<ActiveConfiguration>) -> bool {
+        let (running, rounds) = {
+            let board = lock(&self.board);
+            (board.running, board.rounds)
+        };
+        if running {
+            self.take_in();
+            self.wait(rounds);
+        }
+        running
+    }
+
     /// Waits until what was wanted has been taken in, and the trial before is accounted for.
     pub fn wait(&self, rounds: u64) {
         let mut board = lock(&self.board);
@@ -166,6 +202,9 @@ impl ActiveConfiguration {
         self.changed.store(true, Ordering::SeqCst);
         let threads = std::mem::take(&mut *lock(&self.threads));
         threads.into_iter().for_each(|thread| drop(thread.join()));
+        // Whoever has the ports next finds them as they were.
+        let down = std::mem::take(&mut *lock(&self.down));
+        down.into_iter().for_each(|port| drop(self.set_link(port, true)));
     }
 
     /// Sends, trial after trial, until nothing is left to be sent.

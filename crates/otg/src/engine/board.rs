@@ -1,8 +1,8 @@
 //! What is known of the flows: what is wanted of each, and what has been counted.
 
 use crate::flow::FlowPlan;
-use std::collections::BTreeMap;
-use trial::{Histogram, Sample, StreamId, TrialResult};
+use std::collections::{BTreeMap, BTreeSet};
+use trial::{DelayVariation, Histogram, Sample, StreamId, TrialResult};
 use units::{Duration, Instant};
 
 /// What is wanted of a flow.
@@ -29,6 +29,14 @@ pub struct Counts {
     pub lost: u64,
     /// Latency, where frames bear a time.
     pub latency: Option<Histogram>,
+    /// Of the frames received, second copies.
+    pub duplicates: u64,
+    /// Frames that came behind a later one.
+    pub reordered: u64,
+    /// Frames whose signature was damaged.
+    pub corrupted: u64,
+    /// Differences of latency from frame to frame.
+    pub variation: DelayVariation,
     /// First arrival and last, on the tester's clock.
     pub first_at: Option<Instant>,
     /// The last one.
@@ -41,6 +49,10 @@ impl Counts {
         self.received += other.received;
         self.received_bytes += other.received_bytes;
         self.lost += other.lost;
+        self.duplicates += other.duplicates;
+        self.reordered += other.reordered;
+        self.corrupted += other.corrupted;
+        self.variation.merge(&other.variation);
         self.first_at = self.first_at.into_iter().chain(other.first_at).min();
         self.last_at = self.last_at.into_iter().chain(other.last_at).max();
         match (&mut self.latency, &other.latency) {
@@ -80,6 +92,8 @@ pub struct FlowState {
     pub transmit: Transmit,
     /// In the order of its plan's.
     pub legs: Vec<LegState>,
+    /// Why its counts say nothing about the device: what the tester lacked since it was started.
+    pub fell_short: BTreeSet<String>,
 }
 
 /// All flows.
@@ -110,6 +124,7 @@ impl Board {
         let stopped = |plan: &FlowPlan| FlowState {
             transmit: Transmit::Stopped,
             legs: vec![LegState::default(); plan.legs.len()],
+            fell_short: BTreeSet::new(),
         };
         let flows = plans.iter().map(stopped).collect();
         let (broken, notes) = (None, vec![]);
@@ -120,7 +135,8 @@ impl Board {
     pub fn begin(&mut self, flow: usize) {
         let legs = self.plans[flow].legs.iter();
         let fresh = legs.map(|leg| LegState { remaining: leg.pace.frames, ..LegState::default() });
-        self.flows[flow] = FlowState { transmit: Transmit::Started, legs: fresh.collect() };
+        let (legs, fell_short) = (fresh.collect(), BTreeSet::new());
+        self.flows[flow] = FlowState { transmit: Transmit::Started, legs, fell_short };
     }
 
     /// Takes in what was counted while a trial runs.
@@ -163,7 +179,9 @@ impl Board {
         result: &TrialResult,
         planned: &BTreeMap<StreamId, u64>,
     ) {
+        let reasons = result.invalid_reasons();
         for (stream, (flow, leg)) in streams {
+            self.flows[*flow].fell_short.extend(reasons.iter().map(ToString::to_string));
             let plan = &self.plans[*flow].legs[*leg];
             let counts = counts_of(result, *stream, plan);
             let state = &mut self.flows[*flow].legs[*leg];
@@ -192,6 +210,10 @@ fn counts_of(result: &TrialResult, stream: StreamId, plan: &crate::flow::Leg) ->
         counts.add(&Counts {
             received: account.unique + again,
             received_bytes: account.unique_bytes + again * mean(account.unique_bytes),
+            duplicates: account.duplicates,
+            reordered: account.reordered,
+            corrupted: account.corrupted,
+            variation: account.variation,
             latency: Some(account.latency.clone()),
             first_at: account.first_at,
             last_at: account.last_at,

@@ -1,16 +1,23 @@
 //! Captures of a configuration: what arrives on ports while flows are sent.
 
+use super::filter::Filters;
 use crate::model::{CaptureFormat, Config};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
-use pcap_file::pcapng::{Block, PcapNgReader};
-use pcap_file::{DataLink, PcapError, TsResolution};
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::{Block, PcapNgReader, PcapNgWriter};
+use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, Cursor, Read};
+use std::io::{BufReader, Cursor};
 use std::path::PathBuf;
 use tempfile::TempDir;
+use traffic::error_frame::fcs;
 use trial::{CaptureRequest, PortId};
 
+const FCS_BYTES: u32 = 4;
 /// Frames that one trial keeps of a port: they are held in memory until it ends.
 const FRAMES_MAX: u64 = 1 << 20;
 
@@ -19,6 +26,7 @@ struct Capture {
     format: CaptureFormat,
     /// Bytes kept of each frame.
     snap: Option<u32>,
+    filters: Filters,
     overwrite: bool,
     is_on: bool,
     /// One for each trial, in order.
@@ -39,6 +47,8 @@ impl Captures {
     pub fn new(config: &Config, ports: &BTreeMap<String, PortId>) -> Result<Captures, String> {
         let mut of_port = BTreeMap::new();
         for (at, capture) in config.captures.iter().enumerate() {
+            let filters = Filters::of(&capture.filters, &format!("captures[{at}]"));
+            let filters = filters.map_err(|refusal| refusal.to_string())?;
             for (index, name) in capture.port_names.iter().enumerate() {
                 let path = format!("captures[{at}].port_names[{index}]");
                 let port =
@@ -46,6 +56,7 @@ impl Captures {
                 let own = Capture {
                     format: capture.format,
                     snap: capture.packet_size.filter(|bytes| *bytes > 0),
+                    filters: filters.clone(),
                     overwrite: capture.overwrite,
                     is_on: false,
                     files: vec![],
@@ -106,7 +117,12 @@ impl Captures {
     /// The files of a port's capture, and as what they are wanted.
     pub fn of(&self, port: PortId) -> Option<Captured> {
         let capture = self.of_port.get(&port)?;
-        Some(Captured { files: capture.files.clone(), format: capture.format, snap: capture.snap })
+        Some(Captured {
+            files: capture.files.clone(),
+            format: capture.format,
+            snap: capture.snap,
+            filters: capture.filters.clone(),
+        })
     }
 }
 
@@ -115,86 +131,93 @@ pub struct Captured {
     files: Vec<PathBuf>,
     format: CaptureFormat,
     snap: Option<u32>,
+    filters: Filters,
+}
+
+/// A frame as clients are given it.
+struct Frame {
+    timestamp: std::time::Duration,
+    original_len: u32,
+    data: Vec<u8>,
 }
 
 impl Captured {
-    /// As one file of the format asked for. Sections of pcapng follow each other; pcap is written anew.
+    /// As one file of the format asked for: frames that pass the filters, with their FCS. The kernel keeps none: it is
+    /// worked out, and correct, since a frame with a wrong one does not arrive.
     ///
     /// # Errors
     /// Where a file cannot be read.
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
-        let failed = |error: &dyn std::fmt::Display| format!("read the capture: {error}");
-        if self.format == CaptureFormat::Pcapng && self.snap.is_none() && !self.files.is_empty() {
-            let mut all = vec![];
-            for file in &self.files {
-                File::open(file)
-                    .and_then(|mut file| file.read_to_end(&mut all))
-                    .map_err(|error| failed(&error))?;
+        let written = match self.format {
+            CaptureFormat::Pcapng => self.pcapng(),
+            CaptureFormat::Pcap => self.pcap(),
+        };
+        written.map_err(|error| format!("read the capture: {error}"))
+    }
+
+    fn each(&self, mut write: impl FnMut(Frame) -> Result<(), PcapError>) -> Result<(), PcapError> {
+        for file in &self.files {
+            let file = File::open(file).map_err(PcapError::IoError)?;
+            let mut reader = PcapNgReader::new(BufReader::new(file))?;
+            while let Some(block) = reader.next_block() {
+                let Block::EnhancedPacket(packet) = block? else { continue };
+                if self.filters.pass(&packet.data) {
+                    write(self.frame(&packet.data, packet.timestamp, packet.original_len))?;
+                }
             }
-            return Ok(all);
         }
-        if self.format == CaptureFormat::Pcapng {
-            return self.pcapng().map_err(|error| failed(&error));
-        }
-        self.pcap().map_err(|error| failed(&error))
+        Ok(())
     }
 
-    fn snapped<'a>(&self, data: &'a [u8]) -> &'a [u8] {
-        &data[..data.len().min(self.snap.map_or(usize::MAX, |snap| snap as usize))]
+    fn frame(&self, bytes: &[u8], timestamp: std::time::Duration, original_len: u32) -> Frame {
+        let mut data = bytes.to_vec();
+        let mut original_len = original_len;
+        // Of a frame that was cut short the rest is not known.
+        if data.len() == original_len as usize {
+            data.extend(fcs(bytes));
+            original_len += FCS_BYTES;
+        }
+        data.truncate(self.snap.map_or(usize::MAX, |snap| snap as usize));
+        Frame { timestamp, original_len, data }
     }
 
+    /// Little-endian, and with the plain number of Ethernet: readers in Python know no other.
     fn pcap(&self) -> Result<Vec<u8>, PcapError> {
         let header = PcapHeader {
             datalink: DataLink::ETHERNET,
             snaplen: self.snap.unwrap_or(262_144),
             ts_resolution: TsResolution::NanoSecond,
+            endianness: Endianness::Little,
             ..PcapHeader::default()
         };
         let mut writer = PcapWriter::with_header(vec![], header)?;
-        for file in &self.files {
-            let mut reader =
-                PcapNgReader::new(BufReader::new(File::open(file).map_err(PcapError::IoError)?))?;
-            while let Some(block) = reader.next_block() {
-                if let Block::EnhancedPacket(packet) = block? {
-                    let data = self.snapped(&packet.data);
-                    writer.write_packet(&PcapPacket::new(
-                        packet.timestamp,
-                        packet.original_len,
-                        data,
-                    ))?;
-                }
-            }
-        }
+        self.each(|frame| {
+            let packet = PcapPacket::new(frame.timestamp, frame.original_len, &frame.data);
+            writer.write_packet(&packet).map(drop)
+        })?;
         Ok(writer.into_writer())
     }
 
     fn pcapng(&self) -> Result<Vec<u8>, PcapError> {
-        use pcap_file::pcapng::PcapNgWriter;
-        use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
-        use pcap_file::pcapng::blocks::interface_description::{
-            InterfaceDescriptionBlock, InterfaceDescriptionOption,
-        };
-        let mut writer = PcapNgWriter::new(Cursor::new(vec![]))?;
+        let mut writer = PcapNgWriter::with_endianness(Cursor::new(vec![]), Endianness::Little)?;
         writer.write_pcapng_block(InterfaceDescriptionBlock {
             linktype: DataLink::ETHERNET,
             snaplen: self.snap.unwrap_or(0),
-            options: vec![InterfaceDescriptionOption::IfTsResol(9)],
+            options: vec![
+                InterfaceDescriptionOption::IfTsResol(9),
+                InterfaceDescriptionOption::IfFcsLen(FCS_BYTES as u8),
+            ],
         })?;
-        for file in &self.files {
-            let mut reader =
-                PcapNgReader::new(BufReader::new(File::open(file).map_err(PcapError::IoError)?))?;
-            while let Some(block) = reader.next_block() {
-                if let Block::EnhancedPacket(packet) = block? {
-                    writer.write_pcapng_block(EnhancedPacketBlock {
-                        interface_id: 0,
-                        timestamp: packet.timestamp,
-                        original_len: packet.original_len,
-                        data: self.snapped(&packet.data).into(),
-                        options: vec![],
-                    })?;
-                }
-            }
-        }
+        self.each(|frame| {
+            let block = EnhancedPacketBlock {
+                interface_id: 0,
+                timestamp: frame.timestamp,
+                original_len: frame.original_len,
+                data: frame.data.into(),
+                options: vec![],
+            };
+            writer.write_pcapng_block(block).map(drop)
+        })?;
         Ok(writer.into_inner().into_inner())
     }
 }

@@ -3,8 +3,11 @@
 mod active;
 mod board;
 mod capture;
+mod filter;
 mod flow_trial;
+mod layer1;
 mod location;
+mod more;
 mod told;
 
 use crate::device;
@@ -13,12 +16,14 @@ use crate::flow::{self, FlowPlan, Ground};
 use crate::model::{
     Config, ConfigAppend, ConfigDelete, ConfigUpdate, ConfigUpdateChoice, ControlState,
     ControlStateChoice, FlowsUpdatePropertyNames, StatePort, StatePortCaptureState,
-    StateProtocolAllState, StateTraffic, StateTrafficFlowTransmitState, Warning,
+    StatePortChoice, StatePortLink, StatePortLinkState, StateProtocolAllState, StateTraffic,
+    StateTrafficFlowTransmitState, Warning,
 };
 use crate::schema::{self, Checked};
 use active::{ActiveConfiguration, Port, lock};
 use board::{Board, Transmit};
 use capture::Captures;
+use layer1::Layer1s;
 use location::Location;
 use ports::{Interface, LiveOptions, LiveTester, PortRequest, clock, open_ports};
 use serde::de::DeserializeOwned;
@@ -117,7 +122,8 @@ impl Engine {
         let ports = port_ids(&config);
         let addresses = device::interfaces(&config, &ports).map_err(refused)?;
         // Before the ports are opened, so that nothing is touched where the request is wrong.
-        let nominal = vec![self.inner.options.nominal_rate; ports.len()];
+        let layer1 = Layer1s::of(&config, &ports).map_err(refused)?;
+        let nominal = layer1.nominal_rates(self.inner.options.nominal_rate, ports.len());
         let ground = Ground { ports: &ports, line_rates: &nominal, interfaces: &addresses };
         let plans = flow::plans(&config, &ground).map_err(refused)?;
         let captures =
@@ -125,7 +131,7 @@ impl Engine {
         self.release();
         let largest = plans.iter().flat_map(|plan| &plan.legs).flat_map(|leg| leg.frames.sizes());
         let largest = FrameSize::from_bytes(largest.copied().max().unwrap_or(64));
-        let (tester, ports_open) = self.open(&config, &locations, largest)?;
+        let (tester, ports_open) = self.open(&config, (&locations, &nominal), largest)?;
         let line_rates: Vec<LineRate> =
             tester.describe().ports.iter().map(|port| port.line_rate).collect();
         let ground = Ground { ports: &ports, line_rates: &line_rates, interfaces: &addresses };
@@ -137,7 +143,9 @@ impl Engine {
                 "options.port_options.location_preemption: netanvil takes no port from another program".into(),
             );
         }
+        warnings.extend(layer1.warnings(&ports_open));
         warnings.extend(nominal_rates(&config, &tester));
+        warnings.extend(flow::warnings(&config));
         warnings.extend(tester.describe().notes.iter().cloned());
         let board = Board::new(plans);
         let key = self.inner.options.run_key;
@@ -150,13 +158,13 @@ impl Engine {
     fn open(
         &self,
         config: &Config,
-        locations: &[Location],
+        (locations, nominal): (&[Location], &[LineRate]),
         largest_frame: FrameSize,
     ) -> Result<(LiveTester, Vec<Port>), Refused> {
         let request = |(id, location): (u16, &Location)| PortRequest {
             id: PortId(id),
             interface: location.interface.clone(),
-            nominal_rate: self.inner.options.nominal_rate,
+            nominal_rate: nominal[usize::from(id)],
             largest_frame,
             port_type: location.port_type,
         };
@@ -171,12 +179,14 @@ impl Engine {
         let mut beside = vec![];
         for (open, (port, location)) in open.iter().zip(config.ports.iter().zip(locations)) {
             let interface = Interface::open(&location.interface).map_err(of_port)?;
+            let state = interface.state().map_err(of_port)?;
             beside.push(Port {
                 name: port.name.clone(),
                 location: port.location.clone().unwrap_or_default(),
                 control: open.control(),
-                before: interface.state().map_err(of_port)?.counters,
+                before: state.counters,
                 interface: Mutex::new(interface),
+                mtu_bytes: state.mtu_bytes,
                 line: open.describe().line_rate,
                 is_physical: open.describe().line_rate_is_physical,
             });
@@ -361,6 +371,10 @@ impl Engine {
         state: &StatePort,
     ) -> Result<Vec<String>, Refused> {
         let wrong = |what: &str| Refused::request(vec![what.to_owned()]);
+        if state.choice == StatePortChoice::Link {
+            let link = state.link.as_ref().ok_or_else(|| wrong("port.link: give its state"))?;
+            return set_links(active, link);
+        }
         let capture =
             state.capture.as_ref().ok_or_else(|| wrong("port.capture: give its state"))?;
         let on = capture.state == StatePortCaptureState::Start;
@@ -385,19 +399,41 @@ impl Engine {
         }
         chosen.into_iter().for_each(|port| captures.switch(port, on));
         drop(captures);
-        let board = lock(&active.board);
-        let (running, rounds) = (board.running, board.rounds);
-        drop(board);
-        if running {
-            // A capture belongs to a trial: the one that runs ends, and the flows go on in another.
-            active.take_in();
-            active.wait(rounds);
+        // A capture belongs to a trial: the one that runs ends, and the flows go on in another.
+        if active.renew() {
             return Ok(vec![
                 "flows paused for a moment so that the capture could start or stop".into(),
             ]);
         }
         Ok(vec![])
     }
+}
+
+/// Sets links of ports up or down; all where the request names none. Not while traffic is sent: a trial whose port
+/// goes down breaks off.
+fn set_links(
+    active: &Arc<ActiveConfiguration>,
+    link: &StatePortLink,
+) -> Result<Vec<String>, Refused> {
+    let mut chosen = vec![];
+    for (at, name) in link.port_names.iter().enumerate() {
+        let port = active.ports.iter().position(|port| port.name == *name);
+        chosen.push(port.ok_or_else(|| {
+            let path = format!("port.link.port_names[{at}]");
+            Refused::request(vec![format!("{path}: there is no port `{name}`")])
+        })?);
+    }
+    if chosen.is_empty() {
+        chosen = (0..active.ports.len()).collect();
+    }
+    if lock(&active.board).running {
+        return Err(Refused::conflict("port.link: traffic is being sent; stop it first"));
+    }
+    let up = link.state == StatePortLinkState::Up;
+    for port in chosen {
+        active.set_link(port, up).map_err(Refused::failed)?;
+    }
+    Ok(vec![])
 }
 
 /// The flows that a request names; all where it names none.
@@ -479,6 +515,9 @@ fn names(config: &Config) -> Result<(), Vec<Refusal>> {
     }
     for (at, flow) in config.flows.iter().enumerate() {
         all.push((format!("flows[{at}].name"), &flow.name));
+    }
+    for (at, layer1) in config.layer1.iter().enumerate() {
+        all.push((format!("layer1[{at}].name"), &layer1.name));
     }
     for (at, capture) in config.captures.iter().enumerate() {
         all.push((format!("captures[{at}].name"), &capture.name));

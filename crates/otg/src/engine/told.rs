@@ -100,11 +100,12 @@ impl Engine {
         })
     }
 
-    /// What was captured on a port, as a file.
+    /// What was captured on a port, as a file; of a capture that still runs, what there is so far.
     ///
     /// # Errors
-    /// Where the port has no capture, or it still runs.
+    /// Where the port has no capture.
     pub fn capture(&self, request: Value) -> Result<Vec<u8>, Refused> {
+        let _turn = lock(&self.inner.turn);
         let (request, _) = typed::<CaptureRequest>("CaptureRequest", request)?;
         let active = self.active()?;
         let wrong = |what: &str| {
@@ -112,13 +113,13 @@ impl Engine {
         };
         let port = active.ports.iter().position(|port| port.name == request.port_name);
         let port = PortId(port.ok_or_else(|| wrong("there is no port"))? as u16);
-        let captured = {
-            let captures = lock(&active.captures);
-            if captures.is_on(port) == Some(true) {
-                return Err(Refused::conflict("the capture still runs; stop it first"));
-            }
-            captures.of(port).ok_or_else(|| wrong("the configuration has no capture of port"))?
-        };
+        // Frames are the capture's when their trial has ended: the one that runs ends, and the flows go on in another.
+        let is_on = lock(&active.captures).is_on(port) == Some(true);
+        if is_on {
+            active.renew();
+        }
+        let captured = lock(&active.captures).of(port);
+        let captured = captured.ok_or_else(|| wrong("the configuration has no capture of port"))?;
         captured.bytes().map_err(Refused::failed)
     }
 

@@ -2,6 +2,7 @@
 
 use super::Refusal;
 use super::header::{Field, Header, Kind};
+use super::payload::Payload;
 use super::values::Values;
 use trial::StreamFrame;
 use wire::checksum::Sum;
@@ -21,15 +22,16 @@ pub struct Frames {
     /// With FCS; that of frame `n` is number `n mod len`.
     sizes: Vec<u32>,
     form: Option<Form>,
+    payload: Payload,
 }
 
 impl Frames {
-    /// Of these headers and sizes. `is_counted`: a flow without room for a signature is refused.
+    /// Of these headers, payload and sizes. `is_counted`: a flow without room for a signature is refused.
     ///
     /// # Errors
     /// Where a size has no room, or patterns repeat too late.
     pub fn new(
-        headers: Vec<Header>,
+        (headers, payload): (Vec<Header>, Payload),
         sizes: Vec<u32>,
         (path, is_counted): (&str, bool),
     ) -> Result<Frames, Refusal> {
@@ -50,7 +52,7 @@ impl Frames {
             );
             return Err(Refusal::new(&size_path, what));
         }
-        let frames = Frames { headers, sizes, form };
+        let frames = Frames { headers, sizes, form, payload };
         let longest = frames.sizes.iter().max().map_or(0, |size| u64::from(*size));
         let period = frames.period();
         if period > FRAMES_MAX || period * longest > BYTES_MAX {
@@ -120,6 +122,8 @@ impl Frames {
                 bit += field.bits as usize;
             }
         }
+        let headers: usize = self.headers.iter().map(Header::len_bytes).sum();
+        self.payload.fill(&mut bytes[headers..]);
         if let Some(form) = self.form {
             let stamp = Stamp { stream, sequence: 0, transmit_ticks: 0 };
             signature::write(form, key, stamp, &mut bytes);
@@ -154,6 +158,10 @@ impl Frames {
             (Kind::Ipv6, "payload_length") => length.saturating_sub(header.len_bytes()),
             (Kind::Ipv4, "protocol") => next.and_then(Kind::ip_protocol).unwrap_or(61).into(),
             (Kind::Ipv6, "next_header") => next.and_then(Kind::ip_protocol).unwrap_or(59).into(),
+            (Kind::Ppp, "protocol_type") => match next {
+                Some(Kind::Ipv6) => 0x57,
+                _ => 0x21,
+            },
             (Kind::Vlan, "id") => 1,
             (Kind::Mpls, "bottom_of_stack") => usize::from(next != Some(Kind::Mpls)),
             _ => 0,

@@ -32,7 +32,11 @@ pub enum Kind {
     Vxlan,
     /// MPLS.
     Mpls,
-    /// A PAUSE frame.
+    /// IGMP.
+    Igmp,
+    /// PPP, as GRE carries it.
+    Ppp,
+    /// A PAUSE frame, of a port or of its priorities.
     Pause,
     /// Bytes as given.
     Custom,
@@ -49,6 +53,8 @@ impl Kind {
             Kind::Mpls => 0x8847,
             // Transparent Ethernet bridging, over GRE (RFC 7637).
             Kind::Ethernet => 0x6558,
+            // RFC 2637 section 4.1.
+            Kind::Ppp => 0x880b,
             _ => return None,
         })
     }
@@ -57,6 +63,7 @@ impl Kind {
     pub fn ip_protocol(self) -> Option<u8> {
         Some(match self {
             Kind::Icmp => 1,
+            Kind::Igmp => 2,
             Kind::Ipv4 => 4,
             Kind::Tcp => 6,
             Kind::Udp => 17,
@@ -142,6 +149,9 @@ impl Header {
             FlowHeaderChoice::Ethernetpause => {
                 table!(Kind::Pause, "FlowEthernetPause", ethernetpause, PAUSE)
             }
+            FlowHeaderChoice::Pfcpause => table!(Kind::Pause, "FlowPfcPause", pfcpause, PFC),
+            FlowHeaderChoice::Igmpv1 => table!(Kind::Igmp, "FlowIgmpv1", igmpv1, IGMPV1),
+            FlowHeaderChoice::Ppp => table!(Kind::Ppp, "FlowPpp", ppp, PPP),
             FlowHeaderChoice::Gre => {
                 let made = table!(Kind::Gre, "FlowGre", gre, GRE)?;
                 no_gre_checksum(made)
@@ -274,6 +284,33 @@ const PAUSE: &[Row] = &[
     ("time", 16, false),
 ];
 
+/// IEEE 802.1Qbb; a frame whose destination is left out goes to the group of PAUSE, as the specification has it.
+const PFC: &[Row] = &[
+    ("dst", 48, false),
+    ("src", 48, false),
+    ("ether_type", 16, false),
+    ("control_op_code", 16, false),
+    ("class_enable_vector", 16, false),
+    ("pause_class_0", 16, false),
+    ("pause_class_1", 16, false),
+    ("pause_class_2", 16, false),
+    ("pause_class_3", 16, false),
+    ("pause_class_4", 16, false),
+    ("pause_class_5", 16, false),
+    ("pause_class_6", 16, false),
+    ("pause_class_7", 16, false),
+];
+/// RFC 1112, appendix I.
+const IGMPV1: &[Row] = &[
+    ("version", 4, false),
+    ("type", 4, false),
+    ("unused", 8, false),
+    ("checksum", 16, true),
+    ("group_address", 32, false),
+];
+/// RFC 1662 section 3.1, without flag and check.
+const PPP: &[Row] = &[("address", 8, false), ("control", 8, false), ("protocol_type", 16, true)];
+
 fn of_table(
     kind: Kind,
     (schema, part): (&str, &dyn Fields),
@@ -362,16 +399,11 @@ fn no_gre_checksum(header: Header) -> Result<Header, Refusal> {
 fn custom(header: &FlowHeader, path: &str) -> Result<Header, Refusal> {
     let path = format!("{path}.custom");
     let text = header.custom.as_ref().map(|custom| custom.bytes.as_str()).unwrap_or_default();
-    let digits = text.strip_prefix("0x").or(text.strip_prefix("0X")).unwrap_or(text);
-    let digits: Vec<u8> = digits.bytes().filter(|byte| ![b' ', b':'].contains(byte)).collect();
-    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
-    let pairs = digits.chunks(2).map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?));
-    let bytes =
-        pairs.collect::<Option<Vec<u8>>>().filter(|bytes| !bytes.is_empty()).ok_or_else(|| {
-            Refusal::new(
-                &format!("{path}.bytes"),
-                "must be pairs of hexadecimal digits, as in 0800 45".into(),
-            )
-        })?;
+    let bytes = super::payload::bytes_of(text).ok_or_else(|| {
+        Refusal::new(
+            &format!("{path}.bytes"),
+            "must be pairs of hexadecimal digits, as in 0800 45".into(),
+        )
+    })?;
     Ok(Header { kind: Kind::Custom, fields: vec![], bytes, path })
 }

@@ -3,6 +3,7 @@
 mod frames;
 mod header;
 mod pace;
+mod payload;
 mod size;
 mod values;
 
@@ -14,6 +15,7 @@ use crate::model::{
 pub use frames::Frames;
 use header::{Header, Kind};
 pub use pace::Pace;
+use payload::Payload;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use trial::{LatencyForm, PortId};
@@ -85,6 +87,22 @@ pub fn plans(config: &Config, ground: &Ground<'_>) -> Result<Vec<FlowPlan>, Vec<
     if errors.is_empty() { Ok(plans) } else { Err(errors) }
 }
 
+/// What a client should know of flows that are sent.
+pub fn warnings(config: &Config) -> Vec<String> {
+    let is_uncounted = |flow: &Flow| {
+        let port = flow.tx_rx.port.as_ref();
+        let goes_nowhere =
+            |port: &crate::model::FlowPort| port.rx_names.is_empty() && port.rx_name.is_none();
+        flow.metrics.enable && port.is_some_and(goes_nowhere)
+    };
+    let flows = config.flows.iter().enumerate().filter(|(_, flow)| is_uncounted(flow));
+    flows
+        .map(|(at, _)| {
+            format!("flows[{at}].tx_rx.port.rx_names: none is named, so frames_rx stays 0")
+        })
+        .collect()
+}
+
 /// From where to where.
 struct Ends<'a> {
     from: PortId,
@@ -100,10 +118,12 @@ fn plan(flow: &Flow, ground: &Ground<'_>, path: &str) -> Result<FlowPlan, Refusa
     let headers = headers.map(|(at, header)| Header::of(header, &format!("{path}.packet[{at}]")));
     let headers = headers.collect::<Result<Vec<_>, _>>()?;
     check_order(&headers, path)?;
+    let payload = Payload::of(&flow.payload, &format!("{path}.payload"))?;
     let mut legs = vec![];
     for end in &ends {
         let mut own = headers.clone();
         let gateway = end.devices.and_then(|(tx, rx)| address(&mut own, (tx, rx)));
+        let own = (own, payload.clone());
         let frames = Frames::new(own, sizes.clone(), (path, flow.metrics.enable))?;
         // A flow's rate and number of frames are those of a port: its pairs share them.
         let sharing = ends.iter().filter(|other| other.from == end.from).count() as u64;
@@ -163,10 +183,12 @@ fn ends<'a>(flow: &Flow, ground: &Ground<'a>, path: &str) -> Result<Vec<Ends<'a>
             if let Some(name) = &port.rx_name {
                 to.push(of(name, "rx_name")?);
             }
-            if flow.metrics.enable && to.is_empty() {
-                let what =
-                    "give the ports where the flow is counted, or disable its metrics".into();
-                return Err(Refusal::new(&format!("{path}.rx_names"), what));
+            let metrics = &flow.metrics;
+            let tells_arrivals = metrics.loss || metrics.timestamps || metrics.latency.enable;
+            if metrics.enable && tells_arrivals && to.is_empty() {
+                let what = "give the ports where the flow is counted, or leave loss, timestamps and latency out of \
+                            its metrics";
+                return Err(Refusal::new(&format!("{path}.rx_names"), what.into()));
             }
             to.sort();
             to.dedup();

@@ -60,6 +60,8 @@ pub struct Lab {
     pub testbed: Testbed,
     pub address: SocketAddr,
     pub engine: Engine,
+    /// Of the addresses that scripts are given.
+    scheme: &'static str,
     ender: Ender,
     serving: Option<JoinHandle<()>>,
 }
@@ -79,17 +81,19 @@ impl Lab {
             served.expect("enter the namespace").expect("serve");
         };
         let serving = Some(std::thread::spawn(serve));
-        Lab { testbed, address, engine, ender, serving }
+        // HTTP/2 without TLS, as gRPC has it, is for whoever begins with it.
+        let scheme = if plain { "grpc" } else { "https" };
+        Lab { testbed, address, engine, scheme, ender, serving }
     }
 
-    /// Runs a script of `tests/snappi` against the server; gives what it prints, as JSON.
+    /// Runs a script of `tests/snappi` against the server, over gRPC where it is plain; gives what it prints, as JSON.
     pub fn snappi(&self, script: &str, arguments: &[&str]) -> Value {
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snappi");
         let output = Command::new("ip")
             .args(["netns", "exec", self.testbed.tester().name()])
             .arg(python())
             .arg(scripts.join(script))
-            .arg(format!("https://{}", self.address))
+            .arg(format!("{}://{}", self.scheme, self.address))
             .args(arguments)
             .stderr(Stdio::inherit())
             .output()
@@ -103,6 +107,8 @@ impl Lab {
     /// Packets of a file as tshark reads them, the fields apart by tabs.
     pub fn tshark(path: &Path, fields: &[&str]) -> Vec<String> {
         let mut command = Command::new("tshark");
+        // Every frame has its FCS, and it is checked.
+        command.args(["-o", "eth.fcs:Always", "-o", "eth.check_fcs:TRUE"]);
         command.arg("-r").arg(path).args(["-T", "fields"]);
         for field in fields {
             command.args(["-e", field]);

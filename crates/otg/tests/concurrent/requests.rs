@@ -139,11 +139,60 @@ fn what_is_set_is_fetched_with_the_defaults_of_the_specification() {
     assert_eq!(flow["duration"]["choice"], "continuous");
     assert_eq!(flow["metrics"]["enable"], false);
     assert_eq!(flow["metrics"]["latency"], json!({"enable": false, "mode": "store_forward"}));
+    // What clients write of properties that nobody asked for: not `true`, which would ask for it.
+    let options = |on: bool| json!({"options": {"port_options": {"location_preemption": true, "data_integrity": on}}});
+    let left = otg::schema::check("Config", options(false)).unwrap().value;
+    assert_eq!(left["options"]["port_options"], json!({"location_preemption": true}));
+    let told = otg::schema::check("Config", options(true)).unwrap_err();
+    assert_eq!(told.len(), 1);
+    assert!(
+        told[0].starts_with("options.port_options.data_integrity: netanvil does not"),
+        "{told:?}"
+    );
     // Of 64 bits, as number and as text alike.
     for pps in [json!(5), json!("5")] {
         let rate = otg::schema::check("FlowRate", json!({"choice": "pps", "pps": pps})).unwrap();
         assert_eq!(rate.value["pps"], "5");
     }
+}
+
+/// Calls a method over gRPC: its status, and the text that comes with it.
+fn call(method: &str, message: &[u8]) -> (String, String) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    // A message is not compressed (0) and so long (gRPC over HTTP/2, Length-Prefixed-Message).
+    let mut body = vec![0];
+    body.extend((message.len() as u32).to_be_bytes());
+    body.extend(message);
+    let request = Request::builder().method("POST").uri(format!("/otg.Openapi/{method}"));
+    let request =
+        request.header("content-type", "application/grpc").body(Body::from(body)).unwrap();
+    runtime.block_on(async {
+        let response = otg::service(engine()).oneshot(request).await.unwrap();
+        let header = |name: &str| {
+            let value = response.headers().get(name).map(|value| value.to_str().unwrap());
+            value.unwrap_or_default().to_owned()
+        };
+        (header("grpc-status"), header("grpc-message"))
+    })
+}
+
+/// Messages byte by byte, as Protocol Buffers encodes them: a field's number and kind, a length, its bytes.
+#[test]
+fn what_is_wrong_over_grpc_gets_the_models_error() {
+    // INVALID_ARGUMENT. The text is JSON, and percent-encoded in a header.
+    let (status, told) = call("SetConfig", b"\xff\xff\xff");
+    assert_eq!(status, "3", "{told}");
+    assert!(told.contains("400") && told.contains("validation"), "{told}");
+    // An object without what it needs: ports { }.
+    let (status, told) = call("SetConfig", &[0x0a, 0x02, 0x0a, 0x00]);
+    assert_eq!(status, "3");
+    assert!(told.contains("ports[0].name"), "{told}");
+    // FAILED_PRECONDITION: there is no configuration. choice flow is 2: MetricsRequest { choice }.
+    let (status, told) = call("GetMetrics", &[0x0a, 0x02, 0x08, 0x02]);
+    assert_eq!(status, "9", "{told}");
+    // UNIMPLEMENTED is what such servers answer to a method that is not there.
+    let (_, told) = call("NoSuchMethod", b"");
+    assert_eq!(told, "");
 }
 
 fn http(lab: &Lab, head: &str) -> TcpStream {

@@ -12,11 +12,11 @@ fn number(value: &Value) -> u64 {
 }
 
 /// 1,001 frames of 128 bytes, and 300 by weight of 90, 92, 594 and 1418 bytes.
-fn counts_are_the_kernels(kind: &str, format: &str) {
+fn counts_are_the_kernels(kind: &str, format: &str, over_grpc: bool) {
     if !is_root() {
         return;
     }
-    let lab = Lab::build(&TestbedConfig::of(DeviceKind::LinuxBridge), false);
+    let lab = Lab::build(&TestbedConfig::of(DeviceKind::LinuxBridge), over_grpc);
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("captured");
     let before = lab.testbed.tester_counters().unwrap();
@@ -57,6 +57,10 @@ fn captured(file: &Path) {
     let fields = ["ip.dst", "udp.dstport", "ip.dsfield.dscp", "vlan.id", "tcp.dstport"];
     let lines = Lab::tshark(file, &fields);
     assert_eq!(lines.len(), 1_301);
+    // Frames are as long as the flow says, and tshark finds their FCS good (status 1).
+    let sums = Lab::tshark(file, &["frame.len", "eth.fcs.status"]);
+    assert_eq!(sums.iter().filter(|line| *line == "128\t1").count(), 1_001, "{:?}", &sums[..3]);
+    assert!(sums.iter().all(|line| line.ends_with("\t1")), "{sums:?}");
     let udp: Vec<&String> = lines.iter().filter(|line| line.starts_with("10.")).collect();
     assert_eq!(udp.len(), 1_001);
     for (n, line) in udp.iter().enumerate() {
@@ -82,12 +86,70 @@ fn captured(file: &Path) {
 
 #[test]
 fn counts_over_af_packet_are_the_kernels_and_tshark_reads_the_pcap() {
-    counts_are_the_kernels("af_packet:", "pcap");
+    counts_are_the_kernels("af_packet:", "pcap", false);
 }
 
 #[test]
-fn counts_over_xdp_are_the_kernels_and_tshark_reads_the_pcapng() {
-    counts_are_the_kernels("xdp:", "pcapng");
+fn counts_over_xdp_and_grpc_are_the_kernels_and_tshark_reads_the_pcapng() {
+    counts_are_the_kernels("xdp:", "pcapng", true);
+}
+
+/// A script of another author's kind, over REST and over gRPC: expected values follow from what it asks for.
+fn a_foreign_script_gets_what_it_asks_for(over_grpc: bool) {
+    if !is_root() {
+        return;
+    }
+    let lab = Lab::build(&TestbedConfig::of(DeviceKind::LinuxBridge), over_grpc);
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("captured");
+    let said = lab.snappi("foreign.py", &[file.to_str().unwrap()]);
+    // 200 kbit/s of 250 bytes on the medium, over 0.5 s: 50 frames. 5 bursts of 4.
+    for (flow, frames) in [("stack", 60), ("six", 40), ("timed", 50), ("bursts", 20)] {
+        let told = &said["flows"][flow];
+        assert_eq!(
+            (number(&told["frames_tx"]), number(&told["frames_rx"])),
+            (frames, frames),
+            "{said}"
+        );
+        assert_eq!((&told["loss"], &told["transmit"]), (&json!(0.0), &json!("stopped")), "{said}");
+    }
+    // 20 times 128, 192 and 256.
+    assert_eq!(number(&said["flows"]["stack"]["bytes_rx"]), 20 * (128 + 192 + 256), "{said}");
+    assert!(said["flows"]["bursts"]["latency"]["minimum_ns"].as_f64().unwrap() > 0.0);
+    let details = &said["details"]["bursts"];
+    assert_eq!(details["frames_rx"], 20, "{details}");
+    let buckets = details["latency"]["histogram"].as_array().unwrap();
+    let frames: u64 = buckets.iter().map(|bucket| bucket["frames"].as_u64().unwrap()).sum();
+    assert_eq!(frames, 20, "{details}");
+    assert!(details["tester_kept_up"].is_boolean() && details["jitter_mean_ns"].is_number());
+    assert_eq!(details["tester_kept_up"] == true, details["tester_fell_short"] == json!([]));
+    let (paused, still) = (said["paused"][1].as_u64(), said["paused"][2].as_u64());
+    assert_eq!((&said["paused"][0], paused), (&json!("paused"), still), "{said}");
+    assert!((20..200).contains(&paused.unwrap()), "{said}");
+    assert_eq!(number(&said["resumed"]["frames_rx"]), 200, "{said}");
+    assert_eq!(number(&said["updated"]["bytes_tx"]), 200 * 300, "{said}");
+    assert_eq!((&said["down"], &said["up"]), (&json!(["down"]), &json!(["up"])), "{said}");
+    assert_eq!(number(&said["after_up"]["frames_rx"]), 50, "{said}");
+    let warnings = said["warnings"].to_string();
+    assert!(warnings.contains("layer1[0].media") && warnings.contains("1 Gb/s"), "{warnings}");
+    assert_eq!(said["refused"][0], "devices[0].bgp: netanvil does not support this; leave it out");
+    // The last capture: plain UDP alone passes the filters; every fourth frame is long, and words count up.
+    let lines = Lab::tshark(&file, &["ip.dst", "ip.proto", "frame.len", "udp.payload"]);
+    assert_eq!(lines.len(), 200);
+    assert!(lines.iter().all(|line| line.starts_with("10.0.0.2\t17\t")), "{lines:?}");
+    assert!(lines.iter().all(|line| line.split('\t').nth(3).unwrap().starts_with("000000010002")));
+    let long = lines.iter().filter(|line| line.contains("\t512\t")).count();
+    assert_eq!(long, 50);
+}
+
+#[test]
+fn a_foreign_script_gets_what_it_asks_for_over_rest() {
+    a_foreign_script_gets_what_it_asks_for(false);
+}
+
+#[test]
+fn a_foreign_script_gets_what_it_asks_for_over_grpc() {
+    a_foreign_script_gets_what_it_asks_for(true);
 }
 
 #[test]

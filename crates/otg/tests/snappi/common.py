@@ -11,7 +11,10 @@ urllib3.disable_warnings()
 
 
 def client():
-    return snappi.api(location=sys.argv[1], verify=False, version_check=True)
+    location = sys.argv[1]
+    if location.startswith("grpc://"):
+        return snappi.api(location=location[len("grpc://") :], transport="grpc", version_check=True)
+    return snappi.api(location=location, verify=False, version_check=True)
 
 
 def traffic(api, state, names=()):

@@ -6,6 +6,6 @@ mod realtime;
 mod receive_ring;
 mod transmit_ring;
 
-pub use port::AfPacketPort;
+pub use port::{AfPacket, AfPacketPort};
 pub(crate) use receive_ring::ReceiveRing;
 pub(crate) use transmit_ring::TransmitRing;

@@ -4,12 +4,44 @@ use super::receive_ring::ReceiveRing;
 use super::transmit_ring::TransmitRing;
 use crate::interface::open_ethtool;
 use crate::pumped::{PumpedReceive, PumpedTransmit, TrialSource};
-use crate::{Halves, Interface, Port, clock, sys};
+use crate::{Facts, Halves, Interface, Opened, Port, PortKind, PortType, Room, clock, sys};
 use std::io;
-use trial::{PortDescription, TesterError};
+use trial::{ArrivalStamp, Capabilities, PortDescription, TesterError};
 
 /// Room for two VLAN tags beyond what the MTU allows.
 const TAGS_BYTES: usize = 8;
+
+/// The kind.
+pub struct AfPacket;
+
+impl PortKind for AfPacket {
+    fn name(&self) -> &'static str {
+        PortType::AF_PACKET.name()
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            arrivals: ArrivalStamp::Kernel,
+            arrivals_reach_host: true,
+            ..Capabilities::default()
+        }
+    }
+    fn suits(&self, _: &Facts) -> Result<String, String> {
+        Ok("works on every interface".into())
+    }
+    fn open(
+        &self,
+        interface: &Interface,
+        description: PortDescription,
+        room: Room,
+    ) -> Result<Opened, TesterError> {
+        let note = format!(
+            "{}: AF_PACKET; arrivals are stamped by the kernel (packet ring)",
+            interface.name()
+        );
+        let port = AfPacketPort::open(interface, description, room.receive_frames, room.ports)?;
+        Ok((Box::new(port), vec![note]))
+    }
+}
 
 /// A port whose frames go through AF_PACKET rings.
 pub struct AfPacketPort {

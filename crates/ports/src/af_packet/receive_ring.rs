@@ -54,6 +54,7 @@ pub(crate) struct ReceiveRing {
     clock: RealtimeOffset,
     ignore_before: Instant,
     dropped: u64,
+    ifindex: u32,
     /// Frames of the control side are passed on as well.
     with_control: bool,
 }
@@ -111,6 +112,7 @@ impl ReceiveRing {
             clock: RealtimeOffset::measure(),
             ignore_before: Instant::ZERO,
             dropped: 0,
+            ifindex,
             with_control: false,
         })
     }
@@ -127,7 +129,16 @@ impl ReceiveRing {
         while self.take_block(&mut |_, _| {}).is_some() {}
         self.dropped()?;
         self.dropped = 0;
-        sys::pending_error(sys::raw(&self.socket))
+        match sys::pending_error(sys::raw(&self.socket)) {
+            // The link was down for a while before; now frames arrive again.
+            Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) && self.is_up() => Ok(()),
+            other => other,
+        }
+    }
+
+    fn is_up(&self) -> bool {
+        let link = kernel::Rtnetlink::here().and_then(|mut netlink| netlink.link_at(self.ifindex));
+        link.is_ok_and(|link| kernel::InterfaceState::of(&link).up)
     }
 
     /// Frames lost since `restart` because the ring was full.

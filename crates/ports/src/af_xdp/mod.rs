@@ -9,7 +9,7 @@ mod ring;
 mod socket;
 mod umem;
 
-pub use port::AfXdpPort;
+pub use port::{AfXdp, AfXdpPort};
 
 /// Whether this process may load BPF programs here; if not, why and what to do.
 pub(crate) fn bpf_allowed() -> Result<(), String> {

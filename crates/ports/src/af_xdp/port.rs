@@ -7,10 +7,10 @@ use super::umem::Layout;
 use crate::pump::FrameSource;
 use crate::pumped::{PumpedReceive, PumpedTransmit, TrialSource};
 use crate::sys;
-use crate::{Halves, Interface, Port};
+use crate::{Facts, Halves, Interface, Opened, Port, PortKind, PortType, Room};
 use std::io;
 use std::os::fd::OwnedFd;
-use trial::{PortDescription, TesterError};
+use trial::{ArrivalStamp, Capabilities, PortDescription, TesterError};
 use units::Instant;
 
 /// Frames that the receive side holds before it overflows, over all queues: at a million frames
@@ -19,6 +19,36 @@ const RECEIVE_CHUNKS: usize = 32 << 10;
 const TRANSMIT_SLOTS: usize = 256;
 /// Room for two VLAN tags beyond what the MTU allows.
 const TAGS_BYTES: usize = 8;
+
+/// The kind.
+pub struct AfXdp;
+
+impl PortKind for AfXdp {
+    fn name(&self) -> &'static str {
+        PortType::AF_XDP.name()
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            arrivals: ArrivalStamp::Program,
+            drops_in_interface: true,
+            ..Capabilities::default()
+        }
+    }
+    fn suits(&self, facts: &Facts) -> Result<String, String> {
+        facts.driver_runs_programs()?;
+        Ok("past the kernel's stack".into())
+    }
+    fn open(
+        &self,
+        interface: &Interface,
+        description: PortDescription,
+        room: Room,
+    ) -> Result<Opened, TesterError> {
+        let port = AfXdpPort::open(interface, description, room.receive_frames)?;
+        let notes = port.notes().to_vec();
+        Ok((Box::new(port), notes))
+    }
+}
 
 /// A port whose frames go through AF_XDP sockets.
 pub struct AfXdpPort {

@@ -3,14 +3,10 @@
 //! draws the same line.
 
 use wire::ethernet::EtherType;
-use wire::group_message;
-use wire::ipv4::Protocol;
+use wire::ipv4::{self, Protocol};
+use wire::{group_message, icmpv6, ipv6, snmp, udp, vlan};
 
-const ETHER_TYPE: usize = 12;
-const TAG_BYTES: usize = 4;
 const MAX_TAGS: usize = 2;
-const IPV4_WITHOUT_OPTIONS: u8 = 0x45;
-const SNMP_PORT: [u8; 2] = 161u16.to_be_bytes();
 /// From router solicitation to redirect.
 const DISCOVERY_TYPES: std::ops::RangeInclusive<u8> = 133..=137;
 
@@ -34,36 +30,35 @@ pub(crate) fn is_control(frame: &[u8]) -> bool {
 /// What a frame of the control side is; `None` for all others.
 #[inline]
 pub(super) fn kind_of(frame: &[u8]) -> Option<Kind> {
-    let mut frame = frame;
-    for _ in 0..MAX_TAGS {
-        if !matches!(ether_type(frame), Some(EtherType::VLAN | EtherType::SERVICE_VLAN)) {
-            break;
-        }
-        frame = &frame[TAG_BYTES..];
-    }
     if group_message::is_query(frame) {
         return Some(Kind::GroupQuery);
     }
-    let discovery = Some(Kind::Discovery);
-    let snmp_if = |port: &[u8]| (port == SNMP_PORT).then_some(Kind::SnmpReply);
-    match ether_type(frame)? {
-        EtherType::ARP => discovery,
-        EtherType::IPV4 if frame.len() >= 42 => {
-            let is_udp = frame[14] == IPV4_WITHOUT_OPTIONS && frame[23] == Protocol::UDP.0;
-            snmp_if(&frame[34..36]).filter(|_| is_udp)
+    let (ether_type, packet) = vlan::behind_tags(frame, MAX_TAGS)?;
+    match ether_type {
+        EtherType::ARP => Some(Kind::Discovery),
+        EtherType::IPV4 => {
+            let header = ipv4::View::peek(packet)?;
+            let has_options = header.header_len() != ipv4::HEADER_LEN;
+            let is_udp = header.version() == 4 && header.protocol() == Protocol::UDP;
+            snmp_reply(&packet[ipv4::HEADER_LEN..]).filter(|_| is_udp && !has_options)
         }
-        EtherType::IPV6 if frame.len() >= 58 => match Protocol(frame[20]) {
-            Protocol::ICMPV6 => discovery.filter(|_| DISCOVERY_TYPES.contains(&frame[54])),
-            Protocol::UDP => snmp_if(&frame[54..56]),
-            _ => None,
-        },
+        EtherType::IPV6 => {
+            let (header, rest) = (ipv6::View::peek(packet)?, &packet[ipv6::HEADER_LEN..]);
+            match header.next_header() {
+                Protocol::ICMPV6 => {
+                    let kind = icmpv6::View::peek(rest)?.kind();
+                    DISCOVERY_TYPES.contains(&kind).then_some(Kind::Discovery)
+                }
+                Protocol::UDP => snmp_reply(rest),
+                _ => None,
+            }
+        }
         _ => None,
     }
 }
 
-fn ether_type(frame: &[u8]) -> Option<EtherType> {
-    let bytes = frame.get(ETHER_TYPE..ETHER_TYPE + 2)?;
-    Some(EtherType(u16::from_be_bytes([bytes[0], bytes[1]])))
+fn snmp_reply(datagram: &[u8]) -> Option<Kind> {
+    (udp::View::peek(datagram)?.src_port() == snmp::PORT).then_some(Kind::SnmpReply)
 }
 
 /// A classic BPF program that lets a socket see control frames and few others, so that a million

@@ -14,15 +14,15 @@ const WATCH_EVERY: Duration = Duration::from_millis(5);
 pub(super) fn when<T>(mut reason: impl FnMut() -> bool + Send, call: impl FnOnce() -> T) -> T {
     install_handler();
     let done = AtomicBool::new(false);
-    // SAFETY: no arguments; it cannot fail.
-    let this = unsafe { libc::pthread_self() };
+    // SAFETY: no arguments; it cannot fail. A number, since musl's pthread_t is a pointer and no thread may share it.
+    let this = unsafe { libc::pthread_self() } as usize;
     thread::scope(|scope| {
         let watcher = scope.spawn(|| {
             while !done.load(Relaxed) {
                 thread::park_timeout(WATCH_EVERY);
                 if !done.load(Relaxed) && reason() {
                     // SAFETY: the thread lives: it waits for this scope to end.
-                    unsafe { libc::pthread_kill(this, signal()) };
+                    unsafe { libc::pthread_kill(this as libc::pthread_t, signal()) };
                 }
             }
         });

@@ -25,8 +25,10 @@ mod shared;
 #[cfg(xdp_programs)]
 mod transmit;
 
+mod kind;
 #[cfg(xdp_programs)]
 mod port;
+pub use kind::Xdp;
 #[cfg(xdp_programs)]
 pub use port::XdpPort;
 

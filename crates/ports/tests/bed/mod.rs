@@ -89,6 +89,7 @@ pub fn description(interface: &Interface) -> PortDescription {
         name: interface.name().into(),
         port_type: String::new(),
         reason: String::new(),
+        capabilities: Default::default(),
         line_rate: LineRate::from_gbps(10),
         line_rate_is_physical: false,
         max_frame_size_bytes: 1518,

@@ -78,6 +78,7 @@ pub fn describe(id: u16, name: &str) -> PortDescription {
         name: name.into(),
         port_type: "xdp".into(),
         reason: "asked for".into(),
+        capabilities: Default::default(),
         line_rate: LineRate::from_gbps(10),
         line_rate_is_physical: false,
         max_frame_size_bytes: 1518,

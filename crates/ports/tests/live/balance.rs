@@ -62,7 +62,7 @@ fn at(balance: &Balance, fate: Fate, name: &str) -> u64 {
 
 #[test]
 fn what_a_full_queue_drops_is_lost_there() {
-    for port_type in PortType::ALL {
+    for port_type in PortType::all() {
         let result = run(&bridge(token_bucket(2_000_000, 20)), port_type);
         let balance = Balance::of(&result);
         assert!(result.lost_frames() > 500, "{port_type}: {balance:#?}");
@@ -77,7 +77,7 @@ fn what_a_full_queue_drops_is_lost_there() {
 /// A queue of 2,000 frames behind 297 a second: the trial ends long before it is empty.
 #[test]
 fn what_waits_in_a_queue_is_not_yet_out_and_not_lost() {
-    let result = run(&bridge(token_bucket(200_000, 2_000)), PortType::Xdp);
+    let result = run(&bridge(token_bucket(200_000, 2_000)), PortType::XDP);
     let balance = Balance::of(&result);
     let waiting = at(&balance, Fate::NotYetOut, "tbf of dut1");
     assert!((1_500..=2_000).contains(&waiting), "{balance:#?}");
@@ -101,7 +101,7 @@ fn what_waits_in_a_queue_is_not_yet_out_and_not_lost() {
 
 #[test]
 fn what_a_rule_drops_is_lost_by_that_rule() {
-    let result = run(&bridge(Impairment::DropEvery { every: 100 }), PortType::Xdp);
+    let result = run(&bridge(Impairment::DropEvery { every: 100 }), PortType::XDP);
     let balance = Balance::of(&result);
     let lost = sent(&result) / 100;
     assert!(lost > 0 && result.lost_frames() == lost, "{balance:#?}");

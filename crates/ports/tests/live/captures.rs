@@ -8,6 +8,7 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 use ports::PortType;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use traffic::template::FrameTemplate;
 use trial::conformance::{Load, run_accounted};
 use trial::{
     CaptureRequest, Expectation, PortId, Role, Stream, StreamFrame, StreamId, Transmitter, Trial,
@@ -15,7 +16,6 @@ use trial::{
 use units::{Duration, FrameRate, FrameSize, Instant};
 use wire::ethernet::MacAddr;
 use wire::signature::{self, Key};
-use wire::template::FrameTemplate;
 
 const KEY: Key = Key::from_seed(0x5eed);
 const INBOUND: u32 = 1;
@@ -165,24 +165,24 @@ fn tshark_finds_nothing_wrong(path: &Path) {
 
 #[test]
 fn on_af_packet_frames_are_the_transmitters_own() {
-    frames_are_the_transmitters_own(PortType::AfPacket);
+    frames_are_the_transmitters_own(PortType::AF_PACKET);
 }
 
 #[test]
 fn on_af_xdp_frames_are_the_transmitters_own() {
-    frames_are_the_transmitters_own(PortType::AfXdp);
+    frames_are_the_transmitters_own(PortType::AF_XDP);
 }
 
 #[test]
 fn on_xdp_frames_are_the_transmitters_own() {
-    frames_are_the_transmitters_own(PortType::Xdp);
+    frames_are_the_transmitters_own(PortType::XDP);
 }
 
 #[test]
 fn a_capture_that_cannot_be_written_does_not_cost_the_result() {
     let testbed = bed::loopback(1500);
     let mut trial = every_kind_of_frame(&testbed, Path::new("/dev/full/nowhere"));
-    let mut tester = bed::tester(&testbed, PortType::AfPacket, FrameSize::MAX_ETHERNET);
+    let mut tester = bed::tester(&testbed, PortType::AF_PACKET, FrameSize::MAX_ETHERNET);
     trial.captures.truncate(1);
     let result = run_accounted(&mut tester, &trial);
     assert_eq!(result.lost_frames(), 0);

@@ -67,23 +67,23 @@ fn forwards_once_neighbours_are_known(port_type: PortType) {
 
 #[test]
 fn a_router_finds_the_hosts_over_af_packet() {
-    forwards_once_neighbours_are_known(PortType::AfPacket);
+    forwards_once_neighbours_are_known(PortType::AF_PACKET);
 }
 
 #[test]
 fn a_router_finds_the_hosts_over_af_xdp() {
-    forwards_once_neighbours_are_known(PortType::AfXdp);
+    forwards_once_neighbours_are_known(PortType::AF_XDP);
 }
 
 #[test]
 fn a_router_finds_the_hosts_over_xdp() {
-    forwards_once_neighbours_are_known(PortType::Xdp);
+    forwards_once_neighbours_are_known(PortType::XDP);
 }
 
 #[test]
 fn the_kernels_addresses_are_resolved_in_both_families() {
     let testbed = asking_router();
-    for port_type in PortType::ALL {
+    for port_type in PortType::all() {
         let ports = open(&testbed, port_type);
         let port = &testbed.ports()[0];
         let mac = MacAddr(port.mac);
@@ -100,7 +100,7 @@ fn the_kernels_addresses_are_resolved_in_both_families() {
 #[test]
 fn a_gateway_that_is_not_there_is_an_error_that_says_whom_it_asked() {
     let testbed = asking_router();
-    let ports = open(&testbed, PortType::AfPacket);
+    let ports = open(&testbed, PortType::AF_PACKET);
     let port = &testbed.ports()[0];
     let from = (MacAddr(port.mac), IpAddr::from(port.addresses.ipv4.host));
     let nobody: IpAddr = "198.18.1.77".parse().expect("an address");

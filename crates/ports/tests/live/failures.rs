@@ -13,12 +13,12 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+use traffic::template::FrameTemplate;
 use trial::conformance::{Load, run_accounted};
 use trial::{InvalidReason, StreamFrame, Tester, TesterError, Trial, Validity};
 use units::{Duration, FrameRate, FrameSize};
 use wire::ethernet::MacAddr;
 use wire::signature::Key;
-use wire::template::FrameTemplate;
 
 /// A trial from port 0 to port 1.
 fn trial(testbed: &Bed, rate: u64, duration: Duration, size: FrameSize) -> Trial {
@@ -61,7 +61,7 @@ fn disturbed(port_type: PortType, arguments: &str) -> TesterError {
 
 #[test]
 fn a_port_that_vanishes_is_noticed_at_once() {
-    for port_type in PortType::ALL {
+    for port_type in PortType::all() {
         let error = disturbed(port_type, "link del tester0");
         assert!(matches!(error, TesterError::PortGone { .. }), "{port_type}: {error}");
         assert!(error.to_string().contains("results taken so far are kept"), "{error}");
@@ -70,7 +70,7 @@ fn a_port_that_vanishes_is_noticed_at_once() {
 
 #[test]
 fn a_port_that_goes_down_is_noticed_at_once() {
-    for port_type in PortType::ALL {
+    for port_type in PortType::all() {
         for port in ["tester0", "tester1"] {
             let error = disturbed(port_type, &format!("link set {port} down"));
             let TesterError::PortGone { port: gone, .. } = &error else {
@@ -83,7 +83,7 @@ fn a_port_that_goes_down_is_noticed_at_once() {
 
 #[test]
 fn a_stop_ends_a_trial_at_once() {
-    for port_type in PortType::ALL {
+    for port_type in PortType::all() {
         let testbed = bed::loopback(1500);
         let ports = bed::open(&testbed, port_type, FrameSize::MIN_ETHERNET).expect("ports");
         let stop = Arc::new(AtomicBool::new(false));
@@ -109,7 +109,7 @@ fn a_stop_ends_a_trial_at_once() {
 #[test]
 fn a_stop_while_the_device_settles_keeps_the_result() {
     let testbed = bed::loopback(1500);
-    let ports = bed::open(&testbed, PortType::AfPacket, FrameSize::MIN_ETHERNET).expect("ports");
+    let ports = bed::open(&testbed, PortType::AF_PACKET, FrameSize::MIN_ETHERNET).expect("ports");
     let stop = Arc::new(AtomicBool::new(false));
     let options = LiveOptions { stop: stop.clone(), ..LiveOptions::default() };
     let mut tester = LiveTester::new(ports, options).expect("a tester");
@@ -130,7 +130,7 @@ fn a_stop_while_the_device_settles_keeps_the_result() {
 /// leaves and is lost, as on a cable that was pulled, and nothing is held back for later.
 #[test]
 fn a_far_end_that_goes_down_loses_frames_and_holds_nothing_up() {
-    for port_type in [PortType::AfPacket, PortType::AfXdp] {
+    for port_type in [PortType::AF_PACKET, PortType::AF_XDP] {
         let testbed = bed::loopback(1500);
         let mut ports = bed::open(&testbed, port_type, FrameSize::MIN_ETHERNET).expect("ports");
         ports.truncate(1);
@@ -161,15 +161,15 @@ fn a_far_end_that_goes_down_loses_frames_and_holds_nothing_up() {
 #[test]
 fn two_testers_on_one_port_are_refused_with_the_holders_number() {
     let testbed = bed::loopback(1500);
-    let first = bed::open(&testbed, PortType::AfPacket, FrameSize::MIN_ETHERNET).expect("ports");
-    for port_type in PortType::ALL {
+    let first = bed::open(&testbed, PortType::AF_PACKET, FrameSize::MIN_ETHERNET).expect("ports");
+    for port_type in PortType::all() {
         let second = bed::open(&testbed, port_type, FrameSize::MIN_ETHERNET);
         let error = second.err().expect("refused").to_string();
         let holder = format!("process {}", std::process::id());
         assert!(error.contains("in use") && error.contains(&holder), "{port_type}: {error}");
     }
     drop(first);
-    bed::open(&testbed, PortType::AfPacket, FrameSize::MIN_ETHERNET).expect("free again");
+    bed::open(&testbed, PortType::AF_PACKET, FrameSize::MIN_ETHERNET).expect("free again");
 }
 
 #[test]
@@ -181,10 +181,10 @@ fn a_port_that_another_program_has_is_an_error_and_auto_goes_round_it() {
         let description = bed::description(&interface);
         ports::AfXdpPort::open(&interface, description, Some(64)).expect("a port of its own")
     });
-    let error = bed::open(&testbed, PortType::AfXdp, FrameSize::MIN_ETHERNET).err();
+    let error = bed::open(&testbed, PortType::AF_XDP, FrameSize::MIN_ETHERNET).err();
     let error = error.expect("refused").to_string();
     assert!(error.contains("another XDP program"), "{error}");
-    let ports = bed::open(&testbed, PortType::Auto, FrameSize::MIN_ETHERNET).expect("a way round");
+    let ports = bed::open(&testbed, PortType::AUTO, FrameSize::MIN_ETHERNET).expect("a way round");
     let description = ports[0].describe();
     assert_eq!(description.port_type, "af_packet");
     assert!(description.reason.contains("another XDP program"), "{}", description.reason);
@@ -204,7 +204,7 @@ fn auto_goes_round_a_far_end_that_takes_no_xdp_frames() {
         interface: "near0".into(),
         nominal_rate: units::LineRate::from_gbps(10),
         largest_frame: FrameSize::MIN_ETHERNET,
-        port_type: PortType::Auto,
+        port_type: PortType::AUTO,
     };
     let opened = || {
         let ports = testbed.tester().run(|| ports::open_ports(std::slice::from_ref(&request)));
@@ -225,14 +225,14 @@ fn auto_goes_round_a_far_end_that_takes_no_xdp_frames() {
 fn an_mtu_too_small_names_mtu_frame_size_and_remedy() {
     let testbed = bed::loopback(1500);
     let jumbo = FrameSize::from_bytes(9018);
-    for port_type in PortType::ALL {
+    for port_type in PortType::all() {
         let error = bed::open(&testbed, port_type, jumbo).err().expect("refused").to_string();
         for part in ["9018", "1500", "ip link set tester0 mtu 9000"] {
             assert!(error.contains(part), "{port_type}: {error}");
         }
     }
     // And likewise a single trial that wants more than the ports were opened for.
-    let mut tester = bed::tester(&testbed, PortType::AfPacket, FrameSize::MAX_ETHERNET);
+    let mut tester = bed::tester(&testbed, PortType::AF_PACKET, FrameSize::MAX_ETHERNET);
     let mut trial = trial(&testbed, 100, Duration::from_ms(10), jumbo);
     let error = tester.run(&trial).expect_err("refused").to_string();
     assert!(error.contains("ip link set tester0 mtu 9000"), "{error}");
@@ -252,7 +252,7 @@ fn an_mtu_too_small_names_mtu_frame_size_and_remedy() {
 
 #[test]
 fn frames_that_the_tester_drops_make_the_trial_invalid_and_are_no_loss_of_the_device() {
-    for port_type in [PortType::AfPacket, PortType::AfXdp] {
+    for port_type in [PortType::AF_PACKET, PortType::AF_XDP] {
         let testbed = bed::loopback(1500);
         let ports = bed::open_with_room(&testbed, port_type, FrameSize::MAX_ETHERNET, Some(64));
         let ports = ports.expect("open the ports");
@@ -272,7 +272,7 @@ fn frames_that_the_tester_drops_make_the_trial_invalid_and_are_no_loss_of_the_de
 #[test]
 fn frames_in_several_pieces_arrive_whole_however_often_their_memory_goes_round() {
     let (testbed, jumbo) = (bed::loopback(9000), FrameSize::from_bytes(9018));
-    let ports = bed::open_with_room(&testbed, PortType::AfXdp, jumbo, Some(64));
+    let ports = bed::open_with_room(&testbed, PortType::AF_XDP, jumbo, Some(64));
     let options = LiveOptions::default();
     let mut tester = LiveTester::new(ports.expect("open the ports"), options).expect("a tester");
     let mut slow = trial(&testbed, 500, Duration::from_ms(1_000), jumbo);
@@ -295,7 +295,7 @@ fn offloads_that_were_on_are_switched_off_and_nothing_is_merged() {
         let status = Command::new("ip").args(arguments).args(all).status();
         assert!(status.expect("iproute2 and ethtool").success());
     }
-    let mut tester = bed::tester(&testbed, PortType::AfPacket, FrameSize::MAX_ETHERNET);
+    let mut tester = bed::tester(&testbed, PortType::AF_PACKET, FrameSize::MAX_ETHERNET);
     let on = testbed.tester().run(|| {
         ["tester0", "tester1"].map(|port| kernel::Ethtool::open(port).expect("ask").offloads_on())
     });

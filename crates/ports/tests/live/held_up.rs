@@ -75,7 +75,7 @@ fn flap(testbed: &Bed) {
 
 #[test]
 fn a_link_that_goes_down_and_up_is_not_the_devices_loss() {
-    for port_type in PortType::ALL {
+    for port_type in PortType::all() {
         let testbed = bridge(None);
         let result = run(&testbed, port_type, 2_000, None, || flap(&testbed));
         assert!(result.lost_frames() > 0, "{port_type}: nothing was lost");
@@ -90,7 +90,7 @@ fn a_link_that_is_reset_on_request_is_no_fault() {
     let down_for = Duration::from_ms(50);
     let reset = DeviceAction::LinkReset { port: trial::PortId(1), down_for };
     let action = Some((Duration::from_ms(200), reset));
-    let result = run(&testbed, PortType::Xdp, 2_000, action, || ());
+    let result = run(&testbed, PortType::XDP, 2_000, action, || ());
     assert!(result.lost_frames() > 0);
     let changes: u64 = result.pressure.links.iter().map(|link| link.changes).sum();
     assert!(changes >= 2, "both ends saw it: {:?}", result.pressure.links);
@@ -102,7 +102,7 @@ fn a_link_that_is_reset_on_request_is_no_fault() {
 /// each place has seen each frame.
 #[test]
 fn the_balance_of_a_trial_without_loss_has_every_frame_at_every_place() {
-    for port_type in PortType::ALL {
+    for port_type in PortType::all() {
         let testbed = bridge(None);
         let result = run(&testbed, port_type, 2_000, None, || ());
         assert_eq!(result.lost_frames(), 0, "{port_type}: {:?}", result.balance);
@@ -134,7 +134,7 @@ fn a_device_that_is_kept_from_its_processor_loses_nothing_in_a_valid_trial() {
     let testbed = bed::build_config(&config);
     let busy: Vec<Busy> = (0..6).map(|_| Busy::on(cpu)).collect();
     std::thread::sleep(std::time::Duration::from_millis(200));
-    let result = run(&testbed, PortType::Xdp, 100_000, None, || ());
+    let result = run(&testbed, PortType::XDP, 100_000, None, || ());
     drop(busy);
     let waited = result.pressure.longest_wait(Owner::Device).expect("a thread").waited;
     assert!(waited > Duration::from_ms(60), "{:?}", result.pressure);
@@ -163,7 +163,7 @@ fn frames_within_a_device_that_somebody_stopped_are_not_lost() {
     let kill = |signal: &str| {
         assert!(Command::new("kill").args([signal, &switch]).status().expect("kill").success());
     };
-    let result = run(&testbed, PortType::AfPacket, 2_000, None, || {
+    let result = run(&testbed, PortType::AF_PACKET, 2_000, None, || {
         let received = || device.links().expect("links")[0].counters.rx_frames;
         let before = received();
         // The last sixth of the trial's 1,200 frames: it ends while the switch stands still.

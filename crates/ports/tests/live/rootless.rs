@@ -44,7 +44,7 @@ fn an_ordinary_user_gets_af_packet_and_a_lossless_trial() {
 
 fn inside() {
     let testbed = bed::build_within_turn(&TestbedConfig::of(DeviceKind::Loopback));
-    let ports = bed::open_with_room(&testbed, PortType::Auto, FrameSize::MAX_ETHERNET, None);
+    let ports = bed::open_with_room(&testbed, PortType::AUTO, FrameSize::MAX_ETHERNET, None);
     let ports = ports.expect("open the ports");
     assert_eq!(ports[0].describe().port_type, "af_packet");
     let reason = &ports[0].describe().reason;
@@ -62,7 +62,7 @@ fn inside() {
     let result = run_accounted(&mut tester, &load.trial("rootless"));
     assert_eq!((result.forwarded_frames(), result.lost_frames()), (400, 0));
     drop(tester);
-    let refused = bed::open_with_room(&testbed, PortType::AfXdp, FrameSize::MAX_ETHERNET, None);
+    let refused = bed::open_with_room(&testbed, PortType::AF_XDP, FrameSize::MAX_ETHERNET, None);
     let error = refused.err().expect("no AF_XDP for an ordinary user").to_string();
     assert!(error.contains("--port-type af_packet"), "{error}");
 }

@@ -33,7 +33,7 @@ fn tables(testbed: &Bed) -> String {
 fn the_stack_sees_nothing_while_the_port_is_open() {
     let testbed = bed::loopback(1500);
     let before = received_by_ip(&testbed);
-    let mut tester = bed::tester(&testbed, PortType::AfPacket, FrameSize::MIN_ETHERNET);
+    let mut tester = bed::tester(&testbed, PortType::AF_PACKET, FrameSize::MIN_ETHERNET);
     assert!(tables(&testbed).contains("policy drop"), "{}", tables(&testbed));
     let load = Load {
         paths: &bed::paths(&testbed)[..1],

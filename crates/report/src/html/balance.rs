@@ -4,6 +4,7 @@
 //! Stations with nothing between them share a bar, so that a trial without loss is a single one. All
 //! words are text of the page, which keeps its size on any screen; only the bars stretch.
 
+use super::courses;
 use super::ink::Ink;
 use crate::model::Report;
 use crate::number::{grouped, percent};
@@ -44,6 +45,10 @@ pub(super) fn every(report: &Report) -> Markup {
                 }
                 @for record in report.trials.iter().filter(|r| decided.contains(&r.number)) {
                     (of_trial(record))
+                    @let charts = courses::of_trial(record);
+                    @if !charts.0.is_empty() {
+                        details.water { summary { "Latency and loss of this trial" } (charts) }
+                    }
                 }
                 h3 { "All other trials" }
                 @for record in report.trials.iter().filter(|r| !decided.contains(&r.number)) {
@@ -51,6 +56,7 @@ pub(super) fn every(report: &Report) -> Markup {
                     details.water {
                         summary { (title(record)) " - " (in_short(&balance)) }
                         (drawing(&balance))
+                        (courses::of_trial(record))
                     }
                 }
                 @let table = crate::tables::balances(report);

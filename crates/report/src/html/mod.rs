@@ -4,7 +4,9 @@
 mod axis;
 mod balance;
 mod chart;
+mod courses;
 pub mod figures;
+mod history;
 mod ink;
 mod matrix;
 mod plots;
@@ -13,14 +15,15 @@ mod sections;
 mod sources;
 mod versus;
 
+pub use history::history;
 pub use reproduction::reproduction;
 pub(crate) use versus::versus;
 
-use crate::PacketComposition;
 use crate::compare::{self, Comparison};
 use crate::model::Report;
+use crate::{PacketComposition, tables};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use method::TrialRecord;
+use method::{TestKind, TrialRecord};
 
 const STYLE: &str = include_str!("style.css");
 /// Nothing from anywhere: what would be fetched by mistake is refused by the browser.
@@ -28,11 +31,14 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 
 /// The run as a page.
 pub fn render(report: &Report) -> String {
+    let mut all = tables::of_outcomes(report);
+    all.retain(|outcomes| outcomes.test != TestKind::SelfTest);
     let content = html! {
         (sections::head(report))
         main {
-            (sections::summary(report))
-            (sections::results(report))
+            (sections::summary(report, &all))
+            (sections::caveats(report))
+            (sections::results(&all))
             @for composition in &report.compositions { (sections::composition(composition)) }
             (sections::trials(report))
             (balance::every(report))

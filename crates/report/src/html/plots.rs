@@ -2,6 +2,7 @@
 
 use super::axis::{Axis, Scale, short, span_of_seconds};
 use super::chart::{Bar, Chart, Mark, Point, Series};
+use super::courses;
 use super::ink::Ink;
 use crate::harvard::RateTable;
 use crate::model::Report;
@@ -152,9 +153,27 @@ fn series_of(number: usize, curve: &method::outcome::Series) -> Series {
     }
 }
 
-/// Distributions of single frames, a chart each.
-pub(super) fn histograms(all: &[Distribution]) -> Vec<Chart> {
-    all.iter().filter_map(histogram).collect()
+/// Distributions of single frames, two charts each: how many frames have which value, and the percentiles.
+pub(super) fn distributions(all: &[Distribution]) -> Vec<Chart> {
+    let both = |of: &Distribution| {
+        let share = histogram(of);
+        let percentiles = percentiles(&of.name, &of.quantity, &of.histogram);
+        share.into_iter().chain(percentiles)
+    };
+    all.iter().flat_map(both).collect()
+}
+
+/// The percentiles of all of these in one chart.
+pub(super) fn percentiles_of<'a>(all: impl Iterator<Item = &'a Distribution>) -> Option<Chart> {
+    let all: Vec<&Distribution> = all.collect();
+    let lines = all.iter().map(|of| (of.name.as_str(), &of.histogram)).collect::<Vec<_>>();
+    courses::percentiles("Percentiles", &all.first()?.quantity, &lines)
+}
+
+fn percentiles(name: &str, quantity: &str, histogram: &trial::Histogram) -> Option<Chart> {
+    let chart =
+        courses::percentiles(&format!("{name}, percentiles"), quantity, &[(name, histogram)]);
+    chart.map(|chart| Chart { size: Chart::HALF, ..chart })
 }
 
 fn histogram(of: &Distribution) -> Option<Chart> {

@@ -1,20 +1,20 @@
 //! The parts of the page, from top to bottom.
 
+use super::chart::Chart;
 use super::plots;
 use super::sources::SOURCES;
-use crate::PacketComposition;
 use crate::model::{Report, Status};
 use crate::number::{grouped, share_of};
 use crate::tables::{self, Column, OutcomeTable, Table};
+use crate::{Answers, PacketComposition};
 use maud::{Markup, html};
-use method::outcome::{Unit, capitalised};
+use method::outcome::{Figure, FigureName, Unit, capitalised};
 use method::{Outcome, TestKind};
 use serde_json::Value;
 use trial::PortDescription;
 
-/// Title, and everything a reader must know before any number.
+/// Title, date and ports; whether the run is whole.
 pub(super) fn head(report: &Report) -> Markup {
-    let deviations = report.deviations();
     let started = report.started.as_ref();
     html! {
         header {
@@ -27,6 +27,24 @@ pub(super) fn head(report: &Report) -> Markup {
                 @if let Some(started) = started { span { (started.program) } }
                 @if let Some(started) = started { span { (ports_in_short(&started.tester.ports)) } }
             }
+            (incomplete(report))
+        }
+    }
+}
+
+/// What limits the numbers above it: warnings, tests without a valid result, departures from the standards.
+pub(super) fn caveats(report: &Report) -> Markup {
+    let deviations = report.deviations();
+    let invalid = report.finished.iter().flat_map(|finished| &finished.invalid_tests);
+    html! {
+        section.caveats {
+            @for test in invalid {
+                p.banner.bad { strong { "No valid result: " } (test) }
+            }
+            @for warning in &report.warnings { p.banner.warn { strong { "Warning: " } (warning) } }
+            @for notice in &report.notices {
+                p.banner.warn { strong { "Saved events: " } (notice) }
+            }
             @if report.is_conformant() {
                 p.banner.good {
                     strong { "Conformance: " }
@@ -37,8 +55,8 @@ pub(super) fn head(report: &Report) -> Markup {
                     }
                     "."
                 }
-            } @else {
-                details.banner.bad {
+            } @else if !deviations.is_empty() {
+                details.banner.calm {
                     summary {
                         strong { "Not conformant." }
                         " These results depart from the standards in " (deviations.len())
@@ -50,11 +68,6 @@ pub(super) fn head(report: &Report) -> Markup {
                         }
                     }
                 }
-            }
-            (incomplete(report))
-            @for warning in &report.warnings { p.banner.warn { strong { "Warning: " } (warning) } }
-            @for notice in &report.notices {
-                p.banner.warn { strong { "Saved events: " } (notice) }
             }
         }
     }
@@ -82,7 +95,6 @@ fn by_tests<'a>(
 }
 
 fn incomplete(report: &Report) -> Markup {
-    let invalid = report.finished.iter().flat_map(|finished| &finished.invalid_tests);
     html! {
         @match report.status() {
             Status::Complete => {}
@@ -91,9 +103,6 @@ fn incomplete(report: &Report) -> Markup {
                 strong { "Incomplete: " }
                 "the run was cut off, or was still going on when this was written."
             },
-        }
-        @for test in invalid {
-            p.banner.bad { strong { "No valid result: " } (test) }
         }
     }
 }
@@ -115,22 +124,69 @@ const CARDS: usize = 7;
 
 /// A few figures, each with what makes it one: size, medium, protocol (RFC 2544 section 26.1). Of the first
 /// test those of its first and its last frame size, of each other test the first.
-pub(super) fn summary(report: &Report) -> Markup {
+pub(super) fn summary(report: &Report, all: &[OutcomeTable]) -> Markup {
     let trials = report.trials.len() as u64;
     let invalid: u64 = report.trial_counts().iter().map(|counts| counts.invalid).sum();
     html! {
+        (answers(&Answers::of(report)))
         section.figures {
-            @for outcome in answers(report) { (card(outcome)) }
+            @for outcome in tiles(report) { (card(outcome)) }
             div.figure {
                 span.label { "Trials" }
                 span.value { (grouped(trials)) }
                 span.detail { (grouped(invalid)) " invalid; none of those decided anything" }
             }
         }
+        @if let Some(chart) = lead(report, all) {
+            figure { figcaption { (chart.title) } (chart.render()) }
+        }
     }
 }
 
-fn answers(report: &Report) -> Vec<&Outcome> {
+/// The answers, a row or a sentence each.
+fn answers(answers: &Answers) -> Markup {
+    html! {
+        @if !answers.is_empty() {
+            section.answers {
+                @for group in &answers.groups {
+                    @if !group.under.is_empty() { p.about { (group.under) } }
+                    @if !group.rows.is_empty() {
+                        div.scroll { table { tbody { @for row in &group.rows { (answer(row)) } } } }
+                    }
+                    @for sentence in &group.sentences { p { (sentence) } }
+                }
+                @for verdict in &answers.criteria {
+                    p.verdict.good[verdict.failures.is_empty()].bad[!verdict.failures.is_empty()] {
+                        (verdict.in_words())
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn answer([test, size, rate, bits, limit, latency]: &[String; 6]) -> Markup {
+    html! {
+        tr {
+            @if !test.is_empty() { td { (test) } }
+            td.num { (size) }
+            td.num { strong { (rate) } }
+            td.whole { (bits) }
+            td.whole { (limit) }
+            td.whole { (latency) }
+        }
+    }
+}
+
+/// What is drawn at once: the curves of the first test that has some; else how the values of single frames are
+/// distributed, or what every trial came to.
+fn lead(report: &Report, all: &[OutcomeTable]) -> Option<Chart> {
+    let mut curves = all.iter().flat_map(|outcomes| plots::curves(&outcomes.series));
+    let distributed = || plots::percentiles_of(all.iter().flat_map(|it| &it.histograms));
+    curves.next().or_else(distributed).or_else(|| plots::timeline(report))
+}
+
+fn tiles(report: &Report) -> Vec<&Outcome> {
     let Some(first) = report.results.first() else { return vec![] };
     let words = &first.conditions.in_words;
     // Results with other conditions answer another question.
@@ -139,20 +195,25 @@ fn answers(report: &Report) -> Vec<&Outcome> {
         let all = report.results.iter().filter(|o| tables::figure_of(o).is_some());
         all.filter(|o| has_pattern || o.conditions.in_words == *words)
     };
-    let mut answers: Vec<&Outcome> = vec![];
+    let mut tiles: Vec<&Outcome> = vec![];
     let of_first = |outcome: &&Outcome| outcome.test == first.test;
-    answers.extend(alike().find(of_first));
-    answers.extend(alike().filter(of_first).skip(1).last());
+    tiles.extend(alike().find(of_first));
+    tiles.extend(alike().filter(of_first).skip(1).last());
     for outcome in alike() {
-        if answers.len() < CARDS && !answers.iter().any(|known| known.test == outcome.test) {
-            answers.push(outcome);
+        if tiles.len() < CARDS && !tiles.iter().any(|known| known.test == outcome.test) {
+            tiles.push(outcome);
         }
     }
-    answers
+    tiles
+}
+
+/// What a tile shows: of latency every frame's, not that of a few tagged ones.
+fn figure_of(outcome: &Outcome) -> Option<&Figure> {
+    outcome.figures_of(FigureName::LatencyP99).next().or_else(|| tables::figure_of(outcome))
 }
 
 fn card(outcome: &Outcome) -> Markup {
-    let Some(figure) = tables::figure_of(outcome) else { return html! {} };
+    let Some(figure) = figure_of(outcome) else { return html! {} };
     let conditions = &outcome.conditions;
     let (value, unit) = figure.printed();
     let size = tables::in_words(&conditions.frame_size);
@@ -178,29 +239,29 @@ fn card(outcome: &Outcome) -> Markup {
 }
 
 /// Charts, tables and maps of every test.
-pub(super) fn results(report: &Report) -> Markup {
-    let mut all = tables::of_outcomes(report);
-    all.retain(|outcomes| outcomes.test != TestKind::SelfTest);
+pub(super) fn results(all: &[OutcomeTable]) -> Markup {
     let mut groups: Vec<&str> = all.iter().map(|outcomes| &outcomes.group[..]).collect();
     groups.dedup();
+    // Its first chart stands above.
+    let led_by = all.iter().position(|outcomes| !plots::curves(&outcomes.series).is_empty());
     html! {
         @for (at, outcomes) in all.iter().enumerate() {
             @if groups.len() > 1 && (at == 0 || all[at - 1].group != outcomes.group) {
                 h2.group { (outcomes.group) }
             }
-            (of_outcomes(outcomes))
+            (of_outcomes(outcomes, usize::from(led_by == Some(at))))
         }
     }
 }
 
-/// A table with its curves, and the maps of its pairs of ports.
-fn of_outcomes(outcomes: &OutcomeTable) -> Markup {
-    let small = plots::histograms(&outcomes.histograms);
+/// A table with its curves but for the first so many, and the maps of its pairs of ports.
+fn of_outcomes(outcomes: &OutcomeTable, drawn: usize) -> Markup {
+    let small = plots::distributions(&outcomes.histograms);
     html! {
         section.test {
             h2 { (outcomes.table.heading) }
             @for about in &outcomes.table.about { p.about { (about) } }
-            @for chart in plots::curves(&outcomes.series) {
+            @for chart in plots::curves(&outcomes.series).iter().skip(drawn) {
                 figure { figcaption { (chart.title) } (chart.render()) }
             }
             @if !small.is_empty() {
@@ -287,7 +348,7 @@ pub(super) fn set_up(report: &Report) -> Markup {
     let started = report.started.as_ref();
     html! {
         @for outcomes in tables::of_outcomes(report) {
-            @if outcomes.test == TestKind::SelfTest { (of_outcomes(&outcomes)) }
+            @if outcomes.test == TestKind::SelfTest { (of_outcomes(&outcomes, 0)) }
         }
         @if let Some(started) = started {
             section.test {
@@ -323,14 +384,14 @@ fn ports(ports: &[PortDescription]) -> Markup {
     html! {
         div.scroll { table {
             thead { tr {
-                @for title in ["port", "interface", "type", "rate", "largest frame", "MAC", "driver", "why this type"] {
+                @for title in ["port", "interface", "type", "rate", "largest frame", "arrivals stamped by", "MAC", "driver", "why this type"] {
                     th scope="col" { (title) }
                 }
             } }
             tbody { @for port in ports { tr {
                 td { (port.id) } td { (port.name) } td { (port.port_type) }
                 td { (port.line_rate) @if !port.line_rate_is_physical { " nominal" } }
-                td { (port.max_frame_size_bytes) " bytes" }
+                td { (port.max_frame_size_bytes) " bytes" } td { (port.capabilities.arrivals) }
                 td { (port.mac) } td { (port.driver) } td { (port.reason) }
             } } }
         } }

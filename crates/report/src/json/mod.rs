@@ -69,6 +69,8 @@ struct Document<'a> {
     outcomes: Vec<Value>,
     /// Of captured frames, by port.
     packet_composition: &'a [PacketComposition],
+    /// Acceptance criteria, and why they are not met.
+    criteria: &'a [crate::Verdict],
     trial_counts: Vec<Counts>,
     trials: Vec<Trial>,
     warnings: &'a [String],
@@ -106,6 +108,8 @@ struct Port<'a> {
     line_rate_bps: u64,
     line_rate_is_physical: bool,
     max_frame_size_bytes: u32,
+    /// `program`, `kernel`, `driver` or `medium`.
+    arrivals_stamped_by: trial::ArrivalStamp,
     mac: &'a str,
     driver: &'a str,
 }
@@ -142,6 +146,7 @@ impl<'a> Document<'a> {
             configuration: started.map(|started| &started.config),
             outcomes: report.outcomes().map(without_matrices).collect(),
             packet_composition: &report.compositions,
+            criteria: &report.criteria,
             trial_counts: report.trial_counts().into_iter().map(Counts::from).collect(),
             trials: report.trials.iter().map(Trial::of).collect(),
             warnings: &report.warnings,
@@ -187,6 +192,7 @@ impl<'a> From<&'a trial::PortDescription> for Port<'a> {
             line_rate_bps: port.line_rate.bps(),
             line_rate_is_physical: port.line_rate_is_physical,
             max_frame_size_bytes: port.max_frame_size_bytes,
+            arrivals_stamped_by: port.capabilities.arrivals,
             mac: &port.mac,
             driver: &port.driver,
         }

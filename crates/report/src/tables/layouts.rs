@@ -165,7 +165,7 @@ impl OutcomeTable {
             let is_headline = figure_of(outcome) == Some(figure);
             put(&figure.name, if is_headline { Role::Device } else { Role::Other }, value);
             if figure.relation == Relation::AtLeast {
-                put("at least: the tester was the limit", Role::Bound, value);
+                put("at least: tester-limited; the device may be faster", Role::Bound, value);
             }
         }
     }

@@ -5,6 +5,7 @@ mod balance;
 mod clauses;
 mod comparison;
 mod composition;
+mod history;
 mod layouts;
 mod trials;
 
@@ -12,6 +13,7 @@ use crate::composition::PacketComposition;
 use crate::model::Report;
 
 pub(crate) use comparison::comparison;
+pub(crate) use history::history;
 pub use layouts::OutcomeTable;
 pub(crate) use layouts::{figure_of, in_words, joined};
 pub(crate) use method::outcome::number::fps;

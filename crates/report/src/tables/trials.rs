@@ -44,7 +44,7 @@ pub(super) fn every(report: &Report) -> Table {
             "intended fps",
             "offered fps",
             "shortfall %",
-            "never left",
+            "unsent",
             "offered",
             "forwarded",
             "lost",

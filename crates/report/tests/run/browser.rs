@@ -47,7 +47,9 @@ fn the_page_opens_with_every_chart_and_asks_for_nothing() {
         "throughput by frame size",
         "latency by frame size",
         "Latency of every frame, 64 bytes",
+        "Latency of every frame, 64 bytes, percentiles",
         "Latency of every frame, 1518 bytes",
+        "Latency of every frame, 1518 bytes, percentiles",
         "pdv by frame size",
         "Frame loss rate by load",
         "Frame loss rate by load, in terms of what the tester can offer",
@@ -59,7 +61,21 @@ fn the_page_opens_with_every_chart_and_asks_for_nothing() {
         after.split_once("</figcaption>").expect("its end").0
     });
     assert_eq!(drawn.collect::<Vec<_>>(), titles, "charts in the page");
-    assert_eq!(opened.dom.matches("<svg class=\"plot chart\"").count(), titles.len());
+    // Each trial in which frames arrived has its percentiles, each that is long enough its course.
+    let of_trials = |title: &str| {
+        let begin = format!("<figure class=\"of-trial\"><figcaption>{title}<");
+        opened.dom.matches(&begin).count()
+    };
+    let trials = report().trials;
+    let timed = trials.iter().filter(|record| record.result.latency().is_some()).count();
+    let long = trials.iter().filter(|record| !record.course.is_empty()).count();
+    assert!(timed > 50 && long > 10, "{timed}, {long}");
+    assert_eq!(of_trials("Latency of every frame, percentiles"), timed);
+    assert_eq!(of_trials("Loss over time"), long);
+    let of_courses = of_trials("Latency over time");
+    assert!((1..=long).contains(&of_courses), "{of_courses} of {long}");
+    let charts = titles.len() + timed + long + of_courses;
+    assert_eq!(opened.dom.matches("<svg class=\"plot chart\"").count(), charts);
     assert!(opened.dom.matches("<title>").count() > 100, "hover texts of points");
     assert!(opened.dom.contains("Appendix: every trial"));
     assert_eq!(opened.console, Vec::<String>::new(), "errors in the console");

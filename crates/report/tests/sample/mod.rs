@@ -10,10 +10,12 @@ use sim::{
     SimTester, StoreAndForward,
 };
 use std::net::{Ipv4Addr, Ipv6Addr};
-use trial::{PortId, Tester, TesterDescription, TesterError, Trial, TrialResult};
+use traffic::size::SizePattern;
+use trial::{
+    Observer, PortId, Tester, TesterDescription, TesterError, Trial, TrialResult, Unobserved,
+};
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
-use wire::size::SizePattern;
 
 /// What makes one sample differ from another.
 #[derive(Clone, Debug)]
@@ -125,11 +127,19 @@ impl<D: DeviceUnderTest> Tester for Clumsy<D> {
     }
 
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        self.run_observed(trial, &mut Unobserved)
+    }
+
+    fn run_observed(
+        &mut self,
+        trial: &Trial,
+        observer: &mut dyn Observer,
+    ) -> Result<TrialResult, TesterError> {
         self.trials += 1;
         let loses_every = self.trials.is_multiple_of(11).then_some(1_000);
         let limits = Limits { loses_every, ..fastest() };
         self.tester = self.tester.take().map(|tester| tester.limits(limits));
-        self.tester().run(trial)
+        self.tester().run_observed(trial, observer)
     }
 
     fn pause(&mut self, span: Duration) -> Result<(), TesterError> {

@@ -6,7 +6,7 @@ use super::device::Composed;
 use super::filter::FilterRule;
 use crate::{
     DeviceUnderTest, Duplex, EveryNth, Fate, Impaired, Limits, Noise, Outage, Policer, SimPort,
-    SimTester,
+    SimTester, Stall,
 };
 use std::net::Ipv4Addr;
 use units::{Duration, FrameRate, FrameSize};
@@ -117,11 +117,12 @@ impl Description {
         let mut device: AnyDevice = Box::new(Composed::new(self, addresses)?);
         let impair = &self.impair;
         let reorder_by = impair.reorder_by.map_or(Duration::from_ms(1), |span| span.0);
+        let bytes_from_end = impair.corrupt_bytes_from_end.unwrap_or(1);
         let every = [
             (impair.drop_every, Fate::Drop),
             (impair.duplicate_every, Fate::Duplicate),
             (impair.reorder_every, Fate::Delay(reorder_by)),
-            (impair.corrupt_every, Fate::FlipBit { bytes_from_end: 1 }),
+            (impair.corrupt_every, Fate::FlipBit { bytes_from_end }),
         ];
         for (n, fate) in every {
             if let Some(n) = n {
@@ -183,8 +184,12 @@ impl Description {
             max_rate: self.tester.frames_per_second.map(FrameRate::from_fps),
             clock_error_ppm: self.tester.clock_error_ppm,
             timestamp_resolution: self.tester.timestamp_resolution.0,
+            stall: self
+                .tester
+                .stall
+                .map(|stall| Stall { every: stall.every.0, lasts: stall.lasts.0 }),
+            loses_every: self.tester.loses_every,
             honours_pause: self.flow_control.is_some() && !self.tester.ignores_pause,
-            ..Limits::default()
         };
         let mut ports = self.ports();
         let second = second.and_then(|port| ports.get_mut(port));

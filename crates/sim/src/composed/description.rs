@@ -508,6 +508,8 @@ pub struct Impair {
     pub reorder_by: Option<Span>,
     /// Exactly every Nth frame has a bit turned over, with an FCS that fits.
     pub corrupt_every: Option<u64>,
+    /// In which byte, counted from the end of the frame without its FCS; 1, the last, which is the signature's.
+    pub corrupt_bytes_from_end: Option<usize>,
     /// Each frame is lost with this probability.
     pub loss: Option<Share>,
     /// A policer lets so many frames a second pass, of all ports together, and drops the others.
@@ -545,6 +547,10 @@ pub struct TesterLimits {
     pub clock_error_ppm: i32,
     /// Its clock tells times apart no finer.
     pub timestamp_resolution: Span,
+    /// It stands still now and then, and catches up.
+    pub stall: Option<Pauses>,
+    /// It loses every Nth frame that it receives, and counts it.
+    pub loses_every: Option<u64>,
 }
 
 /// What is wrong with a description.
@@ -897,6 +903,13 @@ mod check {
         at_least_one("impair.duplicate-every", impair.duplicate_every)?;
         at_least_one("impair.reorder-every", impair.reorder_every)?;
         at_least_one("impair.corrupt-every", impair.corrupt_every)?;
+        if impair.corrupt_bytes_from_end == Some(0) {
+            return wrong("impair.corrupt-bytes-from-end", 0, "write 1 for the last byte");
+        }
+        if impair.corrupt_bytes_from_end.is_some() && impair.corrupt_every.is_none() {
+            let remedy = "add corrupt-every, which frames are damaged";
+            return wrong("impair.corrupt-bytes-from-end", "...", remedy);
+        }
         at_least_one("impair.police-burst-frames", impair.police_burst_frames)?;
         at_least_one("impair.police-frames-per-second", impair.police_frames_per_second)?;
         if impair.police_burst_frames.is_some() && impair.police_frames_per_second.is_none() {
@@ -908,6 +921,8 @@ mod check {
 
     fn check_tester(tester: &TesterLimits) -> Checked {
         at_least_one("tester.frames-per-second", tester.frames_per_second)?;
+        at_least_one("tester.loses-every", tester.loses_every)?;
+        check_stall("tester.stall", tester.stall)?;
         if !(-100_000..=100_000).contains(&tester.clock_error_ppm) {
             let remedy = "write -100000 to 100000: a tenth is no clock error any more";
             return wrong("tester.clock-error-ppm", tester.clock_error_ppm, remedy);

@@ -126,9 +126,8 @@ impl Composed {
             return Some(if alignment { Counter::AlignmentErrors } else { Counter::CrcErrors });
         }
         if size > self.max_frame_bytes {
-            let tagged = frame
-                .get(12..14)
-                .is_some_and(|field| EtherType(u16::from_be_bytes([field[0], field[1]])).is_vlan());
+            let header = ethernet::View::peek(&frame.bytes);
+            let tagged = header.is_some_and(|header| header.ether_type().is_vlan());
             return (size > self.max_frame_bytes + TAG_BYTES || !tagged).then_some(Counter::Giants);
         }
         None

@@ -4,13 +4,13 @@ use super::*;
 use crate::port::{Cable, Lines, SimPort};
 use crate::{DeviceUnderTest, Frame};
 use std::net::Ipv4Addr;
+use traffic::template::FrameTemplate;
 use trial::PortId;
 use units::{Duration, FrameSize, Instant, LineRate};
 use wire::appletalk::{aarp, ddp};
 use wire::ethernet::{self, HEADER_LEN, MacAddr};
 use wire::ipv4::{self, Protocol as IpProtocol};
 use wire::ipx::{self, Encapsulation, Endpoint};
-use wire::template::FrameTemplate;
 use wire::{arp, decnet, icmpv4, ipv6, learning, rip};
 
 const HOSTS: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 0, 2]), MacAddr([2, 0, 0, 0, 1, 2])];

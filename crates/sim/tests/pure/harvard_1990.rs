@@ -4,6 +4,7 @@ use serde::Deserialize;
 use sim::{Addresses, Description, SimTester};
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
+use traffic::template::FrameTemplate;
 use trial::{
     Expectation, PortId, PortLoad, Prelude, Role, Schedule, Stream, StreamFrame, StreamId, Tester,
     Trial, ValidityLimits, Waits,
@@ -12,7 +13,6 @@ use units::{Duration, FrameSize};
 use wire::ethernet::MacAddr;
 use wire::learning;
 use wire::signature::Key;
-use wire::template::FrameTemplate;
 
 #[derive(Deserialize)]
 struct Figure {

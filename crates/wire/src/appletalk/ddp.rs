@@ -2,21 +2,15 @@
 
 use super::Address;
 use crate::DecodeError;
-use crate::bytes::{put_u16, require, u16_at};
+use crate::bytes::require;
 use crate::ethernet::{EtherType, MacAddr};
 use crate::snap::{self, Oui};
+use crate::view::{field, view};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-const HOPS_LENGTH: usize = 0;
-const CHECKSUM: usize = 2;
-const DST_NETWORK: usize = 4;
-const SRC_NETWORK: usize = 6;
-const DST_NODE: usize = 8;
-const SRC_NODE: usize = 9;
-const DST_SOCKET: usize = 10;
-const SRC_SOCKET: usize = 11;
-const KIND: usize = 12;
+/// Where that begins which the checksum is of: behind it.
+const COVERED: usize = 4;
 /// Bytes of the long header.
 pub const HEADER_LEN: usize = 13;
 /// The most data that a datagram carries, in bytes.
@@ -24,8 +18,6 @@ pub const MAX_DATA_LEN: usize = 586;
 /// Routers that a datagram may pass.
 pub const MAX_HOPS: u8 = 15;
 
-const LENGTH_MASK: u16 = 0x03ff;
-const HOPS_SHIFT: u32 = 10;
 const WHAT: &str = "DDP datagram";
 
 /// What stands behind SNAP's LLC header before a datagram.
@@ -74,6 +66,59 @@ pub mod socket {
     pub const FIRST_DYNAMIC: u8 = 128;
 }
 
+field! { Kind(u8) }
+
+view! {
+    /// A datagram as bytes.
+    pub struct View(WHAT, HEADER_LEN), check: Self::check, payload: Self::payload_range;
+    /// Routers passed, and two bits above that are zero.
+    hops / set_hops: u8 = 0 as u16[10..16];
+    /// Bytes of the datagram, header included, 10 bits.
+    length / set_length: u16 = 0 as u16[0..10];
+    /// The checksum; 0 is none.
+    checksum / set_checksum: u16 = 2;
+    /// Network of the destination.
+    dst_network / set_dst_network: u16 = 4;
+    /// Network of the source.
+    src_network / set_src_network: u16 = 6;
+    /// Node of the destination.
+    dst_node / set_dst_node: u8 = 8;
+    /// Node of the source.
+    src_node / set_src_node: u8 = 9;
+    /// Socket of the destination.
+    dst_socket / set_dst_socket: u8 = 10;
+    /// Socket of the source.
+    src_socket / set_src_socket: u8 = 11;
+    /// What follows.
+    kind / set_kind: Kind = 12;
+}
+
+impl<T: AsRef<[u8]>> View<T> {
+    fn check(&self) -> Result<(), DecodeError> {
+        let length = usize::from(self.length());
+        if self.hops() > MAX_HOPS {
+            return Err(DecodeError::malformed(WHAT, "bits above its hop count that are not zero"));
+        }
+        if !(HEADER_LEN..=HEADER_LEN + MAX_DATA_LEN).contains(&length) {
+            return Err(DecodeError::malformed(WHAT, "length outside 13 to 599"));
+        }
+        require(WHAT, self.0.as_ref(), length)
+    }
+    fn payload_range(&self) -> std::ops::Range<usize> {
+        HEADER_LEN..self.length().into()
+    }
+    /// Destination.
+    pub fn dst(&self) -> Endpoint {
+        let address = Address::new(self.dst_network(), self.dst_node());
+        Endpoint { address, socket: self.dst_socket() }
+    }
+    /// Source.
+    pub fn src(&self) -> Endpoint {
+        let address = Address::new(self.src_network(), self.src_node());
+        Endpoint { address, socket: self.src_socket() }
+    }
+}
+
 /// A long header without its checksum, which needs the data: see [`verify`] and
 /// [`fill_checksum`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -93,29 +138,15 @@ pub struct Repr {
 impl Repr {
     /// Reads a header and cuts the payload to the length it states.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        require(WHAT, bytes, HEADER_LEN)?;
-        let hops_length = u16_at(bytes, HOPS_LENGTH);
-        let length = usize::from(hops_length & LENGTH_MASK);
-        let hops = (hops_length >> HOPS_SHIFT) as u8;
-        if hops > MAX_HOPS {
-            return Err(DecodeError::malformed(WHAT, "bits above its hop count that are not zero"));
-        }
-        if !(HEADER_LEN..=HEADER_LEN + MAX_DATA_LEN).contains(&length) {
-            return Err(DecodeError::malformed(WHAT, "length outside 13 to 599"));
-        }
-        require(WHAT, bytes, length)?;
-        let endpoint = |network: usize, node: usize, socket: usize| Endpoint {
-            address: Address::new(u16_at(bytes, network), bytes[node]),
-            socket: bytes[socket],
-        };
+        let view = View::new_checked(bytes)?;
         let repr = Repr {
-            hops,
-            dst: endpoint(DST_NETWORK, DST_NODE, DST_SOCKET),
-            src: endpoint(SRC_NETWORK, SRC_NODE, SRC_SOCKET),
-            kind: Kind(bytes[KIND]),
-            payload_len: (length - HEADER_LEN) as u16,
+            hops: view.hops(),
+            dst: view.dst(),
+            src: view.src(),
+            kind: view.kind(),
+            payload_len: view.length() - HEADER_LEN as u16,
         };
-        Ok((repr, &bytes[HEADER_LEN..length]))
+        Ok((repr, view.payload()))
     }
     /// Bytes that [`emit`](Repr::emit) writes.
     pub const fn header_len(&self) -> usize {
@@ -125,16 +156,17 @@ impl Repr {
     /// longer than [`MAX_DATA_LEN`].
     pub fn emit(&self, bytes: &mut [u8]) {
         assert!(usize::from(self.payload_len) <= MAX_DATA_LEN, "DDP carries at most 586 bytes");
-        let hops = u16::from(self.hops & MAX_HOPS) << HOPS_SHIFT;
-        put_u16(bytes, HOPS_LENGTH, hops | (HEADER_LEN as u16 + self.payload_len));
-        put_u16(bytes, CHECKSUM, 0);
-        put_u16(bytes, DST_NETWORK, self.dst.address.network);
-        put_u16(bytes, SRC_NETWORK, self.src.address.network);
-        bytes[DST_NODE] = self.dst.address.node;
-        bytes[SRC_NODE] = self.src.address.node;
-        bytes[DST_SOCKET] = self.dst.socket;
-        bytes[SRC_SOCKET] = self.src.socket;
-        bytes[KIND] = self.kind.0;
+        let mut view = View::new_unchecked(bytes);
+        view.set_hops(self.hops & MAX_HOPS);
+        view.set_length(HEADER_LEN as u16 + self.payload_len);
+        view.set_checksum(0);
+        view.set_dst_network(self.dst.address.network);
+        view.set_src_network(self.src.address.network);
+        view.set_dst_node(self.dst.address.node);
+        view.set_src_node(self.src.address.node);
+        view.set_dst_socket(self.dst.socket);
+        view.set_src_socket(self.src.socket);
+        view.set_kind(self.kind);
     }
     /// A whole datagram with its checksum.
     pub fn datagram(&self, payload: &[u8]) -> Vec<u8> {
@@ -154,25 +186,26 @@ impl Repr {
 /// checksum does not cover it. `false`, and nothing changed, where the hops are used up. The
 /// caller has parsed the header.
 pub fn count_hop(datagram: &mut [u8]) -> bool {
-    let field = u16_at(datagram, HOPS_LENGTH);
-    if field >> HOPS_SHIFT >= u16::from(MAX_HOPS) {
+    let mut view = View::new_unchecked(datagram);
+    let hops = view.hops();
+    if hops >= MAX_HOPS {
         return false;
     }
-    put_u16(datagram, HOPS_LENGTH, field + (1 << HOPS_SHIFT));
+    view.set_hops(hops + 1);
     true
 }
 
 /// Computes and writes the checksum of a whole datagram.
 pub fn fill_checksum(datagram: &mut [u8]) {
-    let checksum = checksum(&datagram[DST_NETWORK..]);
-    put_u16(datagram, CHECKSUM, checksum);
+    let checksum = checksum(&datagram[COVERED..]);
+    View::new_unchecked(datagram).set_checksum(checksum);
 }
 
 /// Refuses a datagram, cut to its length, with a wrong checksum; 0 is none and never wrong.
 pub fn verify(datagram: &[u8]) -> Result<(), DecodeError> {
     require(WHAT, datagram, HEADER_LEN)?;
-    let found = u16_at(datagram, CHECKSUM);
-    let expected = checksum(&datagram[DST_NETWORK..]);
+    let found = View::new_unchecked(datagram).checksum();
+    let expected = checksum(&datagram[COVERED..]);
     match found == 0 || found == expected {
         true => Ok(()),
         false => Err(DecodeError::Checksum { what: WHAT, found, expected }),
@@ -265,7 +298,7 @@ mod tests {
         let with_length = |length: u16| {
             let mut bytes = echo_request();
             bytes.resize(700, 0);
-            put_u16(&mut bytes, 0, length);
+            crate::bytes::put_u16(&mut bytes, 0, length);
             Repr::parse(&bytes).map(|(repr, _)| repr.payload_len)
         };
         assert!(with_length(12).is_err());

@@ -1,7 +1,6 @@
 //! Node addresses: an area of 6 bits, a node of 10, and the MAC address that follows from them.
 
 use crate::DecodeError;
-use crate::bytes::array;
 use crate::ethernet::MacAddr;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -55,12 +54,8 @@ impl Address {
         ([a, b, c, d] == MAC_PREFIX).then_some(Address(u16::from_le_bytes([low, high])))
     }
     /// Reads a node's identifier: its MAC address.
-    pub(super) fn from_id(
-        what: &'static str,
-        bytes: &[u8],
-        at: usize,
-    ) -> Result<Address, DecodeError> {
-        Address::of_mac(MacAddr(array(bytes, at)))
+    pub(super) fn from_id(what: &'static str, id: MacAddr) -> Result<Address, DecodeError> {
+        Address::of_mac(id)
             .ok_or(DecodeError::malformed(what, "a node identifier that is not AA-00-04-00-xx-xx"))
     }
 }

@@ -82,10 +82,10 @@ impl Endnode {
         }
         let neighbor = match MacAddr(array(message, ENDNODE_NEIGHBOR)) {
             MacAddr::ZERO => None,
-            _ => Some(Address::from_id(WHAT, message, ENDNODE_NEIGHBOR)?),
+            _ => Some(Address::from_id(WHAT, MacAddr(array(message, ENDNODE_NEIGHBOR)))?),
         };
         Ok(Endnode {
-            node: Address::from_id(WHAT, message, ID)?,
+            node: Address::from_id(WHAT, MacAddr(array(message, ID)))?,
             block_size: u16_le_at(message, BLOCK_SIZE),
             neighbor,
             timer_s: u16_le_at(message, ENDNODE_TIMER),
@@ -163,13 +163,13 @@ impl Router {
         let entries = message[ROUTER_FIXED_LEN..][..entries_len].chunks_exact(ENTRY_LEN);
         let entry = |bytes: &[u8]| -> Result<HeardRouter, DecodeError> {
             Ok(HeardRouter {
-                router: Address::from_id(WHAT, bytes, 0)?,
+                router: Address::from_id(WHAT, MacAddr(array(bytes, 0)))?,
                 priority: bytes[6] & !TWO_WAY,
                 two_way: bytes[6] & TWO_WAY != 0,
             })
         };
         Ok(Router {
-            router: Address::from_id(WHAT, message, ID)?,
+            router: Address::from_id(WHAT, MacAddr(array(message, ID)))?,
             level,
             block_size: u16_le_at(message, BLOCK_SIZE),
             priority: message[ROUTER_PRIORITY],

@@ -3,12 +3,10 @@
 
 use crate::DecodeError;
 use crate::bytes::{put_u16_le, require, u16_le_at};
+use crate::view::{U16Le, view};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-const FLAGS: usize = 0;
-const DST_LINK: usize = 1;
-const SRC_LINK: usize = 3;
 const SEGMENT: usize = 5;
 /// Bytes of a data segment's header without acknowledgment.
 pub const HEADER_LEN: usize = 7;
@@ -20,6 +18,19 @@ const DATA: u8 = 0x60;
 const IS_ACKNOWLEDGMENT: u16 = 0x8000;
 const NUMBER_MASK: u16 = 0x0fff;
 const WHAT: &str = "NSP data segment";
+
+view! {
+    /// A data segment as bytes.
+    pub struct View(WHAT, HEADER_LEN);
+    /// Which message of NSP it is.
+    flags / set_flags: u8 = 0;
+    /// The destination's number of the connection.
+    dst_link / set_dst_link: u16 = 1 as U16Le;
+    /// The source's.
+    src_link / set_src_link: u16 = 3 as U16Le;
+    /// The segment's number or, with the top bit, an acknowledgment before it.
+    first_word / set_first_word: u16 = SEGMENT as U16Le;
+}
 
 /// The header of a data segment that is a whole message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -41,20 +52,20 @@ impl Repr {
     }
     /// Reads a header from the payload of a data packet; refuses other messages of NSP.
     pub fn parse(bytes: &[u8]) -> Result<(Repr, &[u8]), DecodeError> {
-        require(WHAT, bytes, HEADER_LEN)?;
-        if bytes[FLAGS] != DATA {
+        let view = View::new_checked(bytes)?;
+        if view.flags() != DATA {
             return Err(DecodeError::malformed(WHAT, "another message of NSP"));
         }
         let mut at = SEGMENT;
-        let field = u16_le_at(bytes, at);
+        let field = view.first_word();
         let acknowledgment = (field & IS_ACKNOWLEDGMENT != 0).then_some(field & !IS_ACKNOWLEDGMENT);
         if acknowledgment.is_some() {
             at += ACKNOWLEDGMENT_LEN;
             require(WHAT, bytes, at + 2)?;
         }
         let repr = Repr {
-            dst_link: u16_le_at(bytes, DST_LINK),
-            src_link: u16_le_at(bytes, SRC_LINK),
+            dst_link: view.dst_link(),
+            src_link: view.src_link(),
             acknowledgment,
             number: u16_le_at(bytes, at) & NUMBER_MASK,
         };
@@ -66,9 +77,10 @@ impl Repr {
     }
     /// Writes the header. Panics where `bytes` is too short.
     pub fn emit(&self, bytes: &mut [u8]) {
-        bytes[FLAGS] = DATA;
-        put_u16_le(bytes, DST_LINK, self.dst_link);
-        put_u16_le(bytes, SRC_LINK, self.src_link);
+        let mut view = View::new_unchecked(&mut *bytes);
+        view.set_flags(DATA);
+        view.set_dst_link(self.dst_link);
+        view.set_src_link(self.src_link);
         let mut at = SEGMENT;
         if let Some(acknowledgment) = self.acknowledgment {
             put_u16_le(bytes, at, acknowledgment | IS_ACKNOWLEDGMENT);

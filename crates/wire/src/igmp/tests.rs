@@ -112,8 +112,7 @@ fn codes_of_times() {
 #[test]
 fn auxiliary_data_is_passed_over() {
     let mut message = hex("22000000 00000002 04010000 ef010203 deadbeef 03000000 ef010204");
-    let checksum = checksum::checksum(&message);
-    put_u16(&mut message, CHECKSUM, checksum);
+    View::new_unchecked(&mut message).fill_checksum();
     let (Repr::V3Report { records }, _) = Repr::parse(&message).unwrap() else { panic!() };
     let groups: Vec<_> = records.iter().map(|record| (record.kind, record.group)).collect();
     let second = Ipv4Addr::new(239, 1, 2, 4);
@@ -163,10 +162,9 @@ proptest! {
     fn no_bytes_make_the_parser_panic(mut bytes: Vec<u8>, kind in 0usize..6) {
         let _ = Repr::parse(&bytes);
         if bytes.len() >= HEADER_LEN {
-            bytes[TYPE] = [QUERY, V1_REPORT, V2_REPORT, LEAVE, V3_REPORT, 0][kind];
-            put_u16(&mut bytes, CHECKSUM, 0);
-            let checksum = checksum::checksum(&bytes);
-            put_u16(&mut bytes, CHECKSUM, checksum);
+            let mut view = View::new_unchecked(&mut bytes);
+            view.set_kind([QUERY, V1_REPORT, V2_REPORT, LEAVE, V3_REPORT, 0][kind]);
+            view.fill_checksum();
             let _ = Repr::parse(&bytes);
         }
     }

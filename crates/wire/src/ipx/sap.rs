@@ -4,6 +4,7 @@ use super::{Encapsulation, Endpoint, Kind, broadcast, socket};
 use crate::DecodeError;
 use crate::bytes::{put, put_u16, require, u16_at};
 use crate::ethernet::MacAddr;
+use crate::view::Field;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -125,7 +126,7 @@ impl Server {
         Server {
             service: Service(u16_at(bytes, 0)),
             name: field[..len].to_vec(),
-            at: Endpoint::at(bytes, SERVER),
+            at: Field::read(bytes, SERVER),
             hops: u16_at(bytes, HOPS),
         }
     }
@@ -133,7 +134,7 @@ impl Server {
         put_u16(bytes, 0, self.service.0);
         bytes[NAME..NAME + NAME_LEN].fill(0);
         put(bytes, NAME, &self.name[..self.name.len().min(NAME_LEN)]);
-        self.at.put(bytes, SERVER);
+        self.at.write(bytes, SERVER);
         put_u16(bytes, HOPS, self.hops);
     }
 }

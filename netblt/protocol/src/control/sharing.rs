@@ -11,8 +11,9 @@ const SMALL_SHARE: f64 = 0.4;
 const REMEMBERED_ROUNDS: usize = 6;
 /// On longer paths all of this would come too late.
 pub const LONGEST_BASE_S: f64 = 0.15;
-/// Growth in a second of who has all of the path; in proportion to the root of their share less for
-/// others in packets, more as a share.
+/// Growth `g` of a transfer with the share `s` of the path in a second: `g = GROWTH_PER_S / sqrt(s)` of its own rate.
+/// In packets this is `sqrt(s)`, so that the queue of many small transfers grows slowly; as a share of its rate a
+/// small transfer grows faster, so that shares become equal.
 const GROWTH_PER_S: f64 = 0.12;
 /// What growth adds to the queue before it is seen, at the most.
 const UNSEEN_S: f64 = 0.005;

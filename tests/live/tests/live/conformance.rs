@@ -7,6 +7,7 @@ use ports::PortType;
 use sim::{Addresses, Description, QueueLimit, SimPort, SimTester, StoreAndForward};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use testbed::DeviceKind;
+use traffic::template::FrameTemplate;
 use trial::conformance::{self, Capacity, Load, Path};
 use trial::{PortId, Prelude};
 use units::{Duration, FrameRate, FrameSize, LineRate};
@@ -14,7 +15,6 @@ use wire::ethernet::MacAddr;
 use wire::ipx::Encapsulation;
 use wire::keepalive::{self, KeepAlive};
 use wire::signature::Key;
-use wire::template::FrameTemplate;
 
 /// What the virtual links are taken for.
 const LINE: LineRate = LineRate::from_gbps(10);
@@ -41,51 +41,51 @@ fn conforms(device: DeviceKind, port_type: PortType, versions: &[IpVersion], lar
 
 #[test]
 fn xdp_back_to_back() {
-    conforms(DeviceKind::Loopback, PortType::Xdp, &[IpVersion::V4], XDP_LARGEST);
+    conforms(DeviceKind::Loopback, PortType::XDP, &[IpVersion::V4], XDP_LARGEST);
 }
 
 #[test]
 fn xdp_through_a_router() {
     let versions = [IpVersion::V4, IpVersion::V6];
-    conforms(DeviceKind::LinuxRouter, PortType::Xdp, &versions, FrameSize::MAX_ETHERNET);
+    conforms(DeviceKind::LinuxRouter, PortType::XDP, &versions, FrameSize::MAX_ETHERNET);
 }
 
 #[test]
 fn xdp_through_a_bridge() {
-    conforms(DeviceKind::LinuxBridge, PortType::Xdp, &[IpVersion::V4], FrameSize::MAX_ETHERNET);
+    conforms(DeviceKind::LinuxBridge, PortType::XDP, &[IpVersion::V4], FrameSize::MAX_ETHERNET);
 }
 
 #[test]
 fn af_xdp_back_to_back() {
-    conforms(DeviceKind::Loopback, PortType::AfXdp, &[IpVersion::V4], JUMBO);
+    conforms(DeviceKind::Loopback, PortType::AF_XDP, &[IpVersion::V4], JUMBO);
 }
 
 #[test]
 fn af_xdp_through_a_router() {
     let versions = [IpVersion::V4, IpVersion::V6];
-    conforms(DeviceKind::LinuxRouter, PortType::AfXdp, &versions, FrameSize::MAX_ETHERNET);
+    conforms(DeviceKind::LinuxRouter, PortType::AF_XDP, &versions, FrameSize::MAX_ETHERNET);
 }
 
 #[test]
 fn af_xdp_through_a_bridge() {
-    conforms(DeviceKind::LinuxBridge, PortType::AfXdp, &[IpVersion::V4], FrameSize::MAX_ETHERNET);
+    conforms(DeviceKind::LinuxBridge, PortType::AF_XDP, &[IpVersion::V4], FrameSize::MAX_ETHERNET);
 }
 
 #[test]
 fn af_packet_back_to_back() {
-    conforms(DeviceKind::Loopback, PortType::AfPacket, &[IpVersion::V4], JUMBO);
+    conforms(DeviceKind::Loopback, PortType::AF_PACKET, &[IpVersion::V4], JUMBO);
 }
 
 #[test]
 fn af_packet_through_a_router() {
     let versions = [IpVersion::V4, IpVersion::V6];
-    conforms(DeviceKind::LinuxRouter, PortType::AfPacket, &versions, FrameSize::MAX_ETHERNET);
+    conforms(DeviceKind::LinuxRouter, PortType::AF_PACKET, &versions, FrameSize::MAX_ETHERNET);
 }
 
 #[test]
 fn af_packet_through_a_bridge() {
     let largest = FrameSize::MAX_ETHERNET;
-    conforms(DeviceKind::LinuxBridge, PortType::AfPacket, &[IpVersion::V4], largest);
+    conforms(DeviceKind::LinuxBridge, PortType::AF_PACKET, &[IpVersion::V4], largest);
 }
 
 /// The same body, in virtual time: through a device of just the capacity that is asked for, on

@@ -190,13 +190,13 @@ fn token_bucket_is_measured(device: DeviceKind, threads: DeviceThreads, port_typ
 #[test]
 fn a_token_bucket_by_xdp_ports() {
     let (device, threads) = (DeviceKind::LinuxRouter, DeviceThreads::Threaded);
-    token_bucket_is_measured(device, threads, PortType::Xdp);
+    token_bucket_is_measured(device, threads, PortType::XDP);
 }
 
 #[test]
 fn a_token_bucket_by_af_xdp_ports() {
     let (device, threads) = (DeviceKind::LinuxBridge, DeviceThreads::Threaded);
-    token_bucket_is_measured(device, threads, PortType::AfXdp);
+    token_bucket_is_measured(device, threads, PortType::AF_XDP);
 }
 
 /// Here the tester's own system call carries each frame as far as the bucket: nothing can hold
@@ -204,7 +204,7 @@ fn a_token_bucket_by_af_xdp_ports() {
 #[test]
 fn a_token_bucket_by_af_packet_ports() {
     let (device, threads) = (DeviceKind::LinuxRouter, DeviceThreads::Inline);
-    token_bucket_is_measured(device, threads, PortType::AfPacket);
+    token_bucket_is_measured(device, threads, PortType::AF_PACKET);
 }
 
 /// A rule that forwards at most so many frames a second has a bucket too, and no queue.
@@ -215,7 +215,8 @@ fn a_frame_rate_rule_by_af_xdp_ports() {
     }
     let limit = Impairment::FrameRateLimit { frames_per_second: C, burst_frames: B as u32 };
     let bed = bed(DeviceKind::LinuxRouter, DeviceThreads::Threaded, limit);
-    let mut tester = RulesRead::new(bed.live(PortType::AfXdp, FrameSize::MAX_ETHERNET, LINE), &bed);
+    let mut tester =
+        RulesRead::new(bed.live(PortType::AF_XDP, FrameSize::MAX_ETHERNET, LINE), &bed);
     let config = config();
     let (found, trials) = measure(&bed, &config, &mut tester, throughput);
     let found = found.throughput;
@@ -340,20 +341,20 @@ fn assert_one_in_n(trial: &TrialRecord, counted: &Counted, every: u64) {
 
 #[test]
 fn one_in_ten_by_xdp_ports() {
-    one_in_n_is_lost(DeviceKind::LinuxRouter, PortType::Xdp, Protocol::UdpIpv4, 10);
+    one_in_n_is_lost(DeviceKind::LinuxRouter, PortType::XDP, Protocol::UdpIpv4, 10);
 }
 
 #[test]
 fn one_in_seven_of_ipv6_by_xdp_ports() {
-    one_in_n_is_lost(DeviceKind::LinuxRouter, PortType::Xdp, Protocol::UdpIpv6, 7);
+    one_in_n_is_lost(DeviceKind::LinuxRouter, PortType::XDP, Protocol::UdpIpv6, 7);
 }
 
 #[test]
 fn one_in_a_hundred_by_af_xdp_ports() {
-    one_in_n_is_lost(DeviceKind::LinuxBridge, PortType::AfXdp, Protocol::Ethernet, 100);
+    one_in_n_is_lost(DeviceKind::LinuxBridge, PortType::AF_XDP, Protocol::Ethernet, 100);
 }
 
 #[test]
 fn one_in_three_by_af_packet_ports() {
-    one_in_n_is_lost(DeviceKind::LinuxRouter, PortType::AfPacket, Protocol::UdpIpv4, 3);
+    one_in_n_is_lost(DeviceKind::LinuxRouter, PortType::AF_PACKET, Protocol::UdpIpv4, 3);
 }

@@ -4,15 +4,15 @@
 use live::{Bed, can_run};
 use ports::PortType;
 use testbed::{DeviceKind, TestbedConfig, routed_host};
+use traffic::modifier::sub_seed;
+use traffic::test_frame;
 use trial::{
     Expectation, PortId, PortLoad, Role, Schedule, Segment, Stream, StreamFrame, StreamId, Tester,
     Trial, ValidityLimits, Waits,
 };
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
-use wire::modifier::sub_seed;
 use wire::signature::Key;
-use wire::test_frame;
 
 const PORTS: usize = 16;
 const ROUTES_PER_PORT: u32 = 65_536;
@@ -38,7 +38,8 @@ fn a_million_host_routes_lead_to_sixteen_outputs() {
     println!("{load}");
     assert!(load.table_bytes.is_none_or(|bytes| bytes > 48 * load.routes), "{load}");
 
-    let mut tester = bed.live(PortType::AfPacket, FrameSize::MAX_ETHERNET, LineRate::from_mbps(10));
+    let mut tester =
+        bed.live(PortType::AF_PACKET, FrameSize::MAX_ETHERNET, LineRate::from_mbps(10));
     // The first port reaches all others; the second reaches the first.
     let pairs: Vec<_> = (1..PORTS).map(|to| (0, to)).chain([(1, 0)]).collect();
     let trial = trial(&bed, &pairs);

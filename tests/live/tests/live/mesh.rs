@@ -9,9 +9,9 @@ use ports::PortType;
 use std::collections::BTreeMap;
 use std::process::Command;
 use testbed::{DeviceCounters, DeviceKind, TestbedConfig};
+use traffic::size::SizePattern;
 use trial::{PortId, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::{Duration, FrameSize, LineRate};
-use wire::size::SizePattern;
 
 const PORTS: usize = 8;
 /// Ports whose wire is looked at: the first, one in the middle, the last.
@@ -69,7 +69,7 @@ fn a_bridge_of_eight_ports_is_accounted_for_to_the_frame() {
     let testbed = TestbedConfig { ports: PORTS, ..TestbedConfig::of(DeviceKind::LinuxBridge) };
     let bed = Bed::build(&testbed);
     let device = bed.device().expect("a device");
-    let tester = bed.live(PortType::AfPacket, FrameSize::MAX_ETHERNET, LINE);
+    let tester = bed.live(PortType::AF_PACKET, FrameSize::MAX_ETHERNET, LINE);
     let mut tester = Counted { tester, bed: &bed, trials: vec![] };
     let watch = |port| Capture::start(device.namespace(), &device.connector(port), Direction::In);
     let captures = WATCHED.map(watch);

@@ -13,8 +13,8 @@ use ports::PortType;
 use std::collections::BTreeMap;
 use std::process::Command;
 use testbed::{DeviceKind, TestbedConfig};
+use traffic::size::SizePattern;
 use units::{FrameSize, LineRate};
-use wire::size::SizePattern;
 
 const PORTS: usize = 4;
 const GROUPS: u64 = 8;
@@ -52,7 +52,7 @@ fn config(tests: &[ChassisTest]) -> SuiteConfig {
 }
 
 fn run(bed: &Bed, config: SuiteConfig) -> (Vec<Outcome>, u64) {
-    let tester = bed.live(PortType::AfPacket, FrameSize::MAX_ETHERNET, LINE);
+    let tester = bed.live(PortType::AF_PACKET, FrameSize::MAX_ETHERNET, LINE);
     let mut tester = GroupsCounted::new(tester, bed);
     let suite = Suite {
         program: "test".into(),

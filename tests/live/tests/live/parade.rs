@@ -8,6 +8,10 @@ use sim::{Departing, DeviceUnderTest, Frame, Lines, Patch, SimPort, SimTester};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4};
 use testbed::DeviceKind;
+use traffic::modifier::{Field, Ipv6Bits, Modifier, Pattern};
+use traffic::size::SizePattern;
+use traffic::template::{FrameTemplate, Ipv4Layer, Ipv6Layer, Layer, TcpLayer, UdpLayer};
+use traffic::test_frame;
 use trial::conformance::run_accounted;
 use trial::{
     Expectation, Insertion, PortId, PortLoad, Prelude, Role, Schedule, Stream, StreamFrame,
@@ -17,11 +21,8 @@ use units::{Duration, FrameRate, FrameSize, Instant, LineRate};
 use wire::ethernet::MacAddr;
 use wire::ipv6::Extension;
 use wire::ipx::Encapsulation;
-use wire::modifier::{Field, Ipv6Bits, Modifier, Pattern};
 use wire::signature::{self, Form, Key};
-use wire::size::SizePattern;
-use wire::template::{FrameTemplate, Ipv4Layer, Ipv6Layer, Layer, TcpLayer, UdpLayer};
-use wire::{appletalk, decnet, learning, rip, snmp, test_frame, udp};
+use wire::{appletalk, decnet, learning, rip, snmp, udp};
 
 const KEY: Key = Key::from_seed(0x9a7a);
 const LINE: LineRate = LineRate::from_gbps(10);
@@ -377,17 +378,17 @@ fn parade_past_observer(port_type: PortType) {
 
 #[test]
 fn by_xdp_ports() {
-    parade_past_observer(PortType::Xdp);
+    parade_past_observer(PortType::XDP);
 }
 
 #[test]
 fn by_af_xdp_ports() {
-    parade_past_observer(PortType::AfXdp);
+    parade_past_observer(PortType::AF_XDP);
 }
 
 #[test]
 fn by_af_packet_ports() {
-    parade_past_observer(PortType::AfPacket);
+    parade_past_observer(PortType::AF_PACKET);
 }
 
 /// A patch cable that remembers what came in at port 0.

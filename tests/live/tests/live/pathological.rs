@@ -5,17 +5,18 @@
 use live::{Bed, Capture, Direction, can_run, undecided};
 use ports::PortType;
 use testbed::DeviceKind;
+use traffic::error_frame::{ErrorAbilities, ErrorFrame, ErrorKind, NotPossible};
+use traffic::fragment::Burst;
+use traffic::test_frame;
 use trial::conformance::run_accounted;
 use trial::{
     Expectation, PortId, PortLoad, Prelude, Role, Schedule, Stream, StreamFrame, StreamId, Trial,
     TrialResult, ValidityLimits, Waits,
 };
 use units::{Duration, FrameRate, FrameSize, LineRate};
-use wire::error_frame::{ErrorAbilities, ErrorFrame, ErrorKind, NotPossible};
 use wire::ethernet::MacAddr;
-use wire::fragment::Burst;
+use wire::learning;
 use wire::signature::Key;
-use wire::{learning, test_frame};
 
 const KEY: Key = Key::from_seed(0x1989);
 const STREAM: StreamId = StreamId(1);
@@ -104,12 +105,12 @@ fn bursts_cross_a_router(port_type: PortType) {
 
 #[test]
 fn bursts_of_fragments_by_xdp_ports() {
-    bursts_cross_a_router(PortType::Xdp);
+    bursts_cross_a_router(PortType::XDP);
 }
 
 #[test]
 fn bursts_of_fragments_by_af_packet_ports() {
-    bursts_cross_a_router(PortType::AfPacket);
+    bursts_cross_a_router(PortType::AF_PACKET);
 }
 
 /// What the type says of a virtual link is so: runts and giants arrive as they were sent, and what
@@ -136,7 +137,7 @@ fn a_virtual_link_carries_runts_and_giants() {
     }
     let frames = sent.iter().map(|frame| StreamFrame { bytes: frame.bytes.clone(), form: None });
     let trial = trial("errors", frames.collect(), 30, vec![], Expectation::Unchecked);
-    let mut tester = bed.live(PortType::AfPacket, largest, LINE);
+    let mut tester = bed.live(PortType::AF_PACKET, largest, LINE);
     let device = bed.device().expect("a bridge");
     let at = device.connector(0);
     let mut attempts = (0..ATTEMPTS).map(|_| {

@@ -211,14 +211,14 @@ fn router() -> TestbedConfig {
 
 #[test]
 fn ipv4_through_a_router() {
-    observe("ipv4_through_a_router", router(), PortType::Xdp, config(&ALL));
+    observe("ipv4_through_a_router", router(), PortType::XDP, config(&ALL));
 }
 
 #[test]
 fn ipv6_through_a_router() {
     let mut config = config(&ALL);
     config.traffic.protocol = Protocol::UdpIpv6;
-    observe("ipv6_through_a_router", router(), PortType::AfXdp, config);
+    observe("ipv6_through_a_router", router(), PortType::AF_XDP, config);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn tagged_frames_both_ways_through_a_bridge() {
     config.traffic.vlans = vec![100, 200];
     config.direction = method::Direction::Bidirectional;
     let bridge = TestbedConfig::of(DeviceKind::LinuxBridge);
-    observe("tagged_frames_both_ways_through_a_bridge", bridge, PortType::AfPacket, config);
+    observe("tagged_frames_both_ways_through_a_bridge", bridge, PortType::AF_PACKET, config);
 }
 
 /// Each protocol of 1990 at the smallest size, at one that all of them carry, and at the largest of
@@ -242,20 +242,20 @@ fn legacy_through_a_bridge(protocol: Protocol, port_type: PortType) {
 
 #[test]
 fn decnet_through_a_bridge() {
-    legacy_through_a_bridge(Protocol::Decnet, PortType::Xdp);
+    legacy_through_a_bridge(Protocol::Decnet, PortType::XDP);
 }
 
 #[test]
 fn appletalk_through_a_bridge() {
-    legacy_through_a_bridge(Protocol::Appletalk, PortType::AfXdp);
+    legacy_through_a_bridge(Protocol::Appletalk, PortType::AF_XDP);
 }
 
 #[test]
 fn raw_ipx_through_a_bridge() {
-    legacy_through_a_bridge(Protocol::IpxRaw, PortType::AfPacket);
+    legacy_through_a_bridge(Protocol::IpxRaw, PortType::AF_PACKET);
 }
 
 #[test]
 fn ipx_behind_snap_through_a_bridge() {
-    legacy_through_a_bridge(Protocol::IpxSnap, PortType::Xdp);
+    legacy_through_a_bridge(Protocol::IpxSnap, PortType::XDP);
 }

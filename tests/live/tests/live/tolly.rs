@@ -14,6 +14,8 @@ use std::process::Command;
 use testbed::{
     DeviceKind, GroupRange, MulticastRouting, PortAddresses, TestbedConfig, routed_host,
 };
+use traffic::size::SizePattern;
+use traffic::test_frame;
 use trial::{
     Expectation, PortId, PortLoad, Role, Schedule, Segment, Stream, StreamFrame, StreamId, Tester,
     Trial, ValidityLimits, Waits,
@@ -21,8 +23,6 @@ use trial::{
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
 use wire::signature::Key;
-use wire::size::SizePattern;
-use wire::test_frame;
 
 /// The output at which the wire is looked at.
 const WATCHED_OUTPUT: usize = 4;
@@ -101,7 +101,7 @@ fn every_host_behind_a_router_gets_its_packet_from_every_input() {
         unicast_streams: 3,
         ..small()
     };
-    let tester = bed.live(PortType::AfPacket, FrameSize::MAX_ETHERNET, LineRate::from_mbps(2));
+    let tester = bed.live(PortType::AF_PACKET, FrameSize::MAX_ETHERNET, LineRate::from_mbps(2));
     let mut tester = Audited::new(tester, &bed);
     let watch = |port, way| {
         let device = bed.device().expect("a device");
@@ -156,7 +156,7 @@ fn sixty_five_thousand_groups_leave_by_thirty_one_outputs() {
     let loaded = device.load_groups(&[range(&all[0])]).expect("a table");
     println!("{loaded}");
     assert_eq!((loaded.groups, loaded.copies), (65_536, 65_536 * 31));
-    let mut tester = bed.live(PortType::Xdp, FrameSize::MAX_ETHERNET, LineRate::from_mbps(10));
+    let mut tester = bed.live(PortType::XDP, FrameSize::MAX_ETHERNET, LineRate::from_mbps(10));
     let (mut sent_before, mut agreed) = (vec![0; 65_536], false);
     for _ in 0..ATTEMPTS {
         let result = tester.run(&to_every_group(&bed, &all[0])).expect("a result");
@@ -273,7 +273,7 @@ fn groups_joined_through_a_daemon_reach_a_mesh_and_every_number_of_outputs() {
         [ChassisTest::LargeScaleMulticast, ChassisTest::MulticastMesh, ChassisTest::BaseMulticast];
     // 744 packets a second.
     let line = LineRate::from_bps(500_000);
-    let tester = bed.live(PortType::AfPacket, FrameSize::MAX_ETHERNET, line);
+    let tester = bed.live(PortType::AF_PACKET, FrameSize::MAX_ETHERNET, line);
     let mut tester = GroupsCounted::new(tester, &bed);
     let results = run(&bed, &mut tester, config(&tests, tolly));
     let found: Vec<Vec<_>> =

@@ -63,7 +63,7 @@ Exit codes: 0: all is there. 1: something was refused or failed, and named; the 
 2: wrong usage, or the copy broke off.
 ")]
     Copy(Box<Copy>),
-    /// Serve a directory: others read its files and write new ones, and never leave it
+    /// Serve a directory: others can read its files and write new ones there, and reach nothing else
     #[command(after_help = "\
 Examples:
   netanvil netblt serve /srv/bulk --key-file /etc/netanvil/key
@@ -74,7 +74,7 @@ Examples:
 Without a key only this host is served, unless you say --trust.
 ")]
     Serve(Serve),
-    /// The test program of RFC 1030: memory to memory, with its parameters and its two throughputs
+    /// Run the test program of RFC 1030: memory to memory, with its parameters and both of its throughputs
     #[command(after_help = "\
 Examples:
   netanvil netblt test lab2 --burst 5/40 --packet-size 1400 --buffer-size 14000 --buffers 2
@@ -97,7 +97,7 @@ tenths within 15 %.
 "
     )]
     Reproduce1987(Reproduce),
-    /// Run what RFC 1030's authors planned and could not: long transfers, several at once, higher rates
+    /// Run what RFC 1030's authors planned but could not run: long transfers, several at once, higher rates
     #[command(
         name = "planned-1987",
         after_help = "\
@@ -110,7 +110,7 @@ was found.
 "
     )]
     Planned1987(Reproduce),
-    /// Run the control of the rate over simulated paths of today, beside a fixed rate and TCP
+    /// Run the rate control over simulated paths of today, beside a fixed rate and TCP
     #[command(after_help = "\
 Examples:
   netanvil netblt paths
@@ -129,10 +129,10 @@ pub struct Send {
     pub file: PathBuf,
     /// The server: host, or host:port for another UDP port than 20030
     pub host: String,
-    /// Name at the server, instead of that of the file
+    /// Name of the file at the server [default: the same name]
     #[arg(long = "as", value_name = "NAME")]
     pub name: Option<String>,
-    /// To an end that knows RFC 998 alone: the bytes and nothing else, unverified
+    /// For a server that knows RFC 998 alone: send only the bytes, unverified
     #[arg(long)]
     pub plain: bool,
     #[command(flatten)]
@@ -147,13 +147,13 @@ pub struct Recv {
     pub name: String,
     /// The server: host, or host:port for another UDP port than 20030
     pub host: String,
-    /// Where to put it, instead of its own name here
+    /// File to write [default: the name at the server, in this directory]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     pub overwrite: bool,
-    /// From an end that knows RFC 998 alone: the bytes and nothing else, unverified
+    /// For a server that knows RFC 998 alone: receive only the bytes, unverified
     #[arg(long)]
     pub plain: bool,
     #[command(flatten)]
@@ -164,41 +164,41 @@ pub struct Recv {
 
 #[derive(Args, Debug)]
 pub struct Copy {
-    /// What to copy, then where to: SRC... HOST:DIR, or HOST:SRC... DIR; - is standard input (with a file as
-    /// HOST:FILE) or output. SRC/ is what is in SRC. Globs are expanded at either end
+    /// Sources, then destination: SRC... HOST:DIR, or HOST:SRC... DIR; - is standard input (with a file as
+    /// HOST:FILE) or output. SRC/ means the content of SRC. Globs are expanded at both ends
     #[arg(value_name = "SRC... DST", required_unless_present = "server")]
     pub paths: Vec<OsString>,
-    /// Leave out what matches, as a .gitignore has it, seen from the top of what is copied
+    /// Exclude matching entries; patterns are those of .gitignore, relative to the top of the copied tree
     #[arg(long, value_name = "PATTERN")]
     pub exclude: Vec<String>,
-    /// Do not leave out what matches, whatever --exclude says; nothing in a directory that is left out is seen
+    /// Include matching entries in spite of --exclude; the content of an excluded directory is not examined
     #[arg(long, value_name = "PATTERN")]
     pub include: Vec<String>,
     /// Compare files of equal size by their digests, not by their times
     #[arg(long)]
     pub checksum: bool,
-    /// Symbolic links: keep those that stay within what is copied, refuse all, or keep any
+    /// Symbolic links: keep those that stay within the copied tree, refuse all, or keep any
     #[arg(long, value_enum, default_value_t)]
     pub links: LinkChoice,
-    /// Files with holes: refuse them, or send and write the holes as zeros
+    /// Files with holes: refuse them, or send the holes as zeros
     #[arg(long, value_enum, default_value_t)]
     pub sparse: SparseChoice,
     /// Send no faster than this (100M or 100Mbit/s: a hundred million bits of data a second)
     #[arg(long, value_name = "BITS/S")]
     pub rate: Option<String>,
-    /// The rate is what this file says, or `none`; looked at twice a second while the copy runs
+    /// Read the limit of the rate, or `none`, from this file, twice a second while the copy runs
     #[arg(long, value_name = "FILE", conflicts_with = "rate")]
     pub rate_file: Option<PathBuf>,
-    /// How to reach the other host: words as a shell splits them, before the host and the command
+    /// Command that reaches the other host, split as in a shell; the host and the remote command follow it
     #[arg(long, value_name = "COMMAND", default_value = "ssh")]
     pub rsh: String,
     /// The program at the other host
     #[arg(long, value_name = "PATH", default_value = "netanvil")]
     pub remote_program: String,
-    /// Where packets go to, if that is not the address that ssh uses
+    /// Address for the packets, if it is not the one that ssh uses
     #[arg(long, value_name = "ADDR")]
     pub udp_host: Option<String>,
-    /// UDP ports of which the other host takes the first free one; any without
+    /// Range of UDP ports; the other host takes the first free one [default: any port]
     #[arg(long, value_name = "FROM-TO")]
     pub udp_ports: Option<String>,
     /// Seconds of silence after which the other end counts as dead
@@ -207,10 +207,10 @@ pub struct Copy {
     /// Print a line of JSON for each entry, for the progress, and at the end, on standard output
     #[arg(long)]
     pub json: bool,
-    /// No progress on standard error
+    /// Do not print progress on standard error
     #[arg(long)]
     pub quiet: bool,
-    /// Be the far end: talk on standard input and output
+    /// Run as the far end, on standard input and output
     #[arg(long, hide = true)]
     pub server: bool,
 }
@@ -261,40 +261,40 @@ pub struct Serve {
     /// The directory
     pub directory: PathBuf,
     /// Address to listen on, with a UDP port [default: 127.0.0.1:20030; with a key or --trust
-    /// [::]:20030, which takes IPv4 too, or 0.0.0.0:20030 on raw IP]
+    /// [::]:20030, which accepts IPv4, too, or 0.0.0.0:20030 on raw IP]
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<String>,
-    /// Serve other hosts without a key: whoever can send to this address reads and writes, and nothing
+    /// Serve other hosts without a key: whoever can send to this address can read and write, and nothing
     /// is encrypted
     #[arg(long)]
     pub trust: bool,
-    /// All connections together send at most so much (10G: ten thousand million bits a second)
+    /// Maximum rate of all connections together (10G: ten thousand million bits a second)
     #[arg(long, value_name = "BITS/S", default_value = "10G")]
     pub max_rate: String,
-    /// IP protocol 30 instead of UDP, as RFC 998 has it (as root)
+    /// Use IP protocol 30 instead of UDP, as RFC 998 specifies (needs root)
     #[arg(long)]
     pub raw_ip: bool,
     #[command(flatten)]
     pub sealing: Sealing,
-    /// NETBLT port to listen on (not the one of UDP)
+    /// NETBLT port to listen on (not the UDP port)
     #[arg(long, value_name = "N", default_value_t = SERVICE_PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: u16,
-    /// Let nobody write
+    /// Refuse writes
     #[arg(long, conflicts_with = "write_only")]
     pub read_only: bool,
-    /// Let nobody read
+    /// Refuse reads
     #[arg(long)]
     pub write_only: bool,
-    /// Let others replace files
+    /// Allow others to replace files
     #[arg(long)]
     pub overwrite: bool,
-    /// Connections at once; each may take buffers times buffer size of memory
+    /// Maximum number of connections; each may take buffers times buffer size of memory
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub max_connections: usize,
-    /// Largest buffer that is agreed to, in bytes
+    /// Maximum buffer size to accept, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 128 << 10)]
     pub buffer_size: u32,
-    /// Most buffers under way that are agreed to
+    /// Maximum number of outstanding buffers to accept
     #[arg(long, value_name = "N", default_value_t = 2048)]
     pub buffers: u16,
     /// End after the first transfer
@@ -312,7 +312,7 @@ pub struct Test {
     /// Transfer size in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 100_000_000)]
     pub bytes: u64,
-    /// The server sends
+    /// Have the server send
     #[arg(long)]
     pub read: bool,
     #[command(flatten)]
@@ -325,37 +325,37 @@ pub struct Test {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Transfer")]
 pub struct Transfer {
-    /// A fixed rate of data, no more than the path carries (100M: a hundred million bits a second);
-    /// without one the sender finds the rate that fits the path
+    /// Send data at a fixed rate, no more than the path carries (100M: a hundred million bits a second);
+    /// without it the sender finds the rate that fits the path
     #[arg(long, value_name = "BITS/S", conflicts_with = "burst")]
     pub rate: Option<String>,
-    /// The sender finds a rate that fits the path, but none faster than this
+    /// Upper limit of the rate that the sender finds
     #[arg(long, value_name = "BITS/S", conflicts_with_all = ["burst", "rate"])]
     pub at_most: Option<String>,
-    /// The same as RFC 998 has it: packets in a burst / milliseconds from burst to burst
+    /// A fixed rate in the form of RFC 998: packets in a burst / milliseconds from burst to burst
     #[arg(long, value_name = "SIZE/MS")]
     pub burst: Option<String>,
-    /// Bytes of data in a packet; more than the path carries whole is fragmented [default: 1400; 1376 sealed
-    /// over IPv6]
+    /// Bytes of data in a packet; larger packets than the path allows are fragmented [default: 1400; 1376
+    /// sealed over IPv6]
     #[arg(long, value_name = "BYTES")]
     pub packet_size: Option<u16>,
-    /// Bytes of a buffer [default: 89600 at a fixed rate, 11200 otherwise: each answers for itself]
+    /// Bytes of a buffer [default: 89600 at a fixed rate, otherwise 11200]
     #[arg(long, value_name = "BYTES")]
     pub buffer_size: Option<u32>,
-    /// Buffers under way at once: at least rate times round trip over buffer size, and some more
+    /// Outstanding buffers: somewhat more than rate times round trip divided by buffer size
     /// [default: 64 at a fixed rate, 2048 otherwise]
     #[arg(long, value_name = "N")]
     pub buffers: Option<u16>,
     /// Seconds of silence after which the other end counts as dead
     #[arg(long, value_name = "S", default_value_t = 30)]
     pub death_timer: u16,
-    /// Do not checksum data (a file's digest is verified all the same)
+    /// Do not checksum data (the digest of a file is still verified)
     #[arg(long)]
     pub no_data_checksum: bool,
-    /// NETBLT port of the server (not the one of UDP)
+    /// NETBLT port of the server (not the UDP port)
     #[arg(long, value_name = "N", default_value_t = SERVICE_PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: u16,
-    /// IP protocol 30 instead of UDP, as RFC 998 has it (as root)
+    /// Use IP protocol 30 instead of UDP, as RFC 998 specifies (needs root)
     #[arg(long)]
     pub raw_ip: bool,
     #[command(flatten)]
@@ -365,8 +365,8 @@ pub struct Transfer {
 /// Where the key comes from. Never the command line: every user of a host can read that.
 #[derive(Args, Debug)]
 pub struct Sealing {
-    /// Seal all packets with the key in this file, 64 hexadecimal digits (`openssl rand -hex 32`), that
-    /// the other end has too; the environment variable NETANVIL_NETBLT_KEY does the same
+    /// Seal all packets with the key in this file: 64 hexadecimal digits (`openssl rand -hex 32`), the same
+    /// at both ends; the environment variable NETANVIL_NETBLT_KEY can hold the key instead
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
 }
@@ -377,14 +377,14 @@ pub struct Output {
     /// Print JSON on standard output
     #[arg(long)]
     pub json: bool,
-    /// No progress on standard error
+    /// Do not print progress on standard error
     #[arg(long)]
     pub quiet: bool,
 }
 
 #[derive(Args, Debug)]
 pub struct Reproduce {
-    /// Seed of everything that is left to chance
+    /// Seed of everything pseudo-random
     #[arg(long, default_value_t = 1987)]
     pub seed: u64,
     /// Print JSON on standard output
@@ -394,10 +394,10 @@ pub struct Reproduce {
 
 #[derive(Args, Debug)]
 pub struct Paths {
-    /// Seed of everything that is left to chance
+    /// Seed of everything pseudo-random
     #[arg(long, default_value_t = 1987)]
     pub seed: u64,
-    /// Only rows whose path and sender have all of these words
+    /// Run only rows whose path and sender contain all of these words
     #[arg(long, value_name = "WORDS")]
     pub only: Option<String>,
     /// Write the tables and some plots to a file

@@ -77,6 +77,7 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)], suspects: &[
         "sending_s": totals.sending.as_secs_f64(),
         "load_share": totals.load_share(),
         "stretches": totals.stretches,
+        "between_stretches_s": totals.between.as_secs_f64(),
         "streams": totals.streams.iter().map(stream).collect::<Vec<_>>(),
         "flows": totals.flows.map(|(flows, _)| flows),
         "flows_with_loss": totals.flows.map(|(_, with_loss)| with_loss),

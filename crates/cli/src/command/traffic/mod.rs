@@ -8,8 +8,8 @@ mod text;
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::keys::Keys;
-use crate::options::{self, Options, Sizes, Span};
-use crate::plan::RunPlan;
+use crate::options::{Options, Sizes, Span};
+use crate::plan::{self, RunPlan};
 use crate::setup::{self, Setup, Subject};
 
 use crate::{interrupt, output, support, suspects};
@@ -19,14 +19,15 @@ use method::versus::Met;
 use method::{Destinations, Flows, Profile, Rewrites, Vary};
 use pcap::Pcap;
 use screen::{Hands, Screen};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use streams::Streams;
+use traffic::size::SizePattern;
 use units::text::Load;
 use units::{Duration, FrameRate, FrameSize};
 use wire::signature::RunKey;
-use wire::size::SizePattern;
 
 /// Time from one line to the next.
 const EVERY: Duration = Duration::from_secs(1);
@@ -92,6 +93,16 @@ pub struct TrafficArgs {
     /// Take keys from standard input, terminal or not; stop at its end, as with Ctrl-C
     #[arg(long)]
     pub stdin_control: bool,
+    /// Show the traffic in a browser while it goes on, and record it in runs/ [default address: 127.0.0.1:2544]
+    #[arg(
+        long,
+        value_name = "ADDR:PORT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = crate::command::page::LISTEN,
+        conflicts_with_all = ["json", "quiet", "stdin_control"]
+    )]
+    pub page: Option<SocketAddr>,
     /// Answer yes to every question
     #[arg(long)]
     pub yes: bool,
@@ -103,19 +114,10 @@ pub struct TrafficArgs {
     pub quiet: bool,
 }
 
-/// Hides options that only `run` has, and lets `--duration` take `forever`.
+/// Hides options that it does not use, and lets `--duration` take `forever`.
 pub fn adapt(command: clap::Command) -> clap::Command {
-    let own = TrafficArgs::augment_args(clap::Command::new("own"));
-    let of_run = Options::augment_args(clap::Command::new("run"));
-    let is_hidden = |id: &str| {
-        let name = id.replace('_', "-");
-        of_run.get_arguments().any(|arg| arg.get_id() == id)
-            && !(support::is_of_traffic(&name) || ["duration", "set"].contains(&id))
-    };
-    let hidden: Vec<String> = own.get_arguments().map(|arg| arg.get_id().to_string()).collect();
-    let hidden = hidden.into_iter().filter(|id| is_hidden(id));
-    let command = hidden.fold(command, |command, id| command.mut_arg(id, |arg| arg.hide(true)));
-    command
+    support::TRAFFIC
+        .hide_others(command, &["duration"])
         .mut_arg("duration", |arg| {
             arg.value_parser(duration)
                 .value_name("TIME|forever")
@@ -168,6 +170,9 @@ struct Request<'a> {
 }
 
 pub fn run(arguments: &TrafficArgs) -> Outcome {
+    if let Some(listen) = arguments.page {
+        return super::page::run(listen, None);
+    }
     let request = Request::of(arguments)?;
     let subject = Subject::of(&request.plan.options)?;
     // Before any thread: a process with threads may not enter a user namespace.
@@ -186,17 +191,12 @@ pub fn run(arguments: &TrafficArgs) -> Outcome {
 
 impl<'a> Request<'a> {
     fn of(arguments: &'a TrafficArgs) -> Outcome<Self> {
-        let mut given = arguments.options.with_sections();
         // A file has no `forever`.
-        let duration = given.duration.take();
-        for setting in &arguments.options.set {
-            given = given.over(&options::parse_options(setting, "--set")?);
-        }
-        if let Some(path) = &arguments.config {
-            given = given.over(&options::read_options(path)?);
-        }
+        let duration = arguments.options.duration;
+        let flags = Options { duration: None, ..arguments.options.clone() };
+        let mut given = plan::given(&flags, arguments.config.as_deref())?;
         let duration = duration.or(given.duration.take());
-        support::check_traffic(&given)?;
+        support::TRAFFIC.check(&given, &Subject::of(&given)?)?;
         let size = size(given.sizes.as_ref())?;
         let streams = match (&arguments.pcap, &arguments.otg) {
             (Some(path), _) => {

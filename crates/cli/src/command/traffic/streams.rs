@@ -10,9 +10,9 @@ use method::{
 };
 use serde::Deserialize;
 use std::path::Path;
+use traffic::size::SizePattern;
 use units::{Duration, FrameRate, FrameSize};
 use wire::signature::Form;
-use wire::size::SizePattern;
 
 /// Captures do not include the FCS.
 const FCS_BYTES: usize = 4;

@@ -139,7 +139,11 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)], suspects: &[
         lines.push(format!("flows      {}, {} with loss", grouped(flows), grouped(with_loss)));
     }
     if totals.stretches > 1 {
-        lines.push(format!("stretches  {}, with short pauses between them", totals.stretches));
+        lines.push(format!(
+            "stretches  {}; between them {:.3} s without a frame",
+            totals.stretches,
+            totals.between.as_secs_f64()
+        ));
     }
     lines.push(match totals.invalid.is_empty() {
         true if totals.load_share() < TOLD_SHARE => {

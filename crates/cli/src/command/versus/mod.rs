@@ -7,7 +7,8 @@ use crate::options::{Options, Share, Span};
 use crate::{host, interrupt, output};
 use clap::Args;
 use method::versus::{
-    Criterion, Met, Versus as Method, VersusConfig, VersusEvent, VersusResult, VersusStarted,
+    Criterion, Met, VERSUS_FORMAT, Versus as Method, VersusConfig, VersusEvent, VersusResult,
+    VersusStarted,
 };
 use method::{Modifier, SuiteConfig, Topology, Traffic};
 use report::run_folder::{self, RunFolder};
@@ -113,6 +114,7 @@ fn compare(arguments: &Versus, config: &VersusConfig, sides: &mut Sides) -> Outc
     method.check(sides).map_err(|error| Failure::new(error.to_string()))?;
     let mut folder = make_folder(sides)?;
     let started = VersusStarted {
+        format: VERSUS_FORMAT,
         program: concat!("netanvil ", env!("CARGO_PKG_VERSION")).into(),
         names: sides.names().map(str::to_owned),
         devices: sides.devices(),

@@ -5,9 +5,10 @@
 
 use super::Versus;
 use crate::failure::{Failure, Outcome};
-use crate::options::{self, Options, Sizes};
-use crate::plan::RunPlan;
+use crate::options::{Options, Sizes};
+use crate::plan::{self, RunPlan};
 use crate::setup::{self, Setup, Subject};
+use crate::support;
 use clap::Parser;
 use method::versus::{Pair, Side};
 use method::{Profile, SuiteConfig, Topology};
@@ -17,36 +18,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+use traffic::size::SizePattern;
 use trial::{Tester, TesterDescription, TesterError, Waits};
 use units::{Duration, FrameSize};
 use wire::signature::RunKey;
-use wire::size::SizePattern;
-
-/// Options without effect on a comparison.
-const NOT_OURS: [&str; 22] = [
-    "suite",
-    "test",
-    "duration",
-    "resolution",
-    "search",
-    "loss-tolerance",
-    "modifiers",
-    "pattern",
-    "burst-frames",
-    "accept",
-    "capture",
-    "capture-streams",
-    "capture-ports",
-    "skip-selftest",
-    "device-info",
-    "self_test",
-    "throughput",
-    "latency",
-    "frame_loss",
-    "back_to_back",
-    "chassis",
-    "harvard",
-];
 
 /// The options of one side, as its text has them.
 #[derive(Parser)]
@@ -135,13 +110,7 @@ impl Plans {
 
 /// The options of both, with the defaults of a comparison beneath.
 fn common(arguments: &Versus) -> Outcome<Options> {
-    let mut given = arguments.options.with_sections();
-    for setting in &arguments.options.set {
-        given = given.over(&options::parse_options(setting, "--set")?);
-    }
-    if let Some(path) = &arguments.config {
-        given = given.over(&options::read_options(path)?);
-    }
+    let given = plan::given(&arguments.options, arguments.config.as_deref())?;
     Ok(given.over(&Options {
         profile: Some(Profile::Quick),
         sizes: Some(Sizes(vec![SizePattern::Fixed(FrameSize::from_bytes(64))])),
@@ -161,26 +130,19 @@ fn parse(text: &str, common: &Options) -> Outcome<(Options, Switch)> {
         pair.ok_or_else(|| Failure::new(format!("`{word}`: write sysctl:KEY=VALUE")))
     };
     let sysctls = sysctls.iter().map(pair).collect::<Outcome<_>>()?;
-    let own = flags.options.with_sections();
-    if own.out.is_some() || own.seed.is_some() {
+    let own = plan::given(&flags.options, None)?;
+    if own.out.is_some() || own.seed.is_some() || own.profile.is_some() || own.trial.is_some() {
         return Err(Failure::new(format!(
-            "`{text}`: --out and --seed apply to the whole comparison"
+            "`{text}`: --out, --seed, --profile and keys of `trial` apply to the whole comparison"
         ))
         .help("write them outside of --a and --b"));
     }
-    let mut options = own.over(common);
-    for setting in &flags.options.set {
-        options = options::parse_options(setting, "--set")?.over(&options);
-    }
+    let options = own.over(common);
     Ok((options, Switch { commands: vec![], sysctls }))
 }
 
 fn plan(options: &Options) -> Outcome<RunPlan> {
-    let table = options.as_table();
-    if let Some(name) = NOT_OURS.iter().find(|name| table.contains_key(**name)) {
-        return Err(Failure::new(format!("`{name}` has no effect on versus"))
-            .help("remove it; versus has --trial, --time, --precision and --fail-if"));
-    }
+    support::VERSUS.check(options, &Subject::of(options)?)?;
     RunPlan::of(options, None)
 }
 
@@ -381,8 +343,12 @@ mod tests {
 
     #[test]
     fn what_a_comparison_does_not_heed_is_refused() {
-        let options = Options { accept: Some(vec!["throughput>=1".into()]), ..Options::default() };
-        assert!(plan(&options).err().unwrap().to_string().contains("accept"));
+        let options = Options {
+            sim: Some("router".into()),
+            accept: Some(vec!["throughput>=1".into()]),
+            ..Options::default()
+        };
+        assert!(plan(&options).err().unwrap().to_string().contains("--accept has no effect"));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 mod browser;
 pub mod client;
 mod hostile;
+mod own_page;
 mod page;
 mod prometheus;
 mod records;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::process::Command;
 
 /// What 10 Mb/s carries of frames of 512 bytes.
-const MEDIUM: &str = "512 bytes: 2,349 frames/s (0.010 Gb/s), the medium's maximum";
+const MEDIUM: &str = "512 B  2.35 kpps  (0.010 Gb/s)  medium-limited";
 
 #[test]
 fn the_throughput_of_a_router() {

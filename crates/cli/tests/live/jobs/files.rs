@@ -16,7 +16,7 @@ fn a_run_from_a_toml_file() {
          line-rate = \"20M\"\nskip-selftest = true\n",
     );
     let ran = scratch.run("run --config lab.toml --line-rate 10M --out a");
-    expect_answer(&ran, "512 bytes: 2,349 frames/s (0.010 Gb/s), the medium's maximum");
+    expect_answer(&ran, "512 B  2.35 kpps  (0.010 Gb/s)  medium-limited");
     let streams = "[[stream]]\nname = \"voice\"\nweight = 3\nsize = 218\n\
                    [[stream]]\nname = \"bulk\"\nsize = 1518\n";
     scratch.file("mix.toml", streams);

@@ -1,6 +1,6 @@
 //! Jobs on a device of one's own, between two interfaces.
 
-use super::{count, expect_all, traffic_between};
+use super::{SLOW, count, expect_all, traffic_between};
 use crate::common::lab::{Lab, PORTS};
 use crate::common::{Scratch, is_root, sh};
 
@@ -54,4 +54,27 @@ fn a_firewall_that_drops_some() {
     assert_eq!((&summary["flows"], &summary["flows_with_loss"]), (&10.into(), &1.into()));
     let wall = sh(&format!("ip netns exec {} nft list table ip wall", lab.dut()));
     assert!(wall.contains("counter packets 100 "), "{wall}");
+}
+
+/// What carries the frames is stated for each interface; the run's record says which it was.
+#[test]
+fn each_interface_by_its_own_kind_of_port() {
+    if !is_root() {
+        return;
+    }
+    let (scratch, lab) = (Scratch::new(), Lab::new("kinds"));
+    let ports = PORTS.replace("eth1,eth2 ", "af_packet:eth1,af_xdp:eth2 ");
+    let load = "--rate 1kpps --duration 1s --sizes 128 --bidirectional";
+    let summary = traffic_between(&lab, &scratch, &format!("{ports} {load}"));
+    expect_all(&summary, 2_000);
+    let ran = lab.run(&scratch, &format!("run {ports} {SLOW} --out a"));
+    ran.expect_complete();
+    let results = crate::common::results(&scratch, "a");
+    let ports = results["tester"]["ports"].as_array().expect("ports");
+    let of = |key: &str| -> Vec<&str> {
+        ports.iter().map(|port| port[key].as_str().expect("a word")).collect()
+    };
+    assert_eq!(of("port_type"), ["af_packet", "af_xdp"]);
+    assert_eq!(of("arrivals_stamped_by"), ["kernel", "program"]);
+    assert_eq!(of("name"), ["eth1", "eth2"]);
 }

@@ -85,6 +85,7 @@ pub const FLAGS: &[Sample] = flags![
 
 /// Options that need more than a value to show.
 pub const SPECIAL: &[Sample] = &[
+    sample("destinations", &["--destinations", "both"]),
     before(sample("pattern", &["--pattern", "multi_port"]), Device::Wide),
     shown(sample("burst-frames", &["--burst-frames", "4"]), &["--search", "bisect"]),
     with(sample("search.policy", &["--search", "bisect"]), PAIRS),
@@ -378,9 +379,10 @@ pub const HIDDEN: &[Sample] = &[
     with(sample("sizes", &["--sizes", "1518"]), &[SuiteName::Tolly]),
 ];
 
-/// Options that a simulated run of this length uses and cannot show in its trials: when the tester counts as
-/// not having kept up, how often a trial is then repeated, and whether checksums are verified that nothing
-/// damaged, or with which error a noisy device is searched. That they are refused where no test uses them is shown.
+/// Options that say what a trial is worth and alter no frame, so that a short run before a device and a tester without
+/// faults is the same with them. `limits.rs` shows their effect before those that have faults; that of the resolution
+/// of the self-test is shown in `known_truth/selftest.rs` of the methods. That all are refused where no test uses
+/// them is shown here.
 pub const NOT_SHOWN: &[Sample] = settings![
     "search.error_percent" = "10.0",
     "self_test.resolution_percent" = "1.0",
@@ -409,6 +411,7 @@ pub const OF_THE_RUN: &[&str] = &[
     "gateway",
     "accept",
     "capture",
+    "page",
     "wide",
     "capture-streams",
     "capture-ports",

@@ -38,7 +38,7 @@ impl Device {
     const ALL: [Device; 5] =
         [Device::Usual, Device::Deep, Device::Weak, Device::Slower, Device::Wide];
 
-    fn file(self, suite: SuiteName) -> String {
+    pub fn file(self, suite: SuiteName) -> String {
         format!("{suite}-{self:?}.toml").to_lowercase()
     }
 

@@ -3,12 +3,12 @@
 use crate::clauses::{Basis, Facts, Ruling, Verdict};
 use crate::{
     Destinations, Direction, Forwarding, Modifier, Pattern, Protocol, SearchPolicy, TestKind,
-    Traffic,
+    Traffic, TrialConfig,
 };
 use TestKind::Throughput;
+use traffic::size::SizePattern;
 use trial::ValidityLimits;
 use units::FrameSize;
-use wire::size::SizePattern;
 
 /// Those that were asked for or, where fewer of them count, those.
 pub(in crate::clauses) fn repetitions(p: &Basis<'_>, asked: u32, bound: u32) -> Ruling {
@@ -24,18 +24,28 @@ pub(in crate::clauses) fn at_throughput(p: &Basis<'_>) -> Ruling {
 }
 
 pub(super) fn format(p: &Basis<'_>) -> Ruling {
+    let tagged = !p.config.traffic.vlans.is_empty();
+    formats(p, tagged.then_some("VLAN tags"))
+}
+
+/// Frames of RFC 2544 appendix C, VLAN tags allowed (RFC 2889 section 4).
+pub(in crate::clauses) fn format_of_switches(p: &Basis<'_>) -> Ruling {
+    formats(p, None)
+}
+
+fn formats(p: &Basis<'_>, tags: Option<&str>) -> Ruling {
     let traffic = &p.config.traffic;
-    let mut how = vec![];
+    let mut how: Vec<String> = vec![];
     if traffic.protocol != Protocol::UdpIpv4 {
         how.push(format!("frames are {}", traffic.protocol.name()));
     }
     let others = [
-        (!traffic.vlans.is_empty(), "VLAN tags"),
         (traffic.ipv6_percent.is_some(), "IPv6 among the frames"),
         (!traffic.extension_headers.is_empty(), "extension headers"),
         (traffic.random_ports, "random UDP ports"),
         (traffic.flows.is_some(), "flows of other addresses or ports"),
     ];
+    how.extend(tags.map(str::to_owned));
     how.extend(others.iter().filter(|(is, _)| *is).map(|(_, what)| what.to_string()));
     Ruling::met_if(how.is_empty(), || {
         format!("frames are not those of appendix C: {}", how.join(", "))
@@ -95,10 +105,22 @@ pub(super) fn modifiers(p: &Basis<'_>) -> Ruling {
     Ruling::met_if(missing.is_empty(), || format!("not run with {}", missing.join(", ")))
 }
 
+/// Networks of RFC 2544 section 12.
+const NETWORKS: u64 = 256;
+
 pub(super) fn destinations(p: &Basis<'_>) -> Ruling {
-    Ruling::met_if(p.config.traffic.destinations != Destinations::One, || {
-        "one pair of addresses".into()
-    })
+    let traffic = &p.config.traffic;
+    match traffic.destinations {
+        Destinations::One => Ruling::departed("one pair of addresses"),
+        Destinations::Random | Destinations::Both => {
+            let frames = traffic.distinct_frames;
+            Ruling::met_if(frames >= NETWORKS, || {
+                format!(
+                    "the same {frames} frames again and again reach fewer than {NETWORKS} networks"
+                )
+            })
+        }
+    }
 }
 
 pub(super) fn routing_update(p: &Basis<'_>) -> Ruling {
@@ -183,18 +205,24 @@ pub(super) fn final_trials(p: &Basis<'_>) -> Ruling {
     })
 }
 
-pub(super) fn shortfall(p: &Basis<'_>) -> Ruling {
-    if p.test == Throughput && p.config.search.policy == SearchPolicy::Adaptive {
-        return Ruling::not_applicable("the adaptive search goes by the load offered");
-    }
-    let (usual, limit) = (ValidityLimits::default().shortfall, p.config.trial.limits.shortfall);
+/// Whatever the search: a load that the tester did not reach is no load of the test.
+pub(super) fn shortfall(trial: &TrialConfig) -> Ruling {
+    let (usual, limit) = (ValidityLimits::default().shortfall, trial.limits.shortfall);
     Ruling::met_if(limit <= usual, || {
         let (limit, usual) = (limit * 100.0, usual * 100.0);
         format!("offered load up to {limit} % below the intended instead of {usual} %")
     })
 }
 
-pub(super) fn no_loss(p: &Basis<'_>) -> Ruling {
+pub(super) fn unwanted(trial: &TrialConfig) -> Ruling {
+    let (usual, limit) = (ValidityLimits::default().unwanted, trial.limits.unwanted);
+    Ruling::met_if(limit <= usual, || {
+        let (limit, usual) = (limit * 100.0, usual * 100.0);
+        format!("such frames are told of from {limit} % of the frames sent on instead of {usual} %")
+    })
+}
+
+pub(in crate::clauses) fn no_loss(p: &Basis<'_>) -> Ruling {
     let search = &p.config.search;
     if search.policy == SearchPolicy::Mlrsearch {
         let goals = search.goals(&[], p.config.trial.duration_s);

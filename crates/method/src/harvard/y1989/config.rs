@@ -3,7 +3,7 @@
 use super::Test1989;
 use crate::Protocol;
 use serde::{Deserialize, Serialize};
-use wire::size::SizePattern;
+use traffic::size::SizePattern;
 
 /// The numbers of the tests of 1989; the defaults are those of the campaign where it tells them.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -9,9 +9,9 @@ use crate::RunError;
 use crate::bench::Bench;
 use crate::subject::Subject;
 use crate::traffic::FORWARD;
+use traffic::error_frame::{ErrorFrame, ErrorKind};
 use trial::{Counted, Expectation, StreamFrame, Trial, TrialResult};
 use units::{FrameRate, FrameSize};
-use wire::error_frame::{ErrorFrame, ErrorKind};
 use wire::signature::Form;
 
 /// Sends frames with the test's error.

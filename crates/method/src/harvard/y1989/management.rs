@@ -9,9 +9,9 @@ use crate::FigureName;
 use crate::RunError;
 use crate::bench::Bench;
 use crate::subject::Subject;
+use traffic::template::{FrameTemplate, Ipv4Layer, Layer};
 use trial::{Expectation, Insertion, Trial, TrialResult, Trigger};
 use units::{Duration, FrameRate};
-use wire::template::{FrameTemplate, Ipv4Layer, Layer};
 
 /// Names the tester's questions among those of others.
 const IDENTIFIER: u16 = 0x1989;

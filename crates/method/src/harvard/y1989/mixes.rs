@@ -10,10 +10,10 @@ use crate::bench::Bench;
 use crate::reach::reach;
 use crate::subject::Subject;
 use crate::traffic::{FORWARD, Forwarding, Traffic};
-use crate::{Protocol, RunError, SuiteConfig, TestKind};
+use crate::{Protocol, RunError, TestKind};
+use traffic::size::SizePattern;
 use trial::{StreamId, Trial};
 use units::{Duration, FrameRate, FrameSize};
-use wire::size::SizePattern;
 
 /// The max rate of the configured mix of lengths.
 pub(super) fn length_mix(
@@ -40,8 +40,7 @@ fn with_size<R>(
     size: &SizePattern,
     work: impl FnOnce(&mut Bench<'_>, &Subject<'_>) -> Result<R, RunError>,
 ) -> Result<R, RunError> {
-    let topology = subject.traffic.topology();
-    let traffic = Traffic::new(subject.config, topology, size, subject.traffic.modifier())?;
+    let traffic = subject.traffic.of_size(size)?;
     let description = bench.tester().describe().clone();
     let other = Subject::new(subject.config, &traffic, &description, None);
     let other = other.map_err(RunError::Config)?;
@@ -97,14 +96,11 @@ const QUIET: FrameRate = FrameRate::from_fps(20);
 /// The subject's traffic in another protocol; `None` where its frames cannot be so small, or a
 /// bridge would get what only routers take.
 fn traffic_of(subject: &Subject<'_>, protocol: Protocol) -> Option<Traffic> {
-    let topology = subject.traffic.topology();
-    let is_routed = topology.forwarding == Forwarding::Routed;
+    let is_routed = subject.traffic.forwarding() == Forwarding::Routed;
     if protocol == Protocol::Ethernet && is_routed {
         return None;
     }
-    let mut config: SuiteConfig = subject.config.clone();
-    config.traffic.protocol = protocol;
-    Traffic::new(&config, topology, subject.traffic.size(), subject.traffic.modifier()).ok()
+    subject.traffic.of_protocol(protocol).ok()
 }
 
 /// The first one's trial with the others' streams taking turns.

@@ -30,6 +30,7 @@ pub use result::{
     CounterCheck, Ending, ErrorFrames, Harvard1989Result, Misbehaviour, Number, Unit,
 };
 pub use suite::Suite1989;
+pub(crate) use suite::test;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -5,9 +5,9 @@ use crate::found::LatencySummary;
 use crate::{Conditions, FigureName, Finding};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use traffic::error_frame::ErrorKind;
 use trial::{Counted, PortId};
 use units::Duration;
-use wire::error_frame::ErrorKind;
 
 /// The result of one test, of one frame size where it has several.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -11,9 +11,9 @@ use crate::bench::Bench;
 use crate::subject::Subject;
 use crate::traffic::{FORWARD, Forwarding};
 use std::net::Ipv4Addr;
+use traffic::modifier::{Field, Modifier, Pattern};
 use trial::{Counted, Prelude, StreamFrame, Trial, TrialResult};
 use units::{Duration, FrameRate};
-use wire::modifier::{Field, Modifier, Pattern};
 use wire::rip::{self, RFC2544_METRIC, UNREACHABLE, Version};
 
 /// Of the networks announced, in 10.0.0.0/8.

@@ -6,12 +6,12 @@ use crate::bench::{Bench, Ran, Request};
 use crate::subject::Subject;
 use crate::traffic::{FORWARD, TrialShape};
 use crate::{RunError, TestKind};
+use traffic::template::FrameTemplate;
 use trial::{
     Expectation, PortId, Prelude, Role, Schedule, Stream, StreamFrame, StreamId, TesterError,
     Trial, TrialResult,
 };
 use units::{Duration, FrameRate};
-use wire::template::FrameTemplate;
 
 /// Number of the extra stream of a trial; a second one has the next.
 pub(super) const EXTRA: StreamId = StreamId(50);

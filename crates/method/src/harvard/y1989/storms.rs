@@ -12,11 +12,11 @@ use crate::rfc2544::summarise;
 use crate::subject::Subject;
 use crate::traffic::TrialShape;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use traffic::fragment::Burst;
 use trial::{Expectation, Schedule, Segment, StreamFrame};
 use units::{Duration, FrameRate, FrameSize};
 use wire::arp::{Operation, Repr};
 use wire::ethernet::MacAddr;
-use wire::fragment::Burst;
 use wire::rip::{self, RFC2544_METRIC, UNREACHABLE, Version};
 use wire::udp;
 
@@ -147,7 +147,7 @@ pub(super) fn nfs_bursts(
     );
     let make = |signature| {
         let frames = burst.frames(signature).map_err(|error| RunError::Config(error.to_string()));
-        let frame = |frame: wire::fragment::BurstFrame| StreamFrame {
+        let frame = |frame: traffic::fragment::BurstFrame| StreamFrame {
             bytes: frame.bytes,
             form: frame.form,
         };

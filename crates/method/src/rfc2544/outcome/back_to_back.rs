@@ -128,7 +128,9 @@ impl BackToBackResult {
             BurstOutcome::AtLimit => {
                 Some("no burst up to the limit lost frames: raise the limit".into())
             }
-            BurstOutcome::AtLeast { why } => Some(format!("the tester was the limit: {why}")),
+            BurstOutcome::AtLeast { why } => {
+                Some(format!("tester-limited; the device may be faster: {why}"))
+            }
             BurstOutcome::Invalid { reasons } => {
                 Some(format!("a search had no valid trial: {}", reasons.join("; ")))
             }

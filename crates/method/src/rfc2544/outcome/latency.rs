@@ -18,6 +18,7 @@ impl LatencyResult {
         figures.extend(self.other_forms());
         figures.extend(self.rfc8219.iter().flat_map(|medians| self.medians(medians)));
         figures.extend(self.all_frames.iter().flat_map(|all| self.every_frame(all)));
+        figures.extend(self.half_load.iter().flat_map(|half| self.at_half_load(half)));
         let invalid = super::invalid_of(self.trials.iter().map(|trial| &trial.invalid));
         let outcome = self.conditions.outcome(TestKind::Latency, figures, &invalid);
         let outcome = Outcome { histograms: self.histogram().into_iter().collect(), ..outcome };
@@ -93,6 +94,19 @@ impl LatencyResult {
             let single = Figure::single(name, Unit::Ns, self.definition.ns(value));
             single.bounded(median_interval(&values), Basis::RepeatedMedian)
         })
+    }
+
+    /// A delay by its name: no latency is measured off the throughput rate.
+    fn at_half_load(&self, half: &LatencySummary) -> [Figure; 3] {
+        let of = |which: &str, stamped: Duration| {
+            let name = format!("delay of every frame {which} at half load{}", self.form());
+            Figure::single(name, Unit::Ns, self.definition.ns(stamped))
+        };
+        [
+            of("p50", half.p50),
+            of("p99", half.p99).called(FigureName::HalfLoadP99),
+            of("max", half.max),
+        ]
     }
 
     fn every_frame(&self, all: &LatencySummary) -> [Figure; 7] {

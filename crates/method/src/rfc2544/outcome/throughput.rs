@@ -186,7 +186,9 @@ impl RateFound {
     /// What kept a search from finding the device's own limit.
     fn limits(&self) -> Option<String> {
         match &self.finding {
-            Finding::AtLeast { why } => Some(format!("the tester was the limit: {why}")),
+            Finding::AtLeast { why } => {
+                Some(format!("tester-limited; the device may be faster: {why}"))
+            }
             Finding::Between { why } if self.buffered.is_some() => Some(why.clone()),
             Finding::Between { why } => Some(format!(
                 "carried at the lower rate, lost at the higher; between them the tester could not \

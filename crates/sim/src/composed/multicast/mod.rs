@@ -112,8 +112,9 @@ impl Multicast {
     /// A copy as it leaves by a medium at a port; `None` where nobody is known at the other end.
     pub(crate) fn copy(&self, medium: Medium, port: PortId, mut frame: Frame) -> Option<Frame> {
         let interface = &self.interfaces[usize::from(port.0)];
-        if self.is_routed(EtherType(u16::from_be_bytes([frame[12], frame[13]]))) {
-            frame.bytes[6..12].copy_from_slice(&interface.mac.0);
+        let mut header = ethernet::View::peek(&mut frame.bytes)?;
+        if self.is_routed(header.ether_type()) {
+            header.set_src(interface.mac);
         }
         self.tunnels.wrap(interface, medium, port, frame)
     }

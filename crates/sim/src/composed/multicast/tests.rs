@@ -4,11 +4,12 @@ use crate::composed::tests::{Bench, at_us};
 use crate::composed::{Addresses, Counter};
 use crate::{DeviceUnderTest, Frame};
 use std::net::{Ipv4Addr, Ipv6Addr};
+use traffic::test_frame;
 use trial::PortId;
 use units::FrameSize;
 use wire::ethernet::{EtherType, HEADER_LEN, MacAddr};
 use wire::igmp::{Record, RecordKind};
-use wire::{gre, igmp, ipv4, ipv6, learning, mld, test_frame, vxlan};
+use wire::{gre, igmp, ipv4, ipv6, learning, mld, vxlan};
 
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 1, 2, 3);
 const GROUP_V6: Ipv6Addr = Ipv6Addr::new(0xff15, 0, 0, 0, 0, 0, 1, 3);

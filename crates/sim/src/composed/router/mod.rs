@@ -143,26 +143,24 @@ impl Router {
 /// Which protocol a frame is of; `None` for those that no device here routes.
 #[inline]
 pub(crate) fn protocol_of_frame(frame: &[u8]) -> Option<Protocol> {
-    let (header, _) = ethernet::Repr::parse(frame).ok()?;
-    protocol_of(&header, frame)
+    protocol_of(ethernet::View::peek(frame)?)
 }
 
 /// The same: by its type, or by what follows its length.
 #[inline]
-fn protocol_of(header: &ethernet::Repr, frame: &[u8]) -> Option<Protocol> {
-    match header.ether_type {
+fn protocol_of(frame: ethernet::View<&[u8]>) -> Option<Protocol> {
+    match frame.ether_type() {
         EtherType::IPV4 | EtherType::ARP => Some(Protocol::Ipv4),
         EtherType::IPV6 => Some(Protocol::Ipv6),
         EtherType::DECNET => Some(Protocol::Decnet),
         EtherType::IPX => Some(Protocol::Ipx),
-        length if length.is_length() => protocol_of_802_3(frame),
+        length if length.is_length() => protocol_of_802_3(frame.payload()),
         _ => None,
     }
 }
 
-fn protocol_of_802_3(frame: &[u8]) -> Option<Protocol> {
-    let rest = &frame[ethernet::HEADER_LEN..];
-    if rest.starts_with(&[0xff, 0xff]) {
+fn protocol_of_802_3(rest: &[u8]) -> Option<Protocol> {
+    if rest.starts_with(&wire::ipx::NO_CHECKSUM.to_be_bytes()) {
         return Some(Protocol::Ipx);
     }
     if let Ok((snap, _)) = snap::Repr::parse(rest) {
@@ -178,9 +176,10 @@ fn protocol_of_802_3(frame: &[u8]) -> Option<Protocol> {
     (llc == llc::Repr::datagram(Sap::IPX)).then_some(Protocol::Ipx)
 }
 
-/// Sends a frame on from this station to that one.
+/// Sends a frame, which has its header, on from this station to that one.
 #[inline]
 fn readdress(frame: &mut Frame, src: MacAddr, dst: MacAddr) {
-    frame.bytes[..6].copy_from_slice(&dst.0);
-    frame.bytes[6..12].copy_from_slice(&src.0);
+    let mut header = ethernet::View::new_unchecked(&mut frame.bytes);
+    header.set_dst(dst);
+    header.set_src(src);
 }

@@ -21,7 +21,7 @@ const COLUMNS: [&str; 12] = [
     "trials",
     "<verdict",
 ];
-const EVERY_FRAME: [&str; 11] = [
+const EVERY_FRAME: [&str; 12] = [
     "frame size",
     "frames",
     "min us",
@@ -29,6 +29,7 @@ const EVERY_FRAME: [&str; 11] = [
     "p50 us",
     "p90 us",
     "p99 us",
+    "half load p99 us",
     "p99.9 us",
     "max us",
     "PDV us",
@@ -122,12 +123,15 @@ impl LatencyResult {
                 "percentiles are high by at most {:.2} %; minimum, mean and maximum are exact",
                 (Histogram::RELATIVE_ERROR * 1e4).ceil() / 100.0
             ),
+            "half load: one trial at half of the load fps of the table above; all other columns at that load".into(),
             "PDV: packet delay variation D(99.9) - D(min) (RFC 5481 section 4.2)".into(),
             "jitter: mean of |D(i) - D(i-1)| (RFC 4689 section 3.2.5)".into(),
         ]);
-        let spans = [all.min, all.mean, all.p50, all.p90, all.p99, all.p999, all.max];
+        let stamped = |stamped: Duration| Cell::ps(definition.ps(stamped));
         let mut row = vec![self.conditions.frame_size.clone().into(), Cell::Count(all.count)];
-        row.extend(spans.map(|stamped| Cell::ps(definition.ps(stamped))));
+        row.extend([all.min, all.mean, all.p50, all.p90, all.p99].map(stamped));
+        row.push(Cell::optional(self.half_load.as_ref(), |half| stamped(half.p99)));
+        row.extend([all.p999, all.max].map(stamped));
         row.push(Cell::Time(all.pdv));
         row.push(Cell::optional(all.jitter_mean_ns, |ns| Cell::number(ns / 1e3, 3)));
         Some(layout.row(row))

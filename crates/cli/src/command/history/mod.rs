@@ -1,0 +1,230 @@
+//! `netanvil history`: figures of many runs in a database: kept, looked at over time, and their changes.
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::{output, rendering};
+use clap::{Args, Subcommand, ValueEnum};
+use fleet::history::{self, By, Trend};
+use fleet::store::{Filter, is_server};
+use fleet::{Ingested, Origin, RunRecord, Store};
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+pub struct History {
+    #[command(subcommand)]
+    pub command: HistoryCommand,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum HistoryCommand {
+    /// Keep the figures of run folders in a database; runs that are there already stay as they are
+    #[command(after_help = "\
+Examples:
+  netanvil history ingest runs/* --db results.sqlite
+  netanvil history ingest runs/* --db postgres://lab@db/results --configuration 'no filters'
+
+If the server is restarted meanwhile, netanvil waits up to a minute for it and goes on.
+")]
+    Ingest(Ingest),
+    /// Print figures over time, and where they changed
+    #[command(after_help = "\
+Examples:
+  netanvil history show --db results.sqlite
+  netanvil history show --db results.sqlite --test throughput --size 64 --by kernel
+  netanvil history show --db postgres://lab@db/results --device lab --json | jq '.[].changes'
+  netanvil history show --db results.sqlite --html trends.html
+  netanvil history show --db results.sqlite --fail-on-change
+")]
+    Show(Show),
+}
+
+#[derive(Args, Debug)]
+pub struct Ingest {
+    /// Run folders
+    #[arg(required = true)]
+    pub run: Vec<PathBuf>,
+    /// Database: file of SQLite or URL of PostgreSQL
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: String,
+    /// Name of the device (default: as the run names it)
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// Name of its configuration
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub configuration: String,
+    /// Campaign to which the runs belong
+    #[arg(long, value_name = "NAME", requires = "job")]
+    pub campaign: Option<String>,
+    /// Job of the campaign; with one run folder
+    #[arg(long, value_name = "ID", requires = "campaign")]
+    pub job: Option<String>,
+    /// Repetition of the job
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "job")]
+    pub repetition: u32,
+    /// Print JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Show {
+    /// Database: file of SQLite or URL of PostgreSQL
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: String,
+    /// Only of this campaign
+    #[arg(long, value_name = "NAME")]
+    pub campaign: Option<String>,
+    /// Only of this device
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// Only of this configuration
+    #[arg(long, value_name = "NAME")]
+    pub configuration: Option<String>,
+    /// Only of this test
+    #[arg(long, value_name = "TEST")]
+    pub test: Option<String>,
+    /// Only of this frame size
+    #[arg(long, value_name = "SIZE")]
+    pub size: Option<String>,
+    /// Only figures of this name
+    #[arg(long, value_name = "NAME")]
+    pub figure: Option<String>,
+    /// Put values together
+    #[arg(long, value_enum, default_value_t = Grouping::Run)]
+    pub by: Grouping,
+    /// Exit with 1 if a figure changed
+    #[arg(long)]
+    pub fail_on_change: bool,
+    /// Write a page with heat map and trends
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
+    /// Print JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Print all columns of tables: without it the text fits the terminal
+    #[arg(long)]
+    pub wide: bool,
+}
+
+/// Words of `--by`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Grouping {
+    /// Each run by itself
+    Run,
+    /// Version of netanvil
+    Version,
+    /// Kernel of the tester's host
+    Kernel,
+}
+
+impl From<Grouping> for By {
+    fn from(grouping: Grouping) -> By {
+        match grouping {
+            Grouping::Run => By::Run,
+            Grouping::Version => By::Version,
+            Grouping::Kernel => By::Kernel,
+        }
+    }
+}
+
+pub fn run(arguments: &History) -> Outcome {
+    match &arguments.command {
+        HistoryCommand::Ingest(arguments) => ingest(arguments),
+        HistoryCommand::Show(arguments) => show(arguments),
+    }
+}
+
+fn ingest(arguments: &Ingest) -> Outcome {
+    if arguments.job.is_some() && arguments.run.len() > 1 {
+        return Err(Failure::new("--job with several run folders")
+            .help("a job has one run: ingest it alone"));
+    }
+    let origin = Origin {
+        job: arguments.campaign.clone().zip(arguments.job.clone()),
+        device: arguments.device.clone(),
+        configuration: arguments.configuration.clone(),
+        repetition: arguments.repetition,
+    };
+    let mut store = Store::open(&arguments.db)?;
+    let (mut new, mut known, mut refused) = (0, 0, vec![]);
+    for folder in &arguments.run {
+        let record = match RunRecord::read(folder, &origin) {
+            Ok(record) => record,
+            Err(error) => {
+                // The others are kept all the same.
+                output::say(Failure::new(&error));
+                refused.push(folder.display().to_string());
+                continue;
+            }
+        };
+        match store.ingest(&record)? {
+            Ingested::New => new += 1,
+            Ingested::Known => known += 1,
+        }
+    }
+    match arguments.json {
+        true => {
+            let told = serde_json::json!({ "new": new, "known": known, "refused": refused });
+            output::print_json(&told)?;
+        }
+        false => output::print(&format!("{new} runs ingested, {known} were there already\n"))?,
+    }
+    match refused.is_empty() {
+        true => Ok(Exit::Done),
+        false => Err(Failure::new(format!("{} folders were not ingested", refused.len()))
+            .help("a run that was cut off is completed with `netanvil run --resume`")),
+    }
+}
+
+fn show(arguments: &Show) -> Outcome {
+    if !is_server(&arguments.db) && !std::path::Path::new(&arguments.db).exists() {
+        return Err(Failure::new(format!("no database {}", arguments.db))
+            .help("`netanvil history ingest` and `netanvil campaign run` make one"));
+    }
+    let mut store = Store::open(&arguments.db)?;
+    let filter = Filter {
+        campaign: arguments.campaign.clone(),
+        device: arguments.device.clone(),
+        configuration: arguments.configuration.clone(),
+        test: arguments.test.clone(),
+        size: arguments.size.clone(),
+        figure: arguments.figure.clone(),
+    };
+    let trends = history::trends(&mut store, &filter)?;
+    if trends.is_empty() {
+        return Err(Failure::new("the database has no such figures").help(
+            "leave out some of --device, --configuration, --test, --size, --figure and --campaign",
+        ));
+    }
+    let by = By::from(arguments.by);
+    match (&arguments.html, arguments.json) {
+        (Some(file), _) => write_page(file, &trends, by)?,
+        (None, true) => output::print_json(&told(&trends, by))?,
+        (None, false) => {
+            let style = rendering::style(arguments.wide);
+            let page = history::to_page("Figures over time", &trends, by);
+            let tables = report::history::to_tables(&page);
+            let text = tables.iter().map(|table| report::terminal::render_table(table, style));
+            output::print(&text.collect::<Vec<_>>().join("\n"))?;
+        }
+    }
+    let changed = trends.iter().any(|trend| !trend.changes.is_empty());
+    Ok(if changed && arguments.fail_on_change { Exit::NotAccepted } else { Exit::Done })
+}
+
+fn write_page(file: &PathBuf, trends: &[Trend], by: By) -> Outcome<()> {
+    let page = report::html::history(&history::to_page("Figures over time", trends, by));
+    std::fs::write(file, page)
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?;
+    output::print(&format!("{}\n", file.display()))
+}
+
+fn told(trends: &[Trend], by: By) -> serde_json::Value {
+    let of = |trend: &Trend| {
+        let mut told = serde_json::json!(trend);
+        if by != By::Run {
+            told["groups"] = serde_json::json!(trend.groups(by));
+        }
+        told
+    };
+    trends.iter().map(of).collect()
+}

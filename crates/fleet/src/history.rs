@@ -1,0 +1,349 @@
+//! What became of a figure over time: its values run by run, by version and by kernel, and where it changed.
+
+use crate::change;
+use crate::store::{Filter, Point, Series, Store, StoreError};
+use report::history as page;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Columns of a heat map: the latest runs.
+const HEAT_COLUMNS: usize = 40;
+
+/// What values are put together by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum By {
+    /// Each run by itself.
+    #[default]
+    Run,
+    /// Version of the program.
+    Version,
+    /// Kernel of the tester's host.
+    Kernel,
+}
+
+/// A figure over time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trend {
+    /// Of what.
+    pub series: Series,
+    /// Every run, the oldest first.
+    pub points: Vec<Point>,
+    /// How many runs have no value that could be compared, by reason.
+    pub left_out: BTreeMap<String, usize>,
+    /// Where it changed, the oldest change first.
+    pub changes: Vec<Changed>,
+}
+
+/// A change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Changed {
+    /// The run where it began, by its digest.
+    pub run: String,
+    /// When that run was.
+    pub started: String,
+    /// Where its folder was.
+    pub folder: String,
+    /// Median from the change before to this one.
+    pub before: f64,
+    /// Median from this change to the next one.
+    pub after: f64,
+    /// By how much of the first; `None` if that is zero.
+    pub percent: Option<f64>,
+    /// Runs of which `before` is the median, and those of `after`.
+    pub runs: (usize, usize),
+    /// What else is different in that run and was the same in all before it, back to the change before.
+    pub also: Vec<String>,
+}
+
+/// Values put together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Group {
+    /// The version or kernel.
+    pub name: String,
+    /// How many runs.
+    pub runs: usize,
+    /// The smallest value.
+    pub min: f64,
+    /// The middle one.
+    pub median: f64,
+    /// The largest one.
+    pub max: f64,
+}
+
+/// Why the value of a run cannot be compared; `None` if it can.
+fn unfit(point: &Point) -> Option<&'static str> {
+    match (&*point.invalid, &*point.relation, point.value) {
+        ("", "equal", Some(_)) => None,
+        ("", "at_least", _) => Some("a lower bound: the tester was the limit"),
+        ("", "between" | "below", _) => Some("an interval or an upper bound"),
+        ("", ..) => Some("no value"),
+        _ => Some("invalid: the tester kept the test from a result"),
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match (sorted.len(), sorted.len() / 2) {
+        (0, _) => f64::NAN,
+        (count, middle) if count % 2 == 1 => sorted[middle],
+        (_, middle) => (sorted[middle - 1] + sorted[middle]) / 2.0,
+    }
+}
+
+/// Every series that a filter leaves.
+///
+/// # Errors
+/// If the database fails.
+pub fn trends(store: &mut Store, filter: &Filter) -> Result<Vec<Trend>, StoreError> {
+    let series = store.series(filter)?;
+    series.into_iter().map(|series| Ok(Trend::of(store.points(&series.id)?, series))).collect()
+}
+
+impl Trend {
+    /// Of the points of a series, the oldest first.
+    pub fn of(points: Vec<Point>, series: Series) -> Trend {
+        let mut left_out = BTreeMap::new();
+        for why in points.iter().filter_map(unfit) {
+            *left_out.entry(why.to_owned()).or_insert(0) += 1;
+        }
+        let fit: Vec<&Point> = points.iter().filter(|point| unfit(point).is_none()).collect();
+        let changes = changes(&fit);
+        Trend { series, left_out, changes, points }
+    }
+
+    /// Runs whose values can be compared.
+    pub fn fit(&self) -> impl Iterator<Item = (&Point, f64)> {
+        let fit = self.points.iter().filter(|point| unfit(point).is_none());
+        fit.filter_map(|point| point.value.map(|value| (point, value)))
+    }
+
+    /// Put together, in the order in which the versions or kernels first came.
+    pub fn groups(&self, by: By) -> Vec<Group> {
+        let mut groups: Vec<(String, Vec<f64>)> = vec![];
+        for (point, value) in self.fit() {
+            let name = match by {
+                By::Run => &point.started,
+                By::Version => &point.program,
+                By::Kernel => &point.kernel,
+            };
+            match groups.iter_mut().find(|(known, _)| known == name) {
+                Some((_, values)) => values.push(value),
+                None => groups.push((name.clone(), vec![value])),
+            }
+        }
+        let group = |(name, values): (String, Vec<f64>)| Group {
+            name,
+            runs: values.len(),
+            min: values.iter().copied().fold(f64::INFINITY, f64::min),
+            median: median(&values),
+            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        };
+        groups.into_iter().map(group).collect()
+    }
+
+    /// Of what, in one line.
+    pub fn title(&self) -> String {
+        let Series { device, configuration, test, frame_size, figure, .. } = &self.series;
+        let set_up =
+            if configuration.is_empty() { String::new() } else { format!(" ({configuration})") };
+        format!("{device}{set_up}: {test}, {frame_size} bytes, {figure}")
+    }
+}
+
+fn changes(fit: &[&Point]) -> Vec<Changed> {
+    let values: Vec<f64> = fit.iter().filter_map(|point| point.value).collect();
+    let found = change::find(&values);
+    let ends = found.iter().map(|change| change.at).chain([values.len()]);
+    let ends: Vec<usize> = [0].into_iter().chain(ends).collect();
+    let changed = ends.windows(3).map(|window| {
+        let (from, at, to) = (window[0], window[1], window[2]);
+        let (before, after) = (median(&values[from..at]), median(&values[at..to]));
+        let percent = (before != 0.0).then(|| (after / before - 1.0) * 100.0);
+        Changed {
+            run: fit[at].run.clone(),
+            started: fit[at].started.clone(),
+            folder: fit[at].folder.clone(),
+            before,
+            after,
+            percent,
+            runs: (at - from, to - at),
+            also: also(&fit[from..at], fit[at]),
+        }
+    });
+    changed.collect()
+}
+
+/// What is different in a run and was the same in those before.
+fn also(before: &[&Point], at: &Point) -> Vec<String> {
+    type Told = fn(&Point) -> &str;
+    let kinds: [(&str, Told); 5] = [
+        ("program", |point| &point.program),
+        ("kernel", |point| &point.kernel),
+        ("host", |point| &point.host),
+        ("configuration of the methods", |point| &point.method_digest),
+        ("set-up of the device", |point| &point.device_digest),
+    ];
+    let differs = kinds.iter().filter_map(|(name, of)| {
+        let known: BTreeSet<&str> = before.iter().map(|point| of(point)).collect();
+        let is_new = known.len() == 1 && !known.contains(of(at));
+        is_new.then(|| {
+            format!("{name}: {} instead of {}", of(at), known.iter().next().unwrap_or(&""))
+        })
+    });
+    differs.collect()
+}
+
+/// Trends as a page.
+pub fn to_page(title: &str, trends: &[Trend], by: By) -> page::Page {
+    let facts = vec![
+        format!("{} series", trends.len()),
+        format!("changes: E-divisive means, p <= {}", change::SIGNIFICANCE),
+    ];
+    page::Page {
+        title: title.to_owned(),
+        facts,
+        heat: heat(trends),
+        trends: trends.iter().map(|trend| trend.drawn(by)).collect(),
+    }
+}
+
+impl Trend {
+    fn drawn(&self, by: By) -> page::Trend {
+        let points = self.points.iter().map(|point| page::Point {
+            name: point.started.clone(),
+            value: point.value.or(point.low),
+            within: point.low.zip(point.high),
+            unfit: unfit(point).map(str::to_owned),
+            hover: format!("{}, {}, {}", point.program, point.kernel, point.host),
+        });
+        let changes = self.changes.iter().map(|change| page::Change {
+            at: self.points.iter().position(|point| point.run == change.run).unwrap_or(0),
+            before: change.before,
+            after: change.after,
+            percent: change.percent,
+            runs: change.runs,
+            also: change.also.clone(),
+            folder: change.folder.clone(),
+        });
+        let groups = match by {
+            By::Run => vec![],
+            By::Version | By::Kernel => self.groups(by),
+        };
+        let row = |group: Group| (group.name, group.runs, [group.min, group.median, group.max]);
+        page::Trend {
+            title: self.title(),
+            conditions: self.series.conditions.clone(),
+            unit: self.series.unit.clone(),
+            points: points.collect(),
+            changes: changes.collect(),
+            groups: groups.into_iter().map(row).collect(),
+            left_out: self.left_out.iter().map(|(why, count)| format!("{count} x {why}")).collect(),
+        }
+    }
+}
+
+/// The latest days against the median of each series.
+fn heat(trends: &[Trend]) -> page::Heat {
+    let day = |point: &Point| point.started.get(..10).unwrap_or(&point.started).to_owned();
+    let days: BTreeSet<String> =
+        trends.iter().flat_map(|trend| trend.points.iter().map(day)).collect();
+    let skipped = days.len().saturating_sub(HEAT_COLUMNS);
+    let columns: Vec<String> = days.into_iter().skip(skipped).collect();
+    let row = |trend: &Trend| {
+        let all: Vec<f64> = trend.fit().map(|(_, value)| value).collect();
+        let usual = median(&all);
+        let cell = |column: &String| {
+            let of_day: Vec<f64> =
+                trend.fit().filter(|(point, _)| day(point) == *column).map(|it| it.1).collect();
+            let share = (median(&of_day) / usual - 1.0) * 100.0;
+            share.is_finite().then_some(share)
+        };
+        (trend.title(), columns.iter().map(cell).collect())
+    };
+    page::Heat { rows: trends.iter().map(row).collect(), columns: columns.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(at: usize, value: f64) -> Point {
+        let started = jiff::Timestamp::from_second(1_800_000_000 + at as i64 * 86_400).unwrap();
+        Point {
+            run: format!("run {at}"),
+            started: started.to_string(),
+            started_unix_s: started.as_second(),
+            program: "netanvil 0.1.0".into(),
+            kernel: if at < 30 { "6.12" } else { "6.18" }.into(),
+            host: "lab".into(),
+            method_digest: "m".into(),
+            device_digest: "d".into(),
+            folder: format!("runs/{at}"),
+            value: Some(value),
+            relation: "equal".into(),
+            low: None,
+            high: None,
+            invalid: String::new(),
+            reason: String::new(),
+        }
+    }
+
+    fn series() -> Series {
+        Series {
+            id: "s".into(),
+            device: "router".into(),
+            configuration: "plain".into(),
+            test: "throughput".into(),
+            frame_size: "64".into(),
+            conditions: "unidirectional".into(),
+            figure: "throughput".into(),
+            unit: "fps".into(),
+        }
+    }
+
+    fn noise(at: usize) -> f64 {
+        [0.0, 0.3, -0.2, 0.1, -0.3, 0.2, -0.1][at % 7]
+    }
+
+    #[test]
+    fn a_change_names_its_run_and_what_else_changed_with_it() {
+        let points = (0..50).map(|at| point(at, if at < 30 { 100.0 } else { 97.0 } + noise(at)));
+        let trend = Trend::of(points.collect(), series());
+        let [change] = &trend.changes[..] else { panic!("{:?}", trend.changes) };
+        assert_eq!((&*change.run, change.runs), ("run 30", (30, 20)));
+        assert_eq!((change.before, change.after), (100.0, 97.0));
+        assert!((change.percent.unwrap() + 3.0).abs() < 1e-9);
+        assert_eq!(change.also, ["kernel: 6.18 instead of 6.12"]);
+        let groups = trend.groups(By::Kernel);
+        assert_eq!(groups.iter().map(|group| group.runs).collect::<Vec<_>>(), [30, 20]);
+        assert_eq!(groups[1].median, 97.0);
+    }
+
+    /// What only bounds the truth moves nothing, and is counted.
+    #[test]
+    fn bounds_and_invalid_runs_are_left_out_and_told() {
+        let mut points: Vec<Point> = (0..40).map(|at| point(at, 100.0 + noise(at))).collect();
+        for bound in &mut points[30..] {
+            bound.relation = "at_least".into();
+            bound.value = Some(50.0);
+        }
+        points[3].invalid = "held up".into();
+        points[4].value = None;
+        points[4].relation = "unknown".into();
+        let trend = Trend::of(points, series());
+        assert!(trend.changes.is_empty());
+        assert_eq!(trend.left_out.values().sum::<usize>(), 12);
+        assert_eq!(trend.fit().count(), 28);
+    }
+
+    #[test]
+    fn the_heat_map_has_the_latest_days_and_the_share_of_each() {
+        let points = (0..50).map(|at| point(at, if at < 45 { 100.0 } else { 90.0 }));
+        let drawn = to_page("t", &[Trend::of(points.collect(), series())], By::Run);
+        assert_eq!((drawn.heat.columns.len(), drawn.heat.rows.len()), (HEAT_COLUMNS, 1));
+        let cells = &drawn.heat.rows[0].1;
+        assert_eq!(cells[0], Some(0.0));
+        assert!((cells[39].unwrap() + 10.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,89 @@
+//! What a run says comes back from the database, once.
+
+use crate::common::{interrupted, run_folder};
+use fleet::history::{By, trends};
+use fleet::store::Filter;
+use fleet::{Ingested, Origin, RecordError, RunRecord, Store, StoreError};
+
+fn store(folder: &std::path::Path) -> Store {
+    Store::open(folder.join("results.sqlite").to_str().unwrap()).unwrap()
+}
+
+#[test]
+fn a_run_is_kept_once_with_its_figures_conditions_and_provenance() {
+    let scratch = tempfile::tempdir().unwrap();
+    let record = RunRecord::read(&run_folder(scratch.path(), 3), &Origin::default()).unwrap();
+    let mut store = store(scratch.path());
+    assert_eq!(store.ingest(&record).unwrap(), Ingested::New);
+    assert_eq!(store.ingest(&record).unwrap(), Ingested::Known);
+    assert_eq!(store.counts().unwrap(), (1, record.figures.len() as u64));
+
+    let filter = Filter {
+        test: Some("throughput".into()),
+        figure: Some("throughput".into()),
+        ..Filter::default()
+    };
+    let found = trends(&mut store, &filter).unwrap();
+    let [trend] = &found[..] else { panic!("{found:#?}") };
+    let [point] = &trend.points[..] else { panic!("{trend:#?}") };
+    // 10 Mb/s over (1518 + 8 + 12) x 8 bits: 812.74 frames a second (RFC 2544 appendix B has 812).
+    let (low, high) = (point.low.unwrap_or(812.0), point.high.unwrap_or(813.0));
+    assert!(low <= 812.75 && high >= 812.0, "{point:?}");
+    assert_eq!((&*point.host, &*point.kernel), ("lab", "Linux 6.18"));
+    assert_eq!((&*point.program, &*point.started), ("netanvil 0.1.0", "2026-01-04T00:00:00Z"));
+    assert_eq!((&*trend.series.device, &*trend.series.frame_size), ("a cable", "1518"));
+    assert_eq!(point.run, record.digest);
+}
+
+#[test]
+fn a_run_that_is_not_complete_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let refused = RunRecord::read(&interrupted(scratch.path(), 1), &Origin::default());
+    assert!(matches!(refused, Err(RecordError::Incomplete { .. })), "{refused:?}");
+}
+
+#[test]
+fn a_job_has_one_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let origin = Origin { job: Some(("nightly".into(), "0123".into())), ..Origin::default() };
+    let read = |day| RunRecord::read(&run_folder(scratch.path(), day), &origin).unwrap();
+    let (first, second) = (read(1), read(2));
+    let mut store = store(scratch.path());
+    store.ingest(&first).unwrap();
+    let refused = store.ingest(&second).unwrap_err();
+    assert!(
+        matches!(&refused, StoreError::Taken { other, .. } if *other == first.digest),
+        "{refused}"
+    );
+    assert_eq!(store.jobs("nightly").unwrap(), ["0123"]);
+    assert_eq!(store.counts().unwrap().0, 1);
+}
+
+#[test]
+fn a_database_of_a_later_program_is_left_alone() {
+    let scratch = tempfile::tempdir().unwrap();
+    drop(store(scratch.path()));
+    let file = scratch.path().join("results.sqlite");
+    let connection = rusqlite::Connection::open(&file).unwrap();
+    connection.execute("INSERT INTO netanvil_schema (version) VALUES (99)", ()).unwrap();
+    drop(connection);
+    let refused = Store::open(file.to_str().unwrap()).unwrap_err();
+    assert!(matches!(refused, StoreError::Newer { found: 99, .. }), "{refused}");
+}
+
+#[test]
+fn figures_stand_in_the_order_of_their_runs_whatever_the_order_of_ingestion() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut store = store(scratch.path());
+    for day in [30, 2, 17, 9] {
+        let record = RunRecord::read(&run_folder(scratch.path(), day), &Origin::default()).unwrap();
+        store.ingest(&record).unwrap();
+    }
+    let filter = Filter { figure: Some("throughput".into()), ..Filter::default() };
+    let found = trends(&mut store, &filter).unwrap();
+    let days: Vec<&str> = found[0].points.iter().map(|point| &point.started[..10]).collect();
+    assert_eq!(days, ["2026-01-03", "2026-01-10", "2026-01-18", "2026-02-03"]);
+    assert!(found[0].groups(By::Kernel).len() <= 1);
+    let none = Filter { device: Some("another".into()), ..Filter::default() };
+    assert!(trends(&mut store, &none).unwrap().is_empty());
+}

@@ -1,0 +1,66 @@
+//! The kind of port, in builds with its programs and without.
+
+use crate::{Facts, Interface, Opened, PortKind, PortType, Room};
+use trial::{ArrivalStamp, Capabilities, PortDescription, TesterError};
+
+/// Largest frame of the xdp port, FCS included: a live frame lies in one page of memory, with the
+/// kernel's own bookkeeping.
+const MAX_FRAME_SIZE_BYTES: u32 = 3_404;
+
+/// The kind.
+pub struct Xdp;
+
+impl PortKind for Xdp {
+    fn name(&self) -> &'static str {
+        PortType::XDP.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            arrivals: ArrivalStamp::Driver,
+            drops_in_interface: true,
+            ..Capabilities::default()
+        }
+    }
+
+    fn suits(&self, facts: &Facts) -> Result<String, String> {
+        facts.xdp_built.clone()?;
+        facts.driver_runs_programs()?;
+        if let Some(Err(why)) = &facts.xdp_sends {
+            return Err(why.clone());
+        }
+        match facts.frame_size_bytes > MAX_FRAME_SIZE_BYTES {
+            true => Err(format!(
+                "frames of {} bytes are more than its {MAX_FRAME_SIZE_BYTES}",
+                facts.frame_size_bytes
+            )),
+            false => Ok("fastest, and frames stay in the kernel".into()),
+        }
+    }
+
+    #[cfg(xdp_programs)]
+    fn open(
+        &self,
+        interface: &Interface,
+        description: PortDescription,
+        _: Room,
+    ) -> Result<Opened, TesterError> {
+        let port = super::XdpPort::open(interface, description)?;
+        let notes = port.notes().to_vec();
+        Ok((Box::new(port), notes))
+    }
+
+    #[cfg(not(xdp_programs))]
+    fn open(
+        &self,
+        interface: &Interface,
+        _: PortDescription,
+        _: Room,
+    ) -> Result<Opened, TesterError> {
+        Err(TesterError::Unsupported {
+            port: interface.name().into(),
+            what: super::available().err().unwrap_or("the xdp port").into(),
+            remedy: "use --port-type af_xdp or af_packet".into(),
+        })
+    }
+}

@@ -1,0 +1,75 @@
+//! Figures over time: one row a figure, one row a change, and values put together where that was asked for.
+
+use super::Table;
+use crate::history::{Page, Trend};
+use crate::number::grouped_f64;
+
+fn number(value: f64) -> String {
+    grouped_f64(value, if value.abs() >= 1000.0 || value.fract() == 0.0 { 0 } else { 3 })
+}
+
+pub(crate) fn history(page: &Page) -> Vec<Table> {
+    let mut tables = vec![series(page)];
+    tables.extend(page.trends.iter().filter(|trend| !trend.groups.is_empty()).map(groups));
+    tables.push(changes(page));
+    tables
+}
+
+fn series(page: &Page) -> Table {
+    let columns =
+        ["<figure", "<unit", "runs", "latest", "smallest", "largest", "changes", "not compared"];
+    let mut table = Table::new(page.title.clone(), page.facts.clone(), &columns);
+    for trend in &page.trends {
+        let fit = trend.points.iter().filter(|point| point.unfit.is_none());
+        let values: Vec<f64> = fit.filter_map(|point| point.value).collect();
+        let one = |value: Option<f64>| value.map_or("-".into(), number);
+        table.rows.push(vec![
+            trend.title.clone(),
+            trend.unit.clone(),
+            trend.points.len().to_string(),
+            one(values.last().copied()),
+            one(values.iter().copied().reduce(f64::min)),
+            one(values.iter().copied().reduce(f64::max)),
+            trend.changes.len().to_string(),
+            (trend.points.len() - values.len()).to_string(),
+        ]);
+        table.notes.extend(trend.left_out.iter().map(|why| format!("{}: {why}", trend.title)));
+    }
+    table
+}
+
+fn groups(trend: &Trend) -> Table {
+    let columns = ["<group", "runs", "smallest", "median", "largest"];
+    let about = vec![trend.conditions.clone(), format!("values in {}", trend.unit)];
+    let mut table = Table::new(trend.title.clone(), about, &columns);
+    for (name, runs, values) in &trend.groups {
+        let mut row = vec![name.clone(), runs.to_string()];
+        row.extend(values.iter().map(|value| number(*value)));
+        table.rows.push(row);
+    }
+    table
+}
+
+fn changes(page: &Page) -> Table {
+    let columns =
+        ["<figure", "<since", "before", "after", "change %", "runs", "<also different since"];
+    let mut table = Table::new("Changes", vec![], &columns);
+    for trend in &page.trends {
+        for change in &trend.changes {
+            table.rows.push(vec![
+                trend.title.clone(),
+                trend.points.get(change.at).map_or(String::new(), |point| point.name.clone()),
+                number(change.before),
+                number(change.after),
+                change.percent.map_or("-".into(), |percent| format!("{percent:+.1}")),
+                format!("{} + {}", change.runs.0, change.runs.1),
+                change.also.join("; "),
+            ]);
+            table.notes.push(format!("{} changed in {}", trend.title, change.folder));
+        }
+    }
+    if table.rows.is_empty() {
+        table.notes.push("no figure changed".into());
+    }
+    table
+}
