@@ -6,7 +6,7 @@ PACKAGES := clang llvm libbpf-dev libc6-dev gcc \
             nftables iproute2 ethtool kmod procps util-linux \
             frr tshark tcpdump chromium netsniff-ng dpdk-dev xdp-tools jq snmp snmpd bird2 \
             openvswitch-switch tayga python3 python3-venv python3-apt openssh-client openssh-server rsync prometheus \
-            umoci busybox-static binutils
+            umoci busybox-static binutils postgresql curl
 
 NETANVIL := target/release/netanvil
 DEMO     := target/demo
@@ -14,14 +14,20 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: help setup build demo test test-pure test-live test-benches test-python python oci package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-paths otg-fuzz harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick
+.PHONY: fleet-test help setup build demo test test-pure test-live test-benches test-python python oci install packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-paths otg-fuzz harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
 	@echo "make demo    build, then a short RFC 2544 suite on a Linux router in namespaces"
-	@echo "make test    all tests: test-pure, test-live (real devices, as root), test-benches and test-python"
+	@echo "make test    all tests: test-pure, test-live (real devices, as root), test-benches, test-python, tutorials-quick"
+	@echo "make tutorials  execute the tutorials of docs/tutorials and check their output, as root; some minutes"
+	@echo "make site    the documents as a static site, in target/site; a broken link is an error"
 	@echo "make python  the Python wheel, in target/python/wheels, and all its tests"
 	@echo "make oci     a container image as an OCI layout, in target/oci"
+	@echo "make install  the program of make build, manual pages, completions and unit into PREFIX=/usr/local (DESTDIR, PROGRAM)"
+	@echo "make packages  static program, archive, .deb, .rpm, wheel, container image and bill of materials, in target/packages"
+	@echo "make packages-test  each of them installed into an empty root, and a short test of a router run from there"
+	@echo "make reproducible  the static program built in two folders: the same to the bit"
 	@echo "make truth   2,000 random devices whose truth is known: no wrong number may be stated"
 	@echo "make coverage  how often each search's bounds hold the truth on noisy devices, and at what cost"
 	@echo "make mlr-oracle  our MLRsearch beside its reference implementation: trials, time, results"
@@ -31,6 +37,7 @@ help:
 	@echo "make stability  how far ten runs of make demo's throughput lie apart, beside testpmd and trafgen"
 	@echo "make credit  what catching up with lateness costs and spares, by credit, rate, queue and load (credit-quick: xdp only)"
 	@echo "make traffic-check  netanvil traffic at RATE=1000000 for DURATION=30 s beside testpmd and iperf3 -u: rate reached, loss counted"
+	@echo "make fleet-test  512 jobs on three Ray nodes, one killed half-way, into a PostgreSQL that crashes; some minutes"
 	@echo "make screenshots  the reports in headless Chromium at 1400 and 400 px, for the documentation"
 	@echo "make netblt-1987   the NETBLT tests of 1987 beside ours"
 	@echo "make netblt-copy  20,000 files and some of 100 MB over 50 ms and 1 % loss, killed and gone on with, beside rsync"
@@ -78,7 +85,7 @@ demo: build
 # All of it, tier after tier; a failure in one does not keep the others from being run.
 test: setup $(ORACLE)/ready
 	cargo test --no-run
-	@failed=0; for tier in test-pure test-live test-benches test-python package-quick; do \
+	@failed=0; for tier in test-pure test-live test-benches test-python tutorials-quick site package-quick; do \
 	    $(MAKE) --no-print-directory $$tier || failed=1; done; exit $$failed
 
 # Unit tests, documentation, and what needs no device: as many at a time as there are processors.
@@ -113,12 +120,54 @@ test-python: setup
 python: setup
 	extras/test-python.sh release
 
-# Without a container engine; as root. docs/labs.md says how to load it.
+# The tutorials, each in namespaces of its own. `make test` has those that take seconds, with the program that the tests
+# have built. TUTORIALS='versus ipv6' for some of them.
+tutorials: setup
+	cargo build --package netanvil
+	extras/tutorials.py --netanvil target/debug/netanvil $(TUTORIALS)
+
+tutorials-quick: setup
+	cargo build --quiet --package netanvil
+	extras/tutorials.py --netanvil target/debug/netanvil --quick
+
+# docs/index.md orders the pages. The first time it installs MkDocs by pip.
+SITE_TOOLS := target/site-tools
+site: $(SITE_TOOLS)/ready
+	extras/site.py $(SITE_TOOLS)/bin/mkdocs target/site
+
+$(SITE_TOOLS)/ready: extras/site-requirements.txt
+	python3 -m venv --clear $(SITE_TOOLS)
+	$(SITE_TOOLS)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+# Without a container engine. docs/labs.md says how to load it.
 oci: build
 	extras/oci-layout.sh $(NETANVIL) target/oci/netanvil
 
+# What `make build` has built, or PROGRAM. It builds nothing, so that root can run it.
+PREFIX  ?= /usr/local
+PROGRAM ?= $(NETANVIL)
+install:
+	extras/packages/install.sh "$(PROGRAM)" "$(DESTDIR)" "$(PREFIX)"
+
+# Half an hour the first time, most of it for tools and link-time optimisation. docs/install.md.
+packages: setup
+	@$(MAKE) --no-print-directory setup PACKAGES='$(PACKAGING)'
+	extras/packages/packages.sh target/packages
+PACKAGING := musl-tools clang binutils gzip tar git umoci busybox-static python3-venv
+
+# As root, some minutes after `make packages`.
+packages-test: packages
+	@$(MAKE) --no-print-directory setup PACKAGES='lintian rpm rpmlint mandoc jq systemd'
+	extras/packages/test.sh target/packages
+	extras/action/test.sh target/packages/netanvil
+
+reproducible: setup
+	@$(MAKE) --no-print-directory setup PACKAGES='$(PACKAGING)'
+	extras/packages/reproducible.sh
+
 # Crates that others can use. Offline: what they are built of is there after a build.
-LIBRARIES := units wire trial netblt netblt-io netblt-studies sim bpf-build kernel ports testbed link otg hammer method report serve
+LIBRARIES := units wire traffic trial netblt netblt-io netblt-studies sim bpf-build kernel ports testbed link otg hammer method report serve fleet
 PACKAGE   := cargo package --offline $(LIBRARIES:%=--package netanvil-%)
 
 # Packs all and builds each from its package alone; some minutes, after a commit.
@@ -171,6 +220,13 @@ traffic-check: setup
 	@$(MAKE) --no-print-directory setup PACKAGES='iperf3 dpdk-dev jq'
 	cargo build --release --package netanvil
 	extras/traffic-check.sh $(NETANVIL) $(or $(RATE),1000000) $(or $(DURATION),30)
+
+# Ray comes from PyPI, 80 MB. Exit code 1 unless every job is in the database exactly once. REPETITIONS=6 for 48 jobs.
+RAY := target/ray
+fleet-test: setup
+	cargo build --release --package netanvil
+	@[ -x $(RAY)/bin/ray ] || { python3 -m venv $(RAY) && $(RAY)/bin/pip install --quiet --disable-pip-version-check ray==2.60.0; }
+	PYTHONPATH=python/src NETANVIL_PROGRAM=$(CURDIR)/$(NETANVIL) $(RAY)/bin/python extras/fleet-test.py $(or $(REPETITIONS),64)
 
 # A minute after the build. Leaves docs/screenshots.
 screenshots: setup

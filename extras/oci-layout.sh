@@ -1,10 +1,12 @@
 #!/bin/sh
 # Writes netanvil as a container image, an OCI layout: the program, the libraries that it is linked with, and busybox for
-# a shell. It needs no daemon. As root, with umoci and busybox-static.
+# a shell. It needs no daemon. With umoci and busybox-static. Times in it are SOURCE_DATE_EPOCH, if that is set.
 #
 # Usage: extras/oci-layout.sh PROGRAM LAYOUT
 set -eu
 program=$1 layout=$2
+. "$(dirname "$0")/packages/need.sh"
+need umoci:umoci busybox:busybox-static strip:binutils
 image=$layout:latest
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -32,8 +34,14 @@ rm -rf "$layout"
 mkdir -p "$(dirname "$layout")"
 umoci init --layout "$layout"
 umoci new --image "$image"
-umoci insert --image "$image" "$root" /
-umoci config --image "$image" --os linux --config.env PATH=/bin --config.workingdir / \
+# The image's files are root's, whoever makes it.
+rootless=
+[ "$(id -u)" -eq 0 ] || rootless=--rootless
+now=${SOURCE_DATE_EPOCH:-$(date +%s)}
+created=$(date --utc --date "@$now" +%Y-%m-%dT%H:%M:%SZ)
+find "$root" -exec touch --no-dereference --date "@$now" {} +
+umoci insert $rootless --image "$image" --history.created "$created" "$root" /
+umoci config --image "$image" --created "$created" --history.created "$created" --os linux --config.env PATH=/bin --config.workingdir / \
     --config.entrypoint netanvil --config.cmd serve --config.cmd --runs --config.cmd /runs \
     --config.label org.opencontainers.image.title=netanvil \
     --config.label "org.opencontainers.image.licenses=MIT OR Apache-2.0"
