@@ -68,13 +68,13 @@ def test_a_device_that_scatters_is_between_bounds() -> None:
 
 
 def test_a_tester_that_offers_no_load_has_no_figure(unable: str) -> None:
-    with pytest.raises(netanvil.TesterFellShort, match="could not offer the load") as raised:
+    with pytest.raises(netanvil.TesterFellShort, match=r"invalid: throughput, 64: .* \(50 ms hold") as raised:
         netanvil.run(sim=unable, **SEARCH)
     assert raised.value.exit_code == 3
     result = netanvil.run(sim=unable, check=False, **SEARCH)
     assert result.exit_code == 3 and result.invalid_tests == ("throughput, 64",)
     # 50 ms at a frame a second hold none.
-    with pytest.raises(netanvil.NoSuchFigure, match="could not offer the load; self_test at 64 bytes: 50 ms hold"):
+    with pytest.raises(netanvil.NoSuchFigure, match="invalid: throughput, 64; self_test at 64 bytes: 50 ms hold"):
         assert result.throughput(64) >= 1
     with pytest.raises(FigureInvalid, match="no result: 50 ms hold less than two frames"):
         assert result.figure("tester maximum", 64) >= 1

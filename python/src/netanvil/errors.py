@@ -59,7 +59,7 @@ class NotAccepted(NetanvilError):
 
 
 class TesterFellShort(NetanvilError):
-    """Exit code 3: the tester could not offer the load, so some figure of the device is missing.
+    """Exit code 3: a test has no valid result, so some figure of the device is missing; the message says why.
 
     `result` has everything that was measured.
     """

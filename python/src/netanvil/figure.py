@@ -163,7 +163,7 @@ class Figure:
         if self.reason:
             return f": {self.reason}"
         if self.relation == "at_least":
-            return ": the tester was the limit, the device may be faster"
+            return ": tester-limited; the device may be faster"
         return ""
 
     def _refuse_unknown(self) -> NoReturn:

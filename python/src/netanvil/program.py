@@ -125,7 +125,7 @@ class Child:
     keeps running when this process ends, however it ends.
     """
 
-    def __init__(self, words: Sequence[str], *, reads_stdout: bool) -> None:
+    def __init__(self, words: Sequence[str], *, reads_stdout: bool, folder: Path | None = None) -> None:
         self.command = [str(find_program()), *words]
         # A group of its own: Ctrl-C reaches this process alone, which then stops the child in order.
         self._process = subprocess.Popen(
@@ -135,6 +135,7 @@ class Child:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            cwd=folder,
         )
         assert self._process.stdout is not None and self._process.stderr is not None
         self.stdout: IO[str] = self._process.stdout

@@ -233,7 +233,7 @@ class Result:
         )
 
     def _missing(self, asked: str, frame_size: int | str | None) -> str:
-        reasons = [f"invalid: {test}: the tester could not offer the load" for test in self.invalid_tests]
+        reasons = [f"invalid: {test}" for test in self.invalid_tests]
         for outcome in self.outcomes:
             if frame_size is None or str(frame_size) == outcome.frame_size:
                 unknown = [figure.reason for figure in outcome.figures if figure.relation == "unknown"]
