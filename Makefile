@@ -167,7 +167,7 @@ reproducible: setup
 	extras/packages/reproducible.sh
 
 # Crates that others can use. Offline: what they are built of is there after a build.
-LIBRARIES := units wire traffic trial netblt netblt-io netblt-studies sim bpf-build kernel ports testbed link otg hammer method report serve fleet
+LIBRARIES := units wire traffic trial netblt netblt-io netblt-studies sim bpf-build kernel ports testbed link otg hammer method report serve fleet twin
 PACKAGE   := cargo package --offline $(LIBRARIES:%=--package netanvil-%)
 
 # Packs all and builds each from its package alone; some minutes, after a commit.

@@ -40,9 +40,8 @@ fi
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
 "$program" man --dir "$pages"
-# The library leaves out the date, so that the name stands in its place, and breaks a line twice around an empty one.
 day=$(date --utc --date "@${SOURCE_DATE_EPOCH:-$(date +%s)}" +%Y-%m-%d)
-sed -i -z -e "s/\n\.TH \([^ ]*\) 1  /\n.TH \1 1 $day /" -e 's/\n\.br\n\n\.br\n/\n.sp\n/g' "$pages"/*.1
+sed -i "s/^\(\.TH [^ ]* 1\) \"\" /\1 $day /" "$pages"/*.1
 gzip -9n "$pages"/*.1
 mkdir -p "$share/man/man1"
 install -m 644 "$pages"/*.1.gz "$share/man/man1/"

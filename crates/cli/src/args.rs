@@ -206,8 +206,9 @@ Examples:
   netanvil campaign run --local nightly.toml
   netanvil campaign jobs nightly.toml
   netanvil campaign bisect kernels.toml --fail-if 'rate < 0.97'
+  netanvil campaign sweep routers.toml
 
-docs/fleet.md describes the file.
+docs/fleet.md describes the files.
 ")]
     Campaign(crate::command::campaign::Campaign),
     /// Keep figures of many runs in a database; show their trends and changes
@@ -218,6 +219,18 @@ Examples:
   netanvil history show --db results.sqlite --html trends.html
 ")]
     History(crate::command::history::History),
+    /// Fit a simulated device to saved runs of a real one
+    #[command(after_help = "\
+Examples:
+  netanvil fit results/router --out twin.toml
+  netanvil fit results/no-filter results/10-rules --rules 25 --out twin.toml
+  netanvil fit results/router --hold-out 512,loss --json
+  netanvil run --sim twin.toml --test throughput --sizes 300
+
+Each size, with its filters, is also foretold by a twin that was fitted without it.
+docs/fit.md describes the mechanisms and what cannot be fitted.
+")]
+    Fit(crate::command::fit::Fit),
     /// Send traffic at a rate; print loss and latency each second
     #[command(after_help = "\
 Examples:

@@ -7,6 +7,7 @@ pub mod compare;
 pub mod completions;
 pub mod devices;
 pub mod doctor;
+pub mod fit;
 pub mod hammer;
 pub mod harvard;
 pub mod history;

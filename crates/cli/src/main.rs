@@ -85,6 +85,7 @@ fn run(command: Command) -> Outcome {
         Command::Versus(arguments) => command::versus::run(&arguments),
         Command::Compare(arguments) => command::compare::run(&arguments),
         Command::Campaign(arguments) => command::campaign::run(&arguments),
+        Command::Fit(arguments) => command::fit::run(&arguments),
         Command::History(arguments) => command::history::run(&arguments),
     }
 }

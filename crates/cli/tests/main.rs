@@ -43,6 +43,7 @@ mod pure {
     mod campaign;
     mod configuration;
     mod figures;
+    mod fit;
     mod guards;
     mod options;
     mod packaging;

@@ -39,7 +39,7 @@ pub enum DescriptionError {
     },
 }
 
-fn impossible(what: impl Into<String>, help: impl Into<String>) -> DescriptionError {
+pub(crate) fn impossible(what: impl Into<String>, help: impl Into<String>) -> DescriptionError {
     DescriptionError::Impossible { what: what.into(), help: help.into() }
 }
 

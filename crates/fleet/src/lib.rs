@@ -50,12 +50,14 @@ mod job;
 pub mod local;
 mod record;
 pub mod store;
+pub mod sweep;
 
 pub use description::{Configuration, Description, DescriptionError, Device};
 pub use folder::{CampaignFolder, STORE};
 pub use job::Job;
 pub use record::{FigureRecord, Origin, RecordError, RunRecord};
 pub use store::{Ingested, Store, StoreError};
+pub use sweep::Sweep;
 
 /// The first 16 hexadecimal digits of a BLAKE3 digest: 64 bits, of which a million collide with a chance of 3e-8.
 pub(crate) fn short_digest(bytes: &[u8]) -> String {

@@ -2,7 +2,7 @@
 //! those that fail, and what a killed comparison leaves. Root only.
 
 use crate::common::busy::Busy;
-use crate::common::{Ran, Scratch, is_root, left_by, sh, turn};
+use crate::common::{Ran, Scratch, is_root, left_by, sh, turn, undecided};
 use serde_json::Value;
 
 /// A rate that any machine keeps up with: 7,440 frames a second at most.
@@ -52,6 +52,14 @@ fn a_bucket_is_told_from_a_smaller_one_beside_busy_programs() {
     let with = ["--a", "--tbf-rate 100M", "--b", "--tbf-rate 97M", "--fail-if", "rate < 0.985"];
     let ran = Ran::from(scratch.command(sides).args(with).output().expect("netanvil starts"));
     drop(busy);
+    if ran.code == Some(3) {
+        // Where waking a processor takes longer than is excused, nothing may be decided: that is said, and counted.
+        let why = "the device waited for a processor";
+        let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let reasons = json["result"]["invalid_reasons"].as_object().expect("reasons");
+        assert!(reasons.len() == 1 && reasons.contains_key(why), "{}", ran.stdout);
+        return undecided::tell(why);
+    }
     let json: Value = serde_json::from_str(&ran.expect(1).stdout).unwrap();
     let ratio = json["result"]["ratios"][0]["interval"]["ratio"].as_f64().unwrap();
     assert!((0.965..0.975).contains(&ratio), "{}", json["result"]["ratios"][0]);

@@ -111,3 +111,72 @@ fn the_campaign_over_the_kernel_can_be_run() {
     // 7 devices x 2 configurations x 2 tests x 3 sizes x 3 repetitions.
     assert_eq!(jobs.lines().count(), 252);
 }
+
+const SWEEP: &str = r#"
+name = "routers"
+devices = 40
+tests = ["throughput"]
+sizes = [64]
+[options]
+profile = "quick"
+duration = "20ms"
+[device]
+route = ["ipv4"]
+[vary]
+"cpu.cost.per-frame" = { from = "5us", to = "50us", scale = "log" }
+"input.frames" = { from = 10, to = 100 }
+"#;
+
+/// The capacity of each device is known from what was drawn for it.
+#[test]
+fn a_sweep_is_the_same_on_any_number_of_threads_and_finds_what_was_drawn() {
+    let scratch = Scratch::new();
+    scratch.file("s.toml", SWEEP);
+    scratch.run("campaign sweep s.toml --threads 1 --out one.jsonl").expect(0);
+    scratch.run("campaign sweep s.toml --threads 3 --out three.jsonl").expect(0);
+    let [one, three] = ["one.jsonl", "three.jsonl"]
+        .map(|name| std::fs::read_to_string(scratch.path().join(name)).unwrap());
+    assert_eq!(one, three);
+    assert_eq!(one.lines().count(), 41);
+    for line in one.lines().skip(1) {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let drawn = line["drawn"]["cpu.cost.per-frame"].as_str().unwrap();
+        let us: f64 = drawn.strip_suffix("us").unwrap().parse().unwrap();
+        let figures = line["figures"].as_array().unwrap();
+        let found = figures.iter().find(|it| it["name"] == "throughput").unwrap();
+        let error = found["value"].as_f64().unwrap() * us / 1e6 - 1.0;
+        assert!(error.abs() < 0.03, "{line}");
+    }
+}
+
+#[test]
+fn a_sweep_goes_on_after_its_last_whole_line_and_with_no_other_one() {
+    let scratch = Scratch::new();
+    scratch.file("s.toml", SWEEP);
+    scratch.run("campaign sweep s.toml").expect(0);
+    let path = scratch.path().join("routers.jsonl");
+    let whole = std::fs::read_to_string(&path).unwrap();
+    // As a kill in the middle of the 20th line leaves it.
+    let cut: usize = whole.split_inclusive('\n').take(20).map(str::len).sum();
+    std::fs::write(&path, &whole[..cut + 17]).unwrap();
+    scratch.run("campaign sweep s.toml").expect(0);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+    scratch.file("s.toml", &SWEEP.replace("5us", "6us"));
+    let refused = scratch.run("campaign sweep s.toml").expect(2).stderr;
+    assert!(refused.contains("is not of this sweep"), "{refused}");
+    for (from, to, said) in [
+        ("\"cpu.cost.per-frame\"", "\"cpu.cost.per-fram\"", "did you mean `per-frame`?"),
+        ("from = 10,", "from = 200,", "input.frames"),
+        ("duration =", "duratio =", "did you mean `duration`?"),
+        (
+            "duration =",
+            "burst-frames = 9\nbidirectional = true\nfilter = \"10\"\nduration =",
+            "--filter",
+        ),
+    ] {
+        assert!(SWEEP.contains(from), "{from}");
+        scratch.file("wrong.toml", &SWEEP.replacen(from, to, 1));
+        let refused = scratch.run("campaign sweep wrong.toml --out wrong.jsonl").expect(2).stderr;
+        assert!(refused.contains(said), "{to}: {refused}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::common::Scratch;
 
-const SUBCOMMANDS: [&str; 20] = [
+const SUBCOMMANDS: [&str; 21] = [
     "run",
     "selftest",
     "doctor",
@@ -11,6 +11,7 @@ const SUBCOMMANDS: [&str; 20] = [
     "versus",
     "campaign",
     "history",
+    "fit",
     "traffic",
     "serve",
     "clean",
@@ -151,7 +152,10 @@ fn manual_pages_of_all_subcommands_are_written() {
     for subcommand in SUBCOMMANDS {
         let path = scratch.path().join(format!("pages/netanvil-{subcommand}.1"));
         let page = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(page.contains(".TH"), "{}", path.display());
+        let title = page.lines().find(|line| line.starts_with(".TH ")).unwrap_or_default();
+        // man(7): title, section, date, source.
+        let start = format!(".TH netanvil-{subcommand} 1 \"\" \"netanvil 0.");
+        assert!(title.starts_with(&start), "{}: {title}", path.display());
     }
 }
 

@@ -3,6 +3,7 @@
 mod bisect;
 mod jobs;
 mod local;
+mod sweep;
 
 use crate::failure::{Failure, Outcome};
 use crate::options::{self, Options};
@@ -49,6 +50,17 @@ The configurations of the description are compared with the first one, in the or
 `netanvil versus` judges. Exit code 1 if a change was found, 3 if `versus` could not decide.
 ")]
     Bisect(bisect::Bisect),
+    /// Test thousands of simulated devices, each drawn at random
+    #[command(after_help = "\
+Examples:
+  netanvil campaign sweep routers.toml
+  netanvil campaign sweep routers.toml --threads 1 --out results.jsonl
+  jq -r 'select(.device) | [.device, .figures[0].value] | @csv' routers.jsonl
+
+The results are the same however many threads there are. A sweep that was stopped or killed goes on where it was.
+docs/fleet.md describes the file.
+")]
+    Sweep(sweep::SweepRun),
 }
 
 pub fn run(arguments: &Campaign) -> Outcome {
@@ -56,6 +68,7 @@ pub fn run(arguments: &Campaign) -> Outcome {
         CampaignCommand::Run(arguments) => local::run(arguments),
         CampaignCommand::Jobs(arguments) => jobs::run(arguments),
         CampaignCommand::Bisect(arguments) => bisect::run(arguments),
+        CampaignCommand::Sweep(arguments) => sweep::run(arguments),
     }
 }
 

@@ -1,0 +1,257 @@
+//! What runs measured of a device, as far as a fit has a use for it.
+
+use method::rfc2544::{
+    BackToBackResult, BurstFound, BurstOutcome, FrameLossResult, LatencyResult, ThroughputResult,
+};
+use method::{Conditions, Direction, Finding, LatencySummary, Outcome, TestKind};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use trial::LatencyForm;
+
+/// Which number of a device.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "snake_case", tag = "figure")]
+pub enum Kind {
+    /// The highest load without loss, frames a second.
+    Throughput,
+    /// It carried this load, and may carry more: the medium or the tester was the limit.
+    ThroughputAtLeast,
+    /// What came out at an offered load that lost frames, frames a second.
+    Forwarded {
+        /// The load as offered.
+        offered_fps: f64,
+    },
+    /// The longest burst without loss, in frames.
+    Burst {
+        /// The rate within it.
+        burst_fps: f64,
+    },
+    /// Latency at half of the throughput, LIFO, of every frame: the least, in nanoseconds.
+    DelayMin,
+    /// The same: the median.
+    DelayMedian,
+    /// The same: the 99th percentile.
+    DelayP99,
+}
+
+impl Kind {
+    /// The test that it comes from, by the word of `netanvil run --test`.
+    pub const fn test(&self) -> &'static str {
+        match self {
+            Kind::Throughput | Kind::ThroughputAtLeast => "throughput",
+            Kind::Forwarded { .. } => "loss",
+            Kind::Burst { .. } => "back-to-back",
+            Kind::DelayMin | Kind::DelayMedian | Kind::DelayP99 => "latency",
+        }
+    }
+
+    /// In words, with the load.
+    pub fn in_words(&self) -> String {
+        match self {
+            Kind::Throughput => "throughput".into(),
+            Kind::ThroughputAtLeast => "throughput, at least".into(),
+            Kind::Forwarded { offered_fps } => format!("out at {offered_fps:.0} fps"),
+            Kind::Burst { .. } => "longest burst".into(),
+            Kind::DelayMin => "delay min".into(),
+            Kind::DelayMedian => "delay p50".into(),
+            Kind::DelayP99 => "delay p99".into(),
+        }
+    }
+
+    /// Of its values.
+    pub const fn unit(&self) -> &'static str {
+        match self {
+            Kind::Throughput | Kind::ThroughputAtLeast | Kind::Forwarded { .. } => "fps",
+            Kind::Burst { .. } => "frames",
+            Kind::DelayMin | Kind::DelayMedian | Kind::DelayP99 => "ns",
+        }
+    }
+}
+
+/// Under which conditions: what the simulated device tells apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+pub struct At {
+    /// Bytes of every frame, FCS included.
+    pub size_bytes: u32,
+    /// Filter rules that a frame is compared with.
+    pub rules: u32,
+}
+
+/// One measured number.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Cell {
+    /// Where.
+    #[serde(flatten)]
+    pub at: At,
+    /// Which.
+    #[serde(flatten)]
+    pub kind: Kind,
+    /// The number, in the unit of its kind.
+    pub value: f64,
+    /// The truth is no less and no more, as far as the run shows, as shares of the value.
+    pub uncertainty: f64,
+    /// The medium's maximum for this size, frames a second.
+    pub medium_fps: f64,
+}
+
+/// What runs of one device say.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Measured {
+    /// Numbers, each once.
+    pub cells: Vec<Cell>,
+    /// Bits a second of the medium.
+    pub line_rate_bps: u64,
+    /// What was not taken, and why.
+    pub left_out: Vec<String>,
+}
+
+impl Measured {
+    /// Adds what one outcome says; what a fit has no use for is left out, and told.
+    pub fn take(&mut self, outcome: &Outcome) {
+        if !outcome.invalid.is_empty() {
+            return self.leave_out(outcome, "it is invalid");
+        }
+        let found = match outcome.test {
+            TestKind::Throughput => read(outcome).map(of_throughput),
+            TestKind::FrameLoss => read(outcome).map(of_loss),
+            TestKind::BackToBack => read(outcome).map(of_bursts),
+            TestKind::Latency => read(outcome).map(of_latency),
+            _ => return self.leave_out(outcome, "a fit has no use for this test"),
+        };
+        let Some((conditions, found)) = found else {
+            return self.leave_out(outcome, "its record cannot be read");
+        };
+        let Ok(size_bytes) = conditions.frame_size.parse() else {
+            return self.leave_out(outcome, "frames of one size are needed");
+        };
+        if conditions.direction == Direction::Bidirectional || conditions.transmitting_ports > 1 {
+            return self.leave_out(
+                outcome,
+                "several ports sent: whether they share a processor is not known",
+            );
+        }
+        let at = At { size_bytes, rules: rules_looked_at(&conditions.filters) };
+        let medium_fps = conditions.theoretical_max.fps();
+        self.line_rate_bps = conditions.line_rate.bps();
+        for (kind, value, uncertainty) in found {
+            let known = self.cells.iter_mut().find(|cell| cell.at == at && cell.kind == kind);
+            let cell = Cell { at, kind, value, uncertainty, medium_fps };
+            match known {
+                // Of repetitions the mean, with what they differ by.
+                Some(known) => known.average_with(&cell),
+                None => self.cells.push(cell),
+            }
+        }
+    }
+
+    fn leave_out(&mut self, outcome: &Outcome, why: &str) {
+        let size = &outcome.conditions.frame_size;
+        let line = format!("{} at {size}: {why}", outcome.test);
+        if !self.left_out.contains(&line) {
+            self.left_out.push(line);
+        }
+    }
+}
+
+impl Cell {
+    fn average_with(&mut self, other: &Cell) {
+        let apart = (self.value / other.value - 1.0).abs() / 2.0;
+        self.value = (self.value + other.value) / 2.0;
+        self.uncertainty = self.uncertainty.max(other.uncertainty).max(apart);
+    }
+}
+
+/// Kind, value, uncertainty.
+type Found = (Kind, f64, f64);
+
+fn read<R: DeserializeOwned>(outcome: &Outcome) -> Option<R> {
+    serde_json::from_value(outcome.detail.clone()).ok()
+}
+
+fn of_throughput(result: ThroughputResult) -> (Conditions, Vec<Found>) {
+    let found = &result.throughput;
+    let rate = found.rate.map(|rate| rate.fps()).filter(|rate| *rate > 0.0);
+    let cell = rate.and_then(|rate| match &found.finding {
+        Finding::Measured | Finding::Between { .. } => {
+            let upper = found.upper.map_or(rate, |upper| upper.fps());
+            let middle = (rate + upper) / 2.0;
+            Some((Kind::Throughput, middle, (upper - rate) / 2.0 / middle))
+        }
+        Finding::AtTheoreticalMaximum | Finding::AtLeast { .. } => {
+            Some((Kind::ThroughputAtLeast, rate, 0.0))
+        }
+        Finding::NothingPassed { .. } | Finding::Invalid { .. } => None,
+    });
+    (result.conditions, cell.into_iter().collect())
+}
+
+/// Loads that lost frames: of the others the throughput says more.
+fn of_loss(result: FrameLossResult) -> (Conditions, Vec<Found>) {
+    let lossy = result.points.iter().filter(|point| {
+        point.invalid.is_empty() && point.loss_percent > 0.0 && point.received_frames > 0
+    });
+    let found = lossy.map(|point| {
+        let offered_fps = point.offered.fps();
+        let out = offered_fps * (1.0 - point.loss_percent / 100.0);
+        // Counted exactly; what differs from trial to trial is not known of one trial.
+        (Kind::Forwarded { offered_fps }, out, 0.0)
+    });
+    let found = found.collect();
+    (result.conditions, found)
+}
+
+/// Bursts that ended for another reason than the device's loss say less than they seem to.
+fn of_bursts(result: BackToBackResult) -> (Conditions, Vec<Found>) {
+    let is_measured = |search: &&BurstFound| matches!(search.outcome, BurstOutcome::Measured);
+    let all = !result.searches.is_empty() && result.searches.iter().all(|s| is_measured(&s));
+    let found = result.summary.as_ref().zip(result.burst_rate).filter(|_| all);
+    let cell = found.map(|(summary, rate)| {
+        // Each search ends somewhat below the truth.
+        let open = |search: &BurstFound| {
+            let longest = search.too_long_frames.map_or(search.frames, |failed| failed - 1);
+            (longest - search.frames) as f64 / 2.0
+        };
+        let searches = result.searches.len() as f64;
+        let below = result.searches.iter().map(open).sum::<f64>() / searches;
+        let frames = summary.frames.mean + below;
+        let apart = (summary.frames.max - summary.frames.min) / 2.0 + below;
+        (Kind::Burst { burst_fps: rate.fps() }, frames, apart / frames.max(1.0))
+    });
+    (result.conditions, cell.into_iter().collect())
+}
+
+fn of_latency(result: LatencyResult) -> (Conditions, Vec<Found>) {
+    let lifo = |stamped| result.definition.ns_in(LatencyForm::Lifo, stamped);
+    let of = |half: &LatencySummary| {
+        [
+            (Kind::DelayMin, lifo(half.min), 0.0),
+            (Kind::DelayMedian, lifo(half.p50), 0.0),
+            (Kind::DelayP99, lifo(half.p99), 0.0),
+        ]
+    };
+    let found = result.half_load.iter().flat_map(of).filter(|(_, ns, _)| *ns > 0.0).collect();
+    (result.conditions, found)
+}
+
+/// How many rules a frame of the test stream is compared with before one permits it (RFC 2544 section 11.4).
+fn rules_looked_at(filters: &str) -> u32 {
+    let first = filters.split_whitespace().next().unwrap_or_default();
+    let rules: u32 = first.parse().unwrap_or(0);
+    match filters.contains("in the middle") {
+        true => rules.saturating_sub(1) / 2 + 1,
+        false => rules,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_permit_decides_how_many_rules_are_looked_at() {
+        assert_eq!(rules_looked_at(""), 0);
+        assert_eq!(rules_looked_at("1 rule, which permits the test stream"), 1);
+        assert_eq!(rules_looked_at("25 rules, the permit last"), 25);
+        assert_eq!(rules_looked_at("25 rules, the permit in the middle"), 13);
+    }
+}
