@@ -409,7 +409,7 @@ fn copied_though_killed(
             // In the middle: once something more has arrived, and somewhat later.
             let before = bytes_in(target);
             let mut over = false;
-            while !over && !(pid.exists() && bytes_in(target) > before) {
+            while !(over || pid.exists() && bytes_in(target) > before) {
                 std::thread::sleep(Duration::from_millis(20));
                 over = child.0.try_wait().unwrap().is_some();
             }
