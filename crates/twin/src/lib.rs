@@ -147,7 +147,8 @@ impl Twin {
         let places: BTreeSet<At> = used.iter().map(|cell| cell.at).collect();
         let without = |at: At| -> Option<Model> {
             let others: Vec<&Cell> = used.iter().copied().filter(|cell| cell.at != at).collect();
-            Model::fit(&others)
+            // Others that the device did not limit say nothing of it.
+            Model::fit(&others).filter(|other| other.has_service() == model.has_service())
         };
         let others: Vec<(At, Option<Model>)> =
             places.iter().map(|at| (*at, without(*at))).collect();

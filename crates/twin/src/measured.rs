@@ -20,6 +20,8 @@ pub enum Kind {
     Forwarded {
         /// The load as offered.
         offered_fps: f64,
+        /// For so long.
+        seconds: f64,
     },
     /// The longest burst without loss, in frames.
     Burst {
@@ -50,7 +52,7 @@ impl Kind {
         match self {
             Kind::Throughput => "throughput".into(),
             Kind::ThroughputAtLeast => "throughput, at least".into(),
-            Kind::Forwarded { offered_fps } => format!("out at {offered_fps:.0} fps"),
+            Kind::Forwarded { offered_fps, .. } => format!("out at {offered_fps:.0} fps"),
             Kind::Burst { .. } => "longest burst".into(),
             Kind::DelayMin => "delay min".into(),
             Kind::DelayMedian => "delay p50".into(),
@@ -194,7 +196,8 @@ fn of_loss(result: FrameLossResult) -> (Conditions, Vec<Found>) {
         let offered_fps = point.offered.fps();
         let out = offered_fps * (1.0 - point.loss_percent / 100.0);
         // Counted exactly; what differs from trial to trial is not known of one trial.
-        (Kind::Forwarded { offered_fps }, out, 0.0)
+        let seconds = point.expected_frames as f64 / offered_fps;
+        (Kind::Forwarded { offered_fps, seconds }, out, 0.0)
     });
     let found = found.collect();
     (result.conditions, found)

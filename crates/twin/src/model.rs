@@ -48,8 +48,12 @@ impl Model {
     /// The fewest mechanisms that explain these; `None` where no cell determines any.
     pub(crate) fn fit(cells: &[&Cell]) -> Option<Model> {
         let mut model = fit_service(cells)?;
-        fit_reception(&mut model, cells);
-        fit_queue(&mut model, cells);
+        // What comes out under overload is also what stood in the queue at the end, and the queue is filled the faster
+        // the less is forwarded meanwhile.
+        for _ in 0..2 {
+            fit_reception(&mut model, cells);
+            fit_queue(&mut model, cells);
+        }
         fit_delay(&mut model, cells);
         Some(model)
     }
@@ -66,25 +70,45 @@ impl Model {
         of.iter().zip(columns(at, self.buffer_bytes)).map(|(time, count)| time * count).sum()
     }
 
+    /// Whether a frame takes any time: where the device was never the limit, none is known.
+    pub(crate) fn has_service(&self) -> bool {
+        let times = [
+            self.per_frame_ns,
+            self.per_byte_ns,
+            self.filter_ns,
+            self.per_rule_ns,
+            self.per_buffer_ns,
+        ];
+        times.iter().any(|time| *time > 0.0)
+    }
+
     /// What it makes of a cell, in the cell's unit; `None` where it has no mechanism for it.
     pub fn predict(&self, cell: &Cell) -> Option<f64> {
         let service = self.service_ns(cell.at);
         let own = if service > 0.0 { 1e9 / service } else { f64::INFINITY };
         match cell.kind {
             Kind::Throughput | Kind::ThroughputAtLeast => Some(own.min(cell.medium_fps)),
-            Kind::Forwarded { offered_fps } => Some(self.forwarded(service, offered_fps)),
+            Kind::Forwarded { offered_fps, seconds } => {
+                let meanwhile = self.forwarded(service, offered_fps);
+                let standing = self.places(cell.at).map_or(0.0, |places| places + 1.0);
+                Some((meanwhile + standing / seconds).min(offered_fps))
+            }
             Kind::Burst { burst_fps } => {
-                let places = match self.queue? {
-                    Queue::Frames(frames) => frames,
-                    Queue::Bytes(bytes) => (bytes / f64::from(cell.at.size_bytes)).floor(),
-                };
-                let share = 1.0 - own / burst_fps;
-                (share > 0.0).then(|| (places + 1.0) / share)
+                let share = 1.0 - self.forwarded(service, burst_fps) / burst_fps;
+                (share > 0.0).then_some((self.places(cell.at)? + 1.0) / share)
             }
             Kind::DelayMin => Some(service + self.delay_ns),
             Kind::DelayMedian => Some(service + self.delay_ns + 0.5 * self.delay_varies_ns),
             Kind::DelayP99 => Some(service + self.delay_ns + 0.99 * self.delay_varies_ns),
         }
+    }
+
+    /// Frames of this size that may wait.
+    fn places(&self, at: At) -> Option<f64> {
+        Some(match self.queue? {
+            Queue::Frames(frames) => frames,
+            Queue::Bytes(bytes) => (bytes / f64::from(at.size_bytes)).floor(),
+        })
     }
 
     /// Receiving goes before forwarding, and goes on when nothing is left for that.
@@ -234,7 +258,7 @@ fn fit_reception(model: &mut Model, cells: &[&Cell]) {
     const STEPS: u32 = 1_000;
     let overloaded =
         || cells.iter().copied().filter(|cell| matches!(cell.kind, Kind::Forwarded { .. }));
-    let without = model.rms(overloaded());
+    let without = Model { receive_ns: 0.0, ..model.clone() }.rms(overloaded());
     if overloaded().next().is_none() || without <= 2.0 * NOISE {
         return;
     }
@@ -255,7 +279,7 @@ fn fit_queue(model: &mut Model, cells: &[&Cell]) {
     for cell in cells {
         let Kind::Burst { burst_fps } = cell.kind else { continue };
         let service = model.service_ns(cell.at);
-        let share = 1.0 - 1e9 / service / burst_fps;
+        let share = 1.0 - model.forwarded(service, burst_fps) / burst_fps;
         if service > 0.0 && share > 0.0 {
             let frames = (cell.value * share - 1.0).max(1.0);
             places.push((frames, frames * f64::from(cell.at.size_bytes)));
