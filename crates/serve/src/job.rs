@@ -96,6 +96,22 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Order {
+    /// Its arguments with those by which it is stopped and leaves its record in this folder, and its standard output:
+    /// `otherwise` where the record is none of that.
+    fn recorded_at(&self, path: &Path, otherwise: Stdio) -> Result<(Vec<String>, Stdio), String> {
+        let mut arguments = self.words.clone();
+        arguments.push("--stdin-control".into());
+        if self.is_traffic() {
+            arguments.push("--json".into());
+            let record = traffic_record(path);
+            let record =
+                record.map_err(|error| format!("cannot make {}: {error}", path.display()))?;
+            return Ok((arguments, record));
+        }
+        arguments.extend(["--out".into(), path.to_string_lossy().into_owned()]);
+        Ok((arguments, otherwise))
+    }
+
     /// Of a command line, such as `run --device linux-router --profile quick`.
     pub fn parse(line: &str) -> Result<Order, Refusal> {
         let bad = |error: String| {
@@ -327,20 +343,8 @@ impl Jobs {
             .make()
             .map_err(|error| Refusal::broken(format!("cannot make the folder of runs: {error}")))?;
         let (id, path) = vacant(runs, &order.subject());
-        let mut arguments = order.words.clone();
-        arguments.push("--stdin-control".into());
-        let stdout = match order.is_traffic() {
-            true => {
-                arguments.push("--json".into());
-                traffic_record(&path).map_err(|error| {
-                    Refusal::broken(format!("cannot make {}: {error}", path.display()))
-                })?
-            }
-            false => {
-                arguments.extend(["--out".into(), path.to_string_lossy().into_owned()]);
-                Stdio::null()
-            }
-        };
+        let (arguments, stdout) =
+            order.recorded_at(&path, Stdio::null()).map_err(Refusal::broken)?;
         self.spawn((id, path), order, &arguments, (stdout, Stdio::piped()))
     }
 
@@ -355,20 +359,8 @@ impl Jobs {
             Some(name) => (name.clone(), folder.path_of(name)?),
             None => vacant(runs, &order.subject()),
         };
-        let mut arguments = order.words.clone();
-        arguments.push("--stdin-control".into());
-        let stdout = match order.is_traffic() {
-            true => {
-                arguments.push("--json".into());
-                traffic_record(&path).map_err(|error| {
-                    Refusal::conflict(format!("cannot make {}: {error}", path.display()))
-                })?
-            }
-            false => {
-                arguments.extend(["--out".into(), path.to_string_lossy().into_owned()]);
-                Stdio::inherit()
-            }
-        };
+        let (arguments, stdout) =
+            order.recorded_at(&path, Stdio::inherit()).map_err(Refusal::conflict)?;
         self.spawn((id, path), &order, &arguments, (stdout, Stdio::inherit()))
     }
 
