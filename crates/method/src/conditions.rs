@@ -177,6 +177,13 @@ pub struct Conditions {
     pub given_up: Vec<String>,
 }
 
+/// Number of rules of a packet filter that is stated in words, such as `25 rules, the permit last`; 0 where none is
+/// known of.
+pub fn rules_in(filters: &str) -> u32 {
+    let first = filters.split_whitespace().next().unwrap_or_default();
+    first.parse().unwrap_or(0)
+}
+
 impl Conditions {
     /// The outcome of a test under these conditions.
     pub fn outcome(&self, test: TestKind, figures: Vec<Figure>, invalid: &[String]) -> Outcome {

@@ -94,7 +94,7 @@ mod traffic;
 pub mod versus;
 
 pub use bench::{Bench, Ran, Request};
-pub use conditions::{Conditions, Direction, Modifier, Profile, TestKind};
+pub use conditions::{Conditions, Direction, Modifier, Profile, TestKind, rules_in};
 pub use config::{
     BackToBackConfig, FrameLossConfig, IpdvConfig, LatencyConfig, Method, PdvConfig,
     RecoveryConfig, ResetConfig, ResetKind, SelfTestConfig, SuiteConfig, ThroughputConfig,

@@ -229,7 +229,11 @@ impl Twin {
     /// The same as a file for `--sim`, with these lines as comments before it.
     pub fn toml(&self, rules: u32, bridges: bool, about: &[String]) -> String {
         let table = |device: &Description| toml::Table::try_from(device).unwrap_or_default();
-        let own = difference(&table(&self.device(rules, bridges)), &table(&Description::default()));
+        let device = self.device(rules, bridges);
+        // Of a processor, too, what costs no time is left out.
+        let cpu = device.cpu.as_ref().map(|_| sim::Cpu::default());
+        let own =
+            difference(&table(&device), &table(&Description { cpu, ..Description::default() }));
         let about: String = about.iter().map(|line| format!("# {line}\n")).collect();
         format!("{about}{}", toml::to_string(&own).unwrap_or_default())
     }
@@ -256,30 +260,7 @@ fn difference(table: &toml::Table, other: &toml::Table) -> toml::Table {
             (toml::Value::Table(inner), Some(toml::Value::Table(known))) => {
                 own.insert(key.clone(), difference(inner, known).into());
             }
-            (toml::Value::Table(inner), None) => {
-                own.insert(key.clone(), without_zeros(inner).into());
-            }
             (value, _) => {
-                own.insert(key.clone(), value.clone());
-            }
-        }
-    }
-    own
-}
-
-/// A section that the default device has not at all: times of 0 say nothing.
-fn without_zeros(table: &toml::Table) -> toml::Table {
-    let mut own = toml::Table::new();
-    for (key, value) in table {
-        match value {
-            toml::Value::String(text) if text == "0s" || text == "shared" => {}
-            toml::Value::Table(inner) => {
-                let inner = without_zeros(inner);
-                if !inner.is_empty() {
-                    own.insert(key.clone(), inner.into());
-                }
-            }
-            value => {
                 own.insert(key.clone(), value.clone());
             }
         }

@@ -238,8 +238,7 @@ fn of_latency(result: LatencyResult) -> (Conditions, Vec<Found>) {
 
 /// How many rules a frame of the test stream is compared with before one permits it (RFC 2544 section 11.4).
 fn rules_looked_at(filters: &str) -> u32 {
-    let first = filters.split_whitespace().next().unwrap_or_default();
-    let rules: u32 = first.parse().unwrap_or(0);
+    let rules = method::rules_in(filters);
     match filters.contains("in the middle") {
         true => rules.saturating_sub(1) / 2 + 1,
         false => rules,

@@ -3,6 +3,7 @@
 
 use super::Evidence;
 use crate::chassis::{ChassisConditions, ChassisTest, LoadPoint, Throughput};
+use crate::conditions::rules_in;
 use crate::outcome::{FigureName, Series, Unit};
 use crate::rfc3918::{Joins, Tunnel};
 use crate::{Conditions, Finding, Outcome};
@@ -247,10 +248,4 @@ pub(super) fn is_rfc2889(test: ChassisTest) -> bool {
 /// See [`is_rfc2889`].
 pub(super) fn is_rfc3918(test: ChassisTest) -> bool {
     ChassisTest::RFC3918.contains(&test)
-}
-
-/// Number of rules of a packet filter that is stated in words, such as `25 rules, the permit last`.
-fn rules_in(filters: &str) -> u32 {
-    let first = filters.split_whitespace().next().unwrap_or_default();
-    first.parse().unwrap_or(0)
 }
