@@ -139,17 +139,19 @@ fn with_outliers_a_regression_is_found_near_the_run_where_it_began() {
     }
 }
 
-/// By the permutation test, a search finds something where there is nothing with a chance of 1 in 10,000: one of
-/// 100 series with a chance of 1 %.
+/// By the permutation test, a search finds something where there is nothing with a chance of 1 in 10,000: in one of
+/// 100 series with a chance of 1 %, in two with one of 1 in 20,000.
 #[test]
 fn a_series_without_a_change_has_none() {
-    for first in [0, new_seed()] {
-        for seed in first..first + 100 {
-            let mut random = Noise::new(seed);
+    for (first, alarms) in [(0, 0), (new_seed(), 1)] {
+        let finds = |seed: &u64| {
+            let mut random = Noise::new(*seed);
             let (count, has_outliers) = (20 + (seed % 5) * 40, seed % 2 == 0);
             let values: Vec<f64> = (0..count).map(|_| random.rate(0.01, has_outliers)).collect();
-            assert!(find(&values).is_empty(), "seed {seed}");
-        }
+            !find(&values).is_empty()
+        };
+        let found: Vec<u64> = (first..first + 100).filter(finds).collect();
+        assert!(found.len() <= alarms, "seeds {found:?}");
     }
 }
 

@@ -6,6 +6,7 @@
 mod postgres;
 mod schema;
 mod sqlite;
+mod tls;
 
 use crate::record::{FigureRecord, RunRecord};
 use serde::Serialize;

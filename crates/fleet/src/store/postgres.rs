@@ -1,13 +1,15 @@
 //! PostgreSQL: what a team has. A server that is restarted is waited for, and the transaction is done again.
 
+use super::tls::Tls;
 use super::{Database, Row, Sql, StoreError, Trouble, Value, Work};
 use bytes::BytesMut;
 use postgres::error::SqlState;
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
-use postgres::{Client, Config, NoTls, Statement, Transaction};
+use postgres::{Client, Config, Statement, Transaction};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::{Duration, Instant};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// A server that went away is waited for so long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -17,6 +19,7 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
 pub(super) struct Server {
     config: Config,
+    tls: MakeRustlsConnect,
     place: String,
     client: Option<(Client, Statements)>,
 }
@@ -28,18 +31,20 @@ impl Server {
     pub fn connect(url: &str) -> Result<Server, StoreError> {
         let place = without_password(url);
         let failed = |detail: String| StoreError::Open { place: place.clone(), detail };
+        let (tls, url) = Tls::split(url).map_err(&failed)?;
+        let tls = tls.connector().map_err(&failed)?;
         let mut config: Config = url.parse().map_err(|error| failed(words(&error)))?;
         config.connect_timeout(CONNECT_WITHIN);
         if config.get_application_name().is_none() {
             config.application_name("netanvil");
         }
-        let client = config.connect(NoTls).map_err(|error| failed(words(&error)))?;
-        Ok(Server { config, place: place.clone(), client: Some((client, Statements::new())) })
+        let client = config.connect(tls.clone()).map_err(|error| failed(words(&error)))?;
+        Ok(Server { config, tls, place: place.clone(), client: Some((client, Statements::new())) })
     }
 
     fn attempt(&mut self, work: &mut Work<'_>) -> Result<(), Trouble> {
         if self.client.is_none() {
-            let client = self.config.connect(NoTls).map_err(trouble)?;
+            let client = self.config.connect(self.tls.clone()).map_err(trouble)?;
             self.client = Some((client, Statements::new()));
         }
         let Some((client, statements)) = &mut self.client else { return Ok(()) };

@@ -53,8 +53,12 @@ impl Server {
     }
 
     fn go(&self) {
-        let socket = format!("-k {} -c listen_addresses=", self.path().display());
-        self.run("pg_ctl", &["-D", "data", "-l", "server.log", "-o", &socket, "-w", "start"]);
+        self.go_with("-c listen_addresses=");
+    }
+
+    fn go_with(&self, options: &str) {
+        let options = format!("-k {} {options}", self.path().display());
+        self.run("pg_ctl", &["-D", "data", "-l", "server.log", "-o", &options, "-w", "start"]);
     }
 
     fn stop(&self, how: &str) {
@@ -145,6 +149,74 @@ fn both_databases_tell_the_same() {
     });
     assert!(!file.is_empty() && file.iter().all(|trend| trend.points.len() == 3));
     assert_eq!(file, server);
+}
+
+/// A certificate of `host`, and of the authority that issued it.
+fn certificates(host: &str) -> (rcgen::CertifiedKey<rcgen::KeyPair>, rcgen::Certificate) {
+    let mut authority = rcgen::CertificateParams::new(vec![]).unwrap();
+    authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = authority.self_signed(&key).unwrap();
+    let issuer = rcgen::Issuer::from_params(&authority, &key);
+    let signing_key = rcgen::KeyPair::generate().unwrap();
+    let of_host = rcgen::CertificateParams::new(vec![host.to_owned()]).unwrap();
+    let cert = of_host.signed_by(&signing_key, &issuer).unwrap();
+    (rcgen::CertifiedKey { cert, signing_key }, certificate)
+}
+
+#[test]
+fn a_server_across_a_network_is_reached_by_tls_alone() {
+    let Some(server) = Server::start() else { return };
+    server.stop("fast");
+    let (host, authority) = certificates("localhost");
+    let (_, stranger) = certificates("localhost");
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let write = |name: &str, text: &str| {
+        let file = server.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        file
+    };
+    write("data/server.crt", &host.cert.pem());
+    let key = write("data/server.key", &host.signing_key.serialize_pem());
+    std::os::unix::fs::chown(&key, server.user, server.user).unwrap();
+    std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    write("data/pg_hba.conf", "hostssl all all 127.0.0.1/32 trust\n");
+    let ours = write("ours.pem", &authority.pem()).display().to_string();
+    let others = write("others.pem", &stranger.pem()).display().to_string();
+    server.go_with(&format!("-c listen_addresses=127.0.0.1 -c port={port} -c ssl=on"));
+
+    let opened = |host: &str, options: &str| {
+        let url = format!("postgres://lab@{host}:{port}/postgres?{options}");
+        Store::open(&url)
+            .map(|mut store| store.counts().unwrap())
+            .map_err(|error| error.to_string())
+    };
+    for (host, options) in [
+        ("localhost", format!("sslmode=verify-full&sslrootcert={ours}")),
+        ("127.0.0.1", format!("sslmode=verify-ca&sslrootcert={ours}")),
+        ("127.0.0.1", "sslmode=require".into()),
+        ("127.0.0.1", "connect_timeout=5".into()),
+    ] {
+        assert_eq!(opened(host, &options), Ok((0, 0)), "{options}");
+    }
+    for (host, options, said) in [
+        ("127.0.0.1", format!("sslmode=verify-full&sslrootcert={ours}"), "not valid for name"),
+        (
+            "localhost",
+            format!("sslmode=verify-full&sslrootcert={others}"),
+            "invalid peer certificate",
+        ),
+        ("localhost", "sslmode=verify-full".into(), "UnknownIssuer"),
+        (
+            "localhost",
+            format!("sslmode=verify-full&sslrootcert={}", key.display()),
+            "no certificate",
+        ),
+        ("localhost", "sslmode=disable".into(), "no encryption"),
+    ] {
+        let refused = opened(host, &options).unwrap_err();
+        assert!(refused.contains(said), "{options}: {refused}");
+    }
 }
 
 #[test]

@@ -56,8 +56,8 @@ impl From<fleet::StoreError> for Failure {
     fn from(error: fleet::StoreError) -> Self {
         let help = match &error {
             fleet::StoreError::Open { .. } => {
-                "write a file, such as results.sqlite, or postgres://USER:PASSWORD@HOST/DATABASE; TLS is not \
-                 supported: use a Unix socket or a tunnel"
+                "write a file, such as results.sqlite, or postgres://USER:PASSWORD@HOST/DATABASE, with \
+                 ?sslmode=verify-full across a network"
             }
             fleet::StoreError::Newer { .. } => {
                 "use the newer program that changed it, or another database"
