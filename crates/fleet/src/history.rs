@@ -81,7 +81,7 @@ fn unfit(point: &Point) -> Option<&'static str> {
     }
 }
 
-fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     match (sorted.len(), sorted.len() / 2) {
@@ -209,7 +209,7 @@ pub fn to_page(title: &str, trends: &[Trend], by: By) -> page::Page {
 }
 
 impl Trend {
-    fn drawn(&self, by: By) -> page::Trend {
+    pub(crate) fn drawn(&self, by: By) -> page::Trend {
         let points = self.points.iter().map(|point| page::Point {
             name: point.started.clone(),
             value: point.value.or(point.low),
@@ -265,10 +265,10 @@ fn heat(trends: &[Trend]) -> page::Heat {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn point(at: usize, value: f64) -> Point {
+    pub(crate) fn point(at: usize, value: f64) -> Point {
         let started = jiff::Timestamp::from_second(1_800_000_000 + at as i64 * 86_400).unwrap();
         Point {
             run: format!("run {at}"),
@@ -289,7 +289,7 @@ mod tests {
         }
     }
 
-    fn series() -> Series {
+    pub(crate) fn series() -> Series {
         Series {
             id: "s".into(),
             device: "router".into(),
@@ -302,7 +302,7 @@ mod tests {
         }
     }
 
-    fn noise(at: usize) -> f64 {
+    pub(crate) fn noise(at: usize) -> f64 {
         [0.0, 0.3, -0.2, 0.1, -0.3, 0.2, -0.1][at % 7]
     }
 

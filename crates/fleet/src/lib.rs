@@ -44,6 +44,7 @@
 pub mod bisect;
 pub mod change;
 mod description;
+pub mod digest;
 mod folder;
 pub mod history;
 mod job;

@@ -217,7 +217,12 @@ fn rate_and_limit(figure: &Figure, outcome: &Outcome) -> (String, String, String
             (format!("{} .. {}", pps(low), pps(high)), String::new(), "not decided".into())
         }
         (Relation::Below, Some(fps), _) => {
-            (format!("< {}", pps(fps)), bits(fps), "loses frames at every load".into())
+            let why = Some(&*figure.reason).filter(|reason| !reason.is_empty());
+            (
+                format!("< {}", pps(fps)),
+                bits(fps),
+                why.unwrap_or("frames are lost at every load").into(),
+            )
         }
         _ => ("no result".into(), String::new(), figure.reason.clone()),
     }

@@ -1,9 +1,10 @@
-//! Figures over time, as a page: what [`html::history`](crate::html::history) draws.
+//! Figures over time: what [`html::history`](crate::html::history) draws, and [`html::digest`](crate::html::digest) tells.
 
 use crate::tables::{self, Table};
+use serde::Serialize;
 
 /// Everything on the page.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Page {
     /// Its heading.
     pub title: String,
@@ -16,7 +17,7 @@ pub struct Page {
 }
 
 /// How far figures of the latest days are off what is usual.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Heat {
     /// Days.
     pub columns: Vec<String>,
@@ -25,7 +26,7 @@ pub struct Heat {
 }
 
 /// A figure over time.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Trend {
     /// Device, test, size and figure.
     pub title: String,
@@ -44,7 +45,7 @@ pub struct Trend {
 }
 
 /// A run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Point {
     /// When.
     pub name: String,
@@ -59,7 +60,7 @@ pub struct Point {
 }
 
 /// A change.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Change {
     /// Index of the first run after it.
     pub at: usize,
@@ -77,7 +78,46 @@ pub struct Change {
     pub folder: String,
 }
 
-/// The same for a terminal.
+/// What a period brought, for people who do not look at the page each day.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Digest {
+    /// Its heading.
+    pub title: String,
+    /// Short facts below the heading.
+    pub facts: Vec<String>,
+    /// Figures that changed in the period, with the changes that began in it.
+    pub changed: Vec<Trend>,
+    /// Figures that were measured in the period, those farthest off what is usual first.
+    pub standings: Vec<Standing>,
+    /// What the table of them leaves out, in words.
+    pub left_out: Option<String>,
+}
+
+/// A figure in a period.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Standing {
+    /// Device, test, size and figure.
+    pub title: String,
+    /// Of the values.
+    pub unit: String,
+    /// Runs of the period.
+    pub runs: usize,
+    /// Those without a value that can be compared.
+    pub not_compared: usize,
+    /// Median of the period.
+    pub median: Option<f64>,
+    /// Median before it, since the change before it.
+    pub usual: Option<f64>,
+    /// The difference in percent of what is usual.
+    pub percent: Option<f64>,
+}
+
+/// The page for a terminal.
 pub fn to_tables(page: &Page) -> Vec<Table> {
     tables::history(page)
+}
+
+/// The digest for a terminal.
+pub fn digest_tables(digest: &Digest) -> Vec<Table> {
+    tables::digest(digest)
 }

@@ -86,6 +86,28 @@ fn a_campaign_that_is_killed_again_and_again_ends_with_every_job_once() {
         folders.iter().next().unwrap()
     ));
     assert!(ingest.expect(0).stdout.contains("0 runs ingested, 1 were there already"));
+
+    // The runs are of today; 24 years ago there were none.
+    let digest = format!("history digest --db {}", database.display());
+    let told = scratch.run(&format!("{digest} --days 1 --json")).expect(0).stdout;
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert!(told["facts"][1].as_str().unwrap().starts_with("24 runs, "), "{told}");
+    assert_eq!(
+        told["standings"].as_array().unwrap().len(),
+        trends.as_array().unwrap().len().min(25)
+    );
+    let before = scratch.run(&format!("{digest} --until 2002-11-25")).expect(0).stdout;
+    assert!(
+        before.contains("no run in this time") && before.contains("no figure changed"),
+        "{before}"
+    );
+    scratch.run(&format!("{digest} --html digest.html")).expect(0);
+    let mail = std::fs::read_to_string(scratch.path().join("digest.html")).unwrap();
+    assert!(
+        mail.contains("<td style=") && !mail.contains("<style") && !mail.contains("<svg"),
+        "{mail}"
+    );
+    scratch.run(&format!("{digest} --days 0")).expect(2);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod courses;
 pub mod figures;
 mod history;
 mod ink;
+mod mail;
 mod matrix;
 mod plots;
 mod reproduction;
@@ -59,6 +60,11 @@ pub fn composition(composition: &PacketComposition) -> String {
         main { (sections::composition(composition)) }
     };
     page(&title, content)
+}
+
+/// What a period brought, as the body of a mail.
+pub fn digest(digest: &crate::history::Digest) -> String {
+    mail::mail(&digest.title, &digest.facts, &tables::digest(digest))
 }
 
 /// Where the frames of a trial went, as part of a page with [`style`].

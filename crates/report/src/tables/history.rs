@@ -1,7 +1,7 @@
 //! Figures over time: one row a figure, one row a change, and values put together where that was asked for.
 
 use super::Table;
-use crate::history::{Page, Trend};
+use crate::history::{Digest, Page, Trend};
 use crate::number::grouped_f64;
 
 fn number(value: f64) -> String {
@@ -11,8 +11,35 @@ fn number(value: f64) -> String {
 pub(crate) fn history(page: &Page) -> Vec<Table> {
     let mut tables = vec![series(page)];
     tables.extend(page.trends.iter().filter(|trend| !trend.groups.is_empty()).map(groups));
-    tables.push(changes(page));
+    tables.push(changes("Changes", &page.trends));
     tables
+}
+
+pub(crate) fn digest(digest: &Digest) -> Vec<Table> {
+    vec![changes("Changes that began in this time", &digest.changed), standings(digest)]
+}
+
+fn standings(digest: &Digest) -> Table {
+    let columns = ["<figure", "<unit", "runs", "median", "usual", "off %", "not compared"];
+    let about = vec!["usual: the median before, since the last change".into()];
+    let mut table = Table::new("Figures measured in this time", about, &columns);
+    let one = |value: Option<f64>| value.map_or("-".into(), number);
+    table.rows.extend(digest.standings.iter().map(|of| {
+        vec![
+            of.title.clone(),
+            of.unit.clone(),
+            of.runs.to_string(),
+            one(of.median),
+            one(of.usual),
+            of.percent.map_or("-".into(), |percent| format!("{percent:+.1}")),
+            of.not_compared.to_string(),
+        ]
+    }));
+    match table.rows.is_empty() {
+        true => table.notes.push("no run in this time".into()),
+        false => table.notes.extend(digest.left_out.clone()),
+    }
+    table
 }
 
 fn series(page: &Page) -> Table {
@@ -50,11 +77,11 @@ fn groups(trend: &Trend) -> Table {
     table
 }
 
-fn changes(page: &Page) -> Table {
+fn changes(heading: &str, trends: &[Trend]) -> Table {
     let columns =
         ["<figure", "<since", "before", "after", "change %", "runs", "<also different since"];
-    let mut table = Table::new("Changes", vec![], &columns);
-    for trend in &page.trends {
+    let mut table = Table::new(heading, vec![], &columns);
+    for trend in trends {
         for change in &trend.changes {
             table.rows.push(vec![
                 trend.title.clone(),

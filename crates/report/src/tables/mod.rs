@@ -13,7 +13,7 @@ use crate::composition::PacketComposition;
 use crate::model::Report;
 
 pub(crate) use comparison::comparison;
-pub(crate) use history::history;
+pub(crate) use history::{digest, history};
 pub use layouts::OutcomeTable;
 pub(crate) use layouts::{figure_of, in_words, joined};
 pub(crate) use method::outcome::number::fps;

@@ -8,6 +8,8 @@ use fleet::store::{Filter, is_server};
 use fleet::{Ingested, Origin, RunRecord, Store};
 use std::path::PathBuf;
 
+const DAY_S: i64 = 86_400;
+
 #[derive(Args, Debug)]
 pub struct History {
     #[command(subcommand)]
@@ -35,6 +37,15 @@ Examples:
   netanvil history show --db results.sqlite --fail-on-change
 ")]
     Show(Show),
+    /// Say what the last days brought: changes that began in them, figures that are off what is usual
+    #[command(after_help = "\
+Examples:
+  netanvil history digest --db results.sqlite
+  netanvil history digest --db results.sqlite --days 1 --fail-on-change
+  netanvil history digest --db results.sqlite --html digest.html
+  mail -a 'Content-Type: text/html; charset=utf-8' -s 'forwarding' lab@example.net < digest.html
+")]
+    Digest(DigestOf),
 }
 
 #[derive(Args, Debug)]
@@ -67,6 +78,56 @@ pub struct Ingest {
 
 #[derive(Args, Debug)]
 pub struct Show {
+    #[command(flatten)]
+    pub of: Chosen,
+    /// Put values together
+    #[arg(long, value_enum, default_value_t = Grouping::Run)]
+    pub by: Grouping,
+    /// Exit with 1 if a figure changed
+    #[arg(long)]
+    pub fail_on_change: bool,
+    /// Write a page with heat map and trends
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
+    /// Print JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Print all columns of tables: without it the text fits the terminal
+    #[arg(long)]
+    pub wide: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct DigestOf {
+    #[command(flatten)]
+    pub of: Chosen,
+    /// How many days
+    #[arg(long, value_name = "NUMBER", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
+    pub days: u16,
+    /// Up to the end of this day, UTC (default: now)
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
+    pub until: Option<jiff::civil::Date>,
+    /// Exit with 1 if a change began in this time
+    #[arg(long)]
+    pub fail_on_change: bool,
+    /// Write the body of a mail
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
+    /// Print JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Print all columns of tables: without it the text fits the terminal
+    #[arg(long)]
+    pub wide: bool,
+}
+
+fn day(text: &str) -> Result<jiff::civil::Date, String> {
+    text.parse().map_err(|_| "a day is written like 2026-11-25".to_owned())
+}
+
+/// Which figures of which database.
+#[derive(Args, Debug)]
+pub struct Chosen {
     /// Database: file of SQLite or URL of PostgreSQL
     #[arg(long, value_name = "FILE|URL")]
     pub db: String,
@@ -88,21 +149,6 @@ pub struct Show {
     /// Only figures of this name
     #[arg(long, value_name = "NAME")]
     pub figure: Option<String>,
-    /// Put values together
-    #[arg(long, value_enum, default_value_t = Grouping::Run)]
-    pub by: Grouping,
-    /// Exit with 1 if a figure changed
-    #[arg(long)]
-    pub fail_on_change: bool,
-    /// Write a page with heat map and trends
-    #[arg(long, value_name = "FILE", conflicts_with = "json")]
-    pub html: Option<PathBuf>,
-    /// Print JSON on standard output
-    #[arg(long)]
-    pub json: bool,
-    /// Print all columns of tables: without it the text fits the terminal
-    #[arg(long)]
-    pub wide: bool,
 }
 
 /// Words of `--by`.
@@ -130,6 +176,7 @@ pub fn run(arguments: &History) -> Outcome {
     match &arguments.command {
         HistoryCommand::Ingest(arguments) => ingest(arguments),
         HistoryCommand::Show(arguments) => show(arguments),
+        HistoryCommand::Digest(arguments) => digest(arguments),
     }
 }
 
@@ -175,19 +222,20 @@ fn ingest(arguments: &Ingest) -> Outcome {
     }
 }
 
-fn show(arguments: &Show) -> Outcome {
-    if !is_server(&arguments.db) && !std::path::Path::new(&arguments.db).exists() {
-        return Err(Failure::new(format!("no database {}", arguments.db))
+/// The figures that were asked for; none at all is an error.
+fn chosen(of: &Chosen) -> Outcome<Vec<Trend>> {
+    if !is_server(&of.db) && !std::path::Path::new(&of.db).exists() {
+        return Err(Failure::new(format!("no database {}", of.db))
             .help("`netanvil history ingest` and `netanvil campaign run` make one"));
     }
-    let mut store = Store::open(&arguments.db)?;
+    let mut store = Store::open(&of.db)?;
     let filter = Filter {
-        campaign: arguments.campaign.clone(),
-        device: arguments.device.clone(),
-        configuration: arguments.configuration.clone(),
-        test: arguments.test.clone(),
-        size: arguments.size.clone(),
-        figure: arguments.figure.clone(),
+        campaign: of.campaign.clone(),
+        device: of.device.clone(),
+        configuration: of.configuration.clone(),
+        test: of.test.clone(),
+        size: of.size.clone(),
+        figure: of.figure.clone(),
     };
     let trends = history::trends(&mut store, &filter)?;
     if trends.is_empty() {
@@ -195,24 +243,56 @@ fn show(arguments: &Show) -> Outcome {
             "leave out some of --device, --configuration, --test, --size, --figure and --campaign",
         ));
     }
+    Ok(trends)
+}
+
+fn show(arguments: &Show) -> Outcome {
+    let trends = chosen(&arguments.of)?;
     let by = By::from(arguments.by);
+    let page = || history::to_page("Figures over time", &trends, by);
     match (&arguments.html, arguments.json) {
-        (Some(file), _) => write_page(file, &trends, by)?,
+        (Some(file), _) => write_page(file, &report::html::history(&page()))?,
         (None, true) => output::print_json(&told(&trends, by))?,
-        (None, false) => {
-            let style = rendering::style(arguments.wide);
-            let page = history::to_page("Figures over time", &trends, by);
-            let tables = report::history::to_tables(&page);
-            let text = tables.iter().map(|table| report::terminal::render_table(table, style));
-            output::print(&text.collect::<Vec<_>>().join("\n"))?;
-        }
+        (None, false) => print_tables(&report::history::to_tables(&page()), arguments.wide)?,
     }
     let changed = trends.iter().any(|trend| !trend.changes.is_empty());
     Ok(if changed && arguments.fail_on_change { Exit::NotAccepted } else { Exit::Done })
 }
 
-fn write_page(file: &PathBuf, trends: &[Trend], by: By) -> Outcome<()> {
-    let page = report::html::history(&history::to_page("Figures over time", trends, by));
+fn digest(arguments: &DigestOf) -> Outcome {
+    let until = match arguments.until {
+        Some(day) => {
+            day.to_zoned(jiff::tz::TimeZone::UTC).map(|at| at.timestamp().as_second() + DAY_S)
+        }
+        None => Ok(jiff::Timestamp::now().as_second()),
+    };
+    let until = until.map_err(|error| Failure::new(format!("--until: {error}")))?;
+    let period = until - i64::from(arguments.days) * DAY_S..until;
+    let trends = chosen(&arguments.of)?;
+    let title = match arguments.days {
+        1 => "What the last day brought".to_owned(),
+        days => format!("What the last {days} days brought"),
+    };
+    let digest = fleet::digest::digest(&title, &trends, &period);
+    match (&arguments.html, arguments.json) {
+        (Some(file), _) => write_page(file, &report::html::digest(&digest))?,
+        (None, true) => output::print_json(&digest)?,
+        (None, false) => {
+            output::print(&format!("{}\n\n", digest.facts.join("\n")))?;
+            print_tables(&report::history::digest_tables(&digest), arguments.wide)?;
+        }
+    }
+    let changed = !digest.changed.is_empty();
+    Ok(if changed && arguments.fail_on_change { Exit::NotAccepted } else { Exit::Done })
+}
+
+fn print_tables(tables: &[report::tables::Table], wide: bool) -> Outcome<()> {
+    let style = rendering::style(wide);
+    let text = tables.iter().map(|table| report::terminal::render_table(table, style));
+    output::print(&text.collect::<Vec<_>>().join("\n"))
+}
+
+fn write_page(file: &PathBuf, page: &str) -> Outcome<()> {
     std::fs::write(file, page)
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?;
     output::print(&format!("{}\n", file.display()))
