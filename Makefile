@@ -14,7 +14,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: fleet-test help setup build demo test test-pure test-live test-benches test-python python oci install packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-paths otg-fuzz harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site
+.PHONY: fleet-test sweep-check help setup build demo test test-pure test-live test-benches test-python python oci install packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-paths otg-fuzz harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -38,6 +38,7 @@ help:
 	@echo "make credit  what catching up with lateness costs and spares, by credit, rate, queue and load (credit-quick: xdp only)"
 	@echo "make traffic-check  netanvil traffic at RATE=1000000 for DURATION=30 s beside testpmd and iperf3 -u: rate reached, loss counted"
 	@echo "make fleet-test  512 jobs on three Ray nodes, one killed half-way, into a PostgreSQL that crashes; some minutes"
+	@echo "make sweep-check  10,000 random devices on one processor and on all: the same results, and the speed-up"
 	@echo "make screenshots  the reports in headless Chromium at 1400 and 400 px, for the documentation"
 	@echo "make netblt-1987   the NETBLT tests of 1987 beside ours"
 	@echo "make netblt-copy  20,000 files and some of 100 MB over 50 ms and 1 % loss, killed and gone on with, beside rsync"
@@ -227,6 +228,10 @@ fleet-test: setup
 	cargo build --release --package netanvil
 	@[ -x $(RAY)/bin/ray ] || { python3 -m venv $(RAY) && $(RAY)/bin/pip install --quiet --disable-pip-version-check ray==2.60.0; }
 	PYTHONPATH=python/src NETANVIL_PROGRAM=$(CURDIR)/$(NETANVIL) $(RAY)/bin/python extras/fleet-test.py $(or $(REPETITIONS),64)
+
+sweep-check:
+	cargo build --release --package netanvil
+	extras/sweep-check.sh $(NETANVIL) $(or $(DEVICES),10000)
 
 # A minute after the build. Leaves docs/screenshots.
 screenshots: setup
