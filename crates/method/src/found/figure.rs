@@ -64,6 +64,10 @@ impl RateFound {
         let figure = figure.bounded(Some(bounds), Basis::SearchResolution);
         match &self.finding {
             Finding::AtLeast { why } | Finding::Between { why } => figure.because(why),
+            Finding::NothingPassed { loss_percent, .. } if *loss_percent >= 100.0 => {
+                figure.because("every frame of a stream is lost at every load")
+            }
+            Finding::NothingPassed { .. } => figure.because("frames are lost at every load"),
             _ => figure,
         }
     }

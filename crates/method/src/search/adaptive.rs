@@ -6,6 +6,7 @@
 //!   up and offered less than intended: that becomes the lower bound.
 //! * A trial with loss bounds the rate by the load intended, which was never exceeded, and its
 //!   forwarding rate says where to look next.
+//!   Where nothing comes out at all, the lowest load says whether anything ever does.
 //! * From there strides double until one load has passed and one has failed; then the middle is
 //!   tried until the bounds are as near as asked for, or the tester comes no nearer.
 //! * A load that lost little is tried again before it counts as failed (loss verification, ETSI GS
@@ -287,6 +288,14 @@ impl Adaptive {
             return Some(estimate.max(min));
         }
         let middle = lower + upper.saturating_sub(lower) / 2;
+        if self.estimate == Some(0) {
+            // Nothing came out, which says nothing of how much could: it may be of any order.
+            let geometric = (lower as f64 * upper as f64).sqrt() as u64;
+            let is_wide = upper / 4 > lower;
+            return Some(
+                if is_wide { geometric } else { middle }.clamp(lower + 1, upper - 1).max(min),
+            );
+        }
         Some(middle.min(lower.saturating_add(self.climb.max(1))).max(min))
     }
 
@@ -303,7 +312,7 @@ impl Adaptive {
         if self.failures < self.trials_per_load && !is_heavy {
             return;
         }
-        self.estimate = (forwarded > 0 && forwarded < load).then_some(forwarded);
+        self.estimate = (forwarded < load).then_some(forwarded);
         self.bound(load, Upper::Failed);
     }
 
@@ -319,7 +328,7 @@ impl Adaptive {
         if why == Upper::Failed {
             self.failed = Some(self.failed.map_or(load, |failed| failed.min(load)));
         }
-        let near = self.estimate.unwrap_or(load).min(load);
+        let near = self.estimate.filter(|estimate| *estimate > 0).unwrap_or(load).min(load);
         self.climb = self.highest().map_or(0, |_| self.resolution.step(near));
         self.beyond = 0;
         self.fall = self.fall.saturating_mul(2).max(self.resolution.step(near));
@@ -525,6 +534,32 @@ mod tests {
             })
         });
         assert!(search.is_noisy(), "{bounds:?}");
+    }
+
+    /// Cables that lead nowhere, a gateway that nobody is: nobody waits for a search down to the lowest load.
+    #[test]
+    fn a_device_that_carries_nothing_takes_two_trials() {
+        let (tried, bounds) = search(0, 1.0, u64::MAX);
+        assert_eq!(tried, [RANGE.max, RANGE.min]);
+        assert_eq!((bounds.lower, bounds.upper), (None, Some((RANGE.min, Upper::Failed))));
+    }
+
+    /// Overloaded, it forwards nothing (receive livelock); what it carries is found all the same.
+    #[test]
+    fn a_device_that_carries_nothing_at_overload_is_found() {
+        for capacity in [20_000, 3_000_000, 52_345_678, 700_000_000] {
+            let mut tried = vec![];
+            let mut search = Adaptive::new(RANGE, FINE, 2, 1);
+            let bounds = drive(&mut search, |asked, _| {
+                tried.push(asked.load);
+                Ok::<_, ()>(if asked.load > capacity { lost(0) } else { carried(asked.load) })
+            });
+            let bounds = bounds.unwrap();
+            let (lower, (upper, why)) = (bounds.lower.unwrap(), bounds.upper.unwrap());
+            assert!(lower <= capacity && upper > capacity && why == Upper::Failed, "{bounds:?}");
+            assert!((upper - lower) as f64 <= 0.01 * upper as f64, "{lower}..{upper}");
+            assert!(tried.len() <= 16, "{}: {tried:?}", tried.len());
+        }
     }
 
     #[test]
