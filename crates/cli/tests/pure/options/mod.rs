@@ -15,7 +15,7 @@ use method::registry::{SuiteName, TestMethod};
 use samples::Sample;
 use serde_json::{Value, json};
 use stage::Device;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use trials::Trial;
 
@@ -54,6 +54,35 @@ impl Lab {
         (output.status.code().unwrap_or(-1), trials, said)
     }
 
+    /// Options that the test does not heed, all in one run, which has to name each of them. What it does not name,
+    /// since another error came first, is tried by itself.
+    fn refused_together(&self, test: &TestMethod) -> BTreeSet<&'static str> {
+        let mut all: BTreeMap<String, Vec<&Sample>> = BTreeMap::new();
+        for sample in samples::of(test.suite).filter(|sample| !is_listed(test, sample)) {
+            let of_device = all.entry(format!("{:?}", sample.device)).or_default();
+            if of_device.iter().all(|other| other.name != sample.name) {
+                of_device.push(sample);
+            }
+        }
+        let mut refused = BTreeSet::new();
+        for together in all.values() {
+            let given: Vec<&str> =
+                together.iter().flat_map(|sample| sample.given).copied().collect();
+            let (code, _, said) = self.run(test, together[0].device, &given);
+            let error = said.lines().next().unwrap_or_default();
+            if code != 2
+                || !error.contains("no effect on")
+                || !said.contains("help: leave them out")
+            {
+                continue;
+            }
+            let named: BTreeSet<&str> = error.split([' ', ',']).collect();
+            let are_named = together.iter().filter(|sample| named.contains(&*in_words(sample)));
+            refused.extend(are_named.map(|sample| sample.name));
+        }
+        refused
+    }
+
     fn came(&self, test: &TestMethod, sample: &Sample, known: &mut Without) -> Came {
         let with = context(test, sample);
         let given: Vec<&str> = with.iter().chain(sample.given).copied().collect();
@@ -88,13 +117,23 @@ fn context(test: &TestMethod, sample: &Sample) -> Vec<&'static str> {
     with
 }
 
-fn refused(sample: &Sample, said: &str) -> Came {
-    let name = match sample.name {
+/// Whether the registry says that the test heeds the option.
+fn is_listed(test: &TestMethod, sample: &Sample) -> bool {
+    test.supports(sample.name) || sample.name == "line-rate"
+}
+
+/// An option as a refusal names it.
+fn in_words(sample: &Sample) -> String {
+    match sample.name {
         "search.policy" => "--search".into(),
         "search.goals" => "--goal".into(),
         name if name.contains('.') => name.to_owned(),
         name => format!("--{name}"),
-    };
+    }
+}
+
+fn refused(sample: &Sample, said: &str) -> Came {
+    let name = in_words(sample);
     let is_named = said.lines().next().is_some_and(|line| line.contains(&name));
     match is_named && said.contains("no effect on") && said.contains("help: leave it out") {
         true => Came::Refused,
@@ -139,14 +178,18 @@ fn wrong_with(lab: &Lab, test: &TestMethod) -> Vec<String> {
     if trials::differ(&again, &once_more) {
         wrong.push(format!("{} {}: two equal runs differ", test.suite, test.id));
     }
+    let refused = lab.refused_together(test);
     for sample in samples::of(test.suite) {
         // Requests of the ARP server test are far apart on either medium.
         if (sample.name, test.id) == ("line-rate", "arp-server") {
             continue;
         }
-        let listed = test.supports(sample.name) || sample.name == "line-rate";
+        let listed = is_listed(test, sample);
         let expected = if listed { Came::Differs } else { Came::Refused };
-        let came = lab.came(test, sample, &mut without);
+        let came = match !listed && refused.contains(sample.name) {
+            true => Came::Refused,
+            false => lab.came(test, sample, &mut without),
+        };
         if came != expected {
             wrong.push(format!(
                 "{} {}, {}: {expected:?} is expected, it came to {came:?}",
