@@ -23,6 +23,10 @@ use serde::Serialize;
 pub const SIGNIFICANCE: f64 = 1e-4;
 /// With so many orders tried, not one may reach the value found: p = 1/10,000.
 const PERMUTATIONS: usize = 9_999;
+/// So many orders are looked at first, and so many at a time then: in a series without a change one of the first
+/// few reaches the value found.
+const FIRST_ORDERS: usize = 16;
+const ORDERS: usize = 1_000;
 /// A part has no fewer runs; with three and few others, the test cannot reach its significance anyway.
 const PART_MIN: usize = 3;
 /// So that the same series always has the same changes.
@@ -51,16 +55,14 @@ pub fn find(values: &[f64]) -> Vec<Change> {
         ends.sort_unstable();
         let parts: Vec<&[Rank]> =
             ends.windows(2).map(|end| &ranked.ranks[end[0]..end[1]]).collect();
-        let best = |parts: &[&[Rank]]| -> Option<(usize, Change)> {
-            let found = parts.iter().zip(&ends).filter_map(|(part, from)| {
-                ranked
-                    .split(part)
-                    .map(|(at, statistic)| (from + at, Change { at: from + at, statistic }))
-            });
-            found.max_by(|a, b| a.1.statistic.total_cmp(&b.1.statistic))
-        };
-        let Some((_, change)) = best(&parts) else { break };
-        if change.statistic <= 0.0 || !is_rare(&ranked, &parts, change.statistic, &mut random) {
+        let distances = ranked.distances(&parts);
+        let found = parts.iter().zip(&ends).filter_map(|(part, from)| {
+            let (at, statistic) = ranked.split(part, &distances)?;
+            Some(Change { at: from + at, statistic })
+        });
+        let Some(change) = found.max_by(|a, b| a.statistic.total_cmp(&b.statistic)) else { break };
+        let statistic = change.statistic;
+        if statistic <= 0.0 || !is_rare(&ranked, &parts, &distances, statistic, &mut random) {
             break;
         }
         changes.push(change);
@@ -69,21 +71,45 @@ pub fn find(values: &[f64]) -> Vec<Change> {
     changes
 }
 
-/// Whether no order of the values within their parts reaches the statistic. It ends with the first that does.
+/// Whether no order of the values within their parts reaches the statistic. It ends soon after the first that does.
+///
+/// Orders are drawn one after another and looked at on every processor, so that the answer does not depend on their
+/// number.
 fn is_rare(
     ranked: &Ranked,
     parts: &[&[Rank]],
+    distances: &[f64],
     statistic: f64,
     random: &mut Xoshiro256PlusPlus,
 ) -> bool {
     let mut parts: Vec<Vec<Rank>> = parts.iter().map(|part| part.to_vec()).collect();
     // Sums in another order differ in their last bits: an equal one counts as reached.
     let reached = statistic * (1.0 - 1e-9);
-    (0..PERMUTATIONS).all(|_| {
-        parts.iter_mut().for_each(|part| shuffle(part, random));
-        let largest = parts.iter().filter_map(|part| ranked.split(part)).map(|(_, q)| q);
+    let is_below = |order: &Vec<Vec<Rank>>| {
+        let largest = order.iter().filter_map(|part| ranked.split(part, distances)).map(|it| it.1);
         largest.fold(0.0, f64::max) < reached
-    })
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let (mut left, mut next) = (PERMUTATIONS, FIRST_ORDERS);
+    while left > 0 {
+        let count = next.min(left);
+        let draw = |_| {
+            parts.iter_mut().for_each(|part| shuffle(part, random));
+            parts.clone()
+        };
+        let orders: Vec<Vec<Vec<Rank>>> = (0..count).map(draw).collect();
+        let are_below = std::thread::scope(|scope| {
+            let shares = orders.chunks(count.div_ceil(threads));
+            let looks: Vec<_> =
+                shares.map(|share| scope.spawn(|| share.iter().all(is_below))).collect();
+            looks.into_iter().all(|look| look.join().is_ok_and(|below| below))
+        });
+        if !are_below {
+            return false;
+        }
+        (left, next) = (left - count, ORDERS);
+    }
+    true
 }
 
 /// Fisher and Yates.
@@ -113,22 +139,32 @@ impl Ranked {
         Ranked { ranks, sorted }
     }
 
+    /// By rank: the sum of distances from a value to all of its part, in whatever order.
+    fn distances(&self, parts: &[&[Rank]]) -> Vec<f64> {
+        let mut distances = vec![0.0; self.sorted.len()];
+        for part in parts {
+            let mut whole = Sums::new(self.sorted.len());
+            part.iter().for_each(|rank| whole.add(*rank, self.sorted[*rank as usize]));
+            for rank in *part {
+                distances[*rank as usize] = whole.distance(*rank, self.sorted[*rank as usize]);
+            }
+        }
+        distances
+    }
+
     /// Where Q is largest, and its value there; `None` where there is no room for two parts.
     ///
     /// Values move from the right part to the left one by one. The sum of distances from one value to the left
     /// part comes from a Fenwick tree over ranks, that to the right part is the rest, so that n values take
     /// n log n steps.
-    fn split(&self, part: &[Rank]) -> Option<(usize, f64)> {
+    fn split(&self, part: &[Rank], distances: &[f64]) -> Option<(usize, f64)> {
         let count = part.len();
         if count < 2 * PART_MIN {
             return None;
         }
-        let mut whole = Sums::new(self.sorted.len());
-        part.iter().for_each(|rank| whole.add(*rank, self.sorted[*rank as usize]));
-        let all: Vec<f64> =
-            part.iter().map(|rank| whole.distance(*rank, self.sorted[*rank as usize])).collect();
+        let all = |rank: Rank| distances[rank as usize];
         // Sums over unordered pairs: within the left, within the right, and between.
-        let (mut left, mut right) = (0.0, all.iter().sum::<f64>() / 2.0);
+        let (mut left, mut right) = (0.0, part.iter().map(|rank| all(*rank)).sum::<f64>() / 2.0);
         let mut between = 0.0;
         let mut to_left = Sums::new(self.sorted.len());
         let mut best: Option<(usize, f64)> = None;
@@ -143,7 +179,7 @@ impl Ranked {
             }
             let value = self.sorted[*rank as usize];
             let near = to_left.distance(*rank, value);
-            let far = all[moved] - near;
+            let far = all(*rank) - near;
             left += near;
             right -= far;
             between += far - near;

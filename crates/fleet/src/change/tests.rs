@@ -23,7 +23,8 @@ fn the_statistic_and_its_place_are_those_of_another_implementation() {
     assert_eq!(told.len(), 5);
     for told in told {
         let ranked = Ranked::of(&told.values);
-        let (at, statistic) = ranked.split(&ranked.ranks).unwrap();
+        let (at, statistic) =
+            ranked.split(&ranked.ranks, &ranked.distances(&[&ranked.ranks])).unwrap();
         // It also cuts off one or two runs, which we never do; then its statistic is no smaller.
         match (PART_MIN..=told.values.len() - PART_MIN).contains(&told.at) {
             true => {
@@ -60,7 +61,8 @@ fn the_tree_of_sums_gives_what_the_definition_gives() {
         // Few different values, so that many are equal.
         let values: Vec<f64> = (0..count).map(|_| (random.normal() * 3.0).round()).collect();
         let ranked = Ranked::of(&values);
-        let (at, statistic) = ranked.split(&ranked.ranks).unwrap();
+        let (at, statistic) =
+            ranked.split(&ranked.ranks, &ranked.distances(&[&ranked.ranks])).unwrap();
         let all = (PART_MIN..=count - PART_MIN).map(|at| energy(&values[..at], &values[at..]));
         let largest = all.fold(f64::MIN, f64::max);
         assert!((statistic - largest).abs() < 1e-9 * largest.abs().max(1.0));

@@ -4,6 +4,7 @@ use crate::common::{interrupted, run_folder};
 use fleet::history::{By, trends};
 use fleet::store::Filter;
 use fleet::{Ingested, Origin, RecordError, RunRecord, Store, StoreError};
+use std::time::Instant;
 
 fn store(folder: &std::path::Path) -> Store {
     Store::open(folder.join("results.sqlite").to_str().unwrap()).unwrap()
@@ -86,4 +87,42 @@ fn figures_stand_in_the_order_of_their_runs_whatever_the_order_of_ingestion() {
     assert!(found[0].groups(By::Kernel).len() <= 1);
     let none = Filter { device: Some("another".into()), ..Filter::default() };
     assert!(trends(&mut store, &none).unwrap().is_empty());
+}
+
+/// A thousand nights of one job, the last 200 of which are 3 % slower.
+#[test]
+fn a_page_of_a_thousand_runs_takes_less_than_a_second() {
+    let scratch = tempfile::tempdir().unwrap();
+    let first = RunRecord::read(&run_folder(scratch.path(), 0), &Origin::default()).unwrap();
+    let mut store = store(scratch.path());
+    for night in 0..1_000u32 {
+        let mut record = first.clone();
+        record.digest = format!("{night:064}");
+        record.started_unix_s += i64::from(night) * 86_400;
+        let noise = [-0.3, 0.1, 0.4, -0.1, 0.2, -0.2, 0.0, 0.3][night as usize * 7 % 8];
+        let level = if night < 800 { 1.0 } else { 0.97 };
+        for figure in &mut record.figures {
+            figure.value = figure.value.map(|value| value * (level + noise / 100.0));
+            figure.relation = "equal".into();
+        }
+        assert_eq!(store.ingest(&record).unwrap(), Ingested::New);
+    }
+    assert_eq!(store.counts().unwrap().0, 1_000);
+    let one = Filter { figure: Some("throughput".into()), ..Filter::default() };
+    for filter in [one, Filter::default()] {
+        let began = Instant::now();
+        let trends = trends(&mut store, &filter).unwrap();
+        let page = report::html::history(&fleet::history::to_page("nights", &trends, By::Run));
+        let took = began.elapsed();
+        println!("{} figures, {} bytes: {took:?}", trends.len(), page.len());
+        let changed = trends.iter().filter(|trend| trend.changes.iter().any(|it| it.runs.0 == 800));
+        assert!(
+            changed.count() >= 1,
+            "{:?}",
+            trends.iter().map(|it| &it.changes).collect::<Vec<_>>()
+        );
+        // A program that checks its own arithmetic takes about three times as long.
+        let most = if cfg!(debug_assertions) { 3.0 } else { 1.0 };
+        assert!(took.as_secs_f64() < most, "{} figures took {took:?}", trends.len());
+    }
 }
