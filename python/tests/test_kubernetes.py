@@ -38,11 +38,12 @@ def ray_job_schema() -> Object:
     assert folder, told.stdout + told.stderr
     definition = yaml.safe_load((Path(folder) / "config/crd/bases/ray.io_rayjobs.yaml").read_text())
     version = next(each for each in definition["spec"]["versions"] if each["name"] == "v1")
-    return strict(version["schema"]["openAPIV3Schema"])
+    schema: Object = strict(version["schema"]["openAPIV3Schema"])
+    return schema
 
 
 def strict(schema: Any) -> Any:
-    """The schema as JSON Schema: a field that it does not name is an error, as with `kubectl create --validate=strict`."""
+    """The schema as JSON Schema: a field that it does not name is an error, as with `kubectl --validate=strict`."""
     if isinstance(schema, list):
         return [strict(each) for each in schema]
     if not isinstance(schema, dict):
@@ -85,7 +86,8 @@ def test_what_is_named_is_there() -> None:
     head = cluster["headGroupSpec"]["template"]["spec"]
     volumes = {each["name"]: each for each in head["volumes"]}
     assert volumes["description"]["configMap"]["name"] == documents["ConfigMap"]["metadata"]["name"]
-    assert volumes["runs"]["persistentVolumeClaim"]["claimName"] == documents["PersistentVolumeClaim"]["metadata"]["name"]
+    claimed = documents["PersistentVolumeClaim"]["metadata"]["name"]
+    assert volumes["runs"]["persistentVolumeClaim"]["claimName"] == claimed
     container = head["containers"][0]
     assert {each["name"] for each in container["volumeMounts"]} == set(volumes)
     address = container["env"][0]["valueFrom"]["secretKeyRef"]

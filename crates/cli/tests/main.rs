@@ -4,37 +4,38 @@ mod common;
 
 /// On real devices and programs, where nothing is measured: several at a time (`make test-live`).
 mod concurrent {
+    mod address_tables;
     mod campaign;
     mod doctor;
+    mod failures;
     mod hammer;
+    mod ipv6;
     mod netblt;
     mod netblt_copy;
     mod netblt_interop;
     mod netblt_link;
+    mod nothing_comes_back;
     mod refusals;
     pub mod serve;
+    mod snooping;
+    mod tunnels;
     mod wrong_inputs;
 }
 
 /// On real devices, in real time: one at a time, with nothing beside them (`make test-live`).
 mod live {
-    mod address_tables;
     mod balance;
-    mod failures;
     mod far;
     mod faults;
     mod feeds;
     mod harvard;
-    mod ipv6;
     mod jobs;
     mod known_limits;
     mod netblt_link;
     mod scheduling;
     mod serve;
-    mod snooping;
     mod switches;
     mod traffic;
-    mod tunnels;
     mod versus;
 }
 

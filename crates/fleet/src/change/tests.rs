@@ -148,7 +148,7 @@ fn a_series_without_a_change_has_none() {
     for (first, alarms) in [(0, 0), (new_seed(), 1)] {
         let finds = |seed: &u64| {
             let mut random = Noise::new(*seed);
-            let (count, has_outliers) = (20 + (seed % 5) * 40, seed % 2 == 0);
+            let (count, has_outliers) = (20 + (seed % 5) * 40, seed.is_multiple_of(2));
             let values: Vec<f64> = (0..count).map(|_| random.rate(0.01, has_outliers)).collect();
             !find(&values).is_empty()
         };

@@ -1,7 +1,7 @@
 //! Jobs on devices that netanvil builds.
 
-use super::{SLOW, count, expect_all, expect_answer, traffic_through};
-use crate::common::{Ran, Scratch, as_ordinary_user, is_root, pcap, turn, undecided};
+use super::{count, expect_all, expect_answer, traffic_through};
+use crate::common::{Ran, SLOW, Scratch, as_ordinary_user, is_root, pcap, turn, undecided};
 use serde_json::Value;
 use std::process::Command;
 

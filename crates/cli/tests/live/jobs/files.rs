@@ -1,7 +1,7 @@
 //! Jobs with files and programs around the run: TOML, comparison, JSON, resuming, and a gate of CI.
 
-use super::{SLOW, expect_answer, traffic_through};
-use crate::common::{Scratch, is_root, results, sh, turn};
+use super::{expect_answer, traffic_through};
+use crate::common::{SLOW, Scratch, is_root, results, sh, turn};
 
 /// A lab in a file; a flag overrides it.
 #[test]

@@ -4,16 +4,11 @@
 mod built;
 mod files;
 mod own;
-mod wrong;
 
 use crate::common::lab::Lab;
 use crate::common::{Ran, Scratch, undecided};
 use serde_json::Value;
 use std::process::Command;
-
-/// A rate that any machine keeps up with, so that answers are the medium's: 10 Mb/s carries 2,349 frames of 512
-/// bytes a second (RFC 2544 appendix B).
-const SLOW: &str = "--line-rate 10M --sizes 512 --skip-selftest --profile quick --test throughput";
 
 /// Accounts are exact whatever share of the load a shared machine reaches.
 const WHATEVER_SHARE: &str = "--set trial.limits.shortfall=0.9";

@@ -1,8 +1,8 @@
 //! Jobs on a device of one's own, between two interfaces.
 
-use super::{SLOW, count, expect_all, traffic_between};
+use super::{count, expect_all, traffic_between};
 use crate::common::lab::{Lab, PORTS};
-use crate::common::{Scratch, is_root, sh};
+use crate::common::{SLOW, Scratch, is_root, sh};
 
 /// Loads rules into the device.
 fn nft(lab: &Lab, scratch: &Scratch, rules: &str) {

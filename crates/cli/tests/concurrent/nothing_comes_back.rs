@@ -1,8 +1,7 @@
 //! Jobs that go wrong: nothing comes back, and the option at fault is named.
 
-use super::SLOW;
 use crate::common::lab::{Lab, PORTS};
-use crate::common::{Scratch, is_root, sh};
+use crate::common::{SLOW, Scratch, is_root, sh};
 
 const LOAD: &str = "--rate 500pps --duration 1s --set trial.limits.shortfall=0.9";
 
