@@ -20,9 +20,10 @@ pub fn digest(title: &str, trends: &[Trend], period: &Range<i64>) -> page::Diges
     let far = |standing: &page::Standing| standing.percent.map_or(-1.0, f64::abs);
     // Of the same distance in the order of the database.
     standings.sort_by(|a, b| far(b).total_cmp(&far(a)));
+    let mut standings = farthest(standings);
     let left_out = standings.get(STANDINGS_MAX).map(|first| {
         let count = standings.len() - STANDINGS_MAX;
-        format!("{count} more figures are at most {:.1} % off", far(first).max(0.0))
+        format!("{count} more tests and sizes are at most {:.1} % off", far(first).max(0.0))
     });
     standings.truncate(STANDINGS_MAX);
     let day = |at: i64| {
@@ -39,6 +40,21 @@ pub fn digest(title: &str, trends: &[Trend], period: &Range<i64>) -> page::Diges
         ),
     ];
     page::Digest { title: title.to_owned(), facts, changed, standings, left_out }
+}
+
+/// The first figure of each device, test and size, which stands for all of them.
+fn farthest(standings: Vec<page::Standing>) -> Vec<page::Standing> {
+    let mut kept: Vec<page::Standing> = vec![];
+    for standing in standings {
+        let is_same = |other: &&mut page::Standing| {
+            (&other.device, &other.test) == (&standing.device, &standing.test)
+        };
+        match kept.iter_mut().find(is_same) {
+            Some(known) => known.figures += 1,
+            None => kept.push(standing),
+        }
+    }
+    kept
 }
 
 fn measured(trends: &[Trend], period: &Range<i64>) -> usize {
@@ -77,7 +93,10 @@ fn standing(trend: &Trend, period: &Range<i64>) -> Option<page::Standing> {
     let (now, usual) = (one(fit), one(of_fit(since..period.start)));
     let percent = now.zip(usual).filter(|(_, usual)| *usual != 0.0);
     (runs > 0).then(|| page::Standing {
-        title: trend.title(),
+        device: trend.device(),
+        test: trend.test(),
+        figure: trend.series.figure.clone(),
+        figures: 1,
         unit: trend.series.unit.clone(),
         runs,
         not_compared,
@@ -138,16 +157,16 @@ mod tests {
     fn what_is_farthest_off_comes_first_and_the_rest_is_counted() {
         let steady = |number: usize| {
             let points = (0..50).map(|at| point(at, 100.0 + noise(at)));
-            Trend::of(
-                points.collect(),
-                crate::store::Series { figure: format!("figure {number}"), ..series() },
-            )
+            let frame_size = (64 + number).to_string();
+            Trend::of(points.collect(), crate::store::Series { frame_size, ..series() })
         };
         let mut trends: Vec<Trend> = (0..30).map(steady).collect();
-        trends.push(fallen("throughput"));
+        trends.push(fallen("cost of a frame"));
         let told = digest("d", &trends, &days(40, 47));
         assert_eq!(told.standings.len(), STANDINGS_MAX);
-        assert!(told.standings[0].title.ends_with("throughput"), "{:?}", told.standings[0]);
-        assert!(told.left_out.unwrap().starts_with("6 more figures are at most 0."));
+        let first = &told.standings[0];
+        // Of 64 bytes there are two figures.
+        assert_eq!((&*first.figure, first.figures), ("cost of a frame", 2), "{first:?}");
+        assert!(told.left_out.unwrap().starts_with("5 more tests and sizes are at most 0."));
     }
 }

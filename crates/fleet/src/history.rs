@@ -144,10 +144,21 @@ impl Trend {
 
     /// Of what, in one line.
     pub fn title(&self) -> String {
-        let Series { device, configuration, test, frame_size, figure, .. } = &self.series;
-        let set_up =
-            if configuration.is_empty() { String::new() } else { format!(" ({configuration})") };
-        format!("{device}{set_up}: {test}, {frame_size} bytes, {figure}")
+        format!("{}: {}, {}", self.device(), self.test(), self.series.figure)
+    }
+
+    /// The device, and its configuration if that has a name.
+    pub(crate) fn device(&self) -> String {
+        let Series { device, configuration, .. } = &self.series;
+        match configuration.is_empty() {
+            true => device.clone(),
+            false => format!("{device} ({configuration})"),
+        }
+    }
+
+    /// Test and size.
+    pub(crate) fn test(&self) -> String {
+        format!("{}, {} bytes", self.series.test, self.series.frame_size)
     }
 }
 
@@ -233,6 +244,9 @@ impl Trend {
         let row = |group: Group| (group.name, group.runs, [group.min, group.median, group.max]);
         page::Trend {
             title: self.title(),
+            device: self.device(),
+            test: self.test(),
+            figure: self.series.figure.clone(),
             conditions: self.series.conditions.clone(),
             unit: self.series.unit.clone(),
             points: points.collect(),
@@ -248,8 +262,7 @@ fn heat(trends: &[Trend]) -> page::Heat {
     let day = |point: &Point| point.started.get(..10).unwrap_or(&point.started).to_owned();
     let days: BTreeSet<String> =
         trends.iter().flat_map(|trend| trend.points.iter().map(day)).collect();
-    let skipped = days.len().saturating_sub(HEAT_COLUMNS);
-    let columns: Vec<String> = days.into_iter().skip(skipped).collect();
+    let columns: Vec<String> = days.into_iter().rev().take(HEAT_COLUMNS).collect();
     let row = |trend: &Trend| {
         let all: Vec<f64> = trend.fit().map(|(_, value)| value).collect();
         let usual = median(&all);
@@ -343,7 +356,8 @@ pub(crate) mod tests {
         let drawn = to_page("t", &[Trend::of(points.collect(), series())], By::Run);
         assert_eq!((drawn.heat.columns.len(), drawn.heat.rows.len()), (HEAT_COLUMNS, 1));
         let cells = &drawn.heat.rows[0].1;
-        assert_eq!(cells[0], Some(0.0));
-        assert!((cells[39].unwrap() + 10.0).abs() < 1e-9);
+        // The latest first.
+        assert!((cells[0].unwrap() + 10.0).abs() < 1e-9);
+        assert_eq!(cells[39], Some(0.0));
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::tables::{self, Table};
 use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything on the page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -19,7 +21,7 @@ pub struct Page {
 /// How far figures of the latest days are off what is usual.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Heat {
-    /// Days.
+    /// Days, the latest first.
     pub columns: Vec<String>,
     /// A series, and percent off its median for each day; `None` where it was not measured.
     pub rows: Vec<(String, Vec<Option<f64>>)>,
@@ -30,6 +32,12 @@ pub struct Heat {
 pub struct Trend {
     /// Device, test, size and figure.
     pub title: String,
+    /// Device, and its configuration.
+    pub device: String,
+    /// Test and size.
+    pub test: String,
+    /// Name of the figure.
+    pub figure: String,
     /// All other conditions.
     pub conditions: String,
     /// Of the values.
@@ -87,7 +95,7 @@ pub struct Digest {
     pub facts: Vec<String>,
     /// Figures that changed in the period, with the changes that began in it.
     pub changed: Vec<Trend>,
-    /// Figures that were measured in the period, those farthest off what is usual first.
+    /// Of each test and size the figure that is farthest off what is usual; the farthest first.
     pub standings: Vec<Standing>,
     /// What the table of them leaves out, in words.
     pub left_out: Option<String>,
@@ -96,8 +104,14 @@ pub struct Digest {
 /// A figure in a period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Standing {
-    /// Device, test, size and figure.
-    pub title: String,
+    /// Device, and its configuration.
+    pub device: String,
+    /// Test and size.
+    pub test: String,
+    /// Name of the figure.
+    pub figure: String,
+    /// How many figures of that test and size were measured; this one is the farthest off.
+    pub figures: usize,
     /// Of the values.
     pub unit: String,
     /// Runs of the period.
@@ -110,6 +124,50 @@ pub struct Standing {
     pub usual: Option<f64>,
     /// The difference in percent of what is usual.
     pub percent: Option<f64>,
+}
+
+/// The changes that began in one run: a new kernel makes many figures different at once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Break<'a> {
+    /// Device, and its configuration.
+    pub device: &'a str,
+    /// When the run was.
+    pub since: &'a str,
+    /// How many figures changed in it.
+    pub figures: usize,
+    /// Of which tests and sizes.
+    pub tests: BTreeSet<&'a str>,
+    /// The figure that changed most, and how.
+    pub most: (&'a Trend, &'a Change),
+    /// What else is different since: everything that is said with any of the figures.
+    pub also: BTreeSet<&'a str>,
+}
+
+/// Changes put together by the run where they began, the latest first.
+pub fn breaks(trends: &[Trend]) -> Vec<Break<'_>> {
+    let mut found: BTreeMap<(Reverse<&str>, &str, &str), Break<'_>> = BTreeMap::new();
+    let size = |change: &Change| change.percent.map_or(f64::INFINITY, f64::abs);
+    for trend in trends {
+        for change in &trend.changes {
+            let since = trend.points.get(change.at).map_or("", |point| &*point.name);
+            let key = (Reverse(since), &*trend.device, &*change.folder);
+            let of_run = found.entry(key).or_insert_with(|| Break {
+                device: &trend.device,
+                since,
+                figures: 0,
+                tests: BTreeSet::new(),
+                most: (trend, change),
+                also: BTreeSet::new(),
+            });
+            of_run.figures += 1;
+            of_run.tests.insert(&trend.test);
+            of_run.also.extend(change.also.iter().map(String::as_str));
+            if size(change) > size(of_run.most.1) {
+                of_run.most = (trend, change);
+            }
+        }
+    }
+    found.into_values().collect()
 }
 
 /// The page for a terminal.

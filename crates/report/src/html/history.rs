@@ -4,7 +4,7 @@ use super::axis::{Axis, short};
 use super::chart::{Chart, Mark, Point, Series};
 use super::ink::Ink;
 use super::page;
-use crate::history::{Change, Heat, Page, Trend};
+use crate::history::{Break, Change, Heat, Page, Trend, breaks};
 use crate::number::grouped_f64;
 use maud::{Markup, html};
 
@@ -13,7 +13,6 @@ const SHADES: [f64; 3] = [0.5, 1.5, 5.0];
 
 /// The page; it fetches nothing and runs nothing.
 pub fn history(of: &Page) -> String {
-    let changed: Vec<&Trend> = of.trends.iter().filter(|trend| !trend.changes.is_empty()).collect();
     let content = html! {
         header {
             p.kicker { "netanvil history" }
@@ -21,7 +20,7 @@ pub fn history(of: &Page) -> String {
             p.facts { @for fact in &of.facts { span { (fact) } } }
         }
         main {
-            (changes(&changed))
+            (changes(&of.trends))
             (heat(&of.heat))
             @for trend in &of.trends { (picture(trend)) }
         }
@@ -29,23 +28,51 @@ pub fn history(of: &Page) -> String {
     page(&of.title, content)
 }
 
-/// The changes of all figures first.
-fn changes(trends: &[&Trend]) -> Markup {
+/// The runs in which figures changed first; each figure by itself is folded away.
+fn changes(trends: &[Trend]) -> Markup {
+    let breaks = breaks(trends);
     html! {
         h2 { "Changes" }
-        @if trends.is_empty() {
+        @if breaks.is_empty() {
             p.about { "No figure changed." }
         } @else {
             div.scroll { table {
                 thead { tr {
-                    @for title in ["Figure", "Since"] { th scope="col" { (title) } }
-                    @for title in ["Before", "After", "Change", "Runs"] { th.num scope="col" { (title) } }
+                    @for title in ["Since", "Device"] { th scope="col" { (title) } }
+                    th.num scope="col" { "Figures" }
+                    th scope="col" { "Most of all" }
+                    @for title in ["Before", "After", "Change"] { th.num scope="col" { (title) } }
                     @for title in ["Also different since", "Run folder"] { th scope="col" { (title) } }
                 } }
-                tbody { @for trend in trends { @for change in &trend.changes { (change_row(trend, change)) } } }
+                tbody { @for of_run in &breaks { (break_row(of_run)) } }
             } }
+            details {
+                summary { "Each figure that changed" }
+                div.scroll { table {
+                    thead { tr {
+                        @for title in ["Figure", "Since"] { th scope="col" { (title) } }
+                        @for title in ["Before", "After", "Change", "Runs"] { th.num scope="col" { (title) } }
+                    } }
+                    tbody { @for trend in trends { @for change in &trend.changes { (change_row(trend, change)) } } }
+                } }
+            }
         }
     }
+}
+
+fn break_row(of_run: &Break<'_>) -> Markup {
+    let (trend, change) = of_run.most;
+    html! { tr {
+        td { (of_run.since.get(..10).unwrap_or(of_run.since)) }
+        td { (of_run.device) }
+        td.num { (of_run.figures) }
+        td { (trend.test) ", " (trend.figure) }
+        td.num { (number(change.before)) " " (trend.unit) }
+        td.num { (number(change.after)) " " (trend.unit) }
+        td.num { (percent(change.percent)) }
+        td { @for (at, also) in of_run.also.iter().enumerate() { @if at > 0 { "; " } (also) } }
+        td { (change.folder) }
+    } }
 }
 
 fn change_row(trend: &Trend, change: &Change) -> Markup {
@@ -57,8 +84,6 @@ fn change_row(trend: &Trend, change: &Change) -> Markup {
         td.num { (number(change.after)) " " (trend.unit) }
         td.num { (percent(change.percent)) }
         td.num { (change.runs.0) " + " (change.runs.1) }
-        td { (change.also.join("; ")) }
-        td { (change.folder) }
     } }
 }
 
@@ -84,13 +109,16 @@ fn heat(heat: &Heat) -> Markup {
         h2 { "Off the median, percent" }
         p.about {
             "Each figure's median of a day against its median of all runs; the latest "
-            (heat.columns.len()) " days. Blue is less, orange is more, from "
+            (heat.columns.len()) " days, the last one first. Blue is less, orange is more, from "
             (SHADES.map(|from| from.to_string()).join(", ")) " % on."
         }
         div.scroll { table.heat {
             thead { tr {
                 th scope="col" { "Figure" }
-                @for column in &heat.columns { th.num scope="col" { (column) } }
+                // A year needs no column's room.
+                @for column in &heat.columns {
+                    th.num scope="col" title=(column) { (column.get(5..).unwrap_or(column)) }
+                }
             } }
             tbody { @for (title, cells) in &heat.rows { tr {
                 th scope="row" { (title) }
@@ -218,7 +246,10 @@ mod tests {
             folder: "runs/ten".into(),
         };
         Trend {
-            title: "router: throughput, 64 bytes".into(),
+            title: "router: throughput, 64 bytes, throughput".into(),
+            device: "router".into(),
+            test: "throughput, 64 bytes".into(),
+            figure: "throughput".into(),
             unit: "fps".into(),
             points: (0..20).map(point).collect(),
             changes: vec![change],
@@ -236,6 +267,7 @@ mod tests {
         let page = Page { title: "Nightly".into(), facts: vec![], heat, trends: vec![trend()] };
         let text = history(&page);
         for said in [
+            "<td>2026-01-11</td><td>router</td><td class=\"num\">1</td>",
             "2026-01-11T00:00:00Z",
             "-3.0 %",
             "6.18 instead of 6.12",

@@ -1,11 +1,15 @@
 //! Figures over time: one row a figure, one row a change, and values put together where that was asked for.
 
 use super::Table;
-use crate::history::{Digest, Page, Trend};
+use crate::history::{Digest, Page, Trend, breaks};
 use crate::number::grouped_f64;
 
 fn number(value: f64) -> String {
     grouped_f64(value, if value.abs() >= 1000.0 || value.fract() == 0.0 { 0 } else { 3 })
+}
+
+fn percent(value: Option<f64>) -> String {
+    value.map_or("-".into(), |percent| format!("{percent:+.1}"))
 }
 
 pub(crate) fn history(page: &Page) -> Vec<Table> {
@@ -20,18 +24,32 @@ pub(crate) fn digest(digest: &Digest) -> Vec<Table> {
 }
 
 fn standings(digest: &Digest) -> Table {
-    let columns = ["<figure", "<unit", "runs", "median", "usual", "off %", "not compared"];
-    let about = vec!["usual: the median before, since the last change".into()];
-    let mut table = Table::new("Figures measured in this time", about, &columns);
+    let columns = [
+        "<device",
+        "<test and size",
+        "off %",
+        "<farthest off",
+        "runs",
+        "usual",
+        "median",
+        "figures",
+        "not compared",
+    ];
+    let about = vec![
+        "usual: the median before, since the last change; of each test and size the figure that is farthest off".into(),
+    ];
+    let mut table = Table::new("Measured in this time", about, &columns);
     let one = |value: Option<f64>| value.map_or("-".into(), number);
     table.rows.extend(digest.standings.iter().map(|of| {
         vec![
-            of.title.clone(),
-            of.unit.clone(),
+            of.device.clone(),
+            of.test.clone(),
+            percent(of.percent),
+            format!("{}, {}", of.figure, of.unit),
             of.runs.to_string(),
-            one(of.median),
             one(of.usual),
-            of.percent.map_or("-".into(), |percent| format!("{percent:+.1}")),
+            one(of.median),
+            of.figures.to_string(),
             of.not_compared.to_string(),
         ]
     }));
@@ -77,23 +95,31 @@ fn groups(trend: &Trend) -> Table {
     table
 }
 
+/// One row for each run in which figures changed; the page has a row for each of them.
 fn changes(heading: &str, trends: &[Trend]) -> Table {
-    let columns =
-        ["<figure", "<since", "before", "after", "change %", "runs", "<also different since"];
+    let columns = ["<since", "<device", "change %", "<most of all", "figures", "before", "after"];
     let mut table = Table::new(heading, vec![], &columns);
-    for trend in trends {
-        for change in &trend.changes {
-            table.rows.push(vec![
-                trend.title.clone(),
-                trend.points.get(change.at).map_or(String::new(), |point| point.name.clone()),
-                number(change.before),
-                number(change.after),
-                change.percent.map_or("-".into(), |percent| format!("{percent:+.1}")),
-                format!("{} + {}", change.runs.0, change.runs.1),
-                change.also.join("; "),
-            ]);
-            table.notes.push(format!("{} changed in {}", trend.title, change.folder));
-        }
+    for of_run in breaks(trends) {
+        let (trend, change) = of_run.most;
+        let since = of_run.since.get(..10).unwrap_or(of_run.since);
+        table.rows.push(vec![
+            since.to_owned(),
+            of_run.device.to_owned(),
+            percent(change.percent),
+            format!("{}, {}", trend.test, trend.figure),
+            of_run.figures.to_string(),
+            number(change.before),
+            number(change.after),
+        ]);
+        let also: Vec<&str> = of_run.also.into_iter().collect();
+        let also = if also.is_empty() {
+            "nothing else is known to differ".into()
+        } else {
+            also.join("; ")
+        };
+        table
+            .notes
+            .push(format!("{since}, {}: {also}; run folder {}", of_run.device, change.folder));
     }
     if table.rows.is_empty() {
         table.notes.push("no figure changed".into());
