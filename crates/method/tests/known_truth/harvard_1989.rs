@@ -237,6 +237,46 @@ fn a_device_that_drops_long_frames_when_flooded_is_named_with_its_limit() {
     assert_eq!(["64", "128", "256", "512"].map(stops), [false, false, true, true]);
 }
 
+/// A device that stands still for a second and a half now and then, as one that is kept from its processor, is not said
+/// to stop under load: what one trial shows, another one does not.
+#[test]
+fn what_happens_in_one_trial_is_not_held_against_a_device() {
+    let notes = (0..12).map(|step| {
+        let more = format!("[cpu.stall]\nevery = \"{}ms\"\nlasts = \"1500ms\"", 7_000 + 450 * step);
+        let results = run_with(&more, &[Test1989::Flood], |config| {
+            config.harvard_1989.rate_stream_s = 1.0;
+        });
+        let flood = results.iter().find(|result| result.test == Test1989::Flood).expect("a flood");
+        assert_eq!(flood.misbehaviours, [], "{more}");
+        flood.notes.iter().filter(|note| note.contains("in one trial")).count()
+    });
+    let notes: Vec<usize> = notes.collect();
+    assert!(notes.iter().sum::<usize>() > 0, "no flood met a stall: {notes:?}");
+}
+
+/// Where the tester decides nothing, nothing is said of the device: this one stops above 250 bytes, and the tester
+/// loses frames itself.
+#[test]
+fn a_tester_without_a_valid_trial_accuses_nobody() {
+    let text = format!(
+        "{ROUTER}[misbehaviour]\nflooded-drops-over-bytes = 250\nflooded-at-frames = 4\n\
+         flooded-for = \"20ms\"\n[cpu.protocols.ipv4]\nper-frame = \"900us\"\n\
+         [tester]\nloses-every = 7"
+    );
+    let device = Description::from_toml(&text).expect("a description");
+    let mut tester = device.tester(&addresses()).expect("a tester");
+    let suite = suite(&[Test1989::FloodedSizes], |config| {
+        config.frame_sizes = [64, 128, 256, 512].map(size).to_vec();
+        config.trial.invalid_retries = 0;
+    });
+    let mut events: Vec<Event> = vec![];
+    suite.run(&mut tester, None, &mut events).expect("a run");
+    let sizes: Harvard1989Result =
+        outcomes(&events).last().expect("one").record().expect("a record");
+    assert_eq!((sizes.test, &*sizes.misbehaviours), (Test1989::FloodedSizes, &[][..]), "{sizes:?}");
+    assert!(matches!(sizes.outcome, Ending::Invalid { .. }), "{sizes:?}");
+}
+
 #[test]
 fn a_device_that_does_not_answer_under_load_is_named() {
     let more = "[misbehaviour]\nunreachable-at-frames = 3";

@@ -2,9 +2,10 @@
 //! is flooded.
 
 use super::Test1989;
-use super::rates::{search, stops};
+use super::rates::search;
 use super::result::{Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{frames, result_of, run_changed, steady};
+use super::stops::{Fate, fate};
 use crate::FigureName;
 use crate::bench::Bench;
 use crate::reach::reach;
@@ -136,47 +137,78 @@ pub(super) fn flooded_sizes(
         })
         .collect();
     sizes.sort_unstable();
-    let (mut passes, mut stopped) = (None, None);
+    let (mut passes, mut stops, mut reasons) = (None, None, vec![]);
     for size in sizes {
-        match passes_flood(bench, subject, size)? {
-            true => passes = Some(size),
-            false if passes.is_some() => stopped = stopped.or(Some(size)),
-            false => {}
+        match flooded(bench, subject, size)? {
+            Fate::GoesOn | Fate::StoppedOnce => passes = Some(size),
+            Fate::Stops if passes.is_some() => stops = Some(size),
+            Fate::Stops => {}
+            Fate::Undecided(why) => reasons = why,
         }
-        if stopped.is_some() {
+        if stops.is_some() {
             break;
         }
     }
-    let (Some(mut lower), Some(mut upper)) = (passes, stopped) else {
-        match passes {
-            Some(size) => result.put_at_least("largest that passes", f64::from(size), Unit::Bytes),
-            None => result.note("no size passes"),
+    let Some(lower) = passes else {
+        return Ok(match reasons.is_empty() {
+            true => {
+                result.note("no size passes");
+                result
+            }
+            false => result.invalid(reasons),
+        });
+    };
+    let Some(upper) = stops else {
+        result.put_at_least("largest that passes", f64::from(lower), Unit::Bytes);
+        if !reasons.is_empty() {
+            result.note(format!("larger sizes were not decided: {}", reasons.join("; ")));
         }
         return Ok(result);
     };
-    while upper - lower > 1 {
-        let size = lower + (upper - lower) / 2;
-        match passes_flood(bench, subject, size)? {
-            true => lower = size,
-            false => upper = size,
+    let (lower, upper, reasons) = between(bench, subject, (lower, upper))?;
+    match reasons.is_empty() {
+        true => result.put("largest that passes", f64::from(lower), Unit::Bytes),
+        false => {
+            result.put_at_least("largest that passes", f64::from(lower), Unit::Bytes);
+            let why = reasons.join("; ");
+            result.note(format!("sizes from {lower} to {upper} bytes were not decided: {why}"));
         }
     }
-    result.put("largest that passes", f64::from(lower), Unit::Bytes);
-    result.misbehaviours.push(Misbehaviour::DropsLongWhenFlooded { over_bytes: lower });
+    let over_bytes = upper - 1;
+    result.misbehaviours.push(Misbehaviour::DropsLongWhenFlooded { over_bytes });
     Ok(result)
 }
 
+/// Halves the sizes between one that passes and one that does not, as far as the tester can tell; then says why
+/// it cannot.
+fn between(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    (mut lower, mut upper): (u32, u32),
+) -> Result<(u32, u32, Vec<String>), RunError> {
+    while upper - lower > 1 {
+        let size = lower + (upper - lower) / 2;
+        match flooded(bench, subject, size)? {
+            Fate::GoesOn | Fate::StoppedOnce => lower = size,
+            Fate::Stops => upper = size,
+            Fate::Undecided(reasons) => return Ok((lower, upper, reasons)),
+        }
+    }
+    Ok((lower, upper, vec![]))
+}
+
 /// Whether frames of this size go on coming out as long as the flood lasts.
-fn passes_flood(
+fn flooded(
     bench: &mut Bench<'_>,
     subject: &Subject<'_>,
     size_bytes: u32,
-) -> Result<bool, RunError> {
+) -> Result<Fate, RunError> {
     let test = Test1989::FloodedSizes;
     let size = SizePattern::Fixed(FrameSize::from_bytes(size_bytes));
     with_size(bench, subject, test, &size, |bench, subject| {
         let duration = Duration::from_secs_f64(subject.config.harvard_1989.rate_stream_s);
-        let request = steady(test, subject, "flooded", subject.ceiling.rate, duration);
-        Ok(!stops(&bench.run(request)?.result))
+        let request = || steady(test, subject, "flooded", subject.ceiling.rate, duration);
+        let ran = bench.run(request())?;
+        fate(&ran, || Ok(Ok(bench.run(request())?)))
     })
 }

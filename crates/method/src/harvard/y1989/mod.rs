@@ -21,6 +21,7 @@ mod rates;
 mod result;
 mod routes;
 mod scene;
+mod stops;
 mod storms;
 mod suite;
 

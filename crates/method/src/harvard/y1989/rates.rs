@@ -4,13 +4,13 @@
 use super::Test1989;
 use super::result::{Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{is_alive, result_of, steady};
+use super::stops::fate;
 use crate::FigureName;
 use crate::bench::Bench;
 use crate::rate_search::{Known, RateGoal, find_rate, judge_loss};
 use crate::rfc2544::{MaximumOf, summarise};
 use crate::subject::Subject;
 use crate::{RateFound, RunError, SearchPolicy, TestKind};
-use trial::{StreamReceived, TrialResult};
 use units::{Duration, FrameRate};
 
 /// Loads above the max rate at which the raw rate is looked for, as shares of the max rate.
@@ -137,7 +137,8 @@ fn offer(
     max_rate: FrameRate,
 ) -> Result<Harvard1989Result, RunError> {
     let mut result = result_of(test, subject);
-    let ran = bench.run(steady(test, subject, "what comes out", load, stream(subject)))?;
+    let request = || steady(test, subject, "what comes out", load, stream(subject));
+    let ran = bench.run(request())?;
     if !ran.result.is_valid() {
         return Ok(result.invalid(ran.invalid_reasons()));
     }
@@ -149,29 +150,13 @@ fn offer(
     result.put("loss", ran.result.loss_ratio() * 100.0, Unit::Percent);
     result.call_last(FigureName::Loss);
     result.delay = summarise(&ran.result);
-    if stops(&ran.result) {
-        let load = format!("{load:.1}");
-        result.misbehaviours.push(Misbehaviour::StopsUnderLoad { load });
-    }
+    fate(&ran, || Ok(Ok(bench.run(request())?)))?.tell(&mut result, format!("{load:.1}"));
     if !is_alive(bench, subject, test, "does it forward afterwards")? {
         let what = format!("{load:.1} of {}", subject.size_in_words());
         result.misbehaviours.push(Misbehaviour::DeadAfter { what });
     }
     Ok(result)
 }
-
-/// Whether the device forwards nothing any more: what it lets slip in the first moments, before it
-/// stops, is no forwarding. A device that is only too slow loses a frame here and a frame there.
-pub(super) fn stops(trial: &TrialResult) -> bool {
-    let lost_in_a_row = |account: &StreamReceived| {
-        let all = account.missing.count + account.account.unique;
-        account.missing.longest_gap as f64 >= STOPPED * all as f64
-    };
-    trial.offered_frames() > 0 && trial.expected_accounts().all(lost_in_a_row)
-}
-
-/// So large a part of a stream lost in one piece is a stop.
-const STOPPED: f64 = 0.9;
 
 fn stream(subject: &Subject<'_>) -> Duration {
     Duration::from_secs_f64(subject.config.harvard_1989.rate_stream_s)

@@ -2,9 +2,9 @@
 //! and the bursts of fragments that file servers send.
 
 use super::Test1989;
-use super::rates::stops;
 use super::result::{Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{EXTRA, beside, is_alive, mixed_in, result_of, run_changed, steady, unsigned};
+use super::stops::fate;
 use crate::FigureName;
 use crate::RunError;
 use crate::bench::{Bench, Request};
@@ -47,27 +47,28 @@ pub(super) fn storm(
     if !calm.result.is_valid() {
         return Ok(result.invalid(calm.invalid_reasons()));
     }
-    let request = steady(test, subject, "with the storm", all, duration);
     let from = subject.traffic.from(0).port;
-    let ran = run_changed(bench, request, &|trial| {
-        let stream = beside(EXTRA, "storm", from, Expectation::Unchecked, storm.clone());
-        Ok(mixed_in(trial, stream, weight))
-    })?;
-    let trial = match ran {
-        Ok(ran) if ran.result.is_valid() => ran.result,
+    let amid = |bench: &mut Bench<'_>| {
+        let request = steady(test, subject, "with the storm", all, duration);
+        run_changed(bench, request, &|trial| {
+            let stream = beside(EXTRA, "storm", from, Expectation::Unchecked, storm.clone());
+            Ok(mixed_in(trial, stream, weight))
+        })
+    };
+    let ran = match amid(bench)? {
+        Ok(ran) if ran.result.is_valid() => ran,
         Ok(ran) => return Ok(result.invalid(ran.invalid_reasons())),
         Err(why) => return Ok(result.not_possible(why)),
     };
+    let trial = &ran.result;
     result.put("test frames", alone.fps(), Unit::Fps);
     result.put("storm", (all.fps() - alone.fps()).max(0.0), Unit::Fps);
     result.put("loss without", calm.result.loss_ratio() * 100.0, Unit::Percent);
     result.put("loss amid the storm", trial.loss_ratio() * 100.0, Unit::Percent);
     result.call_last(FigureName::Loss);
-    result.delay = summarise(&trial);
-    if stops(&trial) {
-        let load = format!("{:.0} fps of storm", all.fps() - alone.fps());
-        result.misbehaviours.push(Misbehaviour::StopsUnderLoad { load });
-    }
+    result.delay = summarise(trial);
+    let load = format!("{:.0} fps of storm", all.fps() - alone.fps());
+    fate(&ran, || amid(bench))?.tell(&mut result, load);
     if !is_alive(bench, subject, test, "does it forward afterwards")? {
         result.misbehaviours.push(Misbehaviour::DeadAfter { what: format!("the {test}") });
     }
