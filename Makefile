@@ -294,7 +294,7 @@ harvard-1989: setup
 	cargo build --release --package netanvil
 	$(NETANVIL) harvard reproduce-1989
 
-# All 43 tables, some minutes, and a page with graphs. Exit code 1 if they miss the targets.
+# All 43 tables, some minutes, and a page with graphs. Exit code 1 if the informative figures miss the targets.
 harvard-1990: setup
 	cargo build --release --package netanvil
 	$(NETANVIL) harvard reproduce-1990 --html target/harvard-1990.html

@@ -2,7 +2,7 @@
 
 use super::{page, plots};
 use crate::harvard::{RateCell, RateTable};
-use crate::reproduction::{FigurePair, Summary, TablePair, WITHIN};
+use crate::reproduction::{Summary, TablePair, WITHIN};
 use maud::{Markup, html};
 
 /// The page: what it is about, the summary, each table with its graph, and at last the figures that
@@ -24,7 +24,7 @@ pub fn reproduction(
         }
         main {
             p.banner.(if summary.is_met() { "good" } else { "bad" }) { (summary.in_words()) }
-            (by_device(pairs, &devices))
+            (scores(summary))
             @for device in &devices {
                 section.test {
                     h2 { (device) }
@@ -39,42 +39,26 @@ pub fn reproduction(
     page(title, content)
 }
 
-/// Devices with their figures.
-fn by_device(pairs: &[TablePair], devices: &[&str]) -> Markup {
+/// Informative figures of each product and of each kind of test.
+fn scores(summary: &Summary) -> Markup {
+    let products = summary.products.iter().map(|(name, score)| (&**name, score));
+    let classes = summary.classes.iter().map(|(name, score)| (*name, score));
     html! {
         div.scroll { table {
             thead { tr {
-                th scope="col" { "device" }
-                th.num scope="col" { "tables" }
-                th.num scope="col" { "figures forwarded" }
-                th.num scope="col" { "median difference" }
-                th.num scope="col" { "within 5 %" }
+                th scope="col" { "informative figures of" }
+                @for title in ["figures", "median difference", "within 5 %"] { th.num scope="col" { (title) } }
             } }
             tbody {
-                @for device in devices {
-                    @let tables: Vec<_> = pairs.iter().filter(|pair| pair.device == *device).collect();
-                    @let apart = apart(&tables);
-                    @let near = apart.iter().filter(|apart| **apart <= WITHIN).count();
-                    tr {
-                        td { (device) }
-                        td.num { (tables.len()) }
-                        td.num { (apart.len()) }
-                        td.num { (format!("{:.2} %", 100.0 * apart[apart.len() / 2])) }
-                        td.num { (format!("{:.0} %", 100.0 * near as f64 / apart.len() as f64)) }
-                    }
-                }
+                @for (name, score) in products.chain(classes).chain([("all", &summary.informative)]) { tr {
+                    td { (name) }
+                    td.num { (score.figures) }
+                    td.num { (format!("{:.2} %", 100.0 * score.median_difference)) }
+                    td.num { (format!("{:.0} %", score.percent_within())) }
+                } }
             }
         } }
     }
-}
-
-/// Differences of what the device forwarded, smallest first.
-fn apart(tables: &[&TablePair]) -> Vec<f64> {
-    let figures = tables.iter().flat_map(|table| table.figures());
-    let mut apart: Vec<f64> =
-        figures.filter(FigurePair::is_devices).map(|figure| figure.difference().abs()).collect();
-    apart.sort_by(f64::total_cmp);
-    apart
 }
 
 fn table(pair: &TablePair) -> Markup {

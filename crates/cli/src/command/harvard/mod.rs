@@ -25,7 +25,8 @@ Examples:
   netanvil harvard reproduce-1990 --html harvard-1990.html
   netanvil harvard reproduce-1990 --product 1990/p4200
 
-Exit code 1 unless 50 % of the figures are within 1 % and 95 % of them within 5 %.
+A figure is informative if a device forwarded it and it is below 98 % of what its source sent. Exit code 1 unless
+50 % of the informative figures are within 1 % and 95 % of them within 5 %.
 "
     )]
     Reproduce1990(Reproduce1990),

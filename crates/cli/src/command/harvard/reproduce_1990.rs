@@ -30,7 +30,7 @@ pub fn run(arguments: &Reproduce1990) -> Outcome {
     let outside = outside(&pairs, &remarks);
     let mut text: String = pairs.iter().map(|pair| pair.print() + "\n").collect();
     text += &outside;
-    let _ = writeln!(text, "{}", summary.in_words());
+    let _ = writeln!(text, "{}\n{}", summary.print(), summary.in_words());
     output::print(&text)?;
     if let Some(path) = &arguments.html {
         let page = report::html::reproduction(TITLE, ABOUT, &pairs, &summary, &outside);
