@@ -297,16 +297,24 @@ fn first_processor() -> String {
 }
 
 #[test]
-fn the_campaign_of_1987_meets_its_targets() {
+fn the_campaign_of_1987_is_near_and_says_which_finding_it_inverts() {
     let scratch = Scratch::new();
-    let ran = scratch.run("netblt reproduce-1987 --json").expect(0);
+    let ran = scratch.run("netblt reproduce-1987 --json").expect(1);
     let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(json["rows"].as_array().unwrap().len(), 96);
-    assert_eq!(json["summary"]["targets_met"], true);
+    assert_eq!(json["summary"]["rows_near"], true);
+    let findings = json["findings"].as_array().unwrap();
+    assert!(findings.iter().all(|finding| finding["published"] == true), "{findings:?}");
+    // The losses of two buffers at 45 ms come from what follows a first loss, which the model has too much of.
+    let missed = findings.iter().filter(|finding| finding["ours"] == false);
+    let missed: Vec<&str> = missed.map(|finding| finding["finding"].as_str().unwrap()).collect();
+    assert!(missed.len() == 2 && missed.iter().all(|it| it.contains("45 ms")), "{missed:?}");
+    assert_eq!(json["summary"]["targets_met"], false);
     let mut alone = Command::new("taskset");
     alone.args(["--cpu-list", &first_processor(), env!("CARGO_BIN_EXE_netanvil")]);
     let alone = alone.args(["netblt", "reproduce-1987", "--json"]).output().expect("taskset runs");
     assert_eq!(alone.stdout, ran.stdout.as_bytes(), "with one processor as with all");
-    let table = scratch.run("netblt reproduce-1987").expect(0).stdout;
-    assert!(table.contains("BS/BI") && table.contains("targets met"), "{table}");
+    let table = scratch.run("netblt reproduce-1987").expect(1).stdout;
+    assert!(table.contains("BS/BI") && table.contains("near enough"), "{table}");
+    assert_eq!(table.matches("NOT MET").count(), 2, "{table}");
 }

@@ -22,8 +22,9 @@ const IDLE_S: f64 = 300.0;
 
 /// What stands in the models as it was told, and what follows from them.
 const ABOUT_MODELS: &str = "Idle intervals, which counters there are, and what the unnamed routers do \
-wrong stand in the models as they were told. The twelve figures of back to back follow from six numbers: \
-a time per frame for three products, a time per byte for two, and one queue; and from the 15.8 ms \
+wrong stand in the models as they were told: that they come out again says that the tests find them. Only the \
+frames of back to back that a device forwarded tell something of it that is not in its model. They follow from six \
+numbers: a time per frame for three products, a time per byte for two, and one queue; and from the 15.8 ms \
 between the bursts of the source, which its theoretical figures tell.";
 
 /// What the document shows as graphs whose values its text does not have.
@@ -42,11 +43,19 @@ struct Line {
     published: String,
 }
 
+impl Line {
+    /// Whether it tells of a device what does not stand in its model: how many frames of a burst it forwarded, where
+    /// it did not forward all.
+    fn is_informative(&self) -> bool {
+        self.section == "back to back" && self.published.parse::<u64>().is_ok()
+    }
+}
+
 pub fn run() -> Outcome {
     let lines = lines()?;
     let ours = all(&lines)?;
     let mut text = String::new();
-    let (mut section, mut product, mut off) = ("", "", 0);
+    let (mut section, mut product, mut off, mut informative_off) = ("", "", 0, 0);
     for line in &lines {
         if section != line.section {
             let _ = writeln!(text, "\nResults: {}", line.section);
@@ -60,6 +69,7 @@ pub fn run() -> Outcome {
         let found = answer(line, results);
         let same = found == line.published;
         off += usize::from(!same);
+        informative_off += usize::from(!same && line.is_informative());
         let _ = writeln!(
             text,
             "  {:<26} published: {:<28} ours: {:<28} {}",
@@ -70,8 +80,14 @@ pub fn run() -> Outcome {
         );
     }
     let _ = writeln!(text, "\n{ABOUT_MODELS}\n\n{NOT_COMPARED}");
-    let right = lines.len() - off;
-    let _ = writeln!(text, "\n{right} of {} statements reproduced exactly", lines.len());
+    let informative = lines.iter().filter(|line| line.is_informative()).count();
+    let _ = writeln!(
+        text,
+        "\n{} of {informative} informative figures reproduced exactly, by six numbers; {} of all {} statements",
+        informative - informative_off,
+        lines.len() - off,
+        lines.len()
+    );
     output::print(text.trim_start())?;
     Ok(if off == 0 { Exit::Done } else { Exit::NotAccepted })
 }
@@ -247,5 +263,19 @@ fn difference(published: &str, ours: &str) -> String {
         (Some(published), Some(ours)) => format!("difference: {:+}", ours - published),
         _ if published == ours => "same".into(),
         _ => "DIFFERENT".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_48_statements_nine_inform() {
+        let lines = lines().unwrap();
+        let informative = lines.iter().filter(|line| line.is_informative());
+        let published: Vec<&str> = informative.map(|line| &*line.published).collect();
+        assert_eq!((lines.len(), published.len()), (48, 9), "{published:?}");
+        assert!(published.starts_with(&["90", "45", "15"]), "{published:?}");
     }
 }

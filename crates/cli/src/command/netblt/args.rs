@@ -93,7 +93,7 @@ Examples:
   netanvil netblt reproduce-1987 --json | jq .summary
 
 Exit code 1 if the targets are missed: half of the rows within 5 % in steady-state throughput, nine
-tenths within 15 %.
+tenths within 15 %, and every finding of the text found again.
 "
     )]
     Reproduce1987(Reproduce),

@@ -2,6 +2,7 @@
 
 mod args;
 mod copy;
+mod findings_1987;
 mod outcome;
 mod parameters;
 mod paths;

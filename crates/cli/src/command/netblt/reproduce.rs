@@ -1,6 +1,7 @@
 //! `netanvil netblt reproduce-1987`: every published run beside ours, and where they part.
 
 use super::args::Reproduce;
+use super::findings_1987::{Finding, findings};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{output, parallel};
 use netblt_studies::rfc1030::{Measured, Network, Row, reproduce, rows};
@@ -14,16 +15,16 @@ const NINE_TENTHS_TARGET: f64 = 0.15;
 
 /// A published run and ours.
 #[derive(Clone, Debug, Serialize)]
-struct Pair {
-    network: &'static str,
+pub(super) struct Pair {
+    pub network: &'static str,
     burst_size_packets: u16,
-    burst_interval_ms: u16,
-    data_packet_size_bytes: u16,
+    pub burst_interval_ms: u16,
+    pub data_packet_size_bytes: u16,
     buffer_size_bytes: u32,
     transfer_kbytes: u64,
-    outstanding_buffers: u16,
-    published: Columns,
-    ours: Columns,
+    pub outstanding_buffers: u16,
+    pub published: Columns,
+    pub ours: Columns,
     /// Ours over the published steady-state throughput, less one.
     deviation: f64,
     /// Why it may be far off, where it is.
@@ -32,11 +33,11 @@ struct Pair {
 
 /// The last columns of RFC 1030's tables.
 #[derive(Clone, Copy, Debug, Serialize)]
-struct Columns {
-    packets_lost: u64,
+pub(super) struct Columns {
+    pub packets_lost: u64,
     packets_retransmitted: u64,
     data_timeouts: Option<u64>,
-    steady_state_mbps: f64,
+    pub steady_state_mbps: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -45,6 +46,9 @@ struct Summary {
     median_deviation: f64,
     within_5_percent: usize,
     within_15_percent: usize,
+    /// Whether the rows are near enough.
+    rows_near: bool,
+    /// Whether they are, and every finding of the text is found.
     targets_met: bool,
 }
 
@@ -52,6 +56,7 @@ struct Summary {
 struct Everything {
     seed: u64,
     rows: Vec<Pair>,
+    findings: Vec<Finding>,
     summary: Summary,
 }
 
@@ -65,7 +70,9 @@ pub fn run(arguments: &Reproduce) -> Outcome {
         Ok(pair(row, &ours, &published))
     });
     let pairs = pairs.into_iter().collect::<Outcome<Vec<Pair>>>()?;
-    let everything = Everything { seed: arguments.seed, summary: summary(&pairs), rows: pairs };
+    let findings = findings(&pairs);
+    let summary = summary(&pairs, &findings);
+    let everything = Everything { seed: arguments.seed, summary, findings, rows: pairs };
     match arguments.json {
         true => output::print_json(&everything)?,
         false => output::print(&table(&everything))?,
@@ -131,18 +138,20 @@ fn remark(row: &Row, ours: &Measured, published: &[Row]) -> String {
     }
 }
 
-fn summary(pairs: &[Pair]) -> Summary {
+fn summary(pairs: &[Pair], findings: &[Finding]) -> Summary {
     let mut deviations: Vec<f64> = pairs.iter().map(|pair| pair.deviation.abs()).collect();
     deviations.sort_by(f64::total_cmp);
     let within = |most: f64| deviations.iter().filter(|deviation| **deviation <= most).count();
     let median_deviation = deviations.get(deviations.len() / 2).copied().unwrap_or(0.0);
     let within_15_percent = within(NINE_TENTHS_TARGET);
+    let rows_near = median_deviation <= MEDIAN_TARGET && within_15_percent * 10 >= pairs.len() * 9;
     Summary {
         rows: pairs.len(),
         median_deviation,
         within_5_percent: within(MEDIAN_TARGET),
         within_15_percent,
-        targets_met: median_deviation <= MEDIAN_TARGET && within_15_percent * 10 >= pairs.len() * 9,
+        rows_near,
+        targets_met: rows_near && findings.iter().all(|finding| finding.ours),
     }
 }
 
@@ -181,15 +190,26 @@ fn columns(columns: &Columns) -> String {
 }
 
 fn closing(everything: &Everything) -> String {
-    let Summary { rows, median_deviation, within_5_percent, within_15_percent, targets_met } =
-        everything.summary;
+    let Summary {
+        rows,
+        median_deviation,
+        within_5_percent,
+        within_15_percent,
+        rows_near,
+        targets_met,
+    } = everything.summary;
     let mut text = format!(
         "\nSteady-state throughput of {rows} rows: median deviation {:.1} % (target 5 %), \
          {within_5_percent} within 5 %, {within_15_percent} within 15 % ({:.0} %, target 90 %): {}.\n",
         100.0 * median_deviation,
         100.0 * within_15_percent as f64 / rows as f64,
-        if targets_met { "targets met" } else { "targets missed" },
+        if rows_near { "near enough" } else { "not near enough" },
     );
+    text += "\nWhat the text found:\n";
+    for finding in &everything.findings {
+        let _ = writeln!(text, "{}", finding.in_words());
+    }
+    let _ = writeln!(text, "{}", if targets_met { "targets met" } else { "targets missed" });
     let far: Vec<&Pair> = everything.rows.iter().filter(|pair| pair.remark.is_some()).collect();
     if !far.is_empty() {
         text += "\nFurther off than 15 %, and explained by no mechanism of the model:\n";
@@ -208,4 +228,36 @@ fn closing(everything: &Everything) -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each finding is one of the tables, too: what the text says can be seen in them.
+    #[test]
+    fn the_published_rows_show_what_the_text_found() {
+        let published = rows();
+        let as_published = |row: &Row| {
+            let ours = Measured {
+                packets_lost: row.packets_lost,
+                packets_retransmitted: row.packets_retransmitted,
+                data_timeouts: 0,
+                steady_state_mbps: row.steady_state_mbps,
+                real_mbps: 0.0,
+            };
+            pair(row, &ours, &published)
+        };
+        let mut pairs: Vec<Pair> = published.iter().map(as_published).collect();
+        let found = findings(&pairs);
+        assert!(found.iter().all(|finding| finding.published && finding.ours), "{found:?}");
+        assert!(summary(&pairs, &found).targets_met);
+        // One that is inverted withholds the verdict, though each row is near.
+        for pair in pairs.iter_mut().filter(|pair| pair.burst_interval_ms == 45) {
+            pair.ours.steady_state_mbps = 0.98;
+        }
+        let found = findings(&pairs);
+        let faster = found.iter().find(|finding| finding.finding.contains("are faster"));
+        assert!(!faster.unwrap().ours && !summary(&pairs, &found).targets_met);
+    }
 }
