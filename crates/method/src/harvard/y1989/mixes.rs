@@ -6,9 +6,9 @@ use super::rates::search;
 use super::result::{Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{frames, result_of, run_changed, steady};
 use super::stops::{Fate, fate};
+use super::suite::offered;
 use crate::FigureName;
 use crate::bench::Bench;
-use crate::reach::reach;
 use crate::subject::Subject;
 use crate::traffic::{FORWARD, Forwarding, Traffic};
 use crate::{Protocol, RunError, TestKind};
@@ -45,7 +45,7 @@ fn with_size<R>(
     let description = bench.tester().describe().clone();
     let other = Subject::new(subject.config, &traffic, &description, None);
     let other = other.map_err(RunError::Config)?;
-    let reach = reach(bench, &other, TestKind::Harvard1989(test))?;
+    let reach = offered(bench, &other, TestKind::Harvard1989(test))?;
     work(bench, &other.within(&reach))
 }
 

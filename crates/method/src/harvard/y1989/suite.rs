@@ -68,7 +68,7 @@ pub(crate) fn test(
 
 /// What the tester can offer to the device: by its self-test, or what a source with a long gap offers, to the
 /// frame.
-fn offered(
+pub(super) fn offered(
     bench: &mut Bench<'_>,
     subject: &Subject<'_>,
     test: TestKind,
