@@ -37,12 +37,12 @@ impl Tls {
         let Some((base, query)) = url.split_once('?') else {
             return Ok((Tls { check: Check::Nothing, authorities: None }, url.to_owned()));
         };
-        let (mut mode, mut authorities) = (None, None);
+        let (mut mode, mut authorities, mut is_systems) = (None, None, false);
         let mut rest: Vec<String> = vec![];
         for option in query.split('&') {
             match option.split_once('=') {
                 Some(("sslmode", value)) => mode = Some(value),
-                Some(("sslrootcert", "system")) => authorities = None,
+                Some(("sslrootcert", "system")) => is_systems = true,
                 Some(("sslrootcert", value)) => authorities = Some(PathBuf::from(plain(value)?)),
                 Some((name @ ("sslcert" | "sslkey" | "sslcrl"), _)) => {
                     return Err(format!(
@@ -53,8 +53,17 @@ impl Tls {
             }
         }
         let check = match mode {
-            // As in libpq, an authority that is named is heeded.
-            Some("require") if authorities.is_some() => Check::Authority,
+            // As in libpq, an authority that is named is heeded, and those of the system prove nothing without the host.
+            None if is_systems => Check::Host,
+            Some(weak) if is_systems && weak != "verify-full" => {
+                return Err(format!(
+                    "sslrootcert=system with sslmode={weak}; write sslmode=verify-full"
+                ));
+            }
+            Some("disable") if authorities.is_some() => {
+                return Err("sslrootcert with sslmode=disable; leave one of them out".into());
+            }
+            None | Some("prefer" | "require") if authorities.is_some() => Check::Authority,
             None | Some("disable" | "prefer" | "require") => Check::Nothing,
             Some("verify-ca") => Check::Authority,
             Some("verify-full") => Check::Host,
@@ -67,6 +76,7 @@ impl Tls {
         match mode {
             Some("verify-ca" | "verify-full") => rest.push("sslmode=require".into()),
             Some(other) => rest.push(format!("sslmode={other}")),
+            None if check == Check::Host => rest.push("sslmode=require".into()),
             None => {}
         }
         let left = match rest.is_empty() {
@@ -229,6 +239,12 @@ mod tests {
             split(&format!("{base}?sslmode=require&sslrootcert=ca.pem")),
             (Check::Authority, Some("ca.pem".into()), kept("require"))
         );
+        assert_eq!(
+            split(&format!("{base}?sslmode=prefer&sslrootcert=ca.pem")),
+            (Check::Authority, Some("ca.pem".into()), kept("prefer"))
+        );
+        let system = split(&format!("{base}?sslrootcert=system"));
+        assert_eq!(system, (Check::Host, None, kept("require")));
     }
 
     #[test]
@@ -237,6 +253,8 @@ mod tests {
             ("sslmode=allow", "write disable, prefer"),
             ("sslcert=me.pem", "sslcert is not supported"),
             ("sslrootcert=%2", "two hexadecimal digits"),
+            ("sslrootcert=ca.pem&sslmode=disable", "leave one of them out"),
+            ("sslrootcert=system&sslmode=require", "write sslmode=verify-full"),
         ] {
             let refused = Tls::split(&format!("postgres://db/x?{option}")).unwrap_err();
             assert!(refused.contains(said), "{refused}");
