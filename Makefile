@@ -229,7 +229,7 @@ fleet-test: setup
 	@[ -x $(RAY)/bin/ray ] || { python3 -m venv $(RAY) && $(RAY)/bin/pip install --quiet --disable-pip-version-check ray==2.60.0; }
 	PYTHONPATH=python/src NETANVIL_PROGRAM=$(CURDIR)/$(NETANVIL) $(RAY)/bin/python extras/fleet-test.py $(or $(REPETITIONS),64)
 
-sweep-check:
+sweep-check: setup
 	cargo build --release --package netanvil
 	extras/sweep-check.sh $(NETANVIL) $(or $(DEVICES),10000)
 
