@@ -3,6 +3,7 @@
 use crate::history::{Trend, median};
 use crate::store::Point;
 use report::history as page;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Figures in the table at most.
@@ -10,9 +11,11 @@ const STANDINGS_MAX: usize = 25;
 
 /// A digest of a period, in seconds since 1970.
 pub fn digest(title: &str, trends: &[Trend], period: &Range<i64>) -> page::Digest {
-    let within = |point: &&Point| period.contains(&point.started_unix_s);
-    let runs: std::collections::BTreeSet<&str> =
-        trends.iter().flat_map(|trend| &trend.points).filter(within).map(|p| &*p.run).collect();
+    let measured =
+        trends.iter().map(|trend| of_period(trend, period).map(|point| &*point.run).collect());
+    let measured: Vec<BTreeSet<&str>> =
+        measured.filter(|runs: &BTreeSet<&str>| !runs.is_empty()).collect();
+    let runs = measured.iter().flatten().collect::<BTreeSet<_>>().len();
     let changed: Vec<page::Trend> =
         trends.iter().filter_map(|trend| changed(trend, period)).collect();
     let mut standings: Vec<page::Standing> =
@@ -32,12 +35,7 @@ pub fn digest(title: &str, trends: &[Trend], period: &Range<i64>) -> page::Diges
     let changes: usize = changed.iter().map(|trend| trend.changes.len()).sum();
     let facts = vec![
         format!("{} to {}", day(period.start), day(period.end)),
-        format!(
-            "{} runs, {} of {} series, {changes} changes",
-            runs.len(),
-            measured(trends, period),
-            trends.len()
-        ),
+        format!("{runs} runs, {} of {} series, {changes} changes", measured.len(), trends.len()),
     ];
     page::Digest { title: title.to_owned(), facts, changed, standings, left_out }
 }
@@ -57,10 +55,9 @@ fn farthest(standings: Vec<page::Standing>) -> Vec<page::Standing> {
     kept
 }
 
-fn measured(trends: &[Trend], period: &Range<i64>) -> usize {
-    let has =
-        |trend: &&Trend| trend.points.iter().any(|point| period.contains(&point.started_unix_s));
-    trends.iter().filter(has).count()
+/// The runs of a period.
+fn of_period<'a>(trend: &'a Trend, period: &'a Range<i64>) -> impl Iterator<Item = &'a Point> {
+    trend.points.iter().filter(|point| period.contains(&point.started_unix_s))
 }
 
 /// The changes of a figure that began in the period; `None` if none did.
@@ -74,7 +71,7 @@ fn changed(trend: &Trend, period: &Range<i64>) -> Option<page::Trend> {
 
 /// `None` if the figure was not measured in the period.
 fn standing(trend: &Trend, period: &Range<i64>) -> Option<page::Standing> {
-    let runs = trend.points.iter().filter(|point| period.contains(&point.started_unix_s)).count();
+    let runs = of_period(trend, period).count();
     let of_fit = |wanted: Range<i64>| -> Vec<f64> {
         trend
             .fit()
@@ -82,11 +79,9 @@ fn standing(trend: &Trend, period: &Range<i64>) -> Option<page::Standing> {
             .map(|it| it.1)
             .collect()
     };
-    let begun = |change: &&crate::history::Changed| {
-        trend.points.iter().find(|point| point.run == change.run).map(|point| point.started_unix_s)
-    };
-    let since = trend.changes.iter().filter_map(|change| begun(&change));
-    let since = since.filter(|at| *at < period.start).max().unwrap_or(i64::MIN);
+    let is_changed = |point: &&Point| trend.changes.iter().any(|change| change.run == point.run);
+    let before = trend.points.iter().filter(|point| point.started_unix_s < period.start);
+    let since = before.rev().find(is_changed).map_or(i64::MIN, |point| point.started_unix_s);
     let one = |values: Vec<f64>| (!values.is_empty()).then(|| median(&values));
     let fit = of_fit(period.clone());
     let not_compared = runs - fit.len();

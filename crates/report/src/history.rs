@@ -1,5 +1,6 @@
 //! Figures over time: what [`html::history`](crate::html::history) draws, and [`html::digest`](crate::html::digest) tells.
 
+use crate::number::grouped_f64;
 use crate::tables::{self, Table};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -141,6 +142,18 @@ pub struct Break<'a> {
     pub most: (&'a Trend, &'a Change),
     /// What else is different since: everything that is said with any of the figures.
     pub also: BTreeSet<&'a str>,
+}
+
+impl Break<'_> {
+    /// The day of the run.
+    pub fn day(&self) -> &str {
+        self.since.get(..10).unwrap_or(self.since)
+    }
+}
+
+/// A value of whatever unit: without digits that nobody reads.
+pub(crate) fn number(value: f64) -> String {
+    grouped_f64(value, if value.abs() >= 1000.0 || value.fract() == 0.0 { 0 } else { 3 })
 }
 
 /// Changes put together by the run where they began, the latest first.

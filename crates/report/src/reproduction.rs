@@ -252,15 +252,20 @@ impl Summary {
         )
     }
 
-    /// The scores of products and of kinds of test, in lines.
+    /// The informative figures of each product, of each kind of test, and all.
+    pub fn scores(&self) -> impl Iterator<Item = (&str, &Score)> {
+        let products = self.products.iter().map(|(name, score)| (&**name, score));
+        let classes = self.classes.iter().map(|(name, score)| (*name, score));
+        products.chain(classes).chain([("all", &self.informative)])
+    }
+
+    /// The same, in lines.
     pub fn print(&self) -> String {
         let mut text = format!(
             "{:<40}{:>8}{:>10}{:>12}\n",
             "informative figures of", "figures", "median", "within 5 %"
         );
-        let products = self.products.iter().map(|(name, score)| (&**name, score));
-        let classes = self.classes.iter().map(|(name, score)| (*name, score));
-        for (name, score) in products.chain(classes).chain([("all", &self.informative)]) {
+        for (name, score) in self.scores() {
             let median = format!("{:.2} %", 100.0 * score.median_difference);
             let within = format!("{:.0} %", score.percent_within());
             let _ = writeln!(text, "{name:<40}{:>8}{median:>10}{within:>12}", score.figures);

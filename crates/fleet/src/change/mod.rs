@@ -102,7 +102,9 @@ fn is_rare(
             let shares = orders.chunks(count.div_ceil(threads));
             let looks: Vec<_> =
                 shares.map(|share| scope.spawn(|| share.iter().all(is_below))).collect();
-            looks.into_iter().all(|look| look.join().is_ok_and(|below| below))
+            looks
+                .into_iter()
+                .all(|look| look.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
         if !are_below {
             return false;

@@ -4,8 +4,7 @@ use super::axis::{Axis, short};
 use super::chart::{Chart, Mark, Point, Series};
 use super::ink::Ink;
 use super::page;
-use crate::history::{Break, Change, Heat, Page, Trend, breaks};
-use crate::number::grouped_f64;
+use crate::history::{Break, Change, Heat, Page, Trend, breaks, number};
 use maud::{Markup, html};
 
 /// From these percent on a cell has the next shade.
@@ -63,7 +62,7 @@ fn changes(trends: &[Trend]) -> Markup {
 fn break_row(of_run: &Break<'_>) -> Markup {
     let (trend, change) = of_run.most;
     html! { tr {
-        td { (of_run.since.get(..10).unwrap_or(of_run.since)) }
+        td { (of_run.day()) }
         td { (of_run.device) }
         td.num { (of_run.figures) }
         td { (trend.test) ", " (trend.figure) }
@@ -85,10 +84,6 @@ fn change_row(trend: &Trend, change: &Change) -> Markup {
         td.num { (percent(change.percent)) }
         td.num { (change.runs.0) " + " (change.runs.1) }
     } }
-}
-
-fn number(value: f64) -> String {
-    grouped_f64(value, if value.abs() >= 1000.0 || value.fract() == 0.0 { 0 } else { 3 })
 }
 
 fn percent(value: Option<f64>) -> String {

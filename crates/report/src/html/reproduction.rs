@@ -41,8 +41,6 @@ pub fn reproduction(
 
 /// Informative figures of each product and of each kind of test.
 fn scores(summary: &Summary) -> Markup {
-    let products = summary.products.iter().map(|(name, score)| (&**name, score));
-    let classes = summary.classes.iter().map(|(name, score)| (*name, score));
     html! {
         div.scroll { table {
             thead { tr {
@@ -50,7 +48,7 @@ fn scores(summary: &Summary) -> Markup {
                 @for title in ["figures", "median difference", "within 5 %"] { th.num scope="col" { (title) } }
             } }
             tbody {
-                @for (name, score) in products.chain(classes).chain([("all", &summary.informative)]) { tr {
+                @for (name, score) in summary.scores() { tr {
                     td { (name) }
                     td.num { (score.figures) }
                     td.num { (format!("{:.2} %", 100.0 * score.median_difference)) }

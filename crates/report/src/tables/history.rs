@@ -1,12 +1,7 @@
 //! Figures over time: one row a figure, one row a change, and values put together where that was asked for.
 
 use super::Table;
-use crate::history::{Digest, Page, Trend, breaks};
-use crate::number::grouped_f64;
-
-fn number(value: f64) -> String {
-    grouped_f64(value, if value.abs() >= 1000.0 || value.fract() == 0.0 { 0 } else { 3 })
-}
+use crate::history::{Digest, Page, Trend, breaks, number};
 
 fn percent(value: Option<f64>) -> String {
     value.map_or("-".into(), |percent| format!("{percent:+.1}"))
@@ -101,7 +96,7 @@ fn changes(heading: &str, trends: &[Trend]) -> Table {
     let mut table = Table::new(heading, vec![], &columns);
     for of_run in breaks(trends) {
         let (trend, change) = of_run.most;
-        let since = of_run.since.get(..10).unwrap_or(of_run.since);
+        let since = of_run.day();
         table.rows.push(vec![
             since.to_owned(),
             of_run.device.to_owned(),
@@ -111,7 +106,7 @@ fn changes(heading: &str, trends: &[Trend]) -> Table {
             number(change.before),
             number(change.after),
         ]);
-        let also: Vec<&str> = of_run.also.into_iter().collect();
+        let also: Vec<&str> = of_run.also.iter().copied().collect();
         let also = if also.is_empty() {
             "nothing else is known to differ".into()
         } else {
