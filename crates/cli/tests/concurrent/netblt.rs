@@ -305,7 +305,7 @@ fn the_campaign_of_1987_is_near_and_says_which_finding_it_inverts() {
     assert_eq!(json["summary"]["rows_near"], true);
     let findings = json["findings"].as_array().unwrap();
     assert!(findings.iter().all(|finding| finding["published"] == true), "{findings:?}");
-    // The losses of two buffers at 45 ms come from what follows a first loss, which the model has too much of.
+    // With two buffers at 45 ms the model loses too much; docs/netblt.md tells it.
     let missed = findings.iter().filter(|finding| finding["ours"] == false);
     let missed: Vec<&str> = missed.map(|finding| finding["finding"].as_str().unwrap()).collect();
     assert!(missed.len() == 2 && missed.iter().all(|it| it.contains("45 ms")), "{missed:?}");
