@@ -97,18 +97,58 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 /// If the database fails.
 pub fn trends(store: &mut Store, filter: &Filter) -> Result<Vec<Trend>, StoreError> {
     let series = store.series(filter)?;
-    series.into_iter().map(|series| Ok(Trend::of(store.points(&series.id)?, series))).collect()
+    let trend = |series: Series| {
+        let points = store.points(&series.id)?;
+        let places = places(store, &series.id, &values(&points))?;
+        Ok(Trend::with(points, series, &places))
+    };
+    series.into_iter().map(trend).collect()
+}
+
+/// Looks for changes in these series and keeps them, so that the next page is there at once.
+///
+/// # Errors
+/// If the database fails.
+pub fn look_for_changes(store: &mut Store, series: &BTreeSet<String>) -> Result<(), StoreError> {
+    for id in series {
+        let points = store.points(id)?;
+        places(store, id, &values(&points))?;
+    }
+    Ok(())
+}
+
+/// Where values change: as the database has it, or looked for and kept there.
+fn places(store: &mut Store, series: &str, values: &[f64]) -> Result<Vec<usize>, StoreError> {
+    let digest = change::digest(values);
+    if let Some(known) = store.changes(series, &digest)? {
+        return Ok(known);
+    }
+    let found: Vec<usize> = change::find(values).iter().map(|change| change.at).collect();
+    store.keep_changes(series, &digest, &found)?;
+    Ok(found)
+}
+
+/// Those that can be compared.
+fn values(points: &[Point]) -> Vec<f64> {
+    points.iter().filter(|point| unfit(point).is_none()).filter_map(|point| point.value).collect()
 }
 
 impl Trend {
     /// Of the points of a series, the oldest first.
     pub fn of(points: Vec<Point>, series: Series) -> Trend {
+        let places: Vec<usize> =
+            change::find(&values(&points)).iter().map(|change| change.at).collect();
+        Trend::with(points, series, &places)
+    }
+
+    /// The same, with the places where its values change.
+    fn with(points: Vec<Point>, series: Series, places: &[usize]) -> Trend {
         let mut left_out = BTreeMap::new();
         for why in points.iter().filter_map(unfit) {
             *left_out.entry(why.to_owned()).or_insert(0) += 1;
         }
         let fit: Vec<&Point> = points.iter().filter(|point| unfit(point).is_none()).collect();
-        let changes = changes(&fit);
+        let changes = changes(&fit, places);
         Trend { series, left_out, changes, points }
     }
 
@@ -162,10 +202,9 @@ impl Trend {
     }
 }
 
-fn changes(fit: &[&Point]) -> Vec<Changed> {
+fn changes(fit: &[&Point], places: &[usize]) -> Vec<Changed> {
     let values: Vec<f64> = fit.iter().filter_map(|point| point.value).collect();
-    let found = change::find(&values);
-    let ends = found.iter().map(|change| change.at).chain([values.len()]);
+    let ends = places.iter().copied().chain([values.len()]);
     let ends: Vec<usize> = [0].into_iter().chain(ends).collect();
     let changed = ends.windows(3).map(|window| {
         let (from, at, to) = (window[0], window[1], window[2]);

@@ -5,6 +5,7 @@
 
 use crate::description::Needs;
 use crate::folder::{self, CampaignFolder, State};
+use crate::history;
 use crate::job::Job;
 use crate::record::{Origin, RunRecord};
 use crate::store::{Ingested, Store, StoreError};
@@ -142,6 +143,8 @@ struct Campaign<'a> {
     running: Vec<Running>,
     /// Attempts that failed before this program was started and do not count any more.
     forgiven: BTreeMap<String, usize>,
+    /// Series that have become longer.
+    longer: BTreeSet<String>,
     summary: Summary,
 }
 
@@ -179,6 +182,7 @@ impl Local {
             waiting,
             running,
             forgiven,
+            longer: BTreeSet::new(),
             summary,
         };
         if self.retry_failed {
@@ -188,7 +192,12 @@ impl Local {
         if ended.is_err() {
             campaign.stop_all();
         }
-        ended.map(|()| campaign.summary)
+        ended?;
+        let Campaign { longer, summary, .. } = campaign;
+        if !self.stop.load(Ordering::SeqCst) {
+            history::look_for_changes(store, &longer)?;
+        }
+        Ok(summary)
     }
 
     fn check(&self, job: &Job) -> Result<(), LocalError> {
@@ -376,6 +385,7 @@ impl Campaign<'_> {
                 self.summary.done += 1;
                 self.summary.not_accepted += usize::from(code == Some(1));
                 self.summary.invalid += usize::from(is_invalid);
+                self.longer.extend(record.figures.into_iter().map(|figure| figure.series));
                 let ending = Ending::Done { exit_code: code, folder: run };
                 (self.progress)(Progress::Ended(job, &ending));
                 Ok(())

@@ -71,6 +71,16 @@ pub fn find(values: &[f64]) -> Vec<Change> {
     changes
 }
 
+/// Of the values and of everything else that decides where they change.
+pub fn digest(values: &[f64]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(format!("E-divisive 1: {PERMUTATIONS} {PART_MIN} {SEED}").as_bytes());
+    values.iter().for_each(|value| {
+        hasher.update(&value.to_le_bytes());
+    });
+    hasher.finalize().to_hex().to_string()
+}
+
 /// Whether no order of the values within their parts reaches the statistic. It ends soon after the first that does.
 ///
 /// Orders are drawn one after another and looked at on every processor, so that the answer does not depend on their

@@ -324,6 +324,33 @@ impl Store {
         Ok(rows.iter().map(point).collect())
     }
 
+    /// Where a series changes, if that was looked for when its values had this digest.
+    pub(crate) fn changes(
+        &mut self,
+        series: &str,
+        digest: &str,
+    ) -> Result<Option<Vec<usize>>, StoreError> {
+        let rows =
+            self.query(schema::CHANGES, &[series, digest].map(|it| Value::Text(it.into())))?;
+        let places = |row: &Row| {
+            row[0].text().split_terminator(' ').map(str::parse).collect::<Result<_, _>>()
+        };
+        // What cannot be read is looked for again.
+        Ok(rows.first().and_then(|row| places(row).ok()))
+    }
+
+    /// Keeps where a series changes while its values have this digest.
+    pub(crate) fn keep_changes(
+        &mut self,
+        series: &str,
+        digest: &str,
+        places: &[usize],
+    ) -> Result<(), StoreError> {
+        let places: Vec<String> = places.iter().map(usize::to_string).collect();
+        let values = [series, digest, &places.join(" ")].map(|it| Value::Text(it.into()));
+        self.database.transact(&mut |sql| sql.execute(schema::KEEP_CHANGES, &values).map(|_| ()))
+    }
+
     fn query(&mut self, statement: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
         let mut rows = vec![];
         self.database.transact(&mut |sql| {

@@ -5,7 +5,8 @@ pub const VERSIONS: &str =
     "CREATE TABLE IF NOT EXISTS netanvil_schema (version BIGINT PRIMARY KEY);";
 
 /// One after the other; one that was released is never changed.
-pub const MIGRATIONS: &[&str] = &["
+pub const MIGRATIONS: &[&str] = &[
+    "
 CREATE TABLE netanvil_run (
     digest TEXT PRIMARY KEY,
     campaign TEXT,
@@ -55,7 +56,15 @@ CREATE TABLE netanvil_figure (
     PRIMARY KEY (run, ordinal)
 );
 CREATE INDEX netanvil_figure_series ON netanvil_figure (series, run);
-"];
+",
+    "
+CREATE TABLE netanvil_changes (
+    series TEXT PRIMARY KEY REFERENCES netanvil_series (id) ON DELETE CASCADE,
+    digest TEXT NOT NULL,
+    places TEXT NOT NULL
+);
+",
+];
 
 pub const INSERT_RUN: &str = "\
 INSERT INTO netanvil_run (digest, campaign, job, repetition, device, device_in_words, configuration, program, host,
@@ -85,3 +94,9 @@ SELECT r.digest, r.started, r.started_unix_s, r.program, r.kernel, r.host, r.met
     r.folder, f.value, f.relation, f.low, f.high, f.invalid, f.reason
 FROM netanvil_figure f JOIN netanvil_run r ON r.digest = f.run
 WHERE f.series = $1 ORDER BY r.started_unix_s, r.repetition, r.digest";
+
+pub const CHANGES: &str = "SELECT places FROM netanvil_changes WHERE series = $1 AND digest = $2";
+
+pub const KEEP_CHANGES: &str = "\
+INSERT INTO netanvil_changes (series, digest, places) VALUES ($1, $2, $3)
+ON CONFLICT (series) DO UPDATE SET digest = EXCLUDED.digest, places = EXCLUDED.places";

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use fleet::history::{self, By, Trend};
 use fleet::store::{Filter, is_server};
 use fleet::{Ingested, Origin, RunRecord, Store};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 const DAY_S: i64 = 86_400;
@@ -193,6 +194,7 @@ fn ingest(arguments: &Ingest) -> Outcome {
     };
     let mut store = Store::open(&arguments.db)?;
     let (mut new, mut known, mut refused) = (0, 0, vec![]);
+    let mut longer = BTreeSet::new();
     for folder in &arguments.run {
         let record = match RunRecord::read(folder, &origin) {
             Ok(record) => record,
@@ -204,9 +206,16 @@ fn ingest(arguments: &Ingest) -> Outcome {
             }
         };
         match store.ingest(&record)? {
-            Ingested::New => new += 1,
+            Ingested::New => {
+                new += 1;
+                longer.extend(record.figures.into_iter().map(|figure| figure.series));
+            }
             Ingested::Known => known += 1,
         }
+    }
+    // The run of a job is one of many that follow each other.
+    if arguments.job.is_none() {
+        history::look_for_changes(&mut store, &longer)?;
     }
     match arguments.json {
         true => {
