@@ -8,6 +8,7 @@ pub(crate) use known::Known;
 
 use crate::bench::{Bench, Ran, Request};
 use crate::event::{SearchBounds, Verdict};
+use crate::outcome::number::several;
 use crate::rfc2544::MaximumOf;
 use crate::search::adaptive::{Against, Noise};
 use crate::search::{
@@ -452,19 +453,20 @@ impl RateGoal<'_> {
                     }
                 };
                 format!(
-                    "{}, up to {} trials per load{against}",
-                    self.policy, self.max_trials_per_load
+                    "{}, up to {} per load{against}",
+                    self.policy,
+                    several(self.max_trials_per_load.into(), "trial", "trials")
                 )
             }
             (policy, _) => policy.to_string(),
         };
         format!(
             "{policy}, resolution {} %, lowest load {} % of the maximum, trials of {}, \
-             {} final trials of {}",
+             {} of {}",
             self.resolution_percent,
             self.lowest_load_percent,
             self.search_duration,
-            self.final_trials,
+            several(self.final_trials.into(), "final trial", "final trials"),
             self.final_duration,
         )
     }

@@ -15,6 +15,11 @@ pub fn grouped(value: u64) -> String {
     text
 }
 
+/// `1 trial`, `2 trials`.
+pub fn several(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
 /// `1,234.5`: rounded to `decimals`.
 pub fn grouped_f64(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
@@ -80,6 +85,12 @@ mod tests {
         assert_eq!(percent(1.0), "100.00");
         assert_eq!(percent(0.0), "0.00");
         assert_eq!(percent(0.1234), "12.34");
+    }
+
+    #[test]
+    fn one_is_not_many() {
+        let told = [0, 1, 2, 1_000].map(|count| several(count, "trial", "trials"));
+        assert_eq!(told, ["0 trials", "1 trial", "2 trials", "1,000 trials"]);
     }
 
     proptest! {

@@ -3,6 +3,7 @@
 
 use crate::bench::{Bench, Ran, Request, has_shortfall, is_short};
 use crate::event::SearchBounds;
+use crate::outcome::number::several;
 use crate::rate_search::judge_loss;
 use crate::reach::{
     LONGEST_BURST_TRIED, SLOWER_BY_ONE_IN, STEPS_MAX, burst_reach, held_to_its_rate, slower,
@@ -410,13 +411,13 @@ impl BurstSummary {
 
 fn describe(subject: &Subject<'_>) -> String {
     let config = &subject.config.back_to_back;
-    let trials = subject.config.search.max_trials_per_load;
+    let trials = several(subject.config.search.max_trials_per_load.into(), "trial", "trials");
     format!(
         "binary search over the burst length with loss verification (ETSI GS NFV-TST 009), at most \
-         {trials} trials a length, {} searches, step {} frames or {} % of the upper bound, up to \
+         {trials} a length, {}, step {} frames or {} % of the upper bound, up to \
          {} s (raised to {} s if need be); a burst is slower than its rate by one \
          part in {SLOWER_BY_ONE_IN} at most",
-        config.repetitions,
+        several(config.repetitions.into(), "search", "searches"),
         config.step_frames,
         config.resolution_percent,
         config.limit_s,

@@ -1,7 +1,7 @@
 //! The tables and curves of latency.
 
 use crate::LatencySummary;
-use crate::outcome::number::{microseconds, microseconds_of_ps};
+use crate::outcome::number::{microseconds, microseconds_of_ps, several};
 use crate::outcome::{Cell, Distribution, Layout, Role, Series};
 use crate::rfc2544::LatencyResult;
 use trial::{Histogram, LatencyForm};
@@ -99,13 +99,18 @@ impl LatencyResult {
         let mut remarks = vec![self.definition.in_words()];
         remarks.extend(self.not_measured.iter().map(|why| format!("not measured: {why}")));
         remarks.extend(self.rfc2544.as_ref().map(|rfc2544| {
-            format!("the RFC 2544 mean is of {} tagged frames", rfc2544.repetitions)
+            format!(
+                "the RFC 2544 mean is of {}",
+                several(rfc2544.repetitions, "tagged frame", "tagged frames")
+            )
         }));
         remarks.extend(self.rfc8219.as_ref().map(|rfc8219| {
-            format!(
-                "typical and worst case are medians of {} trials with {} tagged frames each",
-                rfc8219.repetitions, rfc8219.tags
-            )
+            let (trials, frames) = (rfc8219.repetitions, rfc8219.tags);
+            let (trials, frames) = (
+                several(trials, "trial", "trials"),
+                several(frames, "tagged frame", "tagged frames"),
+            );
+            format!("typical and worst case are medians of {trials} with {frames} each")
         }));
         remarks.extend(self.notes.iter().cloned());
         remarks
