@@ -4,6 +4,9 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 use std::ops::Range;
 use units::Duration;
 
+/// Width of a character of a label, in units of a chart.
+const LABEL_CHARACTER: f64 = 18.0;
+
 /// How values turn into lengths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Scale {
@@ -115,6 +118,22 @@ impl Axis {
         }
     }
 
+    /// The same with labels that do not overlap on so many units of a chart; ticks stay.
+    pub fn with_room_for(&self, units: u32) -> Axis {
+        let mut axis = self.clone();
+        let mut free_from = f64::NEG_INFINITY;
+        for (value, label) in &mut axis.ticks {
+            let half = label.chars().count() as f64 * LABEL_CHARACTER / 2.0;
+            let at = self.position(*value) * f64::from(units);
+            match at - half < free_from {
+                true => label.clear(),
+                false if label.is_empty() => {}
+                false => free_from = at + half + LABEL_CHARACTER,
+            }
+        }
+        axis
+    }
+
     /// Where a value lies between the ends, 0 to 1; a value beyond an end lies at it.
     fn position(&self, value: f64) -> f64 {
         let value = if value.is_finite() { value.clamp(self.from, self.to) } else { self.from };
@@ -206,6 +225,21 @@ mod tests {
         let axis = Axis::frame_sizes([64.0, 1500.0, 1518.0].into_iter());
         let labels: Vec<&str> = axis.ticks.iter().map(|(_, label)| &label[..]).collect();
         assert_eq!(labels, ["64", "", "1518"]);
+    }
+
+    #[test]
+    fn on_a_narrow_screen_labels_that_would_overlap_are_left_out() {
+        let sizes = [64.0, 128.0, 256.0, 512.0, 1024.0, 1280.0, 1518.0];
+        let labels = |axis: &Axis| -> Vec<String> {
+            axis.ticks.iter().map(|(_, label)| label.clone()).filter(|it| !it.is_empty()).collect()
+        };
+        let axis = Axis::frame_sizes(sizes.into_iter());
+        assert_eq!(labels(&axis), ["64", "128", "256", "512", "1024", "1280", "1518"]);
+        // Four characters are 72 units and want 18 more: 1024 and 1280 are 600 x ln(1.25)/ln(31.4) = 39 apart.
+        let narrow = axis.with_room_for(600);
+        assert_eq!(labels(&narrow), ["64", "128", "256", "512", "1024"]);
+        assert_eq!(narrow.ticks.len(), 7);
+        assert_eq!(labels(&axis.with_room_for(6_000)), labels(&axis));
     }
 
     #[test]

@@ -86,6 +86,10 @@ impl Chart {
     pub const WIDE: (u32, u32) = (1600, 720);
     /// One of two side by side.
     pub const HALF: (u32, u32) = (1000, 560);
+    /// For a telephone.
+    const NARROW: (u32, u32) = (760, 640);
+    /// A chart with more points is drawn once, and moved sideways on a narrow screen.
+    const POINTS_DRAWN_TWICE: usize = 400;
 
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         let title = title.into();
@@ -95,14 +99,25 @@ impl Chart {
 
     /// The drawing with its legend. What goes wrong is said in its place.
     pub fn render(&self) -> Markup {
-        let drawing = self.draw();
+        let points: usize = self.series.iter().map(|series| series.points.len()).sum();
+        let narrow = (points <= Self::POINTS_DRAWN_TWICE)
+            .then(|| self.narrow().draw("plot chart narrow").ok())
+            .flatten();
         html! {
             @if self.series.len() > 1 { (self.legend()) }
-            @match drawing {
+            @if let Some(svg) = narrow { (PreEscaped(svg)) }
+            @match self.draw("plot chart") {
                 Ok(svg) => (PreEscaped(svg)),
                 Err(error) => p.warning { "This chart could not be drawn: " (error) },
             }
         }
+    }
+
+    /// The same for a narrow screen, where fewer labels have room.
+    fn narrow(&self) -> Chart {
+        let size = Self::NARROW;
+        let x = self.x.with_room_for(size.0 - self.y_label_area());
+        Chart { size, x, ..self.clone() }
     }
 
     fn legend(&self) -> Markup {
@@ -115,7 +130,7 @@ impl Chart {
         }
     }
 
-    fn draw(&self) -> Drawn<String> {
+    fn draw(&self, class: &str) -> Drawn<String> {
         let mut svg = String::new();
         let hovers = {
             let root = SVGBackend::with_string(&mut svg, self.size).into_drawing_area();
@@ -127,7 +142,7 @@ impl Chart {
         let inner = inner.rsplit_once("</svg>").map_or(inner, |(inner, _)| inner);
         let (width, height) = self.size;
         let whole = html! {
-            svg.plot.chart viewBox=(format!("0 0 {width} {height}")) role="img"
+            svg class=(class) viewBox=(format!("0 0 {width} {height}")) role="img"
                 aria-label=(self.title) {
                 (PreEscaped(inner))
                 @for hover in hovers {
@@ -171,6 +186,17 @@ impl Chart {
         70 + 14 * longest.unwrap_or(0) as u32
     }
 
+    /// Of the axes' titles, so that the longer one has room.
+    fn title_size(&self) -> f64 {
+        /// Mean width of a character as a share of the font's size: wide for a sans-serif font.
+        const CHARACTER: f64 = 0.58;
+        let size = |title: &str, units: u32| {
+            f64::from(units) / (CHARACTER * title.chars().count().max(1) as f64)
+        };
+        let across = self.size.0.saturating_sub(self.y_label_area());
+        size(&self.x.title, across).min(size(&self.y.title, self.size.1)).min(31.0)
+    }
+
     fn draw_axes(&self, plot: &mut Plot<'_, '_>) -> Drawn<()> {
         let text = |size: f64| ("sans-serif", size).into_font().color(&Ink::Text.rgb());
         plot.configure_mesh()
@@ -180,7 +206,7 @@ impl Chart {
             .set_all_tick_mark_size(8)
             .x_label_style(text(30.0).pos(Pos::new(HPos::Center, VPos::Top)))
             .y_label_style(text(30.0))
-            .axis_desc_style(text(31.0))
+            .axis_desc_style(text(self.title_size()))
             .x_desc(&self.x.title)
             .y_desc(&self.y.title)
             .draw()?;

@@ -111,22 +111,25 @@ const MEASURE: &str = "<script>addEventListener('load', () => {
                     overlaps++;
         });
     }
+    const narrow = [...document.querySelectorAll('svg.narrow')].filter(chart => chart.clientWidth > 0).length;
     const wide = document.documentElement.scrollWidth > innerWidth;
-    document.body.dataset.measured = `overlaps ${overlaps}, cut ${cut}, too wide ${wide}`;
+    document.body.dataset.measured = `overlaps ${overlaps}, cut ${cut}, too wide ${wide}, narrow ${narrow > 0}`;
 });</script>";
 
 #[test]
-fn no_label_overlaps_another_on_screen_and_at_the_width_of_paper() {
+fn no_label_overlaps_another_on_screen_on_paper_and_on_a_telephone() {
     let page = html::render(&report());
     let policy = page.find("<meta http-equiv").unwrap();
     let end = policy + page[policy..].find('>').unwrap() + 1;
     let page = format!("{}{}{MEASURE}", &page[..policy], &page[end..]);
     // A4 less its margins is 182 mm: 688 pixels of 1/96 inch.
-    for width in [1200, 688] {
+    // Chromium's window is no narrower than 500 pixels.
+    for (width, is_narrow) in [(1200, false), (688, false), (500, true)] {
         let opened = open(&page, width);
         let measured =
             opened.dom.split_once("data-measured=\"").map_or("nothing", |(_, rest)| rest);
         let measured = measured.split('"').next().unwrap_or_default();
-        assert_eq!(measured, "overlaps 0, cut 0, too wide false", "at {width} pixels");
+        let right = format!("overlaps 0, cut 0, too wide false, narrow {is_narrow}");
+        assert_eq!(measured, right, "at {width} pixels");
     }
 }
