@@ -8,7 +8,7 @@ mod file;
 mod test_name;
 mod value;
 
-pub use file::{parse, parse_options, read, read_options};
+pub use file::{parse, parse_options, read, read_options, suggest_nearest};
 pub use method::registry::SuiteName;
 pub use test_name::TestName;
 pub use value::{BitRate, Goal, Share, Sizes, Span};

@@ -29,6 +29,7 @@ pub fn read(name_or_file: &str) -> Outcome<Description> {
         None => {
             let names: Vec<&str> = BUILT_IN.iter().map(|device| device.name).collect();
             let failure = Failure::new(format!("no simulated device or file `{name_or_file}`"));
+            let failure = options::suggest_nearest(failure, name_or_file, &names);
             return Err(
                 failure.help(format!("built in are {}; or name a TOML file", names.join(", ")))
             );

@@ -81,14 +81,18 @@ fn unknown_word(message: &str) -> Option<(&str, Vec<&str>)> {
 }
 
 fn suggest(failure: Failure, wrong: &str, valid: &[&str]) -> Failure {
+    suggest_nearest(failure, wrong, valid).help(format!("valid are: {}", valid.join(", ")))
+}
+
+/// Names the valid word that is most like a wrong one, if any is.
+pub fn suggest_nearest(failure: Failure, wrong: &str, valid: &[&str]) -> Failure {
     let wrong = wrong.to_lowercase();
     let near = |word: &&&str| strsim::jaro_winkler(&wrong, word);
     let nearest = valid.iter().max_by(|a, b| near(a).total_cmp(&near(b)));
-    let failure = match nearest.filter(|word| near(word) > 0.7) {
+    match nearest.filter(|word| near(word) > 0.7) {
         Some(nearest) => failure.help(format!("did you mean `{nearest}`?")),
         None => failure,
-    };
-    failure.help(format!("valid are: {}", valid.join(", ")))
+    }
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ const WRONG: [(&str, &[&str]); 110] = [
     // What is tested.
     ("run", &["nothing to test", "--device linux-router", "--ports eth1,eth2", "--sim router"]),
     ("run --device linux-ruoter", &["'linux-ruoter'", "--device", "'linux-router'"]),
-    ("run --sim ruoter", &["`ruoter`", "router", "TOML file"]),
+    ("run --sim ruoter", &["`ruoter`", "did you mean `router`?", "TOML file"]),
     ("run --sim missing.toml", &["`missing.toml`", "built in are", "TOML file"]),
     ("run --device loopback --sim router", &["--device", "--sim", "cannot be used with"]),
     ("run rfc9999", &["'rfc9999'", "[SUITE]", "rfc2889"]),
