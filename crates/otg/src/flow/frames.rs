@@ -242,3 +242,6 @@ impl Frames {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
