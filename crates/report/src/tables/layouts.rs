@@ -152,9 +152,10 @@ impl OutcomeTable {
         let by_name = outcome.figures.iter().filter_map(|figure| Some((figure.known_as?, figure)));
         for (name, figure) in by_name {
             let (Some(chart), Some(value)) = (chart_of(name), figure.value) else { continue };
-            let unit = figure.unit.symbol();
+            let (chart, unit) = (chart.replace('-', " "), figure.unit.symbol());
             let mut put = |name: &str, role, value| {
-                self.put_curve(Series::by_size((chart, name), (chart, unit), role, (size, value)));
+                let (chart, axis) = ((&*chart, name), (&*chart, unit));
+                self.put_curve(Series::by_size(chart, axis, role, (size, value)));
             };
             if name == FigureName::Throughput && figure.unit == Unit::Fps {
                 put("theoretical maximum", Role::Medium, conditions.theoretical_max.fps());
