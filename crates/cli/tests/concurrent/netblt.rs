@@ -314,7 +314,12 @@ fn the_campaign_of_1987_is_near_and_says_which_finding_it_inverts() {
     alone.args(["--cpu-list", &first_processor(), env!("CARGO_BIN_EXE_netanvil")]);
     let alone = alone.args(["netblt", "reproduce-1987", "--json"]).output().expect("taskset runs");
     assert_eq!(alone.stdout, ran.stdout.as_bytes(), "with one processor as with all");
-    let table = scratch.run("netblt reproduce-1987").expect(1).stdout;
+    let table = scratch.run("netblt reproduce-1987 --html page.html").expect(1).stdout;
+    let page = std::fs::read_to_string(scratch.path().join("page.html")).unwrap();
+    // Seven graphs, each with published marks; 96 rows below the names of the columns.
+    assert_eq!(page.matches("<svg class=\"plot chart\"").count(), 7);
+    assert!(page.matches(", published</li>").count() > 7);
+    assert_eq!(page.matches("<td class=\"whole\">5/").count(), 96);
     assert!(table.contains("BS/BI") && table.contains("near enough"), "{table}");
     assert_eq!(table.matches("NOT MET").count(), 2, "{table}");
 }

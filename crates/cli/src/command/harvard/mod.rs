@@ -1,5 +1,7 @@
 //! `netanvil harvard`: repeats the published router tests of 1989 and 1990 in virtual time.
 
+mod findings_1989;
+mod graphs_1989;
 mod published;
 mod reproduce_1989;
 mod reproduce_1990;
@@ -36,11 +38,19 @@ A figure is informative if a device forwarded it and it is below 98 % of what it
         after_help = "\
 Examples:
   netanvil harvard reproduce-1989
+  netanvil harvard reproduce-1989 --html harvard-1989.html
 
-Exit code 1 if a statement is not reproduced.
+Exit code 1 if a statement is not reproduced, or something that the text found of all routers.
 "
     )]
-    Reproduce1989,
+    Reproduce1989(Reproduce1989),
+}
+
+#[derive(Args, Debug)]
+pub struct Reproduce1989 {
+    /// Write an HTML page with statements and graphs
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -62,6 +72,6 @@ pub struct Reproduce1990 {
 pub fn run(harvard: &Harvard) -> Outcome {
     match &harvard.command {
         Command::Reproduce1990(arguments) => reproduce_1990::run(arguments),
-        Command::Reproduce1989 => reproduce_1989::run(),
+        Command::Reproduce1989(arguments) => reproduce_1989::run(arguments),
     }
 }

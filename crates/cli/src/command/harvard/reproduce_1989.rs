@@ -1,6 +1,8 @@
 //! `netanvil harvard reproduce-1989`: what the text of 1989 says of its products, taken again on models
 //! of them: idle load, delay, flood, back to back, counters, errors.
 
+use super::findings_1989::{Finding, Products, findings};
+use super::{Reproduce1989, graphs_1989};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{output, parallel, simulated, topology};
 use method::harvard::y1989::{Harvard1989Result, Misbehaviour, Suite1989, Test1989};
@@ -34,13 +36,13 @@ and not their values: delay by packet length; throughput by packet length (max, 
 
 /// A statement of the document.
 #[derive(Clone, Debug, Deserialize)]
-struct Line {
-    section: String,
-    product: String,
+pub(super) struct Line {
+    pub section: String,
+    pub product: String,
     model: String,
     path: String,
-    of: String,
-    published: String,
+    pub of: String,
+    pub published: String,
 }
 
 impl Line {
@@ -51,12 +53,53 @@ impl Line {
     }
 }
 
-pub fn run() -> Outcome {
+pub fn run(arguments: &Reproduce1989) -> Outcome {
     let lines = lines()?;
-    let ours = all(&lines)?;
+    let ours = all(&lines, &configuration())?;
+    let (products, rates) = (products(&lines), all(&lines, &graphs_1989::configuration())?);
+    let findings = findings(&products, &ours, &rates);
+    let answers: Vec<Answer<'_>> = lines
+        .iter()
+        .map(|line| {
+            let ours = answer(line, &ours[&(line.model.clone(), line.path.clone())]);
+            Answer { line, ours }
+        })
+        .collect();
+    let score = score(&answers);
+    let found: Vec<String> = findings.iter().map(Finding::in_words).collect();
+    let text = format!(
+        "{}\n{ABOUT_MODELS}\n\n{NOT_COMPARED}\n\nWhat the text found of all:\n  {}\n\n{score}\n",
+        in_words(&answers),
+        found.join("\n  ")
+    );
+    output::print(text.trim_start())?;
+    if let Some(path) = &arguments.html {
+        let page = graphs_1989::page(&answers, &findings, &score, &products, &rates);
+        std::fs::write(path, page)
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
+    }
+    let is_met =
+        answers.iter().all(Answer::is_same) && findings.iter().all(|finding| finding.is_met);
+    Ok(if is_met { Exit::Done } else { Exit::NotAccepted })
+}
+
+/// A statement and what we found.
+pub(super) struct Answer<'a> {
+    pub line: &'a Line,
+    pub ours: String,
+}
+
+impl Answer<'_> {
+    pub fn is_same(&self) -> bool {
+        self.ours == self.line.published
+    }
+}
+
+/// What is said of each product, section by section.
+fn in_words(answers: &[Answer<'_>]) -> String {
     let mut text = String::new();
-    let (mut section, mut product, mut off, mut informative_off) = ("", "", 0, 0);
-    for line in &lines {
+    let (mut section, mut product) = ("", "");
+    for Answer { line, ours } in answers {
         if section != line.section {
             let _ = writeln!(text, "\nResults: {}", line.section);
             (section, product) = (&line.section, "");
@@ -65,31 +108,33 @@ pub fn run() -> Outcome {
             let _ = writeln!(text, "\n{}:", line.product);
             product = &line.product;
         }
-        let results = &ours[&(line.model.clone(), line.path.clone())];
-        let found = answer(line, results);
-        let same = found == line.published;
-        off += usize::from(!same);
-        informative_off += usize::from(!same && line.is_informative());
         let _ = writeln!(
             text,
             "  {:<26} published: {:<28} ours: {:<28} {}",
             line.of,
             line.published,
-            found,
-            difference(&line.published, &found)
+            ours,
+            difference(&line.published, ours)
         );
     }
-    let _ = writeln!(text, "\n{ABOUT_MODELS}\n\n{NOT_COMPARED}");
-    let informative = lines.iter().filter(|line| line.is_informative()).count();
-    let _ = writeln!(
-        text,
-        "\n{} of {informative} informative figures reproduced exactly, by six numbers; {} of all {} statements",
-        informative - informative_off,
-        lines.len() - off,
-        lines.len()
-    );
-    output::print(text.trim_start())?;
-    Ok(if off == 0 { Exit::Done } else { Exit::NotAccepted })
+    text
+}
+
+fn score(answers: &[Answer<'_>]) -> String {
+    let informative = || answers.iter().filter(|answer| answer.line.is_informative());
+    format!(
+        "{} of {} informative figures reproduced exactly, by six numbers; {} of all {} statements",
+        informative().filter(|answer| answer.is_same()).count(),
+        informative().count(),
+        answers.iter().filter(|answer| answer.is_same()).count(),
+        answers.len()
+    )
+}
+
+/// Named products by model and path.
+fn products(lines: &[Line]) -> Products {
+    let delays = lines.iter().filter(|line| line.section == "delay");
+    delays.map(|line| ((line.model.clone(), line.path.clone()), line.product.clone())).collect()
 }
 
 fn lines() -> Outcome<Vec<Line>> {
@@ -102,19 +147,23 @@ fn lines() -> Outcome<Vec<Line>> {
 }
 
 /// What was found of each model on each path, by both.
-type Found = BTreeMap<(String, String), Vec<Harvard1989Result>>;
+pub(super) type Found = BTreeMap<(String, String), Vec<Harvard1989Result>>;
 
 /// Every model on each path that lines tell of, shared out to the processors: each has a device of its
 /// own.
-fn all(lines: &[Line]) -> Outcome<Found> {
+fn all(lines: &[Line], config: &SuiteConfig) -> Outcome<Found> {
     let keys = lines.iter().map(|line| (line.model.clone(), line.path.clone()));
     let keys: Vec<_> = keys.collect::<BTreeSet<_>>().into_iter().collect();
-    let results = parallel::map(&keys, |(model, path)| take_again(model, path));
+    let results = parallel::map(&keys, |(model, path)| take_again(model, path, config));
     keys.into_iter().zip(results).map(|(key, results)| Ok((key, results?))).collect()
 }
 
 /// Everything that the document tells of a product, taken again on its model.
-fn take_again(model: &str, path: &str) -> Outcome<Vec<Harvard1989Result>> {
+pub(super) fn take_again(
+    model: &str,
+    path: &str,
+    config: &SuiteConfig,
+) -> Outcome<Vec<Harvard1989Result>> {
     let device = simulated::read(model)?;
     // From the first port to its neighbour on the card, or to the first of the next card.
     let ports_a_card = device.card.as_ref().map_or(1, |card| card.ports);
@@ -126,7 +175,7 @@ fn take_again(model: &str, path: &str) -> Outcome<Vec<Harvard1989Result>> {
         program: "netanvil".into(),
         device: model.into(),
         environment: BTreeMap::new(),
-        config: configuration(),
+        config: config.clone(),
         topology,
         self_test: None,
         more: &[],
@@ -142,7 +191,7 @@ fn take_again(model: &str, path: &str) -> Outcome<Vec<Harvard1989Result>> {
     events.iter().filter_map(record).collect()
 }
 
-fn configuration() -> SuiteConfig {
+pub(super) fn configuration() -> SuiteConfig {
     let mut config = SuiteConfig {
         method: Method::Harvard1989,
         frame_sizes: Suite1989::frame_sizes(),

@@ -387,6 +387,9 @@ pub struct Reproduce {
     /// Seed of everything pseudo-random
     #[arg(long, default_value_t = 1987)]
     pub seed: u64,
+    /// Write findings, graphs and rows to a file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Print JSON on standard output
     #[arg(long)]
     pub json: bool,

@@ -4,6 +4,7 @@ mod args;
 mod copy;
 mod findings_1987;
 mod outcome;
+mod page_1987;
 mod parameters;
 mod paths;
 mod planned;

@@ -92,6 +92,7 @@ pub fn run(arguments: &Paths) -> Outcome {
             &tables(&everything),
             &closing(&everything),
             &figures(arguments.seed),
+            &[],
         );
         std::fs::write(file, text)
             .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?;
@@ -406,6 +407,7 @@ fn figures(seed: u64) -> Vec<Figure> {
                             (point.0.since(units::Instant::ZERO).as_secs_f64(), pick(point))
                         })
                         .collect(),
+                    is_marks: false,
                 };
             courses.iter().map(line).collect()
         };

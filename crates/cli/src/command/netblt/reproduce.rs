@@ -2,6 +2,7 @@
 
 use super::args::Reproduce;
 use super::findings_1987::{Finding, findings};
+use super::page_1987;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{output, parallel};
 use netblt_studies::rfc1030::{Measured, Network, Row, reproduce, rows};
@@ -17,7 +18,7 @@ const NINE_TENTHS_TARGET: f64 = 0.15;
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Pair {
     pub network: &'static str,
-    burst_size_packets: u16,
+    pub burst_size_packets: u16,
     pub burst_interval_ms: u16,
     pub data_packet_size_bytes: u16,
     buffer_size_bytes: u32,
@@ -26,9 +27,9 @@ pub(super) struct Pair {
     pub published: Columns,
     pub ours: Columns,
     /// Ours over the published steady-state throughput, less one.
-    deviation: f64,
+    pub deviation: f64,
     /// Why it may be far off, where it is.
-    remark: Option<String>,
+    pub remark: Option<String>,
 }
 
 /// The last columns of RFC 1030's tables.
@@ -76,6 +77,12 @@ pub fn run(arguments: &Reproduce) -> Outcome {
     match arguments.json {
         true => output::print_json(&everything)?,
         false => output::print(&table(&everything))?,
+    }
+    if let Some(path) = &arguments.html {
+        let Everything { rows, findings, .. } = &everything;
+        let page = page_1987::render(rows, findings, &closing(&everything));
+        std::fs::write(path, page)
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
     }
     Ok(if everything.summary.targets_met { Exit::Done } else { Exit::NotAccepted })
 }
