@@ -198,10 +198,12 @@ impl EventSink for RunFolder {
         let durable = match event {
             Event::TrialFinished(_)
             | Event::TestFinished(_)
+            | Event::ConsistencyChecked(_)
             | Event::SelfTestFinished(_)
             | Event::RunFinished(_) => true,
             Event::RunStarted(_)
             | Event::TestStarted(_)
+            | Event::TestRepeated(_)
             | Event::TrialStarted(_)
             | Event::Warning(_)
             | Event::Note(_) => false,

@@ -45,6 +45,7 @@ pub(super) fn caveats(report: &Report) -> Markup {
             @for notice in &report.notices {
                 p.banner.warn { strong { "Saved events: " } (notice) }
             }
+            (contradictions(report))
             @if report.is_conformant() {
                 p.banner.good {
                     strong { "Conformance: " }
@@ -67,6 +68,23 @@ pub(super) fn caveats(report: &Report) -> Markup {
                             li { strong { (tests) ":" } " " (deviations.join("; ")) }
                         }
                     }
+                }
+            }
+        }
+    }
+}
+
+/// What results say of each other: those that contradicted one another, folded.
+fn contradictions(report: &Report) -> Markup {
+    let told = report.contradictions();
+    html! {
+        @if let Some(found) = &report.consistency {
+            @if told.is_empty() {
+                p.banner.good { strong { "Consistency: " } (found.in_words()) "." }
+            } @else {
+                details.banner.warn {
+                    summary { strong { "Contradictions." } " " (capitalised(&found.in_words())) "." }
+                    ul { @for words in &told { li { (words) "." } } }
                 }
             }
         }
@@ -223,6 +241,7 @@ fn card(outcome: &Outcome) -> Markup {
             span.value { (value) " " small { (unit) } }
             span.detail {
                 (figure.name) "; "
+                @if figure.is_revised() { strong { "revised" } "; " }
                 @if figure.unit == Unit::Fps {
                     @if let Some(value) = figure.value {
                         (share_of(100.0 * value / conditions.theoretical_max.fps())) " % of "
