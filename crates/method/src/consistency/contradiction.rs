@@ -60,7 +60,7 @@ pub struct Side {
     pub frame_size: String,
     /// Conditions in words.
     pub conditions: String,
-    /// As it was measured first.
+    /// As it was when the contradiction was found.
     pub first: Figure,
     /// As the repetition has it; `None` where that came to none.
     pub again: Option<Figure>,
@@ -222,11 +222,6 @@ impl Side {
     pub(super) fn is_faster(&self) -> bool {
         let again = self.again.as_ref().and_then(Figure::interval);
         again.zip(self.first.interval()).is_some_and(|(again, first)| exceeds(again, first))
-    }
-
-    /// Every result that it came to.
-    pub(super) fn results(&self) -> impl Iterator<Item = (f64, f64)> {
-        [Some(&self.first), self.again.as_ref()].into_iter().flatten().filter_map(Figure::interval)
     }
 
     fn repeated(&self) -> String {

@@ -1,10 +1,11 @@
 //! The table of relations. Each says from what it follows; what only usually holds is `Usual`, or left out.
 
 use super::{Measure, Pick, Quantity, Relation, Sizes, Standing};
-use crate::harvard::y1989::Test1989;
+use crate::harvard::y1989::{Harvard1989Result, Test1989};
 use crate::outcome::{FigureName, Unit};
 use crate::rfc2544::{FrameLossResult, LossPoint, ThroughputResult};
-use crate::{Figure, Outcome, TestKind};
+use crate::{Figure, Finding, Outcome, TestKind};
+use units::FrameRate;
 
 /// Every relation, in the order in which reports name them.
 pub static RELATIONS: [Relation; 10] = [
@@ -46,7 +47,7 @@ pub static RELATIONS: [Relation; 10] = [
         id: "raw-rate-1989",
         less: of_1989(Test1989::MaxRate, MAX_RATE),
         more: of_1989(Test1989::RawRate, RAW_RATE),
-        says: "the raw rate is no less than the max rate",
+        says: "the raw rate is no less than the max rate, but for what stays in buffers",
         source: "router tests of 1989, by definition: the raw rate is the highest rate at which frames come \
                  out, and the max rate is one of the loads at which it is looked for",
         ..WORK
@@ -132,7 +133,7 @@ pub const LEFT_OUT: [(&str, &str); 5] = [
 const FILTERS: &str = "router tests of 1989 and 1990, RFC 2544 section 11.4: the same frames, and a list to \
                        search beside";
 const MAX_RATE: Pick = Pick::Named("max rate");
-const RAW_RATE: Pick = Pick::Named("raw rate");
+const RAW_RATE: Pick = Pick::Derived(raw_rate);
 const ANY_RATE: Quantity =
     Quantity { test: None, figure: Pick::Known(&[FigureName::Throughput, FigureName::MaxRate]) };
 
@@ -157,6 +158,17 @@ const fn of_1990(test: TestKind, column: &'static str) -> Quantity {
     Quantity { test: Some(test), figure: Pick::Beginning(column) }
 }
 
+/// The raw rate, or as much as passed for each second of sending: a max rate, too, is a load that passed, and some of
+/// its frames may have come out later.
+fn raw_rate(outcome: &Outcome) -> Option<Figure> {
+    let figure = outcome.figures.iter().find(|figure| figure.name == "raw rate")?.clone();
+    let result: Option<Harvard1989Result> = outcome.record().ok();
+    let passed = result.and_then(|result| result.most_passed).map(FrameRate::fps);
+    let (low, high) = figure.interval()?;
+    let basis = figure.basis;
+    Some(figure.bounded(Some((low, passed.map_or(high, |passed| passed.max(high)))), basis))
+}
+
 /// The highest load of the frame loss test that lost nothing, under the name of that load's loss.
 fn lossless(outcome: &Outcome) -> Option<Figure> {
     let result: FrameLossResult = outcome.record().ok()?;
@@ -174,12 +186,13 @@ fn lossless(outcome: &Outcome) -> Option<Figure> {
 const OFFERED: f64 = 0.999;
 
 /// The throughput. Of a device whose buffers pass a higher load for the length of a trial, and of one whose trials
-/// contradict each other, it is not the highest load without loss in one trial.
+/// contradict each other, it is not the highest load without loss in one trial; nor where no load passed.
 fn throughput(outcome: &Outcome) -> Option<Figure> {
     let result: ThroughputResult = outcome.record().ok()?;
     let found = &result.throughput;
     let is_plain = found.buffered.is_none() && found.confidence.is_none();
-    let is_plain = is_plain && result.contradiction.is_none();
+    let has_rate = !matches!(found.finding, Finding::NothingPassed { .. });
+    let is_plain = is_plain && has_rate && result.contradiction.is_none();
     let mut figures = outcome.figures_of(FigureName::Throughput).filter(|_| is_plain);
     figures.next().cloned()
 }

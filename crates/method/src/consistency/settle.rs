@@ -3,7 +3,7 @@
 
 use super::compare::{Pair, figure_of, pairs};
 use super::contradiction::{Consistency, Contradiction, Ending, Revised, Side};
-use super::stated::{Statement, is_known, state};
+use super::stated::{Statement, hull, is_known, state};
 use super::{Quantity, Standing};
 use crate::{Figure, Outcome, RunError, TestKind};
 
@@ -140,21 +140,26 @@ impl Results {
         }
     }
 
-    /// Both figures of a pair, as they are known so far.
+    /// Every result of a figure.
+    fn results(&self, quantity: &Quantity, at: usize, name: &str) -> Vec<(f64, f64)> {
+        let all = [Some(&self.first[at].outcome), self.again[at].as_ref()].into_iter().flatten();
+        let figures = all.filter_map(|outcome| figure_of(quantity, outcome, name));
+        figures.filter_map(|figure| figure.interval()).collect()
+    }
+
+    /// Both figures of a pair, as they were found, and as the repetitions have them.
     fn sides(&self, pair: &Pair) -> (Side, Side) {
         let rule = pair.relation();
         let side = |quantity: &Quantity, at: usize, figure: &Figure| {
             let outcome = &self.first[at].outcome;
-            let first = figure_of(quantity, outcome, &figure.name);
             let again = self.again[at].as_ref();
             let again = again.and_then(|outcome| figure_of(quantity, outcome, &figure.name));
-            let first = first.unwrap_or_else(|| figure.clone());
             Side {
                 test: outcome.test,
                 frame_size: outcome.conditions.frame_size.clone(),
                 conditions: outcome.conditions.in_words.clone(),
-                stated: first.clone(),
-                first,
+                stated: figure.clone(),
+                first: figure.clone(),
                 again: again.filter(|figure| figure.value.is_some()),
             }
         };
@@ -211,20 +216,31 @@ impl Results {
     fn statements(&self, ended: &[Ended], rests_on: &RestsOn<'_>) -> Vec<Statement> {
         let mut all: Vec<Statement> = self.first.iter().map(|_| Statement::default()).collect();
         for Ended { pair, ending } in ended {
-            let (less, more) = self.sides(pair);
-            let measure = pair.relation().measure;
-            let (of_less, of_more) = (pair.less.weight(measure), pair.more.weight(measure));
-            let both = [
-                (pair.less.at, &less, &more, of_more / of_less),
-                (pair.more.at, &more, &less, of_less / of_more),
+            let (rule, (less, more)) = (pair.relation(), self.sides(pair));
+            let (of_less, of_more) =
+                (pair.less.weight(rule.measure), pair.more.weight(rule.measure));
+            let weighed = |quantity, side: &Side, at, weight: f64| {
+                let results = self.results(quantity, at, &side.first.name).into_iter();
+                results.map(move |(low, high)| (low * weight, high * weight)).collect::<Vec<_>>()
+            };
+            let all_results = [
+                weighed(&rule.less, &less, pair.less.at, of_less),
+                weighed(&rule.more, &more, pair.more.at, of_more),
             ];
-            for (at, side, other, scale) in both {
-                let why = side.revised(other, pair.relation().says, *ending);
-                match ending {
-                    Ending::Confirmed => {}
-                    Ending::Settled if side.is_steady() => {}
-                    Ending::Settled => all[at].repetition(&side.first.name, why),
-                    Ending::Widened => all[at].interval(side, (other, scale), why),
+            let both = hull(all_results.concat());
+            let sides =
+                [(pair.less.at, &less, &more, of_less), (pair.more.at, &more, &less, of_more)];
+            for (at, side, other, weight) in sides {
+                let why = side.revised(other, rule.says, *ending);
+                match (ending, both) {
+                    (Ending::Settled, _) if !side.is_steady() => {
+                        all[at].repetition(&side.first.name, why)
+                    }
+                    (Ending::Widened, Some((low, high))) => {
+                        let interval = (low / weight, high / weight);
+                        all[at].interval(&side.first.name, interval, why);
+                    }
+                    _ => {}
                 }
             }
         }

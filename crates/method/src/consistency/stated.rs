@@ -1,7 +1,6 @@
 //! What is stated of a test that was made twice: its first result, the repetition, or intervals that hold both.
 
 use super::compare::agree;
-use super::contradiction::Side;
 use super::revise::Wide;
 use crate::{Figure, Outcome};
 
@@ -31,17 +30,15 @@ impl Statement {
         }
     }
 
-    /// An interval is stated that holds what both tests came to, `scale` being that of the other.
-    pub(super) fn interval(&mut self, side: &Side, (other, scale): (&Side, f64), why: String) {
+    /// An interval is stated that holds what both tests came to.
+    pub(super) fn interval(&mut self, name: &str, interval: (f64, f64), why: String) {
         self.holds_all = true;
-        let of_other = other.results().map(|(low, high)| (low * scale, high * scale));
-        let Some(interval) = hull(side.results().chain(of_other)) else { return };
-        match self.wide.iter_mut().find(|wide| wide.name == side.first.name) {
+        match self.wide.iter_mut().find(|wide| wide.name == name) {
             Some(wide) => {
                 wide.interval = hull([wide.interval, interval]).unwrap_or(interval);
                 wide.why = format!("{}; {why}", wide.why);
             }
-            None => self.wide.push(Wide { name: side.first.name.clone(), interval, why }),
+            None => self.wide.push(Wide { name: name.to_owned(), interval, why }),
         }
     }
 
@@ -106,6 +103,6 @@ pub(super) fn is_known(outcome: &Outcome) -> bool {
 }
 
 /// From the lowest end to the highest.
-fn hull(intervals: impl IntoIterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
+pub(super) fn hull(intervals: impl IntoIterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
     intervals.into_iter().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }

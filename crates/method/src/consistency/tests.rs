@@ -319,10 +319,12 @@ fn a_repetition_that_contradicts_another_result_has_that_repeated_too() {
     let (consistency, repeated) = settled(&first, &again);
     let places: Vec<_> = repeated.iter().map(|repeat| repeat.place.item).collect();
     assert_eq!(places, [1, 2, 0]);
-    // Of 64 and 128 neither came to the same again, so both hold what they came to.
     let results = stated(&consistency, &first);
-    assert_eq!(results[0].figures[0].claim(), Some((5_000.0, 20_000.0)));
-    assert_eq!(results[2], first[2]);
+    let rates = results.iter().map(|result| result.figures[0].claim());
+    assert_eq!(rates.collect::<Vec<_>>(), [Some((20_000.0, 20_000.0)); 3]);
+    let endings = consistency.contradictions.iter().map(|found| found.ending);
+    assert_eq!(endings.collect::<Vec<_>>(), [Ending::Settled; 2]);
+    assert!(results[0].figures[0].is_revised() && results[1].figures[0].is_revised());
 }
 
 #[test]
