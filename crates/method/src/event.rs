@@ -64,6 +64,9 @@ pub struct SinkError(pub String);
 /// them; what only adds members leaves it as it is.
 pub const EVENT_FORMAT: u32 = 4;
 
+/// The oldest form whose events mean the same to this program.
+pub const EVENT_FORMAT_OLDEST: u32 = 3;
+
 /// How a run begins.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunStarted {

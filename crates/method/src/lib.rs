@@ -106,8 +106,8 @@ pub use course::Moment;
 pub use encapsulation::{Encapsulated, Encapsulation};
 pub use error::RunError;
 pub use event::{
-    EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted, SearchBounds, SinkError, TestRepeated,
-    TestStarted, TrialRecord, TrialStarted, Verdict,
+    EVENT_FORMAT, EVENT_FORMAT_OLDEST, Event, EventSink, RunFinished, RunStarted, SearchBounds,
+    SinkError, TestRepeated, TestStarted, TrialRecord, TrialStarted, Verdict,
 };
 pub use found::{Buffered, Finding, LatencySummary, RateFound, Spread, median, percentile};
 pub use ipv6_traffic::ExtensionHeader;
