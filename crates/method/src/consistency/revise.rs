@@ -75,7 +75,12 @@ fn covering(old: &Figure, wide: &Wide) -> Figure {
 /// Whether a figure is a share of a rate: `of theoretical`, `of max rate`.
 fn is_share_of(figure: &Figure, rate: &Figure) -> bool {
     let is_share = figure.unit == Unit::Percent && figure.name.starts_with("of ");
-    is_share && rate.unit == Unit::Fps && figure.value.is_some() && !figure.is_revised()
+    is_share && has_shares(rate) && figure.value.is_some() && !figure.is_revised()
+}
+
+/// Shares are those of the rate that a test is about, not of the load that was offered for it.
+fn has_shares(rate: &Figure) -> bool {
+    rate.unit == Unit::Fps && rate.known_as.is_some()
 }
 
 fn share_of(share: &Figure, old: &Figure, new: &Figure) -> Figure {
@@ -166,7 +171,7 @@ fn width(new: &Figure) -> Cell {
 
 /// A cell that is the share of the old figure in something: of the medium's maximum, of the max rate.
 fn share_cell(title: &str, cell: &Cell, old: &Figure, new: &Figure, theoretical: f64) -> Cell {
-    let is_share = title.starts_with("of ") || title.starts_with("% of ");
+    let is_share = has_shares(old) && (title.starts_with("of ") || title.starts_with("% of "));
     let Some(rate) = old.value.filter(|rate| is_share && *rate > 0.0) else { return cell.clone() };
     let (low, high) = new.bounds();
     let of = |share: f64, fps: f64| share * fps / rate;

@@ -370,6 +370,28 @@ fn tests_that_rest_on_a_repeated_one_are_made_again() {
     assert!(note.contains("it rests on max rate"), "{note}");
 }
 
+/// `of max rate` is the share of what came out, not of what was offered.
+#[test]
+fn the_load_that_was_offered_has_no_share() {
+    let overload = |offered: f64, forwarded: f64| {
+        let figures = vec![
+            Figure::single("offered", Unit::Fps, offered),
+            Figure::single("forwarded", Unit::Fps, forwarded).called(FigureName::ForwardingRate),
+            Figure::single("of max rate", Unit::Percent, forwarded / 50.0),
+        ];
+        Outcome::new(TestKind::Harvard1989(Test1989::Overload25), conditions(64), figures, &[])
+    };
+    let both = |name: &str, interval| super::revise::Wide {
+        name: name.into(),
+        interval,
+        why: "repeated".into(),
+    };
+    let offered = overload(6_250.0, 1_250.0).widened(&[both("offered", (1_600.0, 6_250.0))]);
+    assert_eq!(offered.figures[2].claim(), Some((25.0, 25.0)));
+    let forwarded = overload(6_250.0, 1_250.0).widened(&[both("forwarded", (1_250.0, 5_000.0))]);
+    assert_eq!(forwarded.figures[2].claim(), Some((25.0, 100.0)));
+}
+
 /// At a hundredth two numbers are one.
 #[test]
 fn numbers_agree_by_their_intervals() {

@@ -8,7 +8,7 @@ use crate::number::{grouped, share_of};
 use crate::tables::{self, Column, OutcomeTable, Table};
 use crate::{Answers, PacketComposition};
 use maud::{Markup, html};
-use method::outcome::{Figure, FigureName, Unit, capitalised};
+use method::outcome::{Figure, FigureName, Relation, Unit, capitalised};
 use method::{Outcome, TestKind};
 use serde_json::Value;
 use trial::PortDescription;
@@ -235,6 +235,8 @@ fn card(outcome: &Outcome) -> Markup {
     let conditions = &outcome.conditions;
     let (value, unit) = figure.printed();
     let size = tables::in_words(&conditions.frame_size);
+    let most = conditions.theoretical_max.fps();
+    let is_interval = figure.relation == Relation::Between;
     html! {
         div.figure {
             span.label { (capitalised(&outcome.test.to_string())) ", " (size) }
@@ -244,7 +246,11 @@ fn card(outcome: &Outcome) -> Markup {
                 @if figure.is_revised() { strong { "revised" } "; " }
                 @if figure.unit == Unit::Fps {
                     @if let Some(value) = figure.value {
-                        (share_of(100.0 * value / conditions.theoretical_max.fps())) " % of "
+                        (share_of(100.0 * value / most))
+                        @if let Some(high) = figure.high.filter(|_| is_interval) {
+                            " to " (share_of(100.0 * high / most))
+                        }
+                        " % of "
                     }
                     (tables::fps(conditions.theoretical_max)) " theoretical at "
                     (conditions.line_rate) "; "
