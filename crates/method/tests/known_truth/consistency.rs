@@ -7,10 +7,14 @@ use crate::truth;
 use method::consistency::{Consistency, Contradiction, Ending};
 use method::harvard::y1989::Test1989;
 use method::outcome::Relation;
-use method::{Event, Figure, Forwarding, Method, Outcome, Profile, Suite, SuiteConfig, TestKind};
+use method::{
+    Event, Figure, Forwarding, Method, Outcome, Profile, Recorded, ResumingTester, Suite,
+    SuiteConfig, TestKind, TrialRecord,
+};
 use sim::{BUILT_IN, Description, SimTester};
 use std::collections::BTreeMap;
 use traffic::modifier::sub_seed;
+use trial::{DeviceSetup, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Instant;
 
 /// 5,000 frames a second, 20 of which wait.
@@ -306,4 +310,79 @@ fn random_routers_of_1989_contradict_nothing() {
     }
     assert_eq!(contradictions, [""; 0]);
     assert!(compared > 600, "{compared}");
+}
+
+/// A tester whose device is new in each trial, so that its answer depends on the question alone, and four times slower
+/// in the first so many.
+struct SlowAtFirst {
+    made: usize,
+    slow: usize,
+    description: TesterDescription,
+}
+
+impl SlowAtFirst {
+    /// After so many trials.
+    fn after(made: usize, slow: usize) -> Self {
+        let description = Self::tester(ROUTER).describe().clone();
+        SlowAtFirst { made, slow, description }
+    }
+
+    fn tester(text: &str) -> SimTester<Box<dyn sim::DeviceUnderTest>> {
+        let description = Description::from_toml(text).expect("a description");
+        let device = description.device(&addresses()).expect("a device");
+        SimTester::new(&description.ports(), device)
+    }
+}
+
+impl Tester for SlowAtFirst {
+    fn describe(&self) -> &TesterDescription {
+        &self.description
+    }
+    fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        self.made += 1;
+        let text = ROUTER.replace("200us", if self.made <= self.slow { "800us" } else { "200us" });
+        Self::tester(&text).run(trial)
+    }
+    fn pause(&mut self, _span: units::Duration) -> Result<(), TesterError> {
+        Ok(())
+    }
+    fn configure(&mut self, _setup: &DeviceSetup) -> Result<(), TesterError> {
+        Ok(())
+    }
+}
+
+fn trials(events: &[Event]) -> Vec<TrialRecord> {
+    let records = events.iter().filter_map(|event| match event {
+        Event::TrialFinished(record) => Some((**record).clone()),
+        _ => None,
+    });
+    records.collect()
+}
+
+/// Cut off before the repetitions, amid them and after them.
+#[test]
+fn a_run_that_is_resumed_comes_to_the_same_end() {
+    let mut config = of_1989();
+    config.harvard_1989.tests = vec![Test1989::MaxRate, Test1989::RawRate, Test1989::Filtering];
+    let suite = suite(config, Forwarding::Routed);
+    let run = |slow| {
+        let mut events: Vec<Event> = vec![];
+        suite.run(&mut SlowAtFirst::after(0, slow), None, &mut events).expect("a run");
+        events
+    };
+    let of_max_rate = |record: &&TrialRecord| record.test == of(Test1989::MaxRate);
+    let slow = trials(&run(usize::MAX)).iter().filter(of_max_rate).count();
+    let whole = run(slow);
+    assert!(!checked(&whole).contradictions.is_empty());
+    let repeats = whole.iter().position(|event| matches!(event, Event::TestRepeated(_))).unwrap();
+    for cut in [repeats, repeats + 6, whole.len() - 2] {
+        let known = trials(&whole[..cut]);
+        let made = known.len();
+        let mut recorded = Recorded::from_iter(known);
+        let mut tester = ResumingTester::new(SlowAtFirst::after(made, slow), &mut recorded);
+        let mut events: Vec<Event> = vec![];
+        suite.run(&mut tester, None, &mut events).expect("a run");
+        assert_eq!(events, whole, "cut at {cut}");
+        assert_eq!((recorded.replayed(), recorded.discarded()), (made as u64, 0));
+    }
 }
