@@ -1,6 +1,7 @@
 //! Progress of a run on standard error: a bar on a terminal, plain lines elsewhere.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use method::consistency::Contradiction;
 use method::{Event, SearchBounds, TestStarted, TrialRecord, TrialStarted, Verdict};
 use std::io::IsTerminal;
 use std::time::Instant;
@@ -58,6 +59,14 @@ impl Progress {
             Event::TrialFinished(trial) => self.trial_finished(trial),
             Event::Warning(text) => self.line(&format!("warning: {text}")),
             Event::Note(text) => self.line(&format!("note: {text}")),
+            Event::TestRepeated(again) => self.line(&format!(
+                "{} {} bytes is repeated: {}",
+                again.test, again.frame_size, again.because
+            )),
+            Event::ConsistencyChecked(found) => {
+                let lines = found.contradictions.iter().map(Contradiction::in_words);
+                lines.for_each(|words| self.line(&format!("contradiction: {words}")));
+            }
             Event::TestFinished(_) | Event::SelfTestFinished(_) => {}
             Event::RunFinished(_) => self.finish(),
         }

@@ -43,6 +43,7 @@ mod live {
 mod pure {
     mod campaign;
     mod configuration;
+    mod contradictions;
     mod figures;
     mod fit;
     mod guards;

@@ -248,7 +248,7 @@ impl FigureRecord {
             low: figure.low,
             high: figure.high,
             basis: word(&basis),
-            reason: figure.reason.clone(),
+            reason: if figure.is_revised() { &figure.revised } else { &figure.reason }.clone(),
             invalid: outcome.invalid.join("; "),
             deviations: conditions.deviations.join("; "),
             theoretical_fps: conditions.theoretical_max.fps(),

@@ -1,6 +1,7 @@
 //! What a run says while it goes on. A saved stream of events is the run: reports are rendered
 //! from it, and an interrupted run resumes from it.
 
+use crate::consistency::Consistency;
 use crate::course::Moment;
 use crate::{Direction, Modifier, Outcome, SelfTest, TestKind};
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,10 @@ pub enum Event {
     TrialFinished(Box<TrialRecord>),
     /// A test has come to its outcome for one frame size.
     TestFinished(Box<Outcome>),
+    /// Results of the run contradict each other: a test is made once more.
+    TestRepeated(TestRepeated),
+    /// All tests have ended: what their results say of each other, and which are stated instead of the first.
+    ConsistencyChecked(Box<Consistency>),
     /// The tester has measured itself, or brought the measurement of an earlier day.
     SelfTestFinished(Box<SelfTest>),
     /// Something that the user should mend or know before trusting the results.
@@ -57,7 +62,10 @@ pub struct SinkError(pub String);
 
 /// The form of saved events. It grows with every change after which an older program would misread
 /// them; what only adds members leaves it as it is.
-pub const EVENT_FORMAT: u32 = 3;
+pub const EVENT_FORMAT: u32 = 4;
+
+/// The oldest form whose events mean the same to this program.
+pub const EVENT_FORMAT_OLDEST: u32 = 3;
 
 /// How a run begins.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -92,6 +100,17 @@ pub struct TestStarted {
     pub modifier: Modifier,
     /// Estimate of what is left of the whole run, this test included.
     pub remaining: Duration,
+}
+
+/// A test is made once more, after all others.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TestRepeated {
+    /// Which.
+    pub test: TestKind,
+    /// As it was asked for.
+    pub frame_size: String,
+    /// Why, in words.
+    pub because: String,
 }
 
 /// A trial begins.

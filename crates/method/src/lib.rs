@@ -54,6 +54,7 @@ pub mod chassis;
 pub mod clauses;
 mod conditions;
 mod config;
+pub mod consistency;
 mod cost;
 mod course;
 mod encapsulation;
@@ -105,8 +106,8 @@ pub use course::Moment;
 pub use encapsulation::{Encapsulated, Encapsulation};
 pub use error::RunError;
 pub use event::{
-    EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted, SearchBounds, SinkError, TestStarted,
-    TrialRecord, TrialStarted, Verdict,
+    EVENT_FORMAT, EVENT_FORMAT_OLDEST, Event, EventSink, RunFinished, RunStarted, SearchBounds,
+    SinkError, TestRepeated, TestStarted, TrialRecord, TrialStarted, Verdict,
 };
 pub use found::{Buffered, Finding, LatencySummary, RateFound, Spread, median, percentile};
 pub use ipv6_traffic::ExtensionHeader;

@@ -85,6 +85,11 @@ impl<'a> Subject<'a> {
         self
     }
 
+    /// What the tester reaches by itself with frames of this size, where it has measured that.
+    pub(crate) fn tester_max(&self) -> Option<FrameRate> {
+        self.tester_max
+    }
+
     /// Whether the tester has measured itself.
     pub(crate) fn knows_tester(&self) -> bool {
         self.tester_max.is_some()

@@ -1,16 +1,22 @@
 //! The run: self-test, then test after test, each over all frame sizes (RFC 2544 section 26), the
 //! whole for each modifier (section 11). Every step is an event.
 
+mod own;
+mod repeats;
 mod side_by_side;
+
+use own::Own;
+pub(crate) use repeats::told_of;
 
 use crate::bench::Bench;
 use crate::chassis::{GroupsKnown, TestSetup};
 use crate::clauses::annex;
 use crate::config::Round;
+use crate::consistency::{Place, Told};
 use crate::event::{EVENT_FORMAT, Event, EventSink, RunFinished, RunStarted};
 use crate::reach::{Reach, reach};
 use crate::registry::{self, Known, ManyTest, PairTest, Run as HowRun, SuiteName, TestMethod};
-use crate::selftest::{SelfTest, self_test_size};
+use crate::selftest::SelfTest;
 use crate::subject::Subject;
 use crate::traffic::{Topology, Traffic};
 use crate::{
@@ -226,17 +232,18 @@ pub(crate) struct Run<'s> {
     groups: GroupsKnown,
     /// What each test still to come will take.
     todo: Vec<Duration>,
-}
-
-/// What the tester knows of itself, and with what it learns more.
-struct Own<'t> {
-    known: Option<SelfTest>,
-    /// With its ports joined back to back; `None` where nothing is to be measured.
-    looped: Option<&'t mut dyn Tester>,
+    /// What the tests came to.
+    told: Vec<Told>,
+    /// What has a tester, or a set-up, of its own in the run.
+    lane: usize,
+    /// Outcomes of tests that are made once more are not told.
+    is_repeating: bool,
 }
 
 /// What is known of one size with one modifier.
 pub(crate) struct Item {
+    /// Place among all frame sizes of all rounds.
+    pub number: usize,
     pub traffic: Traffic,
     /// What the tester can offer to the device; found before the first test.
     pub reach: Option<Reach>,
@@ -251,13 +258,28 @@ impl<'s> Run<'s> {
         sizes: &[SizePattern],
     ) -> Self {
         let sizes = sizes.to_vec();
-        let (invalid_tests, groups, todo) = (vec![], GroupsKnown::default(), vec![]);
-        Run { suite, left_out, description, sizes, invalid_tests, groups, todo }
+        Run {
+            suite,
+            left_out,
+            description,
+            sizes,
+            invalid_tests: vec![],
+            groups: GroupsKnown::default(),
+            todo: vec![],
+            told: vec![],
+            lane: 0,
+            is_repeating: false,
+        }
     }
 
     /// The same where the caller knows what each test still to come will take.
     pub(crate) fn going_to_take(self, todo: Vec<Duration>) -> Self {
         Run { todo, ..self }
+    }
+
+    /// The same as a part of a run that has others.
+    pub(crate) fn of_lane(self, lane: usize) -> Self {
+        Run { lane, ..self }
     }
 
     /// A test of all sizes of a tester that does not know itself.
@@ -270,9 +292,9 @@ impl<'s> Run<'s> {
         self.test_all_sizes(bench, test, items, &mut Own { known: None, looped: None })
     }
 
-    /// Tests without a valid result.
-    pub(crate) fn invalid_tests(self) -> Vec<String> {
-        self.invalid_tests
+    /// Tests without a valid result, and what all came to.
+    pub(crate) fn ended(self) -> (Vec<String>, Vec<Told>) {
+        (self.invalid_tests, self.told)
     }
 }
 
@@ -289,8 +311,8 @@ impl Run<'_> {
         }
         let mut rounds = vec![];
         let asked = self.suite.config.rounds();
-        for round in &asked {
-            rounds.push(self.items(*round)?);
+        for (place, round) in asked.iter().enumerate() {
+            rounds.push(self.items(*round, place)?);
         }
         let will_self_test =
             self.suite.has_self_test() && self.suite.self_test.is_none() && looped.is_some();
@@ -302,28 +324,19 @@ impl Run<'_> {
                 self.test_all_sizes(bench, test, items, &mut own)?;
             }
         }
-        Ok(())
-    }
-
-    fn only_self_test(&mut self, bench: &mut Bench<'_>) -> Result<SelfTest, RunError> {
-        self.suite.config.check()?;
-        self.items(self.suite.config.of_self_test())?;
-        self.plan_self_test();
-        self.start(bench)?;
-        let self_test = self.measure_tester(bench, &self.suite.config.frame_sizes)?;
-        bench.emit(Event::SelfTestFinished(Box::new(self_test.clone())))?;
-        Ok(self_test)
+        self.check_consistency(bench, &mut rounds, &mut own)
     }
 
     /// The traffic of every size; refuses the configuration before anything is sent.
-    fn items(&self, round: Round) -> Result<Vec<Item>, RunError> {
+    fn items(&self, round: Round, place: usize) -> Result<Vec<Item>, RunError> {
         let (config, modifier) = (self.suite.config.in_round(round), round.modifier);
-        let item = |size| {
+        let item = |(of_round, size)| {
             let traffic = Traffic::new(&config, &self.suite.topology, size, modifier)?;
             self.check_ports(&traffic)?;
-            Ok(Item { traffic, reach: None, known: Known::default() })
+            let number = place * config.frame_sizes.len() + of_round;
+            Ok(Item { number, traffic, reach: None, known: Known::default() })
         };
-        config.frame_sizes.iter().map(item).collect()
+        config.frame_sizes.iter().enumerate().map(item).collect()
     }
 
     fn check_ports(&self, traffic: &Traffic) -> Result<(), RunError> {
@@ -388,78 +401,6 @@ impl Run<'_> {
         std::iter::once(started).chain(warnings).collect()
     }
 
-    /// The tester's own limits: known from an earlier day, or to be measured.
-    fn know_thyself<'t>(
-        &mut self,
-        bench: &mut Bench<'_>,
-        looped: Option<&'t mut dyn Tester>,
-    ) -> Result<Own<'t>, RunError> {
-        if let Some(event) = self.known_of_tester(looped.is_some()) {
-            bench.emit(event)?;
-        }
-        Ok(Own { known: self.suite.self_test.clone(), looped })
-    }
-
-    /// What is told of the tester before the run, where nothing will be measured.
-    fn known_of_tester(&self, can_measure: bool) -> Option<Event> {
-        match &self.suite.self_test {
-            Some(known) => Some(Event::SelfTestFinished(Box::new(known.clone()))),
-            None if can_measure || !self.suite.has_self_test() => None,
-            None => Some(Event::Warning(
-                "no self-test: what the tester itself can offer and receive is not known, and a \
-                 limit of its own could pass for the device's; run `netanvil selftest`"
-                    .into(),
-            )),
-        }
-    }
-
-    /// Measures the tester with frames of this size just before the first test that needs it: the first
-    /// result need not wait for the other sizes. Each time all that is known is told.
-    fn measure_tester_for(
-        &mut self,
-        bench: &mut Bench<'_>,
-        own: &mut Own<'_>,
-        traffic: &Traffic,
-    ) -> Result<(), RunError> {
-        let size = traffic.frame_size();
-        let is_known = own.known.as_ref().is_some_and(|known| known.of_size(&size).is_some());
-        let Some(looped) = own.looped.as_deref_mut().filter(|_| !is_known) else { return Ok(()) };
-        let measured = bench
-            .with_tester(looped, |bench| self.measure_tester(bench, &[traffic.size().clone()]))?;
-        match &mut own.known {
-            Some(known) => known.sizes.extend(measured.sizes),
-            None => own.known = Some(measured),
-        }
-        let known = own.known.clone().expect("measured above");
-        bench.emit(Event::SelfTestFinished(Box::new(known)))
-    }
-
-    fn measure_tester(
-        &mut self,
-        bench: &mut Bench<'_>,
-        of: &[SizePattern],
-    ) -> Result<SelfTest, RunError> {
-        // A trial that fell short has to say so, whatever tests of a device put up with.
-        let mut config = self.suite.config.looped();
-        config.trial = config.trial.strict();
-        config.burst_frames = 1;
-        config = config.in_round(config.of_self_test());
-        let mut topology = self.suite.topology.looped();
-        if config.is_of_many_ports() {
-            topology.ports.truncate(topology.ports.len() / 2 * 2);
-        }
-        let mut sizes = vec![];
-        for size in of {
-            let traffic = Traffic::new(&config, &topology, size, Modifier::None)?;
-            self.begin(bench, TestKind::SelfTest, &traffic)?;
-            sizes.push(self_test_size(bench, &config, &traffic)?);
-        }
-        let ports = bench.tester().describe().ports.iter();
-        let ports: Vec<_> =
-            ports.map(|port| format!("{} ({})", port.name, port.port_type)).collect();
-        Ok(SelfTest { ports: ports.join(", "), sizes })
-    }
-
     fn test_all_sizes(
         &mut self,
         bench: &mut Bench<'_>,
@@ -472,34 +413,41 @@ impl Run<'_> {
         for item in items {
             let size = item.traffic.size();
             let is_left_out = how.is_of_smallest() && Some(size.smallest()) != smallest;
-            if is_left_out || !self.suite.is_made(test, size, item.traffic.modifier()) {
-                continue;
-            }
-            let pair = match how {
-                HowRun::Pair(pair) => pair,
-                HowRun::Many(many) => {
-                    self.test_many(bench, (test, many), item, own)?;
-                    continue;
-                }
-            };
-            self.measure_tester_for(bench, own, &item.traffic)?;
-            let known = own.known.as_ref();
-            let known = known.and_then(|known| known.of_size(&item.traffic.frame_size()));
-            let subject = Subject::new(&self.suite.config, &item.traffic, &self.description, known);
-            match subject {
-                Ok(subject) => {
-                    let (reach, known) = (&mut item.reach, &mut item.known);
-                    self.test(bench, (test, &pair), subject, reach, known)?
-                }
-                Err(why) => {
-                    self.begin(bench, test, &item.traffic)?;
-                    let name = name(test, &item.traffic);
-                    bench.emit(Event::Warning(format!("{name}: {why}")))?;
-                    self.invalid_tests.push(name);
-                }
+            if !is_left_out && self.suite.is_made(test, size, item.traffic.modifier()) {
+                self.test_size(bench, (test, how), item, own)?;
             }
         }
         Ok(())
+    }
+
+    fn test_size(
+        &mut self,
+        bench: &mut Bench<'_>,
+        (test, how): (TestKind, HowRun),
+        item: &mut Item,
+        own: &mut Own<'_>,
+    ) -> Result<(), RunError> {
+        let pair = match how {
+            HowRun::Pair(pair) => pair,
+            HowRun::Many(many) => return self.test_many(bench, (test, many), item, own),
+        };
+        self.measure_tester_for(bench, own, &item.traffic)?;
+        let known = own.known.as_ref();
+        let known = known.and_then(|known| known.of_size(&item.traffic.frame_size()));
+        let subject = Subject::new(&self.suite.config, &item.traffic, &self.description, known);
+        match subject {
+            Ok(subject) => {
+                let (reach, known) = (&mut item.reach, &mut item.known);
+                self.test(bench, (test, item.number, &pair), subject, reach, known)
+            }
+            Err(why) => {
+                self.begin(bench, test, &item.traffic)?;
+                let name = name(test, &item.traffic);
+                bench.emit(Event::Warning(format!("{name}: {why}")))?;
+                self.invalid_tests.push(name);
+                Ok(())
+            }
+        }
     }
 
     fn test_many(
@@ -509,7 +457,7 @@ impl Run<'_> {
         item: &Item,
         own: &mut Own<'_>,
     ) -> Result<(), RunError> {
-        let Item { traffic, known, .. } = item;
+        let Item { number, traffic, known, .. } = item;
         if self.suite.method(test).is_some_and(|method| method.supports("skip-selftest")) {
             self.measure_tester_for(bench, own, traffic)?;
         }
@@ -534,13 +482,15 @@ impl Run<'_> {
         if outcomes.is_empty() {
             self.invalid_tests.push(name);
         }
-        outcomes.into_iter().try_for_each(|outcome| self.finish_test(bench, outcome, traffic))
+        let place = Place { lane: self.lane, item: *number, test };
+        let mut outcomes = outcomes.into_iter();
+        outcomes.try_for_each(|outcome| self.finish_test(bench, place, outcome, traffic))
     }
 
     fn test(
         &mut self,
         bench: &mut Bench<'_>,
-        (test, pair): (TestKind, &PairTest),
+        (test, item, pair): (TestKind, usize, &PairTest),
         subject: Subject<'_>,
         reached: &mut Option<Reach>,
         known: &mut Known,
@@ -554,7 +504,8 @@ impl Run<'_> {
             }
             let subject = &reached.as_ref().map_or(subject, |reach| subject.within(reach));
             let outcome = (pair.run)(bench, subject, known, part)?;
-            self.finish_test(bench, outcome, subject.traffic)?;
+            let place = Place { lane: self.lane, item, test };
+            self.finish_test(bench, place, outcome, subject.traffic)?;
         }
         Ok(())
     }
@@ -562,6 +513,7 @@ impl Run<'_> {
     fn finish_test(
         &mut self,
         bench: &mut Bench<'_>,
+        place: Place,
         mut outcome: Outcome,
         traffic: &Traffic,
     ) -> Result<(), RunError> {
@@ -569,6 +521,10 @@ impl Run<'_> {
         let of_outcome = (&suite.config, &self.sizes[..], traffic.destinations());
         outcome.facts.evidence = bench.evidence().clone();
         annex(&mut outcome, of_outcome, &suite.topology);
+        self.told.push(Told { place, outcome: outcome.clone() });
+        if self.is_repeating {
+            return Ok(());
+        }
         if !outcome.invalid.is_empty() {
             self.invalid_tests.push(name(outcome.test, traffic));
         }
@@ -585,12 +541,6 @@ impl Run<'_> {
         let share = if self.todo.is_empty() { Duration::ZERO } else { self.todo.remove(0) };
         bench.begin_share(share, self.todo.iter().copied().sum());
         bench.begin(test, traffic)
-    }
-
-    fn plan_self_test(&mut self) {
-        let sizes = &self.suite.config.frame_sizes;
-        let share = estimate::self_test(&self.suite.config);
-        self.todo.extend(sizes.iter().map(|_| share));
     }
 
     /// What every test will take, in the order in which they run.

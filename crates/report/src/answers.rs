@@ -9,6 +9,8 @@ use units::text::three_digits;
 
 /// Between two columns.
 const GAP: &str = "  ";
+/// Of an interval that holds the results of tests that contradict each other.
+const CONTRADICTED: &str = "revised: tests contradict each other";
 
 /// The answers in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -116,7 +118,10 @@ fn throughput_of(outcome: &Outcome) -> Option<&Figure> {
 }
 
 fn row(report: &Report, (outcome, figure): (&Outcome, &Figure), name_tests: bool) -> [String; 6] {
-    let (rate, bits, limit) = rate_and_limit(figure, outcome);
+    let (rate, bits, mut limit) = rate_and_limit(figure, outcome);
+    if figure.is_revised() && limit != CONTRADICTED {
+        limit = format!("{limit}{GAP}revised");
+    }
     let test = if name_tests { outcome.test.to_string() } else { String::new() };
     [test, size(outcome), rate, bits, limit, latency_beside(report, outcome)]
 }
@@ -185,7 +190,7 @@ fn sentence(of_sizes: &[(&Outcome, &Figure)]) -> String {
         let value = |(place, (outcome, figure)): (usize, &(&Outcome, &Figure))| {
             let (value, unit) = figure.printed();
             let unit = if place == 0 { format!(" {unit}") } else { String::new() };
-            format!("{value}{unit} at {}", size(outcome))
+            format!("{value}{unit}{} at {}", mark(figure), size(outcome))
         };
         let values: Vec<String> = of_sizes.iter().enumerate().map(value).collect();
         return format!("{test}: {} ({})", values.join(", "), figure.name);
@@ -194,9 +199,14 @@ fn sentence(of_sizes: &[(&Outcome, &Figure)]) -> String {
     let why = if figure.reason.is_empty() { String::new() } else { format!(": {}", figure.reason) };
     let found = match figure.relation {
         Relation::Unknown => format!("no result{why}"),
-        _ => format!("{value} {unit} ({})", figure.name),
+        _ => format!("{value} {unit}{} ({})", mark(figure), figure.name),
     };
     format!("{test}, {}: {found}", tables::in_words(&outcome.conditions.frame_size))
+}
+
+/// Of a figure that is not what was measured first.
+fn mark(figure: &Figure) -> &'static str {
+    if figure.is_revised() { " [revised]" } else { "" }
 }
 
 /// `1.13 Mpps`, `(0.758 Gb/s)` and what was the limit, with the width of the interval.
@@ -214,7 +224,8 @@ fn rate_and_limit(figure: &Figure, outcome: &Outcome) -> (String, String, String
             (format!(">= {}", pps(fps)), bits(fps), "tester-limited".into())
         }
         (Relation::Between, Some(low), Some(high)) => {
-            (format!("{} .. {}", pps(low), pps(high)), String::new(), "not decided".into())
+            let why = if figure.is_revised() { CONTRADICTED } else { "not decided" };
+            (format!("{} .. {}", pps(low), pps(high)), String::new(), why.into())
         }
         (Relation::Below, Some(fps), _) => {
             let why = Some(&*figure.reason).filter(|reason| !reason.is_empty());

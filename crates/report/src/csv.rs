@@ -12,6 +12,8 @@
 //! | `low`, `high`, `basis` | between which values the truth lies, and how that is known; empty where it is not |
 //! | `reason` | why the truth is not known better |
 //! | `deviations` | departures from the standard; empty where it conforms |
+//! | `revised` | why the number is not what was measured first, with what that was; empty where it is |
+//! | `contradictions` | results of the run that contradicted it, and what became of that, as the report says it |
 //!
 //! `trials.csv` has one row a trial; the columns are the members of `trials` in `results.json`.
 //! `streams.csv` has one row for each stream of each trial at each port where it should or did arrive:
@@ -21,15 +23,21 @@
 use crate::json::Trial;
 use crate::model::Report;
 use crate::stream_row::StreamRow;
-use method::outcome::{Basis, Figure, Relation, TestConditions};
-use method::{Direction, Modifier, TestKind};
+use method::consistency::Contradiction;
+use method::outcome::{Basis, Figure, Relation};
+use method::{Direction, Modifier, Outcome, TestKind};
 use serde::Serialize;
 use units::FrameRate;
 
 /// One row a figure, the tester's own first.
 pub fn results(report: &Report) -> String {
     write(report.outcomes().flat_map(|outcome| {
-        outcome.figures.iter().map(|figure| Row::new(outcome.test, &outcome.conditions, figure))
+        outcome.figures.iter().map(|figure| {
+            let contradictions =
+                report.consistency.iter().flat_map(|c| c.of_figure(outcome, figure));
+            let words: Vec<String> = contradictions.map(Contradiction::in_words).collect();
+            Row { contradictions: words.join(" "), ..Row::new(outcome, figure) }
+        })
     }))
 }
 
@@ -77,12 +85,15 @@ struct Row<'a> {
     basis: Basis,
     reason: &'a str,
     deviations: String,
+    revised: &'a str,
+    contradictions: String,
 }
 
 impl<'a> Row<'a> {
-    fn new(test: TestKind, conditions: &'a TestConditions, figure: &'a Figure) -> Self {
+    fn new(outcome: &'a Outcome, figure: &'a Figure) -> Self {
+        let conditions = &outcome.conditions;
         Row {
-            test,
+            test: outcome.test,
             frame_size: &conditions.frame_size,
             mean_frame_size_bytes: conditions.mean_frame_size_bytes,
             direction: conditions.direction,
@@ -103,6 +114,8 @@ impl<'a> Row<'a> {
             basis: figure.basis,
             reason: &figure.reason,
             deviations: conditions.deviations.join("; "),
+            revised: &figure.revised,
+            contradictions: String::new(),
         }
     }
 }
@@ -114,7 +127,7 @@ mod tests {
     /// Who reads `value` alone must not take an end of an interval for a measured rate.
     #[test]
     fn an_interval_has_no_value() {
-        let conditions = TestConditions {
+        let conditions = method::TestConditions {
             frame_size: "64".into(),
             mean_frame_size_bytes: 64.0,
             direction: None,
@@ -140,8 +153,10 @@ mod tests {
                 high: Some(675_041.0),
                 basis: Basis::SearchResolution,
                 reason: String::new(),
+                revised: String::new(),
             };
-            let row = Row::new(TestKind::Throughput, &conditions, &figure);
+            let outcome = Outcome::new(TestKind::Throughput, conditions.clone(), vec![], &[]);
+            let row = Row::new(&outcome, &figure);
             write([row].into_iter()).lines().last().unwrap_or_default().to_owned()
         };
         let between = line(Relation::Between);

@@ -3,6 +3,7 @@
 
 use crate::{Notice, PacketComposition};
 use method::clauses::{Judged, Level, Verdict as Ruled};
+use method::consistency::{Consistency, Contradiction};
 use method::outcome::TestConditions;
 use method::{Event, Outcome, RunFinished, RunStarted, SelfTest, TestKind, TrialRecord, Verdict};
 use std::collections::BTreeMap;
@@ -18,8 +19,11 @@ pub struct Report {
     pub resumed: u32,
     /// What the tester can do by itself, size by size.
     pub self_test: Vec<Outcome>,
-    /// What the tests came to, in the order in which they came.
+    /// What the tests came to, in the order in which they came; of tests that contradicted each other what is
+    /// stated after their repetition.
     pub results: Vec<Outcome>,
+    /// What the results say of each other; `None` of a run that did not come to that, or had nothing to compare.
+    pub consistency: Option<Consistency>,
     /// Every trial, valid or not, in the order in which they were run.
     pub trials: Vec<TrialRecord>,
     /// What the user should mend or know before trusting the results.
@@ -43,6 +47,9 @@ impl Report {
     pub fn from_events(events: &[Event], notices: Vec<Notice>) -> Self {
         let mut report = Report { notices, ..Report::default() };
         events.iter().for_each(|event| report.take(event));
+        if let Some(consistency) = &report.consistency {
+            consistency.revise(&mut report.results);
+        }
         report
     }
 
@@ -53,6 +60,7 @@ impl Report {
                 self.started = Some((**started).clone());
                 // A run that goes on has not ended.
                 self.finished = None;
+                self.consistency = None;
             }
             Event::SelfTestFinished(self_test) => {
                 self.self_test = SelfTest::outcomes(self_test).collect();
@@ -68,8 +76,11 @@ impl Report {
             }
             Event::Warning(text) => put(&mut self.warnings, text, PartialEq::eq),
             Event::Note(text) => put(&mut self.notes, text, PartialEq::eq),
+            Event::ConsistencyChecked(consistency) => {
+                self.consistency = Some((**consistency).clone());
+            }
             Event::RunFinished(finished) => self.finished = Some(finished.clone()),
-            Event::TestStarted(_) | Event::TrialStarted(_) => {}
+            Event::TestStarted(_) | Event::TestRepeated(_) | Event::TrialStarted(_) => {}
         }
     }
 
@@ -97,6 +108,12 @@ impl Report {
             }
         }
         deviations
+    }
+
+    /// Every contradiction between results, and what became of it, in words.
+    pub fn contradictions(&self) -> Vec<String> {
+        let all = self.consistency.iter().flat_map(|found| &found.contradictions);
+        all.map(Contradiction::in_words).collect()
     }
 
     /// Every clause that was judged, document by document, with the tests of which the verdict holds. Empty

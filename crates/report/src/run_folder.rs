@@ -2,9 +2,10 @@
 
 use crate::event_log::{self, EventLog, Notice};
 use method::versus::{VERSUS_FORMAT, VersusEvent};
-use method::{EVENT_FORMAT, Event, EventSink, SinkError};
+use method::{EVENT_FORMAT, EVENT_FORMAT_OLDEST, Event, EventSink, SinkError};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 /// Every event of the run, one JSON value a line.
@@ -167,7 +168,7 @@ impl RunFolder {
     pub fn resume(path: &Path) -> Result<(Self, Vec<Event>, Vec<Notice>), FolderError> {
         refuse_comparison(path)?;
         let (log, bytes) = EventLog::reopen(&path.join(EVENTS))?;
-        refuse_other_format(path, &bytes, ("run_started", EVENT_FORMAT))?;
+        refuse_other_format(path, &bytes, "run_started", EVENT_FORMAT..=EVENT_FORMAT)?;
         let (events, notices) = event_log::parse(&bytes);
         Ok((RunFolder { path: path.to_owned(), log }, events, notices))
     }
@@ -198,10 +199,12 @@ impl EventSink for RunFolder {
         let durable = match event {
             Event::TrialFinished(_)
             | Event::TestFinished(_)
+            | Event::ConsistencyChecked(_)
             | Event::SelfTestFinished(_)
             | Event::RunFinished(_) => true,
             Event::RunStarted(_)
             | Event::TestStarted(_)
+            | Event::TestRepeated(_)
             | Event::TrialStarted(_)
             | Event::Warning(_)
             | Event::Note(_) => false,
@@ -215,7 +218,7 @@ pub fn read_events(folder: &Path) -> Result<(Vec<Event>, Vec<Notice>), FolderErr
     refuse_comparison(folder)?;
     let path = folder.join(EVENTS);
     let bytes = fs::read(&path).at("read", &path)?;
-    refuse_other_format(folder, &bytes, ("run_started", EVENT_FORMAT))?;
+    refuse_other_format(folder, &bytes, "run_started", EVENT_FORMAT_OLDEST..=EVENT_FORMAT)?;
     Ok(event_log::parse(&bytes))
 }
 
@@ -225,18 +228,19 @@ pub fn read_events(folder: &Path) -> Result<(Vec<Event>, Vec<Notice>), FolderErr
 fn refuse_other_format(
     folder: &Path,
     bytes: &[u8],
-    (first_event, reads): (&str, u32),
+    first_event: &str,
+    reads: RangeInclusive<u32>,
 ) -> Result<(), FolderError> {
     let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let first: serde_json::Value = serde_json::from_slice(first).unwrap_or_default();
     let Some(started) = first.get(first_event) else { return Ok(()) };
     match started["format"].as_u64().unwrap_or(1) {
-        format if format == u64::from(reads) => Ok(()),
+        format if u32::try_from(format).is_ok_and(|format| reads.contains(&format)) => Ok(()),
         format => Err(FolderError::OtherFormat {
             folder: folder.to_owned(),
             program: started["program"].as_str().unwrap_or("an unnamed program").to_owned(),
             format,
-            reads,
+            reads: *reads.end(),
         }),
     }
 }
@@ -245,7 +249,7 @@ fn refuse_other_format(
 pub fn read_versus(folder: &Path) -> Result<(Vec<VersusEvent>, Vec<Notice>), FolderError> {
     let path = folder.join(EVENTS);
     let bytes = fs::read(&path).at("read", &path)?;
-    refuse_other_format(folder, &bytes, ("versus_started", VERSUS_FORMAT))?;
+    refuse_other_format(folder, &bytes, "versus_started", VERSUS_FORMAT..=VERSUS_FORMAT)?;
     Ok(event_log::parse(&bytes))
 }
 
@@ -366,7 +370,13 @@ mod tests {
         assert!(refused.contains("netanvil 7.0") && refused.contains("form 9"), "{refused}");
         let resumed = RunFolder::resume(folder.path()).unwrap_err();
         assert!(matches!(resumed, FolderError::OtherFormat { format: 9, .. }), "{resumed}");
-        // So is one saved before there were versions.
+        // A run of the form before, which had no repetitions, is read, and not gone on with.
+        save("{\"run_started\":{\"format\":3,\"program\":\"netanvil 0.2\"}}\n");
+        let (events, notices) = read_events(folder.path()).unwrap();
+        assert_eq!((events.len(), notices.len()), (0, 1), "the form is read, the line is none");
+        let resumed = RunFolder::resume(folder.path()).unwrap_err();
+        assert!(matches!(resumed, FolderError::OtherFormat { format: 3, .. }), "{resumed}");
+        // One saved before there were versions is refused.
         save("{\"run_started\":{\"program\":\"netanvil 0.1\"}}\n");
         let refused = read_events(folder.path()).unwrap_err().to_string();
         assert!(

@@ -26,7 +26,8 @@ pub struct Style {
 pub fn render(report: &Report, style: Style) -> String {
     let mut text = String::new();
     let departures = conformance(report);
-    head(&mut text, report, departures.len(), style);
+    let contradictions = report.contradictions();
+    head(&mut text, report, (departures.len(), contradictions.len()), style);
     let mut all: Vec<Table> =
         tables::of_outcomes(report).into_iter().map(|outcomes| outcomes.table).collect();
     all.extend(report.compositions.iter().flat_map(tables::composition));
@@ -35,6 +36,7 @@ pub fn render(report: &Report, style: Style) -> String {
         say_once(&mut all);
     }
     all.iter().for_each(|table| print(&mut text, table, style));
+    consistency(&mut text, report, &contradictions, style);
     if !departures.is_empty() {
         let _ = writeln!(text);
     }
@@ -60,6 +62,18 @@ pub fn render(report: &Report, style: Style) -> String {
     text
 }
 
+/// What results say of each other.
+fn consistency(text: &mut String, report: &Report, contradictions: &[String], style: Style) {
+    let Some(found) = &report.consistency else { return };
+    let _ = writeln!(text);
+    line(text, style, "consistency: ", &found.in_words());
+    match style.width {
+        None => contradictions.iter().for_each(|words| line(text, style, "CONTRADICTION: ", words)),
+        Some(_) if contradictions.is_empty() => {}
+        Some(_) => line(text, style, "", &folded("CONTRADICTIONS", contradictions.len())),
+    }
+}
+
 /// `NOT CONFORMANT: 16 entries; ...`, where to read them.
 fn folded(what: &str, count: usize) -> String {
     let entries = if count == 1 { "1 entry" } else { &format!("{count} entries") };
@@ -82,7 +96,12 @@ pub fn render_table(table: &Table, style: Style) -> String {
     text
 }
 
-fn head(text: &mut String, report: &Report, departures: usize, style: Style) {
+fn head(
+    text: &mut String,
+    report: &Report,
+    (departures, contradictions): (usize, usize),
+    style: Style,
+) {
     let title = match &report.started {
         Some(started) => format!("{}: {}", started.program, started.device),
         None => "A run whose beginning was not saved".into(),
@@ -102,6 +121,16 @@ fn head(text: &mut String, report: &Report, departures: usize, style: Style) {
         for note in &started.tester.notes {
             line(text, style, "tester: ", note);
         }
+    }
+    match contradictions {
+        0 => {}
+        1 => line(text, style, "CONTRADICTIONS: ", "one between results, told below the tables"),
+        many => line(
+            text,
+            style,
+            "CONTRADICTIONS: ",
+            &format!("{many} between results, told below the tables"),
+        ),
     }
     match departures {
         0 => {}

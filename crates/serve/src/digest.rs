@@ -1,6 +1,7 @@
 //! What a page is told of a line of a record: the numbers of a trial by the same rule as every report
 //! ([`TrialRow`]), without what a page does not draw.
 
+use method::consistency::Contradiction;
 use method::{Event, Outcome, SearchBounds, TestStarted, TrialRecord, TrialStarted};
 use report::TrialRow;
 use serde_json::{Value, json};
@@ -34,6 +35,18 @@ pub fn of_event(event: &Event) -> Value {
         Event::TrialStarted(started) => trial_started(started),
         Event::TrialFinished(record) => trial_finished(record),
         Event::TestFinished(outcome) => outcome_of(outcome),
+        Event::TestRepeated(again) => json!({
+            "kind": "test_repeated",
+            "test": again.test.to_string(),
+            "frame_size": again.frame_size,
+            "because": again.because,
+        }),
+        Event::ConsistencyChecked(found) => json!({
+            "kind": "consistency",
+            "summary": found.in_words(),
+            "contradictions": found.contradictions.iter().map(Contradiction::in_words).collect::<Vec<_>>(),
+            "revised": found.revised.iter().map(|it| outcome_of(&it.outcome)).collect::<Vec<_>>(),
+        }),
         Event::SelfTestFinished(_) => json!({ "kind": "self_test_finished" }),
         Event::Warning(text) => json!({ "kind": "warning", "text": text }),
         Event::Note(text) => json!({ "kind": "note", "text": text }),
@@ -110,7 +123,8 @@ fn trial_finished(record: &TrialRecord) -> Value {
 fn outcome_of(outcome: &Outcome) -> Value {
     let figures = outcome.figures.iter().map(|figure| {
         let (value, unit) = figure.printed();
-        json!({ "name": figure.name, "value": value, "unit": unit, "reason": figure.reason })
+        let reason = [&figure.reason[..], &figure.revised[..]].concat();
+        json!({ "name": figure.name, "value": value, "unit": unit, "reason": reason })
     });
     json!({
         "kind": "outcome",

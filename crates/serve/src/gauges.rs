@@ -113,6 +113,8 @@ impl Gauges {
                 self.bounds = None;
             }
             Event::TestFinished(_)
+            | Event::TestRepeated(_)
+            | Event::ConsistencyChecked(_)
             | Event::SelfTestFinished(_)
             | Event::Warning(_)
             | Event::Note(_) => {}

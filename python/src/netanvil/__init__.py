@@ -27,6 +27,7 @@ from .errors import (
 )
 from .events import (
     Bounds,
+    ConsistencyChecked,
     Event,
     RunFinished,
     RunNote,
@@ -34,6 +35,7 @@ from .events import (
     RunWarning,
     SelfTestFinished,
     TestFinished,
+    TestRepeated,
     TestStarted,
     TrialFinished,
     TrialStarted,
@@ -60,6 +62,7 @@ from .traffic import (
 
 __all__ = [
     "Bounds",
+    "ConsistencyChecked",
     "Device",
     "Event",
     "Figure",
@@ -88,6 +91,7 @@ __all__ = [
     "Summary",
     "Table",
     "TestFinished",
+    "TestRepeated",
     "TestStarted",
     "TesterFellShort",
     "Traffic",

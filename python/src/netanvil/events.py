@@ -10,6 +10,7 @@ from .figure import Figure
 
 __all__ = [
     "Bounds",
+    "ConsistencyChecked",
     "Event",
     "RunFinished",
     "RunNote",
@@ -17,6 +18,7 @@ __all__ = [
     "RunWarning",
     "SelfTestFinished",
     "TestFinished",
+    "TestRepeated",
     "TestStarted",
     "TrialFinished",
     "TrialStarted",
@@ -108,6 +110,28 @@ class TestFinished:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TestRepeated:
+    """A test is made once more, because its result contradicts another."""
+
+    __test__ = False  # no class of tests, whatever pytest makes of its name
+
+    test: str
+    frame_size: str
+    because: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConsistencyChecked:
+    """All tests have ended, and their results were held against each other."""
+
+    pairs_compared: int
+    #: As in `consistency.contradictions` of results.json, without `words`.
+    contradictions: tuple[Mapping[str, Any], ...]
+    #: Results that are stated instead of the first ones, figure by figure.
+    revised: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SelfTestFinished:
     """The tester has measured itself, or brought an earlier measurement."""
 
@@ -155,6 +179,8 @@ Event: TypeAlias = (
     | TrialFinished
     | TestFinished
     | SelfTestFinished
+    | TestRepeated
+    | ConsistencyChecked
     | RunWarning
     | RunNote
     | RunFinished
@@ -210,6 +236,20 @@ def event(line: Mapping[str, Any]) -> Event:
                 frame_size=told["conditions"]["frame_size"],
                 figures=figures(told),
                 invalid=tuple(told["invalid"]),
+            )
+        case "test_repeated":
+            return TestRepeated(
+                test=test_name(told["test"]),
+                frame_size=told["frame_size"],
+                because=told["because"],
+            )
+        case "consistency_checked":
+            return ConsistencyChecked(
+                pairs_compared=told["pairs_compared"],
+                contradictions=tuple(told["contradictions"]),
+                revised=tuple(
+                    figure for revised in told["revised"] for figure in figures(revised["outcome"])
+                ),
             )
         case "self_test_finished":
             return SelfTestFinished(raw=told)

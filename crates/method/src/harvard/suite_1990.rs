@@ -8,10 +8,11 @@ use super::{
     dual_max_rate, dual_stream, max_rate, raw_rate,
 };
 use crate::bench::{Bench, Memory};
+use crate::consistency::{Repeat, Told, settle};
 use crate::event::{Event, EventSink, RunFinished};
 use crate::registry::Known;
 use crate::subject::Subject;
-use crate::suite::{Item, Run, finish, legal_sizes};
+use crate::suite::{Item, Run, finish, legal_sizes, told_of};
 use crate::traffic::{Forwarding, Topology, Traffic};
 use crate::{Modifier, Outcome, RunError, Suite, SuiteConfig, TestKind, estimate};
 use std::collections::BTreeMap;
@@ -77,6 +78,7 @@ impl Suite1990 {
             todo: self.plan(),
             memory: Memory::default(),
             invalid_tests: vec![],
+            told: vec![],
         };
         let outcome = campaign.all(laboratory, sink);
         finish(campaign.memory.trials(), sink, campaign.invalid_tests, outcome)
@@ -129,6 +131,17 @@ struct Campaign<'s> {
     todo: Vec<Vec<Duration>>,
     memory: Memory,
     invalid_tests: Vec<String>,
+    /// What the tests came to; each set-up is a lane.
+    told: Vec<Told>,
+}
+
+/// What is made with a set-up.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    /// Every test, each with every frame size.
+    All,
+    /// These once more.
+    Again(&'a [Repeat]),
 }
 
 impl Campaign<'_> {
@@ -142,33 +155,66 @@ impl Campaign<'_> {
             self.suite.part(self.suite.config.clone(), Topology::of(Forwarding::Bridged, vec![]));
         let estimate = self.todo.iter().flatten().copied().sum();
         sink.emit(&whole.started(laboratory.describe(), estimate))?;
-        let shows_counters = laboratory.shows_counters();
-        for set_up in &self.suite.set_ups {
+        for lane in 0..self.suite.set_ups.len() {
             self.todo.remove(0);
-            if self.suite.tests(set_up).is_empty() {
-                continue;
-            }
-            match laboratory.set_up(set_up) {
-                Ok(ready) => self.test_set_up(set_up, ready, shows_counters, sink)?,
-                Err(SetUpError::NotPossible(why)) => {
-                    let what = in_words(set_up);
-                    let text = format!("not possible on this device: {what}: {why}");
-                    sink.emit(&Event::Warning(text))?;
-                }
-                Err(SetUpError::Failed(error)) => return Err(error),
+            if !self.suite.tests(&self.suite.set_ups[lane]).is_empty() {
+                self.with_set_up(lane, Part::All, laboratory, sink)?;
             }
         }
-        Ok(())
+        self.check_consistency(laboratory, sink)
     }
 
-    /// Every test of a set-up, each with every frame size.
+    /// Holds the results of all set-ups against each other; for tests that are repeated the device is set up again.
+    fn check_consistency(
+        &mut self,
+        laboratory: &mut dyn Laboratory,
+        sink: &mut dyn EventSink,
+    ) -> Result<(), RunError> {
+        let first = std::mem::take(&mut self.told);
+        let consistency = settle(first, &|_, _| false, &mut |asked| {
+            for lane in 0..self.suite.set_ups.len() {
+                let of_lane = asked.iter().filter(|repeat| repeat.place.lane == lane);
+                let of_lane: Vec<Repeat> = of_lane.cloned().collect();
+                if !of_lane.is_empty() {
+                    self.with_set_up(lane, Part::Again(&of_lane), laboratory, sink)?;
+                }
+            }
+            Ok(std::mem::take(&mut self.told))
+        })?;
+        match told_of(consistency) {
+            Some(event) => Ok(sink.emit(&event)?),
+            None => Ok(()),
+        }
+    }
+
+    fn with_set_up(
+        &mut self,
+        lane: usize,
+        part: Part<'_>,
+        laboratory: &mut dyn Laboratory,
+        sink: &mut dyn EventSink,
+    ) -> Result<(), RunError> {
+        let shows_counters = laboratory.shows_counters();
+        let set_up = &self.suite.set_ups[lane];
+        match laboratory.set_up(set_up) {
+            Ok(ready) => self.test_set_up((lane, part), ready, shows_counters, sink),
+            Err(SetUpError::NotPossible(why)) => {
+                let what = in_words(set_up);
+                let text = format!("not possible on this device: {what}: {why}");
+                Ok(sink.emit(&Event::Warning(text))?)
+            }
+            Err(SetUpError::Failed(error)) => Err(error),
+        }
+    }
+
     fn test_set_up(
         &mut self,
-        set_up: &SetUp,
+        (lane, part): (usize, Part<'_>),
         mut ready: Ready<'_>,
         shows_counters: bool,
         sink: &mut dyn EventSink,
     ) -> Result<(), RunError> {
+        let set_up = &self.suite.set_ups[lane];
         let mut config = self.suite.config.clone();
         config.trial = config.trial.strict();
         config.traffic.protocol = set_up.mode.protocol();
@@ -186,17 +232,27 @@ impl Campaign<'_> {
             bench.emit(Event::Note(format!("{}: {why}", in_words(set_up))))?;
         }
         let asked = std::mem::replace(&mut config.frame_sizes, sizes);
-        let part = self.suite.part(config, first.clone());
-        let mut items = items(&part, &ready.streams, Setting::from(set_up))?;
+        let with_set_up = self.suite.part(config, first.clone());
+        let mut items = items(&with_set_up, &ready.streams, Setting::from(set_up))?;
         let shares = self.suite.shares(set_up, items.len());
         let todo = shares.into_iter().chain(self.todo.iter().flatten().copied()).collect();
-        let mut run = Run::new(&part, vec![], description, &asked).going_to_take(todo);
-        let mut tests = self.suite.tests(set_up).into_iter();
-        let tested = tests.try_for_each(|test| run.test_alone(&mut bench, test, &mut items));
-        let invalid = run.invalid_tests().into_iter();
-        self.invalid_tests.extend(invalid.map(|name| format!("{name}, {}", in_words(set_up))));
-        let tested = tested.and_then(|()| match (shows_counters, items.first()) {
-            (true, Some(item)) => compare(&mut bench, &part, item, set_up),
+        let run = Run::new(&with_set_up, vec![], description, &asked);
+        let mut run = run.going_to_take(todo).of_lane(lane);
+        let tested = match part {
+            Part::Again(asked) => run.repeat_alone(&mut bench, asked, &mut items),
+            Part::All => {
+                let mut tests = self.suite.tests(set_up).into_iter();
+                tests.try_for_each(|test| run.test_alone(&mut bench, test, &mut items))
+            }
+        };
+        let (invalid, told) = run.ended();
+        self.told.extend(told);
+        let in_set_up = |name| format!("{name}, {}", in_words(set_up));
+        self.invalid_tests.extend(invalid.into_iter().map(in_set_up));
+        let tested = tested.and_then(|()| match (part, items.first()) {
+            (Part::All, Some(item)) if shows_counters => {
+                compare(&mut bench, &with_set_up, item, set_up)
+            }
             _ => Ok(()),
         });
         self.memory = bench.memory();
@@ -206,16 +262,16 @@ impl Campaign<'_> {
 
 /// Every frame size, of one stream or of two at once.
 fn items(part: &Suite, streams: &[Topology], setting: Setting) -> Result<Vec<Item>, RunError> {
-    let item = |size: &SizePattern| {
+    let item = |(number, size): (usize, &SizePattern)| {
         let traffic = |topology| Traffic::new(&part.config, topology, size, Modifier::None);
         let mut all = traffic(&streams[0])?;
         if let Some(second) = streams.get(1) {
             all = all.beside(traffic(second)?);
         }
         let known = Known { setting: Some(setting), ..Known::default() };
-        Ok(Item { traffic: all, reach: None, known })
+        Ok(Item { number, traffic: all, reach: None, known })
     };
-    part.config.frame_sizes.iter().map(item).collect()
+    part.config.frame_sizes.iter().enumerate().map(item).collect()
 }
 
 /// The device's counters beside the tester's.

@@ -36,6 +36,8 @@ pub enum Basis {
     Counting,
     /// The least and the most processor time that can be the device's, over all trials.
     ProcessorTime,
+    /// Every result of tests that contradicted each other and were made twice.
+    Contradiction,
     /// There is nothing to learn it from.
     None,
 }
@@ -63,14 +65,18 @@ pub struct Figure {
     /// Why the truth is not known better; empty where there is nothing to explain.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// Why it is not what was measured first, with what that was; empty where it is.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub revised: String,
 }
 
 impl Figure {
     fn new(name: impl Into<String>, unit: Unit, value: Option<f64>) -> Self {
         let relation = if value.is_some() { Relation::Equal } else { Relation::Unknown };
         let (low, high, known_as) = (None, None, None);
-        let (name, basis, reason) = (name.into(), Basis::None, String::new());
-        Figure { name, known_as, unit, value, relation, low, high, basis, reason }
+        let (name, basis) = (name.into(), Basis::None);
+        let (reason, revised) = (String::new(), String::new());
+        Figure { name, known_as, unit, value, relation, low, high, basis, reason, revised }
     }
 
     /// A number that was not measured, and why.
@@ -213,9 +219,34 @@ impl Figure {
         (value, unit)
     }
 
+    /// The same with why it is not what was measured first.
+    pub fn revised_because(self, why: impl Into<String>) -> Self {
+        Figure { revised: why.into(), ..self }
+    }
+
+    /// Whether it is not what was measured first.
+    pub fn is_revised(&self) -> bool {
+        !self.revised.is_empty()
+    }
+
     /// Between which values the truth lies, as far as the run shows; infinite where it does not.
     pub fn bounds(&self) -> (f64, f64) {
         (self.low.unwrap_or(f64::NEG_INFINITY), self.high.unwrap_or(f64::INFINITY))
+    }
+
+    /// Between which values the number lies that another measurement of the same would come to: its bounds, and
+    /// its value where it has none; `None` where nothing is known.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        let value = self.value?;
+        let (low, high) = match self.relation {
+            Relation::Unknown => return None,
+            Relation::AtLeast => (self.low.unwrap_or(value), f64::INFINITY),
+            Relation::Below => (self.low.unwrap_or(0.0), value),
+            Relation::Equal | Relation::Between => {
+                (self.low.unwrap_or(value), self.high.unwrap_or(value))
+            }
+        };
+        Some((low.min(value), high.max(value)))
     }
 
     /// What may be claimed of the truth: the value where that is known, else from where to where it

@@ -1,7 +1,9 @@
 //! The suite with a device of its own for each frame size.
 
+use super::repeats::{judge_validity, told_of};
 use super::{Item, Own, Run, Suite, finish};
 use crate::bench::{Bench, Memory};
+use crate::consistency::{Repeat, settle};
 use crate::event::{EventSink, RunFinished};
 use crate::lanes::{Lane, MakeLane, Merged, side_by_side};
 use crate::traffic::Traffic;
@@ -26,9 +28,11 @@ impl Suite {
         }
         let (suite, left_out) = self.with_sizes_of_protocol();
         let parts = suite.parts();
+        let sizes = &suite.config.frame_sizes;
         let mut lanes = parts
             .iter()
-            .map(|part| SizeLane::new(part, &suite.config.frame_sizes, make))
+            .enumerate()
+            .map(|(lane, part)| SizeLane::new((lane, part), sizes, make))
             .collect::<Result<Vec<_>, RunError>>()?;
         let first = lanes.first().map(|lane| &lane.testers);
         let first = first.ok_or_else(|| RunError::Config("no frame size to test".into()))?;
@@ -81,7 +85,24 @@ impl Run<'_> {
                 lanes.iter().for_each(|lane| lane.run.groups.capacity.set(capacity));
             }
         }
-        Ok(())
+        self.check_lanes(lanes, threads, told)
+    }
+
+    /// Holds the results of all sizes against each other; tests are repeated in their lanes.
+    fn check_lanes(
+        &mut self,
+        lanes: &mut [SizeLane<'_, '_>],
+        threads: usize,
+        told: &mut Merged<'_>,
+    ) -> Result<(), RunError> {
+        let suite = self.suite;
+        let first = lanes.iter_mut().flat_map(|lane| lane.run.told.drain(..)).collect();
+        let consistency = settle(first, &|test, base| suite.rests_on(test, base), &mut |asked| {
+            side_by_side(lanes, threads, told, |lane, sink| lane.repeat(asked, sink))?;
+            Ok(lanes.iter_mut().flat_map(|lane| lane.run.told.drain(..)).collect())
+        })?;
+        judge_validity(&consistency, &mut self.invalid_tests);
+        told_of(consistency).map_or(Ok(()), |event| told.emit(&event))
     }
 }
 
@@ -97,7 +118,7 @@ struct SizeLane<'s, 't> {
 
 impl<'s, 't> SizeLane<'s, 't> {
     fn new(
-        part: &'s Suite,
+        (lane, part): (usize, &'s Suite),
         sizes: &[SizePattern],
         make: &mut MakeLane<'_, 't>,
     ) -> Result<Self, RunError> {
@@ -106,9 +127,10 @@ impl<'s, 't> SizeLane<'s, 't> {
         let traffic = Traffic::new(&first, &part.topology, &config.frame_sizes[0], Modifier::None)?;
         let testers = make(&traffic.frame_size())?;
         let description = testers.device.describe().clone();
-        let mut run = Run::new(part, vec![], description, sizes);
-        let items = |round| run.items(round);
-        let rounds: Vec<_> = config.rounds().into_iter().map(items).collect::<Result<_, _>>()?;
+        let mut run = Run { lane, ..Run::new(part, vec![], description, sizes) };
+        let items = |(place, round)| run.items(round, place);
+        let rounds = config.rounds().into_iter().enumerate();
+        let rounds: Vec<_> = rounds.map(items).collect::<Result<_, _>>()?;
         run.plan(part.self_test.is_none() && testers.looped.is_some(), &config.rounds());
         let known = part.self_test.clone();
         Ok(SizeLane { run, testers, rounds, known, memory: Memory::default() })
@@ -124,17 +146,44 @@ impl<'s, 't> SizeLane<'s, 't> {
         test: TestKind,
         sink: &mut dyn EventSink,
     ) -> Result<(), RunError> {
-        let config = &self.run.suite.config;
-        if !config.tests.contains(&test) {
+        if !self.run.suite.config.tests.contains(&test) {
             return Ok(());
         }
+        self.at_work(sink, |run, bench, rounds, own| {
+            run.test_all_sizes(bench, test, &mut rounds[round], own)
+        })
+    }
+
+    /// Makes those of its tests once more that are asked for; what they come to stays with its run.
+    fn repeat(&mut self, asked: &[Repeat], sink: &mut dyn EventSink) -> Result<(), RunError> {
+        let lane = self.run.lane;
+        let own: Vec<Repeat> =
+            asked.iter().filter(|repeat| repeat.place.lane == lane).cloned().collect();
+        self.at_work(sink, |run, bench, rounds, known| {
+            run.told = run.repeat(bench, &own, rounds.iter_mut().flatten(), known)?;
+            Ok(())
+        })
+    }
+
+    /// Does something at a bench that remembers what those before it did.
+    fn at_work(
+        &mut self,
+        sink: &mut dyn EventSink,
+        work: impl FnOnce(
+            &mut Run<'_>,
+            &mut Bench<'_>,
+            &mut [Vec<Item>],
+            &mut Own<'_>,
+        ) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let config = &self.run.suite.config;
         let memory = std::mem::take(&mut self.memory);
         let device = &mut *self.testers.device;
         let mut bench = Bench::new(device, sink, config.trial.invalid_retries, config.run_key())
             .remembering(memory);
         let looped = self.testers.looped.as_deref_mut().map(|tester| tester as &mut dyn Tester);
         let mut own = Own { known: self.known.take(), looped };
-        let ended = self.run.test_all_sizes(&mut bench, test, &mut self.rounds[round], &mut own);
+        let ended = work(&mut self.run, &mut bench, &mut self.rounds, &mut own);
         self.known = own.known;
         self.memory = bench.memory();
         ended

@@ -343,3 +343,40 @@ fn keep_alives_are_repeated_during_a_trial() {
     assert_eq!(lost(true), 0.0);
     assert!(lost(false) > 60.0);
 }
+
+/// What a flood finds on a device that stops when it is flooded, where the tester has measured itself and offers so
+/// many frames a second by itself; none where nothing limits it.
+fn flood_after_a_self_test(own_limit: Option<u64>) -> Harvard1989Result {
+    let text = format!(
+        "{ROUTER}[misbehaviour]\nflooded-drops-over-bytes = 60\nflooded-at-frames = 4\nflooded-for = \"20ms\""
+    );
+    let device = Description::from_toml(&text).expect("a description");
+    let mut alone = device.looped();
+    alone.tester.frames_per_second = own_limit;
+    let suite = suite(&[Test1989::Flood], |config| config.harvard_1989.rate_stream_s = 2.0);
+    let mut looped = alone.tester(&addresses()).expect("a cable");
+    let self_test =
+        suite.run_self_test(&mut looped, &mut Vec::<Event>::new()).expect("a self-test");
+    let suite = Suite { self_test: Some(self_test), ..suite };
+    let mut tester = device.tester(&addresses()).expect("a tester");
+    let mut events: Vec<Event> = vec![];
+    suite.run(&mut tester, None, &mut events).expect("a run");
+    let outcomes = outcomes(&events);
+    let flood = outcomes.iter().map(|outcome| outcome.record().expect("a record"));
+    let mut flood = flood.filter(|result: &Harvard1989Result| result.test == Test1989::Flood);
+    flood.next().expect("a flood")
+}
+
+/// The control run of the tester: what it did not pass by itself blames no device.
+#[test]
+fn a_load_above_what_the_tester_reached_by_itself_blames_no_device() {
+    let stops = |wrong: &Misbehaviour| matches!(wrong, Misbehaviour::StopsUnderLoad { .. });
+    let reached = flood_after_a_self_test(None);
+    assert!(reached.misbehaviours.iter().any(stops), "{reached:?}");
+    assert!(!reached.notes.iter().any(|note| note.contains("no control run")), "{reached:?}");
+    let above = flood_after_a_self_test(Some(7_500));
+    assert!(above.figure("offered").unwrap() > 7_600.0, "it offers more to the device: {above:?}");
+    assert_eq!(above.misbehaviours, [], "{above:?}");
+    let objection = "the tester by itself reached only 7,500 frames/s";
+    assert!(above.notes.iter().any(|note| note.contains(objection)), "{above:?}");
+}

@@ -6,6 +6,7 @@ pub mod bed;
 mod bursts;
 mod clauses;
 mod composed;
+mod consistency;
 mod cost;
 mod course;
 mod frame_loss;

@@ -19,14 +19,14 @@ mod named;
 
 use crate::known_truth::bed;
 use check::Tally;
-use device::Device;
-use method::{Event, Forwarding, Profile, Suite, SuiteConfig, TestKind};
+pub use device::Device;
+use method::{Event, Forwarding, Profile, RunError, RunFinished, Suite, SuiteConfig, TestKind};
 use sim::{Addresses, Description, DeviceUnderTest, Limits, SimTester};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use traffic::size::SizePattern;
-use units::{FrameRate, LineRate};
+use units::{FrameRate, FrameSize, LineRate};
 
 /// Of all statements so many have to decide something: a tester that decides nothing is none.
 const DECIDED_AT_LEAST: f64 = 0.9;
@@ -71,14 +71,39 @@ fn tester(device: &Device, description: &Description) -> SimTester<Box<dyn Devic
     SimTester::new(&ports, built).limits(limits)
 }
 
+/// The events of throughput and frame loss rate with these frames, by the profile of the device.
+pub fn events(device: &Device, sizes: &[u32]) -> Vec<Event> {
+    let mut config = config(device);
+    config.tests = vec![TestKind::Throughput, TestKind::FrameLoss];
+    let mut sizes = sizes.to_vec();
+    sizes.dedup();
+    let sizes = sizes.into_iter().map(FrameSize::from_bytes);
+    config.frame_sizes = sizes.map(SizePattern::Fixed).collect();
+    events_of(device, config).0
+}
+
 /// Runs a suite before a device; `say` sees every event.
 fn run(device: &Device, config: SuiteConfig, say: &mut dyn FnMut(&Event)) -> Tally {
+    let (events, ended) = events_of(device, config);
+    let mut tally = Tally::default();
+    for event in &events {
+        say(event);
+        if let Event::TestFinished(result) = event {
+            tally.judge(device, result);
+        }
+    }
+    if let Err(error) = ended {
+        tally.undecided.push(("run", error.to_string()));
+    }
+    tally
+}
+
+fn events_of(device: &Device, config: SuiteConfig) -> (Vec<Event>, Result<RunFinished, RunError>) {
     let description =
         Description::from_toml(&device.toml()).expect("a description that can be read");
     let addresses = Addresses::plan(2);
     let mut looped = description.looped().tester(&addresses).expect("a cable");
     let mut tester = tester(device, &description);
-    let mut tally = Tally::default();
     let suite = Suite {
         program: "truth".into(),
         device: "at random".into(),
@@ -92,16 +117,7 @@ fn run(device: &Device, config: SuiteConfig, say: &mut dyn FnMut(&Event)) -> Tal
         if device.has_self_test { Some(&mut looped) } else { None };
     let mut events: Vec<Event> = vec![];
     let ended = suite.run(&mut tester, looped, &mut events);
-    for event in &events {
-        say(event);
-        if let Event::TestFinished(result) = event {
-            tally.judge(device, result);
-        }
-    }
-    if let Err(error) = ended {
-        tally.undecided.push(("run", error.to_string()));
-    }
-    tally
+    (events, ended)
 }
 
 fn number(name: &str) -> Option<u64> {

@@ -8,7 +8,7 @@ use crate::number::{grouped, share_of};
 use crate::tables::{self, Column, OutcomeTable, Table};
 use crate::{Answers, PacketComposition};
 use maud::{Markup, html};
-use method::outcome::{Figure, FigureName, Unit, capitalised};
+use method::outcome::{Figure, FigureName, Relation, Unit, capitalised};
 use method::{Outcome, TestKind};
 use serde_json::Value;
 use trial::PortDescription;
@@ -45,6 +45,7 @@ pub(super) fn caveats(report: &Report) -> Markup {
             @for notice in &report.notices {
                 p.banner.warn { strong { "Saved events: " } (notice) }
             }
+            (contradictions(report))
             @if report.is_conformant() {
                 p.banner.good {
                     strong { "Conformance: " }
@@ -67,6 +68,23 @@ pub(super) fn caveats(report: &Report) -> Markup {
                             li { strong { (tests) ":" } " " (deviations.join("; ")) }
                         }
                     }
+                }
+            }
+        }
+    }
+}
+
+/// What results say of each other: those that contradicted one another, folded.
+fn contradictions(report: &Report) -> Markup {
+    let told = report.contradictions();
+    html! {
+        @if let Some(found) = &report.consistency {
+            @if told.is_empty() {
+                p.banner.good { strong { "Consistency: " } (found.in_words()) "." }
+            } @else {
+                details.banner.warn {
+                    summary { strong { "Contradictions." } " " (capitalised(&found.in_words())) "." }
+                    ul { @for words in &told { li { (words) "." } } }
                 }
             }
         }
@@ -217,15 +235,22 @@ fn card(outcome: &Outcome) -> Markup {
     let conditions = &outcome.conditions;
     let (value, unit) = figure.printed();
     let size = tables::in_words(&conditions.frame_size);
+    let most = conditions.theoretical_max.fps();
+    let is_interval = figure.relation == Relation::Between;
     html! {
         div.figure {
             span.label { (capitalised(&outcome.test.to_string())) ", " (size) }
             span.value { (value) " " small { (unit) } }
             span.detail {
                 (figure.name) "; "
+                @if figure.is_revised() { strong { "revised" } "; " }
                 @if figure.unit == Unit::Fps {
                     @if let Some(value) = figure.value {
-                        (share_of(100.0 * value / conditions.theoretical_max.fps())) " % of "
+                        (share_of(100.0 * value / most))
+                        @if let Some(high) = figure.high.filter(|_| is_interval) {
+                            " to " (share_of(100.0 * high / most))
+                        }
+                        " % of "
                     }
                     (tables::fps(conditions.theoretical_max)) " theoretical at "
                     (conditions.line_rate) "; "

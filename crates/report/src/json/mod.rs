@@ -14,6 +14,11 @@
 //! their curves. `detail` is the test's own record, trial by trial: times in picoseconds, rates as frames in
 //! seconds; its members are those of the test and may change with it.
 //!
+//! `consistency` has what must hold between the results: `pairs_compared`, and `contradictions` with the relation
+//! (`says`, `source`), both figures (`less` and `more`, each as it was `first`, `again` and is `stated`), the
+//! `ending` (`settled`, `confirmed` or `widened`), and all of it in `words`. A figure that is not what was measured
+//! first has `revised`, in words.
+//!
 //! `relation` says how the truth relates to `value`: `equal` (from `low` to `high`), `between` (anywhere from
 //! `low` to `high`), `at_least`, `below` (nothing passed; `value` is the lowest load tried), or `unknown`.
 //!
@@ -25,6 +30,7 @@ pub(crate) mod trials;
 use crate::PacketComposition;
 use crate::model::{Report, Status};
 use method::clauses::Judged;
+use method::consistency::{self, Contradiction};
 use method::{Outcome, TestKind};
 use serde::Serialize;
 use serde_json::Value;
@@ -67,6 +73,8 @@ struct Document<'a> {
     configuration: Option<&'a Value>,
     /// The figures of every test alike, the tester's own first.
     outcomes: Vec<Value>,
+    /// What results say of each other; `null` where nothing was to be compared.
+    consistency: Option<Consistency<'a>>,
     /// Of captured frames, by port.
     packet_composition: &'a [PacketComposition],
     /// Acceptance criteria, and why they are not met.
@@ -76,6 +84,35 @@ struct Document<'a> {
     warnings: &'a [String],
     notes: &'a [String],
     notices: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Consistency<'a> {
+    /// In a sentence.
+    summary: String,
+    pairs_compared: u64,
+    contradictions: Vec<InWords<'a>>,
+}
+
+#[derive(Serialize)]
+struct InWords<'a> {
+    /// As every report says it.
+    words: String,
+    #[serde(flatten)]
+    contradiction: &'a Contradiction,
+}
+
+impl<'a> Consistency<'a> {
+    fn of(found: &'a consistency::Consistency) -> Self {
+        let contradictions = found.contradictions.iter();
+        Consistency {
+            summary: found.in_words(),
+            pairs_compared: found.pairs_compared,
+            contradictions: contradictions
+                .map(|contradiction| InWords { words: contradiction.in_words(), contradiction })
+                .collect(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -145,6 +182,7 @@ impl<'a> Document<'a> {
             tester: started.map(|started| tester(&started.tester)),
             configuration: started.map(|started| &started.config),
             outcomes: report.outcomes().map(without_matrices).collect(),
+            consistency: report.consistency.as_ref().map(Consistency::of),
             packet_composition: &report.compositions,
             criteria: &report.criteria,
             trial_counts: report.trial_counts().into_iter().map(Counts::from).collect(),

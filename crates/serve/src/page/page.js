@@ -69,6 +69,11 @@ const TAKE = {
     if (at < 0) record.outcomes.push(e); else record.outcomes[at] = e;
   },
   self_test_finished() {},
+  test_repeated(e) { record.messages.push(['warn', `Repeated: ${e.test}, ${e.frame_size}: `, e.because]); },
+  consistency(e) {
+    for (const words of e.contradictions) record.messages.push(['warn', 'Contradiction: ', words]);
+    for (const outcome of e.revised) TAKE.outcome(outcome);
+  },
   warning(e) { record.messages.push(['warn', 'Warning: ', e.text]); },
   note(e) { record.messages.push(['', 'Note: ', e.text]); },
   unreadable(e) { record.messages.push(['bad', `Line ${e.line} of the record cannot be read: `, e.detail]); },

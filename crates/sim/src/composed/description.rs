@@ -235,6 +235,19 @@ pub struct Pauses {
     pub lasts: Span,
 }
 
+/// A time in which others take a processor from the device, as on a busy host.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Busy {
+    /// Since the beginning of virtual time.
+    pub from: Span,
+    /// For how long; for ever where left out.
+    #[serde(default)]
+    pub lasts: Option<Span>,
+    /// So many times as long a frame takes that is begun meanwhile.
+    pub times_slower: u32,
+}
+
 /// A processor that all frames pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
@@ -264,6 +277,8 @@ pub struct Cpu {
     pub stall: Option<Pauses>,
     /// One for all, or one for each port that frames come from.
     pub servers: Servers,
+    /// When others take it from the device.
+    pub busy: Vec<Busy>,
 }
 
 /// How many processors there are.
@@ -746,8 +761,16 @@ mod check {
         }
         if let Some(cpu) = &device.cpu {
             check_stall("cpu.stall", cpu.stall)?;
+            cpu.busy.iter().try_for_each(check_busy)?;
         }
         Ok(())
+    }
+
+    fn check_busy(busy: &Busy) -> Checked {
+        match busy.times_slower {
+            2..=1_000 => Ok(()),
+            times => wrong("cpu.busy.times-slower", times, "write 2 to 1000"),
+        }
     }
 
     fn check_queues(device: &Description) -> Checked {

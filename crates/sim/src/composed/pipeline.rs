@@ -2,10 +2,10 @@
 
 use super::buffer::Room;
 use super::description::{
-    Card, Cost, Description, Filter, FilterBy, Pauses, Protocol, Queue, Servers,
+    Busy, Card, Cost, Description, Filter, FilterBy, Pauses, Protocol, Queue, Servers,
 };
 use super::multicast::{Copies, Medium};
-use super::server::{Server, Stall, Work};
+use super::server::{Server, Slow, Stall, Work};
 use crate::Frame;
 use crate::soonest::Soonest;
 use std::collections::BTreeMap;
@@ -123,7 +123,8 @@ impl Pipeline {
             servers.push(Server::new(&rooms(Step::Bus, bus.queue), bus.stall.map(stall_of)));
         }
         if let Some(cpu) = &device.cpu {
-            let server = Server::new(&rooms(Step::Cpu, cpu.queue), cpu.stall.map(stall_of));
+            let server = Server::new(&rooms(Step::Cpu, cpu.queue), cpu.stall.map(stall_of))
+                .slow_at(cpu.busy.iter().map(slow_of).collect());
             let count = if cpu.servers == Servers::Shared { 1 } else { ports };
             servers.resize(servers.len() + count, server);
         }
@@ -400,6 +401,12 @@ fn ports_a_server(card: &Card) -> usize {
 
 pub(crate) fn room_of(queue: Queue) -> Room {
     Room { frames: queue.frames.unwrap_or(u64::MAX), bytes: queue.bytes.unwrap_or(u64::MAX) }
+}
+
+fn slow_of(busy: &Busy) -> Slow {
+    let from = Instant::ZERO + busy.from.0;
+    let until = busy.lasts.map_or(Instant::FAR_FUTURE, |lasts| from + lasts.0);
+    Slow { from, until, times: busy.times_slower.into() }
 }
 
 fn stall_of(pauses: Pauses) -> Stall {

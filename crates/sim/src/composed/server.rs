@@ -13,6 +13,15 @@ pub(crate) struct Stall {
     pub lasts: Duration,
 }
 
+/// A time in which others take the processor, so that work takes longer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Slow {
+    pub from: Instant,
+    pub until: Instant,
+    /// So many times as long takes what is begun meanwhile.
+    pub times: u64,
+}
+
 /// Work for a server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Work {
@@ -37,6 +46,7 @@ const RECEPTIONS_MAX: u64 = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct Server<J> {
     stall: Option<Stall>,
+    slow: Vec<Slow>,
     buffers: Vec<Buffer>,
     waiting: VecDeque<(Work, J)>,
     in_service: Option<(Instant, J)>,
@@ -51,12 +61,18 @@ impl<J> Server<J> {
     pub(crate) fn new(rooms: &[Room], stall: Option<Stall>) -> Self {
         Server {
             stall,
+            slow: vec![],
             buffers: rooms.iter().copied().map(Buffer::new).collect(),
             waiting: VecDeque::new(),
             in_service: None,
             receiving_until: Instant::ZERO,
             work: Duration::ZERO,
         }
+    }
+
+    /// The same with times in which it is slow.
+    pub(crate) fn slow_at(self, slow: Vec<Slow>) -> Self {
+        Server { slow, ..self }
     }
 
     /// Takes on work, or gives it back where its queue is full. Work that ended by `now` is to be
@@ -146,6 +162,8 @@ impl<J> Server<J> {
     /// When work begun at `from` is done, stalls in between included.
     #[inline]
     fn worked(&self, from: Instant, work: Duration) -> Instant {
+        let slow = self.slow.iter().find(|slow| slow.from <= from && from < slow.until);
+        let work = slow.map_or(work, |slow| work * slow.times);
         match self.stall {
             None => from + work,
             Some(stall) => stall.worked(from, work),
@@ -249,6 +267,16 @@ mod tests {
         let mut server = Server::new(&[Room::frames(5)], Some(stall));
         let done = done_in_a_second(&mut server, 50, work(100, 0));
         assert!((8_190..=8_202).contains(&done), "the first stall is at 100 ms: {done}");
+    }
+
+    /// Work of 10 us takes 40 us from 100 us on, and what is begun at 200 us takes 10 us again.
+    #[test]
+    fn work_takes_longer_while_others_have_the_processor() {
+        let slow = Slow { from: at_us(100), until: at_us(200), times: 4 };
+        let server = Server::<()>::new(&[Room::frames(5)], None).slow_at(vec![slow]);
+        let done = |from| server.worked(at_us(from), Duration::from_us(10));
+        assert_eq!([done(99), done(100), done(199)], [at_us(109), at_us(140), at_us(239)]);
+        assert_eq!(done(200), at_us(210));
     }
 
     #[test]

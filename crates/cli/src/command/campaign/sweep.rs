@@ -141,7 +141,7 @@ fn line(sweep: &Sweep, plan: &RunPlan, number: u64, stop: &Arc<AtomicBool>) -> O
         return None;
     }
     let error = ended.err().map(|failure| failure.to_string());
-    Some(Line { device: number, drawn: sweep.drawn(number), error, figures: kept.0 })
+    Some(Line { device: number, drawn: sweep.drawn(number), error, figures: kept.figures() })
 }
 
 fn measure(
@@ -169,23 +169,35 @@ fn measure(
     Ok(())
 }
 
-/// Keeps the figures alone.
-struct Kept(Vec<Figure>);
+/// Keeps the results alone.
+struct Kept(Vec<method::Outcome>);
 
 impl EventSink for Kept {
     fn emit(&mut self, event: &Event) -> Result<(), SinkError> {
-        if let Event::TestFinished(outcome) = event {
-            let test = outcome.test.to_string();
-            self.0.extend(outcome.figures.iter().map(|figure| Figure {
+        match event {
+            Event::TestFinished(outcome) => self.0.push((**outcome).clone()),
+            Event::ConsistencyChecked(found) => found.revise(&mut self.0),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Kept {
+    fn figures(&self) -> Vec<Figure> {
+        let of_outcome = |outcome: &method::Outcome| {
+            let (test, size) = (outcome.test.to_string(), outcome.conditions.frame_size.clone());
+            let figure = |figure: &method::Figure| Figure {
                 test: test.clone(),
-                size: outcome.conditions.frame_size.clone(),
+                size: size.clone(),
                 name: figure.name.clone(),
                 unit: figure.unit.symbol().to_owned(),
                 value: figure.value,
                 relation: figure.relation,
-            }));
-        }
-        Ok(())
+            };
+            outcome.figures.iter().map(figure).collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of_outcome).collect()
     }
 }
 

@@ -141,6 +141,7 @@ impl EventSink for Results {
     fn emit(&mut self, event: &Event) -> Result<(), SinkError> {
         match event {
             Event::TestFinished(outcome) => self.outcomes.push((**outcome).clone()),
+            Event::ConsistencyChecked(found) => found.revise(&mut self.outcomes),
             Event::Warning(warning) => self.warnings.push(warning.clone()),
             _ => {}
         }

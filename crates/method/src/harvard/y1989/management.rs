@@ -3,6 +3,7 @@
 //! take the place of a test frame now and then.
 
 use super::Test1989;
+use super::control::Control;
 use super::result::{Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{EXTRA, beside, result_of, run_changed, signed, steady};
 use crate::FigureName;
@@ -36,8 +37,9 @@ pub(super) fn management(
     ];
     for (index, (load, rate)) in loads.into_iter().enumerate() {
         let duration = Duration::from_secs_f64(subject.config.harvard_1989.rate_stream_s);
-        let request = steady(test, subject, &format!("echo requests at {load}"), rate, duration);
-        let ran = run_changed(bench, request, &|trial| with_echo(subject, trial))?;
+        let what = format!("echo requests at {load}");
+        let request = || steady(test, subject, &what, rate, duration);
+        let ran = run_changed(bench, request(), &|trial| with_echo(subject, trial))?;
         let trial = match ran {
             Ok(ran) if ran.result.is_valid() => ran.result,
             Ok(ran) => {
@@ -53,13 +55,27 @@ pub(super) fn management(
         let percent = answered as f64 / asked.max(1) as f64 * 100.0;
         result.put(format!("answered at {load}"), percent, Unit::Percent);
         result.call_last(FigureName::Answered);
-        if 2 * answered < asked {
+        if is_mute(&trial) {
             let load = load.to_string();
             let unreachable = Misbehaviour::UnreachableUnderLoad { load, answered, asked };
-            result.misbehaviours.push(unreachable);
+            let again = run_changed(bench, request(), &|trial| with_echo(subject, trial))?;
+            match again.map(|ran| ran.result) {
+                Ok(again) if again.is_valid() && is_mute(&again) => {
+                    Control::of(subject, rate).accuse(&mut result, unreachable);
+                }
+                _ => result.note(format!(
+                    "{unreachable} in one trial, and no second valid one shows it: not held against the device"
+                )),
+            }
         }
     }
     Ok(result)
+}
+
+/// Whether it answered less than half of what it was asked.
+fn is_mute(trial: &TrialResult) -> bool {
+    let (answered, asked) = echoes(trial);
+    2 * answered < asked
 }
 
 /// Answers and questions of the trial.

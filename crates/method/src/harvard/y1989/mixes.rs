@@ -2,6 +2,7 @@
 //! is flooded.
 
 use super::Test1989;
+use super::control::Control;
 use super::rates::search;
 use super::result::{Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{frames, result_of, run_changed, steady};
@@ -209,6 +210,7 @@ fn flooded(
         let duration = Duration::from_secs_f64(subject.config.harvard_1989.rate_stream_s);
         let request = || steady(test, subject, "flooded", subject.ceiling.rate, duration);
         let ran = bench.run(request())?;
-        fate(&ran, || Ok(Ok(bench.run(request())?)))
+        let fate = fate(&ran, || Ok(Ok(bench.run(request())?)))?;
+        Ok(fate.under(Control::of(subject, subject.ceiling.rate)))
     })
 }

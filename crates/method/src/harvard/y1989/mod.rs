@@ -8,6 +8,7 @@
 mod arp_cache;
 mod back_to_back;
 mod config;
+mod control;
 mod counters;
 mod delay;
 mod errors;

@@ -105,7 +105,13 @@ impl Number {
             Unit::Fps | Unit::Us => 1,
             Unit::Percent | Unit::Seconds => 3,
         };
-        Cell::optional(self.value, |value| Cell::number(value, decimals).at_least_if(self.at_least))
+        let cell = |value| Cell::number(value, decimals);
+        match (self.value, self.upper) {
+            (Some(low), Some(high)) if self.is_interval && !self.at_least => {
+                Cell::between(cell(low), cell(high))
+            }
+            (value, _) => Cell::optional(value, |value| cell(value).at_least_if(self.at_least)),
+        }
     }
 
     fn figure(&self, why: &str) -> Figure {
@@ -152,11 +158,21 @@ impl From<Unit> for outcome::Unit {
 mod tests {
     use super::*;
 
-    fn number(value: f64, upper: f64, is_interval: bool, unit: Unit) -> Figure {
+    fn of(value: f64, upper: f64, is_interval: bool, unit: Unit) -> Number {
         let (name, value, upper) = ("n".to_owned(), Some(value), Some(upper));
         let (at_least, known_as) = (false, None);
-        let number = Number { name, value, unit, at_least, upper, is_interval, known_as };
-        number.figure("")
+        Number { name, value, unit, at_least, upper, is_interval, known_as }
+    }
+
+    fn number(value: f64, upper: f64, is_interval: bool, unit: Unit) -> Figure {
+        of(value, upper, is_interval, unit).figure("")
+    }
+
+    /// The table states what the figure does, not the lower end alone.
+    #[test]
+    fn an_interval_is_printed_as_one() {
+        assert_eq!(of(0.0, 5.0, true, Unit::Fps).cell().to_string(), "0.0 .. 5.0");
+        assert_eq!(of(11.0, 12.0, false, Unit::Fps).cell().to_string(), "11.0");
     }
 
     /// No load passed, the lowest was 5 frames a second: the rate is somewhere up to that, not 0.

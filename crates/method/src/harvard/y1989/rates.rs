@@ -2,6 +2,7 @@
 //! a quarter more than the device carries, and as fast as the tester can ("flood").
 
 use super::Test1989;
+use super::control::Control;
 use super::result::{Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{is_alive, result_of, steady};
 use super::stops::fate;
@@ -58,7 +59,8 @@ pub(super) fn max_rate(
     result.put("of theoretical", found.percent_of_theoretical, Unit::Percent);
     if found.rate.is_none() && !is_alive(bench, subject, test, "does it forward at all")? {
         let what = format!("loads of up to {:.1}", subject.ceiling.rate);
-        result.misbehaviours.push(Misbehaviour::DeadAfter { what });
+        let control = Control::of(subject, subject.ceiling.rate);
+        control.accuse(&mut result, Misbehaviour::DeadAfter { what });
     }
     Ok((result, found.rate))
 }
@@ -79,6 +81,8 @@ pub(super) fn raw_rate(
             reasons = ran.invalid_reasons();
             continue;
         }
+        let passed = ran.result.offered_rate().scaled(1.0 - ran.result.loss_ratio());
+        result.most_passed = result.most_passed.max(Some(passed));
         let came = (ran.result.forwarding_rate(), load);
         if best.is_none_or(|(rate, _)| came.0 > rate) {
             best = Some(came);
@@ -150,10 +154,12 @@ fn offer(
     result.put("loss", ran.result.loss_ratio() * 100.0, Unit::Percent);
     result.call_last(FigureName::Loss);
     result.delay = summarise(&ran.result);
-    fate(&ran, || Ok(Ok(bench.run(request())?)))?.tell(&mut result, format!("{load:.1}"));
+    let control = Control::of(subject, load);
+    let fate = fate(&ran, || Ok(Ok(bench.run(request())?)))?;
+    fate.tell(&mut result, format!("{load:.1}"), control);
     if !is_alive(bench, subject, test, "does it forward afterwards")? {
         let what = format!("{load:.1} of {}", subject.size_in_words());
-        result.misbehaviours.push(Misbehaviour::DeadAfter { what });
+        control.accuse(&mut result, Misbehaviour::DeadAfter { what });
     }
     Ok(result)
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use traffic::error_frame::ErrorKind;
 use trial::{Counted, PortId};
-use units::Duration;
+use units::{Duration, FrameRate};
 
 /// The result of one test, of one frame size where it has several.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -28,6 +28,10 @@ pub struct Harvard1989Result {
     pub errors: Option<ErrorFrames>,
     /// Times through the device.
     pub delay: Option<LatencySummary>,
+    /// Of the raw rate: the most frames that came out for each second of sending. What a device still has in its
+    /// buffers then comes out later, and is no rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_passed: Option<FrameRate>,
     /// What a reader should know.
     pub notes: Vec<String>,
 }
@@ -228,6 +232,7 @@ impl Harvard1989Result {
             counters: vec![],
             errors: None,
             delay: None,
+            most_passed: None,
             notes: vec![],
         }
     }

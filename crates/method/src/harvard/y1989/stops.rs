@@ -1,6 +1,8 @@
 //! Whether a device stops under load: only what a valid trial shows, and a second one shows again, is held
-//! against it. On a host that others use, a device may be kept from its processor for one whole trial.
+//! against it, and only at a load that the tester passes by itself ([`Control`]). On a host that others use, a
+//! device may be kept from its processor for one whole trial.
 
+use super::control::Control;
 use super::result::{Harvard1989Result, Misbehaviour};
 use super::scene::Possible;
 use crate::RunError;
@@ -43,11 +45,19 @@ pub(super) fn fate(
 }
 
 impl Fate {
+    /// The same where the load itself may be too much for the tester.
+    pub fn under(self, control: Control) -> Fate {
+        match (self, control.objection()) {
+            (Fate::Stops, Some(why)) => Fate::Undecided(vec![why]),
+            (fate, _) => fate,
+        }
+    }
+
     /// Says it of the device, or why nothing can be said.
-    pub fn tell(self, result: &mut Harvard1989Result, load: String) {
+    pub fn tell(self, result: &mut Harvard1989Result, load: String, control: Control) {
         match self {
             Fate::GoesOn => {}
-            Fate::Stops => result.misbehaviours.push(Misbehaviour::StopsUnderLoad { load }),
+            Fate::Stops => control.accuse(result, Misbehaviour::StopsUnderLoad { load }),
             Fate::StoppedOnce => result.note(format!(
                 "at {load} nothing came out any more in one trial, and frames to the end in another: not held \
                  against the device"

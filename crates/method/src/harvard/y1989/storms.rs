@@ -2,6 +2,7 @@
 //! and the bursts of fragments that file servers send.
 
 use super::Test1989;
+use super::control::Control;
 use super::result::{Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{EXTRA, beside, is_alive, mixed_in, result_of, run_changed, steady, unsigned};
 use super::stops::fate;
@@ -68,9 +69,11 @@ pub(super) fn storm(
     result.call_last(FigureName::Loss);
     result.delay = summarise(trial);
     let load = format!("{:.0} fps of storm", all.fps() - alone.fps());
-    fate(&ran, || amid(bench))?.tell(&mut result, load);
+    // The storm takes as much of the line as test frames at the ceiling.
+    let control = Control::of(subject, ceiling);
+    fate(&ran, || amid(bench))?.tell(&mut result, load, control);
     if !is_alive(bench, subject, test, "does it forward afterwards")? {
-        result.misbehaviours.push(Misbehaviour::DeadAfter { what: format!("the {test}") });
+        control.accuse(&mut result, Misbehaviour::DeadAfter { what: format!("the {test}") });
     }
     Ok(result)
 }

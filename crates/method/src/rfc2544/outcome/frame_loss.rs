@@ -98,8 +98,13 @@ impl LossPoint {
         std::iter::once(self.figure()).chain(pairs).collect()
     }
 
+    /// Of its figure.
+    pub(crate) fn name(&self) -> String {
+        format!("loss at {} % of the maximum", self.percent_of_maximum)
+    }
+
     fn figure(&self) -> Figure {
-        let name = format!("loss at {} % of the maximum", self.percent_of_maximum);
+        let name = self.name();
         let lost = self.expected_frames.saturating_sub(self.received_frames);
         let figure = match self.invalid.is_empty() {
             true => Figure::share_lost(name, lost, self.expected_frames),
