@@ -1,7 +1,7 @@
 //! Real ports on links of the kernel, one module a file.
 
 mod bed;
-#[cfg(xdp_programs)]
+#[cfg(any(xdp_programs, dpdk_shim))]
 mod common;
 
 /// On real devices, in real time: one at a time, with nothing beside them (`make test-live`).
@@ -10,6 +10,8 @@ mod live {
     mod captures;
     mod chatter;
     mod control;
+    #[cfg(dpdk_shim)]
+    mod dpdk;
     mod failures;
     mod held_up;
     mod mixes;

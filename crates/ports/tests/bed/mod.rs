@@ -3,6 +3,8 @@
 
 pub mod busy;
 pub mod control;
+#[cfg(dpdk_shim)]
+pub mod devices;
 pub mod turn;
 pub mod undecided;
 

@@ -83,7 +83,7 @@ fn a_router_finds_the_hosts_over_xdp() {
 #[test]
 fn the_kernels_addresses_are_resolved_in_both_families() {
     let testbed = asking_router();
-    for port_type in PortType::all() {
+    for port_type in PortType::of_interfaces() {
         let ports = open(&testbed, port_type);
         let port = &testbed.ports()[0];
         let mac = MacAddr(port.mac);
