@@ -1,5 +1,6 @@
 //! The command line: subcommands, their flags, and examples in every help text.
 
+pub mod port_lists;
 mod short_help;
 
 use crate::options::{Options, SuiteName, named};
@@ -44,13 +45,24 @@ fn built_with() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| {
         let is_built = |kind: &ports::PortType| {
-            *kind != ports::PortType::XDP || ports::xdp::available().is_ok()
+            let missing = match *kind {
+                ports::PortType::XDP => ports::xdp::available().err(),
+                ports::PortType::DPDK => ports::dpdk::available().err(),
+                _ => None,
+            };
+            missing.is_none()
         };
         let kinds: Vec<_> =
             ports::PortType::all().filter(is_built).map(|kind| kind.name()).collect();
-        let without = ports::xdp::available().err();
-        let without = without.map_or(String::new(), |why| format!(" (without xdp: {why})"));
-        let ports = format!("{}{without}", kinds.join(", "));
+        let without = |kind: &str, available: Result<(), &'static str>| {
+            available.err().map_or(String::new(), |why| format!(" (without {kind}: {why})"))
+        };
+        let ports = format!(
+            "{}{}{}",
+            kinds.join(", "),
+            without("xdp", ports::xdp::available()),
+            without("dpdk", ports::dpdk::available())
+        );
         let libc = if cfg!(target_env = "musl") { "musl" } else { "glibc" };
         let linking = if cfg!(target_feature = "crt-static") { "static" } else { "dynamic" };
         format!(
@@ -141,7 +153,7 @@ fn with_negative_values(arguments: Vec<OsString>) -> Vec<OsString> {
 
 /// Reads a command line, or prints the error and ends the program.
 pub fn parse(arguments: Vec<OsString>) -> Arguments {
-    let arguments = with_negative_values(arguments);
+    let arguments = port_lists::one_a_port(with_negative_values(arguments));
     let matches = short_help::shortened(command()).try_get_matches_from(arguments);
     let matches = matches.unwrap_or_else(|error| refuse(&error));
     Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
@@ -482,7 +494,7 @@ pub struct Selftest {
 #[derive(Args, Debug)]
 pub struct Doctor {
     /// Also check these interfaces
-    #[arg(long, value_delimiter = ',', value_name = "IF,...")]
+    #[arg(long, value_name = "IF,...")]
     pub ports: Vec<String>,
     /// Print JSON on standard output
     #[arg(long)]

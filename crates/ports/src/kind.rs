@@ -191,6 +191,17 @@ pub struct Location {
 }
 
 impl Location {
+    /// The kernel's interface that its frames go through: itself, or the one that a device of another kind
+    /// sits on (`dpdk:net_af_packet0,iface=eth1`).
+    pub fn kernel_interface(&self) -> Option<&str> {
+        if self.port_type.is_none_or(PortType::has_interface) {
+            return Some(&self.interface);
+        }
+        let sits_on_one = ["net_af_packet", "net_af_xdp"];
+        sits_on_one.iter().find(|driver| self.interface.starts_with(**driver))?;
+        self.interface.split(',').find_map(|argument| argument.strip_prefix("iface="))
+    }
+
     /// Its name without arguments, for a table or the name of a folder.
     pub fn short_name(&self) -> &str {
         self.interface.split(',').next().unwrap_or_default()
@@ -371,6 +382,11 @@ mod tests {
         assert_eq!(of(memif), Ok((Some(PortType::DPDK), memif[5..].into())));
         assert_eq!(memif.parse::<Location>().unwrap().to_string(), memif);
         assert_eq!(memif.parse::<Location>().unwrap().short_name(), "net_memif0");
+        let on =
+            |text: &str| text.parse::<Location>().unwrap().kernel_interface().map(String::from);
+        assert_eq!(on("xdp:eth1"), Some("eth1".into()));
+        assert_eq!(on("dpdk:net_af_packet0,iface=eth1,blocksz=4096"), Some("eth1".into()));
+        assert_eq!((on(memif), on("dpdk:net_vhost0,iface=/tmp/v")), (None, None));
         assert_eq!(of("dpdk:0000:3b:00.0"), Ok((Some(PortType::DPDK), "0000:3b:00.0".into())));
         for wrong in [
             "",

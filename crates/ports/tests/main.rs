@@ -12,6 +12,10 @@ mod live {
     mod control;
     #[cfg(dpdk_shim)]
     mod dpdk;
+    #[cfg(dpdk_shim)]
+    mod dpdk_control;
+    #[cfg(dpdk_shim)]
+    mod dpdk_refusals;
     mod failures;
     mod held_up;
     mod mixes;

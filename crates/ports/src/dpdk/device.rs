@@ -6,7 +6,7 @@ use super::shim::{Attached, BURST, ExtraStat, Frame, LinkState, Stats, Wish};
 use super::{pci, said};
 use std::ffi::CString;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trial::TesterError;
 
@@ -35,6 +35,8 @@ pub(super) struct Device {
     accepted: AtomicU64,
     refused: AtomicU64,
     carrier: Mutex<Carrier>,
+    /// Before that nobody may use its queues.
+    is_running: AtomicBool,
 }
 
 /// What was last seen of the link.
@@ -87,6 +89,7 @@ impl Device {
             accepted: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             carrier: Mutex::default(),
+            is_running: AtomicBool::new(false),
         })
     }
 
@@ -99,7 +102,10 @@ impl Device {
         // SAFETY: an attached port, and a byte that lives across the call.
         let failed = unsafe { (self.eal.shim.run)(self.attached.port, &mut is_promiscuous) };
         match failed {
-            0 => Ok(is_promiscuous != 0),
+            0 => {
+                self.is_running.store(true, Ordering::Release);
+                Ok(is_promiscuous != 0)
+            }
             _ => Err(said(&self.eal.shim)),
         }
     }
@@ -183,6 +189,9 @@ impl Device {
 
     /// Hands over frames; gives how many of them, the first ones, the device took.
     pub fn send(&self, frames: &[Frame]) -> usize {
+        if !self.is_running.load(Ordering::Acquire) {
+            return 0;
+        }
         let _held = lock(&self.transmit);
         // SAFETY: an attached port, whose queue nobody else uses now; the caller owns the frames, and passes
         // those on that are taken.
@@ -239,6 +248,9 @@ impl ReceiveQueue<'_> {
     /// `take` runs.
     #[inline]
     pub fn take(&mut self, room: &mut [Frame; BURST], mut take: impl FnMut(&[u8])) -> usize {
+        if !self.device.is_running.load(Ordering::Acquire) {
+            return 0;
+        }
         let shim = &self.device.eal.shim;
         // SAFETY: an attached port, whose queue nobody else uses now, and room for a burst.
         let taken =

@@ -11,13 +11,13 @@ use wire::ethernet::MacAddr;
 use wire::signature::Key;
 
 /// A router that must ask for the hosts' hardware addresses.
-fn asking_router() -> Bed {
+pub fn asking_router() -> Bed {
     let device = TestbedConfig::of(DeviceKind::LinuxRouter);
     bed::build_config(&TestbedConfig { neighbours: Neighbours::Dynamic, ..device })
 }
 
 /// The hosts of one port: everything on its networks but the device.
-fn hosts(testbed: &Bed, port: usize) -> Vec<Host> {
+pub fn hosts(testbed: &Bed, port: usize) -> Vec<Host> {
     let (ipv4, ipv6) = (testbed.ports()[port].addresses.ipv4, testbed.ports()[port].addresses.ipv6);
     vec![Host {
         mac: MacAddr(testbed.ports()[port].mac),
