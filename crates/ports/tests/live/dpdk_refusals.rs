@@ -1,5 +1,10 @@
 //! What a port of DPDK refuses, and in which words. What takes another process (no libraries, no permission) is
 //! tested with the command line.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "measures how long a refusal takes"
+)]
 
 use crate::bed::devices;
 use ports::dpdk::pci::pci_devices;
