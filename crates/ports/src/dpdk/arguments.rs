@@ -78,6 +78,23 @@ impl DeviceArguments {
             && !self.is_pci
     }
 
+    /// Frames that its receive queue holds, where its far end fills it without telling what found no room.
+    pub fn queue_frames(&self) -> Option<usize> {
+        match self.driver() {
+            "net_memif" => {
+                let bits = self.value("rsize").and_then(|bits| bits.parse::<u32>().ok());
+                Some(1 << bits.unwrap_or(10).min(14))
+            }
+            "net_virtio_user" => {
+                let frames = self.value("queue_size").and_then(|frames| frames.parse().ok());
+                Some(frames.unwrap_or(256))
+            }
+            // The guest decides; this is the length that virtio devices have unless they are told.
+            "net_vhost" => Some(256),
+            _ => None,
+        }
+    }
+
     /// Why its link may be down, and what to do.
     pub fn why_no_link(&self) -> String {
         let place = self.meeting_place().unwrap_or_default();
@@ -148,6 +165,16 @@ mod tests {
             let error = DeviceArguments::parse(wrong).unwrap_err().to_string();
             assert!(error.contains("dpdk:net_af_packet0,iface=eth1"), "{wrong}: {error}");
         }
+    }
+
+    /// The defaults of DPDK 22.11: 2^10 slots of memif, 256 of virtio.
+    #[test]
+    fn a_shared_queue_has_the_length_that_was_asked_for() {
+        assert_eq!(of("net_memif0").queue_frames(), Some(1_024));
+        assert_eq!(of("net_memif0,rsize=14").queue_frames(), Some(16_384));
+        assert_eq!(of("net_virtio_user0,path=/x").queue_frames(), Some(256));
+        assert_eq!(of("net_virtio_user0,path=/x,queue_size=1024").queue_frames(), Some(1_024));
+        assert_eq!(of("net_af_packet0,iface=eth1").queue_frames(), None);
     }
 
     #[test]
