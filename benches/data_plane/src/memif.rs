@@ -83,19 +83,19 @@ pub fn measure(arena: &Arena, way: Way, sender: Sender, size_bytes: u32) -> Resu
     let (there, back) = (folder.0.join("there"), folder.0.join("back"));
     match (way, sender) {
         (Way::ToTestpmd | Way::ToReceiver, Sender::Testpmd) => {
-            let receiver = receiver(arena, &bed, &there)?;
+            let mut receiver = receiver(arena, &bed, &there)?;
             let send = Device::Memif { role: MemifRole::Client, sockets: vec![there] };
             let sender =
                 Testpmd::on(arena, &bed, arena.cores[0], &send, &sending("txonly", size_bytes))?;
-            let rate = received_fps(receiver)?;
+            let rate = received_fps(&mut receiver)?;
             sender.quit()?;
             Ok(rate)
         }
         (Way::ToTestpmd, Sender::Netanvil) => {
-            let receiver = receiver(arena, &bed, &there)?;
+            let mut receiver = receiver(arena, &bed, &there)?;
             let mut netanvil = Netanvil::open(arena, &[(&there, "client")])?;
             std::thread::scope(|scope| {
-                let counted = scope.spawn(|| received_fps(receiver));
+                let counted = scope.spawn(|| received_fps(&mut receiver));
                 netanvil.flat_out(size_bytes, PortId(0), FLAT_OUT + WARM_UP)?;
                 counted.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             })
@@ -107,9 +107,9 @@ pub fn measure(arena: &Arena, way: Way, sender: Sender, size_bytes: u32) -> Resu
         (Way::ThroughTestpmd, Sender::Testpmd) => {
             let _device = device(arena, &bed, &there, &back)?;
             let both = Device::Memif { role: MemifRole::Client, sockets: vec![there, back] };
-            let generator =
+            let mut generator =
                 Testpmd::on(arena, &bed, arena.cores[0], &both, &sending("flowgen", size_bytes))?;
-            received_fps(generator)
+            received_fps(&mut generator)
         }
         (Way::ThroughTestpmd, Sender::Netanvil) => {
             let _device = device(arena, &bed, &there, &back)?;
@@ -135,12 +135,11 @@ fn device(arena: &Arena, bed: &Bed, there: &Path, back: &Path) -> Result<Testpmd
 }
 
 /// What a running testpmd receives on all its ports.
-fn received_fps(mut testpmd: Testpmd) -> Result<f64> {
+fn received_fps(testpmd: &mut Testpmd) -> Result<f64> {
     clock::sleep(WARM_UP);
     let before = testpmd.received()?;
     clock::sleep(LENGTH);
     let after = testpmd.received()?;
-    testpmd.quit()?;
     let frames = after.0.saturating_sub(before.0);
     match frames {
         0 => Err(BenchError::Implausible("testpmd's counters stand still".into())),

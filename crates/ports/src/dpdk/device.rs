@@ -214,15 +214,16 @@ impl Device {
         if bytes.len() > self.longest_bytes {
             return Err(io::Error::from_raw_os_error(libc::EMSGSIZE));
         }
-        let mut frame = [Frame::NONE];
-        if !self.allocate(&mut frame) {
+        let mut one = [Frame::NONE];
+        if !self.allocate(&mut one) {
             return Err(io::Error::from_raw_os_error(libc::ENOBUFS));
         }
+        let [buffer] = &mut one;
         // SAFETY: the buffer is ours and has room for `longest_bytes`.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), frame[0].data, bytes.len()) };
-        frame[0].len = bytes.len() as u32;
-        if self.send(&frame) == 0 {
-            self.free(&frame);
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.data, bytes.len()) };
+        buffer.len = bytes.len() as u32;
+        if self.send(&one) == 0 {
+            self.free(&one);
             return Err(io::Error::from_raw_os_error(libc::ENOBUFS));
         }
         Ok(())
