@@ -36,7 +36,7 @@ fn xdp_programs() {
 fn dpdk_shim() {
     println!("cargo::rustc-check-cfg=cfg(dpdk_shim)");
     println!("cargo::rerun-if-changed=dpdk");
-    for variable in ["CC", "PKG_CONFIG_PATH"] {
+    for variable in ["CC", "PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR"] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
     match compile_shim() {
