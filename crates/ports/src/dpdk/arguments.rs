@@ -43,7 +43,19 @@ impl DeviceArguments {
         let is_pci = pci.is_some();
         let name = pci.unwrap_or_else(|| name.into());
         let whole = rest.map_or(name.clone(), |rest| format!("{name},{rest}"));
-        Ok(DeviceArguments { whole, name, is_pci })
+        let device = DeviceArguments { whole, name, is_pci };
+        if device.driver() == "net_virtio_user"
+            && device.value("server").is_some_and(|on| on != "0")
+        {
+            return Err(TesterError::Unsupported {
+                port: text.into(),
+                what: "server=1, with which DPDK waits for the far end without an end".into(),
+                remedy: "leave it out and let the device serve the socket, or write \
+                         dpdk:net_vhost0,iface=PATH and let the device connect"
+                    .into(),
+            });
+        }
+        Ok(device)
     }
 
     /// Name of the driver of a virtual device: `net_memif0` is one of `net_memif`.
@@ -175,6 +187,13 @@ mod tests {
         assert_eq!(of("net_virtio_user0,path=/x").queue_frames(), Some(256));
         assert_eq!(of("net_virtio_user0,path=/x,queue_size=1024").queue_frames(), Some(1_024));
         assert_eq!(of("net_af_packet0,iface=eth1").queue_frames(), None);
+    }
+
+    #[test]
+    fn a_wait_without_an_end_is_refused() {
+        let error = DeviceArguments::parse("net_virtio_user0,path=/x,server=1").unwrap_err();
+        assert!(error.to_string().contains("dpdk:net_vhost0,iface=PATH"), "{error}");
+        assert!(DeviceArguments::parse("net_virtio_user0,path=/x,server=0").is_ok());
     }
 
     #[test]

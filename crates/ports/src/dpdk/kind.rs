@@ -37,9 +37,14 @@ impl PortKind for Dpdk {
         &self,
         request: &PortRequest,
         description: PortDescription,
-        _: Room,
+        room: Room,
     ) -> Result<OpenedDevice, TesterError> {
-        super::port::open(request, description)
+        let mut opened = super::port::open(request, description)?;
+        if room.receive_frames.is_some() {
+            let name = opened.link.name();
+            opened.notes.push(format!("{name}: its receive queue has the length of its device"));
+        }
+        Ok(opened)
     }
 
     #[cfg(not(dpdk_shim))]
