@@ -208,6 +208,10 @@ static int set_up(uint16_t port, const struct nv_wish *wish, struct nv_device *o
 	out->mtu_bytes = wish->mtu_bytes;
 	if (out->mtu_bytes > info.max_mtu)
 		out->mtu_bytes = info.max_mtu;
+	/* Some drivers state the longest frame, and no MTU. */
+	if (info.max_mtu == UINT16_MAX && info.max_rx_pktlen > RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN &&
+	    out->mtu_bytes > info.max_rx_pktlen - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN)
+		out->mtu_bytes = info.max_rx_pktlen - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN;
 	conf.rxmode.mtu = out->mtu_bytes;
 	STEP("configure the device");
 	failed = rte_eth_dev_configure(port, 1, 1, &conf);

@@ -107,6 +107,12 @@ impl DeviceArguments {
         }
     }
 
+    /// Whether it carries frames longer than its driver says: memif says 1,518 bytes, and cuts every frame into
+    /// as many slots as it takes.
+    pub fn carries_any_length(&self) -> bool {
+        self.driver() == "net_memif"
+    }
+
     /// Why its link may be down, and what to do.
     pub fn why_no_link(&self) -> String {
         let place = self.meeting_place().unwrap_or_default();

@@ -79,6 +79,9 @@ impl Device {
             let error = io::Error::from_raw_os_error(-failed);
             return Err(super::refusal::of(&arguments, &attached.step(), &error, &said(&eal.shim)));
         }
+        if arguments.carries_any_length() {
+            attached.mtu_bytes = mtu_bytes;
+        }
         Ok(Device {
             eal,
             arguments,

@@ -117,3 +117,28 @@ fn an_overload_loses_exactly_what_testpmd_did_not_take_or_send() {
     assert_eq!(dropped, far.turned_away, "testpmd drops nothing but what it cannot hand over");
     assert_eq!(result.tester_drops(), dropped, "and that is the tester's loss: {balance:#?}");
 }
+
+/// A frame of 9,018 bytes takes five slots of a memif.
+#[test]
+fn jumbo_frames_in_several_pieces_arrive_whole() {
+    let folder = devices::folder();
+    let jumbo = FrameSize::from_bytes(9_018);
+    let devices = [folder.memif(0, "server", "j"), folder.memif(1, "client", "j")];
+    let mut tester = devices::tester(&devices, jumbo);
+    let load = Load {
+        paths: &[devices::path(&tester, 0, 1), devices::path(&tester, 1, 0)],
+        streams_each: 1,
+        sizes: &[jumbo],
+        rate: FrameRate::from_fps(1_000),
+        duration: Duration::from_ms(500),
+        key: Key::from_seed(0x1a60),
+    };
+    let result = run_accounted(&mut tester, &load.trial("jumbo frames"));
+    assert_eq!((result.lost_frames(), result.tester_drops()), (0, 0));
+    for received in result.expected_accounts() {
+        let account = &received.account;
+        assert!(account.unique > 0);
+        assert_eq!(account.unique_bytes, account.unique * 9_018);
+        assert_eq!((account.wrong_length, account.corrupted), (0, 0));
+    }
+}
