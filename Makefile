@@ -2,7 +2,7 @@
 
 # What builds and tests need beyond Rust. The first line builds; the second runs devices under
 # test; the rest are other people's tools that tests and benchmarks compare with.
-PACKAGES := clang llvm libbpf-dev libc6-dev gcc \
+PACKAGES := clang llvm libbpf-dev libc6-dev gcc libdpdk-dev pkg-config \
             nftables iproute2 ethtool kmod procps util-linux \
             frr tshark tcpdump chromium netsniff-ng dpdk-dev xdp-tools jq snmp snmpd bird2 \
             openvswitch-switch tayga python3 python3-venv python3-apt openssh-client openssh-server rsync prometheus \

@@ -14,6 +14,7 @@ mod error;
 mod frame_building;
 mod helpers;
 mod machine;
+mod memif;
 mod netanvil;
 mod options;
 mod pacing;
@@ -153,6 +154,7 @@ fn empty(
         conditions,
         transmit_only: vec![],
         transmit_receive: vec![],
+        memif: vec![],
         pacing: vec![],
         spinning: vec![],
         frame_building: vec![],

@@ -12,6 +12,8 @@ pub enum Part {
     Exchange,
     /// Pacing and latency at given rates.
     Pacing,
+    /// The dpdk port and testpmd over memif.
+    Memif,
 }
 
 /// Measures netanvil's ports beside trafgen, xdp-trafficgen and testpmd, on this machine, in one
@@ -28,7 +30,7 @@ pub struct Options {
     pub without: Vec<Subject>,
     /// What to measure of each
     #[arg(long, value_name = "PARTS", value_enum, value_delimiter = ',',
-          default_values_t = [Part::Transmit, Part::Exchange, Part::Pacing])]
+          default_values_t = [Part::Transmit, Part::Exchange, Part::Pacing, Part::Memif])]
     pub parts: Vec<Part>,
     /// How often everything is measured; medians are printed
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]

@@ -1,5 +1,6 @@
 //! The results as tables, which are Markdown and read well on a terminal too.
 
+use crate::memif::Sender;
 use crate::results::{Pacing, Results, TransmitReceive};
 use crate::spinning::Interruptions;
 use crate::subject::{SIZES_BYTES, Subject};
@@ -44,6 +45,7 @@ pub fn markdown(results: &Results) -> String {
         "Counted by the far interface, which drops the frames by whichever way suits the \
          generator better: in the kernel's stack or by an XDP program.\n\n",
     );
+    section(&mut text, "Over memif", &memif(results));
     section(&mut text, "Gap between arrivals less the intended gap", &gaps(results));
     text.push_str(&spinning(results));
     section(&mut text, "Latency, back to back", &latency(results));
@@ -140,6 +142,25 @@ fn transmit_only(results: &Results) -> Table {
                 format!("{:.0}", median(&|w| w.softirq_ns_per_frame(w.arrived_fps()))),
             ]);
         }
+    }
+    table
+}
+
+fn memif(results: &Results) -> Table {
+    let mut table = Table::new(["sender", "frames go", "bytes", "arrived, M/s", "testpmd = 1"]);
+    for case in &results.memif {
+        let ratio = results.memif_ratio(case.way, case.size_bytes);
+        let (name, ratio) = match case.sender {
+            Sender::Testpmd => ("testpmd", None),
+            Sender::Netanvil => ("netanvil dpdk", ratio),
+        };
+        table.row([
+            name.into(),
+            case.way.name().into(),
+            case.size_bytes.to_string(),
+            millions(case.median_fps()),
+            ratio.map_or("-".into(), |ratio| format!("{ratio:.2}")),
+        ]);
     }
     table
 }

@@ -23,6 +23,8 @@ pub struct Results {
     pub transmit_only: Vec<TransmitOnly>,
     /// Sending and receiving.
     pub transmit_receive: Vec<TransmitReceive>,
+    /// The dpdk port and testpmd over memif.
+    pub memif: Vec<crate::memif::MemifRate>,
     /// Pacing and latency.
     pub pacing: Vec<Pacing>,
     /// How the machine lets a bare spinning thread run, by round.
@@ -162,6 +164,16 @@ impl Results {
     pub fn exchange(&self, subject: Subject, size_bytes: u32) -> Option<&TransmitReceive> {
         let mut all = self.transmit_receive.iter();
         all.find(|case| case.subject == subject && case.size_bytes == size_bytes)
+    }
+    /// netanvil's rate over memif as a multiple of testpmd's.
+    pub fn memif_ratio(&self, way: crate::memif::Way, size_bytes: u32) -> Option<f64> {
+        use crate::memif::Sender;
+        let fps = |sender: Sender| {
+            let mut all = self.memif.iter();
+            all.find(|case| (case.way, case.sender, case.size_bytes) == (way, sender, size_bytes))
+                .map(crate::memif::MemifRate::median_fps)
+        };
+        Some(fps(Sender::Netanvil)? / fps(Sender::Testpmd)?)
     }
     /// Pacing of this port type.
     pub fn pacing(&self, subject: Subject, rate_fps: u64) -> Option<&Pacing> {

@@ -5,6 +5,7 @@ use crate::bed::{Bed, Sink};
 use crate::competitor::{Arena, receive_with_testpmd};
 use crate::error::{BenchError, Result};
 use crate::frame_building;
+use crate::memif::{self, MemifRate, Sender, Way};
 use crate::netanvil::Netanvil;
 use crate::options::{Options, Part};
 use crate::pacing::{self, Pace};
@@ -45,6 +46,7 @@ impl Suite<'_> {
             for subject in self.generators().into_iter().filter(|s| s.port_type().is_some()) {
                 self.pacing(round, subject)?;
             }
+            self.memif(round)?;
             self.spinning(round)?;
         }
         if self.options.wants(Subject::FrameBuilding) {
@@ -148,6 +150,32 @@ impl Suite<'_> {
         let Some(measured) = self.keep(&case, measured)? else { return Ok(()) };
         for (rate_fps, pace) in measured {
             self.add_pace(subject, rate_fps, pace);
+        }
+        Ok(())
+    }
+
+    fn memif(&mut self, round: u32) -> Result<()> {
+        if !self.options.has(Part::Memif) {
+            return Ok(());
+        }
+        for (way, size_bytes) in
+            Way::ALL.into_iter().flat_map(|way| SIZES_BYTES.map(|size| (way, size)))
+        {
+            for sender in [Sender::Testpmd, Sender::Netanvil] {
+                let case = format!("{sender:?} over memif {}, {size_bytes} bytes", way.name());
+                self.say(round, &case);
+                let measured = memif::measure(&self.arena, way, sender, size_bytes);
+                let Some(fps) = self.keep(&case, measured)? else { continue };
+                say(&format!("    {:.2} M frames/s", fps / 1e6));
+                let all = &mut self.results.memif;
+                let same = |known: &&mut MemifRate| {
+                    (known.way, known.sender, known.size_bytes) == (way, sender, size_bytes)
+                };
+                match all.iter_mut().find(same) {
+                    Some(known) => known.rounds_fps.push(fps),
+                    None => all.push(MemifRate { way, sender, size_bytes, rounds_fps: vec![fps] }),
+                }
+            }
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! What the ports are to reach, and whether they did.
 
+use crate::memif::Way;
 use crate::results::{Results, TransmitReceive};
 use crate::subject::Subject;
 use serde::Serialize;
@@ -51,6 +52,8 @@ pub fn judge(results: &Results) -> Vec<Verdict> {
     ];
     verdicts.extend([14_880, 500_000].map(|rate_fps| gap_error(results, rate_fps)));
     verdicts.push(latency_floor(results));
+    let memif = [(Way::ToTestpmd, 0.9), (Way::ToReceiver, 0.9), (Way::ThroughTestpmd, 1.0)];
+    verdicts.extend(memif.map(|(way, at_least)| over_memif(results, way, at_least)));
     verdicts
 }
 
@@ -69,6 +72,17 @@ fn beside(results: &Results, ours: Subject, theirs: Subject, at_least: f64) -> V
     let ratio = ours / theirs;
     let measured = format!("{ratio:.2} x ({:.2} to {:.2} M frames/s)", ours / 1e6, theirs / 1e6);
     Verdict::new(target, measured, ratio >= at_least)
+}
+
+fn over_memif(results: &Results, way: Way, at_least: f64) -> Verdict {
+    let target = format!(
+        "netanvil dpdk over memif, {}: at least {at_least:.1} x testpmd ({SIZE_BYTES} bytes)",
+        way.name()
+    );
+    match results.memif_ratio(way, SIZE_BYTES) {
+        Some(ratio) => Verdict::new(target, format!("{ratio:.2} x"), ratio >= at_least),
+        None => Verdict::not_measured(target),
+    }
 }
 
 fn frame_building(results: &Results) -> Verdict {

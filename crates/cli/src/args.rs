@@ -1,5 +1,6 @@
 //! The command line: subcommands, their flags, and examples in every help text.
 
+pub mod port_lists;
 mod short_help;
 
 use crate::options::{Options, SuiteName, named};
@@ -44,13 +45,24 @@ fn built_with() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| {
         let is_built = |kind: &ports::PortType| {
-            *kind != ports::PortType::XDP || ports::xdp::available().is_ok()
+            let missing = match *kind {
+                ports::PortType::XDP => ports::xdp::available().err(),
+                ports::PortType::DPDK => ports::dpdk::available().err(),
+                _ => None,
+            };
+            missing.is_none()
         };
         let kinds: Vec<_> =
             ports::PortType::all().filter(is_built).map(|kind| kind.name()).collect();
-        let without = ports::xdp::available().err();
-        let without = without.map_or(String::new(), |why| format!(" (without xdp: {why})"));
-        let ports = format!("{}{without}", kinds.join(", "));
+        let without = |kind: &str, available: Result<(), &'static str>| {
+            available.err().map_or(String::new(), |why| format!(" (without {kind}: {why})"))
+        };
+        let ports = format!(
+            "{}{}{}",
+            kinds.join(", "),
+            without("xdp", ports::xdp::available()),
+            without("dpdk", ports::dpdk::available())
+        );
         let libc = if cfg!(target_env = "musl") { "musl" } else { "glibc" };
         let linking = if cfg!(target_feature = "crt-static") { "static" } else { "dynamic" };
         format!(
@@ -141,7 +153,7 @@ fn with_negative_values(arguments: Vec<OsString>) -> Vec<OsString> {
 
 /// Reads a command line, or prints the error and ends the program.
 pub fn parse(arguments: Vec<OsString>) -> Arguments {
-    let arguments = with_negative_values(arguments);
+    let arguments = port_lists::one_a_port(with_negative_values(arguments));
     let matches = short_help::shortened(command()).try_get_matches_from(arguments);
     let matches = matches.unwrap_or_else(|error| refuse(&error));
     Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
@@ -156,6 +168,8 @@ Examples:
   netanvil run --device linux-router --test throughput,latency --sizes 64,512,1518 --filter 25
   netanvil run --device linux-bridge --frame-limit 50000 --test throughput --accept 'throughput>=49000'
   netanvil run --ports eth1,eth2 --address 198.18.1.2/24,198.19.1.2/24 --gateway 198.18.1.1,198.19.1.1
+  netanvil run --ports dpdk:net_memif0,role=client,socket=/run/a.sock \\
+               --ports dpdk:net_memif1,role=client,socket=/run/b.sock   (docs/dpdk.md)
   netanvil run --device linux-bridge --pattern pairs --port-count 4 --test throughput,loss
   netanvil run harvard-1989 --device linux-router --profile quick
   netanvil run harvard-1990 --sim 1990/ags
@@ -482,7 +496,7 @@ pub struct Selftest {
 #[derive(Args, Debug)]
 pub struct Doctor {
     /// Also check these interfaces
-    #[arg(long, value_delimiter = ',', value_name = "IF,...")]
+    #[arg(long, value_name = "IF,...")]
     pub ports: Vec<String>,
     /// Print JSON on standard output
     #[arg(long)]

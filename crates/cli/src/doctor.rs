@@ -1,5 +1,6 @@
 //! Checks of this host and its ports. Each problem comes with its remedy.
 
+mod dpdk;
 mod host;
 mod port;
 mod processor;
@@ -61,8 +62,13 @@ impl Check {
 /// Looks at the host, then at each port.
 pub fn examine(ports: &[String]) -> Vec<Check> {
     let mut checks = host::examine();
+    checks.extend(dpdk::examine());
     checks.extend(processor::examine());
     checks.extend(witness::examine());
-    checks.extend(ports.iter().flat_map(|port| port::examine(port)));
+    checks.extend(
+        ports
+            .iter()
+            .flat_map(|port| dpdk::examine_port(port).unwrap_or_else(|| port::examine(port))),
+    );
     checks
 }

@@ -42,14 +42,10 @@ pub struct Options {
     #[arg(long, help_heading = "Device", value_name = "NAME|FILE", conflicts_with_all = ["device", "ports"])]
     pub sim: Option<String>,
     /// Test the device between these interfaces: two, or more with `--pattern` and for tests of many ports;
-    /// `af_packet:eth1` states how the tester sends and receives on one of them
-    #[arg(
-        long,
-        help_heading = "Device",
-        value_name = "IF,IF,...",
-        value_delimiter = ',',
-        conflicts_with = "device"
-    )]
+    /// `af_packet:eth1` states how the tester sends and receives on one of them. May be repeated:
+    /// `--ports dpdk:net_memif0,role=client,socket=/run/x.sock` is one port on a device of DPDK, whose
+    /// arguments extend to the end of the option
+    #[arg(long, help_heading = "Device", value_name = "IF,IF,...", conflicts_with = "device")]
     pub ports: Option<Vec<Location>>,
     /// Address of the tester on each port, with prefix length
     #[arg(

@@ -70,7 +70,7 @@ impl Subject {
             (Some(kind), ..) => Ok(Subject::Built(*kind)),
             (_, Some(ports), _) if ports.len() >= 2 => Ok(Subject::Between(ports.clone())),
             (_, Some(_), _) => Err(Failure::new("a test needs two ports at least")
-                .help("write --ports eth1,eth2")),
+                .help("write --ports eth1,eth2, or --ports once for each device of DPDK")),
             (.., Some(name)) => Ok(Subject::Simulated(name.clone())),
             _ => Err(Failure::new("nothing to test")
                 .help("build a device with --device linux-router (linux-bridge, linux-mcast, ovs-userspace, loopback),")
@@ -87,7 +87,7 @@ impl Subject {
             Subject::Built(DeviceKind::LinuxMcast) => "linux-mcast".into(),
             Subject::Built(DeviceKind::OvsUserspace) => "ovs-userspace".into(),
             Subject::Built(DeviceKind::Loopback) => "loopback".into(),
-            Subject::Between(ports) => interfaces(ports).join("-"),
+            Subject::Between(ports) => short_names(ports).join("-"),
             Subject::Simulated(name) => format!("sim-{name}"),
         }
     }
@@ -321,8 +321,9 @@ fn between(
     yes: bool,
     stop: &Arc<AtomicBool>,
 ) -> Outcome<Setup> {
-    let names = &interfaces(locations);
-    let hardware = hardware::take(names, yes)?;
+    let names = &short_names(locations);
+    let of_kernel = locations.iter().filter_map(Location::kernel_interface);
+    let hardware = hardware::take(&of_kernel.map(String::from).collect::<Vec<_>>(), yes)?;
     let ports = open(locations, options)?;
     let topology = topology::of_interfaces(&ports, options)?;
     topology.check().map_err(Failure::new)?;
@@ -361,8 +362,8 @@ fn device_between(names: &[String], topology: &Topology) -> String {
     }
 }
 
-fn interfaces(locations: &[Location]) -> Vec<String> {
-    locations.iter().map(|location| location.interface.clone()).collect()
+fn short_names(locations: &[Location]) -> Vec<String> {
+    locations.iter().map(|location| location.short_name().into()).collect()
 }
 
 /// Opens ports in the network namespace of the calling thread.

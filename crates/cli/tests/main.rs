@@ -7,6 +7,7 @@ mod concurrent {
     mod address_tables;
     mod campaign;
     mod doctor;
+    mod dpdk_ports;
     mod failures;
     mod hammer;
     mod ipv6;

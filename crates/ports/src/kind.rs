@@ -1,6 +1,7 @@
 //! Kinds of port, by name, and which of them to use: decided from facts, with the reason in words.
 
-use crate::{Interface, KINDS, Port};
+use crate::control::ControlSocket;
+use crate::{Interface, KINDS, Link, Port, PortRequest};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
@@ -26,6 +27,12 @@ pub trait PortKind: Sync {
         Err("it has to be asked for".into())
     }
 
+    /// Whether its ports are interfaces of the kernel; if not, they are opened by
+    /// [`open_device`](Self::open_device).
+    fn has_interface(&self) -> bool {
+        true
+    }
+
     /// Opens a port on an interface that is locked, found fit, and has its offloads off; the calling thread is
     /// in the interface's network namespace. `description` is complete, and that of the port.
     ///
@@ -37,6 +44,36 @@ pub trait PortKind: Sync {
         description: PortDescription,
         room: Room,
     ) -> Result<Opened, TesterError>;
+
+    /// Opens a port on a device that is no interface of the kernel, by what the request names. The far end
+    /// need not be there yet ([`Link::await_far_end`]). The kind completes `description`: it knows the device.
+    ///
+    /// # Errors
+    /// If the device does not work, with a remedy; always, where the kind's ports are interfaces.
+    fn open_device(
+        &self,
+        request: &PortRequest,
+        _description: PortDescription,
+        _room: Room,
+    ) -> Result<OpenedDevice, TesterError> {
+        Err(TesterError::Unsupported {
+            port: request.interface.clone(),
+            what: format!("{} without an interface of the kernel", self.name()),
+            remedy: "name an interface; see `ip link`".into(),
+        })
+    }
+}
+
+/// A port that is no interface of the kernel.
+pub struct OpenedDevice {
+    /// Its frames.
+    pub port: Box<dyn Port>,
+    /// Its state and counters.
+    pub link: Box<dyn Link>,
+    /// The way of its control frames.
+    pub control: Box<dyn ControlSocket>,
+    /// What a reader of its results should know of it.
+    pub notes: Vec<String>,
 }
 
 /// How much a port may take up.
@@ -64,10 +101,22 @@ impl PortType {
     pub const AF_XDP: PortType = PortType("af_xdp");
     /// Frames in user space, through packet rings of the kernel's stack.
     pub const AF_PACKET: PortType = PortType("af_packet");
+    /// Frames through a driver of DPDK, on a device that is no interface of the kernel.
+    pub const DPDK: PortType = PortType("dpdk");
 
-    /// Every type but [`AUTO`](Self::AUTO), fastest first.
+    /// Every type but [`AUTO`](Self::AUTO), in the order of [`KINDS`](crate::KINDS).
     pub fn all() -> impl Iterator<Item = PortType> {
         KINDS.iter().map(|kind| PortType(kind.name()))
+    }
+
+    /// Those whose ports are interfaces of the kernel, fastest first.
+    pub fn of_interfaces() -> impl Iterator<Item = PortType> {
+        KINDS.iter().filter(|kind| kind.has_interface()).map(|kind| PortType(kind.name()))
+    }
+
+    /// Whether its ports are interfaces of the kernel; [`AUTO`](Self::AUTO) chooses among those.
+    pub fn has_interface(self) -> bool {
+        self.kind().is_none_or(PortKind::has_interface)
     }
 
     /// `auto` and the name of every type, as a user may write them.
@@ -130,14 +179,33 @@ impl<'de> Deserialize<'de> for PortType {
     }
 }
 
-/// Where a port is: `eth1`, or with what is to carry its frames, `xdp:eth1`.
+/// Where a port is: `eth1`, or with what is to carry its frames, `xdp:eth1`. After `dpdk:` everything is the
+/// device and its arguments, commas and colons included: `dpdk:net_memif0,role=client,socket=/run/x.sock`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Location {
-    /// Name of the interface.
+    /// Name of the interface, or a device of another kind with its arguments.
     pub interface: String,
     /// What carries its frames, where that is said.
     pub port_type: Option<PortType>,
+}
+
+impl Location {
+    /// The kernel's interface that its frames go through: itself, or the one that a device of another kind
+    /// sits on (`dpdk:net_af_packet0,iface=eth1`).
+    pub fn kernel_interface(&self) -> Option<&str> {
+        if self.port_type.is_none_or(PortType::has_interface) {
+            return Some(&self.interface);
+        }
+        let sits_on_one = ["net_af_packet", "net_af_xdp"];
+        sits_on_one.iter().find(|driver| self.interface.starts_with(**driver))?;
+        self.interface.split(',').find_map(|argument| argument.strip_prefix("iface="))
+    }
+
+    /// Its name without arguments, for a table or the name of a folder.
+    pub fn short_name(&self) -> &str {
+        self.interface.split(',').next().unwrap_or_default()
+    }
 }
 
 impl fmt::Display for Location {
@@ -165,9 +233,12 @@ impl TryFrom<String> for Location {
 impl FromStr for Location {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let kinds: Vec<_> = PortType::all().map(|kind| format!("{kind}:eth1")).collect();
-        let example =
-            format!("write the name of an interface, such as eth1, or {}", kinds.join(", "));
+        let kinds: Vec<_> = PortType::of_interfaces().map(|kind| format!("{kind}:eth1")).collect();
+        let example = format!(
+            "write the name of an interface, such as eth1, or {}, or a device of DPDK, such as \
+             dpdk:net_memif0,role=client,socket=/run/x.sock",
+            kinds.join(", ")
+        );
         let (port_type, interface) = match text.split_once(':') {
             None => (None, text),
             Some((kind, interface)) => match kind.parse() {
@@ -175,6 +246,13 @@ impl FromStr for Location {
                 Err(_) => return Err(format!("there is no kind of port `{kind}`; {example}")),
             },
         };
+        if port_type.is_some_and(|kind: PortType| !kind.has_interface()) {
+            let is_bad = |c: char| c.is_whitespace() || c.is_control();
+            return match interface.is_empty() || interface.contains(is_bad) {
+                true => Err(format!("{interface:?} is no device; {example}")),
+                false => Ok(Location { interface: interface.into(), port_type }),
+            };
+        }
         let is_bad = |c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control();
         let is_name = !interface.is_empty()
             && interface.len() <= LONGEST_NAME
@@ -300,8 +378,27 @@ mod tests {
         assert_eq!(of("eth1"), Ok((None, "eth1".into())));
         assert_eq!(of("af_packet:eth1"), Ok((Some(PortType::AF_PACKET), "eth1".into())));
         assert_eq!(of("auto:eth1"), Ok((Some(PortType::AUTO), "eth1".into())));
-        for wrong in ["", "dpdk:eth1", "xdp:", "a/b", "10.0.0.1:5555", "a name", "sixteen-letters-"]
-        {
+        let memif = "dpdk:net_memif0,role=client,socket=/run/x.sock";
+        assert_eq!(of(memif), Ok((Some(PortType::DPDK), memif[5..].into())));
+        assert_eq!(memif.parse::<Location>().unwrap().to_string(), memif);
+        assert_eq!(memif.parse::<Location>().unwrap().short_name(), "net_memif0");
+        let on =
+            |text: &str| text.parse::<Location>().unwrap().kernel_interface().map(String::from);
+        assert_eq!(on("xdp:eth1"), Some("eth1".into()));
+        assert_eq!(on("dpdk:net_af_packet0,iface=eth1,blocksz=4096"), Some("eth1".into()));
+        assert_eq!((on(memif), on("dpdk:net_vhost0,iface=/tmp/v")), (None, None));
+        assert_eq!(of("dpdk:0000:3b:00.0"), Ok((Some(PortType::DPDK), "0000:3b:00.0".into())));
+        for wrong in [
+            "",
+            "dpdk:",
+            "dpdk:a b",
+            "pfring:eth1",
+            "xdp:",
+            "a/b",
+            "10.0.0.1:5555",
+            "a name",
+            "sixteen-letters-",
+        ] {
             assert!(of(wrong).unwrap_err().contains("af_packet:eth1"), "{wrong}");
         }
     }

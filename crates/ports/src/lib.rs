@@ -57,8 +57,10 @@ mod capture_file;
 pub mod clock;
 mod control;
 pub mod cores;
+pub mod dpdk;
 mod interface;
 mod kind;
+mod link;
 mod live;
 mod live_trial;
 mod lock;
@@ -84,9 +86,10 @@ pub mod xdp;
 pub use af_packet::AfPacketPort;
 pub use af_xdp::AfXdpPort;
 pub use capture::{CaptureWish, Captured, CapturedFrame};
-pub use control::{ControlHandle, Host};
+pub use control::{ControlHandle, ControlSocket, Host};
 pub use interface::Interface;
-pub use kind::{Choice, Facts, Location, Opened, PortKind, PortType, Room, choose};
+pub use kind::{Choice, Facts, Location, Opened, OpenedDevice, PortKind, PortType, Room, choose};
+pub use link::Link;
 pub use live::{
     DeviceControl, DeviceCounts, DeviceLink, LiveOptions, LiveTester, PlaceCount, RealTime,
 };
@@ -99,5 +102,6 @@ pub use port::{
 };
 pub use pressure::DeviceThread;
 
-/// The kinds of port that a user can name, fastest first.
-pub static KINDS: [&dyn PortKind; 3] = [&xdp::Xdp, &af_xdp::AfXdp, &af_packet::AfPacket];
+/// The kinds of port that a user can name: those of interfaces, fastest first, then those of other devices.
+pub static KINDS: [&dyn PortKind; 4] =
+    [&xdp::Xdp, &af_xdp::AfXdp, &af_packet::AfPacket, &dpdk::Dpdk];

@@ -177,11 +177,13 @@ impl LiveTester {
             known(load.port)?;
         }
         for stream in &trial.streams {
+            let has_interface = known(stream.from)?.interface().is_some();
             let port = known(stream.from)?.describe();
             let longest = stream.frames.iter().map(|frame| bytes_against_mtu(&frame.bytes)).max();
             let size_bytes = longest.unwrap_or(0) as u32 + 4;
             if size_bytes > port.max_frame_size_bytes {
-                return Err(mtu_too_small(&port.name, size_bytes, port.max_frame_size_bytes));
+                let (name, max_bytes) = (&port.name, port.max_frame_size_bytes);
+                return Err(mtu_too_small(name, size_bytes, max_bytes, has_interface));
             }
         }
         let bad = trial.streams.iter().filter(|stream| stream.bad_fcs);
@@ -205,7 +207,7 @@ impl LiveTester {
             return error;
         }
         let device = self.options.device.as_mut().and_then(|device| device.check().err());
-        let ports = self.ports.iter().filter_map(|port| port.interface.state_if_up().err());
+        let ports = self.ports.iter().filter_map(|port| port.link.state_if_up().err());
         let is_gone = |error: &TesterError| {
             matches!(error, TesterError::DeviceGone(_) | TesterError::PortGone { .. })
         };
@@ -305,15 +307,19 @@ fn bytes_against_mtu(frame: &[u8]) -> usize {
     frame.len() - if tagged { vlan::HEADER_LEN } else { 0 }
 }
 
-fn mtu_too_small(port: &str, size_bytes: u32, max_bytes: u32) -> TesterError {
+fn mtu_too_small(port: &str, size_bytes: u32, max_bytes: u32, has_interface: bool) -> TesterError {
     let mtu = |frame_bytes: u32| frame_bytes.saturating_sub(18);
-    TesterError::Unsupported {
-        port: port.into(),
-        what: format!("frames of {size_bytes} bytes with an MTU of {} bytes", mtu(max_bytes)),
-        remedy: format!(
+    let remedy = match has_interface {
+        true => format!(
             "ip link set {port} mtu {}, likewise on the device's side, and start again",
             mtu(size_bytes)
         ),
+        false => "open the port for frames of that size: name it among the sizes of the run".into(),
+    };
+    TesterError::Unsupported {
+        port: port.into(),
+        what: format!("frames of {size_bytes} bytes with an MTU of {} bytes", mtu(max_bytes)),
+        remedy,
     }
 }
 

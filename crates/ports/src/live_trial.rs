@@ -49,8 +49,7 @@ impl<'a> LiveTrial<'a> {
         ports: &'a mut [OpenPort],
         options: &'a mut LiveOptions,
     ) -> Result<Self, TesterError> {
-        let states: Result<Vec<_>, _> =
-            ports.iter().map(|port| port.interface.state_if_up()).collect();
+        let states: Result<Vec<_>, _> = ports.iter().map(|port| port.link.state_if_up()).collect();
         let received_before = states?.iter().map(|state| state.counters.rx_frames).collect();
         let plans = trial.transmit_plans()?;
         let transmit_plans: BTreeMap<_, _> =
@@ -108,12 +107,12 @@ impl<'a> LiveTrial<'a> {
         let mut looks = Looks::at(&device_threads, clock::now());
         let outcome = std::thread::scope(|scope| {
             let real_time = options.real_time;
-            let mut interfaces = vec![];
+            let mut links = vec![];
             let mut threads = Threads { transmit: vec![], receive: vec![], action: vec![] };
             let (mut transmitters, mut receivers) = (Groups::default(), Groups::default());
             for port in ports.iter_mut() {
                 let id = port.port.describe().id;
-                let PartsOfPort { halves: Halves { transmit, receive }, namespace, interface } =
+                let PartsOfPort { halves: Halves { transmit, receive }, namespace, link } =
                     port.parts_for(transmit_plans.get(&id));
                 let place = |name: &str, core, real_time, shares| Place {
                     name: format!("{id} {name}"),
@@ -131,7 +130,7 @@ impl<'a> LiveTrial<'a> {
                     let transmitter = place("transmit", core, real_time.transmit, shares);
                     transmitters.add(transmitter, (plan, transmit));
                 }
-                interfaces.push(interface);
+                links.push(link);
             }
             let signals = &signals;
             for (place, group) in receivers.0 {
@@ -159,7 +158,7 @@ impl<'a> LiveTrial<'a> {
             }
             let next_look = clock::now();
             let (stop, looks) = (&options.stop, &mut looks);
-            let mut watch = Watch { signals, interfaces, stop, looks, next_look, sampling };
+            let mut watch = Watch { signals, links, stop, looks, next_look, sampling };
             watch.conduct(trial, start, threads)
         })?;
         let now = pressure::Reading::take(&device_threads);
@@ -184,7 +183,7 @@ impl<'a> LiveTrial<'a> {
 
     /// What the interfaces count.
     fn interfaces(&self) -> Result<Vec<InterfaceState>, TesterError> {
-        self.ports.iter().map(|port| port.interface.state_if_up()).collect()
+        self.ports.iter().map(|port| port.link.state_if_up()).collect()
     }
 
     /// Both, the device's within the tester's. Where the device's counters take their time to be up to date,
@@ -320,8 +319,9 @@ impl<'a> LiveTrial<'a> {
         let ports = self.ports.iter().zip(received).enumerate();
         ports
             .map(|(index, (port, received))| Reading {
-                name: port.interface.name().into(),
-                index: port.interface.index(),
+                name: port.link.name().into(),
+                index: port.link.index(),
+                sends_into_far_queue: port.link.sends_into_far_queue(&after.interfaces[index]),
                 own_drops: received.drops.clone(),
                 own_drops_in_interface: port.describe().capabilities.drops_in_interface,
                 turned_away: links_of(before, after, index).map_or(0, |(before, after)| {

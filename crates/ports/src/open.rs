@@ -1,12 +1,12 @@
 //! Opening a port: the interface is locked, checked and made fit, then its frames' carrier is
 //! set up.
 
-use crate::control::{ControlCounts, ControlHandle, Host, Responder};
+use crate::control::{ControlCounts, ControlHandle, Host, PacketSocket, Responder};
 use crate::interface::open_ethtool;
-use crate::kind::{self, Facts, Opened, PortKind, PortType, Room};
+use crate::kind::{self, Facts, Opened, OpenedDevice, PortKind, PortType, Room};
 use crate::own_fcs::{self, OwnFcsTransmit};
 use crate::shield::Shield;
-use crate::{Halves, Interface, Port, PortLock, af_xdp, probe, sys, xdp};
+use crate::{Halves, Interface, Link, Port, PortLock, af_xdp, probe, sys, xdp};
 use kernel::{InterfaceState, Namespace, OffloadsOff, thread};
 use std::io;
 use std::net::IpAddr;
@@ -24,7 +24,7 @@ const ETHERNET_OVERHEAD_BYTES: u32 = 18;
 pub struct PortRequest {
     /// Its number in the tester.
     pub id: PortId,
-    /// Name of the interface.
+    /// Name of the interface, or a device of another kind with its arguments.
     pub interface: String,
     /// Rate from which theoretical maxima are computed, where the driver has none to tell.
     pub nominal_rate: LineRate,
@@ -37,13 +37,18 @@ pub struct PortRequest {
 /// An open port and what belongs to it.
 pub struct OpenPort {
     pub(crate) port: Box<dyn Port>,
-    pub(crate) interface: Interface,
+    pub(crate) link: Box<dyn Link>,
     pub(crate) notes: Vec<String>,
     pub(crate) namespace: Namespace,
     /// Opened for the first trial that needs it.
     own_fcs: Option<OwnFcsTransmit>,
     responder: Responder,
-    /// After the port, which wants them off as long as it lives.
+    /// After the port, which wants it as long as it lives.
+    _hold: Option<Hold>,
+}
+
+/// What an interface is kept in while a port is open on it; given back in this order.
+struct Hold {
     _offloads: OffloadsOff,
     _shield: Option<Shield>,
     _lock: PortLock,
@@ -53,7 +58,7 @@ pub struct OpenPort {
 pub(crate) struct PartsOfPort<'a> {
     pub halves: Halves<'a>,
     pub namespace: &'a Namespace,
-    pub interface: &'a Interface,
+    pub link: &'a dyn Link,
 }
 
 /// Opens the ports of a tester in the network namespace of the calling thread.
@@ -76,6 +81,8 @@ pub fn open_ports(requests: &[PortRequest]) -> Result<Vec<OpenPort>, TesterError
             ports.insert(at, open_ruled(request, room, Some(Err(refused.to_string())))?);
         }
     }
+    // Only now: ports may be each other's far ends.
+    ports.iter().try_for_each(|port| port.link.await_far_end())?;
     Ok(ports)
 }
 
@@ -90,7 +97,9 @@ pub fn open_port_with_room(
     request: &PortRequest,
     receive_frames: Option<usize>,
 ) -> Result<OpenPort, TesterError> {
-    open_ruled(request, Room { receive_frames, ports: 1 }, None)
+    let port = open_ruled(request, Room { receive_frames, ports: 1 }, None)?;
+    port.link.await_far_end()?;
+    Ok(port)
 }
 
 /// As [`open_port`], but of a kind of one's own: the request's own type is not looked at.
@@ -98,12 +107,46 @@ pub fn open_port_with_room(
 /// # Errors
 /// As [`open_port`], and those of the kind.
 pub fn open_port_of(kind: &dyn PortKind, request: &PortRequest) -> Result<OpenPort, TesterError> {
+    let room = Room { receive_frames: None, ports: 1 };
+    if !kind.has_interface() {
+        let port = open_device(kind, request, room)?;
+        port.link.await_far_end()?;
+        return Ok(port);
+    }
     open_with(request, |interface, mut description| {
         description.port_type = kind.name().into();
         description.reason = "asked for".into();
         description.capabilities = kind.capabilities();
-        kind.open(interface, description, Room { receive_frames: None, ports: 1 })
+        kind.open(interface, description, room)
     })
+}
+
+/// Opens a port that is no interface of the kernel. Its far end may not be there yet.
+fn open_device(
+    kind: &dyn PortKind,
+    request: &PortRequest,
+    room: Room,
+) -> Result<OpenPort, TesterError> {
+    let description = PortDescription {
+        id: request.id,
+        name: request.interface.clone(),
+        port_type: kind.name().into(),
+        reason: "asked for".into(),
+        capabilities: kind.capabilities(),
+        line_rate: request.nominal_rate,
+        line_rate_is_physical: false,
+        max_frame_size_bytes: request.largest_frame.bytes(),
+        mac: String::new(),
+        driver: String::new(),
+    };
+    let OpenedDevice { port, link, control, notes } =
+        kind.open_device(request, description, room)?;
+    let name = link.name().to_owned();
+    let responder = Responder::start(control, link.index().into())
+        .map_err(|error| sys::port_error(&name, "start its control side", &error))?;
+    let namespace = Namespace::current()
+        .map_err(|error| sys::port_error(&name, "look up the network namespace", &error.into()))?;
+    Ok(OpenPort { port, link, notes, namespace, own_fcs: None, responder, _hold: None })
 }
 
 fn open_ruled(
@@ -111,6 +154,9 @@ fn open_ruled(
     room: Room,
     xdp_sends: Option<Result<(), String>>,
 ) -> Result<OpenPort, TesterError> {
+    if let Some(kind) = request.port_type.kind().filter(|kind| !kind.has_interface()) {
+        return open_device(kind, request, room);
+    }
     open_with(request, |interface, description| {
         open_chosen(request, interface, description, room, xdp_sends)
     })
@@ -135,7 +181,8 @@ fn open_with(
             offloads.left_on().join(", ")
         ));
     }
-    let responder = Responder::start(interface.index())
+    let responder = PacketSocket::open(interface.index())
+        .and_then(|socket| Responder::start(Box::new(socket), interface.index().into()))
         .map_err(|error| failed("open a control socket", error))?;
     let namespace = Namespace::current()
         .map_err(|error| failed("look up its network namespace", error.into()))?;
@@ -143,17 +190,15 @@ fn open_with(
     let (port, more_notes) = open(&interface, description)?;
     notes.extend(more_notes);
     let _shield = raise_shield(port.describe(), &interface, &mut notes);
-    let _offloads = offloads;
+    let hold = Hold { _offloads: offloads, _shield, _lock: lock };
     Ok(OpenPort {
         port,
-        interface,
+        link: Box::new(interface),
         notes,
         namespace,
         own_fcs: None,
         responder,
-        _offloads,
-        _shield,
-        _lock: lock,
+        _hold: Some(hold),
     })
 }
 
@@ -216,9 +261,13 @@ impl OpenPort {
     pub fn describe(&self) -> &PortDescription {
         self.port.describe()
     }
-    /// Its interface.
-    pub fn interface(&self) -> &Interface {
-        &self.interface
+    /// What it stands on.
+    pub fn link(&self) -> &dyn Link {
+        &*self.link
+    }
+    /// Its interface of the kernel, where it is one.
+    pub fn interface(&self) -> Option<&Interface> {
+        self.link.interface()
     }
     /// From now on answers ARP and neighbour discovery for these hosts. Queries for members of multicast groups
     /// are answered by hosts that have joined some, played or not.
@@ -235,7 +284,7 @@ impl OpenPort {
         from: (MacAddr, IpAddr),
         gateway: IpAddr,
     ) -> Result<MacAddr, TesterError> {
-        self.responder.resolve(self.interface.name(), from, gateway)
+        self.responder.resolve(self.link.name(), from, gateway)
     }
     /// Replies of SNMP agents that have arrived since they were taken last: whole frames without
     /// FCS.
@@ -246,14 +295,17 @@ impl OpenPort {
     pub fn send_now(&self, frames: &[Vec<u8>]) -> Result<(), TesterError> {
         self.responder
             .send(frames)
-            .map_err(|error| sys::port_error(self.interface.name(), "send a control frame", &error))
+            .map_err(|error| sys::port_error(self.link.name(), "send a control frame", &error))
     }
     /// Makes ready for frames with an FCS of ours; an error where the interface's driver takes none.
     pub(crate) fn open_own_fcs(&mut self) -> Result<(), TesterError> {
         if self.own_fcs.is_some() {
             return Ok(());
         }
-        let (name, index) = (self.interface.name().to_string(), self.interface.index());
+        let Some(interface) = self.link.interface() else {
+            return Err(self.no_own_fcs());
+        };
+        let (name, index) = (interface.name().to_string(), interface.index());
         let longest_bytes = self.describe().max_frame_size_bytes as usize + TAGS_BYTES;
         let opened = self.namespace.run(|| own_fcs::open(&name, index, longest_bytes));
         let opened = opened.map_err(io::Error::from).flatten();
@@ -261,15 +313,25 @@ impl OpenPort {
         self.own_fcs = opened.map_err(failed)?;
         match self.own_fcs {
             Some(_) => Ok(()),
-            None => Err(TesterError::Unsupported {
-                port: name,
-                what: "frames with a bad FCS".into(),
-                remedy: format!(
-                    "its driver ({}) makes every FCS itself; use a card whose driver takes it from \
-                     its user (SO_NOFCS): e1000, igb, ixgbe",
-                    self.describe().driver
-                ),
-            }),
+            None => Err(self.no_own_fcs()),
+        }
+    }
+
+    fn no_own_fcs(&self) -> TesterError {
+        let driver = &self.describe().driver;
+        let why = match self.link.interface() {
+            Some(_) => format!("its driver ({driver}) makes every FCS itself"),
+            None => {
+                format!("a port without an interface of the kernel ({driver}) cannot send them")
+            }
+        };
+        TesterError::Unsupported {
+            port: self.link.name().into(),
+            what: "frames with a bad FCS".into(),
+            remedy: format!(
+                "{why}; use a card whose driver in the kernel takes it from its user (SO_NOFCS): \
+                 e1000, igb, ixgbe"
+            ),
         }
     }
     /// The two halves of the port for such a plan.
@@ -284,7 +346,7 @@ impl OpenPort {
             Some(own) if is_bad => Halves { transmit: own, receive: halves.receive },
             _ => halves,
         };
-        PartsOfPort { halves, namespace: &self.namespace, interface: &self.interface }
+        PartsOfPort { halves, namespace: &self.namespace, link: &*self.link }
     }
     /// What its control side has seen so far.
     pub(crate) fn control_counts(&self) -> ControlCounts {

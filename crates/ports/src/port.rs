@@ -17,6 +17,7 @@
 //! Halves that [take turns](TransmitHalf::takes_turns) share such threads: one transmit thread and one
 //! receive thread on each core.
 
+use crate::pump::NAP;
 use crate::{CaptureWish, Captured};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -163,6 +164,10 @@ pub trait ReceiveTurns {
     /// Accounts for frames that wait, up to a bound that lets the others have their turn; gives their
     /// number.
     fn turn(&mut self, signals: &TrialSignals) -> Result<u64, TesterError>;
+    /// How long it may be left alone when nothing has arrived: short against the time in which its queue fills.
+    fn nap(&self) -> Duration {
+        NAP
+    }
     /// Closes the account: so many frames of each stream were sent.
     fn finish(self: Box<Self>, sent: &BTreeMap<StreamId, u64>)
     -> Result<PortReceived, TesterError>;

@@ -1,7 +1,7 @@
 //! The halves of a port whose frames pass through user space, whatever gives and takes them: the
 //! [`pump`] with a [`Recorder`] at its side.
 
-use crate::pump::{FrameSink, FrameSource, Listening, Sending};
+use crate::pump::{FrameSink, FrameSource, Listening, NAP, Sending};
 use crate::recorder::Recorder;
 use crate::{
     CaptureWish, Captured, ReceiveHalf, ReceiveTurns, Transmission, TransmitHalf, TransmitTurns,
@@ -11,7 +11,7 @@ use crate::{sys, turns};
 use std::collections::BTreeMap;
 use std::io;
 use trial::{PortReceived, ReceivePlan, SentSoFar, StreamId, TesterError, TransmitPlan};
-use units::Instant;
+use units::{Duration, Instant};
 
 /// What a receive half has to know of a source beyond its frames.
 pub(crate) trait TrialSource: FrameSource {
@@ -19,6 +19,10 @@ pub(crate) trait TrialSource: FrameSource {
     fn restart(&mut self) -> io::Result<()>;
     /// Frames lost since then, by the name of the counter.
     fn drops(&mut self) -> io::Result<Vec<(String, u64)>>;
+    /// How long it may be left alone when nothing has arrived.
+    fn nap(&self) -> Duration {
+        NAP
+    }
     /// What makes the account of the trial worthless, if anything has: what was to be done, and
     /// why it could not be.
     fn fault(&self) -> Option<(&'static str, &'static str)> {
@@ -149,6 +153,10 @@ impl<S: TrialSource> ReceiveTurns for NamedListening<'_, S> {
     fn turn(&mut self, signals: &TrialSignals) -> Result<u64, TesterError> {
         let taken = self.listening.turn(signals);
         taken.map_err(|error| sys::port_error(self.name, "receive frames", &error))
+    }
+
+    fn nap(&self) -> Duration {
+        self.listening.source().nap()
     }
 
     fn finish(

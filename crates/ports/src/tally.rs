@@ -10,6 +10,8 @@ pub(crate) struct Reading {
     pub name: String,
     /// Its number.
     pub index: u32,
+    /// Whether frames that it had no room for were lost at the far end, such as that of a veth.
+    pub sends_into_far_queue: bool,
     /// Frames the port itself has lost, by counter.
     pub own_drops: Vec<(String, u64)>,
     /// Whether the kernel counts those in the interface's rx_dropped too (XDP does).
@@ -53,7 +55,6 @@ pub(crate) fn tally(readings: &[Reading], link_was_reset: bool) -> Vec<Tally> {
         if turned_away == 0 {
             continue;
         }
-        let is_veth = reading.after.kind.as_deref() == Some("veth");
         let peer = readings.iter().position(|other| Some(other.index) == reading.after.peer_here);
         let name = &reading.name;
         match peer {
@@ -63,7 +64,7 @@ pub(crate) fn tally(readings: &[Reading], link_was_reset: bool) -> Vec<Tally> {
                 let drops = &mut tallies[peer].tester_drops;
                 drops.push(("input queue full".into(), turned_away.saturating_sub(known)));
             }
-            None if is_veth => {
+            None if reading.sends_into_far_queue => {
                 tallies[index].refused = turned_away;
                 tallies[index].notes.push(format!(
                     "{name}: the far end had no room for {turned_away} frames, or its link was \
@@ -116,6 +117,7 @@ mod tests {
         Reading {
             name: format!("eth{index}"),
             index,
+            sends_into_far_queue: kind == Some("veth"),
             own_drops: vec![],
             own_drops_in_interface: false,
             turned_away: 0,

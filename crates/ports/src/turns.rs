@@ -117,7 +117,8 @@ pub(crate) fn receive(
             return Ok(accounts.into_iter().flatten().collect());
         }
         if taken == 0 {
-            clock::sleep(NAP);
+            let naps = ports.iter().flatten().map(|port| port.nap());
+            clock::sleep(naps.min().unwrap_or(NAP));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::pressure::{Looks, OwnThreads};
 use crate::sampling::Sampling;
-use crate::{Interface, Transmission, TrialSignals, clock, sys};
+use crate::{Link, Transmission, TrialSignals, clock, sys};
 use kernel::{Namespace, thread};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -109,7 +109,7 @@ pub(crate) fn spawn<'scope, T: Send + 'scope>(
 /// The control thread's view of a running trial.
 pub(crate) struct Watch<'a> {
     pub signals: &'a TrialSignals,
-    pub interfaces: Vec<&'a Interface>,
+    pub links: Vec<&'a dyn Link>,
     pub stop: &'a AtomicBool,
     /// Whether the device's threads are held up.
     pub looks: &'a mut Looks,
@@ -225,7 +225,7 @@ impl Watch<'_> {
         let failed = stopped || threads.receive.iter().any(|t| t.is_finished());
         if failed || clock::now() >= self.next_look {
             self.next_look = clock::now() + LOOK;
-            self.interfaces.iter().try_for_each(|interface| interface.state_if_up().map(drop))?;
+            self.links.iter().try_for_each(|link| link.state_if_up().map(drop))?;
         }
         if failed {
             return Err(TesterError::System {

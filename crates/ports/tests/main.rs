@@ -1,7 +1,7 @@
 //! Real ports on links of the kernel, one module a file.
 
 mod bed;
-#[cfg(xdp_programs)]
+#[cfg(any(xdp_programs, dpdk_shim))]
 mod common;
 
 /// On real devices, in real time: one at a time, with nothing beside them (`make test-live`).
@@ -10,6 +10,12 @@ mod live {
     mod captures;
     mod chatter;
     mod control;
+    #[cfg(dpdk_shim)]
+    mod dpdk;
+    #[cfg(dpdk_shim)]
+    mod dpdk_control;
+    #[cfg(dpdk_shim)]
+    mod dpdk_refusals;
     mod failures;
     mod held_up;
     mod mixes;

@@ -6,6 +6,7 @@ mod xdp_trafficgen;
 
 pub use testpmd::Received;
 pub use testpmd::receive_with_testpmd;
+pub use testpmd::{Device, MemifRole, Testpmd};
 
 use crate::bed::Bed;
 use crate::error::{Result, system};

@@ -96,6 +96,43 @@ fn to_far_host(bed: &Bed, size_bytes: u32) -> String {
     format!("--txpkts={} --eth-peer=0,{} --tx-ip={from},{to}", size_bytes - 4, mac.join(":"))
 }
 
+/// What a testpmd of its own is on.
+pub enum Device {
+    /// A virtual device on each socket.
+    Memif {
+        /// Of all of them.
+        role: MemifRole,
+        /// In the order of its ports.
+        sockets: Vec<std::path::PathBuf>,
+    },
+}
+
+/// The end of a memif link.
+#[derive(Clone, Copy)]
+pub enum MemifRole {
+    /// Listens.
+    Server,
+    /// Connects.
+    Client,
+}
+
+impl Device {
+    fn arguments(&self) -> String {
+        let Device::Memif { role, sockets } = self;
+        let role = match role {
+            MemifRole::Server => "server",
+            MemifRole::Client => "client",
+        };
+        let device = |(number, socket): (usize, &std::path::PathBuf)| {
+            format!(
+                "--vdev net_memif{number},role={role},socket={},socket-abstract=no",
+                socket.display()
+            )
+        };
+        sockets.iter().enumerate().map(device).collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// A running testpmd.
 pub struct Testpmd {
     process: Process,
@@ -130,13 +167,24 @@ impl Testpmd {
             // With its preferred busy polling it receives a quarter less on a veth.
             _ => format!("net_af_xdp0,iface={interface},busy_budget=0"),
         };
+        let device = format!("--vdev {device}");
+        let mode = format!("--forward-mode={mode} {packets}");
+        Self::launch(arena, bed, core, &device, &mode)
+    }
+
+    /// Starts one on devices of its own, with the options of its forwarding mode.
+    pub fn on(arena: &Arena, bed: &Bed, core: usize, device: &Device, mode: &str) -> Result<Self> {
+        Self::launch(arena, bed, core, &device.arguments(), mode)
+    }
+
+    fn launch(arena: &Arena, bed: &Bed, core: usize, devices: &str, mode: &str) -> Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let runtime = format!("netanvil-{}-{count}", std::process::id());
         let command = format!(
             "stdbuf --output=L dpdk-testpmd --lcores 0@{core},1@{core} --no-huge -m 512 --no-pci --no-telemetry \
-             --file-prefix {runtime} --vdev {device} -- --interactive --forward-mode={mode} \
-             {packets} --nb-cores=1 --total-num-mbufs=16384 --burst=32 --txd=1024 --rxd=1024 \
+             --file-prefix {runtime} {devices} -- --interactive {mode} \
+             --nb-cores=1 --total-num-mbufs=16384 --burst=32 --txd=1024 --rxd=1024 \
              --auto-start --no-mlockall"
         );
         let process = Process::start(bed, core, &words(&command), &[], &arena.stop)?;
@@ -178,7 +226,23 @@ impl Testpmd {
         })
     }
 
-    fn quit(mut self) -> Result<()> {
+    /// Frames that all its ports have received so far, and when.
+    pub fn received(&mut self) -> Result<(u64, Instant)> {
+        self.process.check_running()?;
+        let before = counts(&self.process.said(), "Tx-bps:").count();
+        let asked = clock::now();
+        self.process.tell("show port stats all")?;
+        let ports = self.process.said().matches("Configuring Port").count();
+        let said = self.process.await_words("statistics", ANSWERS_WITHIN, |said| {
+            counts(said, "Tx-bps:").count() >= before + ports
+        })?;
+        let at = asked + Duration::from_ps(clock::now().since(asked).as_ps() / 2);
+        let received: Vec<u64> = counts(&said, "RX-packets:").collect();
+        Ok((received[received.len() - ports..].iter().sum(), at))
+    }
+
+    /// Ends it.
+    pub fn quit(mut self) -> Result<()> {
         self.process.tell("quit")?;
         self.process.wait(ENDS_WITHIN)?;
         Ok(())

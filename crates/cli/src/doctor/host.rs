@@ -204,8 +204,11 @@ fn open_files() -> Check {
 fn hugepages() -> Check {
     let pages: u64 = sysfs::number("/proc/sys/vm/nr_hugepages").unwrap_or(0);
     match pages {
-        0 => Check::ok("huge pages", "none; xdp, af_xdp and af_packet ports need none"),
-        pages => Check::ok("huge pages", format!("{pages}; not needed, they only use memory")),
+        0 => Check::ok(
+            "huge pages",
+            "none; ports of interfaces need none, and dpdk ports can do without",
+        ),
+        pages => Check::ok("huge pages", format!("{pages}; only dpdk ports use them")),
     }
 }
 

@@ -40,6 +40,13 @@ pub fn side(
     stop: &Arc<AtomicBool>,
 ) -> Outcome<Option<Far>> {
     let Some(interfaces) = &options.far_ports else { return Ok(None) };
+    if let Some(port) = ports.iter().find(|port| port.interface().is_none()) {
+        return Err(Failure::new(format!(
+            "--far-ports do not go with {}, which is no interface of this host",
+            port.describe().name
+        ))
+        .help("leave them out: the far end of a dpdk port has counters of its own program"));
+    }
     if interfaces.len() != names.len() {
         return Err(Failure::new(format!("--far-ports names {} interfaces", interfaces.len()))
             .help(format!("name those at the other ends of {}, in this order", names.join(","))));
@@ -59,7 +66,7 @@ pub fn side(
 
 fn by_kernel(namespace: Option<&str>, names: &[String], ports: &[OpenPort]) -> Outcome<Far> {
     let side = FarSide::open(namespace, names)?;
-    let near: Vec<u32> = ports.iter().map(|port| port.interface().index()).collect();
+    let near: Vec<u32> = ports.iter().map(|port| port.link().index()).collect();
     if side.is_crossed(&near) {
         return Err(Failure::new(format!("--far-ports {} are crossed", names.join(",")))
             .help("name them in the order of the ports at their other ends"));

@@ -17,6 +17,12 @@ pub struct Location {
 /// Where it is none, in words that say what to write.
 pub fn parse(text: &str) -> Result<Location, String> {
     let ports::Location { interface, port_type } = text.parse()?;
+    if port_type.is_some_and(|kind| !kind.has_interface()) {
+        return Err(format!(
+            "{text}: this server sets links and reads counters of interfaces, and a dpdk port has none; write \
+             eth1 or af_packet:eth1, or use netanvil run or netanvil traffic"
+        ));
+    }
     Ok(Location { interface, port_type: port_type.unwrap_or_default() })
 }
 
@@ -29,7 +35,9 @@ mod tests {
         let of = |text| parse(text).map(|location| (location.port_type, location.interface));
         assert_eq!(of("eth1"), Ok((PortType::AUTO, "eth1".into())));
         assert_eq!(of("af_packet:eth1"), Ok((PortType::AF_PACKET, "eth1".into())));
-        for wrong in ["", "dpdk:eth1", "xdp:", "a/b", "10.0.0.1:5555", "a name", "sixteen-letters-"]
+        assert!(parse("dpdk:net_memif0,role=client").unwrap_err().contains("netanvil traffic"));
+        for wrong in
+            ["", "pfring:eth1", "xdp:", "a/b", "10.0.0.1:5555", "a name", "sixteen-letters-"]
         {
             assert!(parse(wrong).unwrap_err().contains("af_packet:eth1"), "{wrong}");
         }

@@ -11,4 +11,5 @@ pub use hosts::Host;
 pub(crate) use kind::is_control;
 pub use responder::ControlHandle;
 pub(crate) use responder::{ControlCounts, Responder};
-pub(crate) use socket::ControlSocket;
+pub use socket::ControlSocket;
+pub(crate) use socket::PacketSocket;

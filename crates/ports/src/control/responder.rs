@@ -92,7 +92,7 @@ impl ControlHandle {
 }
 
 struct Shared {
-    socket: ControlSocket,
+    socket: Box<dyn ControlSocket>,
     end: AtomicBool,
     frames: AtomicU64,
     answers: AtomicU64,
@@ -109,16 +109,16 @@ struct State {
 }
 
 impl Responder {
-    /// Starts the thread on an interface of the calling thread's namespace. It answers for nobody
-    /// yet.
-    pub fn start(ifindex: u32) -> io::Result<Self> {
+    /// Starts the thread. It answers for nobody yet. `seed` differs from port to port: hosts answer
+    /// queries after a random time.
+    pub fn start(socket: Box<dyn ControlSocket>, seed: u64) -> io::Result<Self> {
         let shared = Arc::new(Shared {
-            socket: ControlSocket::open(ifindex)?,
+            socket,
             end: AtomicBool::new(false),
             frames: AtomicU64::new(0),
             answers: AtomicU64::new(0),
             state: Mutex::default(),
-            members: Mutex::new(QueryResponder::new(ifindex.into())),
+            members: Mutex::new(QueryResponder::new(seed)),
         });
         let of_thread = shared.clone();
         let thread =

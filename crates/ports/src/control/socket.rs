@@ -1,4 +1,4 @@
-//! A plain packet socket for single frames.
+//! The way of single frames: a plain packet socket, or whatever else a port has.
 
 use super::kind;
 use crate::sys;
@@ -10,13 +10,29 @@ use std::os::fd::OwnedFd;
 const ETH_P_ALL: u16 = 3;
 const PACKET_IGNORE_OUTGOING: i32 = 23;
 
+/// Sends and receives single frames of a port, beside the frames of trials.
+pub trait ControlSocket: Send + Sync {
+    /// Sends one frame, given without FCS.
+    ///
+    /// # Errors
+    /// If it could not be sent.
+    fn send(&self, frame: &[u8]) -> io::Result<()>;
+
+    /// Waits up to `timeout_ms` for a frame of the control side; gives the part of `buffer` that it fills.
+    /// Others than control frames may be among those given.
+    ///
+    /// # Errors
+    /// If the port is down or gone.
+    fn receive<'a>(&self, buffer: &'a mut [u8], timeout_ms: i32) -> io::Result<Option<&'a [u8]>>;
+}
+
 /// Sends and receives single frames on one interface.
 #[derive(Debug)]
-pub(crate) struct ControlSocket {
+pub(crate) struct PacketSocket {
     socket: OwnedFd,
 }
 
-impl ControlSocket {
+impl PacketSocket {
     /// Opens one that receives control frames alone.
     pub fn open(ifindex: u32) -> io::Result<Self> {
         let socket = socket::open(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
@@ -24,20 +40,16 @@ impl ControlSocket {
         sys::attach_filter(fd, &mut kind::filter())?;
         sys::set_option(fd, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1i32)?;
         socket::bind_packet(fd, ifindex, ETH_P_ALL)?;
-        Ok(ControlSocket { socket })
+        Ok(PacketSocket { socket })
     }
+}
 
-    /// Sends one frame, given without FCS.
-    pub fn send(&self, frame: &[u8]) -> io::Result<()> {
+impl ControlSocket for PacketSocket {
+    fn send(&self, frame: &[u8]) -> io::Result<()> {
         sys::send(&self.socket, frame, 0)
     }
 
-    /// Waits up to `timeout_ms` for a frame; gives the part of `buffer` that it fills.
-    pub fn receive<'a>(
-        &self,
-        buffer: &'a mut [u8],
-        timeout_ms: i32,
-    ) -> io::Result<Option<&'a [u8]>> {
+    fn receive<'a>(&self, buffer: &'a mut [u8], timeout_ms: i32) -> io::Result<Option<&'a [u8]>> {
         let fd = sys::raw(&self.socket);
         if sys::poll_readable(fd, timeout_ms)? == 0 {
             return Ok(None);

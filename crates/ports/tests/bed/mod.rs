@@ -3,6 +3,10 @@
 
 pub mod busy;
 pub mod control;
+#[cfg(dpdk_shim)]
+pub mod devices;
+#[cfg(dpdk_shim)]
+pub mod testpmd;
 pub mod turn;
 pub mod undecided;
 

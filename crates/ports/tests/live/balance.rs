@@ -62,7 +62,7 @@ fn at(balance: &Balance, fate: Fate, name: &str) -> u64 {
 
 #[test]
 fn what_a_full_queue_drops_is_lost_there() {
-    for port_type in PortType::all() {
+    for port_type in PortType::of_interfaces() {
         let result = run(&bridge(token_bucket(2_000_000, 20)), port_type);
         let balance = Balance::of(&result);
         assert!(result.lost_frames() > 500, "{port_type}: {balance:#?}");

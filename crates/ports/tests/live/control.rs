@@ -11,13 +11,13 @@ use wire::ethernet::MacAddr;
 use wire::signature::Key;
 
 /// A router that must ask for the hosts' hardware addresses.
-fn asking_router() -> Bed {
+pub fn asking_router() -> Bed {
     let device = TestbedConfig::of(DeviceKind::LinuxRouter);
     bed::build_config(&TestbedConfig { neighbours: Neighbours::Dynamic, ..device })
 }
 
 /// The hosts of one port: everything on its networks but the device.
-fn hosts(testbed: &Bed, port: usize) -> Vec<Host> {
+pub fn hosts(testbed: &Bed, port: usize) -> Vec<Host> {
     let (ipv4, ipv6) = (testbed.ports()[port].addresses.ipv4, testbed.ports()[port].addresses.ipv6);
     vec![Host {
         mac: MacAddr(testbed.ports()[port].mac),
@@ -83,7 +83,7 @@ fn a_router_finds_the_hosts_over_xdp() {
 #[test]
 fn the_kernels_addresses_are_resolved_in_both_families() {
     let testbed = asking_router();
-    for port_type in PortType::all() {
+    for port_type in PortType::of_interfaces() {
         let ports = open(&testbed, port_type);
         let port = &testbed.ports()[0];
         let mac = MacAddr(port.mac);

@@ -61,7 +61,7 @@ fn disturbed(port_type: PortType, arguments: &str) -> TesterError {
 
 #[test]
 fn a_port_that_vanishes_is_noticed_at_once() {
-    for port_type in PortType::all() {
+    for port_type in PortType::of_interfaces() {
         let error = disturbed(port_type, "link del tester0");
         assert!(matches!(error, TesterError::PortGone { .. }), "{port_type}: {error}");
         assert!(error.to_string().contains("results taken so far are kept"), "{error}");
@@ -70,7 +70,7 @@ fn a_port_that_vanishes_is_noticed_at_once() {
 
 #[test]
 fn a_port_that_goes_down_is_noticed_at_once() {
-    for port_type in PortType::all() {
+    for port_type in PortType::of_interfaces() {
         for port in ["tester0", "tester1"] {
             let error = disturbed(port_type, &format!("link set {port} down"));
             let TesterError::PortGone { port: gone, .. } = &error else {
@@ -83,7 +83,7 @@ fn a_port_that_goes_down_is_noticed_at_once() {
 
 #[test]
 fn a_stop_ends_a_trial_at_once() {
-    for port_type in PortType::all() {
+    for port_type in PortType::of_interfaces() {
         let testbed = bed::loopback(1500);
         let ports = bed::open(&testbed, port_type, FrameSize::MIN_ETHERNET).expect("ports");
         let stop = Arc::new(AtomicBool::new(false));
@@ -162,7 +162,7 @@ fn a_far_end_that_goes_down_loses_frames_and_holds_nothing_up() {
 fn two_testers_on_one_port_are_refused_with_the_holders_number() {
     let testbed = bed::loopback(1500);
     let first = bed::open(&testbed, PortType::AF_PACKET, FrameSize::MIN_ETHERNET).expect("ports");
-    for port_type in PortType::all() {
+    for port_type in PortType::of_interfaces() {
         let second = bed::open(&testbed, port_type, FrameSize::MIN_ETHERNET);
         let error = second.err().expect("refused").to_string();
         let holder = format!("process {}", std::process::id());
@@ -225,7 +225,7 @@ fn auto_goes_round_a_far_end_that_takes_no_xdp_frames() {
 fn an_mtu_too_small_names_mtu_frame_size_and_remedy() {
     let testbed = bed::loopback(1500);
     let jumbo = FrameSize::from_bytes(9018);
-    for port_type in PortType::all() {
+    for port_type in PortType::of_interfaces() {
         let error = bed::open(&testbed, port_type, jumbo).err().expect("refused").to_string();
         for part in ["9018", "1500", "ip link set tester0 mtu 9000"] {
             assert!(error.contains(part), "{port_type}: {error}");

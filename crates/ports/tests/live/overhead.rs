@@ -26,7 +26,7 @@ const TRIALS: u64 = 8;
 #[test]
 fn a_trial_takes_little_longer_than_its_frames() {
     let testbed: Bed = bed::build_config(&TestbedConfig::of(DeviceKind::LinuxBridge));
-    for port_type in PortType::all() {
+    for port_type in PortType::of_interfaces() {
         let ports =
             bed::open(&testbed, port_type, FrameSize::MIN_ETHERNET).expect("open the ports");
         let device: Box<dyn DeviceControl> = Box::new(Control(testbed.device().expect("a device")));

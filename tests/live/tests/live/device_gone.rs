@@ -55,7 +55,7 @@ fn the_device_is_deleted() {
     if !can_run("the_device_is_deleted") {
         return;
     }
-    for port_type in PortType::all() {
+    for port_type in PortType::of_interfaces() {
         ends_with_port_gone(port_type, |bed| {
             let device = bed.device().expect("a device");
             ip(&["netns", "delete", device.namespace().name()]);
@@ -68,7 +68,7 @@ fn the_devices_end_of_a_link_is_deleted() {
     if !can_run("the_devices_end_of_a_link_is_deleted") {
         return;
     }
-    for port_type in PortType::all() {
+    for port_type in PortType::of_interfaces() {
         ends_with_port_gone(port_type, |bed| {
             let device = bed.device().expect("a device");
             ip(&["-n", device.namespace().name(), "link", "delete", &device.connector(1)]);

@@ -122,6 +122,7 @@ fn common(arguments: &Versus) -> Outcome<Options> {
 fn parse(text: &str, common: &Options) -> Outcome<(Options, Switch)> {
     let (sysctls, flags): (Vec<&str>, Vec<&str>) =
         text.split_whitespace().partition(|word| word.starts_with("sysctl:"));
+    let flags = crate::args::port_lists::one_a_port(flags.iter().map(Into::into).collect());
     let flags = SideFlags::try_parse_from(&flags)
         .map_err(|error| Failure::new(format!("`{text}`: {error}")))?;
     let pair = |word: &&str| {

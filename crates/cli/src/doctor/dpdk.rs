@@ -1,0 +1,86 @@
+//! What dpdk ports need: this build, DPDK's libraries, memory, and devices that the kernel does not have.
+
+use super::Check;
+use ports::Location;
+use ports::dpdk::pci::PciDevice;
+use ports::dpdk::{available, facts, pci};
+
+/// All checks of this file.
+pub fn examine() -> Vec<Check> {
+    let mut checks = vec![libraries(), memory()];
+    checks.extend(pci::pci_devices().iter().map(network_device));
+    checks
+}
+
+fn libraries() -> Check {
+    const NAME: &str = "dpdk ports";
+    let found = facts::runtime_libraries();
+    match (available(), found.is_empty()) {
+        (Err(why), _) => Check::warn(
+            NAME,
+            format!("not in this build: {why}"),
+            "build on a machine with libdpdk-dev, pkg-config and gcc (glibc); other ports need none of it",
+        ),
+        (Ok(()), true) => Check::warn(
+            NAME,
+            "in this build, but no DPDK libraries are installed",
+            "sudo apt-get install dpdk    (other ports need none of it)",
+        ),
+        (Ok(()), false) => {
+            Check::ok(NAME, format!("in this build; DPDK libraries found: {}", found.join(", ")))
+        }
+    }
+}
+
+fn memory() -> Check {
+    let (pages, nodes) = (facts::free_huge_pages(), facts::numa_nodes());
+    let pages = match pages {
+        0 => "no free huge pages: virtual devices and vfio-pci work without".to_owned(),
+        pages => format!("{pages} free huge pages"),
+    };
+    let plural = if nodes == 1 { "" } else { "s" };
+    Check::ok("dpdk memory", format!("{pages}; {nodes} NUMA node{plural}"))
+}
+
+/// A card of the kernel's is no problem: xdp, af_xdp and af_packet ports use it as it is.
+fn network_device(device: &PciDevice) -> Check {
+    let interface = device.interface.as_ref().map(|name| format!(", interface {name}"));
+    let interface = interface.unwrap_or_default();
+    let node = device.numa_node.map_or(String::new(), |node| format!(", NUMA node {node}"));
+    let driver = device.driver.as_deref().unwrap_or("none");
+    let verdict = match device.is_free() {
+        true => format!("--ports dpdk:{} can use it", device.address),
+        false => format!("for --ports dpdk:{}: {}", device.address, device.how_to_bind()),
+    };
+    Check::ok(
+        "PCI network device",
+        format!("{}: driver {driver}{interface}{node}; {verdict}", device.address),
+    )
+}
+
+/// Checks of a port on a device of DPDK; none where the port is an interface.
+pub fn examine_port(text: &str) -> Option<Vec<Check>> {
+    let location: Location = text.parse().ok()?;
+    if location.port_type.is_none_or(ports::PortType::has_interface) {
+        return None;
+    }
+    let name = location.short_name().to_owned();
+    let found = pci::pci_devices().into_iter().find(|device| device.address.ends_with(&name));
+    let check = match (found, name.contains(':')) {
+        (Some(device), _) if device.is_free() => network_device(&device),
+        (Some(device), _) => Check::fail(
+            "device",
+            format!("{} has it", device.driver.as_deref().unwrap_or("no driver")),
+            format!("sudo sh -c '{}'", device.how_to_bind()),
+        ),
+        (None, true) => {
+            Check::fail("device", "no such PCI device", "dpdk-devbind.py --status-dev net")
+        }
+        (None, false) => {
+            Check::ok("device", "virtual: a run opens it and waits 10 s for its far end")
+        }
+    };
+    let mut checks = vec![libraries(), check];
+    checks.iter_mut().for_each(|check| check.subject.clone_from(&name));
+    Some(checks)
+}

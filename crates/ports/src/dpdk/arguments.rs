@@ -1,0 +1,217 @@
+//! A device as a user names it, and DPDK with it (`net_memif0,role=client,socket=/run/x.sock`, `0000:3b:00.0`):
+//! pure.
+
+use trial::TesterError;
+
+/// Where memif sockets are unless `socket=` says otherwise (DPDK's memif driver).
+const MEMIF_SOCKET: &str = "/run/memif.sock";
+
+/// A device and its arguments.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct DeviceArguments {
+    /// As they are passed to DPDK.
+    pub whole: String,
+    /// Name of the device: all before the first comma.
+    pub name: String,
+    /// Whether it is a PCI device; all others are virtual ones.
+    pub is_pci: bool,
+}
+
+impl DeviceArguments {
+    /// Takes apart what a user wrote.
+    ///
+    /// # Errors
+    /// If no device of DPDK can have that name; with examples of those that can.
+    pub fn parse(text: &str) -> Result<Self, TesterError> {
+        let (name, rest) = match text.split_once(',') {
+            Some((name, rest)) => (name, Some(rest)),
+            None => (text, None),
+        };
+        let pci = pci_address(name);
+        let is_virtual = name.starts_with("net_") || name.starts_with("eth_");
+        if pci.is_none() && !is_virtual {
+            return Err(TesterError::Unsupported {
+                port: text.into(),
+                what: format!("{name:?} as a device of DPDK"),
+                remedy: "write a virtual device with its arguments, such as \
+                         dpdk:net_memif0,role=client,socket=/run/x.sock or \
+                         dpdk:net_af_packet0,iface=eth1, or the address of a PCI device, such as \
+                         dpdk:0000:3b:00.0"
+                    .into(),
+            });
+        }
+        let is_pci = pci.is_some();
+        let name = pci.unwrap_or_else(|| name.into());
+        let whole = rest.map_or(name.clone(), |rest| format!("{name},{rest}"));
+        let device = DeviceArguments { whole, name, is_pci };
+        if device.driver() == "net_virtio_user"
+            && device.value("server").is_some_and(|on| on != "0")
+        {
+            return Err(TesterError::Unsupported {
+                port: text.into(),
+                what: "server=1, with which DPDK waits for the far end without an end".into(),
+                remedy: "leave it out and let the device serve the socket, or write \
+                         dpdk:net_vhost0,iface=PATH and let the device connect"
+                    .into(),
+            });
+        }
+        Ok(device)
+    }
+
+    /// Name of the driver of a virtual device: `net_memif0` is one of `net_memif`.
+    pub fn driver(&self) -> &str {
+        self.name.trim_end_matches(|c: char| c.is_ascii_digit())
+    }
+
+    /// The value of an argument.
+    pub fn value(&self, key: &str) -> Option<&str> {
+        let mut pairs = self.whole.split(',').skip(1).filter_map(|pair| pair.split_once('='));
+        pairs.find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+
+    /// Where it meets its far end on this machine: ports with the same place are joined.
+    pub fn meeting_place(&self) -> Option<String> {
+        match self.driver() {
+            "net_memif" => Some(format!(
+                "memif {} id {}",
+                self.value("socket").unwrap_or(MEMIF_SOCKET),
+                self.value("id").unwrap_or("0")
+            )),
+            "net_vhost" => self.value("iface").map(|path| format!("vhost-user {path}")),
+            "net_virtio_user" => self.value("path").map(|path| format!("vhost-user {path}")),
+            "net_ring" => Some(format!("ring {}", self.name)),
+            _ => None,
+        }
+    }
+
+    /// Whether what it sends goes into a queue of its far end's, which can be full.
+    pub fn sends_into_far_queue(&self) -> bool {
+        matches!(self.driver(), "net_memif" | "net_vhost" | "net_virtio_user" | "net_ring")
+            && !self.is_pci
+    }
+
+    /// Frames that its receive queue holds, where its far end fills it without telling what found no room.
+    pub fn queue_frames(&self) -> Option<usize> {
+        match self.driver() {
+            "net_memif" => {
+                let bits = self.value("rsize").and_then(|bits| bits.parse::<u32>().ok());
+                Some(1 << bits.unwrap_or(10).min(14))
+            }
+            "net_virtio_user" => {
+                let frames = self.value("queue_size").and_then(|frames| frames.parse().ok());
+                Some(frames.unwrap_or(256))
+            }
+            // The guest decides; this is the length that virtio devices have unless they are told.
+            "net_vhost" => Some(256),
+            _ => None,
+        }
+    }
+
+    /// Whether it carries frames longer than its driver says: memif says 1,518 bytes, and cuts every frame into
+    /// as many slots as it takes.
+    pub fn carries_any_length(&self) -> bool {
+        self.driver() == "net_memif"
+    }
+
+    /// Why its link may be down, and what to do.
+    pub fn why_no_link(&self) -> String {
+        let place = self.meeting_place().unwrap_or_default();
+        match (self.driver(), self.value("role")) {
+            ("net_memif", Some("client" | "slave")) => format!(
+                "nobody serves {place}; start the device first, with role=server on that socket, \
+                 and check socket=, id= and socket-abstract="
+            ),
+            ("net_memif", _) => format!(
+                "nobody has connected to {place}; start the device, with role=client on that \
+                 socket, and check socket=, id= and socket-abstract="
+            ),
+            ("net_vhost", _) => format!(
+                "no guest and no virtio-user device has connected to {place}; start the device"
+            ),
+            ("net_virtio_user", _) => format!("{place} does not answer; start the device"),
+            _ => "its link is down; look at the cable and at the device's port".into(),
+        }
+    }
+}
+
+/// A PCI address with its domain, from one with or without it.
+fn pci_address(text: &str) -> Option<String> {
+    let hex = |part: &str, digits: usize| {
+        part.len() == digits && part.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let parts: Vec<&str> = text.split(':').collect();
+    let (domain, bus, rest) = match parts[..] {
+        [domain, bus, rest] => (domain, bus, rest),
+        [bus, rest] => ("0000", bus, rest),
+        _ => return None,
+    };
+    let (device, function) = rest.split_once('.')?;
+    let is_function = function.len() == 1 && function.bytes().all(|b| (b'0'..=b'7').contains(&b));
+    let is_address = hex(domain, 4) && hex(bus, 2) && hex(device, 2) && is_function;
+    is_address.then(|| format!("{domain}:{bus}:{rest}").to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> DeviceArguments {
+        DeviceArguments::parse(text).expect("a device")
+    }
+
+    #[test]
+    fn a_virtual_device_has_a_driver_and_arguments() {
+        let memif = of("net_memif12,role=client,socket=/run/x.sock,id=3");
+        assert_eq!((memif.name.as_str(), memif.driver()), ("net_memif12", "net_memif"));
+        assert_eq!(memif.value("socket"), Some("/run/x.sock"));
+        assert_eq!((memif.value("sock"), memif.is_pci), (None, false));
+        assert_eq!(memif.whole, "net_memif12,role=client,socket=/run/x.sock,id=3");
+    }
+
+    #[test]
+    fn a_pci_address_may_lack_its_domain() {
+        for text in ["0000:3b:00.0", "3b:00.0", "0000:3B:00.0"] {
+            let device = of(text);
+            assert_eq!((device.name.as_str(), device.is_pci), ("0000:3b:00.0", true), "{text}");
+        }
+        assert_eq!(of("3b:00.1,representor=0").whole, "0000:3b:00.1,representor=0");
+    }
+
+    #[test]
+    fn what_is_no_device_is_refused_with_examples() {
+        for wrong in ["", "eth1", "0000:3b:00.8", "0000:3b:00", "3b:zz.0", "memif0", "1:2:3:4.0"] {
+            let error = DeviceArguments::parse(wrong).unwrap_err().to_string();
+            assert!(error.contains("dpdk:net_af_packet0,iface=eth1"), "{wrong}: {error}");
+        }
+    }
+
+    /// The defaults of DPDK 22.11: 2^10 slots of memif, 256 of virtio.
+    #[test]
+    fn a_shared_queue_has_the_length_that_was_asked_for() {
+        assert_eq!(of("net_memif0").queue_frames(), Some(1_024));
+        assert_eq!(of("net_memif0,rsize=14").queue_frames(), Some(16_384));
+        assert_eq!(of("net_virtio_user0,path=/x").queue_frames(), Some(256));
+        assert_eq!(of("net_virtio_user0,path=/x,queue_size=1024").queue_frames(), Some(1_024));
+        assert_eq!(of("net_af_packet0,iface=eth1").queue_frames(), None);
+    }
+
+    #[test]
+    fn a_wait_without_an_end_is_refused() {
+        let error = DeviceArguments::parse("net_virtio_user0,path=/x,server=1").unwrap_err();
+        assert!(error.to_string().contains("dpdk:net_vhost0,iface=PATH"), "{error}");
+        assert!(DeviceArguments::parse("net_virtio_user0,path=/x,server=0").is_ok());
+    }
+
+    #[test]
+    fn ports_that_meet_are_those_with_one_place() {
+        let place = |text: &str| of(text).meeting_place();
+        assert_eq!(
+            place("net_memif0"),
+            place("net_memif1,role=client,socket=/run/memif.sock,id=0")
+        );
+        assert_ne!(place("net_memif0,id=1"), place("net_memif0,id=2"));
+        assert_eq!(place("net_vhost0,iface=/tmp/v"), place("net_virtio_user3,path=/tmp/v"));
+        assert_eq!(place("net_af_packet0,iface=eth1"), None);
+        assert_ne!(place("net_ring0"), place("net_ring1"));
+    }
+}

@@ -1,0 +1,239 @@
+//! Frames out of and into a device, for the pump.
+
+use super::device::Device;
+use super::shim::{BURST, Frame};
+use super::trial_time::TrialTime;
+use crate::clock;
+use crate::control::is_control;
+use crate::pump::{FrameSink, FrameSource};
+use crate::pumped::TrialSource;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, TrySendError};
+use units::{Duration, Instant};
+
+/// At most so many bursts are taken in one turn.
+const BURSTS_OF_A_TURN: usize = 16;
+/// Queues of virtual devices are short: 256 frames of virtio fill in 50 us at 5 million frames a second.
+const NAP: Duration = Duration::from_us(20);
+/// What waited before a trial is thrown away, up to so many bursts: a device that never falls silent is not
+/// waited for.
+const BURSTS_BEFORE: usize = 4_096;
+
+/// Sends.
+pub(super) struct Sink {
+    device: Arc<Device>,
+    frames: [Frame; BURST],
+    /// Buffers at hand, of which the first `ready` have a frame.
+    allocated: usize,
+    ready: usize,
+    /// Whether what finds no room was lost at the far end.
+    into_far_queue: bool,
+}
+
+impl Sink {
+    pub fn new(device: Arc<Device>) -> Self {
+        let into_far_queue = device.arguments.sends_into_far_queue();
+        Sink { device, frames: [Frame::NONE; BURST], allocated: 0, ready: 0, into_far_queue }
+    }
+
+    /// Buffers for the next frames; false if there are none.
+    fn refill(&mut self) -> bool {
+        let missing = &mut self.frames[self.allocated..];
+        let is_full = !missing.is_empty() && self.device.allocate(missing);
+        if is_full {
+            self.allocated = BURST;
+        }
+        is_full
+    }
+}
+
+impl FrameSink for Sink {
+    #[inline]
+    fn slot(&mut self) -> Option<&mut [u8]> {
+        if self.ready == self.allocated && !self.refill() {
+            return None;
+        }
+        let data = self.frames[self.ready].data;
+        // SAFETY: the buffer is ours until the device takes it, and has room for `longest_bytes`; the borrow
+        // of `self` keeps other slices from existing.
+        Some(unsafe { std::slice::from_raw_parts_mut(data, self.device.longest_bytes) })
+    }
+
+    #[inline]
+    fn commit(&mut self, len_bytes: usize) {
+        self.frames[self.ready].len = len_bytes as u32;
+        self.ready += 1;
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.ready == 0 {
+            return Ok(());
+        }
+        let sent = self.device.send(&self.frames[..self.ready]);
+        let left = self.ready - sent;
+        self.frames.copy_within(sent..self.allocated, 0);
+        self.allocated -= sent;
+        self.ready = left;
+        if left > 0 && self.into_far_queue {
+            // As on a veth: were they tried again, the device could never lose a frame, only slow the tester.
+            self.device.note_refused(left);
+            self.ready = 0;
+        }
+        Ok(())
+    }
+
+    fn pending(&mut self) -> usize {
+        self.ready
+    }
+
+    /// A frame that the device took, that it did not count as sent, and that it counts as failed.
+    fn refused(&mut self) -> io::Result<u64> {
+        let stats = self.device.stats()?;
+        Ok(self.device.accepted().saturating_sub(stats.opackets).min(stats.oerrors))
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        if self.allocated > 0 {
+            self.device.free(&self.frames[..self.allocated]);
+        }
+    }
+}
+
+/// What a device had lost at one time, by counter.
+#[derive(Clone, Copy, Default)]
+struct Losses {
+    missed: u64,
+    no_buffer: u64,
+    oversize: u64,
+}
+
+/// Receives.
+pub(super) struct Source {
+    device: Arc<Device>,
+    time: Arc<TrialTime>,
+    frames: [Frame; BURST],
+    control: SyncSender<Vec<u8>>,
+    /// Control frames that found no room since the trial began.
+    control_dropped: u64,
+    before: Losses,
+    /// Frames taken since the queue was found empty, and how often they were more than it holds.
+    in_a_row: usize,
+    times_full: u64,
+}
+
+impl Source {
+    /// Its control frames go to `control`.
+    pub fn new(device: Arc<Device>, time: Arc<TrialTime>, control: SyncSender<Vec<u8>>) -> Self {
+        Source {
+            device,
+            time,
+            frames: [Frame::NONE; BURST],
+            control,
+            control_dropped: 0,
+            before: Losses::default(),
+            in_a_row: 0,
+            times_full: 0,
+        }
+    }
+
+    fn losses(&self) -> io::Result<Losses> {
+        let stats = self.device.stats()?;
+        let oversize = self.device.oversize();
+        Ok(Losses { missed: stats.imissed, no_buffer: stats.rx_nombuf, oversize })
+    }
+}
+
+/// Passes a control frame on; says whether there was room for it.
+fn pass_on(control: &SyncSender<Vec<u8>>, frame: &[u8]) -> bool {
+    // Nobody listens once the port closes: then nothing is lost either.
+    !matches!(control.try_send(frame.to_vec()), Err(TrySendError::Full(_)))
+}
+
+impl TrialSource for Source {
+    fn nap(&self) -> Duration {
+        NAP
+    }
+
+    fn restart(&mut self) -> io::Result<()> {
+        self.time.prepare(clock::now());
+        let mut queue = self.device.receive_queue();
+        for _ in 0..BURSTS_BEFORE {
+            let control = &self.control;
+            let taken = queue.take(&mut self.frames, |frame| {
+                if is_control(frame) {
+                    pass_on(control, frame);
+                }
+            });
+            if taken == 0 {
+                break;
+            }
+        }
+        drop(queue);
+        (self.control_dropped, self.in_a_row, self.times_full) = (0, 0, 0);
+        self.before = self.losses()?;
+        Ok(())
+    }
+
+    /// The far end of a shared queue counts what it could not hand over; here it can only be suspected.
+    fn note(&self) -> Option<String> {
+        let frames = self.device.arguments.queue_frames()?;
+        let note = format!(
+            "its receive queue of {frames} frames may have been full {} times: frames that its far end could \
+             not hand over then are the tester's loss, which only the far end counts",
+            self.times_full
+        );
+        (self.times_full > 0).then_some(note)
+    }
+
+    fn drops(&mut self) -> io::Result<Vec<(String, u64)>> {
+        self.time.end();
+        let now = self.losses()?;
+        let since = |now: u64, before: u64| now.saturating_sub(before);
+        Ok(vec![
+            ("DPDK receive queue full (imissed)".into(), since(now.missed, self.before.missed)),
+            (
+                "DPDK without buffers (rx_nombuf)".into(),
+                since(now.no_buffer, self.before.no_buffer),
+            ),
+            ("frame longer than a buffer".into(), since(now.oversize, self.before.oversize)),
+            ("control queue full".into(), self.control_dropped),
+        ])
+    }
+}
+
+impl FrameSource for Source {
+    fn take_waiting(&mut self, mut take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
+        self.time.run();
+        let (mut all, mut dropped) = (0, 0);
+        let mut queue = self.device.receive_queue();
+        for _ in 0..BURSTS_OF_A_TURN {
+            let control = &self.control;
+            let mut at = None;
+            let taken = queue.take(&mut self.frames, |frame| {
+                let at = *at.get_or_insert_with(clock::now);
+                match is_control(frame) {
+                    true => dropped += u64::from(!pass_on(control, frame)),
+                    false => {
+                        take(at, frame);
+                        all += 1;
+                    }
+                }
+            });
+            self.in_a_row += taken;
+            if taken == 0 {
+                self.in_a_row = 0;
+                break;
+            }
+        }
+        drop(queue);
+        if self.device.arguments.queue_frames().is_some_and(|frames| self.in_a_row >= frames) {
+            self.times_full += 1;
+            self.in_a_row = 0;
+        }
+        self.control_dropped += dropped;
+        Ok(all)
+    }
+}

@@ -1,0 +1,124 @@
+//! A port on a device of DPDK: sink and source with their meaning as a [`Port`].
+
+use super::arguments::DeviceArguments;
+use super::control::DeviceControl;
+use super::device::Device;
+use super::device_link::DeviceLink;
+use super::eal::eal;
+use super::flow::{Sink, Source};
+use super::trial_time::TrialTime;
+use crate::pumped::{PumpedReceive, PumpedTransmit};
+use crate::{Halves, OpenedDevice, Port, PortRequest};
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use trial::{PortDescription, TesterError};
+use units::{FrameSize, LineRate};
+
+/// Room for two VLAN tags beyond what the MTU allows.
+const TAGS_BYTES: usize = 8;
+/// Ethernet header (14 bytes) and FCS, which an MTU does not count.
+const ETHERNET_OVERHEAD_BYTES: u32 = 18;
+const USUAL_MTU_BYTES: u32 = 1_500;
+/// Control frames that wait for the control side while a trial runs.
+const CONTROL_FRAMES: usize = 4_096;
+
+struct DpdkPort {
+    description: PortDescription,
+    transmit: PumpedTransmit<Sink>,
+    receive: PumpedReceive<Source>,
+}
+
+impl Port for DpdkPort {
+    fn describe(&self) -> &PortDescription {
+        &self.description
+    }
+    fn halves(&mut self) -> Halves<'_> {
+        Halves { transmit: &mut self.transmit, receive: &mut self.receive }
+    }
+}
+
+/// Opens a port on the device that the request names; its link may not be up yet.
+pub(super) fn open(
+    request: &PortRequest,
+    mut description: PortDescription,
+) -> Result<OpenedDevice, TesterError> {
+    let arguments = DeviceArguments::parse(&request.interface)?;
+    let eal = eal().map_err(|detail| TesterError::System {
+        what: format!("open port dpdk:{}", request.interface),
+        detail,
+    })?;
+    let mtu_bytes = mtu_for(request.largest_frame);
+    let longest_bytes = (mtu_bytes + ETHERNET_OVERHEAD_BYTES) as usize - 4 + TAGS_BYTES;
+    let device = Arc::new(Device::attach(eal, arguments, longest_bytes, mtu_bytes)?);
+    let attached = device.attached;
+    check_mtu(&device, request.largest_frame)?;
+    let mac = own_mac(&device);
+    let name = device.arguments.name.clone();
+    let (link, is_promiscuous) = DeviceLink::start(device.clone(), mac);
+    let mut notes = vec![format!(
+        "{name}: DPDK {}, driver {}, {} huge pages; arrivals are stamped by the program that takes them",
+        eal.shim.release().trim_start_matches("DPDK "),
+        attached.driver(),
+        if eal.has_huge_pages { "with" } else { "without" },
+    )];
+    if is_promiscuous == Some(false) && device.arguments.is_pci {
+        notes.push(format!("{name}: receives frames to its own MAC address and to groups alone"));
+    }
+    let speed = device.speed_mbps();
+    description.name = name.clone();
+    description.line_rate =
+        speed.map_or(request.nominal_rate, |mbps| LineRate::from_mbps(mbps.into()));
+    description.line_rate_is_physical = speed.is_some();
+    description.max_frame_size_bytes = attached.mtu_bytes + ETHERNET_OVERHEAD_BYTES;
+    description.mac = wire::ethernet::MacAddr(mac).to_string();
+    description.driver = attached.driver();
+    let time = Arc::new(TrialTime::default());
+    let (to_control, from_trials) = sync_channel(CONTROL_FRAMES);
+    let control = DeviceControl::new(&device, time.clone(), from_trials);
+    let longest_bytes = device.longest_bytes;
+    let sink = Sink::new(device.clone());
+    let source = Source::new(device, time, to_control);
+    let port = DpdkPort {
+        description,
+        transmit: PumpedTransmit::new(&name, sink, longest_bytes),
+        receive: PumpedReceive::new(&name, source, longest_bytes),
+    };
+    Ok(OpenedDevice {
+        port: Box::new(port),
+        link: Box::new(link),
+        control: Box::new(control),
+        notes,
+    })
+}
+
+fn mtu_for(largest: FrameSize) -> u32 {
+    largest.bytes().saturating_sub(ETHERNET_OVERHEAD_BYTES).max(USUAL_MTU_BYTES)
+}
+
+fn check_mtu(device: &Device, largest: FrameSize) -> Result<(), TesterError> {
+    let needed = largest.bytes().saturating_sub(ETHERNET_OVERHEAD_BYTES);
+    let mtu = device.attached.mtu_bytes;
+    if mtu >= needed {
+        return Ok(());
+    }
+    Err(TesterError::Unsupported {
+        port: device.arguments.name.clone(),
+        what: format!(
+            "frames of {} bytes: its driver ({}) has an MTU of {mtu} bytes at most",
+            largest.bytes(),
+            device.attached.driver()
+        ),
+        remedy: format!("use frames of {} bytes at most", mtu + ETHERNET_OVERHEAD_BYTES),
+    })
+}
+
+/// Some drivers, such as that of rings, give no address: then a locally administered one with the port's number.
+fn own_mac(device: &Device) -> [u8; 6] {
+    match device.attached.mac {
+        [0, 0, 0, 0, 0, 0] => {
+            let [high, low] = device.attached.port.to_be_bytes();
+            [2, 0, 0, 0xd9, high, low]
+        }
+        mac => mac,
+    }
+}

@@ -1,0 +1,144 @@
+//! Ports of DPDK on virtual devices: what every tester must get right, and each refusal.
+
+use crate::bed::testpmd::Testpmd;
+use crate::bed::{devices, undecided};
+use crate::common::{elsewhere, ip};
+use ports::{LiveOptions, LiveTester};
+use trial::conformance::{Capacity, Load, check, run_accounted};
+use trial::{Balance, Tester};
+use units::{Duration, FrameRate, FrameSize};
+use wire::signature::Key;
+
+/// So slow that two processors with other work on them carry it in any queue of 256 frames.
+fn capacity() -> Capacity {
+    Capacity { rate: FrameRate::from_fps(20_000), largest: FrameSize::MAX_ETHERNET }
+}
+
+/// The conformance body between two ports, or of one port with itself.
+fn conforms(mut tester: LiveTester, pairs: &[(usize, usize)]) {
+    let paths: Vec<_> = pairs.iter().map(|(from, to)| devices::path(&tester, *from, *to)).collect();
+    let kinds: Vec<_> = tester.describe().ports.iter().map(|port| &port.port_type).collect();
+    assert!(kinds.iter().all(|kind| *kind == "dpdk"), "{kinds:?}");
+    for why in check(&mut tester, &paths, capacity()) {
+        undecided::tell(&why);
+    }
+}
+
+#[test]
+fn a_memif_link_conforms() {
+    let folder = devices::folder();
+    let devices = [folder.memif(0, "server", "a"), folder.memif(1, "client", "a")];
+    conforms(devices::tester(&devices, FrameSize::MAX_ETHERNET), &[(0, 1), (1, 0)]);
+}
+
+#[test]
+fn a_vhost_user_link_conforms() {
+    let folder = devices::folder();
+    let path = folder.path("v");
+    let devices = [
+        format!("net_vhost0,iface={}", path.display()),
+        format!("net_virtio_user0,path={},queue_size=1024", path.display()),
+    ];
+    conforms(devices::tester(&devices, FrameSize::MAX_ETHERNET), &[(0, 1), (1, 0)]);
+}
+
+#[test]
+fn af_packet_by_dpdk_conforms_on_a_veth() {
+    let _folder = devices::folder();
+    elsewhere(|| {
+        let devices =
+            [(0, "va"), (1, "vb")].map(|(n, name)| format!("net_af_packet{n},iface={name}"));
+        conforms(devices::tester(&devices, FrameSize::MAX_ETHERNET), &[(0, 1), (1, 0)]);
+        ip("link delete va");
+    });
+}
+
+#[test]
+fn a_ring_conforms() {
+    let _folder = devices::folder();
+    conforms(devices::tester(&["net_ring0".into()], FrameSize::MAX_ETHERNET), &[(0, 0)]);
+}
+
+/// 64-byte frames from port 0 to port 1 for 300 ms through testpmd, whose counters are read around the trial.
+fn through_testpmd(rate_fps: u64) -> trial::TrialResult {
+    let folder = devices::folder();
+    let far = [folder.memif(0, "server", "a"), folder.memif(1, "server", "b")];
+    let testpmd = Testpmd::start([&far[0], &far[1]], "io", "");
+    let near = [folder.memif(0, "client", "a"), folder.memif(1, "client", "b")];
+    let ports = devices::open(&near, FrameSize::MIN_ETHERNET).expect("open the ports");
+    let options = LiveOptions { device: Some(Box::new(testpmd)), ..LiveOptions::default() };
+    let mut tester = LiveTester::new(ports, options).expect("a tester");
+    let load = Load {
+        paths: &[devices::path(&tester, 0, 1)],
+        streams_each: 1,
+        sizes: &[FrameSize::MIN_ETHERNET],
+        rate: FrameRate::from_fps(rate_fps),
+        duration: Duration::from_ms(300),
+        key: Key::from_seed(0xd9d4),
+    };
+    run_accounted(&mut tester, &load.trial("through testpmd"))
+}
+
+/// Every frame is where a counter has it: the tester's, testpmd's on the way in and out, and the tester's again.
+fn accounts_close(result: &trial::TrialResult) -> Balance {
+    let balance = Balance::of(result);
+    assert_eq!((balance.unknown(), balance.surplus()), (0, 0), "{balance:#?}");
+    let [first, second] = &result.balance[..] else { panic!("two ports: {balance:#?}") };
+    assert_eq!(first.tester_sent - first.refused, first.device_received, "{balance:#?}");
+    assert_eq!(second.device_sent, second.tester_received, "{balance:#?}");
+    balance
+}
+
+/// Slow enough for a queue of 1,024 frames to bridge 200 ms in which testpmd has no processor.
+#[test]
+fn what_testpmd_forwards_arrives_and_every_counter_agrees() {
+    let result = through_testpmd(5_000);
+    let balance = accounts_close(&result);
+    let sent = result.sent[0].report.sent_frames;
+    assert_eq!(result.lost_frames() + result.balance[1].tester_received, sent, "{balance:#?}");
+    if result.is_valid() {
+        assert_eq!(result.lost_frames(), 0, "{balance:#?}");
+        assert_eq!(result.balance[0].device_received, sent, "{balance:#?}");
+    } else {
+        undecided::tell("the tester was held up");
+    }
+}
+
+/// More than testpmd takes: what its queue has no room for is lost, to the frame, and so it is where the
+/// tester's own queue has no room for what testpmd sends.
+#[test]
+fn an_overload_loses_exactly_what_testpmd_did_not_take_or_send() {
+    let result = through_testpmd(8_000_000);
+    let balance = accounts_close(&result);
+    let [near, far] = [&result.balance[0], &result.balance[1]];
+    assert!(near.refused > 0, "so much fits through no queue: {balance:#?}");
+    let dropped = near.device_received - far.device_sent;
+    assert_eq!(result.lost_frames(), near.refused + dropped, "{balance:#?}");
+    assert_eq!(dropped, far.turned_away, "testpmd drops nothing but what it cannot hand over");
+    assert_eq!(result.tester_drops(), dropped, "and that is the tester's loss: {balance:#?}");
+}
+
+/// A frame of 9,018 bytes takes five slots of a memif.
+#[test]
+fn jumbo_frames_in_several_pieces_arrive_whole() {
+    let folder = devices::folder();
+    let jumbo = FrameSize::from_bytes(9_018);
+    let devices = [folder.memif(0, "server", "j"), folder.memif(1, "client", "j")];
+    let mut tester = devices::tester(&devices, jumbo);
+    let load = Load {
+        paths: &[devices::path(&tester, 0, 1), devices::path(&tester, 1, 0)],
+        streams_each: 1,
+        sizes: &[jumbo],
+        rate: FrameRate::from_fps(1_000),
+        duration: Duration::from_ms(500),
+        key: Key::from_seed(0x1a60),
+    };
+    let result = run_accounted(&mut tester, &load.trial("jumbo frames"));
+    assert_eq!((result.lost_frames(), result.tester_drops()), (0, 0));
+    for received in result.expected_accounts() {
+        let account = &received.account;
+        assert!(account.unique > 0);
+        assert_eq!(account.unique_bytes, account.unique * 9_018);
+        assert_eq!((account.wrong_length, account.corrupted), (0, 0));
+    }
+}
