@@ -6,6 +6,7 @@
 
 use crate::bench::Bench;
 use crate::event::Verdict;
+use crate::outcome::number::grouped_f64;
 use crate::rate_search::Known;
 use crate::subject::Subject;
 use crate::{Finding, RateFound, RunError, TestKind};
@@ -85,16 +86,20 @@ impl CostPerFrame {
         let (low, high) = (self.capacity_low.fps(), self.capacity_high.fps());
         if low > upper * APART {
             return Some(format!(
-                "the cost of a frame leaves room for {low:.0} frames/s and more, the device lost frames \
-                 from {upper:.0} on: something other than its processor ends its throughput (a rate \
-                 limit, a queue too short, a processor taken away)"
+                "the cost of a frame leaves room for {} frames/s and more, the device lost frames \
+                 from {} on: something other than its processor ends its throughput (a rate \
+                 limit, a queue too short, a processor taken away)",
+                grouped_f64(low, 0),
+                grouped_f64(upper, 0)
             ));
         }
         (high * APART < rate).then(|| {
             format!(
-                "the cost of a frame at {:.0} frames/s leaves room for {high:.0} at most, yet the device \
-                 carried {rate:.0}: under a high load a frame costs it less",
-                self.load.fps()
+                "the cost of a frame at {} frames/s leaves room for {} at most, yet the device \
+                 carried {}: under a high load a frame costs it less",
+                grouped_f64(self.load.fps(), 0),
+                grouped_f64(high, 0),
+                grouped_f64(rate, 0)
             )
         })
     }

@@ -82,7 +82,11 @@ fn what_stays_is_an_interval_and_no_criterion_is_met_by_one_end_of_it() {
     let run = |more: &str| scratch.run(&format!("{RUN} --sim busy.toml {more}"));
     run("--out a --accept max-rate>=1000").expect(0);
     let failed = run("--out b --accept max-rate>=2000").expect(1);
-    assert!(failed.stderr.contains("not accepted: max-rate>=2000: max rate is 12"), "{}", failed.stderr);
+    assert!(
+        failed.stderr.contains("not accepted: max-rate>=2000: max rate is 12"),
+        "{}",
+        failed.stderr
+    );
     let results = results(&scratch, "b");
     let rate = max_rate(&results);
     assert_eq!((&rate["relation"], &rate["basis"]), (&"between".into(), &"contradiction".into()));

@@ -3,6 +3,7 @@
 use crate::bench::Bench;
 use crate::cost;
 use crate::goal_search::find_rates;
+use crate::outcome::number;
 use crate::rate_search::{Known, NEAR, RateGoal, find_rate, judge_loss};
 use crate::search::adaptive::Against;
 use crate::subject::Subject;
@@ -237,8 +238,10 @@ fn told(buffered: &Buffered) -> String {
 fn varies(contradiction: &Contradiction) -> String {
     let Contradiction { lowest_with_loss: low, highest_without_loss: high } = contradiction;
     format!(
-        "trials contradict each other: loads from {low:.1} to {high:.1} lost frames in one trial and none in \
+        "trials contradict each other: loads from {} to {} frames/s lost frames in one trial and none in \
          another; what the device carries varies by {:.1} % or more",
+        number::fps(*low),
+        number::fps(*high),
         (1.0 - low.fps() / high.fps()) * 100.0
     )
 }
@@ -246,9 +249,11 @@ fn varies(contradiction: &Contradiction) -> String {
 /// What the bounds mean where trials contradict each other.
 fn noisy(found: &RateFound, confidence: f64) -> String {
     let ends = match (found.rate, found.upper) {
-        (Some(low), Some(high)) => format!("between {low:.1} and {high:.1}"),
-        (Some(low), None) => format!("at {low:.1} or above"),
-        (None, Some(high)) => format!("below {high:.1}"),
+        (Some(low), Some(high)) => {
+            format!("between {} and {} frames/s", number::fps(low), number::fps(high))
+        }
+        (Some(low), None) => format!("at {} frames/s or above", number::fps(low)),
+        (None, Some(high)) => format!("below {} frames/s", number::fps(high)),
         (None, None) => "at no load that is known".into(),
     };
     format!(
@@ -270,8 +275,9 @@ fn notes(throughput: &RateFound, with_tolerance: &[RateFound], known: &Known) ->
     }
     if let Finding::NothingPassed { lowest, loss_percent } = &throughput.finding {
         notes.push(format!(
-            "no load was carried without loss: even the lowest one tried, {lowest:.1}, lost \
-             {loss_percent:.4} % of its frames"
+            "no load was carried without loss: even the lowest one tried, {} frames/s, lost \
+             {loss_percent:.4} % of its frames",
+            number::fps(*lowest)
         ));
         if *loss_percent >= 100.0 {
             notes.push("nothing came through at all: see addresses, routes and filters".into());
@@ -289,7 +295,8 @@ fn notes(throughput: &RateFound, with_tolerance: &[RateFound], known: &Known) ->
         notes.push(format!(
             "the device loses few frames ({least:.4} to {most:.4} %) far below its limit, whatever \
              the load: throughput without loss says little of what it carries; with up to \
-             {allowed} % of loss that is {tolerant:.1}"
+             {allowed} % of loss that is {} frames/s",
+            number::fps(tolerant)
         ));
     }
     notes
