@@ -10,14 +10,15 @@ use crate::sampling::Sampling;
 use crate::tally::{Reading, Tally, tally};
 use crate::watch::{Place, Received, ThreadResults, Threads, Watch, spawn};
 use crate::{
-    CaptureWish, ControlHandle, Halves, ReceiveHalf, Transmission, TransmitHalf, TrialSignals,
-    capture_file, clock, turns,
+    CaptureWish, ControlHandle, Halves, PerhapsFull, ReceiveHalf, Transmission, TransmitHalf,
+    TrialSignals, capture_file, clock, turns,
 };
 use kernel::InterfaceState;
 use std::collections::{BTreeMap, BTreeSet};
 use trial::{
-    CaptureRequest, DeviceAction, DevicePlace, LinkChanges, Observer, Owner, PortBalance,
-    PortCounters, PortId, Pressure, ReceivePlan, TesterError, TransmitPlan, Trial, TrialResult,
+    CaptureRequest, DeviceAction, DevicePlace, InvalidReason, LinkChanges, Observer, Owner,
+    PortBalance, PortCounters, PortId, Pressure, ReceivePlan, TesterError, TransmitPlan, Trial,
+    TrialResult,
 };
 use units::{Duration, Instant};
 
@@ -281,6 +282,7 @@ impl<'a> LiveTrial<'a> {
         }
         let mut accounts = vec![];
         let mut counters = vec![];
+        let mut perhaps_full = vec![];
         for (index, (received, tally)) in outcome.received.into_iter().zip(tallies).enumerate() {
             let control = control_after[index].since(control_before[index]);
             counters.push(PortCounters {
@@ -293,6 +295,10 @@ impl<'a> LiveTrial<'a> {
                 management_answers: Some(control.management_answers),
                 group_queries: control.group_queries,
             });
+            // Where the device's end is known, what it turned away is among the tester's drops.
+            if links_of(&before, &after, index).is_none() {
+                perhaps_full.extend(received.perhaps_full.map(|full| (PortId(index as u16), full)));
+            }
             accounts.push(received.account);
             notes.extend(received.notes.into_iter().chain(tally.notes));
         }
@@ -305,6 +311,11 @@ impl<'a> LiveTrial<'a> {
         result.balance = balance;
         result.places = places_between(&before.device.places, &after.device.places);
         trial::pressure::judge(&mut result, self.trial.action.is_some());
+        if result.lost_frames() > 0 {
+            for (port, PerhapsFull { queue_frames, times }) in perhaps_full {
+                result.invalidate(InvalidReason::PerhapsFull { port, queue_frames, times });
+            }
+        }
         Ok(result)
     }
 
@@ -366,7 +377,8 @@ fn receive(
         }
     };
     let received = accounts.into_iter().zip(group).map(|(account, (_, half))| {
-        Ok(Received { account, drops: half.drops()?, notes: half.notes() })
+        let (drops, perhaps_full) = (half.drops()?, half.perhaps_full());
+        Ok(Received { account, drops, perhaps_full, notes: half.notes() })
     });
     received.collect()
 }

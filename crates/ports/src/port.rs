@@ -142,6 +142,12 @@ pub trait ReceiveHalf: Send {
     /// name of the counter; asked for after `receive` has returned.
     fn drops(&mut self) -> Result<Vec<(String, u64)>, TesterError>;
 
+    /// How often its queue may have been full, where only the far end counts what was lost then; asked for after
+    /// `receive` has returned.
+    fn perhaps_full(&mut self) -> Option<PerhapsFull> {
+        None
+    }
+
     /// What a reader should know of this port's part in the trial; asked for after `receive` has
     /// returned.
     fn notes(&mut self) -> Vec<String> {
@@ -157,6 +163,15 @@ pub trait ReceiveHalf: Send {
     fn captured(&mut self) -> Captured {
         Captured::default()
     }
+}
+
+/// A queue that may have been full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PerhapsFull {
+    /// So many frames it holds.
+    pub queue_frames: u64,
+    /// How often so many were taken without finding it empty: whenever it was full, and sometimes when not.
+    pub times: u64,
 }
 
 /// A port that receives a turn at a time.

@@ -4,8 +4,8 @@
 use crate::pump::{FrameSink, FrameSource, Listening, NAP, Sending};
 use crate::recorder::Recorder;
 use crate::{
-    CaptureWish, Captured, ReceiveHalf, ReceiveTurns, Transmission, TransmitHalf, TransmitTurns,
-    TrialSignals,
+    CaptureWish, Captured, PerhapsFull, ReceiveHalf, ReceiveTurns, Transmission, TransmitHalf,
+    TransmitTurns, TrialSignals,
 };
 use crate::{sys, turns};
 use std::collections::BTreeMap;
@@ -30,6 +30,10 @@ pub(crate) trait TrialSource: FrameSource {
     }
     /// What a reader should know of the trial.
     fn note(&self) -> Option<String> {
+        None
+    }
+    /// How often its queue may have been full, where only the far end counts what was lost then.
+    fn perhaps_full(&self) -> Option<PerhapsFull> {
         None
     }
 }
@@ -202,6 +206,10 @@ impl<S: TrialSource + Send> ReceiveHalf for PumpedReceive<S> {
         self.source
             .drops()
             .map_err(|error| sys::port_error(&self.name, "read the receive statistics", &error))
+    }
+
+    fn perhaps_full(&mut self) -> Option<PerhapsFull> {
+        self.source.perhaps_full()
     }
 
     fn notes(&mut self) -> Vec<String> {

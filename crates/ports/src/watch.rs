@@ -2,7 +2,7 @@
 
 use crate::pressure::{Looks, OwnThreads};
 use crate::sampling::Sampling;
-use crate::{Link, Transmission, TrialSignals, clock, sys};
+use crate::{Link, PerhapsFull, Transmission, TrialSignals, clock, sys};
 use kernel::{Namespace, thread};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +33,7 @@ pub(crate) struct Threads<'scope> {
 pub(crate) struct Received {
     pub account: PortReceived,
     pub drops: Vec<(String, u64)>,
+    pub perhaps_full: Option<PerhapsFull>,
     pub notes: Vec<String>,
 }
 

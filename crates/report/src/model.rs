@@ -263,6 +263,7 @@ fn reason_kind(reason: &InvalidReason) -> String {
             "frames that left the device did not arrive in time".into()
         }
         InvalidReason::NotYetOut { .. } => "frames were still within the device".into(),
+        InvalidReason::PerhapsFull { .. } => "the tester's receive queue may have been full".into(),
         InvalidReason::Other { what } => what.clone(),
         InvalidReason::Unknown => reason.to_string(),
     }

@@ -139,6 +139,16 @@ pub enum InvalidReason {
         /// How many, over all places.
         frames: u64,
     },
+    /// There was loss, and the tester's receive queue may have been full. What finds it full is counted at its far
+    /// end alone, which nobody could ask.
+    PerhapsFull {
+        /// Whose queue.
+        port: PortId,
+        /// So many frames it holds.
+        queue_frames: u64,
+        /// How often.
+        times: u64,
+    },
     /// Something else went wrong on the tester's side.
     Other {
         /// In words.
@@ -377,6 +387,12 @@ impl fmt::Display for InvalidReason {
             Self::NotYetOut { place, frames } => write!(
                 f,
                 "{frames} frames were not yet out of the device when counting ended (most of them in {place})"
+            ),
+            Self::PerhapsFull { port, queue_frames, times } => write!(
+                f,
+                "{port}: there was loss, and the receive queue of {queue_frames} frames may have been full \
+                 {times} times, which only its far end counts; lower the load, keep other work off the \
+                 tester's processors, or ask for a longer queue"
             ),
             Self::Other { what } => f.write_str(what),
             Self::Unknown => f.write_str("a reason that only another version of netanvil knows"),

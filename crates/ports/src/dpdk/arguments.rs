@@ -107,6 +107,15 @@ impl DeviceArguments {
         }
     }
 
+    /// Bytes of a frame that take a slot of that queue.
+    pub fn slot_bytes(&self) -> usize {
+        let given = self.value("bsize").and_then(|bytes| bytes.parse().ok());
+        match self.driver() {
+            "net_memif" => given.filter(|bytes| *bytes > 0).unwrap_or(2_048),
+            _ => usize::MAX,
+        }
+    }
+
     /// Whether it carries frames longer than its driver says: memif says 1,518 bytes, and cuts every frame into
     /// as many slots as it takes.
     pub fn carries_any_length(&self) -> bool {
@@ -190,6 +199,8 @@ mod tests {
     fn a_shared_queue_has_the_length_that_was_asked_for() {
         assert_eq!(of("net_memif0").queue_frames(), Some(1_024));
         assert_eq!(of("net_memif0,rsize=14").queue_frames(), Some(16_384));
+        assert_eq!(of("net_memif0").slot_bytes(), 2_048);
+        assert_eq!(of("net_memif0,bsize=4096").slot_bytes(), 4_096);
         assert_eq!(of("net_virtio_user0,path=/x").queue_frames(), Some(256));
         assert_eq!(of("net_virtio_user0,path=/x,queue_size=1024").queue_frames(), Some(1_024));
         assert_eq!(of("net_af_packet0,iface=eth1").queue_frames(), None);

@@ -3,6 +3,7 @@
 use super::device::Device;
 use super::shim::{BURST, Frame};
 use super::trial_time::TrialTime;
+use crate::PerhapsFull;
 use crate::clock;
 use crate::control::is_control;
 use crate::pump::{FrameSink, FrameSource};
@@ -119,7 +120,7 @@ pub(super) struct Source {
     /// Control frames that found no room since the trial began.
     control_dropped: u64,
     before: Losses,
-    /// Frames taken since the queue was found empty, and how often they were more than it holds.
+    /// Slots of frames taken since the queue was found empty, and how often they were more than it has.
     in_a_row: usize,
     times_full: u64,
 }
@@ -177,15 +178,10 @@ impl TrialSource for Source {
         Ok(())
     }
 
-    /// The far end of a shared queue counts what it could not hand over; here it can only be suspected.
-    fn note(&self) -> Option<String> {
-        let frames = self.device.arguments.queue_frames()?;
-        let note = format!(
-            "its receive queue of {frames} frames may have been full {} times: frames that its far end could \
-             not hand over then are the tester's loss, which only the far end counts",
-            self.times_full
-        );
-        (self.times_full > 0).then_some(note)
+    fn perhaps_full(&self) -> Option<PerhapsFull> {
+        let queue_frames = self.device.arguments.queue_frames()? as u64;
+        let times = self.times_full;
+        (times > 0).then_some(PerhapsFull { queue_frames, times })
     }
 
     fn drops(&mut self) -> io::Result<Vec<(String, u64)>> {
@@ -208,11 +204,13 @@ impl FrameSource for Source {
     fn take_waiting(&mut self, mut take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
         self.time.run();
         let (mut all, mut dropped) = (0, 0);
+        let slot_bytes = self.device.arguments.slot_bytes();
         let mut queue = self.device.receive_queue();
         for _ in 0..BURSTS_OF_A_TURN {
             let control = &self.control;
             let mut at = None;
             let taken = queue.take(&mut self.frames, |frame| {
+                self.in_a_row += frame.len().div_ceil(slot_bytes).max(1);
                 let at = *at.get_or_insert_with(clock::now);
                 match is_control(frame) {
                     true => dropped += u64::from(!pass_on(control, frame)),
@@ -222,7 +220,6 @@ impl FrameSource for Source {
                     }
                 }
             });
-            self.in_a_row += taken;
             if taken == 0 {
                 self.in_a_row = 0;
                 break;

@@ -5,7 +5,7 @@ use crate::bed::{devices, undecided};
 use crate::common::{elsewhere, ip};
 use ports::{LiveOptions, LiveTester};
 use trial::conformance::{Capacity, Load, check, run_accounted};
-use trial::{Balance, Tester};
+use trial::{Balance, InvalidReason, Tester};
 use units::{Duration, FrameRate, FrameSize};
 use wire::signature::Key;
 
@@ -67,7 +67,10 @@ fn through_testpmd(rate_fps: u64) -> trial::TrialResult {
     let near = [folder.memif(0, "client", "a"), folder.memif(1, "client", "b")];
     let ports = devices::open(&near, FrameSize::MIN_ETHERNET).expect("open the ports");
     let options = LiveOptions { device: Some(Box::new(testpmd)), ..LiveOptions::default() };
-    let mut tester = LiveTester::new(ports, options).expect("a tester");
+    offer(rate_fps, LiveTester::new(ports, options).expect("a tester"))
+}
+
+fn offer(rate_fps: u64, mut tester: LiveTester) -> trial::TrialResult {
     let load = Load {
         paths: &[devices::path(&tester, 0, 1)],
         streams_each: 1,
@@ -77,6 +80,25 @@ fn through_testpmd(rate_fps: u64) -> trial::TrialResult {
         key: Key::from_seed(0xd9d4),
     };
     run_accounted(&mut tester, &load.trial("through testpmd"))
+}
+
+/// A device that the tester cannot ask: what it could not hand over to the tester never counts as its loss.
+#[test]
+fn what_only_the_far_end_could_count_decides_nothing() {
+    let folder = devices::folder();
+    let far = [folder.memif(0, "server", "a"), folder.memif(1, "server", "b")];
+    let mut testpmd = Testpmd::start([&far[0], &far[1]], "io", "");
+    let near = [folder.memif(0, "client", "a"), folder.memif(1, "client", "b")];
+    let ports = devices::open(&near, FrameSize::MIN_ETHERNET).expect("open the ports");
+    let before = testpmd.links()[1].tx_dropped;
+    let tester = LiveTester::new(ports, LiveOptions::default()).expect("a tester");
+    let result = offer(8_000_000, tester);
+    let unseen = testpmd.links()[1].tx_dropped - before;
+    let says = |reason: &InvalidReason| matches!(reason, InvalidReason::PerhapsFull { port, queue_frames: 1_024, .. } if port.0 == 1);
+    match unseen {
+        0 => undecided::tell("testpmd could hand over every frame"),
+        _ => assert!(result.invalid_reasons().iter().any(says), "{unseen}: {:?}", result.validity),
+    }
 }
 
 /// Every frame is where a counter has it: the tester's, testpmd's on the way in and out, and the tester's again.
