@@ -54,7 +54,7 @@ impl Figure {
                 ink: Ink::Series(number),
                 mark: if line.is_marks { Mark::of_series(number) } else { Mark::None },
                 joined: !line.is_marks,
-                dashed: number > 0 && number % 2 == 0,
+                dashed: number > 0 && number.is_multiple_of(2),
                 points: line
                     .points
                     .iter()
