@@ -1,6 +1,6 @@
 //! What a port stands on: an interface of the kernel, or a device that a program drives itself.
 
-use crate::Interface;
+use crate::{DeviceThread, Interface};
 use kernel::InterfaceState;
 use trial::TesterError;
 
@@ -36,6 +36,12 @@ pub trait Link: Send + Sync {
     /// If nobody is there after some seconds, with a remedy.
     fn await_far_end(&self) -> Result<(), TesterError> {
         Ok(())
+    }
+
+    /// Threads of the program at its far end, where that is on this host and can be told. Whoever the kernel forwards for
+    /// has none.
+    fn far_threads(&self) -> Vec<DeviceThread> {
+        vec![]
     }
 
     /// Whether frames that it has no room for were lost at the far end: what it sends goes into the queue of

@@ -89,7 +89,7 @@ impl<'a> LiveTrial<'a> {
         let before = self.states()?;
         let control_before = self.control_counts();
         let said = self.said_of_groups();
-        let device_threads = self.options.device.as_mut().map_or(vec![], |device| device.threads());
+        let device_threads = self.device_threads();
         let untimed = self.untimed(&device_threads);
         let own_threads = OwnThreads::default();
         let signals = TrialSignals::new(ids);
@@ -180,6 +180,19 @@ impl<'a> LiveTrial<'a> {
         let mut result = session.conclude(outcome, before, &control_before, pressure)?;
         result.notes.extend(captured);
         Ok(result)
+    }
+
+    /// Those of the device; where nobody can say, those of the programs at the far ends.
+    fn device_threads(&mut self) -> Vec<DeviceThread> {
+        if let Some(device) = &mut self.options.device {
+            return device.threads();
+        }
+        let mut threads: Vec<_> =
+            self.ports.iter().flat_map(|port| port.link.far_threads()).collect();
+        // One program may be at several ends.
+        threads.sort();
+        threads.dedup();
+        threads
     }
 
     /// What the interfaces count.

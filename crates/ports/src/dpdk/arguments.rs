@@ -72,14 +72,24 @@ impl DeviceArguments {
     /// Where it meets its far end on this machine: ports with the same place are joined.
     pub fn meeting_place(&self) -> Option<String> {
         match self.driver() {
-            "net_memif" => Some(format!(
-                "memif {} id {}",
-                self.value("socket").unwrap_or(MEMIF_SOCKET),
-                self.value("id").unwrap_or("0")
-            )),
-            "net_vhost" => self.value("iface").map(|path| format!("vhost-user {path}")),
-            "net_virtio_user" => self.value("path").map(|path| format!("vhost-user {path}")),
+            "net_memif" => {
+                let (socket, id) = (self.socket()?, self.value("id").unwrap_or("0"));
+                Some(format!("memif {socket} id {id}"))
+            }
+            "net_vhost" | "net_virtio_user" => {
+                self.socket().map(|path| format!("vhost-user {path}"))
+            }
             "net_ring" => Some(format!("ring {}", self.name)),
+            _ => None,
+        }
+    }
+
+    /// Path of the socket at which it meets its far end.
+    pub fn socket(&self) -> Option<&str> {
+        match self.driver() {
+            "net_memif" => Some(self.value("socket").unwrap_or(MEMIF_SOCKET)),
+            "net_vhost" => self.value("iface"),
+            "net_virtio_user" => self.value("path"),
             _ => None,
         }
     }

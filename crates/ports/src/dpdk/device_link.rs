@@ -1,7 +1,8 @@
 //! The link of a device of DPDK: its state and counters in the form that those of interfaces have.
 
 use super::device::Device;
-use crate::{Link, clock, sys};
+use super::far_program;
+use crate::{DeviceThread, Link, clock, sys};
 use kernel::{InterfaceCounters, InterfaceState};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -179,6 +180,13 @@ impl Link for DeviceLink {
 
     fn await_far_end(&self) -> Result<(), TesterError> {
         self.await_until(clock::now() + LINK_WITHIN)
+    }
+
+    /// A far end that connected to us has no name: it is not known.
+    fn far_threads(&self) -> Vec<DeviceThread> {
+        let socket = self.device.arguments.socket();
+        let holders = socket.map(far_program::holders).unwrap_or_default();
+        holders.into_iter().flat_map(far_program::threads).collect()
     }
 
     fn sends_into_far_queue(&self, _: &InterfaceState) -> bool {

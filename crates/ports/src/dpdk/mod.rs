@@ -25,6 +25,8 @@ mod device_link;
 mod eal;
 pub mod facts;
 #[cfg(dpdk_shim)]
+mod far_program;
+#[cfg(dpdk_shim)]
 mod flow;
 mod kind;
 #[cfg(dpdk_shim)]

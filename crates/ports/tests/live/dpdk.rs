@@ -3,7 +3,8 @@
 use crate::bed::testpmd::Testpmd;
 use crate::bed::{devices, undecided};
 use crate::common::{elsewhere, ip};
-use ports::{LiveOptions, LiveTester};
+use ports::{LiveOptions, LiveTester, clock};
+use std::sync::atomic::{AtomicBool, Ordering};
 use trial::conformance::{Capacity, Load, check, run_accounted};
 use trial::{Balance, InvalidReason, Tester};
 use units::{Duration, FrameRate, FrameSize};
@@ -99,6 +100,38 @@ fn what_only_the_far_end_could_count_decides_nothing() {
         0 => undecided::tell("testpmd could hand over every frame"),
         _ => assert!(result.invalid_reasons().iter().any(says), "{unseen}: {:?}", result.validity),
     }
+}
+
+/// A program that keeps testpmd's processor for 60 ms of each 100, which the tester finds out though nobody told it
+/// which program its device is.
+#[test]
+fn a_program_at_the_far_end_that_others_hold_up_is_not_blamed() {
+    let folder = devices::folder();
+    let far = [folder.memif(0, "server", "a"), folder.memif(1, "server", "b")];
+    let _testpmd = Testpmd::start([&far[0], &far[1]], "io", "");
+    let near = [folder.memif(0, "client", "a"), folder.memif(1, "client", "b")];
+    let ports = devices::open(&near, FrameSize::MIN_ETHERNET).expect("open the ports");
+    let tester = LiveTester::new(ports, LiveOptions::default()).expect("a tester");
+    let over = AtomicBool::new(false);
+    let result = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            kernel::thread::pin_this(1).expect("pinned");
+            let _turn = kernel::thread::RealTimeTurn::begin(1);
+            while !over.load(Ordering::Relaxed) {
+                let until = clock::now() + Duration::from_ms(60);
+                while clock::now() < until && !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+                clock::sleep(Duration::from_ms(40));
+            }
+        });
+        let result = offer(500_000, tester);
+        over.store(true, Ordering::Relaxed);
+        result
+    });
+    let held_up = |reason: &InvalidReason| matches!(reason, InvalidReason::DeviceHeldUp { .. });
+    assert!(result.lost_frames() > 0, "60 ms are 30,000 frames, and the queue holds 1,024");
+    assert!(result.invalid_reasons().iter().any(held_up), "{:?}", result.validity);
 }
 
 /// Every frame is where a counter has it: the tester's, testpmd's on the way in and out, and the tester's again.
