@@ -247,9 +247,7 @@ def event(line: Mapping[str, Any]) -> Event:
             return ConsistencyChecked(
                 pairs_compared=told["pairs_compared"],
                 contradictions=tuple(told["contradictions"]),
-                revised=tuple(
-                    figure for revised in told["revised"] for figure in figures(revised["outcome"])
-                ),
+                revised=tuple(figure for revised in told["revised"] for figure in figures(revised["outcome"])),
             )
         case "self_test_finished":
             return SelfTestFinished(raw=told)

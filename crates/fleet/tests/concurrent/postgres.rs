@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 /// Debian has the server's programs in a folder of their own.
 fn programs() -> Option<PathBuf> {
@@ -103,6 +104,8 @@ fn nothing_is_lost_and_nothing_twice_when_the_server_is_restarted_in_mid_ingest(
                 for record in &records {
                     let new = store.ingest(record).unwrap() == Ingested::New;
                     ingested.fetch_add(usize::from(new), Ordering::SeqCst);
+                    // However fast the machine, the server goes before all are in.
+                    thread::sleep(Duration::from_millis(10));
                 }
             });
         }
