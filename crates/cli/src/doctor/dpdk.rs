@@ -1,6 +1,8 @@
 //! What dpdk ports need: this build, DPDK's libraries, memory, and devices that the kernel does not have.
 
 use super::Check;
+use super::port::addresses_in_use;
+use kernel::InterfaceFacts;
 use ports::Location;
 use ports::dpdk::pci::PciDevice;
 use ports::dpdk::{available, facts, pci};
@@ -48,14 +50,38 @@ fn network_device(device: &PciDevice) -> Check {
     let interface = interface.unwrap_or_default();
     let node = device.numa_node.map_or(String::new(), |node| format!(", NUMA node {node}"));
     let driver = device.driver.as_deref().unwrap_or("none");
-    let verdict = match device.is_free() {
-        true => format!("--ports dpdk:{} can use it", device.address),
-        false => format!("for --ports dpdk:{}: {}", device.address, device.how_to_bind()),
+    let verdict = match (device.is_free(), addresses_of(device)) {
+        (true, _) => format!("--ports dpdk:{} can use it", device.address),
+        (false, addresses) if addresses.is_empty() => {
+            format!("for --ports dpdk:{}: {}", device.address, device.how_to_bind())
+        }
+        // To take it away might cut off whoever reads this.
+        (false, addresses) => format!("this host uses it ({}): leave it", addresses.join(", ")),
     };
     Check::ok(
         "PCI network device",
         format!("{}: driver {driver}{interface}{node}; {verdict}", device.address),
     )
+}
+
+/// Addresses with which this host speaks on a card.
+fn addresses_of(device: &PciDevice) -> Vec<String> {
+    let facts = device.interface.as_ref().and_then(|name| InterfaceFacts::read(name).ok());
+    facts.map_or(vec![], |facts| addresses_in_use(&facts))
+}
+
+/// A card that the kernel has.
+fn in_the_way(device: &PciDevice) -> Check {
+    let found = format!("{} has it", device.driver.as_deref().unwrap_or("no driver"));
+    let bind = format!("sudo sh -c '{}'", device.how_to_bind());
+    match addresses_of(device) {
+        none if none.is_empty() => Check::fail("device", found, bind),
+        addresses => Check::fail(
+            "device",
+            format!("{found}, and this host uses it ({})", addresses.join(", ")),
+            format!("name another card; only if nothing needs this one: {bind}"),
+        ),
+    }
 }
 
 /// Checks of a port on a device of DPDK; none where the port is an interface.
@@ -68,11 +94,7 @@ pub fn examine_port(text: &str) -> Option<Vec<Check>> {
     let found = pci::pci_devices().into_iter().find(|device| device.address.ends_with(&name));
     let check = match (found, name.contains(':')) {
         (Some(device), _) if device.is_free() => network_device(&device),
-        (Some(device), _) => Check::fail(
-            "device",
-            format!("{} has it", device.driver.as_deref().unwrap_or("no driver")),
-            format!("sudo sh -c '{}'", device.how_to_bind()),
-        ),
+        (Some(device), _) => in_the_way(&device),
         (None, true) => {
             Check::fail("device", "no such PCI device", "dpdk-devbind.py --status-dev net")
         }

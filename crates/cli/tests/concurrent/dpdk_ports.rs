@@ -85,6 +85,15 @@ fn doctor_says_what_dpdk_ports_have_here() {
     assert_eq!(of("net_ring0", "device")["state"], "ok");
     let missing = of("0000:77:1f.7", "device");
     assert_eq!(missing["state"], "fail");
+    // Where this host speaks nobody is told to take the card away.
+    for card in checks.iter().filter(|check| check["name"] == "PCI network device") {
+        let found = card["found"].as_str().expect("words");
+        let interface = found.split_once("interface ").map(|(_, rest)| rest);
+        let name = interface.and_then(|rest| rest.split([',', ';']).next()).unwrap_or("none");
+        let told = Command::new("ip").args(["-brief", "-4", "address", "show", name]).output();
+        let speaks = told.is_ok_and(|told| told.status.success() && told.stdout.contains(&b'/'));
+        assert!(!speaks || found.contains("leave it") && !found.contains("bind"), "{found}");
+    }
     let cards = checks.iter().filter(|check| check["name"] == "PCI network device").count();
     let classes = std::fs::read_dir("/sys/bus/pci/devices").into_iter().flatten().flatten();
     let is_network = |class: String| class.starts_with("0x02");

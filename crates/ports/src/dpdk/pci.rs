@@ -114,7 +114,10 @@ fn check_in(root: &Path, address: &str) -> Result<(), TesterError> {
     };
     Err(TesterError::System {
         what: format!("open port {address}"),
-        detail: format!("{driver}; give it to DPDK with: {}", device.how_to_bind()),
+        detail: format!(
+            "{driver}; if this host does not need it, give it to DPDK with: {}",
+            device.how_to_bind()
+        ),
     })
 }
 
