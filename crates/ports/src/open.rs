@@ -15,9 +15,9 @@ use units::{FrameSize, LineRate};
 use wire::ethernet::MacAddr;
 
 /// Room for two VLAN tags beyond what the MTU allows.
-const TAGS_BYTES: usize = 8;
+pub(crate) const TAGS_BYTES: usize = 8;
 /// Ethernet header (14 bytes) and FCS, which an MTU does not count.
-const ETHERNET_OVERHEAD_BYTES: u32 = 18;
+pub(crate) const ETHERNET_OVERHEAD_BYTES: u32 = 18;
 
 /// What a port should be like.
 #[derive(Clone, PartialEq, Debug)]

@@ -3,13 +3,11 @@
 use super::receive_ring::ReceiveRing;
 use super::transmit_ring::TransmitRing;
 use crate::interface::open_ethtool;
+use crate::open::TAGS_BYTES;
 use crate::pumped::{PumpedReceive, PumpedTransmit, TrialSource};
 use crate::{Facts, Halves, Interface, Opened, Port, PortKind, PortType, Room, clock, sys};
 use std::io;
 use trial::{ArrivalStamp, Capabilities, PortDescription, TesterError};
-
-/// Room for two VLAN tags beyond what the MTU allows.
-const TAGS_BYTES: usize = 8;
 
 /// The kind.
 pub struct AfPacket;

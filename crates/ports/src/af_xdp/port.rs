@@ -4,6 +4,7 @@ use super::bpf::{self, SocketMap, XdpMode};
 use super::redirect;
 use super::socket::{Receiving, Sending, Socket, Transfer};
 use super::umem::Layout;
+use crate::open::TAGS_BYTES;
 use crate::pump::FrameSource;
 use crate::pumped::{PumpedReceive, PumpedTransmit, TrialSource};
 use crate::sys;
@@ -17,8 +18,6 @@ use units::Instant;
 /// a second a stall of 30 ms.
 const RECEIVE_CHUNKS: usize = 32 << 10;
 const TRANSMIT_SLOTS: usize = 256;
-/// Room for two VLAN tags beyond what the MTU allows.
-const TAGS_BYTES: usize = 8;
 
 /// The kind.
 pub struct AfXdp;

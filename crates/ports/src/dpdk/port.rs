@@ -7,6 +7,7 @@ use super::device_link::DeviceLink;
 use super::eal::eal;
 use super::flow::{Sink, Source};
 use super::trial_time::TrialTime;
+use crate::open::{ETHERNET_OVERHEAD_BYTES, TAGS_BYTES};
 use crate::pumped::{PumpedReceive, PumpedTransmit};
 use crate::{Halves, OpenedDevice, Port, PortRequest};
 use std::sync::Arc;
@@ -14,10 +15,6 @@ use std::sync::mpsc::sync_channel;
 use trial::{PortDescription, TesterError};
 use units::{FrameSize, LineRate};
 
-/// Room for two VLAN tags beyond what the MTU allows.
-const TAGS_BYTES: usize = 8;
-/// Ethernet header (14 bytes) and FCS, which an MTU does not count.
-const ETHERNET_OVERHEAD_BYTES: u32 = 18;
 const USUAL_MTU_BYTES: u32 = 1_500;
 /// Control frames that wait for the control side while a trial runs.
 const CONTROL_FRAMES: usize = 4_096;

@@ -11,7 +11,7 @@ use ports::dpdk::pci::pci_devices;
 use ports::{LiveOptions, LiveTester};
 use std::time::{Duration, Instant};
 use trial::Tester;
-use trial::conformance::Load;
+use trial::conformance::{Load, Path};
 use units::{FrameRate, FrameSize};
 use wire::signature::Key;
 
@@ -79,6 +79,18 @@ fn a_socket_that_nobody_serves_is_waited_for_and_then_named() {
     contains(&error, &["start the device"]);
 }
 
+/// A thousand of the shortest frames a second.
+fn slowly(paths: &[Path], duration: units::Duration, seed: u64) -> Load<'_> {
+    Load {
+        paths,
+        streams_each: 1,
+        sizes: &[FrameSize::MIN_ETHERNET],
+        rate: FrameRate::from_fps(1_000),
+        duration,
+        key: Key::from_seed(seed),
+    }
+}
+
 /// The first one goes on working.
 #[test]
 fn a_name_that_is_taken_is_refused() {
@@ -87,14 +99,7 @@ fn a_name_that_is_taken_is_refused() {
     contains(&refused(&["net_ring0".into()]), &["another port already", "net_ring1"]);
     let mut tester = LiveTester::new(first, LiveOptions::default()).expect("a tester");
     let paths = [devices::path(&tester, 0, 0)];
-    let load = Load {
-        paths: &paths,
-        streams_each: 1,
-        sizes: &[FrameSize::MIN_ETHERNET],
-        rate: FrameRate::from_fps(1_000),
-        duration: units::Duration::from_ms(50),
-        key: Key::from_seed(7),
-    };
+    let load = slowly(&paths, units::Duration::from_ms(50), 7);
     let result = tester.run(&load.trial("still there")).expect("a result");
     assert_eq!(result.lost_frames(), 0);
 }
@@ -104,14 +109,7 @@ fn a_frame_with_a_bad_fcs_is_refused() {
     let _folder = devices::folder();
     let mut tester = devices::tester(&["net_ring0".into()], FrameSize::MAX_ETHERNET);
     let paths = [devices::path(&tester, 0, 0)];
-    let load = Load {
-        paths: &paths,
-        streams_each: 1,
-        sizes: &[FrameSize::MIN_ETHERNET],
-        rate: FrameRate::from_fps(1_000),
-        duration: units::Duration::from_ms(50),
-        key: Key::from_seed(8),
-    };
+    let load = slowly(&paths, units::Duration::from_ms(50), 8);
     let mut trial = load.trial("a bad FCS");
     trial.streams[0].bad_fcs = true;
     let error = tester.run(&trial).expect_err("refused").to_string();
@@ -128,14 +126,7 @@ fn a_far_end_that_goes_away_is_noticed() {
     let near = [folder.memif(0, "client", "a"), folder.memif(1, "client", "b")];
     let mut tester = devices::tester(&near, FrameSize::MAX_ETHERNET);
     let paths = [devices::path(&tester, 0, 1)];
-    let load = Load {
-        paths: &paths,
-        streams_each: 1,
-        sizes: &[FrameSize::MIN_ETHERNET],
-        rate: FrameRate::from_fps(1_000),
-        duration: units::Duration::from_secs(20),
-        key: Key::from_seed(9),
-    };
+    let load = slowly(&paths, units::Duration::from_secs(20), 9);
     let killer = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(500));
         drop(testpmd);
