@@ -104,18 +104,17 @@ fn fastest_between<'a>(products: &'a [Product<'_>]) -> Option<&'a str> {
 }
 
 /// All of them. `statements` has the bursts, `rates` the tests by packet length.
-pub(super) fn findings(names_of: &Products, statements: &Found, rates: &Found) -> Vec<Finding> {
-    let product = |(key, name): (&'_ (String, String), &'_ String)| {
+pub(super) fn findings<'a>(
+    names_of: &'a Products,
+    statements: &'a Found,
+    rates: &'a Found,
+) -> Vec<Finding> {
+    let product = |key: &'a (String, String), name: &'a String| {
         let all = [rates.get(key), statements.get(key)];
-        let results = all.into_iter().flatten().flatten().collect();
-        (key.1.clone(), name.clone(), results)
+        Product { name, path: &key.1, results: all.into_iter().flatten().flatten().collect() }
     };
-    let all: Vec<(String, String, Vec<&Harvard1989Result>)> =
-        names_of.iter().map(product).collect();
-    let products: Vec<Product<'_>> = all
-        .iter()
-        .map(|(path, name, results)| Product { name, path, results: results.clone() })
-        .collect();
+    let products: Vec<Product<'_>> =
+        names_of.iter().map(|(key, name)| product(key, name)).collect();
     let most = |finding, (some, seen): (usize, String)| Finding {
         finding,
         is_met: 2 * some > products.len(),
