@@ -76,13 +76,14 @@ impl Duration {
 
 impl Add for Duration {
     type Output = Duration;
+    /// Saturates at [`Duration::MAX`].
     fn add(self, other: Duration) -> Duration {
-        Duration(self.0 + other.0)
+        Duration(self.0.saturating_add(other.0))
     }
 }
 impl AddAssign for Duration {
     fn add_assign(&mut self, other: Duration) {
-        self.0 += other.0;
+        *self = *self + other;
     }
 }
 impl Sub for Duration {
@@ -93,8 +94,9 @@ impl Sub for Duration {
 }
 impl Mul<u64> for Duration {
     type Output = Duration;
+    /// Saturates at [`Duration::MAX`].
     fn mul(self, times: u64) -> Duration {
-        Duration(self.0 * times)
+        Duration(self.0.saturating_mul(times))
     }
 }
 impl std::iter::Sum for Duration {
@@ -193,6 +195,14 @@ mod tests {
         assert_eq!(Duration::from_secs(60).to_string(), "60 s");
         assert_eq!(Duration::ZERO.to_string(), "0 ps");
         assert_eq!(Duration::from_secs(100).to_string(), "100 s");
+    }
+
+    #[test]
+    fn a_span_without_an_end_stays_so() {
+        let mut span = Duration::MAX;
+        span += Duration::from_ps(1);
+        assert_eq!(span, Duration::MAX);
+        assert_eq!(Duration::from_secs(1_000_000) * 1_000, Duration::MAX);
     }
 
     #[test]

@@ -74,7 +74,8 @@ impl Running<'_, '_> {
         }
         for _ in 0..REFINEMENTS {
             let load = FrameRate::from_fps_f64(capacity.fps * FLOOD);
-            if !capacity.is_saturated || load >= ceiling {
+            // Of a side that forwards nothing there is nothing to refine: a load of zero says nothing.
+            if load.is_zero() || !capacity.is_saturated || load >= ceiling {
                 break;
             }
             let Some(probe) = self.probe(side, load)? else { continue };

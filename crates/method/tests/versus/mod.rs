@@ -72,6 +72,7 @@ fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
 fn law(noise: Noise, ratio: Rc<Cell<f64>>, seed: u64) -> impl Law {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     move |offered: Offered| {
+        assert!(!offered.rate.is_zero(), "a trial that offers nothing says nothing");
         let drift = 1.0 + noise.drift * offered.trial as f64 / RUN_TRIALS;
         let scatter = (noise.scatter * normal(&mut random)).exp();
         let is_disturbed = uniform(&mut random) < noise.disturbed;
@@ -142,6 +143,14 @@ fn compare(noise: Noise, ratio_of_b: f64, seed: u64, criteria: &[&str]) -> Versu
 
 fn ratio(result: &VersusResult, metric: Metric) -> &method::versus::Ratio {
     result.ratios.iter().find(|ratio| ratio.metric == metric).unwrap()
+}
+
+/// The side that forwards nothing is offered the medium's rate, never a multiple of what it carries.
+#[test]
+fn of_a_side_that_forwards_nothing_that_is_said() {
+    let result = compare(QUIET, 0.0, 1, &[]);
+    let why = ratio(&result, Metric::Rate).why.as_deref().expect("a reason");
+    assert!(why.starts_with("no load passes"), "{why}");
 }
 
 /// The share of intervals that miss the truth is no more than stated, by more than chance: of 400
