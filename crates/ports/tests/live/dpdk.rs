@@ -68,19 +68,19 @@ fn through_testpmd(rate_fps: u64) -> trial::TrialResult {
     let near = [folder.memif(0, "client", "a"), folder.memif(1, "client", "b")];
     let ports = devices::open(&near, FrameSize::MIN_ETHERNET).expect("open the ports");
     let options = LiveOptions { device: Some(Box::new(testpmd)), ..LiveOptions::default() };
-    offer(rate_fps, LiveTester::new(ports, options).expect("a tester"))
+    offer(rate_fps, &mut LiveTester::new(ports, options).expect("a tester"))
 }
 
-fn offer(rate_fps: u64, mut tester: LiveTester) -> trial::TrialResult {
+fn offer(rate_fps: u64, tester: &mut LiveTester) -> trial::TrialResult {
     let load = Load {
-        paths: &[devices::path(&tester, 0, 1)],
+        paths: &[devices::path(tester, 0, 1)],
         streams_each: 1,
         sizes: &[FrameSize::MIN_ETHERNET],
         rate: FrameRate::from_fps(rate_fps),
         duration: Duration::from_ms(300),
         key: Key::from_seed(0xd9d4),
     };
-    run_accounted(&mut tester, &load.trial("through testpmd"))
+    run_accounted(tester, &load.trial("through testpmd"))
 }
 
 /// A device that the tester cannot ask: what it could not hand over to the tester never counts as its loss.
@@ -92,8 +92,9 @@ fn what_only_the_far_end_could_count_decides_nothing() {
     let near = [folder.memif(0, "client", "a"), folder.memif(1, "client", "b")];
     let ports = devices::open(&near, FrameSize::MIN_ETHERNET).expect("open the ports");
     let before = testpmd.links()[1].tx_dropped;
-    let tester = LiveTester::new(ports, LiveOptions::default()).expect("a tester");
-    let result = offer(8_000_000, tester);
+    let mut tester = LiveTester::new(ports, LiveOptions::default()).expect("a tester");
+    let result = offer(8_000_000, &mut tester);
+    // Asked while the ports are open: testpmd 22.11 may fail as its peer leaves (docs/dpdk.md).
     let unseen = testpmd.links()[1].tx_dropped - before;
     let says = |reason: &InvalidReason| matches!(reason, InvalidReason::PerhapsFull { port, queue_frames: 1_024, .. } if port.0 == 1);
     match unseen {
@@ -111,7 +112,7 @@ fn a_program_at_the_far_end_that_others_hold_up_is_not_blamed() {
     let _testpmd = Testpmd::start([&far[0], &far[1]], "io", "");
     let near = [folder.memif(0, "client", "a"), folder.memif(1, "client", "b")];
     let ports = devices::open(&near, FrameSize::MIN_ETHERNET).expect("open the ports");
-    let tester = LiveTester::new(ports, LiveOptions::default()).expect("a tester");
+    let mut tester = LiveTester::new(ports, LiveOptions::default()).expect("a tester");
     let over = AtomicBool::new(false);
     let result = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -125,7 +126,7 @@ fn a_program_at_the_far_end_that_others_hold_up_is_not_blamed() {
                 clock::sleep(Duration::from_ms(40));
             }
         });
-        let result = offer(500_000, tester);
+        let result = offer(500_000, &mut tester);
         over.store(true, Ordering::Relaxed);
         result
     });
