@@ -151,8 +151,8 @@ pub(crate) fn carried_beyond(
     (most >= upper).then_some(most)
 }
 
-/// A rate whose upper bound trials of other searches have exceeded lies between its lower bound and what they
-/// carried.
+/// A rate whose upper bound trials of other searches have exceeded lies between its lower bound and the next load
+/// that lost frames: what was carried is no bound of what could have been.
 pub(crate) fn widen(subject: &Subject<'_>, found: &mut RateFound, known: &Known) {
     let carried = carried_beyond(subject, found, known);
     let Some((upper, carried)) = found.upper.zip(carried) else { return };
@@ -164,10 +164,25 @@ pub(crate) fn widen(subject: &Subject<'_>, found: &mut RateFound, known: &Known)
         found.finding = Finding::Invalid { reasons: vec![why] };
         return;
     };
-    if is_wide(subject, rate, carried) {
+    let upper = lost_beyond(subject, found, known, carried);
+    if is_wide(subject, rate, upper) {
         found.finding = Finding::Between { why };
     }
-    *found = within(subject, found.clone(), rate, carried);
+    *found = within(subject, found.clone(), rate, upper);
+}
+
+/// The least load above `carried` of which a trial lost more than the goal allows; the ceiling where none did.
+fn lost_beyond(
+    subject: &Subject<'_>,
+    found: &RateFound,
+    known: &Known,
+    carried: FrameRate,
+) -> FrameRate {
+    let allowed = found.loss_tolerance_percent / 100.0;
+    let lost = known
+        .trials_of(subject, Duration::ZERO)
+        .filter(|(intended, result)| *intended > carried && worst_loss_ratio(result) > allowed);
+    lost.map(|(intended, _)| intended).min().unwrap_or(subject.ceiling.rate.max(carried))
 }
 
 /// One trial of a load that a search has found, or of one near it; counted with the search's trials.

@@ -105,6 +105,8 @@ struct Seen {
     /// At the last look.
     schedstat: Schedstat,
     held_up: Duration,
+    /// For how long it has been ready to run and has not: the kernel counts a wait once it is over.
+    waits_for: Duration,
     /// Nobody can stop a thread of the kernel: `None`.
     stopped: Option<Duration>,
 }
@@ -116,7 +118,8 @@ impl Looks {
             let schedstat = Schedstat::of(thread)?;
             let program = read_state(thread.id).filter(|(_, flags)| flags & PF_KTHREAD == 0);
             let stopped = program.map(|_| Duration::ZERO);
-            Some((thread.clone(), Seen { schedstat, held_up: Duration::ZERO, stopped }))
+            let (held_up, waits_for) = (Duration::ZERO, Duration::ZERO);
+            Some((thread.clone(), Seen { schedstat, held_up, waits_for, stopped }))
         });
         Looks { seen: seen.collect(), last: now }
     }
@@ -136,14 +139,26 @@ impl Looks {
             if let Some(schedstat) = Schedstat::of(thread) {
                 let (ran, waited, slices) = schedstat.since(seen.schedstat);
                 seen.held_up += trial::held_up_in(span, ran, waited, slices);
+                let stays = schedstat == seen.schedstat && is_in(thread, &['R']);
+                seen.waits_for = if stays { seen.waits_for + span } else { Duration::ZERO };
                 seen.schedstat = schedstat;
             }
-            let stands = || read_state(thread.id).is_some_and(|(s, _)| matches!(s, 'T' | 't'));
+            let stands = || is_in(thread, &['T', 't']);
             if let Some(stopped) = seen.stopped.as_mut().filter(|_| stands()) {
                 *stopped += span;
             }
         }
     }
+
+    /// Whether some thread has work left, and no processor to do it on.
+    pub fn is_one_waiting(&self) -> bool {
+        self.seen.values().any(|seen| seen.waits_for > Duration::ZERO)
+    }
+}
+
+/// Whether a thread is in one of these states.
+fn is_in(thread: &DeviceThread, states: &[char]) -> bool {
+    read_state(thread.id).is_some_and(|(state, _)| states.contains(&state))
 }
 
 /// State and flags of a thread: the third and the ninth member of `/proc/PID/stat`, proc(5). The second is a
@@ -199,7 +214,7 @@ impl Reading {
             let pressure = after.pressure(*before, Owner::Device, place);
             let seen = looks.seen.get(thread);
             Some(ThreadPressure {
-                held_up: seen.map(|seen| seen.held_up),
+                held_up: seen.map(|seen| seen.held_up + seen.waits_for),
                 stopped: seen.and_then(|seen| seen.stopped).unwrap_or_default(),
                 ..pressure
             })
@@ -329,5 +344,36 @@ mod tests {
             assert!(thread.waited > Duration::from_ms(40), "{thread:?}");
             assert!(thread.ran + thread.waited <= Duration::from_ms(400), "{thread:?}");
         }
+    }
+    /// Beside a thread that never sleeps a thread of the least weight waits for tens of milliseconds. The kernel
+    /// counts them once it runs again; a look counts them meanwhile.
+    #[test]
+    fn a_wait_counts_before_it_is_over() {
+        let core = kernel::thread::allowed_cores()[0];
+        let until = clock::now() + Duration::from_ms(300);
+        let (to, from) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                kernel::thread::pin_this(core).expect("pinned");
+                while clock::now() < until {}
+            });
+            scope.spawn(move || {
+                kernel::thread::pin_this(core).expect("pinned");
+                // SAFETY: the calling thread makes itself of less weight.
+                assert_eq!(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) }, 0);
+                // SAFETY: as above; it has a number.
+                to.send(unsafe { libc::gettid() }).expect("somebody listens");
+                while clock::now() < until {}
+            });
+            let id = from.recv().expect("a number") as u32;
+            let mut looks = Looks::at(&[DeviceThread { id, name: "light".into() }], clock::now());
+            let mut was_waiting = false;
+            while clock::now() < until && !was_waiting {
+                clock::sleep(LOOK);
+                looks.look(clock::now());
+                was_waiting = looks.is_one_waiting();
+            }
+            assert!(was_waiting, "{looks:?}");
+        });
     }
 }

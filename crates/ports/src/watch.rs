@@ -198,8 +198,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Waits until nothing arrives any more, so that counters can be read. A silence in which residual frames
-    /// were waited for counts.
+    /// Waits until nothing arrives any more and no thread of the device waits for a processor, so that counters can be
+    /// read. A silence in which residual frames were waited for counts.
     fn await_quiescence(
         &mut self,
         threads: &Threads<'_>,
@@ -208,7 +208,9 @@ impl Watch<'_> {
         let begun = clock::now();
         loop {
             let now = clock::now();
-            if silence.lasts(self.signals, now) >= QUIET || now.since(begun) > LONGEST_QUIESCENCE {
+            let is_quiet =
+                silence.lasts(self.signals, now) >= QUIET && !self.looks.is_one_waiting();
+            if is_quiet || now.since(begun) > LONGEST_QUIESCENCE {
                 return Ok(());
             }
             self.look_around(threads)?;
