@@ -336,3 +336,35 @@ impl Silence {
         now.since(self.since)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trial::PortId;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_ms(ms)
+    }
+
+    /// Two receivers look every millisecond but for 300 ms of one, in which the control thread has its turns; then the
+    /// control thread has none for 200 ms.
+    #[test]
+    fn a_receiver_or_a_control_thread_without_a_turn_is_late() {
+        let signals = TrialSignals::new([PortId(0), PortId(1)]);
+        let mut turns = Turns::begin(&signals, at(0));
+        let mut late = Duration::ZERO;
+        for ms in 1..=600 {
+            signals.note_look(PortId(0));
+            if !(101..=400).contains(&ms) {
+                signals.note_arrivals(PortId(1), 0, 0);
+            }
+            late = turns.look(&signals, at(ms));
+        }
+        // The first 20 ms without a turn are not late yet.
+        assert_eq!(late, Duration::from_ms(280));
+        signals.note_look(PortId(0));
+        signals.note_look(PortId(1));
+        assert_eq!(turns.look(&signals, at(800)), Duration::from_ms(280 + 180));
+        assert_eq!(turns.patience.waited(), Duration::from_ms(800 - 460));
+    }
+}

@@ -421,6 +421,28 @@ mod tests {
     use crate::{StreamFrame, Trigger};
     use units::FrameRate;
 
+    #[test]
+    fn a_machine_that_is_late_for_too_long_makes_a_trial_invalid() {
+        let trial = Trial::new("nothing", Key::from_seed(1));
+        let conclude = |late_ms| {
+            let drained = Instant::ZERO + Duration::from_ms(6_000);
+            let over = (Instant::ZERO, drained, Duration::from_ms(late_ms));
+            trial.conclude(over, vec![], vec![], vec![])
+        };
+        let notes = |result: &TrialResult| result.notes.join("\n");
+        assert_eq!(
+            (conclude(0).invalid_reasons().len(), notes(&conclude(0)).contains("late")),
+            (0, false)
+        );
+        let late = conclude(5_000);
+        assert!(late.invalid_reasons().is_empty(), "{late:?}");
+        assert!(notes(&late).contains("late by 5 s while residual frames were waited for"));
+        let reasons = conclude(5_001);
+        let reasons: Vec<String> =
+            reasons.invalid_reasons().iter().map(ToString::to_string).collect();
+        assert!(reasons.len() == 1 && reasons[0].contains("late by 5.001 s"), "{reasons:?}");
+    }
+
     /// Frames at 0, 100, 200 and 300 ms, of two streams in turn; the second says something at 100 and at 300 ms.
     #[test]
     fn what_hosts_say_in_a_trial_has_its_departure() {

@@ -32,15 +32,9 @@ fn mac_of(namespace: &str, interface: &str) -> String {
     said[0]["address"].as_str().expect("an address").to_owned()
 }
 
-/// A Linux router behind Open vSwitch, which gives it 802.1Q at one side (interface `q0`) and 802.1ad around 802.1Q at
-/// the other (`q1`): it answers within its tags, is pinged through them, and forwards from one to the other.
-fn devices_in_vlans(kind: &str, over_grpc: bool) {
-    if !is_root() || !ovs::is_installed() {
-        return;
-    }
-    let lab = Lab::build(&router(), over_grpc);
-    let namespace = lab.testbed.device().unwrap().namespace().name().to_owned();
-    let ovs = Ovs::start(&namespace);
+/// Gives a router in a namespace 802.1Q at one side (interface `q0`) and 802.1ad around 802.1Q at the other (`q1`).
+fn vlans(namespace: &str) -> Ovs {
+    let ovs = Ovs::start(namespace);
     ovs.configure("set open_vswitch . other_config:vlan-limit=2");
     for bridge in ["one", "outer", "inner"] {
         ovs.configure(&format!("add-br {bridge} -- set bridge {bridge} datapath_type=netdev"));
@@ -61,10 +55,13 @@ fn devices_in_vlans(kind: &str, over_grpc: bool) {
         "link set q0 up",
         "link set q1 up",
     ] {
-        ip(&namespace, line);
+        ip(namespace, line);
     }
-    let scratch = tempfile::tempdir().unwrap();
-    let file = scratch.path().join("captured");
+    ovs
+}
+
+/// Devices in those VLANs.
+fn sides_in_vlans(kind: &str) -> Value {
     let side = |port: usize, network: u8, vlans: Value| {
         json!({
             "location": format!("{kind}tester{port}"), "mac": format!("02:00:00:00:00:1{port}"), "vlans": vlans,
@@ -74,10 +71,24 @@ fn devices_in_vlans(kind: &str, over_grpc: bool) {
         })
     };
     let outer = json!({"tpid": "x88A8", "id": 200, "priority": 5});
-    let sides = json!([
+    json!([
         side(0, 100, json!([{"id": 100}])),
         side(1, 200, json!([outer, {"tpid": "x8100", "id": 7}])),
-    ]);
+    ])
+}
+
+/// A Linux router behind Open vSwitch answers within its tags, is pinged through them, and forwards from one side to
+/// the other.
+fn devices_in_vlans(kind: &str, over_grpc: bool) {
+    if !is_root() || !ovs::is_installed() {
+        return;
+    }
+    let lab = Lab::build(&router(), over_grpc);
+    let namespace = lab.testbed.device().unwrap().namespace().name().to_owned();
+    let _ovs = vlans(&namespace);
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("captured");
+    let sides = sides_in_vlans(kind);
     let said = lab.snappi("vlans.py", &[&sides.to_string(), file.to_str().unwrap()]);
     for port in 0..2 {
         let mac = mac_of(&namespace, &format!("q{port}"));
@@ -128,9 +139,9 @@ fn devices_in_vlans_over_xdp_are_answered_and_forwarded() {
 }
 
 /// bgpd of a router in AS 65000: external neighbours over IPv4 and IPv6, and one of its own system.
-fn bgpd(lab: &Lab) -> String {
-    let [one, two] = [0, 1].map(|port| lab.testbed.ports()[port].addresses);
-    let (v4, v6, inside) = (one.ipv4.host, one.ipv6.host, two.ipv4.host);
+fn bgpd(sides: &Value) -> String {
+    let address = |side: usize, version: &str| sides[side][version].as_str().unwrap().to_owned();
+    let (v4, v6, inside) = (address(0, "ipv4"), address(0, "ipv6"), address(1, "ipv4"));
     format!(
         "router bgp 65000\n bgp router-id 192.0.2.254\n no bgp ebgp-requires-policy\n no bgp network import-check\n \
          no bgp default ipv4-unicast\n\
@@ -143,23 +154,25 @@ fn bgpd(lab: &Lab) -> String {
     )
 }
 
-fn devices_speak_bgp(kind: &str, over_grpc: bool) {
-    if !is_root() || !frr::is_installed() {
+fn devices_speak_bgp(kind: &str, over_grpc: bool, in_vlans: bool) {
+    if !is_root() || !frr::is_installed() || in_vlans && !ovs::is_installed() {
         return;
     }
     let lab = Lab::build(&router(), over_grpc);
     let namespace = lab.testbed.device().unwrap().namespace().name().to_owned();
-    let frr = Frr::start(&namespace, &bgpd(&lab));
+    let _ovs = in_vlans.then(|| vlans(&namespace));
     let side = |port: usize| {
         let addresses = lab.testbed.ports()[port].addresses;
         json!({
-            "location": format!("{kind}tester{port}"), "mac": format!("02:00:00:00:00:1{port}"),
+            "location": format!("{kind}tester{port}"), "mac": format!("02:00:00:00:00:1{port}"), "vlans": [],
             "ipv4": addresses.ipv4.host.to_string(), "gateway4": addresses.ipv4.device.to_string(),
             "ipv6": addresses.ipv6.host.to_string(), "gateway6": addresses.ipv6.device.to_string(),
         })
     };
+    let sides = if in_vlans { sides_in_vlans(kind) } else { json!([side(0), side(1)]) };
+    let frr = Frr::start(&namespace, &bgpd(&sides));
     let kernel = ["ip", "-n", &namespace];
-    let given = json!({"sides": [side(0), side(1)], "vtysh": frr.vtysh(), "kernel": kernel});
+    let given = json!({"sides": sides, "vtysh": frr.vtysh(), "kernel": kernel});
     let said = lab.snappi("bgp.py", &[&given.to_string()]);
     assert_eq!(said["before"], json!({"ext4": "down", "ext6": "down", "int4": "down"}), "{said}");
     for peer in ["ext4", "ext6", "int4"] {
@@ -221,12 +234,17 @@ fn learned(said: &Value) {
 
 #[test]
 fn devices_over_af_packet_speak_bgp_with_a_router_of_others() {
-    devices_speak_bgp("af_packet:", false);
+    devices_speak_bgp("af_packet:", false, false);
 }
 
 #[test]
 fn devices_over_xdp_speak_bgp_with_a_router_of_others() {
-    devices_speak_bgp("xdp:", true);
+    devices_speak_bgp("xdp:", true, false);
+}
+
+#[test]
+fn devices_in_vlans_speak_bgp_with_a_router_of_others() {
+    devices_speak_bgp("af_packet:", true, true);
 }
 
 /// snappi's own streams: a configuration of more than a megabyte, and every answer.

@@ -1,6 +1,6 @@
 """Devices that speak BGP with a router: URL, what there is as JSON, and how to ask the router.
 
-The JSON has sides (location, mac, ipv4, gateway4, ipv6, gateway6, prefixes) and vtysh, a command line.
+The JSON has sides (location, mac, vlans, ipv4, gateway4, ipv6, gateway6, prefixes) and vtysh, a command line.
 """
 
 import json
@@ -20,6 +20,8 @@ for number, side in enumerate(sides):
     device = config.devices.add(name="d%d" % number)
     ethernet = device.ethernets.add(name="e%d" % number, mac=side["mac"])
     ethernet.connection.port_name = "p%d" % number
+    for level, tag in enumerate(side["vlans"]):
+        ethernet.vlans.add(name="vlan%d-%d" % (number, level), **tag)
     ethernet.ipv4_addresses.add(name="v4-%d" % number, address=side["ipv4"], gateway=side["gateway4"], prefix=24)
     ethernet.ipv6_addresses.add(name="v6-%d" % number, address=side["ipv6"], gateway=side["gateway6"], prefix=64)
     device.bgp.router_id = side["ipv4"]
