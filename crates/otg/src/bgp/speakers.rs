@@ -69,6 +69,13 @@ impl Speakers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// All of them as they run, if they are those of these plans; nothing is left here then.
+    pub fn take_if(&self, plans: &[SpeakerPlan]) -> Option<Speakers> {
+        let mut all = self.all();
+        let is_same = all.iter().map(|running| &running.plan).eq(plans);
+        is_same.then(|| Speakers(Mutex::new(std::mem::take(&mut *all))))
+    }
+
     /// Ends all of them.
     pub fn end(&self) {
         self.all().clear();

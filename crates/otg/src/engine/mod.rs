@@ -102,6 +102,11 @@ impl Engine {
         }
     }
 
+    /// The daemons that run, where they are those of these plans.
+    fn kept(&self, plans: &[bgp::SpeakerPlan]) -> Option<Speakers> {
+        lock(&self.inner.now).active.as_ref()?.speakers.take_if(plans)
+    }
+
     fn active(&self) -> Result<Arc<ActiveConfiguration>, Refused> {
         let active = lock(&self.inner.now).active.clone();
         active.ok_or_else(|| Refused::conflict("there is no configuration; set one first"))
@@ -113,10 +118,11 @@ impl Engine {
     /// Where it is wrong, not supported, or a port cannot be opened; then there is none.
     pub fn set_config(&self, request: Value) -> Result<Warning, Refused> {
         let _turn = lock(&self.inner.turn);
-        self.set(request)
+        self.set(request, false)
     }
 
-    fn set(&self, request: Value) -> Result<Warning, Refused> {
+    /// `keeps`: sessions of devices go on where the devices stay as they are.
+    fn set(&self, request: Value, keeps: bool) -> Result<Warning, Refused> {
         let (config, checked) = typed::<Config>("Config", request)?;
         let locations = locations(&config).map_err(refused)?;
         names(&config).map_err(refused)?;
@@ -133,6 +139,7 @@ impl Engine {
         let plans = flow::plans(&config, &ground).map_err(refused)?;
         let captures =
             Captures::new(&config, &ports).map_err(|error| Refused::request(vec![error]))?;
+        let kept = if keeps { self.kept(&speakers) } else { None };
         self.release();
         let largest = plans.iter().flat_map(|plan| &plan.legs).flat_map(|leg| leg.frames.sizes());
         let largest = FrameSize::from_bytes(largest.copied().max().unwrap_or(64));
@@ -155,7 +162,10 @@ impl Engine {
         let board = Board::new(plans);
         let key = self.inner.options.run_key;
         let joints: Vec<Joint> = ports_open.iter().map(Port::joint).collect();
-        let speakers = Speakers::start(speakers, &joints)?;
+        let speakers = match kept {
+            Some(kept) => kept,
+            None => Speakers::start(speakers, &joints)?,
+        };
         let of_devices = (addresses, speakers);
         let active =
             ActiveConfiguration::new(ports_open, of_devices, (tester, board), (captures, key));
@@ -240,7 +250,7 @@ impl Engine {
                 flow[property] = checked.value["flows"]["flows"][at][property].clone();
             }
         }
-        self.set(value)
+        self.set(value, true)
     }
 
     /// Adds flows.
@@ -261,7 +271,7 @@ impl Engine {
         if let Some(all) = all.and_then(Value::as_array_mut) {
             all.extend(more);
         }
-        self.set(value)
+        self.set(value, true)
     }
 
     /// Takes flows away.
@@ -290,7 +300,7 @@ impl Engine {
                 }
             }
         }
-        self.set(value)
+        self.set(value, true)
     }
 
     fn idle(&self) -> Result<(), Refused> {

@@ -145,7 +145,7 @@ fn bgpd(sides: &Value) -> String {
     format!(
         "router bgp 65000\n bgp router-id 192.0.2.254\n no bgp ebgp-requires-policy\n no bgp network import-check\n \
          no bgp default ipv4-unicast\n\
-         neighbor {v4} remote-as 65001\n neighbor {v4} timers connect 1\n\
+         neighbor {v4} remote-as 65001\n neighbor {v4} timers connect 1\n neighbor {v4} password as-in-RFC-2385\n\
          neighbor {v6} remote-as 65001\n neighbor {v6} timers connect 1\n\
          neighbor {inside} remote-as 65000\n neighbor {inside} timers connect 1\n\
          address-family ipv4 unicast\n  neighbor {v4} activate\n  neighbor {inside} activate\n  \
@@ -204,6 +204,13 @@ fn devices_speak_bgp(kind: &str, over_grpc: bool, in_vlans: bool) {
     assert_eq!(number(&said["withdrawn"]["metrics"]["route_withdraws_sent"]), 3, "{said}");
     assert_eq!(said["down"], json!({"ext4": "up", "ext6": "down", "int4": "up"}), "{said}");
     assert_eq!(said["stopped"], said["before"], "{said}");
+    assert_eq!(said["updated"], json!({"ext4": "up", "ext6": "up", "int4": "up"}), "{said}");
+    let starts = |what: &str, start: &str| {
+        let error = said[what][0].as_str().unwrap_or_else(|| panic!("{what}: {said}"));
+        assert!(error.starts_with(start), "{error}");
+    };
+    starts("column", "bgpv4.column_names[1]: ");
+    starts("af_xdp", "devices[0].bgp: port p0 keeps what arrives");
     let wrong = "protocol.bgp.peers.peer_names[0]: there is no BGP peer `no such peer`";
     assert_eq!(said["wrong"], json!([wrong]), "{said}");
 }

@@ -31,6 +31,7 @@ bgp = config.devices[0].bgp
 peer = bgp.ipv4_interfaces.add(ipv4_name="v4-0").peers.add(name="ext4", as_type="ebgp", as_number=65001)
 peer.peer_address = sides[0]["gateway4"]
 peer.learned_information_filter.unicast_ipv4_prefix = True
+peer.advanced.md5_key = "as-in-RFC-2385"
 routes = peer.v4_routes.add(name="routes4")
 routes.addresses.add(address="100.70.0.0", prefix=24, count=3, step=2)
 routes.advanced.multi_exit_discriminator = 50
@@ -148,6 +149,14 @@ traffic(api, "start")
 until_stopped(api)
 told["flows"] = plain(flows(api))
 
+# Another rate for a flow, and the sessions go on.
+update = api.config_update()
+update.flows.property_names = ["rate"]
+config.flows[0].rate.pps = 500
+update.flows.flows.append(config.flows[0])
+api.update_config(update)
+told["updated"] = {name: metric.session_state for name, metric in metrics().items()}
+
 routes_are("withdraw", ["routes4"])
 until(lambda: kernel("-4"), lambda found: len(found) == 2)
 told["withdrawn"] = {"kernel": kernel("-4"), "metrics": plain(metrics())["ext4"]}
@@ -159,9 +168,25 @@ told["down"] = {name: metric.session_state for name, metric in metrics().items()
 protocol("stop")
 until(lambda: kernel("-4"), lambda found: found == [])
 told["stopped"] = {name: metric.session_state for name, metric in metrics().items()}
-for wrong in ("no such peer",):
+
+
+def refused(call):
     try:
-        peers_are("up", [wrong])
+        call()
+        return []
     except Exception as error:
-        told["wrong"] = api.from_exception(error).errors
+        return api.from_exception(error).errors
+
+
+def column(name):
+    request = api.metrics_request()
+    request.bgpv4.column_names = ["session_state", name]
+    api.get_metrics(request)
+
+
+told["wrong"] = refused(lambda: peers_are("up", ["no such peer"]))
+told["column"] = refused(lambda: column("opens_sent"))
+for port in config.ports:
+    port.location = "af_xdp:" + port.location.split(":")[1]
+told["af_xdp"] = refused(lambda: api.set_config(config))
 say(**told)
