@@ -1,4 +1,5 @@
 //! FRRouting in a device's namespace: a router that speaks BGP, made by others.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -1,4 +1,5 @@
 //! Open vSwitch in a device's namespace: VLANs of others, without the kernel's.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! schemathesis makes requests of the pinned specification, good ones and bad ones: none breaks the server, and each
 //! answer has the form that the specification says. `make otg-fuzz` runs it: `NETANVIL_OTG_EXAMPLES` is how many requests
 //! of each kind are made at a time, `NETANVIL_OTG_SECONDS` for how long, `NETANVIL_OTG_SEED` which they are.
-#![allow(clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use crate::common::{engine, environment};
 use otg::Server;
