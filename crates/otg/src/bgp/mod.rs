@@ -17,7 +17,7 @@ mod speakers;
 mod text;
 mod told;
 
-pub use plan::{SpeakerPlan, ends, is_near, speakers};
+pub use plan::{SpeakerPlan, ends, is_near, speakers, warnings};
 pub use prefixes::prefixes;
 pub use speakers::{Joint, Speakers};
 pub use told::{PeerTold, SessionState};

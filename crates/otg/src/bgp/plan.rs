@@ -121,6 +121,12 @@ pub fn ends(plans: &[SpeakerPlan], addresses: &[Interface]) -> Vec<Interface> {
     plans.iter().flat_map(|plan| &plan.peers).flat_map(of_peer).collect()
 }
 
+/// What a client should know of flows to ranges of routes.
+pub fn warnings(plans: &[SpeakerPlan]) -> Vec<String> {
+    let peers = plans.iter().flat_map(|plan| &plan.peers);
+    peers.flat_map(|peer| &peer.routes).filter_map(RoutePlan::warning).collect()
+}
+
 /// A plan that is being made.
 struct Making<'a> {
     addresses: Vec<&'a Interface>,
@@ -158,7 +164,12 @@ macro_rules! peer_of {
 
 /// What is alike in ranges of IPv4 and of IPv6 routes.
 macro_rules! range_of {
-    ($range:expr, ($making:expr, $own:expr, $peer:expr), ($mode:ident, $family:ident, $other:ident, $manual:ident), $path:expr) => {{
+    (
+        $range:expr,
+        ($making:expr, $own:expr, $peer:expr),
+        ($mode:ident, $family:ident, $other:ident, $manual:ident, $is_ipv4:literal),
+        $path:expr
+    ) => {{
         let (range, path): (_, &str) = ($range, $path);
         if range.next_hop_address_type == $family::$other {
             let what = "next hops of the other version of IP (RFC 8950) are not supported";
@@ -171,8 +182,7 @@ macro_rules! range_of {
         });
         let prefixes = prefixes.collect::<Result<Vec<_>, _>>()?;
         let manual = (range.next_hop_mode == $mode::Manual).then(|| range.$manual.parse().ok());
-        let is_ipv4 = stringify!($other) == "Ipv6";
-        let next_hop = $making.next_hop($own, manual.flatten(), is_ipv4, path)?;
+        let next_hop = $making.next_hop($own, manual.flatten(), $is_ipv4, path)?;
         let said = (&range.advanced, &range.as_path);
         let speaks = ($peer.speaks, next_hop);
         let attributes = routes::attributes(said, &range.communities, speaks, path)?;
@@ -254,11 +264,10 @@ impl<'a> Making<'a> {
             use BgpV4RouteRangeNextHopMode as Mode;
             let path = format!("{path}.v4_routes[{at}]");
             announces(peer.ipv4, "ipv4_unicast", &path)?;
-            let family = (self, own, peer);
             routes.push(range_of!(
                 range,
-                (family.0, family.1, family.2),
-                (Mode, Family, Ipv6, next_hop_ipv4_address),
+                (self, own, peer),
+                (Mode, Family, Ipv6, next_hop_ipv4_address, true),
                 &path
             ));
         }
@@ -267,11 +276,10 @@ impl<'a> Making<'a> {
             use BgpV6RouteRangeNextHopMode as Mode;
             let path = format!("{path}.v6_routes[{at}]");
             announces(peer.ipv6, "ipv6_unicast", &path)?;
-            let family = (self, own, peer);
             routes.push(range_of!(
                 range,
-                (family.0, family.1, family.2),
-                (Mode, Family, Ipv4, next_hop_ipv6_address),
+                (self, own, peer),
+                (Mode, Family, Ipv4, next_hop_ipv6_address, false),
                 &path
             ));
         }

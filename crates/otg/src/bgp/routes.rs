@@ -115,6 +115,14 @@ impl RoutePlan {
         self.prefixes.first().is_none_or(|prefixes| prefixes.first.is_ipv4())
     }
 
+    /// What a client should know of flows to them.
+    pub fn warning(&self) -> Option<String> {
+        let count: u64 = self.prefixes.iter().map(Prefixes::count).sum();
+        let name = &self.name;
+        (count > ENDS_MAX)
+            .then(|| format!("flows to the routes `{name}` go to the first {ENDS_MAX} of {count}"))
+    }
+
     /// An address of each route.
     pub fn ends(&self) -> Vec<u128> {
         self.prefixes.iter().flat_map(Prefixes::ends).take(ENDS_MAX as usize).collect()

@@ -27,9 +27,9 @@ pub struct PeerTold {
     pub routes_advertised: u64,
     /// Routes that the neighbour has told and that stand.
     pub routes_received: u64,
-    /// Withdrawals sent since the daemon started.
+    /// Withdrawals sent in the session that stands.
     pub withdraws_sent: u64,
-    /// Withdrawals received since the daemon started.
+    /// Withdrawals received in it.
     pub withdraws_received: u64,
 }
 

@@ -150,6 +150,7 @@ impl Engine {
         let plans = flow::plans(&config, &ground).map_err(refused)?;
         fits_lines(&plans, &ports_open).map_err(refused)?;
         let mut warnings = checked.warnings;
+        warnings.extend(bgp::warnings(&speakers));
         if config.options.port_options.location_preemption {
             warnings.push(
                 "options.port_options.location_preemption: netanvil takes no port from another program".into(),
