@@ -194,9 +194,13 @@ coverage:
 	NETANVIL_COVERAGE_SEEDS=$(or $(SEEDS),1000) \
 	    cargo test --package netanvil-method --test main -- coverage:: --nocapture --test-threads=1
 
-# The API of `netanvil otg` against requests made from its specification; EXAMPLES=50 for a shorter one.
+# The API of `netanvil otg` against requests made from its specification: for SECONDS (300), of EXAMPLES (500) of
+# each kind at a time. The seed is printed; SEED=N has the same requests again.
 otg-fuzz:
-	NETANVIL_OTG_EXAMPLES=$(or $(EXAMPLES),500) cargo test --package netanvil-otg --test main -- --ignored concurrent::fuzz --nocapture
+	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; seconds=$(or $(SECONDS),300); \
+	echo "$$seconds s of requests; make otg-fuzz SECONDS=$$seconds SEED=$$seed has them again"; \
+	NETANVIL_OTG_SEED=$$seed NETANVIL_OTG_SECONDS=$$seconds NETANVIL_OTG_EXAMPLES=$(or $(EXAMPLES),500) \
+	    cargo test --package netanvil-otg --test main -- --ignored concurrent::fuzz --nocapture
 
 mlr-oracle: $(ORACLE)/ready
 	NETANVIL_ORACLE=full cargo test --package netanvil-method --test main -- mlr_oracle:: --nocapture --test-threads=1

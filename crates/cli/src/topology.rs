@@ -217,7 +217,7 @@ fn host(mac: MacAddr, address: Option<IpAddr>) -> Host {
 fn played(mac: MacAddr, addresses: impl Iterator<Item = IpAddr>) -> Host {
     let own = addresses.chain([wire::ipv6::link_local(mac).into()]);
     let networks = own.map(|address| (address, bits(address))).collect();
-    Host { mac, networks, except: vec![] }
+    Host { mac, tags: vec![], networks, except: vec![] }
 }
 
 /// The length of a prefix that means one address.

@@ -25,6 +25,7 @@
 mod error;
 mod ethtool;
 mod foreign_sockets;
+mod frame_socket;
 mod generic_netlink;
 mod interface;
 mod layer3;
@@ -38,11 +39,13 @@ mod queue;
 pub mod socket;
 mod state;
 mod sysctl;
+mod tap;
 pub mod thread;
 
 pub use error::{KernelError, Result, causes, read_file, write_file};
 pub use ethtool::{Channels, Ethtool, Feature, REWRITING_FEATURES};
 pub use foreign_sockets::give_room;
+pub use frame_socket::{FrameSocket, Has, Offload, receive_frame, tell_tags, wait_readable};
 pub use generic_netlink::{Napi, napis};
 pub use interface::InterfaceFacts;
 pub use layer3::Network;
@@ -55,3 +58,4 @@ pub use privilege::{Privilege, enter_user_namespace};
 pub use queue::{QueueCounters, TokenBucket};
 pub use state::{InterfaceCounters, InterfaceState};
 pub use sysctl::{has_ipv6, set_sysctls};
+pub use tap::Tap;

@@ -15,39 +15,61 @@ import sys
 
 VERSION = "1.62.0"
 
+OF_PEERS = ["evpn_ethernet_segments", "traditional_nlri_for_ipv4_routes", "v4_srte_policies", "v6_srte_policies",
+            "graceful_restart", "replay_updates"]
+OF_ROUTES = ["add_path", "ext_communities", "extended_communities", "mpls_labels"]
+# BIRD counts routes, and no messages.
+OF_BGP_METRICS = ["session_flap_count", "updates_sent", "updates_received", "opens_sent", "opens_received",
+                  "keepalives_sent", "keepalives_received", "notifications_sent", "notifications_received",
+                  "end_of_rib_received"]
 # Schema -> properties and choices that netanvil refuses.
 NOT_SERVED = {
     "Config": ["lags", "events", "lldp", "stateful_flows", "egress_only_tracking"],
     "ConfigOptions": ["protocol_options", "per_port_options", "flow_options"],
-    "Device": ["ipv4_loopbacks", "ipv6_loopbacks", "isis", "bgp", "vxlan", "rsvp", "dhcp_server", "ospfv2",
+    "Device": ["ipv4_loopbacks", "ipv6_loopbacks", "isis", "vxlan", "rsvp", "dhcp_server", "ospfv2",
                "macsec", "ospfv3", "rocev2", "bmp"],
-    "DeviceEthernet": ["dhcpv4_interfaces", "dhcpv6_interfaces", "vlans"],
+    "DeviceEthernet": ["dhcpv4_interfaces", "dhcpv6_interfaces"],
     "Layer1": ["auto_negotiation", "flow_control"],
     "CaptureEthernet": ["pfc_queue"],
     "EthernetConnection": ["lag_name", "vxlan_name", "simulated_link"],
     "PortOptions": ["data_integrity", "frame_ordering_mode"],
-    "ControlAction": ["protocol", "port"],
+    "ControlAction": ["port"],
+    "ActionProtocol": ["bgp", "isis"],
     "Flow": ["egress_packet"],
     "FlowMetrics": ["rx_tx_ratio", "predefined_metric_tags"],
     "FlowHeader": ["gtpv1", "gtpv2", "snmpv2c", "rsvp", "macsec", "lacp", "ipv6_extension_header", "cfm"],
     "FlowEthernet": ["pfc_queue"],
     "FlowIpv4": ["options"],
     "FlowIpv6": ["dst_usids"],
-    "StateProtocol": ["route", "lacp", "bgp", "isis", "ospfv2", "ospfv3", "rocev2"],
+    "StateProtocol": ["lacp", "isis", "ospfv2", "ospfv3", "rocev2"],
     "ConfigUpdate": ["protocols"],
     "FlowMetricsRequest": ["tagged_metrics"],
     "FlowMetric": ["tagged_metrics", "packet_loss_duration"],
     "PortMetric": ["data_integrity"],
+    "BgpV4Peer": OF_PEERS,
+    "BgpV6Peer": [*OF_PEERS, "segment_routing"],
+    "BgpV4RouteRange": OF_ROUTES,
+    "BgpV6RouteRange": OF_ROUTES,
+    "BgpAdvanced": ["update_interval", "listen_port", "neighbor_port"],
+    "BgpLearnedInformationFilter": ["ipv4_mpls_unicast_prefix", "ipv6_mpls_unicast_prefix"],
+    "Bgpv4Metric": OF_BGP_METRICS,
+    "Bgpv6Metric": OF_BGP_METRICS,
+    "BgpPrefixesState": ["ipv4_mpls_unicast_prefixes", "ipv6_mpls_unicast_prefixes"],
+    "BgpPrefixIpv4UnicastFilter": ["path_id"],
+    "BgpPrefixIpv6UnicastFilter": ["path_id"],
+    "BgpPrefixIpv4UnicastState": ["path_id", "extended_communities"],
+    "BgpPrefixIpv6UnicastState": ["path_id", "extended_communities"],
     # Every pattern has them.
     "*": ["metric_tags"],
 }
 # Of the choices of a request, those that are served.
 SERVED_ALONE = {
-    "MetricsRequest": ["port", "flow"],
-    "MetricsResponse": ["port_metrics", "flow_metrics"],
-    "StatesRequest": ["ipv4_neighbors", "ipv6_neighbors"],
-    "StatesResponse": ["ipv4_neighbors", "ipv6_neighbors"],
-    "ControlActionResponse": ["warnings"],
+    "MetricsRequest": ["port", "flow", "bgpv4", "bgpv6"],
+    "MetricsResponse": ["port_metrics", "flow_metrics", "bgpv4_metrics", "bgpv6_metrics"],
+    "StatesRequest": ["ipv4_neighbors", "ipv6_neighbors", "bgp_prefixes"],
+    "StatesResponse": ["ipv4_neighbors", "ipv6_neighbors", "bgp_prefixes"],
+    "ControlActionResponse": ["warnings", "response"],
+    "BgpCapability": ["ipv4_unicast", "ipv6_unicast", "route_refresh"],
     "CaptureRequestPackets": [],
 }
 PATHS = [

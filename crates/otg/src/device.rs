@@ -3,13 +3,17 @@
 use crate::error::Refusal;
 use crate::model::{
     Config, Device, DeviceEthernet, DeviceIpv4GatewayMACChoice, DeviceIpv6GatewayMACChoice,
+    DeviceVlan, DeviceVlanTpid,
 };
 use ports::Host;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use trial::PortId;
-use wire::ethernet::MacAddr;
+use wire::ethernet::{EtherType, MacAddr};
+use wire::vlan::{self, Tag};
 
+/// Tags that a frame of a device may have.
+const TAGS_MAX: usize = 2;
 /// The specification's default, and the only one.
 const MTU_BYTES: u32 = 1500;
 
@@ -26,8 +30,14 @@ pub struct Interface {
     pub port: PortId,
     /// Its hardware address.
     pub mac: MacAddr,
+    /// VLAN tags of its frames, the outermost first.
+    pub tags: Vec<Tag>,
     /// Its address.
     pub ip: IpAddr,
+    /// The length of its network's prefix in bits.
+    pub prefix: u8,
+    /// Addresses of flows from and to it, as numbers; its own.
+    pub ends: Vec<u128>,
     /// Where it sends what is for others.
     pub gateway: IpAddr,
     /// The gateway's hardware address, where the configuration gives it.
@@ -82,27 +92,68 @@ fn of_ethernet(
             ));
         }
     };
-    let plain = |name: &str, ip: &str, gateway: &str, gateway_mac: Option<&String>| Interface {
-        name: name.into(),
-        device: device.name.clone(),
-        ethernet: ethernet.name.clone(),
-        port,
-        mac,
-        ip: ip.parse().unwrap_or(IpAddr::from([0; 4])),
-        gateway: gateway.parse().unwrap_or(IpAddr::from([0; 4])),
-        gateway_mac: gateway_mac.and_then(|mac| mac.parse().ok()),
+    let tags = tags(&ethernet.vlans, path)?;
+    let plain = |name: &str, (ip, prefix): (&str, u32), gateway: &str, mac_of: Option<&String>| {
+        let ip: IpAddr = ip.parse().unwrap_or(IpAddr::from([0; 4]));
+        Interface {
+            name: name.into(),
+            device: device.name.clone(),
+            ethernet: ethernet.name.clone(),
+            port,
+            mac,
+            tags: tags.clone(),
+            ip,
+            prefix: prefix as u8,
+            ends: vec![number(ip)],
+            gateway: gateway.parse().unwrap_or(IpAddr::from([0; 4])),
+            gateway_mac: mac_of.and_then(|mac| mac.parse().ok()),
+        }
     };
     let ipv4 = ethernet.ipv4_addresses.iter().map(|ip| {
         let given = ip.gateway_mac.choice == DeviceIpv4GatewayMACChoice::Value;
         let mac = ip.gateway_mac.value.as_ref().filter(|_| given);
-        plain(&ip.name, &ip.address, &ip.gateway, mac)
+        plain(&ip.name, (&ip.address, ip.prefix), &ip.gateway, mac)
     });
     let ipv6 = ethernet.ipv6_addresses.iter().map(|ip| {
         let given = ip.gateway_mac.choice == DeviceIpv6GatewayMACChoice::Value;
         let mac = ip.gateway_mac.value.as_ref().filter(|_| given);
-        plain(&ip.name, &ip.address, &ip.gateway, mac)
+        plain(&ip.name, (&ip.address, ip.prefix), &ip.gateway, mac)
     });
     Ok(ipv4.chain(ipv6).collect())
+}
+
+/// An address as a number.
+pub fn number(ip: IpAddr) -> u128 {
+    match ip {
+        IpAddr::V4(ip) => ip.to_bits().into(),
+        IpAddr::V6(ip) => ip.to_bits(),
+    }
+}
+
+/// The tags of an Ethernet, the outermost first.
+fn tags(vlans: &[DeviceVlan], path: &str) -> Result<Vec<Tag>, Refusal> {
+    let path = format!("{path}.vlans");
+    if vlans.len() > TAGS_MAX {
+        let what = format!("{} tags; netanvil's hosts have {TAGS_MAX} at most", vlans.len());
+        return Err(Refusal::new(&format!("{path}[{TAGS_MAX}]"), what));
+    }
+    let tag = |(at, vlan): (usize, &DeviceVlan)| {
+        let tpid = match vlan.tpid {
+            DeviceVlanTpid::X8100 => EtherType::VLAN,
+            DeviceVlanTpid::X88A8 => EtherType::SERVICE_VLAN,
+            _ => {
+                let what = "netanvil's hosts have tags of x8100 (802.1Q) and x88A8 (802.1ad)";
+                return Err(Refusal::new(&format!("{path}[{at}].tpid"), what.into()));
+            }
+        };
+        let id = vlan.id as u16;
+        if id == 0 || id > vlan::MAX_ID {
+            let what = format!("{id} is of no VLAN (IEEE 802.1Q); write 1 to {}", vlan::MAX_ID);
+            return Err(Refusal::new(&format!("{path}[{at}].id"), what));
+        }
+        Ok(Tag { tpid, priority: vlan.priority as u8, id })
+    };
+    vlans.iter().enumerate().map(tag).collect()
 }
 
 /// The hosts that answer on a port.
@@ -110,6 +161,7 @@ pub fn hosts(interfaces: &[Interface], port: PortId) -> Vec<Host> {
     let here = interfaces.iter().filter(|interface| interface.port == port);
     let host = |interface: &Interface| Host {
         mac: interface.mac,
+        tags: interface.tags.clone(),
         networks: vec![(interface.ip, if interface.ip.is_ipv4() { 32 } else { 128 })],
         except: vec![],
     };

@@ -55,6 +55,12 @@ fn check(config: &Config, ports: &BTreeMap<String, PortId>) -> Result<(), Vec<Re
     if config.flows.is_empty() {
         refuse("flows", "there is none: nothing to send");
     }
+    for (at, _) in config.devices.iter().enumerate().filter(|(_, device)| device.bgp.is_some()) {
+        refuse(
+            &format!("devices[{at}].bgp"),
+            "traffic speaks no BGP; leave it out, or use netanvil otg",
+        );
+    }
     if !config.captures.is_empty() {
         refuse("captures", "traffic writes no captures; leave them out");
     }

@@ -19,6 +19,7 @@
 //! on clocks and sleeps as a whole.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod bgp;
 mod device;
 mod engine;
 mod error;
@@ -26,6 +27,7 @@ mod file;
 mod flow;
 mod grpc;
 pub mod model;
+mod ping;
 mod router;
 pub mod schema;
 mod serve;

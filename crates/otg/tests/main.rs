@@ -4,12 +4,14 @@ mod common;
 
 /// Requests that move no frames: several at a time (`make test-live`).
 mod concurrent {
+    mod devices;
     mod fuzz;
     mod requests;
 }
 
 /// On real devices and ports: one at a time (`make test-live`).
 mod live {
+    mod devices;
     mod snappi;
 }
 

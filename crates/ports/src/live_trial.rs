@@ -315,7 +315,7 @@ impl<'a> LiveTrial<'a> {
             accounts.push(received.account);
             notes.extend(received.notes.into_iter().chain(tally.notes));
         }
-        let over = (outcome.start, outcome.drained);
+        let over = (outcome.start, outcome.drained, outcome.late);
         let mut result = self.trial.conclude(over, reports, accounts, counters);
         result.action = outcome.action;
         result.notes.extend(notes);

@@ -223,6 +223,8 @@ struct Samples {
 /// What has arrived at a port so far.
 #[derive(Debug, Default)]
 struct Arrivals {
+    /// How often its receiver has looked.
+    looks: AtomicU64,
     /// Frames of any kind.
     all: AtomicU64,
     /// Different frames that should arrive there.
@@ -273,10 +275,24 @@ impl TrialSignals {
         }
     }
 
+    /// A receiver says that it has looked for frames on its port once more.
+    #[inline]
+    pub fn note_look(&self, port: PortId) {
+        if let Some(arrivals) = self.arrivals.get(&port) {
+            // One thread writes it.
+            let looks = arrivals.looks.load(Ordering::Relaxed);
+            arrivals.looks.store(looks.wrapping_add(1), Ordering::Relaxed);
+        }
+    }
+    /// How often each port's receiver has looked so far.
+    pub fn looks(&self) -> Vec<u64> {
+        self.arrivals.values().map(|arrivals| arrivals.looks.load(Ordering::Relaxed)).collect()
+    }
     /// A receiver says how many frames have arrived on its port so far: of any kind (foreign
     /// ones too), and different frames where they are expected.
     #[inline]
     pub fn note_arrivals(&self, port: PortId, all: u64, expected: u64) {
+        self.note_look(port);
         if let Some(arrivals) = self.arrivals.get(&port) {
             arrivals.all.store(all, Ordering::Relaxed);
             arrivals.expected.store(expected, Ordering::Relaxed);

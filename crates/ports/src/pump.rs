@@ -182,6 +182,7 @@ impl<'a, S: FrameSource, T: Tap> Listening<'a, S, T> {
             signals.note_longest_delay(plan.port, receiver.longest_delay());
             signals.note_leftover(plan.port, receiver.last_leftover());
         }
+        signals.note_look(plan.port);
         let asked = signals.asked();
         if asked != *sampled {
             *sampled = asked;

@@ -7,7 +7,7 @@ use kernel::{Namespace, thread};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
-use trial::{PortReceived, Residual, Residue, StreamId, TesterError, Trial};
+use trial::{LATE_FROM, Patience, PortReceived, Residual, Residue, StreamId, TesterError, Trial};
 use units::{Duration, Instant};
 
 /// How often residual frames are looked for.
@@ -42,6 +42,8 @@ pub(crate) struct ThreadResults {
     pub start: Instant,
     /// When residual frames were no longer waited for.
     pub drained: Instant,
+    /// For how long of that wait the machine was late.
+    pub late: Duration,
     pub transmissions: Vec<Transmission>,
     pub received: Vec<Received>,
     pub action: Option<(Instant, Instant)>,
@@ -155,7 +157,8 @@ impl Watch<'_> {
         let sent = sent_of_stream(&transmissions);
         let last = transmissions.iter().filter_map(|sent| sent.report.last_departure).max();
         let mut silence = Silence::begin(self.signals);
-        let drained = self.drain(trial, (last.unwrap_or(start), &sent), threads, &mut silence)?;
+        let (drained, late) =
+            self.drain(trial, (last.unwrap_or(start), &sent), threads, &mut silence)?;
         self.signals.set_deadline(drained);
         let action = joined(&mut threads.action)?.pop();
         self.await_quiescence(threads, silence)?;
@@ -163,22 +166,32 @@ impl Watch<'_> {
         let received = joined(&mut threads.receive)?;
         let mut received: Vec<Received> = received.into_iter().flatten().collect();
         received.sort_by_key(|received| received.account.port);
-        Ok(ThreadResults { start, drained, transmissions, received, action, ended })
+        Ok(ThreadResults { start, drained, late, transmissions, received, action, ended })
     }
 
-    /// Waits for residual frames; gives the time at which that was over.
+    /// Waits for residual frames; gives the time at which that was over, and for how long of it the machine was
+    /// late: that does not count. A machine that is late for too long is not waited for.
     fn drain(
         &mut self,
         trial: &Trial,
         (last_departure, sent): (Instant, &BTreeMap<StreamId, u64>),
         threads: &Threads<'_>,
         silence: &mut Silence,
-    ) -> Result<Instant, TesterError> {
+    ) -> Result<(Instant, Duration), TesterError> {
         let expected = trial.expected_arrivals(sent);
         let (mut arrived, mut last_arrival) = (0, None);
+        let (mut leftover, mut last_leftover) = (None, None);
+        let mut turns = Turns::begin(self.signals, clock::now());
         loop {
-            let now = clock::now();
-            silence.lasts(self.signals, now);
+            let real = clock::now();
+            silence.lasts(self.signals, real);
+            // All times of the wait are without those in which the machine was late.
+            let late = turns.look(self.signals, real);
+            let now = Instant::from_ps(real.as_ps().saturating_sub(late.as_ps()));
+            if self.signals.last_leftover() != leftover {
+                leftover = self.signals.last_leftover();
+                last_leftover = Some(now);
+            }
             let arrived_now = self.signals.expected_arrivals();
             if arrived_now > arrived {
                 (arrived, last_arrival) = (arrived_now, Some(now));
@@ -186,12 +199,12 @@ impl Watch<'_> {
             let over = trial.waits.drained_at(&Residue {
                 last_departure,
                 last_arrival,
-                last_leftover: self.signals.last_leftover(),
+                last_leftover,
                 longest_delay: self.signals.longest_delay(),
                 outcome: Residual::of(arrived, expected),
             });
-            if now >= over {
-                return Ok(now);
+            if now >= over || turns.patience.is_exhausted() {
+                return Ok((real, late));
             }
             self.look_around(threads)?;
             clock::sleep(over.since(now).min(LOOK_FOR_RESIDUE));
@@ -280,6 +293,33 @@ fn sent_of_stream(transmissions: &[Transmission]) -> BTreeMap<StreamId, u64> {
     sent
 }
 
+/// Whether the control thread and the receivers have their turns while residual frames are waited for.
+struct Turns {
+    patience: Patience,
+    /// By port: looks of its receiver, and since when there are no more.
+    receivers: Vec<(u64, Instant)>,
+}
+
+impl Turns {
+    fn begin(signals: &TrialSignals, now: Instant) -> Self {
+        let receivers = signals.looks().into_iter().map(|looks| (looks, now)).collect();
+        Turns { patience: Patience::begin(now), receivers }
+    }
+
+    /// Gives for how long the machine was late so far.
+    fn look(&mut self, signals: &TrialSignals, now: Instant) -> Duration {
+        let mut held_up = false;
+        for ((seen, since), looks) in self.receivers.iter_mut().zip(signals.looks()) {
+            if looks != *seen {
+                (*seen, *since) = (looks, now);
+            }
+            held_up |= now.since(*since) > LATE_FROM;
+        }
+        self.patience.look(now, held_up);
+        self.patience.late()
+    }
+}
+
 /// How long no frame has arrived on any port.
 struct Silence {
     arrivals: u64,
@@ -296,5 +336,37 @@ impl Silence {
             *self = Silence { arrivals, since: now };
         }
         now.since(self.since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trial::PortId;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_ms(ms)
+    }
+
+    /// Two receivers look every millisecond but for 300 ms of one, in which the control thread has its turns; then the
+    /// control thread has none for 200 ms.
+    #[test]
+    fn a_receiver_or_a_control_thread_without_a_turn_is_late() {
+        let signals = TrialSignals::new([PortId(0), PortId(1)]);
+        let mut turns = Turns::begin(&signals, at(0));
+        let mut late = Duration::ZERO;
+        for ms in 1..=600 {
+            signals.note_look(PortId(0));
+            if !(101..=400).contains(&ms) {
+                signals.note_arrivals(PortId(1), 0, 0);
+            }
+            late = turns.look(&signals, at(ms));
+        }
+        // The first 20 ms without a turn are not late yet.
+        assert_eq!(late, Duration::from_ms(280));
+        signals.note_look(PortId(0));
+        signals.note_look(PortId(1));
+        assert_eq!(turns.look(&signals, at(800)), Duration::from_ms(280 + 180));
+        assert_eq!(turns.patience.waited(), Duration::from_ms(800 - 460));
     }
 }

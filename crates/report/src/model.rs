@@ -252,6 +252,7 @@ fn reason_kind(reason: &InvalidReason) -> String {
         InvalidReason::StartSkew { .. } => "ports started too far apart".into(),
         InvalidReason::TooFast { .. } => "ports sent faster than intended".into(),
         InvalidReason::StillArriving { .. } => "frames were still arriving".into(),
+        InvalidReason::MachineLate { .. } => "machine late while frames were waited for".into(),
         InvalidReason::Leftovers { .. } => {
             "frames of an earlier trial were still in the device".into()
         }

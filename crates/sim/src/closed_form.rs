@@ -140,7 +140,7 @@ impl<L: Law> Tester for ClosedForm<L> {
             ..PortCounters::default()
         });
         let left = reports.iter().filter_map(|(report, _)| report.last_departure).max();
-        let over = (start, left.unwrap_or(start) + trial.waits.drain);
+        let over = (start, left.unwrap_or(start) + trial.waits.drain, Duration::ZERO);
         Ok(trial.conclude(over, reports, received.into_values().collect(), counters.collect()))
     }
 

@@ -569,7 +569,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             });
             received.push(account);
         }
-        let over = (self.start, drained);
+        let over = (self.start, drained, Duration::ZERO);
         let mut result = self.trial.conclude(over, reports, received, counters);
         result.action = self.action;
         result.balance = balance;

@@ -7,7 +7,7 @@ mod common;
 
 use common::{RawPort, can_build, udp4, wait_until};
 use kernel::{
-    InterfaceFacts, KernelError, NETNS_DIRECTORY, Namespace, REWRITING_FEATURES,
+    InterfaceFacts, KernelError, NETNS_DIRECTORY, Namespace, REWRITING_FEATURES, Tap,
     enter_user_namespace,
 };
 use std::io::{BufRead, BufReader};
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 use testbed::{
-    DeviceKind, HardwarePorts, Impairment, REGISTRY_DIRECTORY, Testbed, TestbedConfig,
+    DeviceKind, HardwarePorts, Impairment, REGISTRY_DIRECTORY, Speaker, Testbed, TestbedConfig,
     TestbedError, clean,
 };
 
@@ -26,6 +26,7 @@ fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("hold") => hold(),
         Some("hold-hardware") => hold_hardware(),
+        Some("hold-speaker") => hold_speaker(),
         Some("user-namespace") => build_in_user_namespace(),
         Some("ordinary") => build_as_ordinary_user(),
         _ => return run_tests(),
@@ -35,8 +36,9 @@ fn main() -> ExitCode {
 
 /// Runs the tests that a filter and `--skip` leave, of those given, as the standard harness does.
 fn run_tests() -> ExitCode {
-    let tests: [(&str, fn()); 8] = [
+    let tests: [(&str, fn()); 9] = [
         ("live::kill_9_leaves_what_clean_removes", kill_9_leaves_what_clean_removes),
+        ("live::kill_9_ends_a_speaker_and_clean_removes_it", kill_9_ends_a_speaker),
         ("live::clean_switches_hardware_ports_back", clean_switches_hardware_ports_back),
         ("live::clean_spares_the_living", clean_spares_the_living),
         ("live::a_deleted_namespace_is_named_in_the_error", a_deleted_namespace_is_named),
@@ -98,6 +100,18 @@ fn hold_hardware() {
     let _ = std::io::stdin().lines().next();
 }
 
+/// The same with a routing daemon alone in a namespace, and a TAP of this process.
+fn hold_speaker() {
+    let mut speaker = Speaker::prepare().expect("prepare");
+    let tap = speaker.namespace().run(|| Tap::create("e0", [2, 0, 0, 0, 0, 1]));
+    let _tap = tap.expect("enter the namespace").expect("a TAP");
+    speaker.start("router id 192.0.2.1;\nprotocol device { }\n").expect("start");
+    let told = speaker.ask("show status").expect("it answers");
+    assert!(told.iter().any(|line| line.contains("Router ID is 192.0.2.1")), "{told:?}");
+    println!("{} started", speaker.namespace().name());
+    let _ = std::io::stdin().lines().next();
+}
+
 /// Starts one of the above and waits for the two words it says when it is ready.
 fn start(role: &str) -> (Child, Vec<String>) {
     let mut child = Command::new(std::env::current_exe().expect("own path"))
@@ -131,6 +145,31 @@ fn kill_9_leaves_what_clean_removes() {
     clean(false).expect("clean");
     assert!(!names.iter().any(|name| exists(name)), "clean left {names:?}");
     assert!(!record_of(&names[0]).exists());
+}
+
+/// The daemon and the TAP end with the process; the namespace and the daemon's files are left to `clean`.
+fn kill_9_ends_a_speaker() {
+    let (mut child, names) = start("hold-speaker");
+    let name = &names[0];
+    let inside = |command: &[&str]| {
+        let output = Command::new("ip").args(command).output().expect("ip");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let files =
+        || ["bird.conf", "bird.ctl"].map(|file| format!("{REGISTRY_DIRECTORY}/{name}.{file}"));
+    assert!(exists(name) && !inside(&["netns", "pids", name]).is_empty());
+    assert!(
+        inside(&["-n", name, "link"]).contains("e0")
+            && files().iter().all(|f| Path::new(f).exists())
+    );
+    child.kill().expect("SIGKILL");
+    child.wait().expect("reap");
+    wait_until("the daemon to end", || inside(&["netns", "pids", name]).is_empty());
+    assert!(exists(name), "a killed process cannot tidy up");
+    assert!(!inside(&["-n", name, "link"]).contains("e0"), "the TAP goes with its process");
+    let report = clean(false).expect("clean");
+    assert!(report.removed_namespaces.contains(name), "{report:?}");
+    assert!(!exists(name) && !files().iter().any(|file| Path::new(file).exists()));
 }
 
 fn clean_switches_hardware_ports_back() {

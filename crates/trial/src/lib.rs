@@ -105,4 +105,4 @@ pub use tester::{
 pub use transmitter::{Emitted, Transmitter};
 pub use trial::{CaptureRequest, PortLoad, Prelude, Trial};
 pub use validity::{InvalidReason, Validity, ValidityLimits};
-pub use waits::{Residual, Residue, Waits};
+pub use waits::{LATE_FROM, LATE_MAX, Patience, Residual, Residue, Waits};

@@ -126,6 +126,8 @@ pub struct Capabilities {
     pub drops_in_interface: bool,
     /// What arrives also goes through the host's own network stack, unless it is kept from it.
     pub arrivals_reach_host: bool,
+    /// What arrives and is no test frame can be had by other sockets of the host.
+    pub passes_foreign: bool,
 }
 
 /// Who notes when a frame arrives; the earlier, the less of the host is in a latency.

@@ -2,9 +2,10 @@
 
 use crate::{
     Cycle, DeviceAction, Expectation, ExpectedStream, FrameSet, Insertion, InvalidReason,
-    PortCounters, PortId, PortReceived, PortSent, Pressure, QueryCounts, ReceivePlan, Residual,
-    Residue, Schedule, Stream, StreamId, StreamReceived, StreamResult, Tagging, TesterError,
-    TransmitPlan, TransmitReport, TrialResult, ValidityLimits, Waits, unwanted, validity,
+    LATE_FROM, LATE_MAX, PortCounters, PortId, PortReceived, PortSent, Pressure, QueryCounts,
+    ReceivePlan, Residual, Residue, Schedule, Stream, StreamId, StreamReceived, StreamResult,
+    Tagging, TesterError, TransmitPlan, TransmitReport, TrialResult, ValidityLimits, Waits,
+    unwanted, validity,
 };
 use std::collections::BTreeMap;
 use units::{Duration, FrameRate, Instant};
@@ -241,10 +242,10 @@ impl Trial {
     }
 
     /// Puts together and judges what the ports report of a trial in which residual frames were
-    /// waited for until `drained_at`.
+    /// waited for until `drained_at`; for `late` of that wait the machine was late, and it did not count.
     pub fn conclude(
         &self,
-        (started_at, drained_at): (Instant, Instant),
+        (started_at, drained_at, late): (Instant, Instant, Duration),
         reports: Vec<(TransmitReport, u64)>,
         received: Vec<PortReceived>,
         counters: Vec<PortCounters>,
@@ -285,14 +286,14 @@ impl Trial {
             notes: vec![],
         };
         result.notes.extend(result.counters.iter().filter_map(group_queries));
-        self.judge_residue(&mut result, last_departure);
+        self.judge_residue(&mut result, (last_departure, late));
         unwanted::judge(self, &mut result);
         result
     }
 
     /// A frame that comes out after the wait is not lost by the device: what it was waited for was
     /// too short. A wait that had to be longer than asked for is told.
-    fn judge_residue(&self, result: &mut TrialResult, last_departure: Instant) {
+    fn judge_residue(&self, result: &mut TrialResult, (last_departure, late): (Instant, Duration)) {
         let (waited, late_frames) = (result.drained_after, result.late_frames());
         let accounts = || result.expected_accounts().map(|received| &received.account);
         let residue = Residue {
@@ -308,6 +309,14 @@ impl Trial {
         if late_frames > 0 || self.waits.cut_short(&residue, last_departure + waited) {
             result.invalidate(InvalidReason::StillArriving { waited, late_frames });
         }
+        if late > LATE_MAX {
+            result.invalidate(InvalidReason::MachineLate { late });
+        } else if late > LATE_FROM {
+            result.notes.push(format!(
+                "the machine was late by {late} while residual frames were waited for; that time did not count"
+            ));
+        }
+        let waited = waited.saturating_sub(late);
         let longer = waited.saturating_sub(self.waits.drain);
         if self.waits.drain > Duration::ZERO && longer > Duration::from_ms(100) {
             result.notes.push(format!(
@@ -411,6 +420,28 @@ mod tests {
     use super::*;
     use crate::{StreamFrame, Trigger};
     use units::FrameRate;
+
+    #[test]
+    fn a_machine_that_is_late_for_too_long_makes_a_trial_invalid() {
+        let trial = Trial::new("nothing", Key::from_seed(1));
+        let conclude = |late_ms| {
+            let drained = Instant::ZERO + Duration::from_ms(6_000);
+            let over = (Instant::ZERO, drained, Duration::from_ms(late_ms));
+            trial.conclude(over, vec![], vec![], vec![])
+        };
+        let notes = |result: &TrialResult| result.notes.join("\n");
+        assert_eq!(
+            (conclude(0).invalid_reasons().len(), notes(&conclude(0)).contains("late")),
+            (0, false)
+        );
+        let late = conclude(5_000);
+        assert!(late.invalid_reasons().is_empty(), "{late:?}");
+        assert!(notes(&late).contains("late by 5 s while residual frames were waited for"));
+        let reasons = conclude(5_001);
+        let reasons: Vec<String> =
+            reasons.invalid_reasons().iter().map(ToString::to_string).collect();
+        assert!(reasons.len() == 1 && reasons[0].contains("late by 5.001 s"), "{reasons:?}");
+    }
 
     /// Frames at 0, 100, 200 and 300 ms, of two streams in turn; the second says something at 100 and at 300 ms.
     #[test]

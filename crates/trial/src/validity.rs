@@ -77,6 +77,12 @@ pub enum InvalidReason {
         /// How many came after that, as far as was looked.
         late_frames: u64,
     },
+    /// The machine was late for too long while residual frames were waited for: what is missing may be within the
+    /// tester.
+    MachineLate {
+        /// For how long.
+        late: Duration,
+    },
     /// Frames of an earlier trial were still within the device when this one began, and took its room.
     Leftovers {
         /// Where they arrived.
@@ -354,6 +360,11 @@ impl fmt::Display for InvalidReason {
                 f,
                 "the device was still sending frames of this trial {waited} after the last one was \
                  sent ({late_frames} came later); set a longer trial.drain_max_s"
+            ),
+            Self::MachineLate { late } => write!(
+                f,
+                "the machine was late by {late} while residual frames were waited for; leave it a processor, or \
+                 lower the load"
             ),
             Self::Leftovers { port, trial, frames, until } => write!(
                 f,

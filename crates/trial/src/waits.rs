@@ -14,6 +14,53 @@ const QUIET_UNKNOWN: Duration = Duration::from_ms(200);
 /// Where nothing has come at all, it is waited for no less: as RFC 2544 section 23 d.
 const NOTHING_YET: Duration = Duration::from_secs(2);
 
+/// Whoever waits looks at least so often where the machine is not late. A look that comes later, or a thread that
+/// has not had its turn for so long, says that the machine is.
+pub const LATE_FROM: Duration = Duration::from_ms(20);
+/// A machine that has been late for longer than this in all is waited for no longer.
+pub const LATE_MAX: Duration = Duration::from_secs(5);
+
+/// A wait that counts only while the machine is not late: whoever was to act meanwhile has not had the time to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Patience {
+    begun: Instant,
+    looked_at: Instant,
+    late: Duration,
+}
+
+impl Patience {
+    /// Begins to wait.
+    pub fn begin(now: Instant) -> Self {
+        Patience { begun: now, looked_at: now, late: Duration::ZERO }
+    }
+
+    /// Looks at the clock. `held_up`: somebody who is waited for has not had a turn since the last look.
+    pub fn look(&mut self, now: Instant, held_up: bool) {
+        let step = now.since(self.looked_at);
+        if held_up {
+            self.late += step;
+        } else if step > LATE_FROM {
+            self.late += step.saturating_sub(LATE_FROM);
+        }
+        self.looked_at = now;
+    }
+
+    /// For how long the machine was late.
+    pub fn late(&self) -> Duration {
+        self.late
+    }
+
+    /// How long was waited, as far as it counts.
+    pub fn waited(&self) -> Duration {
+        self.looked_at.since(self.begun).saturating_sub(self.late)
+    }
+
+    /// Whether the machine has been late for so long that waiting says nothing.
+    pub fn is_exhausted(&self) -> bool {
+        self.late > LATE_MAX
+    }
+}
+
 /// The waiting times of RFC 2544 section 23.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Waits {
@@ -152,6 +199,24 @@ mod tests {
             longest_delay: Some(MS(delay_ms)),
             outcome,
         }
+    }
+
+    #[test]
+    fn a_wait_counts_only_while_the_machine_is_not_late() {
+        let mut patience = Patience::begin(at(0));
+        (1..=100).for_each(|ms| patience.look(at(ms), false));
+        assert_eq!((patience.waited(), patience.late()), (MS(100), Duration::ZERO));
+        // The next look comes 500 ms later: 20 ms of it may be an ordinary one.
+        patience.look(at(600), false);
+        assert_eq!((patience.waited(), patience.late()), (MS(120), MS(480)));
+        // Looks are in time, but a thread that is waited for has no turn.
+        (601..=700).for_each(|ms| patience.look(at(ms), true));
+        assert_eq!((patience.waited(), patience.late()), (MS(120), MS(580)));
+        patience.look(at(701), false);
+        assert_eq!(patience.waited(), MS(121));
+        assert!(!patience.is_exhausted());
+        patience.look(at(5_200), false);
+        assert!(patience.is_exhausted(), "{patience:?}");
     }
 
     #[test]

@@ -97,6 +97,61 @@ pub fn tag(mut frame: Vec<u8>, ids: &[u16]) -> Vec<u8> {
     frame
 }
 
+/// A tag with its own type, as a port puts it before what it carries.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct Tag {
+    /// Its own type: [`EtherType::VLAN`] or [`EtherType::SERVICE_VLAN`].
+    pub tpid: EtherType,
+    /// Priority code point, 0 to 7.
+    pub priority: u8,
+    /// VLAN identifier, 12 bits.
+    pub id: u16,
+}
+
+impl Tag {
+    /// Whether both are of one VLAN; the priority does not matter.
+    pub fn is_same_vlan(&self, other: &Tag) -> bool {
+        (self.tpid, self.id) == (other.tpid, other.id)
+    }
+}
+
+/// Whether frames with these tags and those are of one VLAN.
+pub fn are_same_vlan(one: &[Tag], other: &[Tag]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.is_same_vlan(b))
+}
+
+/// A frame without FCS, with these tags behind its addresses, the outermost first. A frame too short for addresses
+/// stays as it is.
+pub fn push(mut frame: Vec<u8>, tags: &[Tag]) -> Vec<u8> {
+    if frame.len() < ethernet::TYPE {
+        return frame;
+    }
+    for tag in tags.iter().rev() {
+        let [high, low] = tag.tpid.0.to_be_bytes();
+        let [first, second] = (u16::from(tag.priority) << 13 | tag.id & 0xfff).to_be_bytes();
+        frame.splice(ethernet::TYPE..ethernet::TYPE, [high, low, first, second]);
+    }
+    frame
+}
+
+/// At most `most` tags of a frame without FCS, the outermost first. `None` where it ends before its type.
+pub fn tags_of(frame: &[u8], most: usize) -> Option<Vec<Tag>> {
+    let header = ethernet::View::peek(frame)?;
+    let (mut tpid, mut rest, mut tags) = (header.ether_type(), header.payload(), vec![]);
+    while tags.len() < most && tpid.is_vlan() {
+        let tag = View::peek(rest)?;
+        tags.push(Tag { tpid, priority: tag.priority(), id: tag.id() });
+        (tpid, rest) = (tag.ether_type(), tag.payload());
+    }
+    Some(tags)
+}
+
+/// A frame without FCS, without its first `count` tags.
+pub fn pop(frame: &[u8], count: usize) -> Vec<u8> {
+    let behind = frame.get(ethernet::TYPE + count * HEADER_LEN..).unwrap_or_default();
+    [frame.get(..ethernet::TYPE).unwrap_or(frame), behind].concat()
+}
+
 impl fmt::Display for Repr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dei = if self.drop_eligible { " drop-eligible" } else { "" };
@@ -108,6 +163,27 @@ impl fmt::Display for Repr {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn tags_are_pushed_and_popped() {
+        let plain: Vec<u8> = (0..12).chain([0x08, 0x06, 1, 2, 3]).collect();
+        let outer = Tag { tpid: EtherType::SERVICE_VLAN, priority: 5, id: 100 };
+        let inner = Tag { tpid: EtherType::VLAN, priority: 0, id: 7 };
+        let tagged = push(plain.clone(), &[outer, inner]);
+        // 802.1ad around 802.1Q: the types, three bits of priority, twelve of identifier.
+        assert_eq!(tagged[12..22], [0x88, 0xa8, 0xa0, 0x64, 0x81, 0x00, 0x00, 0x07, 0x08, 0x06]);
+        assert_eq!(tags_of(&tagged, 2), Some(vec![outer, inner]));
+        assert_eq!(tags_of(&tagged, 1), Some(vec![outer]));
+        assert_eq!(tags_of(&plain, 2), Some(vec![]));
+        assert_eq!((pop(&tagged, 2), pop(&plain, 0)), (plain.clone(), plain.clone()));
+        assert!(are_same_vlan(&[outer], &[Tag { priority: 0, ..outer }]));
+        assert!(!are_same_vlan(&[outer], &[inner]) && !are_same_vlan(&[outer], &[]));
+        for len in 0..tagged.len() {
+            assert_eq!(tags_of(&tagged[..len], 2).is_none(), len < 22, "{len}");
+            pop(&tagged[..len], 2);
+            push(tagged[..len].to_vec(), &[inner]);
+        }
+    }
 
     /// IEEE 802.1Q clause 9.6: three bits of priority, one of DEI, twelve of identifier.
     #[test]

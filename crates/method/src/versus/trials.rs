@@ -183,6 +183,7 @@ fn kind(reason: &InvalidReason) -> String {
         InvalidReason::TesterDropped { .. } => "the tester itself lost frames",
         InvalidReason::NotSent { .. } => "frames were handed over but not sent",
         InvalidReason::StillArriving { .. } => "the device still put out frames after the wait",
+        InvalidReason::MachineLate { .. } => "the machine was late",
         InvalidReason::CountersDisagree { .. } => "counters disagree",
         InvalidReason::StartSkew { .. } => "ports started apart",
         InvalidReason::TooFast { .. } => "ports sent too fast",

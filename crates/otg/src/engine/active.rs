@@ -3,6 +3,7 @@
 use super::board::{Board, EVERY, Streams};
 use super::capture::Captures;
 use super::flow_trial::FlowTrial;
+use crate::bgp::{Joint, Speakers};
 use crate::device::{self, Interface as Address};
 use kernel::{InterfaceCounters, InterfaceState};
 use ports::{ControlHandle, Interface, LiveTester, clock};
@@ -15,6 +16,7 @@ use trial::{Observer, PortId, Sample, Tester, TrialResult};
 use units::{Duration, LineRate};
 use wire::ethernet::MacAddr;
 use wire::signature::RunKey;
+use wire::vlan::Tag;
 
 /// How often silent gateways are asked again.
 const ASK_EVERY: Duration = Duration::from_secs(1);
@@ -29,10 +31,14 @@ pub struct Port {
     pub location: String,
     /// Its ARP and neighbour discovery.
     pub control: ControlHandle,
+    /// Number of its interface.
+    pub index: u32,
     /// Its interface, for state and counters.
     pub interface: Mutex<Interface>,
     /// As it was when the configuration was set.
     pub before: InterfaceCounters,
+    /// Whether other sockets of the host see what arrives and is no test frame.
+    pub passes_foreign: bool,
     /// The largest packet that the kernel sends through it.
     pub mtu_bytes: u32,
     /// Its rate.
@@ -41,12 +47,22 @@ pub struct Port {
     pub is_physical: bool,
 }
 
+impl Port {
+    /// As whoever speaks beside the tester needs it.
+    pub fn joint(&self) -> Joint {
+        let (name, index) = (self.name.clone(), self.index);
+        Joint { name, index, passes_foreign: self.passes_foreign }
+    }
+}
+
 /// Everything that belongs to one configuration.
 pub struct ActiveConfiguration {
     /// In the order of the configuration.
     pub ports: Vec<Port>,
     /// Addresses of devices.
     pub addresses: Vec<Address>,
+    /// Devices that speak BGP.
+    pub speakers: Speakers,
     /// Flows.
     pub board: Mutex<Board>,
     /// What is captured.
@@ -71,13 +87,14 @@ impl ActiveConfiguration {
     /// Of these ports; hosts answer from now on.
     pub fn new(
         ports: Vec<Port>,
-        addresses: Vec<Address>,
+        (addresses, speakers): (Vec<Address>, Speakers),
         (tester, board): (LiveTester, Board),
         (captures, run_key): (Captures, RunKey),
     ) -> Arc<ActiveConfiguration> {
         let active = Arc::new(ActiveConfiguration {
             ports,
             addresses,
+            speakers,
             board: Mutex::new(board),
             captures: Mutex::new(captures),
             tester: Mutex::new(tester),
@@ -120,9 +137,9 @@ impl ActiveConfiguration {
         }
     }
 
-    /// The hardware address of a gateway, where it is known.
-    pub fn gateway_mac(&self, port: PortId, gateway: IpAddr) -> Option<MacAddr> {
-        self.ports[usize::from(port.0)].control.neighbour(gateway)
+    /// The hardware address of a gateway in the VLAN of these tags, where it is known.
+    pub fn gateway_mac(&self, port: PortId, tags: &[Tag], gateway: IpAddr) -> Option<MacAddr> {
+        self.ports[usize::from(port.0)].control.neighbour(tags, gateway)
     }
 
     /// Asks for gateways that nobody has answered for, until the active is over.
@@ -139,12 +156,17 @@ impl ActiveConfiguration {
     /// Asks once for each gateway that is not known.
     pub fn ask(&self) {
         for address in self.addresses.iter().filter(|address| address.gateway_mac.is_none()) {
-            let control = &self.ports[usize::from(address.port.0)].control;
-            if control.neighbour(address.gateway).is_none() {
-                // A link that is down is told by whoever needs it.
-                drop(control.ask((address.mac, address.ip), address.gateway));
+            if self.gateway_mac(address.port, &address.tags, address.gateway).is_none() {
+                self.ask_for(address, address.gateway);
             }
         }
+    }
+
+    /// Asks once for a neighbour of a device's.
+    pub fn ask_for(&self, from: &Address, neighbour: IpAddr) {
+        let control = &self.ports[usize::from(from.port.0)].control;
+        // A link that is down is told by whoever needs it.
+        drop(control.ask((from.mac, from.ip), (&from.tags, neighbour)));
     }
 
     /// The state of a port's interface.
@@ -202,6 +224,7 @@ impl ActiveConfiguration {
         self.changed.store(true, Ordering::SeqCst);
         let threads = std::mem::take(&mut *lock(&self.threads));
         threads.into_iter().for_each(|thread| drop(thread.join()));
+        self.speakers.end();
         // Whoever has the ports next finds them as they were.
         let down = std::mem::take(&mut *lock(&self.down));
         down.into_iter().for_each(|port| drop(self.set_link(port, true)));

@@ -3,39 +3,40 @@
 mod active;
 mod board;
 mod capture;
+mod checks;
+mod control;
 mod filter;
 mod flow_trial;
 mod layer1;
 mod location;
 mod more;
+mod ping;
+mod routing;
 mod told;
 
+use crate::bgp::{self, Joint, Speakers};
 use crate::device;
 use crate::error::{Refusal, Refused};
-use crate::flow::{self, FlowPlan, Ground};
+use crate::flow::{self, Ground};
 use crate::model::{
-    Config, ConfigAppend, ConfigDelete, ConfigUpdate, ConfigUpdateChoice, ControlState,
-    ControlStateChoice, FlowsUpdatePropertyNames, StatePort, StatePortCaptureState,
-    StatePortChoice, StatePortLink, StatePortLinkState, StateProtocolAllState, StateTraffic,
-    StateTrafficFlowTransmitState, Warning,
+    Config, ConfigAppend, ConfigDelete, ConfigUpdate, ConfigUpdateChoice, FlowsUpdatePropertyNames,
+    Warning,
 };
 use crate::schema::{self, Checked};
 use active::{ActiveConfiguration, Port, lock};
-use board::{Board, Transmit};
+use board::Board;
 use capture::Captures;
+pub(crate) use checks::port_ids;
+use checks::{fits_lines, locations, names, nominal_rates};
 use layer1::Layer1s;
 use location::Location;
-use ports::{Interface, LiveOptions, LiveTester, PortRequest, clock, open_ports};
+use ports::{Interface, LiveOptions, LiveTester, PortRequest, open_ports};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use trial::{PortId, Tester};
-use units::{Duration, FrameSize, LineRate};
+use units::{FrameSize, LineRate};
 use wire::signature::RunKey;
-
-/// A gateway has so long to tell its hardware address when flows that need it are started.
-const GATEWAYS_WITHIN: Duration = Duration::from_secs(4);
 
 /// How the engine is set up.
 #[derive(Clone, Debug)]
@@ -101,6 +102,11 @@ impl Engine {
         }
     }
 
+    /// The daemons that run, where they are those of these plans.
+    fn kept(&self, plans: &[bgp::SpeakerPlan]) -> Option<Speakers> {
+        lock(&self.inner.now).active.as_ref()?.speakers.take_if(plans)
+    }
+
     fn active(&self) -> Result<Arc<ActiveConfiguration>, Refused> {
         let active = lock(&self.inner.now).active.clone();
         active.ok_or_else(|| Refused::conflict("there is no configuration; set one first"))
@@ -112,10 +118,11 @@ impl Engine {
     /// Where it is wrong, not supported, or a port cannot be opened; then there is none.
     pub fn set_config(&self, request: Value) -> Result<Warning, Refused> {
         let _turn = lock(&self.inner.turn);
-        self.set(request)
+        self.set(request, false)
     }
 
-    fn set(&self, request: Value) -> Result<Warning, Refused> {
+    /// `keeps`: sessions of devices go on where the devices stay as they are.
+    fn set(&self, request: Value, keeps: bool) -> Result<Warning, Refused> {
         let (config, checked) = typed::<Config>("Config", request)?;
         let locations = locations(&config).map_err(refused)?;
         names(&config).map_err(refused)?;
@@ -124,20 +131,26 @@ impl Engine {
         // Before the ports are opened, so that nothing is touched where the request is wrong.
         let layer1 = Layer1s::of(&config, &ports).map_err(refused)?;
         let nominal = layer1.nominal_rates(self.inner.options.nominal_rate, ports.len());
-        let ground = Ground { ports: &ports, line_rates: &nominal, interfaces: &addresses };
+        let speakers = bgp::speakers(&config, &addresses).map_err(refused)?;
+        // Flows go to devices, and to the routes that they announce.
+        let mut ends = addresses.clone();
+        ends.extend(bgp::ends(&speakers, &addresses));
+        let ground = Ground { ports: &ports, line_rates: &nominal, interfaces: &ends };
         let plans = flow::plans(&config, &ground).map_err(refused)?;
         let captures =
             Captures::new(&config, &ports).map_err(|error| Refused::request(vec![error]))?;
+        let kept = if keeps { self.kept(&speakers) } else { None };
         self.release();
         let largest = plans.iter().flat_map(|plan| &plan.legs).flat_map(|leg| leg.frames.sizes());
         let largest = FrameSize::from_bytes(largest.copied().max().unwrap_or(64));
         let (tester, ports_open) = self.open(&config, (&locations, &nominal), largest)?;
         let line_rates: Vec<LineRate> =
             tester.describe().ports.iter().map(|port| port.line_rate).collect();
-        let ground = Ground { ports: &ports, line_rates: &line_rates, interfaces: &addresses };
+        let ground = Ground { ports: &ports, line_rates: &line_rates, interfaces: &ends };
         let plans = flow::plans(&config, &ground).map_err(refused)?;
         fits_lines(&plans, &ports_open).map_err(refused)?;
         let mut warnings = checked.warnings;
+        warnings.extend(bgp::warnings(&speakers));
         if config.options.port_options.location_preemption {
             warnings.push(
                 "options.port_options.location_preemption: netanvil takes no port from another program".into(),
@@ -149,8 +162,14 @@ impl Engine {
         warnings.extend(tester.describe().notes.iter().cloned());
         let board = Board::new(plans);
         let key = self.inner.options.run_key;
+        let joints: Vec<Joint> = ports_open.iter().map(Port::joint).collect();
+        let speakers = match kept {
+            Some(kept) => kept,
+            None => Speakers::start(speakers, &joints)?,
+        };
+        let of_devices = (addresses, speakers);
         let active =
-            ActiveConfiguration::new(ports_open, addresses, (tester, board), (captures, key));
+            ActiveConfiguration::new(ports_open, of_devices, (tester, board), (captures, key));
         *lock(&self.inner.now) = Now { value: Some(checked.value), active: Some(active) };
         Ok(Warning { warnings })
     }
@@ -185,6 +204,8 @@ impl Engine {
                 location: port.location.clone().unwrap_or_default(),
                 control: open.control(),
                 before: state.counters,
+                index: interface.index(),
+                passes_foreign: open.describe().capabilities.passes_foreign,
                 interface: Mutex::new(interface),
                 mtu_bytes: state.mtu_bytes,
                 line: open.describe().line_rate,
@@ -230,7 +251,7 @@ impl Engine {
                 flow[property] = checked.value["flows"]["flows"][at][property].clone();
             }
         }
-        self.set(value)
+        self.set(value, true)
     }
 
     /// Adds flows.
@@ -251,7 +272,7 @@ impl Engine {
         if let Some(all) = all.and_then(Value::as_array_mut) {
             all.extend(more);
         }
-        self.set(value)
+        self.set(value, true)
     }
 
     /// Takes flows away.
@@ -280,7 +301,7 @@ impl Engine {
                 }
             }
         }
-        self.set(value)
+        self.set(value, true)
     }
 
     fn idle(&self) -> Result<(), Refused> {
@@ -290,308 +311,4 @@ impl Engine {
             false => Ok(()),
         }
     }
-
-    /// Starts or stops traffic, captures, devices.
-    ///
-    /// # Errors
-    /// Where the request is wrong, names what there is not, or a gateway is silent.
-    pub fn control_state(&self, request: Value) -> Result<Warning, Refused> {
-        let _turn = lock(&self.inner.turn);
-        let (state, checked) = typed::<ControlState>("ControlState", request)?;
-        let active = self.active()?;
-        let wrong = |what: &str| Refused::request(vec![what.to_owned()]);
-        let mut warnings = checked.warnings;
-        match state.choice {
-            ControlStateChoice::Traffic => {
-                let traffic = state.traffic.ok_or_else(|| wrong("traffic: give its state"))?;
-                self.traffic(&active, &traffic)?;
-            }
-            ControlStateChoice::Port => {
-                let port = state.port.ok_or_else(|| wrong("port: give its state"))?;
-                warnings.extend(self.ports(&active, &port)?);
-            }
-            ControlStateChoice::Protocol => {
-                let all = state.protocol.and_then(|protocol| protocol.all);
-                let all = all.ok_or_else(|| wrong("protocol.all: give its state"))?;
-                let starts = all.state == StateProtocolAllState::Start;
-                active.play(starts);
-                if starts {
-                    active.ask();
-                }
-            }
-        }
-        let mut board = lock(&active.board);
-        warnings.append(&mut board.notes);
-        match board.broken.take() {
-            Some(why) => Err(Refused::failed(format!("traffic broke off: {why}"))),
-            None => Ok(Warning { warnings }),
-        }
-    }
-
-    fn traffic(
-        &self,
-        active: &Arc<ActiveConfiguration>,
-        traffic: &StateTraffic,
-    ) -> Result<(), Refused> {
-        let missing = || Refused::request(vec!["traffic.flow_transmit: give its state".into()]);
-        let transmit = traffic.flow_transmit.as_ref().ok_or_else(missing)?;
-        let flows = chosen(&lock(&active.board), &transmit.flow_names)?;
-        if transmit.state == StateTrafficFlowTransmitState::Start {
-            resolve(active, &flows)?;
-        }
-        let rounds = {
-            let mut board = lock(&active.board);
-            for flow in flows {
-                let now = board.flows[flow].transmit;
-                match (transmit.state, now) {
-                    (StateTrafficFlowTransmitState::Start, Transmit::Started) => {}
-                    (StateTrafficFlowTransmitState::Start, _) => board.begin(flow),
-                    (StateTrafficFlowTransmitState::Stop, _) => {
-                        board.flows[flow].transmit = Transmit::Stopped;
-                    }
-                    (StateTrafficFlowTransmitState::Pause, Transmit::Started) => {
-                        board.flows[flow].transmit = Transmit::Paused;
-                    }
-                    (StateTrafficFlowTransmitState::Resume, Transmit::Paused) => {
-                        board.flows[flow].transmit = Transmit::Started;
-                    }
-                    _ => {}
-                }
-            }
-            board.rounds
-        };
-        active.take_in();
-        active.wait(rounds);
-        Ok(())
-    }
-
-    fn ports(
-        &self,
-        active: &Arc<ActiveConfiguration>,
-        state: &StatePort,
-    ) -> Result<Vec<String>, Refused> {
-        let wrong = |what: &str| Refused::request(vec![what.to_owned()]);
-        if state.choice == StatePortChoice::Link {
-            let link = state.link.as_ref().ok_or_else(|| wrong("port.link: give its state"))?;
-            return set_links(active, link);
-        }
-        let capture =
-            state.capture.as_ref().ok_or_else(|| wrong("port.capture: give its state"))?;
-        let on = capture.state == StatePortCaptureState::Start;
-        let mut captures = lock(&active.captures);
-        let mut chosen = vec![];
-        for (at, name) in capture.port_names.iter().enumerate() {
-            let path = format!("port.capture.port_names[{at}]");
-            let port = active.ports.iter().position(|port| port.name == *name);
-            let port = port.ok_or_else(|| wrong(&format!("{path}: there is no port `{name}`")))?;
-            if captures.is_on(PortId(port as u16)).is_none() {
-                return Err(wrong(&format!(
-                    "{path}: the configuration has no capture of port `{name}`"
-                )));
-            }
-            chosen.push(PortId(port as u16));
-        }
-        if chosen.is_empty() {
-            chosen = captures.ports();
-        }
-        if chosen.is_empty() {
-            return Err(wrong("port.capture: the configuration has no capture"));
-        }
-        chosen.into_iter().for_each(|port| captures.switch(port, on));
-        drop(captures);
-        // A capture belongs to a trial: the one that runs ends, and the flows go on in another.
-        if active.renew() {
-            return Ok(vec![
-                "flows paused for a moment so that the capture could start or stop".into(),
-            ]);
-        }
-        Ok(vec![])
-    }
-}
-
-/// Sets links of ports up or down; all where the request names none. Not while traffic is sent: a trial whose port
-/// goes down breaks off.
-fn set_links(
-    active: &Arc<ActiveConfiguration>,
-    link: &StatePortLink,
-) -> Result<Vec<String>, Refused> {
-    let mut chosen = vec![];
-    for (at, name) in link.port_names.iter().enumerate() {
-        let port = active.ports.iter().position(|port| port.name == *name);
-        chosen.push(port.ok_or_else(|| {
-            let path = format!("port.link.port_names[{at}]");
-            Refused::request(vec![format!("{path}: there is no port `{name}`")])
-        })?);
-    }
-    if chosen.is_empty() {
-        chosen = (0..active.ports.len()).collect();
-    }
-    if lock(&active.board).running {
-        return Err(Refused::conflict("port.link: traffic is being sent; stop it first"));
-    }
-    let up = link.state == StatePortLinkState::Up;
-    for port in chosen {
-        active.set_link(port, up).map_err(Refused::failed)?;
-    }
-    Ok(vec![])
-}
-
-/// The flows that a request names; all where it names none.
-fn chosen(board: &Board, names: &[String]) -> Result<Vec<usize>, Refused> {
-    if names.is_empty() {
-        return match board.plans.len() {
-            0 => Err(Refused::conflict("the configuration has no flow")),
-            flows => Ok((0..flows).collect()),
-        };
-    }
-    let named = names.iter().enumerate().map(|(at, name)| {
-        board.plans.iter().position(|plan| plan.name == *name).ok_or_else(|| {
-            let path = format!("traffic.flow_transmit.flow_names[{at}]");
-            Refused::request(vec![format!("{path}: there is no flow `{name}`")])
-        })
-    });
-    named.collect()
-}
-
-/// Gives the frames of these flows the hardware addresses of their gateways.
-fn resolve(active: &Arc<ActiveConfiguration>, flows: &[usize]) -> Result<(), Refused> {
-    let needed: BTreeSet<(PortId, std::net::IpAddr)> = {
-        let board = lock(&active.board);
-        let legs = flows.iter().flat_map(|flow| &board.plans[*flow].legs);
-        legs.filter_map(|leg| Some((leg.from, leg.gateway?))).collect()
-    };
-    let give_up = clock::now() + GATEWAYS_WITHIN;
-    let silent = loop {
-        let silent =
-            needed.iter().find(|(port, gateway)| active.gateway_mac(*port, *gateway).is_none());
-        match silent {
-            Some(silent) if clock::now() >= give_up => break Some(silent),
-            Some(_) => clock::sleep(Duration::from_ms(10)),
-            None => break None,
-        }
-    };
-    if let Some((port, gateway)) = silent {
-        let port = &active.ports[usize::from(port.0)].name;
-        return Err(Refused::failed(format!(
-            "port {port}: nobody answers for the gateway {gateway}; check the device and its addresses, or give \
-             gateway_mac"
-        )));
-    }
-    let mut board = lock(&active.board);
-    for flow in flows {
-        for leg in &mut board.plans[*flow].legs {
-            let mac = leg.gateway.and_then(|gateway| active.gateway_mac(leg.from, gateway));
-            mac.into_iter().for_each(|mac| leg.sent_to(mac));
-        }
-    }
-    Ok(())
-}
-
-pub(crate) fn port_ids(config: &Config) -> BTreeMap<String, PortId> {
-    config.ports.iter().zip(0..).map(|(port, id)| (port.name.clone(), PortId(id))).collect()
-}
-
-fn locations(config: &Config) -> Result<Vec<Location>, Vec<Refusal>> {
-    let (mut found, mut errors): (Vec<Location>, Vec<Refusal>) = (vec![], vec![]);
-    for (at, port) in config.ports.iter().enumerate() {
-        let path = format!("ports[{at}].location");
-        match location::parse(port.location.as_deref().unwrap_or_default()) {
-            Ok(location) if found.iter().any(|other| other.interface == location.interface) => {
-                let what = format!("{} is the location of another port too", location.interface);
-                errors.push(Refusal::new(&path, what));
-            }
-            Ok(location) => found.push(location),
-            Err(why) => errors.push(Refusal::new(&path, why)),
-        }
-    }
-    if errors.is_empty() { Ok(found) } else { Err(errors) }
-}
-
-/// Names are unique over all objects of a configuration.
-fn names(config: &Config) -> Result<(), Vec<Refusal>> {
-    let mut all: Vec<(String, &str)> = vec![];
-    for (at, port) in config.ports.iter().enumerate() {
-        all.push((format!("ports[{at}].name"), &port.name));
-    }
-    for (at, flow) in config.flows.iter().enumerate() {
-        all.push((format!("flows[{at}].name"), &flow.name));
-    }
-    for (at, layer1) in config.layer1.iter().enumerate() {
-        all.push((format!("layer1[{at}].name"), &layer1.name));
-    }
-    for (at, capture) in config.captures.iter().enumerate() {
-        all.push((format!("captures[{at}].name"), &capture.name));
-    }
-    for (at, device) in config.devices.iter().enumerate() {
-        let path = format!("devices[{at}]");
-        all.push((format!("{path}.name"), &device.name));
-        for (at, ethernet) in device.ethernets.iter().enumerate() {
-            let path = format!("{path}.ethernets[{at}]");
-            all.push((format!("{path}.name"), &ethernet.name));
-            let of = |list: &str, at: usize| format!("{path}.{list}[{at}].name");
-            let ipv4 = ethernet.ipv4_addresses.iter().enumerate();
-            all.extend(ipv4.map(|(at, ip)| (of("ipv4_addresses", at), ip.name.as_str())));
-            let ipv6 = ethernet.ipv6_addresses.iter().enumerate();
-            all.extend(ipv6.map(|(at, ip)| (of("ipv6_addresses", at), ip.name.as_str())));
-        }
-    }
-    let mut seen = BTreeSet::new();
-    let errors = all.into_iter().filter_map(|(path, name)| match name {
-        "" => Some(Refusal::new(&path, "give it a name".into())),
-        name if !seen.insert(name) => {
-            Some(Refusal::new(&path, format!("there is another object called {name:?}")))
-        }
-        _ => None,
-    });
-    let errors: Vec<Refusal> = errors.collect();
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
-}
-
-/// Refuses what a physical line does not take, or cannot tell.
-fn fits_lines(plans: &[FlowPlan], ports: &[Port]) -> Result<(), Vec<Refusal>> {
-    let mut errors = vec![];
-    for (at, plan) in plans.iter().enumerate() {
-        for leg in &plan.legs {
-            let of = |port: &PortId| &ports[usize::from(port.0)];
-            let from = of(&leg.from);
-            let sizes = leg.frames.sizes();
-            let bytes: u64 = sizes
-                .iter()
-                .map(|size| u64::from(FrameSize::from_bytes(*size).bytes_on_medium()))
-                .sum();
-            let bps = leg.pace.rate.fps() * bytes as f64 * 8.0 / sizes.len() as f64;
-            if from.is_physical && bps > from.line.bps() as f64 * 1.000_001 {
-                let what =
-                    format!("{bps:.0} bit/s on the medium; port {} has {}", from.name, from.line);
-                errors.push(Refusal::new(&format!("flows[{at}].rate"), what));
-            }
-            let is_timed = from.is_physical || leg.to.iter().any(|port| of(port).is_physical);
-            let is_mixed = sizes.iter().any(|size| *size != sizes[0]);
-            if plan.tells.latency.is_some() && is_timed && is_mixed {
-                let what = "frames of several sizes differ in their time on a physical line; choose one size";
-                errors.push(Refusal::new(&format!("flows[{at}].metrics.latency"), what.into()));
-            }
-        }
-    }
-    errors.dedup();
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
-}
-
-/// Says of which rate percentages are, where no driver tells one.
-fn nominal_rates(config: &Config, tester: &LiveTester) -> Vec<String> {
-    let is_share =
-        |flow: &crate::model::Flow| flow.rate.choice == crate::model::FlowRateChoice::Percentage;
-    if !config.flows.iter().any(is_share) {
-        return vec![];
-    }
-    let ports = config.ports.iter().zip(&tester.describe().ports);
-    let nominal = ports.filter(|(_, port)| !port.line_rate_is_physical);
-    nominal
-        .map(|(port, open)| {
-            format!(
-                "port {}: its driver tells no rate; percentages are of {}",
-                port.name, open.line_rate
-            )
-        })
-        .collect()
 }

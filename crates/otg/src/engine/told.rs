@@ -2,7 +2,7 @@
 
 use super::active::{ActiveConfiguration, lock};
 use super::board::{Board, Counts, FlowState, Transmit};
-use super::{Engine, typed};
+use super::{Engine, routing, typed};
 use crate::error::Refused;
 use crate::flow::{FlowPlan, Leg};
 use crate::model::*;
@@ -41,17 +41,43 @@ impl Engine {
                     ..MetricsResponse::default()
                 })
             }
-            _ => Err(Refused::request(vec!["choice: choose `port` or `flow`".into()])),
+            MetricsRequestChoice::Bgpv4 => {
+                let request = request.bgpv4.unwrap_or_default();
+                Ok(MetricsResponse {
+                    choice: Some(MetricsResponseChoice::Bgpv4Metrics),
+                    bgpv4_metrics: Some(routing::bgpv4_metrics(&active, &request)?),
+                    ..MetricsResponse::default()
+                })
+            }
+            MetricsRequestChoice::Bgpv6 => {
+                let request = request.bgpv6.unwrap_or_default();
+                Ok(MetricsResponse {
+                    choice: Some(MetricsResponseChoice::Bgpv6Metrics),
+                    bgpv6_metrics: Some(routing::bgpv6_metrics(&active, &request)?),
+                    ..MetricsResponse::default()
+                })
+            }
+            _ => Err(Refused::request(vec![
+                "choice: choose `port`, `flow`, `bgpv4` or `bgpv6`".into(),
+            ])),
         }
     }
 
-    /// Neighbours of devices.
+    /// Neighbours of devices, and routes that they have learned.
     ///
     /// # Errors
     /// Where the request names what there is not.
     pub fn states(&self, request: Value) -> Result<StatesResponse, Refused> {
         let (request, _) = typed::<StatesRequest>("StatesRequest", request)?;
         let active = self.active()?;
+        if request.choice == StatesRequestChoice::BgpPrefixes {
+            let request = request.bgp_prefixes.unwrap_or_default();
+            return Ok(StatesResponse {
+                choice: Some(StatesResponseChoice::BgpPrefixes),
+                bgp_prefixes: Some(routing::bgp_prefixes(&active, &request)?),
+                ..StatesResponse::default()
+            });
+        }
         let is_v4 = request.choice == StatesRequestChoice::Ipv4Neighbors;
         let names = match is_v4 {
             true => request.ipv4_neighbors.map(|request| request.ethernet_names),
@@ -70,7 +96,7 @@ impl Engine {
         });
         let (mut ipv4, mut ipv6) = (vec![], vec![]);
         for address in wanted {
-            let learnt = || active.gateway_mac(address.port, address.gateway);
+            let learnt = || active.gateway_mac(address.port, &address.tags, address.gateway);
             let mac = address.gateway_mac.or_else(learnt).map(|mac| mac.to_string());
             let (ethernet_name, ip) = (address.ethernet.clone(), address.gateway.to_string());
             match is_v4 {
@@ -363,15 +389,4 @@ fn bit_times(active: &ActiveConfiguration, leg: &Leg) -> BitTimes {
         physical.map_or(Duration::ZERO, |port| size.serialization_time(port.line))
     };
     BitTimes { sending: time(Some(&leg.from)), receiving: time(leg.to.first()) }
-}
-
-impl Engine {
-    /// Actions: the specification has pings, reboots and some of routing protocols; none is supported.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn control_action(&self, request: Value) -> Result<ControlActionResponse, Refused> {
-        typed::<ControlAction>("ControlAction", request)?;
-        Err(Refused::request(vec!["choice: netanvil supports no action".into()]))
-    }
 }

@@ -5,6 +5,7 @@ mod header;
 mod pace;
 mod payload;
 mod size;
+mod tagged;
 mod values;
 
 use crate::device::Interface;
@@ -22,6 +23,7 @@ use trial::{LatencyForm, PortId};
 use units::LineRate;
 use values::{Values, mac_number};
 use wire::ethernet::MacAddr;
+use wire::vlan::Tag;
 
 /// A flow, ready to be sent.
 #[derive(Clone, PartialEq, Debug)]
@@ -60,6 +62,8 @@ pub struct Leg {
     pub pace: Pace,
     /// The gateway whose hardware address the frames need, on which port.
     pub gateway: Option<IpAddr>,
+    /// VLAN tags of its sender.
+    pub tags: Vec<Tag>,
 }
 
 /// What flows are sent through.
@@ -122,6 +126,9 @@ fn plan(flow: &Flow, ground: &Ground<'_>, path: &str) -> Result<FlowPlan, Refusa
     let mut legs = vec![];
     for end in &ends {
         let mut own = headers.clone();
+        if let Some((tx, _)) = end.devices {
+            tagged::carry(&mut own, &tx.tags, path)?;
+        }
         let gateway = end.devices.and_then(|(tx, rx)| address(&mut own, (tx, rx)));
         let own = (own, payload.clone());
         let frames = Frames::new(own, sizes.clone(), (path, flow.metrics.enable))?;
@@ -130,7 +137,8 @@ fn plan(flow: &Flow, ground: &Ground<'_>, path: &str) -> Result<FlowPlan, Refusa
         let place = legs.iter().filter(|leg: &&Leg| leg.from == end.from).count() as u64;
         let line = ground.line_rates[usize::from(end.from.0)];
         let pace = Pace::of(flow, (&sizes, line), path)?.shared(sharing, place);
-        legs.push(Leg { from: end.from, to: end.to.clone(), frames, pace, gateway });
+        let tags = end.devices.map_or(vec![], |(tx, _)| tx.tags.clone());
+        legs.push(Leg { from: end.from, to: end.to.clone(), frames, pace, gateway, tags });
     }
     let no_latency = legs.iter().any(|leg| !pace::measures_latency(leg.frames.form()));
     let metrics = &flow.metrics;
@@ -259,12 +267,13 @@ fn address(headers: &mut [Header], (tx, rx): (&Interface, &Interface)) -> Option
     let (mut ethernets, mut packets) = (0, 0);
     for header in headers {
         let kind = header.kind;
-        let set = |header: &mut Header, name: &str, value: u128| {
+        let set_all = |header: &mut Header, name: &str, values: &[u128]| {
             let field = header.field_mut(name);
             if let Some(field) = field.filter(|field| field.values == Values::Auto) {
-                field.values = Values::Listed(vec![value]);
+                field.values = Values::Listed(values.to_vec());
             }
         };
+        let set = |header: &mut Header, name: &str, value| set_all(header, name, &[value]);
         match kind {
             Kind::Ethernet if ethernets == 0 => {
                 ethernets += 1;
@@ -280,13 +289,9 @@ fn address(headers: &mut [Header], (tx, rx): (&Interface, &Interface)) -> Option
             }
             Kind::Ipv4 | Kind::Ipv6 if packets == 0 => {
                 packets += 1;
-                let number = |ip: IpAddr| match ip {
-                    IpAddr::V4(ip) => ip.to_bits().into(),
-                    IpAddr::V6(ip) => ip.to_bits(),
-                };
                 if (kind == Kind::Ipv4) == tx.ip.is_ipv4() {
-                    set(header, "src", number(tx.ip));
-                    set(header, "dst", number(rx.ip));
+                    set_all(header, "src", &tx.ends);
+                    set_all(header, "dst", &rx.ends);
                 }
             }
             _ => {}

@@ -1,6 +1,9 @@
 //! A device with a server of the API in the tester's namespace, and an unmodified snappi that drives it.
 #![allow(dead_code)]
 
+pub mod frr;
+pub mod ovs;
+
 use otg::{Ender, Engine, EngineOptions, Server};
 use serde_json::Value;
 use std::net::SocketAddr;

@@ -22,7 +22,7 @@ fn ask(method: &str, path: &str, body: String) -> (StatusCode, Value) {
 }
 
 /// The errors of a configuration, which is refused before any port is opened.
-fn errors(config: Value) -> Vec<String> {
+pub fn errors(config: Value) -> Vec<String> {
     let (status, answer) = ask("POST", "/config", config.to_string());
     assert_eq!((status, &answer["code"]), (StatusCode::BAD_REQUEST, &json!(400)), "{answer}");
     assert_eq!(answer["kind"], "validation");
@@ -113,7 +113,7 @@ fn bodies_paths_and_methods_that_are_wrong_get_the_models_error() {
         ("POST", "/config", "\"\\ud800\"", 400),
         ("POST", "/control/state", "{}", 400),
         ("POST", "/monitor/metrics", "{}", 409),
-        ("POST", "/monitor/metrics", "{\"choice\":\"bgpv4\"}", 400),
+        ("POST", "/monitor/metrics", "{\"choice\":\"isis\"}", 400),
         ("POST", "/control/action", "{\"choice\":\"protocol\"}", 400),
         ("GET", "/nothing", "", 404),
         ("DELETE", "/config", "", 405),

@@ -132,7 +132,10 @@ fn a_foreign_script_gets_what_it_asks_for(over_grpc: bool) {
     assert_eq!(number(&said["after_up"]["frames_rx"]), 50, "{said}");
     let warnings = said["warnings"].to_string();
     assert!(warnings.contains("layer1[0].media") && warnings.contains("1 Gb/s"), "{warnings}");
-    assert_eq!(said["refused"][0], "devices[0].bgp: netanvil does not support this; leave it out");
+    assert_eq!(
+        said["refused"][0],
+        "devices[0].ipv4_loopbacks: netanvil does not support this; leave it out"
+    );
     // The last capture: plain UDP alone passes the filters; every fourth frame is long, and words count up.
     let lines = Lab::tshark(&file, &["ip.dst", "ip.proto", "frame.len", "udp.payload"]);
     assert_eq!(lines.len(), 200);

@@ -163,7 +163,7 @@ told["after_up"] = plain(flows(api, ["timed"]))["timed"]
 # What is not there is refused with its path.
 refused = api.config()
 refused.ports.add(name="p1", location="tester0")
-refused.devices.add(name="d").bgp.router_id = "1.1.1.1"
+refused.devices.add(name="d").ipv4_loopbacks.add(name="l", eth_name="e")
 try:
     api.set_config(refused)
     told["refused"] = []

@@ -20,6 +20,7 @@ impl PortKind for AfPacket {
         Capabilities {
             arrivals: ArrivalStamp::Kernel,
             arrivals_reach_host: true,
+            passes_foreign: true,
             ..Capabilities::default()
         }
     }

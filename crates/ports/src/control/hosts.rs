@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::ethernet::{self, EtherType, MacAddr};
 use wire::ipv4::Protocol;
+use wire::vlan::{self, Tag};
 use wire::{arp, icmpv6, ipv6, learning};
 
 /// A host, or many hosts behind one hardware address: it owns whole networks.
@@ -11,6 +12,8 @@ use wire::{arp, icmpv6, ipv6, learning};
 pub struct Host {
     /// Its hardware address.
     pub mac: MacAddr,
+    /// The VLAN tags of its frames, the outermost first; it hears those of its own VLAN alone.
+    pub tags: Vec<Tag>,
     /// What it owns: addresses with the lengths of their prefixes in bits (32 or 128 for one).
     pub networks: Vec<(IpAddr, u8)>,
     /// Addresses within its networks that are not its own, such as the device's.
@@ -24,6 +27,9 @@ impl Host {
         self.networks.iter().any(inside) && !self.except.contains(&address)
     }
 }
+
+/// Tags of a frame that are looked behind.
+const TAGS_MAX: usize = 2;
 
 fn contains(network: IpAddr, length: u8, address: IpAddr) -> bool {
     let (difference, width) = match (network, address) {
@@ -40,8 +46,8 @@ fn contains(network: IpAddr, length: u8, address: IpAddr) -> bool {
 pub(super) enum Heard {
     /// A question for one of the hosts, with the frame that answers it.
     Question(Vec<u8>),
-    /// Somebody told his hardware address.
-    Told(IpAddr, MacAddr),
+    /// Somebody in a VLAN told his hardware address.
+    Told(Vec<Tag>, IpAddr, MacAddr),
     /// Nothing that concerns the tester.
     Nothing,
 }
@@ -73,8 +79,26 @@ pub(super) fn hear_told(told: &Told, frame: &[u8]) -> Heard {
     answer().map_or(Heard::Nothing, Heard::Question)
 }
 
-/// Takes in a frame (without FCS).
+/// Tags of which VLAN they are of, for comparison: the priority does not matter.
+pub(super) fn vlan_of(tags: &[Tag]) -> Vec<Tag> {
+    tags.iter().map(|tag| Tag { priority: 0, ..*tag }).collect()
+}
+
+/// Takes in a frame (without FCS): whoever is in its VLAN hears it, and answers there. A tag with identifier 0 is
+/// of no VLAN (IEEE 802.1Q table 9-2).
 pub(super) fn hear(hosts: &[Host], frame: &[u8]) -> Heard {
+    let Some(tags) = vlan::tags_of(frame, TAGS_MAX) else { return Heard::Nothing };
+    let plain = vlan::pop(frame, tags.len());
+    let tags: Vec<Tag> = tags.into_iter().filter(|tag| tag.id != 0).collect();
+    let here: Vec<&Host> =
+        hosts.iter().filter(|host| vlan::are_same_vlan(&host.tags, &tags)).collect();
+    match hear_plain(&here, &plain) {
+        Heard::Told(_, address, mac) => Heard::Told(vlan_of(&tags), address, mac),
+        heard => heard,
+    }
+}
+
+fn hear_plain(hosts: &[&Host], frame: &[u8]) -> Heard {
     let Ok((header, payload)) = ethernet::Repr::parse(frame) else { return Heard::Nothing };
     match header.ether_type {
         EtherType::ARP => hear_arp(hosts, payload),
@@ -83,21 +107,23 @@ pub(super) fn hear(hosts: &[Host], frame: &[u8]) -> Heard {
     }
 }
 
-fn hear_arp(hosts: &[Host], packet: &[u8]) -> Heard {
+fn hear_arp(hosts: &[&Host], packet: &[u8]) -> Heard {
     let Ok((packet, _)) = arp::Repr::parse(packet) else { return Heard::Nothing };
     let asked = hosts.iter().find(|host| host.owns(packet.target_ip.into()));
     match (packet.operation, asked) {
-        (arp::Operation::Reply, _) => Heard::Told(packet.sender_ip.into(), packet.sender_mac),
+        (arp::Operation::Reply, _) => {
+            Heard::Told(vec![], packet.sender_ip.into(), packet.sender_mac)
+        }
         (arp::Operation::Request, Some(host)) => {
             let answer = packet.answer(host.mac).expect("a request has an answer");
-            Heard::Question(answer.frame(packet.sender_mac))
+            Heard::Question(vlan::push(answer.frame(packet.sender_mac), &host.tags))
         }
         (arp::Operation::Request, None) => Heard::Nothing,
     }
 }
 
 /// RFC 4861 section 7.1: hop limit 255 and a good checksum, or it is not heard.
-fn hear_discovery(hosts: &[Host], from: MacAddr, packet: &[u8]) -> Option<Heard> {
+fn hear_discovery(hosts: &[&Host], from: MacAddr, packet: &[u8]) -> Option<Heard> {
     let (header, message) = ipv6::Repr::parse(packet).ok()?;
     if header.next_header != Protocol::ICMPV6 || header.hop_limit != icmpv6::ND_HOP_LIMIT {
         return None;
@@ -107,10 +133,11 @@ fn hear_discovery(hosts: &[Host], from: MacAddr, packet: &[u8]) -> Option<Heard>
         icmpv6::Repr::NeighborSolicitation { target, source_mac } => {
             let host = hosts.iter().find(|host| host.owns(target.into()))?;
             let to = (source_mac.unwrap_or(from), header.src);
-            advertisement(host.mac, target, to).map(Heard::Question)
+            let answer = advertisement(host.mac, target, to)?;
+            Some(Heard::Question(vlan::push(answer, &host.tags)))
         }
         icmpv6::Repr::NeighborAdvertisement { target, target_mac, .. } => {
-            Some(Heard::Told(target.into(), target_mac.unwrap_or(from)))
+            Some(Heard::Told(vec![], target.into(), target_mac.unwrap_or(from)))
         }
         _ => None,
     }
@@ -166,6 +193,7 @@ mod tests {
     fn hosts() -> Vec<Host> {
         vec![Host {
             mac: TESTER,
+            tags: vec![],
             networks: vec![(ip("198.19.1.0"), 24), (ip("2001:2:0:8000::"), 64)],
             except: vec![ip("198.19.1.1"), ip("2001:2:0:8000::1")],
         }]
@@ -177,7 +205,7 @@ mod tests {
         assert!(host.owns(ip("198.19.1.2")) && host.owns(ip("198.19.1.254")));
         assert!(!host.owns(ip("198.19.1.1")) && !host.owns(ip("198.19.2.2")));
         assert!(host.owns(ip("2001:2:0:8000::ffff")) && !host.owns(ip("2001:2:0:8001::2")));
-        let all = Host { mac: TESTER, networks: vec![(ip("::"), 0)], except: vec![] };
+        let all = Host { mac: TESTER, tags: vec![], networks: vec![(ip("::"), 0)], except: vec![] };
         assert!(all.owns(ip("2001:db8::1")) && !all.owns(ip("10.0.0.1")));
     }
 
@@ -191,7 +219,7 @@ mod tests {
         assert_eq!(hear_told(&told, &asked), Heard::Nothing, "all are asked");
         asked[..6].copy_from_slice(&host.0.0);
         let Heard::Question(answer) = hear_told(&told, &asked) else { panic!("no answer") };
-        assert_eq!(hear(&[], &answer), Heard::Told(host.1.into(), host.0));
+        assert_eq!(hear(&[], &answer), Heard::Told(vec![], host.1.into(), host.0));
         asked[..6].copy_from_slice(&TESTER.0);
         assert_eq!(hear_told(&told, &asked), Heard::Nothing, "somebody else is asked");
         let probe = question((host.0, ip("0.0.0.0")), ip("198.19.1.7")).unwrap();
@@ -207,9 +235,40 @@ mod tests {
         {
             let asked = question((ROUTER, ip(router)), ip(host)).unwrap();
             let Heard::Question(answer) = hear(&hosts(), &asked) else { panic!("no answer") };
-            assert_eq!(hear(&[], &answer), Heard::Told(ip(host), TESTER));
+            assert_eq!(hear(&[], &answer), Heard::Told(vec![], ip(host), TESTER));
             assert_eq!(&answer[..6], &ROUTER.0);
         }
+    }
+
+    #[test]
+    fn a_host_hears_and_answers_in_its_own_vlan_alone() {
+        let outer = Tag { tpid: EtherType::SERVICE_VLAN, priority: 0, id: 100 };
+        let inner = Tag { tpid: EtherType::VLAN, priority: 3, id: 7 };
+        for tags in [vec![inner], vec![outer, inner]] {
+            let of_vlan = Host { tags: tags.clone(), ..hosts()[0].clone() };
+            for (router, host) in
+                [("198.19.1.1", "198.19.1.2"), ("2001:2:0:8000::1", "2001:2:0:8000::2")]
+            {
+                let asked = question((ROUTER, ip(router)), ip(host)).unwrap();
+                assert_eq!(hear(std::slice::from_ref(&of_vlan), &asked), Heard::Nothing);
+                let tagged = vlan::push(asked, &vlan_of(&tags));
+                assert_eq!(hear(&hosts(), &tagged), Heard::Nothing, "a host without tags");
+                let other = Host { tags: vec![outer], ..of_vlan.clone() };
+                let Heard::Question(answer) = hear(&[other, of_vlan.clone()], &tagged) else {
+                    panic!("no answer")
+                };
+                // It answers with its own priority.
+                assert_eq!(vlan::tags_of(&answer, 3), Some(tags.clone()));
+                assert_eq!(hear(&[], &answer), Heard::Told(vlan_of(&tags), ip(host), TESTER));
+            }
+        }
+        // A tag that gives a priority and no VLAN.
+        let priority = Tag { id: 0, ..inner };
+        let asked = question((ROUTER, ip("198.19.1.1")), ip("198.19.1.2")).unwrap();
+        let Heard::Question(answer) = hear(&hosts(), &vlan::push(asked, &[priority])) else {
+            panic!("no answer")
+        };
+        assert_eq!(vlan::tags_of(&answer, 2), Some(vec![]));
     }
 
     #[test]

@@ -62,37 +62,53 @@ fn snmp_reply(datagram: &[u8]) -> Option<Kind> {
 }
 
 /// A classic BPF program that lets a socket see control frames and few others, so that a million
-/// test frames a second do not wake it. [`is_control`] has the last word.
-pub(super) fn filter() -> [libc::sock_filter; 17] {
+/// test frames a second do not wake it. [`is_control`] has the last word. The kernel has taken off the outermost
+/// tag of a frame by then.
+pub(super) fn filter() -> [libc::sock_filter; 24] {
     const LOAD_HALF: u16 = 0x28;
     const LOAD_BYTE: u16 = 0x30;
     const JUMP_EQUAL: u16 = 0x15;
     const RETURN: u16 = 0x06;
-    let line = |code, if_true, if_false, value| libc::sock_filter {
-        code,
-        jt: if_true,
-        jf: if_false,
+    const IPV4: usize = 6;
+    const IPV6: usize = 11;
+    const TAGGED: usize = 17;
+    const PASS: usize = 22;
+    const DROP: usize = 23;
+    let load = |code, place| libc::sock_filter { code, jt: 0, jf: 0, k: place };
+    let give = |bytes| libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: bytes };
+    // Jumps count from the next line: line `at` goes on at one of two others.
+    let is = |at: usize, value: u32, then: usize, otherwise: usize| libc::sock_filter {
+        code: JUMP_EQUAL,
+        jt: (then - at - 1) as u8,
+        jf: (otherwise - at - 1) as u8,
         k: value,
     };
-    // Jumps count from the next line.
     [
-        line(LOAD_HALF, 0, 0, 12),
-        line(JUMP_EQUAL, 13, 0, EtherType::ARP.0.into()),
-        line(JUMP_EQUAL, 6, 0, EtherType::IPV6.0.into()),
-        line(JUMP_EQUAL, 0, 12, EtherType::IPV4.0.into()),
-        line(LOAD_BYTE, 0, 0, 23),
-        line(JUMP_EQUAL, 9, 0, Protocol::IGMP.0.into()),
-        line(JUMP_EQUAL, 0, 9, Protocol::UDP.0.into()),
-        line(LOAD_HALF, 0, 0, 34),
-        line(JUMP_EQUAL, 6, 7, 161),
-        line(LOAD_BYTE, 0, 0, 20),
-        line(JUMP_EQUAL, 4, 0, Protocol::ICMPV6.0.into()),
-        line(JUMP_EQUAL, 3, 0, Protocol::HOP_BY_HOP.0.into()),
-        line(JUMP_EQUAL, 0, 3, Protocol::UDP.0.into()),
-        line(LOAD_HALF, 0, 0, 54),
-        line(JUMP_EQUAL, 0, 1, 161),
-        line(RETURN, 0, 0, u32::MAX),
-        line(RETURN, 0, 0, 0),
+        load(LOAD_HALF, 12),
+        is(1, EtherType::ARP.0.into(), PASS, 2),
+        is(2, EtherType::IPV6.0.into(), IPV6, 3),
+        is(3, EtherType::IPV4.0.into(), IPV4, 4),
+        is(4, EtherType::VLAN.0.into(), TAGGED, 5),
+        is(5, EtherType::SERVICE_VLAN.0.into(), TAGGED, DROP),
+        load(LOAD_BYTE, 23),
+        is(7, Protocol::IGMP.0.into(), PASS, 8),
+        is(8, Protocol::UDP.0.into(), 9, DROP),
+        load(LOAD_HALF, 34),
+        is(10, 161, PASS, DROP),
+        load(LOAD_BYTE, 20),
+        is(12, Protocol::ICMPV6.0.into(), PASS, 13),
+        is(13, Protocol::HOP_BY_HOP.0.into(), PASS, 14),
+        is(14, Protocol::UDP.0.into(), 15, DROP),
+        load(LOAD_HALF, 54),
+        is(16, 161, PASS, DROP),
+        // Of the frames with two tags, ARP and discovery alone.
+        load(LOAD_HALF, 16),
+        is(18, EtherType::ARP.0.into(), PASS, 19),
+        is(19, EtherType::IPV6.0.into(), 20, DROP),
+        load(LOAD_BYTE, 24),
+        is(21, Protocol::ICMPV6.0.into(), PASS, DROP),
+        give(u32::MAX),
+        give(0),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! The thread that answers for the hosts the tester plays on a port.
 
-use super::hosts::{Heard, Told, hear, hear_told, question, told_by};
+use super::hosts::{Heard, Told, hear, hear_told, question, told_by, vlan_of};
 use super::kind::{Kind, kind_of};
 use super::{ControlSocket, Host};
 use crate::{clock, sys};
@@ -14,6 +14,7 @@ use trial::{QueryCounts, QueryResponder, TesterError};
 use units::{Duration, Instant};
 use wire::ethernet::MacAddr;
 use wire::snmp;
+use wire::vlan::{self, Tag};
 
 /// How soon the thread notices that it should end.
 const LOOK_MS: i32 = 50;
@@ -64,13 +65,20 @@ impl ControlCounts {
 pub struct ControlHandle(Arc<Shared>);
 
 impl ControlHandle {
-    /// Asks once for the hardware address of a neighbour; [`Self::neighbour`] has the answer later.
+    /// Asks once for the hardware address of a neighbour in the VLAN of these tags; [`Self::neighbour`] has the
+    /// answer later.
     ///
     /// # Errors
     /// Where the question cannot be sent.
-    pub fn ask(&self, from: (MacAddr, IpAddr), neighbour: IpAddr) -> io::Result<()> {
+    pub fn ask(
+        &self,
+        from: (MacAddr, IpAddr),
+        (tags, neighbour): (&[Tag], IpAddr),
+    ) -> io::Result<()> {
         match question(from, neighbour) {
-            Some(question) if !self.0.end.load(Ordering::Relaxed) => self.0.socket.send(&question),
+            Some(question) if !self.0.end.load(Ordering::Relaxed) => {
+                self.0.socket.send(&vlan::push(question, tags))
+            }
             _ => Ok(()),
         }
     }
@@ -85,9 +93,9 @@ impl ControlHandle {
         self.0.members().plan(clock::now(), frames);
     }
 
-    /// The hardware address that a neighbour has told, if it has told one.
-    pub fn neighbour(&self, address: IpAddr) -> Option<MacAddr> {
-        self.0.state().neighbours.get(&address).copied()
+    /// The hardware address that a neighbour in the VLAN of these tags has told, if it has told one.
+    pub fn neighbour(&self, tags: &[Tag], address: IpAddr) -> Option<MacAddr> {
+        self.0.state().neighbours.get(&(vlan_of(tags), address)).copied()
     }
 }
 
@@ -104,7 +112,8 @@ struct Shared {
 struct State {
     hosts: Vec<Host>,
     told: Told,
-    neighbours: BTreeMap<IpAddr, MacAddr>,
+    /// By VLAN and address.
+    neighbours: BTreeMap<(Vec<Tag>, IpAddr), MacAddr>,
     replies: Vec<Vec<u8>>,
 }
 
@@ -168,7 +177,8 @@ impl Responder {
         let question = question(from, neighbour).ok_or_else(|| {
             TesterError::BadTrial(format!("{} and {neighbour} are of different families", from.1))
         })?;
-        self.shared.state().neighbours.remove(&neighbour);
+        let neighbour_here = (vec![], neighbour);
+        self.shared.state().neighbours.remove(&neighbour_here);
         for _ in 0..QUESTIONS {
             self.shared
                 .socket
@@ -176,7 +186,7 @@ impl Responder {
                 .map_err(|error| sys::port_error(port, "ask for a gateway's address", &error))?;
             let give_up = clock::now() + QUESTION_INTERVAL;
             while clock::now() < give_up {
-                if let Some(mac) = self.shared.state().neighbours.get(&neighbour) {
+                if let Some(mac) = self.shared.state().neighbours.get(&neighbour_here) {
                     return Ok(*mac);
                 }
                 clock::sleep(Duration::from_ms(2));
@@ -264,7 +274,9 @@ impl Shared {
         match heard {
             // An answer that cannot be sent will be asked for again.
             Heard::Question(answer) => drop(self.socket.send(&answer)),
-            Heard::Told(address, mac) => drop(state.neighbours.insert(address, mac)),
+            Heard::Told(vlan, address, mac) => {
+                state.neighbours.insert((vlan, address), mac);
+            }
             Heard::Nothing => {}
         }
     }

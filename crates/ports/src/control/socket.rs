@@ -39,6 +39,7 @@ impl PacketSocket {
         let fd = sys::raw(&socket);
         sys::attach_filter(fd, &mut kind::filter())?;
         sys::set_option(fd, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1i32)?;
+        kernel::tell_tags(&socket)?;
         socket::bind_packet(fd, ifindex, ETH_P_ALL)?;
         Ok(PacketSocket { socket })
     }
@@ -54,15 +55,6 @@ impl ControlSocket for PacketSocket {
         if sys::poll_readable(fd, timeout_ms)? == 0 {
             return Ok(None);
         }
-        // SAFETY: `buffer` is writable for its length.
-        let received =
-            unsafe { libc::recv(fd, buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT) };
-        match usize::try_from(received) {
-            Ok(len) => Ok(Some(&buffer[..len])),
-            Err(_) => match io::Error::last_os_error() {
-                error if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-                error => Err(error),
-            },
-        }
+        Ok(kernel::receive_frame(&self.socket, &mut [], buffer)?.map(|frame| &*frame))
     }
 }

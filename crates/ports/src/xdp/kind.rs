@@ -19,6 +19,7 @@ impl PortKind for Xdp {
         Capabilities {
             arrivals: ArrivalStamp::Driver,
             drops_in_interface: true,
+            passes_foreign: true,
             ..Capabilities::default()
         }
     }

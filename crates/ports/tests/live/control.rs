@@ -21,6 +21,7 @@ pub fn hosts(testbed: &Bed, port: usize) -> Vec<Host> {
     let (ipv4, ipv6) = (testbed.ports()[port].addresses.ipv4, testbed.ports()[port].addresses.ipv6);
     vec![Host {
         mac: MacAddr(testbed.ports()[port].mac),
+        tags: vec![],
         networks: vec![
             (ipv4.host.into(), ipv4.prefix_length),
             (ipv6.host.into(), ipv6.prefix_length),
