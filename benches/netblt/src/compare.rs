@@ -104,6 +104,7 @@ fn veth_scene(bytes: u64) -> Scene {
 fn link_scene() -> Scene {
     let rivals = vec![
         netblt("finds its rate", Moved::Memory, ""),
+        netblt("scavenges", Moved::Memory, "--scavenge"),
         netblt("95 Mb/s", Moved::Memory, "--rate 91M --buffers 128"),
         Rival::Quic,
         Rival::Tcp("bbr"),
