@@ -108,6 +108,9 @@ pub struct Progress {
     pub repeated_packets: u64,
 }
 
+/// The fastest rate that a sender may find, and how.
+type Finding = (Burst, RateControl);
+
 /// A socket with everything that happens on it.
 pub struct Station {
     socket: Socket,
@@ -118,7 +121,7 @@ pub struct Station {
     /// How connections that this station opens find their rate, if they do.
     adaptive: Option<RateControl>,
     /// Those that are to, and are not open yet; none faster than this.
-    to_adapt: BTreeMap<ConnectionId, (Burst, RateControl)>,
+    to_adapt: BTreeMap<ConnectionId, Finding>,
     openers: BTreeMap<ConnectionId, Opener>,
     jobs: BTreeMap<ConnectionId, Job>,
     /// When each connection began, and whether this end sends.
@@ -532,7 +535,7 @@ fn affordable(limits: Limits, asked_buffer_bytes: u32, free_bytes: u64) -> Optio
 fn decision(
     host: &mut dyn Host,
     request: &Request<SocketAddr>,
-) -> Result<(Answer, Opener, Option<(Burst, RateControl)>), String> {
+) -> Result<(Answer, Opener, Option<Finding>), String> {
     let proposal = Proposal::of(&request.open)?;
     let rule = proposal.rate_control();
     let Proposal { offer, adaptive, .. } = proposal;
