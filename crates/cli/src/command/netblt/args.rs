@@ -130,7 +130,7 @@ Examples:
   netanvil netblt neighbours --only '4:4 CUBIC'
   netanvil netblt neighbours --json | jq '.rows[] | select(.met | not)'
 
-With 3 seeds some minutes, with 30 about an hour on two processors. Exit code 1 if a target is missed;
+Some minutes for 3 seeds, much longer for 30. Exit code 1 if a target is missed;
 docs/netblt-control.md says which and why.
 ")]
     Neighbours(Neighbours),
