@@ -14,7 +14,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: originals fleet-test sweep-check help setup build demo test test-pure test-live test-benches test-python python oci install packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-paths otg-fuzz harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site
+.PHONY: originals fleet-test sweep-check help setup build demo test test-pure test-live test-benches test-python python oci install packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-neighbours netblt-paths otg-fuzz harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -57,6 +57,7 @@ help:
 	@echo "make bench-simulator  the simulator alone, beside ns-3"
 	@echo "make bench-netblt     NETBLT alone, beside TCP and QUIC"
 	@echo "make bench-scaling    what a frame costs as ports, flows and groups become many"
+	@echo "make netblt-neighbours NETBLT and the kernel's TCP on one link: who gets which share"
 	@echo "make netblt-transfers a gigabyte by NETBLT over links that lose packets, its ends killed on the way"
 	@echo "make clean   remove what builds and killed runs left"
 
@@ -367,6 +368,13 @@ bench-netblt:
 	@$(MAKE) --no-print-directory setup PACKAGES='iperf3 iproute2'
 	cargo build --release --package netanvil --package netanvil-netblt-bench
 	target/release/netanvil-netblt-bench compare
+
+# NETBLT and the kernel's TCP on one real-time link; as root, some minutes. Leaves benches/NEIGHBOURS.md. Exit code 1 if
+# a target is missed. `netanvil netblt neighbours` is the same in virtual time.
+netblt-neighbours:
+	@$(MAKE) --no-print-directory setup PACKAGES='iperf3 iproute2'
+	cargo build --release --package netanvil --package netanvil-netblt-bench
+	target/release/netanvil-netblt-bench neighbours
 
 # In virtual time and on veth pairs, as root, some minutes. Leaves benches/SCALING.md and its plots. Exit code 1
 # if a target is missed.

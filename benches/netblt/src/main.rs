@@ -1,5 +1,5 @@
 //! `make bench-netblt`: NETBLT beside TCP and QUIC, over a plain veth pair and over a real-time link,
-//! in one run. `make netblt-transfers`: files of a gigabyte over links that lose packets, and ends
+//! in one run. `make netblt-neighbours`: NETBLT and TCP on one link. `make netblt-transfers`: files of a gigabyte over links that lose packets, and ends
 //! that are killed.
 //!
 //! An edge by nature: it runs processes, reads the clock and waits.
@@ -7,6 +7,7 @@
 
 mod compare;
 mod lab;
+mod neighbours;
 mod quic;
 mod rivals;
 mod transfers;
@@ -39,6 +40,15 @@ enum Command {
         #[arg(long, default_value = "benches/NETBLT.md")]
         markdown: PathBuf,
     },
+    /// Beside the kernel's TCP over one link: who gets which share
+    Neighbours {
+        /// Rounds of each case; medians are reported
+        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+        rounds: u16,
+        /// Where to leave the report
+        #[arg(long, default_value = "benches/NEIGHBOURS.md")]
+        markdown: PathBuf,
+    },
     /// Files over links that lose packets, and ends that are killed
     Transfers {
         /// Bytes of the file
@@ -61,6 +71,9 @@ fn main() -> ExitCode {
     let outcome = match command {
         Command::Compare { rounds, bytes, markdown } => {
             compare::run(&netanvil, rounds, bytes, &markdown)
+        }
+        Command::Neighbours { rounds, markdown } => {
+            neighbours::run(&netanvil, rounds.into(), &markdown)
         }
         Command::Transfers { bytes } => transfers::run(&netanvil, bytes),
         Command::QuicServer { certificate } => quic::serve(&certificate).map(|()| true),

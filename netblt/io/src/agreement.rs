@@ -2,7 +2,7 @@
 //! transfer are laid out in buffers.
 
 use crate::ranges::Ranges;
-use netblt::Open;
+use netblt::{Open, RateControl};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a digest (BLAKE3).
@@ -62,12 +62,19 @@ pub struct Proposal {
     /// many milliseconds. A reader's OPEN itself proposes little: who does not know this word keeps to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adaptive: Option<(u16, u16)>,
+    /// It is to leave the path to others. Who does not know this word competes, or always leaves it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub scavenge: bool,
     /// The other end may ask for a cookie first ([`crate::cookie`]).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cookie: bool,
 }
 
 impl Proposal {
+    /// How whichever end sends is to find the rate.
+    pub fn rate_control(&self) -> RateControl {
+        if self.scavenge { RateControl::Scavenging } else { RateControl::Competitive }
+    }
     /// What an OPEN says. The error is fit for the other end.
     pub fn of(open: &Open<'_>) -> Result<Proposal, String> {
         let string = open.client_string.as_bytes();
@@ -76,7 +83,7 @@ impl Proposal {
         }
         let name = str::from_utf8(string).map_err(|_| "a file name that is not UTF-8")?.to_owned();
         let offer = Offer::Plain { name, bytes: open.transfer_size_bytes.into() };
-        Ok(Proposal { offer, adaptive: None, cookie: false })
+        Ok(Proposal { offer, adaptive: None, scavenge: false, cookie: false })
     }
     /// The client string of an OPEN.
     pub fn client_string(&self) -> String {
@@ -285,7 +292,8 @@ mod tests {
         assert_eq!(text, r#"{"want":"get","name":"a\"b","have":"0-9","version":"v"}"#);
         assert_eq!(from_bytes(text.as_bytes()), Ok(get.clone()));
         for adaptive in [None, Some((5, 40))] {
-            let proposal = Proposal { offer: get.clone(), adaptive, cookie: false };
+            let proposal =
+                Proposal { offer: get.clone(), adaptive, scavenge: false, cookie: false };
             let text = to_string(&proposal);
             assert_eq!(text.contains(r#","adaptive":[5,40]}"#), adaptive.is_some(), "{text}");
             assert_eq!(from_bytes(text.as_bytes()), Ok(proposal));
@@ -326,7 +334,8 @@ mod tests {
         assert!(said("{").is_err() && Answer::of(b"{").is_err());
         let plain = Offer::Plain { name: "a".to_owned(), bytes: 0 };
         assert_eq!(
-            Proposal { offer: plain, adaptive: Some((1, 1)), cookie: true }.client_string(),
+            Proposal { offer: plain, adaptive: Some((1, 1)), scavenge: true, cookie: true }
+                .client_string(),
             "a"
         );
         assert_eq!(Reply { answer: Answer::Plain, adaptive: true }.client_string(), "");

@@ -74,7 +74,7 @@ mod station;
 pub use agreement::{Answer, Layout, Offer};
 pub use job::Job;
 pub use lateness::LatenessSummary;
-pub use netblt::ConnectionId;
+pub use netblt::{ConnectionId, RateControl};
 pub use seal::{Key, Refusal};
 pub use sink::Sink;
 pub use socket::{Carrier, Received, Socket};

@@ -11,7 +11,7 @@ use crate::seal::Refusal;
 use crate::socket::{Received, Socket};
 use netblt::{
     Burst, Connection, ConnectionId, Counters, Ending, Endpoint, EndpointLimits, Event, Limits,
-    Mode, Opening, Request, Secret, Timing,
+    Mode, Opening, RateControl, Request, Secret, Timing,
 };
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::Serialize;
@@ -28,6 +28,8 @@ const MAX_SENT_AT_ONCE: usize = 256;
 const MEMORY_BYTES: u64 = 1 << 30;
 /// How soon to look at threads again that read or write.
 const THREAD_PAUSE: Duration = Duration::from_us(500);
+/// Who wakes up within this time found packets waiting.
+const AT_ONCE: Duration = Duration::from_us(20);
 
 /// What a reader proposes who does not know the path: a train that floods none, and then 2.8 Mb/s in
 /// packets of 1,400 bytes. Offers, or an end that finds the rate, make it more.
@@ -106,6 +108,9 @@ pub struct Progress {
     pub repeated_packets: u64,
 }
 
+/// The fastest rate that a sender may find, and how.
+type Finding = (Burst, RateControl);
+
 /// A socket with everything that happens on it.
 pub struct Station {
     socket: Socket,
@@ -113,10 +118,10 @@ pub struct Station {
     backlog: Backlog,
     endpoint: Endpoint<SocketAddr>,
     limits: Limits,
-    /// Connections that this station opens find their rate.
-    adaptive: bool,
+    /// How connections that this station opens find their rate, if they do.
+    adaptive: Option<RateControl>,
     /// Those that are to, and are not open yet; none faster than this.
-    to_adapt: BTreeMap<ConnectionId, Burst>,
+    to_adapt: BTreeMap<ConnectionId, Finding>,
     openers: BTreeMap<ConnectionId, Opener>,
     jobs: BTreeMap<ConnectionId, Job>,
     /// When each connection began, and whether this end sends.
@@ -129,6 +134,8 @@ pub struct Station {
     /// When something was to leave for which this station waited.
     awaited: Option<Instant>,
     lateness: Lateness,
+    /// What is read next may have waited for so long.
+    late: Duration,
     cap: Cap,
 }
 
@@ -146,7 +153,7 @@ impl Station {
             backlog: Backlog::new(clock.now()),
             endpoint: Endpoint::new(endpoint, timing),
             limits,
-            adaptive: false,
+            adaptive: None,
             to_adapt: BTreeMap::new(),
             openers: BTreeMap::new(),
             jobs: BTreeMap::new(),
@@ -156,6 +163,7 @@ impl Station {
             ended: Vec::new(),
             awaited: None,
             lateness: Lateness::new(),
+            late: Duration::ZERO,
             cap: Cap::none(),
         }
     }
@@ -167,8 +175,8 @@ impl Station {
 
     /// Of connections opened from now on, the end that sends finds the rate that fits the path,
     /// within the limits.
-    pub fn find_rates(&mut self) {
-        self.adaptive = true;
+    pub fn find_rates(&mut self, rule: RateControl) {
+        self.adaptive = Some(rule);
     }
     /// How late what this station waited for has left.
     pub fn lateness(&self) -> Option<LatenessSummary> {
@@ -199,12 +207,13 @@ impl Station {
             Offer::Get { .. } | Offer::Copy => 0,
         };
         let (most, mut limits) = (self.limits.burst, self.limits);
-        if self.adaptive && mode == Mode::Read {
+        if self.adaptive.is_some() && mode == Mode::Read {
             limits.burst = FIRST_READ.restricted_by(most);
         }
-        let adaptive = self.adaptive.then_some((most.size_packets, most.interval_ms));
+        let adaptive = self.adaptive.map(|_| (most.size_packets, most.interval_ms));
+        let scavenge = self.adaptive == Some(RateControl::Scavenging);
         let cookie = self.socket.has_cookies();
-        let proposal = Proposal { offer: offer.clone(), adaptive, cookie };
+        let proposal = Proposal { offer: offer.clone(), adaptive, scavenge, cookie };
         let client_string = &proposal.client_string();
         // What does not fit its field is unknown to it; the client string says it too.
         let transfer_size_bytes = u32::try_from(transfer_size_bytes).unwrap_or(0);
@@ -212,8 +221,8 @@ impl Station {
         let now = self.clock.now();
         let ports = (self.socket.key(peer), local_port, port);
         let id = self.endpoint.open(now, ports, limits, opening)?;
-        if self.adaptive {
-            self.to_adapt.insert(id, most);
+        if let Some(rule) = self.adaptive {
+            self.to_adapt.insert(id, (most, rule));
         }
         self.openers.insert(id, opener);
         self.started.insert(id, (now, mode == Mode::Write));
@@ -277,13 +286,23 @@ impl Station {
         let left = due.since(now);
         let precise = sends && left <= pause;
         self.awaited = (precise && left > Duration::ZERO).then_some(due);
-        match left.min(pause) {
-            Duration::ZERO => Ok(()),
-            asleep => self.socket.wait(asleep),
+        let asleep = left.min(pause);
+        if asleep > Duration::ZERO {
+            self.socket.wait(asleep)?;
         }
+        // What came while this station was busy has waited since then, and so has what came after
+        // the time at which it was to wake up. A packet that wakes it has not waited.
+        let (woken, busy) = (self.clock.now(), now.since(self.backlog.heard_until()));
+        self.late = match woken.since(now) {
+            slept if slept > asleep => slept - asleep,
+            slept if slept < AT_ONCE => busy + slept,
+            _ => Duration::ZERO,
+        };
+        Ok(())
     }
 
     fn receive(&mut self) -> io::Result<()> {
+        self.endpoint.note_lateness(self.late);
         for _ in 0..MAX_RECEIVED_AT_ONCE {
             let before = self.clock.now();
             let Some(Received { peer, packet, path, named }) = self.socket.receive()? else {
@@ -393,21 +412,21 @@ impl Station {
 
     /// The end that sends finds the rate; where it does not know how, the end that receives has it find one.
     fn find_rate(&mut self, id: ConnectionId) {
-        let Some(most) = self.to_adapt.remove(&id) else { return };
+        let Some((most, rule)) = self.to_adapt.remove(&id) else { return };
         let now = self.clock.now();
         let sends = self.started.get(&id).is_some_and(|(_, sends)| *sends);
         self.endpoint.with(id, |connection| match (sends, connection.is_active()) {
             // What the receiver answered binds.
-            (true, true) => connection.adapt_rate(now),
+            (true, true) => connection.adapt_rate(now, rule),
             (true, false) => {
                 connection.permit_rate(most);
-                connection.adapt_rate(now);
+                connection.adapt_rate(now, rule);
             }
             // The active end's OPEN says so.
-            (false, false) => connection.adapt_rate(now),
+            (false, false) => connection.adapt_rate(now, rule),
             (false, _) if Reply::adapts(connection.peer_string()) => {
                 connection.permit_rate(most);
-                connection.adapt_rate(now);
+                connection.adapt_rate(now, rule);
             }
             (false, _) => connection.steer_offers(now, most),
         });
@@ -516,10 +535,13 @@ fn affordable(limits: Limits, asked_buffer_bytes: u32, free_bytes: u64) -> Optio
 fn decision(
     host: &mut dyn Host,
     request: &Request<SocketAddr>,
-) -> Result<(Answer, Opener, Option<Burst>), String> {
-    let Proposal { offer, adaptive, .. } = Proposal::of(&request.open)?;
+) -> Result<(Answer, Opener, Option<Finding>), String> {
+    let proposal = Proposal::of(&request.open)?;
+    let rule = proposal.rate_control();
+    let Proposal { offer, adaptive, .. } = proposal;
     let (answer, opener) = host.decide(request.peer, request.open.mode, offer)?;
-    let most = adaptive.map(|(size_packets, interval_ms)| Burst { size_packets, interval_ms });
+    let most =
+        adaptive.map(|(size_packets, interval_ms)| (Burst { size_packets, interval_ms }, rule));
     Ok((answer, opener, most))
 }
 

@@ -1,5 +1,6 @@
 //! One connection: opening, a transfer one way, and the three ways to close (RFC 998 section 5).
 
+use crate::control::RateControl;
 use crate::counters::Counters;
 use crate::event::{Ending, Event};
 use crate::guard::{Guard, Secret};
@@ -129,8 +130,10 @@ pub struct Connection {
     events: VecDeque<Event>,
     /// None at the end that opened, and where the path to the other end is proved or trusted.
     guard: Option<Guard>,
-    /// The rate is to be chosen once the path is proved.
-    adapts_when_proven: bool,
+    /// The rate is to be chosen, and how, once the path is proved.
+    adapts_when_proven: Option<RateControl>,
+    /// How long the only OPEN waited for its answer.
+    handshake: Option<Duration>,
     /// The last time that the other end did what moves a transfer on.
     progress_at: Instant,
     opened_at: Instant,
@@ -172,7 +175,8 @@ impl Connection {
             counters: Counters::default(),
             events: VecDeque::new(),
             guard: None,
-            adapts_when_proven: false,
+            adapts_when_proven: None,
+            handshake: None,
             progress_at: now,
             opened_at: now,
             identified: false,
@@ -401,7 +405,7 @@ impl Connection {
     /// The sending client does not know the path: the rate is chosen by what comes back, within
     /// what was agreed on and what the receiver offers. At the end that receives: the other does so, and
     /// is told all that may have been lost.
-    pub fn adapt_rate(&mut self, now: Instant) {
+    pub fn adapt_rate(&mut self, now: Instant, rule: RateControl) {
         let proven = self.has_proven_path();
         if let Role::Receiving(receiver) = &mut self.role {
             receiver.trust();
@@ -409,8 +413,8 @@ impl Connection {
         if let Role::Sending(sender) = &mut self.role {
             // What the guard withholds would be taken for losses.
             match proven {
-                true => sender.adapt(now),
-                false => self.adapts_when_proven = true,
+                true => sender.adapt(now, rule, self.handshake),
+                false => self.adapts_when_proven = Some(rule),
             }
         }
     }
@@ -463,6 +467,13 @@ impl Connection {
     /// From now on only those packets end this connection that say its identifier.
     pub(crate) fn identify(&mut self) {
         self.identified = true;
+    }
+
+    /// What comes from now on may have waited in this host for so long before it was read.
+    pub(crate) fn note_lateness(&mut self, late: Duration) {
+        if let Role::Sending(sender) = &mut self.role {
+            sender.note_lateness(late);
+        }
     }
 
     /// Whether ports and address are all that this connection is known by.
@@ -580,8 +591,8 @@ impl Connection {
         sender.acknowledge();
         if guard.is_proven() {
             self.progress_at = now;
-            if std::mem::take(&mut self.adapts_when_proven) {
-                sender.adapt(now);
+            if let Some(rule) = self.adapts_when_proven.take() {
+                sender.adapt(now, rule, None);
             }
         }
         Ok(())
@@ -621,6 +632,9 @@ impl Connection {
     fn handle_response(&mut self, now: Instant, answer: &Open<'_>) {
         let mine = answer.connection_id == self.connection_id && self.active;
         let opening = matches!(self.life, Life::Opening { .. });
+        if matches!(self.life, Life::Opening { attempts: 1, .. }) {
+            self.handshake = Some(now.since(self.opened_at));
+        }
         if !mine || !opening {
             self.counters.unexpected_packets += u64::from(!mine);
             // While opening, it is late and was meant for an earlier attempt.
@@ -688,11 +702,11 @@ impl Connection {
                 self.life = Life::Closed;
                 self.role = Role::Waiting;
             }
-            Life::Open => {
-                if let Role::Receiving(receiver) = &mut self.role {
-                    receiver.handle_timeout(now, &mut self.counters);
-                }
-            }
+            Life::Open => match &mut self.role {
+                Role::Receiving(receiver) => receiver.handle_timeout(now, &mut self.counters),
+                Role::Sending(sender) => sender.handle_timeout(now),
+                Role::Waiting => {}
+            },
             _ => {}
         }
         self.due.keepalive |= self.keepalive().is_some_and(|at| at <= now);

@@ -187,6 +187,8 @@ pub struct Endpoint<A> {
     next_id: u64,
     /// Timers run up to here and no further.
     heard_until: Instant,
+    /// What is taken in may have waited for so long.
+    late: Duration,
     /// When to look next for connections in which nothing moves.
     watch: Instant,
 }
@@ -212,6 +214,7 @@ impl<A: Address> Endpoint<A> {
             strays: Strays::new(),
             next_id: 0,
             heard_until: Instant::FAR_FUTURE,
+            late: Duration::ZERO,
             watch: Instant::ZERO,
         }
     }
@@ -526,6 +529,11 @@ impl<A: Address> Endpoint<A> {
     pub fn heard_until(&mut self, at: Instant) {
         self.heard_until = at;
     }
+    /// Datagrams that are taken in from now on may have waited for so long in this host: its process did
+    /// not run. A sender takes no such wait for a queue on the path.
+    pub fn note_lateness(&mut self, late: Duration) {
+        self.late = late;
+    }
 
     /// Takes in a datagram; bytes that are no packet of NETBLT are dropped as if lost. Gives the
     /// connection that it was for.
@@ -552,6 +560,7 @@ impl<A: Address> Endpoint<A> {
         if let Some(&id) = self.keys.get(&key) {
             let (_, connection) = self.connections.get_mut(&id)?;
             connection.count_received(bytes.len());
+            connection.note_lateness(self.late);
             connection.handle_named(now, &packet, identity::named(bytes));
             if !connection.is_half_open() && self.half_open.remove(&id).is_some() {
                 self.settle(now, id);

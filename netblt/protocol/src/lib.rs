@@ -97,6 +97,7 @@ mod control_list;
 mod counters;
 mod endpoint;
 mod event;
+mod gaps;
 mod guard;
 mod identity;
 mod incoming;
@@ -113,6 +114,7 @@ mod tail;
 mod terms;
 
 pub use connection::{Connection, Opening};
+pub use control::RateControl;
 pub use counters::Counters;
 pub use endpoint::{Address, ConnectionId, Endpoint, EndpointLimits, Path, Request};
 pub use event::{Ending, Event};

@@ -1,9 +1,10 @@
 //! A sender whose rate is the one agreed on, or one that a [`Control`] chooses below it: it watches
 //! what the sender sends and hears.
 
-use crate::control::Control;
+use crate::control::{Arrival, Control, RateControl};
 use crate::counters::Counters;
 use crate::event::Event;
+use crate::gaps::{Gaps, OVERTAKEN_BY};
 use crate::sender::Sender;
 use crate::sequence::ahead;
 use crate::terms::Burst;
@@ -31,7 +32,10 @@ struct Adaptive {
     /// The buffer that was begun last, and the packets that had left before.
     newest_begun: Option<(u32, u64)>,
     newest_told: Option<u16>,
+    gaps: Gaps,
     announced: Instant,
+    /// So long what is heard now may have waited in this host.
+    late: Duration,
 }
 
 /// A buffer, all of which left.
@@ -42,22 +46,27 @@ struct Flight {
     left_pps: f64,
     /// Its packets among all that left.
     packets: Range<u64>,
+    /// The receiver asked for some of it.
     again: bool,
+    /// It is known that some of it was lost, as it left last.
+    missed: bool,
 }
 
 impl Regulated {
     pub fn new(sender: Sender) -> Self {
         Regulated { sender, adaptive: None }
     }
-    /// From now on the rate is chosen.
-    pub fn adapt(&mut self, now: Instant) {
-        let control = Control::new(now, self.sender.buffer_packets());
+    /// From now on the rate is chosen; OPEN was answered after `handshake`, as far as that is known.
+    pub fn adapt(&mut self, now: Instant, rule: RateControl, handshake: Option<Duration>) {
+        let control = Control::new(rule, now, self.sender.buffer_packets(), handshake);
         self.adaptive = Some(Box::new(Adaptive {
             control,
             flights: BTreeMap::new(),
             newest_begun: None,
             newest_told: None,
+            gaps: Gaps::default(),
             announced: now,
+            late: Duration::ZERO,
         }));
         self.follow(now, true);
     }
@@ -93,8 +102,23 @@ impl Regulated {
             counters.round_trip = adaptive.control.round_trip().unwrap_or(Duration::ZERO);
         }
         self.sender.handle_control(now, messages, counters, events)?;
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.find_gaps(self.sender.high_consecutive());
+        }
         self.follow(now, false);
         Ok(())
+    }
+    /// What is handled from now on may have waited in this host for so long before it was read.
+    pub fn note_lateness(&mut self, late: Duration) {
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.late = late;
+        }
+    }
+    /// Everything that came before `heard_until` has been handled.
+    pub fn handle_timeout(&mut self, heard_until: Instant) {
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.control.handle_timeout(heard_until);
+        }
     }
 
     /// Sets the sender's pace to what the control wants.
@@ -102,6 +126,9 @@ impl Regulated {
         let Some(adaptive) = &mut self.adaptive else { return };
         let pace = adaptive.control.pace(self.sender.limit());
         self.sender.set_pace(now, pace);
+        if adaptive.control.is_quiet() {
+            return;
+        }
         let (told, burst) = (self.sender.burst(), self.sender.named());
         let changed = !alike(told, burst);
         if announce || changed || now.since(adaptive.announced) >= ANNOUNCED_EVERY {
@@ -122,7 +149,7 @@ impl Regulated {
             let pace = adaptive.control.pace(self.sender.limit());
             self.sender.set_pace(now, pace);
             if !self.sender.has_packets() {
-                adaptive.control.idle();
+                adaptive.control.idle(now);
             }
         }
         let again = counters.data_packets_resent;
@@ -154,14 +181,19 @@ impl Adaptive {
     /// A data packet leaves; `completes` if with it all of its buffer has left.
     fn send(&mut self, now: Instant, data: &Data<'_>, completes: bool) {
         let before = self.control.sent();
-        self.control.departed();
+        self.control.departed(now);
         if self.newest_begun.is_none_or(|(newest, _)| ahead_of(data.buffer, newest)) {
             self.newest_begun = Some((data.buffer, before));
         }
+        let left_pps = self.control.pps();
         if let (true, Some((_, begun))) = (completes, self.newest_begun) {
-            let (packets, left_pps) = (begun..before + 1, self.control.pps());
-            let flight = Flight { left: now, left_pps, packets, again: false };
+            let packets = begun..before + 1;
+            let flight = Flight { left: now, left_pps, packets, again: false, missed: false };
             self.flights.insert(data.buffer, flight);
+        } else if let (Control::Compete(_), Some(flight)) =
+            (&self.control, self.flights.get_mut(&data.buffer))
+        {
+            (flight.left, flight.packets, flight.missed) = (now, before..before + 1, false);
         }
     }
 
@@ -172,21 +204,17 @@ impl Adaptive {
             match &message.kind {
                 Kind::Go => {}
                 Kind::Resend(missing) => {
-                    // What has had no time to come and be asked for is not lost: the receiver is
-                    // impatient. Nor is what never left.
-                    let round_trip = self.control.round_trip().unwrap_or(Duration::ZERO);
-                    let flight = self.flights.get_mut(&message.buffer);
-                    if let Some(flight) = flight.filter(|flight| flight.left + round_trip <= now) {
-                        flight.again = true;
-                        self.control.lost(missing.count() as u64, flight.left_pps);
-                    }
+                    self.asked(now, message.buffer, missing.count() as u64);
                     if self.is_timely(message.sequence) {
                         newest = None;
                     }
                 }
                 Kind::Ok { .. } => {
-                    self.control.completed();
+                    self.control.completed(now);
                     let flight = self.flights.remove(&message.buffer);
+                    if let Some(flight) = flight.as_ref().filter(|flight| !flight.again) {
+                        self.gaps.arrived(message.sequence, flight.packets.end);
+                    }
                     if self.is_timely(message.sequence) {
                         newest = flight;
                     }
@@ -194,7 +222,49 @@ impl Adaptive {
             }
         }
         if let Some(flight) = newest.filter(|flight| !flight.again) {
-            self.control.arrived(now, flight.left, flight.packets);
+            let (left, packets, late) = (flight.left, flight.packets, self.late);
+            self.control.arrived(now, Arrival { left, packets, late });
+        }
+    }
+
+    /// The receiver asks for packets. What has had no time to come and be asked for is not lost: the
+    /// receiver is impatient. Nor is what never left.
+    fn asked(&mut self, now: Instant, buffer: u32, missing: u64) {
+        let flight = self.flights.get_mut(&buffer);
+        match &mut self.control {
+            Control::Scavenge(control) => {
+                let round_trip = control.round_trip().unwrap_or(Duration::ZERO);
+                if let Some(flight) = flight.filter(|flight| flight.left + round_trip <= now) {
+                    flight.again = true;
+                    control.lost(missing, flight.left_pps);
+                }
+            }
+            Control::Compete(control) => {
+                let Some(flight) = flight else { return };
+                flight.again = true;
+                if flight.left + control.word() + self.late <= now || flight.missed {
+                    control.asked(missing);
+                    if !std::mem::replace(&mut flight.missed, true) {
+                        control.lost(flight.packets.start);
+                    }
+                }
+            }
+        }
+    }
+
+    /// All messages up to `high_consecutive` have come: what was overtaken by what they say is lost.
+    fn find_gaps(&mut self, high_consecutive: u16) {
+        let Control::Compete(control) = &mut self.control else { return };
+        let Some(arrived) = self.gaps.advance(high_consecutive) else { return };
+        // They left in the order of their numbers, which wrap.
+        let overtaken = |flight: &Flight| flight.packets.end + OVERTAKEN_BY <= arrived;
+        let silent = |flight: &Flight| !flight.missed && !flight.again;
+        for flight in self.flights.values_mut().filter(|flight| silent(flight)) {
+            if !overtaken(flight) {
+                break;
+            }
+            flight.missed = true;
+            control.lost(flight.packets.start);
         }
     }
 

@@ -83,6 +83,10 @@ impl Sender {
     pub fn is_new(&self, sequence: u16) -> bool {
         self.window.is_new(sequence)
     }
+    /// Messages up to this one have come, all of them.
+    pub fn high_consecutive(&self) -> u16 {
+        self.window.high_consecutive()
+    }
     /// Data may leave as far as permission and data go.
     pub fn has_packets(&self) -> bool {
         !self.ready.is_empty()

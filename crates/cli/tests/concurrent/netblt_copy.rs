@@ -321,7 +321,8 @@ impl Lab {
         let rsh = script(&self.scratch, "rsh", &text);
         let mut command = self.command(0, PROGRAM);
         command.args(["netblt", "copy", "--udp-host", &TwoHosts::address(1).to_string()]);
-        command.args(["--rsh", &rsh, "--remote-program", PROGRAM, "--json"]);
+        // The link loses packets by chance and carries nobody else's.
+        command.args(["--scavenge", "--rsh", &rsh, "--remote-program", PROGRAM, "--json"]);
         command.args(arguments.split_whitespace());
         command
     }
@@ -533,7 +534,16 @@ fn real_ssh_starts_the_far_end_and_rsync_runs_beside_it() {
     let host = format!("root@{}", TwoHosts::address(1));
     let (netblt_s, output) = seconds(|| {
         let mut copy = lab.command(0, PROGRAM);
-        copy.args(["netblt", "copy", "--rsh", &rsh, "--remote-program", PROGRAM, "tree"]);
+        copy.args([
+            "netblt",
+            "copy",
+            "--scavenge",
+            "--rsh",
+            &rsh,
+            "--remote-program",
+            PROGRAM,
+            "tree",
+        ]);
         copy.arg(format!("{host}:{}", lab.path("by-netblt").display())).output().unwrap()
     });
     assert!(output.status.success(), "{}", told(&output));

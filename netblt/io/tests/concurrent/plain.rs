@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use crate::common::{PAUSE, PORT, Server, limits, station};
-use netblt::{Burst, Limits, Open, Timing};
+use netblt::{Burst, Limits, Open, RateControl, Timing};
 use netblt::{Connection, ConnectionId, Ending, Endpoint, EndpointLimits, Event, Mode, Opening};
 use netblt_io::Ended;
 use netblt_io::files::{self, Nobody, Wish};
@@ -345,7 +345,7 @@ fn who_reads_without_a_rate_proposes_little_and_offers_what_comes_through() {
     let socket = Socket::bind(Carrier::Udp, "127.0.0.1:0".parse().unwrap()).unwrap();
     let limits = Limits { burst, ..limits() };
     let mut station = Station::new(socket, EndpointLimits::default(), limits, Timing::default());
-    station.find_rates();
+    station.find_rates(RateControl::default());
     let (mode, offer, opener) = files::receive_plain(folder.path(), "x", "name", false).unwrap();
     station.open(address, (2000, PORT), (mode, 5), &offer, opener).expect("opened");
     while station.connections().next().is_some() {

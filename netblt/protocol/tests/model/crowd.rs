@@ -3,7 +3,8 @@
 
 use crate::link::{Dice, Faults, Link};
 use netblt::{
-    Burst, ConnectionId, Ending, Endpoint, EndpointLimits, Event, Limits, Mode, Opening, Timing,
+    Burst, ConnectionId, Ending, Endpoint, EndpointLimits, Event, Limits, Mode, Opening,
+    RateControl, Timing,
 };
 use std::collections::BTreeMap;
 use units::{Duration, Instant};
@@ -22,7 +23,7 @@ const LIMITS: Limits = Limits {
 /// One transfer of the crowd, told apart by what the OPEN calls its size.
 struct Transfer {
     mode: Mode,
-    adaptive: bool,
+    adaptive: Option<RateControl>,
     data: Vec<u8>,
     given: usize,
     closed_by_sender: bool,
@@ -56,7 +57,10 @@ impl Crowd {
             let len = dice.below(60_000) as usize;
             let transfer = Transfer {
                 mode,
-                adaptive: dice.permille(500),
+                adaptive: dice.permille(500).then_some(match name % 2 {
+                    0 => RateControl::Competitive,
+                    _ => RateControl::Scavenging,
+                }),
                 data: dice.bytes(len),
                 given: 0,
                 closed_by_sender: false,
@@ -115,9 +119,11 @@ impl Crowd {
     fn hear(&mut self, end: usize, id: ConnectionId, event: Event) {
         let transfer = &mut self.transfers[self.names[end][&id]];
         match event {
-            Event::Opened if transfer.adaptive => {
-                let now = self.now;
-                self.endpoints[end].with(id, |connection| connection.adapt_rate(now));
+            Event::Opened => {
+                let (now, adaptive) = (self.now, transfer.adaptive);
+                if let Some(rule) = adaptive {
+                    self.endpoints[end].with(id, |connection| connection.adapt_rate(now, rule));
+                }
             }
             Event::Received { index, data, .. } => {
                 assert_eq!(transfer.arrived.insert(index, data), None, "twice");

@@ -2,7 +2,7 @@
 
 use crate::link::Nap;
 use crate::world::{Case, Finished, World};
-use netblt::{Burst, Ending, Limits};
+use netblt::{Burst, Ending, Limits, RateControl};
 use units::Duration;
 
 fn ms(ms: u64) -> Duration {
@@ -120,4 +120,22 @@ fn a_stall_of_twelve_seconds_is_no_reason_to_ask_hundreds_of_times() {
     case.naps[0] = Nap { every: ms(12_100), length: ms(12_000) };
     let asked = asked_in_vain(case);
     assert!(asked < 2_000, "{asked} packets asked for in vain");
+}
+
+/// A sender that competes takes the naps of its own host neither for losses nor for silence: it sends about
+/// what it sends without them, for as long as it is awake.
+#[test]
+fn a_sender_that_competes_does_not_slow_down_for_its_own_naps() {
+    let took = |nap_ms| {
+        let mut case = fast(400_000);
+        case.adaptive = Some(RateControl::Competitive);
+        case.naps[0] = Nap { every: ms(400), length: ms(nap_ms) };
+        let ending = World::new(case).run();
+        assert_eq!(ending.outcomes, [Some(Ending::Complete), Some(Ending::Complete)]);
+        assert_eq!(ending.counters[0].data_packets_resent, 0, "{:?}", ending.counters);
+        ending.counters[0].newest_buffer_at.map(|at| at.since(units::Instant::ZERO).as_secs_f64())
+    };
+    let (awake, sleepy) = (took(0).expect("data"), took(100).expect("data"));
+    // Three quarters of the time, and what was to be begun again.
+    assert!(sleepy < awake * 4.0 / 3.0 + 1.0, "{awake} s, {sleepy} s with naps");
 }

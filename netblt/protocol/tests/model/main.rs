@@ -12,7 +12,7 @@ mod transfer;
 mod world;
 
 use link::{Dice, Faults};
-use netblt::{Burst, Ending, Limits, Mode};
+use netblt::{Burst, Ending, Limits, Mode, RateControl};
 use new_seed::new_seed;
 use units::{Duration, Instant};
 use world::{Case, Finished, World};
@@ -64,7 +64,10 @@ fn any_case(seed: u64) -> Case {
             let at = Instant::ZERO + ms(&mut dice, 3000);
             (dice.below(2) as usize, at, dice.permille(500))
         }),
-        adaptive: dice.permille(300),
+        adaptive: dice.permille(300).then_some(match seed % 2 {
+            0 => RateControl::Competitive,
+            _ => RateControl::Scavenging,
+        }),
         offers: (0..dice.below(5))
             .map(|_| Burst {
                 size_packets: dice.below(20) as u16,

@@ -3,7 +3,7 @@
 use crate::link::{Dice, Faults, Link, Nap};
 use netblt::{
     Burst, ConnectionId, Counters, Ending, Endpoint, EndpointLimits, Event, Limits, Mode, Opening,
-    Timing,
+    RateControl, Timing,
 };
 use std::collections::VecDeque;
 use units::{Duration, Instant};
@@ -25,8 +25,8 @@ pub struct Case {
     pub idle: Duration,
     /// An end whose client breaks off, when, and whether at once.
     pub break_off: Option<(usize, Instant, bool)>,
-    /// The sender's client lets the rate be found.
-    pub adaptive: bool,
+    /// How the sender's client lets the rate be found, if it does.
+    pub adaptive: Option<RateControl>,
     /// The receiver's client offers these rates, one with each buffer.
     pub offers: Vec<Burst>,
     /// How the two hosts share their processors with others.
@@ -62,7 +62,7 @@ impl Case {
             transfer_bytes: 50_000,
             idle: Duration::ZERO,
             break_off: None,
-            adaptive: false,
+            adaptive: None,
             offers: vec![],
             naps: Default::default(),
             work: Duration::ZERO,
@@ -270,8 +270,9 @@ impl World {
             match event {
                 Event::Opened => {
                     self.ends[index].opened = true;
-                    if self.case.adaptive {
-                        self.ends[index].endpoint.with(id, |connection| connection.adapt_rate(now));
+                    if let Some(rule) = self.case.adaptive {
+                        let endpoint = &mut self.ends[index].endpoint;
+                        endpoint.with(id, |connection| connection.adapt_rate(now, rule));
                     }
                 }
                 Event::Received { index, data, last } => {

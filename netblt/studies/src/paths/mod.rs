@@ -10,6 +10,7 @@
 mod chance;
 mod link;
 mod meter;
+pub mod neighbourhood;
 pub mod study;
 mod tcp;
 mod transfer;

@@ -4,7 +4,7 @@
 use super::{
     Algorithm, Bursts, Dice, Flow, LinkModel, Loss, Meters, Path, Run, TransferModel, run,
 };
-use netblt::Burst;
+use netblt::{Burst, RateControl};
 use units::{Duration, Instant};
 
 /// Bytes of data in a packet, and of its headers from IP's on.
@@ -23,8 +23,10 @@ const ENOUGH_PACKETS: f64 = 200_000.0;
 /// Who sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contender {
-    /// NETBLT that chooses its rate.
+    /// NETBLT that chooses its rate by delay.
     Adaptive,
+    /// NETBLT that chooses its rate by loss, as TCP does.
+    Competitive,
     /// NETBLT that was told nine tenths of the path's rate.
     Fixed,
     /// A model of TCP.
@@ -33,8 +35,9 @@ pub enum Contender {
 
 impl Contender {
     /// All of them.
-    pub const ALL: [Contender; 5] = [
+    pub const ALL: [Contender; 6] = [
         Contender::Adaptive,
+        Contender::Competitive,
         Contender::Fixed,
         Contender::Tcp(Algorithm::Reno),
         Contender::Tcp(Algorithm::Cubic),
@@ -44,10 +47,12 @@ impl Contender {
     pub const fn name(self) -> &'static str {
         match self {
             Contender::Adaptive => "NETBLT adaptive",
+            Contender::Competitive => "NETBLT competitive",
             Contender::Fixed => "NETBLT fixed",
             Contender::Tcp(Algorithm::Reno) => "TCP Reno",
             Contender::Tcp(Algorithm::Cubic) => "TCP CUBIC",
             Contender::Tcp(Algorithm::Vegas) => "TCP Vegas",
+            Contender::Tcp(Algorithm::Bbr) => "TCP BBR",
         }
     }
 }
@@ -99,7 +104,8 @@ impl Road {
         forward.loss = self.loss;
         let back = LinkModel { queue_bytes: 1 << 40, ..forward.clone() };
         forward.changes = self.changes.clone();
-        Path { forward, back, data_bytes: self.data_bytes() }
+        let (processing, detours) = (Duration::ZERO, Vec::new());
+        Path { forward, back, data_bytes: self.data_bytes(), processing, detours }
     }
 
     /// Buffers of 8 packets; of 32 where there would be more than 4,000 of them in a round trip, which
@@ -109,15 +115,19 @@ impl Road {
         let under_way = pps * self.round_trip.as_secs_f64();
         let buffer_packets = if under_way > 32_000.0 { 32 } else { 8 };
         let most = (4.0 * under_way + 0.4 * pps) / f64::from(buffer_packets) + 64.0;
-        let adaptive = contender == Contender::Adaptive;
-        let burst = match adaptive {
-            true => Burst { size_packets: u16::MAX, interval_ms: 1 },
-            false => burst_of(FIXED_SHARE * pps),
+        let control = match contender {
+            Contender::Adaptive => Some(RateControl::Scavenging),
+            Contender::Competitive => Some(RateControl::Competitive),
+            Contender::Fixed | Contender::Tcp(_) => None,
+        };
+        let burst = match control {
+            Some(_) => Burst { size_packets: u16::MAX, interval_ms: 1 },
+            None => burst_of(FIXED_SHARE * pps),
         };
         let outstanding_buffers = most.min(60_000.0) as u16;
-        TransferModel { burst, adaptive, buffer_packets, outstanding_buffers }
+        TransferModel { burst, control, buffer_packets, outstanding_buffers }
     }
-    fn flow(&self, contender: Contender, start: Duration) -> Flow {
+    pub(super) fn flow(&self, contender: Contender, start: Duration) -> Flow {
         match contender {
             Contender::Tcp(algorithm) => Flow::Tcp(algorithm, start),
             _ => Flow::Netblt(self.transfer(contender), start),
@@ -262,6 +272,24 @@ pub struct Sharing {
 }
 
 impl Sharing {
+    /// Of so many flows, over the last half.
+    pub(super) fn measured(
+        road: &Road,
+        meters: &Meters,
+        flows: usize,
+        length: Duration,
+    ) -> Sharing {
+        let half = Duration::from_ps(length.as_ps() / 2);
+        let usable = road.usable_pps(road.rate_bps) * (length - half).as_secs_f64();
+        let count = flows as f64;
+        let got = |flow| meters.packets(flow, half, length) as f64;
+        let shares: Vec<f64> = (0..flows).map(|flow| got(flow) * count / usable).collect();
+        Sharing {
+            utilisation: shares.iter().sum::<f64>() / count,
+            standing_queue: standing_queue(meters, half, length, road.round_trip),
+            shares,
+        }
+    }
     /// Jain's index: 1 if all are equal, 1/n if one has everything (Jain, Chiu and Hawe 1984).
     pub fn jain(&self) -> f64 {
         let sum: f64 = self.shares.iter().sum();
@@ -288,15 +316,7 @@ pub fn share(road: &Road, contenders: &[Contender], length: Duration, seed: u64)
         .map(|(contender, start)| road.flow(*contender, start))
         .collect();
     let run = run(&road.path(), &flows, length, Duration::from_ms(20), seed);
-    let half = Duration::from_ps(length.as_ps() / 2);
-    let usable = road.usable_pps(road.rate_bps) * (length - half).as_secs_f64();
-    let got = |flow| run.meters.packets(flow, half, length) as f64;
-    let shares: Vec<f64> = (0..flows.len()).map(|flow| got(flow) * count as f64 / usable).collect();
-    Sharing {
-        utilisation: shares.iter().sum::<f64>() / count as f64,
-        standing_queue: standing_queue(&run.meters, half, length, road.round_trip),
-        shares,
-    }
+    Sharing::measured(road, &run.meters, flows.len(), length)
 }
 
 /// New packets a second and wait at the queue over time, of one flow alone: for a plot.

@@ -1,7 +1,7 @@
 use super::link::{Fate, Link};
 use super::*;
 use crate::rfc1030::Dice;
-use ::netblt::Burst;
+use ::netblt::{Burst, RateControl};
 use proptest::prelude::*;
 use units::{Duration, Instant};
 
@@ -10,7 +10,8 @@ const MBPS: u64 = 1_000_000;
 fn path(rate_bps: u64, round_trip_ms: u64, queue_bytes: u64) -> Path {
     let one_way = Duration::from_us(500 * round_trip_ms);
     let forward = LinkModel::plain(rate_bps, one_way, queue_bytes);
-    Path { back: LinkModel { queue_bytes: 1 << 30, ..forward.clone() }, forward, data_bytes: 1400 }
+    let back = LinkModel { queue_bytes: 1 << 30, ..forward.clone() };
+    Path { processing: Duration::ZERO, detours: Vec::new(), back, forward, data_bytes: 1400 }
 }
 
 fn s(seconds: u64) -> Duration {
@@ -108,7 +109,7 @@ fn two_renos_share_a_path_evenly() {
 
 fn fixed(burst: Burst) -> Flow {
     let model =
-        TransferModel { burst, adaptive: false, buffer_packets: 10, outstanding_buffers: 100 };
+        TransferModel { burst, control: None, buffer_packets: 10, outstanding_buffers: 100 };
     Flow::Netblt(model, Duration::ZERO)
 }
 
@@ -148,8 +149,7 @@ fn netblt_does_not_run_out_of_buffers_on_a_path_that_loses() {
     path.forward.loss = Loss::Random(0.05);
     path.back.loss = Loss::Random(0.05);
     let burst = Burst { size_packets: 16, interval_ms: 10 };
-    let model =
-        TransferModel { burst, adaptive: false, buffer_packets: 8, outstanding_buffers: 80 };
+    let model = TransferModel { burst, control: None, buffer_packets: 8, outstanding_buffers: 80 };
     let run = run(&path, &[Flow::Netblt(model, Duration::ZERO)], s(60), s(1), 1);
     let got = rate(&run, 40, 60) / (0.95 * 1600.0);
     assert!(got > 0.98, "{got}");
@@ -203,8 +203,12 @@ fn the_control_finds_the_rate_of_a_path_that_loses_with_long_buffers() {
         path.forward.loss = Loss::Random(0.05);
         path.back.loss = Loss::Random(0.05);
         let burst = Burst { size_packets: u16::MAX, interval_ms: 1 };
-        let model =
-            TransferModel { burst, adaptive: true, buffer_packets: 32, outstanding_buffers: 600 };
+        let model = TransferModel {
+            burst,
+            control: Some(RateControl::Scavenging),
+            buffer_packets: 32,
+            outstanding_buffers: 600,
+        };
         let run = run(&path, &[Flow::Netblt(model, Duration::ZERO)], s(24), s(1), seed);
         rate(&run, 16, 24) * 8.0 * 1452.0 / 50e6 / 0.95
     });
@@ -285,7 +289,12 @@ fn a_path_that_stalls_neither_floods_nor_starves_a_transfer_under_control() {
 fn the_control_never_exceeds_what_was_agreed_on() {
     let path = path(100 * MBPS, 20, 500_000);
     let burst = Burst { size_packets: 3, interval_ms: 2 };
-    let model = TransferModel { burst, adaptive: true, buffer_packets: 8, outstanding_buffers: 99 };
+    let model = TransferModel {
+        burst,
+        control: Some(RateControl::Scavenging),
+        buffer_packets: 8,
+        outstanding_buffers: 99,
+    };
     let run = run(&path, &[Flow::Netblt(model, Duration::ZERO)], s(10), Duration::from_ms(10), 1);
     let got = rate(&run, 4, 10);
     assert!((1400.0..=1501.0).contains(&got), "{got}");
@@ -305,4 +314,87 @@ fn a_start_that_loses_much_of_its_train_finds_the_rate_all_the_same() {
             "seed {seed}: {alone:?}"
         );
     }
+}
+
+/// Alone BBR fills a path and leaves its queue nearly empty; what it knows of the path is right, or it would do
+/// one or the other.
+#[test]
+fn bbr_alone_fills_a_path_and_lets_its_queue_run_empty() {
+    for (rate_bps, round_trip_ms) in [(20 * MBPS, 40), (100 * MBPS, 20)] {
+        let queue_bytes = rate_bps / 8 * round_trip_ms / 1000;
+        let path = path(rate_bps, round_trip_ms, queue_bytes);
+        let full = rate_bps as f64 / 8.0 / 1452.0;
+        let run = tcp(Algorithm::Bbr, &path, 40);
+        let got = rate(&run, 5, 40);
+        // Two hundred milliseconds in ten seconds are for the round trip.
+        assert!(got > 0.94 * full && got <= full * 1.001, "{got} of {full}");
+        let waits = (20..38).map(|at| run.meters.least_wait(s(at), s(at + 1)).as_us());
+        assert!(waits.max() < Some(3000), "an empty queue in each second");
+    }
+}
+
+/// BBR takes one loss in a hundred for no congestion: Reno and CUBIC are at a small share of the path then.
+#[test]
+fn bbr_takes_little_notice_of_random_loss() {
+    let mut path = path(20 * MBPS, 40, 100_000);
+    path.forward.loss = Loss::Random(0.01);
+    let full = 20e6 / 8.0 / 1452.0 * 0.99;
+    let got = |algorithm| rate(&tcp(algorithm, &path, 40), 10, 40) / full;
+    let (bbr, reno) = (got(Algorithm::Bbr), got(Algorithm::Reno));
+    assert!(bbr > 0.85 && reno < 0.4, "BBR {bbr}, Reno {reno}");
+}
+
+/// Each beside as many of another kind.
+fn beside(ours: usize, theirs: usize, algorithm: Algorithm) -> neighbourhood::Neighbourhood {
+    let road = study::Road::new(100 * MBPS, 20, Loss::None);
+    neighbourhood::Neighbourhood::new(road, ours, theirs, algorithm)
+}
+
+#[test]
+fn a_transfer_that_competes_takes_what_a_tcp_would() {
+    for algorithm in [Algorithm::Cubic, Algorithm::Reno] {
+        for (ours, theirs) in [(1, 1), (1, 16)] {
+            let place = beside(ours, theirs, algorithm);
+            let share = place.share_of_fair(study::Contender::Competitive, 1);
+            assert!((0.5..1.5).contains(&share), "{ours}:{theirs} {algorithm:?}: {share}");
+        }
+    }
+}
+
+#[test]
+fn transfers_that_compete_share_a_path_evenly_and_fill_it() {
+    for count in [2, 16] {
+        let sharing = beside(count, 0, Algorithm::Cubic).shares(study::Contender::Competitive, 2);
+        assert!(sharing.jain() > 0.95 && sharing.utilisation > 0.95, "{count}: {sharing:?}");
+    }
+}
+
+/// A detour is a longer round trip, of that flow alone.
+#[test]
+fn a_detour_slows_down_the_flow_that_takes_it() {
+    let mut path = path(1000 * MBPS, 20, 1 << 30);
+    path.forward.loss = Loss::Random(0.01);
+    path.detours = vec![Duration::ZERO, Duration::from_ms(60)];
+    let flows = [Flow::Tcp(Algorithm::Reno, s(0)), Flow::Tcp(Algorithm::Reno, s(0))];
+    let run = run(&path, &flows, s(120), s(1), 1);
+    let [near, far] = [0, 1].map(|flow| run.meters.packets(flow, s(10), s(120)) as f64);
+    // Mathis et al.: in proportion to the inverse of the round trip.
+    assert!((near / far / 4.0 - 1.0).abs() < 0.15, "{near} {far}");
+}
+
+/// A transfer that competes and hears nothing more stops, and goes on when the path does.
+#[test]
+fn a_path_that_falls_silent_is_not_flooded_and_is_filled_again() {
+    let ms = Duration::from_ms;
+    let mut path = path(50 * MBPS, 20, 125_000);
+    path.forward.stalls = Some(Stalls { every: s(8), length: s(3) });
+    let model = study::Road::new(50 * MBPS, 20, Loss::None).transfer(study::Contender::Competitive);
+    let run = run(&path, &[Flow::Netblt(model, Duration::ZERO)], s(16), ms(10), 1);
+    let full = 50e6 / 8.0 / 1452.0;
+    // The second stall is from 8 s to 11 s; what waits comes at its end.
+    let [before, after] = [rate(&run, 6, 8) / full, rate(&run, 13, 16) / full];
+    assert!(before > 0.9 && after > 0.9, "{before} before, {after} after");
+    let (came, _) = run.meters.drops(ms(8500), ms(10_900));
+    // A window is 172 packets and up to twice that with the queue.
+    assert!(came < 600, "{came} packets sent into silence");
 }

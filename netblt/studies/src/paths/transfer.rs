@@ -4,7 +4,7 @@
 //! path is told the length that it would have. No decision of the protocol rests on the content,
 //! and a path of 1 Gb/s over 2 s has 250 MB under way.
 
-use netblt::{Burst, Connection, Counters, Event, Limits, Mode, Opening, Timing};
+use netblt::{Burst, Connection, Counters, Event, Limits, Mode, Opening, RateControl, Timing};
 use units::Instant;
 use wire::netblt::{DATA_HEADER_LEN, Header, Packet, Repr, is_data};
 
@@ -28,8 +28,8 @@ const ANY: Limits = Limits {
 pub struct TransferModel {
     /// The rate that is agreed on.
     pub burst: Burst,
-    /// Whether the sender chooses a rate within that by what it learns of the path.
-    pub adaptive: bool,
+    /// How the sender chooses a rate within that by what it learns of the path, if it does.
+    pub control: Option<RateControl>,
     /// Packets in a buffer.
     pub buffer_packets: u16,
     /// Buffers under way at most.
@@ -113,8 +113,8 @@ impl Transfer {
         let buffer = usize::from(self.model.buffer_packets) * usize::from(HELD_BYTES);
         let Some(connection) = &mut self.ends[end] else { return };
         while let Some(event) = connection.poll_event() {
-            if event == Event::Opened && self.model.adaptive {
-                connection.adapt_rate(now);
+            if let (Event::Opened, Some(control)) = (event, self.model.control) {
+                connection.adapt_rate(now, control);
             }
         }
         match end {

@@ -23,6 +23,12 @@ pub struct Path {
     pub back: LinkModel,
     /// Bytes of data in a packet.
     pub data_bytes: usize,
+    /// A host takes up to so long for each packet that comes to it, by chance. Without it hosts are exact,
+    /// and who sends when a place in a full queue becomes free is always the same one (Floyd and Jacobson,
+    /// 1992).
+    pub processing: Duration,
+    /// What the path of each flow adds to the round trip; nothing for flows that are not here.
+    pub detours: Vec<Duration>,
 }
 
 /// What uses the path.
@@ -102,6 +108,10 @@ struct World {
     links: [Link; 2],
     data_bytes: usize,
     dice: Dice,
+    /// Of the hosts, apart from that of the links: exact hosts draw nothing.
+    host_dice: Dice,
+    processing: Duration,
+    detours: Vec<Duration>,
     meters: Meters,
     agenda: BinaryHeap<Reverse<(Instant, usize)>>,
     count: u64,
@@ -129,6 +139,9 @@ impl World {
             links: [Link::new(path.forward.clone()), Link::new(path.back.clone())],
             data_bytes: path.data_bytes,
             dice: Dice::new(seed),
+            host_dice: Dice::new(!seed),
+            processing: path.processing,
+            detours: path.detours.clone(),
             meters: Meters::new(bin, length, flows.len()),
             agenda: BinaryHeap::new(),
             count: 0,
@@ -187,6 +200,18 @@ impl World {
         self.meters.delivered(now, index, new);
     }
 
+    /// When the host at the end has dealt with a packet that the link brings at `at`: one after the other.
+    fn handled(&mut self, index: usize, way: usize, at: Instant) -> Instant {
+        let detour = self.detours.get(index).map_or(0, |detour| detour.as_ps() / 2);
+        let at = at + Duration::from_ps(detour);
+        if self.processing == Duration::ZERO {
+            return at;
+        }
+        let before = self.lines[index].under_way[way].back().map_or(at, |(before, _)| *before);
+        let took = self.processing.as_secs_f64() * self.host_dice.unit();
+        at.max(before) + Duration::from_secs_f64(took)
+    }
+
     /// Everything that may leave now.
     fn send(&mut self, now: Instant, index: usize) {
         let data_bytes = self.data_bytes + TCP_HEADER_BYTES;
@@ -221,6 +246,7 @@ impl World {
             _ => {}
         }
         let Fate::Carried { at: Some(at), late, .. } = fate else { return };
+        let at = self.handled(index, way, at);
         let line = &mut self.lines[index];
         if late {
             self.count += 1;

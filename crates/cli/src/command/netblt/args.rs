@@ -24,6 +24,7 @@ Examples:
   netanvil netblt send disk.img lab2
   netanvil netblt send disk.img lab2:20030 --at-most 900M
   netanvil netblt send disk.img '[2001:db8::7]:20030'
+  netanvil netblt send disk.img lab2 --scavenge
   netanvil netblt send disk.img lab2 --rate 900M --buffers 200
   netanvil netblt send disk.img 192.0.2.7 --as images/monday.img --json
   netanvil netblt send disk.img lab2 --key-file ~/key
@@ -121,6 +122,18 @@ Examples:
 A few minutes. Exit code 1 if a target is missed; docs/netblt-control.md says which and why.
 ")]
     Paths(Paths),
+    /// Run transfers beside TCP, and beside each other, over a simulated path: who gets which share
+    #[command(after_help = "\
+Examples:
+  netanvil netblt neighbours
+  netanvil netblt neighbours --seeds 30
+  netanvil netblt neighbours --only '4:4 CUBIC'
+  netanvil netblt neighbours --json | jq '.rows[] | select(.met | not)'
+
+Some minutes for 3 seeds, much longer for 30. Exit code 1 if a target is missed;
+docs/netblt-control.md says which and why.
+")]
+    Neighbours(Neighbours),
 }
 
 #[derive(Args, Debug)]
@@ -189,6 +202,9 @@ pub struct Copy {
     /// Read the limit of the rate, or `none`, from this file, twice a second while the copy runs
     #[arg(long, value_name = "FILE", conflicts_with = "rate")]
     pub rate_file: Option<PathBuf>,
+    /// Leave the path to others: keep the queue short and take what TCP does not use
+    #[arg(long)]
+    pub scavenge: bool,
     /// Command that reaches the other host, split as in a shell; the host and the remote command follow it
     #[arg(long, value_name = "COMMAND", default_value = "ssh")]
     pub rsh: String,
@@ -332,6 +348,10 @@ pub struct Transfer {
     /// Upper limit of the rate that the sender finds
     #[arg(long, value_name = "BITS/S", conflicts_with_all = ["burst", "rate"])]
     pub at_most: Option<String>,
+    /// Find a rate that leaves the path to others: it keeps the queue short and takes what TCP does not
+    /// use; without it the sender takes about what a TCP would take
+    #[arg(long, conflicts_with_all = ["burst", "rate"])]
+    pub scavenge: bool,
     /// A fixed rate in the form of RFC 998: packets in a burst / milliseconds from burst to burst
     #[arg(long, value_name = "SIZE/MS")]
     pub burst: Option<String>,
@@ -406,6 +426,25 @@ pub struct Paths {
     /// Write the tables and some plots to a file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Print JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Neighbours {
+    /// Runs of each case, each with another seed
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub seeds: u64,
+    /// The first seed; the others follow it
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Run only cases whose name contains all of these words
+    #[arg(long, value_name = "WORDS")]
+    pub only: Option<String>,
+    /// Let hosts take no time for a packet: who finds a full queue is then no chance
+    #[arg(long)]
+    pub exact_hosts: bool,
     /// Print JSON on standard output
     #[arg(long)]
     pub json: bool,

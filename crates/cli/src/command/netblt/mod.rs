@@ -3,6 +3,7 @@
 mod args;
 mod copy;
 mod findings_1987;
+mod neighbours;
 mod outcome;
 mod page_1987;
 mod parameters;
@@ -26,5 +27,6 @@ pub fn run(netblt: &Netblt) -> Outcome {
         args::Command::Reproduce1987(arguments) => reproduce::run(arguments),
         args::Command::Planned1987(arguments) => planned::run(arguments),
         args::Command::Paths(arguments) => paths::run(arguments),
+        args::Command::Neighbours(arguments) => neighbours::run(arguments),
     }
 }

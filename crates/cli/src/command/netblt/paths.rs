@@ -110,7 +110,8 @@ fn jobs() -> Vec<Job> {
     for road in roads() {
         for contender in Contender::ALL {
             // Millions of packets are in the air: a minute for each of those that fail anyway.
-            if is_heavy(&road) && ![Contender::Adaptive, CUBIC].contains(&contender) {
+            let shown = [Contender::Adaptive, Contender::Competitive, CUBIC];
+            if is_heavy(&road) && !shown.contains(&contender) {
                 continue;
             }
             jobs.push(Job::new(&road, contender.name().to_owned(), move |seed, road, who| {
@@ -119,7 +120,7 @@ fn jobs() -> Vec<Job> {
         }
     }
     for road in changing_roads() {
-        for contender in [Contender::Adaptive, CUBIC] {
+        for contender in [Contender::Adaptive, Contender::Competitive, CUBIC] {
             let who = format!("{}, rate changes", contender.name());
             jobs.push(Job::new(&road, who, move |seed, road, who| {
                 change_row(road, contender, who, study::change(road, contender, seed))
@@ -127,7 +128,7 @@ fn jobs() -> Vec<Job> {
         }
     }
     for (road, count) in shared_roads() {
-        for contender in [Contender::Adaptive, CUBIC] {
+        for contender in [Contender::Adaptive, Contender::Competitive, CUBIC] {
             let length = if count > 64 { SHARING_OF_HUNDREDS } else { SHARING };
             let who = format!("{count} x {}", contender.name());
             jobs.push(Job::new(&road, who, move |seed, road, who| {
@@ -138,7 +139,7 @@ fn jobs() -> Vec<Job> {
     }
     let road = Road::new(100 * MBPS, 20, Loss::None);
     for (tcp, count) in [(RENO, 1), (CUBIC, 1), (RENO, 4), (CUBIC, 4)] {
-        for ours in [Contender::Adaptive, CUBIC] {
+        for ours in [Contender::Adaptive, Contender::Competitive, CUBIC] {
             let who = format!("{count} x {} beside {count} x {}", ours.name(), tcp.name());
             jobs.push(Job::new(&road, who, move |seed, road, who| {
                 let all = [vec![ours; count], vec![tcp; count]].concat();

@@ -2,11 +2,15 @@
 //! every packet. Loss recovery is better than any real one, since acknowledgements name what came
 //! (as SACK does, RFC 2018, without its limits): what differs between the algorithms is the window.
 
+mod bbr;
 mod cubic;
+mod delivery;
 mod reno;
 mod vegas;
 
+use bbr::Bbr;
 use cubic::Cubic;
+use delivery::{Delivery, RateSample};
 use reno::Reno;
 use std::collections::{BTreeSet, VecDeque};
 use units::{Duration, Instant};
@@ -30,6 +34,8 @@ pub enum Algorithm {
     Cubic,
     /// Brakmo and Peterson 1995: by delay.
     Vegas,
+    /// BBR version 1 (draft-cardwell-iccrg-bbr-congestion-control-00): by what is delivered, paced.
+    Bbr,
 }
 
 /// The window of one algorithm.
@@ -42,6 +48,12 @@ trait Window: std::fmt::Debug {
     fn lost(&mut self, now: Instant);
     /// The timer ran out.
     fn timed_out(&mut self);
+    /// Packets a second at which they leave; none if they leave as soon as the window allows.
+    fn pacing_pps(&self) -> Option<f64> {
+        None
+    }
+    /// What an acknowledgement tells of the rate of delivery, for those that are paced by it.
+    fn sampled(&mut self, _now: Instant, _sample: &RateSample) {}
 }
 
 /// What travels.
@@ -57,6 +69,9 @@ pub(super) struct Tcp {
     window: Box<dyn Window>,
     starts_at: Instant,
     // The sender.
+    delivery: Delivery,
+    /// Pacing: nothing leaves earlier.
+    next_at: Instant,
     next_number: u64,
     /// All before it are acknowledged.
     before: u64,
@@ -86,10 +101,13 @@ impl Tcp {
             Algorithm::Reno => Box::new(Reno::new()),
             Algorithm::Cubic => Box::new(Cubic::new()),
             Algorithm::Vegas => Box::new(Vegas::new()),
+            Algorithm::Bbr => Box::new(Bbr::new()),
         };
         Tcp {
             window,
             starts_at,
+            delivery: Delivery::default(),
+            next_at: starts_at,
             next_number: 0,
             before: 0,
             acknowledged: BTreeSet::new(),
@@ -112,7 +130,15 @@ impl Tcp {
 
     /// When to come back at the latest.
     pub fn wake(&self) -> Option<Instant> {
-        if self.next_order == 0 { Some(self.starts_at) } else { self.timer }
+        if self.next_order == 0 {
+            return Some(self.starts_at);
+        }
+        let paced = (self.window.pacing_pps().is_some() && self.has_room()).then_some(self.next_at);
+        [self.timer, paced].into_iter().flatten().min()
+    }
+
+    fn has_room(&self) -> bool {
+        self.in_flight < self.window.packets().max(1.0) as u64
     }
 
     /// The next packet that the sender may send now.
@@ -123,8 +149,13 @@ impl Tcp {
         if self.timer.is_some_and(|at| at <= now) {
             self.time_out(now);
         }
-        if self.in_flight >= self.window.packets().max(1.0) as u64 {
+        let pacing_pps = self.window.pacing_pps();
+        if !self.has_room() || pacing_pps.is_some() && now < self.next_at {
             return None;
+        }
+        if let Some(pps) = pacing_pps {
+            self.next_at = self.next_at.max(now) + Duration::from_secs_f64(1.0 / pps);
+            self.delivery.left(now, self.next_order, self.in_flight);
         }
         let number = self.again.pop_first().unwrap_or_else(|| {
             self.next_number += 1;
@@ -197,6 +228,10 @@ impl Tcp {
             self.again.remove(number);
         }
         self.settle(now);
+        if self.window.pacing_pps().is_some() {
+            let sample = self.delivery.arrived(now, order, (new, self.in_flight), round_trip);
+            self.window.sampled(now, &sample);
+        }
         for _ in 0..new {
             let begins = order >= self.round_ends;
             if begins {

@@ -1,6 +1,7 @@
 //! The near end of a copy.
 
 use super::super::args::Copy;
+use super::super::parameters::rate_control;
 use super::far::Far;
 use super::place::Plan;
 use super::progress::{Progress, bytes};
@@ -96,7 +97,7 @@ pub fn run(arguments: &Copy) -> Outcome {
     };
     let input = far.output.take().ok_or_else(|| Failure::new("the far end has no output"))?;
     let heard = listen(input, is_push.then_some(to_outbox));
-    let (station, id) = open(peer, key, end, death_timer_s)?;
+    let (station, id) = open(peer, key, end, (death_timer_s, arguments.scavenge))?;
     let progress = Progress::new(arguments.json, arguments.quiet);
     let mut copy = Following {
         station,
@@ -171,7 +172,7 @@ fn open(
     peer: SocketAddr,
     key: Key,
     end: End,
-    death_timer_s: u16,
+    (death_timer_s, scavenge): (u16, bool),
 ) -> Outcome<(Station, ConnectionId)> {
     let any: SocketAddr = match peer {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -182,7 +183,7 @@ fn open(
     socket.seal(key);
     let limits = limits(death_timer_s);
     let mut station = Station::new(socket, EndpointLimits::default(), limits, Timing::default());
-    station.find_rates();
+    station.find_rates(rate_control(scavenge));
     let random = super::super::parameters::random();
     let ports = (1024 | random as u16, super::server::PORT);
     let opening = (end.mode(), (random >> 16) as u32);

@@ -1,0 +1,82 @@
+//! The rate of delivery as a sender knows it (draft-cheng-iccrg-delivery-rate-estimation-00).
+
+use std::collections::BTreeMap;
+use units::{Duration, Instant};
+
+/// What was known when a transmission left.
+#[derive(Clone, Copy, Debug)]
+struct Snapshot {
+    /// Packets delivered by then, and when the last of them was known to be.
+    delivered: u64,
+    delivered_at: Instant,
+    /// When the transmission left that was delivered last.
+    first_left: Instant,
+    left: Instant,
+}
+
+/// Counts of one sender.
+#[derive(Clone, Debug, Default)]
+pub struct Delivery {
+    delivered: u64,
+    delivered_at: Option<Instant>,
+    first_left: Option<Instant>,
+    /// By order of transmission.
+    under_way: BTreeMap<u64, Snapshot>,
+}
+
+/// What an acknowledgement tells.
+#[derive(Clone, Copy, Debug)]
+pub struct RateSample {
+    /// Packets a second; none where the sender cannot know.
+    pub pps: Option<f64>,
+    /// Packets delivered when the acknowledged one left, and now.
+    pub delivered_before: u64,
+    /// Packets delivered in all.
+    pub delivered: u64,
+    /// Packets that this acknowledgement adds.
+    pub new: u64,
+    /// Packets that are still under way.
+    pub in_flight: u64,
+    /// From the departure of the packet to its acknowledgement.
+    pub round_trip: Duration,
+}
+
+impl Delivery {
+    /// A transmission leaves while so many others are under way.
+    pub fn left(&mut self, now: Instant, order: u64, in_flight: u64) {
+        if in_flight == 0 {
+            (self.delivered_at, self.first_left) = (Some(now), Some(now));
+        }
+        let delivered_at = *self.delivered_at.get_or_insert(now);
+        let first_left = *self.first_left.get_or_insert(now);
+        let snapshot = Snapshot { delivered: self.delivered, delivered_at, first_left, left: now };
+        self.under_way.insert(order, snapshot);
+    }
+
+    /// A transmission was acknowledged, with so many new packets, and so many remain under way.
+    pub fn arrived(
+        &mut self,
+        now: Instant,
+        order: u64,
+        (new, in_flight): (u64, u64),
+        round_trip: Duration,
+    ) -> RateSample {
+        self.delivered += new;
+        self.delivered_at = Some(now);
+        let snapshot = self.under_way.remove(&order);
+        // Older ones were lost, or their acknowledgements were.
+        self.under_way = self.under_way.split_off(&order);
+        let delivered = self.delivered;
+        let pps = snapshot.and_then(|snapshot| {
+            let sent = snapshot.left.since(snapshot.first_left);
+            let acknowledged = now.since(snapshot.delivered_at);
+            let span_s = sent.max(acknowledged).as_secs_f64();
+            self.first_left = Some(snapshot.left);
+            let packets = (delivered - snapshot.delivered) as f64;
+            // Faster than a round trip allows is an artefact (section 3.3 there).
+            (span_s >= round_trip.as_secs_f64() / 2.0 && packets > 0.0).then_some(packets / span_s)
+        });
+        let delivered_before = snapshot.map_or(delivered, |snapshot| snapshot.delivered);
+        RateSample { pps, delivered_before, delivered, new, in_flight, round_trip }
+    }
+}
