@@ -186,7 +186,7 @@ impl Watch<'_> {
             let real = clock::now();
             silence.lasts(self.signals, real);
             // All times of the wait are without those in which the machine was late.
-            let late = turns.look(self.signals, real);
+            let late = turns.look(self.signals, self.looks.is_one_waiting(), real);
             let now = Instant::from_ps(real.as_ps().saturating_sub(late.as_ps()));
             if self.signals.last_leftover() != leftover {
                 leftover = self.signals.last_leftover();
@@ -293,7 +293,8 @@ fn sent_of_stream(transmissions: &[Transmission]) -> BTreeMap<StreamId, u64> {
     sent
 }
 
-/// Whether the control thread and the receivers have their turns while residual frames are waited for.
+/// Whether the control thread, the receivers and the device's threads have their turns while residual frames are waited
+/// for.
 struct Turns {
     patience: Patience,
     /// By port: looks of its receiver, and since when there are no more.
@@ -306,9 +307,8 @@ impl Turns {
         Turns { patience: Patience::begin(now), receivers }
     }
 
-    /// Gives for how long the machine was late so far.
-    fn look(&mut self, signals: &TrialSignals, now: Instant) -> Duration {
-        let mut held_up = false;
+    /// Gives for how long the machine was late so far. `held_up`: a thread of the device has no processor.
+    fn look(&mut self, signals: &TrialSignals, mut held_up: bool, now: Instant) -> Duration {
         for ((seen, since), looks) in self.receivers.iter_mut().zip(signals.looks()) {
             if looks != *seen {
                 (*seen, *since) = (looks, now);
@@ -360,13 +360,16 @@ mod tests {
             if !(101..=400).contains(&ms) {
                 signals.note_arrivals(PortId(1), 0, 0);
             }
-            late = turns.look(&signals, at(ms));
+            late = turns.look(&signals, false, at(ms));
         }
         // The first 20 ms without a turn are not late yet.
         assert_eq!(late, Duration::from_ms(280));
         signals.note_look(PortId(0));
         signals.note_look(PortId(1));
-        assert_eq!(turns.look(&signals, at(800)), Duration::from_ms(280 + 180));
+        assert_eq!(turns.look(&signals, false, at(800)), Duration::from_ms(280 + 180));
         assert_eq!(turns.patience.waited(), Duration::from_ms(800 - 460));
+        signals.note_look(PortId(0));
+        signals.note_look(PortId(1));
+        assert_eq!(turns.look(&signals, true, at(810)), Duration::from_ms(280 + 180 + 10));
     }
 }
