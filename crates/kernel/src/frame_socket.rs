@@ -71,9 +71,9 @@ pub fn receive_frame<'a>(
     // SAFETY: a msghdr is plain data for which all zeroes is a value.
     let mut message: libc::msghdr = unsafe { mem::zeroed() };
     message.msg_iov = parts.as_mut_ptr();
-    message.msg_iovlen = parts.len();
+    message.msg_iovlen = parts.len() as _; // its type differs between C libraries
     message.msg_control = control.0.as_mut_ptr().cast();
-    message.msg_controllen = control.0.len();
+    message.msg_controllen = control.0.len() as _;
     // SAFETY: every pointer in `message` is to memory that lives across the call and is writable for its length.
     let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &mut message, libc::MSG_DONTWAIT) };
     let Ok(received) = usize::try_from(received) else {
