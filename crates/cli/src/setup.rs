@@ -279,7 +279,7 @@ fn simulate(
 pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) -> Outcome<Setup> {
     let testbed = Testbed::build(config)?;
     let location =
-        |port: &testbed::TestPort| Location { interface: port.interface.clone(), port_type: None };
+        |port: &testbed::TestPort| Location { host: None, interface: port.interface.clone(), port_type: None };
     let locations: Vec<Location> = testbed.ports().iter().map(location).collect();
     let ports = testbed.tester().run(|| open(&locations, options))??;
     for (port, here) in ports.iter().zip(testbed.ports()) {
@@ -363,7 +363,7 @@ fn device_between(names: &[String], topology: &Topology) -> String {
 }
 
 fn short_names(locations: &[Location]) -> Vec<String> {
-    locations.iter().map(|location| location.short_name().into()).collect()
+    locations.iter().map(Location::short_name).collect()
 }
 
 /// Opens ports in the network namespace of the calling thread.

@@ -76,12 +76,7 @@ impl Place<'_> {
         self.namespace
             .enter()
             .map_err(|error| sys::system("enter the network namespace of a port", &error.into()))?;
-        if let Some(core) = self.core {
-            thread::pin_this(core)
-                .map_err(|error| sys::system(format!("pin a thread to core {core}"), &error))?;
-        }
-        thread::prefer_this();
-        thread::tighten_timer_slack();
+        settle_thread(self.core)?;
         if let Some(priority) = self.real_time {
             thread::make_this_real_time(priority).map_err(|error| {
                 sys::system("use real-time priority (leave it off, or run as root)", &error)
@@ -89,6 +84,20 @@ impl Place<'_> {
         }
         Ok(())
     }
+}
+
+/// Makes the calling thread fit for a half of a port.
+///
+/// # Errors
+/// If it cannot be pinned to the core.
+pub fn settle_thread(core: Option<usize>) -> Result<(), TesterError> {
+    if let Some(core) = core {
+        thread::pin_this(core)
+            .map_err(|error| sys::system(format!("pin a thread to core {core}"), &error))?;
+    }
+    thread::prefer_this();
+    thread::tighten_timer_slack();
+    Ok(())
 }
 
 /// Starts a thread of the trial. If it fails, transmitters are told to stop.

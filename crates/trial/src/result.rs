@@ -2,7 +2,7 @@
 
 use crate::{
     DeviceCount, DevicePlace, FlowCounts, Histogram, InvalidReason, Leftovers, Missing,
-    PortBalance, PortId, Pressure, QueryCounts, Role, Schedule, Slips, StreamAccount, StreamId,
+    PortBalance, PortClock, PortId, Pressure, QueryCounts, Role, Schedule, Slips, StreamAccount, StreamId,
     Validity,
 };
 use serde::{Deserialize, Serialize};
@@ -307,6 +307,9 @@ pub struct TrialResult {
     /// Where the device dropped and kept frames; places where nothing happened are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<DevicePlace>,
+    /// How well the clocks of ports on other hosts were known, where there are any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clocks: Vec<PortClock>,
     /// Whether the tester itself kept up.
     pub validity: Validity,
     /// What the reader should know of this trial (cores shared, rings chosen, ...).

@@ -1,6 +1,7 @@
 //! One trial: what is sent where and when, and how long everything is waited for.
 
 use crate::{
+    clocks,
     Cycle, DeviceAction, Expectation, ExpectedStream, FrameSet, Insertion, InvalidReason,
     PortCounters, PortId, PortReceived, PortSent, Pressure, QueryCounts, ReceivePlan, Residual,
     Residue, Schedule, Stream, StreamId, StreamReceived, StreamResult, Tagging, TesterError,
@@ -206,6 +207,7 @@ impl Trial {
             forms,
             streams: streams.collect(),
             verify_payload: self.verify_payload,
+            clock_slack: clocks::SLACK,
         }
     }
 
@@ -281,6 +283,7 @@ impl Trial {
             pressure: Pressure::default(),
             balance: vec![],
             places: vec![],
+            clocks: vec![],
             validity,
             notes: vec![],
         };
