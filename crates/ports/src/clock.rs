@@ -25,6 +25,11 @@ pub fn now() -> Instant {
     Instant::from_ns(mapped(read_ns(libc::CLOCK_MONOTONIC)))
 }
 
+/// The time on this process's own clock, whatever it is converted to.
+pub fn own_ns() -> u64 {
+    read_ns(libc::CLOCK_MONOTONIC)
+}
+
 /// Reads a clock of the system, in nanoseconds.
 #[inline]
 pub fn read_ns(clock: libc::clockid_t) -> u64 {

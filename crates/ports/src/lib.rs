@@ -99,8 +99,8 @@ pub use lock::PortLock;
 pub use loose::{FrameListener, FrameSender};
 pub use open::{OpenPort, PortRequest, open_port, open_port_of, open_port_with_room, open_ports};
 pub use port::{
-    ArrivalsSoFar, Halves, PerhapsFull, Port, ReceiveHalf, ReceiveTurns, Transmission, TransmitHalf,
-    TransmitTurns, TrialSignals,
+    ArrivalsSoFar, Halves, PerhapsFull, Port, ReceiveHalf, ReceiveTurns, Transmission,
+    TransmitHalf, TransmitTurns, TrialSignals,
 };
 pub use pressure::DeviceThread;
 pub use watch::settle_thread;

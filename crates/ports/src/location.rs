@@ -44,7 +44,9 @@ impl Location {
     pub fn short_name(&self) -> String {
         let device = self.interface.split(',').next().unwrap_or_default();
         match &self.host {
-            Some(host) => format!("{}-{device}", host.replace([':', '[', ']'], "-").trim_matches('-')),
+            Some(host) => {
+                format!("{}-{device}", host.replace([':', '[', ']'], "-").trim_matches('-'))
+            }
             None => device.into(),
         }
     }
@@ -101,7 +103,9 @@ impl FromStr for Location {
             return Ok(Location { host: Some(host.into()), ..here(rest)? });
         }
         match text.split_once(':') {
-            Some((host, interface)) if is_host(host) && is_plain(host) => elsewhere(host, interface),
+            Some((host, interface)) if is_host(host) && is_plain(host) => {
+                elsewhere(host, interface)
+            }
             _ => here(text),
         }
     }
@@ -194,7 +198,10 @@ mod tests {
             "sixteen-letters-",
         ] {
             let error = of(wrong).unwrap_err();
-            assert!(error.contains("af_packet:eth1") || error.contains("agent:HOST/eth1"), "{wrong}");
+            assert!(
+                error.contains("af_packet:eth1") || error.contains("agent:HOST/eth1"),
+                "{wrong}"
+            );
         }
     }
 
@@ -209,7 +216,9 @@ mod tests {
         assert_eq!(long.port_type, Some(PortType::AF_PACKET));
         assert_eq!(of("xdp:eth1").host, None, "a kind of port");
         assert_eq!(of("agent:xdp/eth1").host.as_deref(), Some("xdp"));
-        for text in ["hostA:eth1", "10.0.0.1:eth1", "agent:hostA:9000/xdp:eth1", "agent:xdp/eth1", "eth1"] {
+        for text in
+            ["hostA:eth1", "10.0.0.1:eth1", "agent:hostA:9000/xdp:eth1", "agent:xdp/eth1", "eth1"]
+        {
             assert_eq!(of(text).to_string(), text);
         }
         assert_eq!(of("agent:hostA/eth1").to_string(), "hostA:eth1");

@@ -24,8 +24,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use trial::{
-    PortClock, PortDescription, PortId, PortReceived, ReceivePlan, ReceivedSoFar, SentSoFar, StreamId,
-    TesterError, TransmitPlan, TransmitReport,
+    PortClock, PortDescription, PortId, PortReceived, ReceivePlan, ReceivedSoFar, SentSoFar,
+    StreamId, TesterError, TransmitPlan, TransmitReport,
 };
 use units::{Duration, Instant};
 

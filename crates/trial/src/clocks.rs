@@ -28,9 +28,9 @@ pub struct PortClock {
     pub known_by: String,
 }
 
-/// The error of a latency between two different ports of a trial, at most; zero where all ports are on one host.
-/// Ports of one other host share its clock.
-pub fn latency_error(clocks: &[PortClock]) -> Duration {
+/// The error of a latency between two different ones of so many ports of a trial, at most; zero where all ports are on
+/// one host. Ports of one other host share its clock.
+pub fn latency_error(clocks: &[PortClock], ports: usize) -> Duration {
     let mut by_host: Vec<(&str, Duration)> = vec![];
     for clock in clocks {
         let error = clock.error.unwrap_or(Duration::MAX);
@@ -38,6 +38,9 @@ pub fn latency_error(clocks: &[PortClock]) -> Duration {
             Some((_, worst)) => *worst = error.max(*worst),
             None => by_host.push((&clock.host, error)),
         }
+    }
+    if by_host.len() == 1 && clocks.len() == ports {
+        return Duration::ZERO;
     }
     let mut errors: Vec<Duration> = by_host.into_iter().map(|(_, error)| error).collect();
     errors.sort();
@@ -82,12 +85,13 @@ mod tests {
 
     #[test]
     fn errors_of_two_hosts_add_up_and_those_of_one_do_not() {
-        assert_eq!(latency_error(&[]), Duration::ZERO);
+        assert_eq!(latency_error(&[], 2), Duration::ZERO);
         let one = [clock(0, "a", Some(7)), clock(1, "a", Some(5))];
-        assert_eq!(latency_error(&one), Duration::from_us(7));
+        assert_eq!(latency_error(&one, 3), Duration::from_us(7));
+        assert_eq!(latency_error(&one, 2), Duration::ZERO, "both on one host");
         let three = [clock(0, "a", Some(7)), clock(1, "b", Some(5)), clock(2, "c", Some(6))];
-        assert_eq!(latency_error(&three), Duration::from_us(13));
-        assert_eq!(latency_error(&[clock(0, "a", None)]), Duration::MAX);
+        assert_eq!(latency_error(&three, 3), Duration::from_us(13));
+        assert_eq!(latency_error(&[clock(0, "a", None)], 2), Duration::MAX);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use crate::{
     DeviceCount, DevicePlace, FlowCounts, Histogram, InvalidReason, Leftovers, Missing,
-    PortBalance, PortClock, PortId, Pressure, QueryCounts, Role, Schedule, Slips, StreamAccount, StreamId,
-    Validity,
+    PortBalance, PortClock, PortId, Pressure, QueryCounts, Role, Schedule, Slips, StreamAccount,
+    StreamId, Validity,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -430,6 +430,10 @@ impl TrialResult {
     pub fn tester_drops(&self) -> u64 {
         let drops = self.counters.iter().flat_map(|port| &port.tester_drops);
         drops.map(|(_, count)| count).sum()
+    }
+    /// What every latency may be wrong by, at most, since its ends are on two hosts; zero where they are on one.
+    pub fn clock_error(&self) -> Duration {
+        crate::clocks::latency_error(&self.clocks, self.counters.len())
     }
     /// Adds a reason why the trial may not decide anything, unless it is known already.
     pub fn invalidate(&mut self, reason: InvalidReason) {

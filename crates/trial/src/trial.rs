@@ -1,11 +1,10 @@
 //! One trial: what is sent where and when, and how long everything is waited for.
 
 use crate::{
-    clocks,
     Cycle, DeviceAction, Expectation, ExpectedStream, FrameSet, Insertion, InvalidReason,
     PortCounters, PortId, PortReceived, PortSent, Pressure, QueryCounts, ReceivePlan, Residual,
     Residue, Schedule, Stream, StreamId, StreamReceived, StreamResult, Tagging, TesterError,
-    TransmitPlan, TransmitReport, TrialResult, ValidityLimits, Waits, unwanted, validity,
+    TransmitPlan, TransmitReport, TrialResult, ValidityLimits, Waits, clocks, unwanted, validity,
 };
 use std::collections::BTreeMap;
 use units::{Duration, FrameRate, Instant};

@@ -61,6 +61,7 @@ static OPTIONS: [Users; 34] = [
     built("frame-limit", OF_THE_KERNEL),
     built("frame-limit-burst", OF_THE_KERNEL),
     built("drop-every", OF_THE_KERNEL),
+    of_ports("agent-certificates"),
     of_ports("far-ports"),
     of_ports("far-netns"),
     of_ports("far-snmp"),

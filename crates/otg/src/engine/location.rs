@@ -42,9 +42,16 @@ mod tests {
         assert_eq!(of("eth1"), Ok((PortType::AUTO, "eth1".into())));
         assert_eq!(of("af_packet:eth1"), Ok((PortType::AF_PACKET, "eth1".into())));
         assert!(parse("dpdk:net_memif0,role=client").unwrap_err().contains("netanvil traffic"));
-        for wrong in
-            ["", "pfring:eth1", "hostA:eth1", "xdp:", "a/b", "10.0.0.1:5555", "a name", "sixteen-letters-"]
-        {
+        for wrong in [
+            "",
+            "pfring:eth1",
+            "hostA:eth1",
+            "xdp:",
+            "a/b",
+            "10.0.0.1:5555",
+            "a name",
+            "sixteen-letters-",
+        ] {
             assert!(parse(wrong).unwrap_err().contains("af_packet:eth1"), "{wrong}");
         }
     }

@@ -2,7 +2,8 @@
 
 use super::capture::{Capture, ring_bytes};
 use super::layout::{
-    ClockMapping, InsertionEntry, MAX_INSERTIONS, SegmentEntry, StreamEntry, TransmitState, finished,
+    ClockMapping, InsertionEntry, MAX_INSERTIONS, SegmentEntry, StreamEntry, TransmitState,
+    finished,
 };
 use super::program::{Object, SLOT_HEADER_BYTES, Size, Spare, transmit_object};
 use super::shared::SharedArray;
@@ -50,8 +51,7 @@ impl Prepared {
             ("slots", plan.set.slots().len()),
         ];
         let maps_clock = clock::of_kernel().is_some();
-        let constants =
-            vec![("CAPTURE", wish.is_some().into()), ("MAPS_CLOCK", maps_clock.into())];
+        let constants = vec![("CAPTURE", wish.is_some().into()), ("MAPS_CLOCK", maps_clock.into())];
         let ring_bytes = ring_bytes(wish, longest);
         let size = Size { image, halves: 1, entries, ring_bytes, constants };
         let mut object = spare.take(name, size)?;

@@ -3,8 +3,8 @@
 use super::accounts::{Seconds, StreamQueues, strays_received};
 use super::capture::{Capture, ring_bytes};
 use super::layout::{
-    Account, ClockMapping, Expected, FingerprintEntry, HistogramEntry, QueueAccount, ReceiveControl, Stray,
-    TaggedEntry,
+    Account, ClockMapping, Expected, FingerprintEntry, HistogramEntry, QueueAccount,
+    ReceiveControl, Stray, TaggedEntry,
 };
 use super::prepared::{tag_blocks, targets};
 use super::program::{Object, Size, Spare, failed, receive_object};
