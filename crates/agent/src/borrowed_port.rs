@@ -66,6 +66,10 @@ impl Port for BorrowedPort {
         Halves { transmit: &mut self.transmit, receive: &mut self.receive }
     }
 
+    fn is_elsewhere(&self) -> bool {
+        true
+    }
+
     fn notice(&self) -> Duration {
         POSITION + self.session.round_trip() * 4
     }
@@ -97,21 +101,48 @@ struct Common {
     sending: Arc<Sending>,
 }
 
-/// What the receiving half, which asks after the trial, hears of the sending one.
+/// What the receiving half, which begins the trial and asks after it, says to the sending one.
 #[derive(Default)]
 struct Sending {
-    ended: Mutex<Option<Result<Transmission, TesterError>>>,
+    stage: Mutex<Stage>,
     told: Condvar,
 }
 
+/// How far a trial is.
+#[derive(Default)]
+struct Stage {
+    /// The agent knows of it.
+    has_begun: bool,
+    /// What was sent, until that is taken; a failure where the trial ended before.
+    ended: Option<Result<Transmission, TesterError>>,
+}
+
 impl Sending {
-    fn ended(&self) -> MutexGuard<'_, Option<Result<Transmission, TesterError>>> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self) {
+        self.stage().has_begun = true;
+        self.told.notify_all();
     }
 
     fn end(&self, outcome: Result<Transmission, TesterError>) {
-        self.ended().get_or_insert(outcome);
+        self.stage().ended.get_or_insert(outcome);
         self.told.notify_all();
+    }
+
+    /// Waits until the agent knows of the trial, or it has failed.
+    fn await_begin(&self) {
+        let waits = |stage: &mut Stage| !stage.has_begun && stage.ended.is_none();
+        drop(self.told.wait_while(self.stage(), waits));
+    }
+
+    fn await_end(&self) -> Result<Transmission, TesterError> {
+        let waits = |stage: &mut Stage| stage.ended.is_none();
+        let stage = self.told.wait_while(self.stage(), waits);
+        let ended = stage.unwrap_or_else(PoisonError::into_inner).ended.take();
+        ended.expect("waited for")
     }
 }
 
@@ -143,7 +174,6 @@ impl TransmitHalf for BorrowedTransmit {
                 remedy: "send them from a port of this host".into(),
             });
         }
-        *self.0.sending.ended() = None;
         self.0.call(PortCommand::PrepareTransmit(plan.clone())).map(drop)
     }
 
@@ -154,15 +184,9 @@ impl TransmitHalf for BorrowedTransmit {
         stop_at: Instant,
         _signals: &TrialSignals,
     ) -> Result<Transmission, TesterError> {
+        self.0.sending.await_begin();
         self.0.call(PortCommand::Transmit { start, stop_at })?;
-        let sending = &self.0.sending;
-        let mut ended = sending.ended();
-        loop {
-            if let Some(outcome) = ended.take() {
-                return outcome;
-            }
-            ended = sending.told.wait(ended).unwrap_or_else(PoisonError::into_inner);
-        }
+        self.0.sending.await_end()
     }
 
     fn capture(&mut self, wish: Option<CaptureWish>) -> Result<(), TesterError> {
@@ -179,6 +203,7 @@ struct BorrowedReceive {
 impl BorrowedReceive {
     fn follow(&self, plan: &ReceivePlan, signals: &TrialSignals) -> Result<Received, TesterError> {
         self.common.call(PortCommand::Receive)?;
+        self.common.sending.begin();
         loop {
             let known = known(signals);
             let asked = known.asked;
@@ -218,6 +243,7 @@ fn known(signals: &TrialSignals) -> Known {
 impl ReceiveHalf for BorrowedReceive {
     fn prepare(&mut self, plan: &ReceivePlan) -> Result<(), TesterError> {
         self.ended = None;
+        *self.common.sending.stage() = Stage::default();
         self.common.call(PortCommand::PrepareReceive(plan.clone())).map(drop)
     }
 

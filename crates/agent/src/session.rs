@@ -144,6 +144,11 @@ impl Session {
         &self.offered
     }
 
+    /// A reading of the agent's clock on this host's, as the agent converts it now.
+    pub fn converted_ns(&self, agent_ns: u64) -> u64 {
+        self.clock().mapping.apply(agent_ns)
+    }
+
     /// Has the agent carry out a command.
     pub(crate) fn call(&self, command: Command) -> Result<Answer, TesterError> {
         let within = match &command {

@@ -98,7 +98,8 @@ impl<'a> LiveTrial<'a> {
         let own_threads = OwnThreads::default();
         let signals = TrialSignals::new(ids);
         let answers = self.ports.len() + self.transmit_plans.len();
-        let sampling = Sampling::new(observer, &signals, answers);
+        let mut sampling = Sampling::new(observer, &signals, answers);
+        sampling.hides_latency = self.ports.iter().any(|port| port.port.is_elsewhere());
         let LiveTrial {
             trial,
             cores,

@@ -35,6 +35,10 @@ pub trait Port: Send {
     fn describe(&self) -> &PortDescription;
     /// Its two halves, to be used at the same time.
     fn halves(&mut self) -> Halves<'_>;
+    /// Whether its clock is that of another host.
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
     /// From the announcement of a start until its threads can know of it, beyond what threads of this host need: a port
     /// of another host hears of it by a message.
     fn notice(&self) -> Duration {

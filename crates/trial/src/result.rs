@@ -435,6 +435,10 @@ impl TrialResult {
     pub fn clock_error(&self) -> Duration {
         crate::clocks::latency_error(&self.clocks, self.counters.len())
     }
+    /// [`latency`](Self::latency) where it is stated without the error of clocks: all ports are on one host.
+    pub fn own_latency(&self) -> Option<Histogram> {
+        self.latency().filter(|_| self.clock_error() == Duration::ZERO)
+    }
     /// Adds a reason why the trial may not decide anything, unless it is known already.
     pub fn invalidate(&mut self, reason: InvalidReason) {
         match &mut self.validity {

@@ -33,7 +33,7 @@ const ROUTERS: &[DeviceKind] = &[LinuxRouter, LinuxMcast];
 
 /// Options of the device and of the tester's ports. A simulated device is described in its file and
 /// uses none of them.
-static OPTIONS: [Users; 34] = [
+static OPTIONS: [Users; 35] = [
     built("filter", OF_THE_KERNEL),
     built("permit", OF_THE_KERNEL),
     built("neighbours", ROUTERS),
