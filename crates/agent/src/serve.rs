@@ -4,6 +4,7 @@ use crate::Certificates;
 use crate::codec::Json;
 use crate::lend::Lender;
 use crate::message::{self, MESSAGE_MAX, Reply, Request};
+use ports::scheduling::Priority;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -97,6 +98,8 @@ impl Agent {
     pub fn run(self, give_ender: impl FnOnce(Ender)) -> Result<(), AgentError> {
         let Agent { listener, certificates, lender, end: (sender, ended) } = self;
         give_ender(Ender(sender));
+        // As a run does on its own host: whoever waits for a processor measures that.
+        let _priority = Priority::raise();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             let incoming = TcpIncoming::from(tokio::net::TcpListener::from_std(listener)?)

@@ -7,6 +7,7 @@ use ports::{
     TrialSignals, control_socket, open_port, settle_thread,
 };
 use std::sync::Arc;
+use ports::scheduling::{RECEIVER_PRIORITY, real_time_shortfall};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{JoinHandle, Scope, ScopedJoinHandle};
@@ -191,6 +192,10 @@ fn run(
         let on = core(&cores.receive);
         let receiver = scope.spawn(move || {
             settle_thread(on)?;
+            if real_time_shortfall().is_none() {
+                // It is allowed; without, it has its turn like others.
+                let _ = kernel::thread::make_this_real_time(RECEIVER_PRIORITY);
+            }
             received(receive, plan, signals)
         });
         let mut trial = Running {

@@ -69,10 +69,7 @@ impl Lab {
     /// The same with certificates of another folder.
     pub fn agent_of(&self, folder: &Path, port: usize, hours_ahead: u64) -> AgentProcess {
         let start = || {
-            // Two agents of one host take the same processor first: hosts of their own have their own.
-            let core = (port % kernel::thread::allowed_cores().len()).to_string();
-            Command::new("taskset")
-                .args(["-c", &core, "unshare"])
+            Command::new("unshare")
                 .args(["--time", "--fork", "--kill-child=KILL", "--monotonic"])
                 .arg((hours_ahead * 3_600).to_string())
                 .arg(std::env::current_exe().expect("this program"))
@@ -141,9 +138,24 @@ impl Lab {
 
     /// Frames of 128 bytes from each port to the other.
     pub fn trial(&self, number: u64, rate: u64, length: units::Duration) -> Trial {
+        self.sending(&[(0, 1), (1, 0)], number, rate, length)
+    }
+
+    /// From the first to the second: transmitters of two agents would have one processor of this host.
+    pub fn one_way(&self, number: u64, rate: u64, length: units::Duration) -> Trial {
+        self.sending(&[(0, 1)], number, rate, length)
+    }
+
+    fn sending(
+        &self,
+        ways: &[(usize, usize)],
+        number: u64,
+        rate: u64,
+        length: units::Duration,
+    ) -> Trial {
         let key = Key::new(wire::signature::RunKey::from_seed(7), number);
         let mut trial = Trial::new("between agents", key);
-        for (id, (from, to)) in [(0, 1), (1, 0)].into_iter().enumerate() {
+        for (id, (from, to)) in ways.iter().copied().enumerate() {
             let host = |port: usize| self.testbed.ports()[port].addresses.ipv4.host;
             let source = (MacAddr(self.testbed.ports()[from].mac), host(from));
             let hop = (MacAddr(self.testbed.next_hop_mac(from, to)), host(to));

@@ -236,7 +236,7 @@ impl SoFar {
             missing: result.lost_frames(),
             reordered: streams().map(|stream| stream.reordered).sum(),
             duplicates: streams().map(|stream| stream.duplicates).sum(),
-            latency: result.latency(),
+            latency: result.own_latency(),
         }
     }
 
