@@ -2,12 +2,12 @@
 
 use crate::lend::{Replies, reply};
 use crate::message::{Answer, Known, PortCommand, Progress, Received};
+use ports::scheduling::{RECEIVER_PRIORITY, real_time_shortfall};
 use ports::{
     ControlSocket, Halves, Link, OpenPort, PortRequest, ReceiveHalf, Transmission, TransmitHalf,
     TrialSignals, control_socket, open_port, settle_thread,
 };
 use std::sync::Arc;
-use ports::scheduling::{RECEIVER_PRIORITY, real_time_shortfall};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{JoinHandle, Scope, ScopedJoinHandle};

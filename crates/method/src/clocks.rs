@@ -2,7 +2,11 @@
 
 use crate::TestKind;
 use crate::outcome::{Basis, Cell, Figure, Outcome, Relation, Unit};
+use serde_json::Value;
 use units::Duration;
+
+/// In a test's own record: what times in it may be wrong by, in nanoseconds. It has them as they were measured.
+const RECORD: &str = "clock_error_ns";
 
 /// Widens every time of an outcome by what the clocks of two hosts may differ by, and says so; as it is where all
 /// ports of its trials were on one host.
@@ -19,9 +23,13 @@ pub(crate) fn state(outcome: &mut Outcome, error: Duration) {
         "Times are between ports of two hosts, whose clocks are known to {error}: every time is stated as an \
          interval that includes this error, and curves of times are wrong by as much."
     );
+    let has_times = outcome.figures.iter().any(|figure| is_time(figure) && figure.value.is_some());
     outcome.figures.iter_mut().for_each(|figure| widen_figure(figure, error, &remark));
     for layout in &mut outcome.layouts {
-        layout.about.push(remark.clone());
+        let cells = layout.rows.iter().flatten();
+        if has_times || cells.into_iter().any(has_time) {
+            layout.about.push(remark.clone());
+        }
         layout.rows.iter_mut().flatten().for_each(|cell| widen_cell(cell, error));
         let times = ["us", "ms", "ns", "s"];
         let curves = layout.series.iter_mut().filter(|curve| times.contains(&&*curve.y.1));
@@ -30,15 +38,31 @@ pub(crate) fn state(outcome: &mut Outcome, error: Duration) {
     for distribution in &mut outcome.histograms {
         distribution.quantity.push_str(&format!(", each within {error} (clocks of two hosts)"));
     }
+    if let Value::Object(record) = &mut outcome.detail {
+        record.insert(RECORD.into(), error.as_ns_f64().into());
+    }
     // A map of port pairs has no room for an error.
     for pair in outcome.matrices.iter_mut().flat_map(|matrix| &mut matrix.pairs) {
         (pair.latency_mean, pair.latency_max) = (None, None);
     }
 }
 
-fn widen_figure(figure: &mut Figure, error: Duration, remark: &str) {
+/// Whether it is measured between two ports.
+fn is_time(figure: &Figure) -> bool {
     let is_time = matches!(figure.unit, Unit::Ns | Unit::Us | Unit::Seconds);
-    if !is_time || figure.basis == Basis::ProcessorTime {
+    is_time && figure.basis != Basis::ProcessorTime
+}
+
+fn has_time(cell: &Cell) -> bool {
+    match cell {
+        Cell::Time(_) => true,
+        Cell::AtLeast(cell) | Cell::Below(cell) | Cell::Between(cell, _) => has_time(cell),
+        _ => false,
+    }
+}
+
+fn widen_figure(figure: &mut Figure, error: Duration, remark: &str) {
+    if !is_time(figure) {
         return;
     }
     let error = error.as_secs_f64() / figure.unit.scale();
@@ -90,7 +114,7 @@ fn lower(cell: &mut Cell, error: Duration) {
 
 fn raise(cell: &mut Cell, error: Duration) {
     if let Cell::Time(time) = cell {
-        *time = *time + error;
+        *time += error;
     }
 }
 

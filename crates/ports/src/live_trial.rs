@@ -62,7 +62,7 @@ impl<'a> LiveTrial<'a> {
         for port in ports.iter_mut() {
             let id = port.describe().id;
             let mut receive_plan = trial.receive_plan(id);
-            receive_plan.clock_slack = receive_plan.clock_slack + slack;
+            receive_plan.clock_slack += slack;
             let request = capture_at(trial, id)?;
             let wish = |wanted: fn(&CaptureRequest) -> bool| {
                 request.filter(|request| wanted(request)).map(CaptureWish::of)

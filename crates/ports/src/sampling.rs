@@ -32,7 +32,15 @@ impl<'a> Sampling<'a> {
         if every.is_some() {
             signals.ask();
         }
-        Sampling { observer, answers: ports, every, taken: 0, asked_at: None, ended: None, hides_latency: false }
+        Sampling {
+            observer,
+            answers: ports,
+            every,
+            taken: 0,
+            asked_at: None,
+            ended: None,
+            hides_latency: false,
+        }
     }
 
     /// Looks whether a sample is due, or the end is wanted, of a trial that began at `start`.
@@ -52,7 +60,9 @@ impl<'a> Sampling<'a> {
             Some(asked_at) => {
                 let (sent, mut received, fresh) = signals.answers();
                 if self.hides_latency {
-                    received.iter_mut().for_each(|so_far| so_far.latency = Histogram::new(clock::TICK));
+                    received
+                        .iter_mut()
+                        .for_each(|so_far| so_far.latency = Histogram::new(clock::TICK));
                 }
                 if fresh >= self.answers || now.since(asked_at) >= ANSWERS_WITHIN {
                     let elapsed = asked_at.since(start);

@@ -186,7 +186,10 @@ fn upper_end(figure: &Figure) -> Option<f64> {
 /// intervals of independent runs add in squares.
 fn between(a: Compared<'_>, value_a: f64, b: Compared<'_>, value_b: f64) -> (f64, f64) {
     let add = match (a.figure.basis, b.figure.basis) {
-        (Basis::SearchResolution | Basis::ProcessorTime | Basis::Contradiction | Basis::Clocks, _)
+        (
+            Basis::SearchResolution | Basis::ProcessorTime | Basis::Contradiction | Basis::Clocks,
+            _,
+        )
         | (
             _,
             Basis::SearchResolution | Basis::ProcessorTime | Basis::Contradiction | Basis::Clocks,

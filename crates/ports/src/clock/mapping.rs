@@ -59,7 +59,7 @@ pub fn mapping() -> Option<Mapping> {
             rate: RATE.load(Ordering::Relaxed),
         };
         fence(Ordering::Acquire);
-        if version % 2 == 0 && VERSION.load(Ordering::Relaxed) == version {
+        if version.is_multiple_of(2) && VERSION.load(Ordering::Relaxed) == version {
             return Some(read);
         }
         std::hint::spin_loop();
