@@ -153,6 +153,7 @@ impl TransmitPlan {
     /// What does not fit.
     pub fn check(&self) -> Result<(), String> {
         self.set.check()?;
+        self.schedule.check()?;
         let streams = self.set.streams().len();
         let inserted = self.insertions.iter().map(|(stream, _)| stream);
         if self.order.iter().chain(inserted).any(|stream| *stream >= streams) {
@@ -171,6 +172,9 @@ impl ReceivePlan {
     /// # Errors
     /// What does not fit.
     pub fn check(&self) -> Result<(), String> {
+        if self.streams.len() >= usize::from(u16::MAX) {
+            return Err(format!("{} streams, and 65,534 are the most", self.streams.len()));
+        }
         match self.streams.iter().find(|stream| stream.lengths_bytes.is_empty()) {
             Some(stream) => Err(format!("stream {} has no length", stream.id.0)),
             None => Ok(()),
