@@ -165,3 +165,47 @@ pub(crate) fn reply(replies: &Replies, id: u64, answer: Result<Answer, TesterErr
 fn bad(what: &str) -> TesterError {
     TesterError::BadTrial(what.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+    fn loan(lender: &Arc<Lender>) -> (Loan, UnboundedReceiver<Result<Reply, Status>>) {
+        let (replies, heard) = unbounded_channel();
+        (lender.clone().begin(replies), heard)
+    }
+
+    fn said(heard: &mut UnboundedReceiver<Result<Reply, Status>>) -> Result<Answer, TesterError> {
+        heard.try_recv().expect("a reply").expect("no status").answer
+    }
+
+    #[test]
+    fn a_tester_of_another_version_is_told_what_to_do() {
+        let lender = Arc::new(Lender::new("lab-b".into(), vec!["eth1".into()]));
+        let (mut loan, mut heard) = loan(&lender);
+        loan.take(Request { id: 1, command: Command::Hello { version: "0.0.9".into() } });
+        let error = said(&mut heard).expect_err("another version").to_string();
+        assert!(error.contains("0.0.9") && error.contains("same version on both"), "{error}");
+        // Nor does it get anything else.
+        loan.take(Request { id: 2, command: Command::Exchange });
+        assert!(said(&mut heard).is_err());
+    }
+
+    #[test]
+    fn one_tester_at_a_time_has_the_ports() {
+        let lender = Arc::new(Lender::new("lab-b".into(), vec!["eth1".into()]));
+        let hello = || Request { id: 1, command: Command::Hello { version: VERSION.into() } };
+        let ((mut first, mut to_first), (mut second, mut to_second)) =
+            (loan(&lender), loan(&lender));
+        first.take(hello());
+        assert!(matches!(said(&mut to_first), Ok(Answer::Welcome { .. })));
+        second.take(hello());
+        let error = said(&mut to_second).expect_err("taken").to_string();
+        assert!(error.contains("another tester"), "{error}");
+        drop(first);
+        lender.await_free();
+        second.take(hello());
+        assert!(said(&mut to_second).is_ok());
+    }
+}

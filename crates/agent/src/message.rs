@@ -257,7 +257,6 @@ mod tests {
         ] {
             let sent = request(command);
             let bytes = serde_json::to_vec(&sent).expect("JSON");
-            eprintln!("SEED{}", String::from_utf8_lossy(&bytes));
             assert_eq!(read_request(&bytes), Ok(sent));
         }
     }
