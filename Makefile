@@ -14,7 +14,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: originals fleet-test sweep-check help setup build demo test test-pure test-live test-benches test-python python oci install packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-neighbours netblt-paths otg-fuzz harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site
+.PHONY: agents originals fleet-test sweep-check help setup build demo test test-pure test-live test-benches test-python python oci install packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-neighbours netblt-paths otg-fuzz harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -31,6 +31,7 @@ help:
 	@echo "make truth   2,000 random devices whose truth is known: no wrong number may be stated"
 	@echo "make coverage  how often each search's bounds hold the truth on noisy devices, and at what cost"
 	@echo "make mlr-oracle  our MLRsearch beside its reference implementation: trials, time, results"
+	@echo "make agents  1,000 trials between agents whose clocks are known exactly, and 50 agents killed in a trial (TRIALS=20 DEATHS=4)"
 	@echo "make otg-fuzz  requests made from the specification of the OTG API, good and bad, against netanvil otg"
 	@echo "make versus-check  versus finds 3 % and one nftables rule, and nothing where there is nothing; 25 minutes"
 	@echo "make forwarder-check  the throughput stated of an XDP forwarder beside the kernel's counters, quiet and beside busy loops"
@@ -170,7 +171,7 @@ reproducible: setup
 	extras/packages/reproducible.sh
 
 # Crates that others can use. Offline: what they are built of is there after a build.
-LIBRARIES := units wire traffic trial netblt netblt-io netblt-studies sim bpf-build kernel ports testbed link otg hammer method report serve fleet twin
+LIBRARIES := units wire traffic trial netblt netblt-io netblt-studies sim bpf-build kernel ports testbed link agent otg hammer method report serve fleet twin
 PACKAGE   := cargo package --offline $(LIBRARIES:%=--package netanvil-%)
 
 # Packs all and builds each from its package alone; some minutes, after a commit.
@@ -202,6 +203,12 @@ otg-fuzz:
 	echo "$$seconds s of requests; make otg-fuzz SECONDS=$$seconds SEED=$$seed has them again"; \
 	NETANVIL_OTG_SEED=$$seed NETANVIL_OTG_SECONDS=$$seconds NETANVIL_OTG_EXAMPLES=$(or $(EXAMPLES),500) \
 	    cargo test --package netanvil-otg --test main -- --ignored concurrent::fuzz --nocapture
+
+# Agents whose clocks are hours apart: every bound holds the truth, every death ends cleanly. TRIALS=20 DEATHS=4 for a short
+# one; about a second a trial.
+agents: setup
+	NETANVIL_AGENT_TRIALS=$(or $(TRIALS),1000) NETANVIL_AGENT_DEATHS=$(or $(DEATHS),50) \
+	    cargo test --package netanvil-agent --test main -- live:: --nocapture --test-threads=1
 
 mlr-oracle: $(ORACLE)/ready
 	NETANVIL_ORACLE=full cargo test --package netanvil-method --test main -- mlr_oracle:: --nocapture --test-threads=1

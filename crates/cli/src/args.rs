@@ -361,6 +361,18 @@ Anyone who can reach the address can send traffic from this host. docs/otg.md li
 Ctrl-C ends it, stops the traffic and releases the ports.
 ")]
     Otg(crate::command::otg::Otg),
+    /// Lend ports of this host to a tester on another host
+    #[command(after_help = "\
+Examples:
+  netanvil agent certificates lab-certificates        once; copy the folder to every host
+  netanvil agent --listen 192.0.2.2:8719 --certificates lab-certificates --ports eth1
+  netanvil run --ports eth1,lab-b:eth1 --agent-certificates lab-certificates     on the tester
+
+The agent serves one tester at a time. Only a tester with a certificate of the same authority can connect.
+When a tester ends or its connection is cut, its ports are free again. Ctrl-C ends the agent.
+docs/agents.md describes clocks, errors and limits.
+")]
+    Agent(crate::command::agent::AgentArgs),
     /// Repeat the Harvard router tests of 1990 on models of the tested products
     #[command(after_help = "\
 Examples:

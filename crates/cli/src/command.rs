@@ -1,5 +1,6 @@
 //! One file a subcommand.
 
+pub mod agent;
 pub mod anvil;
 pub mod campaign;
 pub mod clean;

@@ -40,6 +40,12 @@ pub fn now_unix_s() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_secs() as i64)
 }
 
+/// What this host is called.
+pub fn name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().into()
+}
+
 /// Release and build of the kernel.
 pub fn kernel() -> String {
     let read = |name: &str| {

@@ -13,6 +13,7 @@ mod command;
 mod composition;
 mod control;
 mod doctor;
+mod elsewhere;
 mod encapsulated_groups;
 mod failure;
 mod far;
@@ -74,6 +75,7 @@ fn run(command: Command) -> Outcome {
         Command::Netblt(arguments) => command::netblt::run(&arguments),
         Command::Link(arguments) => command::link::run(&arguments),
         Command::Otg(arguments) => command::otg::run(&arguments),
+        Command::Agent(arguments) => command::agent::run(&arguments),
         Command::Completions(arguments) => command::completions::run(&arguments),
         Command::Man(arguments) => command::man::run(&arguments),
         Command::Doctor(arguments) => command::doctor::run(&arguments),

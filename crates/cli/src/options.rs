@@ -44,7 +44,8 @@ pub struct Options {
     /// Test the device between these interfaces: two, or more with `--pattern` and for tests of many ports;
     /// `af_packet:eth1` states how the tester sends and receives on one of them. May be repeated:
     /// `--ports dpdk:net_memif0,role=client,socket=/run/x.sock` is one port on a device of DPDK, whose
-    /// arguments extend to the end of the option
+    /// arguments extend to the end of the option. `lab-b:eth1` is a port that `netanvil agent` lends on host
+    /// lab-b; `agent:lab-b:9000/xdp:eth1` states the agent's TCP port and the type of port, too
     #[arg(long, help_heading = "Device", value_name = "IF,IF,...", conflicts_with = "device")]
     pub ports: Option<Vec<Location>>,
     /// Address of the tester on each port, with prefix length
@@ -66,6 +67,9 @@ pub struct Options {
         requires = "ports"
     )]
     pub gateway: Option<Vec<std::net::IpAddr>>,
+    /// Folder with ca.pem, controller.pem and controller.key, for ports of other hosts
+    #[arg(long, help_heading = "Device", value_name = "DIR")]
+    pub agent_certificates: Option<PathBuf>,
     /// Interfaces of the device at the other ends of `--ports`, in the same order. netanvil reads their
     /// counters to locate lost frames. They are interfaces of this host, or with `--far-snmp` an
     /// ifIndex, ifDescr or ifName

@@ -4,8 +4,8 @@
 use crate::failure::{Failure, Outcome};
 use crate::options::{BitRate, Options, SuiteName};
 use crate::{
-    built, control, encapsulated_groups, far, hardware, host, scheduling, simulated, suite, tolly,
-    topology,
+    built, control, elsewhere, encapsulated_groups, far, hardware, host, scheduling, simulated,
+    suite, tolly, topology,
 };
 use kernel::Privilege;
 use method::{Forwarding, Topology};
@@ -278,8 +278,11 @@ fn simulate(
 /// A device that is built here.
 pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) -> Outcome<Setup> {
     let testbed = Testbed::build(config)?;
-    let location =
-        |port: &testbed::TestPort| Location { interface: port.interface.clone(), port_type: None };
+    let location = |port: &testbed::TestPort| Location {
+        host: None,
+        interface: port.interface.clone(),
+        port_type: None,
+    };
     let locations: Vec<Location> = testbed.ports().iter().map(location).collect();
     let ports = testbed.tester().run(|| open(&locations, options))??;
     for (port, here) in ports.iter().zip(testbed.ports()) {
@@ -363,7 +366,7 @@ fn device_between(names: &[String], topology: &Topology) -> String {
 }
 
 fn short_names(locations: &[Location]) -> Vec<String> {
-    locations.iter().map(|location| location.short_name().into()).collect()
+    locations.iter().map(Location::short_name).collect()
 }
 
 /// Opens ports in the network namespace of the calling thread.
@@ -378,7 +381,10 @@ fn open(locations: &[Location], options: &Options) -> Outcome<Vec<OpenPort>> {
         port_type: location.port_type.or(options.port_type).unwrap_or_default(),
     };
     let requests: Vec<PortRequest> = locations.iter().enumerate().map(request).collect();
-    ports::open_ports(&requests).map_err(Failure::new)
+    if locations.iter().all(|at| at.host.is_none()) && options.agent_certificates.is_none() {
+        return ports::open_ports(&requests).map_err(Failure::new);
+    }
+    elsewhere::open(locations, &requests, options.agent_certificates.as_deref())
 }
 
 impl Setup {

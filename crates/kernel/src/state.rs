@@ -4,7 +4,7 @@ use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkInfo, LinkMessage
 use serde::{Deserialize, Serialize};
 
 /// What an interface is like at a moment.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct InterfaceState {
     /// Administratively up.
     pub up: bool,

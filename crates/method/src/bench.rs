@@ -31,6 +31,8 @@ pub(crate) struct Memory {
     device: OfDevice,
     /// What trials of the test under way showed so far.
     evidence: Evidence,
+    /// What latencies of these trials may be wrong by, since their ends are on two hosts.
+    clock_error: Duration,
 }
 
 /// What one device keeps for how long says nothing of another.
@@ -162,6 +164,12 @@ impl<'a> Bench<'a> {
         let clock = &mut self.memory.clock;
         (clock.test, clock.spent, clock.later) = (share, Duration::ZERO, later);
         self.memory.evidence = Evidence::default();
+        self.memory.clock_error = Duration::ZERO;
+    }
+
+    /// What latencies of valid trials of the test under way may be wrong by, since their ends are on two hosts.
+    pub(crate) fn clock_error(&self) -> Duration {
+        self.memory.clock_error
     }
 
     /// What trials of the test under way showed so far.
@@ -310,6 +318,9 @@ impl<'a> Bench<'a> {
         }
         let verdict = (asked.judge)(&result);
         self.memory.evidence.add(&trial, &result);
+        if verdict != Verdict::Invalid {
+            self.memory.clock_error = self.memory.clock_error.max(result.clock_error());
+        }
         self.memory.invalid_trials += u64::from(verdict == Verdict::Invalid);
         let span = span_of(&trial, &result);
         self.memory.clock.spent += span;

@@ -52,6 +52,7 @@ mod bench;
 mod burst;
 pub mod chassis;
 pub mod clauses;
+mod clocks;
 mod conditions;
 mod config;
 pub mod consistency;

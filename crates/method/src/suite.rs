@@ -20,7 +20,8 @@ use crate::selftest::SelfTest;
 use crate::subject::Subject;
 use crate::traffic::{Topology, Traffic};
 use crate::{
-    Attachment, Method, Modifier, Outcome, Pattern, RunError, SuiteConfig, TestKind, estimate,
+    Attachment, Method, Modifier, Outcome, Pattern, RunError, SuiteConfig, TestKind, clocks,
+    estimate,
 };
 use std::collections::BTreeMap;
 use traffic::size::SizePattern;
@@ -521,6 +522,7 @@ impl Run<'_> {
         let of_outcome = (&suite.config, &self.sizes[..], traffic.destinations());
         outcome.facts.evidence = bench.evidence().clone();
         annex(&mut outcome, of_outcome, &suite.topology);
+        clocks::state(&mut outcome, bench.clock_error());
         self.told.push(Told { place, outcome: outcome.clone() });
         if self.is_repeating {
             return Ok(());

@@ -174,9 +174,9 @@ static FUNCTION u64 trials_ago(const struct receive_control *c, u32 form, u64 he
  */
 INLINE int is_from_before(const struct receive_control *c, const struct frame *frame)
 {
-	u64 sent = extend_time(frame->sent, time_bits(frame), frame->now + CLOCK_SLACK_NS);
+	u64 sent = extend_time(frame->sent, time_bits(frame), frame->now + c->slack_ns);
 
-	return !c->start_ns || sent <= c->start_ns + CLOCK_SLACK_NS;
+	return !c->start_ns || sent <= c->start_ns + c->slack_ns;
 }
 
 /* What a frame is whose sum is good and whose tag is not. */
@@ -493,12 +493,12 @@ INLINE void in_time(struct account *a, const struct expected *e, const struct fr
 /* Whether the frame cannot have been sent when it says, in this trial. */
 INLINE int is_untimely(const struct receive_control *c, struct frame *frame)
 {
-	u64 latest = frame->now + CLOCK_SLACK_NS;
+	u64 latest = frame->now + c->slack_ns;
 
 	if (frame->form == FORM_COMPACT)
 		return 0;
 	frame->sent = extend_time(frame->sent, time_bits(frame), latest);
-	return frame->sent > latest || frame->sent + CLOCK_SLACK_NS < c->start_ns;
+	return frame->sent > latest || frame->sent + c->slack_ns < c->start_ns;
 }
 
 /* Whether the frame is no frame of its stream, or damaged. */
@@ -622,6 +622,8 @@ SEC("xdp.frags") int receive(struct xdp_md *ctx)
 	c = bpf_map_lookup_elem(&control, &at);
 	if (!c)
 		return XDP_PASS;
+	if (MAPS_CLOCK)
+		frame.now = mapped(&c->clock, frame.now);
 	at = c->queues_first + queue;
 	q = bpf_map_lookup_elem(&queues, &at);
 	if (!q)

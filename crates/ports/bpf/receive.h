@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* What the receive program shares with user space; src/xdp/layout.rs states the same. */
 #pragma once
+#include "clock.h"
 #include "histogram.h"
 #include "signature.h"
 
@@ -11,7 +12,6 @@
 /* So many trials back a frame of an earlier trial is known as such. */
 #define EARLIER_TRIALS 4
 /* By so much the clocks behind stamps and arrival times may disagree. */
-#define CLOCK_SLACK_NS 1000000
 
 struct receive_control {
 	u64 start_ns;
@@ -31,6 +31,9 @@ struct receive_control {
 	u32 fingerprints_first;
 	u32 numbers_first;
 	u32 numbers;
+	/* By so much clocks behind stamps and arrival times may disagree. */
+	u64 slack_ns;
+	struct clock_mapping clock;
 };
 
 /* What is known of a stream beforehand. */

@@ -325,18 +325,26 @@ INLINE int fill(struct xdp_md *ctx, struct slot *slot, u32 len)
 struct wait {
 	u64 now;
 	u64 until;
+	const struct clock_mapping *clock;
 };
+
+INLINE u64 read_time(const struct clock_mapping *clock)
+{
+	u64 now = bpf_ktime_get_ns();
+
+	return MAPS_CLOCK && clock ? mapped(clock, now) : now;
+}
 
 static long read_clock(u32 reading, struct wait *wait)
 {
-	wait->now = bpf_ktime_get_ns();
+	wait->now = read_time(MAPS_CLOCK ? wait->clock : 0);
 	return wait->now >= wait->until;
 }
 
 /* Returns the time at which `until`, which is at most a piece away, was seen to have come. */
-INLINE u64 wait_until(u64 until, u64 now)
+INLINE u64 wait_until(const struct transmit_state *s, u64 until, u64 now)
 {
-	struct wait wait = { now, until };
+	struct wait wait = { now, until, MAPS_CLOCK ? &s->clock : 0 };
 
 	if (now < until)
 		bpf_loop(PIECE_READINGS, read_clock, &wait, 0);
@@ -374,7 +382,7 @@ SEC("xdp") int transmit(struct xdp_md *ctx)
 	s = bpf_map_lookup_elem(&state, &index);
 	if (!s || s->finished)
 		return XDP_DROP;
-	now = bpf_ktime_get_ns();
+	now = read_time(&s->clock);
 	if (s->stop || now > s->stop_at_ns) {
 		s->finished = STOPPED;
 		return XDP_DROP;
@@ -383,7 +391,7 @@ SEC("xdp") int transmit(struct xdp_md *ctx)
 	due_ns = s->start_ns + s->slipped_ns + s->due.ns + !!s->due.ps;
 	go_ns = leaves_at(s, due_ns);
 	if (go_ns > now + PIECE_NS) {
-		wait_until(now + PIECE_NS, now);
+		wait_until(s, now + PIECE_NS, now);
 		return XDP_DROP;
 	}
 
@@ -398,7 +406,7 @@ SEC("xdp") int transmit(struct xdp_md *ctx)
 	len = slot->len;
 	if (len < FULL_BYTES || len > SLOT_BYTES || !fill(ctx, slot, len))
 		goto broken;
-	now = wait_until(go_ns, now);
+	now = wait_until(s, go_ns, now);
 	if (now < go_ns || !stamp(ctx, s, stream, slot, len, now))
 		goto broken;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* What the transmit program shares with user space; src/xdp/layout.rs states the same. */
 #pragma once
+#include "clock.h"
 #include "histogram.h"
 #include "signature.h"
 
@@ -69,6 +70,7 @@ struct transmit_state {
 	u32 segments;
 	u32 insertions;
 	u32 stop;
+	struct clock_mapping clock;
 	/* Written by the program; `finished` is one of `enum finished`. */
 	u32 finished;
 	u32 order_at;

@@ -1,6 +1,11 @@
 //! The one clock of the tester: CLOCK_MONOTONIC in nanoseconds, the same that a BPF program reads
 //! with `bpf_ktime_get_ns` and that the kernel's receive path can be calibrated against.
 
+mod mapping;
+
+pub(crate) use mapping::mapped;
+pub use mapping::{Mapping, map, mapping, of_kernel};
+
 use units::{Duration, Instant};
 
 /// Resolution of the clock, and the tick of every stamp and histogram.
@@ -13,10 +18,16 @@ const SPIN: Duration = Duration::from_us(100);
 /// No single sleep is longer: whoever waits wants to notice that he should stop.
 const LONGEST_SLEEP: Duration = Duration::from_ms(10);
 
-/// The time now.
+/// The time now. Where this process lends its ports to another host, the time of that host
+/// ([`map`]).
 #[inline]
 pub fn now() -> Instant {
-    Instant::from_ns(read_ns(libc::CLOCK_MONOTONIC))
+    Instant::from_ns(mapped(read_ns(libc::CLOCK_MONOTONIC)))
+}
+
+/// The time on this process's own clock, whatever it is converted to.
+pub fn own_ns() -> u64 {
+    read_ns(libc::CLOCK_MONOTONIC)
 }
 
 /// Reads a clock of the system, in nanoseconds.

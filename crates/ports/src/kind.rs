@@ -8,9 +8,6 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 use trial::{Capabilities, PortDescription, TesterError};
 
-/// The longest name of an interface (`IFNAMSIZ`, without the end).
-const LONGEST_NAME: usize = 15;
-
 /// A kind of port. [`KINDS`] has those that a user can name.
 pub trait PortKind: Sync {
     /// What users, descriptions and reports call it.
@@ -179,92 +176,6 @@ impl<'de> Deserialize<'de> for PortType {
     }
 }
 
-/// Where a port is: `eth1`, or with what is to carry its frames, `xdp:eth1`. After `dpdk:` everything is the
-/// device and its arguments, commas and colons included: `dpdk:net_memif0,role=client,socket=/run/x.sock`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub struct Location {
-    /// Name of the interface, or a device of another kind with its arguments.
-    pub interface: String,
-    /// What carries its frames, where that is said.
-    pub port_type: Option<PortType>,
-}
-
-impl Location {
-    /// The kernel's interface that its frames go through: itself, or the one that a device of another kind
-    /// sits on (`dpdk:net_af_packet0,iface=eth1`).
-    pub fn kernel_interface(&self) -> Option<&str> {
-        if self.port_type.is_none_or(PortType::has_interface) {
-            return Some(&self.interface);
-        }
-        let sits_on_one = ["net_af_packet", "net_af_xdp"];
-        sits_on_one.iter().find(|driver| self.interface.starts_with(**driver))?;
-        self.interface.split(',').find_map(|argument| argument.strip_prefix("iface="))
-    }
-
-    /// Its name without arguments, for a table or the name of a folder.
-    pub fn short_name(&self) -> &str {
-        self.interface.split(',').next().unwrap_or_default()
-    }
-}
-
-impl fmt::Display for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.port_type {
-            Some(port_type) => write!(f, "{port_type}:{}", self.interface),
-            None => f.write_str(&self.interface),
-        }
-    }
-}
-
-impl From<Location> for String {
-    fn from(location: Location) -> String {
-        location.to_string()
-    }
-}
-
-impl TryFrom<String> for Location {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl FromStr for Location {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let kinds: Vec<_> = PortType::of_interfaces().map(|kind| format!("{kind}:eth1")).collect();
-        let example = format!(
-            "write the name of an interface, such as eth1, or {}, or a device of DPDK, such as \
-             dpdk:net_memif0,role=client,socket=/run/x.sock",
-            kinds.join(", ")
-        );
-        let (port_type, interface) = match text.split_once(':') {
-            None => (None, text),
-            Some((kind, interface)) => match kind.parse() {
-                Ok(known) => (Some(known), interface),
-                Err(_) => return Err(format!("there is no kind of port `{kind}`; {example}")),
-            },
-        };
-        if port_type.is_some_and(|kind: PortType| !kind.has_interface()) {
-            let is_bad = |c: char| c.is_whitespace() || c.is_control();
-            return match interface.is_empty() || interface.contains(is_bad) {
-                true => Err(format!("{interface:?} is no device; {example}")),
-                false => Ok(Location { interface: interface.into(), port_type }),
-            };
-        }
-        let is_bad = |c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control();
-        let is_name = !interface.is_empty()
-            && interface.len() <= LONGEST_NAME
-            && !interface.contains(is_bad)
-            && ![".", ".."].contains(&interface);
-        match is_name {
-            true => Ok(Location { interface: interface.into(), port_type }),
-            false => Err(format!("{interface:?} is no name of an interface; {example}")),
-        }
-    }
-}
-
 /// What is known of host and interface before a port is opened.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Facts {
@@ -368,38 +279,5 @@ mod tests {
         assert_eq!(choose(PortType::XDP, &rootless).port_type, PortType::XDP);
         assert_eq!("af_xdp".parse(), Ok(PortType::AF_XDP));
         assert!("afxdp".parse::<PortType>().unwrap_err().contains("one of auto"));
-    }
-
-    #[test]
-    fn a_location_is_an_interface_with_or_without_a_kind_of_port() {
-        let of = |text: &str| {
-            text.parse::<Location>().map(|location| (location.port_type, location.interface))
-        };
-        assert_eq!(of("eth1"), Ok((None, "eth1".into())));
-        assert_eq!(of("af_packet:eth1"), Ok((Some(PortType::AF_PACKET), "eth1".into())));
-        assert_eq!(of("auto:eth1"), Ok((Some(PortType::AUTO), "eth1".into())));
-        let memif = "dpdk:net_memif0,role=client,socket=/run/x.sock";
-        assert_eq!(of(memif), Ok((Some(PortType::DPDK), memif[5..].into())));
-        assert_eq!(memif.parse::<Location>().unwrap().to_string(), memif);
-        assert_eq!(memif.parse::<Location>().unwrap().short_name(), "net_memif0");
-        let on =
-            |text: &str| text.parse::<Location>().unwrap().kernel_interface().map(String::from);
-        assert_eq!(on("xdp:eth1"), Some("eth1".into()));
-        assert_eq!(on("dpdk:net_af_packet0,iface=eth1,blocksz=4096"), Some("eth1".into()));
-        assert_eq!((on(memif), on("dpdk:net_vhost0,iface=/tmp/v")), (None, None));
-        assert_eq!(of("dpdk:0000:3b:00.0"), Ok((Some(PortType::DPDK), "0000:3b:00.0".into())));
-        for wrong in [
-            "",
-            "dpdk:",
-            "dpdk:a b",
-            "pfring:eth1",
-            "xdp:",
-            "a/b",
-            "10.0.0.1:5555",
-            "a name",
-            "sixteen-letters-",
-        ] {
-            assert!(of(wrong).unwrap_err().contains("af_packet:eth1"), "{wrong}");
-        }
     }
 }

@@ -63,6 +63,7 @@ mod kind;
 mod link;
 mod live;
 mod live_trial;
+mod location;
 mod lock;
 mod loose;
 mod open;
@@ -86,21 +87,23 @@ pub mod xdp;
 pub use af_packet::AfPacketPort;
 pub use af_xdp::AfXdpPort;
 pub use capture::{CaptureWish, Captured, CapturedFrame};
-pub use control::{ControlHandle, ControlSocket, Host};
+pub use control::{ControlHandle, ControlSocket, Host, control_socket};
 pub use interface::Interface;
-pub use kind::{Choice, Facts, Location, Opened, OpenedDevice, PortKind, PortType, Room, choose};
+pub use kind::{Choice, Facts, Opened, OpenedDevice, PortKind, PortType, Room, choose};
 pub use link::Link;
 pub use live::{
     DeviceControl, DeviceCounts, DeviceLink, LiveOptions, LiveTester, PlaceCount, RealTime,
 };
+pub use location::Location;
 pub use lock::PortLock;
 pub use loose::{FrameListener, FrameSender};
 pub use open::{OpenPort, PortRequest, open_port, open_port_of, open_port_with_room, open_ports};
 pub use port::{
-    Halves, PerhapsFull, Port, ReceiveHalf, ReceiveTurns, Transmission, TransmitHalf,
-    TransmitTurns, TrialSignals,
+    ArrivalsSoFar, Halves, PerhapsFull, Port, ReceiveHalf, ReceiveTurns, Transmission,
+    TransmitHalf, TransmitTurns, TrialSignals,
 };
 pub use pressure::DeviceThread;
+pub use watch::settle_thread;
 
 /// The kinds of port that a user can name: those of interfaces, fastest first, then those of other devices.
 pub static KINDS: [&dyn PortKind; 4] =

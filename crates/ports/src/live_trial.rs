@@ -27,6 +27,8 @@ const LEAD: Duration = Duration::from_ms(10);
 /// An interface adds what it has received to its counters at the end of a round of polling: for so
 /// long it may lag behind the tester.
 const COUNTER_LAG: Duration = Duration::from_ms(20);
+/// From preparing a trial to its first frame it takes no longer.
+const LONGEST_START: Duration = Duration::from_secs(10);
 /// Frames, each with its departure from the start of a trial.
 type Said = Vec<(Duration, Vec<u8>)>;
 
@@ -56,9 +58,11 @@ impl<'a> LiveTrial<'a> {
         let transmit_plans: BTreeMap<_, _> =
             plans.into_iter().map(|plan| (plan.port, plan)).collect();
         let mut receive_plans = BTreeMap::new();
+        let slack = clock_slack(trial, ports)?;
         for port in ports.iter_mut() {
             let id = port.describe().id;
-            let receive_plan = trial.receive_plan(id);
+            let mut receive_plan = trial.receive_plan(id);
+            receive_plan.clock_slack += slack;
             let request = capture_at(trial, id)?;
             let wish = |wanted: fn(&CaptureRequest) -> bool| {
                 request.filter(|request| wanted(request)).map(CaptureWish::of)
@@ -94,7 +98,8 @@ impl<'a> LiveTrial<'a> {
         let own_threads = OwnThreads::default();
         let signals = TrialSignals::new(ids);
         let answers = self.ports.len() + self.transmit_plans.len();
-        let sampling = Sampling::new(observer, &signals, answers);
+        let mut sampling = Sampling::new(observer, &signals, answers);
+        sampling.hides_latency = self.ports.iter().any(|port| port.port.is_elsewhere());
         let LiveTrial {
             trial,
             cores,
@@ -106,6 +111,8 @@ impl<'a> LiveTrial<'a> {
         } = self;
         let pressure_before = pressure::Reading::take(&device_threads);
         let mut looks = Looks::at(&device_threads, clock::now());
+        let notice = ports.iter().map(|port| port.port.notice()).max();
+        let lead = LEAD + notice.unwrap_or_default();
         let outcome = std::thread::scope(|scope| {
             let real_time = options.real_time;
             let mut links = vec![];
@@ -138,7 +145,7 @@ impl<'a> LiveTrial<'a> {
                 let body = move || receive(group, signals);
                 threads.receive.push(spawn(scope, Some(place), signals, body));
             }
-            let start = clock::now() + LEAD;
+            let start = clock::now() + lead;
             signals.announce(start);
             let stop_at = trial.stops_at(start);
             for (place, group) in transmitters.0 {
@@ -323,6 +330,8 @@ impl<'a> LiveTrial<'a> {
         result.pressure = pressure;
         result.balance = balance;
         result.places = places_between(&before.device.places, &after.device.places);
+        result.clocks = self.ports.iter_mut().filter_map(|port| port.port.clock()).collect();
+        trial::clocks::judge(&mut result);
         trial::pressure::judge(&mut result, self.trial.action.is_some());
         if result.lost_frames() > 0 {
             for (port, PerhapsFull { queue_frames, times }) in perhaps_full {
@@ -482,6 +491,17 @@ fn link_changes(before: &States, after: &States) -> Vec<LinkChanges> {
         change(Owner::Device, index, before.carrier_changes, after.carrier_changes, carrier)
     });
     own.chain(devices).collect()
+}
+
+/// By how much the clocks of any two ports may differ in the trial, beyond those of one host: what two ports may be
+/// wrong by, since one of them stamps and the other one reads.
+fn clock_slack(trial: &Trial, ports: &mut [OpenPort]) -> Result<Duration, TesterError> {
+    let from_start = trial.stops_at(Instant::ZERO).since(Instant::ZERO);
+    let span = from_start + trial.waits.longest_drain() + LONGEST_START;
+    let errors = ports.iter_mut().map(|port| port.port.clock_error_in(span));
+    let mut errors = errors.collect::<Result<Vec<_>, _>>()?;
+    errors.sort();
+    Ok(errors.into_iter().rev().take(2).fold(Duration::ZERO, |sum, error| sum + error))
 }
 
 /// The one capture asked for at a port.

@@ -334,6 +334,14 @@ impl OpenPort {
             ),
         }
     }
+    /// Its two halves, for whoever runs them without a [`LiveTester`](crate::LiveTester), and what they stand on.
+    pub fn parts(&mut self) -> (Halves<'_>, &Namespace, &dyn Link) {
+        (self.port.halves(), &self.namespace, &*self.link)
+    }
+    /// What a reader of its results should know of it.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
     /// The two halves of the port for such a plan.
     pub(crate) fn halves_for(&mut self, plan: Option<&TransmitPlan>) -> Halves<'_> {
         self.parts_for(plan).halves

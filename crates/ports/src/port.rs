@@ -19,12 +19,13 @@
 
 use crate::pump::NAP;
 use crate::{CaptureWish, Captured};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use trial::{
-    PortDescription, PortId, PortReceived, ReceivePlan, ReceivedSoFar, SentSoFar, StreamId,
-    TesterError, TransmitPlan, TransmitReport,
+    PortClock, PortDescription, PortId, PortReceived, ReceivePlan, ReceivedSoFar, SentSoFar,
+    StreamId, TesterError, TransmitPlan, TransmitReport,
 };
 use units::{Duration, Instant};
 
@@ -34,6 +35,26 @@ pub trait Port: Send {
     fn describe(&self) -> &PortDescription;
     /// Its two halves, to be used at the same time.
     fn halves(&mut self) -> Halves<'_>;
+    /// Whether its clock is that of another host.
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+    /// From the announcement of a start until its threads can know of it, beyond what threads of this host need: a port
+    /// of another host hears of it by a message.
+    fn notice(&self) -> Duration {
+        Duration::ZERO
+    }
+    /// By how much its clock may go wrong in a trial of that length that begins soon; zero where it is this host's.
+    ///
+    /// # Errors
+    /// If the clock of its host cannot be asked.
+    fn clock_error_in(&mut self, _span: Duration) -> Result<Duration, TesterError> {
+        Ok(Duration::ZERO)
+    }
+    /// How well its clock was known in the trial that has ended; `None` where it is this host's.
+    fn clock(&mut self) -> Option<PortClock> {
+        None
+    }
 }
 
 /// Both halves of a port.
@@ -102,7 +123,7 @@ pub trait TransmitTurns {
 }
 
 /// What became of a plan to transmit.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Transmission {
     /// What the transmitter counted.
     pub report: TransmitReport,
@@ -166,7 +187,7 @@ pub trait ReceiveHalf: Send {
 }
 
 /// A queue that may have been full.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PerhapsFull {
     /// So many frames it holds.
     pub queue_frames: u64,
@@ -221,10 +242,25 @@ struct Samples {
 }
 
 /// What has arrived at a port so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ArrivalsSoFar {
+    /// Frames of any kind.
+    pub all: u64,
+    /// Different frames that should arrive there.
+    pub expected: u64,
+    /// The longest delay of one, where frames carry their transmit times.
+    pub longest_delay: Option<Duration>,
+    /// When the last frame of an earlier trial came.
+    pub last_leftover: Option<Instant>,
+}
+
+/// The same, as threads tell each other.
 #[derive(Debug, Default)]
 struct Arrivals {
     /// How often its receiver has looked.
     looks: AtomicU64,
+    /// Its receiver runs on another host, whose word takes its time.
+    is_elsewhere: AtomicBool,
     /// Frames of any kind.
     all: AtomicU64,
     /// Different frames that should arrive there.
@@ -284,9 +320,10 @@ impl TrialSignals {
             arrivals.looks.store(looks.wrapping_add(1), Ordering::Relaxed);
         }
     }
-    /// How often each port's receiver has looked so far.
-    pub fn looks(&self) -> Vec<u64> {
-        self.arrivals.values().map(|arrivals| arrivals.looks.load(Ordering::Relaxed)).collect()
+    /// How often each port's receiver on this host has looked so far.
+    pub fn looks(&self) -> BTreeMap<PortId, u64> {
+        let here = self.arrivals.iter().filter(|(_, a)| !a.is_elsewhere.load(Ordering::Relaxed));
+        here.map(|(port, a)| (*port, a.looks.load(Ordering::Relaxed))).collect()
     }
     /// A receiver says how many frames have arrived on its port so far: of any kind (foreign
     /// ones too), and different frames where they are expected.
@@ -346,6 +383,28 @@ impl TrialSignals {
     pub fn note_sent(&self, sample: u64, sent: SentSoFar) {
         let mut all = self.samples.sent.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(sent.port, (sample, sent));
+    }
+    /// What has arrived at a port so far, in the words in which its receiver says it.
+    pub fn arrivals_at(&self, port: PortId) -> ArrivalsSoFar {
+        let Some(arrivals) = self.arrivals.get(&port) else { return ArrivalsSoFar::default() };
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        ArrivalsSoFar {
+            all: read(&arrivals.all),
+            expected: read(&arrivals.expected),
+            longest_delay: read(&arrivals.longest_delay_ps).checked_sub(1).map(Duration::from_ps),
+            last_leftover: Some(read(&arrivals.last_leftover_ps))
+                .filter(|ps| *ps > 0)
+                .map(Instant::from_ps),
+        }
+    }
+    /// A receiver elsewhere says all of it at once.
+    pub fn note_all(&self, port: PortId, so_far: ArrivalsSoFar) {
+        if let Some(arrivals) = self.arrivals.get(&port) {
+            arrivals.is_elsewhere.store(true, Ordering::Relaxed);
+        }
+        self.note_arrivals(port, so_far.all, so_far.expected);
+        self.note_longest_delay(port, so_far.longest_delay);
+        self.note_leftover(port, so_far.last_leftover);
     }
     /// A receiver answers.
     pub fn note_received(&self, port: PortId, sample: u64, received: Vec<ReceivedSoFar>) {

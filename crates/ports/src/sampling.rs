@@ -1,7 +1,7 @@
 //! Samples of a running trial, for whoever looks at it.
 
 use crate::{TrialSignals, clock};
-use trial::{Observer, Sample};
+use trial::{Histogram, Observer, Sample};
 use units::{Duration, Instant};
 
 /// How long the threads have to answer. One that is held up for longer, or has nothing to do, has answered
@@ -20,6 +20,8 @@ pub(crate) struct Sampling<'a> {
     asked_at: Option<Instant>,
     /// When the observer ended sending.
     pub ended: Option<Instant>,
+    /// Latencies have an error that is known at the end only: samples have none.
+    pub hides_latency: bool,
 }
 
 impl<'a> Sampling<'a> {
@@ -30,7 +32,15 @@ impl<'a> Sampling<'a> {
         if every.is_some() {
             signals.ask();
         }
-        Sampling { observer, answers: ports, every, taken: 0, asked_at: None, ended: None }
+        Sampling {
+            observer,
+            answers: ports,
+            every,
+            taken: 0,
+            asked_at: None,
+            ended: None,
+            hides_latency: false,
+        }
     }
 
     /// Looks whether a sample is due, or the end is wanted, of a trial that began at `start`.
@@ -48,7 +58,12 @@ impl<'a> Sampling<'a> {
                 self.asked_at = Some(now);
             }
             Some(asked_at) => {
-                let (sent, received, fresh) = signals.answers();
+                let (sent, mut received, fresh) = signals.answers();
+                if self.hides_latency {
+                    received
+                        .iter_mut()
+                        .for_each(|so_far| so_far.latency = Histogram::new(clock::TICK));
+                }
                 if fresh >= self.answers || now.since(asked_at) >= ANSWERS_WITHIN {
                     let elapsed = asked_at.since(start);
                     self.observer.observe(&Sample { elapsed, sent, received });

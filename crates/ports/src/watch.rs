@@ -7,7 +7,7 @@ use kernel::{Namespace, thread};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
-use trial::{LATE_FROM, Patience, PortReceived, Residual, Residue, StreamId, TesterError, Trial};
+use trial::{LATE_FROM, Patience, PortId, PortReceived, Residual, Residue, StreamId, TesterError, Trial};
 use units::{Duration, Instant};
 
 /// How often residual frames are looked for.
@@ -78,12 +78,7 @@ impl Place<'_> {
         self.namespace
             .enter()
             .map_err(|error| sys::system("enter the network namespace of a port", &error.into()))?;
-        if let Some(core) = self.core {
-            thread::pin_this(core)
-                .map_err(|error| sys::system(format!("pin a thread to core {core}"), &error))?;
-        }
-        thread::prefer_this();
-        thread::tighten_timer_slack();
+        settle_thread(self.core)?;
         if let Some(priority) = self.real_time {
             thread::make_this_real_time(priority).map_err(|error| {
                 sys::system("use real-time priority (leave it off, or run as root)", &error)
@@ -91,6 +86,20 @@ impl Place<'_> {
         }
         Ok(())
     }
+}
+
+/// Makes the calling thread fit for a half of a port.
+///
+/// # Errors
+/// If it cannot be pinned to the core.
+pub fn settle_thread(core: Option<usize>) -> Result<(), TesterError> {
+    if let Some(core) = core {
+        thread::pin_this(core)
+            .map_err(|error| sys::system(format!("pin a thread to core {core}"), &error))?;
+    }
+    thread::prefer_this();
+    thread::tighten_timer_slack();
+    Ok(())
 }
 
 /// Starts a thread of the trial. If it fails, transmitters are told to stop.
@@ -297,19 +306,21 @@ fn sent_of_stream(transmissions: &[Transmission]) -> BTreeMap<StreamId, u64> {
 /// for.
 struct Turns {
     patience: Patience,
-    /// By port: looks of its receiver, and since when there are no more.
-    receivers: Vec<(u64, Instant)>,
+    /// By port of this host: looks of its receiver, and since when there are no more.
+    receivers: BTreeMap<PortId, (u64, Instant)>,
 }
 
 impl Turns {
     fn begin(signals: &TrialSignals, now: Instant) -> Self {
-        let receivers = signals.looks().into_iter().map(|looks| (looks, now)).collect();
+        let looks = signals.looks().into_iter();
+        let receivers = looks.map(|(port, looks)| (port, (looks, now))).collect();
         Turns { patience: Patience::begin(now), receivers }
     }
 
     /// Gives for how long the machine was late so far. `held_up`: a thread of the device has no processor.
     fn look(&mut self, signals: &TrialSignals, mut held_up: bool, now: Instant) -> Duration {
-        for ((seen, since), looks) in self.receivers.iter_mut().zip(signals.looks()) {
+        for (port, looks) in signals.looks() {
+            let (seen, since) = self.receivers.entry(port).or_insert((looks, now));
             if looks != *seen {
                 (*seen, *since) = (looks, now);
             }
@@ -342,7 +353,6 @@ impl Silence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trial::PortId;
 
     fn at(ms: u64) -> Instant {
         Instant::ZERO + Duration::from_ms(ms)

@@ -266,6 +266,16 @@ fn span(ns: f64) -> String {
     format!("{digits} {unit}")
 }
 
+/// A latency; between two hosts the interval in which it is.
+fn latency(figure: &Figure) -> Option<String> {
+    match (figure.relation, figure.low, figure.high) {
+        (Relation::Between, Some(low), Some(high)) => {
+            Some(format!("{} .. {}", span(low), span(high)))
+        }
+        _ => figure.value.map(span),
+    }
+}
+
 /// The 99th percentile of every frame's latency, of the same size under the same conditions: at half of the throughput
 /// where that was measured, otherwise at the throughput, where queues of the device may be full.
 fn latency_beside(report: &Report, beside: &Outcome) -> String {
@@ -276,10 +286,11 @@ fn latency_beside(report: &Report, beside: &Outcome) -> String {
     let alike: Vec<&Outcome> = alike.collect();
     let value_of = |name| {
         let figures = alike.iter().flat_map(|outcome| outcome.figures_of(name));
-        figures.filter_map(|figure| figure.value).next()
+        figures.filter_map(latency).next()
     };
-    let half = value_of(FigureName::HalfLoadP99).map(|ns| format!("p99 at 50 %: {}", span(ns)));
-    let full = || value_of(FigureName::LatencyP99).map(|ns| format!("p99 at 100 %: {}", span(ns)));
+    let half = value_of(FigureName::HalfLoadP99).map(|latency| format!("p99 at 50 %: {latency}"));
+    let full =
+        || value_of(FigureName::LatencyP99).map(|latency| format!("p99 at 100 %: {latency}"));
     half.or_else(full).unwrap_or_default()
 }
 
@@ -300,6 +311,15 @@ mod tests {
         // What rounds to a thousand of one unit is one of the next.
         assert_eq!([pps(999_600.0), pps(99_960.0)], ["1.00 Mpps", "100 kpps"]);
         assert_eq!([span(999_600.0), span(9_996.0)], ["1.00 ms", "10.0 us"]);
+    }
+
+    #[test]
+    fn a_latency_between_two_hosts_is_an_interval_in_brief() {
+        let basis = method::outcome::Basis::Clocks;
+        let unit = method::outcome::Unit::Ns;
+        let between = Figure::between("p99", unit, (0.0, 829_000.0), basis);
+        assert_eq!(latency(&between), Some("0.00 us .. 829 us".into()));
+        assert_eq!(latency(&Figure::single("p99", unit, 31_040.0)), Some("31.0 us".into()));
     }
 
     /// The rate that passed and the one that failed are both within it.

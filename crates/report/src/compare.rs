@@ -186,10 +186,14 @@ fn upper_end(figure: &Figure) -> Option<f64> {
 /// intervals of independent runs add in squares.
 fn between(a: Compared<'_>, value_a: f64, b: Compared<'_>, value_b: f64) -> (f64, f64) {
     let add = match (a.figure.basis, b.figure.basis) {
-        (Basis::SearchResolution | Basis::ProcessorTime | Basis::Contradiction, _)
-        | (_, Basis::SearchResolution | Basis::ProcessorTime | Basis::Contradiction) => {
-            |x: f64, y: f64| x + y
-        }
+        (
+            Basis::SearchResolution | Basis::ProcessorTime | Basis::Contradiction | Basis::Clocks,
+            _,
+        )
+        | (
+            _,
+            Basis::SearchResolution | Basis::ProcessorTime | Basis::Contradiction | Basis::Clocks,
+        ) => |x: f64, y: f64| x + y,
         _ => f64::hypot,
     };
     let difference = value_b - value_a;

@@ -265,6 +265,9 @@ fn reason_kind(reason: &InvalidReason) -> String {
         }
         InvalidReason::NotYetOut { .. } => "frames were still within the device".into(),
         InvalidReason::PerhapsFull { .. } => "the tester's receive queue may have been full".into(),
+        InvalidReason::ClockUncertain { host, .. } => {
+            format!("the clock of {host} is not known well enough")
+        }
         InvalidReason::Other { what } => what.clone(),
         InvalidReason::Unknown => reason.to_string(),
     }

@@ -113,7 +113,7 @@ fn trial_finished(record: &TrialRecord) -> Value {
         "lost_frames": row.lost_frames,
         "loss_ratio": row.loss_ratio(),
         "reordered_frames": row.reordered_frames,
-        "latency": record.result.latency().as_ref().and_then(latency),
+        "latency": record.result.own_latency().as_ref().and_then(latency),
         "verdict": record.verdict,
         "faults": row.faults,
         "notes": row.notes,

@@ -131,7 +131,7 @@ impl Gauges {
         self.load_share = row.shortfall().map(|shortfall| 1.0 - shortfall);
         self.loss_ratio = row.loss_ratio();
         self.valid = Some(record.verdict != Verdict::Invalid);
-        if let Some(latency) = record.result.latency().filter(|latency| latency.count() > 0) {
+        if let Some(latency) = record.result.own_latency().filter(|latency| latency.count() > 0) {
             let mean_s = latency.mean().map_or(0.0, |mean| mean.as_secs_f64());
             self.latencies.add(latency_buckets(&latency).into_iter(), mean_s);
         }

@@ -41,6 +41,7 @@
 mod account;
 mod allowance;
 pub mod balance;
+pub mod clocks;
 mod compose;
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -74,6 +75,7 @@ mod waits;
 pub use account::{DelayVariation, Silence, StreamAccount};
 pub use allowance::{Allowance, allowance};
 pub use balance::{Balance, DevicePlace, Fate, Leg, Part, Station, TakenIn};
+pub use clocks::PortClock;
 pub use cycle::Cycle;
 pub use device_counts::{Counted, DeviceCount, DeviceSetup, PacketFilter, counted_between};
 pub use flows::{FlowCounts, FlowRun, sent_of_flow};

@@ -53,7 +53,7 @@ pub struct Insertion {
 }
 
 /// Everything a port needs to transmit.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TransmitPlan {
     /// The port.
     pub port: PortId,
@@ -98,7 +98,7 @@ impl Tagging {
 }
 
 /// What a receiving port should know of one stream.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ExpectedStream {
     /// Its number in the signature.
     pub id: StreamId,
@@ -128,7 +128,7 @@ impl ExpectedStream {
 }
 
 /// Everything a port needs to receive and account.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ReceivePlan {
     /// The port.
     pub port: PortId,
@@ -141,6 +141,45 @@ pub struct ReceivePlan {
     /// Whether the transport checksum of each frame is verified too, so that a corrupted payload
     /// is found and not only a corrupted signature.
     pub verify_payload: bool,
+    /// By so much the clocks behind stamps and arrival times may disagree. A stamp from further outside of the
+    /// trial was not written in it.
+    pub clock_slack: Duration,
+}
+
+impl TransmitPlan {
+    /// Whether its parts fit each other. A plan made of a trial does; one that was read from elsewhere may not.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn check(&self) -> Result<(), String> {
+        self.set.check()?;
+        self.schedule.check()?;
+        let streams = self.set.streams().len();
+        let inserted = self.insertions.iter().map(|(stream, _)| stream);
+        if self.order.iter().chain(inserted).any(|stream| *stream >= streams) {
+            return Err(format!("a departure is of none of the {streams} streams"));
+        }
+        if self.order.is_empty() && self.schedule.frames() > 0 {
+            return Err("a load without streams".into());
+        }
+        Ok(())
+    }
+}
+
+impl ReceivePlan {
+    /// Whether its parts fit each other, as [`TransmitPlan::check`].
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn check(&self) -> Result<(), String> {
+        if self.streams.len() >= usize::from(u16::MAX) {
+            return Err(format!("{} streams, and 65,534 are the most", self.streams.len()));
+        }
+        match self.streams.iter().find(|stream| stream.lengths_bytes.is_empty()) {
+            Some(stream) => Err(format!("stream {} has no length", stream.id.0)),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Expectation {

@@ -334,6 +334,7 @@ pub(crate) mod tests {
             pressure: Pressure::default(),
             balance: vec![],
             places: vec![],
+            clocks: vec![],
             validity: Validity::Valid,
             notes: vec![],
         }

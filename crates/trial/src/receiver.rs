@@ -11,9 +11,6 @@ use wire::signature::{self, Form, Reading, SEQUENCE_BITS, Stamp};
 /// How many recent gaps in the sequence are kept to find a reordered frame's extent: the earliest
 /// frame that overtook it is the one right behind its gap.
 const REORDER_HISTORY: usize = 4096;
-/// By so much the clocks behind stamps and arrival times may disagree. A stamp from further outside of
-/// the trial was not written in it.
-const CLOCK_SLACK: Duration = Duration::from_ms(1);
 
 /// What an arrival was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,7 +97,7 @@ impl<'a> Receiver<'a> {
             start,
             deadline: Instant::FAR_FUTURE,
             earliest_ticks: 0,
-            slack_ticks: CLOCK_SLACK.as_ps() / tick_ps,
+            slack_ticks: plan.clock_slack.as_ps() / tick_ps,
             streams: (0..plan.streams.len()).map(|_| None).collect(),
             by_id,
             foreign: 0,
@@ -125,7 +122,7 @@ impl<'a> Receiver<'a> {
     /// first test frame arrives.
     pub fn set_start(&mut self, start: Instant) {
         self.start = start;
-        let earliest_ps = start.as_ps().saturating_sub(CLOCK_SLACK.as_ps());
+        let earliest_ps = start.as_ps().saturating_sub(self.plan.clock_slack.as_ps());
         self.earliest_ticks = earliest_ps / self.tick_ps;
     }
 
@@ -499,6 +496,7 @@ mod tests {
             forms: vec![Form::Full],
             streams: vec![stream(1, true), stream(2, false)],
             verify_payload: false,
+            clock_slack: crate::clocks::SLACK,
         }
     }
 

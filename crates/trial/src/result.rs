@@ -2,8 +2,8 @@
 
 use crate::{
     DeviceCount, DevicePlace, FlowCounts, Histogram, InvalidReason, Leftovers, Missing,
-    PortBalance, PortId, Pressure, QueryCounts, Role, Schedule, Slips, StreamAccount, StreamId,
-    Validity,
+    PortBalance, PortClock, PortId, Pressure, QueryCounts, Role, Schedule, Slips, StreamAccount,
+    StreamId, Validity,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -307,6 +307,9 @@ pub struct TrialResult {
     /// Where the device dropped and kept frames; places where nothing happened are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<DevicePlace>,
+    /// How well the clocks of ports on other hosts were known, where there are any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clocks: Vec<PortClock>,
     /// Whether the tester itself kept up.
     pub validity: Validity,
     /// What the reader should know of this trial (cores shared, rings chosen, ...).
@@ -427,6 +430,14 @@ impl TrialResult {
     pub fn tester_drops(&self) -> u64 {
         let drops = self.counters.iter().flat_map(|port| &port.tester_drops);
         drops.map(|(_, count)| count).sum()
+    }
+    /// What every latency may be wrong by, at most, since its ends are on two hosts; zero where they are on one.
+    pub fn clock_error(&self) -> Duration {
+        crate::clocks::latency_error(&self.clocks, self.counters.len())
+    }
+    /// [`latency`](Self::latency) where it is stated without the error of clocks: all ports are on one host.
+    pub fn own_latency(&self) -> Option<Histogram> {
+        self.latency().filter(|_| self.clock_error() == Duration::ZERO)
     }
     /// Adds a reason why the trial may not decide anything, unless it is known already.
     pub fn invalidate(&mut self, reason: InvalidReason) {

@@ -4,6 +4,7 @@
 //! under way are in what was sent alone; the [`TrialResult`](crate::TrialResult) at the end is exact.
 
 use crate::{Histogram, PortId, StreamId, TransmitReport};
+use serde::{Deserialize, Serialize};
 use units::Duration;
 
 /// Whoever looks at a trial while it runs.
@@ -42,7 +43,7 @@ pub struct Sample {
 }
 
 /// What a port has sent so far.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SentSoFar {
     /// The port.
     pub port: PortId,
@@ -51,7 +52,7 @@ pub struct SentSoFar {
 }
 
 /// What has arrived so far of a stream at a port.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ReceivedSoFar {
     /// The port.
     pub port: PortId,

@@ -66,6 +66,25 @@ impl Schedule {
     pub fn constant(rate: FrameRate, duration: Duration) -> Self {
         Schedule { segments: vec![Segment::constant(rate, rate.frames_in(duration))] }
     }
+    /// Whether it can be computed with. One that was made here can; one that was read from elsewhere may not.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), String> {
+        let mut frames: u64 = 0;
+        for segment in &self.segments {
+            let sum = frames.checked_add(segment.frames).filter(|sum| *sum < u64::MAX / 2);
+            frames = sum.ok_or("a schedule of more frames than can be counted")?;
+            if segment.bursts.is_some_and(|(burst, _)| burst == 0) {
+                return Err("a burst without frames".into());
+            }
+            let bytes = segment.by_length.as_ref().map(Cycle::each_bytes);
+            if bytes.is_some_and(|bytes| bytes.is_empty() || bytes.contains(&0)) {
+                return Err("frames without length".into());
+            }
+        }
+        Ok(())
+    }
     /// How many frames in all.
     pub fn frames(&self) -> u64 {
         self.segments.iter().map(|segment| segment.frames).sum()

@@ -342,6 +342,7 @@ mod tests {
             pressure: crate::Pressure::default(),
             balance: vec![],
             places: vec![],
+            clocks: vec![],
             validity: Validity::Valid,
             notes: vec![],
         }

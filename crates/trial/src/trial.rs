@@ -5,7 +5,7 @@ use crate::{
     LATE_FROM, LATE_MAX, PortCounters, PortId, PortReceived, PortSent, Pressure, QueryCounts,
     ReceivePlan, Residual, Residue, Schedule, Stream, StreamId, StreamReceived, StreamResult,
     Tagging, TesterError, TransmitPlan, TransmitReport, TrialResult, ValidityLimits, Waits,
-    unwanted, validity,
+    clocks, unwanted, validity,
 };
 use std::collections::BTreeMap;
 use units::{Duration, FrameRate, Instant};
@@ -207,6 +207,7 @@ impl Trial {
             forms,
             streams: streams.collect(),
             verify_payload: self.verify_payload,
+            clock_slack: clocks::SLACK,
         }
     }
 
@@ -282,6 +283,7 @@ impl Trial {
             pressure: Pressure::default(),
             balance: vec![],
             places: vec![],
+            clocks: vec![],
             validity,
             notes: vec![],
         };

@@ -155,6 +155,15 @@ pub enum InvalidReason {
         /// How often.
         times: u64,
     },
+    /// How far clocks of several hosts may have differed was not known well enough.
+    ClockUncertain {
+        /// The port whose clock was known worst.
+        port: PortId,
+        /// Its host.
+        host: String,
+        /// In words, with what to do.
+        what: String,
+    },
     /// Something else went wrong on the tester's side.
     Other {
         /// In words.
@@ -405,6 +414,9 @@ impl fmt::Display for InvalidReason {
                  {times} times, which only its far end counts; lower the load, keep other work off the \
                  tester's processors, or ask for a longer queue"
             ),
+            Self::ClockUncertain { port, host, what } => {
+                write!(f, "{port}: the clock of {host} is not known well enough: {what}")
+            }
             Self::Other { what } => f.write_str(what),
             Self::Unknown => f.write_str("a reason that only another version of netanvil knows"),
         }

@@ -117,6 +117,9 @@ impl Measured {
             TestKind::Throughput => read(outcome).map(of_throughput),
             TestKind::FrameLoss => read(outcome).map(of_loss),
             TestKind::BackToBack => read(outcome).map(of_bursts),
+            TestKind::Latency if outcome.detail.get("clock_error_ns").is_some() => {
+                return self.leave_out(outcome, "its times are between two hosts, with an error");
+            }
             TestKind::Latency => read(outcome).map(of_latency),
             _ => return self.leave_out(outcome, "a fit has no use for this test"),
         };

@@ -64,7 +64,7 @@ impl FromStr for RunKey {
 }
 
 /// What the frames of one trial have in common: the run's key and the number of the trial.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Key {
     state: State,
     trial: u64,

@@ -5,7 +5,7 @@
 const LENGTH: u64 = 15;
 
 /// A 128-bit key, spread over the state with which every message begins.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub(crate) struct State([u64; 4]);
 
 impl State {

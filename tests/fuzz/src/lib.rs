@@ -6,6 +6,7 @@
 
 mod frames;
 mod legacy;
+mod messages;
 pub mod mutate;
 mod texts;
 mod tools;
@@ -15,7 +16,7 @@ mod views;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target. The seeds of each are in `fuzz/seeds/NAME`.
-pub const TARGETS: [Target; 20] = [
+pub const TARGETS: [Target; 21] = [
     ("frame", frames::frame),
     ("headers", frames::headers),
     ("views", views::views),
@@ -36,6 +37,7 @@ pub const TARGETS: [Target; 20] = [
     ("config", texts::config),
     ("capture", tools::capture),
     ("hammer", tools::hammer),
+    ("agent", messages::agent),
 ];
 
 /// The target of this name.

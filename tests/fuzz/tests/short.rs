@@ -86,5 +86,5 @@ macro_rules! short {
 
 short! {
     frame headers views rip snmp groups netblt copy signature fragments bridging decnet appletalk ipx
-    template sizes device config capture hammer
+    template sizes device config capture hammer agent
 }

@@ -33,7 +33,7 @@ const ROUTERS: &[DeviceKind] = &[LinuxRouter, LinuxMcast];
 
 /// Options of the device and of the tester's ports. A simulated device is described in its file and
 /// uses none of them.
-static OPTIONS: [Users; 34] = [
+static OPTIONS: [Users; 35] = [
     built("filter", OF_THE_KERNEL),
     built("permit", OF_THE_KERNEL),
     built("neighbours", ROUTERS),
@@ -61,6 +61,7 @@ static OPTIONS: [Users; 34] = [
     built("frame-limit", OF_THE_KERNEL),
     built("frame-limit-burst", OF_THE_KERNEL),
     built("drop-every", OF_THE_KERNEL),
+    of_ports("agent-certificates"),
     of_ports("far-ports"),
     of_ports("far-netns"),
     of_ports("far-snmp"),

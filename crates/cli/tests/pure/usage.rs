@@ -2,7 +2,7 @@
 
 use crate::common::Scratch;
 
-const SUBCOMMANDS: [&str; 21] = [
+const SUBCOMMANDS: [&str; 22] = [
     "run",
     "selftest",
     "doctor",
@@ -21,6 +21,7 @@ const SUBCOMMANDS: [&str; 21] = [
     "anvil",
     "netblt",
     "link",
+    "agent",
     "otg",
     "completions",
     "man",

@@ -83,6 +83,13 @@ impl TrafficCriterion {
             }
             TrafficBound::Rate(bound) => Some((totals.received_rate().fps(), bound.fps())),
         };
+        if let (TrafficBound::Latency(..), Some((value, bound))) = (&self.bound, compared)
+            && (value - bound).abs() <= totals.clock_error.as_ns_f64()
+            && totals.clock_error > Duration::ZERO
+        {
+            // It may be on either side.
+            return Met::Undecided;
+        }
         match (compared, self.fails) {
             (None, _) => Met::Undecided,
             (Some((value, bound)), Fails::Above) if value > bound => Met::Failed,

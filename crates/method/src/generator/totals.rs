@@ -54,6 +54,8 @@ pub struct Totals {
     pub misdirected: u64,
     /// Latency; none where frames bear no time, or none came.
     pub latency: Option<Histogram>,
+    /// What every latency may be wrong by, since its ends are on two hosts; zero where they are on one.
+    pub clock_error: Duration,
     /// From the first departure to one interval after the last, of every stretch.
     pub sending: Duration,
     /// Frames that the load asked for would have been in that time.
@@ -117,6 +119,7 @@ impl Totals {
         }
         self.corrupted += result.received.iter().map(|port| port.corrupted).sum::<u64>();
         merge(&mut self.latency, result.latency().as_ref());
+        self.clock_error = self.clock_error.max(result.clock_error());
         let tested = |port| streams().any(|stream| stream.from == port);
         let sent = result.sent.iter().filter(|sent| tested(sent.report.port));
         let sending = sent.map(|sent| sent.report.sending_time()).max().unwrap_or_default();
@@ -233,7 +236,7 @@ impl SoFar {
             missing: result.lost_frames(),
             reordered: streams().map(|stream| stream.reordered).sum(),
             duplicates: streams().map(|stream| stream.duplicates).sum(),
-            latency: result.latency(),
+            latency: result.own_latency(),
         }
     }
 

@@ -38,6 +38,8 @@ pub enum Basis {
     ProcessorTime,
     /// Every result of tests that contradicted each other and were made twice.
     Contradiction,
+    /// Besides whatever else, what the clocks of two hosts may differ by, which is a hard bound.
+    Clocks,
     /// There is nothing to learn it from.
     None,
 }

@@ -28,6 +28,9 @@ pub(super) struct Request {
     pub duration: Duration,
 }
 
+/// Why there is no latency to compare.
+const NO_LATENCY: &str = "no latency was measured, or none without the error of two clocks: sender and receiver are on two hosts";
+
 impl Running<'_, '_> {
     /// The rate of a side under overload; where it `must_saturate`, only with loss.
     pub(super) fn flood(
@@ -53,8 +56,8 @@ impl Running<'_, '_> {
             Err(why) => Err(why.clone()),
         };
         let mut measured = vec![
-            (Metric::LatencyP50, of(|trial| trial.latency_p50_ns, "no latency was measured")),
-            (Metric::LatencyP99, of(|trial| trial.latency_p99_ns, "no latency was measured")),
+            (Metric::LatencyP50, of(|trial| trial.latency_p50_ns, NO_LATENCY)),
+            (Metric::LatencyP99, of(|trial| trial.latency_p99_ns, NO_LATENCY)),
         ];
         if self.has_cost {
             let without = "the device's threads used no time that was seen";
@@ -146,7 +149,7 @@ fn is_saturated(result: &TrialResult) -> bool {
 
 /// In nanoseconds; `None` where none was measured.
 fn latency(result: &TrialResult, percent: f64) -> Option<f64> {
-    let latency = result.latency()?.percentile(percent)?;
+    let latency = result.own_latency()?.percentile(percent)?;
     (latency > Duration::ZERO).then(|| latency.as_ns_f64())
 }
 

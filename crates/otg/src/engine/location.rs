@@ -16,7 +16,13 @@ pub struct Location {
 /// # Errors
 /// Where it is none, in words that say what to write.
 pub fn parse(text: &str) -> Result<Location, String> {
-    let ports::Location { interface, port_type } = text.parse()?;
+    let ports::Location { host, interface, port_type } = text.parse()?;
+    if host.is_some() {
+        return Err(format!(
+            "{text}: this server uses ports of its own host; write eth1 or af_packet:eth1, or use netanvil run or \
+             netanvil traffic"
+        ));
+    }
     if port_type.is_some_and(|kind| !kind.has_interface()) {
         return Err(format!(
             "{text}: this server sets links and reads counters of interfaces, and a dpdk port has none; write \
@@ -36,9 +42,16 @@ mod tests {
         assert_eq!(of("eth1"), Ok((PortType::AUTO, "eth1".into())));
         assert_eq!(of("af_packet:eth1"), Ok((PortType::AF_PACKET, "eth1".into())));
         assert!(parse("dpdk:net_memif0,role=client").unwrap_err().contains("netanvil traffic"));
-        for wrong in
-            ["", "pfring:eth1", "xdp:", "a/b", "10.0.0.1:5555", "a name", "sixteen-letters-"]
-        {
+        for wrong in [
+            "",
+            "pfring:eth1",
+            "hostA:eth1",
+            "xdp:",
+            "a/b",
+            "10.0.0.1:5555",
+            "a name",
+            "sixteen-letters-",
+        ] {
             assert!(parse(wrong).unwrap_err().contains("af_packet:eth1"), "{wrong}");
         }
     }

@@ -29,7 +29,7 @@ impl RealtimeOffset {
     #[inline]
     pub fn to_monotonic(self, seconds: u32, nanoseconds: u32) -> Instant {
         let realtime_ns = u64::from(seconds) * 1_000_000_000 + u64::from(nanoseconds);
-        Instant::from_ns(realtime_ns.saturating_sub(self.offset_ns))
+        Instant::from_ns(clock::mapped(realtime_ns.saturating_sub(self.offset_ns)))
     }
 
     /// Looks whether the difference still holds, and notes it if not.

@@ -11,5 +11,5 @@ pub use hosts::Host;
 pub(crate) use kind::is_control;
 pub use responder::ControlHandle;
 pub(crate) use responder::{ControlCounts, Responder};
-pub use socket::ControlSocket;
 pub(crate) use socket::PacketSocket;
+pub use socket::{ControlSocket, control_socket};

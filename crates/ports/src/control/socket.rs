@@ -45,6 +45,14 @@ impl PacketSocket {
     }
 }
 
+/// A way for single frames of an interface, beside that of the port that is open on it.
+///
+/// # Errors
+/// If the kernel gives none.
+pub fn control_socket(interface: &crate::Interface) -> io::Result<Box<dyn ControlSocket>> {
+    Ok(Box::new(PacketSocket::open(interface.index())?))
+}
+
 impl ControlSocket for PacketSocket {
     fn send(&self, frame: &[u8]) -> io::Result<()> {
         sys::send(&self.socket, frame, 0)

@@ -23,14 +23,14 @@ macro_rules! shared {
 
 shared! {
     Time = 16, SegmentEntry = 88, InsertionEntry = 64, StreamEntry = 24, TransmitState = TRANSMIT_STATE,
-    HistogramEntry = HISTOGRAM, ReceiveControl = 120, Expected = 72, FingerprintEntry = 16,
+    HistogramEntry = HISTOGRAM, ReceiveControl = 152, Expected = 72, FingerprintEntry = 16,
     Jump = 16, Account = ACCOUNT, Stray = 56, TaggedEntry = 16, QueueAccount = 80, CaptureState = 24,
 }
 // SAFETY: a plain number of eight bytes.
 unsafe impl Shared for u64 {}
 
 const HISTOGRAM: usize = (4 + Histogram::BUCKETS) * 8;
-const TRANSMIT_STATE: usize = 256 + HISTOGRAM;
+const TRANSMIT_STATE: usize = 280 + HISTOGRAM;
 const ACCOUNT: usize = (26 + SECONDS + 1) * 8 + JUMPS * 16 + 2 * HISTOGRAM;
 
 /// Seconds that the receive program counts before they must have been fetched.
@@ -197,6 +197,7 @@ pub(super) struct TransmitState {
     pub segments: u32,
     pub insertions: u32,
     pub stop: u32,
+    pub clock: ClockMapping,
     pub finished: u32,
     pub order_at: u32,
     pub frame: u64,
@@ -241,6 +242,31 @@ pub(super) struct ReceiveControl {
     pub numbers_first: u32,
     /// Stream numbers that there are.
     pub numbers: u32,
+    pub slack_ns: u64,
+    pub clock: ClockMapping,
+}
+
+/// [`Mapping`](crate::clock::Mapping) of the kernel's clock.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct ClockMapping {
+    pub since_ns: u64,
+    pub offset_ns: u64,
+    pub rate: i64,
+}
+
+impl ClockMapping {
+    /// As it is now, to be written word by word while a program reads it: between trials only.
+    pub fn words(self) -> [u64; 3] {
+        [self.since_ns, self.offset_ns, self.rate as u64]
+    }
+
+    /// Of the process as it is now; nothing where the kernel's clock is the tester's.
+    pub fn now() -> Self {
+        let mapping = crate::clock::of_kernel().unwrap_or_default();
+        let (since_ns, offset_ns) = (mapping.since_ns, mapping.offset_ns as u64);
+        ClockMapping { since_ns, offset_ns, rate: mapping.rate }
+    }
 }
 
 /// What is known of a stream beforehand.

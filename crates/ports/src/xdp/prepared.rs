@@ -2,12 +2,13 @@
 
 use super::capture::{Capture, ring_bytes};
 use super::layout::{
-    InsertionEntry, MAX_INSERTIONS, SegmentEntry, StreamEntry, TransmitState, finished,
+    ClockMapping, InsertionEntry, MAX_INSERTIONS, SegmentEntry, StreamEntry, TransmitState,
+    finished,
 };
 use super::program::{Object, SLOT_HEADER_BYTES, Size, Spare, transmit_object};
 use super::shared::SharedArray;
 use crate::CaptureWish;
-use crate::clock::TICK;
+use crate::clock::{self, TICK};
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::Relaxed;
 use trial::{
@@ -49,7 +50,8 @@ impl Prepared {
             ("segments", segments.len()),
             ("slots", plan.set.slots().len()),
         ];
-        let constants = vec![("CAPTURE", wish.is_some().into())];
+        let maps_clock = clock::of_kernel().is_some();
+        let constants = vec![("CAPTURE", wish.is_some().into()), ("MAPS_CLOCK", maps_clock.into())];
         let ring_bytes = ring_bytes(wish, longest);
         let size = Size { image, halves: 1, entries, ring_bytes, constants };
         let mut object = spare.take(name, size)?;
@@ -72,6 +74,9 @@ impl Prepared {
     pub fn set_times(&self, start: Instant, stop_at: Instant) {
         let start_ns = start.as_ps().div_ceil(1_000);
         self.state.word(0, offset_of!(TransmitState, start_ns)).store(start_ns, Relaxed);
+        let clock = offset_of!(TransmitState, clock);
+        let words = ClockMapping::now().words().into_iter().enumerate();
+        words.for_each(|(at, word)| self.state.word(0, clock + 8 * at).store(word, Relaxed));
         let stop_at_ns = stop_at.as_ns();
         self.state.word(0, offset_of!(TransmitState, stop_at_ns)).store(stop_at_ns, Relaxed);
     }

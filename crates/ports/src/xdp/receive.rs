@@ -3,8 +3,8 @@
 use super::accounts::{Seconds, StreamQueues, strays_received};
 use super::capture::{Capture, ring_bytes};
 use super::layout::{
-    Account, Expected, FingerprintEntry, HistogramEntry, QueueAccount, ReceiveControl, Stray,
-    TaggedEntry,
+    Account, ClockMapping, Expected, FingerprintEntry, HistogramEntry, QueueAccount,
+    ReceiveControl, Stray, TaggedEntry,
 };
 use super::prepared::{tag_blocks, targets};
 use super::program::{Object, Size, Spare, failed, receive_object};
@@ -278,6 +278,7 @@ impl Accounts {
                 fingerprints_first: at("fingerprints", 0) as u32,
                 numbers_first: at("by_number", 0) as u32,
                 numbers: numbers(plan) as u32,
+                slack_ns: plan.clock_slack.as_ns(),
                 ..initial_control(plan.key)
             },
         );
@@ -302,6 +303,9 @@ impl Accounts {
     fn set_times(&self, start: Option<Instant>, deadline: Instant) {
         let start_ns = start.map_or(0, Instant::as_ns);
         self.control.word(0, offset_of!(ReceiveControl, start_ns)).store(start_ns, Relaxed);
+        let clock = offset_of!(ReceiveControl, clock);
+        let words = ClockMapping::now().words().into_iter().enumerate();
+        words.for_each(|(at, word)| self.control.word(0, clock + 8 * at).store(word, Relaxed));
         let deadline_ns = deadline.as_ns();
         self.control.word(0, offset_of!(ReceiveControl, deadline_ns)).store(deadline_ns, Relaxed);
     }
@@ -463,6 +467,8 @@ fn initial_control(key: Key) -> ReceiveControl {
         fingerprints_first: 0,
         numbers_first: 0,
         numbers: 0,
+        slack_ns: 0,
+        clock: ClockMapping::now(),
     }
 }
 
@@ -473,6 +479,7 @@ fn nothing_expected() -> ReceivePlan {
         forms: vec![],
         streams: vec![],
         verify_payload: false,
+        clock_slack: Duration::ZERO,
     }
 }
 
@@ -535,7 +542,7 @@ fn constants(
     plan: &ReceivePlan,
     prints: usize,
     wish: Option<&CaptureWish>,
-) -> [(&'static str, u32); 11] {
+) -> [(&'static str, u32); 12] {
     let has = |form| u32::from(plan.forms.contains(&form));
     [
         ("QUEUES", queues as u32),
@@ -547,6 +554,7 @@ fn constants(
         ("HAS_SHORT", has(Form::Short)),
         ("HAS_COMPACT", has(Form::Compact)),
         ("TAGGED", tagged_room(&plan.streams) as u32),
+        ("MAPS_CLOCK", clock::of_kernel().is_some().into()),
         ("CAPTURE", wish.is_some().into()),
         ("CAPTURE_ALL", wish.is_some_and(|wish| wish.streams.is_empty()).into()),
     ]

@@ -55,6 +55,7 @@ fn receive_plan(form: Form, verify_payload: bool) -> ReceivePlan {
         forms,
         streams: (0..STREAMS).map(stream).collect(),
         verify_payload,
+        clock_slack: trial::clocks::SLACK,
     }
 }
 

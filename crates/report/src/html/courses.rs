@@ -24,7 +24,7 @@ pub(super) fn of_trial(record: &TrialRecord) -> Markup {
 }
 
 fn charts(record: &TrialRecord) -> Vec<Chart> {
-    let latency = record.result.latency();
+    let latency = record.result.own_latency();
     let percentiles = latency.and_then(|latency| {
         percentiles(
             "Latency of every frame, percentiles",

@@ -3,6 +3,7 @@
 
 use super::Table;
 use crate::model::Report;
+use method::outcome::Basis;
 use method::outcome::{
     Cell, Distribution, FRAME_SIZES, Figure, FigureName, Layout, Placing, PortMatrix, Relation,
     Role, Series, Unit,
@@ -162,6 +163,12 @@ impl OutcomeTable {
                 if let Some(alone) = conditions.tester_max {
                     put("tester alone", Role::Tester, alone.fps());
                 }
+            }
+            if let (Basis::Clocks, Some(low), Some(high)) = (figure.basis, figure.low, figure.high)
+            {
+                put(&format!("{}, at least", figure.name), Role::Bound, low);
+                put(&format!("{}, at most", figure.name), Role::Bound, high);
+                continue;
             }
             let is_headline = figure_of(outcome) == Some(figure);
             put(&figure.name, if is_headline { Role::Device } else { Role::Other }, value);

@@ -131,6 +131,12 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)], suspects: &[
         Some(latency) => format!("latency    {}", spread(latency)),
         None => "latency    none measured".into(),
     });
+    if totals.clock_error > Duration::ZERO {
+        lines.push(format!(
+            "           between two hosts: every latency is within {} of what is printed, here and by stream",
+            totals.clock_error
+        ));
+    }
     if !totals.streams.is_empty() {
         lines.push(STREAMS_HEAD.into());
         lines.extend(totals.streams.iter().map(|(name, stream)| stream_line(name, stream)));

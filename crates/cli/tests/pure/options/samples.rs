@@ -163,6 +163,7 @@ pub const OF_DEVICES: &[Sample] = flags![
     "frame-limit" "1000",
     "frame-limit-burst" "9",
     "drop-every" "9",
+    "agent-certificates" "lab",
     "far-ports" "d1,d2",
     "far-netns" "lab",
     "far-snmp" "10.0.0.1",

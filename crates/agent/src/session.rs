@@ -1,0 +1,316 @@
+//! A session with an agent, as the tester has it: calls and their answers, and the agent's clock.
+
+use crate::Certificates;
+use crate::clock_bounds::{self, DRIFT, Exchange, Fit};
+use crate::connection::{address_of, conduct};
+use crate::message::{Answer, Command, PortCommand, Reply, Request, VERSION};
+use ports::clock::{self, Mapping};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration as Span;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use trial::{PortId, TesterError};
+use units::Duration;
+
+/// An answer that takes longer than this does not come: the connection is checked more often.
+const ANSWERS_WITHIN: Span = Span::from_secs(10);
+/// To open a port or to lay a trial out takes longer.
+const PREPARES_WITHIN: Span = Span::from_secs(120);
+/// Exchanges before a trial, and after it.
+const EXCHANGES: usize = 24;
+/// What a conversion is fitted to is no older.
+const FITTED_NS: u64 = 10_000_000_000;
+/// Ports of one agent are prepared for a trial within this time.
+const FRESH_NS: u64 = 500_000_000;
+
+/// A session with an agent: ends when it and all ports that were borrowed through it are dropped.
+pub struct Session {
+    host: String,
+    offered: Vec<String>,
+    shared: Arc<Shared>,
+    next: AtomicU64,
+    clock: Mutex<AgentClock>,
+    /// `None` while it ends.
+    to_agent: Option<UnboundedSender<Request>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread of the connection knows, too.
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: HashMap<u64, Sender<(Reply, u64)>>,
+    heard: BTreeMap<PortId, Sender<Vec<u8>>>,
+    /// Why it has ended.
+    ended: Option<String>,
+}
+
+/// What is known of the agent's clock.
+#[derive(Default)]
+struct AgentClock {
+    /// Of the last seconds before the trial, for the next conversion.
+    history: Vec<Exchange>,
+    /// From before the trial on.
+    trial: Vec<Exchange>,
+    mapping: Mapping,
+    error_ns: u64,
+    round_trip_ns: u64,
+    /// When the conversion was made, until a trial begins.
+    fresh_since_ns: Option<u64>,
+    /// What came of the trial, once that was asked for.
+    outcome: Option<Option<u64>>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, reply: Reply, received_ns: u64) {
+        let mut state = self.state();
+        if let Ok(Answer::Heard(port, frame)) = reply.answer {
+            let gone = state.heard.get(&port).is_some_and(|to| to.send(frame).is_err());
+            if gone {
+                state.heard.remove(&port);
+            }
+            return;
+        }
+        if let Some(waits) = state.waiting.remove(&reply.id) {
+            let _ = waits.send((reply, received_ns));
+        }
+    }
+
+    fn end(&self, why: String) {
+        let mut state = self.state();
+        state.ended = Some(why);
+        state.waiting.clear();
+        state.heard.clear();
+    }
+}
+
+impl Session {
+    /// Connects to the agent on a host (`lab-b`, `lab-b:9000`), and takes its clock.
+    ///
+    /// # Errors
+    /// If nobody is there, or not one with such certificates, or of another version, or one that is in use.
+    pub fn begin(host: &str, certificates: &Certificates) -> Result<Arc<Self>, TesterError> {
+        let address = address_of(host);
+        let shared = Arc::new(Shared::default());
+        let (to_agent, requests) = unbounded_channel();
+        let (begun, has_begun) = channel();
+        let (of_thread, certificates) = (shared.clone(), certificates.clone());
+        let thread = std::thread::spawn(move || {
+            let take = |reply, at| of_thread.take(reply, at);
+            let why = conduct(&address, &certificates, requests, &begun, take);
+            of_thread.end(why);
+        });
+        let mut session = Session {
+            host: host.into(),
+            offered: vec![],
+            shared,
+            next: AtomicU64::new(1),
+            clock: Mutex::default(),
+            to_agent: Some(to_agent),
+            thread: Some(thread),
+        };
+        let failed =
+            |why: String| TesterError::System { what: format!("use ports of {host}"), detail: why };
+        has_begun.recv().unwrap_or_else(|_| Err("the connection ended".into())).map_err(failed)?;
+        match session.call(Command::Hello { version: VERSION.into() }) {
+            Ok(Answer::Welcome { ports, .. }) => session.offered = ports,
+            Ok(_) => return Err(session.surprised()),
+            // The agent's own words tell more than that a port is gone.
+            Err(TesterError::PortGone { detail, .. }) => return Err(failed(detail)),
+            Err(error) => return Err(error),
+        }
+        session.follow()?;
+        Ok(Arc::new(session))
+    }
+
+    /// What the user calls the host.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Interfaces that its agent lends.
+    pub fn offered(&self) -> &[String] {
+        &self.offered
+    }
+
+    /// A reading of the agent's clock on this host's, as the agent converts it now.
+    pub fn converted_ns(&self, agent_ns: u64) -> u64 {
+        self.clock().mapping.apply(agent_ns)
+    }
+
+    /// Has the agent carry out a command.
+    pub(crate) fn call(&self, command: Command) -> Result<Answer, TesterError> {
+        let within = match &command {
+            Command::Lend(_) => PREPARES_WITHIN,
+            Command::ToPort(_, command) => match **command {
+                PortCommand::PrepareTransmit(_) | PortCommand::PrepareReceive(_) => PREPARES_WITHIN,
+                _ => ANSWERS_WITHIN,
+            },
+            _ => ANSWERS_WITHIN,
+        };
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (waits, answered) = channel();
+        {
+            let mut state = self.shared.state();
+            if let Some(why) = &state.ended {
+                return Err(self.gone(why));
+            }
+            state.waiting.insert(id, waits);
+        }
+        let sent_ns = clock::now().as_ns();
+        let sent = self.to_agent.as_ref().map(|to_agent| to_agent.send(Request { id, command }));
+        if !matches!(sent, Some(Ok(()))) {
+            return Err(self.gone("the connection has ended"));
+        }
+        let (reply, received_ns) = answered.recv_timeout(within).map_err(|error| match error {
+            RecvTimeoutError::Timeout => self.gone("its agent does not answer"),
+            RecvTimeoutError::Disconnected => {
+                let ended = self.shared.state().ended.clone();
+                self.gone(&ended.unwrap_or_else(|| "the connection has ended".into()))
+            }
+        })?;
+        let exchange = Exchange { sent_ns, agent_ns: reply.agent_ns, received_ns };
+        self.clock().trial.push(exchange);
+        reply.answer.map_err(|error| self.of_host(error))
+    }
+
+    /// The same of a port.
+    pub(crate) fn call_port(
+        &self,
+        port: PortId,
+        command: PortCommand,
+    ) -> Result<Answer, TesterError> {
+        if matches!(command, PortCommand::Receive) {
+            self.clock().fresh_since_ns = None;
+        }
+        self.call(Command::ToPort(port, Box::new(command)))
+    }
+
+    /// Frames of the control side that arrive at a port from now on.
+    pub(crate) fn hear(&self, port: PortId) -> Receiver<Vec<u8>> {
+        let (heard, hears) = channel();
+        self.shared.state().heard.insert(port, heard);
+        hears
+    }
+
+    /// Converts the agent's clock anew, for the trial to come: once for all ports of the agent.
+    pub(crate) fn follow(&self) -> Result<(), TesterError> {
+        let now = clock::now().as_ns();
+        {
+            let mut clock = self.clock();
+            if clock.fresh_since_ns.is_some_and(|since| now.saturating_sub(since) < FRESH_NS) {
+                return Ok(());
+            }
+            let AgentClock { history, trial, .. } = &mut *clock;
+            history.append(trial);
+            history.retain(|exchange| exchange.received_ns + FITTED_NS > now);
+        }
+        self.exchange()?;
+        let fit = {
+            let mut clock = self.clock();
+            let known: Vec<_> = clock.history.iter().chain(&clock.trial).copied().collect();
+            let Some(fit) = clock_bounds::fit(&known) else { return Err(self.surprised()) };
+            let round_trips = clock.trial.iter().map(Exchange::round_trip_ns);
+            clock.round_trip_ns = round_trips.max().unwrap_or(0);
+            fit
+        };
+        let Fit { mapping, error_ns } = fit;
+        self.call(Command::MapClock(mapping.into()))?;
+        let mut clock = self.clock();
+        (clock.mapping, clock.error_ns) = (mapping, error_ns);
+        clock.fresh_since_ns = Some(clock::now().as_ns());
+        clock.outcome = None;
+        Ok(())
+    }
+
+    /// By how much the agent's times may be wrong in a trial that ends after `span`: what is known now, and the drift
+    /// over all of it.
+    pub(crate) fn error_in(&self, span: Duration) -> Duration {
+        let drift = Duration::from_secs_f64(span.as_secs_f64() * DRIFT);
+        Duration::from_ns(self.clock().error_ns) + drift
+    }
+
+    /// By how much they were wrong in the trial, at most; `None` where nothing consistent is known.
+    pub(crate) fn error_of_trial(&self) -> Option<Duration> {
+        if let Some(known) = self.clock().outcome {
+            return known.map(Duration::from_ns);
+        }
+        // Without them the end of the trial would not be bounded; then nothing is known.
+        self.exchange().ok()?;
+        let mut clock = self.clock();
+        let error = clock_bounds::error_over(&clock.mapping, &clock.trial);
+        clock.outcome = Some(error);
+        error.map(Duration::from_ns)
+    }
+
+    /// The longest that a message and its answer took lately.
+    pub(crate) fn round_trip(&self) -> Duration {
+        Duration::from_ns(self.clock().round_trip_ns)
+    }
+
+    fn exchange(&self) -> Result<(), TesterError> {
+        (0..EXCHANGES).try_for_each(|_| self.call(Command::Exchange).map(drop))
+    }
+
+    fn clock(&self) -> MutexGuard<'_, AgentClock> {
+        self.clock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn gone(&self, why: &str) -> TesterError {
+        TesterError::PortGone {
+            port: format!("all of {}", self.host),
+            detail: format!(
+                "{why}; check that `netanvil agent` runs on {} and can be reached, then go on with --resume",
+                self.host
+            ),
+        }
+    }
+
+    pub(crate) fn surprised(&self) -> TesterError {
+        TesterError::System {
+            what: format!("use ports of {}", self.host),
+            detail:
+                "its agent gave an answer to another question; install the same version on both"
+                    .into(),
+        }
+    }
+
+    /// An error of the agent's, with its host.
+    fn of_host(&self, error: TesterError) -> TesterError {
+        let host = &self.host;
+        match error {
+            TesterError::PortGone { port, detail } => {
+                TesterError::PortGone { port: format!("{host}:{port}"), detail }
+            }
+            TesterError::Unsupported { port, what, remedy } => {
+                TesterError::Unsupported { port: format!("{host}:{port}"), what, remedy }
+            }
+            TesterError::System { what, detail } => {
+                TesterError::System { what: format!("{host}: {what}"), detail }
+            }
+            TesterError::BadTrial(what) => TesterError::BadTrial(format!("{host}: {what}")),
+            other => other,
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.to_agent = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic was told already, by the thread itself.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Drives the target `agent`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzing::target("agent")(bytes));
