@@ -7,6 +7,21 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Refuses ports of other hosts without certificates; what stands before the colon may be meant as a kind of port.
+pub fn refuse_unproven(locations: &[Location], certificates: Option<&Path>) -> Outcome<()> {
+    let unproven = || locations.iter().find_map(|at| Some((at, at.host.as_ref()?)));
+    let Some((location, host)) = certificates.is_none().then(unproven).flatten() else {
+        return Ok(());
+    };
+    Err(Failure::new(format!(
+        "`{location}`: {host} is no kind of port, and a port of a host {host} needs --agent-certificates DIR"
+    ))
+    .help(format!(
+        "`netanvil agent certificates DIR` makes them; for a port of this host {}",
+        Location::examples()
+    )))
+}
+
 /// Opens all: those of this host together, those of others through one session with each agent.
 pub fn open(
     locations: &[Location],
@@ -36,17 +51,15 @@ fn sessions(
     let mut hosts: Vec<&String> = locations.iter().filter_map(|at| at.host.as_ref()).collect();
     hosts.sort();
     hosts.dedup();
-    let Some(first) = hosts.first() else {
+    if hosts.is_empty() {
         return match certificates {
             None => Ok(BTreeMap::new()),
             Some(_) => Err(Failure::new("--agent-certificates, and no port is of another host")
                 .help("name a port with its host, such as --ports eth1,lab-b:eth1")),
         };
-    };
-    let Some(folder) = certificates else {
-        return Err(Failure::new(format!("ports of {first} need certificates"))
-            .help("write --agent-certificates DIR; `netanvil agent certificates DIR` makes them"));
-    };
+    }
+    refuse_unproven(locations, certificates)?;
+    let Some(folder) = certificates else { return Ok(BTreeMap::new()) };
     let certificates = Certificates::of_controller(folder).map_err(Failure::new)?;
     let begin = |host: &String| {
         let session = Session::begin(host, &certificates).map_err(Failure::new)?;

@@ -324,6 +324,7 @@ fn between(
     yes: bool,
     stop: &Arc<AtomicBool>,
 ) -> Outcome<Setup> {
+    elsewhere::refuse_unproven(locations, options.agent_certificates.as_deref())?;
     let names = &short_names(locations);
     let of_kernel = locations.iter().filter_map(Location::kernel_interface);
     let hardware = hardware::take(&of_kernel.map(String::from).collect::<Vec<_>>(), yes)?;

@@ -40,6 +40,16 @@ impl Location {
         self.interface.split(',').find_map(|argument| argument.strip_prefix("iface="))
     }
 
+    /// What to write, in the words of an error.
+    pub fn examples() -> String {
+        let kinds: Vec<_> = PortType::of_interfaces().map(|kind| format!("{kind}:eth1")).collect();
+        format!(
+            "write the name of an interface, such as eth1, or {}, or a device of DPDK, such as \
+             dpdk:net_memif0,role=client,socket=/run/x.sock, or a port of another host, such as hostA:eth1",
+            kinds.join(", ")
+        )
+    }
+
     /// Its name without arguments, for a table or the name of a folder.
     pub fn short_name(&self) -> String {
         let device = self.interface.split(',').next().unwrap_or_default();
@@ -117,19 +127,10 @@ fn elsewhere(host: &str, interface: &str) -> Result<Location, String> {
         let host = format!("{host}:{interface}");
         return Err(format!(
             "`{host}` names no interface; {}, or of an agent agent:{host}/eth1",
-            example()
+            Location::examples()
         ));
     }
     Ok(Location { host: Some(host.into()), ..here(interface)? })
-}
-
-fn example() -> String {
-    let kinds: Vec<_> = PortType::of_interfaces().map(|kind| format!("{kind}:eth1")).collect();
-    format!(
-        "write the name of an interface, such as eth1, or {}, or a device of DPDK, such as \
-         dpdk:net_memif0,role=client,socket=/run/x.sock, or a port of another host, such as hostA:eth1",
-        kinds.join(", ")
-    )
 }
 
 /// A location on the host itself.
@@ -138,14 +139,16 @@ fn here(text: &str) -> Result<Location, String> {
         None => (None, text),
         Some((kind, interface)) => match kind.parse() {
             Ok(known) => (Some(known), interface),
-            Err(_) => return Err(format!("there is no kind of port `{kind}`; {}", example())),
+            Err(_) => {
+                return Err(format!("there is no kind of port `{kind}`; {}", Location::examples()));
+            }
         },
     };
     let found = Location { host: None, interface: interface.into(), port_type };
     if port_type.is_some_and(|kind: PortType| !kind.has_interface()) {
         let is_bad = |c: char| c.is_whitespace() || c.is_control();
         return match interface.is_empty() || interface.contains(is_bad) {
-            true => Err(format!("{interface:?} is no device; {}", example())),
+            true => Err(format!("{interface:?} is no device; {}", Location::examples())),
             false => Ok(found),
         };
     }
@@ -156,7 +159,7 @@ fn here(text: &str) -> Result<Location, String> {
         && ![".", ".."].contains(&interface);
     match is_name {
         true => Ok(found),
-        false => Err(format!("{interface:?} is no name of an interface; {}", example())),
+        false => Err(format!("{interface:?} is no name of an interface; {}", Location::examples())),
     }
 }
 

@@ -26,7 +26,8 @@ pub struct Seen {
 /// What taps at the device's two ports saw, ready to be asked.
 pub struct Witness {
     entered: Vec<Frame>,
-    left: HashMap<Frame, u64>,
+    /// When each copy left.
+    left: HashMap<Frame, Vec<u64>>,
 }
 
 impl std::hash::Hash for Frame {
@@ -37,9 +38,11 @@ impl std::hash::Hash for Frame {
 
 impl Witness {
     pub fn new(entered: &Tapped, left: &Tapped) -> Self {
-        let mut copies = HashMap::new();
-        left.frames.iter().for_each(|frame| *copies.entry(*frame).or_default() += 1);
-        Witness { entered: entered.frames.clone(), left: copies }
+        let mut copies: HashMap<Frame, Vec<u64>> = HashMap::new();
+        left.frames
+            .iter()
+            .for_each(|(frame, at_ns)| copies.entry(*frame).or_default().push(*at_ns));
+        Witness { entered: entered.frames.iter().map(|(frame, _)| *frame).collect(), left: copies }
     }
 
     /// Different frames that came into the device and never left it, whichever trial's they are.
@@ -52,11 +55,14 @@ impl Witness {
         let (mut seen, mut known) = (Seen::default(), HashSet::new());
         let Some((first, last)) = departures_ns(record) else { return seen };
         let window = (first - SLACK_NS) & TIME_MASK..=(last + SLACK_NS) & TIME_MASK;
+        // Somebody may send a copy of a frame that the device dropped, when its trial is over.
+        let (_, over_ns) = span_ns(record);
         for frame in self.entered.iter().filter(|frame| window.contains(&frame.sent_ns())) {
             seen.entered += 1;
             if known.insert(frame) {
                 seen.different += 1;
-                let copies = self.left.get(frame).copied().unwrap_or(0);
+                let copies = self.left.get(frame).into_iter().flatten();
+                let copies = copies.filter(|at_ns| **at_ns <= over_ns).count() as u64;
                 seen.left += u64::from(copies > 0);
                 seen.copies += copies;
             }

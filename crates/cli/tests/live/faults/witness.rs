@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Bytes of a signature in its full form, which frames from 64 bytes on have room for.
 const SIGNATURE_BYTES: usize = 18;
@@ -55,8 +55,9 @@ pub struct Tap {
 pub struct Tapped {
     /// All frames, whatever they were.
     pub all: u64,
-    /// Those of UDP over IPv4 that are long enough for a signature.
-    pub frames: Vec<Frame>,
+    /// Those of UDP over IPv4 that are long enough for a signature, and when they passed, in nanoseconds of
+    /// CLOCK_MONOTONIC.
+    pub frames: Vec<(Frame, u64)>,
 }
 
 impl Tap {
@@ -126,10 +127,14 @@ fn read(file: &Path) -> Tapped {
     let file = BufReader::new(File::open(file).expect("a capture"));
     let mut reader = PcapReader::new(file).expect("a capture file");
     let mut tapped = Tapped { all: 0, frames: vec![] };
+    // tcpdump writes the time of day.
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time of day");
+    let ahead_ns = since_epoch.as_nanos() as i128 - i128::from(ports::clock::now().as_ns());
     while let Some(packet) = reader.next_packet() {
         let packet = packet.expect("a whole packet");
         tapped.all += 1;
-        tapped.frames.extend(test_frame(&packet.data));
+        let at_ns = u64::try_from(packet.timestamp.as_nanos() as i128 - ahead_ns).unwrap_or(0);
+        tapped.frames.extend(test_frame(&packet.data).map(|frame| (frame, at_ns)));
     }
     tapped
 }
