@@ -7,7 +7,9 @@ use kernel::{Namespace, thread};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
-use trial::{LATE_FROM, Patience, PortId, PortReceived, Residual, Residue, StreamId, TesterError, Trial};
+use trial::{
+    LATE_FROM, Patience, PortId, PortReceived, Residual, Residue, StreamId, TesterError, Trial,
+};
 use units::{Duration, Instant};
 
 /// How often residual frames are looked for.

@@ -4,8 +4,8 @@ use crate::{
     Cycle, DeviceAction, Expectation, ExpectedStream, FrameSet, Insertion, InvalidReason,
     LATE_FROM, LATE_MAX, PortCounters, PortId, PortReceived, PortSent, Pressure, QueryCounts,
     ReceivePlan, Residual, Residue, Schedule, Stream, StreamId, StreamReceived, StreamResult,
-    Tagging, TesterError, TransmitPlan, TransmitReport, TrialResult, ValidityLimits, Waits,
-    clocks, unwanted, validity,
+    Tagging, TesterError, TransmitPlan, TransmitReport, TrialResult, ValidityLimits, Waits, clocks,
+    unwanted, validity,
 };
 use std::collections::BTreeMap;
 use units::{Duration, FrameRate, Instant};
