@@ -8,22 +8,14 @@ import subprocess
 import sys
 import time
 
-from common import client, flows, plain, say, traffic, until_stopped
+from common import add_flow, add_side, client, flows, plain, say, traffic, until_stopped
 
 given = json.loads(sys.argv[2])
 sides = given["sides"]
 api = client()
 config = api.config()
-names = {"ipv4": [], "ipv6": []}
 for number, side in enumerate(sides):
-    config.ports.add(name="p%d" % number, location=side["location"])
-    device = config.devices.add(name="d%d" % number)
-    ethernet = device.ethernets.add(name="e%d" % number, mac=side["mac"])
-    ethernet.connection.port_name = "p%d" % number
-    for level, tag in enumerate(side["vlans"]):
-        ethernet.vlans.add(name="vlan%d-%d" % (number, level), **tag)
-    ethernet.ipv4_addresses.add(name="v4-%d" % number, address=side["ipv4"], gateway=side["gateway4"], prefix=24)
-    ethernet.ipv6_addresses.add(name="v6-%d" % number, address=side["ipv6"], gateway=side["gateway6"], prefix=64)
+    device = add_side(config, number, side)
     device.bgp.router_id = side["ipv4"]
 
 # An external neighbour over IPv4 and another over IPv6.
@@ -54,16 +46,8 @@ routes.addresses.add(address="100.80.0.0", prefix=16)
 routes.advanced.local_preference = 150
 
 for name, sender, receiver in (("to4", "v4-1", "routes4"), ("to6", "v6-1", "routes6")):
-    flow = config.flows.add(name=name)
+    flow = add_flow(config, name, "v" + name[-1], pps=600, frames=300)
     flow.tx_rx.device.set(tx_names=[sender], rx_names=[receiver])
-    if name == "to4":
-        flow.packet.ethernet().ipv4().udp()
-    else:
-        flow.packet.ethernet().ipv6().udp()
-    flow.size.fixed = 128
-    flow.rate.pps = 600
-    flow.duration.fixed_packets.packets = 300
-    flow.metrics.set(enable=True, loss=True)
 told = {"warnings": list(api.set_config(config).warnings)}
 
 

@@ -5,47 +5,30 @@ A side has mac, vlans (tpid, id, priority), ipv4, gateway4, ipv6, gateway6.
 
 import json
 import sys
-import time
 
-from common import capture, client, flows, plain, say, traffic, until_stopped
+from common import (
+    add_flows_both_ways,
+    add_side,
+    capture,
+    client,
+    flows,
+    neighbours_known,
+    plain,
+    say,
+    traffic,
+    until_stopped,
+)
 
 _, _, sides, path = sys.argv
 sides = json.loads(sides)
 api = client()
 config = api.config()
 for number, side in enumerate(sides):
-    config.ports.add(name="p%d" % number, location=side["location"])
-    device = config.devices.add(name="d%d" % number)
-    ethernet = device.ethernets.add(name="e%d" % number, mac=side["mac"])
-    ethernet.connection.port_name = "p%d" % number
-    for level, tag in enumerate(side["vlans"]):
-        ethernet.vlans.add(name="vlan%d-%d" % (number, level), **tag)
-    ethernet.ipv4_addresses.add(name="v4-%d" % number, address=side["ipv4"], gateway=side["gateway4"])
-    ethernet.ipv6_addresses.add(name="v6-%d" % number, address=side["ipv6"], gateway=side["gateway6"])
+    add_side(config, number, side)
 config.captures.add(name="c", port_names=["p1"]).format = "pcap"
-for version in ["v4", "v6"]:
-    flow = config.flows.add(name=version)
-    flow.tx_rx.device.set(tx_names=[version + "-0"], rx_names=[version + "-1"], bidirectional=True)
-    if version == "v4":
-        flow.packet.ethernet().ipv4().udp()
-    else:
-        flow.packet.ethernet().ipv6().udp()
-    flow.size.fixed = 128
-    flow.rate.pps = 500
-    flow.duration.fixed_packets.packets = 200
-    flow.metrics.set(enable=True, loss=True)
+add_flows_both_ways(config)
 api.set_config(config)
-neighbours = {}
-for _ in range(50):
-    for version in ("ipv4_neighbors", "ipv6_neighbors"):
-        request = api.states_request()
-        getattr(request, version).ethernet_names = []
-        for state in getattr(api.get_states(request), version):
-            address = getattr(state, version.split("_")[0] + "_address")
-            neighbours[address] = state.link_layer_address
-    if all(neighbours.values()):
-        break
-    time.sleep(0.1)
+neighbours = neighbours_known(api)
 
 
 def ping(version, requests):
