@@ -60,7 +60,7 @@ impl PortKind for Borrowed {
             nominal_rate: request.nominal_rate,
             largest_frame: request.largest_frame,
         })))?;
-        let Answer::Lent { mut description, notes, .. } = lent else {
+        let Answer::Lent { mut description, notes } = lent else {
             return Err(session.surprised());
         };
         let host = session.host();

@@ -64,7 +64,7 @@ impl Loan {
             _ if !self.is_welcome => Err(bad("a session begins with a hello")),
             Command::Exchange => Ok(Answer::Done),
             Command::MapClock(mapping) => {
-                clock::map(mapping.into());
+                clock::map(mapping);
                 Ok(Answer::Done)
             }
             Command::Lend(wanted) => return self.lend(id, *wanted),
@@ -94,11 +94,7 @@ impl Loan {
             });
         }
         self.is_welcome = true;
-        Ok(Answer::Welcome {
-            version: VERSION.into(),
-            host: host.clone(),
-            ports: self.lender.offered.clone(),
-        })
+        Ok(Answer::Welcome)
     }
 
     fn lend(&mut self, id: u64, wanted: Wanted) {
@@ -199,7 +195,7 @@ mod tests {
         let ((mut first, mut to_first), (mut second, mut to_second)) =
             (loan(&lender), loan(&lender));
         first.take(hello());
-        assert!(matches!(said(&mut to_first), Ok(Answer::Welcome { .. })));
+        assert!(matches!(said(&mut to_first), Ok(Answer::Welcome)));
         second.take(hello());
         let error = said(&mut to_second).expect_err("taken").to_string();
         assert!(error.contains("another tester"), "{error}");

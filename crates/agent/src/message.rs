@@ -38,35 +38,11 @@ pub enum Command {
     /// Nothing but to read its clock.
     Exchange,
     /// From now on the agent counts in the tester's time.
-    MapClock(MappedClock),
+    MapClock(Mapping),
     /// Opens a port.
     Lend(Box<Wanted>),
     /// To a port that is lent.
     ToPort(PortId, Box<PortCommand>),
-}
-
-/// [`Mapping`], as it is written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MappedClock {
-    /// See [`Mapping::since_ns`].
-    pub since_ns: u64,
-    /// See [`Mapping::offset_ns`].
-    pub offset_ns: i64,
-    /// See [`Mapping::rate`].
-    pub rate: i64,
-}
-
-impl From<Mapping> for MappedClock {
-    fn from(Mapping { since_ns, offset_ns, rate }: Mapping) -> Self {
-        MappedClock { since_ns, offset_ns, rate }
-    }
-}
-
-impl From<MappedClock> for Mapping {
-    fn from(MappedClock { since_ns, offset_ns, rate }: MappedClock) -> Self {
-        Mapping { since_ns, offset_ns, rate }
-    }
 }
 
 /// A port that the tester wants to use.
@@ -145,22 +121,13 @@ pub enum Answer {
     /// It is done, and there is nothing to tell.
     Done,
     /// To [`Command::Hello`].
-    Welcome {
-        /// Of the agent's program.
-        version: String,
-        /// What its host is called.
-        host: String,
-        /// Interfaces that it lends.
-        ports: Vec<String>,
-    },
+    Welcome,
     /// To [`Command::Lend`].
     Lent {
         /// The port as it was opened.
         description: PortDescription,
         /// What a reader of its results should know.
         notes: Vec<String>,
-        /// Its interface's number there.
-        index: u32,
     },
     /// To [`PortCommand::State`].
     State(InterfaceState),

@@ -29,7 +29,6 @@ const FRESH_NS: u64 = 500_000_000;
 /// A session with an agent: ends when it and all ports that were borrowed through it are dropped.
 pub struct Session {
     host: String,
-    offered: Vec<String>,
     shared: Arc<Shared>,
     next: AtomicU64,
     clock: Mutex<AgentClock>,
@@ -111,9 +110,8 @@ impl Session {
             let why = conduct(&address, &certificates, requests, &begun, take);
             of_thread.end(why);
         });
-        let mut session = Session {
+        let session = Session {
             host: host.into(),
-            offered: vec![],
             shared,
             next: AtomicU64::new(1),
             clock: Mutex::default(),
@@ -124,7 +122,7 @@ impl Session {
             |why: String| TesterError::System { what: format!("use ports of {host}"), detail: why };
         has_begun.recv().unwrap_or_else(|_| Err("the connection ended".into())).map_err(failed)?;
         match session.call(Command::Hello { version: VERSION.into() }) {
-            Ok(Answer::Welcome { ports, .. }) => session.offered = ports,
+            Ok(Answer::Welcome) => {}
             Ok(_) => return Err(session.surprised()),
             // The agent's own words tell more than that a port is gone.
             Err(TesterError::PortGone { detail, .. }) => return Err(failed(detail)),
@@ -137,11 +135,6 @@ impl Session {
     /// What the user calls the host.
     pub fn host(&self) -> &str {
         &self.host
-    }
-
-    /// Interfaces that its agent lends.
-    pub fn offered(&self) -> &[String] {
-        &self.offered
     }
 
     /// A reading of the agent's clock on this host's, as the agent converts it now.
@@ -226,7 +219,7 @@ impl Session {
             fit
         };
         let Fit { mapping, error_ns } = fit;
-        self.call(Command::MapClock(mapping.into()))?;
+        self.call(Command::MapClock(mapping))?;
         let mut clock = self.clock();
         (clock.mapping, clock.error_ns) = (mapping, error_ns);
         clock.fresh_since_ns = Some(clock::now().as_ns());

@@ -113,8 +113,7 @@ impl Lent {
             ));
         }
         let description = self.port.describe().clone();
-        let index = self.port.link().index();
-        reply(&self.replies, opened, Ok(Answer::Lent { description, notes, index }));
+        reply(&self.replies, opened, Ok(Answer::Lent { description, notes }));
         let ended = AtomicBool::new(false);
         let Lent { port, control, id, replies, cores } = &mut self;
         let (control, id, replies, cores) = (&**control, *id, &*replies, &**cores);

@@ -4,11 +4,13 @@
 //! In a time namespace (time_namespaces(7)) the clock that the kernel's BPF programs read is not the one that
 //! processes read either; [`of_kernel`] has both differences.
 
+use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering, fence};
 
 /// The time on another clock: `t + offset_ns + (t - since_ns) * rate / 2^32`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Mapping {
     /// When the offset holds exactly, on the clock that is converted.
     pub since_ns: u64,
