@@ -56,12 +56,9 @@ pub fn is_answer(echo: &Echo, from: &Interface, frame: &[u8]) -> bool {
 }
 
 fn answers(echo: &Echo, from: &Interface, frame: &[u8]) -> Option<bool> {
-    let tags = vlan::tags_of(frame, TAGS_LOOKED_AT)?;
-    let count = tags.len();
-    let own: Vec<_> = tags.into_iter().filter(|tag| tag.id != 0).collect();
-    let plain = vlan::pop(frame, count);
+    let (tags, plain) = vlan::untag(frame, TAGS_LOOKED_AT)?;
     let (header, packet) = ethernet::Repr::parse(&plain).ok()?;
-    let is_here = header.dst == from.mac && vlan::are_same_vlan(&own, &from.tags);
+    let is_here = header.dst == from.mac && vlan::are_same_vlan(&tags, &from.tags);
     let (src, dst, asked, told) = match header.ether_type {
         EtherType::IPV4 => {
             let (header, rest) = ipv4::Repr::parse(packet).ok()?;

@@ -146,6 +146,15 @@ pub fn tags_of(frame: &[u8], most: usize) -> Option<Vec<Tag>> {
     Some(tags)
 }
 
+/// The tags that say of which VLAN a frame without FCS is, and the frame without any. At most `most` tags are looked
+/// at; one with identifier 0 has a priority alone (IEEE 802.1Q table 9-2). `None` where the frame ends before its type.
+pub fn untag(frame: &[u8], most: usize) -> Option<(Vec<Tag>, Vec<u8>)> {
+    let mut tags = tags_of(frame, most)?;
+    let plain = pop(frame, tags.len());
+    tags.retain(|tag| tag.id != 0);
+    Some((tags, plain))
+}
+
 /// A frame without FCS, without its first `count` tags.
 pub fn pop(frame: &[u8], count: usize) -> Vec<u8> {
     let behind = frame.get(ethernet::TYPE + count * HEADER_LEN..).unwrap_or_default();
@@ -176,6 +185,8 @@ mod tests {
         assert_eq!(tags_of(&tagged, 1), Some(vec![outer]));
         assert_eq!(tags_of(&plain, 2), Some(vec![]));
         assert_eq!((pop(&tagged, 2), pop(&plain, 0)), (plain.clone(), plain.clone()));
+        let prioritised = push(tagged.clone(), &[Tag { id: 0, ..outer }]);
+        assert_eq!(untag(&prioritised, 3), Some((vec![outer, inner], plain.clone())));
         assert!(are_same_vlan(&[outer], &[Tag { priority: 0, ..outer }]));
         assert!(!are_same_vlan(&[outer], &[inner]) && !are_same_vlan(&[outer], &[]));
         for len in 0..tagged.len() {

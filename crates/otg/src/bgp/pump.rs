@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use wire::ethernet::{self, EtherType};
 use wire::ipv4::{self, Protocol};
-use wire::vlan::{self, Tag};
+use wire::vlan;
 use wire::{arp, icmpv6, ipv6, tcp};
 
 /// TCP port of BGP (RFC 4271 section 8.2.1).
@@ -118,12 +118,10 @@ fn outward(
 /// A frame of the port without its tags, where it is for the device's daemon. Questions for its addresses are
 /// answered by the port, as those for every device.
 fn for_device(frame: &[u8], ethernet: &EthernetPlan) -> Option<Vec<u8>> {
-    let tags = vlan::tags_of(frame, TAGS_LOOKED_AT)?;
-    let own: Vec<Tag> = tags.iter().copied().filter(|tag| tag.id != 0).collect();
-    if !vlan::are_same_vlan(&own, &ethernet.tags) {
+    let (tags, plain) = vlan::untag(frame, TAGS_LOOKED_AT)?;
+    if !vlan::are_same_vlan(&tags, &ethernet.tags) {
         return None;
     }
-    let plain = vlan::pop(frame, tags.len());
     let is_own = ethernet::View::peek(&plain)?.dst() == ethernet.mac;
     let goes = matches!(kind_of(&plain)?, Kind::Answer | Kind::Bgp);
     (is_own && goes).then_some(plain)

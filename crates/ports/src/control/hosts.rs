@@ -84,12 +84,9 @@ pub(super) fn vlan_of(tags: &[Tag]) -> Vec<Tag> {
     tags.iter().map(|tag| Tag { priority: 0, ..*tag }).collect()
 }
 
-/// Takes in a frame (without FCS): whoever is in its VLAN hears it, and answers there. A tag with identifier 0 is
-/// of no VLAN (IEEE 802.1Q table 9-2).
+/// Takes in a frame (without FCS): whoever is in its VLAN hears it, and answers there.
 pub(super) fn hear(hosts: &[Host], frame: &[u8]) -> Heard {
-    let Some(tags) = vlan::tags_of(frame, TAGS_MAX) else { return Heard::Nothing };
-    let plain = vlan::pop(frame, tags.len());
-    let tags: Vec<Tag> = tags.into_iter().filter(|tag| tag.id != 0).collect();
+    let Some((tags, plain)) = vlan::untag(frame, TAGS_MAX) else { return Heard::Nothing };
     let here: Vec<&Host> =
         hosts.iter().filter(|host| vlan::are_same_vlan(&host.tags, &tags)).collect();
     match hear_plain(&here, &plain) {
