@@ -207,14 +207,7 @@ impl FrameSocket {
     pub fn open(index: u32, any: &[Vec<Has>]) -> io::Result<Self> {
         // Protocol 0 hears nothing yet.
         let socket = socket::open(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_NONBLOCK, 0)?;
-        let mut code = filter(any);
-        let program = libc::sock_fprog { len: code.len() as u16, filter: code.as_mut_ptr() };
-        let len = size_of::<libc::sock_fprog>() as libc::socklen_t;
-        let (level, name, at) = (libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &raw const program);
-        // SAFETY: the program and its code live across the call; the kernel copies them.
-        socket::check(unsafe {
-            libc::setsockopt(socket.as_raw_fd(), level, name, at.cast(), len)
-        })?;
+        socket::attach_filter(socket.as_raw_fd(), &mut filter(any))?;
         tell_tags(&socket)?;
         socket::set_option(&socket, libc::SOL_PACKET, PACKET_VNET_HDR, 1)?;
         socket::set_option(&socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)?;

@@ -28,6 +28,16 @@ pub fn set_option(socket: &OwnedFd, level: i32, name: i32, value: i32) -> io::Re
     check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, value, len) }).map(drop)
 }
 
+/// Has a socket hear only what a classic BPF program lets through.
+pub fn attach_filter(socket: RawFd, code: &mut [libc::sock_filter]) -> io::Result<()> {
+    let program = libc::sock_fprog { len: code.len() as u16, filter: code.as_mut_ptr() };
+    let len = size_of::<libc::sock_fprog>() as libc::socklen_t;
+    let (level, name, value) =
+        (libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, (&raw const program).cast());
+    // SAFETY: the program and its code live across the call; the kernel copies them.
+    check(unsafe { libc::setsockopt(socket, level, name, value, len) }).map(drop)
+}
+
 /// Binds a packet socket to one interface and protocol.
 pub fn bind_packet(socket: RawFd, index: u32, protocol: u16) -> io::Result<()> {
     // SAFETY: a sockaddr_ll is plain data for which all zeroes is a value.

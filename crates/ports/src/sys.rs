@@ -50,13 +50,6 @@ pub(crate) fn get_option<T: Copy>(fd: RawFd, level: i32, name: i32, mut value: T
     Ok(value)
 }
 
-/// Attaches a classic BPF program to a socket.
-pub(crate) fn attach_filter(fd: RawFd, code: &mut [libc::sock_filter]) -> io::Result<()> {
-    let program = libc::sock_fprog { len: code.len() as u16, filter: code.as_mut_ptr() };
-    // The kernel copies the program; `code` outlives the call.
-    set_option(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, program)
-}
-
 /// Sends a message on a connected or bound socket.
 pub(crate) fn send(socket: &OwnedFd, bytes: &[u8], flags: i32) -> io::Result<()> {
     // SAFETY: the pointer and the length are the slice's, which lives across the call.

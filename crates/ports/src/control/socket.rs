@@ -37,7 +37,7 @@ impl PacketSocket {
     pub fn open(ifindex: u32) -> io::Result<Self> {
         let socket = socket::open(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
         let fd = sys::raw(&socket);
-        sys::attach_filter(fd, &mut kind::filter())?;
+        socket::attach_filter(fd, &mut kind::filter())?;
         sys::set_option(fd, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1i32)?;
         kernel::tell_tags(&socket)?;
         socket::bind_packet(fd, ifindex, ETH_P_ALL)?;
