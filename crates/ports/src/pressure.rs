@@ -97,6 +97,9 @@ const PF_KTHREAD: u64 = 0x0020_0000;
 pub(crate) struct Looks {
     seen: BTreeMap<DeviceThread, Seen>,
     last: Instant,
+    /// Whether waits count before they are over. While frames are sent they need not: they will be over. To tell one
+    /// from sleep takes one file more of each thread that stands still, at every look.
+    minds_waits: bool,
 }
 
 /// One thread.
@@ -121,7 +124,12 @@ impl Looks {
             let (held_up, waits_for) = (Duration::ZERO, Duration::ZERO);
             Some((thread.clone(), Seen { schedstat, held_up, waits_for, stopped }))
         });
-        Looks { seen: seen.collect(), last: now }
+        Looks { seen: seen.collect(), last: now, minds_waits: false }
+    }
+
+    /// From now on waits that are not over count, too.
+    pub fn mind_waits(&mut self) {
+        self.minds_waits = true;
     }
 
     /// Looks at them, if it is time to.
@@ -139,7 +147,8 @@ impl Looks {
             if let Some(schedstat) = Schedstat::of(thread) {
                 let (ran, waited, slices) = schedstat.since(seen.schedstat);
                 seen.held_up += trial::held_up_in(span, ran, waited, slices);
-                let stays = schedstat == seen.schedstat && is_in(thread, &['R']);
+                let stays =
+                    self.minds_waits && schedstat == seen.schedstat && is_in(thread, &['R']);
                 seen.waits_for = if stays { seen.waits_for + span } else { Duration::ZERO };
                 seen.schedstat = schedstat;
             }
@@ -367,6 +376,7 @@ mod tests {
             });
             let id = from.recv().expect("a number") as u32;
             let mut looks = Looks::at(&[DeviceThread { id, name: "light".into() }], clock::now());
+            looks.mind_waits();
             let mut was_waiting = false;
             while clock::now() < until && !was_waiting {
                 clock::sleep(LOOK);

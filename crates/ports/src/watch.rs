@@ -193,6 +193,7 @@ impl Watch<'_> {
         let (mut arrived, mut last_arrival) = (0, None);
         let (mut leftover, mut last_leftover) = (None, None);
         let mut turns = Turns::begin(self.signals, clock::now());
+        self.looks.mind_waits();
         loop {
             let real = clock::now();
             silence.lasts(self.signals, real);
