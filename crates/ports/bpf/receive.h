@@ -11,7 +11,6 @@
 #define JUMPS 4096
 /* So many trials back a frame of an earlier trial is known as such. */
 #define EARLIER_TRIALS 4
-/* By so much the clocks behind stamps and arrival times may disagree. */
 
 struct receive_control {
 	u64 start_ns;

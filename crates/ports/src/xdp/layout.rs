@@ -1,6 +1,7 @@
 //! The structures that the BPF programs share with user space, as `bpf/transmit.h` and
 //! `bpf/receive.h` state them. All are made of whole numbers without gaps.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use trial::{Histogram, Segment, Trigger};
 use units::{Duration, FrameRate};
 use wire::signature::EARLIER_TRIALS;
@@ -256,9 +257,13 @@ pub(super) struct ClockMapping {
 }
 
 impl ClockMapping {
-    /// As it is now, to be written word by word while a program reads it: between trials only.
-    pub fn words(self) -> [u64; 3] {
-        [self.since_ns, self.offset_ns, self.rate as u64]
+    /// Writes it as it is now into an entry that has it behind `offset_bytes`, of which `word` gives each word. A
+    /// program that reads it meanwhile reads nonsense: between trials only.
+    pub fn store_now<'a>(offset_bytes: usize, word: impl Fn(usize) -> &'a AtomicU64) {
+        let ClockMapping { since_ns, offset_ns, rate } = ClockMapping::now();
+        for (at, value) in [since_ns, offset_ns, rate as u64].into_iter().enumerate() {
+            word(offset_bytes + at * size_of::<u64>()).store(value, Ordering::Relaxed);
+        }
     }
 
     /// Of the process as it is now; nothing where the kernel's clock is the tester's.

@@ -74,9 +74,7 @@ impl Prepared {
     pub fn set_times(&self, start: Instant, stop_at: Instant) {
         let start_ns = start.as_ps().div_ceil(1_000);
         self.state.word(0, offset_of!(TransmitState, start_ns)).store(start_ns, Relaxed);
-        let clock = offset_of!(TransmitState, clock);
-        let words = ClockMapping::now().words().into_iter().enumerate();
-        words.for_each(|(at, word)| self.state.word(0, clock + 8 * at).store(word, Relaxed));
+        ClockMapping::store_now(offset_of!(TransmitState, clock), |at| self.state.word(0, at));
         let stop_at_ns = stop_at.as_ns();
         self.state.word(0, offset_of!(TransmitState, stop_at_ns)).store(stop_at_ns, Relaxed);
     }

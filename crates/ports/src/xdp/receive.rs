@@ -303,9 +303,7 @@ impl Accounts {
     fn set_times(&self, start: Option<Instant>, deadline: Instant) {
         let start_ns = start.map_or(0, Instant::as_ns);
         self.control.word(0, offset_of!(ReceiveControl, start_ns)).store(start_ns, Relaxed);
-        let clock = offset_of!(ReceiveControl, clock);
-        let words = ClockMapping::now().words().into_iter().enumerate();
-        words.for_each(|(at, word)| self.control.word(0, clock + 8 * at).store(word, Relaxed));
+        ClockMapping::store_now(offset_of!(ReceiveControl, clock), |at| self.control.word(0, at));
         let deadline_ns = deadline.as_ns();
         self.control.word(0, offset_of!(ReceiveControl, deadline_ns)).store(deadline_ns, Relaxed);
     }
