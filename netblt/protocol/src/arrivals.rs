@@ -33,6 +33,12 @@ impl Arrivals {
         self.last = Some(now);
     }
 
+    /// A single packet is asked for: the time until it comes is how long this end waited, and no measure
+    /// of the network. Taken for one, it would lengthen the wait for the packet after.
+    pub fn asked_for_one(&mut self) {
+        self.last = None;
+    }
+
     /// The data timer for `missing` packets: as long as they should take, stretched, some bursts
     /// for what may be ahead of them, and a margin. Round trips have no part in it (RFC 998 section
     /// 5.2.2). A sender keeps to its bursts, so no estimate below their rate is believed.
@@ -74,6 +80,18 @@ mod tests {
         let of_slow = timer(&slow, 10) - rest;
         assert!(of_slow > Duration::from_ms(8_900) && of_slow <= Duration::from_ms(9_000));
         assert_eq!(timer(&fast, 10), timer(&Arrivals::new(BURST), 10));
+    }
+
+    #[test]
+    fn the_wait_for_what_was_asked_for_does_not_grow_by_itself() {
+        let mut arrivals = Arrivals::new(BURST);
+        let (before, mut now) = (timer(&arrivals, 16), Instant::ZERO);
+        for _ in 0..100 {
+            arrivals.observe(now, BURST);
+            now += timer(&arrivals, 16);
+            arrivals.asked_for_one();
+        }
+        assert_eq!(timer(&arrivals, 16), before);
     }
 
     #[test]

@@ -521,6 +521,9 @@ impl Receiver {
         counters.packets_asked_again += missing.count() as u64;
         self.offers.iter_mut().for_each(|offers| offers.missed(missing.count() as u64));
         self.tail.ask(missing.count() as u64);
+        if asked == Asked::First {
+            self.arrivals.asked_for_one();
+        }
         buffer.owed += missing.count() as u32;
         let message = self.control.push(number, Kind::Resend(missing));
         buffer.state = State::AckWait(message);

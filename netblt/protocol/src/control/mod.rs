@@ -23,6 +23,13 @@ pub enum RateControl {
     Scavenging,
 }
 
+impl RateControl {
+    /// Whether it is to leave the path to others.
+    pub fn of(scavenges: bool) -> RateControl {
+        if scavenges { RateControl::Scavenging } else { RateControl::Competitive }
+    }
+}
+
 /// The rate of one sender. Pure: time is an argument.
 #[derive(Clone, Debug)]
 pub enum Control {
@@ -87,9 +94,12 @@ impl Control {
         }
     }
 
-    /// It waits for word of what left; its pace is no rate.
+    /// It waits for word of what left, or pauses; its pace is no rate.
     pub fn is_quiet(&self) -> bool {
-        matches!(self, Control::Compete(control) if control.is_quiet())
+        match self {
+            Control::Compete(control) => control.is_quiet(),
+            Control::Scavenge(control) => control.is_quiet(),
+        }
     }
 
     /// A data packet leaves.

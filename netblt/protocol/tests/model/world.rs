@@ -257,6 +257,10 @@ impl World {
         let said = Burst { size_packets, interval_ms };
         assert!(size_packets > 0 && interval_ms > 0, "{said:?}");
         assert_eq!(said.restricted_by(self.case.limits[index].burst), said, "{:?}", self.case);
+        // A pause is no rate: told of one, the receiver would wait for minutes for what it misses.
+        let scavenges = self.case.adaptive == Some(RateControl::Scavenging);
+        let a_second = 1000 * u32::from(size_packets) >= u32::from(interval_ms);
+        assert!(!scavenges || a_second, "{said:?} {:?}", self.case);
     }
 
     fn listen(&mut self, index: usize) {

@@ -297,6 +297,13 @@ impl Scavenge {
         self.pace_pps
     }
 
+    /// A queue is let run empty, and that is over before a packet would leave at this pace. A receiver
+    /// that was told of it would wait for minutes for what it misses.
+    pub fn is_quiet(&self) -> bool {
+        let interval_s = 1.0 / (self.pace_pps * EMPTYING);
+        self.emptying_until.is_some() && interval_s > MOST_EMPTYING_S
+    }
+
     /// When [`tick`](Scavenge::tick) has something to do, at the latest.
     pub fn timeout(&self) -> Option<Instant> {
         self.emptying_until
