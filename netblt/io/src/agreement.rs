@@ -73,7 +73,7 @@ pub struct Proposal {
 impl Proposal {
     /// How whichever end sends is to find the rate.
     pub fn rate_control(&self) -> RateControl {
-        if self.scavenge { RateControl::Scavenging } else { RateControl::Competitive }
+        RateControl::of(self.scavenge)
     }
     /// What an OPEN says. The error is fit for the other end.
     pub fn of(open: &Open<'_>) -> Result<Proposal, String> {

@@ -5,10 +5,10 @@ use super::beneath::{self, Beneath, kind, look, open_at};
 use super::control::{Links, Message, Summary, Teller};
 use super::format::{Attributes, DIGEST_BYTES, Record, UNKNOWN_SIZE, records};
 use super::names::{self, Name, part_name};
+use super::patterns::Glob;
 use super::shelf::{Finished, Shelf, open_part, set_attributes};
 use super::tally::Tally;
 use crate::sink::Sink;
-use globset::GlobMatcher;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, renameat};
 use nix::sys::stat::{FileStat, Mode, SFlag, UtimensatFlags, mkdirat, utimensat};
@@ -32,18 +32,17 @@ pub enum Allowed {
     /// Exactly this.
     Name(Vec<u8>),
     /// What this matches.
-    Glob(GlobMatcher),
+    Glob(Glob),
     /// Whatever is in a directory that was asked for.
     Any,
 }
 
 impl Allowed {
     fn allows(&self, first: &[u8]) -> bool {
-        use std::os::unix::ffi::OsStrExt;
         match self {
             Allowed::Any => true,
             Allowed::Name(name) => name == first,
-            Allowed::Glob(glob) => glob.is_match(std::ffi::OsStr::from_bytes(first)),
+            Allowed::Glob(glob) => glob.matches(first),
         }
     }
 }

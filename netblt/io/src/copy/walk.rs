@@ -4,9 +4,8 @@ use super::beneath::{self, Beneath};
 use super::control::{Links, Patterns, Sparse};
 use super::format::{Attributes, MAX_TARGET_BYTES, UNKNOWN_SIZE};
 use super::names::{self, Name};
+use super::patterns::{Exclusion, Glob};
 use super::tally::Tally;
-use globset::GlobBuilder;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use nix::fcntl::readlinkat;
 use nix::sys::stat::{FileStat, SFlag};
 use nix::unistd::{Whence, lseek};
@@ -59,7 +58,7 @@ pub enum Found {
 /// What is copied of what is found.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    patterns: Gitignore,
+    excluded: Exclusion,
     links: Links,
     sparse: Sparse,
 }
@@ -67,24 +66,7 @@ pub struct Choice {
 impl Choice {
     /// An error names the pattern that is none.
     pub fn new(patterns: &Patterns, links: Links, sparse: Sparse) -> Result<Choice, String> {
-        let mut builder = GitignoreBuilder::new("");
-        // The last one that matches decides: what is included comes last.
-        let excluded = patterns.exclude.iter().map(|pattern| (pattern, pattern.clone()));
-        let included = patterns.include.iter().map(|pattern| (pattern, format!("!{pattern}")));
-        for (said, line) in excluded.chain(included) {
-            let wrong = |why: &str| Err(format!("no pattern: {said:?}: {why}"));
-            if said.trim().is_empty() || said.starts_with(['!', '#']) {
-                return wrong("it is empty or begins with ! or #");
-            }
-            if let Err(error) = builder.add_line(None, &line) {
-                return wrong(&error.to_string());
-            }
-        }
-        let patterns = builder.build().map_err(|error| format!("patterns: {error}"))?;
-        Ok(Choice { patterns, links, sparse })
-    }
-    fn excludes(&self, name: &[u8], is_directory: bool) -> bool {
-        self.patterns.matched(Path::new(OsStr::from_bytes(name)), is_directory).is_ignore()
+        Ok(Choice { excluded: Exclusion::new(patterns)?, links, sparse })
     }
 }
 
@@ -132,16 +114,15 @@ pub fn expand(path: &Path) -> Result<Vec<PathBuf>, String> {
             continue;
         }
         let text = str::from_utf8(part).map_err(|_| wrong("a glob is UTF-8".to_owned()))?;
-        let glob = GlobBuilder::new(text).literal_separator(true).build();
-        let glob = glob.map_err(|error| wrong(error.to_string()))?.compile_matcher();
+        let glob = Glob::new(text).map_err(wrong)?;
         let mut next = Vec::new();
         for directory in found {
             let listed = if directory.as_os_str().is_empty() { Path::new(".") } else { &directory };
             let Ok(entries) = std::fs::read_dir(listed) else { continue };
             let names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
             let hidden = |name: &OsStr| name.as_bytes().starts_with(b".") && part[0] != b'.';
-            let mut names: Vec<_> =
-                names.filter(|name| glob.is_match(name) && !hidden(name)).collect();
+            let matches = |name: &OsStr| glob.matches(name.as_bytes()) && !hidden(name);
+            let mut names: Vec<_> = names.filter(|name| matches(name)).collect();
             names.sort_unstable();
             next.extend(names.into_iter().map(|name| directory.join(name)));
         }
@@ -260,7 +241,7 @@ impl Walk {
             Err(error) => return refused(error.to_string()),
         };
         let kind = beneath::kind(&stat);
-        if self.choice.excludes(&name, kind == SFlag::S_IFDIR) {
+        if self.choice.excluded.covers(&name, kind == SFlag::S_IFDIR) {
             tally.excluded();
             return None;
         }

@@ -2,7 +2,7 @@
 
 use super::args::{Sealing, Transfer, UDP_PORT};
 use crate::failure::{Failure, Outcome};
-use netblt::{Burst, Limits, RateControl};
+use netblt::{Burst, Limits};
 use netblt_io::{Carrier, Key, Socket};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -20,11 +20,6 @@ pub const FASTEST: Burst = Burst { size_packets: u16::MAX, interval_ms: 1 };
 /// Whether the sender is to find the rate.
 pub fn is_adaptive(transfer: &Transfer) -> bool {
     transfer.rate.is_none() && transfer.burst.is_none()
-}
-
-/// How it finds it.
-pub fn rate_control(scavenge: bool) -> RateControl {
-    if scavenge { RateControl::Scavenging } else { RateControl::Competitive }
 }
 
 /// Bytes of data in a packet: what fits into 1,500 bytes with the headers of IP, UDP and NETBLT, and what

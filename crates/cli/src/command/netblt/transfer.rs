@@ -2,11 +2,11 @@
 
 use super::args::{Output, Recv, Send, Test, Transfer};
 use super::outcome::{TransferReport, shown};
-use super::parameters::{is_adaptive, limits, random, rate_control, resolve, socket_towards};
+use super::parameters::{is_adaptive, limits, random, resolve, socket_towards};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
 use indicatif::{ProgressBar, ProgressStyle};
-use netblt::{Ending, EndpointLimits, Mode, Timing};
+use netblt::{Ending, EndpointLimits, Mode, RateControl, Timing};
 use netblt_io::files::{self, Nobody, Wish};
 use netblt_io::{Ended, Offer, Station};
 use std::io::IsTerminal;
@@ -70,7 +70,7 @@ fn run(host: &str, transfer: &Transfer, shown: &Output, wish: Wish) -> Outcome {
     let trusted = !socket.is_sealed();
     let mut station = Station::new(socket, EndpointLimits::default(), limits, Timing::default());
     if is_adaptive(transfer) {
-        station.find_rates(rate_control(transfer.scavenge));
+        station.find_rates(RateControl::of(transfer.scavenge));
     }
     if trusted && !shown.quiet {
         output::say(TRUSTED_PATH);

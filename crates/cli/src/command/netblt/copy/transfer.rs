@@ -1,7 +1,6 @@
 //! The near end of a copy.
 
 use super::super::args::Copy;
-use super::super::parameters::rate_control;
 use super::far::Far;
 use super::place::Plan;
 use super::progress::{Progress, bytes};
@@ -9,11 +8,12 @@ use super::rate::Rate;
 use super::{broken, burst, limits};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
-use netblt::{EndpointLimits, Timing};
+use netblt::{EndpointLimits, RateControl, Timing};
 use netblt_io::copy::control::{Destination, Message, Patterns, Request, Summary, Task, VERSION};
 use netblt_io::copy::inbox::{Allowed, Inbox, Rules, Target, open_directory};
 use netblt_io::copy::names::shown;
 use netblt_io::copy::outbox::{Finder, Outbox};
+use netblt_io::copy::patterns::Glob;
 use netblt_io::copy::tally::{Figures, Settled, Tally};
 use netblt_io::copy::walk::{Choice, Walk, first_name};
 use netblt_io::copy::{End, Heard, listen};
@@ -148,9 +148,8 @@ fn allowed(sources: &[String]) -> Outcome<Vec<Allowed>> {
         match name.is_empty() || text == "~" {
             true => Ok(vec![Allowed::Any]),
             false => {
-                let glob = globset::GlobBuilder::new(&text).literal_separator(true).build();
-                let glob = glob.map(|glob| Allowed::Glob(glob.compile_matcher()));
-                Ok([Some(Allowed::Name(name)), glob.ok()].into_iter().flatten().collect())
+                let glob = Glob::new(&text).ok().map(Allowed::Glob);
+                Ok([Some(Allowed::Name(name)), glob].into_iter().flatten().collect())
             }
         }
     };
@@ -183,7 +182,7 @@ fn open(
     socket.seal(key);
     let limits = limits(death_timer_s);
     let mut station = Station::new(socket, EndpointLimits::default(), limits, Timing::default());
-    station.find_rates(rate_control(scavenge));
+    station.find_rates(RateControl::of(scavenge));
     let random = super::super::parameters::random();
     let ports = (1024 | random as u16, super::server::PORT);
     let opening = (end.mode(), (random >> 16) as u32);
