@@ -40,7 +40,7 @@ pub fn digest(title: &str, trends: &[Trend], period: &Range<i64>) -> page::Diges
     page::Digest { title: title.to_owned(), facts, changed, standings, left_out }
 }
 
-/// The first figure of each device, test and size, which stands for all of them.
+/// The first figure of each device, test, size and conditions, which stands for all of them.
 fn farthest(standings: Vec<page::Standing>) -> Vec<page::Standing> {
     let mut kept: Vec<page::Standing> = vec![];
     for standing in standings {
@@ -89,7 +89,10 @@ fn standing(trend: &Trend, period: &Range<i64>) -> Option<page::Standing> {
     let percent = now.zip(usual).filter(|(_, usual)| *usual != 0.0);
     (runs > 0).then(|| page::Standing {
         device: trend.device(),
-        test: trend.test(),
+        test: match &*trend.series.conditions {
+            "" => trend.test(),
+            conditions => format!("{}, {conditions}", trend.test()),
+        },
         figure: trend.series.figure.clone(),
         figures: 1,
         unit: trend.series.unit.clone(),
@@ -146,6 +149,20 @@ mod tests {
             "{after:?}"
         );
         assert_eq!(digest("d", &trends, &days(50, 57)).standings, []);
+    }
+
+    #[test]
+    fn figures_of_other_conditions_have_a_row_of_their_own() {
+        let trend = |conditions: &str| {
+            let points = (0..50).map(|at| point(at, 100.0 + noise(at)));
+            let conditions = conditions.to_owned();
+            Trend::of(points.collect(), crate::store::Series { conditions, ..series() })
+        };
+        let told = digest("d", &[trend("unidirectional"), trend("bidirectional")], &days(40, 47));
+        let rows = told.standings.iter().map(|row| (row.figures, row.test.rsplit(", ").next()));
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort_unstable();
+        assert_eq!(rows, [(1, Some("bidirectional")), (1, Some("unidirectional"))]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! CAMPAIGN/results.sqlite            figures, where no other database is named
 //! CAMPAIGN/jobs/ID/attempt-1/config.toml      what the run was asked for
 //!                           /run/             its run folder
-//!                           /log              what it said on standard error
+//!                           /log              what it said on standard error; locked as long as it may write
 //!                           /ended.json       how the attempt ended; missing while it runs, and after a kill
 //! ```
 
@@ -21,6 +21,8 @@ use std::path::{Path, PathBuf};
 pub const STORE: &str = "results.sqlite";
 const LOCK: &str = "campaign.lock";
 const ENDED: &str = "ended.json";
+/// What a program said on standard error.
+pub(crate) const LOG: &str = "log";
 
 /// The folder of a campaign, held by this program.
 #[derive(Debug)]
@@ -127,8 +129,22 @@ fn state(attempt: &Path) -> State {
     }
 }
 
-/// Whether a program still writes to the run of an attempt: after a kill, the child of the killed program may.
+/// The file for what the program of an attempt says. It is locked until the program has ended, also where the campaign
+/// was killed: the program inherits the file and with it the lock.
+pub(crate) fn open_log(attempt: &Path) -> io::Result<File> {
+    let log = File::options().create(true).append(true).open(attempt.join(LOG))?;
+    // Locked already is what a program that stops late still writes to.
+    match log.try_lock() {
+        Ok(()) | Err(TryLockError::WouldBlock) => Ok(log),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Whether a program still works at an attempt: after a kill, the child of the killed program may.
 pub(crate) fn is_held(attempt: &Path) -> bool {
-    let file = File::options().append(true).open(run_of(attempt).join(EVENTS));
-    file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    let is_locked = |path: PathBuf| {
+        let file = File::options().append(true).open(path);
+        file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    };
+    is_locked(attempt.join(LOG)) || is_locked(run_of(attempt).join(EVENTS))
 }

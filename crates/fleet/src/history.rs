@@ -196,6 +196,11 @@ impl Trend {
         }
     }
 
+    /// One by one: a test's conditions are put together with semicolons.
+    fn conditions(&self) -> impl Iterator<Item = &str> {
+        self.series.conditions.split("; ").filter(|condition| !condition.is_empty())
+    }
+
     /// Test and size.
     pub(crate) fn test(&self) -> String {
         format!("{}, {} bytes", self.series.test, self.series.frame_size)
@@ -250,12 +255,34 @@ pub fn to_page(title: &str, trends: &[Trend], by: By) -> page::Page {
         format!("{} series", trends.len()),
         format!("changes: E-divisive means, p <= {}", change::SIGNIFICANCE),
     ];
+    let titles = titles(trends);
+    let drawn = trends
+        .iter()
+        .zip(&titles)
+        .map(|(trend, title)| page::Trend { title: title.clone(), ..trend.drawn(by) });
     page::Page {
         title: title.to_owned(),
         facts,
-        heat: heat(trends),
-        trends: trends.iter().map(|trend| trend.drawn(by)).collect(),
+        heat: heat(trends, &titles),
+        trends: drawn.collect(),
     }
+}
+
+/// Of what each trend is. Where several are of one device, test, size and figure, with those conditions that not all of
+/// them have.
+fn titles(trends: &[Trend]) -> Vec<String> {
+    let mut alike: BTreeMap<String, Vec<BTreeSet<&str>>> = BTreeMap::new();
+    for trend in trends {
+        alike.entry(trend.title()).or_default().push(trend.conditions().collect());
+    }
+    let title = |trend: &Trend| {
+        let title = trend.title();
+        let all = &alike[&title];
+        let is_own = |condition: &&str| !all.iter().all(|other| other.contains(condition));
+        let own: Vec<&str> = trend.conditions().filter(is_own).collect();
+        if own.is_empty() { title } else { format!("{title} ({})", own.join("; ")) }
+    };
+    trends.iter().map(title).collect()
 }
 
 impl Trend {
@@ -297,12 +324,12 @@ impl Trend {
 }
 
 /// The latest days against the median of each series.
-fn heat(trends: &[Trend]) -> page::Heat {
+fn heat(trends: &[Trend], titles: &[String]) -> page::Heat {
     let day = |point: &Point| point.started.get(..10).unwrap_or(&point.started).to_owned();
     let days: BTreeSet<String> =
         trends.iter().flat_map(|trend| trend.points.iter().map(day)).collect();
     let columns: Vec<String> = days.into_iter().rev().take(HEAT_COLUMNS).collect();
-    let row = |trend: &Trend| {
+    let row = |(trend, title): (&Trend, &String)| {
         let all: Vec<f64> = trend.fit().map(|(_, value)| value).collect();
         let usual = median(&all);
         let cell = |column: &String| {
@@ -311,9 +338,9 @@ fn heat(trends: &[Trend]) -> page::Heat {
             let share = (median(&of_day) / usual - 1.0) * 100.0;
             share.is_finite().then_some(share)
         };
-        (trend.title(), columns.iter().map(cell).collect())
+        (title.clone(), columns.iter().map(cell).collect())
     };
-    page::Heat { rows: trends.iter().map(row).collect(), columns: columns.clone() }
+    page::Heat { rows: trends.iter().zip(titles).map(row).collect(), columns: columns.clone() }
 }
 
 #[cfg(test)]
@@ -387,6 +414,24 @@ pub(crate) mod tests {
         assert!(trend.changes.is_empty());
         assert_eq!(trend.left_out.values().sum::<usize>(), 12);
         assert_eq!(trend.fit().count(), 28);
+    }
+
+    #[test]
+    fn series_of_other_conditions_have_titles_of_their_own() {
+        let trend = |conditions: &str, figure: &str| {
+            let (conditions, figure) = (conditions.to_owned(), figure.to_owned());
+            Trend::of(vec![point(0, 1.0)], Series { conditions, figure, ..series() })
+        };
+        let trends = [
+            trend("UDP over IPv4; unidirectional", "throughput"),
+            trend("UDP over IPv4; unidirectional; filters: 10 rules", "throughput"),
+            trend("UDP over IPv4; bidirectional", "loss"),
+        ];
+        let drawn = to_page("t", &trends, By::Run);
+        let plain = "router (plain): throughput, 64 bytes, throughput";
+        let titles = [plain, &format!("{plain} (filters: 10 rules)"), &trends[2].title()];
+        assert_eq!(drawn.trends.iter().map(|it| &*it.title).collect::<Vec<_>>(), titles);
+        assert_eq!(drawn.heat.rows.iter().map(|it| &*it.0).collect::<Vec<_>>(), titles);
     }
 
     #[test]

@@ -11,7 +11,6 @@ use crate::record::{Origin, RunRecord};
 use crate::store::{Ingested, Store, StoreError};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -282,15 +281,16 @@ impl Campaign<'_> {
             }
             _ => {}
         }
+        // After a kill the child of the killed campaign may go on for a while, even one that saved nothing so far.
+        if let Some(last) = last.filter(|last| !matches!(last.state, State::Failed(_)))
+            && folder::is_held(&last.path)
+            && since.elapsed() < LEFT_OVER_WITHIN
+        {
+            self.waiting.push_back(Waiting { job, since });
+            return Ok(());
+        }
         let attempt = match last {
-            Some(last) if last.state == State::CutOff => {
-                if folder::is_held(&last.path) && since.elapsed() < LEFT_OVER_WITHIN {
-                    self.waiting.push_back(Waiting { job, since });
-                    return Ok(());
-                }
-                last.path.clone()
-            }
-            // An empty one may still be written to by the child of a killed campaign.
+            Some(last) if last.state == State::CutOff => last.path.clone(),
             _ => self.folder.begin(&job)?,
         };
         self.spawn(job, attempt)
@@ -307,7 +307,7 @@ impl Campaign<'_> {
             }
         };
         command.args(["--stdin-control", "--yes", "--quiet"]).current_dir(&self.local.base);
-        let log = File::options().create(true).append(true).open(attempt.join("log"))?;
+        let log = folder::open_log(&attempt)?;
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
         let child = command.spawn()?;
         for (name, count) in self.local.needs(&job) {
@@ -442,7 +442,7 @@ impl Running {
 
 /// Why a run came to nothing, in its own words.
 fn last_words(attempt: &Path, code: Option<i32>) -> String {
-    let log = std::fs::read(attempt.join("log")).unwrap_or_default();
+    let log = std::fs::read(attempt.join(folder::LOG)).unwrap_or_default();
     let log = String::from_utf8_lossy(&log).into_owned();
     let error = log.lines().rev().find_map(|line| line.strip_prefix("error: "));
     match (error, code) {

@@ -32,15 +32,16 @@ fn attempts(campaign: &Path) -> Vec<std::path::PathBuf> {
     attempts.map(|attempt| attempt.path()).collect()
 }
 
+fn is_complete(attempt: &Path) -> bool {
+    std::fs::read_to_string(attempt.join("run/events.jsonl"))
+        .is_ok_and(|events| events.contains("\"run_finished\""))
+}
+
 #[test]
 fn a_campaign_that_is_killed_again_and_again_ends_with_every_job_once() {
     let scratch = Scratch::new();
     scratch.file("c.toml", DESCRIPTION);
     let campaign = scratch.path().join("campaigns/killed");
-    let is_complete = |attempt: &std::path::PathBuf| {
-        std::fs::read_to_string(attempt.join("run/events.jsonl"))
-            .is_ok_and(|events| events.contains("\"run_finished\""))
-    };
     for kill in 1..=3 {
         let mut running = scratch.command("campaign run --local c.toml --resource cores=3");
         let mut running = running.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -86,6 +87,9 @@ fn a_campaign_that_is_killed_again_and_again_ends_with_every_job_once() {
         folders.iter().next().unwrap()
     ));
     assert!(ingest.expect(0).stdout.contains("0 runs ingested, 1 were there already"));
+    let no_run = scratch.run("history ingest --db none.sqlite .").expect(2);
+    assert!(no_run.stderr.contains("1 folders were not ingested"), "{}", no_run.stderr);
+    assert!(!scratch.path().join("none.sqlite").exists(), "made for nothing");
 
     // The runs are of today; 24 years ago there were none.
     let digest = format!("history digest --db {}", database.display());
@@ -93,7 +97,7 @@ fn a_campaign_that_is_killed_again_and_again_ends_with_every_job_once() {
     let told: serde_json::Value = serde_json::from_str(&told).unwrap();
     assert!(told["facts"][1].as_str().unwrap().starts_with("24 runs, "), "{told}");
     let series = trends.as_array().unwrap().iter().map(|trend| &trend["series"]);
-    let words = ["device", "configuration", "test", "frame_size"];
+    let words = ["device", "configuration", "test", "frame_size", "conditions"];
     let sizes: BTreeSet<String> =
         series.map(|series| words.map(|word| series[word].to_string()).concat()).collect();
     assert_eq!(told["standings"].as_array().unwrap().len(), sizes.len().min(25), "{told}");
@@ -109,6 +113,28 @@ fn a_campaign_that_is_killed_again_and_again_ends_with_every_job_once() {
         "{mail}"
     );
     scratch.run(&format!("{digest} --days 0")).expect(2);
+}
+
+/// The child of a killed campaign has saved nothing yet and goes on: its job is not begun again beside it.
+#[test]
+fn a_job_that_had_just_begun_when_its_campaign_was_killed_is_done_once() {
+    for _ in 0..3 {
+        let scratch = Scratch::new();
+        scratch.file("c.toml", &DESCRIPTION.replace("repetitions = 2", "repetitions = 1"));
+        let campaign = scratch.path().join("campaigns/killed");
+        let mut running = scratch.command("campaign run --local c.toml --resource cores=3");
+        let mut running = running.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while !attempts(&campaign).iter().any(|it| it.join("log").exists()) {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        running.kill().unwrap();
+        running.wait().unwrap();
+        scratch.run("campaign run --local c.toml --resource cores=3").expect(0);
+        // Whatever went on has ended by now.
+        std::thread::sleep(Duration::from_secs(1));
+        let complete = attempts(&campaign).iter().filter(|it| is_complete(it)).count();
+        assert_eq!(complete, 12);
+    }
 }
 
 #[test]

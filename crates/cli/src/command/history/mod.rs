@@ -192,7 +192,8 @@ fn ingest(arguments: &Ingest) -> Outcome {
         configuration: arguments.configuration.clone(),
         repetition: arguments.repetition,
     };
-    let mut store = Store::open(&arguments.db)?;
+    // Opened for the first run that can be read: nothing is made for folders that are none.
+    let mut store = None;
     let (mut new, mut known, mut refused) = (0, 0, vec![]);
     let mut longer = BTreeSet::new();
     for folder in &arguments.run {
@@ -205,6 +206,10 @@ fn ingest(arguments: &Ingest) -> Outcome {
                 continue;
             }
         };
+        let store = match &mut store {
+            Some(store) => store,
+            none => none.insert(Store::open(&arguments.db)?),
+        };
         match store.ingest(&record)? {
             Ingested::New => {
                 new += 1;
@@ -214,8 +219,8 @@ fn ingest(arguments: &Ingest) -> Outcome {
         }
     }
     // The run of a job is one of many that follow each other.
-    if arguments.job.is_none() {
-        history::look_for_changes(&mut store, &longer)?;
+    if let (None, Some(store)) = (&arguments.job, &mut store) {
+        history::look_for_changes(store, &longer)?;
     }
     match arguments.json {
         true => {
