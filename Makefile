@@ -14,7 +14,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: agents originals fleet-test sweep-check help setup build demo test test-pure test-live test-benches test-python python oci install packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-neighbours netblt-paths otg-fuzz harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site
+.PHONY: agents originals fleet-test sweep-check twin-check help setup build demo test test-pure test-live test-benches test-python python oci install packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-neighbours netblt-paths otg-fuzz harvard-1989 harvard-1990 lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -39,6 +39,7 @@ help:
 	@echo "make credit  what catching up with lateness costs and spares, by credit, rate, queue and load (credit-quick: xdp only)"
 	@echo "make traffic-check  netanvil traffic at RATE=1000000 for DURATION=30 s beside testpmd and iperf3 -u: rate reached, loss counted"
 	@echo "make fleet-test  512 jobs on three Ray nodes, one killed half-way, into a PostgreSQL that crashes; some minutes"
+	@echo "make twin-check  simulated devices fitted to a real router: what they foretell beside what it does; half an hour"
 	@echo "make sweep-check  10,000 random devices on one processor and on all: the same results, and the speed-up"
 	@echo "make screenshots  the reports in headless Chromium at 1400 and 400 px, for the documentation"
 	@echo "make netblt-1987   the NETBLT tests of 1987 beside ours"
@@ -245,6 +246,11 @@ fleet-test: setup
 sweep-check: setup
 	cargo build --release --package netanvil
 	extras/sweep-check.sh $(NETANVIL) $(or $(DEVICES),10000)
+
+# Twins of a real router without filters and with 1, 10 and 25, as root, half an hour. Exit code 1 if a target is missed.
+twin-check: setup
+	cargo build --release --package netanvil
+	extras/twin-check.sh $(NETANVIL) $(or $(ROUNDS),3)
 
 # A minute after the build. Leaves docs/screenshots.
 screenshots: setup

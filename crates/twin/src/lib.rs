@@ -16,12 +16,10 @@
 //! use twin::{At, Cell, Kind, Measured, Twin};
 //!
 //! // 1 us a frame and 2 ns a byte.
-//! let cell = |size_bytes: u32| Cell {
-//!     at: At { size_bytes, rules: 0 },
-//!     kind: Kind::Throughput,
-//!     value: 1e9 / (1_000.0 + 2.0 * f64::from(size_bytes)),
-//!     uncertainty: 0.001,
-//!     medium_fps: 1e7,
+//! let cell = |size_bytes: u32| {
+//!     let at = At { size_bytes, rules: 0 };
+//!     let fps = 1e9 / (1_000.0 + 2.0 * f64::from(size_bytes));
+//!     Cell::new(at, Kind::Throughput, fps, 0.001, 1e7)
 //! };
 //! let cells = [64, 256, 1024, 1518].map(cell).to_vec();
 //! let measured = Measured { cells, line_rate_bps: 10_000_000_000, ..Measured::default() };
@@ -95,6 +93,31 @@ impl Compared {
             (None, _) => false,
         }
     }
+}
+
+/// Tests that measure what a twin can have, by the words of `netanvil run --test`.
+pub const TESTS: [&str; 4] = ["throughput", "loss", "latency", "back-to-back"];
+
+/// How well one test's figures were foretold. Errors are shares of what was measured.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Foretold {
+    /// By the word of `netanvil run --test`.
+    pub test: &'static str,
+    /// How many.
+    pub figures: usize,
+    /// The middle one of their errors.
+    pub median: f64,
+    /// The largest one.
+    pub largest: f64,
+    /// The middle one of what the same figures differ by from run to run; `None` where each was measured once.
+    pub repeats_within: Option<f64>,
+}
+
+/// The middle one and the largest, signs left out; `None` of none.
+fn middle_and_most(errors: &[f64]) -> Option<(f64, f64)> {
+    let mut errors: Vec<f64> = errors.iter().map(|error| error.abs()).collect();
+    errors.sort_by(f64::total_cmp);
+    Some((*errors.get(errors.len() / 2)?, *errors.last()?))
 }
 
 fn relative(value: Option<f64>, measured: f64) -> Option<f64> {
@@ -180,11 +203,29 @@ impl Twin {
 
     /// Median and largest error of what was foretold; `None` where nothing could be.
     pub fn foretold_errors(&self) -> Option<(f64, f64)> {
-        let is_value = |compared: &&Compared| compared.measured.kind != Kind::ThroughputAtLeast;
-        let errors = self.compared.iter().filter(is_value).filter_map(Compared::foretold_error);
-        let mut errors: Vec<f64> = errors.map(f64::abs).collect();
-        errors.sort_by(f64::total_cmp);
-        Some((*errors.get(errors.len() / 2)?, *errors.last()?))
+        middle_and_most(&self.foretold().filter_map(Compared::foretold_error).collect::<Vec<_>>())
+    }
+
+    /// The same test by test. Where something was held out, of that alone.
+    pub fn foretold_by_test(&self) -> Vec<Foretold> {
+        let any_held_out = self.compared.iter().any(|compared| !compared.is_fitted);
+        let of_test = |test: &'static str| {
+            let counts =
+                |it: &&Compared| it.measured.kind.test() == test && !(any_held_out && it.is_fitted);
+            let known: Vec<&Compared> = self.foretold().filter(counts).collect();
+            let errors: Vec<f64> = known.iter().filter_map(|it| it.foretold_error()).collect();
+            let again: Vec<f64> =
+                known.iter().filter_map(|it| it.measured.repeats_within()).collect();
+            let (median, largest) = middle_and_most(&errors)?;
+            let repeats_within = middle_and_most(&again).map(|(median, _)| median);
+            Some(Foretold { test, figures: errors.len(), median, largest, repeats_within })
+        };
+        TESTS.into_iter().filter_map(of_test).collect()
+    }
+
+    fn foretold(&self) -> impl Iterator<Item = &Compared> {
+        // A bound has no error.
+        self.compared.iter().filter(|it| it.measured.kind != Kind::ThroughputAtLeast)
     }
 
     /// The device with so many filter rules in front of the test stream.

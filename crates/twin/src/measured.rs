@@ -8,6 +8,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use trial::LatencyForm;
 
+/// Loads that differ by less are one.
+const SAME_LOAD: f64 = 0.02;
+
 /// Which number of a device.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "snake_case", tag = "figure")]
@@ -44,6 +47,19 @@ impl Kind {
             Kind::Forwarded { .. } => "loss",
             Kind::Burst { .. } => "back-to-back",
             Kind::DelayMin | Kind::DelayMedian | Kind::DelayP99 => "latency",
+        }
+    }
+
+    /// Whether a number of that kind is the same again. Loads are those of the tester, which vary a little.
+    fn is_repeated_by(&self, other: &Kind) -> bool {
+        match (self, other) {
+            (Kind::Forwarded { offered_fps, .. }, Kind::Forwarded { offered_fps: again, .. }) => {
+                (again / offered_fps - 1.0).abs() < SAME_LOAD
+            }
+            (Kind::Burst { burst_fps }, Kind::Burst { burst_fps: again }) => {
+                (again / burst_fps - 1.0).abs() < SAME_LOAD
+            }
+            (own, other) => own == other,
         }
     }
 
@@ -88,12 +104,14 @@ pub struct Cell {
     /// Which.
     #[serde(flatten)]
     pub kind: Kind,
-    /// The number, in the unit of its kind.
+    /// The number, in the unit of its kind: the mean of all runs.
     pub value: f64,
-    /// The truth is no less and no more, as far as the run shows, as shares of the value.
+    /// The truth is no less and no more, as far as the runs show, as shares of the value.
     pub uncertainty: f64,
     /// The medium's maximum for this size, frames a second.
     pub medium_fps: f64,
+    /// The number in each run.
+    pub repeated: Vec<f64>,
 }
 
 /// What runs of one device say.
@@ -138,13 +156,17 @@ impl Measured {
         let at = At { size_bytes, rules: rules_looked_at(&conditions.filters) };
         let medium_fps = conditions.theoretical_max.fps();
         self.line_rate_bps = conditions.line_rate.bps();
+        self.keep(at, medium_fps, found);
+    }
+
+    /// Takes what one test found. What an earlier test found is repeated by it; its own loads never repeat each other.
+    fn keep(&mut self, at: At, medium_fps: f64, found: Vec<Found>) {
+        let earlier = self.cells.len();
         for (kind, value, uncertainty) in found {
-            let known = self.cells.iter_mut().find(|cell| cell.at == at && cell.kind == kind);
-            let cell = Cell { at, kind, value, uncertainty, medium_fps };
-            match known {
-                // Of repetitions the mean, with what they differ by.
-                Some(known) => known.average_with(&cell),
-                None => self.cells.push(cell),
+            let known = |cell: &&mut Cell| cell.at == at && cell.kind.is_repeated_by(&kind);
+            match self.cells[..earlier].iter_mut().find(known) {
+                Some(known) => known.repeat(value, uncertainty),
+                None => self.cells.push(Cell::new(at, kind, value, uncertainty, medium_fps)),
             }
         }
     }
@@ -159,10 +181,24 @@ impl Measured {
 }
 
 impl Cell {
-    fn average_with(&mut self, other: &Cell) {
-        let apart = (self.value / other.value - 1.0).abs() / 2.0;
-        self.value = (self.value + other.value) / 2.0;
-        self.uncertainty = self.uncertainty.max(other.uncertainty).max(apart);
+    /// Of one run.
+    pub fn new(at: At, kind: Kind, value: f64, uncertainty: f64, medium_fps: f64) -> Cell {
+        Cell { at, kind, value, uncertainty, medium_fps, repeated: vec![value] }
+    }
+
+    /// Takes in another run's number.
+    fn repeat(&mut self, value: f64, uncertainty: f64) {
+        self.repeated.push(value);
+        self.value = self.repeated.iter().sum::<f64>() / self.repeated.len() as f64;
+        self.uncertainty =
+            self.uncertainty.max(uncertainty).max(self.repeats_within().unwrap_or(0.0));
+    }
+
+    /// Half of what runs differ by, as a share of their mean; `None` where there was one.
+    pub fn repeats_within(&self) -> Option<f64> {
+        let least = self.repeated.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = self.repeated.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        (self.repeated.len() > 1).then_some((most - least) / 2.0 / self.value)
     }
 }
 
@@ -251,6 +287,39 @@ fn rules_looked_at(filters: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_repetitions_each_counts_alike() {
+        let at = At { size_bytes: 64, rules: 0 };
+        let mut cell = Cell::new(at, Kind::Throughput, 90.0, 0.01, 1e6);
+        assert_eq!(cell.repeats_within(), None);
+        cell.repeat(100.0, 0.02);
+        cell.repeat(110.0, 0.01);
+        assert_eq!((cell.value, cell.uncertainty), (100.0, 0.1));
+        assert_eq!(cell.repeats_within(), Some(0.1));
+    }
+
+    #[test]
+    fn loads_that_hardly_differ_are_one() {
+        let out = |offered_fps| Kind::Forwarded { offered_fps, seconds: 1.0 };
+        assert!(out(1_000.0).is_repeated_by(&out(1_010.0)));
+        assert!(!out(1_000.0).is_repeated_by(&out(1_100.0)));
+        assert!(!Kind::DelayMin.is_repeated_by(&Kind::DelayMedian));
+    }
+
+    #[test]
+    fn loads_of_one_test_are_never_repetitions() {
+        let at = At { size_bytes: 64, rules: 0 };
+        let out = |offered_fps| (Kind::Forwarded { offered_fps, seconds: 1.0 }, 900.0, 0.0);
+        let mut measured = Measured::default();
+        measured.keep(at, 1e6, vec![out(1_000.0), out(1_010.0)]);
+        assert_eq!(measured.cells.len(), 2);
+        measured.keep(at, 1e6, vec![out(1_001.0)]);
+        assert_eq!(
+            measured.cells.iter().map(|cell| cell.repeated.len()).collect::<Vec<_>>(),
+            [2, 1]
+        );
+    }
 
     #[test]
     fn the_permit_decides_how_many_rules_are_looked_at() {

@@ -5,7 +5,7 @@ use crate::output;
 use clap::{Args, ValueEnum};
 use report::{Report, run_folder};
 use std::path::{Path, PathBuf};
-use twin::{Cell, Compared, FitError, Kind, Measured, Parameter, Twin};
+use twin::{Cell, Compared, FitError, Foretold, Kind, Measured, Parameter, Twin};
 
 #[derive(Args, Debug)]
 pub struct Fit {
@@ -56,7 +56,7 @@ impl std::str::FromStr for Held {
             let rules = rules.parse().map_err(|_| format!("`{rules}` is no whole number"))?;
             return Ok(Held::Rules(rules));
         }
-        match ["throughput", "latency", "loss", "back-to-back"].contains(&text) {
+        match twin::TESTS.contains(&text) {
             true => Ok(Held::Test(text.into())),
             false => Err(format!(
                 "`{text}` is neither a frame size, nor rules=NUMBER, nor one of the tests throughput, latency, \
@@ -139,6 +139,7 @@ fn about(arguments: &Fit, device: &str, twin: &Twin) -> Vec<String> {
         format!("Fitted by netanvil {} to {}", env!("CARGO_PKG_VERSION"), runs.join(", ")),
     ];
     lines.extend(foretold(twin));
+    lines.extend(twin.foretold_by_test().iter().map(of_test));
     lines.extend(twin.unexplained().into_iter().map(unexplained));
     lines
 }
@@ -150,6 +151,20 @@ fn foretold(twin: &Twin) -> Option<String> {
         median * 100.0,
         largest * 100.0
     ))
+}
+
+/// One test's errors, beside what the device itself differs by.
+fn of_test(foretold: &Foretold) -> String {
+    let Foretold { test, figures, median, largest, repeats_within } = foretold;
+    let again = match repeats_within {
+        Some(share) => format!(", repetitions within ±{:.1} %", share * 100.0),
+        None => String::new(),
+    };
+    format!(
+        "  {test}: {figures} figures, median error {:.1} %, largest {:.1} %{again}",
+        median * 100.0,
+        largest * 100.0
+    )
 }
 
 fn unexplained(compared: &Compared) -> String {
@@ -176,6 +191,7 @@ fn told(twin: &Twin, text: &str) -> serde_json::Value {
         "compared": twin.compared,
         "foretold_error_median": foretold.map(|errors| errors.0),
         "foretold_error_max": foretold.map(|errors| errors.1),
+        "foretold_by_test": twin.foretold_by_test(),
         "unexplained": unexplained,
         "left_out": twin.left_out,
         "device": text,
@@ -200,6 +216,7 @@ fn in_words(arguments: &Fit, device: &str, twin: &Twin, text: &str) -> String {
     lines.extend(twin.compared.iter().map(comparison));
     lines.push(String::new());
     lines.extend(foretold(twin));
+    lines.extend(twin.foretold_by_test().iter().map(of_test));
     lines.extend(twin.unexplained().into_iter().map(unexplained));
     lines.extend(twin.left_out.iter().map(|what| format!("Left out: {what}")));
     match &arguments.out {
