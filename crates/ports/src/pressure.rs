@@ -165,6 +165,20 @@ impl Looks {
     }
 }
 
+/// Threads of the kernel that may have a frame in hand: input queues (cpumap), threaded NAPI, deferred softirqs.
+/// Whose they are, they do not say.
+pub(crate) fn kernel_threads() -> Vec<DeviceThread> {
+    const NAMES: [&str; 3] = ["cpumap/", "napi/", "ksoftirqd/"];
+    let of = |entry: fs::DirEntry| {
+        let id = entry.file_name().to_str()?.parse().ok()?;
+        let name = fs::read_to_string(entry.path().join("comm")).ok()?;
+        let (_, flags) =
+            NAMES.iter().any(|begin| name.starts_with(begin)).then(|| read_state(id))??;
+        (flags & PF_KTHREAD != 0).then(|| DeviceThread { id, name: name.trim_end().to_owned() })
+    };
+    fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(of).collect()
+}
+
 /// Whether a thread is in one of these states.
 fn is_in(thread: &DeviceThread, states: &[char]) -> bool {
     read_state(thread.id).is_some_and(|(state, _)| states.contains(&state))
@@ -312,6 +326,29 @@ mod tests {
             Some(('S', true))
         );
         assert_eq!(state("16 (x"), None);
+    }
+
+    /// A process of ours may be called as it likes.
+    #[test]
+    fn a_softirq_thread_of_each_processor_is_found_and_no_process() {
+        let mut other = std::process::Command::new("sh")
+            .args(["-c", "printf ksoftirqd/0 > /proc/$$/comm; echo; read line"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let mut said = [0];
+        std::io::Read::read_exact(&mut other.stdout.take().expect("piped"), &mut said)
+            .expect("said");
+        let name = fs::read_to_string(format!("/proc/{}/comm", other.id())).expect("it waits");
+        assert_eq!(name, "ksoftirqd/0\n");
+        let found = kernel_threads();
+        other.kill().and_then(|()| other.wait()).expect("it ends");
+        let softirq = found.iter().filter(|thread| thread.name.starts_with("ksoftirqd/")).count();
+        let processors = fs::read_to_string("/proc/stat").expect("processors");
+        let processors = processors.lines().filter(|line| line.starts_with("cpu")).count() - 1;
+        assert_eq!(softirq, processors, "{found:?}");
+        assert!(found.iter().all(|thread| thread.id != other.id()));
     }
 
     #[test]

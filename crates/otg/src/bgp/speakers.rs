@@ -23,6 +23,16 @@ pub struct Joint {
     pub passes_foreign: bool,
 }
 
+impl Joint {
+    /// Why nobody beside the port hears what arrives, where that is so.
+    pub fn deafness(&self) -> Option<String> {
+        (!self.passes_foreign).then(|| {
+            let name = &self.name;
+            format!("port {name} keeps what arrives for itself; write xdp: or af_packet: before its location")
+        })
+    }
+}
+
 /// All devices that speak BGP; they end with this value.
 #[derive(Default)]
 pub struct Speakers(Mutex<Vec<Running>>);
@@ -44,11 +54,8 @@ impl Speakers {
         let start = |plan: SpeakerPlan| {
             for ethernet in &plan.ethernets {
                 let joint = &joints[usize::from(ethernet.port.0)];
-                if !joint.passes_foreign {
-                    return Err(Refused::request(vec![format!(
-                        "{}: port {} keeps what arrives for itself; write xdp: or af_packet: before its location",
-                        plan.path, joint.name
-                    )]));
+                if let Some(why) = joint.deafness() {
+                    return Err(Refused::request(vec![format!("{}: {why}", plan.path)]));
                 }
             }
             let failed = |error: TestbedError| Refused::failed(format!("{}: {error}", plan.path));

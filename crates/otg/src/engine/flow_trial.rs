@@ -21,9 +21,9 @@ const TIME_MAX: Duration = Duration::from_secs(86_400);
 const TURNS_MAX: u64 = 4_096;
 /// By so much at most the rate of a flow differs from that asked for, because turns are whole.
 const RATE_ERROR: f64 = 0.001;
-/// Where frames are missing, or nobody knows how many should arrive, they are waited for so long: one that a busy host
-/// holds back for milliseconds is not lost.
-const DRAIN: Duration = Duration::from_ms(200);
+/// Where frames are missing, or nobody knows how many should arrive, they are waited for so long: what a busy host holds
+/// back is not lost. With four busy loops on two processors `ksoftirqd` waited up to 456 ms for one of them.
+const DRAIN: Duration = Duration::from_secs(1);
 /// Residual frames are waited for no longer.
 const DRAIN_MAX: Duration = Duration::from_secs(10);
 

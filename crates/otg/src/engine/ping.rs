@@ -128,12 +128,8 @@ fn pings(
         let target: Option<IpAddr> = target.and_then(|target| target.parse().ok());
         let target = target.ok_or_else(|| wrong("dst_ip", "give the address to ping"))?;
         let port = &active.ports[usize::from(from.port.0)];
-        if !port.passes_foreign {
-            let what = format!(
-                "port {} keeps what arrives for itself; write xdp: or af_packet: before its location",
-                port.name
-            );
-            return Err(wrong("src_name", &what));
+        if let Some(why) = port.joint().deafness() {
+            return Err(wrong("src_name", &why));
         }
         wanted.push((from, target));
     }
