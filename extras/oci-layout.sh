@@ -6,7 +6,7 @@
 set -eu
 program=$1 layout=$2
 . "$(dirname "$0")/packages/need.sh"
-need umoci:umoci busybox:busybox-static strip:binutils
+need umoci:umoci busybox:busybox-static readelf:binutils strip:binutils
 image=$layout:latest
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -14,7 +14,11 @@ trap 'rm -rf "$work"' EXIT
 root=$work/root
 mkdir -p "$root/bin" "$root/dev" "$root/etc" "$root/proc" "$root/sys" "$root/run/netns" "$root/runs" "$root/root"
 mkdir -m 1777 "$root/tmp"
-strip --strip-debug -o "$root/bin/netanvil" "$program"
+install -m 755 "$program" "$root/bin/netanvil"
+# A program for packages has no symbols already, and stays as it is.
+if readelf --sections --wide "$program" | grep -qF .symtab; then
+    strip --strip-debug "$root/bin/netanvil"
+fi
 # The loader and each library, where the program looks for them.
 for library in $(ldd "$program" | sed -nE 's/^[^/]*(\/[^ ]+) \(0x[0-9a-f]+\)$/\1/p'); do
     mkdir -p "$root$(dirname "$library")"
