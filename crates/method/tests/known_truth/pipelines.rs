@@ -216,7 +216,8 @@ fn every_search_brackets_the_truth_within_its_resolution() {
 #[test]
 fn back_to_back_finds_the_longest_burst_exactly() {
     let mut measured = 0;
-    for seed in (20..26).chain([crate::new_seed::new_seed()]) {
+    // Of seed 100246 every burst up to the limit passes: a frame waits little longer than on the line.
+    for seed in (20..26).chain([100_246, crate::new_seed::new_seed()]) {
         let device = Pipeline::new(seed);
         let mut config = device.config();
         config.trial.duration_s = 0.2;
@@ -230,9 +231,16 @@ fn back_to_back_finds_the_longest_burst_exactly() {
         });
         let rate = LINE.max_frame_rate(device.size);
         for search in &result.searches {
-            assert_eq!(search.outcome, BurstOutcome::Measured, "{device:?}");
             assert!(device.carries(rate, search.frames), "{} lose some: {device:?}", search.frames);
-            assert!(!device.carries(rate, search.frames + 1), "one more fits: {device:?}");
+            let one_more_fits = device.carries(rate, search.frames + 1);
+            match &search.outcome {
+                BurstOutcome::Measured => assert!(!one_more_fits, "one more fits: {device:?}"),
+                BurstOutcome::AtLimit => {
+                    let highest = Duration::from_secs_f64(config.back_to_back.highest_limit_s);
+                    assert_eq!((result.limit, search.frames), (highest, rate.frames_in(highest)));
+                }
+                other => panic!("{other:?}: {device:?}"),
+            }
             measured += 1;
         }
     }
