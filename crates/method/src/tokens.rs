@@ -56,17 +56,18 @@ impl Limit {
 }
 
 /// Of the port that has the least: the limit where each port has its own.
-fn of_port(it: &Allowance) -> f64 {
-    (it.steady_fps.0 + it.steady_fps.1) / 2.0
+fn of_port(it: &Allowance) -> (f64, f64) {
+    it.steady_fps
 }
 
 /// Of the mean port: the limit where all ports share one.
-fn of_mean_port(it: &Allowance) -> f64 {
-    (it.even_fps.0 + it.even_fps.1) / 2.0
+fn of_mean_port(it: &Allowance) -> (f64, f64) {
+    it.even_fps
 }
 
-fn is_near(fps: f64, other_fps: f64, resolution: f64) -> bool {
-    (fps / other_fps - 1.0).abs() <= resolution
+/// Few frames tell a rate with an error that may exceed the resolution: their bounds decide.
+fn is_near((low, high): (f64, f64), fps: f64, resolution: f64) -> bool {
+    low <= fps * (1.0 + resolution) && fps <= high * (1.0 + resolution)
 }
 
 /// Takes back what a rate found owes to the device's tokens.
@@ -122,8 +123,8 @@ pub(crate) fn without_tokens(
 fn limit(known: &Known, resolution: f64) -> Option<Limit> {
     let lossy = known.trials().filter(|result| worst_loss_ratio(result) > 0.0);
     let all: Vec<Allowance> = lossy.filter_map(allowance).collect();
-    let agreeing = |steady: fn(&Allowance) -> f64| {
-        let median = median(all.iter().map(steady))?;
+    let agreeing = |steady: fn(&Allowance) -> (f64, f64)| {
+        let median = median(all.iter().map(|it| (steady(it).0 + steady(it).1) / 2.0))?;
         let near = all.iter().filter(|it| is_near(steady(it), median, resolution));
         Some((near.collect::<Vec<_>>(), median))
     };

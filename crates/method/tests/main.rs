@@ -6,5 +6,6 @@ mod known_truth;
 mod mlr_oracle;
 #[path = "../../../tests/new_seed.rs"]
 mod new_seed;
+mod new_seeds;
 mod truth;
 mod versus;

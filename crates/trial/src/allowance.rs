@@ -99,8 +99,10 @@ fn of_directions(result: &TrialResult, sent: &[&PortSent]) -> Option<Shown> {
     let accounts: Vec<&StreamReceived> = accounts.iter().map(|(_, received)| *received).collect();
     let steady = tail_frames / tail_s;
     let waited = Delays::of(&accounts)?.longest.as_secs_f64() * steady;
+    // Each direction may have sent a frame less before the first loss than its share.
+    let more = sent.len() as f64;
     Some(Shown {
-        steady_fps: ((tail_frames - 1.0) / tail_s, (tail_frames + 1.0) / tail_s),
+        steady_fps: ((tail_frames - more).max(0.0) / tail_s, (tail_frames + 1.0) / tail_s),
         frames: (offered * before - steady * time_s * before - waited).max(0.0),
         before,
     })

@@ -94,7 +94,10 @@ fn after_kill_9_the_remnants_are_cleaned_and_the_run_goes_on() {
     let scratch = Scratch::new();
     let arguments = format!("run --device linux-router {LIVE} --test loss --duration 1s");
     let running = scratch.start(&arguments, "a", "\"trial_finished\"");
+    // Stopped, neither ends by itself, however slow this host is.
+    running.signal("STOP");
     let bystander = scratch.start(&arguments, "b", "\"trial_started\"");
+    bystander.signal("STOP");
     let pid = running.pid();
     running.signal("KILL");
     assert_eq!(running.wait().code, None);
@@ -104,6 +107,7 @@ fn after_kill_9_the_remnants_are_cleaned_and_the_run_goes_on() {
     assert_eq!(left_by(pid), [""; 0]);
     let alive = bystander.namespace("dut").expect("the living run's device");
     assert!(cleaned.contains(&format!("kept namespace {alive}")), "{cleaned}");
+    bystander.signal("CONT");
     bystander.wait().expect_complete();
     scratch.run("run --resume a").expect_complete();
     assert_eq!(status(&scratch, "a"), "complete");

@@ -82,7 +82,7 @@ fn the_estimate_has_the_waits_for_ageing() {
 /// The test port's own address takes a place: one less than the table has is found.
 #[test]
 fn the_capacity_is_found_to_the_address() {
-    for seed in (0..6).chain([crate::new_seed::new_seed()]) {
+    for seed in (0..6).chain(crate::new_seeds::new_seeds()) {
         let entries = 2 + sub_seed(seed, 0) % 4_000;
         let toml =
             format!("ports = 4\n{SWITCH}[learning]\nentries = {entries}\nageing = \"60s\"\n");
@@ -127,7 +127,7 @@ fn addresses_that_would_age_out_before_their_turn_are_refused() {
 /// Without room to wait, an address must come no sooner than the one before it is learned.
 #[test]
 fn the_learning_rate_is_found_within_its_resolution() {
-    for seed in (0..6).chain([crate::new_seed::new_seed()]) {
+    for seed in (0..6).chain(crate::new_seeds::new_seeds()) {
         let per_address_us = 15 + sub_seed(seed, 0) % 3_000;
         let backlog = if seed % 2 == 0 { 0 } else { sub_seed(seed, 1) % 50 };
         let toml = format!(

@@ -89,7 +89,7 @@ fn no_port_forwards_more_than_its_medium_takes() {
 /// A central processor of so many frames a second, whatever its cost: shared by all ports.
 #[test]
 fn the_throughput_of_a_mesh_is_what_the_slowest_part_has() {
-    for seed in (0..4).chain([crate::new_seed::new_seed()]) {
+    for seed in (0..4).chain(crate::new_seeds::new_seeds()) {
         let ports = 4 + 2 * (sub_seed(seed, 0) % 4);
         let cost_ns = 800 + sub_seed(seed, 1) % 2_000;
         let queue = 4 + sub_seed(seed, 2) % 12;

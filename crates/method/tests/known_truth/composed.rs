@@ -315,7 +315,7 @@ fn what_is_injected_is_counted_exactly() {
 /// rules, each with its own count.
 #[test]
 fn faults_on_top_of_each_other_are_counted_exactly() {
-    for seed in (0..40).chain([crate::new_seed::new_seed()]) {
+    for seed in (0..40).chain(crate::new_seeds::new_seeds()) {
         let every = |what| 2 + sub_seed(seed, what) % 30;
         let (corrupt, double, drop) = (every(1), every(2), every(3));
         let sent = 0..1_000u64;

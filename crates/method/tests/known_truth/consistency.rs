@@ -273,7 +273,7 @@ fn built_in_devices_contradict_nothing() {
 #[test]
 fn random_devices_contradict_nothing() {
     let (mut compared, mut contradictions) = (0, vec![]);
-    for seed in (0..200).chain([crate::new_seed::new_seed()]) {
+    for seed in (0..200).chain(crate::new_seeds::new_seeds()) {
         let device = truth::Device::new(seed);
         let events = truth::events(&device, &[device.frame_bytes, 1_518]);
         let found = events.iter().find_map(|event| match event {
@@ -294,7 +294,7 @@ fn random_devices_contradict_nothing() {
 #[test]
 fn random_routers_of_1989_contradict_nothing() {
     let (mut compared, mut contradictions) = (0, vec![]);
-    for seed in (0..30).chain([crate::new_seed::new_seed()]) {
+    for seed in (0..30).chain(crate::new_seeds::new_seeds()) {
         let draw = |what: u64, from: u64, to: u64| from + sub_seed(seed, what) % (to - from);
         let text = ROUTER
             .replace("200us", &format!("{}ns", draw(1, 80_000, 900_000)))

@@ -139,7 +139,7 @@ fn back_to_back_is_what_arithmetic_says() {
 /// Frame for frame, on routers of any speed.
 #[test]
 fn counters_of_any_router_are_those_of_the_tester() {
-    for seed in (0..8).chain([crate::new_seed::new_seed()]) {
+    for seed in (0..8).chain(crate::new_seeds::new_seeds()) {
         let service = format!("{}ns", 20_000 + sub_seed(seed, 3) % 900_000);
         let results = run_on(&ROUTER.replace("200us", &service), &[Test1989::Counters], |config| {
             config.frame_sizes = vec![size(64 + (sub_seed(seed, 4) % 1_400) as u32)];

@@ -164,7 +164,8 @@ fn tokens_that_pairs_share_are_not_taken_for_throughput() {
 /// Any policer that ports share, behind any search: what each port has of it is within the bounds.
 #[test]
 fn no_pair_reads_more_than_its_share_of_a_policer() {
-    for seed in (0..20).chain([crate::new_seed::new_seed()]) {
+    // Of seed 2083715877 trials are so short that a frame is 1 % of what they tell of the limit.
+    for seed in (0..20).chain([2_083_715_877]).chain(crate::new_seeds::new_seeds()) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut draw = |from: f64, to: f64| {
             let share = random.next_u64() as f64 / u64::MAX as f64;

@@ -217,7 +217,7 @@ fn every_search_brackets_the_truth_within_its_resolution() {
 fn back_to_back_finds_the_longest_burst_exactly() {
     let mut measured = 0;
     // Of seed 100246 every burst up to the limit passes: a frame waits little longer than on the line.
-    for seed in (20..26).chain([100_246, crate::new_seed::new_seed()]) {
+    for seed in (20..26).chain([100_246]).chain(crate::new_seeds::new_seeds()) {
         let device = Pipeline::new(seed);
         let mut config = device.config();
         config.trial.duration_s = 0.2;
@@ -250,7 +250,7 @@ fn back_to_back_finds_the_longest_burst_exactly() {
 /// Onto the line (as much of it as is waited for), every service, the delay, off the line.
 #[test]
 fn latency_is_exact_to_the_picosecond() {
-    for seed in (40..60).chain([crate::new_seed::new_seed()]) {
+    for seed in (40..60).chain(crate::new_seeds::new_seeds()) {
         let device = Pipeline::new(seed);
         let result = run_at(&mut device.tester(), 300, device.size);
         let heard = device
@@ -269,7 +269,7 @@ fn latency_is_exact_to_the_picosecond() {
 /// device is never called slower than it is, and no trial decides in which the tester fell short.
 #[test]
 fn a_slow_tester_is_never_the_device() {
-    for seed in (60..66).chain([crate::new_seed::new_seed()]) {
+    for seed in (60..66).chain(crate::new_seeds::new_seeds()) {
         let device = Pipeline::new(seed);
         let most = 4_000 + sub_seed(seed, 77) % 30_000;
         let limits = Limits { max_rate: Some(FrameRate::from_fps(most)), ..Limits::default() };

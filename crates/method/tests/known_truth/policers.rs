@@ -35,7 +35,7 @@ fn tokens_are_not_taken_for_throughput() {
 fn no_policer_reads_more_than_its_limit() {
     let given = std::env::var("NETANVIL_POLICERS");
     let seeds = given.map_or(60, |seeds| seeds.parse().expect("NETANVIL_POLICERS: a number"));
-    for seed in (0..seeds).chain([crate::new_seed::new_seed()]) {
+    for seed in (0..seeds).chain(crate::new_seeds::new_seeds()) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut draw = |from: f64, to: f64| {
             let share = random.next_u64() as f64 / u64::MAX as f64;

@@ -131,14 +131,14 @@ impl Browser {
     /// Waits until an expression is true in the page.
     #[track_caller]
     pub fn until(&self, expression: &str) {
-        let give_up = Instant::now() + Duration::from_secs(90);
+        let give_up = Instant::now() + Duration::from_secs(240);
         // While a page is being loaded, there is nothing to ask.
         let guarded = format!(
             "(() => {{ try {{ return Boolean({expression}) }} catch {{ return false }} }})()"
         );
         while self.value(&guarded) != true {
             let page = || self.value("document.body.innerText");
-            assert!(Instant::now() < give_up, "{expression}: not within 90 s in\n{}", page());
+            assert!(Instant::now() < give_up, "{expression}: not within 240 s in\n{}", page());
             std::thread::sleep(Duration::from_millis(50));
         }
     }
