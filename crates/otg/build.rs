@@ -9,6 +9,7 @@ use std::fmt::Write;
 use std::{env, fs, path::Path};
 
 const SPECIFICATION: &str = "spec/otg-1.62.0.json";
+const DESCRIPTORS: &str = "spec/otg-1.62.0.binpb";
 /// Schemas that begin an answer.
 const ANSWERS: [&str; 6] =
     ["ControlActionResponse", "Error", "MetricsResponse", "StatesResponse", "Version", "Warning"];
@@ -27,14 +28,22 @@ const OF_COUNTER: [&str; 3] = ["start", "step", "count"];
 const OF_RANDOM: [&str; 4] = ["min", "max", "seed", "count"];
 
 fn main() {
-    println!("cargo::rerun-if-changed={SPECIFICATION}");
-    println!("cargo::rerun-if-changed=build.rs");
+    for file in [SPECIFICATION, DESCRIPTORS, "build.rs"] {
+        println!("cargo::rerun-if-changed={file}");
+    }
     let text = fs::read_to_string(SPECIFICATION).expect("the specification is in the package");
     let document: Value = serde_json::from_str(&text).expect("it is JSON");
     let schemas = document["components"]["schemas"].as_object().expect("it has schemas");
     let generator = Generator { schemas, answers: of_answers(schemas) };
-    let out = Path::new(&env::var("OUT_DIR").expect("cargo sets it")).join("model.rs");
-    fs::write(out, generator.all()).expect("the output folder takes a file");
+    let out = env::var("OUT_DIR").expect("cargo sets it");
+    let write = |name: &str, bytes: &[u8]| {
+        fs::write(Path::new(&out).join(name), bytes).expect("the output folder takes a file");
+    };
+    write("model.rs", generator.all().as_bytes());
+    let packed = |bytes: &[u8]| miniz_oxide::deflate::compress_to_vec(bytes, 9);
+    write("specification", &packed(text.as_bytes()));
+    let descriptors = fs::read(DESCRIPTORS).expect("the descriptors are in the package");
+    write("descriptors", &packed(&descriptors));
 }
 
 /// Schemas that only answers use: their properties are there or not, as whoever answers likes.

@@ -6,6 +6,7 @@
 
 use crate::engine::Engine;
 use crate::error::Refused;
+use crate::schema::unpack;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -23,8 +24,8 @@ use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::server::Grpc;
 use tonic::{Code, Status, Streaming};
 
-/// Field numbers and types, as `spec/extract_grpc.py` has taken them out.
-const DESCRIPTORS: &[u8] = include_bytes!("../spec/otg-1.62.0.binpb");
+/// Field numbers and types, as `spec/extract_grpc.py` has taken them out; packed.
+const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors"));
 const SERVICE: &str = "otg.Openapi";
 /// A longer message is refused before it is read; REST has the same limit.
 const MESSAGE_MAX: usize = 32 << 20;
@@ -32,7 +33,7 @@ const MESSAGE_MAX: usize = 32 << 20;
 const CHUNK_BYTES: usize = 2 << 20;
 
 static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
-    DescriptorPool::decode(DESCRIPTORS).expect("the descriptors are in the package")
+    DescriptorPool::decode(&unpack(DESCRIPTORS)[..]).expect("the descriptors are in the package")
 });
 
 /// The methods of the service, to be merged with the paths of REST.

@@ -7,12 +7,20 @@ use std::sync::LazyLock;
 use wire::ethernet::MacAddr;
 
 /// The specification, as it is pinned here.
-pub const SPECIFICATION: &str = include_str!("../spec/otg-1.62.0.json");
+pub static SPECIFICATION: LazyLock<String> = LazyLock::new(|| {
+    let packed = include_bytes!(concat!(env!("OUT_DIR"), "/specification"));
+    String::from_utf8(unpack(packed)).expect("the build has read it")
+});
 /// Errors that are told of one request; more are counted.
 const ERRORS_MAX: usize = 50;
 
 static DOCUMENT: LazyLock<Value> =
-    LazyLock::new(|| serde_json::from_str(SPECIFICATION).expect("the build has read it"));
+    LazyLock::new(|| serde_json::from_str(&SPECIFICATION).expect("the build has read it"));
+
+/// What the build has packed.
+pub(crate) fn unpack(packed: &[u8]) -> Vec<u8> {
+    miniz_oxide::inflate::decompress_to_vec(packed).expect("the build has packed it")
+}
 
 /// A request as it is meant: with its defaults, and what the client should know.
 #[derive(Clone, PartialEq, Debug)]

@@ -22,7 +22,7 @@ fn no_request_breaks_the_server() {
     let serving = std::thread::spawn(move || server.run(&engine));
     let scratch = tempfile::tempdir().unwrap();
     let specification = scratch.path().join("otg.json");
-    std::fs::write(&specification, otg::schema::SPECIFICATION).unwrap();
+    std::fs::write(&specification, otg::schema::SPECIFICATION.as_str()).unwrap();
     let set = |name: &str, otherwise: &str| std::env::var(name).unwrap_or(otherwise.into());
     let examples = set("NETANVIL_OTG_EXAMPLES", "8");
     let (seed, seconds) = (set("NETANVIL_OTG_SEED", "1"), set("NETANVIL_OTG_SECONDS", "60"));

@@ -54,7 +54,7 @@ fn the_documented_table_is_the_pinned_specification() {
     let text = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = text.split_once(BEGIN).expect("the table begins");
     let (told, after) = rest.split_once(END).expect("the table ends");
-    let table = table(&serde_json::from_str(otg::schema::SPECIFICATION).unwrap());
+    let table = table(&serde_json::from_str(&otg::schema::SPECIFICATION).unwrap());
     if std::env::var_os("NETANVIL_BLESS").is_some() {
         std::fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
         return;
