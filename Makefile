@@ -375,11 +375,12 @@ bench-simulator:
 	cargo build --release --package netanvil-simulator-bench
 	target/release/netanvil-simulator-bench
 
-# NETBLT beside TCP (iperf3) and QUIC (quinn), over a veth pair and over a link with loss and delay; as
+# NETBLT beside TCP (iperf3), QUIC (quinn), UDT and rsync, over a veth pair and over a link with loss and delay; as
 # root, some minutes. Leaves benches/NETBLT.md. Exit code 1 if a target is missed.
 bench-netblt:
-	@$(MAKE) --no-print-directory setup PACKAGES='iperf3 iproute2'
+	@$(MAKE) --no-print-directory setup PACKAGES='iperf3 iproute2 rsync libudt-dev g++'
 	cargo build --release --package netanvil --package netanvil-netblt-bench
+	g++ -O2 -o target/udt-rival benches/netblt/udt.cpp -ludt -lpthread
 	target/release/netanvil-netblt-bench compare
 
 # NETBLT and the kernel's TCP on one real-time link; as root, some minutes. Leaves benches/NEIGHBOURS.md. Exit code 1 if

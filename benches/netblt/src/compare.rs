@@ -1,4 +1,4 @@
-//! NETBLT beside TCP and QUIC: all take turns, round after round; medians, ratios, verdicts.
+//! NETBLT beside TCP, QUIC, UDT and rsync: all take turns, round after round; medians, ratios, verdicts.
 
 use crate::Failure;
 use crate::lab::Lab;
@@ -92,14 +92,16 @@ fn veth_scene(bytes: u64) -> Scene {
         netblt(DEFAULT_MEMORY, Moved::Memory, ""),
         netblt(UNBOUND, Moved::Memory, unbound),
         netblt(UNBOUND_SEALED, Moved::Memory, &format!("{unbound} --key-file key")),
+        Rival::Rsync,
+        Rival::Udt,
         Rival::Quic,
         Rival::Tcp("bbr"),
         Rival::Tcp("cubic"),
     ];
     let explained = format!(
         "A veth pair as the kernel makes it, offloads and all; {:.1} GB. Files are in memory at both ends \
-         (tmpfs); that they are hashed, verified and named is in the time. All others go from memory to \
-         memory. `--burst 65535/1` is no control of the rate: it floods whatever path it is given. TCP's \
+         (tmpfs); that they are hashed, verified and named is in the time; rsync verifies what it wrote as \
+         it goes. All others go from memory to memory. `--burst 65535/1` is no control of the rate: it floods whatever path it is given. TCP's \
          segments are of up to 64 KB here and never cut: no datagram protocol has that.",
         bytes as f64 / 1e9
     );
@@ -111,6 +113,7 @@ fn link_scene() -> Scene {
         netblt(COMPETING, Moved::Memory, ""),
         netblt("scavenges", Moved::Memory, "--scavenge"),
         netblt("95 Mb/s", Moved::Memory, "--rate 91M --buffers 128"),
+        Rival::Udt,
         Rival::Quic,
         Rival::Tcp("bbr"),
         Rival::Tcp("cubic"),
@@ -241,6 +244,7 @@ fn report(veth: &Scene, link: &Scene, rounds: usize) -> Result<(String, bool), F
     let ratio = |a: Option<f64>, b: Option<f64>| a.zip(b).map_or(f64::NAN, |(a, b)| a / b);
     let is_cubic = |rival: &Rival| *rival == Rival::Tcp("cubic");
     let quic = veth.goodput(|rival| *rival == Rival::Quic);
+    let is_rsync = |rival: &Rival| *rival == Rival::Rsync;
     let beside_quic = |name: &str| ratio(veth.goodput(|rival| rival.is_netblt(name)), quic);
     let beside_cubic =
         |name: &str| ratio(link.goodput(|rival| rival.is_netblt(name)), link.goodput(is_cubic));
@@ -253,6 +257,16 @@ fn report(veth: &Scene, link: &Scene, rounds: usize) -> Result<(String, bool), F
             "veth: a file by defaults, processor time of CUBIC's",
             file_cost,
             CUBIC_COSTS,
+        ),
+        Verdict::at_least(
+            "veth: a file by defaults, of rsync's goodput",
+            ratio(veth.goodput(is_file), veth.goodput(is_rsync)),
+            1.0,
+        ),
+        Verdict::at_most(
+            "veth: a file by defaults, processor time of rsync's",
+            ratio(veth.cost(is_file), veth.cost(is_rsync)),
+            1.0,
         ),
         Verdict::at_least(
             "veth: memory by defaults, of QUIC's goodput",
@@ -274,7 +288,7 @@ fn report(veth: &Scene, link: &Scene, rounds: usize) -> Result<(String, bool), F
         Verdict::at_least("link: at 95 Mb/s, times CUBIC", beside_cubic("95 Mb/s"), TIMES_CUBIC),
     ];
     let mut text = format!(
-        "# NETBLT, measured beside TCP and QUIC\n\nWritten by `make bench-netblt`; do not edit.\n\n\
+        "# NETBLT, measured beside TCP, QUIC, UDT and rsync\n\nWritten by `make bench-netblt`; do not edit.\n\n\
          Linux {}; {}, {} cores, on which both ends and the link run. Medians of {rounds} rounds in \
          which all took turns, lowest and highest in brackets. Rates drift on a shared machine: read \
          them as ratios.\n\nCPU is the processor time of both ends' processes for 10^9 bytes; where \

@@ -1,4 +1,4 @@
-//! `make bench-netblt`: NETBLT beside TCP and QUIC, over a plain veth pair and over a real-time link,
+//! `make bench-netblt`: NETBLT beside TCP, QUIC, UDT and rsync, over a plain veth pair and over a real-time link,
 //! in one run. `make netblt-neighbours`: NETBLT and TCP on one link. `make netblt-transfers`: files of a gigabyte over links that lose packets, and ends
 //! that are killed.
 //!
@@ -28,7 +28,7 @@ struct Options {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Beside TCP (iperf3) and QUIC (quinn)
+    /// Beside TCP (iperf3), QUIC (quinn), UDT and rsync
     Compare {
         /// Times that all take turns; medians are reported
         #[arg(long, default_value_t = 3)]

@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::lab::{CLIENT, Lab, SERVER, Server, output, processor_s};
 use crate::quic;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use testbed::TwoHosts;
 
 /// No transfer takes longer: who is not done by then has no result.
@@ -19,6 +19,10 @@ pub enum Rival {
     Tcp(&'static str),
     /// quinn with its defaults, which is CUBIC, and windows that do not limit it.
     Quic,
+    /// rsync and its own server, over the kernel's TCP.
+    Rsync,
+    /// The library of the distribution, by `udt.cpp`.
+    Udt,
 }
 
 /// What NETBLT moves.
@@ -33,6 +37,9 @@ pub enum Moved {
 /// The file that is sent, in the scratch directory, and where it goes to.
 pub const FILE: &str = "file";
 const SERVED: &str = "served";
+/// `udt.cpp`, as `make bench-netblt` has compiled it.
+const UDT: &str = "target/udt-rival";
+const RSYNC_PORT: u16 = 8730;
 
 /// What a transfer came to.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -58,6 +65,8 @@ impl Rival {
             Rival::Netblt { name, .. } => format!("NETBLT, {name}"),
             Rival::Tcp(control) => format!("TCP {control} (iperf3)"),
             Rival::Quic => "QUIC (quinn)".to_owned(),
+            Rival::Rsync => "rsync, a file".to_owned(),
+            Rival::Udt => "UDT (libudt 4.11)".to_owned(),
         }
     }
 
@@ -72,6 +81,7 @@ impl Rival {
             Rival::Netblt { arguments, .. } => format!("`{arguments}`"),
             Rival::Tcp(control) => format!("`-C {control}`"),
             Rival::Quic => "large windows".to_owned(),
+            Rival::Rsync | Rival::Udt => "none".to_owned(),
         }
     }
 
@@ -90,6 +100,8 @@ impl Rival {
             }
             Rival::Tcp(control) => tcp(lab, control, bytes, seconds)?,
             Rival::Quic => quic(lab, places, bytes, seconds)?,
+            Rival::Rsync => rsync(lab, places)?,
+            Rival::Udt => udt(lab, bytes, seconds)?,
         };
         Ok(Measured {
             faithful: lab.is_faithful(),
@@ -171,9 +183,64 @@ fn quic(lab: &Lab, places: &Places<'_>, bytes: u64, seconds: f64) -> Result<(f64
     ]);
     let text = output(&mut client, LIMIT)?;
     drop(server);
+    moved_and_took(&text)
+}
+
+/// Two numbers: bytes and seconds.
+fn moved_and_took(text: &str) -> Result<(f64, f64), Failure> {
     let figures: Vec<f64> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
     match figures[..] {
         [moved, took] => Ok((moved, took)),
         _ => Err(format!("not understood: {text}").into()),
     }
+}
+
+fn udt(lab: &Lab, bytes: u64, seconds: f64) -> Result<(f64, f64), Failure> {
+    let program = Path::new(UDT)
+        .canonicalize()
+        .map_err(|error| format!("{UDT}: {error}; make bench-netblt makes it"))?;
+    let server = Server::start(lab.command(SERVER, &program).arg("serve"), false)?;
+    let mut client = lab.command(CLIENT, &program);
+    client.args(["send", &TwoHosts::address(SERVER).to_string()]);
+    let text = output(client.args([bytes.to_string(), seconds.to_string()]), LIMIT)?;
+    drop(server);
+    moved_and_took(&text)
+}
+
+/// All of the file, which the other end does not have; from the start of the program to its end.
+fn rsync(lab: &Lab, places: &Places<'_>) -> Result<(f64, f64), Failure> {
+    let folder = places.scratch.join("rsynced");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder)?;
+    }
+    std::fs::create_dir_all(&folder)?;
+    let configuration = places.scratch.join("rsyncd.conf");
+    let text = format!(
+        "use chroot = no\nuid = root\ngid = root\n[served]\npath = {}\nread only = no\n",
+        folder.display()
+    );
+    std::fs::write(&configuration, text)?;
+    let program = Path::new("rsync");
+    let mut serve = lab.command(SERVER, program);
+    serve.args(["--daemon", "--no-detach", &format!("--port={RSYNC_PORT}"), "--config"]);
+    let server = Server::spawn(serve.arg(&configuration))?;
+    let url = format!("rsync://{}:{RSYNC_PORT}/", TwoHosts::address(SERVER));
+    let listening = || output(lab.command(CLIENT, program).arg(&url), LIMIT);
+    for _ in 0..100 {
+        if listening().is_ok() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let mut client = lab.command(CLIENT, program);
+    client.arg(FILE).arg(format!("{url}served/")).current_dir(places.scratch);
+    let began = Instant::now();
+    output(&mut client, LIMIT)?;
+    let took = began.elapsed().as_secs_f64();
+    let bytes = std::fs::metadata(folder.join(FILE))?.len();
+    // Its process for this client ends, too, and is waited for, before its time is read.
+    std::thread::sleep(Duration::from_millis(200));
+    drop(server);
+    std::fs::remove_dir_all(&folder)?;
+    Ok((bytes as f64, took))
 }
