@@ -127,7 +127,7 @@ impl Agent {
     pub fn start(device: &Device) -> Result<Agent, String> {
         let said = |error: &dyn std::fmt::Display| error.to_string();
         device.loopback_up().map_err(|error| said(&error))?;
-        let state = std::env::temp_dir().join(format!("netanvil-snmp-{}", std::process::id()));
+        let state = testbed::program_folder(device.namespace(), "snmp");
         let address = format!("udp:{AGENT}");
         // In the foreground, without configuration files, silent, for this namespace only.
         let arguments = ["-f", "-C", "-Lo", "-I", "-smux", "--rwcommunity=public", &address];

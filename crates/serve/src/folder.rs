@@ -206,8 +206,11 @@ fn read(id: &str, kind: Kind, file: &Path, changed_unix_s: u64) -> Entry {
             last.get("versus_finished").map(|_| State::Complete).or(why)
         }
     };
-    let unreadable =
-        if device.is_some() { "" } else { "the first line of its record cannot be read" };
+    let unreadable = match &device {
+        Some(_) => "",
+        None if !has_a_line(file) => "its record has no line yet",
+        None => "the first line of its record cannot be read",
+    };
     Entry {
         id: id.into(),
         kind,
@@ -234,6 +237,14 @@ fn first_line(file: &Path) -> Option<Value> {
     let mut reader = BufReader::new(File::open(file).ok()?.take(HEAD_BYTES));
     reader.read_until(b'\n', &mut line).ok()?;
     serde_json::from_slice(&line).ok()
+}
+
+/// Whether the first line is whole, or longer than what is read of one.
+fn has_a_line(file: &Path) -> bool {
+    let mut line = vec![];
+    let read = File::open(file)
+        .and_then(|file| BufReader::new(file.take(HEAD_BYTES)).read_until(b'\n', &mut line));
+    read.is_ok_and(|bytes| line.ends_with(b"\n") || bytes as u64 == HEAD_BYTES)
 }
 
 /// The last whole line, if it is short: the lines that end a record are.
@@ -293,6 +304,8 @@ mod tests {
         save(&runs, "invalid", EVENTS, &end("null", "\"throughput\""));
         save(&runs, "stopped", EVENTS, &end("\"interrupted\"", ""));
         save(&runs, "strange", EVENTS, "\0\n");
+        save(&runs, "empty", EVENTS, "");
+        save(&runs, "begins", EVENTS, "{\"run_st");
         save(
             &runs,
             "sent",
@@ -310,8 +323,11 @@ mod tests {
         assert_eq!(state("stopped"), Some(State::Stopped { why: "interrupted".into() }));
         assert_eq!(state("sent"), Some(State::Complete));
         assert_eq!(state("none"), None);
-        let strange = list.iter().find(|entry| entry.id == "strange").unwrap();
-        assert!(!strange.unreadable.is_empty());
+        let unreadable =
+            |id: &str| list.iter().find(|entry| entry.id == id).unwrap().unreadable.as_str();
+        assert_eq!(unreadable("done"), "");
+        assert_eq!(unreadable("strange"), "the first line of its record cannot be read");
+        assert_eq!([unreadable("empty"), unreadable("begins")], ["its record has no line yet"; 2]);
     }
 
     #[test]

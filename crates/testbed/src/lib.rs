@@ -88,7 +88,7 @@ pub use multicast::{
 pub use ovs::ovs_shortfall;
 pub use places::{DeviceReadings, PlaceCounters};
 pub use program::{Program, ProgramName, find_program};
-pub use registry::{CleanReport, REGISTRY_DIRECTORY, clean};
+pub use registry::{CleanReport, REGISTRY_DIRECTORY, clean, program_folder};
 pub use routing::rip_shortfall;
 pub use rules::{FilterEntry, RuleCounter, rule_set};
 pub use speaker::Speaker;

@@ -8,7 +8,7 @@ use crate::config::TestbedConfig;
 use crate::device::Device;
 use crate::error::{Result, TestbedError};
 use crate::program::{Program, ProgramName, find_program};
-use crate::registry::{REGISTRY_DIRECTORY, folder_of_namespace};
+use crate::registry::program_folder;
 use kernel::read_file;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -169,11 +169,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn create(device: &Device) -> Result<Self> {
-        let parent = match device.namespace().is_named() {
-            true => PathBuf::from(REGISTRY_DIRECTORY),
-            false => std::env::temp_dir(),
-        };
-        let path = folder_of_namespace(&parent, device.namespace().name());
+        let path = program_folder(device.namespace(), "ovs");
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir(&path)
             .map_err(|error| TestbedError::system(format!("create {}", path.display()), error))?;

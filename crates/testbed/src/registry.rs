@@ -149,8 +149,10 @@ pub fn clean(force: bool) -> Result<CleanReport> {
                 for file in files_of_namespace(Path::new(REGISTRY_DIRECTORY), name) {
                     let _ = std::fs::remove_file(file);
                 }
-                let folder = folder_of_namespace(Path::new(REGISTRY_DIRECTORY), name);
-                let _ = std::fs::remove_dir_all(folder);
+                for program in ["ovs", "snmp"] {
+                    let folder = folder_of_namespace(Path::new(REGISTRY_DIRECTORY), name, program);
+                    let _ = std::fs::remove_dir_all(folder);
+                }
                 report.removed_namespaces.push(name.clone());
             }
             Err(error) => report.failures.push(error.to_string()),
@@ -170,14 +172,22 @@ pub fn clean(force: bool) -> Result<CleanReport> {
     Ok(report)
 }
 
-/// Files of programs in a namespace: beside the record of the run, where `clean` finds them; an ordinary
-/// user's, where he may write.
+/// Files of programs in a namespace.
 pub(crate) fn files_of(namespace: &Namespace) -> [PathBuf; 3] {
-    let folder = match namespace.is_named() {
+    files_of_namespace(&place_of(namespace), namespace.name())
+}
+
+/// Beside the record of the run, where `clean` finds what is left; an ordinary user's, where he may write.
+fn place_of(namespace: &Namespace) -> PathBuf {
+    match namespace.is_named() {
         true => PathBuf::from(REGISTRY_DIRECTORY),
         false => std::env::temp_dir(),
-    };
-    files_of_namespace(&folder, namespace.name())
+    }
+}
+
+/// Folder of a program in this namespace, `ovs` or `snmp`; whoever makes it removes it, and [`clean`] after a kill.
+pub fn program_folder(namespace: &Namespace, program: &str) -> PathBuf {
+    folder_of_namespace(&place_of(namespace), namespace.name(), program)
 }
 
 /// Files of programs in the namespace of this name: a routing daemon's configuration and control socket,
@@ -186,9 +196,8 @@ fn files_of_namespace(folder: &Path, name: &str) -> [PathBuf; 3] {
     ["bird.conf", "bird.ctl", "tayga.conf"].map(|file| folder.join(format!("{name}.{file}")))
 }
 
-/// Folder of a switch in the namespace of this name.
-pub(crate) fn folder_of_namespace(parent: &Path, name: &str) -> PathBuf {
-    parent.join(format!("{name}.ovs"))
+fn folder_of_namespace(parent: &Path, name: &str, program: &str) -> PathBuf {
+    parent.join(format!("{name}.{program}"))
 }
 
 /// Puts hardware ports back as a dead run found them. A record cut short by the kill has nothing to say:

@@ -155,6 +155,17 @@ pub fn left_by(pid: u32) -> Vec<String> {
     names.filter(|name| name.starts_with(&format!("netanvil-{pid}."))).collect()
 }
 
+/// Files and folders in its name, beside the records of runs and among temporary ones.
+pub fn files_left_by(pid: u32) -> Vec<String> {
+    let of = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let temporary = std::env::temp_dir();
+    let names = of(Path::new(testbed::REGISTRY_DIRECTORY)).chain(of(&temporary));
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let own = pid.to_string();
+    let is_own = |name: &String| name.split(['-', '.']).any(|part| part == own);
+    names.filter(|name| name.starts_with("netanvil-") && is_own(name)).collect()
+}
+
 /// A run in the background.
 pub struct Running {
     child: std::process::Child,

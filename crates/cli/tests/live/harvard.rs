@@ -5,7 +5,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "waits for the middle of a run")]
 
-use crate::common::{Scratch, fps, is_root, left_by, outcomes, sh, undecided};
+use crate::common::{Scratch, files_left_by, fps, is_root, left_by, outcomes, sh, undecided};
 use serde_json::Value;
 
 /// 1,488 frames of 64 bytes a second.
@@ -205,12 +205,14 @@ fn agent_and_routing_daemon_end_with_a_killed_run() {
     let inside = sh(&format!("ip netns pids {namespace}"));
     assert_eq!(inside.split_whitespace().count(), 2, "snmpd and bird: {inside}");
     let inside: Vec<String> = inside.split_whitespace().map(String::from).collect();
+    let pid = running.pid();
     running.signal("KILL");
     assert_eq!(running.wait().code, None);
     for _ in 0..200 {
         let is_left = |pid: &String| std::path::Path::new("/proc").join(pid).exists();
         if !inside.iter().any(is_left) {
             scratch.run("clean").expect(0);
+            assert_eq!(files_left_by(pid), [""; 0]);
             scratch.run("run --resume a");
             assert_eq!(results(&scratch, "a")["status"], "complete");
             return;
