@@ -112,21 +112,26 @@ fn new_seed() -> u64 {
 }
 
 /// Noise of 0.4 %: the step is 7.5 times that, so that the two runs beside it are mixed up (both more than half a
-/// step off) with a chance of 2 in 10,000 a series.
+/// step off) with a chance of 2 in 10,000 a series: of 20 new series one is with a chance of 1 in 250, two with one of 1
+/// in 100,000.
 #[test]
 fn a_regression_of_3_percent_is_found_with_the_run_where_it_began() {
-    for first in [0, new_seed()] {
-        for seed in first..first + 20 {
+    for (first, beside) in [(0, 0), (new_seed(), 1)] {
+        let off = (first..first + 20).map(|seed| {
             let (values, begins) = planted(seed, 0.004, false);
             let changes: Vec<usize> = find(&values).iter().map(|change| change.at).collect();
-            assert_eq!(changes, [begins], "seed {seed}");
-        }
+            assert_eq!(changes.len(), 1, "seed {seed}: {changes:?}");
+            changes[0].abs_diff(begins)
+        });
+        let off: Vec<usize> = off.collect();
+        assert!(off.iter().all(|off| *off <= 1), "{first}: {off:?}");
+        assert!(off.iter().sum::<usize>() <= beside, "{first}: {off:?}");
     }
 }
 
-/// Of 300 such series 283 were cut exactly, 293 within one run, and in 2 nothing was found: an outlier beside the step
-/// cannot be told from it. That two of 20 are missed has a chance of 1 %, that three are further off than two runs
-/// one of 0.1 %.
+/// Of 3,000 such series 2,788 were cut exactly, 2,913 within one run, 11 further off than two, and in 3 nothing was found:
+/// an outlier beside the step cannot be told from it. That two of 20 are missed has a chance of 0.02 %, that three are
+/// further off than two runs one of 0.006 %, that eight are not exact one of 0.003 %.
 #[test]
 fn with_outliers_a_regression_is_found_near_the_run_where_it_began() {
     for (first, missed) in [(0, 0), (new_seed(), 1)] {
@@ -137,7 +142,7 @@ fn with_outliers_a_regression_is_found_near_the_run_where_it_began() {
         let off: Vec<Option<usize>> = off.collect();
         assert!(off.iter().filter(|off| off.is_none()).count() <= missed, "{first}: {off:?}");
         assert!(off.iter().flatten().filter(|off| **off > 2).count() <= 2, "{first}: {off:?}");
-        assert!(off.iter().flatten().filter(|off| **off == 0).count() >= 14, "{first}: {off:?}");
+        assert!(off.iter().flatten().filter(|off| **off == 0).count() >= 13, "{first}: {off:?}");
     }
 }
 
