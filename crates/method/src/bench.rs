@@ -177,6 +177,10 @@ impl<'a> Bench<'a> {
         &self.memory.evidence
     }
 
+    /// Why a trial that counted decides nothing, from what later ones have shown of the device.
+    pub(crate) fn late_doubt(&self, result: &TrialResult) -> Option<String> {
+        self.memory.device.residence.late_doubt(result)
+    }
     /// The tester.
     pub fn tester(&self) -> &dyn Tester {
         &*self.tester

@@ -89,14 +89,26 @@ impl Residence {
                 ),
             });
         }
-        let is_silent = result.expected_frames() > 0 && result.forwarded_frames() == 0;
-        let (waited, longest) = (result.drained_after, self.longest.unwrap_or_default());
-        (is_silent && (held || waited < longest)).then_some(InvalidReason::Other {
-            what: format!(
-                "nothing came back in {waited}, and the device keeps frames for {longest} or more: they \
-                 may not be lost; set a longer trial.drain_max_s"
-            ),
-        })
+        (is_silent(result) && (held || self.keeps_longer_than(result.drained_after)))
+            .then(|| InvalidReason::Other { what: self.silence(result.drained_after) })
+    }
+
+    /// Why nothing is known of a trial without a frame after all, from what trials after it have shown.
+    pub(crate) fn late_doubt(&self, result: &TrialResult) -> Option<String> {
+        let waited = result.drained_after;
+        (is_silent(result) && self.keeps_longer_than(waited)).then(|| self.silence(waited))
+    }
+
+    fn keeps_longer_than(&self, waited: Duration) -> bool {
+        self.longest.is_some_and(|longest| waited < longest)
+    }
+
+    fn silence(&self, waited: Duration) -> String {
+        let longest = self.longest.unwrap_or_default();
+        format!(
+            "nothing came back in {waited}, and the device keeps frames for {longest} or more: they may \
+             not be lost; set a longer trial.drain_max_s"
+        )
     }
 
     /// How long to wait before the next trial, so that what the device still holds takes no room in it.
@@ -113,6 +125,10 @@ impl Residence {
         self.patience = least.min(trial.waits.longest_drain().max(PATIENCE_MIN));
         Some(self.patience)
     }
+}
+
+fn is_silent(result: &TrialResult) -> bool {
+    result.expected_frames() > 0 && result.forwarded_frames() == 0
 }
 
 fn says_that_it_holds_frames(reason: &InvalidReason) -> bool {

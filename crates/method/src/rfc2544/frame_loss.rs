@@ -73,6 +73,7 @@ pub fn frame_loss(
 ) -> Result<FrameLossResult, RunError> {
     let step_percent = subject.config.frame_loss.step_percent;
     let mut points: Vec<LossPoint> = vec![];
+    let mut silent = vec![];
     let mut lossless_in_a_row = 0;
     let is_observation = subject.traffic.is_observation();
     let loads: Vec<f64> = match is_observation {
@@ -89,10 +90,16 @@ pub fn frame_loss(
         let is_lossless =
             point.invalid.is_empty() && point.received_frames == point.expected_frames;
         lossless_in_a_row = if is_lossless { lossless_in_a_row + 1 } else { 0 };
+        if point.received_frames == 0 && point.invalid.is_empty() {
+            silent.push((points.len(), ran.result));
+        }
         points.push(point);
         if lossless_in_a_row == 2 && !is_observation {
             break;
         }
+    }
+    for (at, result) in silent {
+        points[at].invalid.extend(bench.late_doubt(&result));
     }
     let ended_with_two_lossless = lossless_in_a_row >= 2;
     Ok(FrameLossResult {
