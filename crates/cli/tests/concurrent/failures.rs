@@ -8,7 +8,7 @@
 use crate::common;
 use crate::common::lab::{Lab, PORTS};
 use crate::common::{
-    Running, Scratch, as_ordinary_user, figure, is_root, left_by, outcomes, sh, turn,
+    Running, Scratch, as_ordinary_user, figure, is_root, left_by, outcomes, sh, turn, undecided,
 };
 use serde_json::Value;
 use std::process::Command;
@@ -183,7 +183,12 @@ fn a_router_between_two_interfaces_is_measured_and_they_are_given_back() {
     // The link has GRO on and is merged into giants if nobody switches it off.
     let results = results(&scratch, "a");
     let found = figure(&results, "throughput");
-    let is_undecided = ran.code == Some(3);
+    // "At least" what a tester that others held up could offer is true, and shows nothing here.
+    let is_bound = found["relation"] == "at_least";
+    if is_bound {
+        undecided::tell(found["reason"].as_str().unwrap_or_default());
+    }
+    let is_undecided = is_bound || ran.code == Some(3);
     assert!(is_undecided || found["value"].as_f64().is_some_and(|rate| rate > 2_000.0), "{found}");
     assert!(ran.stderr.contains("eth1: "), "the port type is not named: {}", ran.stderr);
     assert_eq!(before, features(), "the interfaces are not as they were");
