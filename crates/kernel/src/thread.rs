@@ -4,10 +4,12 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::sys::resource::{RLIM_INFINITY, Resource, setrlimit};
 use nix::unistd::Pid;
-use std::io;
+use std::{fs, io};
 
 /// The calling thread, to the system calls below.
 const THIS_THREAD: u32 = 0;
+/// A thread of the kernel, which nobody can stop (include/linux/sched.h).
+pub const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// Restricts a thread to one core.
 pub fn pin(thread: u32, core: usize) -> io::Result<()> {
@@ -25,6 +27,30 @@ pub fn pin_this(core: usize) -> io::Result<()> {
 pub fn allowed_cores() -> Vec<usize> {
     let allowed = sched_getaffinity(Pid::from_raw(THIS_THREAD as i32)).unwrap_or_default();
     (0..CpuSet::count()).filter(|core| allowed.is_set(*core).unwrap_or(false)).collect()
+}
+
+/// Threads of the kernel whose names are such, with their names. A process that is called so is none.
+pub fn of_kernel(is_meant: impl Fn(&str) -> bool) -> Vec<(u32, String)> {
+    let named = |entry: fs::DirEntry| {
+        let id = entry.file_name().to_str()?.parse().ok()?;
+        let name = fs::read_to_string(entry.path().join("comm")).ok()?.trim_end().to_owned();
+        let (_, flags) = is_meant(&name).then(|| state_and_flags(id))??;
+        (flags & PF_KTHREAD != 0).then_some((id, name))
+    };
+    fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(named).collect()
+}
+
+/// State and flags of a thread: the third and the ninth member of `/proc/PID/stat`, proc(5). The second is a
+/// name in parentheses, which may hold anything.
+pub fn state_and_flags(thread: u32) -> Option<(char, u64)> {
+    parse(&fs::read_to_string(format!("/proc/{thread}/stat")).ok()?)
+}
+
+fn parse(stat: &str) -> Option<(char, u64)> {
+    let (_, members) = stat.rsplit_once(") ")?;
+    let mut members = members.split_whitespace();
+    let state = members.next()?.chars().next()?;
+    Some((state, members.nth(5)?.parse().ok()?))
 }
 
 /// Asks the kernel to wake this thread's sleeps on time and not up to 50 us late. A failure leaves
@@ -87,4 +113,44 @@ fn schedule(thread: u32, policy: i32, priority: i32) -> io::Result<()> {
     let result =
         unsafe { libc::syscall(libc::SYS_sched_setscheduler, thread as i32, policy, pointer) };
     crate::socket::check(result as libc::c_int).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_of_a_thread_is_read_whatever_its_name() {
+        let stopped =
+            "712 (a) R (b) T 1 712 712 0 -1 4194304 95 0 0 0 0 0 0 0 20 0 1 0 8801 2621440";
+        assert_eq!(parse(stopped), Some(('T', 0x40_0000)));
+        let kernel = "16 (ksoftirqd/0) S 2 0 0 0 -1 69238848 0 0 0 0 0 12 0 0 20 0 1 0 30 0 0";
+        assert_eq!(
+            parse(kernel).map(|(state, flags)| (state, flags & PF_KTHREAD != 0)),
+            Some(('S', true))
+        );
+        assert_eq!(parse("16 (x"), None);
+    }
+
+    /// A process of ours may be called as it likes.
+    #[test]
+    fn a_softirq_thread_of_each_processor_is_found_and_no_process() {
+        let mut other = std::process::Command::new("sh")
+            .args(["-c", "printf ksoftirqd/0 > /proc/$$/comm; echo; read line"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let mut said = [0];
+        std::io::Read::read_exact(&mut other.stdout.take().expect("piped"), &mut said)
+            .expect("said");
+        let name = fs::read_to_string(format!("/proc/{}/comm", other.id())).expect("it waits");
+        assert_eq!(name, "ksoftirqd/0\n");
+        let found = of_kernel(|name| name.starts_with("ksoftirqd/"));
+        other.kill().and_then(|()| other.wait()).expect("it ends");
+        let processors = fs::read_to_string("/proc/stat").expect("processors");
+        let processors = processors.lines().filter(|line| line.starts_with("cpu")).count() - 1;
+        assert_eq!(found.len(), processors, "{found:?}");
+        assert!(found.iter().all(|(id, _)| *id != other.id()));
+    }
 }

@@ -1,5 +1,6 @@
 //! What the kernel tells of who waited for a processor.
 
+use kernel::thread::{self, PF_KTHREAD};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::Mutex;
@@ -88,8 +89,6 @@ impl OwnThreads {
 
 /// How often the device's threads are looked at.
 const LOOK: Duration = Duration::from_ms(10);
-/// A thread of the kernel, which nobody can stop (include/linux/sched.h).
-const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// What looks at the device's threads during a trial show and no total does: waits that are long, not many, and for
 /// how long a program was stopped (SIGSTOP, a debugger). A thread that is stopped is neither on a processor nor waiting.
@@ -119,7 +118,8 @@ impl Looks {
     pub fn at(threads: &[DeviceThread], now: Instant) -> Self {
         let seen = threads.iter().filter_map(|thread| {
             let schedstat = Schedstat::of(thread)?;
-            let program = read_state(thread.id).filter(|(_, flags)| flags & PF_KTHREAD == 0);
+            let program =
+                thread::state_and_flags(thread.id).filter(|(_, flags)| flags & PF_KTHREAD == 0);
             let stopped = program.map(|_| Duration::ZERO);
             let (held_up, waits_for) = (Duration::ZERO, Duration::ZERO);
             Some((thread.clone(), Seen { schedstat, held_up, waits_for, stopped }))
@@ -169,32 +169,13 @@ impl Looks {
 /// Whose they are, they do not say.
 pub(crate) fn kernel_threads() -> Vec<DeviceThread> {
     const NAMES: [&str; 3] = ["cpumap/", "napi/", "ksoftirqd/"];
-    let of = |entry: fs::DirEntry| {
-        let id = entry.file_name().to_str()?.parse().ok()?;
-        let name = fs::read_to_string(entry.path().join("comm")).ok()?;
-        let (_, flags) =
-            NAMES.iter().any(|begin| name.starts_with(begin)).then(|| read_state(id))??;
-        (flags & PF_KTHREAD != 0).then(|| DeviceThread { id, name: name.trim_end().to_owned() })
-    };
-    fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(of).collect()
+    let found = thread::of_kernel(|name| NAMES.iter().any(|begin| name.starts_with(begin)));
+    found.into_iter().map(|(id, name)| DeviceThread { id, name }).collect()
 }
 
 /// Whether a thread is in one of these states.
 fn is_in(thread: &DeviceThread, states: &[char]) -> bool {
-    read_state(thread.id).is_some_and(|(state, _)| states.contains(&state))
-}
-
-/// State and flags of a thread: the third and the ninth member of `/proc/PID/stat`, proc(5). The second is a
-/// name in parentheses, which may hold anything.
-fn read_state(thread: u32) -> Option<(char, u64)> {
-    state(&fs::read_to_string(format!("/proc/{thread}/stat")).ok()?)
-}
-
-fn state(stat: &str) -> Option<(char, u64)> {
-    let (_, members) = stat.rsplit_once(") ")?;
-    let mut members = members.split_whitespace();
-    let state = members.next()?.chars().next()?;
-    Some((state, members.nth(5)?.parse().ok()?))
+    thread::state_and_flags(thread.id).is_some_and(|(state, _)| states.contains(&state))
 }
 
 /// What the machine and the device's threads have counted up to now.
@@ -315,42 +296,6 @@ mod tests {
     use crate::clock;
 
     /// As Linux 6.1 writes it.
-    #[test]
-    fn the_state_of_a_thread_is_read_whatever_its_name() {
-        let stopped =
-            "712 (a) R (b) T 1 712 712 0 -1 4194304 95 0 0 0 0 0 0 0 20 0 1 0 8801 2621440";
-        assert_eq!(state(stopped), Some(('T', 0x40_0000)));
-        let kernel = "16 (ksoftirqd/0) S 2 0 0 0 -1 69238848 0 0 0 0 0 12 0 0 20 0 1 0 30 0 0";
-        assert_eq!(
-            state(kernel).map(|(state, flags)| (state, flags & PF_KTHREAD != 0)),
-            Some(('S', true))
-        );
-        assert_eq!(state("16 (x"), None);
-    }
-
-    /// A process of ours may be called as it likes.
-    #[test]
-    fn a_softirq_thread_of_each_processor_is_found_and_no_process() {
-        let mut other = std::process::Command::new("sh")
-            .args(["-c", "printf ksoftirqd/0 > /proc/$$/comm; echo; read line"])
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .expect("a shell");
-        let mut said = [0];
-        std::io::Read::read_exact(&mut other.stdout.take().expect("piped"), &mut said)
-            .expect("said");
-        let name = fs::read_to_string(format!("/proc/{}/comm", other.id())).expect("it waits");
-        assert_eq!(name, "ksoftirqd/0\n");
-        let found = kernel_threads();
-        other.kill().and_then(|()| other.wait()).expect("it ends");
-        let softirq = found.iter().filter(|thread| thread.name.starts_with("ksoftirqd/")).count();
-        let processors = fs::read_to_string("/proc/stat").expect("processors");
-        let processors = processors.lines().filter(|line| line.starts_with("cpu")).count() - 1;
-        assert_eq!(softirq, processors, "{found:?}");
-        assert!(found.iter().all(|thread| thread.id != other.id()));
-    }
-
     #[test]
     fn the_kernels_files_are_read_by_column() {
         let expected = Schedstat { ran_ns: 211_305, waited_ns: 67_993, slices: 2 };

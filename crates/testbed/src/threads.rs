@@ -60,11 +60,7 @@ pub(crate) fn thread_port(
 
 /// Process ids of the kernel threads of this name.
 pub(crate) fn kernel_threads_named(name: &str) -> Vec<u32> {
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let is_named =
-        |id: &u32| read_file(format!("/proc/{id}/comm")).is_ok_and(|comm| comm.trim_end() == name);
-    ids.filter(is_named).collect()
+    kernel::thread::of_kernel(|other| other == name).into_iter().map(|(id, _)| id).collect()
 }
 
 fn set_threaded(namespace: &Namespace, interface: &str) -> kernel::Result<()> {
