@@ -188,7 +188,8 @@ pub fn is_written(file: &Path) -> bool {
 }
 
 fn read(id: &str, kind: Kind, file: &Path, changed_unix_s: u64) -> Entry {
-    let first = first_line(file).unwrap_or_default();
+    let head = head(file).unwrap_or_default();
+    let first: Value = serde_json::from_slice(&head).unwrap_or_default();
     let last = last_line(file).unwrap_or_default();
     let device = match kind {
         Kind::Run => first["run_started"]["device"].as_str().map(str::to_owned),
@@ -208,7 +209,7 @@ fn read(id: &str, kind: Kind, file: &Path, changed_unix_s: u64) -> Entry {
     };
     let unreadable = match &device {
         Some(_) => "",
-        None if !has_a_line(file) => "its record has no line yet",
+        None if !is_a_line(&head) => "its record has no line yet",
         None => "the first line of its record cannot be read",
     };
     Entry {
@@ -232,19 +233,16 @@ fn ended(finished: &Value) -> Option<State> {
     })
 }
 
-fn first_line(file: &Path) -> Option<Value> {
+fn head(file: &Path) -> Option<Vec<u8>> {
     let mut line = vec![];
     let mut reader = BufReader::new(File::open(file).ok()?.take(HEAD_BYTES));
     reader.read_until(b'\n', &mut line).ok()?;
-    serde_json::from_slice(&line).ok()
+    Some(line)
 }
 
 /// Whether the first line is whole, or longer than what is read of one.
-fn has_a_line(file: &Path) -> bool {
-    let mut line = vec![];
-    let read = File::open(file)
-        .and_then(|file| BufReader::new(file.take(HEAD_BYTES)).read_until(b'\n', &mut line));
-    read.is_ok_and(|bytes| line.ends_with(b"\n") || bytes as u64 == HEAD_BYTES)
+fn is_a_line(head: &[u8]) -> bool {
+    head.ends_with(b"\n") || head.len() as u64 == HEAD_BYTES
 }
 
 /// The last whole line, if it is short: the lines that end a record are.
