@@ -177,10 +177,11 @@ impl<'a> Bench<'a> {
         &self.memory.evidence
     }
 
-    /// Why a trial that counted decides nothing, from what later ones have shown of the device.
-    pub(crate) fn late_doubt(&self, result: &TrialResult) -> Option<String> {
-        self.memory.device.residence.late_doubt(result)
+    /// Why a trial without a frame, waited for so long, decides nothing after what later ones have shown of the device.
+    pub(crate) fn late_doubt(&self, waited: Duration) -> Option<String> {
+        self.memory.device.residence.late_doubt(waited)
     }
+
     /// The tester.
     pub fn tester(&self) -> &dyn Tester {
         &*self.tester

@@ -93,10 +93,10 @@ impl Residence {
             .then(|| InvalidReason::Other { what: self.silence(result.drained_after) })
     }
 
-    /// Why nothing is known of a trial without a frame after all, from what trials after it have shown.
-    pub(crate) fn late_doubt(&self, result: &TrialResult) -> Option<String> {
-        let waited = result.drained_after;
-        (is_silent(result) && self.keeps_longer_than(waited)).then(|| self.silence(waited))
+    /// Why nothing is known of a trial without a frame after all, waited for so long, from what trials after it have
+    /// shown.
+    pub(crate) fn late_doubt(&self, waited: Duration) -> Option<String> {
+        self.keeps_longer_than(waited).then(|| self.silence(waited))
     }
 
     fn keeps_longer_than(&self, waited: Duration) -> bool {

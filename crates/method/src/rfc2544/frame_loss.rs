@@ -90,16 +90,16 @@ pub fn frame_loss(
         let is_lossless =
             point.invalid.is_empty() && point.received_frames == point.expected_frames;
         lossless_in_a_row = if is_lossless { lossless_in_a_row + 1 } else { 0 };
-        if point.received_frames == 0 && point.invalid.is_empty() {
-            silent.push((points.len(), ran.result));
+        if point.is_silent() && point.invalid.is_empty() {
+            silent.push((points.len(), ran.result.drained_after));
         }
         points.push(point);
         if lossless_in_a_row == 2 && !is_observation {
             break;
         }
     }
-    for (at, result) in silent {
-        points[at].invalid.extend(bench.late_doubt(&result));
+    for (at, waited) in silent {
+        points[at].invalid.extend(bench.late_doubt(waited));
     }
     let ended_with_two_lossless = lossless_in_a_row >= 2;
     Ok(FrameLossResult {
@@ -172,6 +172,10 @@ fn point(subject: &Subject<'_>, percent: f64, ran: &Ran) -> LossPoint {
 }
 
 impl LossPoint {
+    fn is_silent(&self) -> bool {
+        self.expected_frames > 0 && self.received_frames == 0
+    }
+
     /// Which pair of ports lost most, where others lost less.
     fn worst_pair(&self) -> Option<String> {
         let loss = |pair: &&PairCount| (pair.loss_ratio() * 1e9) as u64;
