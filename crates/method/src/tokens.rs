@@ -48,21 +48,11 @@ impl Limit {
     /// Whether the trial that decides is one more that shows it, or enough others have.
     fn is_shown_by(&self, result: &TrialResult, resolution: f64) -> bool {
         let agrees = |it: Allowance| {
-            let shown = [of_port(&it), of_mean_port(&it)].into_iter().zip(self.medians_fps);
+            let shown = [it.steady_fps, it.even_fps].into_iter().zip(self.medians_fps);
             shown.into_iter().any(|(fps, median)| is_near(fps, median, resolution))
         };
         self.trials >= TRIALS_AT_LEAST || allowance(result).is_some_and(agrees)
     }
-}
-
-/// Of the port that has the least: the limit where each port has its own.
-fn of_port(it: &Allowance) -> (f64, f64) {
-    it.steady_fps
-}
-
-/// Of the mean port: the limit where all ports share one.
-fn of_mean_port(it: &Allowance) -> (f64, f64) {
-    it.even_fps
 }
 
 /// Few frames tell a rate with an error that may exceed the resolution: their bounds decide.
@@ -123,12 +113,13 @@ pub(crate) fn without_tokens(
 fn limit(known: &Known, resolution: f64) -> Option<Limit> {
     let lossy = known.trials().filter(|result| worst_loss_ratio(result) > 0.0);
     let all: Vec<Allowance> = lossy.filter_map(allowance).collect();
-    let agreeing = |steady: fn(&Allowance) -> (f64, f64)| {
-        let median = median(all.iter().map(|it| (steady(it).0 + steady(it).1) / 2.0))?;
-        let near = all.iter().filter(|it| is_near(steady(it), median, resolution));
+    let agreeing = |bounds: fn(&Allowance) -> (f64, f64)| {
+        let median = median(all.iter().map(|it| (bounds(it).0 + bounds(it).1) / 2.0))?;
+        let near = all.iter().filter(|it| is_near(bounds(it), median, resolution));
         Some((near.collect::<Vec<_>>(), median))
     };
-    let (of_port, of_mean) = (agreeing(of_port)?, agreeing(of_mean_port)?);
+    // The port that has the least shows the limit where each has its own, the mean port the one that all share.
+    let (of_port, of_mean) = (agreeing(|it| it.steady_fps)?, agreeing(|it| it.even_fps)?);
     let medians_fps = [of_port.1, of_mean.1];
     let agreeing = if of_mean.0.len() > of_port.0.len() { of_mean.0 } else { of_port.0 };
     let low = agreeing.iter().map(|it| it.steady_fps.0).fold(0.0, f64::max);

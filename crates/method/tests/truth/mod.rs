@@ -34,7 +34,7 @@ const DECIDED_AT_LEAST: f64 = 0.9;
 const FIXED_SEEDS: u64 = 150;
 /// Devices of which a number was wrong once. Delays that varied: as much as the queue of 0.1 % grew; by so
 /// much that none grew, and yet it looked so; and in a trial of six frames. Frames kept for a minute, and
-/// forwarded after more than 2 s.
+/// forwarded after more than 2 s. 9 s for each frame.
 const ONCE_WRONG: [u64; 6] =
     [1_795_371_529, 1_795_371_386, 1_795_371_628, 1_795_371_409, 79, 3_141_593_301];
 
