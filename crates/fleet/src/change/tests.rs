@@ -134,7 +134,7 @@ fn a_regression_of_3_percent_is_found_with_the_run_where_it_began() {
 /// further off than two runs one of 0.006 %, that eight are not exact one of 0.003 %.
 #[test]
 fn with_outliers_a_regression_is_found_near_the_run_where_it_began() {
-    for (first, missed) in [(0, 0), (new_seed(), 1)] {
+    for (first, missed, exact) in [(0, 0, 14), (new_seed(), 1, 13)] {
         let off = (first..first + 20).map(|seed| {
             let (values, begins) = planted(seed, 0.004, true);
             find(&values).iter().map(|change| change.at.abs_diff(begins)).min()
@@ -142,7 +142,7 @@ fn with_outliers_a_regression_is_found_near_the_run_where_it_began() {
         let off: Vec<Option<usize>> = off.collect();
         assert!(off.iter().filter(|off| off.is_none()).count() <= missed, "{first}: {off:?}");
         assert!(off.iter().flatten().filter(|off| **off > 2).count() <= 2, "{first}: {off:?}");
-        assert!(off.iter().flatten().filter(|off| **off == 0).count() >= 13, "{first}: {off:?}");
+        assert!(off.iter().flatten().filter(|off| **off == 0).count() >= exact, "{first}: {off:?}");
     }
 }
 
