@@ -101,8 +101,9 @@ fn veth_scene(bytes: u64) -> Scene {
     let explained = format!(
         "A veth pair as the kernel makes it, offloads and all; {:.1} GB. Files are in memory at both ends \
          (tmpfs); that they are hashed, verified and named is in the time; rsync verifies what it wrote as \
-         it goes. All others go from memory to memory. `--burst 65535/1` is no control of the rate: it floods whatever path it is given. TCP's \
-         segments are of up to 64 KB here and never cut: no datagram protocol has that.",
+         it goes. All others go from memory to memory. `--burst 65535/1` is no control of the rate: it floods \
+         whatever path it is given. TCP's segments are of up to 64 KB here and never cut: no datagram protocol \
+         has that.",
         bytes as f64 / 1e9
     );
     Scene::new("A clean veth pair", explained, rivals)

@@ -209,15 +209,11 @@ fn udt(lab: &Lab, bytes: u64, seconds: f64) -> Result<(f64, f64), Failure> {
 
 /// All of the file, which the other end does not have; from the start of the program to its end.
 fn rsync(lab: &Lab, places: &Places<'_>) -> Result<(f64, f64), Failure> {
-    let folder = places.scratch.join("rsynced");
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder)?;
-    }
-    std::fs::create_dir_all(&folder)?;
+    let folder = tempfile::tempdir_in(places.scratch)?;
     let configuration = places.scratch.join("rsyncd.conf");
     let text = format!(
         "use chroot = no\nuid = root\ngid = root\n[served]\npath = {}\nread only = no\n",
-        folder.display()
+        folder.path().display()
     );
     std::fs::write(&configuration, text)?;
     let program = Path::new("rsync");
@@ -237,10 +233,9 @@ fn rsync(lab: &Lab, places: &Places<'_>) -> Result<(f64, f64), Failure> {
     let began = Instant::now();
     output(&mut client, LIMIT)?;
     let took = began.elapsed().as_secs_f64();
-    let bytes = std::fs::metadata(folder.join(FILE))?.len();
+    let bytes = std::fs::metadata(folder.path().join(FILE))?.len();
     // Its process for this client ends, too, and is waited for, before its time is read.
     std::thread::sleep(Duration::from_millis(200));
     drop(server);
-    std::fs::remove_dir_all(&folder)?;
     Ok((bytes as f64, took))
 }
