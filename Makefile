@@ -57,7 +57,7 @@ help:
 	@echo "make package the library crates as packages, each built from its own; in target/package"
 	@echo "make bench   this tester beside others, on this machine"
 	@echo "make bench-simulator  the simulator alone, beside ns-3"
-	@echo "make bench-netblt     NETBLT alone, beside TCP and QUIC"
+	@echo "make bench-netblt     NETBLT alone, beside TCP, QUIC, UDT and rsync"
 	@echo "make bench-scaling    what a frame costs as ports, flows and groups become many"
 	@echo "make netblt-neighbours NETBLT and the kernel's TCP on one link: who gets which share"
 	@echo "make netblt-transfers a gigabyte by NETBLT over links that lose packets, its ends killed on the way"
