@@ -43,6 +43,8 @@ pub struct Sustained {
 /// Of the delay that a queue adds to the last frame the mean of all frames has half; where the queue
 /// was full towards the end, more.
 const MEAN_OF_GROWTH: f64 = 0.3;
+/// A queue that grows steadily adds half of its growth to the mean, and a tenth more if the device slows down by much.
+const MEAN_OF_STEADY: f64 = 0.55;
 /// The last frame is the one that waited longest, but for what the delay varies by itself.
 const LAST_OF_LONGEST: f64 = 0.9;
 /// Two delays drawn evenly from a range differ by a third of it on average, and at most by all of it.
@@ -52,7 +54,8 @@ const RANGE_OF_LARGEST: f64 = 2.0;
 /// Of few frames the differences may by chance be far smaller than the range: of three drawn evenly they
 /// are less than a sixth as large once in a hundred, of six a third, of thirty three quarters.
 const SMALL_SAMPLE: f64 = 10.0;
-
+/// A double is known to its last bit by so many.
+const BISECTIONS: u32 = 52;
 /// So many differences tell by themselves what delays vary by.
 const MANY: f64 = 30.0;
 
@@ -155,7 +158,9 @@ impl<'r> Direction<'r> {
         // A queue that was full for long has a long mean too, and frames were lost.
         let by_itself = if lost > 0 { steps } else { varies };
         let proven = growth.saturating_sub(by_itself.max(hidden));
-        let is_buffered = proven > Duration::ZERO && grew;
+        // Without loss the queue was never full: frames that waited longer in the mean did for another reason.
+        let is_steady = lost > 0 || delays.is_none_or(|delays| delays.are_steady(growth, steps));
+        let is_buffered = proven > Duration::ZERO && grew && is_steady;
         // What it did before the queue began to grow, from a bucket of tokens say, it does not keep up.
         let growing = delays.filter(|_| is_buffered).map_or(1.0, |d| d.growing_for(growth, varies));
         let most = growth + varies.max(hidden).max(varies_at_least);
@@ -173,29 +178,46 @@ impl<'r> Direction<'r> {
         }
     }
 
-    /// By how much delays differ from frame to frame in the mean, in seconds, beyond what a queue adds
-    /// steadily and what lengths that differ make of it.
-    fn step_s(&self) -> f64 {
+    /// The range that delays are drawn from by chance, in seconds: from their differences from frame to frame, without
+    /// what a queue adds steadily and what lengths that differ make of it.
+    fn range_s(&self) -> f64 {
         let mut variation = DelayVariation::default();
         self.accounts.iter().for_each(|received| variation.merge(&received.account.variation));
         let tick =
             self.accounts.first().map_or(0.0, |one| one.account.latency.tick().as_secs_f64());
         let mean = variation.mean_abs_ticks().unwrap_or(0.0) * tick;
-        (mean - self.growth.as_secs_f64() / self.intervals - self.step.as_secs_f64()).max(0.0)
+        let steady = self.growth.as_secs_f64() / self.intervals;
+        range_beside(steady, mean - self.step.as_secs_f64())
     }
 
     /// By how much delays vary by themselves.
     fn varies_by(&self) -> Duration {
-        Duration::from_secs_f64(self.step_s() * RANGE_OF_DIFFERENCE * few(self.intervals))
+        Duration::from_secs_f64(self.range_s() * few(self.intervals))
     }
 }
 
 /// By how much delays vary by themselves, told from several trials: behind a queue that never empties they do
 /// not show how much.
 fn varies_in_all<'r>(directions: impl Iterator<Item = Direction<'r>>) -> Duration {
-    let steps = directions.map(|direction| direction.step_s()).fold(0.0, f64::max);
+    let largest = directions.map(|direction| direction.range_s()).fold(0.0, f64::max);
     // The largest of several means is nearer to the range than each of them.
-    Duration::from_secs_f64(steps * RANGE_OF_LARGEST)
+    Duration::from_secs_f64(largest * RANGE_OF_LARGEST / RANGE_OF_DIFFERENCE)
+}
+
+/// The range of evenly drawn delays whose differences are as large as `mean` where a queue adds `steady` to each: of a
+/// range r beyond `steady` s the mean is r/3 + s²/r - s³/(3 r²). A smaller range does not show.
+fn range_beside(steady: f64, mean: f64) -> f64 {
+    if mean <= steady {
+        return 0.0;
+    }
+    let mean_of =
+        |r: f64| r / RANGE_OF_DIFFERENCE + steady.powi(2) / r - (steady / r).powi(2) * steady / 3.0;
+    let (mut low, mut high) = (steady, RANGE_OF_DIFFERENCE * mean);
+    for _ in 0..BISECTIONS {
+        let middle = (low + high) / 2.0;
+        if mean_of(middle) < mean { low = middle } else { high = middle }
+    }
+    high
 }
 
 /// Delays of the frames of a direction, above the shortest one.
@@ -225,6 +247,12 @@ impl Delays {
     fn growing_for(&self, growth: Duration, varies: Duration) -> f64 {
         let mean = self.mean.saturating_sub(Duration::from_ps(varies.as_ps() / 2));
         (2.0 * mean.as_secs_f64() / growth.as_secs_f64()).clamp(MEAN_OF_GROWTH, 1.0)
+    }
+
+    /// Whether they are short enough in the mean for a queue that grew all the time, of frames that vary by so much.
+    fn are_steady(&self, growth: Duration, varies: Duration) -> bool {
+        let s = Duration::as_secs_f64;
+        s(self.mean) <= MEAN_OF_STEADY * s(growth) + s(varies) / 2.0
     }
 
     /// Whether they are those of a queue that grew from the first frame to the last.
@@ -428,5 +456,50 @@ mod tests {
         let grown = 5.0 / (5.0 + 3.0);
         assert!(shown.share <= grown, "{shown:?}");
         assert!(shown.share_at_most > shown.share);
+    }
+
+    /// Delays of a range of 3 ms, and what a queue adds to each: the mean difference by a sum over all that may be.
+    #[test]
+    fn the_range_is_told_through_what_a_queue_adds() {
+        for steady in [0.0, 0.5e-3, 1e-3, 2e-3, 2.9e-3] {
+            // The difference of two even draws is x with a density of (r - |x|) / r².
+            let density = |x: f64| (3e-3 - x.abs()) / 9e-6 * 1e-6;
+            let mean: f64 = (-3_000..3_000)
+                .map(|k| (f64::from(k) + 0.5) * 1e-6)
+                .map(|x| (x + steady).abs() * density(x))
+                .sum();
+            let range = range_beside(steady, mean);
+            assert!((range / 3e-3 - 1.0).abs() < 1e-3, "{steady}: {range}");
+        }
+        assert_eq!(range_beside(1e-3, 1e-3), 0.0);
+    }
+
+    /// 1,000 trials of 12 frames. Each waits 0.1 ms longer than the one before, so that 909.1 a second come out,
+    /// and takes up to 0.3 ms by chance: what delays vary by is told through what the queue adds.
+    #[test]
+    fn a_queue_that_grows_hides_little_of_what_delays_vary_by() {
+        let too_high = |seed: &u64| {
+            let by_chance = |k: u64| {
+                let mixed = (seed * 100 + k).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                ((mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32) % 300
+            };
+            let shown = shown(12, |k| Duration::from_us(100 * k + by_chance(k)));
+            shown.rate_low.fps() > 1e3 / 1.1
+        };
+        let too_high = (0..1_000).filter(too_high).count();
+        assert!(too_high <= 2, "{too_high}");
+    }
+
+    /// Delays vary by 1 ms among frames that keep their order: most wait for a slow one before them, for 0.7 ms in the
+    /// mean. The first one took least and the last one most, and yet nothing grew.
+    #[test]
+    fn frames_that_wait_long_in_the_mean_are_no_queue_that_grew() {
+        let in_order = |k: u64| match k {
+            0 => Duration::ZERO,
+            k => Duration::from_us(1_000 - 20 * ((1_000 - k) % 31)),
+        };
+        let shown = shown(1_001, in_order);
+        assert_eq!(shown.growth, Duration::from_ms(1));
+        assert!(!shown.is_buffered, "{shown:?}");
     }
 }
