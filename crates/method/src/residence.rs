@@ -9,16 +9,14 @@ use wire::signature::EARLIER_TRIALS;
 
 /// Frames of the prelude are waited for for at least so many times the shortest delay seen.
 const PRELUDE_DELAYS: u64 = 4;
-/// Of a delay beyond that the wait takes no notice: 4 times as long is RFC 2544's wait of 2 s.
-const PRELUDE_WAIT_MAX: Duration = Duration::from_ms(500);
 /// A device that still held frames after a trial is waited for so long before the next.
 const PATIENCE_MIN: Duration = Duration::from_secs(2);
 
 /// What is known of one device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Residence {
-    /// Of the last trial.
-    shortest: Duration,
+    /// The shortest that any frame has taken in each of the last two trials: in one the device may have stood still.
+    shortest: [Duration; 2],
     /// The longest that any frame has taken; `None` until the first wait is over.
     longest: Option<Duration>,
     /// Whether frames of earlier trials may still be within the device.
@@ -32,8 +30,11 @@ pub(crate) struct Residence {
 impl Residence {
     /// Lengthens the waits of a trial for a device that keeps frames.
     pub(crate) fn prepare(&self, trial: &mut Trial) {
-        // A slow device still serves the frames of the prelude when the wait for a quick one is over.
-        let slow = self.shortest * PRELUDE_DELAYS;
+        // A slow device still serves the frames of the prelude when the wait for a quick one is over; one that held
+        // frames may serve those of earlier trials before them.
+        let slow = (self.shortest[0].min(self.shortest[1]) * PRELUDE_DELAYS)
+            .min(trial.waits.longest_drain())
+            .max(self.patience);
         trial.prelude.iter_mut().for_each(|step| step.wait = step.wait.max(slow));
         // Of an unknown device that shows nothing it is not known whether it loses frames or is slow.
         trial.waits.nothing_yet = match self.longest {
@@ -60,8 +61,11 @@ impl Residence {
     fn note_delays(&mut self, result: &TrialResult) {
         let latency = result.latency();
         let of = |pick: fn(&trial::Histogram) -> Option<Duration>| latency.as_ref().and_then(pick);
-        self.shortest = of(trial::Histogram::min).unwrap_or(self.shortest).min(PRELUDE_WAIT_MAX);
-        let kept = self.kept_by_leftovers(result).max(of(trial::Histogram::max));
+        if let Some(shortest) = of(trial::Histogram::min) {
+            self.shortest = [shortest, self.shortest[0]];
+        }
+        let by_earlier = self.kept_by_leftovers(result).max(self.kept_by_older(result));
+        let kept = by_earlier.max(of(trial::Histogram::max));
         let has_waited = result.expected_frames() > 0 || kept.is_some();
         if has_waited {
             self.longest = self.longest.max(Some(kept.unwrap_or_default()));
@@ -76,6 +80,13 @@ impl Residence {
             Some(last.since((*departed).min(last)))
         };
         result.received.iter().filter_map(of_port).max()
+    }
+
+    /// A frame with this run's signature that is of no trial known is of one before them, or forged.
+    fn kept_by_older(&self, result: &TrialResult) -> Option<Duration> {
+        let has_come = result.received.iter().any(|port| port.forged > 0);
+        let departed = self.departures.get(EARLIER_TRIALS - 1).filter(|_| has_come)?;
+        Some(result.started_at.since(*departed))
     }
 
     /// Why a trial decides nothing whose own counts look well.

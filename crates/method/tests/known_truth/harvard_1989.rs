@@ -241,8 +241,8 @@ fn a_device_that_drops_long_frames_when_flooded_is_named_with_its_limit() {
 /// to stop under load: what one trial shows, another one does not.
 #[test]
 fn what_happens_in_one_trial_is_not_held_against_a_device() {
-    let notes = (0..12).map(|step| {
-        let more = format!("[cpu.stall]\nevery = \"{}ms\"\nlasts = \"1500ms\"", 7_000 + 450 * step);
+    let notes = (0..50).map(|step| {
+        let more = format!("[cpu.stall]\nevery = \"{}ms\"\nlasts = \"1500ms\"", 7_000 + 110 * step);
         let results = run_with(&more, &[Test1989::Flood], |config| {
             config.harvard_1989.rate_stream_s = 1.0;
         });
