@@ -208,6 +208,26 @@ Examples:
   netanvil report netanvil-20261121-060000 --json | jq .
 ")]
     Report(Report),
+    /// Put saved runs and a reviewer's remarks together as a review to be printed
+    #[command(after_help = "\
+Examples:
+  netanvil publish review.toml
+  netanvil publish review.toml --pdf
+
+A review is a TOML file. Folders of runs stand beside it:
+  title = \"Two software routers\"
+  publisher = \"The Network Bench\"     # what follows may be left out
+  authors = [\"A. Reviewer\"]
+  date = \"2026-11-27\"
+  summary = \"Both are fast.\"          # an empty line begins a paragraph
+
+  [[product]]                          # a chapter for each
+  run = \"netanvil-20261121-060000\"
+  name = \"Router A\"                   # else as the run calls it
+  remarks = \"It was quiet.\"
+  response = \"What its maker says.\"
+")]
+    Publish(Publish),
     /// Compare two saved runs: differences with their uncertainty
     #[command(after_help = "\
 Examples:
@@ -528,6 +548,19 @@ pub struct Report {
     /// Print all columns of tables, and every departure: without it the text fits the terminal
     #[arg(long)]
     pub wide: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Publish {
+    /// What the publisher writes, with the folders of the runs
+    #[arg(value_name = "REVIEW.toml")]
+    pub review: PathBuf,
+    /// File of the page [default: that of the review, ending in .html]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Print it into a PDF beside the page, too; needs Chromium
+    #[arg(long)]
+    pub pdf: bool,
 }
 
 #[derive(Args, Debug)]

@@ -17,6 +17,7 @@ pub mod man;
 pub mod netblt;
 pub mod otg;
 pub mod page;
+pub mod publish;
 pub mod report;
 pub mod run;
 pub mod selftest;

@@ -85,6 +85,7 @@ fn run(command: Command) -> Outcome {
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Traffic(arguments) => command::traffic::run(&arguments),
         Command::Versus(arguments) => command::versus::run(&arguments),
+        Command::Publish(arguments) => command::publish::run(&arguments),
         Command::Compare(arguments) => command::compare::run(&arguments),
         Command::Campaign(arguments) => command::campaign::run(&arguments),
         Command::Fit(arguments) => command::fit::run(&arguments),

@@ -50,6 +50,7 @@ mod pure {
     mod guards;
     mod options;
     mod packaging;
+    mod publish;
     mod runs;
     mod traffic;
     mod traffic_keys;

@@ -3,7 +3,7 @@
 
 use crate::consistency::Consistency;
 use crate::course::Moment;
-use crate::{Direction, Modifier, Outcome, SelfTest, TestKind};
+use crate::{Direction, Modifier, Outcome, SelfTest, TestBed, TestKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use trial::{TesterDescription, TrialIdentity, TrialResult};
@@ -83,6 +83,9 @@ pub struct RunStarted {
     pub config: serde_json::Value,
     /// What the tester says of itself.
     pub tester: TesterDescription,
+    /// How its ports are attached to the device; `None` in events saved before that was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test_bed: Option<TestBed>,
     /// How long the run will take, by virtual time: trials and waits.
     pub estimate: Duration,
 }

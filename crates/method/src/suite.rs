@@ -18,7 +18,7 @@ use crate::reach::{Reach, reach};
 use crate::registry::{self, Known, ManyTest, PairTest, Run as HowRun, SuiteName, TestMethod};
 use crate::selftest::SelfTest;
 use crate::subject::Subject;
-use crate::traffic::{Topology, Traffic};
+use crate::traffic::{TestBed, Topology, Traffic};
 use crate::{
     Attachment, Method, Modifier, Outcome, Pattern, RunError, SuiteConfig, TestKind, clocks,
     estimate,
@@ -137,6 +137,7 @@ impl Suite {
             environment: self.environment.clone(),
             config: serde_json::to_value(&self.config).unwrap_or_default(),
             tester,
+            test_bed: Some(TestBed::from(&self.topology)),
             estimate,
         }))
     }

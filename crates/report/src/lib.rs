@@ -8,6 +8,7 @@
 //! * [`Exporter`] is a format in which a run is saved.
 //! * [`history`] is what a page of figures over time shows.
 //! * [`versus`] is the same for comparisons, which have events of their own.
+//! * [`Publication`] is a review of several runs, to be printed.
 //!
 //! Counts are kept, ratios derived; a value that only bounds the truth is printed as a bound.
 //!
@@ -73,6 +74,7 @@ pub mod html;
 pub mod json;
 mod latencies;
 mod model;
+mod publication;
 pub mod reproduction;
 pub mod run_folder;
 mod stream_row;
@@ -92,6 +94,7 @@ pub use event_log::Notice;
 pub use export::{EXPORTERS, Exporter, export};
 pub use latencies::{LATENCY_BOUNDS, latency_buckets};
 pub use model::{Report, Status, TrialCounts};
+pub use publication::{Product, Publication};
 pub use trial_row::TrialRow;
 
 /// Writes a run in all formats into its folder, each file as a whole.

@@ -25,6 +25,7 @@ pub fn of_event(event: &Event) -> Value {
             })).collect::<Vec<_>>(),
             "is_virtual": run.tester.ports.iter().all(|port| port.capabilities.virtual_time),
             "estimate_s": run.estimate.as_secs_f64(),
+            "test_bed": report::html::test_bed(run),
         }),
         Event::TestStarted(TestStarted { test, frame_size, remaining, .. }) => json!({
             "kind": "test_started",

@@ -2,11 +2,12 @@
 
 use crate::common::Scratch;
 
-const SUBCOMMANDS: [&str; 22] = [
+const SUBCOMMANDS: [&str; 23] = [
     "run",
     "selftest",
     "doctor",
     "report",
+    "publish",
     "compare",
     "versus",
     "campaign",

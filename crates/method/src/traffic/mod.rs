@@ -8,6 +8,7 @@ mod paths;
 mod prelude;
 mod refusal;
 mod replay;
+mod test_bed;
 mod topology;
 mod updates;
 mod variation;
@@ -17,6 +18,7 @@ pub use flows::{Flows, Vary};
 use paths::Path;
 use replay::Replay;
 pub use replay::Rewrites;
+pub use test_bed::{Placed, PlacedPort, TestBed};
 pub use topology::{Attachment, Forwarding, Topology};
 
 use crate::encapsulation;

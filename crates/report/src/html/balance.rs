@@ -68,6 +68,23 @@ pub(super) fn every(report: &Report) -> Markup {
     }
 }
 
+/// The trials that decided something, drawn.
+pub(super) fn drawn(report: &Report) -> Markup {
+    let decided = deciding(&report.trials);
+    html! {
+        @if !decided.is_empty() {
+            h2 { "Where did the frames go?" }
+            p.about {
+                "For each test and frame size the highest load that passed and the lowest that failed."
+            }
+            @for record in report.trials.iter().filter(|r| decided.contains(&r.number)) {
+                (of_trial(record))
+                (courses::of_trial(record))
+            }
+        }
+    }
+}
+
 /// One trial, drawn.
 pub(super) fn of_trial(record: &TrialRecord) -> Markup {
     html! {

@@ -11,9 +11,11 @@ mod ink;
 mod mail;
 mod matrix;
 mod plots;
+mod publication;
 mod reproduction;
 mod sections;
 mod sources;
+mod test_bed;
 mod versus;
 
 pub use history::history;
@@ -22,7 +24,7 @@ pub(crate) use versus::versus;
 
 use crate::compare::{self, Comparison};
 use crate::model::Report;
-use crate::{PacketComposition, tables};
+use crate::{PacketComposition, Publication, tables};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use method::{TestKind, TrialRecord};
 
@@ -39,6 +41,7 @@ pub fn render(report: &Report) -> String {
         main {
             (sections::summary(report, &all))
             (sections::caveats(report))
+            @if let Some(started) = &report.started { (test_bed::test_bed(started, &report.trials)) }
             (sections::results(&all))
             @for composition in &report.compositions { (sections::composition(composition)) }
             (sections::trials(report))
@@ -50,6 +53,11 @@ pub fn render(report: &Report) -> String {
         }
     };
     page(&format!("{} - benchmark report", report.device()), content)
+}
+
+/// A review to be printed, as a page; `reports` are the runs of its products, in the same order.
+pub fn publication(of: &Publication, reports: &[Report]) -> String {
+    page(&of.title, publication::publication(of, reports))
 }
 
 /// Of which packets a capture is composed, as a page.
@@ -70,6 +78,12 @@ pub fn digest(digest: &crate::history::Digest) -> String {
 /// Where the frames of a trial went, as part of a page with [`style`].
 pub fn balance(record: &TrialRecord) -> String {
     balance::of_trial(record).into_string()
+}
+
+/// Which port stands on which network of the device, as part of a page with [`style`]; empty for a run that does not
+/// tell.
+pub fn test_bed(started: &method::RunStarted) -> String {
+    test_bed::test_bed(started, &[]).into_string()
 }
 
 /// Two runs side by side, as a page.

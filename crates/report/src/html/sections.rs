@@ -15,19 +15,26 @@ use trial::PortDescription;
 
 /// Title, date and ports; whether the run is whole.
 pub(super) fn head(report: &Report) -> Markup {
-    let started = report.started.as_ref();
     html! {
         header {
             p.kicker { "Network device benchmark" }
             h1 { (report.device()) }
-            p.facts {
-                @for (name, value) in started.iter().flat_map(|s| &s.environment) {
-                    @if crate::model::is_a_date(name) { span { (name) ": " (value) } }
-                }
-                @if let Some(started) = started { span { (started.program) } }
-                @if let Some(started) = started { span { (ports_in_short(&started.tester.ports)) } }
-            }
+            (facts(report))
             (incomplete(report))
+        }
+    }
+}
+
+/// Date, program and ports.
+pub(super) fn facts(report: &Report) -> Markup {
+    let started = report.started.as_ref();
+    html! {
+        p.facts {
+            @for (name, value) in started.iter().flat_map(|s| &s.environment) {
+                @if crate::model::is_a_date(name) { span { (name) ": " (value) } }
+            }
+            @if let Some(started) = started { span { (started.program) } }
+            @if let Some(started) = started { span { (ports_in_short(&started.tester.ports)) } }
         }
     }
 }
@@ -162,7 +169,7 @@ pub(super) fn summary(report: &Report, all: &[OutcomeTable]) -> Markup {
 }
 
 /// The answers, a row or a sentence each.
-fn answers(answers: &Answers) -> Markup {
+pub(super) fn answers(answers: &Answers) -> Markup {
     html! {
         @if !answers.is_empty() {
             section.answers {
@@ -263,12 +270,20 @@ fn card(outcome: &Outcome) -> Markup {
     }
 }
 
-/// Charts, tables and maps of every test.
+/// Charts, tables and maps of every test, but for the chart that leads the page.
 pub(super) fn results(all: &[OutcomeTable]) -> Markup {
+    // Its first chart stands above.
+    led(all, all.iter().position(|outcomes| !plots::curves(&outcomes.series).is_empty()))
+}
+
+/// Charts, tables and maps of every test.
+pub(super) fn every_result(all: &[OutcomeTable]) -> Markup {
+    led(all, None)
+}
+
+fn led(all: &[OutcomeTable], led_by: Option<usize>) -> Markup {
     let mut groups: Vec<&str> = all.iter().map(|outcomes| &outcomes.group[..]).collect();
     groups.dedup();
-    // Its first chart stands above.
-    let led_by = all.iter().position(|outcomes| !plots::curves(&outcomes.series).is_empty());
     html! {
         @for (at, outcomes) in all.iter().enumerate() {
             @if groups.len() > 1 && (at == 0 || all[at - 1].group != outcomes.group) {

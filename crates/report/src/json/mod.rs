@@ -70,6 +70,8 @@ struct Document<'a> {
     invalid_tests: &'a [String],
     environment: Option<&'a BTreeMap<String, String>>,
     tester: Option<Tester<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test_bed: Option<&'a method::TestBed>,
     configuration: Option<&'a Value>,
     /// The figures of every test alike, the tester's own first.
     outcomes: Vec<Value>,
@@ -180,6 +182,7 @@ impl<'a> Document<'a> {
             invalid_tests: report.finished.as_ref().map_or(&[], |end| &end.invalid_tests),
             environment: started.map(|started| &started.environment),
             tester: started.map(|started| tester(&started.tester)),
+            test_bed: started.and_then(|started| started.test_bed.as_ref()),
             configuration: started.map(|started| &started.config),
             outcomes: report.outcomes().map(without_matrices).collect(),
             consistency: report.consistency.as_ref().map(Consistency::of),

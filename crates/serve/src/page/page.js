@@ -158,6 +158,14 @@ function figure(label, value, unit = '', detail = '') {
     make('span', { class: 'value' }, value, unit ? make('small', {}, ' ' + unit) : ''), make('span', { class: 'detail' }, detail));
 }
 
+function drawTestBed(part) {
+  const bed = $('#test-bed');
+  if (bed.part === part) return;
+  bed.part = part;
+  // Made by the report, which escapes everything in it.
+  bed.innerHTML = part;
+}
+
 function drawNow() {
   $('#now').hidden = !open;
   if (!open) return;
@@ -168,6 +176,7 @@ function drawNow() {
   if (record.started) facts.push(record.started.program, record.started.ports.map(port => `${port.name}: ${port.type}, ${port.line_rate}${port.is_physical ? '' : ' nominal'}`).join('; '));
   if (record.started?.is_virtual) facts.push('simulated: virtual time');
   if (child) facts.push(child.command);
+  drawTestBed(record.started?.test_bed || '');
   $('#facts').replaceChildren(...facts.map(fact => make('span', {}, fact)));
   $('#state').textContent = STATES[state] + (state === 'running' && record.paused ? ', paused' : '');
   $('#state').className = `chip ${state}`;
