@@ -125,11 +125,20 @@ fn figures(report: &Report) -> Vec<Compared<'_>> {
     report.outcomes().flat_map(of).collect()
 }
 
+/// What a figure answers: test, frame size, conditions in words, name of the figure. Runs are compared where these are
+/// the same.
+pub(crate) type Question<'a> = (TestKind, &'a str, &'a str, &'a str);
+
+pub(crate) fn question<'a>(
+    test: TestKind,
+    conditions: &'a TestConditions,
+    figure: &'a Figure,
+) -> Question<'a> {
+    (test, &conditions.frame_size, &conditions.in_words, &figure.name)
+}
+
 fn alike(a: &Compared<'_>, b: &Compared<'_>) -> bool {
-    fn key<'a>(of: &Compared<'a>) -> (TestKind, &'a str, &'a str, &'a str) {
-        (of.test, &of.conditions.frame_size, &of.conditions.in_words, &of.figure.name)
-    }
-    key(a) == key(b)
+    question(a.test, a.conditions, a.figure) == question(b.test, b.conditions, b.figure)
 }
 
 fn difference(

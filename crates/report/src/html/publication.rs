@@ -2,6 +2,7 @@
 //! bed, tables and graphs, and the appendices that let a reader repeat it.
 
 use super::{balance, sections, test_bed};
+use crate::compare::{Question, question};
 use crate::model::Report;
 use crate::publication::{Publication, paragraphs};
 use crate::{Answers, tables};
@@ -62,34 +63,21 @@ fn cover(of: &Publication, all: &[Reviewed<'_>]) -> Markup {
     }
 }
 
-/// What is asked of every product: test, figure, frame size, conditions.
-#[derive(Clone, PartialEq, Eq)]
-struct Question {
-    test: TestKind,
-    figure: String,
-    frame_size: String,
-    conditions: String,
-}
-
-/// What a test asked, and the answer.
-fn answered(outcome: &Outcome) -> Option<(Question, String)> {
-    let (figure, conditions) = (tables::figure_of(outcome)?, &outcome.conditions);
-    let question = Question {
-        test: outcome.test,
-        figure: figure.name.clone(),
-        frame_size: conditions.frame_size.clone(),
-        conditions: conditions.in_words.clone(),
-    };
+/// What an outcome's main figure answers, and the answer.
+fn answered(outcome: &Outcome) -> Option<(Question<'_>, String)> {
+    let figure = tables::figure_of(outcome)?;
     let (value, unit) = figure.printed();
     let is_known = figure.relation != Relation::Unknown;
-    Some((question, if is_known { format!("{value} {unit}") } else { value }))
+    let answer = if is_known { format!("{value} {unit}") } else { value };
+    Some((question(outcome.test, &outcome.conditions, figure), answer))
 }
 
 /// Every question that two products or more were asked, with all answers.
 fn side_by_side(all: &[Reviewed<'_>]) -> Markup {
-    let answers = |one: &Reviewed<'_>| one.report.results.iter().filter_map(answered).collect();
-    let answers: Vec<Vec<(Question, String)>> = all.iter().map(answers).collect();
-    let mut common: Vec<&Question> = vec![];
+    let reports = all.iter().map(|one| one.report);
+    let answers = reports.map(|report| report.results.iter().filter_map(answered).collect());
+    let answers: Vec<Vec<(Question<'_>, String)>> = answers.collect();
+    let mut common: Vec<&Question<'_>> = vec![];
     for (question, _) in answers.iter().flatten() {
         let count = answers.iter().filter(|of_one| answer(of_one, question).is_some()).count();
         if count > 1 && !common.contains(&question) {
@@ -118,16 +106,17 @@ fn side_by_side(all: &[Reviewed<'_>]) -> Markup {
 }
 
 /// The first one to a question.
-fn answer<'a>(of_one: &'a [(Question, String)], asked: &Question) -> Option<&'a str> {
+fn answer<'a>(of_one: &'a [(Question<'_>, String)], asked: &Question<'_>) -> Option<&'a str> {
     of_one.iter().find(|(question, _)| question == asked).map(|(_, value)| &value[..])
 }
 
-fn row(asked: &Question, answers: &[Vec<(Question, String)>]) -> Markup {
+fn row(asked: &Question<'_>, answers: &[Vec<(Question<'_>, String)>]) -> Markup {
+    let (test, frame_size, conditions, figure) = asked;
     html! {
         tr {
-            td { (asked.test) } td { (asked.figure) } td.num { (tables::in_words(&asked.frame_size)) }
+            td { (test) } td { (figure) } td.num { (tables::in_words(frame_size)) }
             @for of_one in answers { td.num { (answer(of_one, asked).unwrap_or("not measured")) } }
-            td { (asked.conditions) }
+            td { (conditions) }
         }
     }
 }
