@@ -138,7 +138,8 @@ impl Residence {
     }
 }
 
-fn is_silent(result: &TrialResult) -> bool {
+/// Whether nothing came back of what should have.
+pub(crate) fn is_silent(result: &TrialResult) -> bool {
     result.expected_frames() > 0 && result.forwarded_frames() == 0
 }
 

@@ -4,6 +4,7 @@ use crate::bench::{Bench, Ran, Request, is_short};
 use crate::ipv6_traffic::HOP_BY_HOP_LOADS_PERCENT;
 use crate::outcome::PairCount;
 use crate::reach::{STEPS_MAX, answered, below};
+use crate::residence::is_silent;
 use crate::subject::Subject;
 use crate::{Conditions, RunError, TestKind, Verdict};
 use serde::{Deserialize, Serialize};
@@ -90,7 +91,7 @@ pub fn frame_loss(
         let is_lossless =
             point.invalid.is_empty() && point.received_frames == point.expected_frames;
         lossless_in_a_row = if is_lossless { lossless_in_a_row + 1 } else { 0 };
-        if point.is_silent() && point.invalid.is_empty() {
+        if is_silent(&ran.result) && point.invalid.is_empty() {
             silent.push((points.len(), ran.result.drained_after));
         }
         points.push(point);
@@ -172,10 +173,6 @@ fn point(subject: &Subject<'_>, percent: f64, ran: &Ran) -> LossPoint {
 }
 
 impl LossPoint {
-    fn is_silent(&self) -> bool {
-        self.expected_frames > 0 && self.received_frames == 0
-    }
-
     /// Which pair of ports lost most, where others lost less.
     fn worst_pair(&self) -> Option<String> {
         let loss = |pair: &&PairCount| (pair.loss_ratio() * 1e9) as u64;
