@@ -21,6 +21,10 @@ pub fn run(arguments: &Publish) -> Outcome {
         return Err(Failure::new(format!("{} is the review itself", page.display()))
             .help("name another file by --out"));
     }
+    if arguments.pdf && page.with_extension("pdf") == page {
+        return Err(Failure::new(format!("{} is the file of the PDF", page.display()))
+            .help("--out names the page, such as review.html; the PDF is written beside it"));
+    }
     std::fs::write(&page, report::html::publication(&review, &reports))
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", page.display())))?;
     output::print(&format!("{}\n", page.display()))?;

@@ -65,4 +65,7 @@ fn what_cannot_be_printed_is_refused_with_the_remedy() {
     let command = review(&scratch, "title = \"T\"\n[[product]]\nrun = \"b\"");
     let error = scratch.run(&format!("{command} --out review.toml")).expect(2).stderr;
     assert!(error.contains("the review itself"), "{error}");
+    let error = scratch.run(&format!("{command} --out paper.pdf --pdf")).expect(2).stderr;
+    assert!(error.contains("the file of the PDF") && error.contains("review.html"), "{error}");
+    assert!(!scratch.path().join("paper.pdf").exists());
 }
