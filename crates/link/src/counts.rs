@@ -17,6 +17,8 @@ pub struct WayCounts {
     pub lost_frames: u64,
     /// The model: overtaken by others. They were delivered as well.
     pub overtaken_frames: u64,
+    /// The model: marked, since the queue was long and they may be (RFC 3168). They were delivered as well.
+    pub marked_frames: u64,
     /// Handed to the other host.
     pub delivered_frames: u64,
     /// Frames that the link program lost before it saw them: it was too slow, or held up.

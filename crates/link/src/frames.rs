@@ -32,6 +32,32 @@ pub fn receive(socket: &PacketSocket, batch: &mut [Vec<u8>]) -> Result<usize, Er
     Ok(lens.len())
 }
 
+/// Marks the packet in a frame as one that met congestion, if it is of IP and may be marked (RFC 3168 section 5); gives
+/// whether it was.
+pub fn mark(frame: &mut [u8]) -> bool {
+    const ETHER_TYPE: usize = 12;
+    const IP: usize = 14;
+    let ether_type = frame.get(ETHER_TYPE..IP).map(|octets| [octets[0], octets[1]]);
+    let is_capable = |bits: u8| matches!(bits & 0b11, 0b01 | 0b10);
+    match (ether_type, frame.get_mut(IP..)) {
+        (Some([0x08, 0x00]), Some(header)) if header.len() >= 20 && is_capable(header[1]) => {
+            let before = u16::from_be_bytes([header[0], header[1]]);
+            header[1] |= 0b11;
+            let after = u16::from_be_bytes([header[0], header[1]]);
+            let sum = u16::from_be_bytes([header[10], header[11]]);
+            let sum = wire::checksum::update(sum, before, after);
+            header[10..12].copy_from_slice(&sum.to_be_bytes());
+            true
+        }
+        // The traffic class is the last half of the first octet and the first half of the second.
+        (Some([0x86, 0xdd]), Some(header)) if header.len() >= 40 && is_capable(header[1] >> 4) => {
+            header[1] |= 0b11 << 4;
+            true
+        }
+        _ => false,
+    }
+}
+
 /// Sends frames; gives how many the interface did not take.
 pub fn send(socket: &PacketSocket, frames: &[Vec<u8>]) -> Result<usize, Errno> {
     let (mut at, mut refused) = (0, 0);
@@ -55,4 +81,45 @@ pub fn send(socket: &PacketSocket, frames: &[Vec<u8>]) -> Result<usize, Errno> {
         }
     }
     Ok(refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mark;
+    use wire::checksum::{Sum, checksum};
+
+    /// A frame with an IPv4 header of 20 octets (RFC 791 section 3.1) with this type of service.
+    fn ipv4(service: u8) -> Vec<u8> {
+        let mut frame = vec![0; 12];
+        frame.extend([0x08, 0x00, 0x45, service, 0, 28, 0, 1, 0, 0, 64, 17, 0, 0]);
+        frame.extend([198, 18, 0, 1, 198, 18, 0, 2, 0, 7, 0, 7, 0, 8, 0, 0]);
+        let sum = checksum(&frame[14..34]);
+        frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        frame
+    }
+
+    #[test]
+    fn a_packet_that_may_be_marked_is_and_its_checksum_stays_right() {
+        for (service, marks) in [(0b00, false), (0b01, true), (0b10, true), (0b11, false)] {
+            let mut frame = ipv4(0xb8 | service);
+            assert_eq!(mark(&mut frame), marks, "{service:02b}");
+            assert_eq!(frame[15], if marks { 0xbb } else { 0xb8 | service });
+            assert_eq!(Sum::ZERO.bytes(&frame[14..34]).folded(), 0xffff, "{service:02b}");
+        }
+    }
+
+    #[test]
+    fn so_is_one_of_ipv6_and_no_other_frame() {
+        let mut frame = vec![0; 12];
+        frame.extend([0x86, 0xdd, 0x6b, 0x8f, 0xff, 0xff]);
+        frame.resize(14 + 40, 0);
+        assert!(!mark(&mut frame.clone()[..40]), "cut off");
+        // Traffic class 0xb8: nothing of it may be marked.
+        assert!(!mark(&mut frame));
+        frame[15] |= 0b10 << 4;
+        assert!(mark(&mut frame));
+        assert_eq!(frame[14..18], [0x6b, 0xbf, 0xff, 0xff]);
+        frame[12..14].copy_from_slice(&[0x08, 0x06]);
+        assert!(!mark(&mut frame) && !mark(&mut []));
+    }
 }

@@ -68,6 +68,9 @@ pub struct Proposal {
     /// The other end may ask for a cookie first ([`crate::cookie`]).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cookie: bool,
+    /// Data packets may be marked in place of being dropped, and CONTROL packets say how many were.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub marks: bool,
 }
 
 impl Proposal {
@@ -83,7 +86,7 @@ impl Proposal {
         }
         let name = str::from_utf8(string).map_err(|_| "a file name that is not UTF-8")?.to_owned();
         let offer = Offer::Plain { name, bytes: open.transfer_size_bytes.into() };
-        Ok(Proposal { offer, adaptive: None, scavenge: false, cookie: false })
+        Ok(Proposal { offer, adaptive: None, scavenge: false, cookie: false, marks: false })
     }
     /// The client string of an OPEN.
     pub fn client_string(&self) -> String {
@@ -130,6 +133,9 @@ pub struct Reply {
     /// This end sends, and will find the rate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adaptive: bool,
+    /// Marks are counted, or heeded, at this end, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub marks: bool,
 }
 
 impl Reply {
@@ -144,6 +150,16 @@ impl Reply {
             _ => to_string(self),
         }
     }
+}
+
+/// Whether an OPEN or a RESPONSE says that data packets may be marked.
+pub fn heeds_marks(string: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Said {
+        #[serde(default)]
+        marks: bool,
+    }
+    from_bytes::<Said>(string).is_ok_and(|said| said.marks)
 }
 
 impl Answer {
@@ -292,14 +308,20 @@ mod tests {
         assert_eq!(text, r#"{"want":"get","name":"a\"b","have":"0-9","version":"v"}"#);
         assert_eq!(from_bytes(text.as_bytes()), Ok(get.clone()));
         for adaptive in [None, Some((5, 40))] {
-            let proposal =
-                Proposal { offer: get.clone(), adaptive, scavenge: false, cookie: false };
+            let proposal = Proposal {
+                offer: get.clone(),
+                adaptive,
+                scavenge: false,
+                cookie: false,
+                marks: false,
+            };
             let text = to_string(&proposal);
             assert_eq!(text.contains(r#","adaptive":[5,40]}"#), adaptive.is_some(), "{text}");
             assert_eq!(from_bytes(text.as_bytes()), Ok(proposal));
             assert_eq!(from_bytes(text.as_bytes()), Ok(get.clone()), "understood by an older end");
         }
-        let reply = |adaptive| Reply { answer: Answer::Memory, adaptive }.client_string();
+        let reply =
+            |adaptive| Reply { answer: Answer::Memory, adaptive, marks: false }.client_string();
         assert_eq!(reply(false), r#"{"agreed":"memory"}"#);
         assert_eq!(reply(true), r#"{"agreed":"memory","adaptive":true}"#);
         assert_eq!(Answer::of(reply(true).as_bytes()), Ok(Answer::Memory));
@@ -334,10 +356,20 @@ mod tests {
         assert!(said("{").is_err() && Answer::of(b"{").is_err());
         let plain = Offer::Plain { name: "a".to_owned(), bytes: 0 };
         assert_eq!(
-            Proposal { offer: plain, adaptive: Some((1, 1)), scavenge: true, cookie: true }
-                .client_string(),
+            Proposal {
+                offer: plain,
+                adaptive: Some((1, 1)),
+                scavenge: true,
+                cookie: true,
+                marks: true
+            }
+            .client_string(),
             "a"
         );
-        assert_eq!(Reply { answer: Answer::Plain, adaptive: true }.client_string(), "");
+        let reply = Reply { answer: Answer::Plain, adaptive: true, marks: true };
+        assert_eq!(reply.client_string(), "");
+        assert!(heeds_marks(br#"{"want":"copy","marks":true}"#));
+        assert!(heeds_marks(br#"{"agreed":"copy","marks":true}"#));
+        assert!(!heeds_marks(br#"{"want":"copy"}"#) && !heeds_marks(b"marks"));
     }
 }

@@ -1,6 +1,7 @@
 //! Datagrams on their way in: many in one system call (recvmmsg), and on UDP many of one peer in one
 //! of them (UDP_GRO), as the sender's kernel or ours put them together.
 
+use netblt::Codepoint;
 use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::sys::socket::{
@@ -23,10 +24,14 @@ pub struct Incoming {
     waiting: VecDeque<Message>,
 }
 
+/// A datagram: of whom, what, and what its IP header says of marks.
+pub type Datagram<'a> = (SocketAddr, &'a mut [u8], Codepoint);
+
 /// Datagrams of one peer, one after another.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     peer: SocketAddr,
+    codepoint: Codepoint,
     /// Which memory they are in.
     memory: usize,
     start: usize,
@@ -36,26 +41,26 @@ struct Message {
 }
 
 impl Incoming {
-    /// The next datagram; None if there is none now.
-    pub fn next(&mut self, fd: BorrowedFd<'_>) -> Result<Option<(SocketAddr, &mut [u8])>, Errno> {
+    /// The next datagram, with what its IP header says; None if there is none now.
+    pub fn next(&mut self, fd: BorrowedFd<'_>) -> Result<Option<Datagram<'_>>, Errno> {
         if self.waiting.is_empty() {
             self.fill(fd)?;
         }
         let Some(message) = self.waiting.front_mut() else { return Ok(None) };
-        let Message { peer, memory, start, end, stride } = *message;
+        let Message { peer, codepoint, memory, start, end, stride } = *message;
         let next = (start + stride).min(end);
         message.start = next;
         if next == end {
             self.waiting.pop_front();
         }
-        Ok(Some((peer, &mut self.memory[memory][start..next])))
+        Ok(Some((peer, &mut self.memory[memory][start..next], codepoint)))
     }
 
     fn fill(&mut self, fd: BorrowedFd<'_>) -> Result<(), Errno> {
         self.memory.resize_with(MAX_MESSAGES, || vec![0; MAX_DATAGRAM_BYTES]);
         // Made anew each time: the kernel writes lengths into it that the next call must not find.
         let mut headers =
-            MultiHeaders::<SockaddrStorage>::preallocate(MAX_MESSAGES, Some(cmsg_space!(i32)));
+            MultiHeaders::<SockaddrStorage>::preallocate(MAX_MESSAGES, Some(cmsg_space!(i32, i32)));
         let mut places: Vec<[IoSliceMut<'_>; 1]> =
             self.memory.iter_mut().map(|memory| [IoSliceMut::new(memory)]).collect();
         let flags = MsgFlags::MSG_DONTWAIT;
@@ -69,14 +74,18 @@ impl Incoming {
 fn of(memory: usize, message: &RecvMsg<'_, '_, SockaddrStorage>) -> Option<Message> {
     let peer = address(message.address.as_ref()?)?;
     let end = message.bytes;
-    let put_together = message.cmsgs().ok().and_then(|mut all| {
-        all.find_map(|control| match control {
-            ControlMessageOwned::UdpGroSegments(bytes) => usize::try_from(bytes).ok(),
-            _ => None,
-        })
-    });
-    let stride = put_together.filter(|bytes| *bytes > 0).unwrap_or(end.max(1));
-    Some(Message { peer, memory, start: 0, end, stride })
+    let (mut stride, mut codepoint) = (end.max(1), Codepoint::NotCapable);
+    for control in message.cmsgs().into_iter().flatten() {
+        match control {
+            ControlMessageOwned::UdpGroSegments(bytes) if bytes > 0 => {
+                stride = usize::try_from(bytes).unwrap_or(stride);
+            }
+            ControlMessageOwned::Ipv4Tos(octet) => codepoint = Codepoint::of_octet(octet),
+            ControlMessageOwned::Ipv6TClass(octet) => codepoint = Codepoint::of_octet(octet as u8),
+            _ => {}
+        }
+    }
+    Some(Message { peer, codepoint, memory, start: 0, end, stride })
 }
 
 fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {

@@ -2,6 +2,8 @@
 //! apart (UDP_SEGMENT); otherwise many in one call as they are (sendmmsg).
 
 use crate::socket::Carrier;
+use netblt::Codepoint;
+use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::sys::socket::{
     ControlMessage, MsgFlags, MultiHeaders, SockaddrIn, SockaddrIn6, SockaddrLike, sendmmsg,
@@ -17,6 +19,9 @@ const MAX_SEGMENTS: usize = 64;
 pub(crate) const MAX_SEND_BYTES: usize = 65_000;
 /// Peers of which it is remembered that packets to them cannot be cut apart by the kernel.
 const MAX_UNSEGMENTED: usize = 256;
+
+/// Whom packets go to, and what their IP header says of marks.
+pub(crate) type Towards = (SocketAddr, Codepoint);
 
 /// Sends packets of one size.
 #[derive(Debug)]
@@ -37,17 +42,18 @@ impl Outgoing {
     pub fn send(
         &mut self,
         fd: BorrowedFd<'_>,
-        peer: SocketAddr,
+        towards: Towards,
         packets: &[u8],
         len: usize,
     ) -> Result<(), Errno> {
+        let (peer, _) = towards;
         let segments = (MAX_SEND_BYTES / len).clamp(1, MAX_SEGMENTS);
         for batch in packets.chunks(segments * len) {
             let segmented = batch.len() > len
                 && self.carrier == Carrier::Udp
                 && !self.unsegmented.contains(&peer.ip());
             if segmented {
-                match send_segmented(fd.as_raw_fd(), peer, batch, len) {
+                match send_segmented(fd.as_raw_fd(), towards, batch, len) {
                     Ok(()) => continue,
                     // No such thing on this path: from now on one by one.
                     Err(Errno::EIO | Errno::EINVAL | Errno::EOPNOTSUPP | Errno::EMSGSIZE) => {
@@ -59,9 +65,10 @@ impl Outgoing {
                     }
                 }
             }
+            let class = TrafficClass::of(towards);
             match peer {
-                SocketAddr::V4(to) => send_each(fd, SockaddrIn::from(to), batch, len)?,
-                SocketAddr::V6(to) => send_each(fd, SockaddrIn6::from(to), batch, len)?,
+                SocketAddr::V4(to) => send_each(fd, SockaddrIn::from(to), &class, batch, len)?,
+                SocketAddr::V6(to) => send_each(fd, SockaddrIn6::from(to), &class, batch, len)?,
             }
         }
         Ok(())
@@ -76,10 +83,38 @@ impl Outgoing {
     }
 }
 
+/// The octet of IP's header in which a packet may be marked, where it is not 0: one of IPv4's, also in the guise
+/// of IPv6, or one of IPv6's.
+#[derive(Clone, Copy, Debug)]
+enum TrafficClass {
+    None,
+    V4(u8),
+    V6(i32),
+}
+
+impl TrafficClass {
+    fn of((peer, codepoint): Towards) -> TrafficClass {
+        match (codepoint.octet(), peer.ip().to_canonical()) {
+            (0, _) => TrafficClass::None,
+            (octet, IpAddr::V4(_)) => TrafficClass::V4(octet),
+            (octet, IpAddr::V6(_)) => TrafficClass::V6(octet.into()),
+        }
+    }
+    fn message(&self) -> Option<ControlMessage<'_>> {
+        match self {
+            TrafficClass::None => None,
+            TrafficClass::V4(octet) => Some(ControlMessage::Ipv4Tos(octet)),
+            TrafficClass::V6(octet) => Some(ControlMessage::Ipv6TClass(octet)),
+        }
+    }
+}
+
 /// One system call for many packets, which the kernel cuts apart.
-fn send_segmented(fd: RawFd, peer: SocketAddr, batch: &[u8], len: usize) -> Result<(), Errno> {
+fn send_segmented(fd: RawFd, towards: Towards, batch: &[u8], len: usize) -> Result<(), Errno> {
     let (parts, segment) = ([IoSlice::new(batch)], len as u16);
-    let control = [ControlMessage::UdpGsoSegments(&segment)];
+    let (peer, class) = (towards.0, TrafficClass::of(towards));
+    let mut control = vec![ControlMessage::UdpGsoSegments(&segment)];
+    control.extend(class.message());
     let flags = MsgFlags::empty();
     match peer {
         SocketAddr::V4(to) => {
@@ -95,16 +130,20 @@ fn send_segmented(fd: RawFd, peer: SocketAddr, batch: &[u8], len: usize) -> Resu
 fn send_each<S: SockaddrLike + Copy>(
     fd: BorrowedFd<'_>,
     to: S,
+    class: &TrafficClass,
     batch: &[u8],
     len: usize,
 ) -> Result<(), Errno> {
     let packets: Vec<[IoSlice<'_>; 1]> =
         batch.chunks(len).map(|packet| [IoSlice::new(packet)]).collect();
     let mut rest = &packets[..];
+    // Room without a message in it is one that the kernel refuses.
+    let room = class.message().map(|_| cmsg_space!(i32));
     while !rest.is_empty() {
-        let mut headers = MultiHeaders::preallocate(rest.len(), None);
+        let mut headers = MultiHeaders::preallocate(rest.len(), room.clone());
         let to = vec![Some(to); rest.len()];
-        match sendmmsg(fd.as_raw_fd(), &mut headers, rest, to, [], MsgFlags::empty()) {
+        let control: Vec<ControlMessage<'_>> = class.message().into_iter().collect();
+        match sendmmsg(fd.as_raw_fd(), &mut headers, rest, to, control, MsgFlags::empty()) {
             Ok(sent) => rest = &rest[sent.count().max(1)..],
             Err(errno) => {
                 tolerate(errno)?;

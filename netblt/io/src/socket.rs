@@ -6,13 +6,15 @@
 
 use crate::cookie::{Cookies, Said};
 use crate::incoming::Incoming;
-use crate::outgoing::{Outgoing, is_passing};
+use crate::outgoing::{Outgoing, Towards, is_passing};
 use crate::seal::{Key, Refusal, Seals};
-use netblt::Path;
+use netblt::{Codepoint, Path};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::setsockopt;
-use nix::sys::socket::sockopt::{RcvBufForce, SndBufForce, UdpGroSegment};
+use nix::sys::socket::sockopt::{
+    IpRecvTos, Ipv6RecvTClass, RcvBufForce, SndBufForce, UdpGroSegment,
+};
 use nix::sys::time::TimeSpec;
 use socket2::{Domain, Protocol, Socket as Socket2, Type};
 use std::io;
@@ -58,6 +60,8 @@ pub struct Received<'a> {
     pub path: Path,
     /// The other end has asked for a cookie before it opens this connection of ours; it has been given.
     pub named: Option<u32>,
+    /// What its IP header says.
+    pub codepoint: Codepoint,
 }
 
 impl Socket {
@@ -79,6 +83,11 @@ impl Socket {
         if carrier == Carrier::Udp {
             // Kernels before 5.0 give each datagram by itself.
             let _ = setsockopt(&socket, UdpGroSegment, &true);
+            // Where the kernel does not tell marks, none is seen.
+            let _ = setsockopt(&socket, IpRecvTos, &true);
+            if address.is_ipv6() {
+                let _ = setsockopt(&socket, Ipv6RecvTClass, &true);
+            }
         }
         if address.is_ipv6() && carrier == Carrier::Udp {
             // What comes by IPv4 comes to a socket of any address, too; raw ones have no such form.
@@ -133,16 +142,21 @@ impl Socket {
         self.carrier == Carrier::Udp && !self.seals.is_keyed()
     }
 
+    /// Whether packets can be marked, and marks be seen.
+    pub fn has_marks(&self) -> bool {
+        self.carrier == Carrier::Udp
+    }
+
     /// The next packet that has come; None if there is none.
     pub fn receive(&mut self) -> io::Result<Option<Received<'_>>> {
         let cookies = self.has_cookies();
-        let (peer, bytes) = match self.incoming.next(self.inner.as_fd()) {
+        let (peer, bytes, codepoint) = match self.incoming.next(self.inner.as_fd()) {
             Ok(Some(datagram)) => datagram,
             Ok(None) => return Ok(None),
             Err(errno) if is_passing(errno) => return Ok(None),
             Err(errno) => return Err(errno.into()),
         };
-        let received = |peer, path, packet| Received { peer, packet, path, named: None };
+        let received = |peer, path, packet| Received { peer, packet, path, named: None, codepoint };
         if self.carrier == Carrier::RawIp {
             let packet = if peer.is_ipv4() { after_ipv4_header(bytes) } else { bytes };
             return Ok(Some(received(key(self.carrier, peer), Path::Unproven, packet)));
@@ -153,7 +167,8 @@ impl Socket {
         }
         let opened = self.seals.open(peer, bytes);
         for datagram in opened.answers {
-            self.outgoing.send(self.inner.as_fd(), peer, &datagram, datagram.len())?;
+            let towards = (peer, Codepoint::NotCapable);
+            self.outgoing.send(self.inner.as_fd(), towards, &datagram, datagram.len())?;
         }
         if !cookies {
             return Ok(Some(received(peer, Path::Sealed, opened.packet)));
@@ -165,25 +180,36 @@ impl Socket {
             Said::Answer(answer) => (answer, None),
             Said::Challenged { connection_id, answer } => (answer, Some(connection_id)),
         };
-        self.outgoing.send(self.inner.as_fd(), peer, &answer, answer.len())?;
+        let towards = (peer, Codepoint::NotCapable);
+        self.outgoing.send(self.inner.as_fd(), towards, &answer, answer.len())?;
         Ok(Some(Received { named: found, ..received(peer, Path::Unproven, &[]) }))
     }
 
     /// Sends the packets of a burst, each `len` bytes of `packets` but the last, which may be
     /// shorter. What the kernel has no room for is lost, as any network would lose it.
     pub fn send(&mut self, peer: SocketAddr, packets: &[u8], len: usize) -> io::Result<()> {
+        self.send_as((peer, Codepoint::NotCapable), packets, len)
+    }
+
+    /// The same, with a codepoint in their IP header.
+    pub(crate) fn send_as(
+        &mut self,
+        (peer, codepoint): Towards,
+        packets: &[u8],
+        len: usize,
+    ) -> io::Result<()> {
         // An OPEN goes alone: nothing else is to be said yet.
         if packets.len() == len
             && self.has_cookies()
             && let Some(answer) = self.cookies.send(peer, packets)
         {
-            self.outgoing.send(self.inner.as_fd(), peer, &answer, answer.len())?;
+            self.outgoing.send(self.inner.as_fd(), (peer, codepoint), &answer, answer.len())?;
             return Ok(());
         }
         let fd = self.inner.as_fd();
         match self.seals.seal(peer, packets, len) {
-            None => self.outgoing.send(fd, peer, packets, len)?,
-            Some((sealed, len)) => self.outgoing.send(fd, peer, sealed, len)?,
+            None => self.outgoing.send(fd, (peer, codepoint), packets, len)?,
+            Some((sealed, len)) => self.outgoing.send(fd, (peer, codepoint), sealed, len)?,
         }
         Ok(())
     }
@@ -210,4 +236,46 @@ fn key(carrier: Carrier, mut address: SocketAddr) -> SocketAddr {
 fn after_ipv4_header(bytes: &[u8]) -> &[u8] {
     let header = bytes.first().map_or(0, |first| usize::from(first & 0xf) * 4);
     bytes.get(header.max(MIN_IPV4_HEADER_BYTES)..).unwrap_or(&[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By IPv4, by IPv6, and by IPv4 to and from a socket of both; alone and several in one call.
+    #[test]
+    fn what_a_header_says_arrives_with_the_packet() {
+        for [from, to] in [
+            ["127.0.0.1:0", "127.0.0.1:0"],
+            ["[::1]:0", "[::1]:0"],
+            ["127.0.0.1:0", "[::]:0"],
+            ["[::]:0", "127.0.0.1:0"],
+        ] {
+            let bind = |address: &str| Socket::bind(Carrier::Udp, address.parse().unwrap());
+            let (mut sender, mut receiver) = (bind(from).unwrap(), bind(to).unwrap());
+            let mut peer = receiver.local_address().unwrap();
+            if peer.ip().is_unspecified() {
+                peer.set_ip([127, 0, 0, 1].into());
+            }
+            if from.starts_with("[::]") {
+                let SocketAddr::V4(v4) = peer else { panic!("{peer}") };
+                peer = SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port());
+            }
+            let all = [
+                (Codepoint::Capable, 1),
+                (Codepoint::NotCapable, 1),
+                (Codepoint::Capable, 3),
+                (Codepoint::NotCapable, 3),
+            ];
+            for (codepoint, packets) in all {
+                sender.send_as((peer, codepoint), &vec![7; packets * 100], 100).unwrap();
+                receiver.wait(Duration::from_secs(5)).unwrap();
+                for at in 0..packets {
+                    let received = receiver.receive().unwrap().expect("a packet");
+                    let came = (received.codepoint, received.packet.len());
+                    assert_eq!(came, (codepoint, 100), "{from} {to} {at} of {packets}");
+                }
+            }
+        }
+    }
 }

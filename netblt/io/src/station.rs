@@ -1,12 +1,12 @@
 //! A socket, an endpoint, and the clients of its connections: what turns packets into transfers.
 
-use crate::agreement::{Answer, Layout, Offer, Proposal, Reply};
+use crate::agreement::{Answer, Layout, Offer, Proposal, Reply, heeds_marks};
 use crate::backlog::Backlog;
 use crate::cap::Cap;
 use crate::clock::Clock;
 use crate::job::Job;
 use crate::lateness::{Lateness, LatenessSummary};
-use crate::outgoing::MAX_SEND_BYTES;
+use crate::outgoing::{MAX_SEND_BYTES, Towards};
 use crate::seal::Refusal;
 use crate::socket::{Received, Socket};
 use netblt::{
@@ -212,8 +212,8 @@ impl Station {
         }
         let adaptive = self.adaptive.map(|_| (most.size_packets, most.interval_ms));
         let scavenge = self.adaptive == Some(RateControl::Scavenging);
-        let cookie = self.socket.has_cookies();
-        let proposal = Proposal { offer: offer.clone(), adaptive, scavenge, cookie };
+        let (cookie, marks) = (self.socket.has_cookies(), self.socket.has_marks());
+        let proposal = Proposal { offer: offer.clone(), adaptive, scavenge, cookie, marks };
         let client_string = &proposal.client_string();
         // What does not fit its field is unknown to it; the client string says it too.
         let transfer_size_bytes = u32::try_from(transfer_size_bytes).unwrap_or(0);
@@ -305,7 +305,8 @@ impl Station {
         self.endpoint.note_lateness(self.late);
         for _ in 0..MAX_RECEIVED_AT_ONCE {
             let before = self.clock.now();
-            let Some(Received { peer, packet, path, named }) = self.socket.receive()? else {
+            let Some(Received { peer, packet, path, named, codepoint }) = self.socket.receive()?
+            else {
                 self.backlog.found_empty(before);
                 break;
             };
@@ -314,6 +315,7 @@ impl Station {
             if let Some(connection_id) = named {
                 self.endpoint.identify(peer, connection_id);
             }
+            self.endpoint.came_as(codepoint);
             self.endpoint.handle_datagram_by(path, now, peer, packet);
         }
         self.endpoint.heard_until(self.backlog.heard_until());
@@ -336,7 +338,8 @@ impl Station {
                 Ok((answer, opener, adaptive)) => {
                     let sends = request.open.mode == Mode::Read;
                     let adapts = adaptive.is_some() && sends;
-                    let answer = Reply { answer, adaptive: adapts }.client_string();
+                    let marks = self.heeds_marks(request.open.client_string.as_bytes());
+                    let answer = Reply { answer, adaptive: adapts, marks }.client_string();
                     let taken: u64 = self.reserved.values().sum();
                     let free_bytes = MEMORY_BYTES.saturating_sub(taken);
                     let asked_bytes = request.open.buffer_size_bytes;
@@ -396,6 +399,7 @@ impl Station {
     fn opened(&mut self, id: ConnectionId) {
         let Some(connection) = self.endpoint.connection(id) else { return };
         let Some(opener) = self.openers.remove(&id) else { return };
+        let marks = self.heeds_marks(connection.peer_string());
         match opener(connection) {
             Ok(job) => {
                 if job.confirms_last() {
@@ -403,11 +407,19 @@ impl Station {
                 }
                 self.jobs.insert(id, job);
                 self.find_rate(id);
+                if marks {
+                    self.endpoint.with(id, Connection::heed_marks);
+                }
             }
             Err(reason) => {
                 self.endpoint.with(id, |connection| connection.abort(&reason));
             }
         }
+    }
+
+    /// Whether both ends know of marks, the other by its client string.
+    fn heeds_marks(&self, peer_string: &[u8]) -> bool {
+        self.socket.has_marks() && heeds_marks(peer_string)
     }
 
     /// The end that sends finds the rate; where it does not know how, the end that receives has it find one.
@@ -499,6 +511,7 @@ impl Station {
             let before = batch.bytes.len();
             let Some(peer) = self.endpoint.poll_transmit(now, &mut batch.bytes) else { break };
             self.cap.takes(batch.bytes.len() - before);
+            let peer = (peer, self.endpoint.left_as());
             if !batch.takes(peer, before) {
                 batch.flush(&mut self.socket, before)?;
             }
@@ -548,7 +561,7 @@ fn decision(
 /// Packets of one size to one peer, one after another; a shorter one ends it.
 #[derive(Default)]
 struct Batch {
-    peer: Option<SocketAddr>,
+    peer: Option<Towards>,
     len: usize,
     bytes: Vec<u8>,
     /// Bytes of packets that are kept.
@@ -558,12 +571,12 @@ struct Batch {
 
 impl Batch {
     /// Whether the packet that was written behind the first `before` bytes may stay there.
-    fn takes(&self, peer: SocketAddr, before: usize) -> bool {
+    fn takes(&self, peer: Towards, before: usize) -> bool {
         let fits = self.bytes.len() <= MAX_SEND_BYTES && self.bytes.len() - before <= self.len;
         self.peer.is_none() || (self.peer == Some(peer) && fits && !self.ended)
     }
     /// The packet written last belongs to it.
-    fn keep(&mut self, peer: SocketAddr) {
+    fn keep(&mut self, peer: Towards) {
         let len = self.bytes.len() - self.kept;
         if self.peer.is_none() {
             self.len = len;
@@ -575,7 +588,7 @@ impl Batch {
     /// Sends the first `end` bytes, which are all that was kept.
     fn flush(&mut self, socket: &mut Socket, end: usize) -> io::Result<()> {
         if let Some(peer) = self.peer.take() {
-            socket.send(peer, &self.bytes[..end], self.len)?;
+            socket.send_as(peer, &self.bytes[..end], self.len)?;
         }
         self.bytes.drain(..end);
         (self.kept, self.ended) = (0, false);
@@ -586,7 +599,7 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use netblt::Burst;
+    use netblt::{Burst, Codepoint};
 
     #[test]
     fn all_connections_together_keep_to_the_memory_there_is() {
@@ -612,7 +625,7 @@ mod tests {
 
     #[test]
     fn a_batch_is_sent_before_it_outgrows_a_call() {
-        let peer = "127.0.0.1:1".parse().unwrap();
+        let peer = ("127.0.0.1:1".parse().unwrap(), Codepoint::NotCapable);
         let mut batch = Batch::default();
         let mut pushed = 0;
         loop {
@@ -631,7 +644,8 @@ mod tests {
 
     #[test]
     fn a_batch_has_packets_of_one_size_and_one_peer_and_a_shorter_one_at_its_end() {
-        let [a, b] = ["127.0.0.1:1", "127.0.0.1:2"].map(|peer| peer.parse().unwrap());
+        let [a, b] = ["127.0.0.1:1", "127.0.0.1:2"]
+            .map(|peer| (peer.parse().unwrap(), Codepoint::NotCapable));
         let mut batch = Batch::default();
         let write = |batch: &mut Batch, peer, len: usize| {
             let before = batch.bytes.len();
@@ -646,6 +660,7 @@ mod tests {
         assert!(write(&mut batch, a, 100) && write(&mut batch, a, 100));
         assert!(!write(&mut batch, b, 100), "another peer");
         assert!(!write(&mut batch, a, 101), "longer");
+        assert!(!write(&mut batch, (a.0, Codepoint::Capable), 100), "may be marked");
         assert!(write(&mut batch, a, 40));
         assert!(!write(&mut batch, a, 40), "behind a shorter one");
     }

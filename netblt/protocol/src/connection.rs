@@ -5,6 +5,7 @@ use crate::counters::Counters;
 use crate::event::{Ending, Event};
 use crate::guard::{Guard, Secret};
 use crate::identity;
+use crate::marks::{Codepoint, MARKS_LEN, Marks};
 use crate::receiver::Receiver;
 use crate::regulated::Regulated;
 use crate::sender::Sender;
@@ -140,6 +141,12 @@ pub struct Connection {
     opened_at: Instant,
     /// ABORT, QUIT and the like say which connection they mean, at both ends.
     identified: bool,
+    /// Data packets that came, and marks on them, where the other end is to be told.
+    marks: Option<Marks>,
+    /// Of the packet that is handled.
+    came_as: Codepoint,
+    /// Of the packet that left last.
+    left_as: Codepoint,
 }
 
 impl Connection {
@@ -181,6 +188,9 @@ impl Connection {
             progress_at: now,
             opened_at: now,
             identified: false,
+            marks: None,
+            came_as: Codepoint::NotCapable,
+            left_as: Codepoint::NotCapable,
         }
     }
 
@@ -419,6 +429,16 @@ impl Connection {
             }
         }
     }
+    /// Both clients have agreed that a network may mark data packets in place of dropping them: the end that receives
+    /// says how many were marked, and the end that sends and finds its rate by losses takes a mark for one. It
+    /// says which packets may be marked ([`Connection::left_as`]).
+    pub fn heed_marks(&mut self) {
+        match &mut self.role {
+            Role::Sending(sender) => sender.heed_marks(),
+            Role::Receiving(_) => _ = self.marks.get_or_insert_default(),
+            Role::Waiting => {}
+        }
+    }
     /// The client wants no more. The other end is told until it confirms or counts as dead.
     pub fn quit(&mut self, now: Instant, reason: &str) {
         match self.life {
@@ -468,6 +488,23 @@ impl Connection {
     /// From now on only those packets end this connection that say its identifier.
     pub(crate) fn identify(&mut self) {
         self.identified = true;
+    }
+
+    /// Takes in a datagram that was read as `packet`, with what IP's header and the end of the datagram say beside it.
+    pub fn handle_datagram(
+        &mut self,
+        now: Instant,
+        packet: &Packet<'_>,
+        (datagram, came_as): (&[u8], Codepoint),
+    ) {
+        self.came_as = came_as;
+        let behind = identity::behind(datagram).unwrap_or(&[]);
+        self.handle_named(now, packet, identity::named(datagram));
+        if let (Packet::Control(_), Role::Sending(sender)) = (packet, &mut self.role)
+            && let Some(marks) = Marks::said(behind)
+        {
+            sender.hear_marks(now, marks, &mut self.counters);
+        }
     }
 
     /// What comes from now on may have waited in this host for so long before it was read.
@@ -533,6 +570,10 @@ impl Connection {
         let before = (self.counters.data_packets_received, self.events.len());
         let (counters, events) = (&mut self.counters, &mut self.events);
         self.confirmed = true;
+        if let (Some(marks), Packet::Data(_) | Packet::LastData(_)) = (&mut self.marks, packet) {
+            marks.count(self.came_as);
+            counters.marked_data_packets += u64::from(self.came_as == Codepoint::Marked);
+        }
         let healthy = match (&mut self.role, packet) {
             (Role::Sending(sender), Packet::Control(messages)) => {
                 sender.handle_control(now, messages, counters, events)
@@ -792,11 +833,15 @@ impl Connection {
                 _ => None,
             };
             let data = data.map(|data| ((data.buffer, data.packet), data.last_buffer));
-            let names = closes(&packet);
+            let (names, controls) = (closes(&packet), matches!(packet, Packet::Control(_)));
             Repr { header, packet }.emit(out);
             if names && self.identified {
                 identity::name(self.connection_id, out);
             }
+            if let Some(marks) = self.marks.filter(|marks| controls && marks.marked > 0) {
+                marks.say(out);
+            }
+            self.left_as = self.codepoint(data.is_some());
             if self.lets(out.len() - before, data) {
                 break;
             }
@@ -807,6 +852,17 @@ impl Connection {
         self.last_said = now;
         self.due.keepalive = false;
         true
+    }
+
+    /// What IP's header is to say of the packet that left last.
+    pub fn left_as(&self) -> Codepoint {
+        self.left_as
+    }
+    fn codepoint(&self, is_data: bool) -> Codepoint {
+        match &self.role {
+            Role::Sending(sender) if is_data && sender.is_capable() => Codepoint::Capable,
+            _ => Codepoint::NotCapable,
+        }
     }
 
     /// Whether the guard lets a packet pass; `data` says of which buffer, its number
@@ -827,7 +883,8 @@ impl Connection {
     /// them.
     fn bound_control(&mut self) {
         if let (Some(guard), Role::Receiving(receiver)) = (&self.guard, &mut self.role) {
-            receiver.bound_control(guard.room() / 2);
+            let marks = self.marks.map_or(0, |_| MARKS_LEN as u64);
+            receiver.bound_control((guard.room() / 2).saturating_sub(marks));
         }
     }
 

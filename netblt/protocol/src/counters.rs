@@ -25,6 +25,9 @@ pub struct Counters {
     pub damaged_data_packets: u64,
     /// DATA and LDATA that fit neither what was agreed on nor what came before.
     pub misfit_data_packets: u64,
+    /// DATA and LDATA that a network marked in place of dropping them, as far as this end knows: those that came, or
+    /// those that the other end said came.
+    pub marked_data_packets: u64,
     /// CONTROL packets sent.
     pub control_packets_sent: u64,
     /// Control messages that came more than once.

@@ -4,6 +4,7 @@ use crate::connection::{Connection, Opening, closes};
 use crate::event::Event;
 use crate::guard::Secret;
 use crate::identity;
+use crate::marks::Codepoint;
 use crate::strays::Strays;
 use crate::terms::{Limits, Timing};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -189,6 +190,10 @@ pub struct Endpoint<A> {
     heard_until: Instant,
     /// What is taken in may have waited for so long.
     late: Duration,
+    /// What is taken in came as.
+    came_as: Codepoint,
+    /// The packet that was written last is to leave as.
+    left_as: Codepoint,
     /// When to look next for connections in which nothing moves.
     watch: Instant,
 }
@@ -215,6 +220,8 @@ impl<A: Address> Endpoint<A> {
             next_id: 0,
             heard_until: Instant::FAR_FUTURE,
             late: Duration::ZERO,
+            came_as: Codepoint::NotCapable,
+            left_as: Codepoint::NotCapable,
             watch: Instant::ZERO,
         }
     }
@@ -535,6 +542,15 @@ impl<A: Address> Endpoint<A> {
         self.late = late;
     }
 
+    /// The IP header of datagrams that are taken in from now on says this.
+    pub fn came_as(&mut self, codepoint: Codepoint) {
+        self.came_as = codepoint;
+    }
+    /// The IP header of the packet that [`poll_transmit`](Endpoint::poll_transmit) wrote last is to say this.
+    pub fn left_as(&self) -> Codepoint {
+        self.left_as
+    }
+
     /// Takes in a datagram; bytes that are no packet of NETBLT are dropped as if lost. Gives the
     /// connection that it was for.
     pub fn handle_datagram(&mut self, now: Instant, peer: A, bytes: &[u8]) -> Option<ConnectionId> {
@@ -561,7 +577,7 @@ impl<A: Address> Endpoint<A> {
             let (_, connection) = self.connections.get_mut(&id)?;
             connection.count_received(bytes.len());
             connection.note_lateness(self.late);
-            connection.handle_named(now, &packet, identity::named(bytes));
+            connection.handle_datagram(now, &packet, (bytes, self.came_as));
             if !connection.is_half_open() && self.half_open.remove(&id).is_some() {
                 self.settle(now, id);
             }
@@ -705,6 +721,7 @@ impl<A: Address> Endpoint<A> {
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<A> {
         self.evict_outlived(now);
         self.watch(now);
+        self.left_as = Codepoint::NotCapable;
         if let Some((peer, header, packet, named)) = self.answers.pop_front() {
             Repr { header, packet }.emit(out);
             if let Some(connection_id) = named {
@@ -722,6 +739,7 @@ impl<A: Address> Endpoint<A> {
             let (key, connection) = self.connections.get_mut(&id)?;
             connection.handle_timeout(timers);
             let (peer, sent) = (key.peer, connection.poll_transmit(now, out));
+            self.left_as = connection.left_as();
             self.look_after(id);
             self.forget_if_over(now, id);
             if sent {

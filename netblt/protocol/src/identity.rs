@@ -14,11 +14,15 @@ pub fn name(connection_id: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&connection_id.to_be_bytes());
 }
 
-/// What a datagram says behind its packet.
-pub fn named(datagram: &[u8]) -> Option<u32> {
+/// What stands in a datagram behind its packet.
+pub fn behind(datagram: &[u8]) -> Option<&[u8]> {
     let length = u16::from_be_bytes(datagram.get(LENGTH)?.try_into().ok()?);
-    let rest = datagram.get(usize::from(length).next_multiple_of(PADDED_TO)..)?;
-    Some(u32::from_be_bytes(rest.strip_prefix(&MAGIC)?.try_into().ok()?))
+    datagram.get(usize::from(length).next_multiple_of(PADDED_TO)..)
+}
+
+/// The identifier that a datagram says behind its packet.
+pub fn named(datagram: &[u8]) -> Option<u32> {
+    Some(u32::from_be_bytes(behind(datagram)?.strip_prefix(&MAGIC)?.try_into().ok()?))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::control::{Arrival, Control, RateControl};
 use crate::counters::Counters;
 use crate::event::Event;
 use crate::gaps::{Gaps, OVERTAKEN_BY};
+use crate::marks::{Heeded, Marks};
 use crate::sender::Sender;
 use crate::sequence::ahead;
 use crate::terms::Burst;
@@ -36,6 +37,10 @@ struct Adaptive {
     announced: Instant,
     /// So long what is heard now may have waited in this host.
     late: Duration,
+    /// Marks of the network, where both clients have agreed on them.
+    marks: Option<Heeded>,
+    /// Of all packets that left, those up to this number are known to have arrived, or to be lost.
+    arrived: u64,
 }
 
 /// A buffer, all of which left.
@@ -67,6 +72,8 @@ impl Regulated {
             gaps: Gaps::default(),
             announced: now,
             late: Duration::ZERO,
+            marks: None,
+            arrived: 0,
         }));
         self.follow(now, true);
     }
@@ -108,6 +115,32 @@ impl Regulated {
         self.follow(now, false);
         Ok(())
     }
+    /// Marks are taken for losses from now on. Who finds no rate, or finds it by delay, has no use for them.
+    pub fn heed_marks(&mut self) {
+        if let Some(adaptive) = &mut self.adaptive
+            && matches!(adaptive.control, Control::Compete(_))
+        {
+            adaptive.marks = Some(Heeded::default());
+        }
+    }
+    /// Whether data packets may be marked.
+    pub fn is_capable(&self) -> bool {
+        self.adaptive.as_ref().and_then(|it| it.marks).is_some_and(|marks| marks.is_on())
+    }
+    /// The receiver says how many were.
+    pub fn hear_marks(&mut self, now: Instant, said: Marks, counters: &mut Counters) {
+        let Some(adaptive) = &mut self.adaptive else { return };
+        let (Control::Compete(control), Some(marks)) = (&mut adaptive.control, &mut adaptive.marks)
+        else {
+            return;
+        };
+        let before = marks.told().marked;
+        if marks.hear(said) {
+            control.marked(adaptive.arrived);
+        }
+        counters.marked_data_packets += u64::from(marks.told().marked.wrapping_sub(before));
+        self.follow(now, false);
+    }
     /// What is handled from now on may have waited in this host for so long before it was read.
     pub fn note_lateness(&mut self, late: Duration) {
         if let Some(adaptive) = &mut self.adaptive {
@@ -118,6 +151,13 @@ impl Regulated {
     pub fn handle_timeout(&mut self, heard_until: Instant) {
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.control.handle_timeout(heard_until);
+            if let (Control::Compete(control), Some(marks)) =
+                (&adaptive.control, &mut adaptive.marks)
+                && control.is_silent()
+                && adaptive.arrived == 0
+            {
+                marks.give_up();
+            }
         }
     }
 
@@ -212,6 +252,8 @@ impl Adaptive {
                 Kind::Ok { .. } => {
                     self.control.completed(now);
                     let flight = self.flights.remove(&message.buffer);
+                    let end = flight.as_ref().map_or(0, |flight| flight.packets.end);
+                    self.arrived = self.arrived.max(end);
                     if let Some(flight) = flight.as_ref().filter(|flight| !flight.again) {
                         self.gaps.arrived(message.sequence, flight.packets.end);
                     }

@@ -36,6 +36,9 @@ pub struct Link {
     /// Queue of the link in bytes; it drops more [default: what leaves in 50 ms, at least 30000]
     #[arg(long, value_name = "BYTES")]
     queue: Option<u64>,
+    /// Mark packets that may be marked (ECN) if they find so many bytes in the queue; 0 marks all
+    #[arg(long, value_name = "BYTES")]
+    mark_above: Option<u64>,
     /// Share of packets lost at random
     #[arg(long, value_name = "SHARE", default_value = "0")]
     loss: Share,
@@ -114,13 +117,14 @@ fn show(counts: &[WayCounts], json: bool) -> Outcome {
 
 fn line(way: &str, counts: &WayCounts) -> String {
     format!(
-        "{way}: {} frames: {} dropped by the queue, {} lost at random, {} overtaken, {} delivered; \
+        "{way}: {} frames: {} dropped by the queue, {} lost at random, {} overtaken, {} marked, {} delivered; \
          the program missed {}, could not deliver {}, was over 2 ms late with {} (latest \
          {:.3} ms)\n",
         counts.arrived_frames,
         counts.dropped_frames,
         counts.lost_frames,
         counts.overtaken_frames,
+        counts.marked_frames,
         counts.delivered_frames,
         counts.missed_frames,
         counts.refused_frames,
@@ -140,6 +144,7 @@ fn model(arguments: &Link, rate: BitRate, loss: Share) -> Outcome<LinkModel> {
     let bytes = rate.0 / 8 * QUEUE.as_ns() / 1_000_000_000;
     let queue_bytes = arguments.queue.unwrap_or(bytes.max(MIN_QUEUE_BYTES));
     let mut model = LinkModel::plain(rate.0, arguments.delay.0, queue_bytes);
+    model.mark_above_bytes = arguments.mark_above;
     model.loss = chance(loss.0, arguments.loss_bursts)?;
     model.overtaking = arguments.reorder.as_deref().map(overtaking).transpose()?;
     Ok(model)

@@ -18,7 +18,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_netanvil");
 /// Two hosts with a link between them: a client on the left, a directory that is served on the right.
 struct Lab {
     hosts: TwoHosts,
-    _link: RealTimeLink,
+    link: RealTimeLink,
     scratch: Scratch,
     bytes: Vec<u8>,
     /// To be added to every command.
@@ -27,10 +27,14 @@ struct Lab {
 
 impl Lab {
     fn new(loss: f64, carrier: &'static str, len: usize) -> Lab {
-        let hosts = TwoHosts::apart().unwrap();
         let delay = units::Duration::from_ms(5);
         let loss = if loss > 0.0 { Loss::Random(loss) } else { Loss::None };
         let model = LinkModel { loss, ..LinkModel::plain(500_000_000, delay, 4 << 20) };
+        Lab::over(model, carrier, len)
+    }
+
+    fn over(model: LinkModel, carrier: &'static str, len: usize) -> Lab {
+        let hosts = TwoHosts::apart().unwrap();
         let link = RealTimeLink::start(&hosts, [model.clone(), model], 11).unwrap();
         let scratch = Scratch::new();
         std::fs::create_dir(scratch.path().join("served")).unwrap();
@@ -38,7 +42,7 @@ impl Lab {
             .map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8)
             .collect();
         std::fs::write(scratch.path().join("file"), &bytes).unwrap();
-        Lab { hosts, _link: link, scratch, bytes, carrier }
+        Lab { hosts, link, scratch, bytes, carrier }
     }
 
     /// The program on a host.
@@ -116,6 +120,41 @@ fn files_arrive_whole_over_links_that_lose_packets() {
             });
         }
     });
+}
+
+/// By defaults the sender fills a queue until it drops; where the link marks, it has slowed down before. Of raw IP
+/// nothing is marked, and nothing breaks. A key hides the packets, not the marks.
+#[test]
+fn a_link_that_marks_need_not_drop() {
+    if !common::is_root() {
+        eprintln!("skipped: not root");
+        return;
+    }
+    let json = |mark_above_bytes, more: &'static str| {
+        let delay = units::Duration::from_ms(10);
+        let plain = LinkModel::plain(50_000_000, delay, 600_000);
+        let lab = Lab::over(LinkModel { mark_above_bytes, ..plain }, more, 12_000_000);
+        lab.scratch.file("key", &"0123456789abcdef".repeat(4));
+        let _server = lab.serve();
+        let address = TwoHosts::address(1);
+        let mut send = lab.command(0, &format!("send file {address} --quiet --json"));
+        let output = send.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(std::fs::read(lab.scratch.path().join("served/file")).unwrap() == lab.bytes);
+        let counts = lab.link.counts()[0];
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        (json["marked_data_packets"].as_u64().unwrap(), counts)
+    };
+    for more in ["", "--key-file key"] {
+        let (said, link) = json(Some(50_000), more);
+        let marked = link.marked_frames;
+        assert!(said > 0 && said <= marked, "{more}: {said} of {marked}");
+        assert_eq!(link.dropped_frames, 0, "{more}: {link:?}");
+    }
+    let (said, link) = json(None, "");
+    assert!(said == 0 && link.marked_frames == 0 && link.dropped_frames > 0, "{link:?}");
+    let (said, link) = json(Some(50_000), "--raw-ip");
+    assert!(said == 0 && link.marked_frames == 0, "{link:?}");
 }
 
 #[test]

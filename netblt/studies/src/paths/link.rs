@@ -43,6 +43,8 @@ pub struct LinkModel {
     pub delay: Duration,
     /// What the queue holds, the packet that is leaving included; what does not fit is dropped.
     pub queue_bytes: u64,
+    /// A packet that finds so many bytes in the queue, or more, is marked if it may be (RFC 3168). None: none is.
+    pub mark_above_bytes: Option<u64>,
     /// Behind the queue.
     pub loss: Loss,
     /// Behind the queue.
@@ -55,7 +57,16 @@ impl LinkModel {
     /// A link with a queue and a delay, and nothing else to say of it.
     pub fn plain(rate_bps: u64, delay: Duration, queue_bytes: u64) -> LinkModel {
         let (changes, loss) = (Vec::new(), Loss::None);
-        LinkModel { rate_bps, changes, delay, queue_bytes, loss, overtaking: None, stalls: None }
+        LinkModel {
+            rate_bps,
+            changes,
+            delay,
+            queue_bytes,
+            mark_above_bytes: None,
+            loss,
+            overtaking: None,
+            stalls: None,
+        }
     }
     /// The rate in force at a time since the start.
     pub fn rate_at(&self, since_start: Duration) -> u64 {
@@ -78,6 +89,8 @@ pub enum Fate {
         at: Option<Instant>,
         /// Not in the order of the others.
         late: bool,
+        /// It found a queue for which packets are marked.
+        marked: bool,
     },
 }
 
@@ -111,13 +124,15 @@ impl Link {
         {
             return Fate::Dropped;
         }
+        let above = |least: u64| queued_bits >= u128::from(least) * 8;
+        let marked = self.model.mark_above_bytes.is_some_and(above);
         self.free_at = self.finish(start, bits);
         let late = self.model.overtaking.filter(|late| dice.unit() < late.share);
         let extra = late.map_or(Duration::ZERO, |late| late.late);
         let due = self.free_at + self.model.delay + extra;
         let due = self.model.stalls.map_or(due, |stalls| stalls.awaited(due));
         let at = (!self.chance.loses(dice)).then_some(due);
-        Fate::Carried { waited, at, late: late.is_some() }
+        Fate::Carried { waited, at, late: late.is_some(), marked }
     }
 
     /// When the last of so many bits has left, if the first does at `start`; rates change on the

@@ -263,6 +263,54 @@ fn tcp_beside_transfers_under_control_keeps_its_share() {
     }
 }
 
+/// A queue that marks is kept short without a loss; the same queue without marks is filled until it drops.
+#[test]
+fn a_sender_that_competes_heeds_marks() {
+    const MARK_ABOVE_BYTES: u64 = 150_000;
+    for seed in 1..=10 {
+        let at = |mark_above_bytes| {
+            let mut path = path(100 * MBPS, 20, 1_000_000);
+            path.forward.mark_above_bytes = mark_above_bytes;
+            let burst = Burst { size_packets: u16::MAX, interval_ms: 1 };
+            let model = TransferModel {
+                burst,
+                control: Some(RateControl::Competitive),
+                buffer_packets: 8,
+                outstanding_buffers: 600,
+            };
+            let flow = Flow::Netblt(model, Duration::ZERO);
+            run(&path, &[flow], s(20), Duration::from_ms(10), seed)
+        };
+        let (marked, dropped) = (at(Some(MARK_ABOVE_BYTES)), at(None));
+        let drops = |run: &Run| run.meters.drops(s(5), s(20)).1;
+        assert_eq!(drops(&marked), 0, "seed {seed}");
+        assert!(drops(&dropped) > 0, "seed {seed}: the comparison is empty");
+        // The sender knows what came with a mark, but for what is under way.
+        let [sender, receiver] = marked.counters[0].map(|end| end.marked_data_packets);
+        assert!(sender > 0 && sender <= receiver && receiver - sender < 200, "{sender} {receiver}");
+        // 150 KB are 12 ms. What leaves in the round trip until the sender hears of it comes on top.
+        let wait = marked.meters.most_wait(s(5), s(20));
+        assert!(wait < Duration::from_ms(30), "seed {seed}: {wait:?}");
+        assert!(dropped.meters.most_wait(s(5), s(20)) > Duration::from_ms(75), "seed {seed}");
+        let full = 100e6 / 8.0 / 1452.0;
+        let got = rate(&marked, 5, 20) / full;
+        assert!(got > 0.95, "seed {seed}: {got}");
+    }
+}
+
+/// Marks of a path that marks everything say nothing, and the sender asks for no more of them.
+#[test]
+fn a_path_that_marks_everything_is_used_all_the_same() {
+    let road = study::Road::new(20 * MBPS, 20, Loss::None);
+    let mut path = road.path();
+    path.forward.mark_above_bytes = Some(0);
+    let model = road.transfer(study::Contender::Competitive);
+    let run = run(&path, &[Flow::Netblt(model, Duration::ZERO)], s(30), Duration::from_ms(10), 1);
+    let got = rate(&run, 10, 30) / (20e6 / 8.0 / 1452.0);
+    let marked = run.counters[0][1].marked_data_packets;
+    assert!(got > 0.9 && (100..300).contains(&marked), "{got}, {marked} marked");
+}
+
 /// What comes all at once came no faster than it was sent, and where all that is sent again takes a
 /// while no path has fallen silent.
 #[test]

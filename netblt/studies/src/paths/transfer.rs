@@ -4,7 +4,9 @@
 //! path is told the length that it would have. No decision of the protocol rests on the content,
 //! and a path of 1 Gb/s over 2 s has 250 MB under way.
 
-use netblt::{Burst, Connection, Counters, Event, Limits, Mode, Opening, RateControl, Timing};
+use netblt::{
+    Burst, Codepoint, Connection, Counters, Event, Limits, Mode, Opening, RateControl, Timing,
+};
 use units::Instant;
 use wire::netblt::{DATA_HEADER_LEN, Header, Packet, Repr, is_data};
 
@@ -78,11 +80,18 @@ impl Transfer {
         }
     }
 
-    /// A packet comes to an end. Gives how many packets it brought that were new.
-    pub fn handle(&mut self, now: Instant, end: usize, bytes: &[u8]) -> u64 {
+    /// A packet comes to an end, as its IP header says. Gives how many packets it brought that were new.
+    pub fn handle(
+        &mut self,
+        now: Instant,
+        end: usize,
+        (bytes, came_as): (&[u8], Codepoint),
+    ) -> u64 {
         let Ok(Repr { packet, .. }) = Repr::parse(bytes) else { return 0 };
         match (&mut self.ends[end], &packet) {
-            (Some(connection), packet) => connection.handle_packet(now, packet),
+            (Some(connection), packet) => {
+                connection.handle_datagram(now, packet, (bytes, came_as));
+            }
             (slot, Packet::Open(open)) => {
                 let header = Header::new(PORTS[1], PORTS[0]);
                 *slot = Connection::accept(now, header, ANY, Timing::default(), open, "").ok();
@@ -115,6 +124,7 @@ impl Transfer {
         while let Some(event) = connection.poll_event() {
             if let (Event::Opened, Some(control)) = (event, self.model.control) {
                 connection.adapt_rate(now, control);
+                connection.heed_marks();
             }
         }
         match end {
@@ -126,8 +136,9 @@ impl Transfer {
         }
     }
 
-    /// The next packet of an end, and its length in the eyes of the path, from the IP header on.
-    pub fn poll(&mut self, now: Instant, end: usize) -> Option<(Vec<u8>, usize)> {
+    /// The next packet of an end, what its IP header says, and its length in the eyes of the path, from that header
+    /// on.
+    pub fn poll(&mut self, now: Instant, end: usize) -> Option<(Vec<u8>, Codepoint, usize)> {
         let connection = self.ends[end].as_mut()?;
         let mut bytes = Vec::new();
         if !connection.poll_transmit(now, &mut bytes) {
@@ -135,7 +146,7 @@ impl Transfer {
         }
         let data = is_data(&bytes);
         let inner = if data { DATA_HEADER_LEN + self.data_bytes } else { bytes.len() };
-        Some((bytes, OUTER_BYTES + inner))
+        Some((bytes, connection.left_as(), OUTER_BYTES + inner))
     }
 
     pub fn counters(&self, end: usize) -> Counters {

@@ -5,7 +5,7 @@ use super::meter::Meters;
 use super::tcp::{Algorithm, Segment, Tcp};
 use super::transfer::{Transfer, TransferModel};
 use crate::rfc1030::Dice;
-use netblt::Counters;
+use netblt::{Codepoint, Counters};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use units::{Duration, Instant};
@@ -67,7 +67,7 @@ enum Ends {
 }
 
 enum Parcel {
-    Netblt(Vec<u8>),
+    Netblt(Vec<u8>, Codepoint),
     Tcp(Segment),
 }
 
@@ -185,7 +185,9 @@ impl World {
 
     fn deliver(&mut self, now: Instant, index: usize, end: usize, parcel: Parcel) {
         let new = match (&mut self.lines[index].flow, parcel) {
-            (Ends::Netblt(transfer), Parcel::Netblt(bytes)) => transfer.handle(now, end, &bytes),
+            (Ends::Netblt(transfer), Parcel::Netblt(bytes, codepoint)) => {
+                transfer.handle(now, end, (&bytes, codepoint))
+            }
             (Ends::Tcp(tcp), Parcel::Tcp(Segment::Data { number, order, sent })) => {
                 let (answer, new) = tcp.receive(number, order, sent);
                 self.put_on_link(now, index, 1, Parcel::Tcp(answer), TCP_ACK_BYTES);
@@ -223,8 +225,8 @@ impl World {
                 },
                 Ends::Netblt(transfer) => {
                     let next = (0..2).find_map(|end| Some((end, transfer.poll(now, end)?)));
-                    let Some((end, (packet, bytes))) = next else { return };
-                    (end, Parcel::Netblt(packet), bytes)
+                    let Some((end, (packet, codepoint, bytes))) = next else { return };
+                    (end, Parcel::Netblt(packet, codepoint), bytes)
                 }
             };
             self.put_on_link(now, index, way, parcel, bytes);
@@ -236,7 +238,7 @@ impl World {
         now: Instant,
         index: usize,
         way: usize,
-        parcel: Parcel,
+        mut parcel: Parcel,
         bytes: usize,
     ) {
         let fate = self.links[way].carry(now, bytes, &mut self.dice);
@@ -245,7 +247,11 @@ impl World {
             Fate::Carried { waited, .. } if way == 0 => self.meters.carried(now, bytes, waited),
             _ => {}
         }
-        let Fate::Carried { at: Some(at), late, .. } = fate else { return };
+        let Fate::Carried { at: Some(at), late, marked, .. } = fate else { return };
+        // Of the TCPs none asks for marks.
+        if let (true, Parcel::Netblt(_, codepoint @ Codepoint::Capable)) = (marked, &mut parcel) {
+            *codepoint = Codepoint::Marked;
+        }
         let at = self.handled(index, way, at);
         let line = &mut self.lines[index];
         if late {

@@ -32,6 +32,8 @@ pub struct TransferReport {
     blake3: Option<String>,
     /// Packets that would have ended this connection or another and were not heeded.
     stray_closings: u64,
+    /// Data packets that a network marked in place of dropping them, as far as this end knows.
+    marked_data_packets: u64,
     /// The plain layout was used: nobody verified what arrived.
     unverified: bool,
 }
@@ -110,6 +112,7 @@ impl TransferReport {
             burst_lateness: None,
             blake3: ended.digest.clone(),
             stray_closings: counters.stray_closings,
+            marked_data_packets: counters.marked_data_packets,
             unverified: ended.plain,
         }
     }
@@ -160,6 +163,10 @@ impl TransferReport {
                 late.bursts, late.median_us, late.p99_us
             )
         }));
+        if self.marked_data_packets > 0 {
+            lines
+                .push(format!("congestion marks (ECN): {} data packets", self.marked_data_packets));
+        }
         if self.stray_closings > 0 {
             lines.push(format!(
                 "{} packets (ABORT, QUIT) from the peer's address would have ended this connection or one \

@@ -217,6 +217,20 @@ impl Compete {
         self.reduced_until = self.sent;
     }
 
+    /// A network marked packets in place of dropping them, among those that left up to number `arrived` or a little
+    /// later. RFC 9438 section 4.6 has the window shrink as after a loss, and the kernel's CUBIC does so.
+    pub fn marked(&mut self, arrived: u64) {
+        if self.reduced_until > 0 && arrived <= self.reduced_until {
+            return;
+        }
+        self.cubic.reduce();
+        self.reduced_until = self.sent;
+    }
+    /// Nothing has been heard for a timeout, or more.
+    pub fn is_silent(&self) -> bool {
+        self.silences > 0
+    }
+
     /// When silence has lasted for too long.
     pub fn timeout(&self) -> Option<Instant> {
         let idle = self.round.idle.is_some();
