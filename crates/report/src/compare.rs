@@ -230,13 +230,28 @@ fn warnings(a: &Report, b: &Report) -> Vec<String> {
     let (Some(of_a), Some(of_b)) = (&a.started, &b.started) else {
         return vec!["the beginning of a run was not saved: what else differs is unknown".into()];
     };
+    if of_a.device != of_b.device {
+        warnings.push(format!("device differs: {} / {}", of_a.device, of_b.device));
+    }
+    warnings.extend(conditions_that_differ(a, b));
+    for (name, report) in [("first", a), ("second", b)] {
+        if report.status() != crate::Status::Complete {
+            warnings.push(format!("the {name} run is not complete"));
+        }
+    }
+    warnings
+}
+
+/// Everything besides the results and the device in which two runs differ.
+pub(crate) fn conditions_that_differ(a: &Report, b: &Report) -> Vec<String> {
+    let (Some(of_a), Some(of_b)) = (&a.started, &b.started) else { return vec![] };
+    let mut differences = vec![];
     let mut differ = |what: &str, a: &str, b: &str| {
         if a != b {
-            warnings.push(format!("{what} differs: {a} / {b}"));
+            differences.push(format!("{what} differs: {a} / {b}"));
         }
     };
     differ("program", &of_a.program, &of_b.program);
-    differ("device", &of_a.device, &of_b.device);
     differ("tester", &of_a.tester.name, &of_b.tester.name);
     differ("tester's ports", &ports(a), &ports(b));
     let keys: BTreeSet<&String> = of_a.environment.keys().chain(of_b.environment.keys()).collect();
@@ -256,12 +271,7 @@ fn warnings(a: &Report, b: &Report) -> Vec<String> {
     }
     let (deviations_a, deviations_b) = (deviations(a), deviations(b));
     differ("departure from the standards", &deviations_a, &deviations_b);
-    for (name, report) in [("first", a), ("second", b)] {
-        if report.status() != crate::Status::Complete {
-            warnings.push(format!("the {name} run is not complete"));
-        }
-    }
-    warnings
+    differences
 }
 
 /// Members of the environment that differ between any two runs: times, where the run was saved,

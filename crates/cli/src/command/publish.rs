@@ -4,12 +4,16 @@ use crate::args::Publish;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{output, rendering};
 use report::{Product, Publication, Report, Status};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 /// What Chromium is called, in the order of distributions.
 const BROWSERS: [&str; 4] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+/// A page of 20 products takes less than a tenth of that.
+const PRINTED_WITHIN: Duration = Duration::from_secs(300);
 
 pub fn run(arguments: &Publish) -> Outcome {
     let review = read(&arguments.review)?;
@@ -74,22 +78,83 @@ fn print(page: &Path) -> Outcome<PathBuf> {
         BROWSERS.iter().find(is_there).ok_or_else(|| cannot("no browser found".into()))?;
     let profile = tempfile::tempdir().map_err(|error| cannot(error.to_string()))?;
     let _ = std::fs::remove_file(&pdf);
-    let said = Command::new(browser)
+    let mut command = Command::new(browser);
+    command
         .args(["--headless", "--disable-gpu", "--no-first-run", "--no-pdf-header-footer"])
         // Root has no sandbox; the page is our own and fetches nothing.
         .arg("--no-sandbox")
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("--print-to-pdf={}", pdf.display()))
-        .arg(format!("file://{}", absolute.display()))
+        .arg(address_of(&absolute))
         .stdin(Stdio::null())
-        .output()
+        .stdout(Stdio::null());
+    let (status, said) = ended(command, profile.path(), PRINTED_WITHIN)
         .map_err(|error| cannot(format!("{browser}: {error}")))?;
     let is_written = std::fs::metadata(&pdf).is_ok_and(|found| found.len() > 0);
-    match said.status.success() && is_written {
+    match status.success() && is_written {
         true => Ok(pdf),
         false => {
-            let error = String::from_utf8_lossy(&said.stderr);
-            Err(cannot(format!("{browser}: {}", error.lines().last().unwrap_or("no PDF came"))))
+            Err(cannot(format!("{browser}: {}", said.lines().last().unwrap_or("no PDF came"))))
         }
+    }
+}
+
+/// The address of a file: what is not a plain letter, digit or mark of a path goes as its bytes (RFC 3986, section 2.1).
+fn address_of(file: &Path) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let bytes = file.as_os_str().as_bytes().iter();
+    let written = bytes.map(|byte| match plain(*byte) {
+        true => char::from(*byte).to_string(),
+        false => format!("%{byte:02X}"),
+    });
+    format!("file://{}", written.collect::<String>())
+}
+
+/// Runs a program to its end; one that is not done in time is stopped. Gives what it said on standard error, which goes
+/// through a file in `scratch`: nobody has to read while it runs.
+fn ended(
+    mut command: Command,
+    scratch: &Path,
+    within: Duration,
+) -> std::io::Result<(ExitStatus, String)> {
+    let said = scratch.join("said");
+    let mut child = command.stderr(std::fs::File::create(&said)?).spawn()?;
+    let began = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if began.elapsed() > within {
+            child.kill()?;
+            child.wait()?;
+            let why = format!("it did not end within {} s", within.as_secs());
+            return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, why));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    Ok((status, String::from_utf8_lossy(&std::fs::read(said)?).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_keeps_what_would_end_it_early() {
+        let of = |path: &str| address_of(Path::new(path));
+        assert_eq!(of("/a/report.html"), "file:///a/report.html");
+        assert_eq!(of("/50 %/#1?.html"), "file:///50%20%25/%231%3F.html");
+    }
+
+    #[test]
+    fn a_browser_that_hangs_is_stopped() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let mut hangs = Command::new("sleep");
+        hangs.arg("600");
+        let error = ended(hangs, scratch.path(), Duration::from_millis(50)).expect_err("too slow");
+        assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+        let (status, _) =
+            ended(Command::new("false"), scratch.path(), PRINTED_WITHIN).expect("it ends");
+        assert_eq!(status.code(), Some(1));
     }
 }

@@ -45,6 +45,30 @@ fn a_review_has_a_chapter_for_each_product_and_is_printed() {
 }
 
 #[test]
+fn a_review_says_under_which_other_conditions_a_run_was_made() {
+    // The folder has what would end an address early.
+    let scratch = Scratch::new();
+    let folder = "of 50 % #1";
+    std::fs::create_dir(scratch.path().join(folder)).expect("a folder");
+    for (more, run) in [("", "a"), ("--seed 7", "b")] {
+        scratch.run(&format!("{RUN} {more} --sim router --out {run}")).expect(0);
+        let to = scratch.path().join(folder).join(run);
+        std::fs::rename(scratch.path().join(run), to).expect("move the run");
+    }
+    std::fs::write(scratch.path().join(folder).join("review.toml"), REVIEW).expect("a review");
+    let mut command = scratch.command("publish --pdf");
+    let said = command.arg(format!("{folder}/review.toml")).output().expect("the program starts");
+    crate::common::Ran::from(said).expect(0);
+    let page = std::fs::read_to_string(scratch.path().join(folder).join("review.html"));
+    let page = page.expect("the page");
+    let (_, conditions) = page.split_once("Conditions that differ").expect("the list");
+    assert!(conditions.contains("configuration seed differs:"), "{conditions}");
+    let pdf = std::fs::read(scratch.path().join(folder).join("review.pdf")).expect("the PDF");
+    // Of the review, not of a page that says that there is no such file.
+    assert!(pdf.len() > 50_000, "{} bytes", pdf.len());
+}
+
+#[test]
 fn what_cannot_be_printed_is_refused_with_the_remedy() {
     let scratch = Scratch::new();
     let command = review(&scratch, REVIEW);

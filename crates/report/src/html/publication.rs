@@ -2,7 +2,7 @@
 //! bed, tables and graphs, and the appendices that let a reader repeat it.
 
 use super::{balance, sections, test_bed};
-use crate::compare::{Question, question};
+use crate::compare::{Question, conditions_that_differ, question};
 use crate::model::Report;
 use crate::publication::{Publication, paragraphs};
 use crate::{Answers, tables};
@@ -100,6 +100,25 @@ fn side_by_side(all: &[Reviewed<'_>]) -> Markup {
                         tbody { @for asked in &common { (row(asked, &answers)) } }
                     } }
                 }
+                (conditions(all))
+            }
+        }
+    }
+}
+
+/// In what the runs of all others differ from the first one, their devices apart: a shorter profile, another host.
+fn conditions(all: &[Reviewed<'_>]) -> Markup {
+    let Some((first, others)) = all.split_first() else { return html! {} };
+    let differing =
+        others.iter().map(|one| (one, conditions_that_differ(first.report, one.report)));
+    let differing: Vec<_> = differing.filter(|(_, differences)| !differences.is_empty()).collect();
+    html! {
+        @if !differing.is_empty() {
+            h3 { "Conditions that differ" }
+            p.about { "Read the figures above with these in mind." }
+            @for (one, differences) in differing {
+                p { (first.name) " / " (one.name) ":" }
+                ul { @for difference in differences { li { (difference) } } }
             }
         }
     }
