@@ -285,8 +285,8 @@ stability: setup
 	cargo build --release --package netanvil --package netanvil-bench
 	target/release/netanvil-bench --without xdp-trafficgen stability
 
-# The 96 runs of RFC 1030 over emulated networks; some seconds. Exit code 1 if they miss the targets: two of the
-# text's findings are inverted.
+# The 96 runs of RFC 1030 over emulated networks; some seconds. Exit code 1 if they miss the targets: three of the
+# text's findings are not met.
 netblt-1987: setup
 	cargo build --release --package netanvil
 	$(NETANVIL) netblt reproduce-1987

@@ -297,7 +297,7 @@ fn first_processor() -> String {
 }
 
 #[test]
-fn the_campaign_of_1987_is_near_and_says_which_finding_it_inverts() {
+fn the_campaign_of_1987_is_near_and_says_which_findings_it_misses() {
     let scratch = Scratch::new();
     let ran = scratch.run("netblt reproduce-1987 --json").expect(1);
     let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -305,10 +305,15 @@ fn the_campaign_of_1987_is_near_and_says_which_finding_it_inverts() {
     assert_eq!(json["summary"]["rows_near"], true);
     let findings = json["findings"].as_array().unwrap();
     assert!(findings.iter().all(|finding| finding["published"] == true), "{findings:?}");
-    // With two buffers at 45 ms the model loses too much; docs/netblt.md tells it.
     let missed = findings.iter().filter(|finding| finding["ours"] == false);
     let missed: Vec<&str> = missed.map(|finding| finding["finding"].as_str().unwrap()).collect();
-    assert!(missed.len() == 2 && missed.iter().all(|it| it.contains("45 ms")), "{missed:?}");
+    // Section 6's sign is right, section 4's speeds are; docs/netblt.md tells of the three that are not met.
+    let known = ["lose a third", "15 to 20 %", "5 packets in 50 ms overload"];
+    assert!(missed.iter().all(|it| known.iter().any(|known| it.contains(known))), "{missed:?}");
+    assert_eq!(findings.iter().filter(|finding| finding["section"] == 4).count(), 6);
+    assert!(findings.iter().any(|it| it["finding"].as_str().unwrap().contains("faster than 30")));
+    let unexplained = findings.iter().filter(|finding| finding["unexplained"].is_string());
+    assert_eq!(unexplained.count(), missed.len());
     assert_eq!(json["summary"]["targets_met"], false);
     let mut alone = Command::new("taskset");
     alone.args(["--cpu-list", &first_processor(), env!("CARGO_BIN_EXE_netanvil")]);
@@ -321,5 +326,6 @@ fn the_campaign_of_1987_is_near_and_says_which_finding_it_inverts() {
     assert!(page.matches(", published</li>").count() > 7);
     assert_eq!(page.matches("<td class=\"whole\">5/").count(), 96);
     assert!(table.contains("BS/BI") && table.contains("near enough"), "{table}");
-    assert_eq!(table.matches("NOT MET").count(), 2, "{table}");
+    assert_eq!(table.matches("NOT MET").count(), missed.len(), "{table}");
+    assert_eq!(table.matches("; unexplained: ").count(), missed.len(), "{table}");
 }

@@ -78,7 +78,8 @@ pub fn reproduce_with(constants: &Constants, row: &Row, seed: u64) -> Option<Mea
     run(&constants.bed(row.network), &row.transfer, seed)
 }
 
-/// What the document does not say, fitted to its tables; all times in milliseconds but `*_us`.
+/// What the document does not say; all times in milliseconds but `*_us`. [`PARAMETERS`](super::PARAMETERS) has how each
+/// was chosen.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Constants {
     /// Time to build and send a control packet.
@@ -87,65 +88,73 @@ pub struct Constants {
     pub receive_control_ms: f64,
     /// Time to set up a buffer's packets.
     pub start_buffer_ms: f64,
-    /// Time of the client for a buffer.
-    pub turn_buffer_ms: f64,
-    /// From a timer to its process.
-    pub timer_latency_ms: f64,
-    /// The same for each outstanding buffer.
+    /// Time of the receiving client for a byte of a buffer that it takes over.
+    pub take_byte_us: f64,
+    /// By how much of its time a PC's piece of work is shorter or longer.
+    pub jitter: f64,
+    /// Lateness of a timer for each outstanding buffer.
     pub timer_latency_per_buffer_ms: f64,
-    /// How much more than sending a packet it takes to receive one on the ring.
-    pub ring_receive_excess: f64,
+    /// More to receive a data packet for each outstanding buffer but the first.
+    pub receive_per_further_buffer_ms: f64,
     /// Time of a byte of a data packet on the Ethernet hosts.
     pub ethernet_byte_us: f64,
     /// Time to load or read out a byte of the 3C500's buffer.
     pub copy_byte_us: f64,
-    /// Time until the 3C500 listens again.
+    /// Time until the 3C500 listens again after it was read out.
     pub reenable_ms: f64,
     /// The same after it has sent.
     pub reenable_after_sending_ms: f64,
     /// Time between broadcasts on the Ethernet.
     pub broadcast_interval_ms: f64,
+    /// Bytes of a broadcast.
+    pub broadcast_bytes: f64,
     /// Chance that the Ethernet damages a packet.
     pub damage: f64,
-    /// The data timer, in times of what the missing packets should take.
-    pub data_timer_stretch: f64,
-    /// What is added to it.
+    /// The variance of the data timer: what is added to the time that the missing packets should take.
     pub data_timer_margin_ms: f64,
+    /// Time of a SUN-3 for a packet, its bytes apart.
+    pub sun_packet_ms: f64,
     /// Chance that the Wideband loses a packet.
     pub wideband_loss: f64,
     /// Chance of another reservation.
     pub another_reservation: f64,
     /// Chance of another reservation for a fragment.
     pub another_reservation_for_fragment: f64,
+    /// Channel frames' worth of packets that the earth station can hold.
+    pub queue_frames: f64,
 }
 
 impl Constants {
-    /// The committed fit.
+    /// The committed values.
     pub const FITTED: Constants = Constants {
-        send_control_ms: 0.8887,
-        receive_control_ms: 1.8,
-        start_buffer_ms: 1.8,
-        turn_buffer_ms: 4.583,
-        timer_latency_ms: 0.463,
+        send_control_ms: 1.5,
+        receive_control_ms: 1.7,
+        start_buffer_ms: 3.0,
+        take_byte_us: 0.45,
+        jitter: 0.1,
         timer_latency_per_buffer_ms: 0.1906,
-        ring_receive_excess: 1.062,
+        receive_per_further_buffer_ms: 0.15,
         ethernet_byte_us: 2.618,
         copy_byte_us: 0.8889,
-        reenable_ms: 2.25,
-        reenable_after_sending_ms: 1.133,
+        reenable_ms: 2.1,
+        reenable_after_sending_ms: 1.8,
         broadcast_interval_ms: 300.0,
-        damage: 0.0001826,
-        data_timer_stretch: 1.5,
-        data_timer_margin_ms: 13.33,
+        broadcast_bytes: 100.0,
+        damage: 0.0001,
+        data_timer_margin_ms: 20.0,
+        sun_packet_ms: 1.0,
         wideband_loss: 0.03333,
         another_reservation: 0.001029,
         another_reservation_for_fragment: 0.3,
+        queue_frames: 47.0,
     };
 }
 
 fn ms(ms: f64) -> Duration {
     Duration::from_secs_f64(ms / 1e3)
 }
+/// "The timer code on the IBM PC/AT is accurate to within 1 millisecond" (section 5).
+const TIMER_ACCURACY: Duration = Duration::from_ms(1);
 /// Bytes of NETBLT around the data.
 const HEADER_BYTES: f64 = 24.0;
 
@@ -155,17 +164,25 @@ fn cost(whole_ms: f64, data_bytes: f64, byte_us: f64) -> Cost {
     Cost { fixed: ms(fixed_ms), per_byte: ms(byte_us / 1e3) }
 }
 
+/// A cost of so many microseconds a byte.
+fn per_byte(us: f64) -> Cost {
+    Cost { fixed: Duration::ZERO, per_byte: ms(us / 1e3) }
+}
+
 impl Constants {
     /// An IBM PC/AT (section 4).
     fn pc_at(&self, send_data: Cost, receive_data: Cost, adapter: Adapter) -> HostModel {
         HostModel {
             send_data,
             receive_data,
+            receive_data_per_further_buffer: ms(self.receive_per_further_buffer_ms),
             send_control: ms(self.send_control_ms),
             receive_control: ms(self.receive_control_ms),
             start_buffer: ms(self.start_buffer_ms),
-            turn_buffer: ms(self.turn_buffer_ms),
-            timer_latency: ms(self.timer_latency_ms),
+            take_buffer: per_byte(self.take_byte_us),
+            packs_control: true,
+            jitter: self.jitter,
+            timer_accuracy: TIMER_ACCURACY,
             timer_latency_per_buffer: ms(self.timer_latency_per_buffer_ms),
             adapter,
         }
@@ -176,14 +193,13 @@ impl Constants {
     fn on_the_ring(&self) -> HostModel {
         let byte_us = 2000.0 / (1990.0 - 1438.0);
         let send = cost(8.0, 1990.0, byte_us);
-        let receive = cost(8.0 * self.ring_receive_excess, 1990.0, byte_us);
-        self.pc_at(send, receive, Adapter::FullDuplex)
+        self.pc_at(send, send, Adapter::FullDuplex)
     }
 
     /// 6.0 ms to send and 6.1 ms to receive a packet of 1,438 bytes (section 4).
     fn on_the_ethernet(&self) -> HostModel {
         let adapter = Adapter::OneBuffer {
-            copy: Cost { fixed: Duration::ZERO, per_byte: ms(self.copy_byte_us / 1e3) },
+            copy: per_byte(self.copy_byte_us),
             reenable: ms(self.reenable_ms),
             reenable_after_sending: ms(self.reenable_after_sending_ms),
         };
@@ -194,15 +210,18 @@ impl Constants {
 
     /// A SUN-3, "able to handle the incoming packets quite well" (section 7).
     fn sun_3(&self) -> HostModel {
-        let quick = Cost { fixed: ms(1.0), per_byte: Duration::from_ns(500) };
+        let quick = Cost { fixed: ms(self.sun_packet_ms), per_byte: Duration::from_ns(500) };
         HostModel {
             send_data: quick,
             receive_data: quick,
-            send_control: ms(1.0),
-            receive_control: ms(1.0),
+            receive_data_per_further_buffer: Duration::ZERO,
+            send_control: ms(self.sun_packet_ms),
+            receive_control: ms(self.sun_packet_ms),
             start_buffer: Duration::ZERO,
-            turn_buffer: ms(1.0),
-            timer_latency: Duration::ZERO,
+            take_buffer: Cost { fixed: ms(self.sun_packet_ms), per_byte: Duration::ZERO },
+            packs_control: true,
+            jitter: 0.0,
+            timer_accuracy: Duration::ZERO,
             timer_latency_per_buffer: Duration::ZERO,
             adapter: Adapter::FullDuplex,
         }
@@ -212,13 +231,13 @@ impl Constants {
     pub fn bed(&self, network: Network) -> Bed {
         let noise = Noise {
             broadcast_interval: ms(self.broadcast_interval_ms),
-            broadcast_bytes: 100,
+            broadcast_bytes: self.broadcast_bytes as usize,
             damage: self.damage,
         };
         let timing = Timing {
-            pacing_slack: Duration::ZERO,
+            pacing_slack: TIMER_ACCURACY,
             data_timer: DataTimer {
-                stretch_percent: (100.0 * self.data_timer_stretch) as u32,
+                stretch_percent: 100,
                 spare_bursts: 0,
                 margin: ms(self.data_timer_margin_ms),
             },
@@ -235,6 +254,7 @@ impl Constants {
                     loss: self.wideband_loss,
                     another_reservation: self.another_reservation,
                     another_reservation_for_fragment: self.another_reservation_for_fragment,
+                    queue_frames: self.queue_frames as u64,
                 };
                 (Path::Wideband(Wideband::new(model)), [ethernet, self.sun_3()])
             }

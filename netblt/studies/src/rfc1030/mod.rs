@@ -8,17 +8,27 @@
 
 mod campaign;
 mod host;
+mod parameters;
 mod path;
 mod planned;
+mod told;
 mod world;
 
 pub use campaign::{Constants, Network, Row, reproduce, reproduce_with, rows};
 pub use host::{Adapter, Cost, HostModel};
+pub use parameters::{PARAMETERS, Parameter};
 pub use path::{
     Dice, Lan, Noise, Path, Queue, WIDEBAND_FRAME, WIDEBAND_FRAME_BITS, Wideband, WidebandModel,
 };
 pub use planned::{PlannedRun, Purpose, plans};
+pub use told::{
+    Alone, Control, Dropped, LOCK_UP_PACKETS, LongerInterval, alone, control, control_in_lock_step,
+    dropped, dropped_on_a_quiet_ethernet, first_phase, longer_interval, overflowed,
+    through_the_gateway,
+};
 pub use world::{Bed, Measured, Together, Transfer, run, run_together};
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_told;

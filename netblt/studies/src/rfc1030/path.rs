@@ -27,6 +27,10 @@ impl Dice {
     pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
+    /// Evenly from no time to this.
+    pub fn within(&mut self, most: Duration) -> Duration {
+        Duration::from_ps((most.as_ps() as f64 * self.unit()) as u64)
+    }
     /// Exponentially distributed, for events that know nothing of each other.
     pub fn exponential(&mut self, mean: Duration) -> Duration {
         Duration::from_secs_f64(-mean.as_secs_f64() * (1.0 - self.unit()).ln())
@@ -88,6 +92,31 @@ pub struct Wideband {
     /// The data subframe that is being filled, by number, and the bits in it.
     frame: (u64, u64),
     queue: Queue,
+    /// What the gateways put on the LANs of the two ends.
+    gateways: [Gateway; 2],
+}
+
+/// A gateway's side of a LAN: it puts one packet after the other on the wire, as fast as that takes them.
+#[derive(Clone, Debug, Default)]
+struct Gateway {
+    /// When it is sending, in order.
+    busy: Vec<(Instant, Instant)>,
+}
+
+impl Gateway {
+    /// The first time from `at` on at which it can send what takes `time`. Forgets what is over by `now`.
+    fn forward(&mut self, now: Instant, at: Instant, time: Duration) -> (Instant, Instant) {
+        self.busy.retain(|(_, end)| *end + LAN_GAP > now);
+        let mut start = at;
+        for (from, until) in &self.busy {
+            if start < *until + LAN_GAP && start + time + LAN_GAP > *from {
+                start = *until + LAN_GAP;
+            }
+        }
+        self.busy.push((start, start + time));
+        self.busy.sort_unstable();
+        (start, start + time)
+    }
 }
 
 /// What became of the packets before the channel.
@@ -112,6 +141,9 @@ pub struct WidebandModel {
     pub another_reservation: f64,
     /// The same for each fragment of a datagram that was fragmented.
     pub another_reservation_for_fragment: f64,
+    /// Frames' worth of packets that the earth station can hold (RFC 1030 section 7: it "stops its
+    /// transmit clock if it runs out of buffer space", and all collapses).
+    pub queue_frames: u64,
 }
 
 /// A channel frame every 21.22 ms, with 24,054 usable bits (RFC 1030 appendix I).
@@ -122,15 +154,18 @@ pub const WIDEBAND_FRAME_BITS: u64 = 24_054;
 const RESERVATION: Duration = Duration::from_ms(600);
 /// Packets with more than 1,432 bytes of data were fragmented: 1,432 + 24 + 20.
 const WIDEBAND_MTU_BYTES: usize = 1_476;
-/// Frames' worth of packets that the earth station can hold (RFC 1030 section 7: it "stops its
-/// transmit clock if it runs out of buffer space", and all collapses).
-const WIDEBAND_QUEUE_FRAMES: u64 = 47;
+
+/// The end of the first channel frame that begins after `now`.
+fn frame_end(now: Instant) -> Instant {
+    Instant::ZERO + WIDEBAND_FRAME * (now.as_ps() / WIDEBAND_FRAME.as_ps() + 2)
+}
 
 impl Wideband {
     /// The network at rest.
     pub fn new(model: WidebandModel) -> Wideband {
         let queue = Queue { longest_wait: Duration::ZERO, overflowed: 0 };
-        Wideband { lan: Lan::new(Some(model.noise)), model, frame: (0, 0), queue }
+        let gateways = [Gateway::default(), Gateway::default()];
+        Wideband { lan: Lan::new(Some(model.noise)), model, frame: (0, 0), queue, gateways }
     }
 
     /// The end of the channel frame that carries so many bits offered at `now`; None if the queue
@@ -143,7 +178,7 @@ impl Wideband {
         if self.frame.1 + bits > WIDEBAND_FRAME_BITS {
             self.frame = (self.frame.0 + 1, 0);
         }
-        if self.frame.0 > next + WIDEBAND_QUEUE_FRAMES {
+        if self.frame.0 > next + self.model.queue_frames {
             self.queue.overflowed += 1;
             return None;
         }
@@ -160,7 +195,10 @@ impl Wideband {
             _ => (now, now + lan_time(bytes)),
         };
         let whole_at = self.cross(off_the_wire, from, bytes, dice);
-        Carried { off_the_wire, arrival: whole_at.map(|at| (at, at + lan_time(bytes))) }
+        // "The gateways would aggregate groups of packets coming from the same satellite frame" (section 7).
+        let gateway = &mut self.gateways[1 - from];
+        let arrival = whole_at.map(|at| gateway.forward(now, at, lan_time(bytes)));
+        Carried { off_the_wire, arrival }
     }
 
     /// Through the satellite: whole, or in two fragments of which neither may be lost.
@@ -183,10 +221,10 @@ impl Wideband {
         };
         let mut whole_at = now;
         for fragment in fragments {
-            // Control packets take the little that stations of the other direction reserve.
+            // Control packets take the little that the other direction reserves of a frame.
             let sent = match from {
                 0 => self.channel(now, 8 * fragment as u64)?,
-                _ => now,
+                _ => frame_end(now),
             };
             if dice.unit() < self.model.loss {
                 return None;

@@ -1,6 +1,6 @@
 //! Pairs of hosts and a path between them, event by event.
 
-use super::host::{Host, HostModel};
+use super::host::{Host, HostModel, Span};
 use super::path::{Dice, Path, Queue};
 use netblt::{Burst, Limits, Timing};
 use std::collections::BTreeMap;
@@ -26,10 +26,18 @@ pub struct Transfer {
 pub struct Measured {
     /// Data packets that did not come: sent less received.
     pub packets_lost: u64,
+    /// Data packets that left the sender.
+    pub data_packets_sent: u64,
     /// Data packets sent again.
     pub packets_retransmitted: u64,
     /// Data timers of the receiver that ran out.
     pub data_timeouts: u64,
+    /// Data packets that came to the receiver's adapter while it was deaf.
+    pub data_unheard: u64,
+    /// Control packets that the receiver sent.
+    pub control_packets: u64,
+    /// Those of them that came to the sender's adapter while it was deaf.
+    pub control_unheard: u64,
     /// Rate as the transfer size approaches infinity, in Mb/s.
     pub steady_state_mbps: f64,
     /// Bits transferred over the time from start to finish, in Mb/s.
@@ -73,6 +81,30 @@ pub fn run(bed: &Bed, transfer: &Transfer, seed: u64) -> Option<Measured> {
     together.each.first().copied()
 }
 
+/// How one transfer went at its ends.
+pub(super) struct Ends {
+    /// Data packets that the sender handed to the wire.
+    pub sent: Span,
+    /// Data packets that the receiver put into their buffers.
+    pub taken: Span,
+    /// How long each took for that on average, where none waited for another.
+    pub mean_wait: Duration,
+}
+
+/// Runs one transfer and looks at its ends.
+pub(super) fn run_ends(bed: &Bed, transfer: &Transfer) -> Option<Ends> {
+    let mut world = World::new(bed, &[(*transfer, Duration::ZERO)], 0);
+    while world.hosts.iter().any(|host| host.ended.is_none()) {
+        world.step().filter(|now| now.since(Instant::ZERO) < TOO_LONG)?;
+    }
+    let [sender, receiver] = &world.hosts[..] else { return None };
+    Some(Ends {
+        sent: sender.data_sent,
+        taken: receiver.data_taken,
+        mean_wait: Duration::from_ps(receiver.waits.as_ps() / receiver.data_taken.count().max(1)),
+    })
+}
+
 /// How several transfers went that shared a path.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Together {
@@ -112,8 +144,12 @@ fn measured(transfer: &Transfer, wait: Duration, hosts: &[Host]) -> Option<Measu
     let arrived = got.data_packets_received + got.duplicate_data_packets;
     complete.then_some(Measured {
         packets_lost: sent.data_packets_sent - arrived,
+        data_packets_sent: sent.data_packets_sent,
         packets_retransmitted: sent.data_packets_resent,
         data_timeouts: got.data_timeouts,
+        data_unheard: receiver.unheard,
+        control_packets: receiver.control_packets,
+        control_unheard: sender.unheard,
         steady_state_mbps: sender.steady.mbps(transfer.buffer_size_bytes)?,
         real_mbps: mbps(got.data_bytes, first.max(second).since(Instant::ZERO + wait)),
     })
@@ -122,7 +158,7 @@ fn measured(transfer: &Transfer, wait: Duration, hosts: &[Host]) -> Option<Measu
 impl World {
     fn new(bed: &Bed, transfers: &[(Transfer, Duration)], seed: u64) -> World {
         let [near, far] = bed.hosts;
-        let pair = |(transfer, wait): &(Transfer, Duration)| {
+        let pair = |(index, (transfer, wait)): (usize, &(Transfer, Duration))| {
             let limits = Limits {
                 buffer_size_bytes: transfer.buffer_size_bytes,
                 data_packet_size_bytes: transfer.data_packet_size_bytes,
@@ -131,13 +167,15 @@ impl World {
                 checksum_data: false,
                 death_timer_s: 120,
             };
-            let bytes = transfer.transfer_size_bytes;
-            let sender = Host::sender(near, limits, bed.timing, bytes, *wait);
-            [sender, Host::receiver(far, limits, bed.timing)]
+            let task = (transfer.transfer_size_bytes, *wait);
+            // Each host has chances of its own, apart from the path's.
+            let [one, other] = [1, 2].map(|end| Dice::new(!seed ^ (2 * index as u64 + end)));
+            let sender = Host::sender(near, limits, bed.timing, task, one);
+            [sender, Host::receiver(far, limits, bed.timing, other)]
         };
         let mut world = World {
             now: Instant::ZERO,
-            hosts: transfers.iter().flat_map(pair).collect(),
+            hosts: transfers.iter().enumerate().flat_map(pair).collect(),
             path: bed.path.clone(),
             dice: Dice::new(seed),
             agenda: BTreeMap::new(),

@@ -92,6 +92,7 @@ The other end is a server (`netanvil netblt serve`).
 Examples:
   netanvil netblt reproduce-1987
   netanvil netblt reproduce-1987 --json | jq .summary
+  netanvil netblt reproduce-1987 --parameters
 
 Exit code 1 if the targets are missed: half of the rows within 5 % in steady-state throughput, nine
 tenths within 15 %, and every finding of the text found again.
@@ -110,7 +111,7 @@ In virtual time over the Wideband network as the published tables show it; docs/
 was found.
 "
     )]
-    Planned1987(Reproduce),
+    Planned1987(Planned),
     /// Run the rate control over simulated paths of today, beside a fixed rate and TCP
     #[command(after_help = "\
 Examples:
@@ -407,9 +408,22 @@ pub struct Reproduce {
     /// Seed of everything pseudo-random
     #[arg(long, default_value_t = 1987)]
     pub seed: u64,
+    /// Print the free parameters of the models, and what changes when each moves by 10 %
+    #[arg(long, conflicts_with = "html")]
+    pub parameters: bool,
     /// Write findings, graphs and rows to a file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Print JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Planned {
+    /// Seed of everything pseudo-random
+    #[arg(long, default_value_t = 1987)]
+    pub seed: u64,
     /// Print JSON on standard output
     #[arg(long)]
     pub json: bool,

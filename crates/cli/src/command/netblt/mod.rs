@@ -10,7 +10,9 @@ mod parameters;
 mod paths;
 mod planned;
 mod reproduce;
+mod sensitivity_1987;
 mod serve;
+mod told_1987;
 mod transfer;
 
 pub use args::Netblt;

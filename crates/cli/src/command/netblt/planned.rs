@@ -1,6 +1,6 @@
 //! `netanvil netblt planned-1987`: what RFC 1030's authors planned to run over the Wideband, run.
 
-use super::args::Reproduce;
+use super::args::Planned;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output;
 use netblt_studies::rfc1030::{PlannedRun, Purpose, Together, plans};
@@ -30,7 +30,7 @@ struct Row {
     overflowed: u64,
 }
 
-pub fn run(arguments: &Reproduce) -> Outcome {
+pub fn run(arguments: &Planned) -> Outcome {
     let rows = plans()
         .iter()
         .enumerate()

@@ -3,9 +3,11 @@
 use super::args::Reproduce;
 use super::findings_1987::{Finding, findings};
 use super::page_1987;
+use super::sensitivity_1987;
+use super::told_1987::told;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{output, parallel};
-use netblt_studies::rfc1030::{Measured, Network, Row, reproduce, rows};
+use netblt_studies::rfc1030::{Constants, Measured, Network, Row, reproduce_with, rows};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -36,17 +38,17 @@ pub(super) struct Pair {
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Columns {
     pub packets_lost: u64,
-    packets_retransmitted: u64,
+    pub packets_retransmitted: u64,
     data_timeouts: Option<u64>,
     pub steady_state_mbps: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct Summary {
+pub(super) struct Summary {
     rows: usize,
-    median_deviation: f64,
+    pub median_deviation: f64,
     within_5_percent: usize,
-    within_15_percent: usize,
+    pub within_15_percent: usize,
     /// Whether the rows are near enough.
     rows_near: bool,
     /// Whether they are, and every finding of the text is found.
@@ -61,17 +63,26 @@ struct Everything {
     summary: Summary,
 }
 
-pub fn run(arguments: &Reproduce) -> Outcome {
+/// Every published run beside ours with some constants.
+pub(super) fn pairs(constants: &Constants, seed: u64) -> Outcome<Vec<Pair>> {
     let published = rows();
     let indexed: Vec<(usize, &Row)> = published.iter().enumerate().collect();
     let pairs = parallel::map(&indexed, |(index, row)| {
-        let seed = arguments.seed.wrapping_mul(1000) + *index as u64;
-        let ours = reproduce(row, seed)
+        let seed = seed.wrapping_mul(1000) + *index as u64;
+        let ours = reproduce_with(constants, row, seed)
             .ok_or_else(|| Failure::new(format!("row {} never ended", index + 1)))?;
         Ok(pair(row, &ours, &published))
     });
-    let pairs = pairs.into_iter().collect::<Outcome<Vec<Pair>>>()?;
-    let findings = findings(&pairs);
+    pairs.into_iter().collect()
+}
+
+pub fn run(arguments: &Reproduce) -> Outcome {
+    if arguments.parameters {
+        return sensitivity_1987::run(arguments.seed, arguments.json);
+    }
+    let pairs = pairs(&Constants::FITTED, arguments.seed)?;
+    let mut findings = findings(&pairs);
+    findings.extend(told(arguments.seed)?);
     let summary = summary(&pairs, &findings);
     let everything = Everything { seed: arguments.seed, summary, findings, rows: pairs };
     match arguments.json {
@@ -145,7 +156,7 @@ fn remark(row: &Row, ours: &Measured, published: &[Row]) -> String {
     }
 }
 
-fn summary(pairs: &[Pair], findings: &[Finding]) -> Summary {
+pub(super) fn summary(pairs: &[Pair], findings: &[Finding]) -> Summary {
     let mut deviations: Vec<f64> = pairs.iter().map(|pair| pair.deviation.abs()).collect();
     deviations.sort_by(f64::total_cmp);
     let within = |most: f64| deviations.iter().filter(|deviation| **deviation <= most).count();
@@ -250,6 +261,10 @@ mod tests {
                 packets_lost: row.packets_lost,
                 packets_retransmitted: row.packets_retransmitted,
                 data_timeouts: 0,
+                data_packets_sent: 0,
+                data_unheard: 0,
+                control_packets: 0,
+                control_unheard: 0,
                 steady_state_mbps: row.steady_state_mbps,
                 real_mbps: 0.0,
             };
