@@ -1,7 +1,7 @@
 //! An outcome whose figures are intervals that hold the results of contradicting tests: in its figures, and in the
 //! cells of its tables that show them.
 
-use crate::outcome::{Basis, Cell, Layout, Relation, Unit};
+use crate::outcome::{Basis, Cell, Layout, Origin, Relation, Unit};
 use crate::{Figure, Outcome};
 use units::FrameRate;
 
@@ -17,7 +17,7 @@ pub(super) struct Wide {
 }
 
 /// Columns of a table that are the medium's or the tester's, and never the device's.
-const NOT_OF_DEVICE: [&str; 4] = ["theo", "test", "size", "frame size"];
+const NOT_OF_DEVICE: [&str; 5] = ["theo", "test", "size", "frame size", "published"];
 
 impl Outcome {
     /// The same with these figures as wide as that.
@@ -111,6 +111,9 @@ fn restate(layout: &mut Layout, old: &Figure, new: &Figure, theoretical: f64) {
             };
         }
     }
+    let bars = layout.bars.iter_mut().flat_map(|bars| &mut bars.groups).flat_map(|it| &mut it.bars);
+    let measured = bars.filter(|bar| bar.origin == Origin::Measured && shows(&bar.value, old));
+    measured.for_each(|bar| bar.value = spanned(&bar.value, new.bounds()));
 }
 
 fn is_of_device(title: &str) -> bool {
@@ -188,5 +191,29 @@ fn share_cell(title: &str, cell: &Cell, old: &Figure, new: &Figure, theoretical:
             Cell::number(of(*value, high), *decimals),
         ),
         _ => cell.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::{Bar, Bars, FigureName};
+
+    /// What a document published is not what is revised, however alike; bars follow their figure.
+    #[test]
+    fn published_values_are_not_revised() {
+        let rate = || Cell::number(10.0, 0);
+        let bars = Bars::new("F", "Ports", ("Rate", "fps"), "A document");
+        let bars = bars.group("1", [Bar::pair("rate", rate(), rate())]);
+        let mut layout = Layout::new("T", vec![], &["here: rate", "published: rate"])
+            .row([rate(), rate()])
+            .with_bars([bars]);
+        let old = Figure::single("rate", Unit::Fps, 10.0).called(FigureName::Throughput);
+        let wide = Wide { name: "rate".into(), interval: (8.0, 12.0), why: "twice".into() };
+        restate(&mut layout, &old, &covering(&old, &wide), 100.0);
+        let printed = |cells: &[Cell]| cells.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(printed(&layout.rows[0]), ["8 .. 12", "10"]);
+        let values: Vec<Cell> = layout.bars[0].bars().map(|bar| bar.value.clone()).collect();
+        assert_eq!(printed(&values), ["10", "8 .. 12"]);
     }
 }

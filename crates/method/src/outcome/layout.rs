@@ -1,7 +1,7 @@
-//! How a test's document prints its outcome: a table whose cells are values, and curves. What prints
+//! How a test's document prints its outcome: a table whose cells are values, curves, and bars. What prints
 //! them puts the outcomes of several frame sizes together.
 
-use super::number;
+use super::{Bars, FigureName, number};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use trial::Histogram;
@@ -30,6 +30,12 @@ pub struct Layout {
     pub notes: Vec<String>,
     /// Curves.
     pub series: Vec<Series>,
+    /// Pictures of bars.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bars: Vec<Bars>,
+    /// Figures that these pictures show already: no curve by frame size follows from them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub draws: Vec<FigureName>,
 }
 
 /// How the tables of several outcomes become one.
@@ -109,6 +115,8 @@ pub enum Role {
     Tester,
     /// Points of other curves that only bound the truth.
     Bound,
+    /// Points that a document has.
+    Published,
 }
 
 /// How values of single frames are distributed.
@@ -153,6 +161,18 @@ impl Cell {
             Cell::AtLeast(rate) | Cell::Between(rate, _) => rate.fps(),
             Cell::Below(rate) => rate.fps().and(Some(0.0)),
             _ => None,
+        }
+    }
+    /// The number that it states, in the unit in which it is printed: of an interval and of a lower bound the lower
+    /// end. `None` of words, and where only an upper bound is known.
+    pub fn value(&self) -> Option<f64> {
+        match self {
+            Cell::Words(_) | Cell::Below(_) => None,
+            Cell::Count(count) => Some(*count as f64),
+            Cell::Number { value, .. } | Cell::Percent(value) | Cell::Share(value) => Some(*value),
+            Cell::Fps(rate) => Some(rate.fps()),
+            Cell::Time(time) => Some(time.as_ps() as f64 / 1e6),
+            Cell::AtLeast(cell) | Cell::Between(cell, _) => cell.value(),
         }
     }
     /// Rounded to these decimals.
@@ -244,6 +264,18 @@ impl Layout {
         self
     }
 
+    /// With curves.
+    pub fn with_curves(mut self, series: impl IntoIterator<Item = Series>) -> Self {
+        self.series.extend(series);
+        self
+    }
+
+    /// With pictures of bars.
+    pub fn with_bars(mut self, bars: impl IntoIterator<Item = Bars>) -> Self {
+        self.bars.extend(bars);
+        self
+    }
+
     /// With notes.
     pub fn noted(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes);
@@ -264,6 +296,8 @@ mod tests {
         assert_eq!(between.to_string(), "1,000 .. 2.3");
         assert_eq!(Cell::optional(None::<u64>, Cell::Count).to_string(), "-");
         assert_eq!(Cell::Time(Duration::from_ns(1_500)).to_string(), "1.500");
+        let values = [Cell::Count(7), rate(9).at_least_if(true), between, Cell::none()];
+        assert_eq!(values.each_ref().map(Cell::value), [Some(7.0), Some(9.0), Some(1e3), None]);
         // A rate is cut off, so that none is overstated.
         assert_eq!(Cell::Fps(FrameRate::new(1_999, 10)).to_string(), "199");
     }

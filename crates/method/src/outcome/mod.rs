@@ -5,6 +5,7 @@
 //! test, says the same as [`Figure`]s, [`PortMatrix`] and [`Histogram`](trial::Histogram) values and
 //! [`Layout`]s. The event that ends the test carries the outcome; nothing else leaves the test.
 
+mod bars;
 mod figure;
 pub mod interval;
 mod layout;
@@ -13,6 +14,7 @@ mod name;
 pub mod number;
 mod unit;
 
+pub use bars::{Bar, BarGroup, Bars, Origin};
 pub use figure::{Basis, Figure, Relation};
 pub use layout::{Cell, Distribution, FRAME_SIZES, Layout, Placing, Role, Series};
 pub use matrix::{PairCount, PortMatrix};

@@ -41,6 +41,16 @@ impl Axis {
         }
     }
 
+    /// From 0 with ticks at these values alone, such as the numbers of ports that were tried.
+    pub fn at_each(title: &str, values: impl Iterator<Item = f64>) -> Self {
+        let mut values: Vec<f64> = values.collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let axis = Axis::from_zero(title, values.last().copied().unwrap_or(1.0));
+        let to = values.last().filter(|last| **last > 0.0).map_or(axis.to, |last| last * 1.05);
+        Axis { ticks: values.into_iter().map(|value| (value, short(value))).collect(), to, ..axis }
+    }
+
     /// Over all `values`, which need not be near 0, with room at both ends.
     pub fn around(
         title: &str,
@@ -135,7 +145,7 @@ impl Axis {
     }
 
     /// Where a value lies between the ends, 0 to 1; a value beyond an end lies at it.
-    fn position(&self, value: f64) -> f64 {
+    pub fn position(&self, value: f64) -> f64 {
         let value = if value.is_finite() { value.clamp(self.from, self.to) } else { self.from };
         match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),

@@ -21,6 +21,8 @@ pub(crate) enum Mark {
     Triangle,
     Diamond,
     Cross,
+    /// Around the mark of another series that has the same value.
+    Ring,
 }
 
 impl Mark {
@@ -87,7 +89,7 @@ impl Chart {
     /// One of two side by side.
     pub const HALF: (u32, u32) = (1000, 560);
     /// For a telephone.
-    const NARROW: (u32, u32) = (760, 640);
+    pub const NARROW: (u32, u32) = (760, 640);
     /// A chart with more points is drawn once, and moved sideways on a narrow screen.
     const POINTS_DRAWN_TWICE: usize = 400;
 
@@ -246,6 +248,10 @@ fn draw_series(plot: &mut Plot<'_, '_>, series: &Series, radius: i32) -> Drawn<(
             let stroke = colour.stroke_width(5);
             plot.draw_series(points().map(|at| Cross::new(at, r, stroke)))?;
         }
+        Mark::Ring => {
+            let stroke = colour.stroke_width(4);
+            plot.draw_series(points().map(|at| Circle::new(at, r * 5 / 3, stroke)))?;
+        }
         Mark::Square => {
             let square = || polygon(&[(-r, -r), (r, -r), (r, r), (-r, r)]);
             plot.draw_series(points().map(|at| EmptyElement::at(at) + square()))?;
@@ -271,6 +277,7 @@ fn swatch(series: &Series) -> Markup {
             @match series.mark {
                 Mark::None => {}
                 Mark::Circle => circle cx="20" cy="8" r="5" fill=(colour) {},
+                Mark::Ring => circle cx="20" cy="8" r="6" fill="none" stroke=(colour) stroke-width="2.5" {},
                 Mark::Square => rect x="15" y="3" width="10" height="10" fill=(colour) {},
                 Mark::Triangle => polygon points="20,2 26,13 14,13" fill=(colour) {},
                 Mark::Diamond => polygon points="20,1 27,8 20,15 13,8" fill=(colour) {},

@@ -3,6 +3,7 @@
 
 mod axis;
 mod balance;
+mod bars;
 mod chart;
 mod courses;
 pub mod figures;

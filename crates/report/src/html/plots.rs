@@ -85,10 +85,13 @@ fn chart_of(curves: &[&method::outcome::Series]) -> Option<Chart> {
     let first = curves.first()?;
     let is_time = seconds_of(&first.y.1).is_some();
     // The scale of times has no place for what is below zero, or zero.
-    // The device last, so that nothing hides it.
-    let is_device =
-        |curve: &&&method::outcome::Series| matches!(curve.role, Role::Device | Role::Bound);
-    let (last, first_drawn): (Vec<_>, Vec<_>) = curves.iter().partition(is_device);
+    // The device last, so that nothing hides it but the rings of what was published, which go around it.
+    let is_device = |curve: &&&method::outcome::Series| {
+        matches!(curve.role, Role::Device | Role::Bound | Role::Published)
+    };
+    let (mut last, first_drawn): (Vec<&&method::outcome::Series>, Vec<_>) =
+        curves.iter().partition(is_device);
+    last.sort_by_key(|curve| curve.role == Role::Published);
     let all = first_drawn.into_iter().chain(last).enumerate();
     let mut series: Vec<Series> = all.map(|(number, curve)| series_of(number, curve)).collect();
     for curve in series.iter_mut().filter(|_| is_time) {
@@ -101,6 +104,7 @@ fn chart_of(curves: &[&method::outcome::Series]) -> Option<Chart> {
     let x = match first.x.1.as_str() {
         "bytes" => Axis::frame_sizes(all().map(|point| point.x)),
         "%" => Axis::percent(&first.x.0),
+        "ports" => Axis::at_each(&first.x.0, all().map(|point| point.x)),
         _ => Axis::from_zero(&first.x.0, most),
     };
     let title = &first.y.0;
@@ -141,13 +145,14 @@ fn series_of(number: usize, curve: &method::outcome::Series) -> Series {
         Role::Medium => (Ink::Theoretical, Mark::None),
         Role::Tester => (Ink::Tester, Mark::Square),
         Role::Bound => (Ink::Invalid, Mark::Cross),
+        Role::Published => (Ink::Text, Mark::Ring),
         Role::Other => (Ink::Series(number), Mark::of_series(number)),
     };
     Series {
         name: curve.name.clone(),
         ink,
         mark,
-        joined: curve.role != Role::Bound,
+        joined: !matches!(curve.role, Role::Bound | Role::Published),
         dashed: curve.role == Role::Medium,
         points: points.collect(),
     }
@@ -296,4 +301,31 @@ fn timeline_point(x: f64, y: f64, row: &TrialRow) -> Point {
         row.label,
     );
     Point { x, y, hover }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// They stand around the points of the curve, whichever was told first, and tell no course between them.
+    #[test]
+    fn published_points_are_rings_around_a_curve() {
+        let curve = |name: &str, role, points: &[(f64, f64)]| method::outcome::Series {
+            chart: "Scaling".into(),
+            x: ("Ports".into(), "ports".into()),
+            y: ("Rate".into(), "frames/s".into()),
+            name: name.into(),
+            role,
+            points: points.to_vec(),
+        };
+        let charts = curves(&[
+            curve("published", Role::Published, &[(4.0, 40.0), (34.0, 340.0)]),
+            curve("here", Role::Device, &[(4.0, 40.0), (8.0, 79.0)]),
+        ]);
+        let drawn: Vec<_> =
+            charts[0].series.iter().map(|it| (&*it.name, it.mark, it.joined)).collect();
+        assert_eq!(drawn, [("here", Mark::Circle, true), ("published", Mark::Ring, false)]);
+        let ticks: Vec<_> = charts[0].x.ticks.iter().map(|(value, _)| *value).collect();
+        assert_eq!(ticks, [4.0, 8.0, 34.0]);
+    }
 }

@@ -1,8 +1,8 @@
 //! The parts of the page, from top to bottom.
 
 use super::chart::Chart;
-use super::plots;
 use super::sources::SOURCES;
+use super::{bars, plots};
 use crate::model::{Report, Status};
 use crate::number::{grouped, share_of};
 use crate::tables::{self, Column, OutcomeTable, Table};
@@ -301,6 +301,7 @@ fn of_outcomes(outcomes: &OutcomeTable, drawn: usize) -> Markup {
         section.test {
             h2 { (outcomes.table.heading) }
             @for about in &outcomes.table.about { p.about { (about) } }
+            (bars::pictures(&outcomes.bars))
             @for chart in plots::curves(&outcomes.series).iter().skip(drawn) {
                 figure { figcaption { (chart.title) } (chart.render()) }
             }
@@ -315,12 +316,15 @@ fn of_outcomes(outcomes: &OutcomeTable, drawn: usize) -> Markup {
     }
 }
 
+/// A table with more columns is printed small, to fit the paper.
+const BROAD_FROM: usize = 12;
+
 /// Rows, and the notes under them.
 pub(super) fn grid(table: &Table) -> Markup {
     html! {
         @if !table.rows.is_empty() {
             div.scroll {
-                table {
+                table.broad[table.columns.len() > BROAD_FROM] {
                     thead { tr {
                         @for column in &table.columns {
                             th.num[column.numeric] scope="col" { (column.title) }

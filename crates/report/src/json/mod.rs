@@ -10,8 +10,9 @@
 //! `outcomes` has what every test came to, whatever the suite, the tester's own first: `test`,
 //! `conditions`, and `figures` with name, unit, `value`, `relation`, bounds (`low` and `high`, `null` where
 //! open), where these come from (`basis`), and the reason where there is no value. `known_as` is the name
-//! that acceptance criteria use. `layouts` are the tables of the test's document, a tagged value a cell, and
-//! their curves. `detail` is the test's own record, trial by trial: times in picoseconds, rates as frames in
+//! that acceptance criteria use. `layouts` are the tables of the test's document, a tagged value a cell, their
+//! curves (`series`) and pictures of bars (`bars`: groups of bars, each with `name`, `origin` and a tagged value, which
+//! is words where there is none). `detail` is the test's own record, trial by trial: times in picoseconds, rates as frames in
 //! seconds; its members are those of the test and may change with it.
 //!
 //! `consistency` has what must hold between the results: `pairs_compared`, and `contradictions` with the relation
@@ -237,5 +238,37 @@ impl<'a> From<&'a trial::PortDescription> for Port<'a> {
             mac: &port.mac,
             driver: &port.driver,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use method::outcome::{Bar, Bars, Cell, Layout};
+
+    /// Nothing is shown by a picture alone: groups, names, who says so, and each value, or why there is none.
+    #[test]
+    fn bars_are_in_the_results_as_values() {
+        let conditions = serde_json::json!({
+            "frame_size": "64", "mean_frame_size_bytes": 64, "direction": null, "modifier": null,
+            "traffic": "", "filters": "", "line_rate": 1_000_000_000u64, "line_rate_is_physical": true,
+            "theoretical_max": {"frames": 1, "per_seconds": 1}, "tester_max": null, "deviations": [],
+            "in_words": ""
+        });
+        let conditions: method::TestConditions = serde_json::from_value(conditions).unwrap();
+        let pair = Bar::pair("received", "not published".into(), Cell::Count(7));
+        let bars = Bars::new("Figure 1", "Ports", ("Packets", "packets"), "A document");
+        let layout = Layout::new("T", vec![], &[]).with_bars([bars.group("1x16", [pair])]);
+        let outcome = Outcome::new(TestKind::Throughput, conditions, vec![], &[]);
+        let saved = without_matrices(&outcome.laid_out(layout));
+        let expected = serde_json::json!([{
+            "chart": "Figure 1", "grouped_by": "Ports", "quantity": ["Packets", "packets"],
+            "source": "A document",
+            "groups": [{"label": "1x16", "bars": [
+                {"name": "received", "origin": "published", "value": {"words": "not published"}},
+                {"name": "received", "origin": "measured", "value": {"count": 7}}
+            ]}]
+        }]);
+        assert_eq!(saved["layouts"][0]["bars"], expected);
     }
 }

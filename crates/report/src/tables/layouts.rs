@@ -5,8 +5,8 @@ use super::Table;
 use crate::model::Report;
 use method::outcome::Basis;
 use method::outcome::{
-    Cell, Distribution, FRAME_SIZES, Figure, FigureName, Layout, Placing, PortMatrix, Relation,
-    Role, Series, Unit,
+    Bars, Cell, Distribution, FRAME_SIZES, Figure, FigureName, Layout, Placing, PortMatrix,
+    Relation, Role, Series, Unit,
 };
 use method::{Outcome, TestKind};
 
@@ -26,6 +26,8 @@ pub struct OutcomeTable {
     /// Curves: those of the layouts, and figures by frame size (RFC 2544 section 26.1, RFC 2889 sections
     /// 5.x.5).
     pub series: Vec<Series>,
+    /// Pictures of bars: those of the layouts.
+    pub bars: Vec<Bars>,
     /// How values of single frames are distributed, a frame size each.
     pub histograms: Vec<Distribution>,
 }
@@ -89,6 +91,7 @@ impl OutcomeTable {
             cells: vec![],
             matrices: vec![],
             series: vec![],
+            bars: vec![],
             histograms: vec![],
         }
     }
@@ -97,7 +100,7 @@ impl OutcomeTable {
     fn take(&mut self, layout: &Layout, outcome: &Outcome, is_first: bool) {
         let size = &outcome.conditions.frame_size;
         if is_first {
-            self.take_whole(outcome);
+            self.take_whole(outcome, &layout.draws);
         }
         self.table.note(size, layout.notes.iter().cloned());
         match &layout.placing {
@@ -105,9 +108,10 @@ impl OutcomeTable {
             Placing::Beside(missing) => self.put_beside(layout, missing),
         }
         layout.series.iter().for_each(|series| self.put_curve(series.clone()));
+        layout.bars.iter().for_each(|bars| self.put_bars(bars));
     }
 
-    fn take_whole(&mut self, outcome: &Outcome) {
+    fn take_whole(&mut self, outcome: &Outcome, drawn: &[FigureName]) {
         let size = &outcome.conditions.frame_size;
         self.table.note(size, outcome.invalid.iter().map(|why| format!("invalid: {why}")));
         let size = in_words(size);
@@ -117,7 +121,7 @@ impl OutcomeTable {
             name: format!("{}, {size}", distribution.name),
             ..distribution.clone()
         }));
-        self.put_by_size(outcome);
+        self.put_by_size(outcome, drawn);
     }
 
     /// Columns beside those that are there: rows whose first cells are alike are one row.
@@ -146,12 +150,12 @@ impl OutcomeTable {
         }
     }
 
-    /// What the outcome has to say of its frame size.
-    fn put_by_size(&mut self, outcome: &Outcome) {
+    /// What the outcome has to say of its frame size, but for figures that its pictures show.
+    fn put_by_size(&mut self, outcome: &Outcome, drawn: &[FigureName]) {
         let conditions = &outcome.conditions;
         let size = conditions.mean_frame_size_bytes;
         let by_name = outcome.figures.iter().filter_map(|figure| Some((figure.known_as?, figure)));
-        for (name, figure) in by_name {
+        for (name, figure) in by_name.filter(|(name, _)| !drawn.contains(name)) {
             let (Some(chart), Some(value)) = (chart_of(name), figure.value) else { continue };
             let (chart, unit) = (chart.replace('-', " "), figure.unit.symbol());
             let mut put = |name: &str, role, value| {
@@ -183,6 +187,13 @@ impl OutcomeTable {
         match self.series.iter_mut().find(is_same) {
             Some(known) => known.points.extend(curve.points),
             None => self.series.push(curve),
+        }
+    }
+
+    fn put_bars(&mut self, bars: &Bars) {
+        match self.bars.iter_mut().find(|known| known.chart == bars.chart) {
+            Some(known) => known.groups.extend(bars.groups.iter().cloned()),
+            None => self.bars.push(bars.clone()),
         }
     }
 
@@ -235,7 +246,7 @@ fn chart_of(name: FigureName) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use method::outcome::Layout;
+    use method::outcome::{Bar, Layout};
 
     fn outcome(size: u32, value: f64) -> Outcome {
         let json = serde_json::json!({
@@ -258,6 +269,25 @@ mod tests {
         assert_eq!(points("throughput"), &[(64.0, 9.0), (512.0, 7.0)]);
         assert_eq!(points("theoretical maximum"), &[(64.0, 640.0), (512.0, 5_120.0)]);
         assert!(drawn.iter().all(|series| series.chart == "throughput by frame size"));
+    }
+
+    /// Bars of one title stand in one picture, and figures that a picture shows are no curve besides.
+    #[test]
+    fn bars_of_all_sizes_are_one_picture() {
+        let of = |size: u32| {
+            let pair = Bar::pair("rate", Cell::number(5.0, 0), Cell::number(4.0, 0));
+            let bars = Bars::new("Figure 1", "Size", ("Rate", "fps"), "A document");
+            let layout = Layout {
+                draws: vec![FigureName::Throughput],
+                ..Layout::new("T", vec![], &[]).with_bars([bars.group(size.to_string(), [pair])])
+            };
+            Outcome { layouts: vec![layout], ..outcome(size, 4.0) }
+        };
+        let table = joined(&[of(64), of(512)]).remove(0);
+        assert_eq!(table.bars.len(), 1);
+        let groups: Vec<_> = table.bars[0].groups.iter().map(|group| &group.label[..]).collect();
+        assert_eq!((groups, table.bars[0].bars().count()), (vec!["64", "512"], 4));
+        assert_eq!(table.series, []);
     }
 
     #[test]
