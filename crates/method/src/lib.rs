@@ -125,6 +125,6 @@ pub use selftest::{Reached, SelfTest, SelfTestSize, self_test_size};
 pub use subject::Subject;
 pub use suite::Suite;
 pub use traffic::{
-    Attachment, Destinations, Flows, Forwarding, IPV6_PREFIXES, Placed, PlacedPort, Rewrites, Tags,
-    TestBed, Topology, Traffic, TrafficConfig, TrialShape, Vary,
+    Attachment, Destinations, Flows, Forwarding, IPV6_PREFIXES, OriginalBed, Placed, PlacedPort,
+    Rewrites, Tags, TestBed, Topology, Traffic, TrafficConfig, TrialShape, Vary,
 };

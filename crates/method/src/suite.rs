@@ -137,9 +137,15 @@ impl Suite {
             environment: self.environment.clone(),
             config: serde_json::to_value(&self.config).unwrap_or_default(),
             tester,
-            test_bed: Some(TestBed::from(&self.topology)),
+            test_bed: Some(TestBed::from(&self.topology).of_document(self.original_bed())),
             estimate,
         }))
+    }
+
+    /// That of the document whose tests these are, where it has one.
+    fn original_bed(&self) -> Option<[&'static str; 2]> {
+        let mut suites = self.tests().into_iter().filter_map(|test| Some(self.method(test)?.suite));
+        suites.find_map(SuiteName::original_bed)
     }
 
     /// Refuses tests, and sections of tests, that nobody registered.

@@ -15,7 +15,7 @@ mod run;
 
 pub use run::{Known, ManyTest, PairTest, Run, RunMany, RunPair};
 
-use crate::TestKind;
+use crate::{TestKind, gigaswitch, tolly};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::LazyLock;
@@ -127,6 +127,15 @@ impl SuiteName {
             (Rfc2889 | Rfc3918 | Gigaswitch | Tolly, "bidirectional" | "pattern") => {
                 Some("each test's document says which ports send to which")
             }
+            _ => None,
+        }
+    }
+
+    /// The test bed that its document draws: a heading, and what that has.
+    pub(crate) fn original_bed(self) -> Option<[&'static str; 2]> {
+        match self {
+            SuiteName::Gigaswitch => Some(gigaswitch::published::TEST_BED),
+            SuiteName::Tolly => Some(tolly::TEST_BED),
             _ => None,
         }
     }

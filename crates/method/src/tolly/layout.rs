@@ -1,81 +1,50 @@
 //! The IP9000 tests, in the layout of the document's figures, with what it printed beside.
 
+use super::published::{DOCUMENT, Published, printed, published};
 use super::{TollyIteration, TollyResult, TollyRow};
 use crate::chassis::ChassisTest;
-use crate::outcome::{Cell, Layout};
-use serde::Deserialize;
+use crate::outcome::{Cell, FigureName, Layout};
 use units::Duration;
 
-/// One line of the document's tables. Rates are frames a second, latencies microseconds.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-struct Published {
-    test: String,
-    inputs: usize,
-    outputs: usize,
-    frame_size_bytes: u32,
-    frames_sent_per_port: Option<u64>,
-    frames_received_per_port: Option<u64>,
-    frames_lost: u64,
-    aggregate_fps: Option<f64>,
-    fps_per_stream: Option<f64>,
-    latency_us: Option<f64>,
-    latency_store_and_forward_us: Option<f64>,
-}
-
-const FIGURES: &str = include_str!("../../data/tolly-1998.csv");
-
-/// What the document has for a line.
-fn published(test: ChassisTest, row: &TollyRow, size_bytes: u32) -> Option<Published> {
-    let name = match test {
-        ChassisTest::InternetScale => "internet-scale-routing",
-        ChassisTest::LargeScaleMulticast => "large-scale-multicast",
-        ChassisTest::MulticastMesh => "multicast-mesh",
-        ChassisTest::BaseUnicast => "base-unicast",
-        _ => "base-multicast",
-    };
-    let all = csv::Reader::from_reader(FIGURES.as_bytes()).into_deserialize::<Published>();
-    all.flatten().find(|line| {
-        let ports = (line.inputs, line.outputs) == (row.inputs, row.outputs);
-        line.test == name && ports && line.frame_size_bytes == size_bytes
-    })
-}
-
+// A narrow terminal leaves out the last columns.
 const UNICAST: [&str; 9] = [
-    "size",
+    "packet size, bytes",
+    "here: packets/s of a stream",
+    "published: packets/s of a stream",
+    "here: latency, us",
+    "published: latency, us",
+    "latency here less published, %",
+    "here: packets/s of all streams",
+    "published: packets/s of all streams",
     "streams",
-    "packets/s a stream",
-    "published",
-    "aggregate packets/s",
-    "published",
-    "latency, us",
-    "published",
-    "difference, %",
 ];
-const MULTICAST: [&str; 12] = [
-    "size",
-    "ports",
+const MULTICAST: [&str; 14] = [
+    "packet size, bytes",
+    "ports, inputs x outputs",
+    "here: cut-through latency, us",
+    "published: cut-through latency, us",
+    "here: store-and-forward latency, us",
+    "published: store-and-forward latency, us",
+    "cut-through latency here less published, %",
+    "here: packets lost",
+    "published: packets lost",
+    "here: packets received by each output",
+    "published: packets received by each output",
+    "here: packets sent by each input",
+    "published: packets sent by each input",
     "streams",
-    "sent (a port)",
-    "received (a port)",
-    "lost",
-    "published lost",
-    "cut through, us",
-    "published",
-    "store and forward, us",
-    "published",
-    "difference, %",
 ];
 const COUNTED: [&str; 10] = [
-    "size",
-    "ports",
+    "packet size, bytes",
+    "ports, inputs x outputs",
+    "here: packets lost",
+    "published: packets lost",
+    "here: packets received by each output",
+    "published: packets received by each output",
+    "here: packets sent by each input",
+    "published: packets sent by each input",
     "streams",
-    "load, %",
-    "sent (a port)",
-    "published",
-    "received (a port)",
-    "published",
-    "lost",
-    "published",
+    "load of each input, % of wire speed",
 ];
 
 impl TollyResult {
@@ -87,14 +56,18 @@ impl TollyResult {
             _ => (&COUNTED, TollyRow::counted),
         };
         let mut layout = self.conditions.layout(columns);
-        layout.about = vec![self.conditions.medium()];
+        layout.about = vec![
+            format!("published: {DOCUMENT} on the Torrent IP9000; here: this run"),
+            self.conditions.medium(),
+        ];
         layout.about.extend(self.about());
         for row in &self.rows {
             let printed = published(self.conditions.test, row, self.conditions.frame_size);
             let cells = cells(row, printed.as_ref());
             layout = layout.row([vec![self.conditions.size()], cells].concat()).noted(row.notes());
         }
-        layout
+        let layout = layout.with_curves(self.curves()).with_bars(self.pictures());
+        Layout { draws: vec![FigureName::Latency], ..layout }
     }
 
     /// How the test was made, beside what the conditions say.
@@ -121,16 +94,12 @@ impl TollyResult {
     }
 }
 
-fn us(latency: Option<Duration>) -> Option<f64> {
+pub(super) fn us(latency: Option<Duration>) -> Option<f64> {
     latency.map(|latency| latency.as_ns_f64() / 1e3)
 }
 
-fn rounded(value: Option<f64>, decimals: usize) -> Cell {
-    Cell::optional(value, |value| Cell::number(value, decimals))
-}
-
 impl TollyRow {
-    fn ports(&self) -> String {
+    pub(super) fn ports(&self) -> String {
         format!("{}x{}", self.inputs, self.outputs)
     }
 
@@ -146,8 +115,12 @@ impl TollyRow {
     }
 
     /// A mean of the iterations, or that there is none.
-    fn mean_cell(&self, of: impl Fn(&TollyIteration) -> Option<f64>, decimals: usize) -> Cell {
-        let nothing = if self.invalid.is_empty() { "-" } else { "invalid" };
+    pub(super) fn mean_cell(
+        &self,
+        of: impl Fn(&TollyIteration) -> Option<f64>,
+        decimals: usize,
+    ) -> Cell {
+        let nothing = if self.invalid.is_empty() { "not measured" } else { "invalid" };
         self.mean(of).map_or_else(|| nothing.into(), |mean| Cell::number(mean, decimals))
     }
 
@@ -158,8 +131,26 @@ impl TollyRow {
         if fewest == most { fewest } else { format!("{fewest} to {most}").into() }
     }
 
-    fn lost_cell(&self) -> Cell {
-        Cell::optional(self.iterations.first(), |_| Cell::Count(self.lost()))
+    pub(super) fn lost_cell(&self) -> Cell {
+        self.measured(|_| Cell::Count(self.lost()))
+    }
+
+    /// Of what was measured, a cell; where nothing was, that.
+    fn measured(&self, cell: impl FnOnce(&TollyIteration) -> Cell) -> Cell {
+        let nothing = if self.invalid.is_empty() { "not measured" } else { "invalid" };
+        self.iterations.first().map_or_else(|| nothing.into(), cell)
+    }
+
+    /// The rate of a stream; where a trial above decided nothing, it is not the device that sets the limit.
+    pub(super) fn per_stream_cell(&self) -> Cell {
+        self.measured(|_| Cell::Fps(self.intended).at_least_if(!self.invalid.is_empty()))
+    }
+
+    /// The same of all streams together, as measured at departure.
+    pub(super) fn aggregate_cell(&self) -> Cell {
+        let offered = self.mean(|iteration| Some(iteration.offered.fps()));
+        let aggregate = offered.unwrap_or(0.0) * self.streams as f64;
+        self.measured(|_| Cell::number(aggregate, 0).at_least_if(!self.invalid.is_empty()))
     }
 
     /// Of what was measured from what was published, in percent.
@@ -170,57 +161,49 @@ impl TollyRow {
         Cell::optional(difference, |percent| format!("{percent:+.1}").into())
     }
 
-    fn counted(&self, printed: Option<&Published>) -> Vec<Cell> {
-        let published = |count: fn(&Published) -> Option<u64>| {
-            Cell::optional(printed.and_then(count), Cell::Count)
-        };
+    /// Packets as they were counted, and the streams in which they came.
+    fn counts(&self, line: Option<&Published>) -> Vec<Cell> {
         vec![
-            self.ports().into(),
-            self.streams.to_string().into(),
-            Cell::number(self.load_percent, 2),
-            self.per_port(|iteration| iteration.sent_per_input),
-            published(|line| line.frames_sent_per_port),
-            self.per_port(|iteration| iteration.received_per_output),
-            published(|line| line.frames_received_per_port),
             self.lost_cell(),
-            published(|line| Some(line.frames_lost)),
+            printed(line, |line| Some(line.frames_lost), Cell::Count),
+            self.per_port(|iteration| iteration.received_per_output),
+            printed(line, |line| line.frames_received_per_port, Cell::Count),
+            self.per_port(|iteration| iteration.sent_per_input),
+            printed(line, |line| line.frames_sent_per_port, Cell::Count),
+            self.streams.to_string().into(),
         ]
     }
 
-    fn unicast(&self, printed: Option<&Published>) -> Vec<Cell> {
-        let offered = |iteration: &TollyIteration| Some(iteration.offered.fps());
-        let aggregate = self.mean(offered).map(|rate| rate * self.streams as f64);
-        let latency = printed.and_then(|line| line.latency_us);
-        // Where a trial above decided nothing, it is not the device that sets the limit.
-        let bound = |cell: Cell| cell.at_least_if(!self.invalid.is_empty());
+    fn counted(&self, line: Option<&Published>) -> Vec<Cell> {
+        let load = Cell::number(self.load_percent, 2);
+        [vec![self.ports().into()], self.counts(line), vec![load]].concat()
+    }
+
+    fn unicast(&self, line: Option<&Published>) -> Vec<Cell> {
+        let latency = |line: &Published| line.latency_us;
         vec![
-            self.streams.to_string().into(),
-            Cell::optional(self.iterations.first(), |_| bound(Cell::Fps(self.intended))),
-            rounded(printed.and_then(|line| line.fps_per_stream), 0),
-            Cell::optional(aggregate, |rate| bound(Cell::number(rate, 0))),
-            rounded(printed.and_then(|line| line.aggregate_fps), 0),
+            self.per_stream_cell(),
+            printed(line, |line| line.fps_per_stream, |fps| Cell::number(fps, 0)),
             self.mean_cell(|iteration| us(iteration.cut_through()), 1),
-            rounded(latency, 1),
-            self.difference(latency),
+            printed(line, latency, |us| Cell::number(us, 1)),
+            self.difference(line.and_then(latency)),
+            self.aggregate_cell(),
+            printed(line, |line| line.aggregate_fps, |fps| Cell::number(fps, 0)),
+            self.streams.to_string().into(),
         ]
     }
 
-    fn base_multicast(&self, printed: Option<&Published>) -> Vec<Cell> {
-        let cut = printed.and_then(|line| line.latency_us);
-        let stored = printed.and_then(|line| line.latency_store_and_forward_us);
-        vec![
+    fn base_multicast(&self, line: Option<&Published>) -> Vec<Cell> {
+        let stored = |line: &Published| line.latency_store_and_forward_us;
+        let latencies = vec![
             self.ports().into(),
-            self.streams.to_string().into(),
-            self.per_port(|iteration| iteration.sent_per_input),
-            self.per_port(|iteration| iteration.received_per_output),
-            self.lost_cell(),
-            Cell::optional(printed, |line| Cell::Count(line.frames_lost)),
             self.mean_cell(|iteration| us(iteration.cut_through()), 1),
-            rounded(cut, 1),
+            printed(line, |line| line.latency_us, |us| Cell::number(us, 1)),
             self.mean_cell(|iteration| us(iteration.store_and_forward()), 1),
-            rounded(stored, 1),
-            self.difference(cut),
-        ]
+            printed(line, stored, |us| Cell::number(us, 1)),
+            self.difference(line.and_then(|line| line.latency_us)),
+        ];
+        [latencies, self.counts(line)].concat()
     }
 }
 
@@ -228,11 +211,15 @@ impl TollyRow {
 mod tests {
     use super::*;
 
+    /// Of what and in which unit, and who says so, without the document at hand.
     #[test]
-    fn every_published_line_can_be_read() {
-        let all = csv::Reader::from_reader(FIGURES.as_bytes()).into_deserialize::<Published>();
-        let lines: Vec<Published> = all.map(|line| line.expect("a line")).collect();
-        assert_eq!(lines.len(), 25);
-        assert_eq!(lines.iter().filter(|line| line.latency_us.is_some()).count(), 15);
+    fn every_measured_column_has_its_published_one() {
+        for columns in [&UNICAST[..], &MULTICAST, &COUNTED] {
+            for title in columns.iter().filter_map(|title| title.strip_prefix("here: ")) {
+                assert!(columns.contains(&&*format!("published: {title}")), "{title}");
+                let is_of_unit = ["us", "packets"].iter().any(|unit| title.contains(unit));
+                assert!(is_of_unit, "{title}");
+            }
+        }
     }
 }

@@ -9,11 +9,14 @@ mod config;
 mod layout;
 mod multicast;
 mod outcome;
+mod pictures;
+mod published;
 mod result;
 mod unicast;
 
 pub use config::TollyConfig;
 pub use multicast::{Membership, memberships, multicast};
+pub(crate) use published::TEST_BED;
 pub use result::{TollyIteration, TollyResult, TollyRow};
 pub use unicast::{base_unicast, host_behind, internet_scale, routes};
 

@@ -1,7 +1,7 @@
 //! What came out, as the tables of the document have it.
 
 use crate::bench::Ran;
-use crate::chassis::{ChassisConditions, TestSetup, shortfall_words};
+use crate::chassis::{ChassisConditions, PairCount, TestSetup, shortfall_words};
 use serde::{Deserialize, Serialize};
 use trial::{PortSent, Role, TrialResult};
 use units::{Duration, FrameRate, FrameSize};
@@ -57,6 +57,9 @@ pub struct TollyIteration {
     pub lost: u64,
     /// Packets that (also) came out elsewhere.
     pub elsewhere: u64,
+    /// Traffic streams, from an input to an output each, all of whose packets came out.
+    #[serde(default)]
+    pub whole_streams: u64,
     /// Of each input as measured at departure.
     pub offered: FrameRate,
     /// Mean over all packets and outputs, from a packet's first bit out of the tester to its last bit
@@ -74,6 +77,8 @@ impl TollyIteration {
             let expected = port.streams.iter().filter(|stream| stream.expected);
             expected.map(|stream| stream.account.unique).reduce(|sum, frames| sum + frames)
         });
+        let pairs = PairCount::all_of(result).into_iter();
+        let whole = pairs.filter(|pair| pair.sent > 0 && pair.received == pair.sent);
         let rates = result.sent.iter().filter_map(PortSent::offered_rate);
         let line = rack.described(0);
         let time = |bytes: u32| match line.line_rate_is_physical {
@@ -85,6 +90,7 @@ impl TollyIteration {
             received_per_output: extremes(outputs),
             lost: test().map(|stream| stream.lost).sum(),
             elsewhere: result.flood_count(),
+            whole_streams: whole.count() as u64,
             offered: rates.min().unwrap_or(FrameRate::ZERO),
             stamp_to_arrival: result.latency().and_then(|latency| latency.mean()),
             on_the_line: (time(rack.size.bytes()), time(FrameSize::PREAMBLE_BYTES)),

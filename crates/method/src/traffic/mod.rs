@@ -18,7 +18,7 @@ pub use flows::{Flows, Vary};
 use paths::Path;
 use replay::Replay;
 pub use replay::Rewrites;
-pub use test_bed::{Placed, PlacedPort, TestBed};
+pub use test_bed::{OriginalBed, Placed, PlacedPort, TestBed};
 pub use topology::{Attachment, Forwarding, Topology};
 
 use crate::encapsulation;

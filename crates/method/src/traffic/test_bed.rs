@@ -17,6 +17,18 @@ pub struct TestBed {
     /// How frames of the second port differ from those of the first, in words, where they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encapsulated: Option<String>,
+    /// The test bed of a document that the run repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<OriginalBed>,
+}
+
+/// The picture of a test bed in a document.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct OriginalBed {
+    /// Which, as a heading of this run's.
+    pub heading: String,
+    /// What it shows, and how this run's differs.
+    pub about: String,
 }
 
 /// One port of the tester on the device.
@@ -45,6 +57,15 @@ pub struct Placed {
     pub ipv6: Ipv6Addr,
 }
 
+impl TestBed {
+    /// The same as that of a document: heading, and what the document's has.
+    pub(crate) fn of_document(self, original: Option<[&str; 2]>) -> TestBed {
+        let original = original
+            .map(|[heading, about]| OriginalBed { heading: heading.into(), about: about.into() });
+        TestBed { original, ..self }
+    }
+}
+
 impl From<&Topology> for TestBed {
     fn from(topology: &Topology) -> TestBed {
         let routes = topology.forwarding == Forwarding::Routed;
@@ -59,7 +80,12 @@ impl From<&Topology> for TestBed {
             networks: at.network_hosts_ipv4.len() as u64,
         });
         let encapsulated = topology.encapsulated.as_ref().map(|it| it.kind.to_string());
-        TestBed { forwarding: topology.forwarding, ports: ports.collect(), encapsulated }
+        TestBed {
+            forwarding: topology.forwarding,
+            ports: ports.collect(),
+            encapsulated,
+            original: None,
+        }
     }
 }
 

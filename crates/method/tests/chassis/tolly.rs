@@ -109,6 +109,23 @@ fn every_host_gets_a_packet_from_every_input() {
     let found: Vec<_> = result.rows.iter().map(|row| (row.streams, counts(row))).collect();
     assert_eq!(found, [(4, (160, 40, 0)), (8, (160, 80, 0)), (16, (160, 160, 0))]);
     assert!(result.rows.iter().all(|row| row.iterations[0].elsewhere == 0));
+    let whole: Vec<u64> = result.rows.iter().map(|row| row.iterations[0].whole_streams).collect();
+    assert_eq!(whole, [4, 8, 16], "streams of 1, 2 and 4 inputs to 4 outputs");
+}
+
+/// The run says which picture of the document its test bed is, and has every port.
+#[test]
+fn the_test_bed_is_that_of_figure_7() {
+    let device = Description::from_toml(ROUTER).unwrap();
+    let mut tester = device.tester(&Addresses::plan(device.ports)).unwrap();
+    let mut events: Vec<Event> = vec![];
+    let suite = suite(small(ChassisTest::BaseUnicast, 64), chassis(8));
+    suite.run(&mut tester, None, &mut events).unwrap();
+    let Event::RunStarted(started) = &events[0] else { panic!("{:?}", events[0]) };
+    let bed = started.test_bed.as_ref().expect("a test bed");
+    let original = bed.original.as_ref().expect("that of the document");
+    assert!(original.heading.contains("figure 7 of Tolly Group document 8276"), "{original:?}");
+    assert_eq!(bed.ports.len(), 8);
 }
 
 /// Without a route to it a host gets nothing, and no other port does.
@@ -117,6 +134,7 @@ fn a_table_that_is_too_small_is_seen() {
     let result = run(ROUTER, small(ChassisTest::InternetScale, 64), false);
     let lost: Vec<u64> = result.rows.iter().map(TollyRow::lost).collect();
     assert_eq!(lost, [2 * 160, 2 * 320, 2 * 640]);
+    assert!(result.rows.iter().all(|row| row.iterations[0].whole_streams == 0));
     assert!(result.rows.iter().all(|row| row.iterations[0].elsewhere == 0));
 }
 
