@@ -23,6 +23,57 @@ pub fn pin_this(core: usize) -> io::Result<()> {
     pin(THIS_THREAD, core)
 }
 
+/// Keeps this process off a core until it is dropped: all threads that there are, and those that they start. A
+/// program that polls there has the core for itself.
+#[derive(Debug)]
+pub struct KeptOff {
+    /// Of the threads that were restricted.
+    before: Vec<(Pid, CpuSet)>,
+}
+
+impl KeptOff {
+    /// Begins it. None where the calling thread may run on no other core.
+    ///
+    /// # Errors
+    /// If the kernel does not let a thread be restricted; then all are as they were.
+    pub fn begin(core: usize) -> io::Result<Option<Self>> {
+        if allowed_cores().iter().all(|allowed| *allowed == core) {
+            return Ok(None);
+        }
+        let mut kept_off = KeptOff { before: vec![] };
+        for thread in own_threads() {
+            // A thread may have ended meanwhile.
+            let Ok(before) = sched_getaffinity(thread) else { continue };
+            let mut without = before;
+            without.unset(core)?;
+            let is_elsewhere = before == without;
+            let has_no_other = without == CpuSet::new();
+            if is_elsewhere || has_no_other {
+                continue;
+            }
+            match sched_setaffinity(thread, &without) {
+                Ok(()) => kept_off.before.push((thread, before)),
+                Err(nix::errno::Errno::ESRCH) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Some(kept_off))
+    }
+}
+
+impl Drop for KeptOff {
+    fn drop(&mut self) {
+        for (thread, cores) in &self.before {
+            let _ = sched_setaffinity(*thread, cores);
+        }
+    }
+}
+
+fn own_threads() -> impl Iterator<Item = Pid> {
+    let entries = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some(Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)))
+}
+
 /// The cores on which the calling thread may run.
 pub fn allowed_cores() -> Vec<usize> {
     let allowed = sched_getaffinity(Pid::from_raw(THIS_THREAD as i32)).unwrap_or_default();
@@ -118,6 +169,31 @@ fn schedule(thread: u32, policy: i32, priority: i32) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Other tests run in threads of this process and are kept off, too; they are not pinned.
+    #[test]
+    fn threads_are_kept_off_a_core_and_get_it_back() {
+        let all = allowed_cores();
+        let Some(last) = all.last().copied().filter(|_| all.len() > 1) else { return };
+        let rest = &all[..all.len() - 1];
+        let kept_off = KeptOff::begin(last).expect("allowed").expect("there are other cores");
+        assert_eq!(allowed_cores(), rest);
+        let inherited = std::thread::spawn(allowed_cores).join().expect("no panic");
+        assert_eq!(inherited, rest);
+        drop(kept_off);
+        assert_eq!(allowed_cores(), all);
+    }
+
+    #[test]
+    fn a_thread_without_another_core_stays() {
+        let stays = || {
+            let core = allowed_cores()[0];
+            pin_this(core).expect("pinned");
+            assert!(KeptOff::begin(core).expect("nothing to do").is_none());
+            assert_eq!(allowed_cores(), [core]);
+        };
+        std::thread::spawn(stays).join().expect("no panic");
+    }
 
     #[test]
     fn the_state_of_a_thread_is_read_whatever_its_name() {
