@@ -115,11 +115,12 @@ pub(crate) fn measure(
     let unknown = |why: &str| Ok(Some(CostFound::Unknown { why: why.into() }));
     let pressures = || known.trials().map(|result| &result.pressure);
     let times_device = |pressure: &Pressure| pressure.longest_wait(Owner::Device).is_some();
+    // A program that polls has threads, too, and their time says nothing of a frame.
+    if let Some(why) = pressures().find_map(|pressure| pressure.untimed.as_deref()) {
+        return unknown(why);
+    }
     if !pressures().any(times_device) {
-        return match pressures().find_map(|pressure| pressure.untimed.as_deref()) {
-            Some(why) => unknown(why),
-            None => Ok(None),
-        };
+        return Ok(None);
     }
     let Some(rate) = found.rate else { return unknown("no load passed") };
     let load = rate.scaled(MODERATE);

@@ -45,7 +45,7 @@ pub trait DeviceControl: Send {
     fn threads(&mut self) -> Vec<DeviceThread> {
         vec![]
     }
-    /// Why the processor time of the device cannot be told, where it cannot.
+    /// Why the processor time of the device cannot be told, or says nothing of a frame's cost, where that is so.
     fn untimed(&self) -> Option<String> {
         None
     }

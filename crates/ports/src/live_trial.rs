@@ -235,8 +235,8 @@ impl<'a> LiveTrial<'a> {
         let Some(device) = &self.options.device else {
             return Some("the device was not built here: its processors are its own".into());
         };
-        let none = || "the device has no threads of its own".into();
-        threads.is_empty().then(|| device.untimed().unwrap_or_else(none))
+        let none = || threads.is_empty().then(|| "the device has no threads of its own".into());
+        device.untimed().or_else(none)
     }
 
     /// What the interfaces count when all is over: no less than the ports have seen, if they ever

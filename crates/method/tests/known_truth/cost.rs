@@ -4,7 +4,10 @@ use super::bed::{VIRTUAL, config, run};
 use method::rfc2544::{ThroughputResult, throughput};
 use method::{CostFound, CostPerFrame, Direction, Finding};
 use sim::{Description, EveryNth, Fate, Impaired, Patch, SimTester};
-use trial::{Balance, Fate as FrameFate, Station};
+use trial::{
+    Balance, Fate as FrameFate, Station, Tester, TesterDescription, TesterError, Trial, TrialResult,
+};
+use units::Duration;
 
 /// 100 Mb/s, 64 bytes: 148,809 frames/s.
 fn of(toml: &str, direction: Direction) -> (ThroughputResult, Vec<method::Event>) {
@@ -80,6 +83,34 @@ fn a_device_whose_time_nobody_tells_has_no_cost_and_says_why() {
     let (result, _) = run(&config(), &mut SimTester::new(&[VIRTUAL; 2], device), throughput);
     let Some(CostFound::Unknown { why }) = &result.cost else { panic!("{:?}", result.cost) };
     assert!(why.contains("does not tell"), "{why}");
+}
+
+/// A device of known cost that polls: its processor is busy at every load, and no cost follows from that.
+struct Polling<T>(T);
+
+impl<T: Tester> Tester for Polling<T> {
+    fn describe(&self) -> &TesterDescription {
+        self.0.describe()
+    }
+    fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        let mut result = self.0.run(trial)?;
+        result.pressure.untimed = Some("it polls".into());
+        Ok(result)
+    }
+    fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
+        self.0.pause(span)
+    }
+}
+
+#[test]
+fn a_device_that_polls_has_no_cost_though_its_threads_are_known() {
+    let router =
+        "route = [\"ipv4\"]\n[cpu]\ncost = { per-frame = \"20us\" }\n[input]\nframes = 20\n";
+    let description = Description::from_toml(router).expect("a device");
+    let tester = super::composed::tester(&description, &[VIRTUAL; 2]);
+    let (result, _) = run(&config(), &mut Polling(tester), throughput);
+    let Some(CostFound::Unknown { why }) = &result.cost else { panic!("{:?}", result.cost) };
+    assert_eq!(why, "it polls");
 }
 
 /// Every trial of a search closes: what the device drops has a name, and nothing is unknown.
