@@ -36,6 +36,8 @@ size_and_start() {
     "$program" --version
     # The kernel's ports; those of DPDK load libraries, which a static program cannot.
     "$program" --version | grep -q '^ports: xdp, af_xdp, af_packet (without dpdk: ' || fail "a kind of port is missing"
+    # A device that takes such ports is refused with the reason.
+    "$program" run --device testpmd --out "$work/never" 2>&1 | grep -q 'testpmd needs dpdk ports' || fail "testpmd is not refused"
     # Neither a loader nor a library is asked for.
     if readelf --program-headers --dynamic "$program" | grep -E 'INTERP|NEEDED'; then fail "it is not static"; fi
 }

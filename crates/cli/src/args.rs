@@ -170,6 +170,7 @@ Examples:
   netanvil run --ports eth1,eth2 --address 198.18.1.2/24,198.19.1.2/24 --gateway 198.18.1.1,198.19.1.1
   netanvil run --ports dpdk:net_memif0,role=client,socket=/run/a.sock \\
                --ports dpdk:net_memif1,role=client,socket=/run/b.sock   (docs/dpdk.md)
+  netanvil run --device testpmd --forward-mode macswap --test throughput --sizes 64   (docs/dpdk.md)
   netanvil run --device linux-bridge --pattern pairs --port-count 4 --test throughput,loss
   netanvil run harvard-1989 --device linux-router --profile quick
   netanvil run harvard-1990 --sim 1990/ags

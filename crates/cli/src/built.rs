@@ -82,12 +82,14 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
         ),
         group_table: options.group_table,
         group_membership_s: options.group_membership.map(whole_seconds),
+        forward_mode: options.forward_mode,
         filter: options.filter.unwrap_or_default(),
         permit: options.permit.unwrap_or_default(),
         multicast: options.multicast.unwrap_or_default(),
         threads: options.device_threads.unwrap_or_default(),
         device_cpu: known_cpu(options.device_cpu)?.or_else(|| device_cpu(kind)),
-        real_time_priority: scheduling::device_priority(options),
+        real_time_priority: scheduling::device_priority(options)
+            .filter(|_| kind != DeviceKind::Testpmd),
         impairments: impairments(options, mtu_bytes),
         ..defaults
     };
@@ -191,6 +193,8 @@ pub fn in_words(config: &TestbedConfig) -> String {
                  in network namespaces"
             }
         },
+        // Its release is known once it runs.
+        DeviceKind::Testpmd => return "DPDK's testpmd over memif".into(),
         DeviceKind::Loopback => return "no device: tester ports back to back".into(),
     };
     let threads = match config.threads {

@@ -177,6 +177,11 @@ fn built_as(defaults: TestbedConfig, set_up: &SetUp) -> Result<TestbedConfig, Se
             return no("its frames never come by the kernel's filters");
         }
         (DeviceKind::OvsUserspace, _) => {}
+        (DeviceKind::Testpmd, _) if set_up.filters != Filters::None => {
+            return no("it has no filters");
+        }
+        (DeviceKind::Testpmd, _) if set_up.streams > 1 => return no("it has two ports"),
+        (DeviceKind::Testpmd, _) => {}
         (DeviceKind::LinuxBridge | DeviceKind::LinuxMcast | DeviceKind::Loopback, _) => {}
     }
     if set_up.path == Path::Between {

@@ -42,6 +42,7 @@ mod supervised;
 mod support;
 mod suspects;
 mod test_run;
+mod testpmd;
 mod tolly;
 mod topology;
 

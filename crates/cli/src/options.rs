@@ -24,8 +24,8 @@ use serde::de::{DeserializeOwned, IntoDeserializer, value::StrDeserializer};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use testbed::{
-    DeviceKind, DeviceThreads, Feed, FilterRules, MulticastRouting, Neighbours, PermitPosition,
-    Routing, Tunnel,
+    DeviceKind, DeviceThreads, Feed, FilterRules, ForwardMode, MulticastRouting, Neighbours,
+    PermitPosition, Routing, Tunnel,
 };
 
 /// All options of a run.
@@ -35,8 +35,8 @@ pub struct Options {
     /// The suite; on the command line it is the argument of `run`.
     #[arg(skip)]
     pub suite: Option<SuiteName>,
-    /// Build this device in network namespaces and test it (`netanvil devices` lists them)
-    #[arg(long, help_heading = "Device", value_parser = named::<DeviceKind>(&["linux-router", "linux-bridge", "linux-mcast", "ovs-userspace", "loopback"]))]
+    /// Build this device on this host and test it (`netanvil devices` lists them)
+    #[arg(long, help_heading = "Device", value_parser = named::<DeviceKind>(&["linux-router", "linux-bridge", "linux-mcast", "ovs-userspace", "testpmd", "loopback"]))]
     pub device: Option<DeviceKind>,
     /// Test a simulated device in virtual time: a built-in name or a TOML file (see `netanvil devices`)
     #[arg(long, help_heading = "Device", value_name = "NAME|FILE", conflicts_with_all = ["device", "ports"])]
@@ -141,6 +141,10 @@ pub struct Options {
     /// or a fixed table of the groups of the tests (table; default with tolly)
     #[arg(long, help_heading = "Built devices", value_parser = named::<MulticastRouting>(&["daemon", "table"]))]
     pub multicast: Option<MulticastRouting>,
+    /// What testpmd does to frames: nothing (io, the default), replaces both MAC addresses (mac), swaps them
+    /// (macswap), or swaps MAC addresses, IP addresses and ports (5tswap)
+    #[arg(long, help_heading = "Built devices", value_parser = named::<ForwardMode>(&["io", "mac", "macswap", "5tswap"]))]
+    pub forward_mode: Option<ForwardMode>,
     /// Number of ports of the device (default: 2; with rfc3918 and with `--pattern pairs` or `multi_port` 4; with
     /// rfc2889, gigaswitch and tolly 8)
     #[arg(long, help_heading = "Built devices", value_name = "COUNT")]
@@ -148,7 +152,8 @@ pub struct Options {
     /// MTU of the links in bytes: frame size less 18 (default: enough for the largest frame size)
     #[arg(long, help_heading = "Built devices", value_name = "BYTES")]
     pub mtu: Option<u32>,
-    /// Length of the queue at each input of the device, in frames
+    /// Length of the queue at each input of the device, in frames (testpmd: of its memif rings, a power of two up to
+    /// 16384)
     #[arg(long, help_heading = "Built devices", value_name = "FRAMES")]
     pub input_queue: Option<u32>,
     /// Length of the transmit queue of each interface, in frames

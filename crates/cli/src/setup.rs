@@ -5,7 +5,7 @@ use crate::failure::{Failure, Outcome};
 use crate::options::{BitRate, Options, SuiteName};
 use crate::{
     built, control, elsewhere, encapsulated_groups, far, hardware, host, scheduling, simulated,
-    suite, tolly, topology,
+    suite, testpmd, tolly, topology,
 };
 use kernel::Privilege;
 use method::{Forwarding, Topology};
@@ -24,6 +24,8 @@ const NOMINAL_RATE: BitRate = BitRate(10_000_000_000);
 
 /// A tester in front of a device.
 pub struct Setup {
+    /// Before the tester: a device that must stand still as its ports close.
+    freeze: Option<testpmd::Freeze>,
     /// Runs trials.
     pub tester: Box<dyn Tester>,
     /// Who has which address, at every port.
@@ -48,6 +50,7 @@ pub type Another = Box<dyn Fn() -> Outcome<Box<dyn Tester + Send>>>;
 /// What the ports stand on, and is given back at the end.
 enum Ground {
     Testbed(Box<Testbed>),
+    Testpmd(testpmd::Ground),
     Hardware(HardwarePorts),
     Nothing,
 }
@@ -73,7 +76,7 @@ impl Subject {
                 .help("write --ports eth1,eth2, or --ports once for each device of DPDK")),
             (.., Some(name)) => Ok(Subject::Simulated(name.clone())),
             _ => Err(Failure::new("nothing to test")
-                .help("build a device with --device linux-router (linux-bridge, linux-mcast, ovs-userspace, loopback),")
+                .help("build a device with --device linux-router (linux-bridge, linux-mcast, ovs-userspace, testpmd, loopback),")
                 .help("test what is between two interfaces with --ports eth1,eth2,")
                 .help("or simulate one with --sim router; `netanvil devices` lists all")),
         }
@@ -86,6 +89,7 @@ impl Subject {
             Subject::Built(DeviceKind::LinuxBridge) => "linux-bridge".into(),
             Subject::Built(DeviceKind::LinuxMcast) => "linux-mcast".into(),
             Subject::Built(DeviceKind::OvsUserspace) => "ovs-userspace".into(),
+            Subject::Built(DeviceKind::Testpmd) => "testpmd".into(),
             Subject::Built(DeviceKind::Loopback) => "loopback".into(),
             Subject::Between(ports) => short_names(ports).join("-"),
             Subject::Simulated(name) => format!("sim-{name}"),
@@ -95,6 +99,8 @@ impl Subject {
     /// Whether root's rights, or a user namespace in their stead, are needed.
     pub fn acquire_rights(&self) -> Outcome<()> {
         match self {
+            // A program without interfaces.
+            Subject::Built(DeviceKind::Testpmd) => Ok(()),
             Subject::Built(_) if Privilege::current() == Privilege::Ordinary => {
                 Ok(kernel::enter_user_namespace()?)
             }
@@ -164,6 +170,10 @@ pub fn prepare_looped(
     stop: &Arc<AtomicBool>,
 ) -> Outcome<Option<Setup>> {
     match subject {
+        Subject::Built(DeviceKind::Testpmd) => {
+            let config = built::configuration(options, DeviceKind::Testpmd)?;
+            join(testpmd::Ground::looped(&config)?, &config, options, stop).map(Some)
+        }
         Subject::Built(kind) => {
             let ports = built::configuration(options, *kind)?.ports;
             let looped = looped_ports(options, ports);
@@ -264,6 +274,7 @@ fn simulate(
     environment.insert(host::DEVICE_DESCRIPTION.into(), as_text);
     environment.insert(built::DEVICE_MTU.into(), simulated::mtu_in_words(device));
     Ok(Setup {
+        freeze: None,
         topology: topology::of_simulation(device.ports, forwarding),
         device: simulated.name,
         filters,
@@ -277,6 +288,11 @@ fn simulate(
 
 /// A device that is built here.
 pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) -> Outcome<Setup> {
+    if config.device == DeviceKind::Testpmd {
+        let scheduling = options.scheduling.unwrap_or_default();
+        let ground = testpmd::Ground::start(config, scheduling)?;
+        return join(ground, config, options, stop);
+    }
     let testbed = Testbed::build(config)?;
     let location = |port: &testbed::TestPort| Location {
         host: None,
@@ -294,10 +310,7 @@ pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) 
         device: device
             .clone()
             .map(|device| Box::new(control::Built::new(device)) as Box<dyn DeviceControl>),
-        reads_counters: matches!(
-            options.suite,
-            Some(SuiteName::Harvard1989 | SuiteName::Harvard1990)
-        ),
+        reads_counters: reads_counters(options),
         stop: stop.clone(),
         real_time: scheduling::real_time(options),
     };
@@ -307,6 +320,7 @@ pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) 
     let of_device = testbed.device().and_then(|device| device.scheduling());
     environment.insert(scheduling::NAME.into(), scheduling::in_words(priority.as_ref(), of_device));
     Ok(Setup {
+        freeze: None,
         tester: Box::new(LiveTester::new(ports, live).map_err(Failure::new)?),
         topology: topology::of_testbed(&testbed),
         device: built::in_words(config),
@@ -316,6 +330,47 @@ pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) 
         ground: Ground::Testbed(Box::new(testbed)),
         _priority: priority,
     })
+}
+
+/// Joins a testpmd, or the tester's own ports.
+fn join(
+    mut ground: testpmd::Ground,
+    config: &TestbedConfig,
+    options: &Options,
+    stop: &Arc<AtomicBool>,
+) -> Outcome<Setup> {
+    let ports = open(&ground.locations(), options).map_err(|error| ground.why_not_joined(error))?;
+    ground.joined();
+    let device = ground.control();
+    let topology = topology::of_interfaces(&ports, &Options::default())?;
+    let topology = if device.is_some() { topology } else { topology.looped() };
+    let live = LiveOptions {
+        device_cores: ground.device_cores(),
+        device,
+        reads_counters: reads_counters(options),
+        stop: stop.clone(),
+        real_time: scheduling::real_time(options),
+    };
+    let mut environment = host::describe();
+    environment.extend(ground.settings(config));
+    let priority = scheduling::own(options);
+    let of_device = ground.scheduling(options.scheduling.unwrap_or_default());
+    environment.insert(scheduling::NAME.into(), scheduling::in_words(priority.as_ref(), of_device));
+    Ok(Setup {
+        freeze: ground.freeze(),
+        tester: Box::new(LiveTester::new(ports, live).map_err(Failure::new)?),
+        topology,
+        device: ground.in_words(config),
+        filters: String::new(),
+        environment,
+        another: None,
+        ground: Ground::Testpmd(ground),
+        _priority: priority,
+    })
+}
+
+fn reads_counters(options: &Options) -> bool {
+    matches!(options.suite, Some(SuiteName::Harvard1989 | SuiteName::Harvard1990))
 }
 
 fn between(
@@ -346,6 +401,7 @@ fn between(
         environment.insert("offloads left on".into(), left_on);
     }
     Ok(Setup {
+        freeze: None,
         tester: Box::new(LiveTester::new(ports, live).map_err(Failure::new)?),
         device: device_between(names, &topology),
         topology,
@@ -393,7 +449,7 @@ impl Setup {
     pub fn testbed(&self) -> Option<&Testbed> {
         match &self.ground {
             Ground::Testbed(testbed) => Some(testbed),
-            Ground::Hardware(_) | Ground::Nothing => None,
+            Ground::Testpmd(_) | Ground::Hardware(_) | Ground::Nothing => None,
         }
     }
 
@@ -415,10 +471,15 @@ impl Setup {
 
     /// Closes the ports, then removes the device, and says what could not be removed.
     pub fn tear_down(self) -> Outcome<()> {
-        let Setup { tester, ground, .. } = self;
+        let Setup { freeze, tester, ground, .. } = self;
+        drop(freeze);
         drop(tester);
         let done = match ground {
             Ground::Testbed(testbed) => testbed.destroy(),
+            Ground::Testpmd(testpmd) => {
+                drop(testpmd);
+                Ok(())
+            }
             Ground::Hardware(ports) => ports.give_back(),
             Ground::Nothing => Ok(()),
         };

@@ -31,7 +31,10 @@ fn tests_of(kind: DeviceKind) -> &'static [ChassisTest] {
             ChassisTest::MulticastMesh,
             ChassisTest::BaseMulticast,
         ],
-        DeviceKind::LinuxBridge | DeviceKind::OvsUserspace | DeviceKind::Loopback => &[],
+        DeviceKind::LinuxBridge
+        | DeviceKind::OvsUserspace
+        | DeviceKind::Testpmd
+        | DeviceKind::Loopback => &[],
     }
 }
 

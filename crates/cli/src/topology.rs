@@ -61,7 +61,9 @@ fn with_tunnel(tunnel: Tunnel, [mut near, outer]: [Attachment; 2]) -> Topology {
 fn forwarding_of(device: DeviceKind) -> Forwarding {
     match device {
         DeviceKind::LinuxRouter | DeviceKind::LinuxMcast => Forwarding::Routed,
-        DeviceKind::LinuxBridge | DeviceKind::OvsUserspace => Forwarding::Bridged,
+        DeviceKind::LinuxBridge | DeviceKind::OvsUserspace | DeviceKind::Testpmd => {
+            Forwarding::Bridged
+        }
         DeviceKind::Loopback => Forwarding::Looped,
     }
 }

@@ -36,6 +36,7 @@ mod live {
     mod scheduling;
     mod serve;
     mod switches;
+    mod testpmd;
     mod traffic;
     mod versus;
 }
@@ -52,6 +53,7 @@ mod pure {
     mod packaging;
     mod publish;
     mod runs;
+    mod testpmd;
     mod traffic;
     mod traffic_keys;
     mod usage;

@@ -7,6 +7,7 @@ use crate::error::{Result, TestbedError};
 use crate::feed::{self, Feed};
 use crate::multicast::{MULTICAST_INTERFACES, MulticastRouting, tunnels};
 use crate::ovs;
+use crate::testpmd;
 use crate::tunnel::Tunnel;
 use kernel::VethEnd;
 use serde::{Deserialize, Serialize};
@@ -24,8 +25,38 @@ pub enum DeviceKind {
     LinuxMcast,
     /// Open vSwitch's user-space datapath, a learning switch outside of the kernel.
     OvsUserspace,
+    /// DPDK's testpmd between two memif sockets: a program, no network namespace.
+    Testpmd,
     /// No device: ports 0-1, 2-3, ... of the tester are joined back to back.
     Loopback,
+}
+
+/// What testpmd does to a frame that it forwards from one port to the other ("Testpmd Application User Guide",
+/// `set fwd`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ForwardMode {
+    /// Nothing.
+    #[default]
+    Io,
+    /// Replaces both Ethernet addresses by those of its port and of the tester's port behind it.
+    Mac,
+    /// Swaps the Ethernet addresses.
+    Macswap,
+    /// Swaps the Ethernet addresses, the IP addresses and the ports of UDP or TCP.
+    #[serde(rename = "5tswap")]
+    FiveTupleSwap,
+}
+
+impl std::fmt::Display for ForwardMode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            ForwardMode::Io => "io",
+            ForwardMode::Mac => "mac",
+            ForwardMode::Macswap => "macswap",
+            ForwardMode::FiveTupleSwap => "5tswap",
+        })
+    }
 }
 
 impl DeviceKind {
@@ -193,13 +224,17 @@ pub struct TestbedConfig {
     pub multicast: MulticastRouting,
     /// Tunnels at every port (linux-mcast with a table only).
     pub multicast_tunnels: Vec<Tunnel>,
+    /// What testpmd does to frames (testpmd only); none is [`ForwardMode::Io`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forward_mode: Option<ForwardMode>,
     /// Filter rules.
     pub filter: FilterRules,
     /// Where the permit stands among them.
     pub permit: PermitPosition,
     /// Who does the forwarding work.
     pub threads: DeviceThreads,
-    /// Length of each port's receive queue in frames, with [`DeviceThreads::Threaded`]; 0 leaves the
+    /// Length of each port's receive queue in frames, with [`DeviceThreads::Threaded`] (testpmd: of the rings of its
+    /// memifs, both ways); 0 leaves the
     /// 256 frames of a veth's ring. The default, the longest that a queue on the device's processor
     /// can have, bridges 16 ms without that processor at a million frames/s, as a virtual machine's
     /// threads have them.
@@ -237,6 +272,7 @@ impl Default for TestbedConfig {
             group_membership_s: None,
             multicast: MulticastRouting::default(),
             multicast_tunnels: Vec::new(),
+            forward_mode: None,
             filter: FilterRules::default(),
             permit: PermitPosition::default(),
             threads: DeviceThreads::default(),
@@ -265,8 +301,13 @@ impl TestbedConfig {
         }
         self.check_routes()?;
         self.check_switch()?;
-        if self.device == DeviceKind::Loopback {
-            return self.check_loopback();
+        if self.forward_mode.is_some() && self.device != DeviceKind::Testpmd {
+            return refuse("forward_mode: only testpmd has it".into());
+        }
+        match self.device {
+            DeviceKind::Loopback => return self.check_loopback(),
+            DeviceKind::Testpmd => return self.check_testpmd(),
+            _ => {}
         }
         if self.tester_mtu_bytes.is_some_and(|mtu| mtu < self.mtu_bytes || mtu > 65_535) {
             return refuse("tester_mtu_bytes: from mtu_bytes to 65535 are possible".into());
@@ -375,6 +416,19 @@ impl TestbedConfig {
             )));
         }
         Ok(())
+    }
+
+    fn check_testpmd(&self) -> Result<()> {
+        let refuse = |message: &str| Err(TestbedError::Configuration(message.into()));
+        if self.filter != FilterRules::None || self.destination_networks {
+            return refuse(
+                "filter, destination_networks: testpmd looks into no frame; use linux-router",
+            );
+        }
+        if !self.impairments.is_empty() {
+            return refuse("impairments: testpmd has no interface for them; use linux-bridge");
+        }
+        testpmd::check(self)
     }
 
     fn check_impairment(&self, impairment: &Impairment) -> Result<()> {

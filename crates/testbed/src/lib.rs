@@ -61,6 +61,7 @@ mod speaker;
 mod sysctl;
 mod test_port;
 mod testbed;
+mod testpmd;
 mod threads;
 mod tunnel;
 mod two_hosts;
@@ -72,8 +73,8 @@ pub use addressing::{
 };
 pub use bulk_routes::RouteLoad;
 pub use config::{
-    DeviceKind, DeviceThreads, FilterRules, Impairment, Neighbours, PermitPosition, Routing,
-    TestbedConfig,
+    DeviceKind, DeviceThreads, FilterRules, ForwardMode, Impairment, Neighbours, PermitPosition,
+    Routing, TestbedConfig,
 };
 pub use counters::DeviceCounters;
 pub use description::TestbedDescription;
@@ -94,6 +95,7 @@ pub use rules::{FilterEntry, RuleCounter, rule_set};
 pub use speaker::Speaker;
 pub use test_port::TestPort;
 pub use testbed::Testbed;
+pub use testpmd::{OwnMemif, Testpmd, TestpmdCounters, TestpmdFacts, testpmd_shortfall};
 pub use threads::PortThreads;
 pub use tunnel::{Tunnel, TunnelPlan};
 pub use two_hosts::TwoHosts;

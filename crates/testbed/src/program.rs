@@ -2,9 +2,14 @@
 
 use crate::error::{Result, TestbedError};
 use kernel::{KernelError, Namespace};
+use nix::sys::signal::{self, Signal};
+use nix::unistd::Pid;
 use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{
+    Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio,
+};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
@@ -52,6 +57,28 @@ pub(crate) fn tell(name: ProgramName, arguments: &[&str], input: &str) -> Result
     }
 }
 
+/// What starts a program that is to end with the thread that starts it.
+fn command(name: ProgramName, wrappers: &[&str], arguments: &[&str]) -> Result<Command> {
+    let path = find_program(name.program).ok_or_else(|| TestbedError::Program {
+        program: name.program,
+        message: format!("not installed; `apt install {}`", name.package),
+    })?;
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]).args(wrappers).arg(path).args(arguments);
+    command.env("PATH", PATH);
+    Ok(command)
+}
+
+/// The ends of a program's pipes.
+pub(crate) struct Pipes {
+    /// What it is told.
+    pub input: ChildStdin,
+    /// What it answers.
+    pub output: ChildStdout,
+    /// What it says of itself.
+    pub errors: ChildStderr,
+}
+
 /// A running program. It ends with this value, and with this process however that ends: a killed run
 /// would else leave it behind, and with it the namespace that it is in.
 #[derive(Debug)]
@@ -71,13 +98,36 @@ impl Program {
         arguments: &[&str],
         environment: &[(&str, &str)],
     ) -> Result<Program> {
-        let failed = |message| TestbedError::Program { program: name.program, message };
-        let path = find_program(name.program)
-            .ok_or_else(|| failed(format!("not installed; `apt install {}`", name.package)))?;
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL"]).arg(path).args(arguments).env("PATH", PATH);
+        let mut command = command(name, &[], arguments)?;
         command.envs(environment.iter().copied());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        Program::spawn(namespace, name, command)
+    }
+
+    /// Starts one that is talked to, in the namespace of the calling thread and by way of `wrappers`, which become
+    /// the program. A Ctrl-C at the terminal does not reach it: whoever talks to it ends it.
+    pub(crate) fn start_talking(
+        name: ProgramName,
+        wrappers: &[&str],
+        arguments: &[String],
+        environment: &[(&str, &str)],
+    ) -> Result<(Program, Pipes)> {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let mut command = command(name, wrappers, &arguments)?;
+        command.envs(environment.iter().copied()).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut program = Program::spawn(&Namespace::current()?, name, command)?;
+        let child = &mut program.child;
+        match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
+            (Some(input), Some(output), Some(errors)) => {
+                Ok((program, Pipes { input, output, errors }))
+            }
+            _ => Err(TestbedError::Program { program: name.program, message: "no pipes".into() }),
+        }
+    }
+
+    fn spawn(namespace: &Namespace, name: ProgramName, mut command: Command) -> Result<Program> {
+        let failed = |message| TestbedError::Program { program: name.program, message };
         let (stop, stopped) = channel();
         let (started, child) = channel();
         let inside = namespace.enterer()?;
@@ -96,6 +146,16 @@ impl Program {
     /// Its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Stops all of its threads where they stand, for as long as it is there.
+    pub(crate) fn stop(&self) {
+        let _ = signal::kill(Pid::from_raw(self.child.id() as i32), Signal::SIGSTOP);
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
     }
 
     /// Its memory in bytes (resident), while it runs.

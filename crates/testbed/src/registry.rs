@@ -21,6 +21,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub const REGISTRY_DIRECTORY: &str = "/run/netanvil";
 const PREFIX: &str = "netanvil-";
 
+/// Programs with a folder of the run's own.
+const FOLDERS_OF_RUNS: [&str; 1] = [crate::testpmd::FOLDER];
+
+fn folder_of_run(run: &str, program: &str) -> PathBuf {
+    Path::new(REGISTRY_DIRECTORY).join(format!("{run}.{program}"))
+}
+
 /// What a record says of its run: for the eyes of whoever finds it, and what to put back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
@@ -72,6 +79,11 @@ impl Registration {
                 .map_err(|e| TestbedError::system(format!("write {}", path.display()), e))?;
             return Ok(Registration { run, path, _lock: lock });
         }
+    }
+
+    /// The folder of a program that needs no namespace, beside the record; [`clean`] removes it after a kill.
+    pub fn folder(&self, program: &str) -> PathBuf {
+        folder_of_run(&self.run, program)
     }
 
     /// Name of one of the run's namespaces: `netanvil-<run>-<role>`.
@@ -136,7 +148,12 @@ pub fn clean(force: bool) -> Result<CleanReport> {
             None if !force => {
                 living.insert(run.to_owned());
             }
-            lock => dead_records.push((record_path(run), lock)),
+            lock => {
+                for program in FOLDERS_OF_RUNS {
+                    let _ = std::fs::remove_dir_all(folder_of_run(run, program));
+                }
+                dead_records.push((record_path(run), lock));
+            }
         }
     }
     for name in namespaces.iter().filter(|name| name.starts_with(PREFIX)) {

@@ -3,7 +3,7 @@
 use crate::addressing::{PortAddresses, device_mac, tester_mac};
 use crate::config::{DeviceKind, TestbedConfig};
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Result, TestbedError};
 use crate::hardware::SwitchedOff;
 use crate::registry::{Registration, next_run_name};
 use crate::sysctl;
@@ -27,6 +27,10 @@ impl Testbed {
     /// Builds a test bed. On failure nothing of it remains.
     pub fn build(config: &TestbedConfig) -> Result<Self> {
         config.check()?;
+        if config.device == DeviceKind::Testpmd {
+            let why = "testpmd is a program without interfaces: start it with Testpmd::start";
+            return Err(TestbedError::Configuration(why.into()));
+        }
         let namespaces = Namespaces::for_this_process()?;
         let tester = namespaces.create("tester")?;
         let mut testbed = Testbed {

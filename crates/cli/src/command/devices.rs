@@ -11,7 +11,7 @@ struct Built {
     options: &'static str,
 }
 
-const BUILT: [Built; 5] = [
+const BUILT: [Built; 6] = [
     Built {
         name: "linux-router",
         about: "the kernel's IPv4 and IPv6 forwarding, networks 198.18.0.0/15 and 2001:2::/48",
@@ -39,6 +39,13 @@ const BUILT: [Built; 5] = [
         options: "                 --filter none|1|10|25  --permit last|middle\n",
     },
     Built {
+        name: "testpmd",
+        about: "DPDK's testpmd over memif, without huge pages if need be (apt-get install dpdk-dev)",
+        options: "                 --forward-mode io|mac|macswap|5tswap  --device-cpu CPU
+                 --input-queue FRAMES
+",
+    },
+    Built {
         name: "loopback",
         about: "no device: the tester's ports back to back",
         options: "",
@@ -46,7 +53,7 @@ const BUILT: [Built; 5] = [
 ];
 
 const BUILT_HEAD: &str =
-    "Built in network namespaces, connected to the tester by virtual links (--device):\n";
+    "Built on this host, connected to the tester by virtual links (--device):\n";
 
 const BUILT_OPTIONS: &str = "
   Options of router and bridge:

@@ -127,7 +127,7 @@ fn explained(error: FitError) -> Failure {
 
 /// By the words with which runs name their devices.
 fn forwards(device: &str) -> Forwards {
-    let is_bridge = ["bridge", "switch", "ovs"].iter().any(|word| device.contains(word));
+    let is_bridge = ["bridge", "switch", "ovs", "testpmd"].iter().any(|word| device.contains(word));
     if is_bridge { Forwards::Bridge } else { Forwards::Router }
 }
 

@@ -9,7 +9,7 @@ use ports::dpdk::{available, facts, pci};
 
 /// All checks of this file.
 pub fn examine() -> Vec<Check> {
-    let mut checks = vec![libraries(), memory()];
+    let mut checks = vec![libraries(), memory(), testpmd()];
     checks.extend(pci::pci_devices().iter().map(network_device));
     checks
 }
@@ -31,6 +31,22 @@ fn libraries() -> Check {
         (Ok(()), false) => {
             Check::ok(NAME, format!("in this build; DPDK libraries found: {}", found.join(", ")))
         }
+    }
+}
+
+fn testpmd() -> Check {
+    const NAME: &str = "testpmd";
+    match (testbed::testpmd_shortfall(), available()) {
+        (None, Ok(())) => Check::ok(NAME, "installed: --device testpmd is available"),
+        (None, Err(_)) => Check::ok(
+            NAME,
+            "installed; --device testpmd needs the dpdk ports that this build lacks",
+        ),
+        (Some(why), _) => Check::warn(
+            NAME,
+            format!("--device testpmd is not available: {why}"),
+            "sudo apt-get install dpdk-dev",
+        ),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::setup::Subject;
 use method::{Destinations, Profile};
 use testbed::{DeviceKind, FilterRules};
 
-use DeviceKind::{LinuxBridge, LinuxMcast, LinuxRouter, Loopback, OvsUserspace};
+use DeviceKind::{LinuxBridge, LinuxMcast, LinuxRouter, Loopback, OvsUserspace, Testpmd};
 
 /// Who uses an option.
 struct Users {
@@ -25,7 +25,13 @@ const fn of_ports(name: &'static str) -> Users {
     Users { name, built: &[], ports: true }
 }
 
-const ALL: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, Loopback];
+const ALL: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, Testpmd, Loopback];
+/// Those with interfaces.
+const LINKED: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, Loopback];
+/// Those with queues of a length that is ours to choose.
+const QUEUED: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, Testpmd];
+/// Those with threads of their own.
+const THREADED: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, Testpmd];
 const OF_THE_KERNEL: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast];
 const DEVICES: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace];
 const SWITCHES: &[DeviceKind] = &[LinuxBridge, OvsUserspace];
@@ -33,7 +39,7 @@ const ROUTERS: &[DeviceKind] = &[LinuxRouter, LinuxMcast];
 
 /// Options of the device and of the tester's ports. A simulated device is described in its file and
 /// uses none of them.
-static OPTIONS: [Users; 35] = [
+static OPTIONS: [Users; 36] = [
     built("filter", OF_THE_KERNEL),
     built("permit", OF_THE_KERNEL),
     built("neighbours", ROUTERS),
@@ -48,12 +54,13 @@ static OPTIONS: [Users; 35] = [
     built("group-table", &[LinuxBridge]),
     built("group-membership", &[LinuxBridge]),
     built("multicast", &[LinuxMcast]),
-    built("port-count", ALL),
-    built("mtu", ALL),
-    built("input-queue", OF_THE_KERNEL),
-    built("tx-queue", ALL),
+    built("forward-mode", &[Testpmd]),
+    built("port-count", LINKED),
+    built("mtu", LINKED),
+    built("input-queue", QUEUED),
+    built("tx-queue", LINKED),
     built("device-threads", OF_THE_KERNEL),
-    built("device-cpu", DEVICES),
+    built("device-cpu", THREADED),
     built("tbf-rate", DEVICES),
     built("tbf-queue", DEVICES),
     built("tbf-burst", DEVICES),
@@ -67,7 +74,7 @@ static OPTIONS: [Users; 35] = [
     of_ports("far-snmp"),
     of_ports("far-community"),
     of_ports("far-lag"),
-    Users { name: "port-type", built: ALL, ports: true },
+    Users { name: "port-type", built: LINKED, ports: true },
     Users { name: "scheduling", built: ALL, ports: true },
 ];
 

@@ -221,7 +221,7 @@ impl Scratch {
 }
 
 /// Command lines of living processes that contain `word`.
-fn processes_with(word: &str) -> Vec<String> {
+pub fn processes_with(word: &str) -> Vec<String> {
     let processes = std::fs::read_dir("/proc").expect("processes").flatten();
     let lines = processes.filter_map(|process| {
         let line = std::fs::read(process.path().join("cmdline")).ok()?;

@@ -31,6 +31,34 @@ fn without_libraries_the_package_is_named_and_all_else_works() {
     assert!(!simulated.is_empty(), "a program without DPDK ports needs no DPDK");
 }
 
+/// What a shell does where some file of the host is missing, to this process alone.
+fn without(file: &str, scratch: &Scratch, arguments: &str) -> Ran {
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private", "sh", "-c"]).arg(format!(
+        "for file in $(ls {file}); do mount --bind /dev/null $file; done; {} {arguments}",
+        env!("CARGO_BIN_EXE_netanvil")
+    ));
+    command.current_dir(scratch.path()).output().expect("unshare").into()
+}
+
+#[test]
+fn without_testpmd_or_its_driver_the_package_is_named() {
+    let scratch = Scratch::new();
+    if !is_root() || !are_built(&scratch) || testbed::testpmd_shortfall().is_some() {
+        return;
+    }
+    let run = format!("traffic --device testpmd {SHORT}");
+    let ran = without("/usr/bin/dpdk-testpmd", &scratch, &run).expect(2);
+    assert!(
+        ran.stderr.contains("dpdk-testpmd is not installed: `apt install dpdk-dev`"),
+        "{}",
+        ran.stderr
+    );
+    let driver = "/usr/lib/*/dpdk/pmds-*/librte_net_memif.so*";
+    let ran = without(driver, &scratch, &run).expect(2);
+    assert!(ran.stderr.contains("apt install librte-net-memif23"), "{}", ran.stderr);
+}
+
 #[test]
 fn an_ordinary_user_is_told_what_a_device_needs() {
     let scratch = Scratch::new();

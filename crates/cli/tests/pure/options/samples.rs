@@ -150,6 +150,7 @@ pub const OF_DEVICES: &[Sample] = flags![
     "group-table" "9",
     "group-membership" "4s",
     "multicast" "table",
+    "forward-mode" "mac",
     "port-count" "4",
     "mtu" "2000",
     "input-queue" "50",
