@@ -118,7 +118,9 @@ impl Bed {
     pub fn topology(&self) -> Topology {
         let forwarding = match self.config().device {
             DeviceKind::LinuxRouter | DeviceKind::LinuxMcast => Forwarding::Routed,
-            DeviceKind::LinuxBridge | DeviceKind::OvsUserspace => Forwarding::Bridged,
+            DeviceKind::LinuxBridge | DeviceKind::OvsUserspace | DeviceKind::Testpmd => {
+                Forwarding::Bridged
+            }
             DeviceKind::Loopback => Forwarding::Looped,
         };
         Topology::of(
