@@ -5,6 +5,8 @@ use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg, sendmmsg};
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd};
+use wire::ethernet::{self, EtherType};
+use wire::{ipv4, ipv6};
 
 /// Frames of one system call.
 pub const BATCH_FRAMES: usize = 64;
@@ -32,30 +34,17 @@ pub fn receive(socket: &PacketSocket, batch: &mut [Vec<u8>]) -> Result<usize, Er
     Ok(lens.len())
 }
 
-/// Marks the packet in a frame as one that met congestion, if it is of IP and may be marked (RFC 3168 section 5); gives
-/// whether it was.
+/// Marks the packet in a frame as one that met congestion, if it is of IP and may be marked; gives whether it was.
 pub fn mark(frame: &mut [u8]) -> bool {
-    const ETHER_TYPE: usize = 12;
-    const IP: usize = 14;
-    let ether_type = frame.get(ETHER_TYPE..IP).map(|octets| [octets[0], octets[1]]);
-    let is_capable = |bits: u8| matches!(bits & 0b11, 0b01 | 0b10);
-    match (ether_type, frame.get_mut(IP..)) {
-        (Some([0x08, 0x00]), Some(header)) if header.len() >= 20 && is_capable(header[1]) => {
-            let before = u16::from_be_bytes([header[0], header[1]]);
-            header[1] |= 0b11;
-            let after = u16::from_be_bytes([header[0], header[1]]);
-            let sum = u16::from_be_bytes([header[10], header[11]]);
-            let sum = wire::checksum::update(sum, before, after);
-            header[10..12].copy_from_slice(&sum.to_be_bytes());
-            true
-        }
-        // The traffic class is the last half of the first octet and the first half of the second.
-        (Some([0x86, 0xdd]), Some(header)) if header.len() >= 40 && is_capable(header[1] >> 4) => {
-            header[1] |= 0b11 << 4;
-            true
-        }
-        _ => false,
-    }
+    let Ok((ethernet::Repr { ether_type, .. }, rest)) = ethernet::Repr::parse(frame) else {
+        return false;
+    };
+    let mark = match ether_type {
+        EtherType::IPV4 if ipv4::View::new_checked(rest).is_ok() => ipv4::mark,
+        EtherType::IPV6 if ipv6::View::new_checked(rest).is_ok() => ipv6::mark,
+        _ => return false,
+    };
+    mark(&mut frame[ethernet::HEADER_LEN..])
 }
 
 /// Sends frames; gives how many the interface did not take.

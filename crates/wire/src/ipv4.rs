@@ -113,6 +113,8 @@ view! {
     protocol / set_protocol: Protocol = 9;
     /// Time to live and protocol: the word of the checksum in which a hop is counted.
     ttl_protocol / set_ttl_protocol: u16 = TTL;
+    /// Version, length, and the octet of DSCP and ECN: the word of the checksum in which a mark is counted.
+    version_ecn / set_version_ecn: u16 = 0;
     /// The header's checksum.
     checksum / set_checksum: u16 = CHECKSUM;
     /// Source.
@@ -321,6 +323,27 @@ pub fn decrement_ttl(packet: &mut [u8]) -> bool {
     }
     view.set_ttl(ttl - 1);
     view.set_checksum(checksum::update(view.checksum(), old, view.ttl_protocol()));
+    true
+}
+
+/// What ECN has of a packet that met congestion (RFC 3168 section 5): CE.
+pub const CONGESTION_EXPERIENCED: u8 = 0b11;
+
+/// Whether a packet with these bits of ECN may be marked in place of being dropped (RFC 3168 section 5): ECT.
+pub const fn is_capable(ecn: u8) -> bool {
+    ecn == 0b01 || ecn == 0b10
+}
+
+/// Marks the packet of the header that starts `packet` as one that met congestion, if it may be marked, and mends the
+/// checksum (RFC 1624); gives whether it was. The caller has parsed the header.
+pub fn mark(packet: &mut [u8]) -> bool {
+    let mut view = View::new_unchecked(packet);
+    if !is_capable(view.ecn()) {
+        return false;
+    }
+    let old = view.version_ecn();
+    view.set_ecn(CONGESTION_EXPERIENCED);
+    view.set_checksum(checksum::update(view.checksum(), old, view.version_ecn()));
     true
 }
 

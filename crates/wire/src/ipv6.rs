@@ -3,7 +3,7 @@
 use crate::DecodeError;
 use crate::bytes::{put, require};
 use crate::ethernet::MacAddr;
-use crate::ipv4::Protocol;
+use crate::ipv4::{self, Protocol};
 use crate::view::view;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -148,6 +148,17 @@ pub fn decrement_hop_limit(packet: &mut [u8]) -> bool {
     }
     view.set_hop_limit(hop_limit - 1);
     true
+}
+
+/// Marks the packet of the header that starts `packet` as one that met congestion, if it may be marked (RFC 3168 section
+/// 5); gives whether it was. The caller has parsed the header.
+pub fn mark(packet: &mut [u8]) -> bool {
+    let mut view = View::new_unchecked(packet);
+    let may = ipv4::is_capable(view.ecn());
+    if may {
+        view.set_ecn(ipv4::CONGESTION_EXPERIENCED);
+    }
+    may
 }
 
 impl fmt::Display for Repr {
