@@ -43,8 +43,8 @@ impl Ground {
             return Err(failure);
         }
         let device = Testpmd::start(config, scheduling == Scheduling::Own)?;
-        let cpu = device.facts().forwarding_cpu;
-        let (_polled, _kept_off) = (Some(Polled::take(cpu)?), keep_off(cpu)?);
+        let (cpu, others) = (device.facts().forwarding_cpu, device.facts().main_cpu);
+        let (_polled, _kept_off) = (Some(Polled::take(cpu, cpu != others)?), keep_off(cpu)?);
         let memif = Memif::Device(Arc::new(Mutex::new(device)));
         Ok(Ground { memif, _kept_off, _polled })
     }
@@ -179,14 +179,16 @@ struct Polled(usize);
 
 impl Polled {
     /// Two programs that poll have half of a processor each, in turns of milliseconds: nobody could measure one.
-    fn take(cpu: usize) -> Outcome<Self> {
-        match POLLED.lock().unwrap_or_else(PoisonError::into_inner).insert(cpu) {
-            true => Ok(Polled(cpu)),
-            false => Err(Failure::new(format!(
-                "processor {cpu} has a testpmd already, which polls there"
-            ))
-            .help("give each one of its own (device-cpu), or test one after the other")),
+    /// Where one polls already, the next must have a processor beside it and the tester's (`is_own`).
+    fn take(cpu: usize, is_own: bool) -> Outcome<Self> {
+        let mut polled = POLLED.lock().unwrap_or_else(PoisonError::into_inner);
+        let other = polled.get(&cpu).or(polled.first().filter(|_| !is_own));
+        if let Some(other) = other {
+            return Err(Failure::new(format!("a testpmd polls on processor {other} already"))
+                .help("give each one of its own (--device-cpu), or test one after the other"));
         }
+        polled.insert(cpu);
+        Ok(Polled(cpu))
     }
 }
 
@@ -308,10 +310,13 @@ mod tests {
 
     #[test]
     fn two_programs_that_poll_never_share_a_processor() {
-        let held = Polled::take(9_001).expect("free");
-        let error = Polled::take(9_001).err().expect("taken").to_string();
+        let held = Polled::take(9_001, true).expect("free");
+        let error = Polled::take(9_001, true).err().expect("taken").to_string();
+        assert!(error.contains("processor 9001"), "{error}");
+        drop(Polled::take(9_002, true).expect("another one"));
+        let error = Polled::take(9_002, false).err().expect("the tester's").to_string();
         assert!(error.contains("processor 9001"), "{error}");
         drop(held);
-        drop(Polled::take(9_001).expect("free again"));
+        drop(Polled::take(9_001, false).expect("one alone may share the tester's"));
     }
 }
