@@ -68,6 +68,7 @@ mod composition;
 pub mod csv;
 mod event_log;
 mod export;
+pub mod fitted;
 pub mod harvard;
 pub mod history;
 pub mod html;

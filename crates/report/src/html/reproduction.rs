@@ -1,17 +1,19 @@
 //! A page that lays published tables beside ours.
 
 use super::{page, plots};
+use crate::fitted::{Fit, NUMBERS_HEADINGS};
 use crate::harvard::{RateCell, RateTable};
 use crate::reproduction::{Summary, TablePair, WITHIN};
 use maud::{Markup, html};
 
-/// The page: what it is about, the summary, each table with its graph, and at last the figures that
-/// are far off (`outside`, lines of text).
+/// The page: what it is about, the summary, what the fit is worth, each table with its graph, and at last the
+/// figures that are far off (`outside`, lines of text).
 pub fn reproduction(
     title: &str,
     about: &str,
     pairs: &[TablePair],
     summary: &Summary,
+    fit: &Fit,
     outside: &str,
 ) -> String {
     let mut devices: Vec<&str> = pairs.iter().map(|pair| &pair.device[..]).collect();
@@ -25,6 +27,8 @@ pub fn reproduction(
         main {
             p.banner.(if summary.is_met() { "good" } else { "bad" }) { (summary.in_words()) }
             (scores(summary))
+            p { (fit.in_words()) }
+            (held_out(fit))
             @for device in &devices {
                 section.test {
                     h2 { (device) }
@@ -33,6 +37,7 @@ pub fn reproduction(
                     }
                 }
             }
+            (numbers(fit))
             (far(outside))
         }
     };
@@ -56,6 +61,57 @@ fn scores(summary: &Summary) -> Markup {
                 } }
             }
         } }
+    }
+}
+
+/// Informative figures that the fit did not know.
+fn held_out(fit: &Fit) -> Markup {
+    html! {
+        div.scroll { table {
+            thead { tr {
+                th scope="col" { "held out of the fit" }
+                @for title in ["figures", "median difference", "within 5 %"] { th.num scope="col" { (title) } }
+            } }
+            tbody {
+                @for line in fit.scores() { tr {
+                    td { (line.held_out) }
+                    td.num { (line.figures) }
+                    td.num { (format!("{:.2} %", line.median_percent)) }
+                    td.num { (format!("{:.0} %", line.percent_within())) }
+                } }
+            }
+        } }
+    }
+}
+
+/// Each number of each model: its interval, and by how much figures change if it is a tenth greater.
+fn numbers(fit: &Fit) -> Markup {
+    html! {
+        section.test {
+            h2 { "Numbers of the models" }
+            p {
+                "With 95 % intervals (bootstrap), and by how much the informative figures of each kind of test \
+                 change, on average, if a number is 10 % greater."
+            }
+            @for product in fit.products() {
+                h3 { (product) }
+                div.scroll { table {
+                    thead { tr {
+                        @for title in &NUMBERS_HEADINGS[..2] { th scope="col" { (title) } }
+                        @for title in &NUMBERS_HEADINGS[2..] { th.num scope="col" { (title) } }
+                    } }
+                    tbody {
+                        @for number in fit.numbers.iter().filter(|number| number.product == product) {
+                            @let cells = number.cells();
+                            tr {
+                                @for cell in &cells[..2] { td { (cell) } }
+                                @for cell in &cells[2..] { td.num { (cell) } }
+                            }
+                        }
+                    }
+                } }
+            }
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod findings_1989;
 mod graphs_1989;
 mod published;
+mod remarks;
 mod reproduce_1989;
 mod reproduce_1990;
 

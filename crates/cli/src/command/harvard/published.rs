@@ -1,12 +1,14 @@
-//! The published tables of 1990, and the models of their products.
+//! The published tables of 1990, the models of their products, and what their fit is worth.
 
 use crate::failure::{Failure, Outcome};
 use method::harvard::{Filters, Mode, Path, SetUp};
+use report::fitted::Fit;
 use report::harvard::{RateCell, RateRow, RateTable};
 use serde::Deserialize;
 
 const TABLES: &str = include_str!("../../../data/harvard-1990.csv");
-const REMARKS: &str = include_str!("../../../data/harvard-1990-remarks.csv");
+const NUMBERS: &str = include_str!("../../../data/harvard-1990-numbers.csv");
+const HOLD_OUTS: &str = include_str!("../../../data/harvard-1990-hold-outs.csv");
 
 /// Each product as published, and the name of its model.
 const MODELS: [(&str, &str); 9] = [
@@ -47,21 +49,6 @@ struct Line {
     frames_per_second: Option<f64>,
 }
 
-/// Why figures cannot be explained by the model.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Remark {
-    /// The product.
-    device: String,
-    /// Beginning of the table's heading; empty for every table.
-    heading: String,
-    /// Columns, separated by spaces; empty for every column.
-    columns: String,
-    /// Frame sizes, separated by spaces; empty for every size.
-    sizes: String,
-    /// The reason, in words.
-    pub reason: String,
-}
-
 /// All tables, in the order of the original.
 pub fn tables() -> Outcome<Vec<Published>> {
     let mut tables: Vec<Published> = vec![];
@@ -90,10 +77,13 @@ pub fn tables() -> Outcome<Vec<Published>> {
     Ok(tables)
 }
 
-/// Reasons for what the models do not explain.
-pub fn remarks() -> Outcome<Vec<Remark>> {
-    let mut reader = csv::Reader::from_reader(REMARKS.as_bytes());
-    reader.deserialize().map(|remark| remark.map_err(Failure::new)).collect()
+/// What the fit of the models is worth, as `make harvard-1990-scores` wrote it.
+pub fn fit() -> Outcome<Fit> {
+    fn rows<T: for<'a> Deserialize<'a>>(text: &str) -> Outcome<Vec<T>> {
+        let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
+        reader.deserialize().map(|row| row.map_err(Failure::new)).collect()
+    }
+    Ok(Fit { hold_outs: rows(HOLD_OUTS)?, numbers: rows(NUMBERS)? })
 }
 
 fn mode_of(name: &str) -> Outcome<(Mode, bool)> {
@@ -135,17 +125,6 @@ impl Published {
     }
 }
 
-impl Remark {
-    /// Whether it is about this figure.
-    pub fn is_about(&self, device: &str, heading: &str, column: &str, size: &str) -> bool {
-        let names = |list: &str, name: &str| list.is_empty() || list.split(' ').any(|n| n == name);
-        self.device == device
-            && heading.starts_with(&self.heading)
-            && names(&self.columns, column)
-            && names(&self.sizes, size)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,20 +161,21 @@ mod tests {
         assert_eq!((products, classes), (337, 337));
     }
 
+    /// Each product has numbers and is held out; the whole is the sum of its products.
     #[test]
-    fn remarks_are_about_published_figures() {
-        let tables = tables().unwrap();
-        for remark in remarks().unwrap() {
-            let about = tables.iter().any(|published| {
-                let table = &published.table;
-                table.columns.iter().any(|column| {
-                    table.rows.iter().any(|row| {
-                        let size = &row.frame_size;
-                        remark.is_about(&published.device, &table.heading, column, size)
-                    })
-                })
-            });
-            assert!(about, "{remark:?}");
+    fn the_fit_is_of_every_product() {
+        let fit = fit().unwrap();
+        assert_eq!(fit.products(), MODELS.map(|(product, _)| product));
+        assert_eq!(fit.scores().count(), 7);
+        for all in fit.scores() {
+            let of_split = |line: &&report::fitted::HeldOut| {
+                line.held_out == all.held_out && line.product != all.product
+            };
+            let sum = |of: fn(&report::fitted::HeldOut) -> usize| -> usize {
+                fit.hold_outs.iter().filter(of_split).map(of).sum()
+            };
+            assert_eq!(sum(|line| line.figures), all.figures, "{}", all.held_out);
+            assert_eq!(sum(|line| line.within_5_percent), all.within_5_percent);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! `netanvil harvard reproduce-1990`: every table of 1990 taken again on the models of its products.
 
 use super::Reproduce1990;
-use super::published::{self, Published, Remark};
+use super::published::{self, Published};
+use super::remarks::{self, Remark};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::Span;
 use crate::{laboratory, output, parallel, simulated};
@@ -26,14 +27,18 @@ pub fn run(arguments: &Reproduce1990) -> Outcome {
     let config = configuration(arguments.duration);
     let pairs = all(&published, &config, arguments.quiet)?;
     let summary = Summary::of(&pairs);
-    let remarks = published::remarks()?;
-    let outside = outside(&pairs, &remarks);
+    let mut fit = published::fit()?;
+    if let (Some(_), Some(only)) = (&arguments.product, published.first()) {
+        fit.retain(&only.device);
+    }
+    let outside = outside(&pairs, &remarks::all()?);
     let mut text: String = pairs.iter().map(|pair| pair.print() + "\n").collect();
     text += &outside;
-    let _ = writeln!(text, "{}\n{}", summary.print(), summary.in_words());
+    let _ = writeln!(text, "{}\n{}", fit.print(), summary.print());
+    let _ = writeln!(text, "{}\n{}", summary.in_words(), fit.in_words());
     output::print(&text)?;
     if let Some(path) = &arguments.html {
-        let page = report::html::reproduction(TITLE, ABOUT, &pairs, &summary, &outside);
+        let page = report::html::reproduction(TITLE, ABOUT, &pairs, &summary, &fit, &outside);
         std::fs::write(path, page)
             .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
     }
@@ -149,7 +154,8 @@ impl EventSink for Results {
     }
 }
 
-/// The figures that are further off, each with the reason as far as it is known.
+/// The figures that are further off, each with the reason as far as it is known. A remark is a reason only where
+/// the published figures bear it out.
 fn outside(pairs: &[TablePair], remarks: &[Remark]) -> String {
     let figures = pairs.iter().flat_map(TablePair::figures);
     let far: Vec<FigurePair<'_>> =
@@ -157,13 +163,20 @@ fn outside(pairs: &[TablePair], remarks: &[Remark]) -> String {
     if far.is_empty() {
         return String::new();
     }
+    let of_device = |device: &str| {
+        let device = device.to_owned();
+        pairs.iter().filter(move |pair| pair.device == device).map(|pair| &pair.published)
+    };
     let percent = 100.0 * WITHIN;
     let mut text = format!("Further off than {percent} %, and explained by no mechanism:\n");
     for figure in far {
         let FigurePair { table, frame_size, column, published, ours, .. } = figure;
-        let heading = &table.published.heading;
-        let about = |remark: &&Remark| remark.is_about(&table.device, heading, column, frame_size);
-        let reason = remarks.iter().find(about).map(|remark| &remark.reason[..]);
+        let beside: Vec<&RateTable> = of_device(&table.device).collect();
+        let holds = |remark: &&Remark| {
+            remark.is_about(&table.device, &table.published.heading, column, frame_size)
+                && remark.holds(&beside, &table.published, column, frame_size)
+        };
+        let reason = remarks.iter().find(holds).map(|remark| &remark.reason[..]);
         let ours = ours.map_or("nothing".into(), |ours| format!("{ours:.0}"));
         let _ = writeln!(
             text,
