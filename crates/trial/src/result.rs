@@ -354,9 +354,14 @@ impl TrialResult {
         FrameRate::from_fps_f64(self.test_ports().map(|sent| sent.intended_rate.fps()).sum())
     }
     /// Offered load over all ports that transmit test frames, as measured at departure
-    /// (RFC 2285 section 3.5.2).
+    /// (RFC 2285 section 3.5.2). A port that sent a single frame offered the rate that was asked for.
     pub fn offered_rate(&self) -> FrameRate {
-        let rates = self.test_ports().filter_map(PortSent::offered_rate);
+        // Of a single frame no rate can be measured: it left as it was asked for.
+        let has_sent = |sent: &&PortSent| sent.report.sent_frames > 0;
+        let rates = self
+            .test_ports()
+            .filter(has_sent)
+            .map(|sent| sent.offered_rate().unwrap_or(sent.intended_rate));
         FrameRate::from_fps_f64(rates.map(FrameRate::fps).sum())
     }
     /// The slowest transmitting port's rate as measured at departure; `None` where none sent.

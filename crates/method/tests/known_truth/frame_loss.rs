@@ -44,6 +44,22 @@ fn the_curve_is_the_servers() {
     }
 }
 
+/// No rate can be measured of a single frame: it was once stated as a loss at 0 % of the medium.
+#[test]
+fn a_trial_of_a_single_frame_stands_at_the_load_that_was_asked_for() {
+    let mut config = config();
+    // A frame of 64 bytes takes 67.2 us.
+    config.trial.duration_s = 60e-6;
+    let ports = [sim::SimPort::physical(LineRate::from_mbps(10)); 2];
+    let (result, _) = run(&config, &mut SimTester::new(&ports, Patch::default()), frame_loss);
+    let points: Vec<(u64, f64)> = result
+        .points
+        .iter()
+        .map(|point| (point.expected_frames, point.percent_of_theoretical.round()))
+        .collect();
+    assert_eq!(points, [(1, 100.0), (1, 90.0)], "{:?}", result.points);
+}
+
 /// An even share of 1 in 1,000, exact to the frame at every load; no two lossless trials.
 #[test]
 fn one_in_a_thousand_is_exact_at_every_load() {

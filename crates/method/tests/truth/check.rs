@@ -102,6 +102,9 @@ impl Tally {
         // the load that it offered, and has to say so.
         let is_short = point.offered.fps() < point.intended.fps() * 0.999;
         let load = if is_short { point.offered } else { point.intended };
+        if load.is_zero() {
+            return self.wrong("loss: at no load", format!("{point:?}"));
+        }
         let truth = device.forwards(load.as_fraction(), sent);
         let stands_at = point.percent_of_theoretical / 100.0 * device.medium_fps();
         if (stands_at / load.fps() - 1.0).abs() > ROUNDING {
