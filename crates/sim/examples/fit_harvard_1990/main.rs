@@ -55,8 +55,9 @@ fn main() {
         asked.is_empty() || asked.iter().any(|asked| name.contains(&asked[..]))
     });
     let fitted = std::thread::scope(|scope| {
-        let fit =
-            |(name, cells)| scope.spawn(move || judged(Product::new(name, sources), cells, write));
+        let fit = |(name, cells): (String, _)| {
+            scope.spawn(move || judged(Product::new(&name, sources), cells, write))
+        };
         let under_way: Vec<_> = products.into_iter().map(fit).collect();
         under_way.into_iter().map(|one| one.join().expect("a fit")).collect::<Vec<_>>()
     });
