@@ -3,6 +3,7 @@
 use crate::DecodeError;
 use crate::bytes::{put, require};
 use crate::checksum::{self, Sum, checksum};
+use crate::ecn::Codepoint;
 use crate::view::{field, view};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -326,23 +327,15 @@ pub fn decrement_ttl(packet: &mut [u8]) -> bool {
     true
 }
 
-/// What ECN has of a packet that met congestion (RFC 3168 section 5): CE.
-pub const CONGESTION_EXPERIENCED: u8 = 0b11;
-
-/// Whether a packet with these bits of ECN may be marked in place of being dropped (RFC 3168 section 5): ECT.
-pub const fn is_capable(ecn: u8) -> bool {
-    ecn == 0b01 || ecn == 0b10
-}
-
 /// Marks the packet of the header that starts `packet` as one that met congestion, if it may be marked, and mends the
 /// checksum (RFC 1624); gives whether it was. The caller has parsed the header.
 pub fn mark(packet: &mut [u8]) -> bool {
     let mut view = View::new_unchecked(packet);
-    if !is_capable(view.ecn()) {
+    if Codepoint::of_octet(view.ecn()) != Codepoint::Capable {
         return false;
     }
     let old = view.version_ecn();
-    view.set_ecn(CONGESTION_EXPERIENCED);
+    view.set_ecn(Codepoint::Marked.octet());
     view.set_checksum(checksum::update(view.checksum(), old, view.version_ecn()));
     true
 }

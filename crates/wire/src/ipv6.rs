@@ -2,8 +2,9 @@
 
 use crate::DecodeError;
 use crate::bytes::{put, require};
+use crate::ecn::Codepoint;
 use crate::ethernet::MacAddr;
-use crate::ipv4::{self, Protocol};
+use crate::ipv4::Protocol;
 use crate::view::view;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -154,9 +155,9 @@ pub fn decrement_hop_limit(packet: &mut [u8]) -> bool {
 /// 5); gives whether it was. The caller has parsed the header.
 pub fn mark(packet: &mut [u8]) -> bool {
     let mut view = View::new_unchecked(packet);
-    let may = ipv4::is_capable(view.ecn());
+    let may = Codepoint::of_octet(view.ecn()) == Codepoint::Capable;
     if may {
-        view.set_ecn(ipv4::CONGESTION_EXPERIENCED);
+        view.set_ecn(Codepoint::Marked.octet());
     }
     may
 }

@@ -45,6 +45,7 @@ pub mod bytes;
 pub mod checksum;
 pub mod decnet;
 pub mod decode;
+pub mod ecn;
 pub mod ethernet;
 pub mod gre;
 pub mod group_message;

@@ -5,13 +5,14 @@ use crate::counters::Counters;
 use crate::event::{Ending, Event};
 use crate::guard::{Guard, Secret};
 use crate::identity;
-use crate::marks::{Codepoint, MARKS_LEN, Marks};
+use crate::marks::{MARKS_LEN, Marks};
 use crate::receiver::Receiver;
 use crate::regulated::Regulated;
 use crate::sender::Sender;
 use crate::terms::{Burst, Limits, Terms, Timing};
 use std::collections::VecDeque;
 use units::{Duration, Instant};
+use wire::ecn::Codepoint;
 use wire::netblt::{Header, Kind, Mode, NullAck, Open, Packet, Repr, Text};
 
 /// An OPEN or QUIT is repeated after a wait that doubles up to this many times the first.
@@ -498,10 +499,9 @@ impl Connection {
         (datagram, came_as): (&[u8], Codepoint),
     ) {
         self.came_as = came_as;
-        let behind = identity::behind(datagram).unwrap_or(&[]);
         self.handle_named(now, packet, identity::named(datagram));
         if let (Packet::Control(_), Role::Sending(sender)) = (packet, &mut self.role)
-            && let Some(marks) = Marks::said(behind)
+            && let Some(marks) = identity::behind(datagram).and_then(Marks::said)
         {
             sender.hear_marks(now, marks, &mut self.counters);
         }

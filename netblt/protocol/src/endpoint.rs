@@ -4,13 +4,13 @@ use crate::connection::{Connection, Opening, closes};
 use crate::event::Event;
 use crate::guard::Secret;
 use crate::identity;
-use crate::marks::Codepoint;
 use crate::strays::Strays;
 use crate::terms::{Limits, Timing};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Bound;
 use units::{Duration, Instant};
+use wire::ecn::Codepoint;
 use wire::netblt::{Header, Open, Packet, Repr, Text};
 
 const FULL: &str = "no more connections";

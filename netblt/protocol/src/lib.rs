@@ -120,6 +120,6 @@ pub use counters::Counters;
 pub use endpoint::{Address, ConnectionId, Endpoint, EndpointLimits, Path, Request};
 pub use event::{Ending, Event};
 pub use guard::Secret;
-pub use marks::Codepoint;
 pub use terms::{Burst, DataTimer, Limits, Terms, Timing};
+pub use wire::ecn::Codepoint;
 pub use wire::netblt::{Header, Mode, Open};

@@ -4,36 +4,7 @@
 //! says how many data packets came in all, and how many of them were marked; behind the packet, where its length
 //! says that it is over, as [`crate::identity`] does.
 
-/// What IP's header says of it (RFC 3168 section 5).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Codepoint {
-    /// Not-ECT: a network drops it where there is no room.
-    #[default]
-    NotCapable,
-    /// ECT(0), or ECT(1): a network may mark it instead.
-    Capable,
-    /// CE: a network did.
-    Marked,
-}
-
-impl Codepoint {
-    /// Of the octet in IPv4's header or IPv6's that has it in its two lowest bits.
-    pub fn of_octet(octet: u8) -> Codepoint {
-        match octet & 0b11 {
-            0b00 => Codepoint::NotCapable,
-            0b11 => Codepoint::Marked,
-            _ => Codepoint::Capable,
-        }
-    }
-    /// That octet, of a packet without a traffic class: ECT(0) where capable.
-    pub fn octet(self) -> u8 {
-        match self {
-            Codepoint::NotCapable => 0b00,
-            Codepoint::Capable => 0b10,
-            Codepoint::Marked => 0b11,
-        }
-    }
-}
+use wire::ecn::Codepoint;
 
 /// What the addition begins with.
 const MAGIC: [u8; 4] = *b"NBce";
@@ -119,15 +90,6 @@ mod tests {
 
     fn of(packets: u32, marked: u32) -> Marks {
         Marks { packets, marked }
-    }
-
-    /// RFC 3168 section 5, figure 1.
-    #[test]
-    fn two_bits_are_four_codepoints() {
-        let all = [0b00, 0b01, 0b10, 0b11].map(|bits| Codepoint::of_octet(0xb8 | bits));
-        use Codepoint::{Capable, Marked, NotCapable};
-        assert_eq!(all, [NotCapable, Capable, Capable, Marked]);
-        assert_eq!([NotCapable, Capable, Marked].map(Codepoint::octet), [0, 2, 3]);
     }
 
     #[test]
