@@ -46,38 +46,34 @@ pub fn reproduction(
 
 /// Informative figures of each product and of each kind of test.
 fn scores(summary: &Summary) -> Markup {
-    html! {
-        div.scroll { table {
-            thead { tr {
-                th scope="col" { "informative figures of" }
-                @for title in ["figures", "median difference", "within 5 %"] { th.num scope="col" { (title) } }
-            } }
-            tbody {
-                @for (name, score) in summary.scores() { tr {
-                    td { (name) }
-                    td.num { (score.figures) }
-                    td.num { (format!("{:.2} %", 100.0 * score.median_difference)) }
-                    td.num { (format!("{:.0} %", score.percent_within())) }
-                } }
-            }
-        } }
-    }
+    let rows = summary.scores().map(|(name, score)| {
+        (name, score.figures, 100.0 * score.median_difference, score.percent_within())
+    });
+    table_of_scores("informative figures of", rows)
 }
 
 /// Informative figures that the fit did not know.
 fn held_out(fit: &Fit) -> Markup {
+    let rows = fit
+        .scores()
+        .map(|line| (&line.held_out[..], line.figures, line.median_percent, line.percent_within()));
+    table_of_scores("held out of the fit", rows)
+}
+
+/// Of each row: what it is of, figures, median difference and share within 5 %, in percent.
+fn table_of_scores<'a>(of: &str, rows: impl Iterator<Item = (&'a str, usize, f64, f64)>) -> Markup {
     html! {
         div.scroll { table {
             thead { tr {
-                th scope="col" { "held out of the fit" }
+                th scope="col" { (of) }
                 @for title in ["figures", "median difference", "within 5 %"] { th.num scope="col" { (title) } }
             } }
             tbody {
-                @for line in fit.scores() { tr {
-                    td { (line.held_out) }
-                    td.num { (line.figures) }
-                    td.num { (format!("{:.2} %", line.median_percent)) }
-                    td.num { (format!("{:.0} %", line.percent_within())) }
+                @for (name, figures, median_percent, within_percent) in rows { tr {
+                    td { (name) }
+                    td.num { (figures) }
+                    td.num { (format!("{median_percent:.2} %")) }
+                    td.num { (format!("{within_percent:.0} %")) }
                 } }
             }
         } }
