@@ -281,6 +281,29 @@ pub struct ChassisConditions {
     pub tester_max: Option<FrameRate>,
 }
 
+#[cfg(test)]
+impl ChassisConditions {
+    /// Of a result that was never measured: constant load, trials of a second.
+    pub(crate) fn sample(test: ChassisTest, (frame_size, ports): (u32, usize)) -> Self {
+        let line_rate = LineRate::from_mbps(100);
+        ChassisConditions {
+            test,
+            frame_size,
+            ports,
+            line_rate,
+            line_rate_is_physical: true,
+            theoretical_max: line_rate.max_frame_rate(units::FrameSize::from_bytes(frame_size)),
+            burst_frames: 1,
+            addresses_per_port: 1,
+            frame_format: String::new(),
+            trial_duration: Duration::from_secs(1),
+            traffic: vec![],
+            modifier: None,
+            tester_max: None,
+        }
+    }
+}
+
 impl ChassisConditions {
     /// Load mode, learning and the like, in words.
     pub fn describe(&self) -> String {

@@ -185,26 +185,10 @@ impl ArpServerResult {
 mod tests {
     use super::*;
     use crate::chassis::{ChassisConditions, ChassisTest};
-    use units::{Duration, FrameSize, LineRate};
 
     fn result(all_ports: Option<(f64, f64)>) -> ExtrapolationResult {
-        let line_rate = LineRate::from_mbps(100);
         ExtrapolationResult {
-            conditions: ChassisConditions {
-                test: ChassisTest::Extrapolation,
-                frame_size: 64,
-                ports: 34,
-                line_rate,
-                line_rate_is_physical: true,
-                theoretical_max: line_rate.max_frame_rate(FrameSize::from_bytes(64)),
-                burst_frames: 1,
-                addresses_per_port: 1,
-                frame_format: String::new(),
-                trial_duration: Duration::from_secs(1),
-                traffic: vec![],
-                modifier: None,
-                tester_max: None,
-            },
+            conditions: ChassisConditions::sample(ChassisTest::Extrapolation, (64, 34)),
             measured: vec![(4, 1_000.0, 1_000.0), (8, 900.0, 950.0)],
             scaling_factor: (0.9, 0.95),
             ports: 34,

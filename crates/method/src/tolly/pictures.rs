@@ -227,7 +227,7 @@ mod tests {
     use super::*;
     use crate::chassis::ChassisConditions;
     use crate::outcome::Origin;
-    use units::{Duration, FrameRate, FrameSize, LineRate};
+    use units::{Duration, FrameRate};
 
     /// A row of these ports; its one iteration has numbers that the document has nowhere.
     fn row((inputs, outputs): (usize, usize)) -> TollyRow {
@@ -254,22 +254,7 @@ mod tests {
     }
 
     fn result(test: ChassisTest, frame_size: u32, rows: Vec<TollyRow>) -> TollyResult {
-        let line_rate = LineRate::from_mbps(100);
-        let conditions = ChassisConditions {
-            test,
-            frame_size,
-            ports: 32,
-            line_rate,
-            line_rate_is_physical: true,
-            theoretical_max: line_rate.max_frame_rate(FrameSize::from_bytes(frame_size)),
-            burst_frames: 1,
-            addresses_per_port: 1,
-            frame_format: String::new(),
-            trial_duration: Duration::from_secs(1),
-            traffic: vec![],
-            modifier: None,
-            tester_max: None,
-        };
+        let conditions = ChassisConditions::sample(test, (frame_size, 32));
         TollyResult { conditions, rows }
     }
 
