@@ -8,6 +8,7 @@ use crate::common::{
     Running, Scratch, figure, is_root, processes_with, record, results, sh, turn, undecided,
 };
 use serde_json::Value;
+use std::fs::File;
 use std::time::Duration;
 
 /// 14,880 frames of 64 bytes a second (RFC 2544 appendix B), which any machine forwards.
@@ -18,6 +19,16 @@ const SLOW: &str =
 fn can_run(scratch: &Scratch) -> bool {
     let has_ports = !scratch.run("--version").expect(0).stdout.contains("without dpdk");
     is_root() && has_ports && testbed::testpmd_shortfall().is_none()
+}
+
+/// A place for a run of it, alone on this machine; none where there can be no testpmd, which is said.
+fn bed() -> Option<(Scratch, File)> {
+    let scratch = Scratch::new();
+    if !can_run(&scratch) {
+        eprintln!("skipped: no root, no dpdk ports, or no dpdk-testpmd");
+        return None;
+    }
+    Some((scratch, turn::wait()))
 }
 
 /// Every trial of a run: as its record has it, and as the event had it.
@@ -49,11 +60,7 @@ fn testpmd_agrees((record, result): &(Value, Value)) {
 
 #[test]
 fn throughput_is_found_and_every_loss_is_one_that_testpmd_counts() {
-    let scratch = Scratch::new();
-    if !can_run(&scratch) {
-        return;
-    }
-    let _turn = turn::wait();
+    let Some((scratch, _turn)) = bed() else { return };
     let ran = scratch.run(&format!("{SLOW} --test throughput,loss --out a"));
     ran.expect_complete();
     let whole = results(&scratch, "a");
@@ -82,11 +89,7 @@ fn throughput_is_found_and_every_loss_is_one_that_testpmd_counts() {
 /// 14,880,952 frames a second are more than a testpmd and a tester on two processors carry.
 #[test]
 fn an_overload_loses_what_testpmd_did_not_take_or_could_not_hand_over() {
-    let scratch = Scratch::new();
-    if !can_run(&scratch) {
-        return;
-    }
-    let _turn = turn::wait();
+    let Some((scratch, _turn)) = bed() else { return };
     let run = "run --device testpmd --profile quick --sizes 64 --skip-selftest --seed 1 --test loss --line-rate 10G \
                --input-queue 1024 --duration 300ms --set frame_loss.step_percent=50 --out a";
     let ran = scratch.run(run);
@@ -107,11 +110,7 @@ fn an_overload_loses_what_testpmd_did_not_take_or_could_not_hand_over() {
 /// The tester knows its frames whatever testpmd does to their addresses.
 #[test]
 fn frames_arrive_whole_in_each_forward_mode() {
-    let scratch = Scratch::new();
-    if !can_run(&scratch) {
-        return;
-    }
-    let _turn = turn::wait();
+    let Some((scratch, _turn)) = bed() else { return };
     for mode in ["io", "mac", "macswap", "5tswap"] {
         let run = format!(
             "{SLOW} --test loss --bidirectional --forward-mode {mode} --set trial.verify_checksums=true \
@@ -166,11 +165,7 @@ fn nothing_is_left(pid: u32) {
 
 #[test]
 fn after_kill_9_neither_testpmd_nor_a_socket_is_left() {
-    let scratch = Scratch::new();
-    if !can_run(&scratch) {
-        return;
-    }
-    let _turn = turn::wait();
+    let Some((scratch, _turn)) = bed() else { return };
     let (running, _) = started(&scratch);
     let pid = running.pid();
     running.signal("KILL");
@@ -197,11 +192,7 @@ fn a_folder_of_sockets_that_a_killed_run_has_left_is_cleaned_away() {
 /// As a terminal does it: for all of its processes.
 #[test]
 fn ctrl_c_ends_the_run_as_an_interrupted_one_and_testpmd_with_it() {
-    let scratch = Scratch::new();
-    if !can_run(&scratch) {
-        return;
-    }
-    let _turn = turn::wait();
+    let Some((scratch, _turn)) = bed() else { return };
     let (running, _) = started(&scratch);
     let pid = running.pid();
     running.signal("INT");
@@ -216,11 +207,7 @@ fn ctrl_c_ends_the_run_as_an_interrupted_one_and_testpmd_with_it() {
 
 #[test]
 fn a_testpmd_that_dies_is_the_error_of_the_run() {
-    let scratch = Scratch::new();
-    if !can_run(&scratch) {
-        return;
-    }
-    let _turn = turn::wait();
+    let Some((scratch, _turn)) = bed() else { return };
     let (running, id) = started(&scratch);
     let pid = running.pid();
     sh(&format!("kill -SEGV {id}"));
@@ -252,11 +239,7 @@ fn two_testpmds_are_not_compared_on_two_processors() {
 /// same, and a loss without a cause in testpmd's counters decides nothing.
 #[test]
 fn beside_two_busy_loops_every_counter_agrees() {
-    let scratch = Scratch::new();
-    if !can_run(&scratch) {
-        return;
-    }
-    let _turn = turn::wait();
+    let Some((scratch, _turn)) = bed() else { return };
     let _busy = [0, 1].map(Busy::on);
     let ran = scratch.run(&format!("{SLOW} --test loss --duration 1s --out a"));
     assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
