@@ -236,6 +236,7 @@ mod tests {
             slices: 0,
             processor,
             stopped: none,
+            is_program: false,
         }
     }
 

@@ -57,8 +57,17 @@ impl Schedstat {
         (name, processor): (String, Option<u32>),
     ) -> ThreadPressure {
         let (ran, waited, slices) = self.since(before);
-        let stopped = Duration::ZERO;
-        ThreadPressure { owner, name, ran, waited, held_up: None, slices, processor, stopped }
+        ThreadPressure {
+            owner,
+            name,
+            ran,
+            waited,
+            held_up: None,
+            slices,
+            processor,
+            stopped: Duration::ZERO,
+            is_program: owner == Owner::Tester,
+        }
     }
 }
 
@@ -220,6 +229,7 @@ impl Reading {
             Some(ThreadPressure {
                 held_up: seen.map(|seen| seen.held_up + seen.waits_for),
                 stopped: seen.and_then(|seen| seen.stopped).unwrap_or_default(),
+                is_program: seen.is_some_and(|seen| seen.stopped.is_some()),
                 ..pressure
             })
         });

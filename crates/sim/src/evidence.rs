@@ -46,6 +46,7 @@ impl Evidence {
                 processor: None,
                 slices: 0,
                 stopped: Duration::ZERO,
+                is_program: false,
             }
         };
         Pressure {

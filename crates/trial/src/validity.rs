@@ -112,6 +112,9 @@ pub enum InvalidReason {
         waited: Duration,
         /// How long frames were sent.
         sending: Duration,
+        /// How many frames came while a program waited; `None` of a thread of the kernel.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        came_meanwhile: Option<u64>,
     },
     /// Somebody stopped a program of the device, and there was loss.
     DeviceStopped {
@@ -386,11 +389,16 @@ impl fmt::Display for InvalidReason {
                  changes frames, or somebody forges them; tags of {tag_bits} bits in frames this \
                  small do not find all of them"
             ),
-            Self::DeviceHeldUp { thread, waited, sending } => write!(
-                f,
-                "the device was held up: its thread {thread} waited {waited} of {sending} for a \
-                 processor; stop other programs, or use a machine with more cores"
-            ),
+            Self::DeviceHeldUp { thread, waited, sending, came_meanwhile } => {
+                write!(
+                    f,
+                    "the device was held up: its thread {thread} waited {waited} of {sending} for a processor"
+                )?;
+                if let Some(frames) = came_meanwhile {
+                    write!(f, ", and {frames} frames came meanwhile")?;
+                }
+                f.write_str("; stop other programs, or use a machine with more cores")
+            }
             Self::DeviceStopped { thread, stopped } => write!(
                 f,
                 "the device was stopped: its thread {thread} stood still for about {stopped} (SIGSTOP \
