@@ -251,7 +251,7 @@ sweep-check: setup
 # Twins of a real router without filters and with 1, 10 and 25, as root, half an hour. Exit code 1 if a target is missed.
 twin-check: setup
 	cargo build --release --package netanvil
-	extras/twin-check.sh $(NETANVIL) $(or $(ROUNDS),3)
+	extras/twin-check.sh $(NETANVIL) $(or $(ROUNDS),8)
 
 # A minute after the build. Leaves docs/screenshots.
 screenshots: setup

@@ -109,12 +109,16 @@ pub struct Cell {
     pub kind: Kind,
     /// The number, in the unit of its kind: the mean of all runs.
     pub value: f64,
-    /// The truth is no less and no more, as far as the runs show, as shares of the value.
+    /// Of one run, how far the truth may be, as a share of the value. Of the mean of several, its standard error: what
+    /// one run is off by, over the square root of their number.
     pub uncertainty: f64,
     /// The medium's maximum for this size, frames a second.
     pub medium_fps: f64,
     /// The number in each run.
     pub repeated: Vec<f64>,
+    /// The largest uncertainty that a run states of its own.
+    #[serde(skip)]
+    stated: f64,
 }
 
 /// What runs of one device say.
@@ -189,15 +193,19 @@ impl Measured {
 impl Cell {
     /// Of one run.
     pub fn new(at: At, kind: Kind, value: f64, uncertainty: f64, medium_fps: f64) -> Cell {
-        Cell { at, kind, value, uncertainty, medium_fps, repeated: vec![value] }
+        let repeated = vec![value];
+        Cell { at, kind, value, uncertainty, medium_fps, repeated, stated: uncertainty }
     }
 
     /// Takes in another run's number.
     fn repeat(&mut self, value: f64, uncertainty: f64) {
         self.repeated.push(value);
-        self.value = self.repeated.iter().sum::<f64>() / self.repeated.len() as f64;
-        self.uncertainty =
-            self.uncertainty.max(uncertainty).max(self.repeats_within().unwrap_or(0.0));
+        self.stated = self.stated.max(uncertainty);
+        let runs = self.repeated.len() as f64;
+        self.value = self.repeated.iter().sum::<f64>() / runs;
+        let squares: f64 = self.repeated.iter().map(|value| (value - self.value).powi(2)).sum();
+        let deviation = (squares / (runs - 1.0)).sqrt() / self.value;
+        self.uncertainty = deviation.max(self.stated) / runs.sqrt();
     }
 
     /// Half of what runs differ by, as a share of their mean; `None` where there was one.
@@ -306,8 +314,23 @@ mod tests {
         assert_eq!(cell.repeats_within(), None);
         cell.repeat(100.0, 0.02);
         cell.repeat(110.0, 0.01);
-        assert_eq!((cell.value, cell.uncertainty), (100.0, 0.1));
+        assert_eq!(cell.value, 100.0);
         assert_eq!(cell.repeats_within(), Some(0.1));
+    }
+
+    /// 90, 100 and 110 have a standard deviation of 10; a mean of n numbers has that over the square root of n.
+    #[test]
+    fn a_mean_of_many_runs_is_known_better_than_one() {
+        let at = At { size_bytes: 64, rules: 0 };
+        let mut cell = Cell::new(at, Kind::Throughput, 90.0, 0.01, 1e6);
+        assert_eq!(cell.uncertainty, 0.01, "what the run says");
+        cell.repeat(100.0, 0.02);
+        cell.repeat(110.0, 0.01);
+        assert!((cell.uncertainty - 0.1 / 3f64.sqrt()).abs() < 1e-12, "{}", cell.uncertainty);
+        // Runs that agree by chance are known no better than they say.
+        let mut cell = Cell::new(at, Kind::Throughput, 100.0, 0.04, 1e6);
+        (0..3).for_each(|_| cell.repeat(100.0, 0.01));
+        assert!((cell.uncertainty - 0.02).abs() < 1e-12, "{}", cell.uncertainty);
     }
 
     /// A router of some 800,000 frames/s had 778,823 .. 2,349,624 in one run, and its middle was taken for a rate.
