@@ -6,7 +6,7 @@ mod known;
 
 pub(crate) use known::Known;
 
-use crate::bench::{Bench, Ran, Request};
+use crate::bench::{Bench, Ran, Request, is_short};
 use crate::event::{SearchBounds, Verdict};
 use crate::outcome::number::several;
 use crate::rfc2544::MaximumOf;
@@ -192,6 +192,9 @@ struct Failure {
     reasons: Vec<String>,
 }
 
+/// In a search by steps a trial without loss that offered less than was asked for, by no more than this share, proves what
+/// it offered. Beside busy programs most trials fall short by some thousandths, and none of them would count.
+const STEP_SHORTFALL: f64 = 0.1;
 /// A device that loses less of the lowest load, in percent, is likely to lose some of any load.
 const SLOW_LOSES_PERCENT: f64 = 3.0;
 /// How often a search goes on below its lowest load.
@@ -245,11 +248,12 @@ impl RateSearch<'_, '_> {
         };
         let is_short = goal.search_duration < goal.final_duration;
         let (Some(lower), true) = (bounds.lower, is_short || goal.final_trials > 0) else {
-            return Ok(bounds);
+            return Ok(self.as_offered(bounds));
         };
         let trials = goal.final_trials.max(1);
         let check = FinalCheck::new(lower, bounds, range.min, resolution, trials);
-        self.drive(check, goal.final_duration)
+        let bounds = self.drive(check, goal.final_duration)?;
+        Ok(self.as_offered(bounds))
     }
 
     fn drive(
@@ -295,7 +299,24 @@ impl RateSearch<'_, '_> {
     fn run(&mut self, load: u64, bounds: Bounds, duration: Duration) -> Result<Ran, RunError> {
         let (test, percent) = (self.goal.test, self.goal.tolerance_percent);
         let request = request(self.subject, test, percent, (load, duration), bounds);
-        self.bench.run(Request { judge: self.goal.judge, ..request })
+        let shortfall = if self.goal.policy == SearchPolicy::Step { STEP_SHORTFALL } else { 0.0 };
+        self.bench.run_changed(Request { judge: self.goal.judge, ..request }, &|mut trial| {
+            trial.limits.shortfall = trial.limits.shortfall.max(shortfall);
+            Ok(trial)
+        })
+    }
+
+    /// What passed is the load that was offered, which falls short of the one asked for where the tester was held up.
+    fn as_offered(&mut self, mut bounds: Bounds) -> Bounds {
+        let by_steps = self.goal.policy == SearchPolicy::Step;
+        let Some(asked) = bounds.lower.filter(|_| by_steps) else { return bounds };
+        let offered = self.passed.get(&asked).map(|passed| passed.offered);
+        if let Some(offered) = offered.filter(|offered| is_short(self.rate(asked), *offered)) {
+            bounds.lower = Some(load_of(self.subject, offered.fps()).max(1));
+            self.confirmed_at = Some(asked);
+            self.explain_width(bounds);
+        }
+        bounds
     }
 
     /// Keeps what the result will tell of a trial that decides.

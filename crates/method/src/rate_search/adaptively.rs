@@ -57,7 +57,7 @@ impl RateSearch<'_, '_> {
 
     /// Bounds that the tester kept apart are no measurement: it offered far less than intended, and
     /// what the device carries between is not known.
-    fn explain_width(&mut self, bounds: Bounds) {
+    pub(super) fn explain_width(&mut self, bounds: Bounds) {
         let (Some(lower), Some((upper, Upper::Failed))) = (bounds.lower, bounds.upper) else {
             return;
         };

@@ -6,7 +6,7 @@ use super::throughput::{LINE_RATE_FPS, brackets, closed_form, no_invalid_trial_d
 use method::rfc2544::throughput;
 use method::{Event, Finding, GoalConfig, Profile, RateFound, SearchPolicy, SuiteConfig, Verdict};
 use proptest::prelude::*;
-use sim::{ClosedForm, laws};
+use sim::{ClosedForm, Law, Offered, Response, laws};
 use units::Duration;
 
 const ALL: [SearchPolicy; 5] = [
@@ -118,6 +118,39 @@ proptest! {
             prop_assert_eq!(lossless.throughput.finding, Finding::AtTheoreticalMaximum);
         }
     }
+}
+
+/// Beside busy programs a tester offers some thousandths less than is asked for, in every trial. By steps, the method of
+/// 1989 and 1990, what passes is what was offered, and the device is found all the same.
+#[test]
+fn a_tester_that_is_held_up_in_every_trial_decides_by_what_it_offers() {
+    for (share, capacity) in [(0.997, 50_000.0), (0.96, 120_000.0), (0.92, 3_000.0)] {
+        let mut knee = laws::sharp_knee(capacity);
+        let held_up = move |asked: Offered| {
+            let reached = asked.rate.scaled(share);
+            let response = knee.respond(Offered { rate: reached, ..asked });
+            Response { reached: Some(reached), ..response }
+        };
+        let found = closed_form(&by(SearchPolicy::Step), held_up).0.throughput;
+        let (rate, upper) = (found.rate.unwrap().fps(), found.upper.unwrap().fps());
+        assert!(rate <= capacity && capacity < upper, "{capacity}: {rate} .. {upper}");
+        assert!(rate > capacity * 0.98, "{capacity}: {rate}");
+        assert!(upper < capacity / share * 1.02, "{capacity}: {upper}");
+        assert_eq!(found.offered.map(|offered| offered.fps().round()), Some(rate.round()));
+        assert_eq!(found.finding, Finding::Measured);
+    }
+}
+
+/// A tester that offers far less than is asked for leaves the device's rate open.
+#[test]
+fn a_tester_that_is_held_up_for_a_fifth_of_each_trial_decides_nothing_above() {
+    let held_up = |asked: Offered| {
+        let reached = (asked.rate.fps() > 40_000.0).then(|| asked.rate.scaled(0.8));
+        Response { reached, ..Response::default() }
+    };
+    let found = closed_form(&by(SearchPolicy::Step), held_up).0.throughput;
+    assert!(matches!(found.finding, Finding::AtLeast { .. }), "{:?}", found.finding);
+    assert!(found.rate.unwrap().fps() <= 40_000.0);
 }
 
 /// Trials and time of a search are told, invalid trials and waits included: all that the tester
