@@ -75,7 +75,7 @@ pub use agreement::{Answer, Layout, Offer};
 pub use job::Job;
 pub use lateness::LatenessSummary;
 pub use netblt::{ConnectionId, RateControl};
-pub use seal::{Key, Refusal};
+pub use seal::{Code, Key, Refusal};
 pub use sink::Sink;
 pub use socket::{Carrier, Received, Socket};
 pub use source::Source;

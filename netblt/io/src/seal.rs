@@ -4,9 +4,11 @@
 //! was recorded in an earlier one opens in no other. Each direction has its own key and counts its
 //! packets, so that no nonce comes twice; a window of counts tells what came already.
 
+mod code;
 mod session;
 mod window;
 
+use code::{ANSWER, ASK, ASK_BYTES, Agreements, Asked, COOKIE};
 use netblt::Header;
 use ring::rand::{SecureRandom, SystemRandom};
 use session::{Session, TAG_BYTES, Tagger};
@@ -15,6 +17,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use wire::netblt::{Packet, Repr};
 
+pub use code::Code;
 pub(crate) use session::{HEADER_BYTES, Salt, SessionId};
 
 /// What each of these datagrams begins with, before its kind. As plain NETBLT it would be of a type
@@ -81,6 +84,14 @@ pub enum Refusal {
     NoKey,
     /// It has another key.
     OtherKey,
+    /// It has a key, and no code.
+    NoCode,
+    /// It has a code, and no key of ours.
+    CodeNeeded,
+    /// It has another code.
+    OtherCode,
+    /// It was given too many wrong codes.
+    Burnt,
 }
 
 impl Refusal {
@@ -88,10 +99,20 @@ impl Refusal {
         match self {
             Refusal::NoKey => 1,
             Refusal::OtherKey => 2,
+            Refusal::NoCode => 3,
+            Refusal::CodeNeeded => 4,
+            Refusal::OtherCode => 5,
+            Refusal::Burnt => 6,
         }
     }
     fn of(code: u8) -> Option<Refusal> {
-        [Refusal::NoKey, Refusal::OtherKey].into_iter().find(|refusal| refusal.code() == code)
+        use Refusal::*;
+        let all = [NoKey, OtherKey, NoCode, CodeNeeded, OtherCode, Burnt];
+        all.into_iter().find(|refusal| refusal.code() == code)
+    }
+    /// Whether asking once more would only use up another attempt.
+    fn is_final(self) -> bool {
+        matches!(self, Refusal::OtherCode | Refusal::Burnt)
     }
 }
 
@@ -100,6 +121,10 @@ impl fmt::Display for Refusal {
         f.write_str(match self {
             Refusal::NoKey => "the other end says that it has no key",
             Refusal::OtherKey => "the other end says that it has another key",
+            Refusal::NoCode => "the other end says that it has a key, and no code",
+            Refusal::CodeNeeded => "the other end says that it takes a code, and no key",
+            Refusal::OtherCode => "the other end says that it has another code",
+            Refusal::Burnt => "the other end says that it was given too many wrong codes, and has to be started anew",
         })
     }
 }
@@ -129,10 +154,18 @@ struct Greeting {
     waiting: Vec<Vec<u8>>,
 }
 
+/// What both ends have.
+#[derive(Debug)]
+enum Secret {
+    Nothing,
+    Key(Key),
+    Code(Box<Agreements>),
+}
+
 /// All sessions of a socket.
 #[derive(Debug)]
 pub struct Seals {
-    key: Option<Key>,
+    secret: Secret,
     sessions: BTreeMap<SessionId, Session>,
     /// In which session packets to a peer are sealed.
     current: BTreeMap<SocketAddr, SessionId>,
@@ -147,7 +180,7 @@ impl Seals {
     /// Packets pass as they are.
     pub fn without_key() -> Seals {
         Seals {
-            key: None,
+            secret: Secret::Nothing,
             sessions: BTreeMap::new(),
             current: BTreeMap::new(),
             greetings: BTreeMap::new(),
@@ -158,11 +191,24 @@ impl Seals {
     }
     /// Packets are sealed, and none pass that are not.
     pub fn with_key(key: Key) -> Seals {
-        Seals { key: Some(key), ..Seals::without_key() }
+        Seals { secret: Secret::Key(key), ..Seals::without_key() }
+    }
+    /// The same with keys that a code leads to; None if the system has no randomness.
+    pub fn with_code(code: Code) -> Option<Seals> {
+        let secret = Secret::Code(Box::new(Agreements::by(code)?));
+        Some(Seals { secret, ..Seals::without_key() })
     }
     /// Whether packets are sealed.
     pub fn is_keyed(&self) -> bool {
-        self.key.is_some()
+        !matches!(self.secret, Secret::Nothing)
+    }
+    /// The key between us and a peer.
+    fn key(&self, peer: SocketAddr) -> Option<Key> {
+        match &self.secret {
+            Secret::Nothing => None,
+            Secret::Key(key) => Some(key.clone()),
+            Secret::Code(agreements) => agreements.key(peer).cloned(),
+        }
     }
     /// What the other end said when we greeted it.
     pub fn refusal(&self) -> Option<Refusal> {
@@ -172,12 +218,18 @@ impl Seals {
     /// What to send instead of packets of `len` bytes, and the length of each; None to send them as
     /// they are. Without a session with `peer` that is HELLO, and the packets wait.
     pub fn seal(&mut self, peer: SocketAddr, packets: &[u8], len: usize) -> Option<(&[u8], usize)> {
-        self.key.as_ref()?;
+        if !self.is_keyed() {
+            return None;
+        }
         self.out.clear();
         self.tick += 1;
         let session = self.current.get(&peer).and_then(|id| self.sessions.get_mut(id));
         let Some(session) = session.filter(|session| !session.is_used_up()) else {
-            self.greet(peer, packets, len);
+            let Some(key) = self.key(peer) else {
+                self.ask(peer, packets, len);
+                return Some((&self.out, ASK_BYTES));
+            };
+            self.greet(peer, &key, packets, len);
             return Some((&self.out, GREETING_BYTES));
         };
         session.used = self.tick;
@@ -185,8 +237,16 @@ impl Seals {
         Some((&self.out, len + HEADER_BYTES + TAG_BYTES))
     }
 
-    fn greet(&mut self, peer: SocketAddr, packets: &[u8], len: usize) {
-        let Some(key) = &self.key else { return };
+    /// Asks for a key, unless the other end has said that it is of no use.
+    fn ask(&mut self, peer: SocketAddr, packets: &[u8], len: usize) {
+        let Secret::Code(agreements) = &mut self.secret else { return };
+        if self.refusal.is_some_and(Refusal::is_final) {
+            return;
+        }
+        self.out = agreements.ask(peer, packets.chunks(len), MAX_WAITING).unwrap_or_default();
+    }
+
+    fn greet(&mut self, peer: SocketAddr, key: &Key, packets: &[u8], len: usize) {
         if self.greetings.len() >= MAX_UNPROVEN && !self.greetings.contains_key(&peer) {
             self.greetings.pop_first();
         }
@@ -211,41 +271,78 @@ impl Seals {
     pub fn open<'a>(&mut self, peer: SocketAddr, datagram: &'a mut [u8]) -> Opened<'a> {
         self.tick += 1;
         let kind = datagram.strip_prefix(&MAGIC).and_then(|rest| rest.first().copied());
-        match (kind, &self.key) {
-            (Some(HELLO), None) => self.refuse(datagram, Refusal::NoKey),
-            (_, None) => Opened { packet: datagram, answers: Vec::new() },
-            (Some(HELLO), Some(_)) => self.hello(peer, datagram),
-            (Some(WELCOME), Some(_)) => self.welcome(peer, datagram),
-            (Some(SEALED), Some(_)) => self.sealed(peer, datagram),
-            (Some(REFUSAL), Some(_)) => self.refused(peer, datagram),
-            (_, Some(_)) => plain(datagram),
+        match (kind, &mut self.secret) {
+            (Some(HELLO | ASK), Secret::Nothing) => refuse(datagram, Refusal::NoKey.code()),
+            (_, Secret::Nothing) => Opened { packet: datagram, answers: Vec::new() },
+            (Some(ASK), Secret::Key(_)) => refuse(datagram, Refusal::NoCode.code()),
+            (Some(ASK), Secret::Code(agreements)) => {
+                match agreements.asked(peer, datagram, self.tick) {
+                    Asked::Answer(answer) => Opened::answer(answer),
+                    Asked::Burnt => refuse(datagram, Refusal::Burnt.code()),
+                    Asked::Nothing => Opened::nothing(),
+                }
+            }
+            (Some(COOKIE), Secret::Code(agreements)) => {
+                let answers = agreements.prove(peer, datagram).into_iter().collect();
+                Opened { packet: &[], answers }
+            }
+            (Some(ANSWER), Secret::Code(_)) => self.agreed(peer, datagram),
+            (Some(HELLO), _) => self.hello(peer, datagram),
+            (Some(WELCOME), _) => self.welcome(peer, datagram),
+            (Some(SEALED), _) => self.sealed(peer, datagram),
+            (Some(REFUSAL), _) => self.refused(peer, datagram),
+            _ => plain(datagram),
         }
     }
 
-    fn refuse<'a>(&self, datagram: &[u8], refusal: Refusal) -> Opened<'a> {
-        let Some((salt, _)) = salts(datagram) else { return Opened::nothing() };
-        let mut answer = [&MAGIC[..], &[REFUSAL, refusal.code(), 0, 0, 0]].concat();
-        answer.extend_from_slice(&salt);
-        Opened::answer(answer)
+    /// There is a key now: HELLO with it.
+    fn agreed<'a>(&mut self, peer: SocketAddr, datagram: &[u8]) -> Opened<'a> {
+        let Secret::Code(agreements) = &mut self.secret else { return Opened::nothing() };
+        let waiting = agreements.conclude(peer, datagram, self.tick);
+        let Some((waiting, key)) = waiting.zip(self.key(peer)) else { return Opened::nothing() };
+        self.greetings.remove(&peer);
+        waiting.iter().for_each(|packet| self.greet(peer, &key, packet, packet.len()));
+        Opened { packet: &[], answers: vec![std::mem::take(&mut self.out)] }
     }
 
-    /// Only who was greeted can refuse: it knows the salt.
+    /// Only who was greeted, or asked, can refuse: it knows the salt.
     fn refused<'a>(&mut self, peer: SocketAddr, datagram: &[u8]) -> Opened<'a> {
-        let greeting = self.greetings.get(&peer);
-        if datagram.len() == REFUSAL_BYTES && greeting.is_some_and(|g| g.salt == datagram[8..]) {
-            self.refusal = Refusal::of(datagram[4]);
+        if datagram.len() != REFUSAL_BYTES {
+            return Opened::nothing();
         }
+        let (code, salt) = (datagram[4], &datagram[8..]);
+        let was_greeted = self.greetings.get(&peer).is_some_and(|greeting| greeting.salt == salt);
+        let was_asked = match &self.secret {
+            Secret::Code(agreements) => agreements.has_asked(peer, salt),
+            _ => false,
+        };
+        if !(was_greeted || was_asked) {
+            return Opened::nothing();
+        }
+        if let Secret::Code(agreements) = &mut self.secret {
+            agreements.forget(peer);
+            // It was started anew, or had to forget the key: there will be another one.
+            if code == Refusal::CodeNeeded.code() {
+                return Opened::nothing();
+            }
+        }
+        self.refusal = Refusal::of(code).or(self.refusal);
         Opened::nothing()
     }
 
     /// The other end wants a session. It has shown that it has the key, or repeats what somebody
     /// else said: a session counts when a packet in it has come.
     fn hello<'a>(&mut self, peer: SocketAddr, datagram: &[u8]) -> Opened<'a> {
-        let (Some(key), Some((client, _))) = (&self.key, salts(datagram)) else {
-            return Opened::nothing();
+        let Some((client, _)) = salts(datagram) else { return Opened::nothing() };
+        let Some(key) = self.key(peer) else {
+            return refuse(datagram, Refusal::CodeNeeded.code());
         };
         if !Tagger::of_hello(&key.0, &client).is_good(datagram) {
-            return self.refuse(datagram, Refusal::OtherKey);
+            let Secret::Code(agreements) = &mut self.secret else {
+                return refuse(datagram, Refusal::OtherKey.code());
+            };
+            agreements.count_guess(peer);
+            return refuse(datagram, Refusal::OtherCode.code());
         }
         let known = |session: &&Session| session.is_answer_to(peer, &client);
         let server = match self.sessions.values().find(known) {
@@ -264,7 +361,7 @@ impl Seals {
 
     /// The other end has answered our HELLO: what waited can leave.
     fn welcome<'a>(&mut self, peer: SocketAddr, datagram: &[u8]) -> Opened<'a> {
-        let (Some(key), Some((client, server))) = (&self.key, salts(datagram)) else {
+        let (Some(key), Some((client, server))) = (self.key(peer), salts(datagram)) else {
             return Opened::nothing();
         };
         let awaited = self.greetings.get(&peer).is_some_and(|greeting| greeting.salt == client);
@@ -319,6 +416,13 @@ impl Seals {
             }
         }
     }
+}
+
+/// Tells who has said HELLO, or ASK, why nothing comes of it.
+fn refuse<'a>(datagram: &[u8], code: u8) -> Opened<'a> {
+    let is_whole = matches!(datagram.len(), GREETING_BYTES | ASK_BYTES);
+    let Some(salt) = datagram.get(4..20).filter(|_| is_whole) else { return Opened::nothing() };
+    Opened::answer([&MAGIC[..], &[REFUSAL, code, 0, 0, 0], salt].concat())
 }
 
 /// A plain OPEN is told why nothing comes of it, in words that any NETBLT understands.

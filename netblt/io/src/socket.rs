@@ -7,7 +7,7 @@
 use crate::cookie::{Cookies, Said};
 use crate::incoming::Incoming;
 use crate::outgoing::{Outgoing, Towards, is_passing};
-use crate::seal::{Key, Refusal, Seals};
+use crate::seal::{Code, Key, Refusal, Seals};
 use netblt::{Codepoint, Path};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -110,6 +110,15 @@ impl Socket {
     /// taken. UDP only: on raw IP there is no such form.
     pub fn seal(&mut self, key: Key) {
         self.seals = Seals::with_key(key);
+    }
+    /// The same with a key of their own for each two ends, to which a code leads ([`crate::Code`]).
+    ///
+    /// # Errors
+    /// If the system has no randomness.
+    pub fn seal_by_code(&mut self, code: Code) -> io::Result<()> {
+        let none = || io::Error::other("the system has no randomness");
+        self.seals = Seals::with_code(code).ok_or_else(none)?;
+        Ok(())
     }
     /// Whether packets are sealed.
     pub fn is_sealed(&self) -> bool {

@@ -29,7 +29,7 @@ const TO_CLIENT: &[u8] = b"netanvil netblt 2 server to client";
 pub const MOST_SEALED: u64 = 1 << 28;
 
 /// Bytes for one purpose.
-fn derive<const N: usize>(key: &[u8; 32], salt: &[u8], purpose: &[u8]) -> [u8; N] {
+pub fn derive<const N: usize>(key: &[u8; 32], salt: &[u8], purpose: &[u8]) -> [u8; N] {
     struct Bytes(usize);
     impl hkdf::KeyType for Bytes {
         fn len(&self) -> usize {

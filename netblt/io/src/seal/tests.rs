@@ -263,3 +263,207 @@ fn the_bytes_are_those_that_another_implementation_makes() {
         "4e426582b5a98efb64e5faf800000000000000058f1581027e736ef9ab08727264405ce51ab91d868d90e65cb927f682d6637af0a813"
     );
 }
+
+fn by_code(text: &str) -> Seals {
+    Seals::with_code(Code::parse(text).unwrap()).unwrap()
+}
+
+/// Carries datagrams to and fro until nobody answers any more; packets that came out, and the longest answer beside what
+/// it answered.
+fn converse(a: &mut Seals, b: &mut Seals, first: &[u8]) -> (Vec<Vec<u8>>, Vec<(usize, usize)>) {
+    let mut under_way = vec![(true, first.to_vec())];
+    let (mut came, mut lengths) = (Vec::new(), Vec::new());
+    while let Some((to_server, datagram)) = under_way.pop() {
+        let (packet, answers) = match to_server {
+            true => give(b, client(), &datagram),
+            false => give(a, server(), &datagram),
+        };
+        if !packet.is_empty() {
+            came.push(packet);
+        }
+        for answer in answers {
+            lengths.extend(to_server.then_some((datagram.len(), answer.len())));
+            under_way.push((!to_server, answer));
+        }
+        assert!(lengths.len() < 100, "they never stop");
+    }
+    (came, lengths)
+}
+
+#[test]
+fn a_code_leads_both_ends_to_one_key() {
+    let (mut a, mut b) = (by_code("7KQM-2XWD"), by_code("7kqm2xwd"));
+    let ask = seal(&mut a, server(), &[7; LEN]);
+    let (came, lengths) = converse(&mut a, &mut b, &ask);
+    assert_eq!(came, [vec![7; LEN]]);
+    assert!(lengths.iter().all(|(asked, answered)| answered <= asked), "{lengths:?}");
+    assert_eq!(give(&mut b, client(), &seal(&mut a, server(), b"on")).0, b"on");
+    assert_eq!(give(&mut a, server(), &seal(&mut b, client(), b"back")).0, b"back");
+    assert_eq!((a.refusal(), b.refusal()), (None, None));
+}
+
+/// Two conversations by one code have nothing in common: who learns the code later cannot open them, and neither can who
+/// took part in another one.
+#[test]
+fn each_conversation_by_a_code_has_a_key_of_its_own() {
+    let mut b = by_code("7KQM-2XWD");
+    let keys: Vec<[u8; 32]> = (0..2)
+        .map(|port| {
+            let mut a = by_code("7KQM-2XWD");
+            let from = SocketAddr::new(client().ip(), 2000 + port);
+            let mut datagram = seal(&mut a, server(), b"open");
+            // COOKIE, ANSWER, WELCOME.
+            for _ in 0..3 {
+                let answer = give(&mut b, from, &datagram).1.remove(0);
+                datagram = give(&mut a, server(), &answer).1.remove(0);
+            }
+            assert_eq!(give(&mut b, from, &datagram).0, b"open");
+            assert_eq!(a.key(server()), b.key(from));
+            a.key(server()).unwrap().0
+        })
+        .collect();
+    assert_ne!(keys[0], keys[1]);
+}
+
+#[test]
+fn of_wrong_codes_each_is_counted_and_after_ten_nobody_is_answered() {
+    let mut b = by_code("7KQM-2XWD");
+    for guess in 1..=code::MOST_GUESSES {
+        let mut a = by_code("7KQM-2XWE");
+        let ask = seal(&mut a, server(), b"open");
+        let (came, _) = converse(&mut a, &mut b, &ask);
+        assert!(came.is_empty());
+        assert_eq!(a.refusal(), Some(Refusal::OtherCode), "guess {guess}");
+        assert!(seal(&mut a, server(), b"open").is_empty(), "it does not guess again by itself");
+    }
+    let mut a = by_code("7KQM-2XWD");
+    let ask = seal(&mut a, server(), b"open");
+    assert!(converse(&mut a, &mut b, &ask).0.is_empty(), "not even the right one");
+    assert_eq!(a.refusal(), Some(Refusal::Burnt));
+}
+
+/// A wrong code of one does not end the session of another.
+#[test]
+fn a_wrong_code_disturbs_nobody_else() {
+    let (mut a, mut b) = (by_code("7KQM-2XWD"), by_code("7KQM-2XWD"));
+    let ask = seal(&mut a, server(), b"open");
+    assert_eq!(converse(&mut a, &mut b, &ask).0, [b"open"]);
+    let mut stranger = by_code("AAAA-AAAA");
+    let elsewhere = "192.0.2.9:1000".parse().unwrap();
+    let mut datagram = seal(&mut stranger, server(), b"open");
+    while let Some(answer) = give(&mut b, elsewhere, &datagram).1.pop()
+        && let Some(next) = give(&mut stranger, server(), &answer).1.pop()
+    {
+        datagram = next;
+    }
+    assert_eq!(stranger.refusal(), Some(Refusal::OtherCode));
+    assert_eq!(give(&mut b, client(), &seal(&mut a, server(), b"on")).0, b"on");
+}
+
+/// Before a client has shown that it is where it says, a server keeps nothing and computes nothing.
+#[test]
+fn strangers_cost_a_server_a_cookie_each() {
+    let mut b = by_code("7KQM-2XWD");
+    let ask = seal(&mut by_code("7KQM-2XWD"), server(), b"open");
+    for port in 1..=2_000 {
+        let from = SocketAddr::new(client().ip(), port);
+        let (_, answers) = give(&mut b, from, &ask);
+        assert_eq!(answers[0][3], COOKIE);
+        assert!(b.key(from).is_none());
+    }
+    // The cookie of one address is none for another.
+    let cookie = give(&mut b, client(), &ask).1.remove(0);
+    let forged = [&ask[..20], &cookie[20..], &ask[52..]].concat();
+    let elsewhere = "192.0.2.9:1000".parse().unwrap();
+    assert_eq!(give(&mut b, elsewhere, &forged).1[0][3], COOKIE);
+    assert_eq!(give(&mut b, client(), &forged).1[0][3], ANSWER);
+}
+
+/// What is lost comes again: each datagram of the agreement is lost once.
+#[test]
+fn an_agreement_survives_losses() {
+    for lost in 0..7 {
+        let (mut a, mut b) = (by_code("7KQM-2XWD"), by_code("7KQM-2XWD"));
+        let (mut sent, mut came) = (0, Vec::new());
+        // The layer above sends its packet again until it has arrived.
+        for _ in 0..4 {
+            let mut under_way = vec![(true, seal(&mut a, server(), b"open"))];
+            while let Some((to_server, datagram)) = under_way.pop() {
+                sent += 1;
+                if sent - 1 == lost {
+                    continue;
+                }
+                let (packet, answers) = match to_server {
+                    true => give(&mut b, client(), &datagram),
+                    false => give(&mut a, server(), &datagram),
+                };
+                came.extend((!packet.is_empty()).then_some(packet));
+                under_way.extend(answers.into_iter().map(|answer| (!to_server, answer)));
+            }
+        }
+        assert!(came.contains(&b"open".to_vec()), "datagram {lost} lost");
+    }
+}
+
+#[test]
+fn a_server_started_anew_agrees_again() {
+    let (mut a, mut b) = (by_code("7KQM-2XWD"), by_code("7KQM-2XWD"));
+    let ask = seal(&mut a, server(), b"open");
+    converse(&mut a, &mut b, &ask);
+    a.current.clear();
+    let mut anew = by_code("7KQM-2XWD");
+    for _ in 0..2 {
+        let first = seal(&mut a, server(), b"open");
+        converse(&mut a, &mut anew, &first);
+    }
+    assert_eq!(a.key(server()), anew.key(client()));
+    assert_eq!(a.refusal(), None);
+}
+
+#[test]
+fn who_has_a_key_and_who_has_a_code_are_told() {
+    for (mut a, mut b, refusal) in [
+        (by_code("7KQM-2XWD"), Seals::with_key(key(1)), Refusal::NoCode),
+        (by_code("7KQM-2XWD"), Seals::without_key(), Refusal::NoKey),
+        (Seals::with_key(key(1)), by_code("7KQM-2XWD"), Refusal::CodeNeeded),
+    ] {
+        let first = seal(&mut a, server(), b"open");
+        let (came, lengths) = converse(&mut a, &mut b, &first);
+        assert!(came.is_empty());
+        assert!(lengths.iter().all(|(asked, answered)| answered <= asked), "{lengths:?}");
+        assert_eq!(a.refusal(), Some(refusal));
+    }
+}
+
+#[test]
+fn codes_are_read_as_people_write_them() {
+    let code = Code::draw().unwrap();
+    let text = code.to_string();
+    assert_eq!(text.len(), 9);
+    assert_eq!(Code::parse(&text), Ok(code.clone()));
+    assert_eq!(Code::parse(&text.to_lowercase().replace('-', " ")), Ok(code));
+    assert_ne!(Code::draw(), Code::draw());
+    for bad in ["", "7KQM", "7KQM-2XW0", "7KQM-2XWDE", "7KQM-2XW\u{e9}", "IOIO-IOIO"] {
+        assert!(Code::parse(bad).is_err(), "{bad}");
+    }
+    assert_eq!(
+        format!("{:?}", by_code("7KQM-2XWD").secret),
+        "Code(Agreements(0 keys, 0 wrong codes))"
+    );
+}
+
+proptest! {
+    /// Whatever comes, no code is told and nothing panics.
+    #[test]
+    fn any_datagram_of_an_agreement_is_survived(
+        kind in 0x80u8..0x90, bytes in proptest::collection::vec(any::<u8>(), 0..120)
+    ) {
+        let datagram = [&MAGIC[..], &[kind], &bytes].concat();
+        let mut a = by_code("7KQM-2XWD");
+        seal(&mut a, server(), b"open");
+        give(&mut a, server(), &datagram);
+        let (packet, answers) = give(&mut by_code("7KQM-2XWD"), client(), &datagram);
+        prop_assert!(packet.is_empty());
+        prop_assert!(answers.iter().all(|answer| answer.len() <= datagram.len()));
+    }
+}
