@@ -24,15 +24,17 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
 #include <rte_mempool.h>
 #include <rte_version.h>
 
-#define NV_ABI 1
+#define NV_ABI 2
 #define NV_BURST 64
 #define NV_EXPORT __attribute__((visibility("default")))
 
 /* What a port should be like. */
 struct nv_wish {
+	/* Of each direction. */
 	uint32_t buffers;
 	uint32_t buffer_bytes;
 	uint32_t mtu_bytes;
@@ -71,10 +73,12 @@ struct nv_xstat {
 	uint64_t value;
 };
 
-/* A frame in a buffer: its first byte, and its length without FCS. */
+/* A frame in a buffer: its first byte, and its length without FCS. `kept` is what the caller wrote there when the
+ * buffer was last sent, 0 where it never was: the bytes of the frame may still be in it. */
 struct nv_frame {
 	void *buffer;
 	uint8_t *data;
+	uint64_t kept;
 	uint32_t len;
 	uint32_t pad;
 };
@@ -84,10 +88,15 @@ _Static_assert(sizeof(struct nv_device) == 152, "mirrored");
 _Static_assert(sizeof(struct nv_link) == 8, "mirrored");
 _Static_assert(sizeof(struct nv_stats) == 64, "mirrored");
 _Static_assert(sizeof(struct nv_xstat) == 72, "mirrored");
-_Static_assert(sizeof(struct nv_frame) == 24, "mirrored");
+_Static_assert(sizeof(struct nv_frame) == 32, "mirrored");
 _Static_assert(RTE_ETH_XSTATS_NAME_SIZE == 64, "names of counters fit");
 
-static struct rte_mempool *pools[RTE_MAX_ETHPORTS];
+/* Received frames go into buffers of the one, frames are sent out of those of the other: what is in a buffer that
+ * comes back from being sent is what was sent. */
+static struct rte_mempool *receive_pools[RTE_MAX_ETHPORTS];
+static struct rte_mempool *send_pools[RTE_MAX_ETHPORTS];
+/* Where a buffer has nv_frame's `kept`; negative before the first port. */
+static int kept_offset = -1;
 /* Frames that came in more pieces than fit into one buffer, by port. */
 static uint64_t oversize[RTE_MAX_ETHPORTS];
 
@@ -180,6 +189,37 @@ static int find(const char *devargs, uint16_t *port)
 	return rte_eth_dev_get_port_by_name(name, port);
 }
 
+static uint64_t *kept_of(struct rte_mbuf *buffer)
+{
+	return RTE_MBUF_DYNFIELD(buffer, kept_offset, uint64_t *);
+}
+
+/* Buffers are zero when their pool is made, and with them what is kept. */
+static struct rte_mempool *make_pool(const char *what, uint16_t port, const struct nv_wish *wish, int node)
+{
+	char name[RTE_MEMPOOL_NAMESIZE];
+
+	snprintf(name, sizeof(name), "netanvil-%s-%u", what, port);
+	return rte_pktmbuf_pool_create(name, wish->buffers, RTE_MIN(256, RTE_MEMPOOL_CACHE_MAX_SIZE), 0,
+				       (uint16_t)wish->buffer_bytes, node < 0 ? SOCKET_ID_ANY : node);
+}
+
+/* Both pools of a port; 0 or a negative errno. */
+static int make_pools(uint16_t port, const struct nv_wish *wish, int node)
+{
+	static const struct rte_mbuf_dynfield kept = {
+		.name = "netanvil_kept", .size = sizeof(uint64_t), .align = sizeof(uint64_t),
+	};
+
+	if (kept_offset < 0)
+		kept_offset = rte_mbuf_dynfield_register(&kept);
+	if (kept_offset < 0)
+		return -rte_errno;
+	receive_pools[port] = make_pool("receive", port, wish, node);
+	send_pools[port] = receive_pools[port] ? make_pool("send", port, wish, node) : NULL;
+	return send_pools[port] ? 0 : -rte_errno;
+}
+
 #define STEP(text) snprintf(out->step, sizeof(out->step), "%s", text)
 
 /* One queue each way, with the caller's buffers. */
@@ -188,7 +228,6 @@ static int set_up(uint16_t port, const struct nv_wish *wish, struct nv_device *o
 	struct rte_eth_dev_info info;
 	struct rte_eth_conf conf;
 	struct rte_ether_addr mac;
-	char name[RTE_MEMPOOL_NAMESIZE];
 	int failed, node = rte_eth_dev_socket_id(port);
 
 	STEP("read what the device can do");
@@ -198,12 +237,9 @@ static int set_up(uint16_t port, const struct nv_wish *wish, struct nv_device *o
 	snprintf(out->driver, sizeof(out->driver), "%s", info.driver_name ? info.driver_name : "");
 	out->numa_node = node;
 	STEP("reserve memory for frames");
-	snprintf(name, sizeof(name), "netanvil-%u", port);
-	pools[port] = rte_pktmbuf_pool_create(name, wish->buffers, RTE_MIN(256, RTE_MEMPOOL_CACHE_MAX_SIZE),
-					      0, (uint16_t)wish->buffer_bytes,
-					      node < 0 ? SOCKET_ID_ANY : node);
-	if (!pools[port])
-		return -rte_errno;
+	failed = make_pools(port, wish, node);
+	if (failed)
+		return failed;
 	memset(&conf, 0, sizeof(conf));
 	out->mtu_bytes = wish->mtu_bytes;
 	if (out->mtu_bytes > info.max_mtu)
@@ -224,7 +260,8 @@ static int set_up(uint16_t port, const struct nv_wish *wish, struct nv_device *o
 	if (failed)
 		return failed;
 	STEP("set up the receive queue");
-	failed = rte_eth_rx_queue_setup(port, 0, out->rx_descriptors, node, NULL, pools[port]);
+	failed = rte_eth_rx_queue_setup(port, 0, out->rx_descriptors, node, NULL,
+					receive_pools[port]);
 	if (failed)
 		return failed;
 	STEP("set up the transmit queue");
@@ -248,8 +285,9 @@ static void take_down(uint16_t port)
 	rte_eth_dev_close(port);
 	if (known && info.device)
 		rte_dev_remove(info.device);
-	rte_mempool_free(pools[port]);
-	pools[port] = NULL;
+	rte_mempool_free(receive_pools[port]);
+	rte_mempool_free(send_pools[port]);
+	receive_pools[port] = send_pools[port] = NULL;
 }
 
 /* Attaches a device and sets it up; 0 or a negative errno, with the step that failed. */
@@ -387,18 +425,21 @@ NV_EXPORT void nv_free(const struct nv_frame *frames, uint32_t count)
 	}
 }
 
-/* Takes `count` empty buffers, at most NV_BURST, all or none: 0, or a negative errno. `len` is their room. */
+/* Takes `count` buffers to send, at most NV_BURST, all or none: 0, or a negative errno. `len` is their room. */
 NV_EXPORT int32_t nv_alloc(uint16_t port, struct nv_frame *out, uint32_t count)
 {
 	struct rte_mbuf *burst[NV_BURST];
 
 	if (count > NV_BURST)
 		return -EINVAL;
-	if (rte_pktmbuf_alloc_bulk(pools[port], burst, count))
+	if (rte_pktmbuf_alloc_bulk(send_pools[port], burst, count))
 		return -ENOBUFS;
 	for (uint32_t i = 0; i < count; i++) {
 		out[i].buffer = burst[i];
 		out[i].data = rte_pktmbuf_mtod(burst[i], uint8_t *);
+		out[i].kept = *kept_of(burst[i]);
+		/* Until it is sent: a buffer that is given back instead may have anything in it. */
+		*kept_of(burst[i]) = 0;
 		out[i].len = rte_pktmbuf_tailroom(burst[i]);
 	}
 	return 0;
@@ -414,6 +455,7 @@ NV_EXPORT uint32_t nv_tx(uint16_t port, const struct nv_frame *frames, uint32_t 
 		count = NV_BURST;
 	for (uint32_t i = 0; i < count; i++) {
 		burst[i] = frames[i].buffer;
+		*kept_of(burst[i]) = frames[i].kept;
 		burst[i]->data_len = (uint16_t)frames[i].len;
 		burst[i]->pkt_len = frames[i].len;
 	}

@@ -12,13 +12,6 @@ use trial::{
 };
 use units::{Duration, Instant};
 
-/// At most so many frames are handed over before the system is told. Frames are only gathered
-/// when they are due anyway, so that gathering delays none.
-const BATCH_FRAMES: usize = 32;
-/// At most so many frames that are due already bear the time of one look at the clock: it costs
-/// about as much as building a frame, and they leave together anyway. Their stamps are early by
-/// less than half a microsecond.
-const FRAMES_OF_A_LOOK: usize = 8;
 /// How long a receiver with nothing to do gives its core away: short against the time in which
 /// its ring fills, and without bearing on arrival times, which are taken before. Longer naps let
 /// the sender run faster: both sides look at the same rings.
@@ -26,6 +19,22 @@ pub(crate) const NAP: Duration = Duration::from_us(600);
 
 /// Where frames leave.
 pub(crate) trait FrameSink {
+    /// At most so many frames are handed over before the system is told. Frames are only gathered
+    /// when they are due anyway, so that gathering delays none.
+    const BATCH_FRAMES: usize = 32;
+    /// At most so many frames that are due already bear the time of one look at the clock: it costs
+    /// about as much as building a frame, and they leave together anyway. Their stamps are early by
+    /// less than half a microsecond.
+    const FRAMES_OF_A_LOOK: usize = 8;
+    /// Another plan is about to be sent: what places keep is of one plan.
+    fn begin(&mut self) {}
+    /// The slot of the plan whose frame is in the place that [`slot`](Self::slot) gives next: it was sent from there and
+    /// nothing else was written there since.
+    fn kept(&mut self) -> Option<usize> {
+        None
+    }
+    /// Says which slot's frame was written to the place given last.
+    fn keep(&mut self, _slot: usize) {}
     /// Place for the next frame; `None` while there is no room.
     fn slot(&mut self) -> Option<&mut [u8]>;
     /// Says whether the next frame handed over is to leave with an FCS that does not fit; only asked of
@@ -73,6 +82,7 @@ impl<'a, S: FrameSink, T: Tap> Sending<'a, S, T> {
         start: Instant,
     ) -> io::Result<Self> {
         let refused_before = sink.refused()?;
+        sink.begin();
         Ok(Sending { sink, tap, transmitter: Transmitter::new(plan, start, TICK), refused_before })
     }
 
@@ -125,20 +135,22 @@ pub(crate) fn wait_for(due: Instant, stop_at: Instant, signals: &TrialSignals) -
 }
 
 /// Hands over the frame that is due, and those that have become due by then.
-fn send_due(
-    sink: &mut impl FrameSink,
+fn send_due<S: FrameSink>(
+    sink: &mut S,
     tap: &mut impl Tap,
     transmitter: &mut Transmitter<'_>,
     mut now: Instant,
 ) {
-    for frames in 1..=BATCH_FRAMES {
+    for frames in 1..=S::BATCH_FRAMES {
+        let kept = sink.kept();
         let Some(slot) = sink.slot() else { return };
-        let emitted = transmitter.emit(now, slot);
+        let emitted = transmitter.emit_over(now, slot, kept);
         tap.sent(now, &emitted, &slot[..emitted.len_bytes]);
+        sink.keep(emitted.slot);
         sink.mark(emitted.bad_fcs);
         sink.commit(emitted.len_bytes);
         let Some(next) = transmitter.next_due() else { return };
-        if next > now || frames % FRAMES_OF_A_LOOK == 0 {
+        if next > now || frames % S::FRAMES_OF_A_LOOK == 0 {
             now = clock::now();
         }
         if next > now {

@@ -134,7 +134,7 @@ impl<'a> Receiver<'a> {
             other => return self.absorb_other(now, frame, &other),
         };
         let (expected, tick) = (&self.plan.streams[index], self.tick);
-        let now_ticks = now.as_ps() / self.tick_ps;
+        let now_ticks = now.in_ticks(self.tick);
         let plausible = self.earliest_ticks..=now_ticks.saturating_add(self.slack_ticks);
         let sent_ticks = Self::sent_ticks(form, stamp, *plausible.end());
         let tracked =
@@ -151,7 +151,7 @@ impl<'a> Receiver<'a> {
             tracked.stray(now, sequence, frame.len());
         } else {
             let latency_ticks = sent_ticks.map(|sent| now_ticks.saturating_sub(sent));
-            tracked.in_time(now, sequence, latency_ticks, frame.len(), self.start, self.tick_ps);
+            tracked.in_time(now, sequence, latency_ticks, frame.len(), self.start, self.tick);
             self.last_arrival = Some(now);
             self.longest_ticks = self.longest_ticks.max(latency_ticks);
         }
@@ -342,9 +342,9 @@ impl<'a> Tracked<'a> {
         latency_ticks: Option<u64>,
         len: usize,
         start: Instant,
-        tick_ps: u64,
+        tick: Duration,
     ) {
-        self.note_arrival_time(now, tick_ps);
+        self.note_arrival_time(now, tick);
         if !self.seen.insert(sequence) {
             self.account.duplicates += 1;
             return;
@@ -355,16 +355,16 @@ impl<'a> Tracked<'a> {
         self.note_order(sequence);
         self.note_second(now, start);
         if let Some(ticks) = latency_ticks {
-            self.note_latency(sequence, ticks, tick_ps);
+            self.note_latency(sequence, ticks, tick);
         }
     }
 
     #[inline]
-    fn note_arrival_time(&mut self, now: Instant, tick_ps: u64) {
+    fn note_arrival_time(&mut self, now: Instant, tick: Duration) {
         self.account.first_at.get_or_insert(now);
         if let Some(last) = self.account.last_at {
             let gap = now.since(last);
-            self.account.arrival_gaps.record(gap.as_ps() / tick_ps);
+            self.account.arrival_gaps.record(gap.in_ticks(tick));
             if self.account.longest_silence.is_none_or(|silence| gap > silence.duration()) {
                 self.account.longest_silence = Some(Silence { from: last, to: now });
             }
@@ -419,7 +419,7 @@ impl<'a> Tracked<'a> {
     }
 
     #[inline]
-    fn note_latency(&mut self, sequence: u64, ticks: u64, tick_ps: u64) {
+    fn note_latency(&mut self, sequence: u64, ticks: u64, tick: Duration) {
         self.account.latency.record(ticks);
         if let Some((previous, previous_ticks)) = self.previous
             && previous + 1 == sequence
@@ -431,7 +431,8 @@ impl<'a> Tracked<'a> {
             return;
         }
         if let Some(index) = self.expected.tagging.and_then(|tagging| tagging.index_of(sequence)) {
-            self.account.tagged.push((index, Duration::from_ps(ticks * tick_ps)));
+            let latency = Duration::from_ps(ticks * tick.as_ps().max(1));
+            self.account.tagged.push((index, latency));
         }
     }
 

@@ -15,7 +15,7 @@ use wire::signature::{self, Stamp};
 pub struct Transmitter<'a> {
     plan: &'a TransmitPlan,
     start: Instant,
-    tick_ps: u64,
+    tick: Duration,
     departures: Departures,
     /// Frames sent by this port so far.
     frame: u64,
@@ -48,6 +48,8 @@ struct Pending {
 pub struct Emitted {
     /// Of which stream.
     pub stream: StreamId,
+    /// Which slot of the plan's [`FrameSet`](crate::FrameSet) it was.
+    pub slot: usize,
     /// Its number in the stream.
     pub sequence: u64,
     /// Bytes written, without FCS.
@@ -71,7 +73,7 @@ impl<'a> Transmitter<'a> {
         Transmitter {
             plan,
             start,
-            tick_ps: tick.as_ps().max(1),
+            tick,
             departures: plan.schedule.departures(),
             frame: 0,
             order_at: 0,
@@ -105,19 +107,32 @@ impl<'a> Transmitter<'a> {
     /// (crate::FrameSet::longest_bytes).
     #[inline]
     pub fn emit(&mut self, now: Instant, buffer: &mut [u8]) -> Emitted {
+        self.emit_over(now, buffer, None)
+    }
+
+    /// The same into a buffer that still has a frame of this transmitter's plan, that of slot `kept`, and nothing
+    /// else since: if the next frame is that of the same slot, only its signature is written.
+    ///
+    /// # Panics
+    /// As [`emit`](Self::emit).
+    #[inline]
+    pub fn emit_over(&mut self, now: Instant, buffer: &mut [u8], kept: Option<usize>) -> Emitted {
         let from_start = self.departures.peek().expect("no frame is left to emit");
         let (index, is_inserted) = self.next_stream(from_start);
-        let stream = self.plan.set.streams()[index];
+        let stream = &self.plan.set.streams()[index];
         let cursor = &mut self.streams[index];
-        let slot = self.plan.set.slots()[stream.first_slot + cursor.slot];
+        let slot_index = stream.first_slot + cursor.slot;
+        let slot = &self.plan.set.slots()[slot_index];
         let sequence = cursor.sequence;
         cursor.sequence += 1;
         cursor.slot = if cursor.slot + 1 == stream.period { 0 } else { cursor.slot + 1 };
 
         let frame = &mut buffer[..slot.len_bytes];
-        frame.copy_from_slice(self.plan.set.frame(&slot));
+        if kept != Some(slot_index) {
+            copy(self.plan.set.frame(slot), frame);
+        }
         if let Some(form) = slot.form {
-            let transmit_ticks = now.as_ps() / self.tick_ps;
+            let transmit_ticks = now.in_ticks(self.tick);
             let stamp = Stamp { stream: stream.id.0, sequence, transmit_ticks };
             signature::write(form, self.plan.key, stamp, frame);
         }
@@ -132,9 +147,9 @@ impl<'a> Transmitter<'a> {
         let paused = self.paused_until.since(due);
         self.report.paused.time += paused;
         let due = due + paused;
-        self.report.count(index, slot.len_bytes, now, due, self.plan.late_after);
+        self.report.count(index, slot.len_bytes, (now, due), self.plan.late_after, self.tick);
         let (len_bytes, bad_fcs) = (slot.len_bytes, stream.bad_fcs);
-        Emitted { stream: stream.id, sequence, len_bytes, due, bad_fcs }
+        Emitted { stream: stream.id, slot: slot_index, sequence, len_bytes, due, bad_fcs }
     }
 
     /// The stream that takes the departure at hand, and whether it is inserted.
@@ -158,6 +173,19 @@ impl<'a> Transmitter<'a> {
     /// What was sent.
     pub fn into_report(self) -> TransmitReport {
         self.report
+    }
+}
+
+/// Bytes of the shortest frame, without FCS.
+const SHORTEST_BYTES: usize = 60;
+
+/// Copies a frame. The shortest ones, of which there are the most a second, without a call.
+#[inline]
+fn copy(from: &[u8], to: &mut [u8]) {
+    match (<&[u8; SHORTEST_BYTES]>::try_from(from), <&mut [u8; SHORTEST_BYTES]>::try_from(&mut *to))
+    {
+        (Ok(from), Ok(to)) => *to = *from,
+        _ => to.copy_from_slice(from),
     }
 }
 
@@ -213,9 +241,9 @@ impl TransmitReport {
         &mut self,
         stream: usize,
         len: usize,
-        now: Instant,
-        due: Instant,
+        (now, due): (Instant, Instant),
         late_after: Duration,
+        tick: Duration,
     ) {
         self.sent_frames += 1;
         self.sent_bytes += len as u64 + 4;
@@ -223,12 +251,11 @@ impl TransmitReport {
         self.first_departure.get_or_insert(now);
         self.last_departure = Some(now);
         let lateness = now.since(due);
-        let tick_ps = self.lateness.tick().as_ps().max(1);
-        let ticks = lateness.as_ps() / tick_ps;
+        let ticks = lateness.in_ticks(tick);
         self.lateness.record(ticks);
         self.late_frames += u64::from(lateness > late_after);
         // In whole ticks, which is what the transmit program of the xdp port counts in.
-        self.slips.observe(Duration::from_ps(ticks * tick_ps));
+        self.slips.observe(Duration::from_ps(ticks * tick.as_ps().max(1)));
     }
 }
 
@@ -296,6 +323,28 @@ mod tests {
         assert_eq!(report.sent_of_stream, vec![(StreamId(7), 7), (StreamId(8), 3)]);
         assert_eq!(report.sent_bytes, 640);
         assert_eq!(report.late_frames, 0);
+    }
+
+    /// Frames of two slots in two places that keep them: as if written anew, and of what is kept nothing is written but
+    /// the signature.
+    #[test]
+    fn over_a_kept_frame_its_signature_alone_is_written() {
+        let plan = plan(&[stream(1, &[1, 2], Some(Form::Full))], &[0], &[]);
+        let mut over = Transmitter::new(&plan, Instant::ZERO, TICK);
+        let mut anew = over.clone();
+        let (mut places, mut kept, mut fresh) = ([[0u8; 60]; 2], [None; 2], [0; 60]);
+        for n in [0, 1, 0, 1, 0, 1] {
+            let due = over.next_due().unwrap();
+            kept[n] = Some(over.emit_over(due, &mut places[n], kept[n]).slot);
+            anew.emit(due, &mut fresh);
+            assert_eq!(places[n], fresh);
+        }
+        let due = over.next_due().unwrap();
+        places[0][5] = 0xee;
+        over.emit_over(due, &mut places[0], kept[0]);
+        assert_eq!(places[0][5], 0xee, "it was written though it was kept");
+        over.emit_over(due, &mut places[0], kept[0]);
+        assert_eq!(places[0][..42], [2; 42], "another slot's frame");
     }
 
     #[test]

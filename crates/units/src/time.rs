@@ -24,10 +24,12 @@ impl Duration {
     pub const MAX: Duration = Duration(u64::MAX);
 
     /// A span of `ps` picoseconds.
+    #[inline]
     pub const fn from_ps(ps: u64) -> Self {
         Duration(ps)
     }
     /// A span of `ns` nanoseconds.
+    #[inline]
     pub const fn from_ns(ns: u64) -> Self {
         Duration(ns * PS_PER_NS)
     }
@@ -49,10 +51,12 @@ impl Duration {
     }
 
     /// Whole picoseconds.
+    #[inline]
     pub const fn as_ps(self) -> u64 {
         self.0
     }
     /// Whole nanoseconds, truncated.
+    #[inline]
     pub const fn as_ns(self) -> u64 {
         self.0 / PS_PER_NS
     }
@@ -68,7 +72,18 @@ impl Duration {
     pub fn as_ns_f64(self) -> f64 {
         self.0 as f64 / PS_PER_NS as f64
     }
+    /// How many whole ticks of a clock it is. Of a clock of nanoseconds, as most are, without a division: this is
+    /// asked of every frame.
+    #[inline]
+    pub const fn in_ticks(self, tick: Duration) -> u64 {
+        match tick.0 {
+            0 | 1 => self.0,
+            PS_PER_NS => self.0 / PS_PER_NS,
+            other => self.0 / other,
+        }
+    }
     /// `self - other`, or zero where `other` is longer.
+    #[inline]
     pub const fn saturating_sub(self, other: Duration) -> Duration {
         Duration(self.0.saturating_sub(other.0))
     }
@@ -77,17 +92,20 @@ impl Duration {
 impl Add for Duration {
     type Output = Duration;
     /// Saturates at [`Duration::MAX`].
+    #[inline]
     fn add(self, other: Duration) -> Duration {
         Duration(self.0.saturating_add(other.0))
     }
 }
 impl AddAssign for Duration {
+    #[inline]
     fn add_assign(&mut self, other: Duration) {
         *self = *self + other;
     }
 }
 impl Sub for Duration {
     type Output = Duration;
+    #[inline]
     fn sub(self, other: Duration) -> Duration {
         Duration(self.0 - other.0)
     }
@@ -95,6 +113,7 @@ impl Sub for Duration {
 impl Mul<u64> for Duration {
     type Output = Duration;
     /// Saturates at [`Duration::MAX`].
+    #[inline]
     fn mul(self, times: u64) -> Duration {
         Duration(self.0.saturating_mul(times))
     }
@@ -145,22 +164,32 @@ impl Instant {
     pub const FAR_FUTURE: Instant = Instant(u64::MAX);
 
     /// The point `ps` picoseconds after the clock's zero.
+    #[inline]
     pub const fn from_ps(ps: u64) -> Self {
         Instant(ps)
     }
     /// The point `ns` nanoseconds after the clock's zero.
+    #[inline]
     pub const fn from_ns(ns: u64) -> Self {
         Instant(ns * PS_PER_NS)
     }
     /// Picoseconds since the clock's zero.
+    #[inline]
     pub const fn as_ps(self) -> u64 {
         self.0
     }
     /// Nanoseconds since the clock's zero, truncated.
+    #[inline]
     pub const fn as_ns(self) -> u64 {
         self.0 / PS_PER_NS
     }
+    /// Whole ticks of a clock since its zero.
+    #[inline]
+    pub const fn in_ticks(self, tick: Duration) -> u64 {
+        Duration(self.0).in_ticks(tick)
+    }
     /// Time passed since `earlier`, or zero where `earlier` is in fact later.
+    #[inline]
     pub const fn since(self, earlier: Instant) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
@@ -169,11 +198,13 @@ impl Instant {
 impl Add<Duration> for Instant {
     type Output = Instant;
     /// Saturates at [`Instant::FAR_FUTURE`].
+    #[inline]
     fn add(self, span: Duration) -> Instant {
         Instant(self.0.saturating_add(span.0))
     }
 }
 impl AddAssign<Duration> for Instant {
+    #[inline]
     fn add_assign(&mut self, span: Duration) {
         *self = *self + span;
     }
@@ -187,6 +218,14 @@ impl fmt::Debug for Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ticks_are_whole_and_those_of_no_length_are_picoseconds() {
+        let span = Duration::from_ps(7_999);
+        let of = |tick_ps| span.in_ticks(Duration::from_ps(tick_ps));
+        assert_eq!([of(0), of(1), of(1_000), of(4_000), of(8_000)], [7_999, 7_999, 7, 1, 0]);
+        assert_eq!(Instant::from_ns(12).in_ticks(Duration::from_ns(5)), 2);
+    }
 
     #[test]
     fn a_duration_prints_in_the_unit_that_suits_it() {

@@ -154,6 +154,12 @@ impl Body {
         Body { head, sequence: stamp.sequence as u32 }
     }
 
+    /// The sum of its 16-bit words, not folded.
+    #[inline]
+    fn sum(self) -> u64 {
+        (self.head >> 32) + (self.head & 0xffff_ffff) + u64::from(self.sequence)
+    }
+
     #[inline]
     fn stamp(self, form: Form) -> Stamp {
         let (stream_at, time_at) = form.shifts();
@@ -174,37 +180,46 @@ impl Body {
 pub fn write(form: Form, key: Key, stamp: Stamp, frame: &mut [u8]) {
     let start = frame.len() - form.len_bytes();
     let trailer = &mut frame[start..];
-    let target = match form {
+    match form {
         Form::Full => {
             let body = Body::of(form, stamp);
             let tag = key.tag(form, body.head, body.sequence) as u32;
+            let check = closing(key.expected_sum(form), body.sum() + u64::from(tag));
+            trailer[..2].copy_from_slice(&check.to_be_bytes());
             trailer[2..10].copy_from_slice(&body.head.to_be_bytes());
             trailer[10..14].copy_from_slice(&body.sequence.to_be_bytes());
             trailer[14..18].copy_from_slice(&tag.to_be_bytes());
-            key.expected_sum(form)
         }
         Form::Short => {
             let body = Body::of(form, stamp);
             let tag = key.tag(form, body.head, body.sequence) & 0xff;
-            trailer[2..10].copy_from_slice(&(body.head | tag).to_be_bytes());
-            trailer[10..14].copy_from_slice(&body.sequence.to_be_bytes());
-            key.expected_sum(form)
+            let tagged = Body { head: body.head | tag, ..body };
+            let check = closing(key.expected_sum(form), tagged.sum());
+            trailer[..2].copy_from_slice(&check.to_be_bytes());
+            trailer[2..10].copy_from_slice(&tagged.head.to_be_bytes());
+            trailer[10..14].copy_from_slice(&tagged.sequence.to_be_bytes());
         }
         Form::Compact => {
-            trailer[2..6].copy_from_slice(&(stamp.sequence as u32).to_be_bytes());
-            fold(u32::from(key.expected_sum(form)) + u32::from(stamp.stream))
+            let sequence = stamp.sequence as u32;
+            let target = fold(u32::from(key.expected_sum(form)) + u32::from(stamp.stream));
+            let check = closing(target, sequence.into());
+            trailer[..2].copy_from_slice(&check.to_be_bytes());
+            trailer[2..6].copy_from_slice(&sequence.to_be_bytes());
         }
-    };
-    let rest = sum(&trailer[2..]);
-    let check = fold(u32::from(target) + u32::from(!rest));
-    trailer[..2].copy_from_slice(&check.to_be_bytes());
+    }
+}
+
+/// The check that brings words of this sum up to `target`.
+#[inline]
+fn closing(target: u16, rest: u64) -> u16 {
+    fold(u32::from(target) + u32::from(!fold_wide(rest)))
 }
 
 /// Reads a signature of this form from the end of `frame` (without FCS).
 #[inline]
 pub fn examine(form: Form, key: Key, frame: &[u8]) -> Reading {
     let Some(trailer) = trailer(form, frame) else { return Reading::None };
-    let got = canonical(sum(trailer));
+    let got = canonical(sum_of(form, trailer));
     if form == Form::Compact {
         let sequence = u32::from_be_bytes([trailer[2], trailer[3], trailer[4], trailer[5]]).into();
         return Reading::Ours(Stamp {
@@ -242,7 +257,7 @@ pub fn trials_ago(
     knows: impl Fn(u16) -> bool,
 ) -> Option<usize> {
     let trailer = trailer(form, frame)?;
-    let got = canonical(sum(trailer));
+    let got = canonical(sum_of(form, trailer));
     (1..=EARLIER_TRIALS).find(|ago| {
         let Some(key) = key.earlier(*ago as u64) else { return false };
         if form == Form::Compact {
@@ -259,14 +274,31 @@ fn trailer(form: Form, frame: &[u8]) -> Option<&[u8]> {
     Some(&frame[start..])
 }
 
+/// Four bytes as a number.
+#[inline]
+fn long(trailer: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes(trailer[at..at + 4].try_into().expect("four bytes"))
+}
+
+/// The folded sum of a trailer's 16-bit words.
+#[inline]
+fn sum_of(form: Form, trailer: &[u8]) -> u16 {
+    let longs = |places: &[usize]| places.iter().map(|at| u64::from(long(trailer, *at))).sum();
+    let rest: u64 = match form {
+        Form::Full => longs(&[2, 6, 10, 14]),
+        Form::Short => longs(&[2, 6, 10]),
+        Form::Compact => longs(&[2]),
+    };
+    fold_wide(u64::from(u16::from_be_bytes([trailer[0], trailer[1]])) + rest)
+}
+
 /// What stands behind the check of a form with a tag, and the tag.
 #[inline]
 fn body_of(form: Form, trailer: &[u8]) -> (Body, u32) {
-    let long = |at: usize| u32::from_be_bytes(trailer[at..at + 4].try_into().expect("four bytes"));
-    let head = u64::from(long(2)) << 32 | u64::from(long(6));
-    let sequence = long(10);
+    let head = u64::from(long(trailer, 2)) << 32 | u64::from(long(trailer, 6));
+    let sequence = long(trailer, 10);
     match form {
-        Form::Full => (Body { head, sequence }, long(14)),
+        Form::Full => (Body { head, sequence }, long(trailer, 14)),
         _ => (Body { head: head & !0xff, sequence }, head as u32 & 0xff),
     }
 }
@@ -309,6 +341,7 @@ pub fn extend_time(low: u64, bits: u32, latest: u64) -> u64 {
     if candidate > latest { candidate.checked_sub(span).unwrap_or(candidate) } else { candidate }
 }
 
+#[cfg(test)]
 fn sum(bytes: &[u8]) -> u16 {
     fold(bytes.chunks_exact(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]]))).sum())
 }
@@ -318,6 +351,13 @@ const fn fold(mut sum: u32) -> u16 {
         sum = (sum & 0xffff) + (sum >> 16);
     }
     sum as u16
+}
+
+/// The same for a sum of few 32-bit words.
+const fn fold_wide(sum: u64) -> u16 {
+    let sum = (sum >> 32) + (sum & 0xffff_ffff);
+    let sum = (sum >> 16) + (sum & 0xffff);
+    fold(sum as u32)
 }
 
 /// Ones' complement has two zeros; we keep one.

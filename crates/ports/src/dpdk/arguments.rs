@@ -100,6 +100,15 @@ impl DeviceArguments {
             && !self.is_pci
     }
 
+    /// Whether what was sent is still in its buffer when that comes back: these drivers read frames, and those that
+    /// they pass a buffer on to do. Of others nobody has looked.
+    pub fn leaves_frames_alone(&self) -> bool {
+        matches!(
+            self.driver(),
+            "net_memif" | "net_vhost" | "net_virtio_user" | "net_ring" | "net_af_packet"
+        ) && !self.is_pci
+    }
+
     /// Frames that its receive queue holds, where its far end fills it without telling what found no room.
     pub fn queue_frames(&self) -> Option<usize> {
         match self.driver() {

@@ -12,8 +12,8 @@ use trial::TesterError;
 
 /// Frames that a queue of a network card holds. Virtual devices have lengths of their own.
 const DESCRIPTORS: u16 = 1_024;
-/// Buffers of a port: two full queues, and what threads keep at hand.
-const BUFFERS: u32 = 6_143;
+/// Buffers of a port for each direction: a full queue, and what threads keep at hand.
+const BUFFERS: u32 = 3_071;
 /// What DPDK leaves free before a frame.
 const HEADROOM_BYTES: usize = 128;
 /// Buffers of network cards are no shorter.
@@ -174,7 +174,7 @@ impl Device {
         ReceiveQueue { device: self, _held: lock(&self.receive) }
     }
 
-    /// Takes `frames.len()` empty buffers, all or none; at most [`BURST`].
+    /// Takes `frames.len()` buffers to send, all or none; at most [`BURST`].
     pub fn allocate(&self, frames: &mut [Frame]) -> bool {
         join_thread(self.eal);
         // SAFETY: an attached port, and room for as many frames as it is told.
@@ -224,7 +224,7 @@ impl Device {
         let [buffer] = &mut one;
         // SAFETY: the buffer is ours and has room for `longest_bytes`.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.data, bytes.len()) };
-        buffer.len = bytes.len() as u32;
+        (buffer.len, buffer.kept) = (bytes.len() as u32, 0);
         if self.send(&one) == 0 {
             self.free(&one);
             return Err(io::Error::from_raw_os_error(libc::ENOBUFS));

@@ -30,12 +30,31 @@ pub(super) struct Sink {
     ready: usize,
     /// Whether what finds no room was lost at the far end.
     into_far_queue: bool,
+    /// Whether a buffer that was sent still has its frame.
+    keeps_frames: bool,
+    /// Number of the plan that is sent, from 1 on.
+    plan: u32,
 }
 
 impl Sink {
     pub fn new(device: Arc<Device>) -> Self {
         let into_far_queue = device.arguments.sends_into_far_queue();
-        Sink { device, frames: [Frame::NONE; BURST], allocated: 0, ready: 0, into_far_queue }
+        let keeps_frames = device.arguments.leaves_frames_alone();
+        Sink {
+            device,
+            frames: [Frame::NONE; BURST],
+            allocated: 0,
+            ready: 0,
+            into_far_queue,
+            keeps_frames,
+            plan: 0,
+        }
+    }
+
+    /// What a buffer keeps with the frame of a slot: the plan's number, and one more than the slot's.
+    fn mark_of(&self, slot: usize) -> u64 {
+        let slot = u32::try_from(slot + 1).unwrap_or(0);
+        u64::from(self.plan) << 32 | u64::from(slot)
     }
 
     /// Buffers for the next frames; false if there are none.
@@ -50,6 +69,31 @@ impl Sink {
 }
 
 impl FrameSink for Sink {
+    const BATCH_FRAMES: usize = BURST;
+    /// A burst leaves by one call: its first frame waits for the last one to be written, whatever they are stamped with.
+    const FRAMES_OF_A_LOOK: usize = BURST / 2;
+
+    fn begin(&mut self) {
+        self.plan += 1;
+    }
+
+    #[inline]
+    fn kept(&mut self) -> Option<usize> {
+        if self.ready == self.allocated && !self.refill() {
+            return None;
+        }
+        let kept = self.frames[self.ready].kept;
+        let is_of_plan = kept >> 32 == u64::from(self.plan);
+        (kept as u32).checked_sub(1).filter(|_| is_of_plan).map(|slot| slot as usize)
+    }
+
+    #[inline]
+    fn keep(&mut self, slot: usize) {
+        if self.keeps_frames {
+            self.frames[self.ready].kept = self.mark_of(slot);
+        }
+    }
+
     #[inline]
     fn slot(&mut self) -> Option<&mut [u8]> {
         if self.ready == self.allocated && !self.refill() {
@@ -123,11 +167,16 @@ pub(super) struct Source {
     /// Slots of frames taken since the queue was found empty, and how often they were more than it has.
     in_a_row: usize,
     times_full: u64,
+    /// Slots of its queue, where its far end fills it without telling what found no room; and bytes of a slot.
+    queue_frames: Option<usize>,
+    slot_bytes: usize,
 }
 
 impl Source {
     /// Its control frames go to `control`.
     pub fn new(device: Arc<Device>, time: Arc<TrialTime>, control: SyncSender<Vec<u8>>) -> Self {
+        let (queue_frames, slot_bytes) =
+            (device.arguments.queue_frames(), device.arguments.slot_bytes());
         Source {
             device,
             time,
@@ -137,6 +186,8 @@ impl Source {
             before: Losses::default(),
             in_a_row: 0,
             times_full: 0,
+            queue_frames,
+            slot_bytes,
         }
     }
 
@@ -145,6 +196,12 @@ impl Source {
         let oversize = self.device.oversize();
         Ok(Losses { missed: stats.imissed, no_buffer: stats.rx_nombuf, oversize })
     }
+}
+
+/// Slots that a frame takes. Nearly all take one: then without a division.
+#[inline]
+fn slots_of(len_bytes: usize, slot_bytes: usize) -> usize {
+    if len_bytes <= slot_bytes { 1 } else { len_bytes.div_ceil(slot_bytes) }
 }
 
 /// Passes a control frame on; says whether there was room for it.
@@ -179,7 +236,7 @@ impl TrialSource for Source {
     }
 
     fn perhaps_full(&self) -> Option<PerhapsFull> {
-        let queue_frames = self.device.arguments.queue_frames()? as u64;
+        let queue_frames = self.queue_frames? as u64;
         let times = self.times_full;
         (times > 0).then_some(PerhapsFull { queue_frames, times })
     }
@@ -204,13 +261,13 @@ impl FrameSource for Source {
     fn take_waiting(&mut self, mut take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
         self.time.run();
         let (mut all, mut dropped) = (0, 0);
-        let slot_bytes = self.device.arguments.slot_bytes();
+        let slot_bytes = self.slot_bytes;
         let mut queue = self.device.receive_queue();
         for _ in 0..BURSTS_OF_A_TURN {
             let control = &self.control;
             let mut at = None;
             let taken = queue.take(&mut self.frames, |frame| {
-                self.in_a_row += frame.len().div_ceil(slot_bytes).max(1);
+                self.in_a_row += slots_of(frame.len(), slot_bytes);
                 let at = *at.get_or_insert_with(clock::now);
                 match is_control(frame) {
                     true => dropped += u64::from(!pass_on(control, frame)),
@@ -226,7 +283,7 @@ impl FrameSource for Source {
             }
         }
         drop(queue);
-        if self.device.arguments.queue_frames().is_some_and(|frames| self.in_a_row >= frames) {
+        if self.queue_frames.is_some_and(|frames| self.in_a_row >= frames) {
             self.times_full += 1;
             self.in_a_row = 0;
         }

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
 
-const ABI: u32 = 1;
+const ABI: u32 = 2;
 static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dpdk_shim.so"));
 
 /// Frames that go through one call.
@@ -76,6 +76,8 @@ pub(super) struct ExtraStat {
 pub(super) struct Frame {
     pub buffer: *mut c_void,
     pub data: *mut u8,
+    /// What was written here when the buffer was last sent; 0 where it never was.
+    pub kept: u64,
     pub len: u32,
     pad: u32,
 }
@@ -85,14 +87,14 @@ const _: () = assert!(size_of::<Attached>() == 152);
 const _: () = assert!(size_of::<LinkState>() == 8);
 const _: () = assert!(size_of::<Stats>() == 64);
 const _: () = assert!(size_of::<ExtraStat>() == 72);
-const _: () = assert!(size_of::<Frame>() == 24);
+const _: () = assert!(size_of::<Frame>() == 32);
 
 // SAFETY: a frame is owned by whoever holds it; buffers belong to a pool that any thread may use.
 unsafe impl Send for Frame {}
 
 impl Frame {
     pub const NONE: Frame =
-        Frame { buffer: std::ptr::null_mut(), data: std::ptr::null_mut(), len: 0, pad: 0 };
+        Frame { buffer: std::ptr::null_mut(), data: std::ptr::null_mut(), kept: 0, len: 0, pad: 0 };
 }
 
 impl Attached {
