@@ -13,7 +13,7 @@ pub const TICK: Duration = Duration::from_ns(1);
 
 /// This long before a due time [`wait_until`] stops sleeping and spins: longer than the kernel's
 /// usual wake-up latency, short enough to leave an idle core idle.
-const SPIN: Duration = Duration::from_us(100);
+pub(crate) const SPIN: Duration = Duration::from_us(100);
 
 /// No single sleep is longer: whoever waits wants to notice that he should stop.
 const LONGEST_SLEEP: Duration = Duration::from_ms(10);

@@ -19,6 +19,8 @@ pub struct CorePlan {
 /// device's thread may need all of a core; a receiver works in short spells.
 const TRANSMITTER: u32 = 8;
 const DEVICE: u32 = 6;
+/// A device that polls has all of its core at any load, and its queues overflow while it has not.
+const POLLING_DEVICE: u32 = 1_000;
 const RECEIVER: u32 = 1;
 
 /// Gives every thread the least loaded core: transmitters first, since pacing suffers most from
@@ -30,9 +32,21 @@ pub fn plan(
     receiving: &[PortId],
     device_cores: &[usize],
 ) -> CorePlan {
+    plan_beside(cores, transmitting, receiving, (device_cores, false))
+}
+
+/// The same beside a device of which it is known whether it polls: no thread shares a core with one that does, if there
+/// is another core.
+pub(crate) fn plan_beside(
+    cores: &[usize],
+    transmitting: &[PortId],
+    receiving: &[PortId],
+    (device_cores, polls): (&[usize], bool),
+) -> CorePlan {
+    let device = if polls { POLLING_DEVICE } else { DEVICE };
     let mut load: BTreeMap<usize, u32> = cores.iter().map(|core| (*core, 0)).collect();
     for core in device_cores {
-        load.entry(*core).and_modify(|load| *load += DEVICE);
+        load.entry(*core).and_modify(|load| *load += device);
     }
     let mut place = |ports: &[PortId], weight: u32| -> BTreeMap<PortId, usize> {
         let mut placed = BTreeMap::new();
@@ -99,6 +113,14 @@ mod tests {
         let plan = plan(&[0, 1], &[A], &[B], &[1]);
         assert_eq!((plan.transmit[&A], plan.receive[&B]), (0, 1));
         assert!(plan.notes.contains(&"tester and device share core 1".to_string()));
+    }
+
+    #[test]
+    fn nobody_shares_with_a_device_that_polls() {
+        let plan = plan_beside(&[0, 1], &[A], &[B, A], (&[1], true));
+        assert_eq!((plan.transmit[&A], plan.receive[&A], plan.receive[&B]), (0, 0, 0));
+        let plan = plan_beside(&[1], &[A], &[B], (&[1], true));
+        assert_eq!((plan.transmit[&A], plan.receive[&B]), (1, 1), "there is no other");
     }
 
     #[test]

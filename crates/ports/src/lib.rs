@@ -58,6 +58,7 @@ pub mod clock;
 mod control;
 pub mod cores;
 pub mod dpdk;
+mod groups;
 mod interface;
 mod kind;
 mod link;

@@ -127,11 +127,13 @@ pub struct LiveTester {
     pub(crate) options: LiveOptions,
     description: TesterDescription,
     cores: Vec<usize>,
+    /// Whether its ports are such as devices that poll have.
+    polled: bool,
 }
 
 impl LiveTester {
     /// A tester of these ports, numbered in their order.
-    pub fn new(ports: Vec<OpenPort>, options: LiveOptions) -> Result<Self, TesterError> {
+    pub fn new(mut ports: Vec<OpenPort>, options: LiveOptions) -> Result<Self, TesterError> {
         for (index, port) in ports.iter().enumerate() {
             if port.describe().id != PortId(index as u16) {
                 let what = format!("{} is not number {index}", port.describe().name);
@@ -142,7 +144,9 @@ impl LiveTester {
         notes.extend(ports.iter().flat_map(|port| port.notes.clone()));
         let cores = thread::allowed_cores();
         let both_ways: Vec<PortId> = ports.iter().map(|port| port.describe().id).collect();
-        let plan = cores::plan(&cores, &both_ways, &both_ways, &options.device_cores);
+        let polled = ports.iter_mut().any(|port| port.halves_for(None).receive.joins_sender());
+        let plan =
+            cores::plan_beside(&cores, &both_ways, &both_ways, (&options.device_cores[..], polled));
         notes.extend(plan.notes.iter().map(|note| format!("when all ports transmit, {note}")));
         let description = TesterDescription {
             name: tester_name(&ports),
@@ -150,7 +154,7 @@ impl LiveTester {
             tick: clock::TICK,
             notes,
         };
-        Ok(LiveTester { ports, options, description, cores })
+        Ok(LiveTester { ports, options, description, cores, polled })
     }
 
     /// The ports, for whoever wants to look at interfaces.
@@ -165,7 +169,8 @@ impl LiveTester {
         let expected = |port: &PortId| trial.streams.iter().any(|s| s.expect.includes(*port));
         let receiving: Vec<PortId> =
             all().filter(expected).chain(all().filter(|port| !expected(port))).collect();
-        cores::plan(&self.cores, &transmitting, &receiving, &self.options.device_cores)
+        let device = (&self.options.device_cores[..], self.polled);
+        cores::plan_beside(&self.cores, &transmitting, &receiving, device)
     }
 
     fn check_fits(&mut self, trial: &Trial) -> Result<(), TesterError> {

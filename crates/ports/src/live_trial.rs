@@ -3,18 +3,17 @@
 
 use crate::control::ControlCounts;
 use crate::cores::CorePlan;
+use crate::groups::{Groups, exchange, join_senders, receive, transmit};
 use crate::live::{DeviceCounts, DeviceLink, LiveOptions, PlaceCount};
 use crate::open::{OpenPort, PartsOfPort};
 use crate::pressure::{self, DeviceThread, Looks, OwnThreads};
 use crate::sampling::Sampling;
 use crate::tally::{Reading, Tally, tally};
 use crate::watch::{Place, Received, ThreadResults, Threads, Watch, spawn};
-use crate::{
-    CaptureWish, ControlHandle, Halves, PerhapsFull, ReceiveHalf, Transmission, TransmitHalf,
-    TrialSignals, capture_file, clock, turns,
-};
+use crate::{CaptureWish, ControlHandle, Halves, PerhapsFull, TrialSignals, capture_file, clock};
 use kernel::InterfaceState;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::mpsc;
 use trial::{
     CaptureRequest, DeviceAction, DevicePlace, InvalidReason, LinkChanges, Observer, Owner,
     PortBalance, PortCounters, PortId, Pressure, ReceivePlan, TesterError, TransmitPlan, Trial,
@@ -142,6 +141,7 @@ impl<'a> LiveTrial<'a> {
                 links.push(link);
             }
             let signals = &signals;
+            let both = join_senders(&mut transmitters, &mut receivers);
             for (place, group) in receivers.0 {
                 let body = move || receive(group, signals);
                 threads.receive.push(spawn(scope, Some(place), signals, body));
@@ -152,6 +152,15 @@ impl<'a> LiveTrial<'a> {
             for (place, group) in transmitters.0 {
                 let body = move || transmit(group, start, stop_at, signals);
                 threads.transmit.push(spawn(scope, Some(place), signals, body));
+            }
+            for (place, senders, group) in both {
+                let (sent, all_sent) = mpsc::channel();
+                let body = move || exchange(senders, group, (start, stop_at), signals, sent);
+                threads.receive.push(spawn(scope, Some(place), signals, body));
+                // What was sent is asked for while the thread goes on to receive. One that fails tells nothing here:
+                // its error is that of the receive thread.
+                let body = move || Ok(all_sent.recv().unwrap_or_default());
+                threads.transmit.push(spawn(scope, None, signals, body));
             }
             for (control, said) in said {
                 control.plan_said(said.into_iter().map(|(after, frame)| (start + after, frame)));
@@ -373,58 +382,6 @@ impl<'a> LiveTrial<'a> {
             })
             .collect()
     }
-}
-
-/// The halves that each thread is to serve, with their plans.
-struct Groups<'a, H>(Vec<(Place<'a>, Vec<H>)>);
-
-impl<H> Default for Groups<'_, H> {
-    fn default() -> Self {
-        Groups(vec![])
-    }
-}
-
-impl<'a, H> Groups<'a, H> {
-    /// Those that take turns share a thread where they are at the same place.
-    fn add(&mut self, place: Place<'a>, half: H) {
-        match self.0.iter_mut().find(|(there, _)| there.is_shared_with(&place)) {
-            Some((_, group)) => group.push(half),
-            None => self.0.push((place, vec![half])),
-        }
-    }
-}
-
-/// A receive thread's work, and then what its ports say of the trial.
-fn receive(
-    mut group: Vec<(&ReceivePlan, &mut dyn ReceiveHalf)>,
-    signals: &TrialSignals,
-) -> Result<Vec<Received>, TesterError> {
-    let accounts = match &mut group[..] {
-        [(plan, half)] => vec![half.receive(plan, signals)?],
-        several => {
-            let ports = several.iter_mut().filter_map(|(plan, half)| half.turns(plan));
-            turns::receive(ports.collect(), signals)?
-        }
-    };
-    let received = accounts.into_iter().zip(group).map(|(account, (_, half))| {
-        let (drops, perhaps_full) = (half.drops()?, half.perhaps_full());
-        Ok(Received { account, drops, perhaps_full, notes: half.notes() })
-    });
-    received.collect()
-}
-
-/// A transmit thread's work.
-fn transmit(
-    mut group: Vec<(&TransmitPlan, &mut dyn TransmitHalf)>,
-    start: Instant,
-    stop_at: Instant,
-    signals: &TrialSignals,
-) -> Result<Vec<Transmission>, TesterError> {
-    if let [(plan, half)] = &mut group[..] {
-        return Ok(vec![half.transmit(plan, start, stop_at, signals)?]);
-    }
-    let ports = group.iter_mut().filter_map(|(plan, half)| half.turns(plan, start).transpose());
-    turns::transmit(ports.collect::<Result<_, _>>()?, stop_at, signals)
 }
 
 /// Counters as they stand at one time.

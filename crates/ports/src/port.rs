@@ -15,7 +15,7 @@
 //! ```
 //!
 //! Halves that [take turns](TransmitHalf::takes_turns) share such threads: one transmit thread and one
-//! receive thread on each core.
+//! receive thread on each core, or one for both where receivers [join the sender](ReceiveHalf::joins_sender).
 
 use crate::pump::NAP;
 use crate::{CaptureWish, Captured};
@@ -150,6 +150,12 @@ pub trait ReceiveHalf: Send {
 
     /// Whether it can receive [in turns](Self::turns) with others.
     fn takes_turns(&self) -> bool {
+        false
+    }
+
+    /// Whether the thread that sends on the same core is to serve it too: its queue is so short that it overflows while
+    /// another thread has the core.
+    fn joins_sender(&self) -> bool {
         false
     }
 

@@ -23,6 +23,10 @@ pub(crate) trait TrialSource: FrameSource {
     fn nap(&self) -> Duration {
         NAP
     }
+    /// Whether it overflows while the thread of a sender has the core.
+    fn is_short(&self) -> bool {
+        false
+    }
     /// What makes the account of the trial worthless, if anything has: what was to be done, and
     /// why it could not be.
     fn fault(&self) -> Option<(&'static str, &'static str)> {
@@ -195,6 +199,10 @@ impl<S: TrialSource + Send> ReceiveHalf for PumpedReceive<S> {
 
     fn takes_turns(&self) -> bool {
         true
+    }
+
+    fn joins_sender(&self) -> bool {
+        self.source.is_short()
     }
 
     fn turns<'a>(&'a mut self, plan: &'a ReceivePlan) -> Option<Box<dyn ReceiveTurns + 'a>> {

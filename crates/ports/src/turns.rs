@@ -16,18 +16,85 @@ const COMPLETION_LOOK: Duration = Duration::from_us(20);
 /// Sends all plans, each frame when it is due. Of several ports that are behind each hands over a
 /// batch, round after round.
 pub(crate) fn transmit(
-    mut ports: Vec<Box<dyn TransmitTurns + '_>>,
+    ports: Vec<Box<dyn TransmitTurns + '_>>,
     stop_at: Instant,
     signals: &TrialSignals,
 ) -> Result<Vec<Transmission>, TesterError> {
-    let mut lanes: Vec<Lane> = ports.iter_mut().map(|port| Lane::of(port.as_mut())).collect();
-    let mut sampled = 0;
-    while lanes.iter().any(|lane| !lane.all_sent) {
-        let Some(due) = lanes.iter().filter_map(|lane| lane.due).min() else { break };
-        answer(&ports, (due, &mut sampled), signals);
-        let Some(mut now) = wait_for(due, stop_at, signals) else { break };
-        for (port, lane) in ports.iter_mut().zip(&mut lanes) {
-            if now >= stop_at {
+    let mut senders = Senders::new(ports, stop_at);
+    while let Some(due) = senders.due() {
+        senders.answer(due, signals);
+        let Some(now) = wait_for(due, stop_at, signals) else { break };
+        senders.turn(now)?;
+    }
+    senders.answer(Instant::FAR_FUTURE, signals);
+    let give_up = clock::now() + COMPLETION_TIMEOUT;
+    while senders.pending()? > 0 && clock::now() <= give_up {
+        clock::sleep(COMPLETION_LOOK);
+    }
+    senders.finish()
+}
+
+/// Sends and receives by one thread, where a core is all there is for both: two threads would take turns of
+/// milliseconds there, in which a short queue overflows. What was sent goes to `sent` as soon as that is over; gives
+/// what was received, once the trial is closed.
+pub(crate) fn exchange(
+    senders: Vec<Box<dyn TransmitTurns + '_>>,
+    receivers: Vec<Box<dyn ReceiveTurns + '_>>,
+    stop_at: Instant,
+    signals: &TrialSignals,
+    mut sent: impl FnMut(Vec<Transmission>),
+) -> Result<Vec<PortReceived>, TesterError> {
+    let mut sending = Some(Senders::new(senders, stop_at));
+    let mut receivers = Receivers::new(receivers);
+    loop {
+        let taken = receivers.turn(signals)?;
+        if receivers.are_closed() {
+            return Ok(receivers.into_accounts());
+        }
+        let mut due = Instant::FAR_FUTURE;
+        if let Some(senders) = &mut sending {
+            match senders.turn_if_due(signals)? {
+                Some(next) => due = next,
+                None => {
+                    sending.take().map(Senders::finish).transpose()?.into_iter().for_each(&mut sent)
+                }
+            }
+        }
+        let left = due.since(clock::now());
+        if taken == 0 && left > clock::SPIN {
+            clock::sleep(receivers.nap().min(left.saturating_sub(clock::SPIN)));
+        }
+    }
+}
+
+/// Ports that send, each with its place in the schedule.
+struct Senders<'a> {
+    ports: Vec<Box<dyn TransmitTurns + 'a>>,
+    lanes: Vec<Lane>,
+    stop_at: Instant,
+    /// The sample that was answered last.
+    sampled: u64,
+    /// When frames that interfaces still hold are given up, once all were handed over.
+    give_up: Option<Instant>,
+}
+
+impl<'a> Senders<'a> {
+    fn new(mut ports: Vec<Box<dyn TransmitTurns + 'a>>, stop_at: Instant) -> Self {
+        let lanes = ports.iter_mut().map(|port| Lane::of(port.as_mut())).collect();
+        Senders { ports, lanes, stop_at, sampled: 0, give_up: None }
+    }
+
+    /// When a port has its next turn; `None` when all have handed over all.
+    fn due(&self) -> Option<Instant> {
+        let all_sent = self.lanes.iter().all(|lane| lane.all_sent);
+        let due = self.lanes.iter().filter_map(|lane| lane.due).min();
+        due.filter(|_| !all_sent)
+    }
+
+    /// A turn for each port that is due.
+    fn turn(&mut self, mut now: Instant) -> Result<(), TesterError> {
+        for (port, lane) in self.ports.iter_mut().zip(&mut self.lanes) {
+            if now >= self.stop_at {
                 break;
             }
             if lane.due.is_some_and(|due| due <= now) {
@@ -35,24 +102,49 @@ pub(crate) fn transmit(
                 now = clock::now();
             }
         }
+        Ok(())
     }
-    answer(&ports, (Instant::FAR_FUTURE, &mut sampled), signals);
-    await_completion(&mut ports)?;
-    ports.into_iter().map(|port| port.finish()).collect()
-}
 
-/// Says what was sent, if somebody has asked, or may ask while nothing is due.
-fn answer(
-    ports: &[Box<dyn TransmitTurns + '_>],
-    (due, sampled): (Instant, &mut u64),
-    signals: &TrialSignals,
-) {
-    let asked = signals.asked();
-    if asked == 0 || (asked == *sampled && due.since(clock::now()) < IDLE) {
-        return;
+    /// The same without waiting for it; gives when the next turn is due, `None` when sending is over.
+    fn turn_if_due(&mut self, signals: &TrialSignals) -> Result<Option<Instant>, TesterError> {
+        let now = clock::now();
+        if let Some(due) = self.due()
+            && self.give_up.is_none()
+            && now < self.stop_at
+            && !signals.stopped()
+        {
+            self.answer(due, signals);
+            if due <= now {
+                self.turn(now)?;
+            }
+            return Ok(Some(self.due().unwrap_or(now)));
+        }
+        if self.give_up.is_none() {
+            self.answer(Instant::FAR_FUTURE, signals);
+        }
+        let give_up = *self.give_up.get_or_insert(now + COMPLETION_TIMEOUT);
+        let is_over = self.pending()? == 0 || now > give_up;
+        Ok((!is_over).then(|| now + COMPLETION_LOOK))
     }
-    *sampled = asked;
-    ports.iter().for_each(|port| signals.note_sent(asked, port.sent_so_far()));
+
+    /// Says what was sent, if somebody has asked, or may ask while nothing is due.
+    fn answer(&mut self, due: Instant, signals: &TrialSignals) {
+        let asked = signals.asked();
+        if asked == 0 || (asked == self.sampled && due.since(clock::now()) < IDLE) {
+            return;
+        }
+        self.sampled = asked;
+        self.ports.iter().for_each(|port| signals.note_sent(asked, port.sent_so_far()));
+    }
+
+    /// Frames that the interfaces are not done with.
+    fn pending(&mut self) -> Result<usize, TesterError> {
+        self.ports.iter_mut().map(|port| port.pending()).sum()
+    }
+
+    fn finish(self) -> Result<Vec<Transmission>, TesterError> {
+        self.ports.into_iter().map(|port| port.finish()).collect()
+    }
 }
 
 /// When a port has its next turn.
@@ -82,30 +174,41 @@ impl Lane {
     }
 }
 
-/// Waits for the interfaces to be done with every frame.
-fn await_completion(ports: &mut [Box<dyn TransmitTurns + '_>]) -> Result<(), TesterError> {
-    let give_up = clock::now() + COMPLETION_TIMEOUT;
-    loop {
-        let pending = ports.iter_mut().map(|port| port.pending()).sum::<Result<usize, _>>()?;
-        if pending == 0 || clock::now() > give_up {
-            return Ok(());
-        }
-        clock::sleep(COMPLETION_LOOK);
-    }
-}
-
 /// Accounts for what arrives on all ports until the trial is closed.
 pub(crate) fn receive(
     ports: Vec<Box<dyn ReceiveTurns + '_>>,
     signals: &TrialSignals,
 ) -> Result<Vec<PortReceived>, TesterError> {
-    let mut ports: Vec<_> = ports.into_iter().map(Some).collect();
-    let mut accounts: Vec<Option<PortReceived>> = ports.iter().map(|_| None).collect();
+    let mut receivers = Receivers::new(ports);
     loop {
+        let taken = receivers.turn(signals)?;
+        if receivers.are_closed() {
+            return Ok(receivers.into_accounts());
+        }
+        if taken == 0 {
+            clock::sleep(receivers.nap());
+        }
+    }
+}
+
+/// Ports that receive, each until its account is closed.
+struct Receivers<'a> {
+    ports: Vec<Option<Box<dyn ReceiveTurns + 'a>>>,
+    accounts: Vec<Option<PortReceived>>,
+}
+
+impl<'a> Receivers<'a> {
+    fn new(ports: Vec<Box<dyn ReceiveTurns + 'a>>) -> Self {
+        let accounts = ports.iter().map(|_| None).collect();
+        Receivers { ports: ports.into_iter().map(Some).collect(), accounts }
+    }
+
+    /// A turn for each port; gives how many frames were taken.
+    fn turn(&mut self, signals: &TrialSignals) -> Result<u64, TesterError> {
         // Read before the frames are: what arrives after closing belongs to no trial.
         let closed = signals.closed();
         let mut taken = 0;
-        for (open, account) in ports.iter_mut().zip(&mut accounts) {
+        for (open, account) in self.ports.iter_mut().zip(&mut self.accounts) {
             let Some(port) = open else { continue };
             let of_port = port.turn(signals)?;
             taken += of_port;
@@ -113,13 +216,20 @@ pub(crate) fn receive(
                 *account = open.take().map(|port| port.finish(sent)).transpose()?;
             }
         }
-        if ports.iter().all(Option::is_none) {
-            return Ok(accounts.into_iter().flatten().collect());
-        }
-        if taken == 0 {
-            let naps = ports.iter().flatten().map(|port| port.nap());
-            clock::sleep(naps.min().unwrap_or(NAP));
-        }
+        Ok(taken)
+    }
+
+    fn are_closed(&self) -> bool {
+        self.ports.iter().all(Option::is_none)
+    }
+
+    /// How long they may be left alone when nothing has arrived.
+    fn nap(&self) -> Duration {
+        self.ports.iter().flatten().map(|port| port.nap()).min().unwrap_or(NAP)
+    }
+
+    fn into_accounts(self) -> Vec<PortReceived> {
+        self.accounts.into_iter().flatten().collect()
     }
 }
 
@@ -255,6 +365,51 @@ mod tests {
                 leftovers,
             })
         }
+    }
+
+    /// Sending is over before the trial is closed, and both sides have had their turns by then.
+    #[test]
+    fn one_thread_sends_and_receives() {
+        let (log, now) = (Log::default(), clock::now());
+        let signals = TrialSignals::new([]);
+        let senders: Vec<Box<dyn TransmitTurns + '_>> = vec![
+            Box::new(sender(0, now, 2, &log)),
+            Box::new(sender(1, now + Duration::from_ms(2), 1, &log)),
+        ];
+        // Takes a frame in each of its turns, of which it has more than senders do.
+        let listener = Listener { port: 1, turns: vec![1; 50] };
+        let mut sent = vec![];
+        let received = exchange(
+            senders,
+            vec![Box::new(listener)],
+            now + Duration::from_secs(1),
+            &signals,
+            |all| {
+                sent.extend(all.iter().map(|sent| (sent.report.port.0, sent.not_sent_frames)));
+                signals.close(BTreeMap::from([(StreamId(1), 3)]));
+            },
+        )
+        .unwrap();
+        assert_eq!(sent, [(0, 0), (1, 0)]);
+        assert_eq!(received.iter().map(|port| port.foreign).collect::<Vec<_>>(), [3]);
+    }
+
+    /// What an interface never takes is given up when the trial has to stop, and is known as not sent.
+    #[test]
+    fn one_thread_stops_in_time() {
+        let (log, now) = (Log::default(), clock::now());
+        let signals = TrialSignals::new([]);
+        let stuck = Sender { stuck: true, ..sender(0, now, 2, &log) };
+        let mut unsent = vec![];
+        let until = now + Duration::from_ms(5);
+        let listener = Listener { port: 1, turns: vec![] };
+        exchange(vec![Box::new(stuck)], vec![Box::new(listener)], until, &signals, |all| {
+            unsent.extend(all.iter().map(|sent| sent.not_sent_frames));
+            signals.close(BTreeMap::from([(StreamId(1), 0)]));
+        })
+        .unwrap();
+        assert_eq!(unsent, [2]);
+        assert!(clock::now() >= until);
     }
 
     #[test]
