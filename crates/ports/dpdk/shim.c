@@ -24,7 +24,6 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 #include <rte_mbuf.h>
-#include <rte_mbuf_dyn.h>
 #include <rte_mempool.h>
 #include <rte_version.h>
 
@@ -95,8 +94,6 @@ _Static_assert(RTE_ETH_XSTATS_NAME_SIZE == 64, "names of counters fit");
  * comes back from being sent is what was sent. */
 static struct rte_mempool *receive_pools[RTE_MAX_ETHPORTS];
 static struct rte_mempool *send_pools[RTE_MAX_ETHPORTS];
-/* Where a buffer has nv_frame's `kept`; negative before the first port. */
-static int kept_offset = -1;
 /* Frames that came in more pieces than fit into one buffer, by port. */
 static uint64_t oversize[RTE_MAX_ETHPORTS];
 
@@ -189,9 +186,18 @@ static int find(const char *devargs, uint16_t *port)
 	return rte_eth_dev_get_port_by_name(name, port);
 }
 
-static uint64_t *kept_of(struct rte_mbuf *buffer)
+/* A buffer has nv_frame's `kept` in the place of a hash, which is of received frames: DPDK leaves it alone when it
+ * gives buffers out and takes them back, and drivers read it of no frame that they send. It lies beside what is written
+ * for each frame anyway. */
+static uint64_t kept_of(const struct rte_mbuf *buffer)
 {
-	return RTE_MBUF_DYNFIELD(buffer, kept_offset, uint64_t *);
+	return (uint64_t)buffer->hash.fdir.hi << 32 | buffer->hash.fdir.lo;
+}
+
+static void keep(struct rte_mbuf *buffer, uint64_t kept)
+{
+	buffer->hash.fdir.lo = (uint32_t)kept;
+	buffer->hash.fdir.hi = (uint32_t)(kept >> 32);
 }
 
 /* Buffers are zero when their pool is made, and with them what is kept. */
@@ -207,14 +213,6 @@ static struct rte_mempool *make_pool(const char *what, uint16_t port, const stru
 /* Both pools of a port; 0 or a negative errno. */
 static int make_pools(uint16_t port, const struct nv_wish *wish, int node)
 {
-	static const struct rte_mbuf_dynfield kept = {
-		.name = "netanvil_kept", .size = sizeof(uint64_t), .align = sizeof(uint64_t),
-	};
-
-	if (kept_offset < 0)
-		kept_offset = rte_mbuf_dynfield_register(&kept);
-	if (kept_offset < 0)
-		return -rte_errno;
 	receive_pools[port] = make_pool("receive", port, wish, node);
 	send_pools[port] = receive_pools[port] ? make_pool("send", port, wish, node) : NULL;
 	return send_pools[port] ? 0 : -rte_errno;
@@ -437,9 +435,9 @@ NV_EXPORT int32_t nv_alloc(uint16_t port, struct nv_frame *out, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		out[i].buffer = burst[i];
 		out[i].data = rte_pktmbuf_mtod(burst[i], uint8_t *);
-		out[i].kept = *kept_of(burst[i]);
+		out[i].kept = kept_of(burst[i]);
 		/* Until it is sent: a buffer that is given back instead may have anything in it. */
-		*kept_of(burst[i]) = 0;
+		keep(burst[i], 0);
 		out[i].len = rte_pktmbuf_tailroom(burst[i]);
 	}
 	return 0;
@@ -455,7 +453,7 @@ NV_EXPORT uint32_t nv_tx(uint16_t port, const struct nv_frame *frames, uint32_t 
 		count = NV_BURST;
 	for (uint32_t i = 0; i < count; i++) {
 		burst[i] = frames[i].buffer;
-		*kept_of(burst[i]) = frames[i].kept;
+		keep(burst[i], frames[i].kept);
 		burst[i]->data_len = (uint16_t)frames[i].len;
 		burst[i]->pkt_len = frames[i].len;
 	}

@@ -8,7 +8,8 @@ use crate::{Transmission, TrialSignals};
 use std::collections::BTreeMap;
 use std::io;
 use trial::{
-    Emitted, PortReceived, ReceivePlan, Receiver, SentSoFar, StreamId, TransmitPlan, Transmitter,
+    Emitted, Places, PortReceived, ReceivePlan, Receiver, SentSoFar, StreamId, TransmitPlan,
+    Transmitter,
 };
 use units::{Duration, Instant};
 
@@ -19,15 +20,17 @@ pub(crate) const NAP: Duration = Duration::from_us(600);
 
 /// Where frames leave.
 pub(crate) trait FrameSink {
-    /// At most so many frames are handed over before the system is told. Frames are only gathered
-    /// when they are due anyway, so that gathering delays none.
-    const BATCH_FRAMES: usize = 32;
     /// At most so many frames that are due already bear the time of one look at the clock: it costs
     /// about as much as building a frame, and they leave together anyway. Their stamps are early by
     /// less than half a microsecond.
     const FRAMES_OF_A_LOOK: usize = 8;
-    /// Another plan is about to be sent: what places keep is of one plan.
-    fn begin(&mut self) {}
+    /// Another plan is about to be sent, of frames of up to so many bytes without FCS: what places keep is of one plan.
+    fn begin(&mut self, _longest_bytes: usize) {}
+    /// At most so many frames are handed over before the system is told. Frames are only gathered
+    /// when they are due anyway, so that gathering delays none.
+    fn batch_frames(&self) -> usize {
+        32
+    }
     /// The slot of the plan whose frame is in the place that [`slot`](Self::slot) gives next: it was sent from there and
     /// nothing else was written there since.
     fn kept(&mut self) -> Option<usize> {
@@ -59,6 +62,8 @@ pub(crate) trait FrameSource {
 
 /// Watches frames go by, for capturing.
 pub(crate) trait Tap {
+    /// Whether it wants no frame at all.
+    fn is_idle(&self) -> bool;
     /// A frame left.
     fn sent(&mut self, at: Instant, emitted: &Emitted, frame: &[u8]);
     /// A frame arrived.
@@ -82,7 +87,7 @@ impl<'a, S: FrameSink, T: Tap> Sending<'a, S, T> {
         start: Instant,
     ) -> io::Result<Self> {
         let refused_before = sink.refused()?;
-        sink.begin();
+        sink.begin(plan.set.longest_bytes());
         Ok(Sending { sink, tap, transmitter: Transmitter::new(plan, start, TICK), refused_before })
     }
 
@@ -139,9 +144,53 @@ fn send_due<S: FrameSink>(
     sink: &mut S,
     tap: &mut impl Tap,
     transmitter: &mut Transmitter<'_>,
+    now: Instant,
+) {
+    match tap.is_idle() && transmitter.only_stream().is_some() {
+        true => send_run(sink, transmitter, now),
+        false => send_each(sink, tap, transmitter, now),
+    }
+}
+
+/// The same where frames need no choice and nobody watches them.
+fn send_run<S: FrameSink>(sink: &mut S, transmitter: &mut Transmitter<'_>, mut now: Instant) {
+    let (mut sent, batch_frames) = (0, sink.batch_frames());
+    while sent < batch_frames {
+        let most = (batch_frames - sent).min(S::FRAMES_OF_A_LOOK);
+        let frames = transmitter.emit_run(now, most, &mut PlacesOf(sink));
+        sent += frames;
+        let next = transmitter.next_due().filter(|_| frames > 0);
+        now = clock::now();
+        if next.is_none_or(|next| next > now) {
+            return;
+        }
+    }
+}
+
+/// A sink as places for a run.
+struct PlacesOf<'a, S>(&'a mut S);
+
+impl<S: FrameSink> Places for PlacesOf<'_, S> {
+    #[inline]
+    fn place(&mut self) -> Option<(&mut [u8], Option<usize>)> {
+        let kept = self.0.kept();
+        self.0.slot().map(|slot| (slot, kept))
+    }
+    #[inline]
+    fn written(&mut self, slot: usize, len_bytes: usize) {
+        self.0.keep(slot);
+        self.0.mark(false);
+        self.0.commit(len_bytes);
+    }
+}
+
+fn send_each<S: FrameSink>(
+    sink: &mut S,
+    tap: &mut impl Tap,
+    transmitter: &mut Transmitter<'_>,
     mut now: Instant,
 ) {
-    for frames in 1..=S::BATCH_FRAMES {
+    for frames in 1..=sink.batch_frames() {
         let kept = sink.kept();
         let Some(slot) = sink.slot() else { return };
         let emitted = transmitter.emit_over(now, slot, kept);

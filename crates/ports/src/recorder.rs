@@ -64,6 +64,11 @@ impl Recorder {
 
 impl Tap for Recorder {
     #[inline]
+    fn is_idle(&self) -> bool {
+        self.wish.is_none()
+    }
+
+    #[inline]
     fn sent(&mut self, at: Instant, emitted: &Emitted, frame: &[u8]) {
         let Some(wish) = &self.wish else { return };
         if wish.wants(emitted.stream) {

@@ -104,7 +104,7 @@ pub use tester::{
     ArrivalStamp, Capabilities, DeviceAction, PortDescription, Tester, TesterDescription,
     TesterError,
 };
-pub use transmitter::{Emitted, Transmitter};
+pub use transmitter::{Emitted, Places, Transmitter};
 pub use trial::{CaptureRequest, PortLoad, Prelude, Trial};
 pub use validity::{InvalidReason, Validity, ValidityLimits};
 pub use waits::{LATE_FROM, LATE_MAX, Patience, Residual, Residue, Waits};

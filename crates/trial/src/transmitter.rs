@@ -43,6 +43,15 @@ struct Pending {
     next_time: Duration,
 }
 
+/// Where frames are written, one after the other.
+pub trait Places {
+    /// The next place, and the slot of the plan whose frame it still has, as in
+    /// [`emit_over`](Transmitter::emit_over); `None` while there is no room.
+    fn place(&mut self) -> Option<(&mut [u8], Option<usize>)>;
+    /// The frame of this slot was written to the place given last.
+    fn written(&mut self, slot: usize, len_bytes: usize);
+}
+
 /// What [`Transmitter::emit`] has written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Emitted {
@@ -147,9 +156,72 @@ impl<'a> Transmitter<'a> {
         let paused = self.paused_until.since(due);
         self.report.paused.time += paused;
         let due = due + paused;
-        self.report.count(index, slot.len_bytes, (now, due), self.plan.late_after, self.tick);
+        self.report.count(index, (1, slot.len_bytes as u64 + 4), now);
+        self.report.note_lateness(now.since(due), self.plan.late_after, self.tick);
         let (len_bytes, bad_fcs) = (slot.len_bytes, stream.bad_fcs);
         Emitted { stream: stream.id, slot: slot_index, sequence, len_bytes, due, bad_fcs }
+    }
+
+    /// The only stream of the plan, where its frames need no choice and differ in their stamps and slots alone: what
+    /// nearly all trials send. Of such a plan [`emit_run`](Self::emit_run) writes the frames.
+    pub fn only_stream(&self) -> Option<StreamId> {
+        let [index] = self.plan.order[..] else { return None };
+        let stream = &self.plan.set.streams()[index];
+        let is_plain = self.insertions.is_empty() && self.report.by_length.is_none();
+        (is_plain && !stream.bad_fcs).then_some(stream.id)
+    }
+
+    /// The same as [`emit_over`](Self::emit_over) for each frame that is due by `now`, up to `most` and while there is
+    /// room; gives their number. What they have in common is looked up once. 0 where there is no
+    /// [only stream](Self::only_stream).
+    pub fn emit_run(&mut self, now: Instant, most: usize, places: &mut impl Places) -> usize {
+        let (Some(id), Some(&index)) = (self.only_stream(), self.plan.order.first()) else {
+            return 0;
+        };
+        let plan = self.plan;
+        let stream = &plan.set.streams()[index];
+        let slots = &plan.set.slots()[stream.first_slot..stream.first_slot + stream.period];
+        let mut cursor = self.streams[index];
+        let mut stamp =
+            Stamp { stream: id.0, sequence: 0, transmit_ticks: now.in_ticks(self.tick) };
+        let (mut frames, mut bytes) = (0, 0);
+        while frames < most {
+            let Some(due) = self.next_due().filter(|due| *due <= now) else { break };
+            let Some((buffer, kept)) = places.place() else { break };
+            let (slot, slot_index) = (&slots[cursor.slot], stream.first_slot + cursor.slot);
+            let frame = &mut buffer[..slot.len_bytes];
+            if kept != Some(slot_index) {
+                copy(plan.set.frame(slot), frame);
+            }
+            if let Some(form) = slot.form {
+                stamp.sequence = cursor.sequence;
+                signature::write(form, plan.key, stamp, frame);
+            }
+            cursor.sequence += 1;
+            cursor.slot = if cursor.slot + 1 == stream.period { 0 } else { cursor.slot + 1 };
+            self.hold(due);
+            self.departures.advance(Length::Planned);
+            self.report.note_lateness(now.since(due), plan.late_after, self.tick);
+            places.written(slot_index, slot.len_bytes);
+            bytes += slot.len_bytes as u64 + 4;
+            frames += 1;
+        }
+        if frames > 0 {
+            self.streams[index] = cursor;
+            self.frame += frames as u64;
+            self.report.count(index, (frames as u64, bytes), now);
+        }
+        frames
+    }
+
+    /// Takes in the pause that the frame at hand, due then, has waited for.
+    #[inline]
+    fn hold(&mut self, due: Instant) {
+        if due == self.paused_until {
+            let from_start = self.departures.peek().unwrap_or_default();
+            let unpaused = self.start + from_start + self.report.held();
+            self.report.paused.time += due.since(unpaused);
+        }
     }
 
     /// The stream that takes the departure at hand, and whether it is inserted.
@@ -236,21 +308,18 @@ impl TransmitReport {
         self.paused.time + self.slips.total
     }
 
+    /// So many frames, with so many bytes, were sent at `now`.
     #[inline]
-    fn count(
-        &mut self,
-        stream: usize,
-        len: usize,
-        (now, due): (Instant, Instant),
-        late_after: Duration,
-        tick: Duration,
-    ) {
-        self.sent_frames += 1;
-        self.sent_bytes += len as u64 + 4;
-        self.sent_of_stream[stream].1 += 1;
+    fn count(&mut self, stream: usize, (frames, bytes): (u64, u64), now: Instant) {
+        self.sent_frames += frames;
+        self.sent_bytes += bytes;
+        self.sent_of_stream[stream].1 += frames;
         self.first_departure.get_or_insert(now);
         self.last_departure = Some(now);
-        let lateness = now.since(due);
+    }
+
+    #[inline]
+    fn note_lateness(&mut self, lateness: Duration, late_after: Duration, tick: Duration) {
         let ticks = lateness.in_ticks(tick);
         self.lateness.record(ticks);
         self.late_frames += u64::from(lateness > late_after);
@@ -345,6 +414,83 @@ mod tests {
         assert_eq!(places[0][5], 0xee, "it was written though it was kept");
         over.emit_over(due, &mut places[0], kept[0]);
         assert_eq!(places[0][..42], [2; 42], "another slot's frame");
+    }
+
+    /// Places that keep nothing, of which there are so many.
+    struct Room(usize, Vec<[u8; 60]>);
+
+    impl Places for Room {
+        fn place(&mut self) -> Option<(&mut [u8], Option<usize>)> {
+            let has_room = self.1.len() < self.0;
+            has_room.then(|| self.1.push([0; 60]))?;
+            self.1.last_mut().map(|place| (&mut place[..], None))
+        }
+        fn written(&mut self, _slot: usize, len_bytes: usize) {
+            assert_eq!(len_bytes, 60);
+        }
+    }
+
+    /// Sent in runs of whatever length, held up and paused: the same frames at the same times with the same account as
+    /// one by one.
+    #[test]
+    fn a_run_is_frames_one_by_one() {
+        let mut plan = plan(&[stream(1, &[1, 2, 3], Some(Form::Full))], &[0], &[]);
+        plan.schedule = Schedule {
+            segments: vec![
+                crate::Segment::constant(FrameRate::new(1_000_000, 7), 100),
+                crate::Segment::bursty(FrameRate::from_fps(1_000_000), 4, Duration::from_us(9), 80),
+            ],
+        };
+        let mut run = Transmitter::new(&plan, Instant::from_ns(500), TICK);
+        let mut single = run.clone();
+        assert_eq!(run.only_stream(), Some(StreamId(1)));
+        let (mut now, mut all, mut turn) = (Instant::ZERO, 0, 0u64);
+        while let Some(due) = run.next_due() {
+            assert_eq!(single.next_due(), Some(due));
+            turn += 1;
+            // Late by up to 70 us, and once by more than is made up for.
+            let late_ns = if turn == 9 { 400_000 } else { turn * 7_919 % 70_000 };
+            now = now.max(due) + Duration::from_ns(late_ns);
+            if turn % 5 == 0 {
+                let until = now + Duration::from_us(3);
+                run.pause_until(until);
+                single.pause_until(until);
+                now = until;
+            }
+            let (most, room) = ((turn % 7 + 1) as usize, (turn % 11 + 1) as usize);
+            let mut places = Room(room, vec![]);
+            let frames = run.emit_run(now, most, &mut places);
+            assert!((1..=most.min(room)).contains(&frames));
+            for place in &places.1[..frames] {
+                assert!(single.next_due().is_some_and(|due| due <= now));
+                let mut buffer = [0; 60];
+                single.emit(now, &mut buffer);
+                assert_eq!(*place, buffer);
+            }
+            all += frames;
+            assert_eq!(run.report(), single.report(), "after {all} frames");
+            let more_due = single.next_due().is_some_and(|due| due <= now);
+            assert!(!more_due || frames == most.min(room), "one that was due did not leave");
+        }
+        assert_eq!((all, single.next_due()), (180, None));
+        assert!(run.report().paused.time > Duration::ZERO && run.report().slips.times > 0);
+    }
+
+    #[test]
+    fn plans_that_need_a_choice_have_no_run() {
+        let streams = [stream(1, &[1], Some(Form::Full)), stream(2, &[2], Some(Form::Full))];
+        let trigger = Trigger::Frames { first: 1, every: 2 };
+        let mut damaged = stream(1, &[1], None);
+        damaged.bad_fcs = true;
+        for plan in [
+            plan(&streams, &[0, 1], &[]),
+            plan(&streams, &[0], &[(1, trigger)]),
+            plan(&[damaged], &[0], &[]),
+        ] {
+            let mut transmitter = Transmitter::new(&plan, Instant::ZERO, TICK);
+            assert_eq!(transmitter.emit_run(Instant::from_ns(9), 4, &mut Room(4, vec![])), 0);
+            assert_eq!(transmitter.report().sent_frames, 0);
+        }
     }
 
     #[test]

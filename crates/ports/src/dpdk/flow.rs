@@ -34,7 +34,14 @@ pub(super) struct Sink {
     keeps_frames: bool,
     /// Number of the plan that is sent, from 1 on.
     plan: u32,
+    /// Frames of its bursts.
+    burst: usize,
 }
+
+/// A burst has so many bytes at most, but for the shortest burst: what is in the processor's nearest cache is copied
+/// fastest, and the buffers of one burst are used again for the next one.
+const BURST_BYTES: usize = 32 << 10;
+const SHORTEST_BURST: usize = 8;
 
 impl Sink {
     pub fn new(device: Arc<Device>) -> Self {
@@ -48,6 +55,7 @@ impl Sink {
             into_far_queue,
             keeps_frames,
             plan: 0,
+            burst: BURST,
         }
     }
 
@@ -59,22 +67,26 @@ impl Sink {
 
     /// Buffers for the next frames; false if there are none.
     fn refill(&mut self) -> bool {
-        let missing = &mut self.frames[self.allocated..];
+        let missing = self.frames.get_mut(self.allocated..self.burst).unwrap_or_default();
         let is_full = !missing.is_empty() && self.device.allocate(missing);
         if is_full {
-            self.allocated = BURST;
+            self.allocated = self.burst;
         }
         is_full
     }
 }
 
 impl FrameSink for Sink {
-    const BATCH_FRAMES: usize = BURST;
     /// A burst leaves by one call: its first frame waits for the last one to be written, whatever they are stamped with.
     const FRAMES_OF_A_LOOK: usize = BURST / 2;
 
-    fn begin(&mut self) {
+    fn begin(&mut self, longest_bytes: usize) {
         self.plan += 1;
+        self.burst = (BURST_BYTES / longest_bytes.max(1)).clamp(SHORTEST_BURST, BURST);
+    }
+
+    fn batch_frames(&self) -> usize {
+        self.burst
     }
 
     #[inline]
