@@ -7,9 +7,10 @@
 
 use crate::agreement::{self, Answer, Layout, Offer, RANGES_CHARS};
 use crate::job::Job;
+use crate::memory::{BytesSink, MemorySink};
 use crate::plain;
 use crate::ranges::Ranges;
-use crate::sink::{MemorySink, Partial, Writers, check_name, left_over};
+use crate::sink::{self, Partial, Writers, check_name, left_over};
 use crate::source::{FileSource, MemorySource, version};
 use crate::station::{Host, Opener};
 use cap_std::ambient_authority;
@@ -21,6 +22,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 
 /// Size of the buffers that were agreed on.
 fn buffer_bytes(connection: &Connection) -> Result<u32, String> {
@@ -48,6 +51,45 @@ pub fn send(path: &Path, name: &str) -> io::Result<Wish> {
         Ok(Job::sending(FileSource::new(file, size, missing), layout))
     });
     Ok((Mode::Write, offer, opener))
+}
+
+/// Sends `bytes` as a file under `name`. Their digest is their version: the same bytes go on where they broke.
+pub fn send_bytes(bytes: Arc<[u8]>, name: &str) -> Wish {
+    let size = bytes.len() as u64;
+    let version = blake3::hash(&bytes).to_hex().to_string();
+    let opener: Opener = Box::new(move |connection| {
+        let Answer::Put { have } = answer(connection)? else { return Err("no such answer".into()) };
+        let missing = agreement::ranges(&have)?.missing(size);
+        let layout = Layout::file(missing.len_bytes(), buffer_bytes(connection)?)?;
+        Ok(Job::sending(FileSource::new(bytes, size, missing), layout))
+    });
+    (Mode::Write, Offer::Put { name: name.to_owned(), size, version }, opener)
+}
+
+/// Receives the file `name` of at most `most_bytes` into memory. The bytes come once they are whole and verified.
+pub fn receive_bytes(name: &str, most_bytes: u64) -> (Wish, Receiver<Vec<u8>>) {
+    let (bytes_by, bytes) = channel();
+    let offer = Offer::Get { name: name.to_owned(), have: String::new(), version: String::new() };
+    let opener: Opener = Box::new(move |connection| {
+        let Answer::Get { size, have, .. } = answer(connection)? else {
+            return Err("no such answer".into());
+        };
+        if size > most_bytes {
+            return Err(format!("the file has {size} bytes, and at most {most_bytes} are wanted"));
+        }
+        if !have.is_empty() {
+            return Err("bytes left out that are not here".to_owned());
+        }
+        let layout = Layout::file(size, buffer_bytes(connection)?)?;
+        Ok(Job::receiving(BytesSink::new(layout, bytes_by), layout))
+    });
+    ((Mode::Read, offer, opener), bytes)
+}
+
+/// Removes what an earlier attempt at receiving `local_name` into `directory` left. An error if somebody writes it.
+pub fn forget(directory: &Path, local_name: &str) -> io::Result<()> {
+    let dir = Dir::open_ambient_dir(directory, ambient_authority())?;
+    sink::forget(&dir, local_name)
 }
 
 /// Sends the file at `path` in the plain layout, to an end that knows RFC 998 alone. `name` is the

@@ -5,9 +5,9 @@ use crate::sink::Sink;
 use crate::source::Source;
 use netblt::Connection;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use units::Instant;
 
@@ -43,6 +43,8 @@ pub struct Sending {
     safe_bytes: u64,
     /// Each with whether it is the last.
     filled: Receiver<Result<(Vec<u8>, bool), String>>,
+    /// Of all that was read, at its end.
+    digest: Arc<OnceLock<String>>,
     empty: Sender<Vec<u8>>,
     closed: bool,
     begin: Begin,
@@ -77,6 +79,8 @@ impl Job {
     pub fn sending(mut source: impl Source + 'static, layout: Layout) -> Job {
         let (to_fill, empty) = channel::<Vec<u8>>();
         let (filled_by, filled): (SyncSender<_>, _) = sync_channel(read_ahead(&layout));
+        let digest = Arc::new(OnceLock::new());
+        let computed = digest.clone();
         let read = move || {
             for index in 0..layout.buffers() {
                 let mut memory = empty.try_recv().unwrap_or_default();
@@ -84,6 +88,9 @@ impl Job {
                 let result = source.fill(index, &mut memory).map_err(|error| error.to_string());
                 let last = source.has_ended() || index + 1 == layout.buffers();
                 let over = result.is_err() || last;
+                if let Some(digest) = source.digest().filter(|_| last) {
+                    let _ = computed.set(digest);
+                }
                 if filled_by.send(result.map(|()| (memory, last))).is_err() || over {
                     return;
                 }
@@ -94,6 +101,7 @@ impl Job {
             given: 0,
             safe_bytes: 0,
             filled,
+            digest,
             empty: to_fill,
             closed: false,
             begin: Some(Box::new(read)),
@@ -208,11 +216,12 @@ impl Job {
             Job::Receiving(receiving) => receiving.arrived_bytes,
         }
     }
-    /// The digest of what was received, once it is in its place.
+    /// The digest of a file, once it is in its place; at the end that sends, once all was read.
     pub fn digest(&self) -> Option<String> {
         match self {
             Job::Receiving(Receiving { finished: Some(Ok(digest)), .. }) => digest.clone(),
-            _ => None,
+            Job::Receiving(_) => None,
+            Job::Sending(sending) => sending.digest.get().cloned(),
         }
     }
     /// What the client came to, once its connection is complete; None while its thread is still at

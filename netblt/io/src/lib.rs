@@ -62,6 +62,7 @@ pub mod files;
 mod incoming;
 mod job;
 mod lateness;
+mod memory;
 mod outgoing;
 mod plain;
 mod ranges;

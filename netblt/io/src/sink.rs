@@ -2,7 +2,6 @@
 
 use crate::agreement::{DIGEST_BYTES, Layout};
 use crate::ranges::Ranges;
-use crate::source::memory_bytes;
 use cap_std::fs::{Dir, MetadataExt as _, OpenOptions};
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
@@ -180,6 +179,22 @@ pub fn left_over(dir: &Dir, name: &str) -> Option<(String, u64, Ranges)> {
         here.iter().last().is_none_or(|last| metadata.len() >= last.end && last.end <= header.size)
             && metadata.nlink() == 1;
     fits.then_some((header.version, header.size, here))
+}
+
+/// Removes what an earlier attempt at a file left, if nobody is at it.
+pub fn forget(dir: &Dir, name: &str) -> io::Result<()> {
+    if let Ok(part) = dir.open(part_name(name)) {
+        part.into_std()
+            .try_lock()
+            .map_err(|_| io::Error::other("somebody else writes this file now"))?;
+    }
+    for left in [journal_name(name), part_name(name)] {
+        match dir.remove_file(left) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// A line that was cut off, or any other that is none of ours, counts for nothing.
@@ -477,27 +492,6 @@ impl Drop for FileSink {
         if self.partial.here == Ranges::default() && still_mine(&files.writing).is_ok() {
             self.partial.discard();
         }
-    }
-}
-
-/// Checks what a memory source sends, and keeps nothing.
-#[derive(Clone, Debug)]
-pub struct MemorySink(pub Layout);
-
-impl Sink for MemorySink {
-    fn store(&mut self, index: u64, data: &[u8]) -> io::Result<()> {
-        let mut expected = [0; 4096];
-        let mut at = index * u64::from(self.0.buffer_bytes);
-        let right = data.chunks(expected.len()).all(|piece| {
-            let expected = &mut expected[..piece.len()];
-            memory_bytes(at, expected);
-            at += piece.len() as u64;
-            piece == expected
-        });
-        if right { Ok(()) } else { Err(io::Error::other("what arrived is not what was sent")) }
-    }
-    fn finish(&mut self) -> io::Result<Option<String>> {
-        Ok(None)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::ranges::Ranges;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 /// Read at once while hashing what is not sent.
@@ -21,6 +22,31 @@ pub trait Source: Send {
     fn has_ended(&self) -> bool {
         false
     }
+    /// The digest of all, once the last buffer was filled and if there is one.
+    fn digest(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Bytes that can be read from any place.
+pub trait ReadAt: Send {
+    /// Fills `buffer` with the bytes from `at` on.
+    fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()>;
+}
+
+impl ReadAt for File {
+    fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()> {
+        FileExt::read_exact_at(self, buffer, at)
+    }
+}
+
+/// What a file would hold.
+impl ReadAt for Arc<[u8]> {
+    fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()> {
+        let from = usize::try_from(at).ok().and_then(|at| self.get(at..)?.get(..buffer.len()));
+        buffer.copy_from_slice(from.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
 }
 
 /// Changes when a file does, as far as its size and time of modification tell.
@@ -30,8 +56,8 @@ pub fn version(metadata: &std::fs::Metadata) -> String {
 }
 
 /// The missing bytes of a file, then the digest of all of it.
-pub struct FileSource {
-    file: File,
+pub struct FileSource<F: ReadAt> {
+    file: F,
     size: u64,
     missing: Ranges,
     hasher: blake3::Hasher,
@@ -44,9 +70,9 @@ pub struct FileSource {
     window_at: u64,
 }
 
-impl FileSource {
+impl<F: ReadAt> FileSource<F> {
     /// Of a file of `size` bytes.
-    pub fn new(file: File, size: u64, missing: Ranges) -> FileSource {
+    pub fn new(file: F, size: u64, missing: Ranges) -> FileSource<F> {
         let hasher = blake3::Hasher::new();
         let window = Vec::new();
         let (hashed, at, window_at) = (0, 0, 0);
@@ -78,7 +104,7 @@ impl FileSource {
         Ok(())
     }
 
-    fn digest(&mut self) -> io::Result<[u8; 32]> {
+    fn compute_digest(&mut self) -> io::Result<[u8; 32]> {
         if let Some(digest) = self.digest {
             return Ok(digest);
         }
@@ -87,7 +113,7 @@ impl FileSource {
     }
 }
 
-impl Source for FileSource {
+impl<F: ReadAt> Source for FileSource<F> {
     fn fill(&mut self, _index: u64, mut buffer: &mut [u8]) -> io::Result<()> {
         let missing = self.missing.len_bytes();
         while !buffer.is_empty() {
@@ -97,7 +123,7 @@ impl Source for FileSource {
                 buffer[..piece].copy_from_slice(&read[..piece]);
                 piece
             } else {
-                let digest = self.digest()?;
+                let digest = self.compute_digest()?;
                 let rest = digest.get((self.at - missing) as usize..).unwrap_or(&[]);
                 let piece = rest.len().min(buffer.len());
                 buffer[..piece].copy_from_slice(&rest[..piece]);
@@ -108,6 +134,10 @@ impl Source for FileSource {
             buffer = &mut buffer[taken..];
         }
         Ok(())
+    }
+
+    fn digest(&self) -> Option<String> {
+        self.digest.map(|digest| blake3::Hash::from_bytes(digest).to_hex().to_string())
     }
 }
 

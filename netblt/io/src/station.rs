@@ -69,7 +69,7 @@ pub struct Ended {
     /// Bytes of the file, or of memory, that arrived, or are known to have arrived at the other
     /// end; neither padding nor digest.
     pub payload_bytes: u64,
-    /// Digest of a file that was received and is in its place.
+    /// Digest of a file that is whole, verified and in its place at the end that received it.
     pub digest: Option<String>,
     /// The plain layout was used, in which nobody verifies what arrived.
     pub plain: bool,
@@ -229,8 +229,8 @@ impl Station {
         Some(id)
     }
 
-    /// What this end sends on a connection leaves no faster than this from now on, headers aside. It can be
-    /// changed as often as one likes, up and down.
+    /// What a connection sends leaves no faster than this from now on, headers aside; where the other end sends, it
+    /// is asked to. It can be changed as often as one likes, up and down.
     pub fn bound_rate(&mut self, id: ConnectionId, most: Burst) {
         let now = self.clock.now();
         self.endpoint.with(id, |connection| connection.bound_rate(now, most));

@@ -400,11 +400,14 @@ impl Connection {
             Role::Waiting => {}
         }
     }
-    /// What the sending client wants the rate to be at most from now on, whatever was agreed on or is offered;
-    /// the receiver's next OK raises it again where it may.
+    /// What the client wants the rate to be at most from now on, whatever was agreed on or is offered. At the end
+    /// that sends the receiver's next OK raises it again where it may; at the end that receives the next OK
+    /// offers no more.
     pub fn bound_rate(&mut self, now: Instant, most: Burst) {
-        if let Role::Sending(sender) = &mut self.role {
-            sender.bound(now, most);
+        match &mut self.role {
+            Role::Sending(sender) => sender.bound(now, most),
+            Role::Receiving(receiver) => receiver.bound(most),
+            Role::Waiting => {}
         }
     }
     /// The receiving client knows neither the path nor whether the sender does: with each OK it offers a

@@ -46,6 +46,11 @@ impl Offers {
     pub fn new(now: Instant, agreed: Burst, most: Burst) -> Offers {
         Offers { most, offer: agreed, doubles: true, since: now, packets: 0, missed: 0 }
     }
+    /// None is faster than this from now on.
+    pub fn bound(&mut self, most: Burst) {
+        self.most = most;
+        self.offer = self.burst_of(pps(self.offer));
+    }
     /// A new data packet came.
     pub fn arrived(&mut self) {
         self.packets += 1;

@@ -48,6 +48,8 @@ pub struct Receiver {
     /// The rate in force: offered in every OK, and what data timers reckon with.
     burst: Burst,
     offer: Burst,
+    /// No offer is faster.
+    permitted: Burst,
     /// What chooses the offer, if the client does not.
     offers: Option<Offers>,
     control: ControlList,
@@ -87,6 +89,7 @@ impl Receiver {
             timer_rule: timing.data_timer,
             burst: terms.burst,
             offer: terms.burst,
+            permitted: terms.burst,
             offers: None,
             control: ControlList::new(*timing, control_room_bytes),
             control_room_bytes,
@@ -113,10 +116,19 @@ impl Receiver {
     }
     /// Offers another rate with the next OK.
     pub fn offer(&mut self, burst: Burst) {
-        self.offer = burst;
+        (self.offer, self.permitted) = (burst, burst);
+    }
+    /// From now on no offer is faster than this, nor than what was permitted.
+    pub fn bound(&mut self, most: Burst) {
+        let most = most.restricted_by(self.permitted);
+        match &mut self.offers {
+            Some(offers) => offers.bound(most),
+            None => self.offer = most,
+        }
     }
     /// From now on what arrives decides on the offers.
     pub fn steer(&mut self, now: Instant, most: Burst) {
+        self.permitted = most;
         self.offers = Some(Offers::new(now, self.terms.burst, most));
     }
     /// Buffers that the client may supply now without exceeding what may be under way.
