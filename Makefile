@@ -14,7 +14,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: agents originals fleet-test sweep-check twin-check help setup build demo test test-pure test-live test-benches test-python python oci install packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-neighbours netblt-paths otg-fuzz harvard-1989 harvard-1990 harvard-1990-scores lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site
+.PHONY: agents originals fleet-test sweep-check twin-check help setup build demo test test-pure test-live test-benches test-python python oci install install-netblt packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-neighbours netblt-paths otg-fuzz harvard-1989 harvard-1990 harvard-1990-scores lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -25,6 +25,7 @@ help:
 	@echo "make python  the Python wheel, in target/python/wheels, and all its tests"
 	@echo "make oci     a container image as an OCI layout, in target/oci"
 	@echo "make install  the program of make build, manual pages, completions and unit into PREFIX=/usr/local (DESTDIR, PROGRAM)"
+	@echo "make install-netblt  NETBLT for programs in C, libraries, header and pkg-config file, into PREFIX=/usr/local (DESTDIR)"
 	@echo "make packages  static program, archive, .deb, .rpm, wheel, container image and bill of materials, in target/packages"
 	@echo "make packages-test  each of them installed into an empty root, and a short test of a router run from there"
 	@echo "make reproducible  the static program built in two folders: the same to the bit"
@@ -156,6 +157,11 @@ PROGRAM ?= $(NETANVIL)
 install:
 	extras/packages/install.sh "$(PROGRAM)" "$(DESTDIR)" "$(PREFIX)"
 
+# NETBLT for programs in C: libraries, header and pkg-config file. docs/netblt-library.md.
+install-netblt:
+	cargo build --release --package netanvil-netblt-c
+	extras/packages/install-netblt.sh target/release "$(DESTDIR)" "$(PREFIX)"
+
 # Half an hour the first time, most of it for tools and link-time optimisation. docs/install.md.
 packages: setup
 	@$(MAKE) --no-print-directory setup PACKAGES='$(PACKAGING)'
@@ -173,7 +179,7 @@ reproducible: setup
 	extras/packages/reproducible.sh
 
 # Crates that others can use. Offline: what they are built of is there after a build.
-LIBRARIES := units wire traffic trial netblt netblt-io netblt-studies sim bpf-build kernel ports testbed link agent otg hammer method report serve fleet twin
+LIBRARIES := units wire traffic trial netblt netblt-io netblt-client netblt-c netblt-studies sim bpf-build kernel ports testbed link agent otg hammer method report serve fleet twin
 PACKAGE   := cargo package --offline $(LIBRARIES:%=--package netanvil-%)
 
 # Packs all and builds each from its package alone; some minutes, after a commit.
