@@ -104,6 +104,9 @@ void netblt_options_free(netblt_options *options);
 
 /* Seals all packets with a key: 64 hexadecimal digits, the same at both ends (openssl rand -hex 32). */
 netblt_status netblt_options_set_key(netblt_options *options, const char *digits);
+/* The same by a short code such as 7KQM-2XWD, which `netanvil netblt serve --code` prints: it leads to a key of its own
+ * each time. It takes the place of a key, and a key that of a code. */
+netblt_status netblt_options_set_code(netblt_options *options, const char *code);
 /* `rate` is a netblt_rate; bits_per_s is the most that may be found, 0 for no bound, or the fixed rate. */
 netblt_status netblt_options_set_rate(netblt_options *options, int rate, double bits_per_s);
 /* Not 0: IP protocol 30 in place of UDP. Takes root, or CAP_NET_RAW, and no key. */

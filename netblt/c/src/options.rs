@@ -2,7 +2,7 @@
 
 use crate::arguments::{exclusive, text};
 use crate::status::{Failure, NetbltStatus, guarded};
-use netblt_client::{Carrier, Key, Options, Rate, ServerOptions};
+use netblt_client::{Carrier, Code, Key, Options, Rate, ServerOptions};
 use std::ffi::{c_char, c_int};
 
 /// `netblt_options`, opaque to C.
@@ -64,8 +64,29 @@ pub unsafe extern "C" fn netblt_options_set_key(
         let key = Key::parse(digits).map_err(|why| {
             Failure::Argument(format!("{why}; `openssl rand -hex 32` prints a key"))
         })?;
-        options.transfer.key = Some(key.clone());
-        options.server.key = Some(key);
+        options.transfer.seal = Some(key.clone().into());
+        options.server.seal = Some(key.into());
+        Ok(())
+    };
+    // SAFETY: by the contract.
+    unsafe { change(options, set) }
+}
+
+/// `netblt_options_set_code` of netblt.h.
+///
+/// # Safety
+/// `options` as of [`netblt_options_free`]; `code` is NULL or ends with a zero.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn netblt_options_set_code(
+    options: *mut NetbltOptions,
+    code: *const c_char,
+) -> NetbltStatus {
+    let set = |options: &mut NetbltOptions| {
+        // SAFETY: by the contract.
+        let code = unsafe { text(code, "code") }?;
+        let code = Code::parse(code).map_err(Failure::Argument)?;
+        options.transfer.seal = Some(code.clone().into());
+        options.server.seal = Some(code.into());
         Ok(())
     };
     // SAFETY: by the contract.

@@ -1,8 +1,8 @@
 //! Hosts into addresses, and addresses into sockets.
 
 use crate::error::Error;
-use crate::options::UDP_PORT;
-use netblt_io::{Carrier, Key, Socket};
+use crate::options::{Seal, UDP_PORT};
+use netblt_io::{Carrier, Socket};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 
 /// The address of a server: host, or host:port for another UDP port than 20030. One on raw IP has no port. Asks the
@@ -65,18 +65,18 @@ fn has_ipv6() -> bool {
 pub fn socket_towards(
     peer: SocketAddr,
     carrier: Carrier,
-    key: Option<&Key>,
+    seal: Option<&Seal>,
 ) -> Result<Socket, Error> {
     let any = match peer {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
-    socket(any, carrier, key)
+    socket(any, carrier, seal)
 }
 
 /// A socket bound to an address.
-pub fn socket(address: SocketAddr, carrier: Carrier, key: Option<&Key>) -> Result<Socket, Error> {
-    if carrier == Carrier::RawIp && key.is_some() {
+pub fn socket(address: SocketAddr, carrier: Carrier, seal: Option<&Seal>) -> Result<Socket, Error> {
+    if carrier == Carrier::RawIp && seal.is_some() {
         return Err(Error::SealedRawIp);
     }
     let mut socket = Socket::bind(carrier, address).map_err(|error| Error::Socket {
@@ -84,8 +84,10 @@ pub fn socket(address: SocketAddr, carrier: Carrier, key: Option<&Key>) -> Resul
         carrier,
         error,
     })?;
-    if let Some(key) = key {
-        socket.seal(key.clone());
+    match seal {
+        None => {}
+        Some(Seal::Key(key)) => socket.seal(key.clone()),
+        Some(Seal::Code(code)) => socket.seal_by_code(code.clone()).map_err(Error::System)?,
     }
     Ok(socket)
 }

@@ -203,6 +203,13 @@ impl Error {
             Error::NoAnswer { .. } => {
                 "start a server there, or let its UDP port through the firewalls on the way"
             }
+            Error::OtherKey { refusal: Refusal::Burnt, .. } => {
+                "start the server again with a new code"
+            }
+            Error::OtherKey {
+                refusal: Refusal::NoCode | Refusal::CodeNeeded | Refusal::OtherCode,
+                ..
+            } => "give the code that the server has printed, or both ends the same key",
             Error::OtherKey { .. } => "give both ends the same key",
             Error::Refused { reason, .. } => remedy_of_refusal(reason),
             Error::Silent { kept, .. }

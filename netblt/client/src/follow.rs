@@ -63,7 +63,7 @@ impl Following {
     pub fn open(options: &Options, peer: SocketAddr, wish: Wish) -> Result<Following, Error> {
         let limits = options.limits(peer)?;
         let packet_size_bytes = limits.data_packet_size_bytes;
-        let socket = socket_towards(peer, options.carrier, options.key.as_ref())?;
+        let socket = socket_towards(peer, options.carrier, options.seal.as_ref())?;
         let mut station =
             Station::new(socket, EndpointLimits::default(), limits, Timing::default());
         if let Some(rule) = options.rate.control() {

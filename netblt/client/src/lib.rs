@@ -49,12 +49,12 @@
 //! # pollster::block_on(async {
 //! // The same at both ends: 64 hexadecimal digits, as `openssl rand -hex 32` prints them.
 //! let (key, _digits) = Key::draw().ok_or("no randomness")?;
-//! # let options = ServerOptions { listen: Some("127.0.0.1:0".parse()?), key: Some(key.clone()), ..Default::default() };
+//! # let options = ServerOptions { listen: Some("127.0.0.1:0".parse()?), seal: Some(key.clone().into()), ..Default::default() };
 //! # let server = Server::start(folder.path().join("served"), &options)?;
 //! # let host = server.address().to_string();
 //!
 //! let rate = Rate::Scavenging { at_most_bps: None };
-//! let client = Client::new(&host, Options { key: Some(key), rate, ..Default::default() });
+//! let client = Client::new(&host, Options { seal: Some(key.into()), rate, ..Default::default() });
 //! let transfer = client.send_file(folder.path().join("disk.img"), "disk.img");
 //! let handle = transfer.handle();
 //! handle.cap_rate(Some(100e6));
@@ -115,8 +115,8 @@ mod transfer;
 pub use client::{Client, Fetched, place};
 pub use error::Error;
 pub use netblt::{Burst, Counters};
-pub use netblt_io::{Carrier, Key, LatenessSummary, Progress, Refusal};
-pub use options::{FASTEST, Options, Rate, SERVICE_PORT, UDP_PORT, burst_of_rate};
+pub use netblt_io::{Carrier, Code, Key, LatenessSummary, Progress, Refusal};
+pub use options::{FASTEST, Options, Rate, SERVICE_PORT, Seal, UDP_PORT, burst_of_rate};
 pub use outcome::Outcome;
 pub use server::{Server, Transfers};
 pub use serving::ServerOptions;

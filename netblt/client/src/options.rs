@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use netblt::{Burst, Limits, RateControl};
-use netblt_io::{Carrier, Key};
+use netblt_io::{Carrier, Code, Key};
 use std::net::SocketAddr;
 
 /// The NETBLT port of servers, unless another is given. Ours to choose: none is assigned.
@@ -69,6 +69,28 @@ impl Rate {
     }
 }
 
+/// What both ends have, and nobody else.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Seal {
+    /// 32 bytes. Who learns it can read what was recorded.
+    Key(Key),
+    /// What one end has drawn and people have told each other. It leads to a key of its own each time; who learns it later
+    /// can read nothing.
+    Code(Code),
+}
+
+impl From<Key> for Seal {
+    fn from(key: Key) -> Seal {
+        Seal::Key(key)
+    }
+}
+
+impl From<Code> for Seal {
+    fn from(code: Code) -> Seal {
+        Seal::Code(code)
+    }
+}
+
 /// What a transfer is to be like. The other end can make the proposal less, not more.
 ///
 /// ```
@@ -81,8 +103,8 @@ impl Rate {
 pub struct Options {
     /// What carries the packets. Raw IP takes root, or CAP_NET_RAW, and cannot be sealed.
     pub carrier: Carrier,
-    /// The key that both ends have: packets are encrypted and authenticated. Without one nothing is.
-    pub key: Option<Key>,
+    /// What both ends have, a key or a code: packets are encrypted and authenticated. Without one nothing is.
+    pub seal: Option<Seal>,
     /// How fast.
     pub rate: Rate,
     /// Bytes of data in a packet. None: what fits into 1,500 bytes with all headers.
@@ -108,7 +130,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             carrier: Carrier::Udp,
-            key: None,
+            seal: None,
             rate: Rate::default(),
             packet_size_bytes: None,
             buffer_size_bytes: None,
@@ -126,7 +148,7 @@ impl Options {
     /// Bytes of data in a packet to `peer`: what fits into 1,500 bytes with the headers of IP, UDP and NETBLT, and
     /// what sealing adds.
     pub fn packet_size_bytes(&self, peer: SocketAddr) -> u16 {
-        let fitting = if self.key.is_some() && peer.is_ipv6() { 1376 } else { 1400 };
+        let fitting = if self.seal.is_some() && peer.is_ipv6() { 1376 } else { 1400 };
         self.packet_size_bytes.unwrap_or(fitting)
     }
 
@@ -213,7 +235,7 @@ mod tests {
         ] {
             assert!(matches!(wrong.limits(peer), Err(Error::Options { .. })), "{wrong:?}");
         }
-        let sealed = Options { key: Key::draw().map(|(key, _)| key), ..whole };
+        let sealed = Options { seal: Code::draw().map(Seal::from), ..whole };
         let over_ipv6: SocketAddr = "[2001:db8::1]:20030".parse().unwrap();
         // 40 + 8 + 24 of NETBLT + 16 + 36 of sealing + 1,376 are 1,500.
         assert_eq!(sealed.packet_size_bytes(over_ipv6), 1376);

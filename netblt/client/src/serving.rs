@@ -2,10 +2,10 @@
 
 use crate::address::{socket, where_to_listen};
 use crate::error::Error;
-use crate::options::{FASTEST, SERVICE_PORT};
+use crate::options::{FASTEST, SERVICE_PORT, Seal};
 use netblt::{EndpointLimits, Limits, Timing};
 use netblt_io::files::Served;
-use netblt_io::{Carrier, ConnectionId, Ended, Key, Station};
+use netblt_io::{Carrier, ConnectionId, Ended, Station};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Instant;
@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_ms(20);
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct ServerOptions {
-    /// Where to listen, port 0 for any. None: 127.0.0.1:20030; with a key or trust `[::]:20030`, which takes IPv4,
+    /// Where to listen, port 0 for any. None: 127.0.0.1:20030; with a seal or trust `[::]:20030`, which takes IPv4,
     /// too, or 0.0.0.0 on raw IP.
     pub listen: Option<SocketAddr>,
     /// Serve other hosts without a key: whoever can send to the address can read and write, and nothing is
@@ -34,8 +34,8 @@ pub struct ServerOptions {
     pub trust: bool,
     /// What carries the packets.
     pub carrier: Carrier,
-    /// The key that both ends have.
-    pub key: Option<Key>,
+    /// What both ends have, a key or a code.
+    pub seal: Option<Seal>,
     /// NETBLT port to listen on (not the UDP port).
     pub port: u16,
     /// Others may read.
@@ -60,7 +60,7 @@ impl Default for ServerOptions {
             listen: None,
             trust: false,
             carrier: Carrier::Udp,
-            key: None,
+            seal: None,
             port: SERVICE_PORT,
             readable: true,
             writable: true,
@@ -122,11 +122,11 @@ impl Serving {
         served.readable = options.readable;
         served.writable = options.writable;
         served.overwrite = options.overwrite;
-        let sealed = options.key.is_some();
+        let sealed = options.seal.is_some();
         let address = options
             .listen
             .unwrap_or_else(|| where_to_listen(options.trust || sealed, options.carrier));
-        let socket = socket(address, options.carrier, options.key.as_ref())?;
+        let socket = socket(address, options.carrier, options.seal.as_ref())?;
         if !(sealed || options.trust || address.ip().is_loopback()) {
             return Err(Error::NotTrusted { address });
         }

@@ -100,14 +100,15 @@ fn progress_grows_and_ends_with_the_transfer() {
 fn every_rate_and_a_key_do_the_same() {
     let scene = Scene::new(300_000);
     let key = Key::parse(&"5eed".repeat(16)).unwrap();
-    let options = ServerOptions { key: Some(key.clone()), overwrite: true, ..Default::default() };
+    let options =
+        ServerOptions { seal: Some(key.clone().into()), overwrite: true, ..Default::default() };
     let server = scene.serve(options);
     for rate in [
         Rate::Competing { at_most_bps: Some(50e6) },
         Rate::Scavenging { at_most_bps: None },
         Rate::Fixed(100e6),
     ] {
-        let options = Options { key: Some(key.clone()), rate, ..Options::default() };
+        let options = Options { seal: Some(key.clone().into()), rate, ..Options::default() };
         let sent = client(&server, options).send_file(scene.path("file"), "there").wait().unwrap();
         assert_eq!(sent.digest(), Some(&*scene.digest), "{rate:?}");
     }

@@ -1,7 +1,7 @@
 //! Keys that differ, nobody who listens, disks that are full.
 
 use crate::common::{Scene, client};
-use netblt_client::{Client, Error, Key, Options, ServerOptions};
+use netblt_client::{Client, Code, Error, Key, Options, Refusal, Seal, ServerOptions};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use std::net::UdpSocket;
@@ -10,11 +10,11 @@ use std::path::Path;
 #[test]
 fn who_has_another_key_or_none_is_told() {
     let scene = Scene::new(1000);
-    let key = |digits: &str| Some(Key::parse(&digits.repeat(16)).unwrap());
-    let sealed = scene.serve(ServerOptions { key: key("5eed"), ..Default::default() });
+    let key = |digits: &str| Some(Key::parse(&digits.repeat(16)).unwrap().into());
+    let sealed = scene.serve(ServerOptions { seal: key("5eed"), ..Default::default() });
     let plain = scene.serve(ServerOptions::default());
-    let send = |server, key| {
-        let options = Options { key, ..Options::default() };
+    let send = |server, seal: Option<Seal>| {
+        let options = Options { seal, ..Options::default() };
         client(server, options).send_file(scene.path("file"), "there").wait()
     };
     for refused in [send(&sealed, key("beef")), send(&plain, key("5eed"))] {
@@ -26,6 +26,39 @@ fn who_has_another_key_or_none_is_told() {
     assert!(matches!(error, Error::Refused { .. }), "{error:?}");
     assert!(error.remedy().contains("give the key"), "{error}");
     send(&sealed, key("5eed")).unwrap();
+}
+
+/// Over real sockets: by a code, by another one, and by the right one once ten wrong ones came.
+#[test]
+fn a_code_opens_a_server_and_ten_wrong_ones_close_it() {
+    let scene = Scene::new(100_000);
+    let code = Code::draw().unwrap();
+    let server = ServerOptions {
+        seal: Some(code.clone().into()),
+        overwrite: true,
+        ..ServerOptions::default()
+    };
+    let server = scene.serve(server);
+    let send = |code: Code| {
+        let options = Options { seal: Some(code.into()), ..Options::default() };
+        client(&server, options).send_file(scene.path("file"), "there").wait()
+    };
+    send(code.clone()).unwrap();
+    let wrong: Vec<_> = std::thread::scope(|scope| {
+        let guess = || send(Code::draw().unwrap());
+        let guesses: Vec<_> = (0..10).map(|_| scope.spawn(guess)).collect();
+        guesses.into_iter().map(|guess| guess.join().unwrap().unwrap_err()).collect()
+    });
+    for error in wrong {
+        let refused = matches!(error, Error::OtherKey { refusal: Refusal::OtherCode, .. });
+        assert!(
+            refused && error.remedy().contains("the code that the server has printed"),
+            "{error:?}"
+        );
+    }
+    let error = send(code).unwrap_err();
+    assert!(matches!(error, Error::OtherKey { refusal: Refusal::Burnt, .. }), "{error:?}");
+    assert!(error.remedy().contains("with a new code"));
 }
 
 /// Six OPENs, the last after 23 s, and 8 s for its answer.
