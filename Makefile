@@ -14,10 +14,11 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: agents originals fleet-test sweep-check twin-check help setup build demo test test-pure test-live test-benches test-python python oci install install-netblt packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-neighbours netblt-paths otg-fuzz harvard-1989 harvard-1990 harvard-1990-scores lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site
+.PHONY: agents originals fleet-test sweep-check twin-check help setup build demo test test-pure test-live test-benches test-python python oci install install-netblt packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-neighbours netblt-paths otg-fuzz harvard-1989 harvard-1990 harvard-1990-scores lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site l3fwd
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
+	@echo "make l3fwd   DPDK's example l3fwd out of the distribution's source, for --device l3fwd; in target/l3fwd"
 	@echo "make demo    build, then a short RFC 2544 suite on a Linux router in namespaces"
 	@echo "make test    all tests: test-pure, test-live (real devices, as root), test-benches, test-python, tutorials-quick"
 	@echo "make tutorials  execute the tutorials of docs/tutorials and check their output, as root; some minutes"
@@ -112,6 +113,7 @@ test-pure:
 UNDECIDED     := target/undecided
 UNDECIDED_MAX := 8
 test-live: setup
+	-extras/l3fwd.sh target/l3fwd
 	extras/test-live.sh $(CURDIR)/$(UNDECIDED) $(UNDECIDED_MAX)
 
 # What the benchmarks compute with.
@@ -228,6 +230,10 @@ $(ORACLE)/ready:
 	then touch $@; \
 	else rm -rf $(ORACLE); \
 	    echo "mlr-oracle: no reference implementation; it needs python3-venv and PyPI" >&2; fi
+
+# Distributions have l3fwd as source alone. The examples of Debian's dpdk-doc are fetched, not installed.
+l3fwd: setup
+	extras/l3fwd.sh target/l3fwd
 
 # As root, on a quiet machine; REPETITIONS=5 for a shorter one.
 versus-check: setup

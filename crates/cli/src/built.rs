@@ -61,7 +61,7 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
         tx_queue_frames: options.tx_queue.unwrap_or(defaults.tx_queue_frames),
         input_queue_frames: options.input_queue.unwrap_or(defaults.input_queue_frames),
         neighbours: options.neighbours.unwrap_or_default(),
-        destination_networks: kind == DeviceKind::LinuxRouter
+        destination_networks: matches!(kind, DeviceKind::LinuxRouter | DeviceKind::L3fwd)
             && options.destinations.is_some_and(|to| to != Destinations::One)
             && options.routes_per_port.is_none(),
         routing: routing(options, kind)?,
@@ -88,8 +88,7 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
         multicast: options.multicast.unwrap_or_default(),
         threads: options.device_threads.unwrap_or_default(),
         device_cpu: known_cpu(options.device_cpu)?.or_else(|| device_cpu(kind)),
-        real_time_priority: scheduling::device_priority(options)
-            .filter(|_| kind != DeviceKind::Testpmd),
+        real_time_priority: scheduling::device_priority(options).filter(|_| !kind.polls()),
         impairments: impairments(options, mtu_bytes),
         ..defaults
     };
@@ -195,6 +194,7 @@ pub fn in_words(config: &TestbedConfig) -> String {
         },
         // Its release is known once it runs.
         DeviceKind::Testpmd => return "DPDK's testpmd over memif".into(),
+        DeviceKind::L3fwd => return "DPDK's l3fwd over memif".into(),
         DeviceKind::Loopback => return "no device: tester ports back to back".into(),
     };
     let threads = match config.threads {

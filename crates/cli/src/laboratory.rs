@@ -177,10 +177,15 @@ fn built_as(defaults: TestbedConfig, set_up: &SetUp) -> Result<TestbedConfig, Se
             return no("its frames never come by the kernel's filters");
         }
         (DeviceKind::OvsUserspace, _) => {}
+        (DeviceKind::L3fwd, Mode::Ip) if set_up.filters == Filters::None && set_up.streams == 1 => {
+        }
+        (DeviceKind::L3fwd, _) => return no("it routes IP between two ports, without filters"),
         (DeviceKind::Testpmd, _) if set_up.filters != Filters::None => {
             return no("it has no filters");
         }
-        (DeviceKind::Testpmd, _) if set_up.streams > 1 => return no("it has two ports"),
+        (DeviceKind::Testpmd, _) if set_up.streams > 1 => {
+            return no("it has two ports");
+        }
         (DeviceKind::Testpmd, _) => {}
         (DeviceKind::LinuxBridge | DeviceKind::LinuxMcast | DeviceKind::Loopback, _) => {}
     }

@@ -27,6 +27,7 @@ mod output;
 mod parallel;
 mod patience;
 mod plan;
+mod polling;
 mod progress;
 mod recorder;
 mod rendering;
@@ -42,7 +43,6 @@ mod supervised;
 mod support;
 mod suspects;
 mod test_run;
-mod testpmd;
 mod tolly;
 mod topology;
 

@@ -36,7 +36,7 @@ pub struct Options {
     #[arg(skip)]
     pub suite: Option<SuiteName>,
     /// Build this device on this host and test it (`netanvil devices` lists them)
-    #[arg(long, help_heading = "Device", value_parser = named::<DeviceKind>(&["linux-router", "linux-bridge", "linux-mcast", "ovs-userspace", "testpmd", "loopback"]))]
+    #[arg(long, help_heading = "Device", value_parser = named::<DeviceKind>(&["linux-router", "linux-bridge", "linux-mcast", "ovs-userspace", "testpmd", "l3fwd", "loopback"]))]
     pub device: Option<DeviceKind>,
     /// Test a simulated device in virtual time: a built-in name or a TOML file (see `netanvil devices`)
     #[arg(long, help_heading = "Device", value_name = "NAME|FILE", conflicts_with_all = ["device", "ports"])]
@@ -152,8 +152,8 @@ pub struct Options {
     /// MTU of the links in bytes: frame size less 18 (default: enough for the largest frame size)
     #[arg(long, help_heading = "Built devices", value_name = "BYTES")]
     pub mtu: Option<u32>,
-    /// Length of the queue at each input of the device, in frames (testpmd: of its memif rings, a power of two up to
-    /// 16384)
+    /// Length of the queue at each input of the device, in frames (testpmd, l3fwd: of the rings of their
+    /// sockets, a power of two up to 16384)
     #[arg(long, help_heading = "Built devices", value_name = "FRAMES")]
     pub input_queue: Option<u32>,
     /// Length of the transmit queue of each interface, in frames

@@ -4,8 +4,8 @@
 use crate::failure::{Failure, Outcome};
 use crate::options::{BitRate, Options, SuiteName};
 use crate::{
-    built, control, elsewhere, encapsulated_groups, far, hardware, host, scheduling, simulated,
-    suite, testpmd, tolly, topology,
+    built, control, elsewhere, encapsulated_groups, far, hardware, host, polling, scheduling,
+    simulated, suite, tolly, topology,
 };
 use kernel::Privilege;
 use method::{Forwarding, Topology};
@@ -25,7 +25,7 @@ const NOMINAL_RATE: BitRate = BitRate(10_000_000_000);
 /// A tester in front of a device.
 pub struct Setup {
     /// Before the tester: a device that must stand still as its ports close.
-    freeze: Option<testpmd::Freeze>,
+    freeze: Option<polling::Freeze>,
     /// Runs trials.
     pub tester: Box<dyn Tester>,
     /// Who has which address, at every port.
@@ -50,7 +50,7 @@ pub type Another = Box<dyn Fn() -> Outcome<Box<dyn Tester + Send>>>;
 /// What the ports stand on, and is given back at the end.
 enum Ground {
     Testbed(Box<Testbed>),
-    Testpmd(testpmd::Ground),
+    Polling(polling::Ground),
     Hardware(HardwarePorts),
     Nothing,
 }
@@ -76,7 +76,7 @@ impl Subject {
                 .help("write --ports eth1,eth2, or --ports once for each device of DPDK")),
             (.., Some(name)) => Ok(Subject::Simulated(name.clone())),
             _ => Err(Failure::new("nothing to test")
-                .help("build a device with --device linux-router (linux-bridge, linux-mcast, ovs-userspace, testpmd, loopback),")
+                .help("build a device with --device linux-router (linux-bridge, linux-mcast, ovs-userspace, testpmd, l3fwd, loopback),")
                 .help("test what is between two interfaces with --ports eth1,eth2,")
                 .help("or simulate one with --sim router; `netanvil devices` lists all")),
         }
@@ -85,12 +85,7 @@ impl Subject {
     /// For the name of a run folder.
     pub fn short_name(&self) -> String {
         match self {
-            Subject::Built(DeviceKind::LinuxRouter) => "linux-router".into(),
-            Subject::Built(DeviceKind::LinuxBridge) => "linux-bridge".into(),
-            Subject::Built(DeviceKind::LinuxMcast) => "linux-mcast".into(),
-            Subject::Built(DeviceKind::OvsUserspace) => "ovs-userspace".into(),
-            Subject::Built(DeviceKind::Testpmd) => "testpmd".into(),
-            Subject::Built(DeviceKind::Loopback) => "loopback".into(),
+            Subject::Built(kind) => kind.name().into(),
             Subject::Between(ports) => short_names(ports).join("-"),
             Subject::Simulated(name) => format!("sim-{name}"),
         }
@@ -99,8 +94,8 @@ impl Subject {
     /// Whether root's rights, or a user namespace in their stead, are needed.
     pub fn acquire_rights(&self) -> Outcome<()> {
         match self {
-            // A program without interfaces.
-            Subject::Built(DeviceKind::Testpmd) => Ok(()),
+            // Programs without interfaces.
+            Subject::Built(DeviceKind::Testpmd | DeviceKind::L3fwd) => Ok(()),
             Subject::Built(_) if Privilege::current() == Privilege::Ordinary => {
                 Ok(kernel::enter_user_namespace()?)
             }
@@ -170,9 +165,9 @@ pub fn prepare_looped(
     stop: &Arc<AtomicBool>,
 ) -> Outcome<Option<Setup>> {
     match subject {
-        Subject::Built(DeviceKind::Testpmd) => {
-            let config = built::configuration(options, DeviceKind::Testpmd)?;
-            join(testpmd::Ground::looped(&config)?, &config, options, stop).map(Some)
+        Subject::Built(kind) if kind.polls() => {
+            let config = built::configuration(options, *kind)?;
+            join(polling::Ground::looped(&config)?, &config, options, stop).map(Some)
         }
         Subject::Built(kind) => {
             let ports = built::configuration(options, *kind)?.ports;
@@ -288,9 +283,9 @@ fn simulate(
 
 /// A device that is built here.
 pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) -> Outcome<Setup> {
-    if config.device == DeviceKind::Testpmd {
+    if config.device.polls() {
         let scheduling = options.scheduling.unwrap_or_default();
-        let ground = testpmd::Ground::start(config, scheduling)?;
+        let ground = polling::Ground::start(config, scheduling)?;
         return join(ground, config, options, stop);
     }
     let testbed = Testbed::build(config)?;
@@ -332,17 +327,17 @@ pub fn build(config: &TestbedConfig, options: &Options, stop: &Arc<AtomicBool>) 
     })
 }
 
-/// Joins a testpmd, or the tester's own ports.
+/// Joins a device that polls, or the tester's own ports.
 fn join(
-    mut ground: testpmd::Ground,
+    mut ground: polling::Ground,
     config: &TestbedConfig,
     options: &Options,
     stop: &Arc<AtomicBool>,
 ) -> Outcome<Setup> {
     let ports = open(&ground.locations(), options).map_err(|error| ground.why_not_joined(error))?;
-    ground.joined();
+    ground.joined()?;
     let device = ground.control();
-    let topology = topology::of_interfaces(&ports, &Options::default())?;
+    let topology = topology::of_forwarder(&ports, config)?;
     let topology = if device.is_some() { topology } else { topology.looped() };
     let live = LiveOptions {
         device_cores: ground.device_cores(),
@@ -360,11 +355,11 @@ fn join(
         freeze: ground.freeze(),
         tester: Box::new(LiveTester::new(ports, live).map_err(Failure::new)?),
         topology,
-        device: ground.in_words(config),
+        device: ground.in_words(),
         filters: String::new(),
         environment,
         another: None,
-        ground: Ground::Testpmd(ground),
+        ground: Ground::Polling(ground),
         _priority: priority,
     })
 }
@@ -449,7 +444,7 @@ impl Setup {
     pub fn testbed(&self) -> Option<&Testbed> {
         match &self.ground {
             Ground::Testbed(testbed) => Some(testbed),
-            Ground::Testpmd(_) | Ground::Hardware(_) | Ground::Nothing => None,
+            Ground::Polling(_) | Ground::Hardware(_) | Ground::Nothing => None,
         }
     }
 
@@ -476,8 +471,8 @@ impl Setup {
         drop(tester);
         let done = match ground {
             Ground::Testbed(testbed) => testbed.destroy(),
-            Ground::Testpmd(testpmd) => {
-                drop(testpmd);
+            Ground::Polling(device) => {
+                drop(device);
                 Ok(())
             }
             Ground::Hardware(ports) => ports.give_back(),

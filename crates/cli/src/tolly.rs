@@ -34,6 +34,7 @@ fn tests_of(kind: DeviceKind) -> &'static [ChassisTest] {
         DeviceKind::LinuxBridge
         | DeviceKind::OvsUserspace
         | DeviceKind::Testpmd
+        | DeviceKind::L3fwd
         | DeviceKind::Loopback => &[],
     }
 }

@@ -60,7 +60,7 @@ fn with_tunnel(tunnel: Tunnel, [mut near, outer]: [Attachment; 2]) -> Topology {
 
 fn forwarding_of(device: DeviceKind) -> Forwarding {
     match device {
-        DeviceKind::LinuxRouter | DeviceKind::LinuxMcast => Forwarding::Routed,
+        DeviceKind::LinuxRouter | DeviceKind::LinuxMcast | DeviceKind::L3fwd => Forwarding::Routed,
         DeviceKind::LinuxBridge | DeviceKind::OvsUserspace | DeviceKind::Testpmd => {
             Forwarding::Bridged
         }
@@ -182,6 +182,22 @@ pub fn of_interfaces(ports: &[OpenPort], options: &Options) -> Outcome<Topology>
         port.play(vec![host(attachment.mac, own)]);
         if let Some(gateway) = options.gateway.as_ref().map(|gateways| gateways[index]) {
             attach_to_router(attachment, port, own, gateway)?;
+        }
+    }
+    Ok(topology)
+}
+
+/// A forwarder of DPDK that is built here: its addresses are planned, since none answers ARP.
+pub fn of_forwarder(ports: &[OpenPort], config: &TestbedConfig) -> Outcome<Topology> {
+    let mut topology = of_interfaces(ports, &Options::default())?;
+    topology.forwarding = forwarding_of(config.device);
+    if topology.forwarding == Forwarding::Routed {
+        for attachment in &mut topology.ports {
+            attachment.prefix_hosts_ipv6.clear();
+            if !config.destination_networks {
+                attachment.network_hosts_ipv4.clear();
+                attachment.network_hosts_ipv6.clear();
+            }
         }
     }
     Ok(topology)

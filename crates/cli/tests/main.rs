@@ -32,6 +32,7 @@ mod live {
     mod harvard;
     mod jobs;
     mod known_limits;
+    mod l3fwd;
     mod netblt_link;
     mod scheduling;
     mod serve;
@@ -49,6 +50,7 @@ mod pure {
     mod figures;
     mod fit;
     mod guards;
+    mod l3fwd;
     mod options;
     mod packaging;
     mod publish;

@@ -5,6 +5,7 @@ use crate::addressing::OTHER_IPV6_PREFIXES;
 use crate::bulk_routes;
 use crate::error::{Result, TestbedError};
 use crate::feed::{self, Feed};
+use crate::l3fwd;
 use crate::multicast::{MULTICAST_INTERFACES, MulticastRouting, tunnels};
 use crate::ovs;
 use crate::testpmd;
@@ -27,6 +28,8 @@ pub enum DeviceKind {
     OvsUserspace,
     /// DPDK's testpmd between two memif sockets: a program, no network namespace.
     Testpmd,
+    /// DPDK's example l3fwd between two memif sockets, a router by longest prefix.
+    L3fwd,
     /// No device: ports 0-1, 2-3, ... of the tester are joined back to back.
     Loopback,
 }
@@ -60,9 +63,27 @@ impl std::fmt::Display for ForwardMode {
 }
 
 impl DeviceKind {
+    /// Its name, as a configuration file has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            DeviceKind::LinuxRouter => "linux-router",
+            DeviceKind::LinuxBridge => "linux-bridge",
+            DeviceKind::LinuxMcast => "linux-mcast",
+            DeviceKind::OvsUserspace => "ovs-userspace",
+            DeviceKind::Testpmd => "testpmd",
+            DeviceKind::L3fwd => "l3fwd",
+            DeviceKind::Loopback => "loopback",
+        }
+    }
+
     /// Whether it is a switch, which has no addresses of its own.
     pub fn is_switch(self) -> bool {
         matches!(self, DeviceKind::LinuxBridge | DeviceKind::OvsUserspace)
+    }
+
+    /// Whether it is a program that polls sockets, without interfaces of the kernel.
+    pub fn polls(self) -> bool {
+        matches!(self, DeviceKind::Testpmd | DeviceKind::L3fwd)
     }
 }
 
@@ -233,8 +254,8 @@ pub struct TestbedConfig {
     pub permit: PermitPosition,
     /// Who does the forwarding work.
     pub threads: DeviceThreads,
-    /// Length of each port's receive queue in frames, with [`DeviceThreads::Threaded`] (testpmd: of the rings of its
-    /// memifs, both ways); 0 leaves the
+    /// Length of each port's receive queue in frames, with [`DeviceThreads::Threaded`] (forwarders of DPDK: of the rings
+    /// of their sockets, both ways); 0 leaves the
     /// 256 frames of a veth's ring. The default, the longest that a queue on the device's processor
     /// can have, bridges 16 ms without that processor at a million frames/s, as a virtual machine's
     /// threads have them.
@@ -306,7 +327,9 @@ impl TestbedConfig {
         }
         match self.device {
             DeviceKind::Loopback => return self.check_loopback(),
-            DeviceKind::Testpmd => return self.check_testpmd(),
+            DeviceKind::Testpmd | DeviceKind::L3fwd => {
+                return self.check_polling();
+            }
             _ => {}
         }
         if self.tester_mtu_bytes.is_some_and(|mtu| mtu < self.mtu_bytes || mtu > 65_535) {
@@ -418,17 +441,24 @@ impl TestbedConfig {
         Ok(())
     }
 
-    fn check_testpmd(&self) -> Result<()> {
-        let refuse = |message: &str| Err(TestbedError::Configuration(message.into()));
-        if self.filter != FilterRules::None || self.destination_networks {
-            return refuse(
-                "filter, destination_networks: testpmd looks into no frame; use linux-router",
-            );
+    fn check_polling(&self) -> Result<()> {
+        let name = self.device.name();
+        let refuse = |message: String| Err(TestbedError::Configuration(message));
+        let has_routes = self.destination_networks && self.device != DeviceKind::L3fwd;
+        if self.filter != FilterRules::None || has_routes {
+            return refuse(format!(
+                "filter, destination_networks: {name} has neither filters nor other routes here; use linux-router"
+            ));
         }
         if !self.impairments.is_empty() {
-            return refuse("impairments: testpmd has no interface for them; use linux-bridge");
+            return refuse(format!(
+                "impairments: {name} has no interface for them; use linux-bridge"
+            ));
         }
-        testpmd::check(self)
+        match self.device {
+            DeviceKind::L3fwd => l3fwd::check(self),
+            _ => testpmd::check(self),
+        }
     }
 
     fn check_impairment(&self, impairment: &Impairment) -> Result<()> {
@@ -509,6 +539,16 @@ mod tests {
         assert_eq!(config.filter, FilterRules::TwentyFive);
         let again = toml::to_string(&config).expect("can be written");
         assert_eq!(toml::from_str::<TestbedConfig>(&again).expect("reads back"), config);
+    }
+
+    #[test]
+    fn a_device_has_the_name_that_a_file_has() {
+        use DeviceKind::*;
+        for kind in [LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, Testpmd, L3fwd, Loopback] {
+            let file: TestbedConfig =
+                toml::from_str(&format!("device = \"{}\"", kind.name())).expect("parses");
+            assert_eq!(file.device, kind);
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use nix::sys::signal::{self, Signal};
 use nix::unistd::Pid;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{
     Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio,
 };
@@ -16,9 +16,11 @@ use std::thread::JoinHandle;
 /// Where programs are, in whatever shell this was started.
 const PATH: &str = "/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/local/bin";
 
-/// Where a program is; `None` where it is not installed.
+/// Where a program is; `None` where it is not installed. The user's own PATH comes last.
 pub fn find_program(name: &str) -> Option<PathBuf> {
-    PATH.split(':').map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
+    let own = std::env::var_os("PATH").unwrap_or_default();
+    let folders = PATH.split(':').map(PathBuf::from).chain(std::env::split_paths(&own));
+    folders.map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 /// A program of somebody else and how to get it.

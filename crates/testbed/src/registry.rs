@@ -22,7 +22,7 @@ pub const REGISTRY_DIRECTORY: &str = "/run/netanvil";
 const PREFIX: &str = "netanvil-";
 
 /// Programs with a folder of the run's own.
-const FOLDERS_OF_RUNS: [&str; 1] = [crate::testpmd::FOLDER];
+pub(crate) const FOLDERS_OF_RUNS: [&str; 3] = ["l3fwd", "memif", "testpmd"];
 
 fn folder_of_run(run: &str, program: &str) -> PathBuf {
     Path::new(REGISTRY_DIRECTORY).join(format!("{run}.{program}"))
@@ -83,6 +83,7 @@ impl Registration {
 
     /// The folder of a program that needs no namespace, beside the record; [`clean`] removes it after a kill.
     pub fn folder(&self, program: &str) -> PathBuf {
+        debug_assert!(FOLDERS_OF_RUNS.contains(&program), "nobody would remove {program}");
         folder_of_run(&self.run, program)
     }
 

@@ -35,3 +35,10 @@ pub(crate) fn name_of(thread: u32) -> Option<String> {
     let status = read_file(format!("/proc/{thread}/status")).ok()?;
     Some(status.lines().next()?.strip_prefix("Name:")?.trim().to_owned())
 }
+
+/// Those threads of a process whose names are such ones, with their names.
+pub(crate) fn threads_named(process: u32, is_one: impl Fn(&str) -> bool) -> Vec<(u32, String)> {
+    let named = |id| Some((id, name_of(id)?));
+    let all = threads_of(process).into_iter().filter_map(named);
+    all.filter(|(_, name)| is_one(name)).collect()
+}

@@ -27,8 +27,8 @@ impl Testbed {
     /// Builds a test bed. On failure nothing of it remains.
     pub fn build(config: &TestbedConfig) -> Result<Self> {
         config.check()?;
-        if config.device == DeviceKind::Testpmd {
-            let why = "testpmd is a program without interfaces: start it with Testpmd::start";
+        if config.device.polls() {
+            let why = "a program without interfaces: start it with start_polling";
             return Err(TestbedError::Configuration(why.into()));
         }
         let namespaces = Namespaces::for_this_process()?;

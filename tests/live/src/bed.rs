@@ -117,7 +117,9 @@ impl Bed {
     /// What the methods have to know of the test bed: all of its ports.
     pub fn topology(&self) -> Topology {
         let forwarding = match self.config().device {
-            DeviceKind::LinuxRouter | DeviceKind::LinuxMcast => Forwarding::Routed,
+            DeviceKind::LinuxRouter | DeviceKind::LinuxMcast | DeviceKind::L3fwd => {
+                Forwarding::Routed
+            }
             DeviceKind::LinuxBridge | DeviceKind::OvsUserspace | DeviceKind::Testpmd => {
                 Forwarding::Bridged
             }

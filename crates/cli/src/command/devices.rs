@@ -11,7 +11,7 @@ struct Built {
     options: &'static str,
 }
 
-const BUILT: [Built; 6] = [
+const BUILT: [Built; 7] = [
     Built {
         name: "linux-router",
         about: "the kernel's IPv4 and IPv6 forwarding, networks 198.18.0.0/15 and 2001:2::/48",
@@ -43,6 +43,12 @@ const BUILT: [Built; 6] = [
         about: "DPDK's testpmd over memif, without huge pages if need be (apt-get install dpdk-dev)",
         options: "                 --forward-mode io|mac|macswap|5tswap  --device-cpu CPU
                  --input-queue FRAMES
+",
+    },
+    Built {
+        name: "l3fwd",
+        about: "DPDK's example l3fwd, a router by longest prefix, over memif (make l3fwd)",
+        options: "                 --destinations one|random|both  --device-cpu CPU  --input-queue FRAMES
 ",
     },
     Built {

@@ -127,7 +127,8 @@ fn explained(error: FitError) -> Failure {
 
 /// By the words with which runs name their devices.
 fn forwards(device: &str) -> Forwards {
-    let is_bridge = ["bridge", "switch", "ovs", "testpmd"].iter().any(|word| device.contains(word));
+    let is_bridge =
+        ["bridge", "switch", "vSwitch", "testpmd"].iter().any(|word| device.contains(word));
     if is_bridge { Forwards::Bridge } else { Forwards::Router }
 }
 
@@ -273,6 +274,10 @@ mod tests {
     #[test]
     fn the_words_of_a_run_say_whether_it_bridges() {
         assert_eq!(forwards("simulated device bridge"), Forwards::Bridge);
+        assert_eq!(
+            forwards("Open vSwitch 3.1.0 (DPDK 22.11.11) over vhost-user"),
+            Forwards::Bridge
+        );
         assert_eq!(forwards("linux-router: Linux 6.18"), Forwards::Router);
     }
 }

@@ -6,10 +6,16 @@ use kernel::InterfaceFacts;
 use ports::Location;
 use ports::dpdk::pci::PciDevice;
 use ports::dpdk::{available, facts, pci};
+use testbed::DeviceKind;
 
 /// All checks of this file.
 pub fn examine() -> Vec<Check> {
-    let mut checks = vec![libraries(), memory(), testpmd()];
+    let mut checks = vec![libraries(), memory()];
+    let forwarders = [
+        (DeviceKind::Testpmd, "sudo apt-get install dpdk-dev"),
+        (DeviceKind::L3fwd, "make l3fwd && sudo install target/l3fwd/dpdk-l3fwd /usr/local/bin"),
+    ];
+    checks.extend(forwarders.map(|(kind, mend)| forwarder(kind, mend)));
     checks.extend(pci::pci_devices().iter().map(network_device));
     checks
 }
@@ -34,19 +40,18 @@ fn libraries() -> Check {
     }
 }
 
-fn testpmd() -> Check {
-    const NAME: &str = "testpmd";
-    match (testbed::testpmd_shortfall(), available()) {
-        (None, Ok(())) => Check::ok(NAME, "installed: --device testpmd is available"),
+/// A device that polls, and what brings it.
+fn forwarder(kind: DeviceKind, mend: &str) -> Check {
+    let name = kind.name();
+    match (testbed::polling_shortfall(kind), available()) {
+        (None, Ok(())) => Check::ok(name, format!("installed: --device {name} is available")),
         (None, Err(_)) => Check::ok(
-            NAME,
-            "installed; --device testpmd needs the dpdk ports that this build lacks",
+            name,
+            format!("installed; --device {name} needs the dpdk ports that this build lacks"),
         ),
-        (Some(why), _) => Check::warn(
-            NAME,
-            format!("--device testpmd is not available: {why}"),
-            "sudo apt-get install dpdk-dev",
-        ),
+        (Some(why), _) => {
+            Check::warn(name, format!("--device {name} is not available: {why}"), mend)
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::setup::Subject;
 use method::{Destinations, Profile};
 use testbed::{DeviceKind, FilterRules};
 
-use DeviceKind::{LinuxBridge, LinuxMcast, LinuxRouter, Loopback, OvsUserspace, Testpmd};
+use DeviceKind::{L3fwd, LinuxBridge, LinuxMcast, LinuxRouter, Loopback, OvsUserspace, Testpmd};
 
 /// Who uses an option.
 struct Users {
@@ -25,13 +25,15 @@ const fn of_ports(name: &'static str) -> Users {
     Users { name, built: &[], ports: true }
 }
 
-const ALL: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, Testpmd, Loopback];
+const ALL: &[DeviceKind] =
+    &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, Testpmd, L3fwd, Loopback];
 /// Those with interfaces.
 const LINKED: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, Loopback];
 /// Those with queues of a length that is ours to choose.
-const QUEUED: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, Testpmd];
+const QUEUED: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, Testpmd, L3fwd];
 /// Those with threads of their own.
-const THREADED: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, Testpmd];
+const THREADED: &[DeviceKind] =
+    &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, Testpmd, L3fwd];
 const OF_THE_KERNEL: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast];
 const DEVICES: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace];
 const SWITCHES: &[DeviceKind] = &[LinuxBridge, OvsUserspace];
@@ -95,7 +97,7 @@ pub fn uses(name: &str, subject: Option<&Subject>) -> bool {
 /// Who uses it, in words; none where it is no option of devices or ports.
 pub fn users(name: &str) -> Option<String> {
     let users = of(name)?;
-    let kinds = users.built.iter().map(|kind| format!("--device {}", kind_name(*kind)));
+    let kinds = users.built.iter().map(|kind| format!("--device {}", kind.name()));
     let ports = users.ports.then(|| "--ports".to_owned());
     Some(kinds.chain(ports).collect::<Vec<_>>().join(", "))
 }
@@ -103,17 +105,13 @@ pub fn users(name: &str) -> Option<String> {
 /// The subject as the command line names it.
 pub fn in_words(subject: &Subject) -> String {
     match subject {
-        Subject::Built(kind) => format!("--device {}", kind_name(*kind)),
+        Subject::Built(kind) => format!("--device {}", kind.name()),
         Subject::Between(ports) => {
             let ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
             format!("--ports {}", ports.join(","))
         }
         Subject::Simulated(name) => format!("--sim {name}"),
     }
-}
-
-fn kind_name(kind: DeviceKind) -> String {
-    Subject::Built(kind).short_name()
 }
 
 /// Why an option does nothing without another one that is not given; none where it does.

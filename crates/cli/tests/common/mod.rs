@@ -10,6 +10,7 @@ pub mod turn;
 #[path = "../../../ports/tests/bed/undecided.rs"]
 pub mod undecided;
 
+pub mod forwarder;
 pub mod lab;
 
 use std::path::{Path, PathBuf};
@@ -99,6 +100,8 @@ impl Scratch {
         let mut command = Command::new(env!("CARGO_BIN_EXE_netanvil"));
         command.args(arguments.split_whitespace()).current_dir(self.path());
         command.env("XDG_CACHE_HOME", self.path().join("cache")).stdin(Stdio::null());
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{path}:{}", forwarder::built().display()));
         command
     }
     /// Runs it to its end.

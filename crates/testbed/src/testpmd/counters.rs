@@ -1,27 +1,15 @@
 //! What testpmd says that it has counted: pure.
 
-use crate::testpmd::command::PORTS;
+use crate::polling::{PORTS, PortCounters};
 
 /// The command that shows everything that decides.
 pub(super) const COMMAND: &str = "show fwd stats all";
 /// Its answer ends with the second line that has this: the first one is the head of the sums.
 pub(super) const LAST: (&str, usize) = ("+++++++++++++++", 2);
 
-/// A port's counters since the start, as testpmd shows them ("Testpmd Application User Guide", `show fwd`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TestpmdCounters {
-    /// Frames that its driver received (`RX-packets`).
-    pub rx_packets: u64,
-    /// Frames that its driver missed (`RX-dropped`, imissed).
-    pub rx_dropped: u64,
-    /// Frames that its driver sent (`TX-packets`).
-    pub tx_packets: u64,
-    /// Frames that testpmd gave up since the driver took them not: the far end's queue had no room (`TX-dropped`).
-    pub tx_dropped: u64,
-}
-
-/// The counters of both ports in an answer to [`COMMAND`]; none if they are not all there.
-pub(super) fn parse(answer: &[String]) -> Option<[TestpmdCounters; PORTS]> {
+/// The counters of both ports since the start in an answer to [`COMMAND`] ("Testpmd Application User Guide", `show fwd`):
+/// RX-dropped is the driver's imissed. None if they are not all there.
+pub(super) fn parse(answer: &[String]) -> Option<[PortCounters; PORTS]> {
     let mut ports = [None; PORTS];
     for (port, slot) in ports.iter_mut().enumerate() {
         let head = format!("Forward statistics for port {port} ");
@@ -32,7 +20,7 @@ pub(super) fn parse(answer: &[String]) -> Option<[TestpmdCounters; PORTS]> {
             let mut behind = section.iter().filter_map(|line| line.split_once(name));
             behind.next()?.1.split_whitespace().next()?.parse().ok()
         };
-        *slot = Some(TestpmdCounters {
+        *slot = Some(PortCounters {
             rx_packets: value("RX-packets:")?,
             rx_dropped: value("RX-dropped:")?,
             tx_packets: value("TX-packets:")?,
@@ -41,12 +29,6 @@ pub(super) fn parse(answer: &[String]) -> Option<[TestpmdCounters; PORTS]> {
     }
     let [Some(first), Some(second)] = ports else { return None };
     Some([first, second])
-}
-
-/// The release in what the environment of DPDK says with `-v`: `EAL: RTE Version: 'DPDK 22.11.11'`.
-pub(super) fn release(said: &[String]) -> Option<String> {
-    let quoted = said.iter().find_map(|line| line.split_once("RTE Version: '"))?.1;
-    Some(quoted.split('\'').next()?.to_owned())
 }
 
 #[cfg(test)]
@@ -80,7 +62,7 @@ mod tests {
     #[test]
     fn both_ports_are_read_and_their_sum_is_not_a_port() {
         let [near, far] = parse(&lines(SAID)).expect("both ports");
-        let port = TestpmdCounters {
+        let port = PortCounters {
             rx_packets: 13_210_176,
             rx_dropped: 0,
             tx_packets: 1_024,
@@ -108,15 +90,5 @@ mod tests {
         }
         assert!(parse(&said[..=whole]).is_some());
         assert_eq!(parse(&lines(&SAID.replace("13209152 ", "a lot "))), None);
-    }
-
-    /// The first lines of standard error with `-v`.
-    #[test]
-    fn the_release_is_what_the_program_says() {
-        let said = lines(
-            "EAL: Detected CPU lcores: 2\nEAL: Detected NUMA nodes: 1\nEAL: RTE Version: 'DPDK 22.11.11'\n",
-        );
-        assert_eq!(release(&said).as_deref(), Some("DPDK 22.11.11"));
-        assert_eq!(release(&said[..2]), None);
     }
 }

@@ -3,7 +3,6 @@
 use crate::error::{Result, TestbedError};
 use crate::hardware::SwitchedOff;
 use crate::registry::{Registration, next_run_name};
-use crate::testpmd::FOLDER;
 use kernel::Privilege;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -11,22 +10,22 @@ use std::path::{Path, PathBuf};
 
 /// It goes when this is dropped; [`clean`](crate::clean) removes it after a kill.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(crate) struct Folder {
     path: PathBuf,
     /// Last, so that the record goes after what it records.
     _registration: Option<Registration>,
 }
 
 impl Folder {
-    /// Beside the records of all runs; where this process may not write there, among other temporary files.
-    pub fn create() -> Result<Self> {
+    /// That of a program in [`FOLDERS_OF_RUNS`](crate::registry::FOLDERS_OF_RUNS), beside the records of all runs; where this process may not write there, among other temporary files.
+    pub fn create(program: &str) -> Result<Self> {
         let registration = match Privilege::current() {
             Privilege::Root => Some(Registration::new(&SwitchedOff::new())?),
             Privilege::UserNamespace | Privilege::Ordinary => None,
         };
         let path = match &registration {
-            Some(registration) => registration.folder(FOLDER),
-            None => std::env::temp_dir().join(format!("netanvil-{}.{FOLDER}", next_run_name())),
+            Some(registration) => registration.folder(program),
+            None => std::env::temp_dir().join(format!("netanvil-{}.{program}", next_run_name())),
         };
         DirBuilder::new()
             .mode(0o700)

@@ -1,61 +1,70 @@
-//! DPDK's testpmd as the device: who starts it, how the tester joins it, reads it and keeps off its processor.
+//! Forwarders of DPDK as devices: who starts one, how the tester joins it, reads it and keeps off its processor.
 
 use crate::failure::{Failure, Outcome};
 use ports::scheduling::Scheduling;
 use ports::{DeviceControl, DeviceCounts, DeviceLink, DeviceThread, Location, PortType};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use testbed::{OwnMemif, TestbedConfig, TestbedError, Testpmd, TestpmdCounters, testpmd_shortfall};
+use testbed::{DeviceKind, OwnMemif, PollingDevice, PortCounters, TestbedConfig, TestbedError};
 use trial::{Counted, DeviceAction, DeviceCount, DeviceSetup, PortId, TesterError};
 
-/// Processors on which a testpmd of this process polls.
+/// Processors on which devices of this process poll.
 static POLLED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
 
-/// What of a host with a testpmd must last as long as the tester's ports, and is given back in this order.
+/// A device that several parts of a run talk to.
+type Shared = Arc<Mutex<Box<dyn PollingDevice>>>;
+
+/// What of a host with such a device must last as long as the tester's ports, and is given back in this order.
 pub struct Ground {
-    memif: Memif,
+    /// As `--device` has it.
+    name: &'static str,
+    ends: FarEnds,
     /// Unless the host has but one processor.
     _kept_off: Option<kernel::thread::KeptOff>,
     _polled: Option<Polled>,
 }
 
 /// Where the tester's ports have their far ends.
-enum Memif {
-    Device(Arc<Mutex<Testpmd>>),
+enum FarEnds {
+    Device(Shared),
     /// At each other.
     Own(OwnMemif),
 }
 
-/// Why a testpmd cannot be tested with this program, on this host; none where it can.
-pub fn shortfall() -> Option<Failure> {
+/// Why such a device cannot be tested with this program, on this host; none where it can.
+pub fn shortfall(kind: DeviceKind) -> Option<Failure> {
+    let name = kind.name();
     if let Err(why) = ports::dpdk::available() {
-        return Some(Failure::new(format!("--device testpmd needs dpdk ports: {why}")).help(
+        return Some(Failure::new(format!("--device {name} needs dpdk ports: {why}")).help(
             "build netanvil where libdpdk-dev, pkg-config and gcc are (glibc), or test another device",
         ));
     }
-    testpmd_shortfall().map(|why| Failure::new(format!("--device testpmd: {why}")))
+    let why = testbed::polling_shortfall(kind)?;
+    Some(Failure::new(format!("--device {name}: {why}")))
 }
 
 impl Ground {
     /// Starts the device that the configuration describes.
     pub fn start(config: &TestbedConfig, scheduling: Scheduling) -> Outcome<Self> {
-        if let Some(failure) = shortfall() {
+        if let Some(failure) = shortfall(config.device) {
             return Err(failure);
         }
-        let device = Testpmd::start(config, scheduling == Scheduling::Own)?;
+        let device = testbed::start_polling(config, scheduling == Scheduling::Own)?;
         let (cpu, others) = (device.facts().forwarding_cpu, device.facts().main_cpu);
         let (_polled, _kept_off) = (Some(Polled::take(cpu, cpu != others)?), keep_off(cpu)?);
-        let memif = Memif::Device(Arc::new(Mutex::new(device)));
-        Ok(Ground { memif, _kept_off, _polled })
+        let name = config.device.name();
+        let ends = FarEnds::Device(Arc::new(Mutex::new(device)));
+        Ok(Ground { name, ends, _kept_off, _polled })
     }
 
     /// No device: two ports of the tester's are joined, and have the processors that they have beside one.
     pub fn looped(config: &TestbedConfig) -> Outcome<Self> {
-        if let Some(failure) = shortfall() {
+        if let Some(failure) = shortfall(config.device) {
             return Err(failure);
         }
         let _kept_off = config.device_cpu.map(keep_off).transpose()?.flatten();
-        Ok(Ground { memif: Memif::Own(OwnMemif::new(config)?), _kept_off, _polled: None })
+        let (name, ends) = (config.device.name(), FarEnds::Own(OwnMemif::new(config)?));
+        Ok(Ground { name, ends, _kept_off, _polled: None })
     }
 
     /// The tester's ports.
@@ -65,61 +74,60 @@ impl Ground {
             interface: device.clone(),
             port_type: Some(PortType::DPDK),
         };
-        match &self.memif {
-            Memif::Device(device) => lock(device).near_ends().iter().map(location).collect(),
-            Memif::Own(memif) => memif.ends().iter().map(location).collect(),
+        match &self.ends {
+            FarEnds::Device(device) => lock(device).near_ends().iter().map(location).collect(),
+            FarEnds::Own(own) => own.ends().iter().map(location).collect(),
         }
     }
 
     /// Its ports could not be opened: because the device has ended, if it has.
     pub fn why_not_joined(&self, failure: Failure) -> Failure {
-        match &self.memif {
-            Memif::Device(device) => lock(device).check().err().map_or(failure, Failure::from),
-            Memif::Own(_) => failure,
+        match &self.ends {
+            FarEnds::Device(device) => lock(device).check().err().map_or(failure, Failure::from),
+            FarEnds::Own(_) => failure,
         }
     }
 
-    /// The tester has joined: no file is needed any more.
-    pub fn joined(&mut self) {
-        match &mut self.memif {
-            Memif::Device(device) => lock(device).joined(),
-            Memif::Own(memif) => memif.joined(),
+    /// The tester has joined: no file is needed any more. Returns when the device forwards.
+    pub fn joined(&mut self) -> Outcome<()> {
+        match &mut self.ends {
+            FarEnds::Device(device) => lock(device).joined()?,
+            FarEnds::Own(own) => own.joined(),
         }
+        Ok(())
     }
 
     /// The way to the device; none where there is none.
     pub fn control(&self) -> Option<Box<dyn DeviceControl>> {
-        match &self.memif {
-            Memif::Device(device) => Some(Box::new(Control(device.clone()))),
-            Memif::Own(_) => None,
+        match &self.ends {
+            FarEnds::Device(device) => {
+                Some(Box::new(Control { name: self.name, device: device.clone() }))
+            }
+            FarEnds::Own(_) => None,
         }
     }
 
     /// The processors of the device's own.
     pub fn device_cores(&self) -> Vec<usize> {
-        match &self.memif {
-            Memif::Device(device) => vec![lock(device).facts().forwarding_cpu],
-            Memif::Own(_) => vec![],
+        match &self.ends {
+            FarEnds::Device(device) => vec![lock(device).facts().forwarding_cpu],
+            FarEnds::Own(_) => vec![],
         }
     }
 
     /// To be dropped before the tester's ports close.
     pub fn freeze(&self) -> Option<Freeze> {
-        match &self.memif {
-            Memif::Device(device) => Some(Freeze(device.clone())),
-            Memif::Own(_) => None,
+        match &self.ends {
+            FarEnds::Device(device) => Some(Freeze(device.clone())),
+            FarEnds::Own(_) => None,
         }
     }
 
     /// Title of the device, for the head of a report.
-    pub fn in_words(&self, config: &TestbedConfig) -> String {
-        match &self.memif {
-            Memif::Device(device) => {
-                let mode = config.forward_mode.unwrap_or_default();
-                let release = lock(device).facts().release.clone();
-                format!("{release} testpmd over memif, forward mode {mode}, one forwarding thread")
-            }
-            Memif::Own(_) => "no device: tester ports back to back, by memif".into(),
+    pub fn in_words(&self) -> String {
+        match &self.ends {
+            FarEnds::Device(device) => lock(device).facts().title.clone(),
+            FarEnds::Own(_) => "no device: tester ports back to back, by memif".into(),
         }
     }
 
@@ -127,14 +135,8 @@ impl Ground {
     pub fn settings(&self, config: &TestbedConfig) -> BTreeMap<String, String> {
         let as_text = toml::to_string(config).unwrap_or_default();
         let mut settings = BTreeMap::from([("device configuration".to_owned(), as_text)]);
-        let Memif::Device(device) = &self.memif else { return settings };
+        let FarEnds::Device(device) = &self.ends else { return settings };
         let facts = lock(device).facts().clone();
-        let memory = match facts.has_huge_pages {
-            true => "in huge pages",
-            false => "without huge pages",
-        };
-        let mode = config.forward_mode.unwrap_or_default();
-        let program = format!("{} testpmd, forward mode {mode}, {memory}", facts.release);
         let threads = match facts.main_cpu == facts.forwarding_cpu {
             true => format!("all on processor {}, which the tester shares", facts.main_cpu),
             false => format!(
@@ -142,21 +144,22 @@ impl Ground {
                 facts.forwarding_cpu, facts.main_cpu
             ),
         };
-        let queues =
-            format!("rings of {} frames each way at every port", config.input_queue_frames);
         settings.extend([
-            ("device program".to_owned(), program),
+            ("device program".to_owned(), facts.program),
             ("device command".to_owned(), facts.command),
             ("device threads".to_owned(), threads),
-            ("device queues".to_owned(), queues),
-            (crate::built::DEVICE_MTU.to_owned(), "none: memif carries any length".to_owned()),
+            ("device queues".to_owned(), facts.queues),
+            (crate::built::DEVICE_MTU.to_owned(), facts.mtu),
         ]);
+        if !facts.settings.is_empty() {
+            settings.insert("device settings".to_owned(), facts.settings);
+        }
         settings
     }
 
     /// What the scheduling of the run means for it, in words.
     pub fn scheduling(&self, scheduling: Scheduling) -> Option<String> {
-        let is_device = matches!(self.memif, Memif::Device(_));
+        let is_device = matches!(self.ends, FarEnds::Device(_));
         (is_device && scheduling == Scheduling::Own).then(|| {
             "the device at nice -20, where that is allowed: it polls, and the kernel stops real-time threads that \
              never sleep"
@@ -165,8 +168,8 @@ impl Ground {
     }
 }
 
-/// Stops a testpmd where it stands when this is dropped: see [`Testpmd::freeze`].
-pub struct Freeze(Arc<Mutex<Testpmd>>);
+/// Tells the device that the tester's ports close when this is dropped: see [`PollingDevice::freeze`].
+pub struct Freeze(Shared);
 
 impl Drop for Freeze {
     fn drop(&mut self) {
@@ -174,7 +177,7 @@ impl Drop for Freeze {
     }
 }
 
-/// A processor that is a testpmd's, until this is dropped.
+/// A processor that is a device's, until this is dropped.
 struct Polled(usize);
 
 impl Polled {
@@ -184,7 +187,7 @@ impl Polled {
         let mut polled = POLLED.lock().unwrap_or_else(PoisonError::into_inner);
         let other = polled.get(&cpu).or(polled.first().filter(|_| !is_own));
         if let Some(other) = other {
-            return Err(Failure::new(format!("a testpmd polls on processor {other} already"))
+            return Err(Failure::new(format!("a device polls on processor {other} already"))
                 .help("give each one of its own (--device-cpu), or test one after the other"));
         }
         polled.insert(cpu);
@@ -203,55 +206,63 @@ fn keep_off(cpu: usize) -> Outcome<Option<kernel::thread::KeptOff>> {
         .map_err(|error| Failure::new(format!("keep the tester off processor {cpu}: {error}")))
 }
 
-/// A testpmd, as the tester reads it.
-struct Control(Arc<Mutex<Testpmd>>);
+/// A device, as the tester reads it.
+struct Control {
+    /// As `--device` has it.
+    name: &'static str,
+    device: Shared,
+}
 
 impl DeviceControl for Control {
     fn act(&mut self, action: &DeviceAction) -> Result<(), TesterError> {
+        let name = &self.name;
         let what = match action {
-            DeviceAction::LinkReset { .. } => "to reset a link of testpmd, which ends it for good",
-            DeviceAction::SoftwareReset => "to reset testpmd, whose links end with it",
+            DeviceAction::LinkReset { .. } => {
+                format!("to reset a link of {name}, which ends it for good")
+            }
+            DeviceAction::SoftwareReset => format!("to reset {name}, whose links end with it"),
         };
-        Err(unsupported(what, "test resets with --device linux-router or linux-bridge"))
+        Err(unsupported(&what, "test resets with --device linux-router or linux-bridge"))
     }
 
     fn check(&mut self) -> Result<(), TesterError> {
-        lock(&self.0).check().map_err(gone)
+        lock(&self.device).check().map_err(gone)
     }
 
     fn configure(&mut self, _: &DeviceSetup) -> Result<(), TesterError> {
-        Err(unsupported("filters in testpmd", "test them with --device linux-router"))
+        Err(unsupported(
+            &format!("filters in {}", self.name),
+            "test them with --device linux-router",
+        ))
     }
 
     fn counters(&mut self) -> Result<Vec<DeviceCount>, TesterError> {
-        let ports = lock(&self.0).counters().map_err(gone)?;
+        let ports = lock(&self.device).counters().map_err(gone)?;
         Ok(ports
             .iter()
             .zip(0..)
-            .flat_map(|(counters, port)| named(PortId(port), counters))
+            .flat_map(|(counters, port)| named(self.name, PortId(port), counters))
             .collect())
     }
 
     fn counts(&mut self) -> Result<DeviceCounts, TesterError> {
-        let ports = lock(&self.0).counters().map_err(gone)?;
+        let ports = lock(&self.device).counters().map_err(gone)?;
         Ok(DeviceCounts { links: ports.iter().map(link).collect(), ..DeviceCounts::default() })
     }
 
     fn threads(&mut self) -> Vec<DeviceThread> {
-        let threads = lock(&self.0).forwarding_threads();
+        let threads = lock(&self.device).forwarding_threads();
         threads.into_iter().map(|(id, name)| DeviceThread { id, name }).collect()
     }
 
+    /// No cost of a frame can be found from it.
     fn untimed(&self) -> Option<String> {
-        Some(POLLS.into())
+        Some(format!("{} polls: it takes all of its processor, whatever it forwards", self.name))
     }
 }
 
-/// What no cost of a frame can be found from.
-const POLLS: &str = "testpmd polls: it takes all of its processor, whatever it forwards";
-
-/// A frame that testpmd gave up had no room in the tester's queue.
-fn link(counters: &TestpmdCounters) -> DeviceLink {
+/// A frame that the device gave up had no room in the tester's queue.
+fn link(counters: &PortCounters) -> DeviceLink {
     DeviceLink {
         rx_frames: counters.rx_packets,
         rx_dropped: counters.rx_dropped,
@@ -262,8 +273,8 @@ fn link(counters: &TestpmdCounters) -> DeviceLink {
     }
 }
 
-fn named(port: PortId, counters: &TestpmdCounters) -> [DeviceCount; 4] {
-    let TestpmdCounters { rx_packets, rx_dropped, tx_packets, tx_dropped } = *counters;
+fn named(device: &str, port: PortId, counters: &PortCounters) -> [DeviceCount; 4] {
+    let PortCounters { rx_packets, rx_dropped, tx_packets, tx_dropped } = *counters;
     [
         ("RX-packets", Counted::FramesIn, rx_packets),
         ("RX-dropped", Counted::DiscardsIn, rx_dropped),
@@ -271,7 +282,7 @@ fn named(port: PortId, counters: &TestpmdCounters) -> [DeviceCount; 4] {
         ("TX-dropped", Counted::DiscardsOut, tx_dropped),
     ]
     .map(|(name, counted, count)| DeviceCount {
-        source: "testpmd".into(),
+        source: device.into(),
         port: Some(port),
         name: name.into(),
         counted,
@@ -288,7 +299,7 @@ fn gone(error: TestbedError) -> TesterError {
     TesterError::DeviceGone(error.to_string())
 }
 
-fn lock(device: &Mutex<Testpmd>) -> MutexGuard<'_, Testpmd> {
+fn lock(device: &Shared) -> MutexGuard<'_, Box<dyn PollingDevice>> {
     device.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -297,13 +308,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_testpmd_gave_up_is_what_the_tester_had_no_room_for() {
-        let counters =
-            TestpmdCounters { rx_packets: 9, rx_dropped: 1, tx_packets: 5, tx_dropped: 3 };
+    fn what_a_device_gave_up_is_what_the_tester_had_no_room_for() {
+        let counters = PortCounters { rx_packets: 9, rx_dropped: 1, tx_packets: 5, tx_dropped: 3 };
         let link = link(&counters);
         assert_eq!((link.rx_frames, link.rx_dropped), (9, 1));
         assert_eq!((link.tx_frames, link.tx_dropped), (5, 3));
-        let names = named(PortId(1), &counters).map(|count| (count.name, count.count));
+        let names = named("testpmd", PortId(1), &counters).map(|count| (count.name, count.count));
         let expected = [("RX-packets", 9), ("RX-dropped", 1), ("TX-packets", 5), ("TX-dropped", 3)];
         assert_eq!(names, expected.map(|(name, count)| (name.to_owned(), count)));
     }

@@ -1,0 +1,171 @@
+//! DPDK's l3fwd as the device: it routes between the tester's networks, what it forwards and loses is what its drivers
+//! count, and nothing of it is left, however the run ends. Root only, and where `make l3fwd` has been.
+
+#![allow(clippy::disallowed_methods, reason = "waits for the end of a process")]
+
+use crate::common::busy::Busy;
+use crate::common::forwarder::{Forwarder, sum, trials};
+use crate::common::{Scratch, figure, is_root, record, results, sh, undecided};
+use serde_json::Value;
+use testbed::DeviceKind;
+
+const L3FWD: Forwarder = Forwarder { kind: DeviceKind::L3fwd, program: "dpdk-l3fwd", processes: 1 };
+
+/// What the tester sent and l3fwd's queue took is what l3fwd received; what l3fwd sent has arrived, and what it received and
+/// sent not it gave up, which nobody counts but by this difference. Valid or not.
+fn l3fwd_agrees((record, result): &(Value, Value)) {
+    let of = |name| sum(result, name);
+    assert_eq!(of("tester_sent") - of("refused"), of("device_received"), "{}", result["balance"]);
+    assert_eq!(of("device_sent"), of("tester_received"), "{}", result["balance"]);
+    let given_up = of("device_received") - of("device_sent");
+    assert_eq!(lost(record), of("refused") + given_up, "{record}");
+    assert_eq!(record["unknown_frames"], 0, "{record}");
+}
+
+fn lost(record: &Value) -> u64 {
+    record["lost_frames"].as_u64().expect("a count")
+}
+
+#[test]
+fn throughput_is_found_and_every_loss_is_one_that_l3fwd_counts() {
+    let Some((scratch, _turn)) = L3FWD.bed() else { return };
+    let ran = scratch.run(&format!("{} --test throughput,loss --out a", L3FWD.slow()));
+    ran.expect_complete();
+    let whole = results(&scratch, "a");
+    if ran.code == Some(0) {
+        let rate = figure(&whole, "throughput")["value"].as_f64().expect("a rate");
+        // 10 Mbit/s / (8 x (64 + 20)) bits: the medium is the limit. A transmitter that others hold up offers less.
+        assert!(0.0 < rate && rate < 14_881.0, "{rate}");
+        if rate < 14_732.0 {
+            undecided::tell(&format!("the tester offered {rate} frames/s only"));
+        }
+    }
+    for trial in trials(&scratch, "a") {
+        l3fwd_agrees(&trial);
+        let is_valid = trial.0["verdict"] != "invalid";
+        assert!(lost(&trial.0) == 0 || !is_valid, "l3fwd loses nothing: {}", trial.0);
+    }
+    let detail = record(&whole, "throughput").to_string();
+    assert!(detail.contains("l3fwd polls") && !detail.contains("capacity_low"), "{detail}");
+    let environment = whole["environment"].to_string();
+    for words in ["DPDK 2", "dpdk-l3fwd -v --lcores", "R198.19.1.0/24 1", "rings of"] {
+        assert!(environment.contains(words), "{words} in {environment}");
+    }
+}
+
+/// Both ways, to the networks at the ports and to 256 behind each. Without a route a frame would come back to its sender.
+#[test]
+fn ipv4_and_ipv6_are_routed_to_every_network() {
+    let Some((scratch, _turn)) = L3FWD.bed() else { return };
+    for (folder, more) in [
+        ("four", "--protocol udp_ipv4"),
+        ("six", "--protocol udp_ipv6 --sizes 84,1518"),
+        ("random", "--protocol udp_ipv4 --destinations random"),
+    ] {
+        let run = format!(
+            "{} --test loss --bidirectional {more} --set trial.verify_checksums=true \
+             --set frame_loss.step_percent=100 --duration 300ms --out {folder}",
+            L3FWD.slow()
+        );
+        let run = if more.contains("--sizes") { run.replace("--sizes 64 ", "") } else { run };
+        scratch.run(&run).expect_complete();
+        for trial in trials(&scratch, folder) {
+            l3fwd_agrees(&trial);
+            let (record, result) = &trial;
+            assert!(sum(result, "tester_received") > 0, "{folder}: nothing arrived: {record}");
+            let is_whole = !result["received"].to_string().contains("\"corrupted\":1");
+            assert!(is_whole, "{folder}: {result}");
+        }
+    }
+}
+
+/// 14,880,952 frames a second are more than an l3fwd and a tester on two processors carry.
+#[test]
+fn an_overload_loses_what_l3fwd_did_not_take_or_gave_up() {
+    let Some((scratch, _turn)) = L3FWD.bed() else { return };
+    let run = "run --device l3fwd --profile quick --sizes 64 --skip-selftest --seed 1 --test loss --line-rate 10G \
+               --input-queue 1024 --duration 300ms --set frame_loss.step_percent=50 --out a";
+    let ran = scratch.run(run);
+    assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
+    let mut lossy = 0;
+    for trial in trials(&scratch, "a") {
+        l3fwd_agrees(&trial);
+        lossy += u64::from(lost(&trial.0) > 0);
+    }
+    if lossy == 0 {
+        undecided::tell("no load was too high");
+    }
+}
+
+#[test]
+fn the_tester_keeps_off_and_kill_9_leaves_neither_l3fwd_nor_a_socket() {
+    let Some((scratch, _turn)) = L3FWD.bed() else { return };
+    let (running, id) = L3FWD.started(&scratch, "");
+    let pid = running.pid();
+    L3FWD.keeps_off(pid, &id, |name| name == "dpdk-l3fwd");
+    running.signal("KILL");
+    assert_eq!(running.wait().code, None);
+    L3FWD.nothing_is_left(pid);
+}
+
+/// As a run leaves it that is killed before its ports are joined; no process has this number (PID_MAX_LIMIT).
+#[test]
+fn a_folder_that_a_killed_run_has_left_is_cleaned_away() {
+    let scratch = Scratch::new();
+    if !is_root() {
+        return;
+    }
+    let registry = std::path::Path::new(testbed::REGISTRY_DIRECTORY);
+    let (record, folder) = (registry.join("4194998.0.json"), registry.join("4194998.0.l3fwd"));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(&record, "{}").unwrap();
+    std::fs::write(folder.join("ipv4.rules"), "").unwrap();
+    scratch.run("clean").expect(0);
+    assert!(!folder.exists() && !record.exists());
+}
+
+/// As a terminal does it: for all of its processes.
+#[test]
+fn ctrl_c_ends_the_run_as_an_interrupted_one_and_l3fwd_with_it() {
+    let Some((scratch, _turn)) = L3FWD.bed() else { return };
+    let (running, _) = L3FWD.started(&scratch, "");
+    let pid = running.pid();
+    running.signal("INT");
+    let ran = running.wait().expect(2);
+    let said = ["interrupted", "--resume"];
+    assert!(said.iter().all(|words| ran.stderr.contains(words)), "{}", ran.stderr);
+    L3FWD.nothing_is_left(pid);
+}
+
+#[test]
+fn an_l3fwd_that_dies_is_the_error_of_the_run() {
+    let Some((scratch, _turn)) = L3FWD.bed() else { return };
+    let (running, id) = L3FWD.started(&scratch, "");
+    let pid = running.pid();
+    sh(&format!("kill -SEGV {id}"));
+    let ran = running.wait().expect(2);
+    let said = ["the device under test has vanished", "dpdk-l3fwd: ended (signal: 11"];
+    assert!(said.iter().all(|words| ran.stderr.contains(words)), "{}", ran.stderr);
+    assert!(ran.stderr.contains("results taken so far are kept"), "{}", ran.stderr);
+    L3FWD.nothing_is_left(pid);
+}
+
+/// Two programs that never sleep, each on a processor of the run: what l3fwd counts and what is lost agree all the same,
+/// and a loss beside others' work decides nothing.
+#[test]
+fn beside_two_busy_loops_every_counter_agrees() {
+    let Some((scratch, _turn)) = L3FWD.bed() else { return };
+    let _busy = [0, 1].map(Busy::on);
+    let ran = scratch.run(&format!("{} --test loss --duration 1s --out a", L3FWD.slow()));
+    assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
+    let mut undecided = 0;
+    for trial in trials(&scratch, "a") {
+        l3fwd_agrees(&trial);
+        let is_valid = trial.0["verdict"] != "invalid";
+        undecided += u32::from(!is_valid);
+        assert!(lost(&trial.0) == 0 || !is_valid, "others' work is no loss: {}", trial.0);
+    }
+    if undecided > 0 {
+        undecided::tell("the tester or l3fwd was held up");
+    }
+}
