@@ -33,12 +33,15 @@ mod live {
     mod jobs;
     mod known_limits;
     mod l3fwd;
+    mod mld_routing;
     mod netblt_link;
+    mod netem;
     mod scheduling;
     mod serve;
     mod switches;
     mod testpmd;
     mod traffic;
+    mod tunnels;
     mod versus;
 }
 

@@ -16,8 +16,9 @@ impl Lab {
         let (tester, dut) = (lab.tester(), lab.dut());
         sh(&format!("ip netns add {tester} && ip netns add {dut}"));
         for n in [1, 2] {
+            // From within: Linux 6.1 refuses a name that the namespace of whoever asks has, too.
             sh(&format!(
-                "ip link add eth{n} netns {tester} type veth peer name d{n} netns {dut} && \
+                "ip -n {tester} link add eth{n} type veth peer name d{n} netns {dut} && \
                  ip -n {dut} addr add 198.{}.1.1/24 dev d{n} && \
                  ip -n {tester} link set eth{n} up && ip -n {dut} link set d{n} up && \
                  ip netns exec {tester} ethtool -K eth{n} gro on && \

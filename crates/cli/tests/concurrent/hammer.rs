@@ -20,7 +20,7 @@ impl Link {
         let ends = [link.end(1), link.end(2)];
         sh(&format!("ip netns add {} && ip netns add {}", ends[0], ends[1]));
         let [near, far] = ends;
-        sh(&format!("ip link add eth1 netns {near} type veth peer name eth2 netns {far}"));
+        sh(&format!("ip -n {near} link add eth1 type veth peer name eth2 netns {far}"));
         for (end, interface) in [(near, "eth1"), (far, "eth2")] {
             sh(&format!(
                 "ip netns exec {end} sysctl -qw net.ipv6.conf.{interface}.disable_ipv6=1 && \

@@ -107,7 +107,7 @@ impl Agent {
     fn start(lab: &Lab) -> Self {
         let (tester, dut) = (lab.tester(), lab.dut());
         sh(&format!(
-            "ip link add m1 netns {tester} type veth peer name m2 netns {dut} && \
+            "ip -n {tester} link add m1 type veth peer name m2 netns {dut} && \
              ip -n {tester} addr add 10.7.7.2/24 dev m1 && ip -n {dut} addr add 10.7.7.1/24 dev m2 && \
              ip -n {tester} link set m1 up && ip -n {dut} link set m2 up"
         ));
