@@ -56,6 +56,7 @@ help:
 	@echo "make netblt-paths  NETBLT's rate control over today's paths, beside TCP"
 	@echo "make tolly-1998  the Tolly Group's tests of the IP9000 on a model of it, beside the published figures"
 	@echo "make faults  busy processors, stopped programs, links down, chatter, forgery: valid trials beside kernel counters"
+	@echo "make kernels  Debian's kernels in QEMU: tunnels, netem, MLD routing, network cards and DPDK inside; docs/kernels.md"
 	@echo "make lint    formatting, clippy, and whether each library crate can be packed"
 	@echo "make package the library crates as packages, each built from its own; in target/package"
 	@echo "make bench   this tester beside others, on this machine"
@@ -372,6 +373,11 @@ faults: FAULTS ?= all
 faults: setup
 	NETANVIL_FAULTS=$(FAULTS) NETANVIL_FAULTS_SEED=$(FAULTS_SEED) \
 	    cargo test --package netanvil --test main -- live::faults --nocapture
+
+# Boots each kernel without KVM and tries every feature inside; as root, from Debian's mirror, an hour. Leaves
+# docs/kernels.md; exit code 1 if a feature failed. KERNELS='6.1 backports' for some, ONLY='between-gre boot' likewise.
+kernels: setup
+	extras/kernels/kernels.py --page docs/kernels.md $(if $(KERNELS),--kernels '$(KERNELS)') $(if $(ONLY),--only '$(ONLY)')
 
 lint:
 	cargo fmt --all --check
