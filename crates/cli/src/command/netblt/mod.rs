@@ -9,6 +9,7 @@ mod page_1987;
 mod parameters;
 mod paths;
 mod planned;
+mod quantiles;
 mod reproduce;
 mod sensitivity_1987;
 mod serve;

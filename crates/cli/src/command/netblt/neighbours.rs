@@ -1,6 +1,7 @@
 //! `netanvil netblt neighbours`: transfers beside TCP, and beside each other, and what each gets.
 
 use super::args::Neighbours;
+use super::quantiles::percentile;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{output, parallel};
 use netblt_studies::paths::neighbourhood::Neighbourhood;
@@ -162,14 +163,6 @@ fn row(case: &Case, measured: &[[f64; 2]]) -> Row {
     Row { case: case.name.clone(), measures, p10, median, p90, cubic_median, met, values }
 }
 
-/// The smallest value that so many in a hundred do not exceed.
-fn percentile(values: &[f64], of_100: usize) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let rank = (sorted.len() * of_100).div_ceil(100).max(1);
-    sorted.get(rank - 1).copied().unwrap_or(f64::NAN)
-}
-
 fn line(row: &Row) -> String {
     let figure = |value: f64| match row.measures {
         "jain" => format!("{value:7.3}"),
@@ -216,13 +209,6 @@ fn table(everything: &Everything) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn percentiles_are_ranks() {
-        let values: Vec<f64> = (1..=30).rev().map(f64::from).collect();
-        assert_eq!([10, 50, 90].map(|p| percentile(&values, p)), [3.0, 15.0, 27.0]);
-        assert_eq!([10, 50, 90].map(|p| percentile(&values[..3], p)), [28.0, 29.0, 30.0]);
-    }
 
     #[test]
     fn a_target_is_met_if_both_ends_are_within_it() {

@@ -2,6 +2,7 @@
 //! rate and models of TCP, against its targets.
 
 use super::args::Paths;
+use super::quantiles::{Measured, Quantiles, STUCK_PERCENT, Target, Unit, missed, quantiles};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{output, parallel};
 use netblt_studies::paths::study::{self, Alone, Change, Contender, Road, Sharing};
@@ -11,15 +12,15 @@ use serde::Serialize;
 use std::fmt::Write;
 use units::Duration;
 
-/// Of what is usable.
-const UTILISATION: f64 = 0.95;
+/// Of what is usable, in percent.
+const UTILISATION: f64 = 95.0;
 /// Round trips to that.
 const START_UP_ROUND_TRIPS: f64 = 10.0;
 /// Beside a burst at the bottleneck.
 const QUEUE: Duration = Duration::from_ms(10);
 const JAIN: f64 = 0.95;
-/// Of an equal share, what TCP is left.
-const LEFT_TO_TCP: f64 = 0.3;
+/// Of an equal share, what TCP is left, in percent.
+const LEFT_TO_TCP: f64 = 30.0;
 /// Round trips after a change of the rate.
 const RECOVERY_ROUND_TRIPS: f64 = 5.0;
 
@@ -34,40 +35,67 @@ struct Row {
     table: &'static str,
     path: String,
     who: String,
-    /// What was measured, in words.
+    /// What was measured, in words: of several seeds 10th percentile, median and 90th.
     measured: String,
+    /// The same as numbers.
+    figures: Vec<Quantiles>,
     /// Which targets were missed; none if all were met, null where there is none to meet.
     missed: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug, Serialize)]
 struct Everything {
-    seed: u64,
+    seeds: Vec<u64>,
     rows: Vec<Row>,
     targets_met: usize,
     targets_missed: usize,
 }
 
+/// Gives what was measured with a seed.
+type Work = Box<dyn Fn(u64) -> Vec<Measured> + Send + Sync>;
+
 /// What one processor does at a time.
 struct Job {
+    table: &'static str,
     /// The path and who uses it, as in the row.
-    name: String,
-    work: Box<dyn Fn(u64) -> Row + Send + Sync>,
+    path: String,
+    who: String,
+    /// It is held to the targets.
+    judged: bool,
+    /// Nothing but the sender keeps it from using the path: a run far below that is stuck.
+    fills: bool,
+    work: Work,
 }
 
 impl Job {
     fn new(
+        (table, contender): (&'static str, Contender),
         road: &Road,
         who: String,
-        work: impl Fn(u64, &Road, String) -> Row + Send + Sync + 'static,
+        work: impl Fn(u64, &Road) -> Vec<Measured> + Send + Sync + 'static,
     ) -> Job {
-        let name = format!("{}  {who}", name(road));
-        let road = road.clone();
-        Job { name, work: Box::new(move |seed| work(seed, &road, who.clone())) }
+        let (path, own) = (name(road), road.clone());
+        let work = Box::new(move |seed| work(seed, &own));
+        let judged = contender == Contender::Adaptive;
+        // By the law of CUBIC a loss lowers the rate, by chance or not.
+        let fills = judged || contender == Contender::Competitive && road.loss == Loss::None;
+        Job { table, path, who, judged, fills, work }
     }
     /// Whether each of the words is in its name.
     fn is_named(&self, words: &str) -> bool {
-        words.split_whitespace().all(|word| self.name.split([' ', ',']).any(|part| part == word))
+        let name = format!("{}  {}", self.path, self.who);
+        words.split_whitespace().all(|word| name.split([' ', ',']).any(|part| part == word))
+    }
+    fn row(&self, runs: &[Vec<Measured>]) -> Row {
+        let figures = quantiles(runs);
+        Row {
+            table: self.table,
+            path: self.path.clone(),
+            who: self.who.clone(),
+            measured: figures.iter().map(Quantiles::words).collect::<Vec<_>>().join("  "),
+            missed: missed(&figures, self.judged, self.fills),
+            figures,
+        }
     }
 }
 
@@ -80,12 +108,13 @@ pub fn run(arguments: &Paths) -> Outcome {
             return Err(Failure::new(format!("no row has all of the words '{words}'; {all}")));
         }
     }
-    let rows = in_parallel(&jobs, arguments.seed);
+    let seeds: Vec<u64> = (0..arguments.seeds).map(|k| arguments.seed.wrapping_add(k)).collect();
+    let rows = in_parallel(&jobs, &seeds);
     let judged = |row: &&Row| row.missed.is_some();
     let met = |row: &&Row| row.missed.as_ref().is_some_and(Vec::is_empty);
     let targets_met = rows.iter().filter(met).count();
     let targets_missed = rows.iter().filter(judged).count() - targets_met;
-    let everything = Everything { seed: arguments.seed, rows, targets_met, targets_missed };
+    let everything = Everything { seeds, rows, targets_met, targets_missed };
     if let Some(file) = &arguments.html {
         let text = page(
             "NETBLT's rate control over today's paths",
@@ -114,16 +143,17 @@ fn jobs() -> Vec<Job> {
             if is_heavy(&road) && !shown.contains(&contender) {
                 continue;
             }
-            jobs.push(Job::new(&road, contender.name().to_owned(), move |seed, road, who| {
-                alone_row(road, contender, who, study::alone(road, contender, seed))
+            let kind = ("alone", contender);
+            jobs.push(Job::new(kind, &road, contender.name().to_owned(), move |seed, road| {
+                of_alone(road, study::alone(road, contender, seed))
             }));
         }
     }
     for road in changing_roads() {
         for contender in [Contender::Adaptive, Contender::Competitive, CUBIC] {
             let who = format!("{}, rate changes", contender.name());
-            jobs.push(Job::new(&road, who, move |seed, road, who| {
-                change_row(road, contender, who, study::change(road, contender, seed))
+            jobs.push(Job::new(("change", contender), &road, who, move |seed, road| {
+                of_change(road, study::change(road, contender, seed))
             }));
         }
     }
@@ -131,20 +161,25 @@ fn jobs() -> Vec<Job> {
         for contender in [Contender::Adaptive, Contender::Competitive, CUBIC] {
             let length = if count > 64 { SHARING_OF_HUNDREDS } else { SHARING };
             let who = format!("{count} x {}", contender.name());
-            jobs.push(Job::new(&road, who, move |seed, road, who| {
-                let sharing = study::share(road, &vec![contender; count], length, seed);
-                sharing_row(road, contender, who, &sharing)
-            }));
+            let mut job = Job::new(("sharing", contender), &road, who, move |seed, road| {
+                of_sharing(road, &study::share(road, &vec![contender; count], length, seed))
+            });
+            job.judged &= count <= 64;
+            job.fills &= count <= 64;
+            jobs.push(job);
         }
     }
     let road = Road::new(100 * MBPS, 20, Loss::None);
     for (tcp, count) in [(RENO, 1), (CUBIC, 1), (RENO, 4), (CUBIC, 4)] {
         for ours in [Contender::Adaptive, Contender::Competitive, CUBIC] {
             let who = format!("{count} x {} beside {count} x {}", ours.name(), tcp.name());
-            jobs.push(Job::new(&road, who, move |seed, road, who| {
+            let mut job = Job::new(("beside", ours), &road, who, move |seed, road| {
                 let all = [vec![ours; count], vec![tcp; count]].concat();
-                beside_row(road, ours, who, &study::share(road, &all, SHARING, seed))
-            }));
+                of_both(&study::share(road, &all, SHARING, seed))
+            });
+            // What it leaves to TCP it has not.
+            job.fills = false;
+            jobs.push(job);
         }
     }
     jobs
@@ -201,13 +236,20 @@ fn shared_roads() -> Vec<(Road, usize)> {
     all
 }
 
-/// As many at a time as there are processors.
-fn in_parallel(jobs: &[Job], seed: u64) -> Vec<Row> {
-    parallel::map(jobs, |job| {
-        let row = (job.work)(seed);
+/// As many runs at a time as there are processors: rows, or the seeds of a row.
+fn in_parallel(jobs: &[Job], seeds: &[u64]) -> Vec<Row> {
+    let done = |job: &Job, runs: &[Vec<Measured>]| {
+        let row = job.row(runs);
         output::say(format_args!("{}", line(&row, &row.path)));
         row
-    })
+    };
+    match seeds {
+        [seed] => parallel::map(jobs, |job| done(job, &[(job.work)(*seed)])),
+        _ => {
+            let row = |job: &Job| done(job, &parallel::map(seeds, |seed| (job.work)(*seed)));
+            jobs.iter().map(row).collect()
+        }
+    }
 }
 
 fn name(road: &Road) -> String {
@@ -231,92 +273,49 @@ fn ms(span: Duration) -> f64 {
 fn round_trips(span: Option<Duration>, road: &Road) -> Option<f64> {
     span.map(|span| span.as_secs_f64() / road.whole_round_trip().as_secs_f64())
 }
-fn or_never(value: Option<f64>) -> String {
-    value.map_or("never".to_owned(), |value| format!("{value:.1}"))
-}
 
-/// The targets are the adaptive transfer's.
-fn judge(contender: Contender, targets: &[(bool, &str)]) -> Option<Vec<String>> {
-    let missed = targets.iter().filter(|(met, _)| !met).map(|(_, what)| (*what).to_owned());
-    (contender == Contender::Adaptive).then(|| missed.collect())
-}
-
-fn alone_row(road: &Road, contender: Contender, who: String, alone: Alone) -> Row {
+fn of_alone(road: &Road, alone: Alone) -> Vec<Measured> {
     let Alone { utilisation, start_up, standing_queue, dropped } = alone;
-    let start_up = round_trips(start_up, road);
-    Row {
-        table: "alone",
-        path: name(road),
-        who,
-        measured: format!(
-            "{:5.1} %  {:>6}  {:7.1} ms  {:5.2} %",
-            100.0 * utilisation,
-            or_never(start_up),
-            ms(standing_queue),
-            100.0 * dropped,
-        ),
-        missed: judge(
-            contender,
-            &[
-                (utilisation >= UTILISATION, "utilisation"),
-                (start_up.is_some_and(|count| count <= START_UP_ROUND_TRIPS), "start-up"),
-                (standing_queue <= road.burst() + QUEUE, "queue"),
-            ],
-        ),
-    }
+    let least = Some(Target::Least(UTILISATION));
+    vec![
+        Measured::new("utilisation", Unit::Percent, 100.0 * utilisation, least),
+        Measured::round_trips("start-up", round_trips(start_up, road), START_UP_ROUND_TRIPS),
+        Measured::new("queue", Unit::Ms, ms(standing_queue), Some(longest_queue(road))),
+        Measured::new("dropped", Unit::SmallPercent, 100.0 * dropped, None),
+    ]
 }
 
-fn change_row(road: &Road, contender: Contender, who: String, change: Change) -> Row {
+fn of_change(road: &Road, change: Change) -> Vec<Measured> {
     let [down, up] = [change.down, change.up].map(|span| round_trips(span, road));
-    let in_time = |count: Option<f64>| count.is_some_and(|count| count <= RECOVERY_ROUND_TRIPS);
-    Row {
-        table: "change",
-        path: name(road),
-        who,
-        measured: format!("{:>6}  {:>6}", or_never(down), or_never(up)),
-        missed: judge(contender, &[(in_time(down), "fall"), (in_time(up), "rise")]),
-    }
+    vec![
+        Measured::round_trips("fall", down, RECOVERY_ROUND_TRIPS),
+        Measured::round_trips("rise", up, RECOVERY_ROUND_TRIPS),
+    ]
 }
 
-fn sharing_row(road: &Road, contender: Contender, who: String, sharing: &Sharing) -> Row {
-    let count = sharing.shares.len();
-    let jain = sharing.jain();
-    let judged = judge(
-        contender,
-        &[
-            (jain >= JAIN, "fairness"),
-            (sharing.standing_queue <= road.burst() + QUEUE, "queue"),
-            (sharing.utilisation >= UTILISATION, "utilisation"),
-        ],
-    );
-    Row {
-        table: "sharing",
-        path: name(road),
-        who,
-        measured: format!(
-            "{jain:5.3}  {:5.1} %  {:6.1} ms",
-            100.0 * sharing.utilisation,
-            ms(sharing.standing_queue)
-        ),
-        missed: judged.filter(|_| count <= 64),
-    }
+fn of_sharing(road: &Road, sharing: &Sharing) -> Vec<Measured> {
+    let (used, queue) = (100.0 * sharing.utilisation, ms(sharing.standing_queue));
+    vec![
+        Measured::new("fairness", Unit::Index, sharing.jain(), Some(Target::Least(JAIN))),
+        Measured::new("utilisation", Unit::Percent, used, Some(Target::Least(UTILISATION))),
+        Measured::new("queue", Unit::Ms, queue, Some(longest_queue(road))),
+    ]
 }
 
-fn beside_row(road: &Road, ours: Contender, who: String, sharing: &Sharing) -> Row {
+fn of_both(sharing: &Sharing) -> Vec<Measured> {
     let half = sharing.shares.len() / 2;
-    let (ours_share, tcp_share) = (sharing.mean_share(0..half), sharing.mean_share(half..2 * half));
-    Row {
-        table: "beside",
-        path: name(road),
-        who,
-        measured: format!(
-            "{:5.1} %  {:5.1} %  {:6.1} ms",
-            100.0 * ours_share,
-            100.0 * tcp_share,
-            ms(sharing.standing_queue)
-        ),
-        missed: judge(ours, &[(tcp_share >= LEFT_TO_TCP, "left to TCP")]),
-    }
+    let share = |of| 100.0 * sharing.mean_share(of);
+    let (ours, tcp) = (share(0..half), share(half..2 * half));
+    let least = Some(Target::Least(LEFT_TO_TCP));
+    vec![
+        Measured::new("share", Unit::Percent, ours, None),
+        Measured::new("left to TCP", Unit::Percent, tcp, least),
+        Measured::new("queue", Unit::Ms, ms(sharing.standing_queue), None),
+    ]
+}
+
+fn longest_queue(road: &Road) -> Target {
+    Target::Most(ms(road.burst() + QUEUE))
 }
 
 const HEADS: [(&str, &str); 4] = [
@@ -378,8 +377,16 @@ fn tables(everything: &Everything) -> Vec<figures::Table> {
 
 fn closing(everything: &Everything) -> String {
     let Everything { targets_met, targets_missed, .. } = everything;
+    let seeds = match everything.seeds.len() {
+        1 => String::new(),
+        count => format!(
+            "{count} seeds: 10th percentile/median/90th percentile. What has to be high is judged by the \
+             10th percentile, what has to be low\nby the 90th, and no run may be under {STUCK_PERCENT:.0} % of what \
+             is usable.\n"
+        ),
+    };
     format!(
-        "Of the rows with targets, {targets_met} met all of theirs and {targets_missed} missed one or \
+        "{seeds}Of the rows with targets, {targets_met} met all of theirs and {targets_missed} missed one or \
          more.\n"
     )
 }
