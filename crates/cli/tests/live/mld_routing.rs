@@ -4,6 +4,8 @@
 //! Root only. Debian 12's FRR has no pim6d: NETANVIL_FRR names a folder with `zebra` and `pim6d` of a newer one, as
 //! `make kernels` does.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "waits for a daemon")]
+
 use crate::common::lab::Lab;
 use crate::common::{Scratch, is_root, outcomes_of, results, sh, skipped};
 use serde_json::{Value, json};
