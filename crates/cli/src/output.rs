@@ -36,6 +36,16 @@ pub fn ask(question: &str) -> bool {
     matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
+/// Says what is wanted on standard error, and takes a line from standard input.
+pub fn ask_for(what: &str) -> Outcome<String> {
+    let mut stderr = io::stderr().lock();
+    let _ = write!(stderr, "{what}: ").and_then(|()| stderr.flush());
+    let mut answer = String::new();
+    let read = io::stdin().lock().read_line(&mut answer);
+    read.map_err(|error| Failure::new(format!("cannot read the {what}: {error}")))?;
+    Ok(answer)
+}
+
 /// Writes a line to a terminal in place of the one before; [`say`] an empty one to end with.
 pub fn say_over(line: impl std::fmt::Display) {
     let mut stderr = io::stderr().lock();

@@ -264,6 +264,38 @@ fn with_a_key_packets_are_sealed_and_who_has_none_or_another_is_told() {
     });
 }
 
+/// A server draws a code; clients have it as an argument or type it, and another one is told.
+#[test]
+fn a_code_that_a_server_prints_seals_transfers() {
+    let (scratch, bytes) = scene(1_000_000);
+    let mut server = Server::start(&scratch, "--code --overwrite");
+    let mut line = String::new();
+    let output = server.child.stdout.as_mut().expect("piped");
+    BufReader::new(output).read_line(&mut line).expect("a line");
+    let code = line.trim().strip_prefix("code: ").expect(&line);
+    let send = |code: &str| format!("netblt send file {} {code}", server.address);
+
+    scratch.run(&send(&format!("--code={code}"))).expect(0);
+    assert_eq!(std::fs::read(scratch.path().join("served/file")).unwrap(), bytes);
+    std::fs::write(scratch.path().join("typed"), code.to_lowercase() + "\n").unwrap();
+    let typed = std::fs::File::open(scratch.path().join("typed")).unwrap();
+    let typing = scratch.command(&send("--code")).stdin(typed).output().unwrap();
+    assert!(typing.status.success(), "{}", String::from_utf8_lossy(&typing.stderr));
+
+    let other = if code == "2222-2222" { "3333-3333" } else { "2222-2222" };
+    let told = scratch.run(&send(&format!("--code={other}"))).expect(2);
+    assert!(
+        told.stderr.contains("another code") && told.stderr.contains("--code"),
+        "{}",
+        told.stderr
+    );
+    let none = scratch.run(&send("--code=2222")).expect(2);
+    assert!(none.stderr.contains("a code has 8 letters or digits"), "{}", none.stderr);
+    let raw = scratch.run("netblt send file 127.0.0.1 --raw-ip --code=2222-2222").expect(2);
+    assert!(raw.stderr.contains("leave --raw-ip out"), "{}", raw.stderr);
+    scratch.run(&send(&format!("--code={code}"))).expect(0);
+}
+
 #[test]
 fn wrong_usage_names_the_remedy() {
     let (scratch, _) = scene(1);

@@ -189,7 +189,7 @@ impl Agreements {
     /// The server has not seen yet that we are where we say: the ASK that shows it.
     pub fn prove(&mut self, peer: SocketAddr, datagram: &[u8]) -> Option<Vec<u8>> {
         let asking = self.asking.get_mut(&peer)?;
-        let (id, cookie) = (datagram.get(4..20)?, datagram.get(20..)?);
+        let (id, cookie) = parts(datagram)?;
         if asking.id != id {
             return None;
         }
@@ -204,8 +204,8 @@ impl Agreements {
         datagram: &[u8],
         tick: u64,
     ) -> Option<Vec<Vec<u8>>> {
-        let (id, element) = (datagram.get(4..20)?, datagram.get(20..)?);
-        if datagram.len() != ANSWER_BYTES || !self.has_asked(peer, id) {
+        let (id, element) = parts(datagram)?;
+        if datagram.len() != ANSWER_BYTES || !self.has_asked(peer, &id) {
             return None;
         }
         let Asking { id, state, waiting, .. } = self.asking.remove(&peer)?;
@@ -216,7 +216,9 @@ impl Agreements {
 
     /// Somebody has the code, or tries one.
     pub fn asked(&mut self, peer: SocketAddr, datagram: &[u8], tick: u64) -> Asked {
-        let Some((id, cookie, element)) = parts(datagram) else { return Asked::Nothing };
+        let is_whole = datagram.len() == ASK_BYTES;
+        let Some((id, rest)) = parts(datagram).filter(|_| is_whole) else { return Asked::Nothing };
+        let (cookie, element) = rest.split_at(COOKIE_BYTES);
         if hmac::verify(&self.cookies, &owner(peer, &id), cookie).is_err() {
             let cookie = hmac::sign(&self.cookies, &owner(peer, &id));
             return Asked::Answer([&MAGIC[..], &[COOKIE], &id, cookie.as_ref()].concat());
@@ -257,13 +259,11 @@ impl Agreements {
     }
 }
 
-/// Identifier, cookie and element of an ASK.
-fn parts(ask: &[u8]) -> Option<(Salt, &[u8], &[u8])> {
-    if ask.len() != ASK_BYTES {
-        return None;
-    }
-    let (cookie, element) = ask[20..].split_at(COOKIE_BYTES);
-    Some((ask[4..20].try_into().ok()?, cookie, element))
+/// The identifier, and what follows it.
+fn parts(datagram: &[u8]) -> Option<(Salt, &[u8])> {
+    let (_, rest) = datagram.split_at_checked(MAGIC.len() + 1)?;
+    let (id, rest) = rest.split_first_chunk()?;
+    Some((*id, rest))
 }
 
 /// For whom a cookie is.

@@ -28,6 +28,7 @@ Examples:
   netanvil netblt send disk.img lab2 --rate 900M --buffers 200
   netanvil netblt send disk.img 192.0.2.7 --as images/monday.img --json
   netanvil netblt send disk.img lab2 --key-file ~/key
+  netanvil netblt send disk.img lab2 --code=7KQM-2XWD   # as the server has printed it
 
 Run it again after a break: it goes on at the missing bytes.
 ")]
@@ -68,6 +69,7 @@ Exit codes: 0: all is there. 1: something was refused or failed, and named; the 
     #[command(after_help = "\
 Examples:
   netanvil netblt serve /srv/bulk --key-file /etc/netanvil/key
+  netanvil netblt serve /srv/bulk --code --once      # prints a code for one transfer
   netanvil netblt serve /srv/bulk --trust --read-only --listen 192.0.2.7:20030
   netanvil netblt serve /srv/bulk --trust --raw-ip
   netanvil netblt serve /srv/bulk                    # for this host alone
@@ -385,13 +387,19 @@ pub struct Transfer {
     pub sealing: Sealing,
 }
 
-/// Where the key comes from. Never the command line: every user of a host can read that.
-#[derive(Args, Debug)]
+/// Where the key comes from. Never the command line: every user of a host can read that. A code is good for one server
+/// and ten guesses.
+#[derive(Args, Clone, Debug)]
 pub struct Sealing {
     /// Seal all packets with the key in this file: 64 hexadecimal digits (`openssl rand -hex 32`), the same
     /// at both ends; the environment variable NETANVIL_NETBLT_KEY can hold the key instead
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
+    /// Seal all packets with a key of their own, to which a short code leads, the same at both ends: without CODE a
+    /// server draws and prints one, and a client reads it from standard input
+    #[arg(long, value_name = "CODE", num_args = 0..=1, require_equals = true, default_missing_value = "",
+          conflicts_with = "key_file")]
+    pub code: Option<String>,
 }
 
 #[derive(Args, Debug)]

@@ -2,8 +2,9 @@
 
 use super::args::{Sealing, Transfer, UDP_PORT};
 use crate::failure::{Failure, Outcome};
+use crate::output;
 use netblt::{Burst, Limits};
-use netblt_io::{Carrier, Key, Socket};
+use netblt_io::{Carrier, Code, Key, Socket};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
@@ -25,7 +26,7 @@ pub fn is_adaptive(transfer: &Transfer) -> bool {
 /// Bytes of data in a packet: what fits into 1,500 bytes with the headers of IP, UDP and NETBLT, and what
 /// sealing adds.
 fn packet_size(transfer: &Transfer, over_ipv6: bool) -> Outcome<u16> {
-    let sealed = key(&transfer.sealing)?.is_some();
+    let sealed = is_sealed(&transfer.sealing)?;
     let fitting = if sealed && over_ipv6 { 1376 } else { 1400 };
     Ok(transfer.packet_size.unwrap_or(fitting))
 }
@@ -149,10 +150,10 @@ pub fn socket_towards(peer: SocketAddr, transfer: &Transfer) -> Outcome<Socket> 
 
 /// A socket bound to an address.
 pub fn socket(address: SocketAddr, raw_ip: bool, sealing: &Sealing) -> Outcome<Socket> {
-    let key = key(sealing)?;
-    if raw_ip && key.is_some() {
-        return Err(Failure::new("on raw IP packets cannot be sealed")
-            .help(format!("leave --raw-ip out, or give no key (--key-file, {KEY_VARIABLE})")));
+    if raw_ip && is_sealed(sealing)? {
+        return Err(Failure::new("on raw IP packets cannot be sealed").help(format!(
+            "leave --raw-ip out, or give no key and no code (--key-file, {KEY_VARIABLE}, --code)"
+        )));
     }
     let carrier = if raw_ip { Carrier::RawIp } else { Carrier::Udp };
     let mut socket = Socket::bind(carrier, address).map_err(|error| {
@@ -165,10 +166,25 @@ pub fn socket(address: SocketAddr, raw_ip: bool, sealing: &Sealing) -> Outcome<S
             _ => failure,
         }
     })?;
-    if let Some(key) = key {
+    if let Some(text) = &sealing.code {
+        let none = |error| Failure::new(format!("no key can be drawn: {error}"));
+        socket.seal_by_code(code(text)?).map_err(none)?;
+    } else if let Some(key) = key(sealing)? {
         socket.seal(key);
     }
     Ok(socket)
+}
+
+/// Whether packets are to be sealed.
+pub fn is_sealed(sealing: &Sealing) -> Outcome<bool> {
+    Ok(sealing.code.is_some() || key(sealing)?.is_some())
+}
+
+/// A code as it was given, or else as somebody types it.
+fn code(given: &str) -> Outcome<Code> {
+    let text = if given.is_empty() { output::ask_for("code")? } else { given.to_owned() };
+    let failure = |why| Failure::new(why).help("`netanvil netblt serve --code` prints one");
+    Code::parse(&text).map_err(failure)
 }
 
 /// The key, if there is one.

@@ -1,13 +1,13 @@
 //! `netanvil netblt serve`: a directory for others.
 
-use super::args::{Serve, UDP_PORT};
+use super::args::{Sealing, Serve, UDP_PORT};
 use super::outcome::TransferReport;
-use super::parameters::{key, parse_rate, socket};
+use super::parameters::{is_sealed, parse_rate, socket};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
 use netblt::{Burst, EndpointLimits, Limits, Timing};
-use netblt_io::Station;
 use netblt_io::files::Served;
+use netblt_io::{Code, Station};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::sync::atomic::Ordering;
 use units::Duration;
@@ -27,12 +27,13 @@ pub fn run(arguments: &Serve) -> Outcome {
     served.overwrite = arguments.overwrite;
     let address = address(arguments)?;
     let cap = parse_rate(&arguments.max_rate)?;
-    let socket = socket(address, arguments.raw_ip, &arguments.sealing)?;
+    let (sealing, drawn) = with_code(&arguments.sealing)?;
+    let socket = socket(address, arguments.raw_ip, &sealing)?;
     if !(socket.is_sealed() || arguments.trust || address.ip().is_loopback()) {
         return Err(Failure::new(format!(
             "{address} is not of this host alone, and there is no key"
         ))
-        .help("give a key (--key-file), or --trust to serve whoever can send to it"));
+        .help("give a key (--key-file), draw a code (--code), or --trust to serve whoever can send to it"));
     }
     let bound = socket.local_address().map(|address| address.to_string()).unwrap_or_default();
     let trust = if socket.is_sealed() { "packets are sealed" } else { "nothing is encrypted" };
@@ -42,6 +43,13 @@ pub fn run(arguments: &Serve) -> Outcome {
     station.cap_rate(cap);
     station.listen(arguments.port);
     output::say(format_args!("serving {} on {bound}; {trust}", directory.display()));
+    if let Some(code) = drawn {
+        let code = code.to_string();
+        match arguments.json {
+            true => output::print(&format!("{}\n", serde_json::json!({ "code": code })))?,
+            false => output::print(&format!("code: {code}\n"))?,
+        }
+    }
     let interrupted = interrupt::watch()?;
     let mut over = false;
     while !interrupted.load(Ordering::SeqCst) {
@@ -59,9 +67,18 @@ pub fn run(arguments: &Serve) -> Outcome {
     Ok(Exit::Done)
 }
 
+/// With a code that is drawn where one is wanted and none was given.
+fn with_code(sealing: &Sealing) -> Outcome<(Sealing, Option<Code>)> {
+    if sealing.code.as_deref() != Some("") {
+        return Ok((sealing.clone(), None));
+    }
+    let code = Code::draw().ok_or_else(|| Failure::new("this system has no randomness"))?;
+    Ok((Sealing { code: Some(code.to_string()), ..sealing.clone() }, Some(code)))
+}
+
 /// Where to listen: for this host alone, unless others need a key or are trusted.
 fn address(arguments: &Serve) -> Outcome<SocketAddr> {
-    let others = arguments.trust || key(&arguments.sealing)?.is_some();
+    let others = arguments.trust || is_sealed(&arguments.sealing)?;
     let Some(listen) = &arguments.listen else {
         return Ok(match (others, has_ipv6() && !arguments.raw_ip) {
             (false, _) => (Ipv4Addr::LOCALHOST, UDP_PORT).into(),

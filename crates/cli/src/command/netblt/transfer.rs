@@ -133,7 +133,7 @@ fn follow(
             && started.elapsed() > PATIENCE
         {
             return Err(Failure::new(format!("no session with {peer}: {refusal}"))
-                .help("give both the same key (--key-file)"));
+                .help("give both the same key (--key-file), or the code that the server has printed (--code)"));
         }
         if let Some(progress) = station.progress(id) {
             bar.set_length(progress.total_bytes);
