@@ -162,9 +162,10 @@ fn jobs() -> Vec<Job> {
             let length = if count > 64 { SHARING_OF_HUNDREDS } else { SHARING };
             let who = format!("{count} x {}", contender.name());
             let mut job = Job::new(("sharing", contender), &road, who, move |seed, road| {
-                of_sharing(road, &study::share(road, &vec![contender; count], length, seed))
+                let sharing = study::share(road, &vec![contender; count], length, seed);
+                of_sharing(road, contender, &sharing)
             });
-            job.judged &= count <= 64;
+            job.judged = contender != CUBIC && count <= 64;
             job.fills &= count <= 64;
             jobs.push(job);
         }
@@ -293,12 +294,14 @@ fn of_change(road: &Road, change: Change) -> Vec<Measured> {
     ]
 }
 
-fn of_sharing(road: &Road, sharing: &Sharing) -> Vec<Measured> {
+fn of_sharing(road: &Road, contender: Contender, sharing: &Sharing) -> Vec<Measured> {
     let (used, queue) = (100.0 * sharing.utilisation, ms(sharing.standing_queue));
+    // Who competes by loss fills the queue, as TCP does.
+    let longest = (contender == Contender::Adaptive).then(|| longest_queue(road));
     vec![
         Measured::new("fairness", Unit::Index, sharing.jain(), Some(Target::Least(JAIN))),
         Measured::new("utilisation", Unit::Percent, used, Some(Target::Least(UTILISATION))),
-        Measured::new("queue", Unit::Ms, queue, Some(longest_queue(road))),
+        Measured::new("queue", Unit::Ms, queue, longest),
     ]
 }
 

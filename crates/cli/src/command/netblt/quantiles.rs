@@ -93,7 +93,8 @@ pub fn missed(figures: &[Quantiles], judged: bool, fills: bool) -> Option<Vec<St
             names.push(format!("{stuck} of {} stuck", used.values.len()));
         }
     }
-    (judged || fills).then_some(names)
+    // Not to be stuck is no target that is met: it is told where it is not so.
+    (judged || !names.is_empty()).then_some(names)
 }
 
 /// The smallest value that so many in a hundred do not exceed.
