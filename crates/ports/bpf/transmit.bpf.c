@@ -198,28 +198,38 @@ INLINE void pace(struct transmit_state *s, u32 len, int is_inserted)
 	end_of_burst(s, segment);
 }
 
-/* The insertion that takes the departure at hand; its trigger is set to the next time. */
-INLINE struct insertion *insertion_due(struct transmit_state *s)
-{
-	for (u32 i = 0; i < MAX_INSERTIONS; i++) {
-		struct insertion *insertion;
+struct insertion_search {
+	struct transmit_state *s;
+	u32 stream, is_due;
+};
 
-		if (i >= s->insertions)
+/*
+ * Whether an insertion takes the departure at hand; its trigger is set to the next time then. A callback and no
+ * loop: up to Linux 6.12 the verifier forgets the bounds of an index once a map was asked for it by its address.
+ */
+static long try_insertion(u32 i, struct insertion_search *search)
+{
+	struct transmit_state *s = search->s;
+	struct insertion *insertion;
+	u32 at = i;
+
+	if (i >= s->insertions)
+		return 1;
+	insertion = bpf_map_lookup_elem(&insertions, &at);
+	if (!insertion)
+		return 1;
+	if (insertion->by_frames) {
+		if (s->frame < insertion->next_frame)
 			return 0;
-		insertion = bpf_map_lookup_elem(&insertions, &i);
-		if (!insertion)
+		insertion->next_frame += insertion->every_frames;
+	} else {
+		if (!reached(&s->due, &insertion->next))
 			return 0;
-		if (insertion->by_frames) {
-			if (s->frame >= insertion->next_frame) {
-				insertion->next_frame += insertion->every_frames;
-				return insertion;
-			}
-		} else if (reached(&s->due, &insertion->next)) {
-			advance(&insertion->next, &insertion->every);
-			return insertion;
-		}
+		advance(&insertion->next, &insertion->every);
 	}
-	return 0;
+	search->stream = insertion->stream;
+	search->is_due = 1;
+	return 1;
 }
 
 /* The stream that takes the departure at hand; says whether it is inserted. */
@@ -229,11 +239,12 @@ INLINE u32 next_stream(struct transmit_state *s, int *is_inserted)
 	u64 *index;
 
 	if (unlikely(s->insertions)) {
-		struct insertion *insertion = insertion_due(s);
+		struct insertion_search search = { .s = s };
 
-		if (insertion) {
+		bpf_loop(MAX_INSERTIONS, try_insertion, &search, 0);
+		if (search.is_due) {
 			*is_inserted = 1;
-			return insertion->stream;
+			return search.stream;
 		}
 	}
 	index = bpf_map_lookup_elem(&order, &at);
