@@ -220,6 +220,9 @@ impl RateSearch<'_, '_> {
             // A single frame has no rate.
             Verdict::Passed if offered == 0.0 => Came::Undecided,
             Verdict::Passed => {
+                // What a device that asked for pauses took in first is in its buffer: it carries what came out.
+                let came_out = sustained.filter(|_| has_pauses(result)).map_or(1.0, |it| it.share);
+                let offered = offered * came_out;
                 let is_whole = offered >= WHOLE * rate_of(self.subject, load).fps();
                 let offered = if is_whole { load } else { as_load(offered) };
                 // Whether a queue grew or the delay varied: no more is proven than what came out.
