@@ -98,6 +98,32 @@ impl Forwarder {
         }
     }
 
+    /// A run that is interrupted, as a terminal does it: for all of its processes.
+    pub fn ends_with_an_interrupted_run(self) {
+        let Some((scratch, _turn)) = self.bed() else { return };
+        let (running, _) = self.started(&scratch, "");
+        let pid = running.pid();
+        running.signal("INT");
+        let ran = running.wait().expect(2);
+        let said = ["interrupted", "--resume"];
+        assert!(said.iter().all(|words| ran.stderr.contains(words)), "{}", ran.stderr);
+        self.nothing_is_left(pid);
+    }
+
+    /// A run whose device dies.
+    pub fn is_an_error_of_the_run_where_it_dies(self) {
+        let Some((scratch, _turn)) = self.bed() else { return };
+        let (running, id) = self.started(&scratch, "");
+        let pid = running.pid();
+        sh(&format!("kill -SEGV {id}"));
+        let ran = running.wait().expect(2);
+        let ended = format!("{}: ended (signal: 11", self.program);
+        let said = ["the device under test has vanished", &ended];
+        assert!(said.iter().all(|words| ran.stderr.contains(words)), "{}", ran.stderr);
+        assert!(ran.stderr.contains("results taken so far are kept"), "{}", ran.stderr);
+        self.nothing_is_left(pid);
+    }
+
     /// Without `clean`.
     pub fn nothing_is_left(self, pid: u32) {
         let own = self.mark(pid);

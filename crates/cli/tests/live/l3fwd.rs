@@ -5,7 +5,7 @@
 
 use crate::common::busy::Busy;
 use crate::common::forwarder::{Forwarder, sum, trials};
-use crate::common::{Scratch, figure, is_root, record, results, sh, undecided};
+use crate::common::{Scratch, figure, is_root, record, results, undecided};
 use serde_json::Value;
 use testbed::DeviceKind;
 
@@ -124,30 +124,14 @@ fn a_folder_that_a_killed_run_has_left_is_cleaned_away() {
     assert!(!folder.exists() && !record.exists());
 }
 
-/// As a terminal does it: for all of its processes.
 #[test]
 fn ctrl_c_ends_the_run_as_an_interrupted_one_and_l3fwd_with_it() {
-    let Some((scratch, _turn)) = L3FWD.bed() else { return };
-    let (running, _) = L3FWD.started(&scratch, "");
-    let pid = running.pid();
-    running.signal("INT");
-    let ran = running.wait().expect(2);
-    let said = ["interrupted", "--resume"];
-    assert!(said.iter().all(|words| ran.stderr.contains(words)), "{}", ran.stderr);
-    L3FWD.nothing_is_left(pid);
+    L3FWD.ends_with_an_interrupted_run();
 }
 
 #[test]
 fn an_l3fwd_that_dies_is_the_error_of_the_run() {
-    let Some((scratch, _turn)) = L3FWD.bed() else { return };
-    let (running, id) = L3FWD.started(&scratch, "");
-    let pid = running.pid();
-    sh(&format!("kill -SEGV {id}"));
-    let ran = running.wait().expect(2);
-    let said = ["the device under test has vanished", "dpdk-l3fwd: ended (signal: 11"];
-    assert!(said.iter().all(|words| ran.stderr.contains(words)), "{}", ran.stderr);
-    assert!(ran.stderr.contains("results taken so far are kept"), "{}", ran.stderr);
-    L3FWD.nothing_is_left(pid);
+    L3FWD.is_an_error_of_the_run_where_it_dies();
 }
 
 /// Two programs that never sleep, each on a processor of the run: what l3fwd counts and what is lost agree all the same,

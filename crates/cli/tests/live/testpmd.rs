@@ -5,7 +5,7 @@
 
 use crate::common::busy::Busy;
 use crate::common::forwarder::{Forwarder, device_agrees, sum, trials};
-use crate::common::{Scratch, figure, is_root, record, results, sh, turn, undecided};
+use crate::common::{Scratch, figure, is_root, record, results, turn, undecided};
 use testbed::DeviceKind;
 
 const TESTPMD: Forwarder =
@@ -111,33 +111,14 @@ fn a_folder_of_sockets_that_a_killed_run_has_left_is_cleaned_away() {
     assert!(!folder.exists() && !record.exists());
 }
 
-/// As a terminal does it: for all of its processes.
 #[test]
 fn ctrl_c_ends_the_run_as_an_interrupted_one_and_testpmd_with_it() {
-    let Some((scratch, _turn)) = TESTPMD.bed() else { return };
-    let (running, _) = TESTPMD.started(&scratch, "");
-    let pid = running.pid();
-    running.signal("INT");
-    let ran = running.wait().expect(2);
-    assert!(
-        ran.stderr.contains("interrupted") && ran.stderr.contains("--resume"),
-        "{}",
-        ran.stderr
-    );
-    TESTPMD.nothing_is_left(pid);
+    TESTPMD.ends_with_an_interrupted_run();
 }
 
 #[test]
 fn a_testpmd_that_dies_is_the_error_of_the_run() {
-    let Some((scratch, _turn)) = TESTPMD.bed() else { return };
-    let (running, id) = TESTPMD.started(&scratch, "");
-    let pid = running.pid();
-    sh(&format!("kill -SEGV {id}"));
-    let ran = running.wait().expect(2);
-    let said = ["the device under test has vanished", "dpdk-testpmd: ended (signal: 11"];
-    assert!(said.iter().all(|words| ran.stderr.contains(words)), "{}", ran.stderr);
-    assert!(ran.stderr.contains("results taken so far are kept"), "{}", ran.stderr);
-    TESTPMD.nothing_is_left(pid);
+    TESTPMD.is_an_error_of_the_run_where_it_dies();
 }
 
 /// The tester has the first processor, and the first testpmd the second one.
