@@ -1,14 +1,10 @@
 //! The command line of `netanvil netblt`.
 
 use clap::{Args, Subcommand, ValueEnum};
+use netblt_client::SERVICE_PORT;
 use netblt_io::copy::control::{Links, Sparse};
 use std::ffi::OsString;
 use std::path::PathBuf;
-
-/// The NETBLT port of servers, unless another is given. Ours to choose: none is assigned.
-pub const SERVICE_PORT: u16 = 30;
-/// UDP port of the server, unless another is given. Ours to choose: none is assigned.
-pub const UDP_PORT: u16 = 20_030;
 
 #[derive(Args, Debug)]
 pub struct Netblt {

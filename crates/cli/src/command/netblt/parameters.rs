@@ -1,22 +1,15 @@
 //! Flags into limits, hosts into addresses.
 
-use super::args::{Sealing, Transfer, UDP_PORT};
+use super::args::{Sealing, Transfer};
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use netblt::{Burst, Limits};
+use netblt_client::{Error, FASTEST, address, burst_of_rate};
 use netblt_io::{Carrier, Code, Key, Socket};
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
-
-/// Packets in a burst when a rate is given, if that is not too fast or too slow for it: the
-/// receiver of RFC 998's time wanted few, system calls want many.
-const BURST_PACKETS: f64 = 16.0;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Where the key is looked for without a file.
 const KEY_VARIABLE: &str = "NETANVIL_NETBLT_KEY";
-
-/// What the control of the rate may choose when nothing bounds it.
-pub const FASTEST: Burst = Burst { size_packets: u16::MAX, interval_ms: 1 };
 
 /// Whether the sender is to find the rate.
 pub fn is_adaptive(transfer: &Transfer) -> bool {
@@ -86,57 +79,20 @@ pub fn parse_rate(text: &str) -> Outcome<f64> {
     })
 }
 
-/// The burst that comes nearest to a rate without exceeding it, among those of about
-/// [`BURST_PACKETS`]. Slower than a packet in 65,535 ms the protocol cannot say.
-pub fn burst_of_rate(bits_per_s: f64, packet_size: u16) -> Burst {
-    let packets_per_ms = bits_per_s / 8e3 / f64::from(packet_size);
-    let wanted_ms = (BURST_PACKETS / packets_per_ms).ceil().clamp(1.0, f64::from(u16::MAX));
-    let size = (packets_per_ms * wanted_ms).floor().clamp(1.0, f64::from(u16::MAX));
-    let interval = (size / packets_per_ms).ceil().clamp(1.0, f64::from(u16::MAX));
-    Burst { size_packets: size as u16, interval_ms: interval as u16 }
-}
-
 /// The address of a server. One on raw IP has no port.
 pub fn resolve(host: &str, raw_ip: bool) -> Outcome<SocketAddr> {
-    if raw_ip && host_and_port(host).1.is_some() {
-        return Err(Failure::new(format!("{host}: raw IP has no port"))
-            .help("give the host alone; --port is the port of NETBLT"));
-    }
-    let address = look_up(host)?;
-    match address.port() {
-        0 => Err(Failure::new(format!("{host}: nobody can be reached at UDP port 0"))
-            .help("without a port it is 20030")),
-        _ => Ok(address),
-    }
+    address::resolve(host, carrier(raw_ip)).map_err(|error| {
+        let remedy = match error {
+            Error::Options { .. } if raw_ip => "give the host alone; --port is the port of NETBLT",
+            _ => error.remedy(),
+        };
+        Failure::new(error.message()).help(remedy)
+    })
 }
 
-/// A host and the port that is given with it; an IPv6 address with a port is in brackets.
-fn host_and_port(text: &str) -> (&str, Option<&str>) {
-    let is_ipv6 = |text: &str| {
-        let (address, _) = text.split_once('%').unwrap_or((text, ""));
-        address.parse::<Ipv6Addr>().is_ok()
-    };
-    let bare = |host: &'_ str| -> bool { host.starts_with('[') && host.ends_with(']') };
-    let inside = |host| if bare(host) { &host[1..host.len() - 1] } else { host };
-    match text.rsplit_once(':') {
-        Some((host, port)) if !is_ipv6(inside(text)) => (inside(host), Some(port)),
-        _ => (inside(text), None),
-    }
-}
-
-fn look_up(host: &str) -> Outcome<SocketAddr> {
-    let (name, port) = host_and_port(host);
-    let unknown = |why: String| {
-        Failure::new(format!("cannot find {host}: {why}"))
-            .help("give a host name or address, with :PORT for another UDP port than 20030")
-    };
-    let port = port.map_or(Ok(UDP_PORT), str::parse);
-    let port = port.map_err(|_| unknown("the port is no number up to 65535".to_owned()))?;
-    let found = (name, port).to_socket_addrs().map_err(|error| unknown(error.to_string()))?;
-    let found: Vec<SocketAddr> = found.collect();
-    // This host itself is served on its IPv4 address, unless a server is told otherwise.
-    let own = found.iter().find(|address| address.ip().is_loopback() && address.is_ipv4());
-    own.or(found.first()).copied().ok_or_else(|| unknown("no address".to_owned()))
+/// What carries the packets.
+pub fn carrier(raw_ip: bool) -> Carrier {
+    if raw_ip { Carrier::RawIp } else { Carrier::Udp }
 }
 
 /// A socket of any address from which `peer` can be reached.
@@ -155,8 +111,7 @@ pub fn socket(address: SocketAddr, raw_ip: bool, sealing: &Sealing) -> Outcome<S
             "leave --raw-ip out, or give no key and no code (--key-file, {KEY_VARIABLE}, --code)"
         )));
     }
-    let carrier = if raw_ip { Carrier::RawIp } else { Carrier::Udp };
-    let mut socket = Socket::bind(carrier, address).map_err(|error| {
+    let mut socket = Socket::bind(carrier(raw_ip), address).map_err(|error| {
         let failure = Failure::new(format!("cannot open a socket on {address}: {error}"));
         match error.kind() {
             std::io::ErrorKind::PermissionDenied if raw_ip => {
@@ -202,58 +157,9 @@ pub fn key(sealing: &Sealing) -> Outcome<Option<Key>> {
     Key::parse(&text).map(Some).map_err(failure)
 }
 
-/// Unlike any number drawn before: seeded by the system.
-pub fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_rate_becomes_the_burst_that_comes_nearest() {
-        // 100 Mb/s in packets of 1,250 bytes: 10 packets a millisecond.
-        let burst = |rate, size| {
-            let Burst { size_packets, interval_ms } = burst_of_rate(rate, size);
-            (size_packets, interval_ms)
-        };
-        assert_eq!(burst(100e6, 1250), (20, 2));
-        assert_eq!(burst(1e9, 1250), (100, 1));
-        assert_eq!(burst(1e5, 1250), (16, 1600));
-        assert_eq!(burst(1e3, 1250), (6, 60_000)); // and not 1 in 10,000
-        // A packet in 10,000 s would be it: the interval has 16 bits.
-        assert_eq!(burst(1.0, 1250), (1, 65_535));
-        for rate in [3e3, 7.7e5, 1.1e7, 2.34e8, 5e9] {
-            let Burst { size_packets, interval_ms } = burst_of_rate(rate, 1400);
-            let got = f64::from(size_packets) * 1400.0 * 8e3 / f64::from(interval_ms);
-            assert!(got <= rate * 1.0001 && got > rate * 0.9, "{rate}: {got}");
-        }
-    }
-
-    #[test]
-    fn hosts_are_names_and_addresses_of_either_version_with_a_port_or_without() {
-        for (text, host, port) in [
-            ("lab2", "lab2", None),
-            ("lab2:7", "lab2", Some("7")),
-            ("192.0.2.1", "192.0.2.1", None),
-            ("192.0.2.1:7", "192.0.2.1", Some("7")),
-            ("2001:db8::1", "2001:db8::1", None),
-            ("[2001:db8::1]", "2001:db8::1", None),
-            ("[2001:db8::1]:7", "2001:db8::1", Some("7")),
-            ("fe80::1%eth0", "fe80::1%eth0", None),
-            ("[fe80::1%eth0]:7", "fe80::1%eth0", Some("7")),
-            ("::1", "::1", None),
-        ] {
-            assert_eq!(host_and_port(text), (host, port), "{text}");
-        }
-        let found = |text| look_up(text).ok();
-        assert_eq!(found("::1"), Some((Ipv6Addr::LOCALHOST, UDP_PORT).into()));
-        assert_eq!(found("[::1]:7"), Some((Ipv6Addr::LOCALHOST, 7).into()));
-        assert_eq!(found("localhost:7"), Some((Ipv4Addr::LOCALHOST, 7).into()));
-        assert!(look_up("[::1]:70000").is_err() && look_up("127.0.0.1:x").is_err());
-        assert!(resolve("[::1]:7", true).is_err() && resolve("::1", true).is_ok());
-    }
 
     #[test]
     fn rates_and_bursts_are_read() {

@@ -1,14 +1,16 @@
 //! `netanvil netblt serve`: a directory for others.
 
-use super::args::{Sealing, Serve, UDP_PORT};
+use super::args::{Sealing, Serve};
 use super::outcome::TransferReport;
-use super::parameters::{is_sealed, parse_rate, socket};
+use super::parameters::{carrier, is_sealed, parse_rate, socket};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
-use netblt::{Burst, EndpointLimits, Limits, Timing};
+use netblt::{EndpointLimits, Limits, Timing};
+use netblt_client::FASTEST;
+use netblt_client::address::where_to_listen;
 use netblt_io::files::Served;
 use netblt_io::{Code, Station};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::Ordering;
 use units::Duration;
 
@@ -80,12 +82,7 @@ fn with_code(sealing: &Sealing) -> Outcome<(Sealing, Option<Code>)> {
 fn address(arguments: &Serve) -> Outcome<SocketAddr> {
     let others = arguments.trust || is_sealed(&arguments.sealing)?;
     let Some(listen) = &arguments.listen else {
-        return Ok(match (others, has_ipv6() && !arguments.raw_ip) {
-            (false, _) => (Ipv4Addr::LOCALHOST, UDP_PORT).into(),
-            (true, false) => (Ipv4Addr::UNSPECIFIED, UDP_PORT).into(),
-            // Of both versions of IP.
-            (true, true) => (Ipv6Addr::UNSPECIFIED, UDP_PORT).into(),
-        });
+        return Ok(where_to_listen(others, carrier(arguments.raw_ip)));
     };
     let found = listen.to_socket_addrs().ok().and_then(|mut all| all.next());
     found.ok_or_else(|| {
@@ -94,17 +91,12 @@ fn address(arguments: &Serve) -> Outcome<SocketAddr> {
     })
 }
 
-/// Whether this host speaks IPv6 at all.
-fn has_ipv6() -> bool {
-    UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).is_ok()
-}
-
 /// Rates are the other end's choice; memory is ours.
 fn limits(arguments: &Serve) -> Limits {
     Limits {
         buffer_size_bytes: arguments.buffer_size,
         data_packet_size_bytes: 65_400,
-        burst: Burst { size_packets: u16::MAX, interval_ms: 1 },
+        burst: FASTEST,
         max_outstanding_buffers: arguments.buffers,
         checksum_data: false,
         death_timer_s: 30,

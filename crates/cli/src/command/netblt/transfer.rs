@@ -2,11 +2,12 @@
 
 use super::args::{Output, Recv, Send, Test, Transfer};
 use super::outcome::{TransferReport, shown};
-use super::parameters::{is_adaptive, limits, random, resolve, socket_towards};
+use super::parameters::{is_adaptive, limits, resolve, socket_towards};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
 use indicatif::{ProgressBar, ProgressStyle};
 use netblt::{Ending, EndpointLimits, Mode, RateControl, Timing};
+use netblt_client::follow::random;
 use netblt_io::files::{self, Nobody, Wish};
 use netblt_io::{Ended, Offer, Station};
 use std::io::IsTerminal;

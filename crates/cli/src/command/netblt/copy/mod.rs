@@ -28,7 +28,7 @@ fn limits(death_timer_s: u16) -> Limits {
     Limits {
         buffer_size_bytes: BUFFER_PACKETS * u32::from(PACKET_BYTES),
         data_packet_size_bytes: PACKET_BYTES,
-        burst: super::parameters::FASTEST,
+        burst: netblt_client::FASTEST,
         max_outstanding_buffers: 2048,
         // Sealed packets are authenticated.
         checksum_data: false,
@@ -38,8 +38,8 @@ fn limits(death_timer_s: u16) -> Limits {
 
 /// The fastest burst of a rate; any without one.
 fn burst(rate_bps: Option<f64>) -> Burst {
-    let fastest = super::parameters::FASTEST;
-    rate_bps.map_or(fastest, |rate| super::parameters::burst_of_rate(rate, PACKET_BYTES))
+    let fastest = netblt_client::FASTEST;
+    rate_bps.map_or(fastest, |rate| netblt_client::burst_of_rate(rate, PACKET_BYTES))
 }
 
 fn broken(what: impl std::fmt::Display) -> Failure {

@@ -183,7 +183,7 @@ fn open(
     let limits = limits(death_timer_s);
     let mut station = Station::new(socket, EndpointLimits::default(), limits, Timing::default());
     station.find_rates(RateControl::of(scavenge));
-    let random = super::super::parameters::random();
+    let random = netblt_client::follow::random();
     let ports = (1024 | random as u16, super::server::PORT);
     let opening = (end.mode(), (random >> 16) as u32);
     let id = station.open(peer, ports, opening, &Offer::Copy, end.opener());
