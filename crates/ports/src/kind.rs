@@ -188,6 +188,8 @@ pub struct Facts {
     /// Whether the interface takes the frames that an XDP program sends; if not, why (not tried:
     /// `None`).
     pub xdp_sends: Option<Result<(), String>>,
+    /// Largest frame that this kernel lets an XDP program send, FCS included.
+    pub xdp_frame_size_max_bytes: u32,
     /// Largest frame to be sent, FCS included.
     pub frame_size_bytes: u32,
 }
@@ -240,6 +242,7 @@ mod tests {
             bpf_allowed: Ok(()),
             driver_xdp: Some(Ok(())),
             xdp_sends: None,
+            xdp_frame_size_max_bytes: 3404,
             frame_size_bytes: 1518,
         }
     }
@@ -255,6 +258,11 @@ mod tests {
         let choice = choose(PortType::AUTO, &jumbo);
         assert_eq!(choice.port_type, PortType::AF_XDP);
         assert!(choice.reason.contains("9018"), "{}", choice.reason);
+        for (largest, chosen) in [(3300, PortType::XDP), (3301, PortType::AF_XDP)] {
+            let older =
+                Facts { frame_size_bytes: largest, xdp_frame_size_max_bytes: 3300, ..facts() };
+            assert_eq!(choose(PortType::AUTO, &older).port_type, chosen, "{largest}");
+        }
     }
 
     #[test]

@@ -43,6 +43,7 @@
 //!     bpf_allowed: Err("BPF programs need root".into()),
 //!     driver_xdp: None,
 //!     xdp_sends: None,
+//!     xdp_frame_size_max_bytes: 3404,
 //!     frame_size_bytes: 1518,
 //! };
 //! assert_eq!(choose(PortType::AUTO, &facts).port_type, PortType::AF_PACKET);

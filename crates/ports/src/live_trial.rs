@@ -374,6 +374,10 @@ impl<'a> LiveTrial<'a> {
                 sends_into_far_queue: port.link.sends_into_far_queue(&after.interfaces[index]),
                 own_drops: received.drops.clone(),
                 own_drops_in_interface: port.describe().capabilities.drops_in_interface,
+                taken_as_dropped: match port.describe().capabilities.drops_what_it_takes {
+                    true => received.account.arrivals() - received.account.foreign,
+                    false => 0,
+                },
                 turned_away: links_of(before, after, index).map_or(0, |(before, after)| {
                     after.tx_dropped.saturating_sub(before.tx_dropped)
                 }),

@@ -232,6 +232,7 @@ fn open_chosen(
 ) -> Result<Opened, TesterError> {
     let mut facts = Facts {
         xdp_sends,
+        xdp_frame_size_max_bytes: (af_xdp::longest_live_frame_bytes() + 4) as u32,
         xdp_built: xdp::available().map_err(String::from),
         bpf_allowed: af_xdp::bpf_allowed(),
         driver_xdp: None,

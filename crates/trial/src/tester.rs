@@ -124,6 +124,8 @@ pub struct Capabilities {
     pub virtual_time: bool,
     /// Frames that the port itself drops are among those that its interface counts as dropped.
     pub drops_in_interface: bool,
+    /// The interface counts as dropped whatever the port has taken from it and counted.
+    pub drops_what_it_takes: bool,
     /// What arrives also goes through the host's own network stack, unless it is kept from it.
     pub arrivals_reach_host: bool,
     /// What arrives and is no test frame can be had by other sockets of the host.

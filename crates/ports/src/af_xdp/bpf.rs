@@ -11,11 +11,13 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 const MAP_CREATE: i32 = 0;
 const MAP_UPDATE_ELEM: i32 = 2;
 const PROG_LOAD: i32 = 5;
+const PROG_TEST_RUN: i32 = 10;
 const LINK_CREATE: i32 = 28;
 const MAP_TYPE_XSKMAP: u32 = 17;
 const PROG_TYPE_XDP: u32 = 6;
 const ATTACH_TYPE_XDP: u32 = 37;
 const HAS_FRAGS: u32 = 1 << 5;
+const LIVE_FRAMES: u32 = 1 << 1;
 const LOG_BYTES: usize = 64 << 10;
 
 /// Where on an interface a program runs.
@@ -98,6 +100,20 @@ pub(super) fn load_program(code: &[Instruction]) -> io::Result<OwnedFd> {
     })?;
     // SAFETY: the descriptor is ours alone.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Has a program take one live frame of so many zeroes.
+pub(super) fn run_live(program: &OwnedFd, bytes: usize) -> io::Result<()> {
+    let frame = vec![0u8; bytes];
+    let attributes = Attributes::of(&[
+        (0, sys::raw(program) as u32),
+        (2, bytes as u32),
+        (8, 1),
+        (16, LIVE_FRAMES),
+    ])
+    .pointer(4, frame.as_ptr());
+    // SAFETY: the frame is readable for the length stated and lives across the call; nothing is written.
+    unsafe { bpf(PROG_TEST_RUN, &attributes).map(drop) }
 }
 
 /// The error with what the verifier said last.

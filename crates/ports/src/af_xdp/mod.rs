@@ -3,12 +3,14 @@
 
 mod assembler;
 mod bpf;
+mod live_frames;
 mod port;
 mod redirect;
 mod ring;
 mod socket;
 mod umem;
 
+pub(crate) use live_frames::longest_bytes as longest_live_frame_bytes;
 pub use port::{AfXdp, AfXdpPort};
 
 /// Whether this process may load BPF programs here; if not, why and what to do.

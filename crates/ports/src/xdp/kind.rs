@@ -3,10 +3,6 @@
 use crate::{Facts, Interface, Opened, PortKind, PortType, Room};
 use trial::{ArrivalStamp, Capabilities, PortDescription, TesterError};
 
-/// Largest frame of the xdp port, FCS included: a live frame lies in one page of memory, with the
-/// kernel's own bookkeeping.
-const MAX_FRAME_SIZE_BYTES: u32 = 3_404;
-
 /// The kind.
 pub struct Xdp;
 
@@ -18,7 +14,6 @@ impl PortKind for Xdp {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             arrivals: ArrivalStamp::Driver,
-            drops_in_interface: true,
             passes_foreign: true,
             ..Capabilities::default()
         }
@@ -30,11 +25,9 @@ impl PortKind for Xdp {
         if let Some(Err(why)) = &facts.xdp_sends {
             return Err(why.clone());
         }
-        match facts.frame_size_bytes > MAX_FRAME_SIZE_BYTES {
-            true => Err(format!(
-                "frames of {} bytes are more than its {MAX_FRAME_SIZE_BYTES}",
-                facts.frame_size_bytes
-            )),
+        let (largest, max) = (facts.frame_size_bytes, facts.xdp_frame_size_max_bytes);
+        match largest > max {
+            true => Err(format!("frames of {largest} bytes are more than its {max}")),
             false => Ok("fastest, and frames stay in the kernel".into()),
         }
     }

@@ -1,10 +1,13 @@
 //! The port made of the two halves.
 
-use super::prepared::LIVE_FRAME_BYTES;
 use super::receive::XdpReceive;
 use super::transmit::XdpTransmit;
+use crate::af_xdp::longest_live_frame_bytes;
 use crate::{Halves, Interface, Port};
 use trial::{PortDescription, TesterError};
+
+/// The driver that counts what a program takes (`XDP_DROP`) in the interface's rx_dropped, beside its own counters of XDP.
+const VIRTIO: &str = "virtio_net";
 
 /// A port whose frames are built and accounted for in the kernel.
 pub struct XdpPort {
@@ -24,8 +27,9 @@ impl XdpPort {
         interface: &Interface,
         mut description: PortDescription,
     ) -> Result<Self, TesterError> {
-        let longest = (LIVE_FRAME_BYTES + 4) as u32;
+        let longest = (longest_live_frame_bytes() + 4) as u32;
         description.max_frame_size_bytes = description.max_frame_size_bytes.min(longest);
+        description.capabilities.drops_what_it_takes = description.driver == VIRTIO;
         let receive = XdpReceive::open(interface)?;
         let transmit = XdpTransmit::open(interface)?;
         let notes = notes(interface.name(), receive.queues());

@@ -8,6 +8,7 @@ use super::layout::{
 use super::program::{Object, SLOT_HEADER_BYTES, Size, Spare, transmit_object};
 use super::shared::SharedArray;
 use crate::CaptureWish;
+use crate::af_xdp::longest_live_frame_bytes;
 use crate::clock::{self, TICK};
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,9 +17,6 @@ use trial::{
 };
 use units::{Duration, Instant};
 use wire::signature::{Form, Key};
-
-/// Bytes of frame, without FCS, that a live frame holds: a page less what the kernel keeps in it.
-pub(super) const LIVE_FRAME_BYTES: usize = 3_400;
 
 /// The transmit program with its memory.
 pub(super) struct Prepared {
@@ -41,7 +39,7 @@ impl Prepared {
         spare: &mut Spare,
     ) -> Result<Self, TesterError> {
         let longest = plan.set.longest_bytes();
-        let image = transmit_object(longest).filter(|_| longest <= LIVE_FRAME_BYTES);
+        let image = transmit_object(longest).filter(|_| longest <= longest_live_frame_bytes());
         let (image, slot_bytes) = image.ok_or_else(|| too_long(name, longest))?;
         let segments = segments(&plan.schedule);
         let entries = vec![
@@ -143,9 +141,9 @@ fn too_long(port: &str, longest: usize) -> TesterError {
     TesterError::Unsupported {
         port: port.into(),
         what: format!(
-            "frames of {} bytes: the xdp port sends frames of at most {} bytes (a memory page)",
+            "frames of {} bytes: the xdp port sends frames of at most {} bytes on this kernel (a memory page)",
             longest + 4,
-            LIVE_FRAME_BYTES + 4
+            longest_live_frame_bytes() + 4
         ),
         remedy: "use --port-type af_xdp or af_packet".into(),
     }
