@@ -302,11 +302,14 @@ fn counters_agree(label: &str, result: &TrialResult) {
 
 fn tagged_frames(tester: &mut dyn Tester, mut trial: Trial) -> Result<(), String> {
     let stream = trial.streams[0].id;
-    trial.tagging = Some(Tagging { stream, first: 3, every: 50, count: 20 });
+    let (first, count) = (3, 20);
+    // All of them are within the trial at every rate.
+    let every = ((trial.loads[0].schedule.frames() - first) / count).min(50);
+    trial.tagging = Some(Tagging { stream, first, every, count });
     let result = lossless(tester, &trial)?;
     let account = &result.expected_accounts().next().expect("one stream").account;
     let indices: Vec<u64> = account.tagged.iter().map(|(index, _)| *index).collect();
-    assert_eq!(indices, (0..20).collect::<Vec<_>>());
+    assert_eq!(indices, (0..count).collect::<Vec<_>>());
     for (_, latency) in &account.tagged {
         assert!(Some(*latency) >= account.latency.min(), "a latency below the minimum");
         assert!(Some(*latency) <= account.latency.max(), "a latency above the maximum");

@@ -53,13 +53,14 @@ impl Ran {
     }
 
     /// Fails the test unless the run went to its end. Where it could not measure everything (3), the test is
-    /// counted as undecided, and says so.
+    /// counted as undecided, and says so. Gives whether everything was measured.
     #[track_caller]
-    pub fn expect_complete(&self) {
+    pub fn expect_complete(&self) -> bool {
         assert!(matches!(self.code, Some(0 | 3)), "{:?}\n{}", self.code, self.stderr);
         if self.code == Some(3) {
             undecided::tell(self.stderr.lines().next_back().unwrap_or_default());
         }
+        self.code == Some(0)
     }
 }
 

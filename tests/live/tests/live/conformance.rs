@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use testbed::DeviceKind;
 use traffic::template::FrameTemplate;
 use trial::conformance::{self, Capacity, Load, Path};
-use trial::{PortId, Prelude};
+use trial::{PortId, Prelude, Tester};
 use units::{Duration, FrameRate, FrameSize, LineRate};
 use wire::ethernet::MacAddr;
 use wire::ipx::Encapsulation;
@@ -27,7 +27,7 @@ fn rate() -> FrameRate {
     let stated = std::env::var("NETANVIL_CONFORMANCE_FPS").ok();
     stated.map_or(RATE, |fps| FrameRate::from_fps(fps.parse().expect("frames a second")))
 }
-/// The largest frame of the xdp port.
+/// The largest frame of the xdp port, on kernels that take it.
 const XDP_LARGEST: FrameSize = FrameSize::from_bytes(3_404);
 
 fn conforms(device: DeviceKind, port_type: PortType, versions: &[IpVersion], largest: FrameSize) {
@@ -36,6 +36,8 @@ fn conforms(device: DeviceKind, port_type: PortType, versions: &[IpVersion], lar
     }
     let bed = Bed::of(device, largest);
     let mut tester = Audited::new(bed.live(port_type, largest, LINE), &bed);
+    let of_ports = tester.describe().ports.iter().map(|port| port.max_frame_size_bytes).min();
+    let largest = largest.min(FrameSize::from_bytes(of_ports.expect("a port")));
     for version in versions {
         let before = tester.audited();
         let capacity = Capacity { rate: rate(), largest };
