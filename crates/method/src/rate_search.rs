@@ -6,7 +6,7 @@ mod known;
 
 pub(crate) use known::Known;
 
-use crate::bench::{Bench, Ran, Request, is_short};
+use crate::bench::{Bench, Ran, Request, by_offer, is_short};
 use crate::event::{SearchBounds, Verdict};
 use crate::outcome::number::several;
 use crate::rfc2544::MaximumOf;
@@ -192,9 +192,6 @@ struct Failure {
     reasons: Vec<String>,
 }
 
-/// In a search by steps a trial without loss that offered less than was asked for, by no more than this share, proves what
-/// it offered. Beside busy programs most trials fall short by some thousandths, and none of them would count.
-const STEP_SHORTFALL: f64 = 0.1;
 /// A device that loses less of the lowest load, in percent, is likely to lose some of any load.
 const SLOW_LOSES_PERCENT: f64 = 3.0;
 /// How often a search goes on below its lowest load.
@@ -299,11 +296,12 @@ impl RateSearch<'_, '_> {
     fn run(&mut self, load: u64, bounds: Bounds, duration: Duration) -> Result<Ran, RunError> {
         let (test, percent) = (self.goal.test, self.goal.tolerance_percent);
         let request = request(self.subject, test, percent, (load, duration), bounds);
-        let shortfall = if self.goal.policy == SearchPolicy::Step { STEP_SHORTFALL } else { 0.0 };
-        self.bench.run_changed(Request { judge: self.goal.judge, ..request }, &|mut trial| {
-            trial.limits.shortfall = trial.limits.shortfall.max(shortfall);
-            Ok(trial)
-        })
+        let request = Request { judge: self.goal.judge, ..request };
+        match self.goal.policy {
+            // A trial without loss proves what it offered.
+            SearchPolicy::Step => self.bench.run_changed(request, &|trial| Ok(by_offer(trial))),
+            _ => self.bench.run(request),
+        }
     }
 
     /// What passed is the load that was offered, which falls short of the one asked for where the tester was held up.

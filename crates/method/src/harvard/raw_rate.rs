@@ -2,7 +2,7 @@
 //! impact of max rate input data rate", router tests of 1990). The tables call it flood.
 
 use super::{Setting, Sources};
-use crate::bench::{Bench, Request, measured};
+use crate::bench::{Bench, Request, by_offer, measured};
 use crate::subject::Subject;
 use crate::traffic::TrialShape;
 use crate::{Conditions, RunError};
@@ -48,14 +48,15 @@ pub fn raw_rate(
     let duration = Duration::from_secs_f64(subject.config.harvard.raw_rate_stream_s);
     let rate = sources.slowest();
     let label = format!("{test}, {}: {rate:.1} for {duration}", subject.size_in_words());
-    let ran = bench.run(Request {
+    let request = Request {
         test,
         traffic: subject.traffic,
         shape: TrialShape { label, ..sources.flood(subject, duration) },
         intended: rate,
         bounds: None,
         judge: &measured,
-    })?;
+    };
+    let ran = bench.run_changed(request, &|trial| Ok(by_offer(trial)))?;
     let invalid = ran.invalid_reasons();
     let streams = ran.result.streams.iter().filter_map(|stream| raw_stream(stream, &ran.result));
     Ok(RawRateResult {

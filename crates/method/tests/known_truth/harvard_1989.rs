@@ -9,7 +9,10 @@ use sim::{Composed, Description, SimPort, SimTester};
 use std::collections::BTreeMap;
 use traffic::error_frame::ErrorKind;
 use traffic::modifier::sub_seed;
-use trial::Counted;
+use trial::{
+    Counted, DeviceSetup, InvalidReason, Tester, TesterDescription, TesterError, Trial,
+    TrialResult, Validity,
+};
 use units::LineRate;
 
 /// A router that carries 5,000 frames a second, 20 of which wait.
@@ -379,4 +382,78 @@ fn a_load_above_what_the_tester_reached_by_itself_blames_no_device() {
     assert_eq!(above.misbehaviours, [], "{above:?}");
     let objection = "the tester by itself reached only 7,500 frames/s";
     assert!(above.notes.iter().any(|note| note.contains(objection)), "{above:?}");
+}
+
+/// A tester that offers 3 % less than it is asked for, in every trial: as beside busy programs.
+struct HeldUp(SimTester<Composed>);
+
+impl HeldUp {
+    const SHARE: f64 = 0.97;
+}
+
+impl Tester for HeldUp {
+    fn describe(&self) -> &TesterDescription {
+        self.0.describe()
+    }
+    fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        let mut slower = trial.clone();
+        for load in &mut slower.loads {
+            for segment in &mut load.schedule.segments {
+                segment.rate = segment.rate.scaled(Self::SHARE);
+            }
+        }
+        let mut result = self.0.run(&slower)?;
+        for sent in &mut result.sent {
+            let offered = sent.intended_rate;
+            let intended = offered.scaled(1.0 / Self::SHARE);
+            sent.intended_rate = intended;
+            if trial.limits.shortfall < 1.0 - Self::SHARE {
+                let port = sent.report.port;
+                let reason = InvalidReason::Shortfall { port, intended, offered, unsent_frames: 0 };
+                result.validity = Validity::Invalid(vec![reason]);
+            }
+        }
+        Ok(result)
+    }
+    fn pause(&mut self, span: units::Duration) -> Result<(), TesterError> {
+        self.0.pause(span)
+    }
+    fn configure(&mut self, setup: &DeviceSetup) -> Result<(), TesterError> {
+        self.0.configure(setup)
+    }
+}
+
+/// What comes out of what is offered is known where that is less than was asked for: the results state both. The router
+/// carries 5,000 frames a second, and 20 more wait, whatever more is offered.
+#[test]
+fn a_tester_that_is_held_up_in_every_trial_states_what_it_offered() {
+    use Test1989::{BroadcastStorm, Counters, Flood, MaxRate, MixedProtocols, Overload25, RawRate};
+    let tests = [MaxRate, RawRate, Overload25, Flood, MixedProtocols, Counters, BroadcastStorm];
+    let device = Description::from_toml(ROUTER).expect("a description");
+    let line = SimPort::physical(LineRate::from_mbps(10));
+    let device = Composed::new(&device, &addresses()).expect("a device");
+    let mut tester = HeldUp(SimTester::new(&[line; 2], device));
+    let mut events: Vec<Event> = vec![];
+    suite(&tests, |_| {}).run(&mut tester, None, &mut events).expect("a run");
+    let results = outcomes(&events);
+    let results: Vec<Harvard1989Result> = results.iter().map(|o| o.record().unwrap()).collect();
+    for result in &results {
+        assert_eq!(result.outcome, Ending::Measured, "{result:#?}");
+        assert_eq!(result.misbehaviours, [], "{result:#?}");
+    }
+    let by = |test| results.iter().find(|result| result.test == test).expect("a result");
+    let figure = |test, name: &str| by(test).figure(name).unwrap();
+    let carried = 5_000.0..=5_060.0;
+    for (test, forwarded) in
+        [(RawRate, "raw rate"), (Overload25, "forwarded"), (Flood, "forwarded")]
+    {
+        assert!(carried.contains(&figure(test, forwarded)), "{:#?}", by(test));
+    }
+    let flood = figure(Flood, "offered");
+    assert!((figure(Flood, "loss") - (1.0 - 5_040.0 / flood) * 100.0).abs() < 0.5);
+    let over = figure(Overload25, "offered");
+    let asked = figure(MaxRate, "max rate") * 1.25;
+    assert!((over - asked * HeldUp::SHARE).abs() < 5.0, "{over} of {asked}");
+    let note = &by(Overload25).notes[0];
+    assert!(note.contains("were asked for, and the tester offered"), "{note}");
 }

@@ -6,7 +6,7 @@ use super::Test1989;
 use super::result::{CounterCheck, Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{is_alive, result_of, run_changed, steady};
 use crate::RunError;
-use crate::bench::Bench;
+use crate::bench::{Bench, by_offer};
 use crate::subject::Subject;
 use trial::{Counted, DeviceCount, PortId, Role, TrialResult};
 use units::{Duration, FrameRate};
@@ -30,7 +30,7 @@ pub(super) fn counters(
     let request = steady(test, subject, "counted by both", max_rate.scaled(0.5), duration);
     let ran = run_changed(bench, request, &|mut trial| {
         trial.prelude.clear();
-        Ok(trial)
+        Ok(by_offer(trial))
     })?;
     let trial = match ran {
         Ok(ran) if ran.result.is_valid() => ran.result,

@@ -9,7 +9,7 @@ use super::scene::{frames, result_of, run_changed, steady};
 use super::stops::{Fate, fate};
 use super::suite::offered;
 use crate::FigureName;
-use crate::bench::Bench;
+use crate::bench::{Bench, by_offer};
 use crate::subject::Subject;
 use crate::traffic::{FORWARD, Forwarding, Traffic};
 use crate::{Protocol, RunError, TestKind};
@@ -74,7 +74,7 @@ pub(super) fn mixed_protocols(
     let duration = Duration::from_secs_f64(subject.config.harvard_1989.rate_stream_s);
     let rate = subject.ceiling.rate;
     let request = steady(test, subject, "in turn", rate, duration);
-    let ran = run_changed(bench, request, &|trial| in_turn(trial, &together))?;
+    let ran = run_changed(bench, request, &|trial| Ok(by_offer(in_turn(trial, &together)?)))?;
     let trial = match ran {
         Ok(ran) if ran.result.is_valid() => ran.result,
         Ok(ran) => return Ok(result.invalid(ran.invalid_reasons())),
@@ -208,9 +208,12 @@ fn flooded(
     let size = SizePattern::Fixed(FrameSize::from_bytes(size_bytes));
     with_size(bench, subject, test, &size, |bench, subject| {
         let duration = Duration::from_secs_f64(subject.config.harvard_1989.rate_stream_s);
-        let request = || steady(test, subject, "flooded", subject.ceiling.rate, duration);
-        let ran = bench.run(request())?;
-        let fate = fate(&ran, || Ok(Ok(bench.run(request())?)))?;
+        let make = |bench: &mut Bench<'_>| {
+            let request = steady(test, subject, "flooded", subject.ceiling.rate, duration);
+            bench.run_changed(request, &|trial| Ok(by_offer(trial)))
+        };
+        let ran = make(bench)?;
+        let fate = fate(&ran, || Ok(Ok(make(bench)?)))?;
         Ok(fate.under(Control::of(subject, subject.ceiling.rate)))
     })
 }

@@ -7,7 +7,7 @@ use super::result::{Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{is_alive, result_of, steady};
 use super::stops::fate;
 use crate::FigureName;
-use crate::bench::Bench;
+use crate::bench::{Bench, by_offer, is_short};
 use crate::rate_search::{Known, RateGoal, find_rate, judge_loss};
 use crate::rfc2544::{MaximumOf, summarise};
 use crate::subject::Subject;
@@ -76,22 +76,24 @@ pub(super) fn raw_rate(
     let mut best: Option<(FrameRate, FrameRate)> = None;
     let mut reasons = vec![];
     for load in raw_loads(max_rate, subject.ceiling.rate) {
-        let ran = bench.run(steady(test, subject, "what comes out", load, stream(subject)))?;
+        let request = steady(test, subject, "what comes out", load, stream(subject));
+        let ran = bench.run_changed(request, &|trial| Ok(by_offer(trial)))?;
         if !ran.result.is_valid() {
             reasons = ran.invalid_reasons();
             continue;
         }
-        let passed = ran.result.offered_rate().scaled(1.0 - ran.result.loss_ratio());
+        let offered = ran.result.offered_rate();
+        let passed = offered.scaled(1.0 - ran.result.loss_ratio());
         result.most_passed = result.most_passed.max(Some(passed));
-        let came = (ran.result.forwarding_rate(), load);
+        let came = (ran.result.forwarding_rate(), offered);
         if best.is_none_or(|(rate, _)| came.0 > rate) {
             best = Some(came);
         }
     }
-    let Some((rate, load)) = best else { return Ok(result.invalid(reasons)) };
+    let Some((rate, offered)) = best else { return Ok(result.invalid(reasons)) };
     result.put("raw rate", rate.fps(), Unit::Fps);
     result.call_last(FigureName::RawRate);
-    result.put("offered", load.fps(), Unit::Fps);
+    result.put("offered", offered.fps(), Unit::Fps);
     Ok(result)
 }
 
@@ -141,13 +143,19 @@ fn offer(
     max_rate: FrameRate,
 ) -> Result<Harvard1989Result, RunError> {
     let mut result = result_of(test, subject);
-    let request = || steady(test, subject, "what comes out", load, stream(subject));
-    let ran = bench.run(request())?;
+    let make = |bench: &mut Bench<'_>| {
+        let request = steady(test, subject, "what comes out", load, stream(subject));
+        bench.run_changed(request, &|trial| Ok(by_offer(trial)))
+    };
+    let ran = make(bench)?;
     if !ran.result.is_valid() {
         return Ok(result.invalid(ran.invalid_reasons()));
     }
-    let forwarded = ran.result.forwarding_rate();
-    result.put("offered", ran.result.offered_rate().fps(), Unit::Fps);
+    let (offered, forwarded) = (ran.result.offered_rate(), ran.result.forwarding_rate());
+    result.put("offered", offered.fps(), Unit::Fps);
+    if is_short(load, offered) {
+        result.note(format!("{load:.1} were asked for, and the tester offered {offered:.1}"));
+    }
     result.put("forwarded", forwarded.fps(), Unit::Fps);
     result.call_last(FigureName::ForwardingRate);
     result.put("of max rate", forwarded.fps() / max_rate.fps() * 100.0, Unit::Percent);
@@ -155,7 +163,7 @@ fn offer(
     result.call_last(FigureName::Loss);
     result.delay = summarise(&ran.result);
     let control = Control::of(subject, load);
-    let fate = fate(&ran, || Ok(Ok(bench.run(request())?)))?;
+    let fate = fate(&ran, || Ok(Ok(make(bench)?)))?;
     fate.tell(&mut result, format!("{load:.1}"), control);
     if !is_alive(bench, subject, test, "does it forward afterwards")? {
         let what = format!("{load:.1} of {}", subject.size_in_words());

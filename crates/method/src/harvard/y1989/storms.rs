@@ -8,7 +8,7 @@ use super::scene::{EXTRA, beside, is_alive, mixed_in, result_of, run_changed, st
 use super::stops::fate;
 use crate::FigureName;
 use crate::RunError;
-use crate::bench::{Bench, Request};
+use crate::bench::{Bench, Request, by_offer};
 use crate::rfc2544::summarise;
 use crate::subject::Subject;
 use crate::traffic::TrialShape;
@@ -44,7 +44,8 @@ pub(super) fn storm(
     let all = as_fast_as_fits(subject, &storm, weight);
     let alone = all.scaled(1.0 / (weight + 1) as f64);
     let duration = Duration::from_secs_f64(subject.config.harvard_1989.rate_stream_s);
-    let calm = bench.run(steady(test, subject, "without the storm", alone, duration))?;
+    let calm = steady(test, subject, "without the storm", alone, duration);
+    let calm = bench.run_changed(calm, &|trial| Ok(by_offer(trial)))?;
     if !calm.result.is_valid() {
         return Ok(result.invalid(calm.invalid_reasons()));
     }
@@ -53,7 +54,7 @@ pub(super) fn storm(
         let request = steady(test, subject, "with the storm", all, duration);
         run_changed(bench, request, &|trial| {
             let stream = beside(EXTRA, "storm", from, Expectation::Unchecked, storm.clone());
-            Ok(mixed_in(trial, stream, weight))
+            Ok(by_offer(mixed_in(trial, stream, weight)))
         })
     };
     let ran = match amid(bench)? {
@@ -62,13 +63,15 @@ pub(super) fn storm(
         Err(why) => return Ok(result.not_possible(why)),
     };
     let trial = &ran.result;
-    result.put("test frames", alone.fps(), Unit::Fps);
-    result.put("storm", (all.fps() - alone.fps()).max(0.0), Unit::Fps);
+    // After each test frame so many of the storm.
+    let storm = trial.offered_rate().scaled(weight as f64);
+    result.put("test frames", trial.offered_rate().fps(), Unit::Fps);
+    result.put("storm", storm.fps(), Unit::Fps);
     result.put("loss without", calm.result.loss_ratio() * 100.0, Unit::Percent);
     result.put("loss amid the storm", trial.loss_ratio() * 100.0, Unit::Percent);
     result.call_last(FigureName::Loss);
     result.delay = summarise(trial);
-    let load = format!("{:.0} fps of storm", all.fps() - alone.fps());
+    let load = format!("{:.0} fps of storm", storm.fps());
     // The storm takes as much of the line as test frames at the ceiling.
     let control = Control::of(subject, ceiling);
     fate(&ran, || amid(bench))?.tell(&mut result, load, control);
