@@ -127,7 +127,9 @@ impl World {
                     Ends::Netblt(Box::new(Transfer::new(model, path.data_bytes, start, id)))
                 }
                 Flow::Tcp(algorithm, start) => {
-                    Ends::Tcp(Box::new(Tcp::new(algorithm, Instant::ZERO + start)))
+                    // A source of chance of its own for each, apart from those of the links and hosts.
+                    let dice = Dice::new(seed.rotate_left(32) ^ (index as u64 + 1));
+                    Ends::Tcp(Box::new(Tcp::new(algorithm, Instant::ZERO + start, dice)))
                 }
             },
             under_way: Default::default(),

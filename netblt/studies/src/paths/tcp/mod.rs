@@ -2,15 +2,17 @@
 //! every packet. Loss recovery is better than any real one, since acknowledgements name what came
 //! (as SACK does, RFC 2018, without its limits): what differs between the algorithms is the window.
 
+mod aggregation;
 mod bbr;
 mod cubic;
 mod delivery;
 mod reno;
 mod vegas;
 
+use crate::rfc1030::Dice;
 use bbr::Bbr;
 use cubic::Cubic;
-use delivery::{Delivery, RateSample};
+use delivery::{Delivery, RateSample, Told};
 use reno::Reno;
 use std::collections::{BTreeSet, VecDeque};
 use units::{Duration, Instant};
@@ -54,6 +56,10 @@ trait Window: std::fmt::Debug {
     }
     /// What an acknowledgement tells of the rate of delivery, for those that are paced by it.
     fn sampled(&mut self, _now: Instant, _sample: &RateSample) {}
+    /// Whether it keeps the rate below what the path may carry, so that rates say nothing of that.
+    fn limits_itself(&self) -> bool {
+        false
+    }
 }
 
 /// What travels.
@@ -84,6 +90,8 @@ pub(super) struct Tcp {
     newest_order: u64,
     /// One reduction for all that was under way when it was made.
     reduced_until: u64,
+    /// From a loss until all numbers before this one are acknowledged.
+    recovers_at: Option<u64>,
     round_ends: u64,
     timer: Option<Instant>,
     smoothed: Option<(Duration, Duration)>,
@@ -96,12 +104,13 @@ pub(super) struct Tcp {
 }
 
 impl Tcp {
-    pub fn new(algorithm: Algorithm, starts_at: Instant) -> Tcp {
+    /// What the algorithm leaves to chance is drawn from the dice.
+    pub fn new(algorithm: Algorithm, starts_at: Instant, dice: Dice) -> Tcp {
         let window: Box<dyn Window> = match algorithm {
             Algorithm::Reno => Box::new(Reno::new()),
             Algorithm::Cubic => Box::new(Cubic::new()),
             Algorithm::Vegas => Box::new(Vegas::new()),
-            Algorithm::Bbr => Box::new(Bbr::new()),
+            Algorithm::Bbr => Box::new(Bbr::new(dice)),
         };
         Tcp {
             window,
@@ -117,6 +126,7 @@ impl Tcp {
             next_order: 0,
             newest_order: 0,
             reduced_until: 0,
+            recovers_at: None,
             round_ends: 0,
             timer: None,
             smoothed: None,
@@ -186,6 +196,7 @@ impl Tcp {
         }
         self.in_flight = 0;
         self.reduced_until = self.next_order;
+        self.recovers_at = Some(self.next_number);
         self.window.timed_out();
         self.set_timer(now);
     }
@@ -227,10 +238,15 @@ impl Tcp {
             new += u64::from(self.acknowledged.insert(*number));
             self.again.remove(number);
         }
-        self.settle(now);
+        let lost = self.settle(now);
         if self.window.pacing_pps().is_some() {
-            let sample = self.delivery.arrived(now, order, (new, self.in_flight), round_trip);
+            let recovering = self.recovers_at.is_some();
+            let told = Told { new, in_flight: self.in_flight, lost, recovering };
+            let sample = self.delivery.arrived(now, order, told, round_trip);
             self.window.sampled(now, &sample);
+            if self.window.limits_itself() {
+                self.delivery.limit(self.in_flight);
+            }
         }
         for _ in 0..new {
             let begins = order >= self.round_ends;
@@ -245,9 +261,9 @@ impl Tcp {
         }
     }
 
-    /// What has come and what was overtaken is under way no more.
-    fn settle(&mut self, now: Instant) {
-        let mut lost = false;
+    /// What has come and what was overtaken is under way no more. Gives how many were overtaken.
+    fn settle(&mut self, now: Instant) -> u64 {
+        let (mut lost, mut reduces) = (0, false);
         let overtaken = self.newest_order.saturating_sub(OVERTAKEN_BY);
         while let Some(&(order, number)) = self.flight.front() {
             let arrived = self.is_acknowledged(number);
@@ -257,17 +273,25 @@ impl Tcp {
             self.flight.pop_front();
             if !arrived {
                 self.again.insert(number);
-                lost |= order >= self.reduced_until;
+                lost += 1;
+                reduces |= order >= self.reduced_until;
             }
         }
         // Named ones behind the front count as arrived at once.
         let behind =
             self.flight.iter().take(2 * NAMED).filter(|(_, number)| self.is_acknowledged(*number));
         self.in_flight = (self.flight.len() - behind.count()) as u64;
-        if lost {
+        if self.recovers_at.is_some_and(|number| self.before >= number) {
+            self.recovers_at = None;
+        }
+        if reduces {
             self.reduced_until = self.next_order;
             self.window.lost(now);
         }
+        if lost > 0 {
+            self.recovers_at.get_or_insert(self.next_number);
+        }
+        lost
     }
 
     fn measure(&mut self, sample: Duration) {
