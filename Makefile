@@ -409,8 +409,8 @@ bench-netblt:
 	g++ -O2 -o target/udt-rival benches/netblt/udt.cpp -ludt -lpthread
 	target/release/netanvil-netblt-bench compare
 
-# NETBLT and the kernel's TCP on one real-time link; as root, some minutes. Leaves benches/NEIGHBOURS.md. Exit code 1 if
-# a target is missed. `netanvil netblt neighbours` is the same in virtual time.
+# NETBLT beside the kernel's CUBIC, Reno and BBR on one real-time link, 1:1, 4:4 and 1:16, and CUBIC in its place; as root,
+# half an hour for three rounds. Leaves benches/NEIGHBOURS.md. Exit code 1 if a target is missed. `netanvil netblt neighbours` is the same in virtual time.
 netblt-neighbours:
 	@$(MAKE) --no-print-directory setup PACKAGES='iperf3 iproute2'
 	cargo build --release --package netanvil --package netanvil-netblt-bench

@@ -45,6 +45,9 @@ enum Command {
         /// Rounds of each case; medians are reported
         #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
         rounds: u16,
+        /// Run only cases whose name contains all of these words, such as 'bbr 1:16'
+        #[arg(long, value_name = "WORDS")]
+        only: Option<String>,
         /// Where to leave the report
         #[arg(long, default_value = "benches/NEIGHBOURS.md")]
         markdown: PathBuf,
@@ -72,8 +75,8 @@ fn main() -> ExitCode {
         Command::Compare { rounds, bytes, markdown } => {
             compare::run(&netanvil, rounds, bytes, &markdown)
         }
-        Command::Neighbours { rounds, markdown } => {
-            neighbours::run(&netanvil, rounds.into(), &markdown)
+        Command::Neighbours { rounds, only, markdown } => {
+            neighbours::run(&netanvil, rounds.into(), only.as_deref(), &markdown)
         }
         Command::Transfers { bytes } => transfers::run(&netanvil, bytes),
         Command::QuicServer { certificate } => quic::serve(&certificate).map(|()| true),

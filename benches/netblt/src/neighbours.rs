@@ -2,7 +2,7 @@
 //! what arrives of each.
 
 use crate::Failure;
-use crate::lab::{CLIENT, Lab, SERVER, Server};
+use crate::lab::{CLIENT, Lab, SERVER, Server, output};
 use netblt_studies::paths::LinkModel;
 use std::fmt::Write;
 use std::path::Path;
@@ -16,8 +16,10 @@ const RATE_BPS: u64 = 50_000_000;
 const DELAY: Duration = Duration::from_ms(10);
 /// A round trip of the link.
 const QUEUE_BYTES: u64 = 125_000;
-const CONTROLS: [&str; 2] = ["cubic", "bbr"];
-const COUNTS: [usize; 2] = [1, 4];
+/// CUBIC first: what it gets of an equal share beside the others is how much a window that goes by loss can have there.
+const CONTROLS: [&str; 3] = ["cubic", "reno", "bbr"];
+/// Of those in the first place, and of connections beside them.
+const COUNTS: [(usize, usize); 3] = [(1, 1), (4, 4), (1, 16)];
 /// What the kernel has of them.
 const KNOWN: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 /// Before anything is counted, and while it is.
@@ -25,46 +27,104 @@ const WARM_UP_S: u64 = 10;
 const COUNTED_S: u64 = 20;
 /// Bytes that no transfer comes to the end of in that time.
 const ENDLESS_BYTES: &str = "10000000000";
+/// iperf3's ports: of the connections beside us, and of those in our place.
+const PORTS: [u16; 2] = [5201, 5202];
 /// From IP's header on: of a NETBLT packet with 1,400 bytes of data over UDP, and of a TCP segment that fills 1,500.
 const DATAGRAM_BYTES: f64 = 1452.0;
 const SEGMENT_BYTES: f64 = 1500.0;
 /// Of an equal share, in percent.
 const SHARES: std::ops::RangeInclusive<f64> = 50.0..=150.0;
 
+/// Who shares the link with connections of the kernel.
+#[derive(Clone, Copy, PartialEq)]
+struct Case {
+    control: &'static str,
+    ours: usize,
+    theirs: usize,
+}
+
+impl Case {
+    fn all() -> Vec<Case> {
+        let with =
+            |control| COUNTS.into_iter().map(move |(ours, theirs)| Case { control, ours, theirs });
+        CONTROLS.into_iter().flat_map(with).collect()
+    }
+    fn name(self) -> String {
+        format!("{} {}:{}", self.control, self.ours, self.theirs)
+    }
+    fn is_named(self, words: &str) -> bool {
+        words.split_whitespace().all(|word| self.name().split(' ').any(|part| part == word))
+    }
+    /// Of all that arrived, what those in the first place had, in percent of an equal share for each of them.
+    fn share_percent(self, ours_mbps: f64, theirs_mbps: f64) -> f64 {
+        let equal = self.ours as f64 / (self.ours + self.theirs) as f64;
+        100.0 * ours_mbps / (ours_mbps + theirs_mbps) / equal
+    }
+}
+
 /// What one round came to.
+#[derive(Clone, Copy)]
 struct Round {
-    /// Of all that arrived, what NETBLT's packets were, in percent of an equal share.
     share_percent: f64,
     ours_mbps: f64,
     theirs_mbps: f64,
     faithful: bool,
 }
 
-pub fn run(netanvil: &Path, rounds: usize, markdown: &Path) -> Result<bool, Failure> {
+impl Round {
+    fn new(case: Case, [ours_mbps, theirs_mbps]: [f64; 2], lab: &Lab) -> Result<Round, Failure> {
+        if ours_mbps + theirs_mbps < RATE_BPS as f64 / 1e6 / 10.0 {
+            return Err(format!(
+                "{ours_mbps:.1} and {theirs_mbps:.1} Mb/s arrived: nothing to compare"
+            )
+            .into());
+        }
+        let share_percent = case.share_percent(ours_mbps, theirs_mbps);
+        Ok(Round { share_percent, ours_mbps, theirs_mbps, faithful: lab.is_faithful() })
+    }
+}
+
+/// The cases, or those whose names have all of the words. A round with NETBLT and one with the kernel's CUBIC in its
+/// place follow each other.
+pub fn run(
+    netanvil: &Path,
+    rounds: usize,
+    only: Option<&str>,
+    markdown: &Path,
+) -> Result<bool, Failure> {
     let netanvil = netanvil
         .canonicalize()
         .map_err(|error| format!("{}: {error}; make build makes it", netanvil.display()))?;
     let known = std::fs::read_to_string(KNOWN).unwrap_or_default();
+    let mut cases = Case::all();
+    cases.retain(|case| only.is_none_or(|words| case.is_named(words)));
+    if cases.is_empty() {
+        return Err("no case has all of these words; they are such as 'bbr 1:16'".into());
+    }
     let mut text = head(rounds);
     let mut all = true;
-    for control in CONTROLS {
-        for count in COUNTS {
-            if !known.split_whitespace().any(|word| word == control) {
-                writeln!(
-                    text,
-                    "| {control} | {count}:{count} | not measured: this kernel has no tcp_{control} | | | |"
-                )?;
-                all = false;
-                continue;
-            }
-            let mut measured = Vec::new();
-            for seed in 0..rounds {
-                let round = round(&netanvil, control, count, seed as u64)?;
-                eprintln!("{control} {count}:{count}: {:.0} %", round.share_percent);
-                measured.push(round);
-            }
-            all &= row(&mut text, control, count, &measured)?;
+    for case in cases {
+        if !known.split_whitespace().any(|word| word == case.control) {
+            let Case { control, ours, theirs } = case;
+            let why = format!("not measured: this kernel has no tcp_{control}");
+            writeln!(text, "| {control} | {ours}:{theirs} | {why} | | | | |")?;
+            all = false;
+            continue;
         }
+        let (mut measured, mut cubic) = (Vec::new(), Vec::new());
+        for seed in 0..rounds {
+            let round = round(&netanvil, case, seed as u64)?;
+            let instead = cubic_round(case, seed as u64)?;
+            eprintln!(
+                "{}: {:.0} %, CUBIC {:.0} %",
+                case.name(),
+                round.share_percent,
+                instead.share_percent
+            );
+            measured.push(round);
+            cubic.push(instead);
+        }
+        all &= row(&mut text, case, &measured, &cubic)?;
     }
     println!("{text}");
     std::fs::write(markdown, text)?;
@@ -74,13 +134,14 @@ pub fn run(netanvil: &Path, rounds: usize, markdown: &Path) -> Result<bool, Fail
 fn head(rounds: usize) -> String {
     format!(
         "# NETBLT beside the kernel's TCP\n\nWritten by `make netblt-neighbours`; do not edit.\n\n\
-         The real-time link: {} Mb/s, 20 ms round trip, a queue of {} KB (a round trip). As many NETBLT transfers \
-         (`netanvil netblt test`, no options) as TCP connections (iperf3) start together; what arrives at the \
+         The real-time link: {} Mb/s, 20 ms round trip, a queue of {} KB (a round trip). NETBLT transfers \
+         (`netanvil netblt test`, no options) and TCP connections (iperf3) start together; what arrives at the \
          other host is counted by its kernel from second {WARM_UP_S} to {}, repetitions included. {rounds} rounds; \
          medians, lowest and highest in brackets. 100 % is an equal share of what arrived; the target is {:.0} to \
-         {:.0} % in each round. Both ends and the link share the processors of one machine.\n\n\
-         | TCP | transfers : connections | NETBLT's share | NETBLT, Mb/s | TCP, Mb/s | verdict |\n\
-         | --- | --- | ---: | ---: | ---: | --- |\n",
+         {:.0} % in each round. \"CUBIC's share\": as many connections of the kernel's CUBIC in the place of the transfers, \
+         by what iperf3 says of the same seconds. Both ends and the link share the processors of one machine.\n\n\
+         | TCP | transfers : connections | NETBLT's share | CUBIC's share | NETBLT, Mb/s | TCP, Mb/s | verdict |\n\
+         | --- | --- | ---: | ---: | ---: | ---: | --- |\n",
         RATE_BPS / 1_000_000,
         QUEUE_BYTES / 1000,
         WARM_UP_S + COUNTED_S,
@@ -89,50 +150,69 @@ fn head(rounds: usize) -> String {
     )
 }
 
-fn row(text: &mut String, control: &str, count: usize, rounds: &[Round]) -> Result<bool, Failure> {
-    let figures = |figure: fn(&Round) -> f64| {
+fn row(text: &mut String, case: Case, rounds: &[Round], cubic: &[Round]) -> Result<bool, Failure> {
+    let of = |rounds: &[Round], figure: fn(&Round) -> f64| {
         let mut figures: Vec<f64> = rounds.iter().map(figure).collect();
         figures.sort_by(f64::total_cmp);
         let middle = (figures[(figures.len() - 1) / 2] + figures[figures.len() / 2]) / 2.0;
         (figures[0], middle, figures[figures.len() - 1])
     };
-    let (least, median, most) = figures(|round| round.share_percent);
+    let (least, median, most) = of(rounds, |round| round.share_percent);
+    let (cubic_least, cubic_median, cubic_most) = of(cubic, |round| round.share_percent);
     let met = SHARES.contains(&least) && SHARES.contains(&most);
     let late = rounds.iter().filter(|round| !round.faithful).count();
     let late =
         if late > 0 { format!(" (the link was late in {late} rounds)") } else { String::new() };
+    let Case { control, ours, theirs } = case;
     writeln!(
         text,
-        "| {control} | {count}:{count} | {median:.0} % ({least:.0} to {most:.0}) | {:.1} | {:.1} | {}{late} |",
-        figures(|round| round.ours_mbps).1,
-        figures(|round| round.theirs_mbps).1,
+        "| {control} | {ours}:{theirs} | {median:.0} % ({least:.0} to {most:.0}) \
+         | {cubic_median:.0} % ({cubic_least:.0} to {cubic_most:.0}) | {:.1} | {:.1} | {}{late} |",
+        of(rounds, |round| round.ours_mbps).1,
+        of(rounds, |round| round.theirs_mbps).1,
         if met { "met" } else { "MISSED" },
     )?;
     Ok(met)
 }
 
-fn round(netanvil: &Path, control: &str, count: usize, seed: u64) -> Result<Round, Failure> {
+fn link(seed: u64) -> Result<Lab, Failure> {
+    Lab::linked(&LinkModel::plain(RATE_BPS, DELAY, QUEUE_BYTES), seed)
+}
+
+/// iperf3 as a server at the other host.
+fn iperf_server(lab: &Lab, port: u16) -> Result<Server, Failure> {
+    let mut command = lab.command(SERVER, Path::new("iperf3"));
+    Server::start(command.args(["-s", "--forceflush", "-p", &port.to_string()]), false)
+}
+
+/// iperf3 as a client: so many connections of a kind for a time.
+fn iperf(lab: &Lab, (control, count): (&str, usize), port: u16, seconds: u64) -> Command {
+    let mut command = lab.command(CLIENT, Path::new("iperf3"));
+    command.args(["-C", control, "-c", &TwoHosts::address(SERVER).to_string()]).args([
+        "-p",
+        &port.to_string(),
+        "-P",
+        &count.to_string(),
+        "-t",
+        &seconds.to_string(),
+    ]);
+    command
+}
+
+/// NETBLT beside the kernel's TCP.
+fn round(netanvil: &Path, case: Case, seed: u64) -> Result<Round, Failure> {
     let scratch = tempfile::tempdir()?;
-    let lab = Lab::linked(&LinkModel::plain(RATE_BPS, DELAY, QUEUE_BYTES), seed)?;
+    let lab = link(seed)?;
     let server_address = TwoHosts::address(SERVER).to_string();
     let mut serve = lab.command(SERVER, netanvil);
     serve.args(["netblt", "serve", ".", "--trust"]).current_dir(scratch.path());
     let _netblt = Server::start(&mut serve, true)?;
-    let iperf = Path::new("iperf3");
-    let _iperf = Server::start(lab.command(SERVER, iperf).args(["-s", "--forceflush"]), false)?;
+    let _iperf = iperf_server(&lab, PORTS[0])?;
 
-    let seconds = (WARM_UP_S + COUNTED_S + 10).to_string();
-    let mut clients = vec![Server::spawn(lab.command(CLIENT, iperf).args([
-        "-C",
-        control,
-        "-c",
-        &server_address,
-        "-P",
-        &count.to_string(),
-        "-t",
-        &seconds,
-    ]))?];
-    for _ in 0..count {
+    let kind = (case.control, case.theirs);
+    let seconds = WARM_UP_S + COUNTED_S + 10;
+    let mut clients = vec![Server::spawn(&mut iperf(&lab, kind, PORTS[0], seconds))?];
+    for _ in 0..case.ours {
         let mut test = lab.command(CLIENT, netanvil);
         test.args(["netblt", "test", &server_address, "--bytes", ENDLESS_BYTES, "--quiet"]);
         clients.push(Server::spawn(&mut test)?);
@@ -144,15 +224,39 @@ fn round(netanvil: &Path, control: &str, count: usize, seed: u64) -> Result<Roun
     drop(clients);
 
     let mbps = |at: usize, bytes: f64| (after[at] - before[at]) as f64 * bytes * 8.0 / took_s / 1e6;
-    let (ours_mbps, theirs_mbps) = (mbps(0, DATAGRAM_BYTES), mbps(1, SEGMENT_BYTES));
-    if ours_mbps + theirs_mbps < RATE_BPS as f64 / 1e6 / 10.0 {
-        return Err(format!(
-            "{ours_mbps:.1} and {theirs_mbps:.1} Mb/s arrived: nothing to compare"
-        )
-        .into());
-    }
-    let share_percent = 200.0 * ours_mbps / (ours_mbps + theirs_mbps);
-    Ok(Round { share_percent, ours_mbps, theirs_mbps, faithful: lab.is_faithful() })
+    Round::new(case, [mbps(0, DATAGRAM_BYTES), mbps(1, SEGMENT_BYTES)], &lab)
+}
+
+/// The kernel's CUBIC in the place of NETBLT.
+fn cubic_round(case: Case, seed: u64) -> Result<Round, Failure> {
+    let lab = link(seed)?;
+    let _servers = [iperf_server(&lab, PORTS[0])?, iperf_server(&lab, PORTS[1])?];
+    let kinds = [("cubic", case.ours), (case.control, case.theirs)];
+    let limit = std::time::Duration::from_secs(WARM_UP_S + COUNTED_S + 30);
+    let said: Vec<Result<f64, Failure>> = thread::scope(|scope| {
+        // Those beside us are started first here, too.
+        let lab = &lab;
+        let clients = [1, 0].map(|place| {
+            let mut command = iperf(lab, kinds[place], PORTS[place], COUNTED_S);
+            command.args(["-J", "-O", &WARM_UP_S.to_string()]);
+            scope.spawn(move || received_mbps(&output(&mut command, limit)?))
+        });
+        let joined = clients.map(|client| client.join().map_err(|_| "a client's thread fell"));
+        joined.into_iter().map(|said| said?).collect()
+    });
+    let mut said = said.into_iter();
+    let mut next = || said.next().unwrap_or_else(|| Err("a client said nothing".into()));
+    let (theirs, ours) = (next()?, next()?);
+    Round::new(case, [ours, theirs], &lab)
+}
+
+/// What iperf3 says that its server received after the seconds that it leaves out.
+fn received_mbps(json: &str) -> Result<f64, Failure> {
+    let said: serde_json::Value = serde_json::from_str(json)?;
+    let bps = said["end"]["sum_received"]["bits_per_second"].as_f64();
+    let data = bps.ok_or("iperf3 did not say how much was received")?;
+    // Of a segment that fills 1,500 bytes, 1,448 are data.
+    Ok(data / 1e6 * SEGMENT_BYTES / 1448.0)
 }
 
 /// UDP datagrams and TCP segments that came to the server's host.
@@ -174,7 +278,32 @@ fn counter(text: &str, protocol: &str, name: &str) -> Result<u64, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::counter;
+    use super::*;
+
+    #[test]
+    fn a_share_is_that_of_an_equal_one() {
+        let case = |ours, theirs| Case { control: "bbr", ours, theirs };
+        // 2 of 34 Mb/s for one of 17 is what each would have.
+        for (ours, theirs, [ours_mbps, theirs_mbps], percent) in
+            [(1, 16, [2.0, 32.0], 100.0), (4, 4, [10.0, 30.0], 50.0), (1, 1, [30.0, 10.0], 150.0)]
+        {
+            let share_percent = case(ours, theirs).share_percent(ours_mbps, theirs_mbps);
+            assert!((share_percent - percent).abs() < 1e-9, "{ours}:{theirs}: {share_percent}");
+        }
+    }
+
+    #[test]
+    fn cases_go_by_their_words() {
+        let named = |words: &str| Case::all().iter().filter(|case| case.is_named(words)).count();
+        assert_eq!((named("bbr"), named("reno 1:16"), named("1:1"), named("vegas")), (3, 1, 3, 0));
+    }
+
+    #[test]
+    fn of_what_iperf_says_the_server_s_rate_counts() {
+        let json = r#"{"end":{"sum_sent":{"bits_per_second":3e7},"sum_received":{"bits_per_second":14480000}}}"#;
+        assert!((received_mbps(json).unwrap() - 15.0).abs() < 1e-9);
+        assert!(received_mbps(r#"{"error":"busy"}"#).is_err());
+    }
 
     #[test]
     fn counters_are_found_by_name() {
