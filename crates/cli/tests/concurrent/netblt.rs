@@ -3,7 +3,9 @@
 
 use crate::common;
 use crate::common::Scratch;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -294,6 +296,46 @@ fn a_code_that_a_server_prints_seals_transfers() {
     let raw = scratch.run("netblt send file 127.0.0.1 --raw-ip --code=2222-2222").expect(2);
     assert!(raw.stderr.contains("leave --raw-ip out"), "{}", raw.stderr);
     scratch.run(&send(&format!("--code={code}"))).expect(0);
+}
+
+/// An option counts before the environment, and whoever has set the variable is told so; what is no key is refused.
+#[test]
+fn a_key_of_the_environment_is_never_set_aside_without_a_word() {
+    let (scratch, _) = scene(1000);
+    scratch.file("key", &"0123456789abcdef".repeat(4));
+    let with = |arguments: &str, value: &OsStr| {
+        let mut command = scratch.command(arguments);
+        command.env("NETANVIL_NETBLT_KEY", value);
+        command
+    };
+    let other = "f".repeat(64);
+    for (option, name) in [("--code=2222-2222", "--code"), ("--key-file key", "--key-file")] {
+        let told = format!("NETANVIL_NETBLT_KEY is set and not used: {name} is given");
+        let serve = format!("netblt serve served --listen 127.0.0.1:0 --overwrite {option}");
+        let mut server = with(&serve, other.as_ref());
+        let server = server.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("started");
+        let mut server = Server { child: server, address: String::new() };
+        let mut lines = BufReader::new(server.child.stderr.take().expect("piped")).lines();
+        let mut next = || lines.next().expect("a line").expect("text");
+        let note = next();
+        assert!(note.contains(&told), "{note}");
+        let serving = next();
+        let (_, address) = serving.split_once(" on ").expect(&serving);
+        server.address = address.split(';').next().expect("an address").to_owned();
+
+        let send = format!("netblt send file {} --quiet {option}", server.address);
+        let sent = with(&send, other.as_ref()).output().expect("it ends");
+        let stderr = String::from_utf8_lossy(&sent.stderr);
+        assert!(sent.status.success() && stderr.contains(&told), "{stderr}");
+        let sent = scratch.run(&send).expect(0);
+        assert!(!sent.stderr.contains("NETANVIL_NETBLT_KEY"), "{}", sent.stderr);
+    }
+    // Nothing leaves unsealed because a variable cannot be read.
+    let no_text = OsStr::from_bytes(&[0xff; 64]);
+    let refused = with("netblt send file 127.0.0.1:9 --quiet", no_text).output().expect("it ends");
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && stderr.contains("NETANVIL_NETBLT_KEY"), "{stderr}");
+    assert!(stderr.contains("openssl rand -hex 32"), "{stderr}");
 }
 
 #[test]

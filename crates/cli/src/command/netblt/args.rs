@@ -388,7 +388,8 @@ pub struct Transfer {
 #[derive(Args, Clone, Debug)]
 pub struct Sealing {
     /// Seal all packets with the key in this file: 64 hexadecimal digits (`openssl rand -hex 32`), the same
-    /// at both ends; the environment variable NETANVIL_NETBLT_KEY can hold the key instead
+    /// at both ends; the environment variable NETANVIL_NETBLT_KEY can hold the key instead, and counts if neither this nor
+    /// --code is given
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
     /// Seal all packets with a key of their own, to which a short code leads, the same at both ends: without CODE a

@@ -121,6 +121,7 @@ pub fn socket(address: SocketAddr, raw_ip: bool, sealing: &Sealing) -> Outcome<S
             _ => failure,
         }
     })?;
+    tell_unused(sealing);
     if let Some(text) = &sealing.code {
         let none = |error| Failure::new(format!("no key can be drawn: {error}"));
         socket.seal_by_code(code(text)?).map_err(none)?;
@@ -128,6 +129,18 @@ pub fn socket(address: SocketAddr, raw_ip: bool, sealing: &Sealing) -> Outcome<S
         socket.seal(key);
     }
     Ok(socket)
+}
+
+/// An option counts before the environment; whoever has set the variable hears of it.
+fn tell_unused(sealing: &Sealing) {
+    let option = match (&sealing.code, &sealing.key_file) {
+        (Some(_), _) => "--code",
+        (None, Some(_)) => "--key-file",
+        (None, None) => return,
+    };
+    if std::env::var_os(KEY_VARIABLE).is_some() {
+        output::say(format_args!("note: {KEY_VARIABLE} is set and not used: {option} is given"));
+    }
 }
 
 /// Whether packets are to be sealed.
@@ -144,14 +157,15 @@ fn code(given: &str) -> Outcome<Code> {
 
 /// The key, if there is one.
 pub fn key(sealing: &Sealing) -> Outcome<Option<Key>> {
-    let (text, place) = match (&sealing.key_file, std::env::var(KEY_VARIABLE)) {
+    let (text, place) = match (&sealing.key_file, std::env::var_os(KEY_VARIABLE)) {
         (Some(file), _) => {
             let place = file.display().to_string();
             let text = std::fs::read_to_string(file);
             (text.map_err(|error| Failure::new(format!("cannot read {place}: {error}")))?, place)
         }
-        (None, Ok(text)) => (text, KEY_VARIABLE.to_owned()),
-        (None, Err(_)) => return Ok(None),
+        // What is no text is no key either, and refused as such.
+        (None, Some(text)) => (text.to_string_lossy().into_owned(), KEY_VARIABLE.to_owned()),
+        (None, None) => return Ok(None),
     };
     let failure = |why| Failure::new(format!("{place}: {why}")).help("openssl rand -hex 32 > FILE");
     Key::parse(&text).map(Some).map_err(failure)
