@@ -25,8 +25,8 @@ pub(crate) const CANCELLED: &str = "cancelled";
 /// What who watches a transfer wants of it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Wanted {
-    /// It is to end; the other end hears of it.
-    pub stop: bool,
+    /// It is to end; the other end hears this reason.
+    pub stop: Option<&'static str>,
     /// It is to send no faster; None for what was agreed on.
     pub at_most_bps: Option<f64>,
 }
@@ -90,9 +90,9 @@ impl Following {
             }
             let progress = self.station.progress(self.id);
             let wanted = watch(progress);
-            if wanted.stop && self.stopped.is_none() {
+            if let (Some(reason), None) = (wanted.stop, self.stopped) {
                 self.stopped = Some(Instant::now());
-                self.station.quit(self.id, CANCELLED);
+                self.station.quit(self.id, reason);
             }
             if progress.is_some() && wanted.at_most_bps != self.bound_bps {
                 self.bound_bps = wanted.at_most_bps;

@@ -2,7 +2,7 @@
 
 use crate::address::resolve;
 use crate::error::Error;
-use crate::follow::{Following, Wanted, Watch};
+use crate::follow::{CANCELLED, Following, Wanted, Watch};
 use crate::options::Options;
 use crate::outcome::Outcome;
 use futures_channel::oneshot;
@@ -82,7 +82,8 @@ impl Shared {
         if progress.is_some() && self.seen().progress != progress {
             self.change(|seen| seen.progress = progress);
         }
-        Wanted { stop: self.stop.load(Ordering::SeqCst), at_most_bps: self.seen().at_most_bps }
+        let stop = self.stop.load(Ordering::SeqCst).then_some(CANCELLED);
+        Wanted { stop, at_most_bps: self.seen().at_most_bps }
     }
 }
 
@@ -140,7 +141,10 @@ impl<T: Send + 'static> Transfer<T> {
                 let mut result = Err(Error::Cancelled { kept: false });
                 let mut watch = |progress| {
                     let Wanted { stop, at_most_bps } = shared.look(progress);
-                    Wanted { stop: !go_on(progress) || stop, at_most_bps }
+                    Wanted {
+                        stop: if go_on(progress) { stop } else { Some(CANCELLED) },
+                        at_most_bps,
+                    }
                 };
                 work.run(&mut watch, |came_to| result = came_to);
                 result

@@ -1,59 +1,73 @@
-//! Flags into limits, hosts into addresses.
+//! Flags into options, and errors into words that name flags.
 
 use super::args::{Sealing, Transfer};
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use netblt::{Burst, Limits};
-use netblt_client::{Error, FASTEST, address, burst_of_rate};
-use netblt_io::{Carrier, Code, Key, Socket};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use netblt::Burst;
+use netblt_client::{Carrier, Code, Error, Key, Options, Rate, Seal};
+use std::io;
 
 /// Where the key is looked for without a file.
 const KEY_VARIABLE: &str = "NETANVIL_NETBLT_KEY";
 
-/// Whether the sender is to find the rate.
-pub fn is_adaptive(transfer: &Transfer) -> bool {
-    transfer.rate.is_none() && transfer.burst.is_none()
+/// What carries the packets.
+pub fn carrier(raw_ip: bool) -> Carrier {
+    if raw_ip { Carrier::RawIp } else { Carrier::Udp }
 }
 
-/// Bytes of data in a packet: what fits into 1,500 bytes with the headers of IP, UDP and NETBLT, and what
-/// sealing adds.
-fn packet_size(transfer: &Transfer, over_ipv6: bool) -> Outcome<u16> {
-    let sealed = is_sealed(&transfer.sealing)?;
-    let fitting = if sealed && over_ipv6 { 1376 } else { 1400 };
-    Ok(transfer.packet_size.unwrap_or(fitting))
-}
-
-/// What an active end proposes to `peer`.
-pub fn limits(transfer: &Transfer, peer: SocketAddr) -> Outcome<Limits> {
-    let death_timer = transfer.death_timer;
-    let packet_size = packet_size(transfer, peer.is_ipv6())?;
-    let (buffer_packets, buffers) = if is_adaptive(transfer) { (8, 2048) } else { (64, 64) };
-    let buffer_size = transfer.buffer_size.unwrap_or(buffer_packets * u32::from(packet_size));
-    let buffers = transfer.buffers.unwrap_or(buffers);
-    if packet_size == 0 || buffer_size == 0 || buffers == 0 {
-        return Err(Failure::new("packet size, buffer size and buffers must be at least 1"));
-    }
-    if buffer_size.div_ceil(packet_size.into()) > 1 << 16 {
-        return Err(Failure::new("a buffer of more than 65536 packets cannot be numbered")
-            .help("use larger packets or smaller buffers"));
-    }
-    // IP and UDP headers, NETBLT's, and padding must fit a datagram.
-    if packet_size > 65_400 {
-        return Err(Failure::new("a packet of more than 65400 bytes fits no datagram"));
-    }
-    Ok(Limits {
-        buffer_size_bytes: buffer_size,
-        data_packet_size_bytes: packet_size,
-        burst: match (&transfer.burst, transfer.rate.as_ref().or(transfer.at_most.as_ref())) {
-            (Some(text), _) => parse_burst(text)?,
-            (None, Some(rate)) => burst_of_rate(parse_rate(rate)?, packet_size),
-            (None, None) => FASTEST,
-        },
-        max_outstanding_buffers: buffers,
+/// What a transfer is to be like.
+pub fn options(transfer: &Transfer) -> Outcome<Options> {
+    let at_most_bps = transfer.at_most.as_deref().map(parse_rate).transpose()?;
+    let rate = match (&transfer.burst, &transfer.rate) {
+        (Some(text), _) => Rate::Bursts(parse_burst(text)?),
+        (None, Some(rate)) => Rate::Fixed(parse_rate(rate)?),
+        (None, None) if transfer.scavenge => Rate::Scavenging { at_most_bps },
+        (None, None) => Rate::Competing { at_most_bps },
+    };
+    Ok(Options {
+        carrier: carrier(transfer.raw_ip),
+        seal: seal(&transfer.sealing, transfer.raw_ip, || code(&output::ask_for("code")?))?,
+        rate,
+        packet_size_bytes: transfer.packet_size,
+        buffer_size_bytes: transfer.buffer_size,
+        max_outstanding_buffers: transfer.buffers,
         checksum_data: !transfer.no_data_checksum,
-        death_timer_s: death_timer,
+        death_timer_s: transfer.death_timer,
+        port: transfer.port,
+        ..Options::default()
     })
+}
+
+/// An error of the library; where a flag mends it, by its name.
+pub fn failure(error: Error) -> Failure {
+    let remedy = match &error {
+        Error::SealedRawIp => format!(
+            "leave --raw-ip out, or give no key and no code (--key-file, {KEY_VARIABLE}, --code)"
+        ),
+        Error::Socket { carrier: Carrier::RawIp, error, .. }
+            if error.kind() == io::ErrorKind::PermissionDenied =>
+        {
+            "raw IP takes root, or CAP_NET_RAW; without --raw-ip it is UDP".to_owned()
+        }
+        Error::Socket { error, .. } if error.kind() == io::ErrorKind::AddrInUse => {
+            "give another one with --listen".to_owned()
+        }
+        Error::CannotWrite { error, .. } if error.kind() == io::ErrorKind::AlreadyExists => {
+            "replace it with --overwrite, or keep the new one with --out FILE".to_owned()
+        }
+        Error::NotTrusted { .. } => "give a key (--key-file), draw a code (--code), or --trust to \
+            serve whoever can send to it"
+            .to_owned(),
+        Error::OtherKey { .. } => "give both the same key (--key-file), or the code that the \
+            server has printed (--code)"
+            .to_owned(),
+        Error::Cancelled { kept: true } => {
+            "the other end did not confirm that; the same command goes on where it broke".to_owned()
+        }
+        Error::Cancelled { kept: false } => "the other end did not confirm that".to_owned(),
+        other => other.remedy().to_owned(),
+    };
+    Failure::new(error.message()).help(remedy)
 }
 
 fn parse_burst(text: &str) -> Outcome<Burst> {
@@ -79,58 +93,6 @@ pub fn parse_rate(text: &str) -> Outcome<f64> {
     })
 }
 
-/// The address of a server. One on raw IP has no port.
-pub fn resolve(host: &str, raw_ip: bool) -> Outcome<SocketAddr> {
-    address::resolve(host, carrier(raw_ip)).map_err(|error| {
-        let remedy = match error {
-            Error::Options { .. } if raw_ip => "give the host alone; --port is the port of NETBLT",
-            _ => error.remedy(),
-        };
-        Failure::new(error.message()).help(remedy)
-    })
-}
-
-/// What carries the packets.
-pub fn carrier(raw_ip: bool) -> Carrier {
-    if raw_ip { Carrier::RawIp } else { Carrier::Udp }
-}
-
-/// A socket of any address from which `peer` can be reached.
-pub fn socket_towards(peer: SocketAddr, transfer: &Transfer) -> Outcome<Socket> {
-    let any = match peer {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-    };
-    socket(any, transfer.raw_ip, &transfer.sealing)
-}
-
-/// A socket bound to an address.
-pub fn socket(address: SocketAddr, raw_ip: bool, sealing: &Sealing) -> Outcome<Socket> {
-    if raw_ip && is_sealed(sealing)? {
-        return Err(Failure::new("on raw IP packets cannot be sealed").help(format!(
-            "leave --raw-ip out, or give no key and no code (--key-file, {KEY_VARIABLE}, --code)"
-        )));
-    }
-    let mut socket = Socket::bind(carrier(raw_ip), address).map_err(|error| {
-        let failure = Failure::new(format!("cannot open a socket on {address}: {error}"));
-        match error.kind() {
-            std::io::ErrorKind::PermissionDenied if raw_ip => {
-                failure.help("raw IP takes root, or CAP_NET_RAW; without --raw-ip it is UDP")
-            }
-            std::io::ErrorKind::AddrInUse => failure.help("give another one with --listen"),
-            _ => failure,
-        }
-    })?;
-    tell_unused(sealing);
-    if let Some(text) = &sealing.code {
-        let none = |error| Failure::new(format!("no key can be drawn: {error}"));
-        socket.seal_by_code(code(text)?).map_err(none)?;
-    } else if let Some(key) = key(sealing)? {
-        socket.seal(key);
-    }
-    Ok(socket)
-}
-
 /// An option counts before the environment; whoever has set the variable hears of it.
 fn tell_unused(sealing: &Sealing) {
     let option = match (&sealing.code, &sealing.key_file) {
@@ -143,20 +105,29 @@ fn tell_unused(sealing: &Sealing) {
     }
 }
 
-/// Whether packets are to be sealed.
-pub fn is_sealed(sealing: &Sealing) -> Outcome<bool> {
-    Ok(sealing.code.is_some() || key(sealing)?.is_some())
+/// What seals packets, if anything does; `without_code` gives the code where `--code` has none.
+pub fn seal(
+    sealing: &Sealing,
+    raw_ip: bool,
+    without_code: impl FnOnce() -> Outcome<Code>,
+) -> Outcome<Option<Seal>> {
+    tell_unused(sealing);
+    Ok(match sealing.code.as_deref() {
+        None => key(sealing)?.map(Seal::Key),
+        // Before anybody is asked for one.
+        Some(_) if raw_ip => return Err(failure(Error::SealedRawIp)),
+        Some("") => Some(Seal::Code(without_code()?)),
+        Some(text) => Some(Seal::Code(code(text)?)),
+    })
 }
 
-/// A code as it was given, or else as somebody types it.
-fn code(given: &str) -> Outcome<Code> {
-    let text = if given.is_empty() { output::ask_for("code")? } else { given.to_owned() };
+fn code(text: &str) -> Outcome<Code> {
     let failure = |why| Failure::new(why).help("`netanvil netblt serve --code` prints one");
-    Code::parse(&text).map_err(failure)
+    Code::parse(text).map_err(failure)
 }
 
 /// The key, if there is one.
-pub fn key(sealing: &Sealing) -> Outcome<Option<Key>> {
+fn key(sealing: &Sealing) -> Outcome<Option<Key>> {
     let (text, place) = match (&sealing.key_file, std::env::var_os(KEY_VARIABLE)) {
         (Some(file), _) => {
             let place = file.display().to_string();

@@ -2,23 +2,20 @@
 
 use super::args::{Output, Recv, Send, Test, Transfer};
 use super::outcome::{TransferReport, shown};
-use super::parameters::{is_adaptive, limits, resolve, socket_towards};
+use super::parameters::{carrier, failure, options};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
 use indicatif::{ProgressBar, ProgressStyle};
-use netblt::{Ending, EndpointLimits, Mode, RateControl, Timing};
-use netblt_client::follow::random;
-use netblt_io::files::{self, Nobody, Wish};
-use netblt_io::{Ended, Offer, Station};
+use netblt::{Ending, Mode};
+use netblt_client::address::resolve;
+use netblt_client::follow::{Followed, Following, Wanted};
+use netblt_client::{Error, place};
+use netblt_io::Ended;
+use netblt_io::files::{self, Wish};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use units::Duration;
 
-/// How often the progress bar moves.
-const PROGRESS_PAUSE: Duration = Duration::from_ms(100);
-/// How long to wait for another answer when the other end says that it has not our key.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
 const TRUSTED_PATH: &str = "note: nothing is encrypted; the path to the other end is trusted";
 
 pub fn send(arguments: &Send) -> Outcome {
@@ -38,23 +35,11 @@ pub fn receive(arguments: &Recv) -> Outcome {
     let out = arguments.out.as_deref().or(own_name).ok_or_else(|| {
         Failure::new("the file has no name to keep it under").help("give one with --out FILE")
     })?;
-    let no_name = || Failure::new(format!("{} is no name for a file", out.display()));
-    let local_name = out.file_name().and_then(|name| name.to_str()).ok_or_else(no_name)?;
-    let directory = match out.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
+    let (directory, local_name) =
+        place(out).map_err(|error| Failure::new(format!("{}: {error}", out.display())))?;
     let receive = if arguments.plain { files::receive_plain } else { files::receive };
-    let wish =
-        receive(directory, local_name, &arguments.name, arguments.overwrite).map_err(|error| {
-            let failure = Failure::new(format!("cannot write {}: {error}", out.display()));
-            match error.kind() {
-                std::io::ErrorKind::AlreadyExists => {
-                    failure.help("replace it with --overwrite, or keep the new one with --out FILE")
-                }
-                _ => failure,
-            }
-        })?;
+    let wish = receive(directory, local_name, &arguments.name, arguments.overwrite)
+        .map_err(|error| failure(Error::CannotWrite { path: out.to_owned(), error }))?;
     run(&arguments.host, &arguments.transfer, &arguments.output, wish)
 }
 
@@ -65,86 +50,52 @@ pub fn test(arguments: &Test) -> Outcome {
 }
 
 fn run(host: &str, transfer: &Transfer, shown: &Output, wish: Wish) -> Outcome {
-    let peer = resolve(host, transfer.raw_ip)?;
-    let limits = limits(transfer, peer)?;
-    let socket = socket_towards(peer, transfer)?;
-    let trusted = !socket.is_sealed();
-    let mut station = Station::new(socket, EndpointLimits::default(), limits, Timing::default());
-    if is_adaptive(transfer) {
-        station.find_rates(RateControl::of(transfer.scavenge));
-    }
-    if trusted && !shown.quiet {
+    let peer = resolve(host, carrier(transfer.raw_ip)).map_err(failure)?;
+    let options = options(transfer)?;
+    let following = Following::open(&options, peer, wish).map_err(failure)?;
+    if options.seal.is_none() && !shown.quiet {
         output::say(TRUSTED_PATH);
     }
-    let keeps = !matches!(wish.1, Offer::Memory { .. });
-    let ended = follow(&mut station, (peer, transfer.port), wish, shown)?;
-    let report = TransferReport::new(&ended).with_lateness(station.lateness());
+    let Followed { ended, lateness, keeps } = follow(following, shown)?;
+    let report = TransferReport::new(&ended).with_lateness(lateness);
     match shown.json {
         true => output::print_json(&report)?,
         false => output::print(&report.text())?,
     }
     match ended.outcome.is_complete() {
         true => Ok(Exit::Done),
-        false => Err(failure(&ended, keeps)),
+        false => Err(incomplete(&ended, keeps)),
     }
 }
 
 /// What arrived is worth mentioning only if something did, and was a file's, and is still there.
-fn failure(ended: &Ended, keeps: bool) -> Failure {
+fn incomplete(ended: &Ended, keeps: bool) -> Failure {
     let failure =
         Failure::new(format!("the transfer with {} failed: {}", shown(ended.peer), ended.outcome));
-    let discarded =
-        matches!(&ended.outcome, Ending::Quit { reason, .. } if reason.contains("digest"));
-    match ended.outcome {
-        Ending::NoAnswer => failure.help("is `netanvil netblt serve` running there?"),
-        // Of a plain transfer nothing is kept at either end.
-        _ if keeps && !ended.plain && ended.payload_bytes > 0 && !discarded => {
-            failure.help("what arrived is kept; the same command goes on where it broke")
-        }
-        _ => failure,
+    match (&ended.outcome, Error::of(ended, keeps).keeps()) {
+        (Ending::NoAnswer, _) => failure.help("is `netanvil netblt serve` running there?"),
+        (_, true) => failure.help("what arrived is kept; the same command goes on where it broke"),
+        (_, false) => failure,
     }
 }
 
-/// Opens the connection and turns the station until it is over, dally included.
-fn follow(
-    station: &mut Station,
-    (peer, port): (std::net::SocketAddr, u16),
-    (mode, offer, opener): Wish,
-    shown: &Output,
-) -> Outcome<Ended> {
+/// Turns the transfer until it is over, dally included.
+fn follow(mut following: Following, shown: &Output) -> Outcome<Followed> {
     let interrupted = interrupt::watch()?;
     let bar = bar(shown);
-    // Any port above the well-known ones; the identifier tells this connection from earlier ones.
-    let (ports, id) = ((1024 | random() as u16, port), random() as u32);
-    let id = station
-        .open(peer, ports, (mode, id), &offer, opener)
-        .ok_or_else(|| Failure::new("cannot open a connection"))?;
-    let started = std::time::Instant::now();
-    let mut ended = None;
-    let mut quitting = false;
-    while station.connections().next().is_some() {
-        station
-            .turn(PROGRESS_PAUSE, &mut Nobody)
-            .map_err(|error| Failure::new(format!("the network broke: {error}")))?;
-        if interrupted.load(Ordering::SeqCst) && !std::mem::replace(&mut quitting, true) {
-            station.quit(id, "interrupted");
-        }
-        // It may be somebody else who says so: others have their time to answer.
-        if let Some(refusal) = station.refusal()
-            && started.elapsed() > PATIENCE
-        {
-            return Err(Failure::new(format!("no session with {peer}: {refusal}"))
-                .help("give both the same key (--key-file), or the code that the server has printed (--code)"));
-        }
-        if let Some(progress) = station.progress(id) {
+    let followed = following.watch(&mut |progress| {
+        if let Some(progress) = progress {
             bar.set_length(progress.total_bytes);
             bar.set_position(progress.done_bytes);
             bar.set_message(format!("{} again", progress.repeated_packets));
         }
-        ended = ended.or(station.take_ended().pop());
-    }
+        let stop = interrupted.load(Ordering::SeqCst).then_some("interrupted");
+        Wanted { stop, at_most_bps: None }
+    });
+    let followed = followed.map_err(failure)?;
+    following.linger();
     bar.finish_and_clear();
-    ended.ok_or_else(|| Failure::new("the connection ended without a word"))
+    Ok(followed)
 }
 
 fn bar(shown: &Output) -> ProgressBar {
