@@ -14,7 +14,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: agents originals fleet-test sweep-check twin-check help setup build demo test test-pure test-live test-benches test-python python oci install install-netblt packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-neighbours netblt-paths otg-fuzz harvard-1989 harvard-1990 harvard-1990-scores lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site l3fwd
+.PHONY: agents originals fleet-test sweep-check twin-check help setup build demo test test-pure test-live test-benches test-python python oci install install-netblt cross-check packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-neighbours netblt-paths otg-fuzz harvard-1989 harvard-1990 harvard-1990-scores lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site l3fwd
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -27,6 +27,7 @@ help:
 	@echo "make oci     a container image as an OCI layout, in target/oci"
 	@echo "make install  the program of make build, manual pages, completions and unit into PREFIX=/usr/local (DESTDIR, PROGRAM)"
 	@echo "make install-netblt  NETBLT for programs in C, libraries, header and pkg-config file, into PREFIX=/usr/local (DESTDIR)"
+	@echo "make cross-check  NETBLT's crates compile for macOS, its protocol for Windows; the sockets of other systems, on Linux"
 	@echo "make packages  static program, archive, .deb, .rpm, wheel, container image and bill of materials, in target/packages"
 	@echo "make packages-test  each of them installed into an empty root, and a short test of a router run from there"
 	@echo "make reproducible  the static program built in two folders: the same to the bit"
@@ -164,6 +165,12 @@ install:
 install-netblt:
 	cargo build --release --package netanvil-netblt-c
 	extras/packages/install-netblt.sh target/release "$(DESTDIR)" "$(PREFIX)"
+
+# NETBLT's crates for macOS and Windows, checked without their libraries, and the sockets of other systems on Linux. 150 MB
+# of Debian's packages the first time; nothing is installed.
+cross-check:
+	cargo test --package netanvil-netblt-io --features portable-sockets
+	extras/cross-check.sh target/cross
 
 # Half an hour the first time, most of it for tools and link-time optimisation. docs/install.md.
 packages: setup

@@ -5,7 +5,7 @@
 //!
 //! * [`Socket`]: UDP or raw IP. * [`Station`]: a socket, its connections, their clients.
 //! * [`files`]: sending, receiving and serving files; see there for what makes a file whole.
-//! * [`copy`]: many files as one stream between two ends that talk over a channel beside it.
+//! * `copy` (Linux): many files as one stream between two ends that talk over a channel beside it.
 //!
 //! # Example
 //!
@@ -57,13 +57,12 @@ mod backlog;
 mod cap;
 mod clock;
 mod cookie;
+#[cfg(target_os = "linux")]
 pub mod copy;
 pub mod files;
-mod incoming;
 mod job;
 mod lateness;
 mod memory;
-mod outgoing;
 mod plain;
 mod ranges;
 mod seal;

@@ -4,26 +4,37 @@
 //! UDP ports tell hosts behind one address apart and mean nothing else. With a key each holds a
 //! sealed packet instead ([`crate::seal`]).
 
+#[cfg(all(target_os = "linux", not(feature = "portable-sockets")))]
+mod incoming;
+#[cfg(all(target_os = "linux", not(feature = "portable-sockets")))]
+#[path = "socket/linux.rs"]
+mod kernel;
+#[cfg(all(target_os = "linux", not(feature = "portable-sockets")))]
+mod outgoing;
+// (On Linux for its tests, by the feature: make cross-check.)
+#[cfg(any(not(target_os = "linux"), feature = "portable-sockets"))]
+#[path = "socket/portable.rs"]
+mod kernel;
+
 use crate::cookie::{Cookies, Said};
-use crate::incoming::Incoming;
-use crate::outgoing::{Outgoing, Towards, is_passing};
 use crate::seal::{Code, Key, Refusal, Seals};
+use kernel::{HAS_MARKS, Incoming, Outgoing};
 use netblt::{Codepoint, Path};
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::socket::setsockopt;
-use nix::sys::socket::sockopt::{
-    IpRecvTos, Ipv6RecvTClass, RcvBufForce, SndBufForce, UdpGroSegment,
-};
-use nix::sys::time::TimeSpec;
 use socket2::{Domain, Protocol, Socket as Socket2, Type};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::AsFd;
 use units::Duration;
+
+pub(crate) use kernel::sleep_precisely;
 
 /// Asked of the kernel for each direction; it may give less.
 const KERNEL_BUFFER_BYTES: usize = 8 << 20;
+/// The largest datagram, and the most that the kernel puts together.
+const MAX_DATAGRAM_BYTES: usize = 65_535;
+/// Bytes of one send, at most.
+pub(crate) const MAX_SEND_BYTES: usize = 65_000;
+/// Whom packets go to, and what their IP header says of marks.
+pub(crate) type Towards = (SocketAddr, Codepoint);
 /// The number of NETBLT on IP (RFC 998 section 6).
 const NETBLT: i32 = 30;
 /// Bytes of an IPv4 header without options.
@@ -72,23 +83,7 @@ impl Socket {
             Carrier::RawIp => (Type::RAW, Protocol::from(NETBLT)),
         };
         let socket = Socket2::new(Domain::for_address(address), kind, Some(protocol))?;
-        // Only root gets more than the system's limit. Less is no error: what does not fit is lost and
-        // sent again.
-        if setsockopt(&socket, RcvBufForce, &KERNEL_BUFFER_BYTES).is_err() {
-            let _ = socket.set_recv_buffer_size(KERNEL_BUFFER_BYTES);
-        }
-        if setsockopt(&socket, SndBufForce, &KERNEL_BUFFER_BYTES).is_err() {
-            let _ = socket.set_send_buffer_size(KERNEL_BUFFER_BYTES);
-        }
-        if carrier == Carrier::Udp {
-            // Kernels before 5.0 give each datagram by itself.
-            let _ = setsockopt(&socket, UdpGroSegment, &true);
-            // Where the kernel does not tell marks, none is seen.
-            let _ = setsockopt(&socket, IpRecvTos, &true);
-            if address.is_ipv6() {
-                let _ = setsockopt(&socket, Ipv6RecvTClass, &true);
-            }
-        }
+        kernel::prepare(&socket, carrier, address);
         if address.is_ipv6() && carrier == Carrier::Udp {
             // What comes by IPv4 comes to a socket of any address, too; raw ones have no such form.
             socket.set_only_v6(false)?;
@@ -153,17 +148,14 @@ impl Socket {
 
     /// Whether packets can be marked, and marks be seen.
     pub fn has_marks(&self) -> bool {
-        self.carrier == Carrier::Udp
+        HAS_MARKS && self.carrier == Carrier::Udp
     }
 
     /// The next packet that has come; None if there is none.
     pub fn receive(&mut self) -> io::Result<Option<Received<'_>>> {
         let cookies = self.has_cookies();
-        let (peer, bytes, codepoint) = match self.incoming.next(self.inner.as_fd()) {
-            Ok(Some(datagram)) => datagram,
-            Ok(None) => return Ok(None),
-            Err(errno) if is_passing(errno) => return Ok(None),
-            Err(errno) => return Err(errno.into()),
+        let Some((peer, bytes, codepoint)) = self.incoming.next(&self.inner)? else {
+            return Ok(None);
         };
         let received = |peer, path, packet| Received { peer, packet, path, named: None, codepoint };
         if self.carrier == Carrier::RawIp {
@@ -177,7 +169,7 @@ impl Socket {
         let opened = self.seals.open(peer, bytes);
         for datagram in opened.answers {
             let towards = (peer, Codepoint::NotCapable);
-            self.outgoing.send(self.inner.as_fd(), towards, &datagram, datagram.len())?;
+            self.outgoing.send(&self.inner, towards, &datagram, datagram.len())?;
         }
         if !cookies {
             return Ok(Some(received(peer, Path::Sealed, opened.packet)));
@@ -190,7 +182,7 @@ impl Socket {
             Said::Challenged { connection_id, answer } => (answer, Some(connection_id)),
         };
         let towards = (peer, Codepoint::NotCapable);
-        self.outgoing.send(self.inner.as_fd(), towards, &answer, answer.len())?;
+        self.outgoing.send(&self.inner, towards, &answer, answer.len())?;
         Ok(Some(Received { named: found, ..received(peer, Path::Unproven, &[]) }))
     }
 
@@ -212,25 +204,20 @@ impl Socket {
             && self.has_cookies()
             && let Some(answer) = self.cookies.send(peer, packets)
         {
-            self.outgoing.send(self.inner.as_fd(), (peer, codepoint), &answer, answer.len())?;
+            self.outgoing.send(&self.inner, (peer, codepoint), &answer, answer.len())?;
             return Ok(());
         }
-        let fd = self.inner.as_fd();
+        let socket = &self.inner;
         match self.seals.seal(peer, packets, len) {
-            None => self.outgoing.send(fd, (peer, codepoint), packets, len)?,
-            Some((sealed, len)) => self.outgoing.send(fd, (peer, codepoint), sealed, len)?,
+            None => self.outgoing.send(socket, (peer, codepoint), packets, len)?,
+            Some((sealed, len)) => self.outgoing.send(socket, (peer, codepoint), sealed, len)?,
         }
         Ok(())
     }
 
     /// Waits for a packet, at most so long.
     pub fn wait(&self, at_most: Duration) -> io::Result<()> {
-        let mut fds = [PollFd::new(self.inner.as_fd(), PollFlags::POLLIN)];
-        let timeout = TimeSpec::from_duration(std::time::Duration::from_nanos(at_most.as_ns()));
-        match ppoll(&mut fds, Some(timeout), None) {
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
-            Err(errno) => Err(errno.into()),
-        }
+        kernel::wait(&self.inner, at_most)
     }
 }
 
@@ -282,6 +269,7 @@ mod tests {
                 for at in 0..packets {
                     let received = receiver.receive().unwrap().expect("a packet");
                     let came = (received.codepoint, received.packet.len());
+                    let codepoint = if HAS_MARKS { codepoint } else { Codepoint::NotCapable };
                     assert_eq!(came, (codepoint, 100), "{from} {to} {at} of {packets}");
                 }
             }

@@ -6,9 +6,8 @@ use crate::cap::Cap;
 use crate::clock::Clock;
 use crate::job::Job;
 use crate::lateness::{Lateness, LatenessSummary};
-use crate::outgoing::{MAX_SEND_BYTES, Towards};
 use crate::seal::Refusal;
-use crate::socket::{Received, Socket};
+use crate::socket::{MAX_SEND_BYTES, Received, Socket, Towards, sleep_precisely};
 use netblt::{
     Burst, Connection, ConnectionId, Counters, Ending, Endpoint, EndpointLimits, Event, Limits,
     Mode, Opening, RateControl, Request, Secret, Timing,
@@ -142,8 +141,7 @@ pub struct Station {
 impl Station {
     /// A station without connections.
     pub fn new(socket: Socket, endpoint: EndpointLimits, limits: Limits, timing: Timing) -> Self {
-        // Bursts are to leave when they are due, not when the kernel finds it convenient.
-        let _ = nix::sys::prctl::set_timerslack(1);
+        sleep_precisely();
         let clock = Clock::start();
         // Who opens is a stranger, unless somebody knows better.
         let endpoint = EndpointLimits { secret: endpoint.secret.or_else(secret), ..endpoint };

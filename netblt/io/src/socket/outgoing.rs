@@ -1,8 +1,7 @@
 //! Datagrams on their way out: on UDP many in one system call that the kernel, or the interface, cuts
 //! apart (UDP_SEGMENT); otherwise many in one call as they are (sendmmsg).
 
-use crate::socket::Carrier;
-use netblt::Codepoint;
+use super::{Carrier, MAX_SEND_BYTES, Towards};
 use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::sys::socket::{
@@ -10,18 +9,15 @@ use nix::sys::socket::{
     sendmsg,
 };
 use std::collections::BTreeSet;
+use std::io;
 use std::io::IoSlice;
-use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
-/// Segments of one send, at most (Linux: `UDP_MAX_SEGMENTS`), and bytes.
+/// Segments of one send, at most (Linux: `UDP_MAX_SEGMENTS`).
 const MAX_SEGMENTS: usize = 64;
-pub(crate) const MAX_SEND_BYTES: usize = 65_000;
 /// Peers of which it is remembered that packets to them cannot be cut apart by the kernel.
 const MAX_UNSEGMENTED: usize = 256;
-
-/// Whom packets go to, and what their IP header says of marks.
-pub(crate) type Towards = (SocketAddr, Codepoint);
 
 /// Sends packets of one size.
 #[derive(Debug)]
@@ -41,12 +37,13 @@ impl Outgoing {
     /// shorter. What the kernel has no room for is lost, as any network would lose it.
     pub fn send(
         &mut self,
-        fd: BorrowedFd<'_>,
+        socket: &UdpSocket,
         towards: Towards,
         packets: &[u8],
         len: usize,
-    ) -> Result<(), Errno> {
+    ) -> io::Result<()> {
         let (peer, _) = towards;
+        let fd = socket.as_fd();
         let segments = (MAX_SEND_BYTES / len).clamp(1, MAX_SEGMENTS);
         for batch in packets.chunks(segments * len) {
             let segmented = batch.len() > len

@@ -1,6 +1,8 @@
 //! Datagrams on their way in: many in one system call (recvmmsg), and on UDP many of one peer in one
 //! of them (UDP_GRO), as the sender's kernel or ours put them together.
 
+use super::MAX_DATAGRAM_BYTES;
+use super::outgoing::is_passing;
 use netblt::Codepoint;
 use nix::cmsg_space;
 use nix::errno::Errno;
@@ -8,14 +10,13 @@ use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, MultiHeaders, RecvMsg, SockaddrStorage, recvmmsg,
 };
 use std::collections::VecDeque;
+use std::io;
 use std::io::IoSliceMut;
-use std::net::SocketAddr;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
 
 /// Messages of one system call.
 const MAX_MESSAGES: usize = 32;
-/// The largest datagram, and the most that the kernel puts together.
-const MAX_DATAGRAM_BYTES: usize = 65_535;
 
 /// Datagrams that the kernel has given and nobody has taken yet.
 #[derive(Debug, Default)]
@@ -42,9 +43,12 @@ struct Message {
 
 impl Incoming {
     /// The next datagram, with what its IP header says; None if there is none now.
-    pub fn next(&mut self, fd: BorrowedFd<'_>) -> Result<Option<Datagram<'_>>, Errno> {
+    pub fn next(&mut self, socket: &UdpSocket) -> io::Result<Option<Datagram<'_>>> {
         if self.waiting.is_empty() {
-            self.fill(fd)?;
+            match self.fill(socket) {
+                Err(errno) if is_passing(errno) => return Ok(None),
+                filled => filled?,
+            }
         }
         let Some(message) = self.waiting.front_mut() else { return Ok(None) };
         let Message { peer, codepoint, memory, start, end, stride } = *message;
@@ -56,7 +60,7 @@ impl Incoming {
         Ok(Some((peer, &mut self.memory[memory][start..next], codepoint)))
     }
 
-    fn fill(&mut self, fd: BorrowedFd<'_>) -> Result<(), Errno> {
+    fn fill(&mut self, socket: &UdpSocket) -> Result<(), Errno> {
         self.memory.resize_with(MAX_MESSAGES, || vec![0; MAX_DATAGRAM_BYTES]);
         // Made anew each time: the kernel writes lengths into it that the next call must not find.
         let mut headers =
@@ -64,7 +68,7 @@ impl Incoming {
         let mut places: Vec<[IoSliceMut<'_>; 1]> =
             self.memory.iter_mut().map(|memory| [IoSliceMut::new(memory)]).collect();
         let flags = MsgFlags::MSG_DONTWAIT;
-        let received = recvmmsg(fd.as_raw_fd(), &mut headers, &mut places, flags, None)?;
+        let received = recvmmsg(socket.as_raw_fd(), &mut headers, &mut places, flags, None)?;
         let messages = received.enumerate().filter_map(|(memory, message)| of(memory, &message));
         self.waiting.extend(messages);
         Ok(())
