@@ -5,7 +5,7 @@
 PACKAGES := clang llvm libbpf-dev libc6-dev gcc libdpdk-dev pkg-config \
             nftables iproute2 ethtool kmod procps util-linux \
             frr tshark tcpdump chromium netsniff-ng dpdk-dev xdp-tools jq snmp snmpd bird2 \
-            openvswitch-switch tayga python3 python3-venv python3-apt openssh-client openssh-server rsync prometheus \
+            openvswitch-switch openvswitch-switch-dpdk tayga python3 python3-venv python3-apt openssh-client openssh-server rsync prometheus \
             umoci busybox-static binutils postgresql curl
 
 NETANVIL := target/release/netanvil

@@ -171,6 +171,7 @@ Examples:
   netanvil run --ports dpdk:net_memif0,role=client,socket=/run/a.sock \\
                --ports dpdk:net_memif1,role=client,socket=/run/b.sock   (docs/dpdk.md)
   netanvil run --device testpmd --forward-mode macswap --test throughput --sizes 64   (docs/dpdk.md)
+  netanvil run --device ovs-dpdk --test throughput,loss --sizes 64,1518               (docs/dpdk.md)
   netanvil run --device linux-bridge --pattern pairs --port-count 4 --test throughput,loss
   netanvil run harvard-1989 --device linux-router --profile quick
   netanvil run harvard-1990 --sim 1990/ags

@@ -193,6 +193,7 @@ pub fn in_words(config: &TestbedConfig) -> String {
             }
         },
         // Its release is known once it runs.
+        DeviceKind::OvsDpdk => return "Open vSwitch with DPDK".into(),
         DeviceKind::Testpmd => return "DPDK's testpmd over memif".into(),
         DeviceKind::L3fwd => return "DPDK's l3fwd over memif".into(),
         DeviceKind::Loopback => return "no device: tester ports back to back".into(),

@@ -180,13 +180,13 @@ fn built_as(defaults: TestbedConfig, set_up: &SetUp) -> Result<TestbedConfig, Se
         (DeviceKind::L3fwd, Mode::Ip) if set_up.filters == Filters::None && set_up.streams == 1 => {
         }
         (DeviceKind::L3fwd, _) => return no("it routes IP between two ports, without filters"),
-        (DeviceKind::Testpmd, _) if set_up.filters != Filters::None => {
+        (DeviceKind::OvsDpdk | DeviceKind::Testpmd, _) if set_up.filters != Filters::None => {
             return no("it has no filters");
         }
-        (DeviceKind::Testpmd, _) if set_up.streams > 1 => {
+        (DeviceKind::OvsDpdk | DeviceKind::Testpmd, _) if set_up.streams > 1 => {
             return no("it has two ports");
         }
-        (DeviceKind::Testpmd, _) => {}
+        (DeviceKind::OvsDpdk | DeviceKind::Testpmd, _) => {}
         (DeviceKind::LinuxBridge | DeviceKind::LinuxMcast | DeviceKind::Loopback, _) => {}
     }
     if set_up.path == Path::Between {

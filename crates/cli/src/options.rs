@@ -36,7 +36,7 @@ pub struct Options {
     #[arg(skip)]
     pub suite: Option<SuiteName>,
     /// Build this device on this host and test it (`netanvil devices` lists them)
-    #[arg(long, help_heading = "Device", value_parser = named::<DeviceKind>(&["linux-router", "linux-bridge", "linux-mcast", "ovs-userspace", "testpmd", "l3fwd", "loopback"]))]
+    #[arg(long, help_heading = "Device", value_parser = named::<DeviceKind>(&["linux-router", "linux-bridge", "linux-mcast", "ovs-userspace", "ovs-dpdk", "testpmd", "l3fwd", "loopback"]))]
     pub device: Option<DeviceKind>,
     /// Test a simulated device in virtual time: a built-in name or a TOML file (see `netanvil devices`)
     #[arg(long, help_heading = "Device", value_name = "NAME|FILE", conflicts_with_all = ["device", "ports"])]
@@ -120,11 +120,11 @@ pub struct Options {
     /// Time limit for the routes of `--feed` to arrive (default: 2min)
     #[arg(long, help_heading = "Built devices", value_name = "TIME")]
     pub feed_within: Option<Span>,
-    /// Ageing time of addresses in a switch (linux-bridge, ovs-userspace; default: 300 s)
+    /// Ageing time of addresses in a switch (linux-bridge, ovs-userspace, ovs-dpdk; default: 300 s)
     #[arg(long, help_heading = "Built devices", value_name = "TIME")]
     pub address_ageing: Option<Span>,
     /// Maximum number of addresses that a switch learns (default: linux-bridge no limit, ovs-userspace
-    /// 8192)
+    /// and ovs-dpdk 8192)
     #[arg(long, help_heading = "Built devices", value_name = "COUNT")]
     pub address_table: Option<u32>,
     /// Enable IGMP/MLD snooping and the querier in linux-bridge (default with rfc3918)
@@ -152,7 +152,7 @@ pub struct Options {
     /// MTU of the links in bytes: frame size less 18 (default: enough for the largest frame size)
     #[arg(long, help_heading = "Built devices", value_name = "BYTES")]
     pub mtu: Option<u32>,
-    /// Length of the queue at each input of the device, in frames (testpmd, l3fwd: of the rings of their
+    /// Length of the queue at each input of the device, in frames (testpmd, l3fwd, ovs-dpdk: of the rings of their
     /// sockets, a power of two up to 16384)
     #[arg(long, help_heading = "Built devices", value_name = "FRAMES")]
     pub input_queue: Option<u32>,

@@ -76,7 +76,7 @@ impl Subject {
                 .help("write --ports eth1,eth2, or --ports once for each device of DPDK")),
             (.., Some(name)) => Ok(Subject::Simulated(name.clone())),
             _ => Err(Failure::new("nothing to test")
-                .help("build a device with --device linux-router (linux-bridge, linux-mcast, ovs-userspace, testpmd, l3fwd, loopback),")
+                .help("build a device with --device linux-router (linux-bridge, linux-mcast, ovs-userspace, ovs-dpdk, testpmd, l3fwd, loopback),")
                 .help("test what is between two interfaces with --ports eth1,eth2,")
                 .help("or simulate one with --sim router; `netanvil devices` lists all")),
         }

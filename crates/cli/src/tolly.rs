@@ -33,6 +33,7 @@ fn tests_of(kind: DeviceKind) -> &'static [ChassisTest] {
         ],
         DeviceKind::LinuxBridge
         | DeviceKind::OvsUserspace
+        | DeviceKind::OvsDpdk
         | DeviceKind::Testpmd
         | DeviceKind::L3fwd
         | DeviceKind::Loopback => &[],

@@ -61,9 +61,10 @@ fn with_tunnel(tunnel: Tunnel, [mut near, outer]: [Attachment; 2]) -> Topology {
 fn forwarding_of(device: DeviceKind) -> Forwarding {
     match device {
         DeviceKind::LinuxRouter | DeviceKind::LinuxMcast | DeviceKind::L3fwd => Forwarding::Routed,
-        DeviceKind::LinuxBridge | DeviceKind::OvsUserspace | DeviceKind::Testpmd => {
-            Forwarding::Bridged
-        }
+        DeviceKind::LinuxBridge
+        | DeviceKind::OvsUserspace
+        | DeviceKind::OvsDpdk
+        | DeviceKind::Testpmd => Forwarding::Bridged,
         DeviceKind::Loopback => Forwarding::Looped,
     }
 }

@@ -36,6 +36,7 @@ mod live {
     mod mld_routing;
     mod netblt_link;
     mod netem;
+    mod ovs_dpdk;
     mod scheduling;
     mod serve;
     mod switches;
@@ -55,6 +56,7 @@ mod pure {
     mod guards;
     mod l3fwd;
     mod options;
+    mod ovs_dpdk;
     mod packaging;
     mod publish;
     mod runs;

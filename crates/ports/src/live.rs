@@ -211,12 +211,14 @@ impl LiveTester {
         if error == TesterError::Interrupted {
             return error;
         }
-        let device = self.options.device.as_mut().and_then(|device| device.check().err());
-        let ports = self.ports.iter().filter_map(|port| port.link.state_if_up().err());
         let is_gone = |error: &TesterError| {
             matches!(error, TesterError::DeviceGone(_) | TesterError::PortGone { .. })
         };
-        device.into_iter().chain(ports).find(is_gone).unwrap_or(error)
+        let ports = self.ports.iter().filter_map(|port| port.link.state_if_up().err());
+        let port = Some(error.clone()).into_iter().chain(ports).find(is_gone);
+        let looks = if port.is_some() { LOOKS_FOR_THE_END } else { 1 };
+        let device = self.options.device.as_mut().and_then(|device| end_of(&mut **device, looks));
+        device.filter(is_gone).or(port).unwrap_or(error)
     }
 
     fn device_counts(&mut self) -> Result<Vec<DeviceCount>, TesterError> {
@@ -284,6 +286,21 @@ impl Tester for LiveTester {
     }
 }
 
+/// How long, in looks each millisecond, a device whose port is gone may take to end: a program closes its sockets first.
+const LOOKS_FOR_THE_END: u32 = 1_000;
+
+/// Why a device is gone, of so many looks; none if it is there at the last of them.
+fn end_of(device: &mut dyn DeviceControl, looks: u32) -> Option<TesterError> {
+    for look in 1..=looks {
+        match device.check() {
+            Err(error) => return Some(error),
+            Ok(()) if look < looks => clock::sleep(Duration::from_ms(1)),
+            Ok(()) => {}
+        }
+    }
+    None
+}
+
 /// Waits until `until`, or fails as soon as `stop` is set.
 fn wait_unless(until: Instant, stop: &AtomicBool) -> Result<(), TesterError> {
     loop {
@@ -331,6 +348,35 @@ fn mtu_too_small(port: &str, size_bytes: u32, max_bytes: u32, has_interface: boo
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A device that ends at a look.
+    struct Ending(u32);
+
+    impl DeviceControl for Ending {
+        fn act(&mut self, _: &DeviceAction) -> Result<(), TesterError> {
+            Ok(())
+        }
+        fn check(&mut self) -> Result<(), TesterError> {
+            self.0 -= 1;
+            match self.0 {
+                0 => Err(TesterError::DeviceGone("ended".into())),
+                _ => Ok(()),
+            }
+        }
+        fn configure(&mut self, _: &DeviceSetup) -> Result<(), TesterError> {
+            Ok(())
+        }
+        fn counters(&mut self) -> Result<Vec<DeviceCount>, TesterError> {
+            Ok(vec![])
+        }
+    }
+
+    #[test]
+    fn a_device_may_end_after_its_port_has_gone() {
+        let gone = Some(TesterError::DeviceGone("ended".into()));
+        assert_eq!(end_of(&mut Ending(3), 3), gone);
+        assert_eq!(end_of(&mut Ending(3), 2), None);
+    }
 
     #[test]
     fn one_vlan_tag_does_not_count_against_the_mtu() {

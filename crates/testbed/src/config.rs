@@ -8,6 +8,7 @@ use crate::feed::{self, Feed};
 use crate::l3fwd;
 use crate::multicast::{MULTICAST_INTERFACES, MulticastRouting, tunnels};
 use crate::ovs;
+use crate::ovs_dpdk;
 use crate::testpmd;
 use crate::tunnel::Tunnel;
 use kernel::VethEnd;
@@ -26,6 +27,8 @@ pub enum DeviceKind {
     LinuxMcast,
     /// Open vSwitch's user-space datapath, a learning switch outside of the kernel.
     OvsUserspace,
+    /// Open vSwitch's DPDK datapath between two vhost-user sockets, a learning switch.
+    OvsDpdk,
     /// DPDK's testpmd between two memif sockets: a program, no network namespace.
     Testpmd,
     /// DPDK's example l3fwd between two memif sockets, a router by longest prefix.
@@ -70,6 +73,7 @@ impl DeviceKind {
             DeviceKind::LinuxBridge => "linux-bridge",
             DeviceKind::LinuxMcast => "linux-mcast",
             DeviceKind::OvsUserspace => "ovs-userspace",
+            DeviceKind::OvsDpdk => "ovs-dpdk",
             DeviceKind::Testpmd => "testpmd",
             DeviceKind::L3fwd => "l3fwd",
             DeviceKind::Loopback => "loopback",
@@ -78,12 +82,12 @@ impl DeviceKind {
 
     /// Whether it is a switch, which has no addresses of its own.
     pub fn is_switch(self) -> bool {
-        matches!(self, DeviceKind::LinuxBridge | DeviceKind::OvsUserspace)
+        matches!(self, DeviceKind::LinuxBridge | DeviceKind::OvsUserspace | DeviceKind::OvsDpdk)
     }
 
     /// Whether it is a program that polls sockets, without interfaces of the kernel.
     pub fn polls(self) -> bool {
-        matches!(self, DeviceKind::Testpmd | DeviceKind::L3fwd)
+        matches!(self, DeviceKind::OvsDpdk | DeviceKind::Testpmd | DeviceKind::L3fwd)
     }
 }
 
@@ -327,7 +331,7 @@ impl TestbedConfig {
         }
         match self.device {
             DeviceKind::Loopback => return self.check_loopback(),
-            DeviceKind::Testpmd | DeviceKind::L3fwd => {
+            DeviceKind::OvsDpdk | DeviceKind::Testpmd | DeviceKind::L3fwd => {
                 return self.check_polling();
             }
             _ => {}
@@ -398,6 +402,7 @@ impl TestbedConfig {
         let has_table = self.address_ageing_s.is_some() || self.address_table.is_some();
         match self.device {
             DeviceKind::OvsUserspace => {}
+            DeviceKind::OvsDpdk => return ovs::check(self),
             DeviceKind::LinuxBridge if self.address_ageing_s == Some(0) => {
                 return refuse("address_ageing_s = 0: at least 1");
             }
@@ -456,6 +461,7 @@ impl TestbedConfig {
             ));
         }
         match self.device {
+            DeviceKind::OvsDpdk => ovs_dpdk::check(self),
             DeviceKind::L3fwd => l3fwd::check(self),
             _ => testpmd::check(self),
         }
@@ -544,7 +550,9 @@ mod tests {
     #[test]
     fn a_device_has_the_name_that_a_file_has() {
         use DeviceKind::*;
-        for kind in [LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, Testpmd, L3fwd, Loopback] {
+        for kind in
+            [LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, OvsDpdk, Testpmd, L3fwd, Loopback]
+        {
             let file: TestbedConfig =
                 toml::from_str(&format!("device = \"{}\"", kind.name())).expect("parses");
             assert_eq!(file.device, kind);

@@ -3,6 +3,7 @@
 use crate::config::{DeviceKind, TestbedConfig};
 use crate::error::{Result, TestbedError};
 use crate::l3fwd::{L3fwd, l3fwd_shortfall};
+use crate::ovs_dpdk::{OvsDpdk, ovs_dpdk_shortfall};
 use crate::polling::PollingDevice;
 use crate::testpmd::{Testpmd, testpmd_shortfall};
 
@@ -17,6 +18,7 @@ pub fn start_polling(
 ) -> Result<Box<dyn PollingDevice>> {
     Ok(match config.device {
         DeviceKind::L3fwd => Box::new(L3fwd::start(config, before_others)?),
+        DeviceKind::OvsDpdk => Box::new(OvsDpdk::start(config, before_others)?),
         DeviceKind::Testpmd => Box::new(Testpmd::start(config, before_others)?),
         _ => {
             let why = "an interface of the kernel joins this device: build it with Testbed::build";
@@ -29,6 +31,7 @@ pub fn start_polling(
 pub fn polling_shortfall(kind: DeviceKind) -> Option<String> {
     match kind {
         DeviceKind::L3fwd => l3fwd_shortfall(),
+        DeviceKind::OvsDpdk => ovs_dpdk_shortfall(),
         DeviceKind::Testpmd => testpmd_shortfall(),
         _ => None,
     }

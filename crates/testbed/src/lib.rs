@@ -52,6 +52,7 @@ mod input_queue;
 mod l3fwd;
 mod multicast;
 mod ovs;
+mod ovs_dpdk;
 mod places;
 mod polling;
 mod program;
@@ -92,6 +93,7 @@ pub use multicast::{
     GroupCounters, GroupRange, MULTICAST_INTERFACES, MulticastRouting, TableLoaded,
 };
 pub use ovs::ovs_shortfall;
+pub use ovs_dpdk::{OvsDpdk, ovs_dpdk_shortfall};
 pub use places::{DeviceReadings, PlaceCounters};
 pub use polling::{OwnMemif, PollingDevice, PollingFacts, PortCounters};
 pub use program::{Program, ProgramName, find_program};

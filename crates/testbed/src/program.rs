@@ -14,7 +14,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 /// Where programs are, in whatever shell this was started.
-const PATH: &str = "/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/local/bin";
+const PATH: &str =
+    "/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/local/bin:/usr/lib/openvswitch-switch-dpdk";
 
 /// Where a program is; `None` where it is not installed. The user's own PATH comes last.
 pub fn find_program(name: &str) -> Option<PathBuf> {
@@ -102,6 +103,21 @@ impl Program {
     ) -> Result<Program> {
         let mut command = command(name, &[], arguments)?;
         command.envs(environment.iter().copied());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        Program::spawn(namespace, name, command)
+    }
+
+    /// Starts it in a namespace without input and output, by way of `wrappers`, which become the program. A Ctrl-C at the
+    /// terminal does not reach it: whoever started it ends it.
+    pub(crate) fn start_apart(
+        namespace: &Namespace,
+        name: ProgramName,
+        wrappers: &[&str],
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Result<Program> {
+        let mut command = command(name, wrappers, arguments)?;
+        command.envs(environment.iter().copied()).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         Program::spawn(namespace, name, command)
     }

@@ -22,7 +22,7 @@ pub const REGISTRY_DIRECTORY: &str = "/run/netanvil";
 const PREFIX: &str = "netanvil-";
 
 /// Programs with a folder of the run's own.
-pub(crate) const FOLDERS_OF_RUNS: [&str; 3] = ["l3fwd", "memif", "testpmd"];
+pub(crate) const FOLDERS_OF_RUNS: [&str; 4] = ["l3fwd", "memif", "ovs-dpdk", "testpmd"];
 
 fn folder_of_run(run: &str, program: &str) -> PathBuf {
     Path::new(REGISTRY_DIRECTORY).join(format!("{run}.{program}"))

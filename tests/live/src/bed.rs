@@ -120,9 +120,10 @@ impl Bed {
             DeviceKind::LinuxRouter | DeviceKind::LinuxMcast | DeviceKind::L3fwd => {
                 Forwarding::Routed
             }
-            DeviceKind::LinuxBridge | DeviceKind::OvsUserspace | DeviceKind::Testpmd => {
-                Forwarding::Bridged
-            }
+            DeviceKind::LinuxBridge
+            | DeviceKind::OvsUserspace
+            | DeviceKind::OvsDpdk
+            | DeviceKind::Testpmd => Forwarding::Bridged,
             DeviceKind::Loopback => Forwarding::Looped,
         };
         Topology::of(

@@ -11,7 +11,7 @@ struct Built {
     options: &'static str,
 }
 
-const BUILT: [Built; 7] = [
+const BUILT: [Built; 8] = [
     Built {
         name: "linux-router",
         about: "the kernel's IPv4 and IPv6 forwarding, networks 198.18.0.0/15 and 2001:2::/48",
@@ -31,12 +31,17 @@ const BUILT: [Built; 7] = [
     Built {
         name: "ovs-userspace",
         about: "Open vSwitch's user-space datapath (apt-get install openvswitch-switch)",
-        options: "                 both switches: --address-table COUNT  --address-ageing TIME\n",
+        options: "                 all switches: --address-table COUNT  --address-ageing TIME\n",
     },
     Built {
         name: "linux-mcast",
         about: "the kernel's multicast forwarding, driven by FRR's pimd (apt-get install frr)",
         options: "                 --filter none|1|10|25  --permit last|middle\n",
+    },
+    Built {
+        name: "ovs-dpdk",
+        about: "Open vSwitch with DPDK over vhost-user, without huge pages if need be (apt-get install openvswitch-switch-dpdk)",
+        options: "                 --device-cpu CPU  --input-queue FRAMES\n",
     },
     Built {
         name: "testpmd",
@@ -48,8 +53,7 @@ const BUILT: [Built; 7] = [
     Built {
         name: "l3fwd",
         about: "DPDK's example l3fwd, a router by longest prefix, over memif (make l3fwd)",
-        options: "                 --destinations one|random|both  --device-cpu CPU  --input-queue FRAMES
-",
+        options: "                 --destinations one|random|both  --device-cpu CPU  --input-queue FRAMES\n",
     },
     Built {
         name: "loopback",

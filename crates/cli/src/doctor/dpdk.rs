@@ -13,6 +13,7 @@ pub fn examine() -> Vec<Check> {
     let mut checks = vec![libraries(), memory()];
     let forwarders = [
         (DeviceKind::Testpmd, "sudo apt-get install dpdk-dev"),
+        (DeviceKind::OvsDpdk, "sudo apt-get install openvswitch-switch-dpdk"),
         (DeviceKind::L3fwd, "make l3fwd && sudo install target/l3fwd/dpdk-l3fwd /usr/local/bin"),
     ];
     checks.extend(forwarders.map(|(kind, mend)| forwarder(kind, mend)));

@@ -5,7 +5,9 @@ use crate::setup::Subject;
 use method::{Destinations, Profile};
 use testbed::{DeviceKind, FilterRules};
 
-use DeviceKind::{L3fwd, LinuxBridge, LinuxMcast, LinuxRouter, Loopback, OvsUserspace, Testpmd};
+use DeviceKind::{
+    L3fwd, LinuxBridge, LinuxMcast, LinuxRouter, Loopback, OvsDpdk, OvsUserspace, Testpmd,
+};
 
 /// Who uses an option.
 struct Users {
@@ -26,17 +28,17 @@ const fn of_ports(name: &'static str) -> Users {
 }
 
 const ALL: &[DeviceKind] =
-    &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, Testpmd, L3fwd, Loopback];
+    &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, OvsDpdk, Testpmd, L3fwd, Loopback];
 /// Those with interfaces.
 const LINKED: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, Loopback];
 /// Those with queues of a length that is ours to choose.
-const QUEUED: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, Testpmd, L3fwd];
+const QUEUED: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, OvsDpdk, Testpmd, L3fwd];
 /// Those with threads of their own.
 const THREADED: &[DeviceKind] =
-    &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, Testpmd, L3fwd];
+    &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace, OvsDpdk, Testpmd, L3fwd];
 const OF_THE_KERNEL: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast];
 const DEVICES: &[DeviceKind] = &[LinuxRouter, LinuxBridge, LinuxMcast, OvsUserspace];
-const SWITCHES: &[DeviceKind] = &[LinuxBridge, OvsUserspace];
+const SWITCHES: &[DeviceKind] = &[LinuxBridge, OvsUserspace, OvsDpdk];
 const ROUTERS: &[DeviceKind] = &[LinuxRouter, LinuxMcast];
 
 /// Options of the device and of the tester's ports. A simulated device is described in its file and

@@ -43,19 +43,7 @@ impl DeviceArguments {
         let is_pci = pci.is_some();
         let name = pci.unwrap_or_else(|| name.into());
         let whole = rest.map_or(name.clone(), |rest| format!("{name},{rest}"));
-        let device = DeviceArguments { whole, name, is_pci };
-        if device.driver() == "net_virtio_user"
-            && device.value("server").is_some_and(|on| on != "0")
-        {
-            return Err(TesterError::Unsupported {
-                port: text.into(),
-                what: "server=1, with which DPDK waits for the far end without an end".into(),
-                remedy: "leave it out and let the device serve the socket, or write \
-                         dpdk:net_vhost0,iface=PATH and let the device connect"
-                    .into(),
-            });
-        }
-        Ok(device)
+        Ok(DeviceArguments { whole, name, is_pci })
     }
 
     /// Name of the driver of a virtual device: `net_memif0` is one of `net_memif`.
@@ -92,6 +80,13 @@ impl DeviceArguments {
             "net_virtio_user" => self.value("path"),
             _ => None,
         }
+    }
+
+    /// The socket that it serves itself, at which DPDK waits for somebody to connect.
+    pub fn served_socket(&self) -> Option<&str> {
+        let is_server =
+            self.driver() == "net_virtio_user" && self.value("server").is_some_and(|on| on != "0");
+        self.socket().filter(|_| is_server)
     }
 
     /// Whether what it sends goes into a queue of its far end's, which can be full.
@@ -155,6 +150,9 @@ impl DeviceArguments {
             ),
             ("net_vhost", _) => format!(
                 "no guest and no virtio-user device has connected to {place}; start the device"
+            ),
+            ("net_virtio_user", _) if self.served_socket().is_some() => format!(
+                "nobody has connected to {place}; start the device, as a client of that socket"
             ),
             ("net_virtio_user", _) => format!("{place} does not answer; start the device"),
             _ => "its link is down; look at the cable and at the device's port".into(),
@@ -226,10 +224,12 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_without_an_end_is_refused() {
-        let error = DeviceArguments::parse("net_virtio_user0,path=/x,server=1").unwrap_err();
-        assert!(error.to_string().contains("dpdk:net_vhost0,iface=PATH"), "{error}");
-        assert!(DeviceArguments::parse("net_virtio_user0,path=/x,server=0").is_ok());
+    fn a_device_of_virtio_may_serve_its_socket() {
+        assert_eq!(of("net_virtio_user0,path=/x,server=1").served_socket(), Some("/x"));
+        for other in ["net_virtio_user0,path=/x,server=0", "net_virtio_user0,path=/x", "net_vhost0"]
+        {
+            assert_eq!(of(other).served_socket(), None, "{other}");
+        }
     }
 
     #[test]

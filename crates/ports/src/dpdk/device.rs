@@ -1,6 +1,7 @@
 //! A device of DPDK that this process has attached.
 
 use super::arguments::DeviceArguments;
+use super::awaited::{Awaited, CONNECTS_WITHIN};
 use super::eal::{Eal, join_thread};
 use super::shim::{Attached, BURST, ExtraStat, Frame, LinkState, Stats, Wish};
 use super::{pci, said};
@@ -73,8 +74,10 @@ impl Device {
         let _one_at_a_time = lock(&eal.devices);
         said(&eal.shim);
         let mut attached = Attached::empty();
+        let awaited = awaited(&arguments);
         // SAFETY: a terminated text and two structures that live across the call.
         let failed = unsafe { (eal.shim.attach)(text.as_ptr(), &wish, &mut attached) };
+        drop(awaited);
         if failed != 0 {
             let error = io::Error::from_raw_os_error(-failed);
             return Err(super::refusal::of(&arguments, &attached.step(), &error, &said(&eal.shim)));
@@ -102,6 +105,7 @@ impl Device {
     /// What DPDK says.
     pub fn run(&self) -> Result<bool, String> {
         let mut is_promiscuous = 0;
+        let _awaited = awaited(&self.arguments);
         // SAFETY: an attached port, and a byte that lives across the call.
         let failed = unsafe { (self.eal.shim.run)(self.attached.port, &mut is_promiscuous) };
         match failed {
@@ -269,6 +273,11 @@ impl ReceiveQueue<'_> {
         }
         frames.len()
     }
+}
+
+/// An end to the wait of a device that serves a socket.
+fn awaited(arguments: &DeviceArguments) -> Option<Awaited> {
+    arguments.served_socket().map(|socket| Awaited::at(socket, CONNECTS_WITHIN))
 }
 
 fn check(failed: i32) -> io::Result<()> {

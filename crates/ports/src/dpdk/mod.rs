@@ -16,6 +16,8 @@
 #[cfg(dpdk_shim)]
 mod arguments;
 #[cfg(dpdk_shim)]
+mod awaited;
+#[cfg(dpdk_shim)]
 mod control;
 #[cfg(dpdk_shim)]
 mod device;

@@ -55,8 +55,12 @@ fn is_permission(error: &io::Error, said: &str) -> bool {
 }
 
 fn is_nobody(arguments: &DeviceArguments, said: &str) -> bool {
-    arguments.driver() == "net_virtio_user"
-        && (said.contains("No such file") || said.contains("Connection refused"))
+    let words: &[&str] = match arguments.served_socket() {
+        // Whoever ended the wait for a far end has hung up (`Awaited`).
+        Some(_) => &["Failed to set backend owner"],
+        None => &["No such file", "Connection refused"],
+    };
+    arguments.driver() == "net_virtio_user" && words.iter().any(|words| said.contains(words))
 }
 
 #[cfg(test)]
@@ -82,6 +86,10 @@ mod tests {
         let said = "vhost_user_setup(): connect error, No such file or directory";
         let error = refusal("net_virtio_user0,path=/tmp/none", libc::EPERM, said);
         assert!(error.contains("start the device") && error.contains("/tmp/none"), "{error}");
+        let said = "vhost_user_write(): Failed to send msg: Broken pipe; vhost_user_set_owner(): Failed to set owner; \
+                    virtio_user_dev_init(): (/tmp/s) Failed to set backend owner";
+        let error = refusal("net_virtio_user0,path=/tmp/s,server=1", libc::EPERM, said);
+        assert!(error.contains("nobody has connected") && error.contains("/tmp/s"), "{error}");
         let said = "net_af_packet0: could not open AF_PACKET socket: Operation not permitted";
         let error = refusal("net_af_packet0,iface=lo", libc::EPERM, said);
         assert!(error.contains("run as root"), "{error}");

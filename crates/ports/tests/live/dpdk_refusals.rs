@@ -77,6 +77,12 @@ fn a_socket_that_nobody_serves_is_waited_for_and_then_named() {
     }
     let error = refused(&[format!("net_virtio_user0,path={}", folder.path("none").display())]);
     contains(&error, &["start the device"]);
+    let begun = Instant::now();
+    let served = folder.path("served");
+    let error = refused(&[format!("net_virtio_user1,path={},server=1", served.display())]);
+    contains(&error, &["nobody has connected", &served.display().to_string()]);
+    let took = begun.elapsed();
+    assert!(took > Duration::from_secs(9) && took < Duration::from_secs(25), "{took:?}");
 }
 
 /// A thousand of the shortest frames a second.

@@ -1,6 +1,7 @@
 //! The sockets between a forwarder and the tester, as arguments of DPDK's virtual devices: pure but for [`OwnMemif`].
 //!
-//! The arguments are those of DPDK 22.11, "Network Interface Controller Drivers": "Memif Poll Mode Driver".
+//! The arguments are those of DPDK 22.11, "Network Interface Controller Drivers": "Memif Poll Mode Driver" and
+//! "Virtio_user for Container Networking".
 
 use super::PORTS;
 use super::folder::Folder;
@@ -26,6 +27,17 @@ pub(crate) fn memif_near_end(name: u32, port: usize, ring_frames: u32, folder: &
 pub(crate) fn memif_far_end(name: u32, port: usize, mac: [u8; 6], folder: &Path) -> String {
     let (socket, mac) = (socket(folder, port), mac_text(mac));
     format!("net_memif{name},role=server,socket={socket},socket-abstract=no,mac={mac}")
+}
+
+/// The device of DPDK with which the tester joins a port by vhost-user. The tester opens the socket.
+pub(crate) fn vhost_user_near_end(
+    name: u32,
+    port: usize,
+    ring_frames: u32,
+    socket: &Path,
+) -> String {
+    let (socket, mac) = (socket.display(), mac_text(tester_mac(port)));
+    format!("net_virtio_user{name},path={socket},server=1,queue_size={ring_frames},mac={mac}")
 }
 
 fn socket(folder: &Path, port: usize) -> String {
@@ -88,6 +100,10 @@ mod tests {
         assert_eq!(
             memif_far_end(1, 0, [2, 0x4e, 0x41, 0, 0, 1], folder),
             "net_memif1,role=server,socket=/tmp/x/0.sock,socket-abstract=no,mac=02:4e:41:00:00:01"
+        );
+        assert_eq!(
+            vhost_user_near_end(3, 0, 1_024, Path::new("/tmp/x/port0")),
+            "net_virtio_user3,path=/tmp/x/port0,server=1,queue_size=1024,mac=02:4e:41:00:00:02"
         );
     }
 }

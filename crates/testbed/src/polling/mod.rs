@@ -1,4 +1,4 @@
-//! Forwarders of DPDK as devices: programs that poll sockets of memif and have no interface of the kernel.
+//! Forwarders of DPDK as devices: programs that poll sockets of memif or vhost-user and have no interface of the kernel.
 //!
 //! What all of them share: how the tester joins one, reads it and keeps off its processor.
 
@@ -8,7 +8,9 @@ mod place;
 mod words;
 
 pub use ends::OwnMemif;
-pub(crate) use ends::{RING_BITS, mac_text, memif_far_end, memif_near_end, next_device};
+pub(crate) use ends::{
+    RING_BITS, mac_text, memif_far_end, memif_near_end, next_device, vhost_user_near_end,
+};
 pub(crate) use folder::Folder;
 pub(crate) use place::{Place, place};
 pub(crate) use words::Words;

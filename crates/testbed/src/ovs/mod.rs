@@ -4,38 +4,44 @@
 //! Its database, control sockets and processes are the run's own, in a folder and a namespace of the run: an
 //! Open vSwitch of the system is never spoken to.
 
+mod home;
+
+pub(crate) use home::{Home, STARTS_WITHIN};
+
 use crate::config::TestbedConfig;
 use crate::device::Device;
 use crate::error::{Result, TestbedError};
 use crate::program::{Program, ProgramName, find_program};
 use crate::registry::program_folder;
+use home::SCHEMA;
 use kernel::read_file;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
 
 const PACKAGE: &str = "openvswitch-switch";
 const DATABASE: ProgramName = ProgramName { program: "ovsdb-server", package: PACKAGE };
 const SWITCH: ProgramName = ProgramName { program: "ovs-vswitchd", package: PACKAGE };
-const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
 /// What makes a datapath of user space with packet sockets: every port has a TAP for the switch itself.
 const TUN: &str = "/dev/net/tun";
-/// Where all of it is kept.
-const FOLDERS: [&str; 4] = ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR"];
-const QUIET: [&str; 3] = ["-vconsole:err", "-vsyslog:off", "-vfile:off"];
 /// What the kernel charges a packet socket for a frame beside its bytes, at most (sk_buff and its frame's tail).
 const BOOKKEEPING_BYTES: usize = 768;
-const STARTS_WITHIN: Duration = Duration::from_secs(30);
 /// What it makes of its settings outside of these (lib/mac-learning.h).
 const AGEING_S: std::ops::RangeInclusive<u32> = 15..=3_600;
 const TABLE: std::ops::RangeInclusive<u32> = 10..=1_000_000;
 
 /// Why no Open vSwitch can be had on this host; `None` where it can.
 pub fn ovs_shortfall() -> Option<String> {
-    let programs = [DATABASE.program, SWITCH.program, "ovs-vsctl", "ovsdb-tool"];
+    shortfall_of(SWITCH)
+}
+
+/// Why no Open vSwitch with this switch can be had.
+pub(crate) fn shortfall_of(switch: ProgramName) -> Option<String> {
+    let programs = [DATABASE.program, "ovs-vsctl", "ovsdb-tool"];
     let missing = programs.iter().find(|name| find_program(name).is_none());
     match missing {
         Some(name) => Some(format!("{name} is not installed: `apt install {PACKAGE}`")),
+        None if find_program(switch.program).is_none() => {
+            Some(format!("{} is not installed: `apt install {}`", switch.program, switch.package))
+        }
         None if !Path::new(SCHEMA).exists() => {
             Some(format!("{SCHEMA} is missing: `apt install {PACKAGE}`"))
         }
@@ -62,6 +68,20 @@ pub(crate) fn check(config: &TestbedConfig) -> Result<()> {
     }
 }
 
+/// What makes a learning switch without ports, as words of ovs-vsctl.
+pub(crate) fn bridge(config: &TestbedConfig) -> String {
+    let mut words = "add-br br0 -- set bridge br0 datapath_type=netdev fail-mode=standalone \
+                     other-config:disable-in-band=true"
+        .to_owned();
+    if let Some(ageing) = config.address_ageing_s {
+        words += &format!(" other-config:mac-aging-time={ageing}");
+    }
+    if let Some(entries) = config.address_table {
+        words += &format!(" other-config:mac-table-size={entries}");
+    }
+    words
+}
+
 /// The switch, running. Its folder goes with it.
 #[derive(Debug)]
 pub(crate) struct Switch {
@@ -80,17 +100,10 @@ impl Switch {
             return Err(TestbedError::Program { program: SWITCH.program, message });
         }
         let folder = Folder::create(device)?;
-        let database = folder.file("conf.db");
-        folder.run("ovsdb-tool", &["create", &database, SCHEMA])?;
-        let own = [&database, "--no-chdir"].map(String::from);
-        let remote = format!("--remote=punix:{}", folder.file("db.sock"));
-        let mut database =
-            folder.start(device, DATABASE, &[&own[0], &own[1], &remote], "db.ctl")?;
-        folder.wait_for("db.sock", &mut database)?;
-        folder.configure(&["--no-wait", "init"])?;
-        let socket = format!("unix:{}", folder.file("db.sock"));
-        let arguments = [&socket, "--no-chdir", "--disable-system"];
-        let switch = folder.start(device, SWITCH, &arguments, "switch.ctl")?;
+        let (home, namespace) = (&folder.home, device.namespace());
+        let database = home.start_database(namespace, &[])?;
+        let arguments = [&home.database()[..], "--disable-system"];
+        let switch = home.start(namespace, SWITCH, &[], &arguments, "switch.ctl")?;
         if let Some(cpu) = device.config().device_cpu {
             // Before it has made its threads, which take after it.
             let _ = kernel::thread::pin(switch.id(), cpu);
@@ -106,27 +119,20 @@ impl Switch {
         let config = device.config();
         let mut words = vec![format!("--timeout={}", STARTS_WITHIN.as_secs())];
         let mut add = |text: &str| words.extend(text.split_whitespace().map(str::to_owned));
-        add("add-br br0 -- set bridge br0 datapath_type=netdev fail-mode=standalone");
-        add("other-config:disable-in-band=true");
-        if let Some(ageing) = config.address_ageing_s {
-            add(&format!("other-config:mac-aging-time={ageing}"));
-        }
-        if let Some(entries) = config.address_table {
-            add(&format!("other-config:mac-table-size={entries}"));
-        }
+        add(&bridge(config));
         for port in 0..config.ports {
             add(&format!("-- add-port br0 {}", device.interface(port)));
         }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let added = self.folder.configure(&words);
+        let added = self.folder.home.configure(&words);
         self.switch.check()?;
         self.database.check()?;
         added?;
         for port in 0..config.ports {
             let interface = device.interface(port);
-            let number = self.folder.configure(&["get", "interface", &interface, "ofport"])?;
+            let number = self.folder.home.configure(&["get", "interface", &interface, "ofport"])?;
             if number.trim().parse::<u32>().is_err() {
-                let why = self.folder.configure(&["get", "interface", &interface, "error"])?;
+                let why = self.folder.home.configure(&["get", "interface", &interface, "error"])?;
                 let message = format!("it does not take {interface}: {}", why.trim());
                 return Err(TestbedError::Program { program: SWITCH.program, message });
             }
@@ -155,7 +161,7 @@ impl Switch {
 
     /// Its version, where it runs, and what waits for it.
     pub fn facts(&self) -> String {
-        let version = self.folder.run(SWITCH.program, &["--version"]).unwrap_or_default();
+        let version = self.folder.home.run(SWITCH.program, &["--version"]).unwrap_or_default();
         let status = read_file(format!("/proc/{}/status", self.switch.id())).unwrap_or_default();
         let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
         let version = version.lines().next().unwrap_or(SWITCH.program).to_owned();
@@ -165,7 +171,10 @@ impl Switch {
 
 /// Where a switch keeps everything.
 #[derive(Debug)]
-struct Folder(PathBuf);
+struct Folder {
+    path: PathBuf,
+    home: Home,
+}
 
 impl Folder {
     fn create(device: &Device) -> Result<Self> {
@@ -173,68 +182,12 @@ impl Folder {
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir(&path)
             .map_err(|error| TestbedError::system(format!("create {}", path.display()), error))?;
-        Ok(Folder(path))
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    fn environment(&self) -> [(&'static str, String); 4] {
-        FOLDERS.map(|name| (name, self.0.display().to_string()))
-    }
-
-    fn start(
-        &self,
-        device: &Device,
-        name: ProgramName,
-        arguments: &[&str],
-        control: &str,
-    ) -> Result<Program> {
-        let control = format!("--unixctl={}", self.file(control));
-        let arguments = [arguments, &[&control], &QUIET].concat();
-        let environment = self.environment();
-        let environment = environment.each_ref().map(|(name, value)| (*name, value.as_str()));
-        Program::start(device.namespace(), name, &arguments, &environment)
-    }
-
-    #[allow(clippy::disallowed_methods, reason = "a program starts in real time")]
-    fn wait_for(&self, file: &str, program: &mut Program) -> Result<()> {
-        const STEP: Duration = Duration::from_millis(5);
-        for _ in 0..STARTS_WITHIN.as_millis() / STEP.as_millis() {
-            if self.0.join(file).exists() {
-                return Ok(());
-            }
-            program.check()?;
-            std::thread::sleep(STEP);
-        }
-        let message = "it opens no socket".into();
-        Err(TestbedError::Program { program: DATABASE.program, message })
-    }
-
-    /// Asks or tells the database.
-    fn configure(&self, arguments: &[&str]) -> Result<String> {
-        let database = format!("--db=unix:{}", self.file("db.sock"));
-        self.run("ovs-vsctl", &[&[&database[..], "--no-syslog"], arguments].concat())
-    }
-
-    /// Runs a program to its end.
-    fn run(&self, program: &'static str, arguments: &[&str]) -> Result<String> {
-        let failed = |message| TestbedError::Program { program, message };
-        let path = find_program(program)
-            .ok_or_else(|| failed(format!("not installed; `apt install {PACKAGE}`")))?;
-        let mut command = Command::new(path);
-        command.args(arguments).envs(self.environment());
-        let output = command.output().map_err(|error| failed(error.to_string()))?;
-        match output.status.success() {
-            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-            false => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
-        }
+        Ok(Folder { home: Home::new(path.clone()), path })
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        let _ = std::fs::remove_dir_all(&self.path);
     }
 }
