@@ -14,7 +14,7 @@ DEMO     := target/demo
 # The reference implementation of MLRsearch, an oracle for ours; used in tests alone.
 ORACLE   := target/mlr-oracle
 
-.PHONY: agents originals fleet-test sweep-check twin-check help setup build demo test test-pure test-live test-benches test-python python oci install install-netblt cross-check packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-neighbours netblt-paths otg-fuzz harvard-1989 harvard-1990 harvard-1990-scores lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site l3fwd
+.PHONY: agents originals fleet-test sweep-check twin-check help setup build demo test test-pure test-live test-benches test-python python oci install install-netblt cross-check packages packages-test reproducible package package-quick truth coverage mlr-oracle netblt-1987 netblt-copy netblt-hostile netblt-interop netblt-neighbours netblt-paths otg-fuzz harvard-1989 harvard-1990 harvard-1990-scores lint faults bench bench-simulator bench-netblt bench-scaling netblt-transfers clean gigaswitch tolly-1998 traffic-check screenshots versus-check forwarder-check stability credit credit-quick tutorials tutorials-quick site l3fwd packages-dpdk packages-dpdk-test
 
 help:
 	@echo "make setup   install what is needed (apt, as root)"
@@ -30,6 +30,8 @@ help:
 	@echo "make cross-check  NETBLT's crates compile for macOS, its protocol for Windows; the sockets of other systems, on Linux"
 	@echo "make packages  static program, archive, .deb, .rpm, wheel, container image and bill of materials, in target/packages"
 	@echo "make packages-test  each of them installed into an empty root, and a short test of a router run from there"
+	@echo "make packages-dpdk  netanvil-dpdk as .deb: the program with dpdk ports, against this Debian's DPDK, in target/packages-dpdk"
+	@echo "make packages-dpdk-test  it in an empty root with what it depends on, and a throughput over memif from there (as root)"
 	@echo "make reproducible  the static program built in two folders: the same to the bit"
 	@echo "make truth   2,000 random devices whose truth is known: no wrong number may be stated"
 	@echo "make coverage  how often each search's bounds hold the truth on noisy devices, and at what cost"
@@ -183,6 +185,15 @@ packages-test: packages
 	@$(MAKE) --no-print-directory setup PACKAGES='lintian rpm rpmlint mandoc jq systemd'
 	extras/packages/test.sh target/packages
 	extras/action/test.sh target/packages/netanvil
+
+# The program with dpdk ports, for Debian; some minutes of link-time optimisation.
+packages-dpdk: setup
+	@$(MAKE) --no-print-directory setup PACKAGES='clang gcc libdpdk-dev pkg-config binutils gzip git python3 dpkg-dev'
+	extras/packages/dpdk.sh target/packages-dpdk
+
+# As root; apt fetches what the package depends on.
+packages-dpdk-test: packages-dpdk
+	extras/packages/dpdk-test.sh target/packages-dpdk
 
 reproducible: setup
 	@$(MAKE) --no-print-directory setup PACKAGES='$(PACKAGING)'

@@ -37,14 +37,15 @@ size_and_start() {
     # The kernel's ports; those of DPDK load libraries, which a static program cannot.
     "$program" --version | grep -q '^ports: xdp, af_xdp, af_packet (without dpdk: ' || fail "a kind of port is missing"
     # A device that takes such ports is refused with the reason.
-    "$program" run --device testpmd --out "$work/never" 2>&1 | grep -q 'testpmd needs dpdk ports' || fail "testpmd is not refused"
+    # Its exit code is 2, which the pipe would pass on.
+    { "$program" run --device testpmd --out "$work/never" 2>&1 || true; } | grep -q 'testpmd needs dpdk ports' || fail "testpmd is not refused"
     # Neither a loader nor a library is asked for.
     if readelf --program-headers --dynamic "$program" | grep -E 'INTERP|NEEDED'; then fail "it is not static"; fi
 }
 
 # A tool that finds fault gives an exit code.
 lint() {
-    lintian --allow-root --fail-on error,warning --suppress-tags-from-file "$(dirname "$0")/lintian-suppressed" "$out"/*.deb || fail lintian
+    lintian --allow-root --fail-on error,warning --suppress-tags-from-file "$(dirname "$0")/lintian-suppressed" "$out"/netanvil_*.deb || fail lintian
     rpmlint --rpmlintrc "$(dirname "$0")/rpmlintrc" "$out"/*.rpm || fail rpmlint
     for page in "$work"/deb/usr/share/man/man1/*.gz; do
         zcat "$page" | mandoc -Tlint -Wwarning || fail "mandoc: $page"
@@ -61,7 +62,7 @@ install_all() {
     mkdir -p "$work/archive" && tar --extract --file "$(ls "$out"/netanvil-*.tar.gz)" --directory "$work/archive" --strip-components 1
     mkdir -p "$work/deb/var/lib/dpkg/updates" "$work/deb/var/lib/dpkg/info"
     touch "$work/deb/var/lib/dpkg/status"
-    dpkg --root "$work/deb" --log /dev/null --install "$out"/*.deb
+    dpkg --root "$work/deb" --log /dev/null --install "$out"/netanvil_*.deb
     mkdir -p "$work/rpm" && rpm --root "$work/rpm" --initdb 
     # Nothing is asked for but rpm's own features and a shell, which the unit uses and an empty root lacks.
     if rpm --query --package --requires "$out"/*.rpm | grep -vE '^(/bin/sh|rpmlib\()'; then fail "the rpm requires more"; fi

@@ -102,6 +102,57 @@ fn missing_tools_are_named_with_their_packages() {
     assert_eq!(said, wanted);
 }
 
+/// What the program's part for DPDK is linked with, and the drivers that docs/dpdk.md names, by Debian's packages of them.
+/// `extras/packages/dpdk-test.sh` installs it.
+#[test]
+fn the_package_with_dpdk_depends_on_libraries_and_drivers() {
+    let scratch = Scratch::new();
+    let has_ports = !scratch.run("--version").expect(0).stdout.contains("without dpdk");
+    let has_tools = Command::new("dpkg-shlibdeps").arg("--version").output().is_ok();
+    if !has_ports || !has_tools {
+        return eprintln!("skipped: no dpdk ports, or no dpkg-dev");
+    }
+    let done = Command::new(extras().join("packages/dpdk.sh"))
+        .arg(scratch.path())
+        .arg(env!("CARGO_BIN_EXE_netanvil"))
+        // Or it would compress for a quarter of a minute.
+        .env("DPKG_DEB_COMPRESSOR_TYPE", "none")
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let files = std::fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().path());
+    let package = files.filter(|path| path.extension().is_some_and(|end| end == "deb"));
+    let package = package.collect::<Vec<_>>();
+    let [package] = &package[..] else { panic!("{package:?}") };
+    let tell = |arguments: &[&str]| {
+        let out = Command::new("dpkg-deb").args(arguments).output().unwrap();
+        String::from_utf8(out.stdout).unwrap()
+    };
+    let path = package.to_str().unwrap();
+    let depends = tell(&["--field", path, "Depends"]);
+    for needed in [
+        "libc6 (>= ",
+        "librte-eal",
+        "librte-ethdev",
+        "librte-mbuf",
+        "librte-mempool",
+        "librte-mempool-ring",
+        "librte-bus-vdev",
+        "librte-net-memif",
+        "librte-net-virtio",
+        "librte-net-vhost",
+        "librte-net-af-packet",
+        "librte-net-ring",
+    ] {
+        assert!(depends.split(", ").any(|one| one.starts_with(needed)), "{needed} in {depends}");
+    }
+    assert_eq!(tell(&["--field", path, "Conflicts"]).trim(), "netanvil");
+    let list = tell(&["--contents", path]);
+    for file in ["./usr/bin/netanvil", "doc/netanvil-dpdk/copyright", "man1/netanvil-run.1.gz"] {
+        assert!(list.contains(file), "{file} in {list}");
+    }
+}
+
 /// `extras/action/test.sh` says what is checked.
 #[test]
 fn the_action_passes_fails_and_comments() {
