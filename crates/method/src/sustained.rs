@@ -322,9 +322,9 @@ impl Goal {
     }
 }
 
-/// Whether the device asked for pauses.
+/// Whether the device asked for pauses, or a half-duplex medium was taken.
 pub(crate) fn has_pauses(result: &TrialResult) -> bool {
-    result.sent.iter().any(|sent| sent.report.paused.time > Duration::ZERO)
+    result.sent.iter().any(|sent| sent.report.held_back() > Duration::ZERO)
 }
 
 /// What a valid trial at a load says.
@@ -336,9 +336,9 @@ fn shown(
     resolution: f64,
 ) -> Shown {
     let senders = result.sent.iter();
-    let paused = senders.filter(|sent| sent.report.paused.time > Duration::ZERO);
+    let paused = senders.filter(|sent| sent.report.held_back() > Duration::ZERO);
     let slowest = paused.filter_map(|sent| sent.report.sent_rate()).min();
-    // What the device held back by flow control was never offered.
+    // What device or medium held back was never offered.
     let offered = slowest.map_or(load_fps, |slowest| slowest.fps().min(load_fps));
     let is_held_back = offered < load_fps * (1.0 - OF_RESOLUTION * resolution);
     let is_slower = 1.0 - trial.share > OF_RESOLUTION * resolution;

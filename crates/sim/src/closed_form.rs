@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use trial::{
-    FlowCounts, Histogram, Leftovers, Missing, Paused, PortCounters, PortId, PortReceived, Slips,
-    StreamAccount, StreamReceived, Tester, TesterDescription, TesterError, TransmitReport, Trial,
-    TrialResult,
+    Deferred, FlowCounts, Histogram, Leftovers, Missing, Paused, PortCounters, PortId,
+    PortReceived, Slips, StreamAccount, StreamReceived, Tester, TesterDescription, TesterError,
+    TransmitReport, Trial, TrialResult,
 };
 use units::{Duration, FrameRate, Instant};
 
@@ -172,6 +172,7 @@ fn report(
         late_after,
         slips: Slips::new(trial.limits.credit(rate)),
         paused: Paused::default(),
+        deferred: Deferred::default(),
         by_length: None,
     }
 }

@@ -18,6 +18,13 @@ impl Evidence {
         Evidence { drops: device.drops(), kept: device.keeps_frames(), work: device.work() }
     }
 
+    /// The same with what the links of the device lost, by place, and frames that wait for them.
+    pub fn and_on_links(mut self, lost: Vec<(String, u64)>, waiting: u64) -> Self {
+        self.drops.extend(lost);
+        self.kept += waiting;
+        self
+    }
+
     /// Where frames were dropped since `before`, and how many the device kept then and keeps now.
     pub fn places(&self, before: &Evidence) -> Vec<DevicePlace> {
         let dropped = |((name, now), (_, then)): (&(String, u64), &(String, u64))| {

@@ -2,7 +2,7 @@
 
 use crate::Frame;
 use crate::link::{Link, Pace};
-use crate::medium::{Medium, Way};
+use crate::medium::{MacCounts, SharedMedium, Uncarried, Way};
 use serde::{Deserialize, Serialize};
 use trial::{ArrivalStamp, Capabilities, PortDescription, PortId};
 use units::{Duration, FrameSize, Instant, LineRate};
@@ -109,7 +109,7 @@ impl SimPort {
                 to_tester: Link::new(device, self.propagation, None),
             },
             Duplex::Half => {
-                Cable::Half(Medium::new([tester, device], self.propagation, id.0.into()))
+                Cable::Half(SharedMedium::of_link([tester, device], self.propagation, id.0.into()))
             }
         }
     }
@@ -124,11 +124,11 @@ fn off_by(rate: LineRate, error_ppm: i32) -> LineRate {
 #[derive(Clone, Debug)]
 pub(crate) enum Cable {
     Full { to_device: Link, to_tester: Link },
-    Half(Medium),
+    Half(SharedMedium),
 }
 
 impl Cable {
-    fn link(&mut self, way: Way) -> Result<&mut Link, &mut Medium> {
+    fn link(&mut self, way: Way) -> Result<&mut Link, &mut SharedMedium> {
         match (self, way) {
             (Cable::Full { to_device, .. }, Way::ToDevice) => Ok(to_device),
             (Cable::Full { to_tester, .. }, Way::ToTester) => Ok(to_tester),
@@ -155,11 +155,27 @@ impl Cable {
         }
     }
 
-    /// Collisions so far, and frames of the tester's that were given up after the last attempt.
-    pub(crate) fn collisions(&self) -> (u64, u64) {
+    /// What the MAC of an end has counted so far; `None` on a full-duplex link, where nothing collides.
+    pub(crate) fn mac_counts(&self, way: Way) -> Option<MacCounts> {
         match self {
-            Cable::Full { .. } => (0, 0),
-            Cable::Half(medium) => (medium.collisions(), medium.given_up(Way::ToDevice)),
+            Cable::Full { .. } => None,
+            Cable::Half(medium) => Some(medium.counts(way)),
+        }
+    }
+
+    /// What an end wanted to send and the link has not carried: nothing on a full-duplex link.
+    pub(crate) fn uncarried(&self, way: Way) -> Uncarried {
+        match self {
+            Cable::Full { .. } => Uncarried::default(),
+            Cable::Half(medium) => medium.uncarried(way),
+        }
+    }
+
+    /// Takes back what the tester has not got rid of; how many frames.
+    pub(crate) fn withdraw(&mut self) -> u64 {
+        match self {
+            Cable::Full { .. } => 0,
+            Cable::Half(medium) => medium.withdraw(Way::ToDevice),
         }
     }
 
@@ -171,6 +187,21 @@ impl Cable {
                 to_device.next_arrival().into_iter().chain(to_tester.next_arrival()).min()
             }
             Cable::Half(medium) => medium.next_event(),
+        }
+    }
+
+    /// The next frame that the device has heard of by now, when, and when it left where that was not its
+    /// first attempt.
+    #[inline]
+    pub(crate) fn receive_from_tester(
+        &mut self,
+        now: Instant,
+    ) -> Option<(Instant, Frame, Option<Instant>)> {
+        match self {
+            Cable::Full { to_device, .. } => {
+                to_device.receive(now).map(|(heard, frame)| (heard, frame, None))
+            }
+            Cable::Half(medium) => medium.receive_from_tester(now),
         }
     }
 

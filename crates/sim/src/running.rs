@@ -5,7 +5,7 @@
 //! frame on the way in. On the way out there is none: as soon as the device lets go of a frame,
 //! its arrival is known, and the receiver accounts for it at that time.
 
-use crate::medium::Way;
+use crate::medium::{MacCounts, Uncarried, Way};
 use crate::port::Cable;
 use crate::sender::Sender;
 use crate::soonest::Soonest;
@@ -19,6 +19,7 @@ use trial::{
 use units::{Duration, Instant};
 use wire::ethernet::{self, EtherType};
 use wire::ipv4::{self, Protocol};
+use wire::signature::{self, Form, Stamp};
 use wire::{group_message, pause, snmp, udp};
 
 pub(crate) struct Running<'a, D> {
@@ -45,6 +46,8 @@ pub(crate) struct Running<'a, D> {
     at_device: Vec<(u64, u64)>,
     /// Queries that hosts heard and answered before, by port.
     queries_before: Vec<QueryCounts>,
+    /// What links had not carried before, by port: for the tester, and for the device.
+    uncarried_before: Vec<[Uncarried; 2]>,
 }
 
 struct Sending<'a> {
@@ -55,8 +58,8 @@ struct Sending<'a> {
     sender: Sender,
     longest_bytes: usize,
     next: Next,
-    /// Collisions on its medium and frames given up before the trial.
-    before: (u64, u64),
+    /// What its MAC had counted before the trial, on a half-duplex link.
+    before: Option<MacCounts>,
 }
 
 /// What a port sends next.
@@ -122,6 +125,10 @@ fn is_from_agent(frame: &Frame) -> bool {
         && header.ether_type() == EtherType::IPV4
 }
 
+fn uncarried(cable: &Cable) -> [Uncarried; 2] {
+    [Way::ToDevice, Way::ToTester].map(|way| cable.uncarried(way))
+}
+
 #[inline]
 fn is_mac_control(frame: &Frame) -> bool {
     ethernet::View::peek(&frame.bytes).is_some_and(|it| it.ether_type() == pause::MAC_CONTROL)
@@ -145,7 +152,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
                 sender: Sender::new(tester.limits, start),
                 longest_bytes: plan.set.longest_bytes(),
                 next: Next::Nothing,
-                before: tester.cables[usize::from(port.port.0)].collisions(),
+                before: tester.cables[usize::from(port.port.0)].mac_counts(Way::ToDevice),
             })
         });
         let receiving = receive.iter().map(|plan| Receiving {
@@ -170,6 +177,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             action: None,
             at_device: vec![(0, 0); receive.len()],
             queries_before: tester.members.iter().map(QueryResponder::counts).collect(),
+            uncarried_before: tester.cables.iter().map(uncarried).collect(),
             tester,
         };
         for port in 0..running.sending.len() {
@@ -323,7 +331,11 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
     #[inline]
     fn at_port(&mut self, port: usize, now: Instant) {
         let id = PortId(port as u16);
-        while let Some((heard, frame)) = self.tester.cables[port].receive(Way::ToDevice, now) {
+        while let Some((heard, mut frame, left)) = self.tester.cables[port].receive_from_tester(now)
+        {
+            if let Some(left) = left {
+                self.restamp(&mut frame, left);
+            }
             self.at_device[port].0 += 1;
             self.tester.device.handle_frame(heard, id, frame);
         }
@@ -373,14 +385,27 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             let due = due.max(limits.reads(free_at));
             limits.moment(sending.sender.departure(due)).max(free_at)
         };
-        let free_at = self.tester.cables[port].free_at(Way::ToDevice, self.tester.now);
+        let now = self.tester.now;
+        let cable = &self.tester.cables[port];
+        let free_at = cable.free_at(Way::ToDevice, now);
+        let by_itself = match cable {
+            Cable::Half(medium) => {
+                let alone_at = medium.free_alone_at(Way::ToDevice).max(now);
+                let ready = limits.reads(earliest(alone_at));
+                let is_taken = free_at == Instant::FAR_FUTURE;
+                let free = if is_taken { ready } else { limits.reads(free_at) };
+                Some(sending.transmitter.wait_for_medium((ready, free), self.stops_at))
+            }
+            Cable::Full { .. } => None,
+        };
         if free_at == Instant::FAR_FUTURE {
             // While the medium is not to be had, its next event will ask again.
             sending.next = Next::Leaves(free_at);
             return;
         }
         let leaves = earliest(free_at);
-        if is_due_in_time && limits.reads(leaves) >= self.stops_at {
+        let is_in_time = by_itself.unwrap_or(limits.reads(leaves) < self.stops_at);
+        if is_due_in_time && !is_in_time {
             self.unfinished -= 1;
             return;
         }
@@ -409,6 +434,19 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         sending.last = Some((emitted.stream, departs));
         self.last_departure = self.last_departure.max(departs);
         Frame { bytes, damaged: emitted.bad_fcs }
+    }
+
+    /// Writes into a frame that has collided when it left at last: its first attempt was none.
+    fn restamp(&mut self, frame: &mut Frame, left: Instant) {
+        let key = self.trial.key;
+        let ticks = self.tester.limits.reads(left).as_ps() / self.tester.limits.tick().as_ps();
+        let signed = [Form::Full, Form::Short].into_iter();
+        let mut signed = signed.filter_map(|form| Some((form, signature::read(form, key, frame)?)));
+        if let Some((form, stamp)) = signed.next() {
+            let stamp = Stamp { transmit_ticks: ticks, ..stamp };
+            signature::write(form, key, stamp, &mut frame.bytes);
+        }
+        self.last_departure = self.last_departure.max(left);
     }
 
     /// Takes what the device lets go of.
@@ -512,20 +550,21 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
     }
 
     fn conclude(self, drained: Instant) -> TrialResult {
+        let uncarried_after: Vec<_> = self.tester.cables.iter().map(uncarried).collect();
+        // What has not left by now does not leave in the next trial.
+        let unsent: Vec<u64> = self.tester.cables.iter_mut().map(Cable::withdraw).collect();
         let mut notes = vec![];
         let mut reports: Vec<(TransmitReport, u64)> = vec![];
         for (port, sending) in self.sending.into_iter().enumerate() {
             let Some(sending) = sending else { continue };
-            let (collisions, given_up) = self.tester.cables[port].collisions();
-            if collisions > sending.before.0 {
-                let collisions = collisions - sending.before.0;
-                notes.push(format!("{collisions} collisions at port {port}"));
-            }
+            let counts = self.tester.cables[port].mac_counts(Way::ToDevice).zip(sending.before);
+            notes.extend(counts.and_then(|(counts, before)| counts.since(&before).note(port)));
             let mut report = sending.transmitter.into_report();
             if let Some(ended) = self.ended {
                 report.end_at(&sending.plan.schedule, (self.start, ended));
             }
-            reports.push((report, given_up - sending.before.1));
+            let unsent = unsent[port].min(report.sent_frames);
+            reports.push((report, unsent));
         }
         // Looked up, since a mesh has thousands of streams.
         let mut sent: BTreeMap<StreamId, u64> = BTreeMap::new();
@@ -544,7 +583,13 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             let account = port.receiver.into_received(sent_of);
             let index = usize::from(account.port.0);
             let queries = self.tester.members[index].counts().since(self.queries_before[index]);
-            let interface_sent = sent_by(account.port) + queries.reports;
+            let [tester, device] = uncarried_after[index];
+            let [tester_before, device_before] = self.uncarried_before[index];
+            let handed_over = sent_by(account.port) + queries.reports + tester_before.waiting;
+            let interface_sent = handed_over - unsent[index];
+            // Handed over to a half-duplex link is not sent.
+            let device_sent = left + device_before.waiting - device.waiting;
+            let device_sent = device_sent - device.lost_since(&device_before);
             if port.damaged > 0 {
                 let (frames, port) = (port.damaged, account.port);
                 notes.push(format!("{frames} frames came out with a bad FCS at {port}"));
@@ -552,7 +597,8 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
             balance.push(PortBalance {
                 tester_sent: interface_sent,
                 device_received: heard,
-                device_sent: left,
+                device_dropped_in: tester.lost_since(&tester_before),
+                device_sent,
                 tester_received: port.arrived + port.control,
                 tester_dropped: port.lost_by_tester,
                 ..PortBalance::at(account.port)

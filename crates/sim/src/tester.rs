@@ -184,11 +184,39 @@ impl<D: DeviceUnderTest> SimTester<D> {
                 port: Some(port),
                 name: self.device.counter_name(counter),
                 counted: counter.counted(),
-                count: self.device.counter(port, counter)?,
+                count: self.count(port, counter)?,
             })
         };
         let all = ports.flat_map(|port| Counter::ALL.map(|counter| (port, counter)));
         all.filter_map(count).collect()
+    }
+
+    /// What the device shows of a counter; where its MAC counts it, on a half-duplex link only.
+    fn count(&self, port: PortId, counter: Counter) -> Option<u64> {
+        let shown = self.device.counter(port, counter)?;
+        match counter.is_of_medium() {
+            true => self.cables[usize::from(port.0)].mac_counts(Way::ToTester)?.get(counter),
+            false => Some(shown),
+        }
+    }
+
+    /// Frames of the device's that its links lost.
+    fn lost_on_links(&self) -> Vec<(String, u64)> {
+        let lost = |(port, cable): (usize, &Cable)| {
+            let uncarried = cable.uncarried(Way::ToTester);
+            let lost = [
+                ("given up after 16 collisions", uncarried.given_up),
+                ("collided unnoticed", uncarried.unnoticed),
+            ];
+            lost.map(|(how, frames)| (format!("{how} at port {port}"), frames))
+        };
+        self.cables.iter().enumerate().flat_map(lost).collect()
+    }
+
+    /// What the device tells of itself, and its links of its frames.
+    fn evidence(&self) -> Evidence {
+        let waiting = self.cables.iter().map(|cable| cable.uncarried(Way::ToTester).waiting).sum();
+        Evidence::of(&self.device).and_on_links(self.lost_on_links(), waiting)
     }
 
     /// When something happens next on each link, and last in the device.
@@ -249,9 +277,9 @@ impl<D: DeviceUnderTest> Tester for SimTester<D> {
         let transmit = trial.transmit_plans()?;
         let ports = self.description.ports.iter();
         let receive: Vec<ReceivePlan> = ports.map(|port| trial.receive_plan(port.id)).collect();
-        let told = Evidence::of(&self.device);
+        let told = self.evidence();
         let mut result = Running::new(self, trial, &transmit, &receive).run(observer)?;
-        let tells = Evidence::of(&self.device);
+        let tells = self.evidence();
         result.places = tells.places(&told);
         result.pressure = tells.pressure(&told);
         result.device = counted_between(&before, &self.device_counts());

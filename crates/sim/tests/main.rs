@@ -3,6 +3,7 @@
 /// As many at a time as there are processors (`make test-pure`).
 mod pure {
     mod forgery;
+    mod half_duplex;
     mod harvard_1990;
     mod observed;
     mod strangers;

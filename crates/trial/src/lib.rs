@@ -91,8 +91,8 @@ pub use pressure::{
 pub use query_responder::{QueryCounts, QueryResponder};
 pub use receiver::{Arrival, Receiver};
 pub use result::{
-    Arrived, ByLength, Paused, PortCounters, PortReceived, PortSent, StreamReceived, StreamResult,
-    TransmitReport, TrialResult,
+    Arrived, ByLength, Deferred, Paused, PortCounters, PortReceived, PortSent, StreamReceived,
+    StreamResult, TransmitReport, TrialResult,
 };
 pub use sample::{Observer, ReceivedSoFar, Sample, SentSoFar, Unobserved};
 pub use schedule::{Departures, Schedule, Segment};

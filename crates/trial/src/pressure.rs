@@ -302,7 +302,7 @@ impl fmt::Display for Owner {
 pub(crate) mod tests {
     use super::*;
     use crate::{
-        DevicePlace, Histogram, Paused, PortSent, Role, Slips, StreamId, StreamResult,
+        Deferred, DevicePlace, Histogram, Paused, PortSent, Role, Slips, StreamId, StreamResult,
         TransmitReport, Validity,
     };
     use units::{FrameRate, Instant};
@@ -324,6 +324,7 @@ pub(crate) mod tests {
             late_after: MS(1),
             slips: Slips::default(),
             paused: Paused::default(),
+            deferred: Deferred::default(),
             by_length: None,
         };
         let intended_rate = FrameRate::from_fps(10_000);

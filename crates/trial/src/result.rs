@@ -38,6 +38,9 @@ pub struct TransmitReport {
     /// What the device asked of it by flow control.
     #[serde(default)]
     pub paused: Paused,
+    /// How long others kept it from a medium that they share with it.
+    #[serde(default, skip_serializing_if = "Deferred::is_none")]
+    pub deferred: Deferred,
     /// Where frames are spaced by their lengths, and so not evenly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_length: Option<ByLength>,
@@ -82,7 +85,33 @@ pub struct Paused {
     pub time: Duration,
 }
 
+/// What a port waited for a half-duplex medium: others' frames, collisions and back-off (IEEE 802.3
+/// section 4.2.3.2). A tester on such a medium tries to send the intended load, and offers what the
+/// medium took of it (RFC 2285 sections 3.5.1 and 3.5.2): this time takes nothing from its validity, and
+/// all of it from the offered load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deferred {
+    /// Frames that waited.
+    pub frames: u64,
+    /// By how much the schedule moved: what frames waited beyond the credit that is made up for.
+    pub time: Duration,
+    /// By how much the last frame was late for the medium's sake, within that credit.
+    pub lag: Duration,
+}
+
+impl Deferred {
+    /// Whether no frame waited.
+    pub fn is_none(&self) -> bool {
+        *self == Deferred::default()
+    }
+}
+
 impl TransmitReport {
+    /// By how much device and medium moved the schedule: by pauses, and by a medium that was taken. It
+    /// was not the tester that sent less for it.
+    pub fn held_back(&self) -> Duration {
+        self.paused.time + self.deferred.time
+    }
     /// Rate at which frames really left: frames but one over the time from first to last. Where gaps
     /// differ, mean gaps over that time.
     pub fn sent_rate(&self) -> Option<FrameRate> {
@@ -101,7 +130,7 @@ impl TransmitReport {
     /// Of a schedule, begun at `start`, that somebody ended at `ended`: only what was due by then was
     /// intended. Transmitters hear of the end a moment later, and may have sent a little more.
     pub fn end_at(&mut self, schedule: &Schedule, (start, ended): (Instant, Instant)) {
-        let moved = self.paused.time + self.slips.total;
+        let moved = self.held_back() + self.slips.total;
         let due = schedule.frames_before(ended.since(start).saturating_sub(moved));
         self.intended_frames = due.max(self.sent_frames).min(self.intended_frames);
     }

@@ -284,7 +284,8 @@ impl Sustained {
 mod tests {
     use super::*;
     use crate::{
-        Missing, Paused, PortReceived, Slips, StreamAccount, StreamId, TransmitReport, Validity,
+        Deferred, Missing, Paused, PortReceived, Slips, StreamAccount, StreamId, TransmitReport,
+        Validity,
     };
     use units::Instant;
 
@@ -322,6 +323,7 @@ mod tests {
             late_after: Duration::ZERO,
             slips: Slips::default(),
             paused: Paused::default(),
+            deferred: Deferred::default(),
             by_length: None,
         };
         let stream = StreamResult {

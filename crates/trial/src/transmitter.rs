@@ -3,7 +3,8 @@
 use crate::cycle::on_medium;
 use crate::schedule::Length;
 use crate::{
-    ByLength, Departures, Histogram, Paused, Slips, StreamId, TransmitPlan, TransmitReport, Trigger,
+    ByLength, Deferred, Departures, Histogram, Paused, Slips, StreamId, TransmitPlan,
+    TransmitReport, Trigger,
 };
 use units::{Duration, Instant};
 use wire::signature::{self, Stamp};
@@ -24,6 +25,9 @@ pub struct Transmitter<'a> {
     insertions: Vec<Pending>,
     /// No frame leaves before this: the device has asked for a pause.
     paused_until: Instant,
+    /// Of the next frame on a medium that others share: when the tester would send it by itself, and when
+    /// it may.
+    medium: Option<(Instant, Instant)>,
     report: TransmitReport,
 }
 
@@ -89,6 +93,7 @@ impl<'a> Transmitter<'a> {
             streams: vec![Cursor::default(); plan.set.streams().len()],
             insertions: insertions.collect(),
             paused_until: Instant::ZERO,
+            medium: None,
             report: TransmitReport::new(plan, tick),
         }
     }
@@ -107,6 +112,18 @@ impl<'a> Transmitter<'a> {
     pub fn pause_until(&mut self, until: Instant) {
         self.paused_until = until;
         self.report.paused.frames += 1;
+    }
+
+    /// The next frame would leave at `ready` as far as it is up to the tester, and others have the medium until
+    /// `free`: what it waits in between is not the tester's doing (RFC 2285 section 3.5.1). The schedule is kept
+    /// as far as the credit makes up for it, and moves by the rest. Of several calls for a frame the first
+    /// `ready` holds, and the last `free`; whether that first one, without what the medium delayed before, is
+    /// earlier than `by`.
+    #[inline]
+    pub fn wait_for_medium(&mut self, (ready, free): (Instant, Instant), by: Instant) -> bool {
+        let (ready, _) = self.medium.unwrap_or((ready, free));
+        self.medium = Some((ready, free));
+        ready < by + self.report.deferred.lag
     }
 
     /// Writes the next frame, stamped with `now`, to the start of `buffer`, and counts it as sent.
@@ -157,7 +174,11 @@ impl<'a> Transmitter<'a> {
         self.report.paused.time += paused;
         let due = due + paused;
         self.report.count(index, (1, slot.len_bytes as u64 + 4), now);
-        self.report.note_lateness(now.since(due), self.plan.late_after, self.tick);
+        let mut lateness = now.since(due);
+        if let Some((ready, free)) = self.medium.take() {
+            lateness = self.report.defer(lateness, free.since(due.max(ready)));
+        }
+        self.report.note_lateness(lateness, self.plan.late_after, self.tick);
         let (len_bytes, bad_fcs) = (slot.len_bytes, stream.bad_fcs);
         Emitted { stream: stream.id, slot: slot_index, sequence, len_bytes, due, bad_fcs }
     }
@@ -298,6 +319,7 @@ impl TransmitReport {
             late_after: plan.late_after,
             slips: Slips::new(plan.credit),
             paused: Paused::default(),
+            deferred: Deferred::default(),
             by_length: ByLength::of(&plan.schedule),
         }
     }
@@ -305,7 +327,20 @@ impl TransmitReport {
     /// By how much the schedule has moved so far.
     #[inline]
     fn held(&self) -> Duration {
-        self.paused.time + self.slips.total
+        self.held_back() + self.slips.total
+    }
+
+    /// Moves the schedule by what the frame that has just left waited for the medium beyond the credit; gives
+    /// how late it is by the schedule moved so. `deferred` of its lateness is its own wait; waits of earlier
+    /// frames that were not made up for yet may be in it, too.
+    #[inline]
+    fn defer(&mut self, lateness: Duration, deferred: Duration) -> Duration {
+        let of_medium = lateness.min(self.deferred.lag + deferred);
+        let beyond = lateness.saturating_sub(self.slips.credit).min(of_medium);
+        self.deferred.frames += u64::from(deferred > Duration::ZERO);
+        self.deferred.time += beyond;
+        self.deferred.lag = of_medium.saturating_sub(beyond);
+        lateness.saturating_sub(beyond)
     }
 
     /// So many frames, with so many bytes, were sent at `now`.

@@ -270,12 +270,11 @@ fn shortfall(limits: &ValidityLimits, sent: &PortSent) -> Option<InvalidReason> 
         _ => report.sent_rate().unwrap_or(sent.intended_rate),
     };
     let span = report.last_departure.zip(report.first_departure).map(|(to, from)| to.since(from));
-    let free = span.map(|span| span.saturating_sub(report.paused.time).as_secs_f64());
-    // While it was paused by the device, the tester had nothing to offer.
+    let held_back = report.held_back() + report.deferred.lag;
+    let free = span.map(|span| span.saturating_sub(held_back).as_secs_f64());
+    // While the device paused it or others had the medium, the tester had nothing to offer.
     let unpaused = match free {
-        Some(seconds) if seconds > 0.0 && report.paused.time > Duration::ZERO => {
-            report.gaps() / seconds
-        }
+        Some(seconds) if seconds > 0.0 && held_back > Duration::ZERO => report.gaps() / seconds,
         _ => offered.fps(),
     };
     let share = unpaused / sent.intended_rate.fps().max(f64::MIN_POSITIVE);
@@ -303,7 +302,7 @@ fn behind(sent: &PortSent) -> Duration {
         Some(by_length) => by_length.to_last,
         None => sent.intended_rate.departure(report.sent_frames.saturating_sub(1)),
     };
-    last.since(first).saturating_sub(intended + report.paused.time)
+    last.since(first).saturating_sub(intended + report.held_back() + report.deferred.lag)
 }
 
 /// The interface may carry more than the tester counts (a device's own frames), never less.
@@ -460,6 +459,7 @@ mod tests {
             late_after,
             slips: Slips::default(),
             paused: crate::Paused::default(),
+            deferred: crate::Deferred::default(),
             by_length: None,
         };
         PortSent { report, intended_rate: rate, dropped_by_tester: 0 }

@@ -45,7 +45,8 @@ pub struct LoadPoint {
     pub duration: Duration,
     /// Why the trial decides nothing; empty where it does.
     pub invalid: Vec<String>,
-    /// What the device asked of the tester by PAUSE frames, sum over ports.
+    /// What the device asked of the tester by PAUSE frames, and what the tester waited for half-duplex media
+    /// beyond what it made up for, sum over ports.
     pub paused: Duration,
     /// What came out a second as a share of what was to be sent, 0 to 1: less than 1 where the device
     /// asked for pauses, lost frames, or still kept some when the last one left. `None` where fewer than two
@@ -83,7 +84,7 @@ impl LoadPoint {
             start_skew: result.start_skew(),
             duration,
             invalid: shortfall_words(ran),
-            paused: result.sent.iter().map(|sent| sent.report.paused.time).sum(),
+            paused: result.sent.iter().map(|sent| sent.report.held_back()).sum(),
             kept_up: (forwarded > 0.0).then_some(share),
         }
     }
@@ -146,7 +147,8 @@ impl Throughput {
 }
 
 impl Throughput {
-    /// No more than was offered and came out: what the device held back by PAUSE frames, or kept until
+    /// No more than was offered and came out: what the device held back by PAUSE frames or by frames of its
+    /// own on a half-duplex medium, or kept until
     /// after the trial, it does not carry.
     fn kept_up_load(self, resolution: f64) -> Self {
         let kept_up = self.point.as_ref().and_then(|point| Some((point, point.kept_up?)));

@@ -4,6 +4,7 @@ mod addresses;
 mod bed;
 mod filters;
 mod gigaswitch;
+mod half_duplex;
 mod mesh;
 mod multicast;
 mod side_by_side;

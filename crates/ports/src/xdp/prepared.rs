@@ -13,7 +13,8 @@ use crate::clock::{self, TICK};
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::Relaxed;
 use trial::{
-    ByLength, Paused, Schedule, SentSoFar, Slips, TesterError, TransmitPlan, TransmitReport,
+    ByLength, Deferred, Paused, Schedule, SentSoFar, Slips, TesterError, TransmitPlan,
+    TransmitReport,
 };
 use units::{Duration, Instant};
 use wire::signature::{Form, Key};
@@ -125,6 +126,7 @@ impl Prepared {
                 times: state.slips,
             },
             paused: Paused::default(),
+            deferred: Deferred::default(),
             by_length: ByLength::of(&plan.schedule).map(|by_length| ByLength {
                 // The program leaves the time of the last frame as it was.
                 to_last: match state.finished {

@@ -45,11 +45,22 @@ pub enum Counter {
     Misbehaved,
     /// Reports of multicast groups for which there was no room.
     GroupsRefused,
+    /// Frames that left without a collision, after they had waited for a half-duplex link
+    /// (dot3StatsDeferredTransmissions). This counter and the next four are those of its MAC.
+    DeferredFrames,
+    /// Frames that left after one collision (dot3StatsSingleCollisionFrames).
+    SingleCollisionFrames,
+    /// Frames that left after more (dot3StatsMultipleCollisionFrames).
+    MultipleCollisionFrames,
+    /// Collisions more than a slot time into a frame (dot3StatsLateCollisions).
+    LateCollisions,
+    /// Frames given up after 16 attempts (dot3StatsExcessiveCollisions).
+    ExcessiveCollisions,
 }
 
 impl Counter {
     /// All of them.
-    pub const ALL: [Counter; 18] = [
+    pub const ALL: [Counter; 23] = [
         Counter::InFrames,
         Counter::InBytes,
         Counter::OutFrames,
@@ -68,11 +79,16 @@ impl Counter {
         Counter::NotForwarded,
         Counter::Misbehaved,
         Counter::GroupsRefused,
+        Counter::DeferredFrames,
+        Counter::SingleCollisionFrames,
+        Counter::MultipleCollisionFrames,
+        Counter::LateCollisions,
+        Counter::ExcessiveCollisions,
     ];
 }
 
 impl Counter {
-    /// Whether each frame that it counts is lost there.
+    /// Whether each frame that it counts is lost there, within the device.
     pub const fn is_drop(self) -> bool {
         !matches!(
             self,
@@ -81,6 +97,18 @@ impl Counter {
                 | Counter::OutFrames
                 | Counter::OutBytes
                 | Counter::GroupsRefused
+        ) && !self.is_of_medium()
+    }
+
+    /// Whether the MAC of a half-duplex link counts it, and not the device behind it.
+    pub(crate) const fn is_of_medium(self) -> bool {
+        matches!(
+            self,
+            Counter::DeferredFrames
+                | Counter::SingleCollisionFrames
+                | Counter::MultipleCollisionFrames
+                | Counter::LateCollisions
+                | Counter::ExcessiveCollisions
         )
     }
 

@@ -621,9 +621,6 @@ mod check {
 
     type Checked = Result<(), DescriptionError>;
 
-    /// 512 bit times: who hears nothing for so long has the medium (IEEE 802.3 clause 4.2.3.2.3).
-    const SLOT_BYTES: u64 = 64;
-
     fn wrong<T: std::fmt::Display>(key: &str, value: T, remedy: &str) -> Checked {
         let what = format!("`{key} = {value}` is impossible");
         Err(DescriptionError { what, remedy: remedy.into() })
@@ -674,12 +671,6 @@ mod check {
     /// What goes over a link in no other way than its rate and length allow.
     fn check_link(device: &Description) -> Checked {
         let line = device.line_rate.line_rate();
-        let slot = line.time_of_bytes(SLOT_BYTES);
-        if device.duplex == Duplex::Half && device.propagation.0 * 2 > slot {
-            let most = Span(Duration::from_ps(slot.as_ps() / 2));
-            let remedy = format!("on a half-duplex link write {most} or less (half a slot time)");
-            return wrong("propagation", device.propagation, &remedy);
-        }
         let shortest = FrameSize::MIN_ETHERNET.time_at_line_rate(line);
         if let Some(hello) = device.hello.filter(|every| every.0 < shortest) {
             let least = Span(shortest);
@@ -1015,7 +1006,6 @@ mod tests {
             ),
             ("bridge = true\n[[filter.rules]]\n", "filter.rules", "of a router"),
             ("hello = \"1ps\"", "hello", "672ns or more"),
-            ("duplex = \"half\"\npropagation = \"1ms\"", "propagation", "256ns or less"),
             ("[tester]\ngap-bytes = 4000000000", "tester.gap-bytes", "1 to 12"),
             ("[misbehaviour]\ngap-bytes = 0", "misbehaviour.gap-bytes", "1 to 12"),
             ("[cpu]\nqueue = { frames = 20 }", "cpu.queue", "[input]"),
