@@ -31,7 +31,7 @@ pub use counters::Counter;
 pub use description::{
     Arbitration, ArpServer, Card, Cost, Cpu, Description, DescriptionError, Fabric, Filter,
     FilterBy, FlowControl, Impair, Learning, Misbehaviour, Multicast, PORTS_MAX, Pauses, Processor,
-    Protocol, Queue, Reset, Routes, Servers as CpuServers, Table, TesterLimits,
+    Protocol, Queue, Reset, RingTimes, Routes, Servers as CpuServers, Table, TesterLimits,
 };
 pub use device::Composed;
 pub use filter::{FilterAction, FilterRule};

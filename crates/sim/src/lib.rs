@@ -4,7 +4,8 @@
 //! Two fidelities, both behind [`trial::Tester`]:
 //! * [`SimTester`] moves every frame: transmitter, link, device, link, receiver. Transmitter and
 //!   receiver are the ones the live ports use, so that what is tested here holds there. Links are
-//!   full or half duplex, of any rate; the tester has limits of its own (gap, clock, resolution).
+//!   Ethernet, full or half duplex, of any rate, or FDDI, full duplex or on rings with tokens; the tester
+//!   has limits of its own (gap, clock, resolution).
 //! * [`ClosedForm`] computes a trial's counts from a law (a capacity, a noise), for tests of
 //!   searches that run thousands of trials.
 //!
@@ -47,9 +48,11 @@ mod closed_form;
 mod composed;
 mod device;
 mod evidence;
+mod fddi;
 mod frame;
 mod impair;
 mod link;
+mod link_counts;
 mod medium;
 mod port;
 mod rules;
@@ -64,12 +67,12 @@ pub use composed::{
     Addresses, Arbitration, ArpServer, BUILT_IN, BuiltIn, Card, Composed, Cost, Counter, Cpu,
     CpuServers, Description, DescriptionError, Fabric, Filter, FilterAction, FilterBy, FilterRule,
     FlowControl, Impair, Interface, Learning, Misbehaviour, Multicast, PORTS_MAX, Pauses,
-    Processor, Protocol, Queue, Reset, Routes, StaticRoute, Table, TesterLimits,
+    Processor, Protocol, Queue, Reset, RingTimes, Routes, StaticRoute, Table, TesterLimits,
 };
 pub use device::{Departing, DeviceUnderTest, Patch};
 pub use frame::Frame;
 pub use impair::{Fate, Impaired, Rule};
-pub use port::{Duplex, Lines, SimPort};
+pub use port::{Duplex, Lines, Medium, RingSetup, SimPort};
 pub use rules::{EveryNth, Noise, Outage, Policer};
 pub use sender::{Limits, Stall};
 pub use store_and_forward::{QueueLimit, Servers, StoreAndForward};

@@ -1,6 +1,6 @@
 //! One direction of a full-duplex link: frames follow each other at line rate and take their time.
 
-use crate::Frame;
+use crate::{Frame, fddi};
 use std::collections::VecDeque;
 use units::{Duration, FrameSize, Instant, LineRate};
 
@@ -11,6 +11,9 @@ pub(crate) struct Pace {
     rate: Option<LineRate>,
     /// Picoseconds a byte, where that is a whole number: for every Ethernet rate it is.
     byte_ps: Option<u64>,
+    /// Before a frame's first bit, and within it beside its own bytes.
+    before_bytes: u32,
+    within_bytes: u32,
     /// From the end of a frame to the next one's preamble, at least.
     gap: Duration,
 }
@@ -25,11 +28,25 @@ impl Pace {
     /// A sender that keeps this gap, or `min_gap` where that is longer; below the legal one it breaks
     /// the rules.
     pub(crate) fn with_gap(rate: Option<LineRate>, gap_bytes: u32, min_gap: Duration) -> Self {
+        Pace::framed(rate, (FrameSize::PREAMBLE_BYTES, 0, gap_bytes), min_gap)
+    }
+
+    /// A sender on FDDI, full duplex: delimiters and headers in place of Ethernet's preamble and gap.
+    pub(crate) fn fddi(rate: Option<LineRate>, min_gap: Duration) -> Self {
+        let bytes = (fddi::BEFORE_BYTES, fddi::WITHIN_BYTES, fddi::AFTER_BYTES);
+        Pace::framed(rate, bytes, min_gap)
+    }
+
+    fn framed(
+        rate: Option<LineRate>,
+        (before_bytes, within_bytes, gap_bytes): (u32, u32, u32),
+        min_gap: Duration,
+    ) -> Self {
         let byte_ps = rate.and_then(|rate| {
             let byte_ps = 8_000_000_000_000 / rate.bps();
             (byte_ps * rate.bps() == 8_000_000_000_000).then_some(byte_ps)
         });
-        let mut pace = Pace { rate, byte_ps, gap: Duration::ZERO };
+        let mut pace = Pace { rate, byte_ps, before_bytes, within_bytes, gap: Duration::ZERO };
         pace.gap = pace.time_of(gap_bytes.into()).max(min_gap);
         pace
     }
@@ -46,7 +63,7 @@ impl Pace {
     /// From a frame's first bit to its last.
     #[inline]
     pub(crate) fn time_of_frame(&self, size: FrameSize) -> Duration {
-        self.time_of(size.bytes().into())
+        self.time_of((size.bytes() + self.within_bytes).into())
     }
 
     /// From a frame's end to the next one's preamble, at least.
@@ -57,7 +74,7 @@ impl Pace {
     /// From a frame's first bit to the next one's, at least.
     #[inline]
     pub(crate) fn period(&self, size: FrameSize) -> Duration {
-        self.time_of((size.bytes() + FrameSize::PREAMBLE_BYTES).into()) + self.gap
+        self.time_of((size.bytes() + self.before_bytes + self.within_bytes).into()) + self.gap
     }
 }
 
@@ -91,8 +108,11 @@ impl Link {
     pub(crate) fn take(&mut self, now: Instant, size: FrameSize) -> Instant {
         let starts = now.max(self.free_at);
         self.free_at = starts + self.pace.period(size);
-        let heard = self.heard_after_bytes.map_or(size.bytes(), |bytes| bytes.min(size.bytes()));
-        starts + self.pace.time_of(heard.into()) + self.propagation
+        let heard = match self.heard_after_bytes {
+            Some(bytes) if bytes < size.bytes() => self.pace.time_of(bytes.into()),
+            _ => self.pace.time_of_frame(size),
+        };
+        starts + heard + self.propagation
     }
 
     /// Puts a frame on the link, at `now` or as soon as the link is free.
@@ -104,6 +124,11 @@ impl Link {
     /// Keeps a frame that has taken the link already.
     pub(crate) fn keep(&mut self, heard: Instant, frame: Frame) {
         self.in_flight.push_back((heard, frame));
+    }
+
+    /// Frames that have not been heard of.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.in_flight.len() as u64
     }
 
     /// When the receiver hears of the next frame.
@@ -147,6 +172,16 @@ mod tests {
         let mut link = link(LineRate::from_mbps(10), Duration::from_ns(11_400));
         link.send(Instant::ZERO, vec![0; 60].into());
         assert_eq!(link.free_at(), Instant::ZERO + Duration::from_us(69));
+    }
+
+    /// RFC 2544 appendix B, the FDDI column: 152,439 frames of 64 bytes a second.
+    #[test]
+    fn frames_on_fddi_follow_each_other_at_its_own_rate() {
+        let pace = Pace::fddi(Some(fddi::RATE), Duration::ZERO);
+        for (bytes, fps) in [(64, 152_439), (512, 23_585), (1_518, 8_138)] {
+            let period = pace.period(FrameSize::from_bytes(bytes));
+            assert_eq!((1e12 / period.as_ps() as f64).round() as u64, fps);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A port of the simulated tester and the link behind it.
 
 use crate::Frame;
+use crate::fddi::{self, RingCable, RingCounts};
 use crate::link::{Link, Pace};
 use crate::medium::{MacCounts, SharedMedium, Uncarried, Way};
 use serde::{Deserialize, Serialize};
@@ -18,9 +19,43 @@ pub enum Duplex {
     Half,
 }
 
+/// What a link is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Medium {
+    /// Ethernet.
+    #[default]
+    Ethernet,
+    /// FDDI: full duplex between two stations without a token, or half duplex on a ring with one.
+    Fddi,
+}
+
+/// The rings of FDDI with tokens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RingSetup {
+    /// What stations bid for the target token rotation time.
+    pub ttrt: Duration,
+    /// Frames that the tester sends by one token at most.
+    pub frames_per_token: Option<u32>,
+    /// The tester keeps its own time: a whole interval behind, it begins without the token.
+    pub ignores_token: bool,
+    /// Whether feed switches join the tester's rings to full-duplex links of the device.
+    pub fed: bool,
+}
+
+impl Default for RingSetup {
+    fn default() -> Self {
+        RingSetup { ttrt: fddi::TTRT, frames_per_token: None, ignores_token: false, fed: false }
+    }
+}
+
 /// A port of the simulated tester and the link behind it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SimPort {
+    /// Ethernet, or FDDI.
+    pub medium: Medium,
+    /// Of FDDI with tokens.
+    pub ring: RingSetup,
     /// Nominal rate of the link.
     pub line_rate: LineRate,
     /// Whether frames take their time at that rate; false for a virtual link.
@@ -42,6 +77,13 @@ impl SimPort {
     /// A link on which frames take their time.
     pub const fn physical(line_rate: LineRate) -> Self {
         SimPort {
+            medium: Medium::Ethernet,
+            ring: RingSetup {
+                ttrt: fddi::TTRT,
+                frames_per_token: None,
+                ignores_token: false,
+                fed: false,
+            },
             line_rate,
             line_rate_is_physical: true,
             propagation: Duration::ZERO,
@@ -63,6 +105,11 @@ impl SimPort {
     /// The same with both ends sharing the medium.
     pub const fn half_duplex(mut self) -> Self {
         self.duplex = Duplex::Half;
+        self
+    }
+    /// The same with FDDI of these rings.
+    pub const fn fddi(mut self, ring: RingSetup) -> Self {
+        (self.medium, self.ring) = (Medium::Fddi, ring);
         self
     }
     /// The same with a tester that needs a longer gap.
@@ -103,6 +150,9 @@ impl SimPort {
         let fast = rate.map(|rate| off_by(rate, error_ppm));
         let tester = Pace::with_gap(fast, self.tester_gap_bytes, self.min_gap);
         let device = Pace::with_gap(rate, self.device_gap_bytes, Duration::ZERO);
+        if self.medium == Medium::Fddi {
+            return self.fddi_cable(fast, rate, heard_after);
+        }
         match self.duplex {
             Duplex::Full => Cable::Full {
                 to_device: Link::new(tester, self.propagation, heard_after),
@@ -111,6 +161,28 @@ impl SimPort {
             Duplex::Half => {
                 Cable::Half(SharedMedium::of_link([tester, device], self.propagation, id.0.into()))
             }
+        }
+    }
+}
+
+impl SimPort {
+    fn fddi_cable(
+        &self,
+        tester: Option<LineRate>,
+        device: Option<LineRate>,
+        heard_after: Option<u32>,
+    ) -> Cable {
+        let tester = Pace::fddi(tester, self.min_gap);
+        let device = Pace::fddi(device, Duration::ZERO);
+        let to_device = Link::new(tester, self.propagation, heard_after);
+        let to_tester = Link::new(device, self.propagation, None);
+        match (self.ring.fed, self.duplex) {
+            (true, _) => {
+                let links = (to_device, to_tester);
+                Cable::Ring(RingCable::fed(&self.ring, self.propagation, links))
+            }
+            (false, Duplex::Full) => Cable::Full { to_device, to_tester },
+            (false, Duplex::Half) => Cable::Ring(RingCable::shared(&self.ring, self.propagation)),
         }
     }
 }
@@ -125,17 +197,10 @@ fn off_by(rate: LineRate, error_ppm: i32) -> LineRate {
 pub(crate) enum Cable {
     Full { to_device: Link, to_tester: Link },
     Half(SharedMedium),
+    Ring(RingCable),
 }
 
 impl Cable {
-    fn link(&mut self, way: Way) -> Result<&mut Link, &mut SharedMedium> {
-        match (self, way) {
-            (Cable::Full { to_device, .. }, Way::ToDevice) => Ok(to_device),
-            (Cable::Full { to_tester, .. }, Way::ToTester) => Ok(to_tester),
-            (Cable::Half(medium), _) => Err(medium),
-        }
-    }
-
     /// When a frame may start, as far as its sender can tell at `now`.
     #[inline]
     pub(crate) fn free_at(&self, way: Way, now: Instant) -> Instant {
@@ -143,22 +208,25 @@ impl Cable {
             (Cable::Full { to_device, .. }, Way::ToDevice) => to_device.free_at(),
             (Cable::Full { to_tester, .. }, Way::ToTester) => to_tester.free_at(),
             (Cable::Half(medium), _) => medium.free_at(way, now),
+            (Cable::Ring(rings), _) => rings.free_at(way, now),
         }
     }
 
     /// Sends a frame, at `now` or as soon as the link is free.
     #[inline]
     pub(crate) fn send(&mut self, way: Way, now: Instant, frame: Frame) {
-        match self.link(way) {
-            Ok(link) => link.send(now, frame),
-            Err(medium) => medium.send(way, now, frame),
+        match (self, way) {
+            (Cable::Full { to_device, .. }, Way::ToDevice) => to_device.send(now, frame),
+            (Cable::Full { to_tester, .. }, Way::ToTester) => to_tester.send(now, frame),
+            (Cable::Half(medium), _) => medium.send(way, now, frame),
+            (Cable::Ring(rings), _) => rings.send(way, now, frame),
         }
     }
 
     /// What the MAC of an end has counted so far; `None` on a full-duplex link, where nothing collides.
     pub(crate) fn mac_counts(&self, way: Way) -> Option<MacCounts> {
         match self {
-            Cable::Full { .. } => None,
+            Cable::Full { .. } | Cable::Ring(_) => None,
             Cable::Half(medium) => Some(medium.counts(way)),
         }
     }
@@ -168,6 +236,7 @@ impl Cable {
         match self {
             Cable::Full { .. } => Uncarried::default(),
             Cable::Half(medium) => medium.uncarried(way),
+            Cable::Ring(rings) => Uncarried { waiting: rings.waiting(way), ..Uncarried::default() },
         }
     }
 
@@ -176,6 +245,22 @@ impl Cable {
         match self {
             Cable::Full { .. } => 0,
             Cable::Half(medium) => medium.withdraw(Way::ToDevice),
+            Cable::Ring(rings) => rings.withdraw(),
+        }
+    }
+
+    /// The tester is going to send a frame each `interval`.
+    pub(crate) fn intends(&mut self, interval: Duration) {
+        if let Cable::Ring(rings) = self {
+            rings.intends(interval);
+        }
+    }
+
+    /// What the ring on which the tester sends has counted, where there is one.
+    pub(crate) fn ring_counts(&self) -> Option<RingCounts> {
+        match self {
+            Cable::Ring(rings) => Some(rings.counts()),
+            _ => None,
         }
     }
 
@@ -187,6 +272,7 @@ impl Cable {
                 to_device.next_arrival().into_iter().chain(to_tester.next_arrival()).min()
             }
             Cable::Half(medium) => medium.next_event(),
+            Cable::Ring(rings) => rings.next_event(),
         }
     }
 
@@ -202,15 +288,20 @@ impl Cable {
                 to_device.receive(now).map(|(heard, frame)| (heard, frame, None))
             }
             Cable::Half(medium) => medium.receive_from_tester(now),
+            Cable::Ring(rings) => {
+                rings.receive(Way::ToDevice, now).map(|(heard, frame)| (heard, frame, None))
+            }
         }
     }
 
     /// The next frame that was heard of by now, and when.
     #[inline]
     pub(crate) fn receive(&mut self, way: Way, now: Instant) -> Option<(Instant, Frame)> {
-        match self.link(way) {
-            Ok(link) => link.receive(now),
-            Err(medium) => medium.receive(way, now),
+        match (self, way) {
+            (Cable::Full { to_device, .. }, Way::ToDevice) => to_device.receive(now),
+            (Cable::Full { to_tester, .. }, Way::ToTester) => to_tester.receive(now),
+            (Cable::Half(medium), _) => medium.receive(way, now),
+            (Cable::Ring(rings), _) => rings.receive(way, now),
         }
     }
 }

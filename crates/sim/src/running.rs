@@ -5,7 +5,8 @@
 //! frame on the way in. On the way out there is none: as soon as the device lets go of a frame,
 //! its arrival is known, and the receiver accounts for it at that time.
 
-use crate::medium::{MacCounts, Uncarried, Way};
+use crate::link_counts::LinkCounts;
+use crate::medium::{Uncarried, Way};
 use crate::port::Cable;
 use crate::sender::Sender;
 use crate::soonest::Soonest;
@@ -58,8 +59,8 @@ struct Sending<'a> {
     sender: Sender,
     longest_bytes: usize,
     next: Next,
-    /// What its MAC had counted before the trial, on a half-duplex link.
-    before: Option<MacCounts>,
+    /// What its end of the link had counted before the trial.
+    before: LinkCounts,
 }
 
 /// What a port sends next.
@@ -143,6 +144,10 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
     ) -> Self {
         let start = tester.limits.reads(tester.now);
         let tick = tester.limits.tick();
+        for plan in transmit {
+            let interval = plan.schedule.mean_rate().interval();
+            tester.cables[usize::from(plan.port.0)].intends(interval);
+        }
         let sending = receive.iter().map(|port| {
             let plan = transmit.iter().find(|plan| plan.port == port.port)?;
             Some(Sending {
@@ -152,7 +157,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
                 sender: Sender::new(tester.limits, start),
                 longest_bytes: plan.set.longest_bytes(),
                 next: Next::Nothing,
-                before: tester.cables[usize::from(port.port.0)].mac_counts(Way::ToDevice),
+                before: LinkCounts::of(&tester.cables[usize::from(port.port.0)]),
             })
         });
         let receiving = receive.iter().map(|plan| Receiving {
@@ -396,7 +401,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
                 let free = if is_taken { ready } else { limits.reads(free_at) };
                 Some(sending.transmitter.wait_for_medium((ready, free), self.stops_at))
             }
-            Cable::Full { .. } => None,
+            Cable::Full { .. } | Cable::Ring(_) => None,
         };
         if free_at == Instant::FAR_FUTURE {
             // While the medium is not to be had, its next event will ask again.
@@ -469,7 +474,7 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
                     };
                     to_tester.keep(arrives, frame);
                 }
-                Cable::Half(medium) => medium.send(Way::ToTester, now, frame),
+                cable => cable.send(Way::ToTester, now, frame),
             }
             self.note_event(port);
         }
@@ -557,8 +562,8 @@ impl<'a, D: DeviceUnderTest> Running<'a, D> {
         let mut reports: Vec<(TransmitReport, u64)> = vec![];
         for (port, sending) in self.sending.into_iter().enumerate() {
             let Some(sending) = sending else { continue };
-            let counts = self.tester.cables[port].mac_counts(Way::ToDevice).zip(sending.before);
-            notes.extend(counts.and_then(|(counts, before)| counts.since(&before).note(port)));
+            let counts = LinkCounts::of(&self.tester.cables[port]);
+            notes.extend(counts.note_since(&sending.before, port));
             let mut report = sending.transmitter.into_report();
             if let Some(ended) = self.ended {
                 report.end_at(&sending.plan.schedule, (self.start, ended));

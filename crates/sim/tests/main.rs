@@ -2,6 +2,7 @@
 
 /// As many at a time as there are processors (`make test-pure`).
 mod pure {
+    mod fddi;
     mod forgery;
     mod half_duplex;
     mod harvard_1990;

@@ -87,8 +87,12 @@ pub struct ErroredConfig {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FanoutConfig {
-    /// Receivers of each transmitter.
+    /// Receivers of each transmitter ("each transmit port sent to 4 receive ports - not including
+    /// itself").
     pub receivers: usize,
+    /// The same with no more ports than `receivers`: "it was necessary to modify the number of
+    /// destination MAC addresses sent by each transmitter from 4 to 2".
+    pub receivers_of_few: usize,
     /// Numbers of ports that are measured.
     pub ports: Vec<usize>,
     /// The number to which they are extrapolated, and which is measured too where there are so
@@ -163,11 +167,19 @@ impl Default for ErroredConfig {
 impl Default for FanoutConfig {
     fn default() -> Self {
         FanoutConfig {
-            receivers: 2,
+            receivers: 4,
+            receivers_of_few: 2,
             ports: vec![4, 8],
             extrapolate_to: 34,
             all_ports_trial_s: 60.0,
         }
+    }
+}
+
+impl FanoutConfig {
+    /// Receivers of each transmitter of so many ports.
+    pub fn receivers_of(&self, ports: usize) -> usize {
+        if ports > self.receivers { self.receivers } else { self.receivers_of_few }
     }
 }
 
@@ -281,6 +293,7 @@ impl ChassisConfig {
             self.arp_server.requests,
         ];
         refuse(rates.contains(&0), "*: rates and numbers of addresses must be at least 1")?;
-        refuse(self.fanout.receivers == 0, "fanout.receivers must be at least 1")
+        refuse(self.fanout.receivers == 0, "fanout.receivers must be at least 1")?;
+        refuse(self.fanout.receivers_of_few == 0, "fanout.receivers_of_few must be at least 1")
     }
 }

@@ -42,11 +42,11 @@ impl FanoutResult {
 /// The test with the ports of `rack`.
 pub fn fanout(bench: &mut Bench<'_>, rack: &TestSetup<'_>) -> Result<FanoutResult, RunError> {
     let test = ChassisTest::Fanout;
-    let pattern = Pattern::Fanout { receivers: rack.config.chassis.fanout.receivers };
+    let receivers = rack.config.chassis.fanout.receivers_of(rack.ports);
+    let pattern = Pattern::Fanout { receivers };
     if rack.ports < pattern.fewest_ports() {
         return Err(RunError::Config(format!(
-            "a fan-out to {} receivers needs {} ports or more",
-            rack.config.chassis.fanout.receivers,
+            "a fan-out to {receivers} receivers needs {} ports or more",
             pattern.fewest_ports()
         )));
     }
@@ -57,11 +57,5 @@ pub fn fanout(bench: &mut Bench<'_>, rack: &TestSetup<'_>) -> Result<FanoutResul
         None => None,
     };
     let (point, matrix) = at_rate.unzip();
-    Ok(FanoutResult {
-        conditions: rack.conditions(test),
-        receivers: rack.config.chassis.fanout.receivers,
-        throughput,
-        point,
-        matrix,
-    })
+    Ok(FanoutResult { conditions: rack.conditions(test), receivers, throughput, point, matrix })
 }

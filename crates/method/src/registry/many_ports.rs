@@ -302,7 +302,13 @@ pub(super) static GIGASWITCH: [TestMethod; 3] = [
     gigaswitch(
         "fanout",
         ChassisTest::Fanout,
-        mesh![SEARCH_OF_MANY, LOSS_TOLERANCE, MODIFIERS, BURSTS, &["chassis.fanout.receivers"]],
+        mesh![
+            SEARCH_OF_MANY,
+            LOSS_TOLERANCE,
+            MODIFIERS,
+            BURSTS,
+            &["chassis.fanout.receivers", "chassis.fanout.receivers_of_few"]
+        ],
         by!(gigaswitch::fanout),
     ),
     gigaswitch(

@@ -20,6 +20,12 @@ fn an_extrapolation_holds_on_a_device_that_scales() {
     let (fanouts, result) = extrapolation(&toml, 34);
     assert_eq!(fanouts.iter().map(|f| f.conditions.ports).collect::<Vec<_>>(), [4, 8, 34]);
     assert!(fanouts.iter().all(|f| f.throughput.finding == Finding::AtTheoreticalMaximum));
+    // "25% of the 100 packets went to each of the transmitter's 4 destinations"; with 4 ports 2.
+    assert_eq!(fanouts.iter().map(|f| f.receivers).collect::<Vec<_>>(), [2, 4, 4]);
+    let matrix = fanouts[1].matrix.as_ref().unwrap();
+    assert_eq!(matrix.pairs.len(), 8 * 4);
+    let sent: Vec<u64> = matrix.pairs.iter().map(|pair| pair.sent).collect();
+    assert!(sent.iter().max().unwrap() - sent.iter().min().unwrap() <= 1, "{sent:?}");
     let point = fanouts[2].point.as_ref().unwrap();
     assert_eq!(point.offered_frames, point.received_frames);
     assert_eq!(result.scaling_factor, (1.0, 1.0));

@@ -1,12 +1,12 @@
 //! From a description to a device with its faults, and a tester in front of it.
 
 use super::addresses::Addresses;
-use super::description::{Description, DescriptionError};
+use super::description::{Description, DescriptionError, RingTimes};
 use super::device::Composed;
 use super::filter::FilterRule;
 use crate::{
-    DeviceUnderTest, Duplex, EveryNth, Fate, Impaired, Limits, Noise, Outage, Policer, SimPort,
-    SimTester, Stall,
+    DeviceUnderTest, Duplex, EveryNth, Fate, Impaired, Limits, Medium, Noise, Outage, Policer,
+    RingSetup, SimPort, SimTester, Stall,
 };
 use std::net::Ipv4Addr;
 use units::{Duration, FrameRate, FrameSize};
@@ -151,7 +151,15 @@ impl Description {
             .min_gap(self.tester.min_gap.0)
             .gaps(gap(self.tester.gap_bytes), gap(self.misbehaviour.gap_bytes));
         let port = if self.duplex == Duplex::Half { port.half_duplex() } else { port };
+        let port = if self.medium == Medium::Fddi { port.fddi(self.rings()) } else { port };
         vec![port; self.ports]
+    }
+
+    fn rings(&self) -> RingSetup {
+        let RingTimes { ttrt, frames_per_token } = self.ring;
+        let (ignores_token, fed) = (self.tester.ignores_token, self.feed_switches);
+        let ttrt = ttrt.map_or(RingSetup::default().ttrt, |ttrt| ttrt.0);
+        RingSetup { ttrt, frames_per_token, ignores_token, fed }
     }
 
     /// The same with these filters: source and destination of what is permitted, in the order of
@@ -203,6 +211,9 @@ impl Description {
     pub fn looped(&self) -> Description {
         Description {
             line_rate: self.line_rate,
+            medium: self.medium,
+            ring: self.ring,
+            feed_switches: self.feed_switches,
             duplex: self.duplex,
             propagation: self.propagation,
             tester: self.tester,

@@ -3,7 +3,7 @@
 
 use super::counters::Counter;
 use super::filter::FilterRule;
-use crate::Duplex;
+use crate::{Duplex, Medium};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -40,10 +40,17 @@ pub struct Description {
     pub ports: usize,
     /// Of every link; 1G.
     pub line_rate: BitRate,
-    /// Of every link; full.
+    /// Of every link; Ethernet.
+    pub medium: Medium,
+    /// Of every link; full. On FDDI half duplex is a ring with a token.
     pub duplex: Duplex,
     /// One way, between tester and device.
     pub propagation: Span,
+    /// Tokens of FDDI.
+    pub ring: RingTimes,
+    /// A feed switch before each port: a logical bridge domain that joins a ring to the tester's
+    /// transmitter and one to its receiver to the device's full-duplex link.
+    pub feed_switches: bool,
     /// Protocols that it routes; frames of others are bridged, or not forwarded.
     pub route: Vec<Protocol>,
     /// Whether it bridges. A device that neither routes nor bridges joins its ports in pairs
@@ -110,8 +117,11 @@ impl Default for Description {
         Description {
             ports: 2,
             line_rate: BitRate(1_000_000_000),
+            medium: Medium::Ethernet,
             duplex: Duplex::Full,
             propagation: Span::default(),
+            ring: RingTimes::default(),
+            feed_switches: false,
             route: vec![],
             bridge: false,
             cut_through_bytes: None,
@@ -558,6 +568,9 @@ pub struct TesterLimits {
     pub gap_bytes: Option<u32>,
     /// It goes on sending when the device asks it for a pause.
     pub ignores_pause: bool,
+    /// On a ring of FDDI it keeps its own time: a whole interval behind, it begins a frame without the
+    /// token, which is lost by that, and the ring claims.
+    pub ignores_token: bool,
     /// Its clock runs fast by so many parts in a million.
     pub clock_error_ppm: i32,
     /// Its clock tells times apart no finer.
@@ -566,6 +579,17 @@ pub struct TesterLimits {
     pub stall: Option<Pauses>,
     /// It loses every Nth frame that it receives, and counts it.
     pub loses_every: Option<u64>,
+}
+
+/// Tokens of FDDI.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct RingTimes {
+    /// What stations bid for the target token rotation time; 8 ms.
+    pub ttrt: Option<Span>,
+    /// Frames that the tester sends by one token at most; as many as the token may be held where left
+    /// out.
+    pub frames_per_token: Option<u32>,
 }
 
 /// What is wrong with a description.
@@ -621,6 +645,10 @@ mod check {
 
     type Checked = Result<(), DescriptionError>;
 
+    /// What a station must be able to bid at least and at most (T_Min and T_Max, ANSI X3.139).
+    const TTRT_LEAST: Duration = Duration::from_ms(4);
+    const TTRT_MOST: Duration = Duration::from_ms(165);
+
     fn wrong<T: std::fmt::Display>(key: &str, value: T, remedy: &str) -> Checked {
         let what = format!("`{key} = {value}` is impossible");
         Err(DescriptionError { what, remedy: remedy.into() })
@@ -671,6 +699,7 @@ mod check {
     /// What goes over a link in no other way than its rate and length allow.
     fn check_link(device: &Description) -> Checked {
         let line = device.line_rate.line_rate();
+        check_fddi(device)?;
         let shortest = FrameSize::MIN_ETHERNET.time_at_line_rate(line);
         if let Some(hello) = device.hello.filter(|every| every.0 < shortest) {
             let least = Span(shortest);
@@ -687,6 +716,35 @@ mod check {
             }
         }
         Ok(())
+    }
+
+    /// FDDI has one rate; tokens are on its rings, and feed switches before full-duplex ports.
+    fn check_fddi(device: &Description) -> Checked {
+        let has_rings = device.feed_switches || device.duplex == Duplex::Half;
+        let RingTimes { ttrt, frames_per_token } = device.ring;
+        if device.medium == Medium::Ethernet {
+            let remedy = "write `medium = \"fddi\"`, or leave it out";
+            if device.feed_switches {
+                return wrong("feed-switches", true, remedy);
+            }
+            if device.ring != RingTimes::default() {
+                return wrong("ring", "...", remedy);
+            }
+        } else if device.line_rate.0 != 100_000_000 {
+            return wrong("line-rate", device.line_rate, "write 100M: FDDI has no other rate");
+        }
+        if device.tester.ignores_token && !(device.medium == Medium::Fddi && has_rings) {
+            let remedy = "leave it out: only rings of FDDI have tokens";
+            return wrong("tester.ignores-token", true, remedy);
+        }
+        if device.feed_switches && device.duplex == Duplex::Half {
+            let remedy = "leave it out: feed switches have full-duplex links to the device";
+            return wrong("duplex", "half", remedy);
+        }
+        if let Some(ttrt) = ttrt.filter(|t| !(TTRT_LEAST..=TTRT_MOST).contains(&t.0)) {
+            return wrong("ring.ttrt", ttrt, "write 4ms to 165ms");
+        }
+        at_least_one("ring.frames-per-token", frames_per_token.map(u64::from))
     }
 
     /// No more than a quarter of an hour: so that sums of times stay far from what can be held.

@@ -259,6 +259,7 @@ pub const CHASSIS: &[Sample] = settings![
     "chassis.fanout.extrapolate_to" = "3",
     "chassis.fanout.ports" = "[4]",
     "chassis.fanout.receivers" = "1",
+    "chassis.fanout.receivers_of_few" = "1",
     "chassis.forward_pressure.step_percent" = "5.0",
     "chassis.multicast.version" = "\"igmpv2\"",
     "chassis.multicast.groups" = "4",
