@@ -439,6 +439,15 @@ const SHORT_BY: f64 = 0.001;
 /// busy programs most trials fall short by some thousandths or hundredths, and none of them would count.
 const OFFERS_LESS: f64 = 0.1;
 
+/// A flood is whatever the tester can offer at the time, but for one that stood still for half of it.
+const FLOODS_LESS: f64 = 0.5;
+
+/// The trial of a flood, counted by what it offers.
+pub(crate) fn flooding(mut trial: Trial) -> Trial {
+    trial.limits.shortfall = trial.limits.shortfall.max(FLOODS_LESS);
+    trial
+}
+
 /// The trial, counted by what it offers: for results that state that beside what came out.
 pub(crate) fn by_offer(mut trial: Trial) -> Trial {
     trial.limits.shortfall = trial.limits.shortfall.max(OFFERS_LESS);

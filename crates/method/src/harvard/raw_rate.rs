@@ -2,7 +2,7 @@
 //! impact of max rate input data rate", router tests of 1990). The tables call it flood.
 
 use super::{Setting, Sources};
-use crate::bench::{Bench, Request, by_offer, measured};
+use crate::bench::{Bench, Request, flooding, measured};
 use crate::subject::Subject;
 use crate::traffic::TrialShape;
 use crate::{Conditions, RunError};
@@ -56,7 +56,7 @@ pub fn raw_rate(
         bounds: None,
         judge: &measured,
     };
-    let ran = bench.run_changed(request, &|trial| Ok(by_offer(trial)))?;
+    let ran = bench.run_changed(request, &|trial| Ok(flooding(trial)))?;
     let invalid = ran.invalid_reasons();
     let streams = ran.result.streams.iter().filter_map(|stream| raw_stream(stream, &ran.result));
     Ok(RawRateResult {

@@ -384,30 +384,33 @@ fn a_load_above_what_the_tester_reached_by_itself_blames_no_device() {
     assert!(above.notes.iter().any(|note| note.contains(objection)), "{above:?}");
 }
 
-/// A tester that offers 3 % less than it is asked for, in every trial: as beside busy programs.
-struct HeldUp(SimTester<Composed>);
-
-impl HeldUp {
-    const SHARE: f64 = 0.97;
+/// A tester that offers only a share of what it is asked for, as beside busy programs: in every trial, or in those of one test.
+struct HeldUp {
+    tester: SimTester<Composed>,
+    share: f64,
+    only_in: Option<Test1989>,
 }
 
 impl Tester for HeldUp {
     fn describe(&self) -> &TesterDescription {
-        self.0.describe()
+        self.tester.describe()
     }
     fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        if self.only_in.is_some_and(|test| !trial.label.starts_with(&test.to_string())) {
+            return self.tester.run(trial);
+        }
         let mut slower = trial.clone();
         for load in &mut slower.loads {
             for segment in &mut load.schedule.segments {
-                segment.rate = segment.rate.scaled(Self::SHARE);
+                segment.rate = segment.rate.scaled(self.share);
             }
         }
-        let mut result = self.0.run(&slower)?;
+        let mut result = self.tester.run(&slower)?;
         for sent in &mut result.sent {
             let offered = sent.intended_rate;
-            let intended = offered.scaled(1.0 / Self::SHARE);
+            let intended = offered.scaled(1.0 / self.share);
             sent.intended_rate = intended;
-            if trial.limits.shortfall < 1.0 - Self::SHARE {
+            if trial.limits.shortfall < 1.0 - self.share {
                 let port = sent.report.port;
                 let reason = InvalidReason::Shortfall { port, intended, offered, unsent_frames: 0 };
                 result.validity = Validity::Invalid(vec![reason]);
@@ -416,11 +419,22 @@ impl Tester for HeldUp {
         Ok(result)
     }
     fn pause(&mut self, span: units::Duration) -> Result<(), TesterError> {
-        self.0.pause(span)
+        self.tester.pause(span)
     }
     fn configure(&mut self, setup: &DeviceSetup) -> Result<(), TesterError> {
-        self.0.configure(setup)
+        self.tester.configure(setup)
     }
+}
+
+/// The results of these tests of 1989 by such a tester.
+fn held_up(share: f64, only_in: Option<Test1989>, tests: &[Test1989]) -> Vec<Harvard1989Result> {
+    let device = Description::from_toml(ROUTER).expect("a description");
+    let line = SimPort::physical(LineRate::from_mbps(10));
+    let device = Composed::new(&device, &addresses()).expect("a device");
+    let mut tester = HeldUp { tester: SimTester::new(&[line; 2], device), share, only_in };
+    let mut events: Vec<Event> = vec![];
+    suite(tests, |_| {}).run(&mut tester, None, &mut events).expect("a run");
+    outcomes(&events).iter().map(|outcome| outcome.record().expect("a record")).collect()
 }
 
 /// What comes out of what is offered is known where that is less than was asked for: the results state both. The router
@@ -429,14 +443,8 @@ impl Tester for HeldUp {
 fn a_tester_that_is_held_up_in_every_trial_states_what_it_offered() {
     use Test1989::{BroadcastStorm, Counters, Flood, MaxRate, MixedProtocols, Overload25, RawRate};
     let tests = [MaxRate, RawRate, Overload25, Flood, MixedProtocols, Counters, BroadcastStorm];
-    let device = Description::from_toml(ROUTER).expect("a description");
-    let line = SimPort::physical(LineRate::from_mbps(10));
-    let device = Composed::new(&device, &addresses()).expect("a device");
-    let mut tester = HeldUp(SimTester::new(&[line; 2], device));
-    let mut events: Vec<Event> = vec![];
-    suite(&tests, |_| {}).run(&mut tester, None, &mut events).expect("a run");
-    let results = outcomes(&events);
-    let results: Vec<Harvard1989Result> = results.iter().map(|o| o.record().unwrap()).collect();
+    let share = 0.97;
+    let results = held_up(share, None, &tests);
     for result in &results {
         assert_eq!(result.outcome, Ending::Measured, "{result:#?}");
         assert_eq!(result.misbehaviours, [], "{result:#?}");
@@ -453,7 +461,25 @@ fn a_tester_that_is_held_up_in_every_trial_states_what_it_offered() {
     assert!((figure(Flood, "loss") - (1.0 - 5_040.0 / flood) * 100.0).abs() < 0.5);
     let over = figure(Overload25, "offered");
     let asked = figure(MaxRate, "max rate") * 1.25;
-    assert!((over - asked * HeldUp::SHARE).abs() < 5.0, "{over} of {asked}");
+    assert!((over - asked * share).abs() < 5.0, "{over} of {asked}");
     let note = &by(Overload25).notes[0];
     assert!(note.contains("were asked for, and the tester offered"), "{note}");
+}
+
+/// A flood is as fast as the tester can, and that may be much less than it could alone. Of half of it nothing is stated.
+#[test]
+fn a_flood_counts_by_what_the_tester_can_offer_at_the_time() {
+    let flood = |share| {
+        let tests = [Test1989::MaxRate, Test1989::Flood];
+        held_up(share, Some(Test1989::Flood), &tests).pop().expect("a flood")
+    };
+    for share in [1.0, 0.8, 0.6] {
+        let flood = flood(share);
+        let (offered, forwarded) = (flood.figure("offered"), flood.figure("forwarded"));
+        // The line carries 14,880.95 frames a second, and the device 5,000, with 20 that wait for half a second.
+        assert!((offered.unwrap() - 14_880.95 * share).abs() < 30.0, "{share}: {flood:#?}");
+        assert!((5_000.0..=5_060.0).contains(&forwarded.unwrap()), "{share}: {flood:#?}");
+    }
+    let flood = flood(0.4);
+    assert!(matches!(flood.outcome, Ending::Invalid { .. }), "{flood:#?}");
 }

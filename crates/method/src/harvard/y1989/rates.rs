@@ -7,7 +7,7 @@ use super::result::{Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{is_alive, result_of, steady};
 use super::stops::fate;
 use crate::FigureName;
-use crate::bench::{Bench, by_offer, is_short};
+use crate::bench::{Bench, by_offer, flooding, is_short};
 use crate::rate_search::{Known, RateGoal, find_rate, judge_loss};
 use crate::rfc2544::{MaximumOf, summarise};
 use crate::subject::Subject;
@@ -145,7 +145,10 @@ fn offer(
     let mut result = result_of(test, subject);
     let make = |bench: &mut Bench<'_>| {
         let request = steady(test, subject, "what comes out", load, stream(subject));
-        bench.run_changed(request, &|trial| Ok(by_offer(trial)))
+        bench.run_changed(request, &|trial| match test {
+            Test1989::Flood => Ok(flooding(trial)),
+            _ => Ok(by_offer(trial)),
+        })
     };
     let ran = make(bench)?;
     if !ran.result.is_valid() {
