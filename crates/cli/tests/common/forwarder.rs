@@ -1,6 +1,8 @@
 //! Forwarders of DPDK as devices: what they count beside what the tester counts, and what is left of them.
 
-use super::{Running, Scratch, is_root, processes_with, results, sh, turn};
+use super::{
+    Running, Scratch, figure, is_root, processes_with, record, results, sh, turn, undecided,
+};
 use serde_json::Value;
 use std::fs::File;
 use std::path::PathBuf;
@@ -98,6 +100,56 @@ impl Forwarder {
         }
     }
 
+    /// Its throughput on a slow medium, where it loses nothing; each trial `agrees` with its counters. The report has these
+    /// words of it.
+    #[track_caller]
+    pub fn throughput_is_found(self, agrees: fn(&(Value, Value)), of_environment: &[&str]) {
+        let Some((scratch, _turn)) = self.bed() else { return };
+        let name = self.kind.name();
+        let ran = scratch.run(&format!("{} --test throughput,loss --out a", self.slow()));
+        let is_complete = ran.expect_complete();
+        let whole = results(&scratch, "a");
+        if is_complete {
+            let rate = figure(&whole, "throughput")["value"].as_f64().expect("a rate");
+            // 10 Mbit/s / (8 x (64 + 20)) bits: the medium is the limit. A transmitter that others hold up offers less.
+            assert!(0.0 < rate && rate < 14_881.0, "{rate}");
+            if rate < 14_732.0 {
+                undecided::tell(&format!("the tester offered {rate} frames/s only"));
+            }
+        }
+        for trial in trials(&scratch, "a") {
+            agrees(&trial);
+            let is_valid = trial.0["verdict"] != "invalid";
+            assert!(lost(&trial.0) == 0 || !is_valid, "{name} loses nothing: {}", trial.0);
+        }
+        // Half of the load would take all of its processor, too.
+        let detail = record(&whole, "throughput").to_string();
+        let polls = format!("{name} polls");
+        assert!(detail.contains(&polls) && !detail.contains("capacity_low"), "{detail}");
+        let environment = whole["environment"].to_string();
+        for words in of_environment {
+            assert!(environment.contains(words), "{words} in {environment}");
+        }
+    }
+
+    /// 14,880,952 frames a second are more than a forwarder and a tester on two processors carry: what is lost `agrees`.
+    #[track_caller]
+    pub fn an_overload_loses_what_is_counted(self, agrees: fn(&(Value, Value))) {
+        let Some((scratch, _turn)) = self.bed() else { return };
+        let run = format!(
+            "run --device {} --profile quick --sizes 64 --skip-selftest --seed 1 --test loss --line-rate 10G \
+             --input-queue 1024 --duration 300ms --set frame_loss.step_percent=50 --out a",
+            self.kind.name()
+        );
+        let ran = scratch.run(&run);
+        assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
+        let all = trials(&scratch, "a");
+        all.iter().for_each(agrees);
+        if all.iter().all(|trial| lost(&trial.0) == 0) {
+            undecided::tell("no load was too high");
+        }
+    }
+
     /// A run that is interrupted, as a terminal does it: for all of its processes.
     pub fn ends_with_an_interrupted_run(self) {
         let Some((scratch, _turn)) = self.bed() else { return };
@@ -172,4 +224,16 @@ pub fn device_agrees((record, result): &(Value, Value)) {
     assert_eq!(of("device_received"), sent_or_given_up, "{}", result["balance"]);
     assert_eq!(of("device_sent"), of("tester_received"), "{}", result["balance"]);
     assert_eq!(record["unknown_frames"], 0, "{record}");
+}
+
+/// The same, and what is lost is what the device's queue did not take and what the device gave up.
+pub fn device_agrees_with_loss(trial: &(Value, Value)) {
+    device_agrees(trial);
+    let (record, result) = trial;
+    assert_eq!(lost(record), sum(result, "refused") + sum(result, "turned_away"), "{record}");
+}
+
+/// Frames that a trial lost, by its record.
+pub fn lost(record: &Value) -> u64 {
+    record["lost_frames"].as_u64().expect("a count")
 }

@@ -4,8 +4,8 @@
 #![allow(clippy::disallowed_methods, reason = "waits for the end of a process")]
 
 use crate::common::busy::Busy;
-use crate::common::forwarder::{Forwarder, sum, trials};
-use crate::common::{Scratch, figure, is_root, record, results, undecided};
+use crate::common::forwarder::{Forwarder, lost, sum, trials};
+use crate::common::{Scratch, is_root, undecided};
 use serde_json::Value;
 use testbed::DeviceKind;
 
@@ -22,35 +22,10 @@ fn l3fwd_agrees((record, result): &(Value, Value)) {
     assert_eq!(record["unknown_frames"], 0, "{record}");
 }
 
-fn lost(record: &Value) -> u64 {
-    record["lost_frames"].as_u64().expect("a count")
-}
-
 #[test]
 fn throughput_is_found_and_every_loss_is_one_that_l3fwd_counts() {
-    let Some((scratch, _turn)) = L3FWD.bed() else { return };
-    let ran = scratch.run(&format!("{} --test throughput,loss --out a", L3FWD.slow()));
-    ran.expect_complete();
-    let whole = results(&scratch, "a");
-    if ran.code == Some(0) {
-        let rate = figure(&whole, "throughput")["value"].as_f64().expect("a rate");
-        // 10 Mbit/s / (8 x (64 + 20)) bits: the medium is the limit. A transmitter that others hold up offers less.
-        assert!(0.0 < rate && rate < 14_881.0, "{rate}");
-        if rate < 14_732.0 {
-            undecided::tell(&format!("the tester offered {rate} frames/s only"));
-        }
-    }
-    for trial in trials(&scratch, "a") {
-        l3fwd_agrees(&trial);
-        let is_valid = trial.0["verdict"] != "invalid";
-        assert!(lost(&trial.0) == 0 || !is_valid, "l3fwd loses nothing: {}", trial.0);
-    }
-    let detail = record(&whole, "throughput").to_string();
-    assert!(detail.contains("l3fwd polls") && !detail.contains("capacity_low"), "{detail}");
-    let environment = whole["environment"].to_string();
-    for words in ["DPDK 2", "dpdk-l3fwd -v --lcores", "R198.19.1.0/24 1", "rings of"] {
-        assert!(environment.contains(words), "{words} in {environment}");
-    }
+    let words = &["DPDK 2", "dpdk-l3fwd -v --lcores", "R198.19.1.0/24 1", "rings of"];
+    L3FWD.throughput_is_found(l3fwd_agrees, words);
 }
 
 /// Both ways, to the networks at the ports and to 256 behind each. Without a route a frame would come back to its sender.
@@ -79,22 +54,9 @@ fn ipv4_and_ipv6_are_routed_to_every_network() {
     }
 }
 
-/// 14,880,952 frames a second are more than an l3fwd and a tester on two processors carry.
 #[test]
 fn an_overload_loses_what_l3fwd_did_not_take_or_gave_up() {
-    let Some((scratch, _turn)) = L3FWD.bed() else { return };
-    let run = "run --device l3fwd --profile quick --sizes 64 --skip-selftest --seed 1 --test loss --line-rate 10G \
-               --input-queue 1024 --duration 300ms --set frame_loss.step_percent=50 --out a";
-    let ran = scratch.run(run);
-    assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
-    let mut lossy = 0;
-    for trial in trials(&scratch, "a") {
-        l3fwd_agrees(&trial);
-        lossy += u64::from(lost(&trial.0) > 0);
-    }
-    if lossy == 0 {
-        undecided::tell("no load was too high");
-    }
+    L3FWD.an_overload_loses_what_is_counted(l3fwd_agrees);
 }
 
 #[test]

@@ -4,45 +4,20 @@
 #![allow(clippy::disallowed_methods, reason = "waits for the end of a process")]
 
 use crate::common::busy::Busy;
-use crate::common::forwarder::{Forwarder, device_agrees, sum, trials};
-use crate::common::{Ran, Scratch, figure, is_root, record, results, sh, undecided};
-use serde_json::Value;
+use crate::common::forwarder::{
+    Forwarder, device_agrees, device_agrees_with_loss, lost, sum, trials,
+};
+use crate::common::{Ran, Scratch, is_root, sh, undecided};
 use std::process::Command;
 use testbed::DeviceKind;
 
 const OVS: Forwarder =
     Forwarder { kind: DeviceKind::OvsDpdk, program: "ovs-vswitchd-dpdk", processes: 2 };
 
-fn lost(record: &Value) -> u64 {
-    record["lost_frames"].as_u64().expect("a count")
-}
-
 #[test]
 fn throughput_is_found_and_every_loss_is_one_that_the_switch_counts() {
-    let Some((scratch, _turn)) = OVS.bed() else { return };
-    let ran = scratch.run(&format!("{} --test throughput,loss --out a", OVS.slow()));
-    ran.expect_complete();
-    let whole = results(&scratch, "a");
-    if ran.code == Some(0) {
-        let rate = figure(&whole, "throughput")["value"].as_f64().expect("a rate");
-        // 10 Mbit/s / (8 x (64 + 20)) bits: the medium is the limit. A transmitter that others hold up offers less.
-        assert!(0.0 < rate && rate < 14_881.0, "{rate}");
-        if rate < 14_732.0 {
-            undecided::tell(&format!("the tester offered {rate} frames/s only"));
-        }
-    }
-    for trial in trials(&scratch, "a") {
-        device_agrees(&trial);
-        let is_valid = trial.0["verdict"] != "invalid";
-        assert!(lost(&trial.0) == 0 || !is_valid, "the switch loses nothing: {}", trial.0);
-    }
-    // Half of the load would take all of its processor, too.
-    let detail = record(&whole, "throughput").to_string();
-    assert!(detail.contains("ovs-dpdk polls") && !detail.contains("capacity_low"), "{detail}");
-    let environment = whole["environment"].to_string();
-    for words in ["Open vSwitch 3", "DPDK 2", "datapath_type=netdev", "pmd-cpu-mask", "rings of"] {
-        assert!(environment.contains(words), "{words} in {environment}");
-    }
+    let words = &["Open vSwitch 3", "DPDK 2", "datapath_type=netdev", "pmd-cpu-mask", "rings of"];
+    OVS.throughput_is_found(device_agrees, words);
 }
 
 #[test]
@@ -56,33 +31,17 @@ fn frames_of_each_size_arrive_whole_both_ways() {
     let run = run.replace("--sizes 64", "--sizes 64,1518");
     scratch.run(&run).expect_complete();
     for trial in trials(&scratch, "a") {
-        device_agrees(&trial);
+        device_agrees_with_loss(&trial);
         let (record, result) = &trial;
         assert!(sum(result, "tester_received") > 0, "nothing arrived: {record}");
-        assert_eq!(lost(record), sum(result, "refused") + sum(result, "turned_away"));
         let is_whole = !result["received"].to_string().contains("\"corrupted\":1");
         assert!(is_whole, "{result}");
     }
 }
 
-/// 14,880,952 frames a second are more than a switch and a tester on two processors carry.
 #[test]
 fn an_overload_loses_what_the_switch_did_not_take_or_could_not_hand_over() {
-    let Some((scratch, _turn)) = OVS.bed() else { return };
-    let run = "run --device ovs-dpdk --profile quick --sizes 64 --skip-selftest --seed 1 --test loss --line-rate 10G \
-               --input-queue 1024 --duration 300ms --set frame_loss.step_percent=50 --out a";
-    let ran = scratch.run(run);
-    assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
-    let mut lossy = 0;
-    for trial in trials(&scratch, "a") {
-        device_agrees(&trial);
-        let (record, result) = &trial;
-        assert_eq!(lost(record), sum(result, "refused") + sum(result, "turned_away"), "{record}");
-        lossy += u64::from(lost(record) > 0);
-    }
-    if lossy == 0 {
-        undecided::tell("no load was too high");
-    }
+    OVS.an_overload_loses_what_is_counted(device_agrees_with_loss);
 }
 
 #[test]

@@ -4,8 +4,8 @@
 #![allow(clippy::disallowed_methods, reason = "waits for the end of a process")]
 
 use crate::common::busy::Busy;
-use crate::common::forwarder::{Forwarder, device_agrees, sum, trials};
-use crate::common::{Scratch, figure, is_root, record, results, turn, undecided};
+use crate::common::forwarder::{Forwarder, device_agrees, device_agrees_with_loss, sum, trials};
+use crate::common::{Scratch, is_root, turn, undecided};
 use testbed::DeviceKind;
 
 const TESTPMD: Forwarder =
@@ -13,51 +13,13 @@ const TESTPMD: Forwarder =
 
 #[test]
 fn throughput_is_found_and_every_loss_is_one_that_testpmd_counts() {
-    let Some((scratch, _turn)) = TESTPMD.bed() else { return };
-    let ran = scratch.run(&format!("{} --test throughput,loss --out a", TESTPMD.slow()));
-    ran.expect_complete();
-    let whole = results(&scratch, "a");
-    if ran.code == Some(0) {
-        let rate = figure(&whole, "throughput")["value"].as_f64().expect("a rate");
-        // 10 Mbit/s / (8 x (64 + 20)) bits: the medium is the limit. A transmitter that others hold up offers less.
-        assert!(0.0 < rate && rate < 14_881.0, "{rate}");
-        if rate < 14_732.0 {
-            undecided::tell(&format!("the tester offered {rate} frames/s only"));
-        }
-    }
-    for trial in trials(&scratch, "a") {
-        device_agrees(&trial);
-        let lost = trial.0["lost_frames"].as_u64().expect("a count");
-        assert!(lost == 0 || trial.0["verdict"] == "invalid", "testpmd loses nothing: {}", trial.0);
-    }
-    // Half of the load would take all of its processor, too.
-    let detail = record(&whole, "throughput").to_string();
-    assert!(detail.contains("testpmd polls") && !detail.contains("capacity_low"), "{detail}");
-    let environment = whole["environment"].to_string();
-    for words in ["DPDK 2", "dpdk-testpmd -v --lcores", "forward mode io", "rings of"] {
-        assert!(environment.contains(words), "{words} in {environment}");
-    }
+    let words = &["DPDK 2", "dpdk-testpmd -v --lcores", "forward mode io", "rings of"];
+    TESTPMD.throughput_is_found(device_agrees, words);
 }
 
-/// 14,880,952 frames a second are more than a testpmd and a tester on two processors carry.
 #[test]
 fn an_overload_loses_what_testpmd_did_not_take_or_could_not_hand_over() {
-    let Some((scratch, _turn)) = TESTPMD.bed() else { return };
-    let run = "run --device testpmd --profile quick --sizes 64 --skip-selftest --seed 1 --test loss --line-rate 10G \
-               --input-queue 1024 --duration 300ms --set frame_loss.step_percent=50 --out a";
-    let ran = scratch.run(run);
-    assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
-    let mut lossy = 0;
-    for trial in trials(&scratch, "a") {
-        device_agrees(&trial);
-        let (record, result) = &trial;
-        let lost = record["lost_frames"].as_u64().expect("a count");
-        assert_eq!(lost, sum(result, "refused") + sum(result, "turned_away"), "{record}");
-        lossy += u64::from(lost > 0);
-    }
-    if lossy == 0 {
-        undecided::tell("no load was too high");
-    }
+    TESTPMD.an_overload_loses_what_is_counted(device_agrees_with_loss);
 }
 
 /// The tester knows its frames whatever testpmd does to their addresses.
