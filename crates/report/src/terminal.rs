@@ -1,5 +1,5 @@
 //! A run as plain text: tables as the laboratories printed them. Where the text is to fit a width, tables leave out
-//! columns, departures are counted instead of listed, and what was said of one table is not said of the next; a line
+//! columns, departures are counted instead of listed (of contradictions all but the first three), and what was said of one table is not said of the next; a line
 //! below names what is left out. `width: None` prints all.
 
 use crate::answers::Answers;
@@ -12,6 +12,9 @@ use std::fmt::Write as _;
 
 /// A line under the header and nothing else.
 const PLAIN: TableStyle = TableStyle::new().header_separator(LineStyle::new('-', '-', '-', '-'));
+
+/// Contradictions that stand in words where the text is to fit a width.
+const CONTRADICTIONS_TOLD: usize = 3;
 
 /// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,10 +70,12 @@ fn consistency(text: &mut String, report: &Report, contradictions: &[String], st
     let Some(found) = &report.consistency else { return };
     let _ = writeln!(text);
     line(text, style, "consistency: ", &found.in_words());
-    match style.width {
-        None => contradictions.iter().for_each(|words| line(text, style, "CONTRADICTION: ", words)),
-        Some(_) if contradictions.is_empty() => {}
-        Some(_) => line(text, style, "", &folded("CONTRADICTIONS", contradictions.len())),
+    let told = style.width.map_or(contradictions.len(), |_| CONTRADICTIONS_TOLD);
+    for words in contradictions.iter().take(told) {
+        line(text, style, "CONTRADICTION: ", words);
+    }
+    if let more @ 1.. = contradictions.len().saturating_sub(told) {
+        line(text, style, "", &folded("further CONTRADICTIONS", more));
     }
 }
 
@@ -124,22 +129,22 @@ fn head(
     }
     match contradictions {
         0 => {}
-        1 => line(text, style, "CONTRADICTIONS: ", "one between results, told below the tables"),
+        1 => line(text, style, "CONTRADICTIONS: ", "one between results; see below the tables"),
         many => line(
             text,
             style,
             "CONTRADICTIONS: ",
-            &format!("{many} between results, told below the tables"),
+            &format!("{many} between results; see below the tables"),
         ),
     }
     match departures {
         0 => {}
-        1 => line(text, style, "NOT CONFORMANT: ", "one departure, told below the tables"),
+        1 => line(text, style, "NOT CONFORMANT: ", "one departure; see below the tables"),
         many => line(
             text,
             style,
             "NOT CONFORMANT: ",
-            &format!("{many} departures, told below the tables"),
+            &format!("{many} departures; see below the tables"),
         ),
     }
     match report.status() {
