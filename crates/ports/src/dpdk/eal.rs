@@ -32,7 +32,8 @@ fn start() -> Result<Eal, String> {
     let shim = Shim::load()?;
     let core = kernel::thread::allowed_cores().first().copied().unwrap_or(0);
     let has_huge_pages = super::facts::free_huge_pages() > 0;
-    let arguments = arguments(core, has_huge_pages);
+    let physical = has_huge_pages && super::pci::any_by_physical_address();
+    let arguments = arguments(core, has_huge_pages, physical);
     // The start pins the thread that makes it.
     let (shim, outcome) = std::thread::spawn(move || {
         let outcome = start_with(&shim, &arguments);
@@ -65,9 +66,11 @@ fn start_with(shim: &Shim, arguments: &[String]) -> i32 {
     unsafe { (shim.start)(count, pointers.as_mut_ptr()) }
 }
 
-/// Quiet, with one core of its own for threads that only wait, and memory that no other process sees.
-fn arguments(core: usize, has_huge_pages: bool) -> Vec<String> {
+/// Quiet, with one core of its own for threads that only wait, and memory that no other process sees; that memory by its
+/// physical addresses where a device knows no others.
+fn arguments(core: usize, has_huge_pages: bool, physical: bool) -> Vec<String> {
     let memory = match has_huge_pages {
+        true if physical => "--in-memory --iova-mode pa".to_owned(),
         true => "--in-memory".to_owned(),
         false => format!("--no-huge --no-shconf -m {MEMORY_MB}"),
     };
@@ -104,11 +107,13 @@ mod tests {
     #[test]
     fn huge_pages_decide_where_memory_comes_from() {
         let has = |arguments: &[String], what: &str| arguments.iter().any(|one| one == what);
-        let (with, without) = (arguments(3, true), arguments(3, false));
+        let (with, without) = (arguments(3, true, false), arguments(3, false, false));
         assert!(has(&with, "--in-memory") && !has(&with, "--no-huge"));
         assert!(has(&without, "--no-huge") && !has(&without, "--in-memory"));
         for arguments in [with, without] {
             assert!(has(&arguments, "0@3") && has(&arguments, "--no-telemetry"));
+            assert!(!has(&arguments, "--iova-mode"));
         }
+        assert!(has(&arguments(3, true, true), "pa"));
     }
 }

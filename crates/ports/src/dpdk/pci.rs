@@ -10,6 +10,12 @@ use trial::TesterError;
 const FOR_PROGRAMS: [&str; 3] = ["vfio-pci", "igb_uio", "uio_pci_generic"];
 /// Kernel drivers beside which DPDK works: its own driver needs them (DPDK's guides to mlx4, mlx5 and mana).
 const SHARED: [&str; 3] = ["mlx4_core", "mlx5_core", "mana"];
+/// Those of them that give a device the addresses of memory as the bus has them (DPDK's guide "Linux Drivers").
+#[cfg(dpdk_shim)]
+const BY_PHYSICAL_ADDRESS: [&str; 2] = ["igb_uio", "uio_pci_generic"];
+/// Whether vfio gives devices to programs where no IOMMU stands between them and memory.
+#[cfg(dpdk_shim)]
+const WITHOUT_IOMMU: &str = "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode";
 /// Base class of network controllers (PCI Code and ID Assignment).
 const NETWORK: &str = "0x02";
 
@@ -34,6 +40,12 @@ impl PciDevice {
         among(&FOR_PROGRAMS) || among(&SHARED)
     }
 
+    /// Whether its driver hands it over without an IOMMU, so that it works with physical addresses alone.
+    #[cfg(dpdk_shim)]
+    fn is_by_physical_address(&self) -> bool {
+        self.driver.as_deref().is_some_and(|driver| BY_PHYSICAL_ADDRESS.contains(&driver))
+    }
+
     /// The command that makes DPDK able to take it.
     pub fn how_to_bind(&self) -> String {
         let address = &self.address;
@@ -44,6 +56,18 @@ impl PciDevice {
             None => format!("modprobe vfio-pci && dpdk-devbind.py --bind=vfio-pci {address}"),
         }
     }
+}
+
+/// Whether a network device of this machine is bound so that only physical addresses reach it. DPDK would see that for
+/// itself if it looked at all devices at its start, but it is told to open none that is not asked for.
+#[cfg(dpdk_shim)]
+pub(super) fn any_by_physical_address() -> bool {
+    let without_iommu = fs::read_to_string(WITHOUT_IOMMU).is_ok_and(|text| text.starts_with('Y'));
+    let needs = |device: &PciDevice| {
+        let is_vfio = device.driver.as_deref() == Some("vfio-pci");
+        device.is_by_physical_address() || (is_vfio && without_iommu)
+    };
+    pci_devices().iter().any(needs)
 }
 
 /// All PCI network devices of this machine, by address.
@@ -82,11 +106,12 @@ fn read(folder: &Path) -> Option<PciDevice> {
 /// Refuses a device that is not there, or that another driver has.
 #[cfg(dpdk_shim)]
 pub(super) fn check(address: &str) -> Result<(), TesterError> {
-    check_in(Path::new("/sys/bus/pci/devices"), address)
+    let has_huge_pages = super::facts::free_huge_pages() > 0;
+    check_in(Path::new("/sys/bus/pci/devices"), address, has_huge_pages)
 }
 
 #[cfg(dpdk_shim)]
-fn check_in(root: &Path, address: &str) -> Result<(), TesterError> {
+fn check_in(root: &Path, address: &str, has_huge_pages: bool) -> Result<(), TesterError> {
     if !root.join(address).exists() {
         let there: Vec<String> = devices_in(root).into_iter().map(|found| found.address).collect();
         let detail = match there.is_empty() {
@@ -105,6 +130,17 @@ fn check_in(root: &Path, address: &str) -> Result<(), TesterError> {
             remedy: "name one that dpdk-devbind.py --status-dev net lists".into(),
         });
     };
+    if device.is_by_physical_address() && !has_huge_pages {
+        return Err(TesterError::System {
+            what: format!("open port {address}"),
+            detail: format!(
+                "its driver {} needs physical addresses, which DPDK knows of huge pages alone, and none are free: \
+                 reserve some (sysctl vm.nr_hugepages=512), or bind it to vfio-pci, which needs none: {}",
+                device.driver.as_deref().unwrap_or_default(),
+                device.how_to_bind()
+            ),
+        });
+    }
     if device.is_free() {
         return Ok(());
     }
@@ -144,7 +180,7 @@ mod tests {
     fn a_device_of_the_kernels_is_refused_with_the_command_that_frees_it() {
         let root = tempfile::tempdir().unwrap();
         add(root.path(), "0000:3b:00.0", "0x020000\n", Some("ixgbe"), Some("net/eth5"));
-        let error = check_in(root.path(), "0000:3b:00.0").unwrap_err().to_string();
+        let error = check_in(root.path(), "0000:3b:00.0", true).unwrap_err().to_string();
         for part in
             ["ixgbe", "ip link set eth5 down", "dpdk-devbind.py --bind=vfio-pci 0000:3b:00.0"]
         {
@@ -157,7 +193,7 @@ mod tests {
             Some("virtio-pci"),
             Some("virtio2/net/eth0"),
         );
-        let error = check_in(root.path(), "0000:00:03.0").unwrap_err().to_string();
+        let error = check_in(root.path(), "0000:00:03.0", true).unwrap_err().to_string();
         assert!(error.contains("ip link set eth0 down"), "{error}");
     }
 
@@ -167,22 +203,39 @@ mod tests {
         add(root.path(), "0000:3b:00.0", "0x020000", Some("vfio-pci"), None);
         add(root.path(), "0000:3b:00.1", "0x020000", Some("mlx5_core"), Some("net/eth6"));
         add(root.path(), "0000:3b:00.2", "0x020000", None, None);
-        assert!(check_in(root.path(), "0000:3b:00.0").is_ok());
-        assert!(check_in(root.path(), "0000:3b:00.1").is_ok());
-        let error = check_in(root.path(), "0000:3b:00.2").unwrap_err().to_string();
+        assert!(check_in(root.path(), "0000:3b:00.0", true).is_ok());
+        assert!(check_in(root.path(), "0000:3b:00.1", true).is_ok());
+        let error = check_in(root.path(), "0000:3b:00.2", true).unwrap_err().to_string();
         assert!(error.contains("bound to no driver"), "{error}");
+    }
+
+    /// DPDK's guide "Linux Drivers": uio has no IOMMU, and physical addresses are known of huge pages alone.
+    #[test]
+    fn a_device_of_uio_needs_huge_pages() {
+        let root = tempfile::tempdir().unwrap();
+        for (address, driver) in [("0000:3b:00.0", "uio_pci_generic"), ("0000:3b:00.1", "igb_uio")]
+        {
+            add(root.path(), address, "0x020000", Some(driver), None);
+            assert!(check_in(root.path(), address, true).is_ok());
+            let error = check_in(root.path(), address, false).unwrap_err().to_string();
+            for part in [driver, "vm.nr_hugepages=512", "--bind=vfio-pci"] {
+                assert!(error.contains(part), "{error}");
+            }
+        }
+        add(root.path(), "0000:3b:00.2", "0x020000", Some("vfio-pci"), None);
+        assert!(check_in(root.path(), "0000:3b:00.2", false).is_ok());
     }
 
     #[test]
     fn a_device_that_is_not_there_or_no_network_device_is_said_to_be() {
         let root = tempfile::tempdir().unwrap();
-        let error = check_in(root.path(), "0000:77:00.0").unwrap_err().to_string();
+        let error = check_in(root.path(), "0000:77:00.0", true).unwrap_err().to_string();
         assert!(error.contains("no PCI network device at all"), "{error}");
         add(root.path(), "0000:3b:00.0", "0x020000", Some("vfio-pci"), None);
         add(root.path(), "0000:00:1f.2", "0x010601", Some("ahci"), None);
-        let error = check_in(root.path(), "0000:77:00.0").unwrap_err().to_string();
+        let error = check_in(root.path(), "0000:77:00.0", true).unwrap_err().to_string();
         assert!(error.contains("no such PCI device") && error.contains("0000:3b:00.0"), "{error}");
-        let error = check_in(root.path(), "0000:00:1f.2").unwrap_err().to_string();
+        let error = check_in(root.path(), "0000:00:1f.2", true).unwrap_err().to_string();
         assert!(error.contains("no network device"), "{error}");
     }
 }
