@@ -483,3 +483,28 @@ fn a_flood_counts_by_what_the_tester_can_offer_at_the_time() {
     let flood = flood(0.4);
     assert!(matches!(flood.outcome, Ending::Invalid { .. }), "{flood:#?}");
 }
+
+/// Whether a device answers under a load is known where the load was somewhat less than asked for, too. The router
+/// answers every question that its queue has room for.
+#[test]
+fn a_tester_that_is_held_up_sees_what_a_device_answers_under_load() {
+    let tests = [Test1989::MaxRate, Test1989::Management];
+    let loads =
+        ["1 % of the max rate", "half the max rate", "the max rate", "the max rate +25 %", "flood"];
+    for share in [1.0, 0.95, 0.91] {
+        let result = held_up(share, Some(Test1989::Management), &tests).pop().expect("a result");
+        let answered = loads.map(|load| result.figure(&format!("answered at {load}")));
+        assert_eq!(answered[..3], [Some(100.0); 3], "{share}: {result:#?}");
+        assert!(answered.iter().all(Option::is_some), "{share}: {result:#?}");
+        let told = |load: &&str| {
+            let beginning = format!("{load}: ");
+            let mut notes = result.notes.iter().filter(|note| note.starts_with(&beginning));
+            notes.any(|note| note.contains("were asked for, and the tester offered"))
+        };
+        assert_eq!(loads.iter().filter(|load| told(load)).count(), if share < 1.0 { 5 } else { 0 });
+    }
+    // The line as fast as the tester can at the time is a flood; a fifth less than the max rate is another load.
+    let result = held_up(0.8, Some(Test1989::Management), &tests).pop().expect("a result");
+    let answered = loads.map(|load| result.figure(&format!("answered at {load}")).is_some());
+    assert_eq!(answered, [false, false, false, false, true], "{result:#?}");
+}

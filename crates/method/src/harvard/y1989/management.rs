@@ -8,7 +8,7 @@ use super::result::{Harvard1989Result, Misbehaviour, Unit};
 use super::scene::{EXTRA, beside, result_of, run_changed, signed, steady};
 use crate::FigureName;
 use crate::RunError;
-use crate::bench::Bench;
+use crate::bench::{Bench, by_offer, flooding, is_short};
 use crate::subject::Subject;
 use traffic::template::{FrameTemplate, Ipv4Layer, Layer};
 use trial::{Expectation, Insertion, Trial, TrialResult, Trigger};
@@ -19,7 +19,11 @@ const IDENTIFIER: u16 = 0x1989;
 /// With hardly any load: the answer that others are compared with.
 const IDLE: f64 = 0.01;
 
-/// Asks at several loads.
+/// As fast as the tester can.
+const FLOOD: &str = "flood";
+
+/// Asks at several loads. What is told of each is whether the device answers under it, so a trial counts that offers
+/// somewhat less.
 pub(super) fn management(
     bench: &mut Bench<'_>,
     subject: &Subject<'_>,
@@ -33,13 +37,17 @@ pub(super) fn management(
         ("half the max rate", max_rate.scaled(0.5)),
         ("the max rate", max_rate),
         ("the max rate +25 %", max_rate.scaled(1.25).min(ceiling)),
-        ("flood", ceiling),
+        (FLOOD, ceiling),
     ];
     for (index, (load, rate)) in loads.into_iter().enumerate() {
         let duration = Duration::from_secs_f64(subject.config.harvard_1989.rate_stream_s);
         let what = format!("echo requests at {load}");
         let request = || steady(test, subject, &what, rate, duration);
-        let ran = run_changed(bench, request(), &|trial| with_echo(subject, trial))?;
+        let change = |trial: Trial| match load {
+            FLOOD => with_echo(subject, flooding(trial)),
+            _ => with_echo(subject, by_offer(trial)),
+        };
+        let ran = run_changed(bench, request(), &change)?;
         let trial = match ran {
             Ok(ran) if ran.result.is_valid() => ran.result,
             Ok(ran) => {
@@ -55,10 +63,16 @@ pub(super) fn management(
         let percent = answered as f64 / asked.max(1) as f64 * 100.0;
         result.put(format!("answered at {load}"), percent, Unit::Percent);
         result.call_last(FigureName::Answered);
+        if let Some(offered) = trial.slowest_sent_rate().filter(|offered| is_short(rate, *offered))
+        {
+            result.note(format!(
+                "{load}: {rate:.1} were asked for, and the tester offered {offered:.1}"
+            ));
+        }
         if is_mute(&trial) {
             let load = load.to_string();
             let unreachable = Misbehaviour::UnreachableUnderLoad { load, answered, asked };
-            let again = run_changed(bench, request(), &|trial| with_echo(subject, trial))?;
+            let again = run_changed(bench, request(), &change)?;
             match again.map(|ran| ran.result) {
                 Ok(again) if again.is_valid() && is_mute(&again) => {
                     Control::of(subject, rate).accuse(&mut result, unreachable);
