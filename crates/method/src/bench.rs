@@ -9,7 +9,7 @@ use crate::residence::Residence;
 use crate::traffic::{Traffic, TrialShape};
 use crate::{Modifier, RunError, TestKind, modifiers};
 use trial::{DeviceSetup, InvalidReason, Tester, TesterError, Trial, TrialResult};
-use units::{Duration, FrameRate};
+use units::{Duration, FrameRate, Instant};
 use wire::signature::{Key, RunKey};
 
 /// Runs trials for the methods.
@@ -33,6 +33,8 @@ pub(crate) struct Memory {
     evidence: Evidence,
     /// What latencies of these trials may be wrong by, since their ends are on two hosts.
     clock_error: Duration,
+    /// When the tester had nothing more to wait for after its last trial, by its own time.
+    free_at: Option<Instant>,
 }
 
 /// What one device keeps for how long says nothing of another.
@@ -50,18 +52,24 @@ impl Memory {
     pub(crate) fn trials(&self) -> (u64, u64) {
         (self.trials, self.invalid_trials)
     }
+    /// What the run has taken and will take.
+    pub(crate) fn clock(&self) -> Estimate {
+        self.clock
+    }
     /// The same without what is known of the device.
     pub(crate) fn before_another_device(self) -> Self {
-        Memory { device: OfDevice::default(), ..self }
+        Memory { device: OfDevice::default(), free_at: None, ..self }
     }
 }
 
-/// What is left of the run, by virtual time.
+/// What is left of the run, by the tester's time.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Estimate {
     /// What the test under way will take in all, and has taken.
     pub test: Duration,
     pub spent: Duration,
+    /// What passed between its trials beside their waits: a tester has to make and take down each.
+    pub between: Duration,
     /// What the tests after it will take.
     pub later: Duration,
     /// What the whole run has taken.
@@ -69,8 +77,19 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
+    /// What the test under way has taken.
+    pub(crate) fn took(&self) -> Duration {
+        self.spent + self.between
+    }
+
     pub(crate) fn remaining(&self) -> Duration {
-        self.test.saturating_sub(self.spent) + self.later
+        self.test.saturating_sub(self.took()) + self.later
+    }
+
+    /// What is left where this trial is still to be made, however long its test has taken.
+    fn remaining_with(&self, trial: &Trial) -> Duration {
+        let span = prelude_of(trial) + trial.duration() + trial.waits.drain + trial.waits.settle;
+        self.test.saturating_sub(self.took()).max(span) + self.later
     }
 }
 
@@ -162,7 +181,8 @@ impl<'a> Bench<'a> {
     /// A test of this share begins; others of so long in all come after it.
     pub(crate) fn begin_share(&mut self, share: Duration, later: Duration) {
         let clock = &mut self.memory.clock;
-        (clock.test, clock.spent, clock.later) = (share, Duration::ZERO, later);
+        (clock.test, clock.later) = (share, later);
+        (clock.spent, clock.between) = (Duration::ZERO, Duration::ZERO);
         self.memory.evidence = Evidence::default();
         self.memory.clock_error = Duration::ZERO;
     }
@@ -205,7 +225,7 @@ impl<'a> Bench<'a> {
         };
         let result = work(&mut other);
         let device = std::mem::take(&mut self.memory.device);
-        self.memory = Memory { device, ..other.memory };
+        self.memory = Memory { device, free_at: None, ..other.memory };
         result
     }
 
@@ -213,6 +233,7 @@ impl<'a> Bench<'a> {
     pub(crate) fn pause(&mut self, span: Duration) -> Result<(), RunError> {
         self.memory.clock.spent += span;
         self.memory.clock.elapsed += span;
+        self.memory.free_at = self.memory.free_at.map(|at| at + span);
         Ok(self.tester.pause(span)?)
     }
 
@@ -310,6 +331,7 @@ impl<'a> Bench<'a> {
         let (mut result, course) = self.looked_at(&trial)?;
         // One that broke off was not run.
         self.memory.trials = number;
+        self.time_between(&trial, &result);
         if let Some(reason) = (asked.check)(&result) {
             result.invalidate(reason);
         }
@@ -357,6 +379,16 @@ impl<'a> Bench<'a> {
         Ok((record.result, verdict))
     }
 
+    /// Takes down what passed between the trial before and this one.
+    fn time_between(&mut self, trial: &Trial, result: &TrialResult) {
+        let after = trial.duration() + result.drained_after + trial.waits.settle;
+        let free_at = self.memory.free_at.replace(result.started_at + after);
+        let since = free_at.map(|at| result.started_at.since(at + prelude_of(trial)));
+        // A trial that an earlier process made may be long ago.
+        let between = since.filter(|since| *since <= LONGEST_BETWEEN);
+        self.memory.clock.between += between.unwrap_or_default();
+    }
+
     /// Runs a trial and takes down its course, where the tester can be looked at.
     fn looked_at(&mut self, trial: &Trial) -> Result<(TrialResult, Vec<Moment>), TesterError> {
         if let Some(mut course) = Course::of(trial) {
@@ -388,10 +420,13 @@ impl<'a> Bench<'a> {
             intended_frames: trial.loads.iter().map(|load| load.schedule.frames()).sum(),
             duration: trial.duration(),
             bounds: asked.bounds.clone(),
-            remaining: self.memory.clock.remaining(),
+            remaining: self.memory.clock.remaining_with(trial),
         }
     }
 }
+
+/// No tester takes longer from one trial to the next.
+const LONGEST_BETWEEN: Duration = Duration::from_secs(60);
 
 /// Management queries that were sent, and whole answers to them; `None` where none were, or nobody looked.
 fn management(result: &TrialResult) -> Option<(u64, u64)> {
@@ -464,8 +499,12 @@ fn shortfalls(result: &TrialResult) -> impl Iterator<Item = (FrameRate, FrameRat
 
 /// Everything a trial took, by the tester's time.
 fn span_of(trial: &Trial, result: &TrialResult) -> Duration {
-    let prelude: Duration = trial.prelude.iter().map(|prelude| prelude.wait).sum();
-    prelude + trial.duration() + result.drained_after + trial.waits.settle
+    prelude_of(trial) + trial.duration() + result.drained_after + trial.waits.settle
+}
+
+/// What the trial waits for before its schedule begins.
+fn prelude_of(trial: &Trial) -> Duration {
+    trial.prelude.iter().map(|prelude| prelude.wait).sum()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! How long a test will take, by virtual time: trials and waits, for progress bars. Searches are
 //! reckoned at their usual number of trials.
 
+use crate::harvard::y1989;
 use crate::search::mlrsearch::SearchGoal;
 use crate::{SearchPolicy, SuiteConfig, TestKind, selftest};
 use units::{Duration, FrameRate};
@@ -15,10 +16,7 @@ pub(crate) fn self_test(config: &SuiteConfig) -> Duration {
 pub(crate) fn of_campaign(config: &SuiteConfig, test: TestKind, ceiling: FrameRate) -> Duration {
     let waits = waits(config);
     seconds(match test {
-        TestKind::Harvard1989(test) => {
-            let trials = if test.needs_search() { 12.0 } else { 4.0 };
-            trials * (config.harvard_1989.rate_stream_s + waits)
-        }
+        TestKind::Harvard1989(test) => return y1989::foretold(config, test),
         TestKind::Delay => config.harvard.delay_stream_s + waits,
         TestKind::MaxRate | TestKind::DualMaxRate => {
             let steps = 2.0 * steps(1e9 / ceiling.fps().max(1.0) / config.harvard.gap_step_ns);
@@ -39,7 +37,7 @@ fn after(config: &SuiteConfig) -> f64 {
 }
 
 /// Before a trial and after it.
-fn waits(config: &SuiteConfig) -> f64 {
+pub(crate) fn waits(config: &SuiteConfig) -> f64 {
     before(config) + after(config)
 }
 
@@ -119,6 +117,6 @@ fn goals(config: &SuiteConfig, waits: f64) -> f64 {
 }
 
 /// Trials of a binary search over so many steps.
-fn steps(resolutions: f64) -> f64 {
+pub(crate) fn steps(resolutions: f64) -> f64 {
     resolutions.max(1.0).log2().ceil() + 1.0
 }

@@ -153,6 +153,11 @@ impl<'s> Merged<'s> {
         self.emit(&event)
     }
 
+    /// So much is left of each lane.
+    pub(crate) fn remain(&mut self, of_lanes: impl IntoIterator<Item = Duration>) {
+        self.remaining = of_lanes.into_iter().collect();
+    }
+
     /// What is left of the run, now that so much is left of a lane.
     fn left(&mut self, lane: usize, of_lane: Duration) -> Duration {
         self.remaining[lane] = of_lane;

@@ -1,10 +1,13 @@
 //! The run: self-test, then test after test, each over all frame sizes (RFC 2544 section 26), the
 //! whole for each modifier (section 11). Every step is an event.
 
+mod outlook;
 mod own;
+mod plan;
 mod repeats;
 mod side_by_side;
 
+pub(crate) use outlook::Outlook;
 use own::Own;
 pub(crate) use repeats::told_of;
 
@@ -21,12 +24,11 @@ use crate::subject::Subject;
 use crate::traffic::{TestBed, Topology, Traffic};
 use crate::{
     Attachment, Method, Modifier, Outcome, Pattern, RunError, SuiteConfig, TestKind, clocks,
-    estimate,
 };
 use std::collections::BTreeMap;
 use traffic::size::SizePattern;
 use trial::{Tester, TesterDescription};
-use units::{Duration, FrameRate};
+use units::Duration;
 
 /// A run of the suite: what to do, with which addresses, and what the caller knows of it.
 #[derive(Clone, Debug)]
@@ -125,7 +127,7 @@ impl Suite {
         let mut run = Run::new(&suite, left_out, tester.clone(), &suite.config.frame_sizes);
         let makes_self_test = suite.has_self_test() && suite.self_test.is_none() && can_self_test;
         run.plan(makes_self_test, &suite.config.rounds());
-        run.todo.iter().copied().sum()
+        run.outlook.left()
     }
 
     /// The first event of a run.
@@ -239,7 +241,7 @@ pub(crate) struct Run<'s> {
     /// What tests found out of the groups of the device.
     groups: GroupsKnown,
     /// What each test still to come will take.
-    todo: Vec<Duration>,
+    outlook: Outlook,
     /// What the tests came to.
     told: Vec<Told>,
     /// What has a tester, or a set-up, of its own in the run.
@@ -273,7 +275,7 @@ impl<'s> Run<'s> {
             sizes,
             invalid_tests: vec![],
             groups: GroupsKnown::default(),
-            todo: vec![],
+            outlook: Outlook::default(),
             told: vec![],
             lane: 0,
             is_repeating: false,
@@ -281,8 +283,8 @@ impl<'s> Run<'s> {
     }
 
     /// The same where the caller knows what each test still to come will take.
-    pub(crate) fn going_to_take(self, todo: Vec<Duration>) -> Self {
-        Run { todo, ..self }
+    pub(crate) fn with_outlook(self, outlook: Outlook) -> Self {
+        Run { outlook, ..self }
     }
 
     /// The same as a part of a run that has others.
@@ -300,9 +302,9 @@ impl<'s> Run<'s> {
         self.test_all_sizes(bench, test, items, &mut Own { known: None, looped: None })
     }
 
-    /// Tests without a valid result, and what all came to.
-    pub(crate) fn ended(self) -> (Vec<String>, Vec<Told>) {
-        (self.invalid_tests, self.told)
+    /// Tests without a valid result, what all came to, and what is left of the run.
+    pub(crate) fn ended(self) -> (Vec<String>, Vec<Told>, Outlook) {
+        (self.invalid_tests, self.told, self.outlook)
     }
 }
 
@@ -404,7 +406,7 @@ impl Run<'_> {
             }
         }
         let warnings = warnings.into_iter().map(Event::Warning);
-        let estimate = self.todo.iter().copied().sum();
+        let estimate = self.outlook.left();
         let started = suite.started(self.description.clone(), estimate);
         std::iter::once(started).chain(warnings).collect()
     }
@@ -449,7 +451,7 @@ impl Run<'_> {
                 self.test(bench, (test, item.number, &pair), subject, reach, known)
             }
             Err(why) => {
-                self.begin(bench, test, &item.traffic)?;
+                self.begin(bench, (test, None), &item.traffic)?;
                 let name = name(test, &item.traffic);
                 bench.emit(Event::Warning(format!("{name}: {why}")))?;
                 self.invalid_tests.push(name);
@@ -469,7 +471,8 @@ impl Run<'_> {
         if self.suite.method(test).is_some_and(|method| method.supports("skip-selftest")) {
             self.measure_tester_for(bench, own, traffic)?;
         }
-        self.begin(bench, test, traffic)?;
+        let place = Place { lane: self.lane, item: *number, test };
+        self.begin(bench, (test, Some(place)), traffic)?;
         let of_tester = own.known.as_ref().and_then(|own| own.of_size(&traffic.frame_size()));
         let found = (known, &self.groups);
         let rack = TestSetup::new(&self.suite.config, traffic, &self.description, of_tester, found);
@@ -490,7 +493,6 @@ impl Run<'_> {
         if outcomes.is_empty() {
             self.invalid_tests.push(name);
         }
-        let place = Place { lane: self.lane, item: *number, test };
         let mut outcomes = outcomes.into_iter();
         outcomes.try_for_each(|outcome| self.finish_test(bench, place, outcome, traffic))
     }
@@ -503,8 +505,9 @@ impl Run<'_> {
         reached: &mut Option<Reach>,
         known: &mut Known,
     ) -> Result<(), RunError> {
+        let place = Place { lane: self.lane, item, test };
         for part in 0..(pair.parts)(&self.suite.config) {
-            self.begin(bench, test, subject.traffic)?;
+            self.begin(bench, (test, Some(place)), subject.traffic)?;
             // Where only an observation is asked for, nothing is sent beyond its loads.
             let seeks = (pair.seeks_reach)(&self.suite.config) && !subject.traffic.is_observation();
             if reached.is_none() && seeks {
@@ -512,7 +515,6 @@ impl Run<'_> {
             }
             let subject = &reached.as_ref().map_or(subject, |reach| subject.within(reach));
             let outcome = (pair.run)(bench, subject, known, part)?;
-            let place = Place { lane: self.lane, item, test };
             self.finish_test(bench, place, outcome, subject.traffic)?;
         }
         Ok(())
@@ -544,42 +546,18 @@ impl Run<'_> {
     fn begin(
         &mut self,
         bench: &mut Bench<'_>,
-        test: TestKind,
+        (test, place): (TestKind, Option<Place>),
         traffic: &Traffic,
     ) -> Result<(), RunError> {
-        let share = if self.todo.is_empty() { Duration::ZERO } else { self.todo.remove(0) };
-        bench.begin_share(share, self.todo.iter().copied().sum());
+        self.end_share(bench);
+        let share = self.outlook.begin(test, place);
+        bench.begin_share(share, self.outlook.left());
         bench.begin(test, traffic)
     }
 
-    /// What every test will take, in the order in which they run.
-    fn plan(&mut self, self_test: bool, rounds: &[Round]) {
-        let config = &self.suite.config;
-        // Each size just before the first test of it.
-        let own = estimate::self_test(config);
-        let mut before = if self_test { config.frame_sizes.len() } else { 0 };
-        // Only the logarithm of the highest rate matters here.
-        let ceiling = FrameRate::from_fps(1_000_000);
-        let tests = self.suite.tests();
-        let smallest = config.frame_sizes.iter().map(SizePattern::smallest).min();
-        for (modifier, test) in
-            rounds.iter().flat_map(|round| tests.iter().map(move |test| (round.modifier, test)))
-        {
-            let Some(how) = self.suite.run_of(*test) else { continue };
-            let is_made = |size: &&SizePattern| {
-                (!how.is_of_smallest() || Some(size.smallest()) == smallest)
-                    && self.suite.is_made(*test, size, modifier)
-            };
-            let times = config.frame_sizes.iter().filter(is_made).count() * how.parts(config);
-            let share = how.estimate(config, ceiling);
-            for _ in 0..times {
-                if before > 0 {
-                    self.todo.push(own);
-                    before -= 1;
-                }
-                self.todo.push(share);
-            }
-        }
+    /// The test under way is over.
+    fn end_share(&mut self, bench: &Bench<'_>) {
+        self.outlook.end(bench.clock().took());
     }
 }
 

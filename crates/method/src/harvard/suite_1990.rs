@@ -12,7 +12,7 @@ use crate::consistency::{Repeat, Told, settle};
 use crate::event::{Event, EventSink, RunFinished};
 use crate::registry::Known;
 use crate::subject::Subject;
-use crate::suite::{Item, Run, finish, legal_sizes, told_of};
+use crate::suite::{Item, Outlook, Run, finish, legal_sizes, told_of};
 use crate::traffic::{Forwarding, Topology, Traffic};
 use crate::{Modifier, Outcome, RunError, Suite, SuiteConfig, TestKind, estimate};
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ impl Suite1990 {
     ) -> Result<RunFinished, RunError> {
         let mut campaign = Campaign {
             suite: self,
-            todo: self.plan(),
+            outlook: Outlook::default(),
             memory: Memory::default(),
             invalid_tests: vec![],
             told: vec![],
@@ -95,17 +95,18 @@ impl Suite1990 {
         tests.filter(fits).collect()
     }
 
-    /// What each test of each set-up will take, with each frame size.
-    fn plan(&self) -> Vec<Vec<Duration>> {
-        self.set_ups
-            .iter()
-            .map(|set_up| self.shares(set_up, self.config.frame_sizes.len()))
-            .collect()
+    /// What each test of the set-ups from this one on will take, with each frame size; of the first one with so many
+    /// sizes only.
+    fn plan(&self, from: usize, sizes: usize) -> Vec<(TestKind, Duration)> {
+        let all = self.config.frame_sizes.len();
+        let sizes = std::iter::once(sizes).chain(std::iter::repeat(all));
+        let set_ups = self.set_ups[from..].iter().zip(sizes);
+        set_ups.flat_map(|(set_up, sizes)| self.shares(set_up, sizes)).collect()
     }
 
-    fn shares(&self, set_up: &SetUp, sizes: usize) -> Vec<Duration> {
+    fn shares(&self, set_up: &SetUp, sizes: usize) -> Vec<(TestKind, Duration)> {
         let ceiling = units::FrameRate::from_fps(1_000);
-        let share = |test| estimate::of_campaign(&self.config, test, ceiling);
+        let share = |test| (test, estimate::of_campaign(&self.config, test, ceiling));
         let tests = self.tests(set_up).into_iter();
         tests.flat_map(|test| std::iter::repeat_n(share(test), sizes)).collect()
     }
@@ -127,8 +128,8 @@ impl Suite1990 {
 /// A run under way.
 struct Campaign<'s> {
     suite: &'s Suite1990,
-    /// What the tests of each set-up still to come will take.
-    todo: Vec<Vec<Duration>>,
+    /// What the tests still to come will take.
+    outlook: Outlook,
     memory: Memory,
     invalid_tests: Vec<String>,
     /// What the tests came to; each set-up is a lane.
@@ -153,10 +154,10 @@ impl Campaign<'_> {
         self.suite.config.check()?;
         let whole =
             self.suite.part(self.suite.config.clone(), Topology::of(Forwarding::Bridged, vec![]));
-        let estimate = self.todo.iter().flatten().copied().sum();
-        sink.emit(&whole.started(laboratory.describe(), estimate))?;
+        let sizes = self.suite.config.frame_sizes.len();
+        self.outlook.expect_only(self.suite.plan(0, sizes));
+        sink.emit(&whole.started(laboratory.describe(), self.outlook.left()))?;
         for lane in 0..self.suite.set_ups.len() {
-            self.todo.remove(0);
             if !self.suite.tests(&self.suite.set_ups[lane]).is_empty() {
                 self.with_set_up(lane, Part::All, laboratory, sink)?;
             }
@@ -172,6 +173,7 @@ impl Campaign<'_> {
     ) -> Result<(), RunError> {
         let first = std::mem::take(&mut self.told);
         let consistency = settle(first, &|_, _| false, &mut |asked| {
+            self.outlook.repeat(asked);
             for lane in 0..self.suite.set_ups.len() {
                 let of_lane = asked.iter().filter(|repeat| repeat.place.lane == lane);
                 let of_lane: Vec<Repeat> = of_lane.cloned().collect();
@@ -234,10 +236,12 @@ impl Campaign<'_> {
         let asked = std::mem::replace(&mut config.frame_sizes, sizes);
         let with_set_up = self.suite.part(config, first.clone());
         let mut items = items(&with_set_up, &ready.streams, Setting::from(set_up))?;
-        let shares = self.suite.shares(set_up, items.len());
-        let todo = shares.into_iter().chain(self.todo.iter().flatten().copied()).collect();
+        let mut outlook = std::mem::take(&mut self.outlook);
+        if matches!(part, Part::All) {
+            outlook.expect_only(self.suite.plan(lane, items.len()));
+        }
         let run = Run::new(&with_set_up, vec![], description, &asked);
-        let mut run = run.going_to_take(todo).of_lane(lane);
+        let mut run = run.with_outlook(outlook).of_lane(lane);
         let tested = match part {
             Part::Again(asked) => run.repeat_alone(&mut bench, asked, &mut items),
             Part::All => {
@@ -245,7 +249,9 @@ impl Campaign<'_> {
                 tests.try_for_each(|test| run.test_alone(&mut bench, test, &mut items))
             }
         };
-        let (invalid, told) = run.ended();
+        let (invalid, told, outlook) = run.ended();
+        self.outlook = outlook;
+        self.outlook.end(bench.clock().took());
         self.told.extend(told);
         let in_set_up = |name| format!("{name}, {}", in_words(set_up));
         self.invalid_tests.extend(invalid.into_iter().map(in_set_up));

@@ -90,7 +90,7 @@ impl Run<'_> {
         let mut sizes = vec![];
         for size in of {
             let traffic = Traffic::new(&config, &topology, size, Modifier::None)?;
-            self.begin(bench, TestKind::SelfTest, &traffic)?;
+            self.begin(bench, (TestKind::SelfTest, None), &traffic)?;
             sizes.push(self_test_size(bench, &config, &traffic)?);
         }
         let ports = bench.tester().describe().ports.iter();
@@ -102,6 +102,6 @@ impl Run<'_> {
     pub(super) fn plan_self_test(&mut self) {
         let sizes = &self.suite.config.frame_sizes;
         let share = estimate::self_test(&self.suite.config);
-        self.todo.extend(sizes.iter().map(|_| share));
+        sizes.iter().for_each(|_| self.outlook.expect(TestKind::SelfTest, share));
     }
 }

@@ -1,11 +1,10 @@
 //! The end of a run: its results are held against each other, and tests that contradict each other are made once more.
 
 use super::{Item, Own, Run, Suite};
-use crate::bench::Bench;
+use crate::bench::{Bench, Estimate};
 use crate::consistency::{Consistency, Place, Repeat, Told, settle};
 use crate::event::{Event, TestRepeated};
 use crate::{Outcome, RunError, TestKind};
-use units::Duration;
 
 impl Run<'_> {
     pub(super) fn check_consistency(
@@ -16,10 +15,17 @@ impl Run<'_> {
     ) -> Result<(), RunError> {
         let (first, suite) = (std::mem::take(&mut self.told), self.suite);
         let consistency = settle(first, &|test, base| suite.rests_on(test, base), &mut |asked| {
+            self.plan_repetitions(bench.clock(), asked);
             self.repeat(bench, asked, rounds.iter_mut().flatten(), own)
         })?;
         judge_validity(&consistency, &mut self.invalid_tests);
         told_of(consistency).map_or(Ok(()), |event| bench.emit(event))
+    }
+
+    /// Tests are to be made once more, and nothing else is left of the run.
+    pub(super) fn plan_repetitions(&mut self, now: Estimate, asked: &[Repeat]) {
+        self.outlook.end(now.took());
+        self.outlook.repeat(asked);
     }
 
     /// Makes tests once more, with those of these items that they name, and gives what they came to.
@@ -33,9 +39,6 @@ impl Run<'_> {
         let mut items: Vec<&mut Item> = items.into_iter().collect();
         let invalid_tests = self.invalid_tests.clone();
         self.is_repeating = true;
-        // An estimate of the run counts no repetition.
-        self.todo.clear();
-        bench.begin_share(Duration::ZERO, Duration::ZERO);
         for repeat in asked {
             let Place { item, test, .. } = repeat.place;
             let item = items.iter_mut().find(|known| known.number == item);

@@ -77,6 +77,7 @@ impl Run<'_> {
             for test in self.suite.tests() {
                 let ended =
                     side_by_side(lanes, threads, told, |lane, sink| lane.test(round, test, sink));
+                told.remain(lanes.iter().map(SizeLane::remaining));
                 let invalid = lanes.iter_mut().flat_map(|lane| lane.run.invalid_tests.drain(..));
                 self.invalid_tests.extend(invalid);
                 ended?;
@@ -98,6 +99,8 @@ impl Run<'_> {
         let suite = self.suite;
         let first = lanes.iter_mut().flat_map(|lane| lane.run.told.drain(..)).collect();
         let consistency = settle(first, &|test, base| suite.rests_on(test, base), &mut |asked| {
+            lanes.iter_mut().for_each(|lane| lane.plan_repetitions(asked));
+            told.remain(lanes.iter().map(SizeLane::remaining));
             side_by_side(lanes, threads, told, |lane, sink| lane.repeat(asked, sink))?;
             Ok(lanes.iter_mut().flat_map(|lane| lane.run.told.drain(..)).collect())
         })?;
@@ -137,7 +140,7 @@ impl<'s, 't> SizeLane<'s, 't> {
     }
 
     fn remaining(&self) -> Duration {
-        self.run.todo.iter().copied().sum()
+        self.run.outlook.left()
     }
 
     fn test(
@@ -154,11 +157,19 @@ impl<'s, 't> SizeLane<'s, 't> {
         })
     }
 
+    fn plan_repetitions(&mut self, asked: &[Repeat]) {
+        let own = self.own(asked);
+        self.run.plan_repetitions(self.memory.clock(), &own);
+    }
+
+    fn own(&self, asked: &[Repeat]) -> Vec<Repeat> {
+        let is_own = |repeat: &&Repeat| repeat.place.lane == self.run.lane;
+        asked.iter().filter(is_own).cloned().collect()
+    }
+
     /// Makes those of its tests once more that are asked for; what they come to stays with its run.
     fn repeat(&mut self, asked: &[Repeat], sink: &mut dyn EventSink) -> Result<(), RunError> {
-        let lane = self.run.lane;
-        let own: Vec<Repeat> =
-            asked.iter().filter(|repeat| repeat.place.lane == lane).cloned().collect();
+        let own = self.own(asked);
         self.at_work(sink, |run, bench, rounds, known| {
             run.told = run.repeat(bench, &own, rounds.iter_mut().flatten(), known)?;
             Ok(())

@@ -221,9 +221,9 @@ fn a_run_with_repetitions_is_the_same_each_time() {
     assert_eq!(lines(&run(&text, of_1989())), lines(&run(&text, of_1989())));
 }
 
-/// What is repeated is not counted in what the run says that is left, and ends it.
+/// What is repeated comes last, and once it is decided it is counted in what the run says that is left.
 #[test]
-fn repetitions_come_after_all_tests_and_no_estimate_counts_them() {
+fn repetitions_come_after_all_tests_and_are_counted() {
     let healthy = run(ROUTER, of_1989());
     let until = begin(&healthy, of(Test1989::RawRate), "64");
     let events = run(&busy(Instant::ZERO, Some(until)), of_1989());
@@ -235,7 +235,7 @@ fn repetitions_come_after_all_tests_and_no_estimate_counts_them() {
     assert_eq!((finished(before), finished(after)), (RATES.len(), 0));
     for event in after {
         if let Event::TestStarted(test) = event {
-            assert_eq!(test.remaining, units::Duration::ZERO, "{test:?}");
+            assert!(test.remaining > units::Duration::ZERO, "{test:?}");
         }
     }
     assert!(matches!(events[events.len() - 2], Event::ConsistencyChecked(_)));

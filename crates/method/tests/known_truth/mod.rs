@@ -9,6 +9,7 @@ mod composed;
 mod consistency;
 mod cost;
 mod course;
+mod foretold;
 mod frame_loss;
 mod harvard;
 mod harvard_1989;

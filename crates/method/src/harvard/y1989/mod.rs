@@ -13,6 +13,7 @@ mod counters;
 mod delay;
 mod errors;
 mod filters;
+mod foretold;
 mod growing;
 mod idle;
 mod management;
@@ -28,6 +29,7 @@ mod suite;
 
 pub use config::Harvard1989Config;
 pub(super) use counters::counter_checks;
+pub(crate) use foretold::{foretold, foretold_of_reach, is_made};
 pub use result::{
     CounterCheck, Ending, ErrorFrames, Harvard1989Result, Misbehaviour, Number, Unit,
 };
@@ -126,22 +128,6 @@ impl Test1989 {
         matches!(
             self,
             Delay | MaxRate | RawRate | Overload25 | Flood | BackToBack | Filtering | ManyRoutes
-        )
-    }
-    /// Whether it searches for a rate or a size.
-    pub(crate) const fn needs_search(self) -> bool {
-        use Test1989::*;
-        matches!(
-            self,
-            MaxRate
-                | BackToBack
-                | LengthMix
-                | Filtering
-                | ManyRoutes
-                | RoutingTable
-                | ArpCache
-                | FilterList
-                | FloodedSizes
         )
     }
     /// Whether it is about routes, hosts or packets of IPv4, which a bridge knows nothing of.

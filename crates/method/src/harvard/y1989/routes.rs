@@ -22,7 +22,7 @@ const NETWORKS_MAX: u64 = 65_536;
 /// Of the network between tester and device.
 const LINK_PREFIX_LEN: u8 = 24;
 /// "pause two seconds to be sure that the routing has settled" (RFC 2544 section 23 a).
-const ROUTES_SETTLE: Duration = Duration::from_secs(2);
+pub(super) const ROUTES_SETTLE: Duration = Duration::from_secs(2);
 
 /// Network number `n`.
 fn network(n: u64) -> Ipv4Addr {

@@ -104,9 +104,11 @@ pub(super) fn mixed_in(mut trial: Trial, stream: Stream, weight: usize) -> Trial
 
 /// Frames told to the device one after the other, so slowly that any device hears them all.
 pub(super) fn told_slowly(port: PortId, frames: Vec<Vec<u8>>) -> Vec<Prelude> {
-    let each = |frame| Prelude { port, frames: vec![frame], wait: Duration::from_ms(5) };
+    let each = |frame| Prelude { port, frames: vec![frame], wait: TOLD_EVERY };
     frames.into_iter().map(each).collect()
 }
+
+pub(super) const TOLD_EVERY: Duration = Duration::from_ms(5);
 
 /// Whether the device forwards anything at a very low load, in one trial of two.
 pub(super) fn is_alive(
@@ -143,11 +145,11 @@ pub(super) fn all_sent(result: &TrialResult) -> bool {
 const SLOWER: f64 = 0.9;
 
 /// "wait for two seconds for any residual frames to be received" (RFC 2544 section 23 d).
-const RESIDUAL: Duration = Duration::from_secs(2);
+pub(super) const RESIDUAL: Duration = Duration::from_secs(2);
 
 /// A load that any device carries.
-const QUIET: FrameRate = FrameRate::from_fps(20);
-const QUIET_FRAMES: u64 = 10;
+pub(super) const QUIET: FrameRate = FrameRate::from_fps(20);
+pub(super) const QUIET_FRAMES: u64 = 10;
 
 /// One signed frame of a template in the size of the subject's smallest frames.
 pub(super) fn signed(
