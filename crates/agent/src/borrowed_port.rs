@@ -82,14 +82,24 @@ impl Port for BorrowedPort {
     }
 
     fn clock(&mut self) -> Option<PortClock> {
+        let verdict = self.session.verdict_of_trial();
         Some(PortClock {
             port: self.description.id,
             host: self.session.host().into(),
-            error: self.session.error_of_trial(),
+            error: verdict.error_ns.map(Duration::from_ns),
             allowed: self.allowed,
-            known_by: "exchanges of times with its agent before, in and after the trial".into(),
+            known_by: verdict.source.in_words().into(),
+            warning: verdict.claim_is_wrong.then(|| wrong_claim(self.session.host())),
         })
     }
+}
+
+/// Which of two hosts is wrong the exchanges cannot tell.
+fn wrong_claim(host: &str) -> String {
+    format!(
+        "the clock error that {host} claims, or this host, is wrong (chronyc tracking): exchanges of times contradict it, and \
+         count alone; compare chronyc tracking and sources on both"
+    )
 }
 
 /// What both halves have.

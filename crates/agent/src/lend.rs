@@ -1,5 +1,6 @@
 //! One session on the agent's side: which ports are lent, and which thread serves each.
 
+use crate::host_time::HostTime;
 use crate::message::{Answer, Command, Reply, Request, VERSION, Wanted};
 use crate::worker::Worker;
 use ports::{PortRequest, clock, cores};
@@ -9,8 +10,14 @@ use tokio::sync::mpsc::UnboundedSender;
 use tonic::Status;
 use trial::{PortId, TesterError};
 
-/// Where replies go.
-pub(crate) type Replies = UnboundedSender<Result<Reply, Status>>;
+/// Where replies go, and what their times are read with.
+#[derive(Clone)]
+pub(crate) struct Replies {
+    /// To the tester.
+    pub to_tester: UnboundedSender<Result<Reply, Status>>,
+    /// This host's time of day.
+    pub time: Arc<HostTime>,
+}
 
 /// What an agent has to lend.
 pub(crate) struct Lender {
@@ -63,6 +70,10 @@ impl Loan {
             Command::Hello { version } => self.hello(&version),
             _ if !self.is_welcome => Err(bad("a session begins with a hello")),
             Command::Exchange => Ok(Answer::Done),
+            Command::AskTime => {
+                self.replies.time.ask();
+                Ok(Answer::Done)
+            }
             Command::MapClock(mapping) => {
                 clock::map(mapping);
                 Ok(Answer::Done)
@@ -154,8 +165,9 @@ impl Drop for Loan {
 
 /// Sends a reply with the time; nobody waits for it where the session has ended.
 pub(crate) fn reply(replies: &Replies, id: u64, answer: Result<Answer, TesterError>) {
-    let agent_ns = clock::own_ns();
-    let _ = replies.send(Ok(Reply { id, agent_ns, answer }));
+    let utc = replies.time.read();
+    let agent_ns = utc.map_or_else(clock::own_ns, |utc| utc.before_ns);
+    let _ = replies.to_tester.send(Ok(Reply { id, agent_ns, utc, answer }));
 }
 
 fn bad(what: &str) -> TesterError {
@@ -168,7 +180,8 @@ mod tests {
     use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
     fn loan(lender: &Arc<Lender>) -> (Loan, UnboundedReceiver<Result<Reply, Status>>) {
-        let (replies, heard) = unbounded_channel();
+        let (to_tester, heard) = unbounded_channel();
+        let replies = Replies { to_tester, time: Arc::new(HostTime::of_this_host()) };
         (lender.clone().begin(replies), heard)
     }
 

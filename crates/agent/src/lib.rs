@@ -7,7 +7,7 @@
 //! ```text
 //! tester                              agent
 //! Session   -- Hello, Exchange.. -->  one session at a time
-//!           -- MapClock ----------->  the agent's clock is converted to the tester's (clock_bounds)
+//!           -- MapClock ----------->  the agent's clock is converted to the tester's (clock_bounds, ntp_bounds)
 //!           -- Lend --------------->  opens the port, holds its lock
 //!           -- PrepareReceive .. -->  the halves make ready
 //!           -- Receive, Transmit -->  threads run them
@@ -15,7 +15,7 @@
 //! ```
 //!
 //! This crate is an edge of the project: sockets, threads and the clock are its work. Pure parts are
-//! [`clock_bounds`] and [`message`].
+//! [`clock_bounds`], [`ntp_bounds`] and [`message`].
 //!
 //! # Example
 //!
@@ -41,12 +41,15 @@
 
 mod borrow;
 mod borrowed_port;
+mod chrony;
 pub mod clock_bounds;
 mod codec;
 mod connection;
+pub mod host_time;
 mod identity;
 mod lend;
 pub mod message;
+pub mod ntp_bounds;
 mod serve;
 mod session;
 mod worker;

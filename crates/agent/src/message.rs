@@ -1,6 +1,7 @@
 //! What tester and agent tell each other, as JSON. Both are of one version of the program, or the session ends with
 //! its first message.
 
+use crate::host_time::UtcReading;
 use kernel::InterfaceState;
 use ports::clock::Mapping;
 use ports::{ArrivalsSoFar, PerhapsFull, PortType, Transmission};
@@ -37,6 +38,8 @@ pub enum Command {
     },
     /// Nothing but to read its clock.
     Exchange,
+    /// Ask who keeps its host's time of day how well that is kept.
+    AskTime,
     /// From now on the agent counts in the tester's time.
     MapClock(Mapping),
     /// Opens a port.
@@ -110,6 +113,8 @@ pub struct Reply {
     pub id: u64,
     /// The agent's own clock, unconverted, when it had the request and before it replied.
     pub agent_ns: u64,
+    /// The agent's time of day beside it, where its host says how well that is kept; it begins at `agent_ns`.
+    pub utc: Option<UtcReading>,
     /// What came of it.
     pub answer: Result<Answer, TesterError>,
 }

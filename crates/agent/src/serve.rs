@@ -2,7 +2,8 @@
 
 use crate::Certificates;
 use crate::codec::Json;
-use crate::lend::Lender;
+use crate::host_time::HostTime;
+use crate::lend::{Lender, Replies};
 use crate::message::{self, MESSAGE_MAX, Reply, Request};
 use ports::scheduling::Priority;
 use std::io;
@@ -47,6 +48,7 @@ pub struct Agent {
     listener: TcpListener,
     certificates: Certificates,
     lender: Arc<Lender>,
+    time: Arc<HostTime>,
     end: (oneshot::Sender<()>, oneshot::Receiver<()>),
 }
 
@@ -80,7 +82,13 @@ impl Agent {
         };
         let listener = listen().map_err(|error| AgentError::Listen { address, error })?;
         let lender = Arc::new(Lender::new(host, ports));
-        Ok(Agent { listener, certificates, lender, end: oneshot::channel() })
+        let time = Arc::new(HostTime::of_this_host());
+        Ok(Agent { listener, certificates, lender, time, end: oneshot::channel() })
+    }
+
+    /// The same with another time of day than this host's.
+    pub fn with_time(self, time: HostTime) -> Self {
+        Agent { time: Arc::new(time), ..self }
     }
 
     /// Where it listens.
@@ -96,7 +104,7 @@ impl Agent {
     /// # Errors
     /// If certificates are unfit, or the server fails.
     pub fn run(self, give_ender: impl FnOnce(Ender)) -> Result<(), AgentError> {
-        let Agent { listener, certificates, lender, end: (sender, ended) } = self;
+        let Agent { listener, certificates, lender, time, end: (sender, ended) } = self;
         give_ender(Ender(sender));
         // As a run does on its own host: whoever waits for a processor measures that.
         let _priority = Priority::raise();
@@ -109,7 +117,8 @@ impl Agent {
                 .tls_config(certificates.server())?
                 .http2_keepalive_interval(Some(ASK_ALIVE_EVERY))
                 .http2_keepalive_timeout(Some(ALIVE_WITHIN));
-            let served = server.add_service(Sessions(lender.clone())).serve_with_incoming(incoming);
+            let sessions = Sessions { lender: lender.clone(), time };
+            let served = server.add_service(sessions).serve_with_incoming(incoming);
             tokio::select! {
                 served = served => served?,
                 _ = ended => {}
@@ -125,7 +134,10 @@ impl Agent {
 
 /// The gRPC service.
 #[derive(Clone)]
-struct Sessions(Arc<Lender>);
+struct Sessions {
+    lender: Arc<Lender>,
+    time: Arc<HostTime>,
+}
 
 impl tonic::server::NamedService for Sessions {
     const NAME: &'static str = "netanvil.Agent";
@@ -165,18 +177,18 @@ impl tonic::server::StreamingService<Request> for Sessions {
     type Future = BoxFuture<tonic::Response<Self::ResponseStream>, Status>;
 
     fn call(&mut self, request: tonic::Request<Streaming<Request>>) -> Self::Future {
-        let lender = self.0.clone();
+        let Sessions { lender, time } = self.clone();
         Box::pin(async move {
-            let (replies, to_tester) = mpsc::unbounded_channel();
+            let (to_tester, replies) = mpsc::unbounded_channel();
             let mut requests = request.into_inner();
             tokio::spawn(async move {
-                let mut loan = lender.begin(replies);
+                let mut loan = lender.begin(Replies { to_tester, time });
                 // However it ends, the loan ends with it.
                 while let Some(Ok(request)) = requests.next().await {
                     loan.take(request);
                 }
             });
-            Ok(tonic::Response::new(UnboundedReceiverStream::new(to_tester)))
+            Ok(tonic::Response::new(UnboundedReceiverStream::new(replies)))
         })
     }
 }

@@ -3,7 +3,9 @@
 use crate::Certificates;
 use crate::clock_bounds::{self, DRIFT, Exchange, Fit};
 use crate::connection::{address_of, conduct};
+use crate::host_time::HostTime;
 use crate::message::{Answer, Command, PortCommand, Reply, Request, VERSION};
+use crate::ntp_bounds::{self, Observation, Source, Verdict};
 use ports::clock::{self, Mapping};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,6 +34,7 @@ pub struct Session {
     shared: Arc<Shared>,
     next: AtomicU64,
     clock: Mutex<AgentClock>,
+    time: HostTime,
     /// `None` while it ends.
     to_agent: Option<UnboundedSender<Request>>,
     thread: Option<JoinHandle<()>>,
@@ -55,16 +58,56 @@ struct State {
 #[derive(Default)]
 struct AgentClock {
     /// Of the last seconds before the trial, for the next conversion.
-    history: Vec<Exchange>,
+    history: Vec<Observation>,
     /// From before the trial on.
-    trial: Vec<Exchange>,
+    trial: Vec<Observation>,
+    /// What this host or the agent's claims of its time of day was found to be wrong: it counts no more.
+    claim_is_wrong: bool,
     mapping: Mapping,
     error_ns: u64,
     round_trip_ns: u64,
     /// When the conversion was made, until a trial begins.
     fresh_since_ns: Option<u64>,
     /// What came of the trial, once that was asked for.
-    outcome: Option<Option<u64>>,
+    outcome: Option<Verdict>,
+}
+
+impl AgentClock {
+    fn take(&mut self, seen: Observation) {
+        let by_ntp = seen.by_ntp.filter(|_| !self.claim_is_wrong);
+        self.trial.push(Observation { by_ntp, ..seen });
+    }
+
+    /// Claims count no more, whether before or after now.
+    fn doubt_claims(&mut self) {
+        self.claim_is_wrong = true;
+        self.history.iter_mut().chain(&mut self.trial).for_each(|one| one.by_ntp = None);
+    }
+
+    /// A conversion of all that is known.
+    fn fit(&mut self) -> Option<Fit> {
+        let known: Vec<_> = self.history.iter().chain(&self.trial).copied().collect();
+        let alone = clock_bounds::fit(&ntp_bounds::exchanges(&known))?;
+        let verdict = ntp_bounds::judge(&alone.mapping, &known);
+        if verdict.claim_is_wrong {
+            self.doubt_claims();
+        }
+        // Where exchanges alone contradict each other, claims cannot be held against them.
+        let counts = verdict.error_ns.is_some() && !verdict.claim_is_wrong;
+        let narrowed = ntp_bounds::narrowed(&known).filter(|_| counts);
+        narrowed.map_or(Some(alone), |narrowed| clock_bounds::fit(&narrowed))
+    }
+
+    /// What the trial says of the conversion.
+    fn judge(&mut self) -> Verdict {
+        let mut verdict = ntp_bounds::judge(&self.mapping, &self.trial);
+        if verdict.claim_is_wrong {
+            self.doubt_claims();
+        }
+        verdict.claim_is_wrong = self.claim_is_wrong;
+        self.outcome = Some(verdict);
+        verdict
+    }
 }
 
 impl Shared {
@@ -100,6 +143,18 @@ impl Session {
     /// # Errors
     /// If nobody is there, or not one with such certificates, or of another version, or one that is in use.
     pub fn begin(host: &str, certificates: &Certificates) -> Result<Arc<Self>, TesterError> {
+        Self::begin_with(host, certificates, HostTime::of_this_host())
+    }
+
+    /// The same with another time of day than this host's.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    pub fn begin_with(
+        host: &str,
+        certificates: &Certificates,
+        time: HostTime,
+    ) -> Result<Arc<Self>, TesterError> {
         let address = address_of(host);
         let shared = Arc::new(Shared::default());
         let (to_agent, requests) = unbounded_channel();
@@ -115,6 +170,7 @@ impl Session {
             shared,
             next: AtomicU64::new(1),
             clock: Mutex::default(),
+            time,
             to_agent: Some(to_agent),
             thread: Some(thread),
         };
@@ -161,6 +217,7 @@ impl Session {
             }
             state.waiting.insert(id, waits);
         }
+        let utc = self.time.read();
         let sent_ns = clock::now().as_ns();
         let sent = self.to_agent.as_ref().map(|to_agent| to_agent.send(Request { id, command }));
         if !matches!(sent, Some(Ok(()))) {
@@ -174,7 +231,10 @@ impl Session {
             }
         })?;
         let exchange = Exchange { sent_ns, agent_ns: reply.agent_ns, received_ns };
-        self.clock().trial.push(exchange);
+        let by_ntp = |own, theirs| ntp_bounds::by_ntp(&own, &theirs, received_ns);
+        let theirs = reply.utc.filter(|theirs| theirs.before_ns == reply.agent_ns);
+        let by_ntp = utc.zip(theirs).and_then(|(own, theirs)| by_ntp(own, theirs));
+        self.clock().take(Observation { exchange, by_ntp });
         reply.answer.map_err(|error| self.of_host(error))
     }
 
@@ -207,14 +267,13 @@ impl Session {
             }
             let AgentClock { history, trial, .. } = &mut *clock;
             history.append(trial);
-            history.retain(|exchange| exchange.received_ns + FITTED_NS > now);
+            history.retain(|one| one.exchange.received_ns + FITTED_NS > now);
         }
         self.exchange()?;
         let fit = {
             let mut clock = self.clock();
-            let known: Vec<_> = clock.history.iter().chain(&clock.trial).copied().collect();
-            let Some(fit) = clock_bounds::fit(&known) else { return Err(self.surprised()) };
-            let round_trips = clock.trial.iter().map(Exchange::round_trip_ns);
+            let Some(fit) = clock.fit() else { return Err(self.surprised()) };
+            let round_trips = clock.trial.iter().map(|one| one.exchange.round_trip_ns());
             clock.round_trip_ns = round_trips.max().unwrap_or(0);
             fit
         };
@@ -234,17 +293,17 @@ impl Session {
         Duration::from_ns(self.clock().error_ns) + drift
     }
 
-    /// By how much they were wrong in the trial, at most; `None` where nothing consistent is known.
-    pub(crate) fn error_of_trial(&self) -> Option<Duration> {
+    /// By how much they were wrong in the trial, at most, and how that is known.
+    pub(crate) fn verdict_of_trial(&self) -> Verdict {
         if let Some(known) = self.clock().outcome {
-            return known.map(Duration::from_ns);
+            return known;
         }
-        // Without them the end of the trial would not be bounded; then nothing is known.
-        self.exchange().ok()?;
-        let mut clock = self.clock();
-        let error = clock_bounds::error_over(&clock.mapping, &clock.trial);
-        clock.outcome = Some(error);
-        error.map(Duration::from_ns)
+        if self.exchange().is_err() {
+            // Without them the end of the trial would not be bounded; then nothing is known.
+            let claim_is_wrong = self.clock().claim_is_wrong;
+            return Verdict { error_ns: None, source: Source::Exchanges, claim_is_wrong };
+        }
+        self.clock().judge()
     }
 
     /// The longest that a message and its answer took lately.
@@ -253,6 +312,8 @@ impl Session {
     }
 
     fn exchange(&self) -> Result<(), TesterError> {
+        self.time.ask();
+        self.call(Command::AskTime)?;
         (0..EXCHANGES).try_for_each(|_| self.call(Command::Exchange).map(drop))
     }
 

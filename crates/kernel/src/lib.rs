@@ -41,6 +41,7 @@ mod state;
 mod sysctl;
 mod tap;
 pub mod thread;
+mod time_of_day;
 
 pub use error::{KernelError, Result, causes, read_file, write_file};
 pub use ethtool::{Channels, Ethtool, Feature, REWRITING_FEATURES};
@@ -59,3 +60,4 @@ pub use queue::{QueueCounters, TokenBucket};
 pub use state::{InterfaceCounters, InterfaceState};
 pub use sysctl::{has_ipv6, set_sysctls};
 pub use tap::Tap;
+pub use time_of_day::{TimeOfDay, time_of_day};

@@ -1,6 +1,7 @@
 //! The bench at which every method works: runs trials, repeats invalid ones, and tells the sink.
 
 use crate::clauses::Evidence;
+use crate::clocks::Clocks;
 use crate::course::{Course, Moment};
 use crate::event::{
     Event, EventSink, SearchBounds, TestStarted, TrialRecord, TrialStarted, Verdict,
@@ -31,8 +32,8 @@ pub(crate) struct Memory {
     device: OfDevice,
     /// What trials of the test under way showed so far.
     evidence: Evidence,
-    /// What latencies of these trials may be wrong by, since their ends are on two hosts.
-    clock_error: Duration,
+    /// What trials of the test under way showed of clocks of several hosts.
+    clocks: Clocks,
     /// When the tester had nothing more to wait for after its last trial, by its own time.
     free_at: Option<Instant>,
 }
@@ -184,12 +185,12 @@ impl<'a> Bench<'a> {
         (clock.test, clock.later) = (share, later);
         (clock.spent, clock.between) = (Duration::ZERO, Duration::ZERO);
         self.memory.evidence = Evidence::default();
-        self.memory.clock_error = Duration::ZERO;
+        self.memory.clocks.begin_test();
     }
 
-    /// What latencies of valid trials of the test under way may be wrong by, since their ends are on two hosts.
-    pub(crate) fn clock_error(&self) -> Duration {
-        self.memory.clock_error
+    /// What valid trials of the test under way showed of clocks of several hosts.
+    pub(crate) fn clocks(&self) -> &Clocks {
+        &self.memory.clocks
     }
 
     /// What trials of the test under way showed so far.
@@ -346,9 +347,10 @@ impl<'a> Bench<'a> {
         let verdict = (asked.judge)(&result);
         self.memory.evidence.add(&trial, &result);
         if verdict != Verdict::Invalid {
-            self.memory.clock_error = self.memory.clock_error.max(result.clock_error());
+            self.memory.clocks.add(&result);
         }
         self.memory.invalid_trials += u64::from(verdict == Verdict::Invalid);
+        let warnings = self.memory.clocks.new_warnings(&result.clocks);
         let span = span_of(&trial, &result);
         self.memory.clock.spent += span;
         self.memory.clock.elapsed += span;
@@ -366,6 +368,7 @@ impl<'a> Bench<'a> {
         };
         let event = Event::TrialFinished(Box::new(record));
         self.sink.emit(&event)?;
+        warnings.into_iter().try_for_each(|warning| self.emit(Event::Warning(warning)))?;
         if let Some((sent, answered)) = queries.filter(|(sent, answered)| answered < sent)
             && !self.memory.device.told_unanswered
         {

@@ -3,14 +3,53 @@
 use crate::TestKind;
 use crate::outcome::{Basis, Cell, Figure, Outcome, Relation, Unit};
 use serde_json::Value;
+use std::collections::BTreeSet;
+use trial::{PortClock, TrialResult};
 use units::Duration;
 
 /// In a test's own record: what times in it may be wrong by, in nanoseconds. It has them as they were measured.
 const RECORD: &str = "clock_error_ns";
+/// Beside it: how that is known.
+const RECORD_OF_SOURCE: &str = "clock_error_known_by";
+
+/// What trials said of the clocks of hosts.
+#[derive(Clone, Default)]
+pub(crate) struct Clocks {
+    /// What latencies may be wrong by, since their ends are on two hosts.
+    error: Duration,
+    /// How that is known, for each host and trial.
+    known_by: BTreeSet<String>,
+    warnings: BTreeSet<String>,
+}
+
+impl Clocks {
+    /// A test begins: what it states is of its own trials. What was told is not told again.
+    pub fn begin_test(&mut self) {
+        (self.error, self.known_by) = (Duration::ZERO, BTreeSet::new());
+    }
+
+    /// Adds a trial that decides something.
+    pub fn add(&mut self, result: &TrialResult) {
+        self.error = self.error.max(result.clock_error());
+        self.known_by.extend(result.clocks.iter().map(|clock| clock.known_by.clone()));
+    }
+
+    /// What is wrong with clocks, and was not said before.
+    pub fn new_warnings(&mut self, clocks: &[PortClock]) -> Vec<String> {
+        let warnings = clocks.iter().filter_map(|clock| clock.warning.clone());
+        warnings.filter(|warning| self.warnings.insert(warning.clone())).collect()
+    }
+
+    /// How the error is known, in words.
+    fn source(&self) -> String {
+        self.known_by.iter().map(String::as_str).collect::<Vec<_>>().join("; ")
+    }
+}
 
 /// Widens every time of an outcome by what the clocks of two hosts may differ by, and says so; as it is where all
 /// ports of its trials were on one host.
-pub(crate) fn state(outcome: &mut Outcome, error: Duration) {
+pub(crate) fn state(outcome: &mut Outcome, clocks: &Clocks) {
+    let error = clocks.error;
     if error == Duration::ZERO {
         return;
     }
@@ -20,8 +59,9 @@ pub(crate) fn state(outcome: &mut Outcome, error: Duration) {
         _ => error + error,
     };
     let remark = format!(
-        "Times are between ports of two hosts, whose clocks are known to {error}: every time is stated as an \
-         interval that includes this error, and curves of times are wrong by as much."
+        "Times are between ports of two hosts, whose clocks are known to {error} by {}: every time is stated as an \
+         interval that includes this error, and curves of times are wrong by as much.",
+        clocks.source()
     );
     let has_times = outcome.figures.iter().any(|figure| is_time(figure) && figure.value.is_some());
     outcome.figures.iter_mut().for_each(|figure| widen_figure(figure, error, &remark));
@@ -40,6 +80,7 @@ pub(crate) fn state(outcome: &mut Outcome, error: Duration) {
     }
     if let Value::Object(record) = &mut outcome.detail {
         record.insert(RECORD.into(), error.as_ns_f64().into());
+        record.insert(RECORD_OF_SOURCE.into(), clocks.source().into());
     }
     // A map of port pairs has no room for an error.
     for pair in outcome.matrices.iter_mut().flat_map(|matrix| &mut matrix.pairs) {
@@ -121,6 +162,9 @@ fn raise(cell: &mut Cell, error: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::TestConditions;
+    use trial::PortId;
+    use units::{FrameRate, LineRate};
 
     const ERROR: Duration = Duration::from_us(5);
 
@@ -137,6 +181,53 @@ mod tests {
         let mut repeated = Figure::between("latency", Unit::Us, (20.0, 30.0), Basis::RepeatedMean);
         widen_figure(&mut repeated, ERROR, "why");
         assert_eq!(repeated.claim(), Some((15.0, 35.0)));
+    }
+
+    #[test]
+    fn a_table_of_times_says_how_clocks_are_known() {
+        let latency = Figure::single("latency", Unit::Ns, 12_000.0);
+        let conditions = TestConditions {
+            frame_size: "64".into(),
+            mean_frame_size_bytes: 64.0,
+            direction: None,
+            modifier: None,
+            traffic: String::new(),
+            filters: String::new(),
+            line_rate: LineRate::from_gbps(10),
+            line_rate_is_physical: false,
+            theoretical_max: FrameRate::from_fps(1),
+            tester_max: None,
+            deviations: vec![],
+            clauses: vec![],
+            in_words: String::new(),
+        };
+        let mut outcome = Outcome::new(TestKind::Throughput, conditions, vec![latency], &[]);
+        outcome.detail = Value::Object(Default::default());
+        let known_by = ["exchanges of times", "NTP on both hosts"].map(String::from).into();
+        let clocks = Clocks { error: ERROR, known_by, ..Clocks::default() };
+        state(&mut outcome, &clocks);
+        let reason = &outcome.figures[0].reason;
+        assert!(reason.contains("known to 10"), "{reason}");
+        assert!(reason.contains("by NTP on both hosts; exchanges of times:"), "{reason}");
+        assert_eq!(outcome.detail[RECORD_OF_SOURCE], "NTP on both hosts; exchanges of times");
+    }
+
+    #[test]
+    fn a_warning_is_told_once_in_a_run() {
+        let clock = |host: &str, warning: Option<&str>| PortClock {
+            port: PortId(0),
+            host: host.into(),
+            error: Some(ERROR),
+            allowed: ERROR,
+            known_by: String::new(),
+            warning: warning.map(String::from),
+        };
+        let mut clocks = Clocks::default();
+        let first = [clock("a", None), clock("b", Some("b is wrong"))];
+        assert_eq!(clocks.new_warnings(&first), ["b is wrong"]);
+        clocks.begin_test();
+        assert_eq!(clocks.new_warnings(&first), [""; 0]);
+        assert_eq!(clocks.new_warnings(&[clock("c", Some("c is wrong"))]), ["c is wrong"]);
     }
 
     #[test]

@@ -531,7 +531,7 @@ impl Run<'_> {
         let of_outcome = (&suite.config, &self.sizes[..], traffic.destinations());
         outcome.facts.evidence = bench.evidence().clone();
         annex(&mut outcome, of_outcome, &suite.topology);
-        clocks::state(&mut outcome, bench.clock_error());
+        clocks::state(&mut outcome, bench.clocks());
         self.told.push(Told { place, outcome: outcome.clone() });
         if self.is_repeating {
             return Ok(());

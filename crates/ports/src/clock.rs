@@ -30,6 +30,11 @@ pub fn own_ns() -> u64 {
     read_ns(libc::CLOCK_MONOTONIC)
 }
 
+/// The time of day, in nanoseconds since 1970.
+pub fn realtime_ns() -> u64 {
+    read_ns(libc::CLOCK_REALTIME)
+}
+
 /// Reads a clock of the system, in nanoseconds.
 #[inline]
 pub fn read_ns(clock: libc::clockid_t) -> u64 {

@@ -26,6 +26,9 @@ pub struct PortClock {
     pub allowed: Duration,
     /// How it is known, in words.
     pub known_by: String,
+    /// What was found to be wrong on the way; the error holds all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
 }
 
 /// The error of a latency between two different ones of so many ports of a trial, at most; zero where all ports are on
@@ -80,6 +83,7 @@ mod tests {
             error: error_us.map(Duration::from_us),
             allowed: Duration::from_us(100),
             known_by: String::new(),
+            warning: None,
         }
     }
 

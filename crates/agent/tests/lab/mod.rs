@@ -1,5 +1,6 @@
 //! A router between two interfaces, an agent for each of them, and a path to the agents that delays what passes.
 
+use agent::host_time::{self, HostTime};
 use agent::{Agent, Certificates, Session, Validity, borrow, make_certificates};
 use ports::{LiveOptions, LiveTester, PortRequest, PortType, open_port};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -20,6 +21,36 @@ use wire::signature::Key;
 const LISTEN: &str = "NETANVIL_TEST_AGENT_LISTEN";
 const PORT: &str = "NETANVIL_TEST_AGENT_PORT";
 const FOLDER: &str = "NETANVIL_TEST_AGENT_FOLDER";
+const CLAIM: &str = "NETANVIL_TEST_AGENT_CLAIM";
+
+/// What a host says of its time of day, whoever keeps this one's.
+#[derive(Clone, Copy)]
+pub struct Claim {
+    /// The error that it claims at most, in microseconds.
+    pub error_us: u64,
+    /// What its time of day is really wrong by, in nanoseconds.
+    pub wrong_ns: i64,
+}
+
+impl Claim {
+    /// The time of day of such a host.
+    pub fn time(self) -> HostTime {
+        let Claim { error_us, wrong_ns } = self;
+        let claim = move || {
+            let asked_ns = ports::clock::own_ns();
+            Some(host_time::Claim { error_ns: error_us * 1_000, growth_ppb: 15_000, asked_ns })
+        };
+        HostTime::pretended(Box::new(claim), wrong_ns)
+    }
+
+    /// Of an agent that was started with one.
+    fn of_environment() -> Option<Self> {
+        let text = std::env::var(CLAIM).ok()?;
+        let (error, wrong) = text.split_once(' ').expect("two numbers");
+        let error_us = error.parse().expect("a number");
+        Some(Claim { error_us, wrong_ns: wrong.parse().expect("a number") })
+    }
+}
 
 /// Runs an agent, in a process that was started as one.
 pub fn serve_if_asked() {
@@ -30,6 +61,10 @@ pub fn serve_if_asked() {
     let certificates = Certificates::of_agent(folder.as_ref()).expect("certificates");
     let listen = listen.parse().expect("an address");
     let agent = Agent::listen(listen, certificates, "test".into(), vec![port]).expect("an agent");
+    let agent = match Claim::of_environment() {
+        Some(claim) => agent.with_time(claim.time()),
+        None => agent,
+    };
     println!("\nlistens on {}", agent.address().expect("an address"));
     agent.run(std::mem::forget).expect("served");
 }
@@ -68,8 +103,25 @@ impl Lab {
 
     /// The same with certificates of another folder.
     pub fn agent_of(&self, folder: &Path, port: usize, hours_ahead: u64) -> AgentProcess {
+        self.start_agent(folder, port, hours_ahead, None)
+    }
+
+    /// An agent that says so much of its time of day.
+    pub fn agent_claiming(&self, port: usize, hours_ahead: u64, claim: Claim) -> AgentProcess {
+        self.start_agent(self.folder.path(), port, hours_ahead, Some(claim))
+    }
+
+    fn start_agent(
+        &self,
+        folder: &Path,
+        port: usize,
+        hours_ahead: u64,
+        claim: Option<Claim>,
+    ) -> AgentProcess {
+        let claim = claim.map(|claim| format!("{} {}", claim.error_us, claim.wrong_ns));
         let start = || {
             Command::new("unshare")
+                .envs(claim.iter().map(|claim| (CLAIM, claim)))
                 .args(["--time", "--fork", "--kill-child=KILL", "--monotonic"])
                 .arg((hours_ahead * 3_600).to_string())
                 .arg(std::env::current_exe().expect("this program"))
@@ -99,6 +151,13 @@ impl Lab {
         let certificates = Certificates::of_controller(folder).expect("certificates");
         let begin = || Session::begin(&at.to_string(), &certificates);
         self.testbed.tester().run(begin).expect("the namespace")
+    }
+
+    /// A session of a tester whose host says so much of its time of day.
+    pub fn session_claiming(&self, at: SocketAddr, claim: Claim) -> Arc<Session> {
+        let certificates = Certificates::of_controller(self.folder.path()).expect("certificates");
+        let begin = || Session::begin_with(&at.to_string(), &certificates, claim.time());
+        self.testbed.tester().run(begin).expect("the namespace").expect("a session")
     }
 
     /// What opens a port.

@@ -1,9 +1,10 @@
 //! Agents in time namespaces run on the clock of this host, hours ahead: the truth is known to the nanosecond, and so
 //! is whether each bound holds.
 
-use crate::lab::{AgentProcess, Lab, SlowPath};
+use crate::lab::{AgentProcess, Claim, Lab, SlowPath};
 use agent::Session;
 use ports::PortType;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration as Span;
 use trial::{Tester, TrialResult};
@@ -25,6 +26,9 @@ struct Judged {
     valid: u64,
     least_ns: u64,
     worst_ns: u64,
+    known_by: BTreeSet<String>,
+    /// Of each port.
+    warnings: [BTreeSet<String>; 2],
 }
 
 /// Runs trials; every bound holds the truth, and nothing is lost.
@@ -35,7 +39,13 @@ fn judge(
     port_type: PortType,
 ) -> Judged {
     let mut tester = lab.tester(sessions, port_type);
-    let mut judged = Judged { valid: 0, least_ns: u64::MAX, worst_ns: 0 };
+    let mut judged = Judged {
+        valid: 0,
+        least_ns: u64::MAX,
+        worst_ns: 0,
+        known_by: BTreeSet::new(),
+        warnings: Default::default(),
+    };
     for number in 1..=trials() {
         let trial = lab.one_way(number, 2_000, Duration::from_ms(200));
         let result = tester.run(&trial).expect("a trial");
@@ -46,6 +56,8 @@ fn judge(
             assert!(error <= bound + 1_000, "off by {error} ns, and {bound} ns were stated");
             judged.least_ns = judged.least_ns.min(bound);
             judged.worst_ns = judged.worst_ns.max(bound);
+            judged.known_by.insert(clock.known_by.clone());
+            judged.warnings[usize::from(clock.port.0)].extend(clock.warning.clone());
         }
         assert_eq!(result.latency().expect("latencies").count(), result.forwarded_frames());
         if result.is_valid() {
@@ -114,4 +126,54 @@ fn bounds_hold_over_a_lopsided_path_with_jitter() {
     // Nothing that takes 7 ms there and back tells more than 2.5 ms.
     assert!(judged.least_ns > 2_500_000, "{} ns", judged.least_ns);
     assert!(judged.valid > 0, "the tester was held up in every trial");
+}
+
+/// Over such a path, but with times of day that both ends know well: what is stated shrinks to about what they claim.
+#[test]
+fn claims_of_ntp_narrow_the_bounds_of_a_slow_path() {
+    let lab = Lab::new();
+    let claim = |error_us| Claim { error_us, wrong_ns: 0 };
+    let agents = [lab.agent_claiming(0, 3, claim(201)), lab.agent_claiming(1, 8, claim(251))];
+    let (judged, _paths) = judge_slowly(&lab, &agents, claim(101));
+    assert!(judged.valid > 0, "the tester was held up in every trial");
+    assert!(judged.known_by.iter().any(|by| by.contains("NTP")), "{:?}", judged.known_by);
+    // 0.1 ms and 0.2 ms at the least, and less than exchanges tell.
+    assert!(judged.least_ns > 302_000, "{} ns", judged.least_ns);
+    assert!(judged.worst_ns < 2_000_000, "{} ns", judged.worst_ns);
+    assert!(judged.warnings.iter().all(BTreeSet::is_empty), "{:?}", judged.warnings);
+}
+
+/// One end claims to know the time within 0.2 ms, and is 80 ms off: exchanges say so, and count alone.
+#[test]
+fn a_false_claim_of_ntp_is_found_and_its_host_named() {
+    let lab = Lab::new();
+    let claim = |error_us, wrong_ns| Claim { error_us, wrong_ns };
+    let agents =
+        [lab.agent_claiming(0, 3, claim(201, 80_000_000)), lab.agent_claiming(1, 8, claim(251, 0))];
+    let (judged, _paths) = judge_slowly(&lab, &agents, claim(101, 0));
+    assert!(judged.valid > 0, "the tester was held up in every trial");
+    let [false_one, true_one] = &judged.warnings;
+    assert!(true_one.is_empty(), "{true_one:?}");
+    assert_eq!(false_one.len(), 1, "{false_one:?}");
+    let warning = false_one.first().expect("one");
+    assert!(warning.contains("is wrong") && warning.contains("127.0.0.1"), "{warning}");
+    assert!(judged.known_by.contains("exchanges of times"), "{:?}", judged.known_by);
+    assert!(judged.worst_ns > 2_500_000, "{} ns", judged.worst_ns);
+}
+
+fn judge_slowly(lab: &Lab, agents: &[AgentProcess; 2], claim: Claim) -> (Judged, [SlowPath; 2]) {
+    let ms = Span::from_millis;
+    let paths =
+        agents.each_ref().map(|agent| SlowPath::to(lab, agent.address, (ms(1), ms(6)), ms(3)));
+    let sessions = paths.each_ref().map(|path| lab.session_claiming(path.address, claim));
+    let judged = judge(lab, agents, &sessions, PortType::AF_PACKET);
+    eprintln!(
+        "{} of {} trials valid, bounds of {} to {} us, by {:?}",
+        judged.valid,
+        trials(),
+        judged.least_ns / 1_000,
+        judged.worst_ns / 1_000,
+        judged.known_by
+    );
+    (judged, paths)
 }

@@ -1,7 +1,7 @@
 //! What became of traffic: counts over all its stretches, and what happened in a second of it.
 
 use super::Mix;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use trial::{
     Balance, Fate, Histogram, InvalidReason, Role, Sample, StreamId, TrialResult, sent_of_flow,
 };
@@ -56,6 +56,8 @@ pub struct Totals {
     pub latency: Option<Histogram>,
     /// What every latency may be wrong by, since its ends are on two hosts; zero where they are on one.
     pub clock_error: Duration,
+    /// How that is known, in words; empty where they are on one.
+    pub clock_known_by: BTreeSet<String>,
     /// From the first departure to one interval after the last, of every stretch.
     pub sending: Duration,
     /// Frames that the load asked for would have been in that time.
@@ -120,6 +122,7 @@ impl Totals {
         self.corrupted += result.received.iter().map(|port| port.corrupted).sum::<u64>();
         merge(&mut self.latency, result.latency().as_ref());
         self.clock_error = self.clock_error.max(result.clock_error());
+        self.clock_known_by.extend(result.clocks.iter().map(|clock| clock.known_by.clone()));
         let tested = |port| streams().any(|stream| stream.from == port);
         let sent = result.sent.iter().filter(|sent| tested(sent.report.port));
         let sending = sent.map(|sent| sent.report.sending_time()).max().unwrap_or_default();
@@ -130,7 +133,8 @@ impl Totals {
         for part in balance.parts().filter(|part| part.fate == Fate::Dropped) {
             *self.dropped_at.entry(part.name.clone()).or_default() += part.frames;
         }
-        for note in &result.notes {
+        let warnings = result.clocks.iter().filter_map(|clock| clock.warning.as_ref());
+        for note in result.notes.iter().chain(warnings) {
             if !self.notes.contains(note) {
                 self.notes.push(note.clone());
             }

@@ -83,6 +83,7 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)], suspects: &[
         "flows_with_loss": totals.flows.map(|(_, with_loss)| with_loss),
         "latency": totals.latency.as_ref().map(latency),
         "latency_error_ns": totals.clock_error.as_ns_f64(),
+        "latency_error_known_by": totals.clock_known_by,
         "tester_kept_up": totals.invalid.is_empty(),
         "tester_fell_short": reasons,
         "notes": totals.notes,

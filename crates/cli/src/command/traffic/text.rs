@@ -136,6 +136,8 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)], suspects: &[
             "           between two hosts: every latency is within {} of what is printed, here and by stream",
             totals.clock_error
         ));
+        let sources: Vec<&str> = totals.clock_known_by.iter().map(String::as_str).collect();
+        lines.push(format!("           clocks are known by {}", sources.join("; ")));
     }
     if !totals.streams.is_empty() {
         lines.push(STREAMS_HEAD.into());
