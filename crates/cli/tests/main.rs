@@ -14,6 +14,7 @@ mod concurrent {
     mod netblt;
     mod netblt_copy;
     mod netblt_interop;
+    mod netblt_interrupted;
     mod netblt_link;
     mod nothing_comes_back;
     mod refusals;

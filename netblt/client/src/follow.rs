@@ -16,11 +16,13 @@ const LOOK: Duration = Duration::from_ms(50);
 /// How long to wait for another answer when the other end says that it has not our key.
 const KEY_PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
 /// How long the other end has to confirm that it heard of our leaving.
-const QUIT_PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+pub const QUIT_PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 /// How long the other end has to ask for our last packets again.
 const LINGER: std::time::Duration = std::time::Duration::from_secs(30);
 /// The reason of who wants no more.
 pub(crate) const CANCELLED: &str = "cancelled";
+/// The reason of who has another key than the other end.
+const NO_SESSION: &str = "no session: the two ends have not the same key";
 
 /// What who watches a transfer wants of it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -43,7 +45,8 @@ pub struct Following {
     /// Whether it is of a file.
     keeps: bool,
     started: Instant,
-    stopped: Option<Instant>,
+    /// For which reason, and since when.
+    stopped: Option<(&'static str, Instant)>,
     bound_bps: Option<f64>,
 }
 
@@ -54,8 +57,32 @@ pub struct Followed {
     pub ended: Ended,
     /// How late bursts left that were waited for, if this end sent.
     pub lateness: Option<LatenessSummary>,
-    /// Whether what arrived of it is kept.
+    /// Whether it was of a file.
     pub keeps: bool,
+    /// Who watched it had it stopped before it was complete.
+    pub stopped: bool,
+    /// Why this end did not wait for the other one, where it did not: [`Error::Cancelled`] where the other end did not
+    /// confirm that it knows, [`Error::OtherKey`] where it takes none of our packets.
+    pub unheard: Option<Error>,
+}
+
+impl Followed {
+    /// Of a server, which waits for everybody.
+    pub(crate) fn at_a_server(ended: Ended) -> Followed {
+        Followed { ended, lateness: None, keeps: true, stopped: false, unheard: None }
+    }
+    /// What an incomplete transfer is as an error.
+    pub fn into_error(self) -> Error {
+        let Followed { ended, keeps, unheard, .. } = self;
+        unheard.unwrap_or_else(|| Error::of(&ended, keeps))
+    }
+    /// Bytes of an incomplete transfer that are kept, so that the same transfer goes on behind them; 0 if it begins
+    /// anew, None if it is complete.
+    pub fn kept_bytes(&self) -> Option<u64> {
+        let kept = Error::of(&self.ended, self.keeps).keeps();
+        let incomplete = !self.ended.outcome.is_complete();
+        incomplete.then(|| if kept { self.ended.stored_bytes } else { 0 })
+    }
 }
 
 impl Following {
@@ -85,21 +112,35 @@ impl Following {
         loop {
             self.station.turn(LOOK, &mut Nobody).map_err(Error::System)?;
             if let Some(ended) = self.station.take_ended().pop() {
-                let lateness = self.station.lateness().filter(|_| ended.sends);
-                return Ok(Followed { ended, lateness, keeps: self.keeps });
+                return Ok(self.followed(ended, None));
             }
             let progress = self.station.progress(self.id);
             let wanted = watch(progress);
             if let (Some(reason), None) = (wanted.stop, self.stopped) {
-                self.stopped = Some(Instant::now());
+                self.stopped = Some((reason, Instant::now()));
                 self.station.quit(self.id, reason);
             }
             if progress.is_some() && wanted.at_most_bps != self.bound_bps {
                 self.bound_bps = wanted.at_most_bps;
                 self.bound();
             }
-            self.check(progress)?;
+            if let Some((reason, error)) = self.in_vain() {
+                let Some(ended) = self.station.give_up(self.id, reason) else { return Err(error) };
+                return Ok(self.followed(ended, Some(error)));
+            }
         }
+    }
+
+    fn followed(&self, ended: Ended, unheard: Option<Error>) -> Followed {
+        let lateness = self.station.lateness().filter(|_| ended.sends);
+        let stopped = self.stopped.is_some() && !ended.outcome.is_complete();
+        let unheard = unheard.map(|error| match error {
+            Error::Cancelled { .. } => {
+                Error::Cancelled { kept: Error::of(&ended, self.keeps).keeps() }
+            }
+            other => other,
+        });
+        Followed { ended, lateness, keeps: self.keeps, stopped, unheard }
     }
 
     fn bound(&mut self) {
@@ -107,19 +148,17 @@ impl Following {
         self.station.bound_rate(self.id, most.unwrap_or(crate::options::FASTEST));
     }
 
-    /// Whether there is anything to wait for.
-    fn check(&self, progress: Option<Progress>) -> Result<(), Error> {
-        if self.stopped.is_some_and(|since| since.elapsed() > QUIT_PATIENCE) {
-            let kept = self.keeps && progress.is_some_and(|progress| progress.done_bytes > 0);
-            return Err(Error::Cancelled { kept });
+    /// Why there is nothing to wait for, if so: for the other end, and for who called.
+    fn in_vain(&self) -> Option<(&'static str, Error)> {
+        if let Some((reason, since)) = self.stopped
+            && since.elapsed() > QUIT_PATIENCE
+        {
+            return Some((reason, Error::Cancelled { kept: false }));
         }
         // It may be somebody else who says so: others have their time to answer.
-        match self.station.refusal() {
-            Some(refusal) if self.started.elapsed() > KEY_PATIENCE => {
-                Err(Error::OtherKey { peer: self.peer, refusal })
-            }
-            _ => Ok(()),
-        }
+        let refusal = self.station.refusal()?;
+        let error = Error::OtherKey { peer: self.peer, refusal };
+        (self.started.elapsed() > KEY_PATIENCE).then_some((NO_SESSION, error))
     }
 
     /// Stays for an other end that may have missed our last packets, until it is content; mostly it is at once.

@@ -16,10 +16,9 @@ pub struct Outcome {
 
 impl Outcome {
     pub(crate) fn of(followed: Followed) -> Result<Outcome, Error> {
-        let Followed { ended, lateness, keeps } = followed;
-        match ended.outcome.is_complete() {
-            true => Ok(Outcome { ended, lateness }),
-            false => Err(Error::of(&ended, keeps)),
+        match followed.ended.outcome.is_complete() {
+            true => Ok(Outcome { ended: followed.ended, lateness: followed.lateness }),
+            false => Err(followed.into_error()),
         }
     }
 

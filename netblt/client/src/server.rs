@@ -107,7 +107,7 @@ fn serve(
     let mut tell = |ended: Vec<Ended>| {
         for ended in ended {
             // Nobody may listen, or not fast enough.
-            let _ = ends.try_send(Outcome::of(Followed { ended, lateness: None, keeps: true }));
+            let _ = ends.try_send(Outcome::of(Followed::at_a_server(ended)));
         }
     };
     while !shared.stop.load(Ordering::SeqCst) {

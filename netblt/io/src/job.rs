@@ -216,6 +216,16 @@ impl Job {
             Job::Receiving(receiving) => receiving.arrived_bytes,
         }
     }
+    /// Of these, what the thread has stored, where this end receives: at least so many.
+    pub fn stored_bytes(&self) -> u64 {
+        match self {
+            Job::Sending(sending) => sending.safe_bytes,
+            Job::Receiving(receiving) => {
+                let unstored_bytes = receiving.unstored * u64::from(receiving.layout.buffer_bytes);
+                receiving.arrived_bytes.saturating_sub(unstored_bytes)
+            }
+        }
+    }
     /// The digest of a file, once it is in its place; at the end that sends, once all was read.
     pub fn digest(&self) -> Option<String> {
         match self {

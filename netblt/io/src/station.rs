@@ -68,6 +68,9 @@ pub struct Ended {
     /// Bytes of the file, or of memory, that arrived, or are known to have arrived at the other
     /// end; neither padding nor digest.
     pub payload_bytes: u64,
+    /// Of these, what this end has passed on to its file system, or knows to have arrived at the other end. Whether it
+    /// is kept, where the transfer is not complete, its client knows.
+    pub stored_bytes: u64,
     /// Digest of a file that is whole, verified and in its place at the end that received it.
     pub digest: Option<String>,
     /// The plain layout was used, in which nobody verifies what arrived.
@@ -237,6 +240,21 @@ impl Station {
     pub fn quit(&mut self, id: ConnectionId, reason: &str) {
         let now = self.clock.now();
         self.endpoint.with(id, |connection| connection.quit(now, reason));
+    }
+    /// Breaks a connection off without waiting for the other end, which is told once. Gives how far it came; None if
+    /// there is no such connection.
+    pub fn give_up(&mut self, id: ConnectionId, reason: &str) -> Option<Ended> {
+        self.endpoint.with(id, |connection| connection.abort(reason));
+        self.act();
+        // Who breaks off does so whatever becomes of this packet.
+        let _ = self.transmit();
+        if let Some(at) = self.concluding.iter().position(|(ended, _)| ended.id == id) {
+            let (mut ended, _) = self.concluding.remove(at);
+            ended.outcome = Ending::Aborted { by_peer: false, reason: reason.to_owned() };
+            return Some(ended);
+        }
+        let at = self.ended.iter().position(|ended| ended.id == id)?;
+        Some(self.ended.remove(at))
     }
     /// Connections that live, and those whose clients are not done with what came.
     pub fn connections(&self) -> impl Iterator<Item = ConnectionId> {
@@ -471,6 +489,7 @@ impl Station {
             sends,
             layout,
             payload_bytes: job.as_ref().map_or(0, Job::done_bytes),
+            stored_bytes: job.as_ref().map_or(0, Job::stored_bytes),
             digest: None,
             plain: layout.is_some_and(|layout| layout.plain),
         };

@@ -26,7 +26,9 @@ Examples:
   netanvil netblt send disk.img lab2 --key-file ~/key
   netanvil netblt send disk.img lab2 --code=7KQM-2XWD   # as the server has printed it
 
-Run it again after a break: it goes on at the missing bytes.
+Run it again after a break: it goes on at the missing bytes. Ctrl-C ends it with its report.
+
+Exit codes: 0: the file is there, verified. 2: wrong usage, or the transfer was refused, interrupted or broke off.
 ")]
     Send(Send),
     /// Receive a file from a server
@@ -35,7 +37,9 @@ Examples:
   netanvil netblt recv images/monday.img lab2
   netanvil netblt recv images/monday.img lab2 --out disk.img --rate 900M
 
-Run it again after a break: it goes on at the missing bytes.
+Run it again after a break: it goes on at the missing bytes. Ctrl-C ends it with its report.
+
+Exit codes: 0: the file is there, verified. 2: wrong usage, or the transfer was refused, interrupted or broke off.
 ")]
     Recv(Recv),
     /// Copy files and directories to or from a host that ssh reaches
@@ -58,7 +62,7 @@ The other host needs netanvil, and its UDP port must be reachable; packets are s
 is drawn for each copy and sent through ssh.
 
 Exit codes: 0: all is there. 1: something was refused or failed, and named; the rest is there.
-2: wrong usage, or the copy broke off.
+2: wrong usage, or the copy was interrupted or broke off. Ctrl-C ends it with its report.
 ")]
     Copy(Box<Copy>),
     /// Serve a directory: others can read its files and write new ones there, and reach nothing else
@@ -81,6 +85,8 @@ Examples:
   netanvil netblt test lab2 --read
 
 The other end is a server (`netanvil netblt serve`).
+
+Exit codes: 0: all bytes arrived. 2: wrong usage, or the transfer was refused, interrupted or broke off.
 ")]
     Test(Test),
     /// Run the campaign of 1987 (RFC 1030) over emulated networks, beside the published tables

@@ -1,6 +1,7 @@
 //! What a transfer came to, for people and for programs.
 
 use netblt::Counters;
+use netblt_client::follow::Followed;
 use netblt_io::{Ended, LatenessSummary};
 use serde::Serialize;
 use std::net::SocketAddr;
@@ -11,9 +12,14 @@ use units::Duration;
 pub struct TransferReport {
     peer: String,
     complete: bool,
+    /// This end was stopped by a signal before the transfer was complete.
+    interrupted: bool,
     outcome: String,
     /// Of the file or of memory, that arrived or are known to have; no padding, no digest.
     bytes: u64,
+    /// Of these, what is kept of a transfer that is not complete: the same command goes on behind them; 0 if it
+    /// begins anew. None of a complete one, and at a server.
+    kept_bytes: Option<u64>,
     /// NETBLT's packets whole, those sent again included; not the headers of UDP and IP.
     wire_bytes_sent: u64,
     /// Likewise.
@@ -100,8 +106,10 @@ impl TransferReport {
         TransferReport {
             peer: shown(ended.peer),
             complete: ended.outcome.is_complete(),
+            interrupted: false,
             outcome: ended.outcome.to_string(),
             bytes: ended.payload_bytes,
+            kept_bytes: None,
             wire_bytes_sent: counters.bytes_sent,
             wire_bytes_received: counters.bytes_received,
             elapsed_s: ended.elapsed.as_secs_f64(),
@@ -117,10 +125,16 @@ impl TransferReport {
         }
     }
 
-    /// With what the active end measured of its own punctuality, if it sends.
-    pub fn with_lateness(mut self, lateness: Option<LatenessSummary>) -> TransferReport {
-        self.burst_lateness = lateness.filter(|_| self.sent.data_packets_sent.is_some());
-        self
+    /// Of a transfer that this end opened, with what only that end knows.
+    pub fn opened_here(followed: &Followed) -> TransferReport {
+        let report = TransferReport::new(&followed.ended);
+        let sends = report.sent.data_packets_sent.is_some();
+        TransferReport {
+            interrupted: followed.stopped,
+            kept_bytes: followed.kept_bytes(),
+            burst_lateness: followed.lateness.filter(|_| sends),
+            ..report
+        }
     }
 
     /// Some lines for people.
@@ -128,11 +142,21 @@ impl TransferReport {
         let mbps =
             |rate: Option<f64>| rate.map_or("-".to_owned(), |mbps| format!("{mbps:.3} Mb/s"));
         let count = |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
+        let kept = match self.kept_bytes {
+            Some(0) => {
+                "not complete; nothing of it is kept: the same command begins anew".to_owned()
+            }
+            Some(kept) => {
+                format!("not complete; {kept} bytes of it are kept: the same command goes on there")
+            }
+            None => String::new(),
+        };
         let mut lines = vec![
             format!(
                 "{} bytes in {:.3} s with {}: {}",
                 self.bytes, self.elapsed_s, self.peer, self.outcome
             ),
+            kept,
             format!("real {}, steady state {}", mbps(self.real_mbps), mbps(self.steady_state_mbps)),
             format!(
                 "NETBLT packets: {} bytes sent, {} bytes received",
@@ -178,6 +202,7 @@ impl TransferReport {
             lines.push("unverified: plain bytes, without a digest".to_owned());
         }
         lines.extend(self.blake3.as_ref().map(|digest| format!("blake3 {digest}, verified")));
+        lines.retain(|line| !line.is_empty());
         lines.join("\n") + "\n"
     }
 }

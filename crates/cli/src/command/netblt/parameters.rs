@@ -61,10 +61,6 @@ pub fn failure(error: Error) -> Failure {
         Error::OtherKey { .. } => "give both the same key (--key-file), or the code that the \
             server has printed (--code)"
             .to_owned(),
-        Error::Cancelled { kept: true } => {
-            "the other end did not confirm that; the same command goes on where it broke".to_owned()
-        }
-        Error::Cancelled { kept: false } => "the other end did not confirm that".to_owned(),
         other => other.remedy().to_owned(),
     };
     Failure::new(error.message()).help(remedy)

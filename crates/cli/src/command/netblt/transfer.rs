@@ -8,9 +8,8 @@ use crate::{interrupt, output};
 use indicatif::{ProgressBar, ProgressStyle};
 use netblt::{Ending, Mode};
 use netblt_client::address::resolve;
-use netblt_client::follow::{Followed, Following, Wanted};
+use netblt_client::follow::{Followed, Following, QUIT_PATIENCE, Wanted};
 use netblt_client::{Error, place};
-use netblt_io::Ended;
 use netblt_io::files::{self, Wish};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -56,23 +55,33 @@ fn run(host: &str, transfer: &Transfer, shown: &Output, wish: Wish) -> Outcome {
     if options.seal.is_none() && !shown.quiet {
         output::say(TRUSTED_PATH);
     }
-    let Followed { ended, lateness, keeps } = follow(following, shown)?;
-    let report = TransferReport::new(&ended).with_lateness(lateness);
+    let followed = follow(following, shown)?;
+    let report = TransferReport::opened_here(&followed);
     match shown.json {
         true => output::print_json(&report)?,
         false => output::print(&report.text())?,
     }
-    match ended.outcome.is_complete() {
+    match followed.ended.outcome.is_complete() {
         true => Ok(Exit::Done),
-        false => Err(incomplete(&ended, keeps)),
+        false => Err(incomplete(followed)),
     }
 }
 
 /// What arrived is worth mentioning only if something did, and was a file's, and is still there.
-fn incomplete(ended: &Ended, keeps: bool) -> Failure {
-    let failure =
-        Failure::new(format!("the transfer with {} failed: {}", shown(ended.peer), ended.outcome));
-    match (&ended.outcome, Error::of(ended, keeps).keeps()) {
+fn incomplete(followed: Followed) -> Failure {
+    let (peer, outcome) = (shown(followed.ended.peer), followed.ended.outcome.clone());
+    let kept = followed.kept_bytes().is_some_and(|bytes| bytes > 0);
+    let what = match followed.unheard {
+        Some(error @ Error::OtherKey { .. }) => return failure(error),
+        Some(_) => format!(
+            "was interrupted; the other end did not confirm within {} s that it knows",
+            QUIT_PATIENCE.as_secs()
+        ),
+        None if followed.stopped => "was interrupted".to_owned(),
+        None => format!("failed: {outcome}"),
+    };
+    let failure = Failure::new(format!("the transfer with {peer} {what}"));
+    match (outcome, kept) {
         (Ending::NoAnswer, _) => failure.help("is `netanvil netblt serve` running there?"),
         (_, true) => failure.help("what arrived is kept; the same command goes on where it broke"),
         (_, false) => failure,

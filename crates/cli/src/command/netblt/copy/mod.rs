@@ -42,6 +42,9 @@ fn burst(rate_bps: Option<f64>) -> Burst {
     rate_bps.map_or(fastest, |rate| netblt_client::burst_of_rate(rate, PACKET_BYTES))
 }
 
+/// What mends a copy of files that broke.
+const GOES_ON: &str = "what arrived is kept; the same command goes on where it broke off";
+
 fn broken(what: impl std::fmt::Display) -> Failure {
-    Failure::new(what).help("what arrived is kept; the same command goes on where it broke off")
+    Failure::new(what).help(GOES_ON)
 }

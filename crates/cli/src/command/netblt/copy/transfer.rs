@@ -5,10 +5,11 @@ use super::far::Far;
 use super::place::Plan;
 use super::progress::{Progress, bytes};
 use super::rate::Rate;
-use super::{broken, burst, limits};
+use super::{GOES_ON, broken, burst, limits};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
 use netblt::{EndpointLimits, RateControl, Timing};
+use netblt_client::follow::QUIT_PATIENCE;
 use netblt_io::copy::control::{Destination, Message, Patterns, Request, Summary, Task, VERSION};
 use netblt_io::copy::inbox::{Allowed, Inbox, Rules, Target, open_directory};
 use netblt_io::copy::names::shown;
@@ -31,12 +32,20 @@ use units::Duration;
 const PAUSE: Duration = Duration::from_ms(50);
 /// How long to wait for the far end to tell of the end, after its packets did.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+/// What the other end hears of a signal here.
+const INTERRUPTED: &str = "interrupted";
 
 /// What a copy came to, as JSON has it.
 #[derive(Serialize)]
 struct Report<'a> {
     event: &'static str,
     complete: bool,
+    /// This end was stopped by a signal before the copy was complete.
+    interrupted: bool,
+    /// How it ended, in words.
+    outcome: &'a str,
+    /// It is not complete, what arrived is kept, and the same command goes on there.
+    resumable: bool,
     #[serde(flatten)]
     figures: &'a Figures,
     elapsed_s: f64,
@@ -109,9 +118,13 @@ pub fn run(arguments: &Copy) -> Outcome {
         progress,
         rate,
         is_push,
+        is_stream: matches!(plan, Plan::PushInput { .. } | Plan::PullOutput { .. }),
         summary: None,
         started: Instant::now(),
         peer,
+        interrupted: None,
+        gone: None,
+        broken: None,
     };
     copy.rate.listen();
     let ended = copy.follow(&interrupted)?;
@@ -201,58 +214,82 @@ struct Following {
     progress: Progress,
     rate: Rate,
     is_push: bool,
+    /// Standard input or output: nothing of it is kept.
+    is_stream: bool,
     summary: Option<Summary>,
     started: Instant,
     peer: SocketAddr,
+    /// Since when a signal wants it to end.
+    interrupted: Option<Instant>,
+    /// Since when the channel has ended, and why.
+    gone: Option<(Instant, String)>,
+    /// Why this end did not wait for the end of the connection.
+    broken: Option<String>,
 }
 
 impl Following {
     /// Until the connection is over.
     fn follow(&mut self, interrupted: &std::sync::atomic::AtomicBool) -> Outcome<Ended> {
-        let (mut bounded, mut quitting, mut gone) = (false, false, None);
+        let mut bounded = false;
         loop {
             let turned = self.station.turn(PAUSE, &mut Nobody);
             turned.map_err(|error| broken(format!("the network broke: {error}")))?;
-            if let Some(reason) = self.listen()? {
-                gone.get_or_insert((Instant::now(), reason));
-            }
+            self.listen();
             let ended = self.station.take_ended().pop();
             self.show(&mut bounded)?;
             if let Some(ended) = ended {
                 return Ok(ended);
             }
-            if interrupted.load(Ordering::SeqCst) && !std::mem::replace(&mut quitting, true) {
-                self.station.quit(self.id, "interrupted");
+            if interrupted.load(Ordering::SeqCst) && self.interrupted.is_none() {
+                self.interrupted = Some(Instant::now());
+                self.station.quit(self.id, INTERRUPTED);
             }
-            // Packets may still tell more than the channel did.
-            if let Some((since, reason)) = &gone
-                && since.elapsed() > std::time::Duration::from_secs(1)
-                && self.summary.is_none()
-            {
-                let status = self.far.status();
-                return Err(broken(format!("the other end is gone: {reason} ({status})")));
+            if self.is_in_vain() {
+                let reason = self.broken.clone().unwrap_or_else(|| INTERRUPTED.to_owned());
+                let ended = self.station.give_up(self.id, &reason);
+                return ended.ok_or_else(|| broken(reason));
             }
         }
     }
 
-    /// What came by the channel; why it ended, if it did.
-    fn listen(&mut self) -> Outcome<Option<String>> {
+    /// Whether there is nothing to wait for; says why.
+    fn is_in_vain(&mut self) -> bool {
+        if self.broken.is_some() {
+            return true;
+        }
+        if self.interrupted.is_some_and(|since| since.elapsed() > QUIT_PATIENCE) {
+            self.broken = Some("interrupted; the other end did not confirm that".to_owned());
+            return true;
+        }
+        // Packets may still tell more than the channel did.
+        let Some((since, reason)) = &self.gone else { return false };
+        if since.elapsed() <= std::time::Duration::from_secs(1) || self.summary.is_some() {
+            return false;
+        }
+        let status = self.far.status();
+        self.broken = Some(format!("the other end is gone: {reason} ({status})"));
+        true
+    }
+
+    /// Takes in what came by the channel.
+    fn listen(&mut self) {
         for heard in self.heard.try_iter() {
             match heard {
                 Heard::Message(Message::Summary(summary)) => self.summary = Some(summary),
                 Heard::Message(Message::Failure(reason)) => {
                     let reason = shown(reason.as_bytes());
-                    return Err(broken(format!("the other end cannot go on: {reason}")));
+                    self.broken = Some(format!("the other end cannot go on: {reason}"));
                 }
                 Heard::Message(_) => {
-                    return Err(broken("the other end says something that has no place"));
+                    let reason = "the other end says something that has no place";
+                    self.broken = Some(reason.to_owned());
                 }
                 Heard::Ended(reason) => {
-                    return Ok(Some(reason.unwrap_or_else(|| "its channel ended".to_owned())));
+                    let reason = reason.unwrap_or_else(|| "its channel ended".to_owned());
+                    self.gone.get_or_insert((Instant::now(), reason));
                 }
             }
         }
-        Ok(None)
     }
 
     fn show(&mut self, bounded: &mut bool) -> Outcome<()> {
@@ -285,11 +322,10 @@ impl Following {
         while self.is_push
             && ended.outcome.is_complete()
             && self.summary.is_none()
+            && self.gone.is_none()
             && waiting.elapsed() < PATIENCE
         {
-            if self.listen()?.is_some() {
-                break;
-            }
+            self.listen();
             self.station.turn(PAUSE, &mut Nobody).map_err(|error| broken(error.to_string()))?;
         }
         self.progress.clear();
@@ -297,10 +333,16 @@ impl Following {
             self.progress.settled(&settled)?;
         }
         let figures = self.tally.figures();
-        let complete = ended.outcome.is_complete() && (self.summary.is_some() || !self.is_push);
+        let complete = ended.outcome.is_complete()
+            && self.broken.is_none()
+            && (self.summary.is_some() || !self.is_push);
+        let outcome = self.broken.clone().unwrap_or_else(|| ended.outcome.to_string());
         let report = Report {
             event: "end",
             complete,
+            interrupted: self.interrupted.is_some() && !complete,
+            outcome: &outcome,
+            resumable: !complete && !self.is_stream,
             figures: &figures,
             elapsed_s: self.started.elapsed().as_secs_f64(),
             wire_bytes_sent: ended.counters.bytes_sent,
@@ -317,7 +359,12 @@ impl Following {
             self.linger();
             return Ok(if figures.failed_entries > 0 { Exit::NotAccepted } else { Exit::Done });
         }
-        let failure = broken(format!("the copy broke off: {}", ended.outcome));
+        let what = if self.interrupted.is_some() { "was interrupted" } else { "broke off" };
+        let failure =
+            Failure::new(format!("the copy {what}: {outcome}")).help(match self.is_stream {
+                true => "nothing of a stream is kept; the same command begins anew",
+                false => GOES_ON,
+            });
         Err(match ended.outcome {
             netblt::Ending::NoAnswer => failure.help(format!(
                 "no packet came back from UDP {}: a firewall? --udp-ports names ports to let through",
