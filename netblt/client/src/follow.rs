@@ -81,7 +81,7 @@ impl Followed {
     pub fn kept_bytes(&self) -> Option<u64> {
         let kept = Error::of(&self.ended, self.keeps).keeps();
         let incomplete = !self.ended.outcome.is_complete();
-        incomplete.then(|| if kept { self.ended.stored_bytes } else { 0 })
+        incomplete.then_some(if kept { self.ended.stored_bytes } else { 0 })
     }
 }
 
