@@ -78,6 +78,34 @@ pub fn judge_loss(result: &TrialResult, tolerance_percent: f64) -> Verdict {
     }
 }
 
+impl RateFound {
+    /// What is known where a search cannot begin.
+    pub(crate) fn not_sought(goal: &RateGoal<'_>, why: String) -> RateFound {
+        RateFound {
+            loss_tolerance_percent: goal.tolerance_percent,
+            confidence: None,
+            finding: Finding::Invalid { reasons: vec![why] },
+            rate: None,
+            buffered: None,
+            conditional_throughput: None,
+            percent_of_theoretical: None,
+            offered: None,
+            loss_percent: None,
+            upper: None,
+            resolution_fps: None,
+            resolution_percent_of_theoretical: None,
+            trial_duration: goal.final_duration,
+            trials: 0,
+            invalid_trials: 0,
+            test_time: Duration::ZERO,
+            trials_at_rate: 0,
+            failed_trials_at_rate: 0,
+            policy: goal.policy,
+            search: goal.describe(),
+        }
+    }
+}
+
 /// Finds the highest rate that meets `goal`. Trials in `known` are not made again; new ones are
 /// added to it.
 pub(crate) fn find_rate(

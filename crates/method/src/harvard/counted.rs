@@ -2,7 +2,7 @@
 
 use super::Sources;
 use super::y1989::counter_checks;
-use crate::bench::Bench;
+use crate::bench::{Bench, by_offer};
 use crate::event::Event;
 use crate::subject::Subject;
 use crate::{RunError, TestKind};
@@ -19,6 +19,9 @@ pub(super) fn compare_counters(
     sources: &Sources,
     heading: &str,
 ) -> Result<(), RunError> {
+    if let Some(why) = sources.starved() {
+        return bench.emit(Event::Note(format!("{heading}: counters not compared: {why}")));
+    }
     let duration = Duration::from_secs_f64(subject.config.harvard.raw_rate_stream_s);
     let rate = sources.slowest().scaled(0.5);
     let label = format!("the device's counters, {}: {rate:.1}", subject.size_in_words());
@@ -26,7 +29,7 @@ pub(super) fn compare_counters(
     let ran = bench.run_changed(request, &|mut trial| {
         trial.prelude.clear();
         trial.waits.drain = trial.waits.drain.max(RESIDUAL);
-        Ok(trial)
+        Ok(by_offer(trial))
     })?;
     let trial = &ran.result;
     let checks = counter_checks(trial);

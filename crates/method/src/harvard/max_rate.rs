@@ -48,6 +48,9 @@ pub fn max_rate(
         noise: None,
         judge: &|result| judge_loss(result, 0.0),
     };
-    let found = find_rate(bench, &subject, &goal, &mut Known::default())?;
+    let found = match sources.starved() {
+        Some(why) => RateFound::not_sought(&goal, why),
+        None => find_rate(bench, &subject, &goal, &mut Known::default())?,
+    };
     Ok(MaxRateResult { setting, conditions: subject.conditions(), found })
 }

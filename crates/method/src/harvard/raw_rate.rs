@@ -46,6 +46,10 @@ pub fn raw_rate(
     let test =
         if setting.streams > 1 { crate::TestKind::DualStream } else { crate::TestKind::RawRate };
     let duration = Duration::from_secs_f64(subject.config.harvard.raw_rate_stream_s);
+    if let Some(why) = sources.starved() {
+        let conditions = subject.conditions();
+        return Ok(RawRateResult { setting, conditions, streams: vec![], invalid: vec![why] });
+    }
     let rate = sources.slowest();
     let label = format!("{test}, {}: {rate:.1} for {duration}", subject.size_in_words());
     let request = Request {

@@ -16,6 +16,11 @@ const LOOK: Duration = Duration::from_ms(500);
 const ASKED_AGAIN: f64 = 0.97;
 /// How often it is asked for less.
 const STEPS_MAX: u32 = 8;
+/// Beside busy programs a source falls short of whatever it is asked for by some hundredths: one that offers so much of
+/// what it reached before offers what it can.
+const KEEPS_UP: f64 = 0.9;
+/// A source that offers less than this share of what another does is not slow but kept from its processor.
+const STARVED: f64 = 0.01;
 
 /// What each source offers with its shortest gap, in the order of the sending ports.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,7 +28,7 @@ pub struct Sources(Vec<FrameRate>);
 
 impl Sources {
     /// Asks every sending port for the medium's maximum, and then for what it reached until it
-    /// keeps that up.
+    /// keeps that up, or until one is starved.
     pub(crate) fn find(
         bench: &mut Bench<'_>,
         subject: &Subject<'_>,
@@ -51,10 +56,27 @@ impl Sources {
             let is_first = intended.0.iter().all(|rate| *rate == medium);
             let reached = ran.result.sent.iter().map(|sent| sent.offered_rate());
             let reached = reached.map(|rate| rate.unwrap_or(FrameRate::from_fps(1)));
-            let next = |rate: FrameRate| if is_first { rate } else { rate.scaled(ASKED_AGAIN) };
+            let keeps_up = !is_first && !bench::fell_short(&ran.result, KEEPS_UP);
+            let goes_down = !is_first && !keeps_up;
+            let next = |rate: FrameRate| if goes_down { rate.scaled(ASKED_AGAIN) } else { rate };
             sources = Sources(reached.map(next).collect());
+            if keeps_up || sources.starved().is_some() {
+                break;
+            }
         }
         Ok(sources)
+    }
+
+    /// Why nothing can be said of the device with all sources at once, where one of them is kept from its processor.
+    pub(crate) fn starved(&self) -> Option<String> {
+        let (slowest, fastest) = (self.slowest(), *self.0.iter().max()?);
+        let is_starved = slowest.fps() < STARVED * fastest.fps();
+        is_starved.then(|| {
+            format!(
+                "one source offers {slowest:.1} while another offers {fastest:.1}: it is kept from its processor, and \
+                 both at once need more processors"
+            )
+        })
     }
 
     /// Of each sending port.

@@ -8,7 +8,7 @@ use method::{
 use sim::{DeviceUnderTest, SimPort, SimTester};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use traffic::size::SizePattern;
-use trial::{PortId, Tester};
+use trial::{InvalidReason, PortId, Tester, TesterError, Trial, TrialResult, Validity};
 use units::{FrameSize, LineRate};
 use wire::ethernet::MacAddr;
 
@@ -124,4 +124,36 @@ pub fn bidirectional(mut config: SuiteConfig) -> SuiteConfig {
 pub fn with_modifier(mut config: SuiteConfig, modifier: Modifier) -> SuiteConfig {
     config.modifiers = vec![modifier];
     config
+}
+
+/// Runs a trial whose sources offer only these shares of what they are asked for, in the order of the loads; the last
+/// one holds for all that follow.
+pub fn run_held_up(
+    tester: &mut dyn Tester,
+    trial: &Trial,
+    shares: &[f64],
+) -> Result<TrialResult, TesterError> {
+    let share = |at: usize| shares[at.min(shares.len() - 1)];
+    let mut slower = trial.clone();
+    for (at, load) in slower.loads.iter_mut().enumerate() {
+        for segment in &mut load.schedule.segments {
+            segment.rate = segment.rate.scaled(share(at));
+        }
+    }
+    let mut result = tester.run(&slower)?;
+    let mut reasons = result.invalid_reasons().to_vec();
+    for sent in &mut result.sent {
+        let port = sent.report.port;
+        let at = trial.loads.iter().position(|load| load.port == port).expect("a load of it");
+        let offered = sent.intended_rate;
+        let intended = offered.scaled(1.0 / share(at));
+        sent.intended_rate = intended;
+        if trial.limits.shortfall < 1.0 - share(at) {
+            reasons.push(InvalidReason::Shortfall { port, intended, offered, unsent_frames: 0 });
+        }
+    }
+    if !reasons.is_empty() {
+        result.validity = Validity::Invalid(reasons);
+    }
+    Ok(result)
 }

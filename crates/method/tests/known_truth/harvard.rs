@@ -6,12 +6,12 @@ use method::harvard::{
 };
 use method::{
     Attachment, Event, Finding, Forwarding, LegacyAddresses, Outcome, Profile, RunError,
-    SuiteConfig, TestKind, Topology,
+    RunFinished, SuiteConfig, TestKind, Topology,
 };
 use sim::{Addresses, Description, Interface, Protocol};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use trial::{PortId, Tester, TesterDescription};
+use trial::{PortId, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Duration;
 use wire::ethernet::MacAddr;
 
@@ -115,6 +115,18 @@ pub(crate) fn run_on(
     modes: &[Mode],
     paths: &[Path],
 ) -> (Vec<Outcome>, Vec<Event>) {
+    let (outcomes, events, finished) = run_in(&mut Simulated(device), change, sizes, modes, paths);
+    assert_eq!((finished.invalid_trials, finished.stopped_by), (0, None));
+    (outcomes, events)
+}
+
+fn run_in(
+    laboratory: &mut dyn Laboratory,
+    change: impl FnOnce(&mut SuiteConfig),
+    sizes: &[u32],
+    modes: &[Mode],
+    paths: &[Path],
+) -> (Vec<Outcome>, Vec<Event>, RunFinished) {
     let mut config = SuiteConfig::of(Profile::Quick);
     config.tests = Suite1990::TESTS.to_vec();
     config.frame_sizes = sizes.iter().map(|bytes| super::bed::size(*bytes)).collect();
@@ -130,9 +142,8 @@ pub(crate) fn run_on(
     };
     suite.set_ups.retain(|set_up| modes.contains(&set_up.mode) && paths.contains(&set_up.path));
     let mut events = vec![];
-    let finished = suite.run(&mut Simulated(device), &mut events).unwrap();
-    assert_eq!((finished.invalid_trials, finished.stopped_by), (0, None));
-    (super::bed::outcomes(&events), events)
+    let finished = suite.run(laboratory, &mut events).unwrap();
+    (super::bed::outcomes(&events), events, finished)
 }
 
 /// Where it belongs in the tables.
@@ -211,4 +222,84 @@ fn what_the_device_or_the_protocol_cannot_do_is_said() {
     };
     assert_eq!((sizes(Mode::AppleTalk), sizes(Mode::Bridge), sizes(Mode::Decnet)), (1, 2, 0));
     assert!(results.iter().all(|result| result.invalid.is_empty()));
+}
+
+/// A laboratory whose sources offer only shares of what they are asked for, as beside busy programs.
+struct HeldUp {
+    laboratory: Simulated,
+    shares: Vec<f64>,
+}
+
+struct Source<'t> {
+    tester: Box<dyn Tester + 't>,
+    shares: &'t [f64],
+}
+
+impl Tester for Source<'_> {
+    fn describe(&self) -> &TesterDescription {
+        self.tester.describe()
+    }
+    fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        super::bed::run_held_up(&mut *self.tester, trial, self.shares)
+    }
+    fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
+        self.tester.pause(span)
+    }
+}
+
+impl Laboratory for HeldUp {
+    fn describe(&self) -> TesterDescription {
+        self.laboratory.describe()
+    }
+    fn set_up(&mut self, set_up: &SetUp) -> Result<Ready<'_>, SetUpError> {
+        let ready = self.laboratory.set_up(set_up)?;
+        Ok(Ready {
+            tester: Box::new(Source { tester: ready.tester, shares: &self.shares }),
+            ..ready
+        })
+    }
+    fn shows_counters(&self) -> bool {
+        true
+    }
+}
+
+fn held_up(shares: &[f64]) -> (Vec<Outcome>, Vec<Event>) {
+    let laboratory = Simulated(Description::from_toml(ROUTER).unwrap());
+    let mut held_up = HeldUp { laboratory, shares: shares.to_vec() };
+    let change = |config: &mut SuiteConfig| config.harvard.raw_rate_stream_s = 1.0;
+    let (outcomes, events, _) = run_in(&mut held_up, change, &[64], &[Mode::Ip], &[Path::Within]);
+    (outcomes, events)
+}
+
+/// The first source needs 69 us from frame to frame at 64 bytes, and offers 3 % less than it is asked for, whatever that
+/// is: its rate is not sought further and further down.
+#[test]
+fn sources_that_are_held_up_offer_what_they_reach() {
+    let (results, events) = held_up(&[0.97]);
+    for result in results.iter().filter(|result| result.test == TestKind::RawRate) {
+        let raw: RawRateResult = result.record().unwrap();
+        assert_eq!(raw.invalid, Vec::<String>::new());
+        let most = raw.conditions.tester_max.expect("what the source offers").fps();
+        assert!((0.9 * 14_492.0..=14_493.0).contains(&most), "{most}");
+    }
+    let notes = events.iter().filter_map(|event| match event {
+        Event::Note(text) => Some(text),
+        _ => None,
+    });
+    let not_compared: Vec<_> = notes.filter(|note| note.contains("the tester offered")).collect();
+    assert!(not_compared.is_empty(), "{not_compared:?}");
+}
+
+/// A second source that is kept from its processor has no rate of its own, and so there is no result of both.
+#[test]
+fn a_source_that_is_starved_beside_another_gives_no_result() {
+    let (results, _) = held_up(&[1.0, 0.02]);
+    for test in [TestKind::DualStream, TestKind::DualMaxRate] {
+        let outcome = results.iter().find(|result| result.test == test).expect("a result");
+        let why = outcome.invalid.join("; ");
+        assert!(why.contains("one source offers"), "{outcome:#?}");
+        assert!(outcome.figures.iter().all(|figure| figure.value.is_none()), "{outcome:#?}");
+    }
+    let single = results.iter().find(|result| result.test == TestKind::RawRate).expect("a result");
+    assert_eq!(single.invalid, Vec::<String>::new());
 }

@@ -9,10 +9,7 @@ use sim::{Composed, Description, SimPort, SimTester};
 use std::collections::BTreeMap;
 use traffic::error_frame::ErrorKind;
 use traffic::modifier::sub_seed;
-use trial::{
-    Counted, DeviceSetup, InvalidReason, Tester, TesterDescription, TesterError, Trial,
-    TrialResult, Validity,
-};
+use trial::{Counted, DeviceSetup, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::LineRate;
 
 /// A router that carries 5,000 frames a second, 20 of which wait.
@@ -399,24 +396,7 @@ impl Tester for HeldUp {
         if self.only_in.is_some_and(|test| !trial.label.starts_with(&test.to_string())) {
             return self.tester.run(trial);
         }
-        let mut slower = trial.clone();
-        for load in &mut slower.loads {
-            for segment in &mut load.schedule.segments {
-                segment.rate = segment.rate.scaled(self.share);
-            }
-        }
-        let mut result = self.tester.run(&slower)?;
-        for sent in &mut result.sent {
-            let offered = sent.intended_rate;
-            let intended = offered.scaled(1.0 / self.share);
-            sent.intended_rate = intended;
-            if trial.limits.shortfall < 1.0 - self.share {
-                let port = sent.report.port;
-                let reason = InvalidReason::Shortfall { port, intended, offered, unsent_frames: 0 };
-                result.validity = Validity::Invalid(vec![reason]);
-            }
-        }
-        Ok(result)
+        super::bed::run_held_up(&mut self.tester, trial, &[self.share])
     }
     fn pause(&mut self, span: units::Duration) -> Result<(), TesterError> {
         self.tester.pause(span)
@@ -482,6 +462,11 @@ fn a_flood_counts_by_what_the_tester_can_offer_at_the_time() {
     }
     let flood = flood(0.4);
     assert!(matches!(flood.outcome, Ending::Invalid { .. }), "{flood:#?}");
+    for test in [Test1989::MixedProtocols, Test1989::FloodedSizes] {
+        let result = held_up(0.8, Some(test), &[test]).pop().expect("a result");
+        assert_eq!(result.outcome, Ending::Measured, "{result:#?}");
+        assert!(!result.figures.is_empty(), "{result:#?}");
+    }
 }
 
 /// Whether a device answers under a load is known where the load was somewhat less than asked for, too. The router

@@ -9,7 +9,7 @@ use super::scene::{frames, result_of, run_changed, steady};
 use super::stops::{Fate, fate};
 use super::suite::offered;
 use crate::FigureName;
-use crate::bench::{Bench, by_offer};
+use crate::bench::{Bench, flooding};
 use crate::subject::Subject;
 use crate::traffic::{FORWARD, Forwarding, Traffic};
 use crate::{Protocol, RunError, TestKind};
@@ -74,7 +74,7 @@ pub(super) fn mixed_protocols(
     let duration = Duration::from_secs_f64(subject.config.harvard_1989.rate_stream_s);
     let rate = subject.ceiling.rate;
     let request = steady(test, subject, "in turn", rate, duration);
-    let ran = run_changed(bench, request, &|trial| Ok(by_offer(in_turn(trial, &together)?)))?;
+    let ran = run_changed(bench, request, &|trial| Ok(flooding(in_turn(trial, &together)?)))?;
     let trial = match ran {
         Ok(ran) if ran.result.is_valid() => ran.result,
         Ok(ran) => return Ok(result.invalid(ran.invalid_reasons())),
@@ -210,7 +210,7 @@ fn flooded(
         let duration = Duration::from_secs_f64(subject.config.harvard_1989.rate_stream_s);
         let make = |bench: &mut Bench<'_>| {
             let request = steady(test, subject, "flooded", subject.ceiling.rate, duration);
-            bench.run_changed(request, &|trial| Ok(by_offer(trial)))
+            bench.run_changed(request, &|trial| Ok(flooding(trial)))
         };
         let ran = make(bench)?;
         let fate = fate(&ran, || Ok(Ok(make(bench)?)))?;
