@@ -20,7 +20,7 @@ const STEPS_MAX: u32 = 8;
 /// what it reached before offers what it can.
 const KEEPS_UP: f64 = 0.9;
 /// A source that offers less than this share of what another does is not slow but kept from its processor.
-const STARVED: f64 = 0.01;
+const STARVED: f64 = 0.1;
 
 /// What each source offers with its shortest gap, in the order of the sending ports.
 #[derive(Clone, PartialEq, Debug)]

@@ -98,7 +98,8 @@ impl Outlook {
         let same = self.ended.get(&share.test).filter(|sums| sums.foretold_s > 0.0);
         let factor = match same {
             _ if share.is_known => 1.0,
-            Some(sums) => sums.took_s / sums.foretold_s,
+            // One size that cannot be tested does not mean that another takes no time.
+            Some(sums) => (sums.took_s / sums.foretold_s).max(NOT_MADE),
             None => overall,
         };
         Duration::from_secs_f64(share.foretold.as_secs_f64() * factor)
@@ -149,6 +150,17 @@ mod tests {
         outlook.begin(TestKind::Throughput, place(0));
         outlook.end(S(30));
         assert_eq!(outlook.left(), S(180));
+    }
+
+    #[test]
+    fn another_size_takes_some_time_even_where_the_first_one_took_none() {
+        let mut outlook = Outlook::default();
+        outlook.expect(TestKind::Throughput, S(10));
+        outlook.expect(TestKind::Throughput, S(10));
+        outlook.begin(TestKind::Throughput, place(0));
+        outlook.end(Duration::ZERO);
+        assert_eq!(outlook.left(), S(1));
+        assert_eq!(outlook.begin(TestKind::Throughput, place(1)), S(1));
     }
 
     #[test]

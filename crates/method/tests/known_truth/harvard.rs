@@ -293,7 +293,12 @@ fn sources_that_are_held_up_offer_what_they_reach() {
 /// A second source that is kept from its processor has no rate of its own, and so there is no result of both.
 #[test]
 fn a_source_that_is_starved_beside_another_gives_no_result() {
-    let (results, _) = held_up(&[1.0, 0.02]);
+    starved(0.02);
+    starved(0.08);
+}
+
+fn starved(share: f64) {
+    let (results, _) = held_up(&[1.0, share]);
     for test in [TestKind::DualStream, TestKind::DualMaxRate] {
         let outcome = results.iter().find(|result| result.test == test).expect("a result");
         let why = outcome.invalid.join("; ");
