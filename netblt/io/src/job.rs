@@ -4,7 +4,7 @@ use crate::agreement::Layout;
 use crate::sink::Sink;
 use crate::source::Source;
 use netblt::Connection;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
 use std::sync::{Arc, OnceLock};
@@ -14,8 +14,20 @@ use units::Instant;
 /// What a reader has ready beyond the buffers that the other end has asked for; at least a buffer.
 const READ_AHEAD_BYTES: usize = 1 << 20;
 
-/// Buffers written at once.
+/// What a connection is given ahead of what leaves: more would have left the processor's cache before it is sent.
+const SEND_AHEAD_BYTES: u64 = 1 << 20;
+/// And at least so many packets, of which a station sends hundreds at once.
+const SEND_AHEAD_PACKETS: u64 = 512;
+
+/// Buffers written at once, and those that one look at the network brings on top.
 const STORED_AT_ONCE: usize = 64;
+
+/// What a thread has read, each with whether it is the last; several, since to wake up who waits for room costs as
+/// much as to copy a buffer.
+type Filled = Result<Vec<(Vec<u8>, bool)>, String>;
+
+/// Buffers that came, with their places.
+type Arrived = Vec<(u64, Vec<u8>)>;
 
 /// What a thread came to: a digest if there is one, or why not.
 type Finish = Result<Option<String>, String>;
@@ -41,8 +53,9 @@ pub struct Sending {
     given: u64,
     /// Payload that is safe at the other end.
     safe_bytes: u64,
-    /// Each with whether it is the last.
-    filled: Receiver<Result<(Vec<u8>, bool), String>>,
+    filled: Receiver<Filled>,
+    /// What has come of the thread and was not given yet.
+    ready: VecDeque<(Vec<u8>, bool)>,
     /// Of all that was read, at its end.
     digest: Arc<OnceLock<String>>,
     empty: Sender<Vec<u8>>,
@@ -60,8 +73,10 @@ pub struct Receiving {
     /// Payload among what arrived.
     arrived_bytes: u64,
     /// None once nothing more comes.
-    full: Option<Sender<(u64, Vec<u8>)>>,
-    empty: Receiver<Vec<u8>>,
+    full: Option<Sender<Arrived>>,
+    /// What came and was not passed on to the thread yet.
+    gathered: Arrived,
+    empty: Receiver<Vec<Vec<u8>>>,
     finish: Receiver<Finish>,
     finished: Option<Finish>,
     /// Buffers that the thread has not stored yet.
@@ -78,20 +93,28 @@ impl Job {
     /// A thread reads from `source`.
     pub fn sending(mut source: impl Source + 'static, layout: Layout) -> Job {
         let (to_fill, empty) = channel::<Vec<u8>>();
-        let (filled_by, filled): (SyncSender<_>, _) = sync_channel(read_ahead(&layout));
+        let at_once = buffers_in(source.bytes_at_once(), &layout);
+        let most = (buffers_in(READ_AHEAD_BYTES, &layout) / at_once).max(1);
+        let (filled_by, filled): (SyncSender<Filled>, _) = sync_channel(most);
         let digest = Arc::new(OnceLock::new());
         let computed = digest.clone();
         let read = move || {
+            let mut some = Vec::new();
             for index in 0..layout.buffers() {
                 let mut memory = empty.try_recv().unwrap_or_default();
                 memory.resize(layout.len(index), 0);
-                let result = source.fill(index, &mut memory).map_err(|error| error.to_string());
+                if let Err(error) = source.fill(index, &mut memory) {
+                    let _ = filled_by.send(Ok(some));
+                    let _ = filled_by.send(Err(error.to_string()));
+                    return;
+                }
                 let last = source.has_ended() || index + 1 == layout.buffers();
-                let over = result.is_err() || last;
                 if let Some(digest) = source.digest().filter(|_| last) {
                     let _ = computed.set(digest);
                 }
-                if filled_by.send(result.map(|()| (memory, last))).is_err() || over {
+                some.push((memory, last));
+                let enough = last || some.len() == at_once;
+                if enough && filled_by.send(Ok(std::mem::take(&mut some))).is_err() || last {
                     return;
                 }
             }
@@ -101,6 +124,7 @@ impl Job {
             given: 0,
             safe_bytes: 0,
             filled,
+            ready: VecDeque::new(),
             digest,
             empty: to_fill,
             closed: false,
@@ -119,17 +143,20 @@ impl Job {
     }
 
     fn receive(mut sink: impl Sink + 'static, layout: Layout, mut queue: Option<Queue>) -> Job {
-        let (full, to_store) = channel::<(u64, Vec<u8>)>();
+        let (full, to_store) = channel::<Arrived>();
         let (emptied, empty) = channel();
         let (finish_by, finish) = channel();
         let announced = Arc::new(AtomicU64::new(layout.buffers()));
         let expected = announced.clone();
         let write = move || {
             let mut stored = 0;
-            while let Ok(first) = to_store.recv() {
+            while let Ok(mut some) = to_store.recv() {
                 // What came meanwhile goes along: fewer calls, and mostly one run of bytes.
-                let mut some = vec![first];
-                some.extend(to_store.try_iter().take(STORED_AT_ONCE - 1));
+                while some.len() < STORED_AT_ONCE
+                    && let Ok(more) = to_store.try_recv()
+                {
+                    some.extend(more);
+                }
                 if let Some(queue) = &mut queue {
                     some = queue.pass(some);
                 }
@@ -139,7 +166,7 @@ impl Job {
                     return;
                 }
                 stored += some.len() as u64;
-                some.into_iter().for_each(|(_, memory)| _ = emptied.send(memory));
+                let _ = emptied.send(some.into_iter().map(|(_, memory)| memory).collect());
                 if stored == expected.load(Ordering::SeqCst) {
                     let _ = finish_by.send(sink.finish().map_err(|error| error.to_string()));
                     return;
@@ -153,6 +180,7 @@ impl Job {
             arrived: 0,
             arrived_bytes: 0,
             full: Some(full),
+            gathered: Vec::new(),
             empty,
             finish,
             finished: None,
@@ -188,12 +216,20 @@ impl Job {
             receiving.store(index, data, last);
         }
     }
+    /// Passes on to the thread what came: all of a look at the network at once, since to wake it up costs as much as to
+    /// copy a buffer.
+    pub fn pass_on(&mut self) {
+        if let Job::Receiving(receiving) = self {
+            receiving.pass_on();
+        }
+    }
     /// Whether the thread is at work and may have something soon.
     pub fn is_busy(&self, connection: &Connection) -> bool {
         match self {
             Job::Sending(sending) => {
                 let asked = connection.buffers_permitted() > 0 || sending.is_at_its_end();
-                !sending.closed && connection.buffers_wanted() > 0 && asked
+                let wanted = connection.buffers_wanted() > 0 && !sending.is_ahead(connection);
+                !sending.closed && wanted && asked
             }
             Job::Receiving(receiving) => receiving.unstored > 0 || receiving.awaits_finish(),
         }
@@ -238,6 +274,7 @@ impl Job {
     /// work. Nobody waits here: other connections live in the calling thread.
     pub fn conclude(&mut self) -> Option<Result<(), String>> {
         let Job::Receiving(receiving) = self else { return Some(Ok(())) };
+        receiving.pass_on();
         let (arrived, announced) = (receiving.arrived, receiving.announced());
         if arrived < announced {
             // The thread would wait for the rest for ever.
@@ -276,13 +313,27 @@ impl Queue {
     }
 }
 
-fn read_ahead(layout: &Layout) -> usize {
-    (READ_AHEAD_BYTES / (layout.buffer_bytes as usize).max(1)).max(1)
+/// Buffers of so many bytes, at least one.
+fn buffers_in(bytes: usize, layout: &Layout) -> usize {
+    (bytes / (layout.buffer_bytes as usize).max(1)).max(1)
+}
+
+/// Whether so many buffers with packets to send are enough for now.
+fn is_ahead(ready: usize, buffer_bytes: u32, packet_bytes: u16) -> bool {
+    let enough_bytes = SEND_AHEAD_BYTES.max(SEND_AHEAD_PACKETS * u64::from(packet_bytes));
+    ready as u64 * u64::from(buffer_bytes) >= enough_bytes
 }
 
 impl Sending {
     fn is_at_its_end(&self) -> bool {
         self.given == self.layout.buffers()
+    }
+
+    fn is_ahead(&self, connection: &Connection) -> bool {
+        let ready = connection.buffers_ready();
+        connection.terms().is_some_and(|terms| {
+            is_ahead(ready, terms.buffer_size_bytes, terms.data_packet_size_bytes)
+        })
     }
 
     fn pump(&mut self, connection: &mut Connection) {
@@ -292,22 +343,24 @@ impl Sending {
                 return;
             }
             // Memory is for those who have room at the other end, not for all who ask.
-            if connection.buffers_permitted() == 0 {
+            if connection.buffers_permitted() == 0 || self.is_ahead(connection) {
                 return;
             }
             begin(&mut self.begin);
-            match self.filled.try_recv() {
-                Ok(Ok((memory, ends))) => {
-                    self.given += 1;
-                    let last = !self.layout.closing && ends;
-                    self.closed = last;
-                    if connection.send_buffer(memory, last).is_err() {
-                        return connection.abort("a buffer of another size than agreed on");
-                    }
+            let Some((memory, ends)) = self.ready.pop_front() else {
+                match self.filled.try_recv() {
+                    Ok(Ok(some)) => self.ready.extend(some),
+                    Ok(Err(reason)) => return connection.abort(&format!("cannot read: {reason}")),
+                    Err(TryRecvError::Empty) => return,
+                    Err(TryRecvError::Disconnected) => return connection.abort("the reader broke"),
                 }
-                Ok(Err(reason)) => return connection.abort(&format!("cannot read: {reason}")),
-                Err(TryRecvError::Empty) => return,
-                Err(TryRecvError::Disconnected) => return connection.abort("the reader broke"),
+                continue;
+            };
+            self.given += 1;
+            let last = !self.layout.closing && ends;
+            self.closed = last;
+            if connection.send_buffer(memory, last).is_err() {
+                return connection.abort("a buffer of another size than agreed on");
             }
         }
     }
@@ -336,15 +389,21 @@ impl Receiving {
             };
             self.unstored += 1;
             begin(&mut self.begin);
-            let full = self.full.as_ref();
-            let _ = full.map(|full| full.send((index.into(), memory)));
+            self.gathered.push((index.into(), memory));
+        }
+    }
+
+    fn pass_on(&mut self) {
+        if !self.gathered.is_empty() {
+            let gathered = std::mem::take(&mut self.gathered);
+            let _ = self.full.as_ref().map(|full| full.send(gathered));
         }
     }
 
     fn pump(&mut self, now: Instant, connection: &mut Connection) {
-        for memory in self.empty.try_iter() {
-            self.unstored -= 1;
-            self.emptied.push(memory);
+        for memories in self.empty.try_iter() {
+            self.unstored -= memories.len() as u64;
+            self.emptied.extend(memories);
         }
         // What waits to be written counts as under way: a slow disk slows the sender.
         let most = connection.terms().map_or(0, |terms| terms.max_outstanding_buffers.into());
@@ -384,6 +443,15 @@ impl Receiving {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_mebibyte_is_enough_to_send_from_or_two_turns_of_a_station() {
+        // 93 x 11,200 = 1,041,600 bytes are less than 2^20; one buffer more is not.
+        assert!(!is_ahead(93, 11_200, 1400) && is_ahead(94, 11_200, 1400));
+        assert!(!is_ahead(0, u32::MAX, 1) && is_ahead(1, u32::MAX, u16::MAX));
+        // 512 packets of 9,000 bytes are 4,608,000: 64 buffers of eight.
+        assert!(!is_ahead(63, 72_000, 9000) && is_ahead(64, 72_000, 9000));
+    }
 
     proptest! {
         #[test]

@@ -22,6 +22,10 @@ pub trait Source: Send {
     fn has_ended(&self) -> bool {
         false
     }
+    /// How many bytes may be read before any of them is sent; 0 if the next may come much later than the last.
+    fn bytes_at_once(&self) -> usize {
+        0
+    }
     /// The digest of all, once the last buffer was filled and if there is one.
     fn digest(&self) -> Option<String> {
         None
@@ -136,6 +140,10 @@ impl<F: ReadAt> Source for FileSource<F> {
         Ok(())
     }
 
+    fn bytes_at_once(&self) -> usize {
+        WINDOW_BYTES as usize
+    }
+
     fn digest(&self) -> Option<String> {
         self.digest.map(|digest| blake3::Hash::from_bytes(digest).to_hex().to_string())
     }
@@ -167,6 +175,9 @@ impl Source for MemorySource {
     fn fill(&mut self, index: u64, buffer: &mut [u8]) -> io::Result<()> {
         memory_bytes(index * u64::from(self.0.buffer_bytes), buffer);
         Ok(())
+    }
+    fn bytes_at_once(&self) -> usize {
+        WINDOW_BYTES as usize
     }
 }
 

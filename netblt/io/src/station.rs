@@ -402,6 +402,7 @@ impl Station {
         for id in self.jobs.keys().copied().collect::<Vec<_>>() {
             self.pump(id);
         }
+        self.jobs.values_mut().for_each(Job::pass_on);
         self.conclude();
     }
 
@@ -466,7 +467,11 @@ impl Station {
             return;
         };
         let counters = self.endpoint.connection(id).map(Connection::counters).unwrap_or_default();
-        let job = self.jobs.remove(&id);
+        let mut job = self.jobs.remove(&id);
+        // What came is kept, though the transfer may be over.
+        if let Some(job) = &mut job {
+            job.pass_on();
+        }
         let (started, sends) = self.started.remove(&id).unwrap_or((Instant::ZERO, false));
         let elapsed = self.clock.now().since(started);
         self.openers.remove(&id);

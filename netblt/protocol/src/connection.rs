@@ -333,6 +333,13 @@ impl Connection {
             _ => 0,
         }
     }
+    /// At the sending end: buffers with packets that are to leave.
+    pub fn buffers_ready(&self) -> usize {
+        match &self.role {
+            Role::Sending(sender) => sender.sender().buffers_ready(),
+            _ => 0,
+        }
+    }
     /// The same for a receiver that does not know the path: a short one is not covered with
     /// permissions for more than it will hold, and yet eight times as many are out after every round
     /// trip.

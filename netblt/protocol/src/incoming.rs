@@ -61,12 +61,12 @@ pub enum Placed {
 }
 
 impl Incoming {
-    /// An empty buffer in the client's memory `data`, which is used from the first packet on.
-    pub fn new(data: Vec<u8>, full_bytes: usize, packet_bytes: u16, go: u16) -> Self {
+    /// An empty buffer, without memory until its first packet comes.
+    pub fn new(full_bytes: usize, packet_bytes: u16, go: u16) -> Self {
         let packet_bytes = usize::from(packet_bytes);
         let packets = full_bytes.div_ceil(packet_bytes) as u32;
         Incoming {
-            data,
+            data: Vec::new(),
             packet_bytes,
             full_bytes,
             here: Vec::new(),
@@ -125,14 +125,20 @@ impl Incoming {
         self.count == 0
     }
 
-    /// Puts a packet in its place; `ends` for LDATA.
-    pub fn place(&mut self, packet: &Data<'_>, ends: bool) -> Placed {
+    /// Puts a packet in its place; `ends` for LDATA. The first one is put into `memory` of the client.
+    pub fn place(
+        &mut self,
+        packet: &Data<'_>,
+        ends: bool,
+        memory: impl FnOnce() -> Vec<u8>,
+    ) -> Placed {
         let start = usize::from(packet.packet) * self.packet_bytes;
         let end = start + packet.data.len();
         if !self.fits(packet, end, ends) {
             return Placed::Misfit;
         }
         if self.count == 0 {
+            self.data = memory();
             self.make_room();
         }
         let (word, bit) = (usize::from(packet.packet) / 64, 1 << (packet.packet % 64));
@@ -202,18 +208,22 @@ mod tests {
         Data { buffer: 1, high_consecutive: 0, packet: number, checksum: 0, last_buffer, data }
     }
     fn empty() -> Incoming {
-        Incoming::new(Vec::new(), 10, 4, 1)
+        Incoming::new(10, 4, 1)
+    }
+
+    fn put(buffer: &mut Incoming, packet: &Data<'_>, ends: bool) -> Placed {
+        buffer.place(packet, ends, Vec::new)
     }
 
     #[test]
     fn packets_find_their_place_in_any_order() {
         let mut buffer = empty();
-        assert_eq!(buffer.place(&packet(2, b"ij", false), true), Placed::New);
-        assert_eq!(buffer.place(&packet(0, b"abcd", false), false), Placed::New);
-        assert_eq!(buffer.place(&packet(0, b"abcd", false), false), Placed::Duplicate);
+        assert_eq!(put(&mut buffer, &packet(2, b"ij", false), true), Placed::New);
+        assert_eq!(put(&mut buffer, &packet(0, b"abcd", false), false), Placed::New);
+        assert_eq!(put(&mut buffer, &packet(0, b"abcd", false), false), Placed::Duplicate);
         assert_eq!(buffer.missing_numbers(false).collect::<Vec<_>>(), [1]);
         assert!(!buffer.is_whole());
-        assert_eq!(buffer.place(&packet(1, b"efgh", false), false), Placed::New);
+        assert_eq!(put(&mut buffer, &packet(1, b"efgh", false), false), Placed::New);
         assert!(buffer.is_whole());
         assert_eq!(buffer.into_data(), b"abcdefghij");
     }
@@ -221,12 +231,12 @@ mod tests {
     #[test]
     fn the_last_buffer_may_be_short_or_empty() {
         let mut short = empty();
-        assert_eq!(short.place(&packet(1, b"e", true), true), Placed::New);
+        assert_eq!(put(&mut short, &packet(1, b"e", true), true), Placed::New);
         assert_eq!(short.missing(), 1);
-        assert_eq!(short.place(&packet(0, b"abcd", true), false), Placed::New);
+        assert_eq!(put(&mut short, &packet(0, b"abcd", true), false), Placed::New);
         assert_eq!(short.into_data(), b"abcde");
         let mut none = empty();
-        assert_eq!(none.place(&packet(0, b"", true), true), Placed::New);
+        assert_eq!(put(&mut none, &packet(0, b"", true), true), Placed::New);
         assert!(none.is_whole());
         assert_eq!(none.into_data(), b"");
     }
@@ -242,13 +252,13 @@ mod tests {
             (1, b"", true, true),           // nothing in a packet that is not the first
             (0, b"abcde", true, true),      // longer than a packet
         ] {
-            let misfit = buffer.place(&packet(number, data, last_buffer), ends);
+            let misfit = put(&mut buffer, &packet(number, data, last_buffer), ends);
             assert_eq!(misfit, Placed::Misfit, "packet {number}");
         }
-        assert_eq!(buffer.place(&packet(1, b"efgh", true), false), Placed::New);
-        assert_eq!(buffer.place(&packet(0, b"abcd", true), true), Placed::Misfit, "1 is here");
-        assert_eq!(buffer.place(&packet(2, b"ij", true), true), Placed::New);
-        assert_eq!(buffer.place(&packet(2, b"i", true), true), Placed::Misfit, "another end");
+        assert_eq!(put(&mut buffer, &packet(1, b"efgh", true), false), Placed::New);
+        assert_eq!(put(&mut buffer, &packet(0, b"abcd", true), true), Placed::Misfit, "1 is here");
+        assert_eq!(put(&mut buffer, &packet(2, b"ij", true), true), Placed::New);
+        assert_eq!(put(&mut buffer, &packet(2, b"i", true), true), Placed::Misfit, "another end");
     }
 
     #[test]
@@ -272,16 +282,16 @@ mod tests {
     #[test]
     fn of_a_last_buffer_without_its_end_only_what_exists_is_missing() {
         let missing = |buffer: &Incoming, last| buffer.missing_numbers(last).collect::<Vec<_>>();
-        let mut buffer = Incoming::new(Vec::new(), 400, 4, 1);
+        let mut buffer = Incoming::new(400, 4, 1);
         assert_eq!(missing(&buffer, true).len(), 100, "nothing is known of it");
-        buffer.place(&packet(2, b"ijkl", true), false);
+        put(&mut buffer, &packet(2, b"ijkl", true), false);
         assert_eq!(missing(&buffer, true), [0, 1, 3]);
         assert_eq!(missing(&buffer, false).len(), 99);
-        buffer.place(&packet(70, b"ijkl", true), false);
+        put(&mut buffer, &packet(70, b"ijkl", true), false);
         assert_eq!(missing(&buffer, true).last(), Some(&71));
-        buffer.place(&packet(72, b"x", true), true);
+        put(&mut buffer, &packet(72, b"x", true), true);
         assert_eq!(missing(&buffer, true).last(), Some(&71));
-        buffer.place(&packet(71, b"ijkl", true), false);
+        put(&mut buffer, &packet(71, b"ijkl", true), false);
         assert_eq!(missing(&buffer, true).last(), Some(&69));
     }
 
@@ -289,8 +299,8 @@ mod tests {
     fn the_memory_given_is_the_memory_handed_over() {
         let given = Vec::with_capacity(64);
         let address = given.as_ptr();
-        let mut buffer = Incoming::new(given, 4, 4, 1);
-        buffer.place(&packet(0, b"abcd", false), true);
+        let mut buffer = Incoming::new(4, 4, 1);
+        buffer.place(&packet(0, b"abcd", false), true, || given);
         let handed_over = buffer.into_data();
         assert_eq!(handed_over.as_ptr(), address);
     }

@@ -68,8 +68,11 @@ pub struct Receiver {
     timers: BTreeSet<(Instant, u32)>,
     /// Buffers whose timers have run out, and of which nobody knows whether they have left.
     tail: Tail,
-    /// Memory of the client that no GO was sent for yet.
-    spare: VecDeque<Vec<u8>>,
+    /// Memory of the client that no data has come for yet. What was used last is used first: it is still in the
+    /// processor's cache, where a window's worth of buffers would not be.
+    memory: Vec<Vec<u8>>,
+    /// Buffers that the client supplied memory for and no GO was sent for yet.
+    spare: usize,
     next: u32,
     /// The last buffer of the transfer, once a packet of it has come.
     last: Option<u32>,
@@ -101,7 +104,8 @@ impl Receiver {
             unacknowledged: VecDeque::new(),
             timers: BTreeSet::new(),
             tail: Tail::default(),
-            spare: VecDeque::new(),
+            memory: Vec::new(),
+            spare: 0,
             next: FIRST_BUFFER,
             last: None,
             last_arrived: false,
@@ -134,7 +138,7 @@ impl Receiver {
     /// Buffers that the client may supply now without exceeding what may be under way.
     pub fn buffers_wanted(&self) -> usize {
         let most = usize::from(self.terms.max_outstanding_buffers);
-        let here = self.buffers.len() + self.spare.len();
+        let here = self.buffers.len() + self.spare;
         if self.last.is_some() { 0 } else { most.saturating_sub(here) }
     }
     /// Whether the sender owes data.
@@ -173,18 +177,23 @@ impl Receiver {
 
     /// The client's memory for a buffer; any size, it is fitted when data comes.
     pub fn supply(&mut self, memory: Vec<u8>) {
-        self.spare.push_back(memory);
+        self.memory.push(memory);
+        self.spare += 1;
         self.open_buffers();
     }
 
     /// Sends GO for as many buffers as may be under way.
     fn open_buffers(&mut self) {
         let most = usize::from(self.terms.max_outstanding_buffers);
-        while self.last.is_none() && self.buffers.len() < most && self.control.has_room() {
-            let Some(memory) = self.spare.pop_front() else { return };
+        while self.last.is_none()
+            && self.spare > 0
+            && self.buffers.len() < most
+            && self.control.has_room()
+        {
+            self.spare -= 1;
             let go = self.control.push(self.next, Kind::Go);
             let full = self.terms.buffer_size_bytes as usize;
-            let buffer = Incoming::new(memory, full, self.terms.data_packet_size_bytes, go);
+            let buffer = Incoming::new(full, self.terms.data_packet_size_bytes, go);
             self.missing += buffer.missing();
             self.unacknowledged.push_back((go, self.next));
             self.buffers.insert(self.next, buffer);
@@ -283,7 +292,7 @@ impl Receiver {
         // What lies beyond all that came may come for the first time.
         let left = packet.buffer < self.highest
             || buffer.highest().is_some_and(|highest| u32::from(packet.packet) < highest);
-        let placed = buffer.place(packet, ends);
+        let placed = buffer.place(packet, ends, || self.memory.pop().unwrap_or_default());
         let owed = placed == Placed::New && buffer.take_owed() && left;
         self.missing -= before - buffer.missing();
         if packet.buffer > self.highest {
@@ -430,7 +439,7 @@ impl Receiver {
                 self.timers.remove(&(at, number));
             }
         }
-        self.spare.clear();
+        self.spare = 0;
         Ok(())
     }
 
@@ -552,5 +561,46 @@ impl Receiver {
         let messages = self.control.poll(now)?;
         counters.control_packets_sent += 1;
         Some(Packet::Control(messages))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Buffers that wait for data hold none of the memory that others could use.
+    #[test]
+    fn memory_used_last_is_used_first() {
+        let terms = Terms {
+            buffer_size_bytes: 4,
+            data_packet_size_bytes: 4,
+            burst: Burst { size_packets: 1, interval_ms: 1 },
+            max_outstanding_buffers: 8,
+            checksum_data: false,
+            peer_death_timer_s: 0,
+        };
+        let mut receiver = Receiver::new(terms, &Timing::default());
+        let memories: Vec<Vec<u8>> = (0..4).map(|_| Vec::with_capacity(64)).collect();
+        let addresses: Vec<_> = memories.iter().map(Vec::as_ptr).collect();
+        memories.into_iter().for_each(|memory| receiver.supply(memory));
+        let (mut counters, mut events) = (Counters::default(), VecDeque::new());
+        let mut comes = |receiver: &mut Receiver, buffer| {
+            let (high_consecutive, packet, checksum, last_buffer) = (0, 0, 0, false);
+            let data = b"data";
+            let data = &Data { buffer, high_consecutive, packet, checksum, last_buffer, data };
+            let now = Instant::ZERO;
+            receiver.handle_data(now, data, true, &mut counters, &mut events).unwrap();
+            match events.pop_front() {
+                Some(Event::Received { data, .. }) => data,
+                event => panic!("{event:?}"),
+            }
+        };
+        // In whatever order buffers are filled.
+        let first = comes(&mut receiver, 3);
+        assert_eq!((first.as_ptr(), &first[..]), (addresses[3], &b"data"[..]));
+        receiver.supply(first);
+        let later = [1, 2, 4, 5].map(|buffer| comes(&mut receiver, buffer));
+        let used: Vec<_> = later.iter().map(Vec::as_ptr).collect();
+        assert_eq!(used, [3, 2, 1, 0].map(|at| addresses[at]), "the first one came back");
     }
 }

@@ -124,6 +124,10 @@ impl Sender {
     pub fn buffers_permitted(&self) -> usize {
         self.permitted.len()
     }
+    /// Buffers with packets that are to leave.
+    pub fn buffers_ready(&self) -> usize {
+        self.ready.len()
+    }
     /// Says what control messages came, though nothing else is to be said.
     pub fn acknowledge(&mut self) {
         self.null_ack = true;
