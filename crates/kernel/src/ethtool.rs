@@ -18,10 +18,17 @@ const GET_STRINGS: u32 = 0x1b;
 const GET_STATISTICS: u32 = 0x1d;
 const GET_STRING_COUNTS: u32 = 0x37;
 const GET_FEATURES: u32 = 0x3a;
+const GET_TS_INFO: u32 = 0x41;
 const SET_FEATURES: u32 = 0x3b;
 const GET_CHANNELS: u32 = 0x3c;
 const GET_LINK: u32 = 0x4c;
 const GET_LINK_DETECTED: u32 = 0x0a;
+/// include/uapi/linux/net_tstamp.h.
+const SOF_RX_HARDWARE: u32 = 1 << 2;
+const SOF_RX_SOFTWARE: u32 = 1 << 3;
+const SOF_SOFTWARE: u32 = 1 << 4;
+const SOF_RAW_HARDWARE: u32 = 1 << 6;
+const HWTSTAMP_FILTER_ALL: u32 = 1;
 const STATISTIC_NAMES: u32 = 1;
 const FEATURE_NAMES: u32 = 4;
 const NAME_BYTES: usize = 32;
@@ -70,6 +77,32 @@ pub struct Channels {
     pub transmit: u32,
     /// That do both.
     pub combined: u32,
+}
+
+/// Who may stamp arrivals of an interface, as `ethtool -T` shows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Stamping {
+    /// The kernel, when the driver hands a frame over.
+    pub software: bool,
+    /// The card: every frame. Cards that stamp frames of PTP only are of no use here.
+    pub hardware: bool,
+    /// The number of its clock, `/dev/ptpN`.
+    pub clock: Option<u32>,
+}
+
+impl Stamping {
+    /// Of `struct ethtool_ts_info` (include/uapi/linux/ethtool.h), after the command: what SO_TIMESTAMPING may ask for,
+    /// the clock, what may be sent with a stamp and three words of no use, and the filters of arrivals.
+    fn of(words: &[u32; 10]) -> Self {
+        let [so_timestamping, clock, _, _, _, _, filters, ..] = *words;
+        let has = |bit: u32| so_timestamping & bit != 0;
+        let stamps_all = filters & (1 << HWTSTAMP_FILTER_ALL) != 0;
+        Stamping {
+            software: has(SOF_RX_SOFTWARE) && has(SOF_SOFTWARE),
+            hardware: has(SOF_RX_HARDWARE) && has(SOF_RAW_HARDWARE) && stamps_all,
+            clock: (clock as i32 >= 0).then_some(clock),
+        }
+    }
 }
 
 /// Asks an interface's driver, in the namespace in which it was opened.
@@ -164,6 +197,15 @@ impl Ethtool {
         Some(words[1]).filter(|&mbps| mbps > 0 && mbps != u32::MAX)
     }
 
+    /// Who may stamp its arrivals.
+    pub fn stamping(&self) -> io::Result<Stamping> {
+        let mut words = [0; 11];
+        words[0] = GET_TS_INFO;
+        self.ioctl(&mut words)?;
+        let [_, rest @ ..] = words;
+        Ok(Stamping::of(&rest))
+    }
+
     /// Numbers of queues.
     pub fn channels(&self) -> io::Result<Channels> {
         // The four maxima, then the four current numbers: rx, tx, other, combined.
@@ -236,4 +278,26 @@ fn octets(words: &[u32]) -> Vec<u8> {
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What drivers answer: veth; one whose card stamps every frame (filter 1); one whose card stamps frames of PTP only
+    /// (filter 4).
+    #[test]
+    fn a_card_that_stamps_every_frame_is_told_from_others() {
+        let of = |so_timestamping, clock, filters| {
+            Stamping::of(&[so_timestamping, clock, 0, 0, 0, 0, filters, 0, 0, 0])
+        };
+        let none = u32::MAX;
+        let software = Stamping { software: true, hardware: false, clock: None };
+        assert_eq!(of(0b1_1010, none, 0), Stamping { software: true, ..software });
+        let every = Stamping { software: true, hardware: true, clock: Some(3) };
+        assert_eq!(of(0b101_1111, 3, 0b11), every);
+        let of_ptp = Stamping { hardware: false, clock: Some(0), ..software };
+        assert_eq!(of(0b101_1111, 0, 0b1_0001), of_ptp);
+        assert_eq!(of(0, none, 0), Stamping::default());
+    }
 }

@@ -44,7 +44,7 @@ pub mod thread;
 mod time_of_day;
 
 pub use error::{KernelError, Result, causes, read_file, write_file};
-pub use ethtool::{Channels, Ethtool, Feature, REWRITING_FEATURES};
+pub use ethtool::{Channels, Ethtool, Feature, REWRITING_FEATURES, Stamping};
 pub use foreign_sockets::give_room;
 pub use frame_socket::{FrameSocket, Has, Offload, receive_frame, tell_tags, wait_readable};
 pub use generic_netlink::{Napi, napis};

@@ -94,7 +94,7 @@ fn is_time(figure: &Figure) -> bool {
     is_time && figure.basis != Basis::ProcessorTime
 }
 
-fn has_time(cell: &Cell) -> bool {
+pub(crate) fn has_time(cell: &Cell) -> bool {
     match cell {
         Cell::Time(_) => true,
         Cell::AtLeast(cell) | Cell::Below(cell) | Cell::Between(cell, _) => has_time(cell),

@@ -87,6 +87,7 @@ pub mod rfc8219;
 pub mod search;
 mod search_config;
 mod selftest;
+mod stamps;
 mod subject;
 mod suite;
 mod sustained;

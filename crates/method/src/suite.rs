@@ -23,7 +23,7 @@ use crate::selftest::SelfTest;
 use crate::subject::Subject;
 use crate::traffic::{TestBed, Topology, Traffic};
 use crate::{
-    Attachment, Method, Modifier, Outcome, Pattern, RunError, SuiteConfig, TestKind, clocks,
+    Attachment, Method, Modifier, Outcome, Pattern, RunError, SuiteConfig, TestKind, clocks, stamps,
 };
 use std::collections::BTreeMap;
 use traffic::size::SizePattern;
@@ -531,6 +531,7 @@ impl Run<'_> {
         let of_outcome = (&suite.config, &self.sizes[..], traffic.destinations());
         outcome.facts.evidence = bench.evidence().clone();
         annex(&mut outcome, of_outcome, &suite.topology);
+        stamps::state(&mut outcome, &bench.tester().describe().ports);
         clocks::state(&mut outcome, bench.clocks());
         self.told.push(Told { place, outcome: outcome.clone() });
         if self.is_repeating {

@@ -7,7 +7,7 @@ use crate::kind::{self, Facts, Opened, OpenedDevice, PortKind, PortType, Room};
 use crate::own_fcs::{self, OwnFcsTransmit};
 use crate::shield::Shield;
 use crate::{Halves, Interface, Link, Port, PortLock, af_xdp, probe, sys, xdp};
-use kernel::{InterfaceState, Namespace, OffloadsOff, thread};
+use kernel::{InterfaceState, Namespace, OffloadsOff, Stamping, thread};
 use std::io;
 use std::net::IpAddr;
 use trial::{PortDescription, PortId, TesterError, TransmitPlan};
@@ -189,6 +189,7 @@ fn open_with(
     let description = describe(request, &interface, &state);
     let (port, more_notes) = open(&interface, description)?;
     notes.extend(more_notes);
+    notes.extend(unused_stamps(&interface));
     let _shield = raise_shield(port.describe(), &interface, &mut notes);
     let hold = Hold { _offloads: offloads, _shield, _lock: lock };
     Ok(OpenPort {
@@ -200,6 +201,14 @@ fn open_with(
         responder,
         _hold: Some(hold),
     })
+}
+
+/// That the card could stamp frames better than the port does.
+fn unused_stamps(interface: &Interface) -> Option<String> {
+    let Stamping { hardware, .. } = interface.ethtool().stamping().ok()?;
+    let name = interface.name();
+    let what = "could stamp every frame (ethtool -T), which netanvil does not use";
+    hardware.then(|| format!("{name}: its card {what}"))
 }
 
 /// Keeps arrivals from the host's own stack, where they would reach it.

@@ -23,6 +23,7 @@ mod live {
     mod rootless;
     mod same_frames;
     mod shield;
+    mod stamps;
     mod xdp;
     mod xdp_agreement;
 }

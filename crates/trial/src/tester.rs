@@ -147,6 +147,18 @@ pub enum ArrivalStamp {
     Medium,
 }
 
+impl ArrivalStamp {
+    /// Where on its way a frame is when it gets its stamp, in words.
+    pub fn moment(self) -> &'static str {
+        match self {
+            ArrivalStamp::Program => "the program, when it takes a frame from its queue",
+            ArrivalStamp::Kernel => "the kernel, when a frame reaches the packet socket",
+            ArrivalStamp::Driver => "a program in the driver, before the kernel's network stack",
+            ArrivalStamp::Medium => "the medium itself",
+        }
+    }
+}
+
 impl fmt::Display for ArrivalStamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
